@@ -181,8 +181,8 @@ pub fn fault_point(name: &'static str) {
 
 fn reached(name: &str) {
     static LOG: OnceLock<Option<OsString>> = OnceLock::new();
-    static STOPS: Moment = Moment::of("AXIOM_TEST_STOP");
-    static ENDS: Moment = Moment::of("AXIOM_TEST_FAULT");
+    static STOPS: FaultMoment = FaultMoment::of("AXIOM_TEST_STOP");
+    static ENDS: FaultMoment = FaultMoment::of("AXIOM_TEST_FAULT");
     append_name(LOG.get_or_init(|| var("AXIOM_TEST_FAULT_LOG")).as_ref(), name);
     for (moment, signal) in [(&STOPS, Signal::STOP), (&ENDS, Signal::KILL)] {
         if moment.is_now(name) {
@@ -192,13 +192,13 @@ fn reached(name: &str) {
 }
 
 /// The n-th time that a place is reached, from a variable `name:n`.
-struct Moment {
+struct FaultMoment {
     variable: &'static str,
     wanted: OnceLock<Option<(String, u64)>>,
     hits: AtomicU64,
 }
 
-impl Moment {
+impl FaultMoment {
     const fn of(variable: &'static str) -> Self {
         Self { variable, wanted: OnceLock::new(), hits: AtomicU64::new(0) }
     }
@@ -247,14 +247,14 @@ pub fn refusal_point(name: &'static str) -> std::io::Result<()> {
 }
 
 /// One entry of `AXIOM_TEST_REFUSE`: which calls of `name`, counted from 1, fail with `errno`.
-struct Refusal {
+struct RefusalRule {
     name: String,
     errno: i32,
     calls: std::ops::RangeInclusive<u64>,
     hits: AtomicU64,
 }
 
-impl Refusal {
+impl RefusalRule {
     fn parse(text: &str) -> Option<Self> {
         let mut parts = text.split(':');
         let (name, errno) = (parts.next()?.to_owned(), parts.next()?.parse().ok()?);
@@ -270,12 +270,12 @@ impl Refusal {
 }
 
 fn refused(name: &str) -> std::io::Result<()> {
-    static PLAN: OnceLock<Vec<Refusal>> = OnceLock::new();
+    static PLAN: OnceLock<Vec<RefusalRule>> = OnceLock::new();
     static LOG: OnceLock<Option<OsString>> = OnceLock::new();
     append_name(LOG.get_or_init(|| var("AXIOM_TEST_REFUSE_LOG")).as_ref(), name);
     let plan = PLAN.get_or_init(|| {
         let text = var("AXIOM_TEST_REFUSE").and_then(|text| text.into_string().ok()).unwrap_or_default();
-        text.split(',').filter_map(Refusal::parse).collect()
+        text.split(',').filter_map(RefusalRule::parse).collect()
     });
     let mut named = plan.iter().filter(|refusal| refusal.name == name);
     match named.find(|refusal| refusal.calls.contains(&(refusal.hits.fetch_add(1, Ordering::Relaxed) + 1))) {

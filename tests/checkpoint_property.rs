@@ -26,10 +26,11 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use git_axiom::domain::base::text::Change;
+use git_axiom::domain::base::text::ValueChange;
 use git_axiom::domain::operation::journaled::HeadState;
 use git_axiom::git::{
-    Attempt, CaptureExtras, CaptureOptions, Expected, Head, IndexLock, RefEdit, Repository, Restore, Worktree, WorktreeCapture,
+    CaptureExtras, CaptureOptions, ChangeAttempt, ExpectedRefValue, Head, IndexLock, RefEdit, Repository, Worktree,
+    WorktreeCapture, WorktreeRestore,
 };
 
 /// How many states are tried when nothing else is asked.
@@ -563,7 +564,7 @@ fn one_state(root: &Path, templates: &[(PathBuf, Kind)], seed: u64) {
     let commit = repo.captures().commit_capture(&saved, "test", &[]).unwrap();
     let edit = RefEdit {
         name: git_axiom::domain::base::names::RefName::new("refs/axiom/test"),
-        expected: Expected::Absent,
+        expected: ExpectedRefValue::Absent,
         new: Some(commit.commit.clone()),
     };
     repo.refs().update_refs(&[edit], "test").unwrap();
@@ -591,8 +592,10 @@ fn one_state(root: &Path, templates: &[(PathBuf, Kind)], seed: u64) {
 /// As a rollback does it.
 fn restore(repo: &Repository, main: &Worktree, now: &WorktreeCapture, saved: &WorktreeCapture, trash: &Path) {
     let lock = IndexLock::take(main, "test").unwrap();
-    let (from, to, beside) = (&now.tree, &saved.tree, Some(Change::new(&now.extras, &saved.extras)));
-    repo.restore().restore_files(&Restore { worktree: main, from, to, trash, attempt: Attempt::First, beside }).unwrap();
+    let (from, to, beside) = (&now.tree, &saved.tree, Some(ValueChange::new(&now.extras, &saved.extras)));
+    repo.restore()
+        .restore_files(&WorktreeRestore { worktree: main, from, to, trash, attempt: ChangeAttempt::First, beside })
+        .unwrap();
     repo.index(main).install_index(&saved.index_tree, &saved.extras.index, &lock).unwrap();
     repo.index(main).restore_operation(&saved.extras, trash).unwrap();
     lock.release().unwrap();
@@ -604,7 +607,7 @@ fn restore(repo: &Repository, main: &Worktree, now: &WorktreeCapture, saved: &Wo
         repo.refs().set_head(main, &now.head, &target, "test").unwrap();
     }
     if let Head::Branch { name, commit } = &saved.head {
-        let edit = RefEdit { name: name.clone(), expected: Expected::Any, new: commit.clone() };
+        let edit = RefEdit { name: name.clone(), expected: ExpectedRefValue::Any, new: commit.clone() };
         repo.refs().update_refs(&[edit], "test").unwrap();
     }
 }

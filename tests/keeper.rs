@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use git_axiom::domain::base::ids::{AgentId, CaseId, Token};
-use git_axiom::domain::work::signal::Signal;
+use git_axiom::domain::base::ids::{AgentId, TaskId, Token};
+use git_axiom::domain::work::signal::AgentSignal;
 use git_axiom::error::Code;
 use git_axiom::process::client::control;
 use git_axiom::process::client::launch::start_keeper;
 use git_axiom::process::client::leftovers::end_leftovers;
-use git_axiom::process::keeper::output::{LogLine, Stream};
-use git_axiom::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, StateCheck, StopSignal, VERSION};
+use git_axiom::process::keeper::output::{LogLine, LogLineSource};
+use git_axiom::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, KeeperStopSignal, SpawnIntentCheck, VERSION};
 use git_axiom::process::keeper::{owner, spool};
 use git_axiom::process::{EndCause, ExitRecord, KeeperRecord, KeeperState, keeper_state, read_signals};
 
@@ -99,9 +99,9 @@ fn helper_signal(kind: &str, text: &str) -> i32 {
     let folder = PathBuf::from(std::env::var_os("AXIOM_SPOOL").unwrap());
     let token = Token::new(std::env::var("AXIOM_TOKEN").unwrap()).unwrap();
     let signal = match kind {
-        "complete" => Signal::Complete {},
-        "progress" => Signal::Progress { percent: text.parse().unwrap() },
-        _ => Signal::Blocked { reason: text.to_owned() },
+        "complete" => AgentSignal::Complete {},
+        "progress" => AgentSignal::Progress { percent: text.parse().unwrap() },
+        _ => AgentSignal::Blocked { reason: text.to_owned() },
     };
     match spool::submit(&folder, &token, signal, spool::PATIENCE) {
         Ok(()) => 0,
@@ -152,7 +152,7 @@ impl Run {
         KeeperSpec {
             v: VERSION,
             agent: AgentId::new("ed-001").unwrap(),
-            task: CaseId::new("t1").unwrap(),
+            task: TaskId::new("t1").unwrap(),
             iteration: 1,
             token: self.token.clone(),
             dir: self.path("runs/1"),
@@ -162,12 +162,12 @@ impl Run {
             workspace: self.path("trees/ws"),
             log: self.path("log.jsonl"),
             workspace_lock: self.path("ws.lock"),
-            state_check: StateCheck { common_dir: self.root.path().to_owned(), intent_seq: None },
+            state_check: SpawnIntentCheck { common_dir: self.root.path().to_owned(), intent_seq: None },
             grace_seconds: 1,
             time_limit_seconds: None,
             silence_limit_seconds: None,
-            stop_signal: StopSignal::Term,
-            reading: git_axiom::process::keeper::stream::Reading::default(),
+            stop_signal: KeeperStopSignal::Term,
+            reading: git_axiom::process::keeper::stream::OutputDecoding::default(),
             output_cap: DEFAULT_OUTPUT_CAP,
             env: BTreeMap::from([marker, helper, ("AXIOM_TASK_ID".to_owned(), "t1".into())]),
         }
@@ -205,7 +205,7 @@ impl Run {
 
     fn printed(&self) -> String {
         let lines = self.log();
-        let bytes: Vec<u8> = lines.iter().filter(|line| line.stream == Stream::Stdout).flat_map(LogLine::bytes).collect();
+        let bytes: Vec<u8> = lines.iter().filter(|line| line.stream == LogLineSource::Stdout).flat_map(LogLine::bytes).collect();
         String::from_utf8_lossy(&bytes).into_owned()
     }
 
@@ -263,7 +263,7 @@ fn a_plain_run_is_recorded(run: &Run) {
     assert_eq!((exit.cause, exit.code, exit.signal), (EndCause::Exited, Some(3), None));
     assert_eq!((exit.output.bytes, exit.output.lines, exit.output.dropped), (16, 4, 0));
     let lines = run.log();
-    assert!(lines.iter().any(|line| line.stream == Stream::Stderr && line.text.as_deref() == Some("err")));
+    assert!(lines.iter().any(|line| line.stream == LogLineSource::Stderr && line.text.as_deref() == Some("err")));
     assert!(lines.iter().any(|line| line.hex.as_deref() == Some("ff")));
     assert!(run.printed().starts_with("do it\nout\n"));
     assert!(exit.survivors.is_empty() && exit.output.log_error.is_none());
@@ -313,7 +313,7 @@ fn stop_asks_and_then_kills(run: &Run) {
 
 fn a_polite_program_stops_by_itself(run: &Run) {
     let mut spec = run.spec("trap 'exit 7' INT; echo up; while :; do sleep 0.05; done");
-    spec.stop_signal = StopSignal::Int;
+    spec.stop_signal = KeeperStopSignal::Int;
     spec.grace_seconds = 30;
     let record = run.start(&spec);
     wait_for("output", || run.printed().contains("up").then_some(()));
@@ -362,8 +362,8 @@ fn a_flood_is_counted_and_capped(run: &Run) {
     let exit = run.end(&spec);
     assert!(exit.output.bytes > 200_000_000 && exit.output.dropped > 199_000_000, "{exit:?}");
     assert!(std::fs::metadata(&spec.log).unwrap().len() < 1_001_000);
-    assert_eq!(run.log().last().unwrap().stream, Stream::Keeper);
-    assert_eq!(exit.markers, [Signal::Complete {}]);
+    assert_eq!(run.log().last().unwrap().stream, LogLineSource::Keeper);
+    assert_eq!(exit.markers, [AgentSignal::Complete {}]);
 }
 
 fn a_large_prompt_that_nobody_reads_harms_nobody(run: &Run) {
@@ -448,10 +448,10 @@ fn signals_and_markers_are_recorded(run: &Run) {
     let exit = run.run(script);
     assert_eq!((exit.code, exit.signals), (Some(0), 2), "{}", run.printed());
     assert!(run.printed().contains("another iteration"));
-    assert_eq!(exit.markers, [Signal::Progress { percent: 50 }]);
+    assert_eq!(exit.markers, [AgentSignal::Progress { percent: 50 }]);
     let read = read_signals(&run.path("runs/1"), 0).unwrap();
-    let said: Vec<Signal> = read.signals.into_iter().map(|received| received.signal).collect();
-    assert_eq!(said, [Signal::Progress { percent: 40 }, Signal::Blocked { reason: "why".into() }]);
+    let said: Vec<AgentSignal> = read.signals.into_iter().map(|received| received.signal).collect();
+    assert_eq!(said, [AgentSignal::Progress { percent: 40 }, AgentSignal::Blocked { reason: "why".into() }]);
 }
 
 fn a_killed_launcher_changes_nothing(run: &Run) {

@@ -2,22 +2,22 @@
 
 use std::io::Write;
 
-use git_axiom::domain::base::ids::{AgentId, CaseId, Token, TxnId};
+use git_axiom::domain::base::ids::{AgentId, OperationId, TaskId, Token};
 use git_axiom::domain::base::names::Oid;
 use git_axiom::domain::base::sealed;
-use git_axiom::domain::base::text::Text;
-use git_axiom::domain::state::event::{By, Envelope, Event};
+use git_axiom::domain::base::text::TextOrBlob;
+use git_axiom::domain::state::event::{Event, EventAuthor, EventEnvelope};
 use git_axiom::domain::state::whole::State;
-use git_axiom::domain::work::agent::{IterationReport, Outcome};
-use git_axiom::domain::work::case::{Case, Kind, Status};
-use git_axiom::domain::work::signal::{Signal, ToolReport};
-use git_axiom::store::handle::Author;
-use git_axiom::store::layout::Layout;
-use git_axiom::store::log::Position;
+use git_axiom::domain::work::agent::{IterationOutcome, IterationReport};
+use git_axiom::domain::work::case::{Task, TaskKind, TaskStatus};
+use git_axiom::domain::work::signal::{AgentSignal, ToolReport};
+use git_axiom::store::handle::AppendAuthor;
+use git_axiom::store::layout::StoreLayout;
+use git_axiom::store::log::LogPosition;
 use git_axiom::store::{line, segments, snapshot};
 
-pub fn author() -> Author {
-    Author { txn: TxnId::new("t0123456789abcdef").unwrap(), by: By::Supervisor }
+pub fn author() -> AppendAuthor {
+    AppendAuthor { txn: OperationId::new("t0123456789abcdef").unwrap(), by: EventAuthor::Supervisor }
 }
 
 fn oid(number: u64) -> Oid {
@@ -25,20 +25,20 @@ fn oid(number: u64) -> Oid {
 }
 
 /// A task with a body of 4 KB, which is stored as a blob.
-pub fn case(number: u64) -> Case {
-    Case {
-        id: CaseId::new(format!("task-{number:06}")).unwrap(),
-        kind: Kind::Task,
+pub fn case(number: u64) -> Task {
+    Task {
+        id: TaskId::new(format!("task-{number:06}")).unwrap(),
+        kind: TaskKind::Task,
         title: format!("Make the part number {number} of it work as it should"),
-        body: Some(Text::Stored { blob: oid(number), size: 4096 }),
+        body: Some(TextOrBlob::Stored { blob: oid(number), size: 4096 }),
         parent: None,
         after: vec![],
         needs: vec![],
         start_early: false,
         persona: None,
         verify: vec!["cargo test".into()],
-        limits: git_axiom::domain::work::budget::Limits::default(),
-        status: Status::Pending,
+        limits: git_axiom::domain::work::budget::BudgetLimits::default(),
+        status: TaskStatus::Pending,
         merged: None,
         reason: None,
         created_at: "2026-01-13T10:00:00.123Z".parse().unwrap(),
@@ -46,13 +46,13 @@ pub fn case(number: u64) -> Case {
 }
 
 /// A task whose body is a script in the event itself.
-pub fn script(number: u64, body: &str) -> Case {
-    Case { body: Some(Text::Inline(body.into())), verify: vec![], ..case(number) }
+pub fn script(number: u64, body: &str) -> Task {
+    Task { body: Some(TextOrBlob::Inline(body.into())), verify: vec![], ..case(number) }
 }
 
 /// A log of so many events of tasks of 4 KB, with a snapshot as old as it gets: whoever appends writes one after 500 events. Of the
 /// older ones, some stay as places to begin from: those of the last 4,000 events.
-pub fn long_log(layout: Layout, events: u64, cases: Vec<Case>) {
+pub fn long_log(layout: StoreLayout, events: u64, cases: Vec<Task>) {
     let mut writer = Writer::new(layout);
     writer.push(Event::CasesAdded { cases });
     fill(&mut writer, events);
@@ -60,7 +60,7 @@ pub fn long_log(layout: Layout, events: u64, cases: Vec<Case>) {
 }
 
 /// The same, with an agent that works on a task at its end. Says how many bytes that are.
-pub fn long_log_at_work(layout: Layout, events: u64, cases: Vec<Case>) -> u64 {
+pub fn long_log_at_work(layout: StoreLayout, events: u64, cases: Vec<Task>) -> u64 {
     let mut writer = Writer::new(layout);
     writer.push(Event::CasesAdded { cases });
     fill(&mut writer, events);
@@ -85,7 +85,7 @@ fn fill(writer: &mut Writer, events: u64) {
 }
 
 /// Only cases, with a snapshot of them.
-pub fn only_cases(layout: Layout, cases: Vec<Case>) {
+pub fn only_cases(layout: StoreLayout, cases: Vec<Task>) {
     let mut writer = Writer::new(layout);
     writer.push(Event::CasesAdded { cases });
     writer.snapshot();
@@ -94,7 +94,7 @@ pub fn only_cases(layout: Layout, cases: Vec<Case>) {
 
 /// Writes events in order, into segments as the store would.
 pub struct Writer {
-    layout: Layout,
+    layout: StoreLayout,
     pub state: State,
     buffer: Vec<u8>,
     first: u64,
@@ -103,7 +103,7 @@ pub struct Writer {
 }
 
 impl Writer {
-    pub fn new(layout: Layout) -> Self {
+    pub fn new(layout: StoreLayout) -> Self {
         layout.ensure().unwrap();
         Self { layout, state: State::default(), buffer: Vec::new(), first: 1, bytes: 0, start: 1_768_300_000_000 }
     }
@@ -111,20 +111,20 @@ impl Writer {
     /// An event of the supervisor, eight to a transaction.
     pub fn push(&mut self, event: Event) {
         let began = ((self.state.seq + 1) / 8 * 8).saturating_sub(1);
-        self.push_of(By::Supervisor, began, event);
+        self.push_of(EventAuthor::Supervisor, began, event);
     }
 
     /// An event of a person, in a transaction of its own.
     fn push_by_user(&mut self, event: Event) {
-        self.push_of(By::User, self.state.seq, event);
+        self.push_of(EventAuthor::User, self.state.seq, event);
     }
 
-    fn push_of(&mut self, by: By, began: u64, event: Event) {
+    fn push_of(&mut self, by: EventAuthor, began: u64, event: Event) {
         let seq = self.state.seq + 1;
         let at = jiff::Timestamp::from_millisecond(self.start + seq as i64 * 137).unwrap();
-        let random = format!("{:016x}", (2 * began + u64::from(by == By::User)).wrapping_mul(0x9E37_79B9_7F4A_7C15));
-        let txn = TxnId::begun_after(began, &random).unwrap();
-        let envelope = Envelope { seq, at, txn, by, event };
+        let random = format!("{:016x}", (2 * began + u64::from(by == EventAuthor::User)).wrapping_mul(0x9E37_79B9_7F4A_7C15));
+        let txn = OperationId::begun_after(began, &random).unwrap();
+        let envelope = EventEnvelope { seq, at, txn, by, event };
         self.state.apply(&envelope).unwrap();
         let line = line::encode(&envelope).unwrap();
         self.bytes += line.len() as u64;
@@ -146,7 +146,7 @@ impl Writer {
     pub fn snapshot(&mut self) {
         let body = self.buffer.strip_suffix(b"\n").unwrap_or_default();
         let last = body.rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
-        let position = Position { first: self.first, offset: self.buffer.len() as u64, sum: sealed::sum_of(last) };
+        let position = LogPosition { first: self.first, offset: self.buffer.len() as u64, sum: sealed::sum_of(last) };
         snapshot::save(&self.layout, &mut self.state, position, 0, &mut None).unwrap();
     }
 
@@ -173,14 +173,14 @@ pub fn iteration(writer: &mut Writer, number: u64) {
     writer.push(Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid: 4711 });
     for step in 0..18_u8 {
         let signal = match step % 3 {
-            0 => Signal::Progress { percent: step * 5 },
-            1 => Signal::ToolStarted(ToolReport { name: "Edit".into(), ..ToolReport::default() }),
-            _ => Signal::ToolCompleted(ToolReport { name: "Edit".into(), ..ToolReport::default() }),
+            0 => AgentSignal::Progress { percent: step * 5 },
+            1 => AgentSignal::ToolStarted(ToolReport { name: "Edit".into(), ..ToolReport::default() }),
+            _ => AgentSignal::ToolCompleted(ToolReport { name: "Edit".into(), ..ToolReport::default() }),
         };
         writer.push(Event::Signalled { agent: agent.clone(), token: token.clone(), signal });
     }
     let report = IterationReport {
-        outcome: Outcome::Unfinished { why: "exit status 1".into() },
+        outcome: IterationOutcome::Unfinished { why: "exit status 1".into() },
         exit_code: Some(1),
         signal: None,
         from: oid(number),
@@ -205,7 +205,7 @@ pub fn iteration(writer: &mut Writer, number: u64) {
     writer.push(Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) });
     writer.push(Event::WorkReleased {
         agent,
-        status: Status::Pending,
+        status: TaskStatus::Pending,
         reason: "next".into(),
         retry: false,
         complete: None,

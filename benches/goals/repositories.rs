@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use git_axiom::domain::base::ids::CheckpointName;
 use git_axiom::domain::base::names::Oid;
-use git_axiom::domain::checkpoint::document::{CheckpointRecord, CheckpointType, Trigger};
+use git_axiom::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger, CheckpointType};
 use git_axiom::domain::state::event::Event;
 
 use super::history::Writer;
@@ -78,7 +78,7 @@ pub fn checkpoint(name: &str, number: usize, capture: Oid, tag: Oid) -> Checkpoi
     CheckpointRecord {
         name: CheckpointName::new(name).unwrap(),
         kind: CheckpointType::Auto,
-        trigger: Trigger::Periodic,
+        trigger: CheckpointTrigger::Periodic,
         created_at: "2026-01-13T10:00:00Z".parse().unwrap(),
         git_commit: None,
         capture,

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 
 /// The program that is measured.
 pub const PROGRAM: &str = env!("CARGO_BIN_EXE_git-axiom");
@@ -97,8 +97,8 @@ impl Scratch {
     }
 
     /// The layout of our state in the repository.
-    pub fn layout(&self) -> Layout {
-        Layout::new(&self.path("repo/.git"))
+    pub fn layout(&self) -> StoreLayout {
+        StoreLayout::new(&self.path("repo/.git"))
     }
 
     /// Starts the command, waits for it, and takes no failure.

@@ -12,7 +12,7 @@ use crate::domain::base::document_schema::SCHEMA;
 use crate::error::{Code, Error, Result};
 
 #[derive(Serialize)]
-struct Document<'a, T> {
+struct JsonDocument<'a, T> {
     schema: u32,
     verb: Option<&'a str>,
     #[serde(flatten)]
@@ -21,31 +21,31 @@ struct Document<'a, T> {
 
 /// An answer, and the error with which the verb ends.
 #[derive(Serialize)]
-pub struct Failed<'a, T> {
+pub struct AnswerWithErrorJson<'a, T> {
     /// The answer.
     #[serde(flatten)]
     pub content: &'a T,
     /// The error.
-    pub error: Failure<'a>,
+    pub error: ErrorJson<'a>,
 }
 
 /// An error alone.
 #[derive(Serialize)]
-pub struct OnlyFailed<'a> {
+pub struct ErrorDocument<'a> {
     /// The error.
-    pub error: Failure<'a>,
+    pub error: ErrorJson<'a>,
 }
 
 /// An error in a document.
 #[derive(Serialize)]
-pub struct Failure<'a> {
+pub struct ErrorJson<'a> {
     code: &'static str,
     verb: Option<&'a str>,
     message: String,
     hints: &'a [String],
 }
 
-impl<'a> Failure<'a> {
+impl<'a> ErrorJson<'a> {
     /// An error of a verb.
     pub fn of(verb: Option<&'a str>, error: &'a Error) -> Self {
         Self { code: error.code().as_str(), verb, message: error.to_string(), hints: error.hints() }
@@ -57,7 +57,7 @@ impl<'a> Failure<'a> {
 /// # Errors
 /// `INTERNAL` where the content cannot be written as JSON.
 pub fn of<T: Serialize>(verb: Option<&str>, content: &T) -> Result<String> {
-    Ok(format!("{}\n", part(&Document { schema: SCHEMA, verb, content })?))
+    Ok(format!("{}\n", part(&JsonDocument { schema: SCHEMA, verb, content })?))
 }
 
 /// A part of a document, for one that is written as it is made.

@@ -2,14 +2,14 @@
 
 use tracing_subscriber::fmt::format::FmtSpan;
 
-use super::document::{self, Failure, OnlyFailed};
+use super::document::{self, ErrorDocument, ErrorJson};
 use super::screen::Screen;
 use crate::error::{Code, Error, Exit};
 
 /// Reports an error: in words on standard error, and with `--json` also as a document on standard output.
 pub fn error(screen: &mut Screen, error: &Error) -> Exit {
     if screen.wants_json() && !screen.has_answered() {
-        let report = OnlyFailed { error: Failure::of(screen.verb(), error) };
+        let report = ErrorDocument { error: ErrorJson::of(screen.verb(), error) };
         if let Ok(text) = document::of(screen.verb(), &report) {
             let _ = screen.write(text.as_bytes());
         }
@@ -60,7 +60,7 @@ pub fn start_tracing() {
     };
     let filter = tracing_subscriber::EnvFilter::new(filter);
     let builder = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_span_events(FmtSpan::CLOSE);
-    match file.map(|path| crate::files::Rotated::open(&path, TRACE_LIMIT, TRACES_KEPT)) {
+    match file.map(|path| crate::files::RotatedFile::open(&path, TRACE_LIMIT, TRACES_KEPT)) {
         Some(Ok(file)) => builder.with_writer(std::sync::Mutex::new(file)).init(),
         Some(Err(_)) | None => builder.with_writer(std::io::stderr).init(),
     }

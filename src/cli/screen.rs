@@ -99,7 +99,10 @@ impl Screen {
         people: impl FnOnce() -> String,
     ) -> Result<()> {
         let verb = self.verb.clone();
-        self.answer_styled(&document::Failed { content, error: document::Failure::of(verb.as_deref(), error) }, people)
+        self.answer_styled(
+            &document::AnswerWithErrorJson { content, error: document::ErrorJson::of(verb.as_deref(), error) },
+            people,
+        )
     }
 
     /// Prints JSON documents, one per line.
@@ -118,10 +121,10 @@ impl Screen {
     ///
     /// # Errors
     /// As [`Screen::answer`].
-    pub fn begin_list(&mut self, name: &str) -> Result<ListAnswer<'_>> {
+    pub fn begin_list(&mut self, name: &str) -> Result<StreamedAnswer<'_>> {
         let (before, after) = if self.json { document::around(self.verb(), name)? } else { (String::new(), "") };
         self.answered = self.json;
-        Ok(ListAnswer { screen: self, buffer: before, after, is_first: true })
+        Ok(StreamedAnswer { screen: self, buffer: before, after, is_first: true })
     }
 
     /// Whether an answer was printed: then an error adds no second document.
@@ -242,14 +245,14 @@ impl Screen {
 
 /// An answer that is printed as it is made.
 #[derive(Debug)]
-pub struct ListAnswer<'a> {
+pub struct StreamedAnswer<'a> {
     screen: &'a mut Screen,
     buffer: String,
     after: &'static str,
     is_first: bool,
 }
 
-impl ListAnswer<'_> {
+impl StreamedAnswer<'_> {
     /// How many bytes are written at once.
     const AT_ONCE: usize = 64 * 1024;
 

@@ -8,10 +8,10 @@ use serde::Serialize;
 use super::open_configured_for;
 use crate::cli::screen::{Screen, table};
 use crate::cli::visible;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::error::{Exit, Result};
-use crate::ops::agents::{self, Known, Origin};
-use crate::ops::context::placement::Purpose;
+use crate::ops::agents::{self, AgentProgramListing, AgentProgramOrigin};
+use crate::ops::context::placement::VerbPurpose;
 
 /// Arguments of `agents`.
 #[derive(Debug, Args)]
@@ -27,7 +27,7 @@ Change one key of a preset:
   git config axiom.agents.codex.stopSignal TERM
 Try one, which costs some tokens:
   git axiom agents check claude")]
-pub struct Agents {
+pub struct AgentsArgs {
     #[command(subcommand)]
     verb: Option<AgentsVerb>,
 }
@@ -35,17 +35,17 @@ pub struct Agents {
 #[derive(Debug, Subcommand)]
 #[allow(missing_docs)] // what each does is in the table of verbs
 enum AgentsVerb {
-    Check(check::Check),
+    Check(check::AgentsCheckArgs),
 }
 
 #[derive(Serialize)]
-struct AgentsAnswer<'a> {
-    agents: Vec<AgentView<'a>>,
+struct AgentsJson<'a> {
+    agents: Vec<AgentProgramJson<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AgentView<'a> {
+struct AgentProgramJson<'a> {
     name: &'a str,
     origin: &'static str,
     is_default: bool,
@@ -64,19 +64,21 @@ struct AgentView<'a> {
 ///
 /// # Errors
 /// As [`agents::all`] and [`agents::check::check`].
-pub fn run(args: &Agents, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &AgentsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if let Some(AgentsVerb::Check(args)) = &args.verb {
         return check::run(args, global, screen);
     }
-    let ctx = open_configured_for(Purpose::Look, global, Vec::new(), screen)?;
+    let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
     let all = agents::all(&ctx.config)?;
-    let answer = AgentsAnswer { agents: all.iter().map(view).collect() };
+    let answer = AgentsJson { agents: all.iter().map(view).collect() };
     screen.answer(&answer, || in_words(&all))?;
     Ok(Exit::Done)
 }
 
-fn view(Known { adapter, origin, path, version, is_default, personas }: &Known) -> AgentView<'_> {
-    AgentView {
+fn view(
+    AgentProgramListing { adapter, origin, path, version, is_default, personas }: &AgentProgramListing,
+) -> AgentProgramJson<'_> {
+    AgentProgramJson {
         name: &adapter.name,
         origin: word(*origin),
         is_default: *is_default,
@@ -92,15 +94,15 @@ fn view(Known { adapter, origin, path, version, is_default, personas }: &Known) 
     }
 }
 
-fn word(origin: Origin) -> &'static str {
+fn word(origin: AgentProgramOrigin) -> &'static str {
     match origin {
-        Origin::Preset => "preset",
-        Origin::Changed => "changed",
-        Origin::Own => "own",
+        AgentProgramOrigin::Preset => "preset",
+        AgentProgramOrigin::Changed => "changed",
+        AgentProgramOrigin::Own => "own",
     }
 }
 
-fn in_words(all: &[Known]) -> String {
+fn in_words(all: &[AgentProgramListing]) -> String {
     let mut rows = vec![["AGENT", "FOUND", "VERSION", "FROM", "WORKS ON"].map(String::from).to_vec()];
     for one in all {
         let found = if one.path.is_some() { "yes" } else { "no" };

@@ -10,14 +10,14 @@ use serde::Serialize;
 use super::{open_for, purpose, tell_of_missing_identity, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::{prompt, visible};
-use crate::commands::grammar::arguments::Global;
-use crate::domain::program_hooks::recipe::{RECIPES, Recipe, recipe};
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::program_hooks::recipe::{HookRecipe, RECIPES, recipe};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
-use crate::ops::program_hooks::attach::{self, Done};
-use crate::ops::program_hooks::place::{Scope, is_installed};
-use crate::ops::program_hooks::put::{Became, Doing};
+use crate::ops::context::placement::VerbPurpose;
+use crate::ops::program_hooks::attach::{self, ProgramFileOutcome};
+use crate::ops::program_hooks::place::{AttachScope, is_installed};
+use crate::ops::program_hooks::put::{ProgramFileChange, WriteProgramFiles};
 
 /// Arguments of `attach`.
 #[derive(Debug, Args)]
@@ -32,9 +32,9 @@ other worktrees need is said.
 
 A hook counts once it has fired: --status says whether this worktree is protected, and since
 when.")]
-pub struct Attach {
+pub struct AttachArgs {
     #[command(flatten)]
-    which: Which,
+    which: AttachTargetArgs,
     /// Say whether this worktree is protected, and when each hook fired last; change nothing
     #[arg(long, conflicts_with_all = ["user", "shared", "dry_run"])]
     status: bool,
@@ -45,14 +45,14 @@ pub struct Attach {
 #[command(after_help = "\
 A file that nobody else changed since is put back as it was, to the byte; one that we made is
 deleted. Else only our hooks are cut out of it. Those in other worktrees go too.")]
-pub struct Detach {
+pub struct DetachArgs {
     #[command(flatten)]
-    which: Which,
+    which: AttachTargetArgs,
 }
 
 /// Which programs, and which of their files.
 #[derive(Debug, Args)]
-struct Which {
+struct AttachTargetArgs {
     /// The programs
     #[arg(value_name = "PROGRAM", value_parser = PossibleValuesParser::new(RECIPES.iter().map(|recipe| recipe.name)))]
     programs: Vec<String>,
@@ -69,13 +69,13 @@ struct Which {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AttachAnswer {
-    files: Vec<AttachedFile>,
+struct AttachJson {
+    files: Vec<AttachedFileJson>,
     dry_run: bool,
 }
 
 #[derive(Serialize)]
-struct AttachedFile {
+struct AttachedFileJson {
     program: &'static str,
     path: String,
     /// `unchanged`, `made`, `changed`, `putBack` or `deleted`.
@@ -88,9 +88,9 @@ struct AttachedFile {
 ///
 /// # Errors
 /// As [`attach::attach`].
-pub fn run(args: &Attach, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &AttachArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.status {
-        let ctx = match open_for(Purpose::Look, global, screen) {
+        let ctx = match open_for(VerbPurpose::Look, global, screen) {
             Err(error) if outside::is_outside(&error) => return outside::show(&working_dir(global)?, error, screen),
             ctx => ctx?,
         };
@@ -136,7 +136,7 @@ pub fn run(args: &Attach, global: &Global, screen: &mut Screen) -> Result<Exit> 
 ///
 /// # Errors
 /// As [`attach::detach`].
-pub fn detach(args: &Detach, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn detach(args: &DetachArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = match open_for(purpose(args.which.dry_run), global, screen) {
         Err(error) if args.which.user && outside::is_outside(&error) => None,
         ctx => Some(ctx?),
@@ -159,16 +159,16 @@ fn has_linked(ctx: &Context) -> Result<bool> {
 
 /// Does it for each program. Where one fails, those before it are done and told.
 fn each(
-    which: &Which,
-    chosen: &[&'static Recipe],
+    which: &AttachTargetArgs,
+    chosen: &[&'static HookRecipe],
     screen: &mut Screen,
-    step: impl Fn(&Recipe, Doing) -> Result<Vec<Done>>,
+    step: impl Fn(&HookRecipe, WriteProgramFiles) -> Result<Vec<ProgramFileOutcome>>,
 ) -> Result<()> {
-    let doing = if which.dry_run { Doing::DryRun } else { Doing::Really };
+    let doing = if which.dry_run { WriteProgramFiles::DryRun } else { WriteProgramFiles::Really };
     let (mut files, mut failed) = (Vec::new(), None);
     for recipe in chosen {
         match step(recipe, doing) {
-            Ok(all) => files.extend(all.into_iter().map(|Done { path, became, calls }| AttachedFile {
+            Ok(all) => files.extend(all.into_iter().map(|ProgramFileOutcome { path, became, calls }| AttachedFileJson {
                 program: recipe.name,
                 path: path.display().to_string(),
                 became: word(became),
@@ -180,14 +180,14 @@ fn each(
             }
         }
     }
-    let line = |file: &AttachedFile| {
+    let line = |file: &AttachedFileJson| {
         let became = in_words(file.became, doing);
         format!("{}: {became} {}\n", file.program, visible::line(&file.path))
     };
     let text: String = files.iter().filter(|file| which.is_told(file.became)).map(line).collect();
     let nothing = if chosen.is_empty() { "Nothing is attached.\n" } else { "Nothing to change.\n" };
     let text = if text.is_empty() && failed.is_none() { nothing.to_owned() } else { text };
-    let answer = AttachAnswer { files, dry_run: which.dry_run };
+    let answer = AttachJson { files, dry_run: which.dry_run };
     match failed {
         None => screen.answer(&answer, || text),
         Some(error) => {
@@ -198,30 +198,30 @@ fn each(
 }
 
 /// What became of a file, or would become of it.
-fn in_words(became: &str, doing: Doing) -> String {
+fn in_words(became: &str, doing: WriteProgramFiles) -> String {
     let words = if became == "putBack" { "put back" } else { became };
     match doing {
-        Doing::DryRun if became != "unchanged" => format!("would be {words}:"),
-        Doing::DryRun | Doing::Really => words.to_owned(),
+        WriteProgramFiles::DryRun if became != "unchanged" => format!("would be {words}:"),
+        WriteProgramFiles::DryRun | WriteProgramFiles::Really => words.to_owned(),
     }
 }
 
-pub(super) fn word(became: Became) -> &'static str {
+pub(super) fn word(became: ProgramFileChange) -> &'static str {
     match became {
-        Became::Unchanged => "unchanged",
-        Became::Made => "made",
-        Became::Changed => "changed",
-        Became::PutBack => "putBack",
-        Became::Deleted => "deleted",
+        ProgramFileChange::Unchanged => "unchanged",
+        ProgramFileChange::Made => "made",
+        ProgramFileChange::Changed => "changed",
+        ProgramFileChange::PutBack => "putBack",
+        ProgramFileChange::Deleted => "deleted",
     }
 }
 
-impl Which {
-    fn scope(&self) -> Scope {
+impl AttachTargetArgs {
+    fn scope(&self) -> AttachScope {
         match (self.user, self.shared) {
-            (true, _) => Scope::User,
-            (false, true) => Scope::Shared,
-            (false, false) => Scope::Here,
+            (true, _) => AttachScope::User,
+            (false, true) => AttachScope::Shared,
+            (false, false) => AttachScope::Here,
         }
     }
 
@@ -230,16 +230,16 @@ impl Which {
         !self.programs.is_empty() || became != "unchanged"
     }
 
-    fn named(&self) -> Vec<&'static Recipe> {
+    fn named(&self) -> Vec<&'static HookRecipe> {
         self.programs.iter().filter_map(|name| recipe(name)).collect()
     }
 
     /// Those that are named; else a human chooses among those that are installed.
-    fn recipes(&self, screen: &Screen) -> Result<Vec<&'static Recipe>> {
+    fn recipes(&self, screen: &Screen) -> Result<Vec<&'static HookRecipe>> {
         if !self.programs.is_empty() {
             return Ok(self.named());
         }
-        let installed: Vec<&'static Recipe> = RECIPES.iter().filter(|recipe| is_installed(recipe)).collect();
+        let installed: Vec<&'static HookRecipe> = RECIPES.iter().filter(|recipe| is_installed(recipe)).collect();
         if installed.is_empty() || !screen.can_ask() {
             let found = installed.iter().map(|recipe| recipe.name).collect::<Vec<_>>().join(", ");
             let found = if found.is_empty() { "none of them is installed".to_owned() } else { format!("installed are: {found}") };

@@ -2,9 +2,9 @@
 
 use super::working_dir;
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::attach::act::VARIABLES;
-use crate::domain::attach::program::Program;
+use crate::domain::attach::program::AttachedProgram;
 use crate::domain::verbs;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -15,7 +15,7 @@ use crate::ops::context::handle::agent_in;
 ///
 /// # Errors
 /// `NOT_FOR_AGENTS`; `IO_FAILED` where the folder that was named is not there.
-pub(super) fn may_call(global: &Global, screen: &mut Screen) -> Result<()> {
+pub(super) fn may_call(global: &GlobalArgs, screen: &mut Screen) -> Result<()> {
     let words: Vec<String> = env::arguments().iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let kept = verbs::kept_for_humans(&words);
     if (kept.is_some() || screen.can_ask())
@@ -34,7 +34,7 @@ pub(super) fn may_call(global: &Global, screen: &mut Screen) -> Result<()> {
 }
 
 /// An agent that a human runs, with nobody at a terminal: what is kept for humans is done where its program has just asked for it.
-fn of_attached(program: Program, verb: &str, global: &Global) -> Result<()> {
+fn of_attached(program: AttachedProgram, verb: &str, global: &GlobalArgs) -> Result<()> {
     if sessions::was_asked(&working_dir(global)?, program, verb) {
         return Ok(());
     }
@@ -45,7 +45,7 @@ fn of_attached(program: Program, verb: &str, global: &Global) -> Result<()> {
 }
 
 /// The agent program whose variable is in the environment.
-fn program() -> Option<Program> {
+fn program() -> Option<AttachedProgram> {
     VARIABLES.iter().find(|(name, _)| env::var(name).is_some()).map(|(_, program)| *program)
 }
 

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::grammar::complete;
 use crate::error::{Exit, Result};
 
@@ -17,16 +17,16 @@ repository.
   git axiom completions zsh  > _git-axiom    in a folder of $fpath
 bash without the package bash-completion: source the file in ~/.bashrc, after git's own
 completion if there is one.")]
-pub struct Completions {
+pub struct CompletionsArgs {
     /// The shell
     #[arg(value_enum)]
-    shell: Choice,
+    shell: CompletionShell,
 }
 
 /// The shells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 #[allow(missing_docs)]
-pub enum Choice {
+pub enum CompletionShell {
     Bash,
     Elvish,
     Fish,
@@ -38,13 +38,13 @@ pub enum Choice {
 ///
 /// # Errors
 /// As [`Screen::write`].
-pub fn run(args: &Completions, _global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &CompletionsArgs, _global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let shell = match args.shell {
-        Choice::Bash => "bash",
-        Choice::Elvish => "elvish",
-        Choice::Fish => "fish",
-        Choice::Powershell => "powershell",
-        Choice::Zsh => "zsh",
+        CompletionShell::Bash => "bash",
+        CompletionShell::Elvish => "elvish",
+        CompletionShell::Fish => "fish",
+        CompletionShell::Powershell => "powershell",
+        CompletionShell::Zsh => "zsh",
     };
     let script = complete::script(shell);
     screen.answer(&serde_json::json!({ "shell": shell, "script": script }), || script.clone())?;

@@ -6,11 +6,11 @@ use serde::Serialize;
 use super::open_with_usable_config;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
-use crate::commands::grammar::arguments::Global;
-use crate::domain::base::ids::{AgentId, CaseId};
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::error::{Exit, Result};
-use crate::ops::context::placement::Purpose;
-use crate::ops::interventions::debugging::{self, Debugged};
+use crate::ops::context::placement::VerbPurpose;
+use crate::ops::interventions::debugging::{self, DebugReport};
 
 /// Arguments of `debug`.
 #[derive(Debug, Args)]
@@ -19,15 +19,15 @@ Opens the folder in the editor that git uses ('git var GIT_EDITOR': GIT_EDITOR, 
 VISUAL, EDITOR). If an agent works there, its processes are held until the editor has ended;
 they go on too if this command is killed. What you change there is committed with the agent's
 work at the end of its iteration.")]
-pub struct Debug {
+pub struct DebugArgs {
     /// The task
-    task: CaseId,
+    task: TaskId,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct DebugAnswer<'a> {
-    task_id: &'a CaseId,
+struct DebugJson<'a> {
+    task_id: &'a TaskId,
     workspace: String,
     held: Option<&'a AgentId>,
     meanwhile: Vec<String>,
@@ -37,11 +37,11 @@ struct DebugAnswer<'a> {
 ///
 /// # Errors
 /// As [`debugging::debug`].
-pub fn run(args: &Debug, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    let Debugged { workspace, held, meanwhile } = debugging::debug(&mut ctx, &args.task)?;
+pub fn run(args: &DebugArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
+    let DebugReport { workspace, held, meanwhile } = debugging::debug(&mut ctx, &args.task)?;
     let workspace = workspace.to_string_lossy().into_owned();
-    let answer = DebugAnswer { task_id: &args.task, workspace, held: held.as_ref(), meanwhile };
+    let answer = DebugJson { task_id: &args.task, workspace, held: held.as_ref(), meanwhile };
     screen.answer(&answer, || {
         let what = match answer.held {
             Some(agent) => format!("{agent} goes on in {}\n", answer.workspace),

@@ -8,15 +8,15 @@ use serde::Serialize;
 use super::{open_with_usable_config, purpose, repository, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::visible;
-use crate::commands::grammar::arguments::Global;
-use crate::commands::grammar::consent::Consent;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::grammar::consent::ConsentArgs;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::{BRANCHES, NOTES, REFS, TAGS};
 use crate::domain::base::plural::{count, count_of};
 use crate::domain::base::shell_word::shell_word;
 use crate::error::{Exit, Result};
-use crate::ops::deinit::{self, Left};
+use crate::ops::deinit::{self, DeinitReport};
 use crate::told::checkpoints::size_text;
 
 /// Arguments of `deinit`.
@@ -33,9 +33,9 @@ workspaces, the trash and the folder 'axiom' are moved there too. The commands t
 back are printed. After a crash the same command completes it.
 
 No session, agent, watch or planner may run.")]
-pub struct Deinit {
+pub struct DeinitArgs {
     #[command(flatten)]
-    consent: Consent,
+    consent: ConsentArgs,
     /// Make this folder for the bundle, instead of one beside the outermost worktree
     #[arg(long, value_name = "DIR")]
     to: Option<PathBuf>,
@@ -43,7 +43,7 @@ pub struct Deinit {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct DeinitAnswer {
+struct DeinitJson {
     dry_run: bool,
     /// Whether it was here at all.
     found: bool,
@@ -53,7 +53,7 @@ struct DeinitAnswer {
     checkpoint: Option<CheckpointName>,
     refs: usize,
     branches: Vec<RefName>,
-    workspaces: Vec<WorkspaceView>,
+    workspaces: Vec<DeinitWorkspaceJson>,
     detached: Vec<String>,
     stays: Vec<String>,
     restore: Vec<String>,
@@ -61,7 +61,7 @@ struct DeinitAnswer {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WorkspaceView {
+struct DeinitWorkspaceJson {
     path: String,
     moved_to: String,
     not_held: Option<u64>,
@@ -71,7 +71,7 @@ struct WorkspaceView {
 ///
 /// # Errors
 /// `NEEDS_CONFIRMATION`, `DECLINED`; as [`deinit::leave`] and [`deinit::complete`].
-pub fn run(args: &Deinit, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &DeinitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let repo = repository(global)?;
     if let Some(journal) = deinit::interrupted(&repo)? {
         if !args.consent.dry_run {
@@ -80,8 +80,13 @@ pub fn run(args: &Deinit, global: &Global, screen: &mut Screen) -> Result<Exit> 
             let left = deinit::complete(&repo, journal)?;
             return told(&left, false, screen);
         }
-        let left =
-            Left { journal, stayed: Vec::new(), detached: Vec::new(), bundle_size: None, root: repo.common_dir().join("axiom") };
+        let left = DeinitReport {
+            journal,
+            stayed: Vec::new(),
+            detached: Vec::new(),
+            bundle_size: None,
+            root: repo.common_dir().join("axiom"),
+        };
         return told(&left, true, screen);
     }
     drop(repo);
@@ -103,14 +108,14 @@ pub fn run(args: &Deinit, global: &Global, screen: &mut Screen) -> Result<Exit> 
     told(&left, false, screen)
 }
 
-fn told(left: &Left, dry_run: bool, screen: &mut Screen) -> Result<Exit> {
+fn told(left: &DeinitReport, dry_run: bool, screen: &mut Screen) -> Result<Exit> {
     let answer = answer(left, dry_run);
     screen.answer(&answer, || in_words(&answer, left))?;
     Ok(Exit::Done)
 }
 
-fn nothing(dry_run: bool) -> DeinitAnswer {
-    DeinitAnswer {
+fn nothing(dry_run: bool) -> DeinitJson {
+    DeinitJson {
         dry_run,
         found: false,
         folder: None,
@@ -130,13 +135,13 @@ fn text(path: &Path) -> String {
     path.to_string_lossy().into_owned()
 }
 
-fn answer(left: &Left, dry_run: bool) -> DeinitAnswer {
+fn answer(left: &DeinitReport, dry_run: bool) -> DeinitJson {
     let journal = &left.journal;
     let is_branch = |name: &&RefName| name.as_str().starts_with(BRANCHES);
     let names = || journal.refs.iter().map(|gone| &gone.name).filter(|name| !left.stayed.contains(name));
     let workspaces = journal.workspaces.iter();
     let stayed = left.stayed.iter().map(|name| format!("{name}, which another process changed meanwhile"));
-    DeinitAnswer {
+    DeinitJson {
         dry_run,
         found: true,
         folder: Some(text(&journal.folder)),
@@ -146,7 +151,7 @@ fn answer(left: &Left, dry_run: bool) -> DeinitAnswer {
         refs: names().count(),
         branches: names().filter(is_branch).cloned().collect(),
         workspaces: workspaces
-            .map(|one| WorkspaceView { path: text(&one.path), moved_to: text(&one.moved_to), not_held: one.not_held })
+            .map(|one| DeinitWorkspaceJson { path: text(&one.path), moved_to: text(&one.moved_to), not_held: one.not_held })
             .collect(),
         detached: left.detached.iter().map(|path| text(path)).collect(),
         stays: journal.stays.iter().cloned().chain(stayed).collect(),
@@ -155,7 +160,7 @@ fn answer(left: &Left, dry_run: bool) -> DeinitAnswer {
 }
 
 /// The commands that bring everything back.
-fn restore(left: &Left) -> Vec<String> {
+fn restore(left: &DeinitReport) -> Vec<String> {
     let (bundle, state, root) = (left.journal.bundle(), left.journal.state(), &left.root);
     // Where others have notes in our ref, that stays, and ours are written again.
     let others_have_notes = !left.journal.notes.is_empty();
@@ -173,7 +178,7 @@ fn restore(left: &Left) -> Vec<String> {
     commands
 }
 
-fn in_words(answer: &DeinitAnswer, left: &Left) -> String {
+fn in_words(answer: &DeinitJson, left: &DeinitReport) -> String {
     let (folder, would) = (visible::line(answer.folder.as_deref().unwrap_or_default()).into_owned(), answer.dry_run);
     let mut lines = vec![if would {
         format!("git axiom would be taken out of this repository. In '{folder}' would be:")

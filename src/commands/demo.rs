@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
-use crate::demo::checks::{self, Check};
-use crate::demo::evidence::Evidence;
-use crate::demo::stage::Stage;
+use crate::demo::checks::{self, DemoCheck};
+use crate::demo::evidence::DemoEvidence;
+use crate::demo::stage::DemoStage;
 use crate::demo::{story, tasks};
 use crate::error::{Code, Error, Exit, Result};
 
@@ -29,7 +29,7 @@ undone. Then each claim is checked against git. Takes less than a minute.
 
 Exits with 1 if a check fails. The repository stays, so that you can look around; the last lines
 say how to remove it.")]
-pub struct Demo {
+pub struct DemoArgs {
     /// Watch it in the panel; after closing it, the demo is played to its end
     #[arg(long)]
     panel: bool,
@@ -37,22 +37,22 @@ pub struct Demo {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct DemoAnswer {
+struct DemoJson {
     passed: bool,
     duration: f64,
     repository: String,
     program: String,
     remove: String,
-    checks: Vec<Check>,
+    checks: Vec<DemoCheck>,
 }
 
 /// Runs the demo. However it ends, it ends all its processes and leaves its folder.
 ///
 /// # Errors
 /// `DEMO_FAILED` where a step fails, `INTERRUPTED`, `GIT_MISSING`, `IO_FAILED`.
-pub fn run(args: &Demo, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &DemoArgs, screen: &mut Screen) -> Result<Exit> {
     let begun = Instant::now();
-    let stage = Stage::set_up()?;
+    let stage = DemoStage::set_up()?;
     let remove = format!("rm -rf {}", tasks::quoted(&stage.folder));
     let played = if args.panel { in_panel(&stage, screen) } else { story::play(&stage, screen) };
     let survivors = stage.end_everything();
@@ -66,7 +66,7 @@ pub fn run(args: &Demo, screen: &mut Screen) -> Result<Exit> {
         error.hint(format!("what it left is in {}", stage.folder.display())).hint(format!("to remove it: {remove}"))
     })?;
     let checks = checks::checks(&evidence);
-    let answer = DemoAnswer {
+    let answer = DemoJson {
         passed: checks.iter().all(|check| check.ok),
         duration: begun.elapsed().as_secs_f64(),
         repository: stage.repo().display().to_string(),
@@ -84,7 +84,7 @@ pub fn run(args: &Demo, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// Plays the demo behind the panel.
-fn in_panel(stage: &Stage, screen: &mut Screen) -> Result<Evidence> {
+fn in_panel(stage: &DemoStage, screen: &mut Screen) -> Result<DemoEvidence> {
     std::thread::scope(|scope| {
         // What it would say is what the panel shows.
         let story = scope.spawn(|| story::play(stage, &mut Screen::new(true, None)));
@@ -103,7 +103,7 @@ fn in_panel(stage: &Stage, screen: &mut Screen) -> Result<Evidence> {
     })
 }
 
-fn people(answer: &DemoAnswer) -> String {
+fn people(answer: &DemoJson) -> String {
     let mut text = String::from("\nWhat was claimed, checked against git, the files and the process table:\n\n");
     for check in &answer.checks {
         let sign = if check.ok {

@@ -8,15 +8,15 @@ use serde::Serialize;
 use super::open_configured_for;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
-use crate::commands::grammar::arguments::Global;
-use crate::domain::base::ids::CaseId;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::listed::FileChange;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::attach::prompts;
-use crate::ops::context::placement::Purpose;
+use crate::ops::context::placement::VerbPurpose;
 use crate::ops::pager;
-use crate::ops::task_diff::{self, FileLines, LoggedCommit, TaskDiff};
+use crate::ops::task_diff::{self, FileDiffStat, LoggedCommit, TaskDiff};
 use crate::told::diff::stat;
 
 /// Arguments of `diff`.
@@ -29,10 +29,10 @@ over 2 MB, it only says that they differ.
 
 With --prompt: what happened in the worktree of an attached agent from this prompt until its
 next one, or until now; 'git axiom prompts' lists them.")]
-pub struct Diff {
+pub struct DiffArgs {
     /// The task
     #[arg(required_unless_present = "prompt")]
-    task: Option<CaseId>,
+    task: Option<TaskId>,
     /// What a prompt to an attached agent changed
     #[arg(long, value_name = "NUMBER", conflicts_with = "task")]
     prompt: Option<u32>,
@@ -44,7 +44,7 @@ pub struct Diff {
 /// A file with its lines, in documents.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct FileLine<'a> {
+pub(super) struct DiffFileJson<'a> {
     path: &'a RepoPath,
     change: FileChange,
     insertions: Option<u64>,
@@ -54,37 +54,37 @@ pub(super) struct FileLine<'a> {
 
 /// A commit, in documents.
 #[derive(Debug, Serialize)]
-pub(super) struct CommitLine<'a> {
+pub(super) struct DiffCommitJson<'a> {
     id: &'a Oid,
     subject: &'a str,
 }
 
 #[derive(Debug, Serialize)]
-pub(super) struct NotShown<'a> {
+pub(super) struct NotShownFileJson<'a> {
     path: &'a RepoPath,
     why: &'static str,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct DiffAnswer<'a> {
+struct DiffJson<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
-    task_id: Option<&'a CaseId>,
+    task_id: Option<&'a TaskId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     prompt: Option<u32>,
     base: &'a Oid,
     workspace: Option<&'a str>,
-    commits: Vec<CommitLine<'a>>,
-    files: Vec<FileLine<'a>>,
-    not_shown: Vec<NotShown<'a>>,
+    commits: Vec<DiffCommitJson<'a>>,
+    files: Vec<DiffFileJson<'a>>,
+    not_shown: Vec<NotShownFileJson<'a>>,
 }
 
 /// The files of a difference, in documents.
-pub(super) fn files(diff: &TaskDiff) -> Vec<FileLine<'_>> {
-    let line = |file: &'_ FileLines| (file.lines.map(|(added, _)| added), file.lines.map(|(_, deleted)| deleted));
+pub(super) fn files(diff: &TaskDiff) -> Vec<DiffFileJson<'_>> {
+    let line = |file: &'_ FileDiffStat| (file.lines.map(|(added, _)| added), file.lines.map(|(_, deleted)| deleted));
     let uncommitted: BTreeSet<&RepoPath> = diff.uncommitted.iter().collect();
     let all = diff.files.iter().map(|file| (file, line(file)));
-    all.map(|(file, (insertions, deletions))| FileLine {
+    all.map(|(file, (insertions, deletions))| DiffFileJson {
         path: &file.path,
         change: file.change,
         insertions,
@@ -95,28 +95,28 @@ pub(super) fn files(diff: &TaskDiff) -> Vec<FileLine<'_>> {
 }
 
 /// The commits of a difference, in documents.
-pub(super) fn commits(commits: &[LoggedCommit]) -> Vec<CommitLine<'_>> {
-    commits.iter().map(|commit| CommitLine { id: &commit.oid, subject: &commit.subject }).collect()
+pub(super) fn commits(commits: &[LoggedCommit]) -> Vec<DiffCommitJson<'_>> {
+    commits.iter().map(|commit| DiffCommitJson { id: &commit.oid, subject: &commit.subject }).collect()
 }
 
 /// What a difference leaves out, in documents.
-pub(super) fn not_shown(diff: &TaskDiff) -> Vec<NotShown<'_>> {
-    diff.not_shown.iter().map(|(path, why)| NotShown { path, why }).collect()
+pub(super) fn not_shown(diff: &TaskDiff) -> Vec<NotShownFileJson<'_>> {
+    diff.not_shown.iter().map(|(path, why)| NotShownFileJson { path, why }).collect()
 }
 
 /// Shows what a task or a prompt changed.
 ///
 /// # Errors
 /// As [`task_diff::of`] and [`prompts::diff`].
-pub fn run(args: &Diff, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let ctx = open_configured_for(Purpose::Look, global, Vec::new(), screen)?;
+pub fn run(args: &DiffArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
     let diff = match (&args.task, args.prompt) {
         (Some(task), _) => task_diff::of(&ctx, task)?,
         (None, Some(number)) => prompts::diff(&ctx, number)?,
         (None, None) => return Err(Error::new(Code::Usage, "neither a task nor a prompt is named")),
     };
     if args.stat || screen.wants_json() {
-        let answer = DiffAnswer {
+        let answer = DiffJson {
             task_id: args.task.as_ref(),
             prompt: args.prompt,
             base: &diff.base,

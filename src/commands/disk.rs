@@ -7,10 +7,10 @@ use serde::Serialize;
 
 use super::{open_configured_for, purpose};
 use crate::cli::screen::{Screen, table};
-use crate::commands::grammar::arguments::Global;
-use crate::domain::work::disk::Level;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::work::disk::DiskSpaceLevel;
 use crate::error::{Code, Exit, Result};
-use crate::ops::disk::{self, Cleaned, FileSystem, Packing, Use};
+use crate::ops::disk::{self, AllowPacking, DiskCleanupReport, DiskUsageEntry, FileSystemSpace};
 use crate::told::checkpoints::{over_the_total, size_text};
 
 /// Arguments of `disk`.
@@ -34,7 +34,7 @@ files, the folders of ended iterations. Agents' logs are compressed after
 system.logCompressDays; over agents.logLimit the oldest of tasks that are merged or archived
 go. While no session runs, loose objects and refs are packed, without --prune=now.
 Checkpoints, workspaces and what can still be undone stay.")]
-pub struct Disk {
+pub struct DiskArgs {
     /// Delete what has expired, compress old logs, and pack objects
     #[arg(long)]
     clean: bool,
@@ -42,27 +42,27 @@ pub struct Disk {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct DiskAnswer<'a> {
-    file_systems: Vec<Place<'a>>,
-    uses: Vec<Used>,
-    cleaned: Option<Clean>,
+struct DiskJson<'a> {
+    file_systems: Vec<FileSystemJson<'a>>,
+    uses: Vec<DiskUseJson>,
+    cleaned: Option<DiskCleanJson>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Place<'a> {
+struct FileSystemJson<'a> {
     path: String,
     holds: &'a [&'static str],
     free: u64,
     total: u64,
     free_files: Option<u64>,
-    level: Level,
+    level: DiskSpaceLevel,
     code: Option<&'static str>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Used {
+struct DiskUseJson {
     what: &'static str,
     count: Option<u64>,
     bytes: Option<u64>,
@@ -71,7 +71,7 @@ struct Used {
 }
 
 #[derive(Serialize)]
-struct Clean {
+struct DiskCleanJson {
     freed: u64,
     did: Vec<String>,
 }
@@ -80,17 +80,17 @@ struct Clean {
 ///
 /// # Errors
 /// As [`disk::file_systems`], [`disk::uses`] and [`disk::clean_up`].
-pub fn run(args: &Disk, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &DiskArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured_for(purpose(!args.clean), global, Vec::new(), screen)?;
     let cleaned = if args.clean {
-        let packing = if ctx.supervisor_alive()? { Packing::Not } else { Packing::Allowed };
-        let Cleaned { freed, lines } = disk::clean_up(&mut ctx, packing)?;
-        Some(Clean { freed, did: lines })
+        let packing = if ctx.supervisor_alive()? { AllowPacking::Not } else { AllowPacking::Allowed };
+        let DiskCleanupReport { freed, lines } = disk::clean_up(&mut ctx, packing)?;
+        Some(DiskCleanJson { freed, did: lines })
     } else {
         None
     };
     let (systems, uses) = (disk::file_systems(&ctx)?, disk::uses(&ctx)?);
-    let answer = DiskAnswer { file_systems: systems.iter().map(place).collect(), uses: uses.iter().map(used).collect(), cleaned };
+    let answer = DiskJson { file_systems: systems.iter().map(place).collect(), uses: uses.iter().map(used).collect(), cleaned };
     screen.answer(&answer, || {
         let did = answer.cleaned.as_ref().map_or_else(String::new, |clean| {
             let lines: String = clean.did.iter().map(|line| format!("{line}\n")).collect();
@@ -101,7 +101,7 @@ pub fn run(args: &Disk, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if let Some(line) = over_the_total(&ctx) {
         screen.note(&line);
     }
-    let is_short = systems.iter().any(|one| one.level >= Level::Critical);
+    let is_short = systems.iter().any(|one| one.level >= DiskSpaceLevel::Critical);
     if is_short && screen.can_ask() {
         let freed = answer.cleaned.as_ref().map(|clean| clean.freed);
         choices::ask(&mut open_configured_for(purpose(false), global, Vec::new(), screen)?, freed, screen)?;
@@ -109,8 +109,8 @@ pub fn run(args: &Disk, global: &Global, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn place(one: &FileSystem) -> Place<'_> {
-    Place {
+fn place(one: &FileSystemSpace) -> FileSystemJson<'_> {
+    FileSystemJson {
         path: one.place.to_string_lossy().into_owned(),
         holds: &one.holds,
         free: one.space.free,
@@ -121,11 +121,11 @@ fn place(one: &FileSystem) -> Place<'_> {
     }
 }
 
-fn used(one: &Use) -> Used {
-    Used { what: one.what, count: one.count, bytes: one.bytes, limit: one.limit, to_free: one.to_free }
+fn used(one: &DiskUsageEntry) -> DiskUseJson {
+    DiskUseJson { what: one.what, count: one.count, bytes: one.bytes, limit: one.limit, to_free: one.to_free }
 }
 
-fn in_words(systems: &[FileSystem], uses: &[Use]) -> String {
+fn in_words(systems: &[FileSystemSpace], uses: &[DiskUsageEntry]) -> String {
     let mut rows = vec![["FREE", "OF", "LEVEL", "HOLDS", "WHERE"].map(String::from).to_vec()];
     for one in systems {
         let level = one.level.code().map_or("enough", Code::as_str).to_owned();

@@ -7,14 +7,14 @@ use serde_json::value::RawValue;
 use super::look;
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
-use crate::commands::grammar::arguments::Global;
-use crate::domain::base::ids::TxnId;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::ids::OperationId;
 use crate::domain::state::audit::describe;
-use crate::domain::state::event::Envelope;
+use crate::domain::state::event::EventEnvelope;
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::Waiting;
+use crate::ops::context::waiting::LogEventWaiter;
 use crate::ops::history;
 
 /// Arguments of `events`.
@@ -22,7 +22,7 @@ use crate::ops::history;
 #[command(after_help = "\
 The event log is the source of the whole state. With --json and --follow, each event is a
 document on a line of its own; with --json alone, there is one document with the key events.")]
-pub struct Events {
+pub struct EventsArgs {
     /// Keep printing new ones, until interrupted
     #[arg(long)]
     follow: bool,
@@ -32,19 +32,19 @@ pub struct Events {
 }
 
 #[derive(Serialize)]
-struct View {
+struct EventJson {
     seq: u64,
     at: jiff::Timestamp,
-    transaction: TxnId,
+    transaction: OperationId,
     by: String,
     event: &'static str,
     /// The event as it is stored in the log.
     data: Box<RawValue>,
 }
 
-impl View {
-    fn of(envelope: &Envelope) -> Result<Self> {
-        let Envelope { seq, at, txn, by, event } = envelope;
+impl EventJson {
+    fn of(envelope: &EventEnvelope) -> Result<Self> {
+        let EventEnvelope { seq, at, txn, by, event } = envelope;
         let broken = |e| Error::new(Code::Internal, "an event cannot be written as JSON").because(e);
         // An event is stored as an object with one key, its name.
         let stored = serde_json::to_string(event).map_err(broken)?;
@@ -54,7 +54,7 @@ impl View {
     }
 }
 
-fn in_words(envelope: &Envelope) -> String {
+fn in_words(envelope: &EventEnvelope) -> String {
     // The log's words for some events need the state; this verb shows them without it.
     let (_, words) = describe(&envelope.event, &State::default());
     format!(
@@ -71,7 +71,7 @@ fn in_words(envelope: &Envelope) -> String {
 ///
 /// # Errors
 /// As [`history::each_event`].
-pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &EventsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = look(global, screen)?;
     if !args.follow {
         return list(&ctx, args.after, screen).map(|()| Exit::Done);
@@ -84,7 +84,7 @@ pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> 
         }
         Ok(())
     })?;
-    let (mut position, mut waiting) = (None, Waiting::begin());
+    let (mut position, mut waiting) = (None, LogEventWaiter::begin());
     while !screen.reader_is_gone() {
         waiting.for_the_log(&ctx);
         position = Some(history::events_after(ctx.layout(), last, position, |envelope| {
@@ -95,8 +95,8 @@ pub fn run(args: &Events, global: &Global, screen: &mut Screen) -> Result<Exit> 
     Ok(Exit::Done)
 }
 
-fn print(envelope: &Envelope, screen: &mut Screen) -> Result<()> {
-    let view = View::of(envelope)?;
+fn print(envelope: &EventEnvelope, screen: &mut Screen) -> Result<()> {
+    let view = EventJson::of(envelope)?;
     screen.answer(&view, || in_words(envelope))
 }
 
@@ -110,7 +110,7 @@ fn list(ctx: &Context, after: u64, screen: &mut Screen) -> Result<()> {
     let mut is_enough = false;
     let read = history::each_event(ctx.layout(), |envelope| {
         if envelope.seq > after {
-            list.push(|| View::of(&envelope), || in_words(&envelope))?;
+            list.push(|| EventJson::of(&envelope), || in_words(&envelope))?;
         }
         is_enough = list.reader_is_gone();
         if is_enough { Err(Error::new(Code::Interrupted, "nobody reads any more")) } else { Ok(()) }

@@ -10,17 +10,17 @@ use crate::cli::visible;
 use crate::domain::hook::run::HookRun;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::report;
-use crate::ops::watch::{Waiting, Watch};
-use crate::own_process::end_signals::{self, CanEnd};
+use crate::ops::watch::{ForegroundWait, WaitObserver};
+use crate::own_process::end_signals::{self, CheckedSignals};
 
 /// Shows what runs, and lets Ctrl+C end it.
 #[derive(Default)]
-pub struct Foreground {
+pub struct VerbSpinner {
     line: Option<ProgressBar>,
-    can_end: Option<CanEnd>,
+    can_end: Option<CheckedSignals>,
 }
 
-impl Foreground {
+impl VerbSpinner {
     fn begin(&mut self, text: &str) {
         self.can_end = Some(end_signals::can_end());
         if std::io::stderr().is_terminal() {
@@ -31,18 +31,18 @@ impl Foreground {
     }
 }
 
-impl Watch for Foreground {
-    fn begun(&mut self, what: Waiting<'_>) {
+impl WaitObserver for VerbSpinner {
+    fn begun(&mut self, what: ForegroundWait<'_>) {
         match what {
-            Waiting::Verification(names) => {
+            ForegroundWait::Verification(names) => {
                 let text = format!("verifying the merge: {}", names.join(" && "));
                 self.begin(&text);
                 if self.line.is_none() {
                     Screen::new(false, None).complain(&text);
                 }
             }
-            Waiting::Planner(phase) => self.begin(&format!("the planner runs: {phase}")),
-            Waiting::Hooks(event) => self.begin(&format!("hooks of {event}")),
+            ForegroundWait::Planner(phase) => self.begin(&format!("the planner runs: {phase}")),
+            ForegroundWait::Hooks(event) => self.begin(&format!("hooks of {event}")),
         }
     }
 
@@ -61,7 +61,7 @@ pub fn tell_hooks(ctx: &mut Context, screen: &mut Screen) {
     if !ctx.hooks.has_due() {
         return;
     }
-    for run in report::report(ctx, &mut Foreground::default()) {
+    for run in report::report(ctx, &mut VerbSpinner::default()) {
         if run.failure.is_some() {
             complain(screen, &run);
         }

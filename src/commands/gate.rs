@@ -8,17 +8,17 @@ use serde::Serialize;
 use super::{open_configured_for, open_for};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::natural;
 use crate::domain::planning::gates::asks;
-use crate::domain::work::gate::{Decision, Gate, GateKind};
-use crate::domain::work::gate_line::{DecisionLine, GateLine};
+use crate::domain::work::gate::{Gate, GateDecision, GateKind};
+use crate::domain::work::gate_line::{OpenGateDecisionJson, OpenGateJson};
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
+use crate::ops::context::placement::VerbPurpose;
 use crate::ops::interventions;
-use crate::ops::supervise::status::{self, RecoveryView};
+use crate::ops::supervise::status::{self, RecoveryNeedJson};
 use crate::ops::trust;
 use crate::told::interventions::decided as decided_in_words;
 
@@ -87,13 +87,13 @@ branch be verified and merged, and 'anew' begins the task anew.")]
 }
 
 #[derive(Serialize)]
-struct List {
-    gates: Vec<GateLine>,
+struct GateListJson {
+    gates: Vec<OpenGateJson>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Decided {
+struct GateDecisionJson {
     gate_ids: Vec<String>,
 }
 
@@ -101,10 +101,10 @@ struct Decided {
 ///
 /// # Errors
 /// `NOT_FOR_AGENTS`; `INVALID_INPUT` where a question is to be approved; as [`interventions::decide`].
-pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let purpose = match verb {
-        GateVerb::List | GateVerb::Show { .. } => Purpose::Look,
-        GateVerb::Approve { .. } | GateVerb::Reject { .. } | GateVerb::Answer { .. } => Purpose::Write,
+        GateVerb::List | GateVerb::Show { .. } => VerbPurpose::Look,
+        GateVerb::Approve { .. } | GateVerb::Reject { .. } | GateVerb::Answer { .. } => VerbPurpose::Write,
     };
     let mut ctx = match verb {
         GateVerb::Show { .. } => open_configured_for(purpose, global, Vec::new(), screen)?,
@@ -115,9 +115,9 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
     let (gates, decision) = match verb {
         GateVerb::List => {
             let gates: Vec<&Gate> = natural::sorted(ctx.state().restorable.gates.values(), |gate| gate.id.as_str());
-            let mut lines: Vec<GateLine> = gates.iter().map(|gate| GateLine::from(*gate)).collect();
+            let mut lines: Vec<OpenGateJson> = gates.iter().map(|gate| OpenGateJson::from(*gate)).collect();
             trust::say_what_is_approved(&ctx, &mut lines);
-            let answer = List { gates: lines };
+            let answer = GateListJson { gates: lines };
             // What a crash left waits for a human too, at no gate.
             let recovery = status::to_recover(&ctx)?;
             screen.answer(&answer, || list(&gates, &answer.gates, &recovery))?;
@@ -127,12 +127,12 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
             show::run(&ctx, &gate, screen)?;
             return Ok(Exit::Done);
         }
-        GateVerb::Approve { all: true, gates: _ } => (those_without_a_price(&ctx), Decision::Approved),
-        GateVerb::Approve { all: false, gates } => (gates, Decision::Approved),
-        GateVerb::Reject { gate, reason } => (vec![gate], Decision::Rejected { reason }),
-        GateVerb::Answer { gate, text } => (vec![gate], Decision::Answered { text }),
+        GateVerb::Approve { all: true, gates: _ } => (those_without_a_price(&ctx), GateDecision::Approved),
+        GateVerb::Approve { all: false, gates } => (gates, GateDecision::Approved),
+        GateVerb::Reject { gate, reason } => (vec![gate], GateDecision::Rejected { reason }),
+        GateVerb::Answer { gate, text } => (vec![gate], GateDecision::Answered { text }),
     };
-    let approves = decision == Decision::Approved;
+    let approves = decision == GateDecision::Approved;
     if let Some(gate) = gates.iter().find(|gate| approves && is_question(&ctx, gate)) {
         return Err(
             Error::new(Code::InvalidInput, "a question needs an answer").hint(format!("git axiom gate answer {gate} TEXT"))
@@ -143,7 +143,9 @@ pub fn run(verb: GateVerb, global: &Global, screen: &mut Screen) -> Result<Exit>
     if for_sessions && !ctx.supervisor_alive()? {
         screen.note("note: no supervisor runs; the next 'git axiom run' acts on it");
     }
-    screen.answer(&Decided { gate_ids: gates.iter().map(|gate| gate.id.to_string()).collect() }, || decided_in_words(&gates))?;
+    screen.answer(&GateDecisionJson { gate_ids: gates.iter().map(|gate| gate.id.to_string()).collect() }, || {
+        decided_in_words(&gates)
+    })?;
     Ok(Exit::Done)
 }
 
@@ -161,7 +163,7 @@ fn is_question(ctx: &Context, name: &str) -> bool {
     gates.any(|gate| (gate.kind == GateKind::Question || asks(gate.id.as_str())) && named(gate))
 }
 
-fn list(gates: &[&Gate], lines: &[GateLine], recovery: &RecoveryView) -> String {
+fn list(gates: &[&Gate], lines: &[OpenGateJson], recovery: &RecoveryNeedJson) -> String {
     let to_recover = recovery.in_words();
     if gates.is_empty() {
         return if recovery.needed { to_recover } else { "Nothing waits for you.\n".to_owned() };
@@ -170,7 +172,7 @@ fn list(gates: &[&Gate], lines: &[GateLine], recovery: &RecoveryView) -> String 
     let zone = env::time_zone();
     for (gate, line) in gates.iter().zip(lines) {
         let command = match &gate.decision {
-            Some(decision) => DecisionLine::from(decision).in_words(),
+            Some(decision) => OpenGateDecisionJson::from(decision).in_words(),
             None => gate.kind.command(gate.id.as_str()),
         };
         rows.push(vec![gate.id.to_string(), words::time_in(&zone, gate.opened_at), line.reason.clone(), command]);

@@ -9,12 +9,12 @@ use serde::Serialize;
 use super::{look, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
-use crate::commands::grammar::arguments::Global;
-use crate::domain::picture::{Kind, Picture, lanes, svg};
-use crate::domain::work::reports::ChangedLines;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::picture::{Picture, PictureMomentKind, lanes, svg};
+use crate::domain::work::reports::ChangedLineCounts;
 use crate::error::{Exit, Result};
 use crate::files;
-use crate::ops::picture::{self, AtRisk, NotMerged};
+use crate::ops::picture::{self, UnmergedTask, WorkAtRisk};
 
 /// Arguments of `graph`.
 #[derive(Debug, Args)]
@@ -26,7 +26,7 @@ The last line says what no checkpoint holds yet.
 
 --svg writes one file that needs nothing else: time from left to right, the area of a dot the
 changed lines, the command where the pointer rests.")]
-pub struct Graph {
+pub struct GraphArgs {
     /// Only the newest moments
     #[arg(short = 'n', long, value_name = "NUMBER", default_value_t = 100)]
     max_count: usize,
@@ -40,24 +40,24 @@ pub struct Graph {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct GraphAnswer<'a> {
+struct GraphJson<'a> {
     #[serde(flatten)]
     picture: &'a Picture,
-    at_risk: AtRiskLine,
+    at_risk: AtRiskJson,
     svg: Option<String>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AtRiskLine {
+struct AtRiskJson {
     checkpoint: Option<String>,
     files: Option<usize>,
-    workspaces: Vec<WorkspaceAtRisk>,
+    workspaces: Vec<WorkspaceAtRiskJson>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WorkspaceAtRisk {
+struct WorkspaceAtRiskJson {
     task_id: String,
     changed_lines: Option<u64>,
 }
@@ -66,7 +66,7 @@ struct WorkspaceAtRisk {
 ///
 /// # Errors
 /// The codes of a damaged log; `IO_FAILED`, `DISK_FULL` for the file.
-pub fn run(args: &Graph, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &GraphArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = look(global, screen)?;
     let picture = picture::picture(&ctx, (!args.all).then_some(args.max_count))?;
     let risk = picture::at_risk(&ctx)?;
@@ -74,16 +74,19 @@ pub fn run(args: &Graph, global: &Global, screen: &mut Screen) -> Result<Exit> {
     if let Some(file) = &file {
         files::write_public(file, svg::svg(&picture, words::clock).as_bytes())?;
     }
-    let at_risk = AtRiskLine {
+    let at_risk = AtRiskJson {
         checkpoint: risk.here.as_ref().map(|(name, _)| name.to_string()),
         files: risk.here.as_ref().map(|(_, files)| *files),
         workspaces: risk
             .not_merged
             .iter()
-            .map(|one| WorkspaceAtRisk { task_id: one.task.to_string(), changed_lines: one.changed.map(ChangedLines::total) })
+            .map(|one| WorkspaceAtRiskJson {
+                task_id: one.task.to_string(),
+                changed_lines: one.changed.map(ChangedLineCounts::total),
+            })
             .collect(),
     };
-    let answer = GraphAnswer { picture: &picture, at_risk, svg: file.as_ref().map(|file| file.display().to_string()) };
+    let answer = GraphJson { picture: &picture, at_risk, svg: file.as_ref().map(|file| file.display().to_string()) };
     screen.answer_styled(&answer, || match &file {
         Some(file) => format!(
             "{} written to {}\n",
@@ -95,15 +98,17 @@ pub fn run(args: &Graph, global: &Global, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn in_words(picture: &Picture, risk: &AtRisk) -> String {
+fn in_words(picture: &Picture, risk: &WorkAtRisk) -> String {
     let mut text = format!("{} {}\n", lanes::now(picture), at_risk(risk));
     for row in lanes::rows(picture) {
         let moment = &picture.moments[row.moment];
         let style = match moment.kind {
-            Kind::Checkpoint => Style::new().magenta(),
-            Kind::Merged => Style::new().green(),
-            Kind::RolledBack | Kind::Undone => Style::new().red(),
-            Kind::Session | Kind::Begun | Kind::Worked | Kind::Closed => Style::new(),
+            PictureMomentKind::Checkpoint => Style::new().magenta(),
+            PictureMomentKind::Merged => Style::new().green(),
+            PictureMomentKind::RolledBack | PictureMomentKind::Undone => Style::new().red(),
+            PictureMomentKind::Session | PictureMomentKind::Begun | PictureMomentKind::Worked | PictureMomentKind::Closed => {
+                Style::new()
+            }
         };
         let command = moment.command.as_ref().map_or_else(String::new, |command| format!("  {command}"));
         let (what, command) = (visible::line(&moment.what), visible::line(&command).into_owned());
@@ -114,13 +119,13 @@ fn in_words(picture: &Picture, risk: &AtRisk) -> String {
 }
 
 /// What no checkpoint holds yet, in one line.
-fn at_risk(risk: &AtRisk) -> String {
+fn at_risk(risk: &WorkAtRisk) -> String {
     let here = match &risk.here {
         None => "there is no checkpoint yet: git axiom checkpoint create".to_owned(),
         Some((name, 0)) => format!("nothing has changed here since {name}"),
         Some((name, files)) => format!("{} changed here since {name}", words::count_of(*files, "file has", "files have")),
     };
-    let all = risk.not_merged.iter().map(|NotMerged { task, changed }| match changed {
+    let all = risk.not_merged.iter().map(|UnmergedTask { task, changed }| match changed {
         None => task.to_string(),
         // Files without lines: binary ones, or empty ones.
         Some(changed) if changed.total() == 0 => format!("{task}: {}", words::count(changed.files, "file")),

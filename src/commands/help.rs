@@ -3,7 +3,7 @@
 use clap::{Args, Command, CommandFactory};
 
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::{Cli, Global};
+use crate::commands::grammar::arguments::{Cli, GlobalArgs};
 use crate::commands::grammar::pages;
 use crate::domain::base::nearest;
 use crate::domain::verbs::{self, VerbGroup};
@@ -19,7 +19,7 @@ const WIDTH: usize = 78;
 The same as VERB -h, for every verb and its verbs, such as 'git axiom help task add'. It needs
 no manual page. 'git axiom --help' is handled by git, and opens the page that 'git axiom man
 --out FOLDER' has written to a folder where man looks.")]
-pub struct Help {
+pub struct HelpArgs {
     /// The verb, such as 'task' or 'task add'; all verbs without it
     verb: Vec<String>,
 }
@@ -28,7 +28,7 @@ pub struct Help {
 ///
 /// # Errors
 /// `INVALID_INPUT` for a verb that does not exist.
-pub fn run(args: &Help, _global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &HelpArgs, _global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let words: Vec<&str> = args.verb.iter().flat_map(|verb| verb.split_whitespace()).collect();
     let mut command = Cli::command();
     command.build();

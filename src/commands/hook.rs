@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use super::Ended;
+use super::VerbExit;
 use crate::cli::screen::Screen;
-use crate::domain::attach::answer::Answer;
-use crate::domain::attach::program::Program;
-use crate::domain::attach::shorten::Shortener;
+use crate::domain::attach::answer::AgentHookAnswer;
+use crate::domain::attach::program::AttachedProgram;
+use crate::domain::attach::shorten::JsonShortener;
 use crate::env;
 use crate::error::{Exit, Result};
-use crate::ops::attach::hook::{self, Payload};
+use crate::ops::attach::hook::{self, HookPayload};
 use crate::ops::attach::join;
 use crate::ops::context::handle::calling_agent;
 
@@ -31,7 +31,7 @@ const BLOCKS: u8 = 2;
 
 /// Arguments of `hook`.
 #[derive(Debug, Args)]
-pub struct Hook {
+pub struct HookArgs {
     /// The program that calls it
     #[arg(value_name = "PROGRAM", required_unless_present = "join")]
     program: Option<OsString>,
@@ -42,7 +42,7 @@ pub struct Hook {
 
 /// Answers a call by a hook before the grammar is built. Another version may have written the program's file, with arguments that this
 /// one does not know: they are passed over, since programs take the status of a usage error for a veto.
-pub fn at_once(arguments: &[OsString]) -> Option<Ended> {
+pub fn at_once(arguments: &[OsString]) -> Option<VerbExit> {
     let [_, verb, rest @ ..] = arguments else { return None };
     if verb != "hook" || rest.iter().any(|word| ["-h", "--help", "--join"].iter().any(|own| word == own)) {
         return None;
@@ -50,7 +50,7 @@ pub fn at_once(arguments: &[OsString]) -> Option<Ended> {
     let is_option = |word: &&OsString| word.as_encoded_bytes().starts_with(b"-");
     match rest.first() {
         Some(program) if !is_option(&program) => Some(called(program)),
-        Some(_) | None => Some(Ended::Ours(Exit::Done)),
+        Some(_) | None => Some(VerbExit::Ours(Exit::Done)),
     }
 }
 
@@ -58,36 +58,36 @@ pub fn at_once(arguments: &[OsString]) -> Option<Ended> {
 ///
 /// # Errors
 /// Those of the joiner.
-pub fn run(args: &Hook) -> Result<Ended> {
+pub fn run(args: &HookArgs) -> Result<VerbExit> {
     match (&args.program, &args.join) {
         (Some(program), _) => Ok(called(program)),
-        (None, Some(worktree)) => join::run(worktree).map(|()| Ended::Ours(Exit::Done)),
-        (None, None) => Ok(Ended::Ours(Exit::Done)),
+        (None, Some(worktree)) => join::run(worktree).map(|()| VerbExit::Ours(Exit::Done)),
+        (None, None) => Ok(VerbExit::Ours(Exit::Done)),
     }
 }
 
-fn called(program: &OsString) -> Ended {
-    let nothing = Ended::Ours(Exit::Done);
-    let program = program.to_str().and_then(|name| name.parse::<Program>().ok());
+fn called(program: &OsString) -> VerbExit {
+    let nothing = VerbExit::Ours(Exit::Done);
+    let program = program.to_str().and_then(|name| name.parse::<AttachedProgram>().ok());
     // It is read in any case: a program that writes into a closed pipe may take that for a failure.
-    let payload = if program == Some(Program::Aider) { Payload::default() } else { payload() };
+    let payload = if program == Some(AttachedProgram::Aider) { HookPayload::default() } else { payload() };
     // Below a keeper, its supervisor saves.
     if calling_agent().is_some() {
         return nothing;
     }
     let (Some(program), Ok(here)) = (program, env::current_dir()) else { return nothing };
-    let Answer { stdout, stderr, blocks } = hook::run(program, &payload, &here);
+    let AgentHookAnswer { stdout, stderr, blocks } = hook::run(program, &payload, &here);
     let mut screen = Screen::new(false, None);
     // A program that does not listen any more needs no answer.
     let _ = screen.write(stdout.as_bytes());
     if !stderr.is_empty() {
         screen.complain(stderr.trim_end());
     }
-    if blocks { Ended::Program(BLOCKS) } else { nothing }
+    if blocks { VerbExit::Program(BLOCKS) } else { nothing }
 }
 
 /// What comes on standard input, shortened: however much that is, and as far as it comes soon.
-fn payload() -> Payload {
+fn payload() -> HookPayload {
     let (to, from) = mpsc::sync_channel::<Vec<u8>>(8);
     let read = move || {
         let mut stdin = std::io::stdin();
@@ -103,10 +103,10 @@ fn payload() -> Payload {
         }
     };
     if std::thread::Builder::new().spawn(read).is_err() {
-        return Payload::default();
+        return HookPayload::default();
     }
     let begun = Instant::now();
-    let mut shortener = Shortener::default();
+    let mut shortener = JsonShortener::default();
     let is_late = loop {
         let left = LONGEST.saturating_sub(begun.elapsed());
         match from.recv_timeout(PATIENCE.min(left)) {
@@ -115,5 +115,5 @@ fn payload() -> Payload {
             Err(RecvTimeoutError::Timeout) => break true,
         }
     };
-    Payload { bytes: shortener.end(), is_late }
+    HookPayload { bytes: shortener.end(), is_late }
 }

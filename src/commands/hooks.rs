@@ -4,23 +4,23 @@ use clap::{Args, Subcommand};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::foreground::Foreground;
+use super::foreground::VerbSpinner;
 use super::{look, open, open_configured};
 use crate::cli::prompt;
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
-use crate::commands::grammar::arguments::Global;
-use crate::domain::base::ids::CaseId;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::nearest;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::run::HookRun;
 use crate::error::{Code, Error, Exit, Result};
-use crate::hook::project_files::Origin;
-use crate::hook::samples::{SAMPLES, Sample};
+use crate::hook::project_files::ProjectFileOrigin;
+use crate::hook::samples::{HookSample, SAMPLES};
 use crate::ops::context::handle::Context;
-use crate::ops::hooks::install::{Copied, Installed, install};
-use crate::ops::hooks::listing::{self, Ended, Listed};
-use crate::ops::hooks::standing::{AtEvent, not_approved};
+use crate::ops::hooks::install::{CopiedHookSample, HookSampleOutcome, install};
+use crate::ops::hooks::listing::{self, EndedHookRun, HookListing};
+use crate::ops::hooks::standing::{EventHooks, not_approved};
 use crate::ops::hooks::{report, trial};
 
 /// How many runs are shown where nothing else is asked for.
@@ -49,12 +49,12 @@ A hook gets AXIOM_EVENT and variables of its event, and the same and more as JSO
 input. It runs in the task's workspace, else in the main worktree, for at most hooks.timeout
 seconds. It may call git axiom, with the verbs that agents have.")]
 #[allow(missing_docs)] // what each does is in the table of verbs
-pub enum Hooks {
+pub enum HooksVerb {
     List,
-    Run(Run),
-    Install(Install),
-    Show(Show),
-    Log(Log),
+    Run(HooksRunArgs),
+    Install(HooksInstallArgs),
+    Show(HooksShowArgs),
+    Log(HooksLogArgs),
 }
 
 /// Arguments of `hooks run`.
@@ -64,12 +64,12 @@ The hooks get the variables as they are now, and AXIOM_TRIAL=1. Ends with 1 if o
 
 Example:
   git axiom hooks run pre-merge --task login-form")]
-pub struct Run {
+pub struct HooksRunArgs {
     /// The event, such as pre-merge
     event: HookEvent,
     /// The task that the event is about
     #[arg(long, value_name = "ID")]
-    task: Option<CaseId>,
+    task: Option<TaskId>,
 }
 
 /// Arguments of `hooks install`.
@@ -77,7 +77,7 @@ pub struct Run {
 #[command(after_help = "\
 Without a name, a terminal asks; otherwise the samples are listed. A sample is copied to EVENT.d
 for each event that it is meant for. Nothing is overwritten. Read it, then: git axiom trust")]
-pub struct Install {
+pub struct HooksInstallArgs {
     /// The samples' names
     #[arg(value_name = "NAME")]
     names: Vec<String>,
@@ -91,7 +91,7 @@ pub struct Install {
 #[command(after_help = "\
 Example, which runs the project's pre-commit hook on each task before it is merged:
   git config --add axiom.merge.verify 'commit-hooks=git axiom hooks show commit-hooks | sh'")]
-pub struct Show {
+pub struct HooksShowArgs {
     /// The sample's name
     #[arg(value_name = "NAME")]
     name: String,
@@ -99,7 +99,7 @@ pub struct Show {
 
 /// Arguments of `hooks log`.
 #[derive(Debug, Args)]
-pub struct Log {
+pub struct HooksLogArgs {
     /// Show at most this many
     #[arg(short = 'n', long = "max-count", value_name = "NUMBER", default_value_t = SHOWN)]
     count: usize,
@@ -107,29 +107,29 @@ pub struct Log {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct HooksListAnswer {
-    hooks: Vec<HookView>,
+struct HooksListJson {
+    hooks: Vec<HookJson>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct HookView {
+struct HookJson {
     event: HookEvent,
     hook: String,
-    origin: Origin,
+    origin: ProjectFileOrigin,
     approved: bool,
     problem: Option<&'static str>,
-    last: Option<RunView>,
+    last: Option<HookRunJson>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RunView {
+struct HookRunJson {
     #[serde(skip_serializing_if = "Option::is_none")]
     at: Option<Timestamp>,
     event: HookEvent,
     hook: String,
-    task_id: Option<CaseId>,
+    task_id: Option<TaskId>,
     took_ms: u64,
     failure: Option<String>,
     lines: Vec<String>,
@@ -137,25 +137,25 @@ struct RunView {
 }
 
 #[derive(Serialize)]
-struct HooksShowAnswer {
+struct HooksShowJson {
     name: &'static str,
     does: &'static str,
     text: &'static str,
 }
 
 #[derive(Serialize)]
-struct HooksRunAnswer {
-    runs: Vec<RunView>,
+struct HooksRunJson {
+    runs: Vec<HookRunJson>,
 }
 
 #[derive(Serialize)]
-struct HooksInstallAnswer {
-    files: Vec<FileView>,
-    samples: Vec<SampleView>,
+struct HooksInstallJson {
+    files: Vec<HookFileJson>,
+    samples: Vec<HookSampleJson>,
 }
 
 #[derive(Serialize)]
-struct FileView {
+struct HookFileJson {
     event: HookEvent,
     path: String,
     /// `new`, `same` or `taken`.
@@ -163,7 +163,7 @@ struct FileView {
 }
 
 #[derive(Serialize)]
-struct SampleView {
+struct HookSampleJson {
     name: &'static str,
     events: &'static [HookEvent],
     does: &'static str,
@@ -173,51 +173,51 @@ struct SampleView {
 ///
 /// # Errors
 /// Those of the verb.
-pub fn run(verb: Hooks, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(verb: HooksVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match verb {
-        Hooks::List => list(global, screen),
-        Hooks::Run(args) => try_out(&args, global, screen),
-        Hooks::Install(args) => copy(&args, global, screen),
-        Hooks::Show(args) => show(&args, screen),
-        Hooks::Log(args) => log(&args, global, screen),
+        HooksVerb::List => list(global, screen),
+        HooksVerb::Run(args) => try_out(&args, global, screen),
+        HooksVerb::Install(args) => copy(&args, global, screen),
+        HooksVerb::Show(args) => show(&args, screen),
+        HooksVerb::Log(args) => log(&args, global, screen),
     }
 }
 
-fn view(run: HookRun, at: Option<Timestamp>) -> RunView {
+fn view(run: HookRun, at: Option<Timestamp>) -> HookRunJson {
     let HookRun { event, hook, task: task_id, took_ms, failure, lines, trial } = run;
-    RunView { at, event, hook, task_id, took_ms, failure, lines, trial }
+    HookRunJson { at, event, hook, task_id, took_ms, failure, lines, trial }
 }
 
-fn list(global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn list(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = look(global, screen)?;
     let listed = listing::hooks(&ctx)?;
     let text = in_words(&listed);
-    let of = |Listed { hook, approved, last }: Listed| HookView {
+    let of = |HookListing { hook, approved, last }: HookListing| HookJson {
         event: hook.event,
         hook: hook.place.to_string(),
         origin: hook.place.origin,
         approved,
         problem: hook.problem,
-        last: last.map(|Ended { at, run }| view(run, Some(at))),
+        last: last.map(|EndedHookRun { at, run }| view(run, Some(at))),
     };
-    let hooks: Vec<HookView> = listed.into_iter().map(of).collect();
+    let hooks: Vec<HookJson> = listed.into_iter().map(of).collect();
     let waits = hooks.iter().any(|hook| !hook.approved);
-    screen.answer(&HooksListAnswer { hooks }, || text)?;
+    screen.answer(&HooksListJson { hooks }, || text)?;
     if waits {
         screen.note("Hooks that are not approved do not run: git axiom trust");
     }
     Ok(Exit::Done)
 }
 
-fn in_words(listed: &[Listed]) -> String {
+fn in_words(listed: &[HookListing]) -> String {
     if listed.is_empty() {
         return "There are no hooks. Samples: git axiom hooks install\n".to_owned();
     }
     let mut rows = vec![["EVENT", "HOOK", "APPROVED", &words::time_heading("LAST RUN"), "RESULT"].map(String::from).to_vec()];
-    for Listed { hook, approved, last } in listed {
+    for HookListing { hook, approved, last } in listed {
         let result = match (&hook.problem, last) {
             (Some(problem), _) => (*problem).to_owned(),
-            (None, Some(Ended { run, .. })) => run.failure.clone().unwrap_or_else(|| "passed".to_owned()),
+            (None, Some(EndedHookRun { run, .. })) => run.failure.clone().unwrap_or_else(|| "passed".to_owned()),
             (None, None) => "-".to_owned(),
         };
         let at = last.as_ref().map_or_else(|| "-".to_owned(), |ended| words::time(ended.at));
@@ -227,22 +227,22 @@ fn in_words(listed: &[Listed]) -> String {
     table(&rows)
 }
 
-fn try_out(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn try_out(args: &HooksRunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     match ctx.hooks.at(args.event) {
-        AtEvent::Run(..) => {}
-        AtEvent::Nothing => {
-            screen.answer(&HooksRunAnswer { runs: Vec::new() }, || format!("There is no hook of {}.\n", args.event))?;
+        EventHooks::Run(..) => {}
+        EventHooks::Nothing => {
+            screen.answer(&HooksRunJson { runs: Vec::new() }, || format!("There is no hook of {}.\n", args.event))?;
             return Ok(Exit::Done);
         }
-        AtEvent::NotApproved(what) => return Err(not_approved(what)),
+        EventHooks::NotApproved(what) => return Err(not_approved(what)),
     }
     let facts = trial::facts(&ctx, args.event, args.task.as_ref())?;
-    let runs = report::run(&mut ctx, &facts, &mut Foreground::default())?;
+    let runs = report::run(&mut ctx, &facts, &mut VerbSpinner::default())?;
     let runs = runs.ok_or_else(|| Error::new(Code::Interrupted, "the hooks were interrupted"))?;
     let failed = runs.iter().filter(|run| run.failure.is_some()).count();
     let text = runs.iter().map(run_in_words).collect::<String>();
-    let answer = HooksRunAnswer { runs: runs.into_iter().map(|run| view(run, None)).collect() };
+    let answer = HooksRunJson { runs: runs.into_iter().map(|run| view(run, None)).collect() };
     if failed == 0 {
         return screen.answer(&answer, || text).map(|()| Exit::Done);
     }
@@ -260,40 +260,44 @@ fn run_in_words(run: &HookRun) -> String {
     text
 }
 
-fn copy(args: &Install, global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn copy(args: &HooksInstallArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = open(global, screen)?;
     let chosen = match args.names.as_slice() {
         [] if screen.can_ask() => ask()?,
         [] => {
-            let samples = SAMPLES.iter().map(|Sample { name, events, does, .. }| SampleView { name, events, does });
-            let answer = HooksInstallAnswer { files: Vec::new(), samples: samples.collect() };
+            let samples = SAMPLES.iter().map(|HookSample { name, events, does, .. }| HookSampleJson { name, events, does });
+            let answer = HooksInstallJson { files: Vec::new(), samples: samples.collect() };
             screen.answer(&answer, samples_in_words)?;
             return Ok(Exit::Done);
         }
         names => names.iter().map(|name| sample(name)).collect::<Result<Vec<_>>>()?,
     };
-    install_all(&ctx, &chosen, if args.shared { Origin::Shared } else { Origin::Own }, screen)
+    install_all(&ctx, &chosen, if args.shared { ProjectFileOrigin::Shared } else { ProjectFileOrigin::Own }, screen)
 }
 
-fn install_all(ctx: &Context, chosen: &[&Sample], to: Origin, screen: &mut Screen) -> Result<Exit> {
+fn install_all(ctx: &Context, chosen: &[&HookSample], to: ProjectFileOrigin, screen: &mut Screen) -> Result<Exit> {
     let files = install(ctx, chosen, to)?;
     let word = |how| match how {
-        Installed::New => "new",
-        Installed::Same => "same",
-        Installed::Taken => "taken",
+        HookSampleOutcome::New => "new",
+        HookSampleOutcome::Same => "same",
+        HookSampleOutcome::Taken => "taken",
     };
-    let line = |Copied { path, how, .. }: &Copied| {
+    let line = |CopiedHookSample { path, how, .. }: &CopiedHookSample| {
         let path = path.display().to_string();
         match how {
-            Installed::New => format!("Installed {}\n", visible::line(&path)),
-            Installed::Same => format!("Is there already: {}\n", visible::line(&path)),
-            Installed::Taken => format!("Left alone, another file is there: {}\n", visible::line(&path)),
+            HookSampleOutcome::New => format!("Installed {}\n", visible::line(&path)),
+            HookSampleOutcome::Same => format!("Is there already: {}\n", visible::line(&path)),
+            HookSampleOutcome::Taken => format!("Left alone, another file is there: {}\n", visible::line(&path)),
         }
     };
     let text: String = files.iter().map(line).collect();
-    let has_new = files.iter().any(|file| file.how == Installed::New);
-    let of = |Copied { event, path, how }: Copied| FileView { event, path: path.display().to_string(), is: word(how) };
-    let answer = HooksInstallAnswer { files: files.into_iter().map(of).collect(), samples: Vec::new() };
+    let has_new = files.iter().any(|file| file.how == HookSampleOutcome::New);
+    let of = |CopiedHookSample { event, path, how }: CopiedHookSample| HookFileJson {
+        event,
+        path: path.display().to_string(),
+        is: word(how),
+    };
+    let answer = HooksInstallJson { files: files.into_iter().map(of).collect(), samples: Vec::new() };
     screen.answer(&answer, || text)?;
     if has_new {
         screen.note("They run once you have approved them: git axiom trust");
@@ -301,13 +305,13 @@ fn install_all(ctx: &Context, chosen: &[&Sample], to: Origin, screen: &mut Scree
     Ok(Exit::Done)
 }
 
-fn show(args: &Show, screen: &mut Screen) -> Result<Exit> {
-    let Sample { name, does, text, .. } = sample(&args.name)?;
-    screen.answer(&HooksShowAnswer { name, does, text }, || (*text).to_owned())?;
+fn show(args: &HooksShowArgs, screen: &mut Screen) -> Result<Exit> {
+    let HookSample { name, does, text, .. } = sample(&args.name)?;
+    screen.answer(&HooksShowJson { name, does, text }, || (*text).to_owned())?;
     Ok(Exit::Done)
 }
 
-fn sample(name: &str) -> Result<&'static Sample> {
+fn sample(name: &str) -> Result<&'static HookSample> {
     let found = SAMPLES.iter().find(|sample| sample.name == name || sample.name.strip_suffix(".sh") == Some(name));
     found.ok_or_else(|| {
         let error = Error::new(Code::InvalidInput, format!("there is no sample '{name}'"));
@@ -315,7 +319,7 @@ fn sample(name: &str) -> Result<&'static Sample> {
     })
 }
 
-fn ask() -> Result<Vec<&'static Sample>> {
+fn ask() -> Result<Vec<&'static HookSample>> {
     let items: Vec<String> = SAMPLES.iter().map(|sample| format!("{}: {}", sample.name, sample.does)).collect();
     let chosen = prompt::some_of("Which samples?", None, &items)?.unwrap_or_default();
     Ok(chosen.into_iter().filter_map(|at| SAMPLES.get(at)).collect())
@@ -323,7 +327,7 @@ fn ask() -> Result<Vec<&'static Sample>> {
 
 fn samples_in_words() -> String {
     let mut rows = vec![["NAME", "DOES", "EVENTS"].map(String::from).to_vec()];
-    for Sample { name, events, does, .. } in SAMPLES {
+    for HookSample { name, events, does, .. } in SAMPLES {
         let events = match events {
             [one] => one.to_string(),
             many if many.len() == HookEvent::ALL.len() => "all".to_owned(),
@@ -334,18 +338,18 @@ fn samples_in_words() -> String {
     format!("{}\ngit axiom hooks install NAME    copies one to this clone\n", table(&rows))
 }
 
-fn log(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn log(args: &HooksLogArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = look(global, screen)?;
-    let runs: Vec<Ended> = listing::runs(&ctx)?.into_iter().rev().take(args.count).collect();
+    let runs: Vec<EndedHookRun> = listing::runs(&ctx)?.into_iter().rev().take(args.count).collect();
     let text = if runs.is_empty() { "No hook has run yet.\n".to_owned() } else { log_in_words(&runs) };
-    let runs = runs.into_iter().map(|Ended { at, run }| view(run, Some(at))).collect();
-    screen.answer(&HooksRunAnswer { runs }, || text)?;
+    let runs = runs.into_iter().map(|EndedHookRun { at, run }| view(run, Some(at))).collect();
+    screen.answer(&HooksRunJson { runs }, || text)?;
     Ok(Exit::Done)
 }
 
-fn log_in_words(runs: &[Ended]) -> String {
+fn log_in_words(runs: &[EndedHookRun]) -> String {
     let mut text = String::new();
-    for Ended { at, run } in runs {
+    for EndedHookRun { at, run } in runs {
         text.push_str(&format!("{}  {} ({} ms)\n", words::time(*at), visible::line(&run.summary()), run.took_ms));
         for line in &run.lines {
             text.push_str(&format!("    {}\n", visible::line(line)));

@@ -7,13 +7,13 @@ use super::{attach, open_to_choose, tell_of_missing_identity, working_dir};
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::error::{Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::{self, Purpose};
+use crate::ops::context::placement::{self, VerbPurpose};
 use crate::ops::hooks::commit_hooks;
-use crate::ops::program_hooks::skill::{self, Done};
-use crate::ops::settings::shared::{self, Begun};
+use crate::ops::program_hooks::skill::{self, SkillFileOutcome};
+use crate::ops::settings::shared::{self, ProjectStarterFile};
 use crate::ops::{hide_refs, workspaces};
 
 /// Suggestions for the next step.
@@ -47,7 +47,7 @@ of this repository; 'git axiom deinit' takes them out again. With --workspaces-b
 workspaces are made in ../NAME-worktrees and not in .worktrees: agents.workspaceRoot, in this
 repository's git config. The first 'init' asks about both at a terminal; with nobody to ask,
 with --json, --non-interactive or --yes, nothing is hidden and .worktrees is used.")]
-pub struct Init {
+pub struct InitArgs {
     /// Begin .axiom in the main worktree too, for everybody who works on the project
     #[arg(long)]
     shared: bool,
@@ -72,13 +72,13 @@ next:  git add .axiom && git commit    gives them to everybody who works on the 
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct InitAnswer {
+struct InitJson {
     path: String,
     created: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    shared: Option<Vec<SharedView>>,
+    shared: Option<Vec<InitSharedJson>>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    skill: Option<Vec<SkillView>>,
+    skill: Option<Vec<InitSkillJson>>,
     /// The values of `transfer.hideRefs` that were added.
     #[serde(skip_serializing_if = "Option::is_none")]
     hidden: Option<Vec<String>>,
@@ -88,25 +88,25 @@ struct InitAnswer {
 }
 
 #[derive(Serialize)]
-struct SkillView {
+struct InitSkillJson {
     path: &'static str,
     /// `made`, `changed` or `unchanged`.
     became: &'static str,
 }
 
 #[derive(Serialize)]
-struct SharedView {
+struct InitSharedJson {
     path: String,
     created: bool,
 }
 
-impl InitAnswer {
+impl InitJson {
     fn in_words(&self) -> String {
         let mut text = format!("{} {}\n", if self.created { "Initialised" } else { "Already initialised:" }, self.path);
         for file in self.shared.iter().flatten() {
             text.push_str(&format!("{} {}\n", if file.created { "Wrote" } else { "Left as it is:" }, file.path));
         }
-        for SkillView { path, became } in self.skill.iter().flatten() {
+        for InitSkillJson { path, became } in self.skill.iter().flatten() {
             let what = match *became {
                 "unchanged" => "Left as it is:",
                 "made" => "Wrote",
@@ -130,8 +130,8 @@ impl InitAnswer {
 ///
 /// # Errors
 /// `BARE_REPOSITORY`, `GIT_TOO_OLD`, `IO_FAILED`; with `--shared`, as [`shared::begin`].
-pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_to_choose(Purpose::Write, global, screen)?;
+pub fn run(args: &InitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_to_choose(VerbPurpose::Write, global, screen)?;
     ctx.repo.require_git_version()?;
     let chosen = placement::choose_here(&mut ctx, &working_dir(global)?)?;
     let main = ctx.repo.worktrees().main_worktree()?;
@@ -142,12 +142,12 @@ pub fn run(args: &Init, global: &Global, screen: &mut Screen) -> Result<Exit> {
         screen.note(&format!("warning: 'git axiom recover --all' will not know of this repository: {error}"));
     }
     let path = ctx.layout().root().display().to_string();
-    let wanted = if created { wanted(args, &ctx, screen)? } else { Wanted::given(args) };
+    let wanted = if created { wanted(args, &ctx, screen)? } else { InitGitSettings::given(args) };
     let begun = args.shared.then(|| shared::begin(&ctx.repo)).transpose()?;
-    let view = |file: Begun| SharedView { path: file.path, created: file.created };
+    let view = |file: ProjectStarterFile| InitSharedJson { path: file.path, created: file.created };
     let told = args.skill.then(|| skill::write(&ctx)).transpose()?;
-    let skill_view = |Done { file, became }| SkillView { path: file, became: attach::word(became) };
-    let answer = InitAnswer {
+    let skill_view = |SkillFileOutcome { file, became }| InitSkillJson { path: file, became: attach::word(became) };
+    let answer = InitJson {
         path,
         created,
         shared: begun.map(|files| files.into_iter().map(view).collect()),
@@ -196,20 +196,20 @@ pub(in crate::commands) fn tell_of_commit_hooks(ctx: &mut Context, screen: &mut 
 }
 
 /// What of git's settings is to be changed.
-struct Wanted {
+struct InitGitSettings {
     hide_refs: bool,
     workspaces_beside: bool,
 }
 
-impl Wanted {
-    fn given(args: &Init) -> Self {
+impl InitGitSettings {
+    fn given(args: &InitArgs) -> Self {
         Self { hide_refs: args.hide_refs, workspaces_beside: args.workspaces_beside }
     }
 }
 
 /// Asks about what was neither given nor is set already.
-fn wanted(args: &Init, ctx: &Context, screen: &Screen) -> Result<Wanted> {
-    let mut wanted = Wanted::given(args);
+fn wanted(args: &InitArgs, ctx: &Context, screen: &Screen) -> Result<InitGitSettings> {
+    let mut wanted = InitGitSettings::given(args);
     let may_ask = screen.can_ask() && !args.yes;
     if may_ask && !wanted.hide_refs && !hide_refs::are_hidden(&ctx.repo)? {
         wanted.hide_refs = prompt::confirm("Whoever fetches from this repository sees our refs. Hide them?")?;

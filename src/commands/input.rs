@@ -4,10 +4,10 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use super::working_dir;
-use crate::commands::grammar::arguments::Global;
-use crate::domain::base::ids::CaseId;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::text::MAX_TEXT;
-use crate::domain::work::needs::After;
+use crate::domain::work::needs::TaskDependency;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
@@ -30,7 +30,7 @@ pub fn text_of(path: &Path, limit: u64) -> Result<String> {
 ///
 /// # Errors
 /// As [`text_of`], for [`MAX_TEXT`].
-pub fn text_or_file(text: Option<&String>, file: Option<&PathBuf>, global: &Global) -> Result<Option<String>> {
+pub fn text_or_file(text: Option<&String>, file: Option<&PathBuf>, global: &GlobalArgs) -> Result<Option<String>> {
     match (text, file) {
         (Some(text), _) => Ok(Some(text.clone())),
         (None, Some(path)) => text_of(&resolve(path, global)?, MAX_TEXT as u64).map(Some),
@@ -42,7 +42,7 @@ pub fn text_or_file(text: Option<&String>, file: Option<&PathBuf>, global: &Glob
 ///
 /// # Errors
 /// As [`working_dir`].
-pub fn resolve(path: &Path, global: &Global) -> Result<PathBuf> {
+pub fn resolve(path: &Path, global: &GlobalArgs) -> Result<PathBuf> {
     if path.as_os_str() == "-" { Ok(path.to_owned()) } else { Ok(working_dir(global)?.join(path)) }
 }
 
@@ -60,7 +60,7 @@ fn read_standard_input(limit: u64) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// `INVALID_ID`; `INVALID_INPUT` for a name that is empty.
-pub fn after(texts: &[String]) -> Result<Vec<After>> {
+pub fn after(texts: &[String]) -> Result<Vec<TaskDependency>> {
     let parts = texts.iter().flat_map(|text| text.split(',')).filter(|part| !part.is_empty());
     parts.map(str::parse).collect()
 }
@@ -69,7 +69,7 @@ pub fn after(texts: &[String]) -> Result<Vec<After>> {
 ///
 /// # Errors
 /// `INVALID_ID`.
-pub fn ids(texts: &[String]) -> Result<Vec<CaseId>> {
+pub fn ids(texts: &[String]) -> Result<Vec<TaskId>> {
     let parts = texts.iter().flat_map(|text| text.split(',')).filter(|part| !part.is_empty());
-    parts.map(CaseId::new).collect()
+    parts.map(TaskId::new).collect()
 }

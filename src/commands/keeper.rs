@@ -9,7 +9,7 @@ use crate::ops::keeper;
 
 /// Arguments of `keeper`.
 #[derive(Debug, Args)]
-pub struct Keeper {
+pub struct KeeperArgs {
     /// The specification of the run
     #[arg(long, value_name = "PATH", required_unless_present = "step")]
     spec: Option<PathBuf>,
@@ -25,7 +25,7 @@ pub struct Keeper {
 ///
 /// # Errors
 /// As [`keeper::own_agent`], [`keeper::own_agent_here`] and [`keeper::own_step`].
-pub fn run(args: &Keeper) -> Result<Exit> {
+pub fn run(args: &KeeperArgs) -> Result<Exit> {
     let Some(spec) = &args.spec else { return keeper::own_step().map(|()| Exit::Done) };
     let code = if args.here { keeper::own_agent_here(spec)? } else { keeper::own_agent(spec)? };
     Ok(if code == 0 { Exit::Done } else { Exit::Failed })

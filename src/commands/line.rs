@@ -6,14 +6,14 @@ use clap::{CommandFactory, FromArgMatches};
 
 use super::grammar::arguments::Cli;
 use super::grammar::{alone, complete, spoken};
-use super::{Ended, dispatch, hook};
+use super::{VerbExit, dispatch, hook};
 use crate::cli::report;
 use crate::cli::screen::Screen;
 use crate::error::Exit;
 use crate::own_process::{end_signals, limits};
 
 /// Runs one command line and returns its exit status. Errors have been reported by then.
-pub fn run(arguments: Vec<OsString>) -> Ended {
+pub fn run(arguments: Vec<OsString>) -> VerbExit {
     if crate::env::var("NO_COLOR").is_some() {
         console::set_colors_enabled(false);
         console::set_colors_enabled_stderr(false);
@@ -24,7 +24,7 @@ pub fn run(arguments: Vec<OsString>) -> Ended {
     if let Some(candidates) = complete::answer(&arguments) {
         // If the shell has closed the pipe, the candidates are not needed.
         let _ = Screen::new(false, None).write(&candidates);
-        return Ended::Ours(Exit::Done);
+        return VerbExit::Ours(Exit::Done);
     }
     // Parsing errors are to be reported as JSON too, so this is checked before parsing.
     let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
@@ -36,7 +36,7 @@ pub fn run(arguments: Vec<OsString>) -> Ended {
     });
     let (cli, verb) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return Ended::Ours(report::usage(&error, json, || spoken::verb_meant(&arguments))),
+        Err(error) => return VerbExit::Ours(report::usage(&error, json, || spoken::verb_meant(&arguments))),
     };
     report::start_tracing();
     limits::say_what_is_too_large();
@@ -45,11 +45,11 @@ pub fn run(arguments: Vec<OsString>) -> Ended {
         Ok(ended) => match end_signals::signal_that_waited() {
             Some(signal) => {
                 screen.complain(&format!("{signal} was received; the operation was finished first"));
-                Ended::Ours(Exit::Interrupted)
+                VerbExit::Ours(Exit::Interrupted)
             }
             None => ended,
         },
-        Err(error) => Ended::Ours(report::error(&mut screen, &error.not_hinting_at(&called))),
+        Err(error) => VerbExit::Ours(report::error(&mut screen, &error.not_hinting_at(&called))),
     }
 }
 

@@ -7,18 +7,18 @@ use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::{Ended, working_dir};
+use super::{VerbExit, working_dir};
 use crate::cli::report;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
-use crate::commands::grammar::arguments::Global;
-use crate::config::keys::Kind;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::config::keys::ConfigValueKind;
 use crate::domain::base::ids::LockName;
-use crate::domain::work::lock::Slots;
+use crate::domain::work::lock::LockSlots;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::lock::list::{self, Held, Slot, SlotState};
-use crate::ops::lock::{self, HeldBy, Job, Patience};
+use crate::ops::lock::list::{self, LockSlot, LockSlotHold, LockSlotState};
+use crate::ops::lock::{self, LockHeldBy, LockJob, LockPatience};
 
 /// Arguments of `lock`.
 #[derive(Debug, Args)]
@@ -45,13 +45,13 @@ itself has ended, passes signals on to it, and nothing inherits the lock.
 The exit status is that of COMMAND (128+N after signal N), 127 if it is not found, 126 if it
 cannot be executed, 5 if the lock was not free in time. What runs inside of a lock cannot take
 the same lock again: it would wait for itself.")]
-pub struct Lock {
+pub struct LockArgs {
     /// The lock's name
     #[arg(value_name = "NAME", required_unless_present = "list")]
     name: Option<LockName>,
     /// How many may hold it at once, 1 to 1000
     #[arg(long, value_name = "N", default_value_t)]
-    slots: Slots,
+    slots: LockSlots,
     /// The longest to wait: 30s, 5min, 2h; 0 does not wait. Without it, there is no limit
     #[arg(long, value_name = "TIME", value_parser = wait)]
     wait: Option<Duration>,
@@ -68,26 +68,26 @@ pub struct Lock {
 
 /// A time as in the configuration.
 fn wait(text: &str) -> Result<Duration, String> {
-    let seconds = Kind::Seconds.accept_text("--wait", &[text.to_owned()]).ok().and_then(|value| value.as_u64());
-    seconds.map(Duration::from_secs).ok_or_else(|| format!("it takes {}", Kind::Seconds.expects()))
+    let seconds = ConfigValueKind::Seconds.accept_text("--wait", &[text.to_owned()]).ok().and_then(|value| value.as_u64());
+    seconds.map(Duration::from_secs).ok_or_else(|| format!("it takes {}", ConfigValueKind::Seconds.expects()))
 }
 
 #[derive(Serialize)]
-struct LockListAnswer {
-    locks: Vec<View>,
+struct LockListJson {
+    locks: Vec<LockJson>,
 }
 
 #[derive(Serialize)]
-struct View {
+struct LockJson {
     name: LockName,
     slot: u32,
     held: bool,
-    holder: Option<HolderView>,
+    holder: Option<LockHolderJson>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct HolderView {
+struct LockHolderJson {
     pid: i32,
     runs: bool,
     slots: u32,
@@ -100,43 +100,43 @@ struct HolderView {
 ///
 /// # Errors
 /// As [`lock::run`] and [`list::all`].
-pub fn run(args: Lock, global: &Global, screen: &mut Screen) -> Result<Ended> {
+pub fn run(args: LockArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<VerbExit> {
     if args.list {
-        return list(screen).map(Ended::Ours);
+        return list(screen).map(VerbExit::Ours);
     }
     // clap requires both.
     let name = args.name.ok_or_else(|| Error::new(Code::Usage, "a name is missing"))?;
-    let job = Job {
+    let job = LockJob {
         name,
         slots: args.slots,
-        patience: args.wait.map_or(Patience::Endless, Patience::AtMost),
-        holder: if args.close { HeldBy::UsAlone } else { HeldBy::ItsProcesses },
+        patience: args.wait.map_or(LockPatience::Endless, LockPatience::AtMost),
+        holder: if args.close { LockHeldBy::UsAlone } else { LockHeldBy::ItsProcesses },
         command: args.command,
         folder: working_dir(global)?,
     };
     match lock::run(&job, &mut |what| screen.note(&format!("note: {what}")))? {
-        lock::Ended::Command(status) => Ok(Ended::Program(status)),
-        lock::Ended::NotStarted(error, status) => {
+        lock::LockJobOutcome::Command(status) => Ok(VerbExit::Program(status)),
+        lock::LockJobOutcome::NotStarted(error, status) => {
             report::error(screen, &error);
-            Ok(Ended::Program(status))
+            Ok(VerbExit::Program(status))
         }
     }
 }
 
 fn list(screen: &mut Screen) -> Result<Exit> {
     let slots = list::all()?;
-    let answer = LockListAnswer { locks: slots.iter().map(view).collect() };
+    let answer = LockListJson { locks: slots.iter().map(view).collect() };
     screen.answer(&answer, || in_words(&slots))?;
     Ok(Exit::Done)
 }
 
-fn view(slot: &Slot) -> View {
-    let Slot { name, number, state } = slot;
+fn view(slot: &LockSlot) -> LockJson {
+    let LockSlot { name, number, state } = slot;
     let (held, holder) = match state {
-        SlotState::Free => (false, None),
-        SlotState::Held(holder) => (true, holder.as_ref()),
+        LockSlotState::Free => (false, None),
+        LockSlotState::Held(holder) => (true, holder.as_ref()),
     };
-    let holder = holder.map(|Held { by, runs }| HolderView {
+    let holder = holder.map(|LockSlotHold { by, runs }| LockHolderJson {
         pid: by.pid,
         runs: *runs,
         slots: by.slots,
@@ -144,22 +144,22 @@ fn view(slot: &Slot) -> View {
         folder: by.folder.clone(),
         taken_at: by.taken_at,
     });
-    View { name: name.clone(), slot: *number, held, holder }
+    LockJson { name: name.clone(), slot: *number, held, holder }
 }
 
-fn in_words(slots: &[Slot]) -> String {
+fn in_words(slots: &[LockSlot]) -> String {
     if slots.is_empty() {
         return "No lock was taken yet.\n".to_owned();
     }
     let since = words::time_heading("SINCE");
     let mut rows = vec![["LOCK", "SLOT", "HELD BY", &since, "FOLDER", "COMMAND"].map(str::to_owned).to_vec()];
     let zone = env::time_zone();
-    for Slot { name, number, state } in slots {
+    for LockSlot { name, number, state } in slots {
         let mut row = vec![name.to_string(), number.to_string()];
         match state {
-            SlotState::Free => row.push("(free)".to_owned()),
-            SlotState::Held(None) => row.push("(unknown)".to_owned()),
-            SlotState::Held(Some(Held { by, runs })) => {
+            LockSlotState::Free => row.push("(free)".to_owned()),
+            LockSlotState::Held(None) => row.push("(unknown)".to_owned()),
+            LockSlotState::Held(Some(LockSlotHold { by, runs })) => {
                 let who = if *runs { by.pid.to_string() } else { format!("what {} left behind", by.pid) };
                 row.extend([who, words::time_in(&zone, by.taken_at), by.folder.clone(), by.command.clone()]);
             }

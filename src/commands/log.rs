@@ -7,17 +7,17 @@ use serde::Serialize;
 use super::look;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
-use crate::commands::grammar::arguments::Global;
-use crate::domain::base::ids::{CaseId, TxnId};
-use crate::domain::base::listed::{self, Named};
-use crate::domain::base::text::Change;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::ids::{OperationId, TaskId};
+use crate::domain::base::listed::{self, CheckpointNameJson};
+use crate::domain::base::text::ValueChange;
 use crate::domain::operation::journaled::RefChange;
-use crate::domain::operation::transaction::{Progress, Transaction};
-use crate::domain::work::case::CaseEdit;
+use crate::domain::operation::transaction::{OperationRecord, OperationRecordState};
+use crate::domain::work::case::TaskChangeSet;
 use crate::env;
 use crate::error::{Exit, Result};
 use crate::ops::history;
-use crate::ops::undo::Standing;
+use crate::ops::undo::UndoabilityCheck;
 
 /// Arguments of `log`.
 #[derive(Debug, Args)]
@@ -30,7 +30,7 @@ the steps in between (claims, iterations, gates) are listed only with --all.
 no if something changed since, - if there is nothing to undo, and gone if the objects are no
 longer there (they are kept for checkpoints.keepDeletedDays); --json gives the reason under
 'obstacle'.")]
-pub struct Log {
+pub struct LogArgs {
     /// Show at most this many
     #[arg(short = 'n', long = "max-count", value_name = "NUMBER")]
     count: Option<usize>,
@@ -43,40 +43,40 @@ pub struct Log {
 }
 
 #[derive(Serialize)]
-struct LogAnswer<'a> {
-    transactions: Vec<View<'a>>,
+struct LogJson<'a> {
+    transactions: Vec<OperationJson<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct View<'a> {
-    id: &'a TxnId,
+struct OperationJson<'a> {
+    id: &'a OperationId,
     at: Timestamp,
     by: String,
     what: &'a str,
     undoable: bool,
     obstacle: Option<&'a str>,
-    state: Progress,
-    undo_of: Option<&'a TxnId>,
-    undone_by: Option<&'a TxnId>,
+    state: OperationRecordState,
+    undo_of: Option<&'a OperationId>,
+    undone_by: Option<&'a OperationId>,
     #[serde(serialize_with = "listed::refs")]
     refs: Vec<RefChange>,
     worktrees: Vec<&'a str>,
-    added: &'a [CaseId],
+    added: &'a [TaskId],
     #[serde(serialize_with = "listed::tasks")]
-    tasks: &'a [CaseEdit],
-    checkpoints: Vec<Named<'a>>,
+    tasks: &'a [TaskChangeSet],
+    checkpoints: Vec<CheckpointNameJson<'a>>,
 }
 
 /// A transaction, and why it cannot be undone now.
-struct Shown<'a> {
-    transaction: &'a Transaction,
+struct OperationLogRow<'a> {
+    transaction: &'a OperationRecord,
     obstacle: Option<String>,
 }
 
-fn view<'a>(shown: &'a Shown<'_>) -> View<'a> {
-    let Shown { transaction, obstacle } = shown;
-    View {
+fn view<'a>(shown: &'a OperationLogRow<'_>) -> OperationJson<'a> {
+    let OperationLogRow { transaction, obstacle } = shown;
+    OperationJson {
         id: &transaction.id,
         at: transaction.at,
         by: transaction.by.to_string(),
@@ -90,21 +90,21 @@ fn view<'a>(shown: &'a Shown<'_>) -> View<'a> {
         worktrees: worktrees(transaction),
         added: &transaction.added,
         tasks: &transaction.edits,
-        checkpoints: transaction.checkpoints.iter().map(|name| Named { name }).collect(),
+        checkpoints: transaction.checkpoints.iter().map(|name| CheckpointNameJson { name }).collect(),
     }
 }
 
 /// All refs that it moved, including branches that are checked out in a worktree.
-fn refs(transaction: &Transaction) -> Vec<RefChange> {
+fn refs(transaction: &OperationRecord) -> Vec<RefChange> {
     let advanced = transaction.advances.iter().map(|advance| RefChange {
         name: advance.branch.clone(),
-        value: Change::new(Some(advance.commit.old.clone()), Some(advance.commit.new.clone())),
+        value: ValueChange::new(Some(advance.commit.old.clone()), Some(advance.commit.new.clone())),
     });
     advanced.chain(transaction.refs.iter().cloned()).collect()
 }
 
 /// All worktrees whose files it changed.
-fn worktrees(transaction: &Transaction) -> Vec<&str> {
+fn worktrees(transaction: &OperationRecord) -> Vec<&str> {
     let advanced = transaction.advances.iter().map(|advance| advance.path.as_str());
     advanced.chain(transaction.worktrees.iter().map(|worktree| worktree.path.as_str())).collect()
 }
@@ -113,13 +113,13 @@ fn worktrees(transaction: &Transaction) -> Vec<&str> {
 ///
 /// # Errors
 /// As [`history::transactions`].
-pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &LogArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = look(global, screen)?;
     // The log is shown even with a configuration that cannot be read: it only provides how long things are kept.
     if let Err(error) = ctx.load_config(Vec::new()) {
         tracing::debug!(%error, "the configuration was not read");
     }
-    let is_listed = |one: &Transaction| args.all || one.matters();
+    let is_listed = |one: &OperationRecord| args.all || one.matters();
     let all = match args.count {
         // Whether one can be undone is known only once git was asked.
         Some(most) if !args.undoable => {
@@ -127,12 +127,12 @@ pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
         }
         Some(_) | None => history::transactions(&ctx)?,
     };
-    let standing = Standing::new(&ctx, &all)?;
+    let standing = UndoabilityCheck::new(&ctx, &all)?;
     let candidates = all.iter().rev().filter(|one| is_listed(one) && (!args.undoable || one.undoable()));
-    let looked_at = candidates.map(|transaction| Shown { transaction, obstacle: standing.obstacle(transaction) });
+    let looked_at = candidates.map(|transaction| OperationLogRow { transaction, obstacle: standing.obstacle(transaction) });
     let listed = looked_at.filter(|one| !args.undoable || one.obstacle.is_none());
-    let shown: Vec<Shown<'_>> = listed.take(args.count.unwrap_or(usize::MAX)).collect();
-    let answer = LogAnswer { transactions: shown.iter().map(view).collect() };
+    let shown: Vec<OperationLogRow<'_>> = listed.take(args.count.unwrap_or(usize::MAX)).collect();
+    let answer = LogJson { transactions: shown.iter().map(view).collect() };
     screen.answer(&answer, || if shown.is_empty() { String::new() } else { in_words(&shown, &standing) })?;
     let steps = all.iter().filter(|one| !one.matters()).count();
     if all.is_empty() {
@@ -145,15 +145,15 @@ pub fn run(args: &Log, global: &Global, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn in_words(shown: &[Shown<'_>], standing: &Standing<'_>) -> String {
+fn in_words(shown: &[OperationLogRow<'_>], standing: &UndoabilityCheck<'_>) -> String {
     let mut rows = vec![["ID", &words::time_heading("TIME"), "BY", "UNDO", "WHAT"].map(String::from).to_vec()];
     let zone = env::time_zone();
-    for Shown { transaction, obstacle } in shown {
-        let Transaction { id, at, by, what, .. } = transaction;
+    for OperationLogRow { transaction, obstacle } in shown {
+        let OperationRecord { id, at, by, what, .. } = transaction;
         let note = match transaction.progress {
-            Progress::Open => " (not finished)",
-            Progress::Aborted => " (reversed)",
-            Progress::Done => "",
+            OperationRecordState::Open => " (not finished)",
+            OperationRecordState::Aborted => " (reversed)",
+            OperationRecordState::Done => "",
         };
         let undo = match &transaction.undone_by {
             Some(_) => "undone",

@@ -7,7 +7,7 @@ use clap::Args;
 use super::{help, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::words;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::grammar::pages;
 use crate::error::{Exit, Result};
 use crate::files;
@@ -18,7 +18,7 @@ use crate::files;
 'git axiom --help' opens the main page once the pages are in a folder where man looks:
   git axiom man --out ~/.local/share/man/man1
 'git axiom help' needs none.")]
-pub struct Man {
+pub struct ManArgs {
     /// The verb whose page to print, such as 'task' or 'task add'; the main page without it
     verb: Vec<String>,
     /// Write all pages into this folder instead
@@ -30,7 +30,7 @@ pub struct Man {
 ///
 /// # Errors
 /// `INVALID_INPUT` for an unknown verb; `IO_FAILED`.
-pub fn run(args: &Man, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &ManArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let pages = pages::pages()?;
     if let Some(folder) = &args.out {
         let folder = working_dir(global)?.join(folder);

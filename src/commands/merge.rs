@@ -3,21 +3,21 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::foreground::{Foreground, tell_hooks};
+use super::foreground::{VerbSpinner, tell_hooks};
 use super::{open_configured_for, purpose};
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
-use crate::commands::grammar::arguments::Global;
-use crate::domain::base::ids::CaseId;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{RefName, RepoPath};
-use crate::domain::work::guarded::Allowed;
-use crate::domain::work::verification::Verification;
+use crate::domain::work::guarded::AllowedGuardedFiles;
+use crate::domain::work::verification::MergeVerification;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::context::handle::Context;
-use crate::ops::merge::preview::{Foreseen, Preview, preview};
+use crate::ops::merge::preview::{MergePreview, MergePreviewOutcome, preview};
 use crate::ops::merge::verified::merge_verified;
 use crate::ops::merge::{MergeOutcome, on_no_remote, unheeded_settings};
-use crate::ops::rollback::{FileLine, WorkspaceLine};
+use crate::ops::rollback::{AffectedFileLine, AffectedWorkspaceLine};
 use crate::told::rollback;
 
 /// How many files are shown.
@@ -42,9 +42,9 @@ programs.
 
 The pre-merge hooks are asked first. If merge.verify names commands, they run on the result
 then, in a worktree of their own. Nothing is merged unless all pass; Ctrl+C ends them.")]
-pub struct Merge {
+pub struct MergeArgs {
     /// The task: it has to be done
-    task: CaseId,
+    task: TaskId,
     /// Show what would change, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -53,30 +53,30 @@ pub struct Merge {
     allow_guarded: bool,
 }
 
-impl Merge {
-    fn allowed(&self) -> Allowed {
-        if self.allow_guarded { Allowed::Everything } else { Allowed::Nothing }
+impl MergeArgs {
+    fn allowed(&self) -> AllowedGuardedFiles {
+        if self.allow_guarded { AllowedGuardedFiles::Everything } else { AllowedGuardedFiles::Nothing }
     }
 }
 
 /// The keys of all answers; a dry run has further ones.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct MergeAnswer<'a> {
-    task_id: &'a CaseId,
+struct MergeJson<'a> {
+    task_id: &'a TaskId,
     commit: Option<&'a str>,
     target: &'a str,
     was_merged_before: bool,
     dry_run: bool,
     undo: Option<String>,
     #[serde(flatten)]
-    foreseen: Option<Foretold<'a>>,
+    foreseen: Option<MergePreviewJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Foretold<'a> {
-    files: &'a [FileLine],
-    workspaces: &'a [WorkspaceLine],
+struct MergePreviewJson<'a> {
+    files: &'a [AffectedFileLine],
+    workspaces: &'a [AffectedWorkspaceLine],
     branches: &'a [RefName],
     verify: &'a [String],
 }
@@ -85,7 +85,7 @@ struct Foretold<'a> {
 ///
 /// # Errors
 /// `MERGE_CONFLICT`, `IN_THE_WAY`, `TARGET_MISSING`, and the errors of `merge_task`.
-pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &MergeArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured_for(purpose(args.dry_run), global, Vec::new(), screen)?;
     if args.dry_run {
         return foresee(args, &ctx, screen);
@@ -95,9 +95,9 @@ pub fn run(args: &Merge, global: &Global, screen: &mut Screen) -> Result<Exit> {
     ended
 }
 
-fn merge(args: &Merge, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
+fn merge(args: &MergeArgs, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let task = &args.task;
-    let outcome = merge_verified(ctx, task, &args.allowed(), &mut Foreground::default())?;
+    let outcome = merge_verified(ctx, task, &args.allowed(), &mut VerbSpinner::default())?;
     let undo = || Some(format!("git axiom undo {}", ctx.txn()));
     let (merged, was_merged_before, undo) = match outcome {
         MergeOutcome::Merged(merged) => (merged, false, undo()),
@@ -117,7 +117,7 @@ fn merge(args: &Merge, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     for said in on_no_remote(ctx, &merged.commit).unwrap_or_default() {
         screen.note(&format!("note: {}", visible::line(&said)));
     }
-    let answer = MergeAnswer { task_id: task, commit, target: name, was_merged_before, dry_run, undo, foreseen: None };
+    let answer = MergeJson { task_id: task, commit, target: name, was_merged_before, dry_run, undo, foreseen: None };
     screen.answer(&answer, || {
         let commit = merged.commit.short();
         let mut text = match was_merged_before {
@@ -133,27 +133,27 @@ fn merge(args: &Merge, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// Shows what the merge would change.
-fn foresee(args: &Merge, ctx: &Context, screen: &mut Screen) -> Result<Exit> {
+fn foresee(args: &MergeArgs, ctx: &Context, screen: &mut Screen) -> Result<Exit> {
     let preview = match preview(ctx, &args.task, &args.allowed())? {
-        Foreseen::Preview(preview) => preview,
-        Foreseen::Refused(outcome) => return Err(refused(&args.task, *outcome)),
+        MergePreviewOutcome::Preview(preview) => preview,
+        MergePreviewOutcome::Refused(outcome) => return Err(refused(&args.task, *outcome)),
     };
-    let Preview { task_id, target, commit, was_merged_before, files, workspaces, branches, verify } = &*preview;
-    let answer = MergeAnswer {
+    let MergePreview { task_id, target, commit, was_merged_before, files, workspaces, branches, verify } = &*preview;
+    let answer = MergeJson {
         task_id,
         commit: was_merged_before.then_some(commit.as_str()),
         target: target.as_str(),
         was_merged_before: *was_merged_before,
         dry_run: true,
         undo: None,
-        foreseen: Some(Foretold { files, workspaces, branches, verify }),
+        foreseen: Some(MergePreviewJson { files, workspaces, branches, verify }),
     };
     screen.answer(&answer, || foretold(&preview))?;
     Ok(Exit::Done)
 }
 
-fn foretold(preview: &Preview) -> String {
-    let Preview { task_id, target, commit, was_merged_before, files, workspaces, branches, verify } = preview;
+fn foretold(preview: &MergePreview) -> String {
+    let MergePreview { task_id, target, commit, was_merged_before, files, workspaces, branches, verify } = preview;
     let (target, commit) = (target.short(), commit.short());
     if *was_merged_before {
         return format!("{target} has all of '{task_id}' already ({commit})\n");
@@ -179,7 +179,7 @@ fn foretold(preview: &Preview) -> String {
     text
 }
 
-fn refused(task: &CaseId, outcome: MergeOutcome) -> Error {
+fn refused(task: &TaskId, outcome: MergeOutcome) -> Error {
     match outcome {
         MergeOutcome::Merged(_) | MergeOutcome::Noted(_) | MergeOutcome::NothingToMerge(_) => {
             Error::new(Code::Internal, "a merge that was made was reported as refused")
@@ -201,15 +201,15 @@ fn refused(task: &CaseId, outcome: MergeOutcome) -> Error {
     }
 }
 
-fn conflict(task: &CaseId, files: &[RepoPath], target: &str) -> Error {
+fn conflict(task: &TaskId, files: &[RepoPath], target: &str) -> Error {
     Error::new(Code::MergeConflict, format!("'{task}' conflicts with the target at {target}"))
         .why(some_of(files, 20))
         .hint(format!("merge the target into axiom/{task} by hand, resolve the conflict there, then run the command again"))
 }
 
-fn not_verified(task: &CaseId, failed: Option<&Verification>) -> Error {
-    let why = failed.and_then(Verification::summary).unwrap_or_else(|| "merge.verify has not passed".to_owned());
-    let lines = failed.and_then(Verification::failed).map(|step| step.lines.join("\n")).unwrap_or_default();
+fn not_verified(task: &TaskId, failed: Option<&MergeVerification>) -> Error {
+    let why = failed.and_then(MergeVerification::summary).unwrap_or_else(|| "merge.verify has not passed".to_owned());
+    let lines = failed.and_then(MergeVerification::failed).map(|step| step.lines.join("\n")).unwrap_or_default();
     let error = Error::new(Code::VerifyFailed, format!("'{task}' was not merged: {why}"));
     let error = if lines.is_empty() { error } else { error.why(format!("its last lines:\n{lines}")) };
     error.hint(format!("fix it on the branch axiom/{task}, then: git axiom merge {task}"))

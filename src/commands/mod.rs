@@ -55,25 +55,25 @@ pub mod watch;
 use std::path::{Path, PathBuf};
 
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::{Cli, Global, Verb};
-use crate::domain::work::outcome::Halt;
+use crate::commands::grammar::arguments::{Cli, GlobalArgs, Verb};
+use crate::domain::work::outcome::TaskHalt;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Repository;
-use crate::ops::context::configure::Told;
+use crate::ops::context::configure::ConfigMessages;
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::{self, Purpose};
+use crate::ops::context::placement::{self, VerbPurpose};
 
 /// What a command line ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum VerbExit {
     /// An exit status of git axiom's own.
     Ours(Exit),
     /// The exit status of a program that was run for the user.
     Program(u8),
 }
 
-impl Ended {
+impl VerbExit {
     /// The exit status of this process.
     pub fn status(self) -> u8 {
         match self {
@@ -87,10 +87,10 @@ impl Ended {
 ///
 /// # Errors
 /// Those of the verb.
-pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
+pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<VerbExit> {
     let Cli { global, verb } = cli;
     let Some(verb) = verb else {
-        return help::overview(screen).map(Ended::Ours);
+        return help::overview(screen).map(VerbExit::Ours);
     };
     callers::may_call(&global, screen)?;
     let exit = match verb {
@@ -118,8 +118,8 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Log(args) => log::run(&args, &global, screen),
         Verb::Events(args) => events::run(&args, &global, screen),
         Verb::Run(args) => run::run(&args, &global, screen),
-        Verb::Stop(args) => stop::run(&args, Halt::Stop, &global, screen),
-        Verb::Kill(args) => stop::run(&args, Halt::Kill, &global, screen),
+        Verb::Stop(args) => stop::run(&args, TaskHalt::Stop, &global, screen),
+        Verb::Kill(args) => stop::run(&args, TaskHalt::Kill, &global, screen),
         Verb::Output(args) => output::run(&args, &global, screen),
         Verb::Recover(args) => recover::run(&args, &global, screen),
         Verb::Pause(args) => pause::pause(&args, &global, screen),
@@ -145,14 +145,14 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<Ended> {
         Verb::Man(args) => man::run(&args, &global, screen),
         Verb::Help(args) => help::run(&args, &global, screen),
     };
-    exit.map(Ended::Ours)
+    exit.map(VerbExit::Ours)
 }
 
 /// The folder in which the verb was called, after `-C`.
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn working_dir(global: &Global) -> Result<PathBuf> {
+pub fn working_dir(global: &GlobalArgs) -> Result<PathBuf> {
     let here = env::current_dir()?;
     // As in git, an empty path changes nothing.
     global
@@ -166,28 +166,28 @@ pub fn working_dir(global: &Global) -> Result<PathBuf> {
 ///
 /// # Errors
 /// As [`open_for`].
-pub fn open(global: &Global, screen: &mut Screen) -> Result<Context> {
-    open_for(Purpose::Write, global, screen)
+pub fn open(global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
+    open_for(VerbPurpose::Write, global, screen)
 }
 
 /// The repository and its state, for verbs that only look.
 ///
 /// # Errors
 /// As [`open_for`].
-pub fn look(global: &Global, screen: &mut Screen) -> Result<Context> {
-    open_for(Purpose::Look, global, screen)
+pub fn look(global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
+    open_for(VerbPurpose::Look, global, screen)
 }
 
 /// The purpose of a verb with a dry run.
-pub fn purpose(dry_run: bool) -> Purpose {
-    if dry_run { Purpose::Look } else { Purpose::Write }
+pub fn purpose(dry_run: bool) -> VerbPurpose {
+    if dry_run { VerbPurpose::Look } else { VerbPurpose::Write }
 }
 
 /// The repository and its state. Prints notes about the repository's place, if it was moved, restored or copied.
 ///
 /// # Errors
 /// As [`Context::open`]; `BARE_REPOSITORY` within a bare repository, and where `init` has to choose the main worktree first.
-pub fn open_for(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
+pub fn open_for(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
     let ctx = open_to_choose(purpose, global, screen)?;
     placement::main_is_chosen(&ctx)?;
     Ok(ctx)
@@ -197,14 +197,14 @@ pub fn open_for(purpose: Purpose, global: &Global, screen: &mut Screen) -> Resul
 ///
 /// # Errors
 /// As [`Context::open`]; `BARE_REPOSITORY`.
-pub fn open_to_choose(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
+pub fn open_to_choose(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
     let mut ctx = Context::open(&working_dir(global)?, purpose)?;
     for what in std::mem::take(&mut ctx.found.said) {
         screen.note(&format!("note: {what}"));
     }
     ctx.repo.worktrees().not_in_a_bare_one()?;
     // Verbs that only look change nothing, and what they see may be a line that is just being written.
-    if purpose == Purpose::Write {
+    if purpose == VerbPurpose::Write {
         ctx.mend_log().iter().for_each(|warning| warn(warning, screen));
     }
     Ok(ctx)
@@ -233,7 +233,7 @@ pub fn warn(warning: &Error, screen: &mut Screen) {
 ///
 /// # Errors
 /// As [`Repository::discover`].
-pub fn repository(global: &Global) -> Result<Repository> {
+pub fn repository(global: &GlobalArgs) -> Result<Repository> {
     Repository::discover(&working_dir(global)?)
 }
 
@@ -241,8 +241,8 @@ pub fn repository(global: &Global) -> Result<Repository> {
 ///
 /// # Errors
 /// As [`Context::open`], and `CONFIG_INVALID`.
-pub fn open_configured(global: &Global, command_line: Vec<(String, String)>, screen: &mut Screen) -> Result<Context> {
-    open_configured_for(Purpose::Write, global, command_line, screen)
+pub fn open_configured(global: &GlobalArgs, command_line: Vec<(String, String)>, screen: &mut Screen) -> Result<Context> {
+    open_configured_for(VerbPurpose::Write, global, command_line, screen)
 }
 
 /// As [`open_for`], with the configuration.
@@ -250,8 +250,8 @@ pub fn open_configured(global: &Global, command_line: Vec<(String, String)>, scr
 /// # Errors
 /// As [`open_configured`].
 pub fn open_configured_for(
-    purpose: Purpose,
-    global: &Global,
+    purpose: VerbPurpose,
+    global: &GlobalArgs,
     command_line: Vec<(String, String)>,
     screen: &mut Screen,
 ) -> Result<Context> {
@@ -271,7 +271,7 @@ pub fn open_configured_for(
 ///
 /// # Errors
 /// As [`Context::open`].
-pub fn open_with_usable_config(purpose: Purpose, global: &Global, screen: &mut Screen) -> Result<Context> {
+pub fn open_with_usable_config(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
     let mut ctx = open_for(purpose, global, screen)?;
     let told = ctx.load_usable_config()?;
     tell(&mut ctx, &told, purpose, screen);
@@ -279,10 +279,10 @@ pub fn open_with_usable_config(purpose: Purpose, global: &Global, screen: &mut S
 }
 
 /// Says what the user is to be told of the configuration; a verb that writes also records what stands in for a part of it.
-fn tell(ctx: &mut Context, told: &Told, purpose: Purpose, screen: &mut Screen) {
+fn tell(ctx: &mut Context, told: &ConfigMessages, purpose: VerbPurpose, screen: &mut Screen) {
     told.warnings.iter().for_each(|warning| screen.warn_of(warning));
     told.notes.iter().for_each(|note| screen.note(note));
-    if purpose == Purpose::Write {
+    if purpose == VerbPurpose::Write {
         ctx.record_restored(told);
     }
 }

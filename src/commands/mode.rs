@@ -5,8 +5,8 @@ use serde::Serialize;
 
 use super::open_configured;
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
-use crate::domain::work::session::Mode;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::work::session::SessionMode;
 use crate::error::{Exit, Result};
 use crate::ops::interventions;
 
@@ -25,25 +25,25 @@ running supervisor follows at once. Before autopilot begins, a checkpoint is mad
 (checkpoints.beforeAutopilot).")]
 pub struct ModeArgs {
     /// semi-auto, review or autopilot; without it, shows the mode
-    mode: Option<Mode>,
+    mode: Option<SessionMode>,
 }
 
 #[derive(Serialize)]
-struct ModeAnswer {
-    mode: Mode,
+struct ModeJson {
+    mode: SessionMode,
 }
 
 /// Shows or changes the mode. Before autopilot begins, a checkpoint is made if that is configured.
 ///
 /// # Errors
 /// `NOT_FOR_AGENTS`; the errors of making a checkpoint: then the mode is not changed.
-pub fn run(args: &ModeArgs, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &ModeArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     let old = ctx.state().restorable.mode;
     let mode = args.mode.unwrap_or(old);
     if mode != old {
         interventions::change_mode(&mut ctx, mode)?;
     }
-    screen.answer(&ModeAnswer { mode }, || format!("{}\n", mode.as_str()))?;
+    screen.answer(&ModeJson { mode }, || format!("{}\n", mode.as_str()))?;
     Ok(Exit::Done)
 }

@@ -5,14 +5,14 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 
-use self::printer::{Form, Printer};
+use self::printer::{LogPrintForm, LogPrinter};
 use super::look;
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
-use crate::domain::base::ids::CaseId;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::ids::TaskId;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::Waiting;
+use crate::ops::context::waiting::LogEventWaiter;
 use crate::ops::output::logs;
 use crate::ops::output::steps::{self, StepLog};
 use crate::ops::plan;
@@ -38,7 +38,7 @@ results, what went wrong or was refused (!), waits and the end (=). What an agen
 Control characters are shown escaped, such as \\e; with --raw only on a terminal. PATTERN is a
 regular expression, (?i) at its beginning ignores case; an iteration is named before its first
 matching line. With --json, each line that was read is a document on a line of its own.")]
-pub struct Output {
+pub struct OutputArgs {
     /// An agent (its newest task) or a task (all its iterations)
     #[arg(value_name = "AGENT|TASK")]
     of: String,
@@ -66,7 +66,7 @@ pub struct Output {
 ///
 /// # Errors
 /// `UNKNOWN_TASK` where no task or agent with that name ever ran; `USAGE` for a pattern that is none.
-pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &OutputArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let grep = args.grep.as_deref().map(pattern::parse).transpose()?;
     let mut ctx = look(global, screen)?;
     let task = logs::find(&ctx, &args.of)?;
@@ -77,12 +77,12 @@ pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> 
         screen.note("note: standard output is a terminal, so control characters are shown escaped");
     }
     let form = match (args.raw, screen.wants_json()) {
-        (_, true) => Form::Json,
-        (true, false) if screen.shows_terminal() => Form::Escaped,
-        (true, false) => Form::Raw,
-        (false, false) => Form::Readable,
+        (_, true) => LogPrintForm::Json,
+        (true, false) if screen.shows_terminal() => LogPrintForm::Escaped,
+        (true, false) => LogPrintForm::Raw,
+        (false, false) => LogPrintForm::Readable,
     };
-    let mut printer = Printer::new(form, args.iteration, grep);
+    let mut printer = LogPrinter::new(form, args.iteration, grep);
     match &args.step {
         Some(step) => print_step(args, &ctx, &steps::find(&ctx, &task, step)?, &mut printer, screen)?,
         None => follow(args, &mut ctx, &task, &mut printer, screen)?,
@@ -95,7 +95,7 @@ pub fn run(args: &Output, global: &Global, screen: &mut Screen) -> Result<Exit> 
 }
 
 /// Prints the log of a verify step.
-fn print_step(args: &Output, ctx: &Context, log: &StepLog, printer: &mut Printer, screen: &mut Screen) -> Result<()> {
+fn print_step(args: &OutputArgs, ctx: &Context, log: &StepLog, printer: &mut LogPrinter, screen: &mut Screen) -> Result<()> {
     let last = args.lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
     match (log, last) {
         (StepLog::Command(path), last) => printer.print_lines(steps::lines(path)?, last, &ctx.config, screen)?,
@@ -106,9 +106,9 @@ fn print_step(args: &Output, ctx: &Context, log: &StepLog, printer: &mut Printer
 }
 
 /// Prints what there is, and what comes as long as the agent works, where that is asked for.
-fn follow(args: &Output, ctx: &mut Context, task: &CaseId, printer: &mut Printer, screen: &mut Screen) -> Result<()> {
+fn follow(args: &OutputArgs, ctx: &mut Context, task: &TaskId, printer: &mut LogPrinter, screen: &mut Screen) -> Result<()> {
     let mut last = args.lines.map(|lines| usize::try_from(lines).unwrap_or(usize::MAX));
-    let mut waiting = Waiting::begin();
+    let mut waiting = LogEventWaiter::begin();
     loop {
         let looked = Instant::now();
         // Checked before reading, so that the last output of a run that has just ended is read too.
@@ -130,7 +130,7 @@ fn follow(args: &Output, ctx: &mut Context, task: &CaseId, printer: &mut Printer
     }
 }
 
-fn still_running(ctx: &mut Context, task: &CaseId) -> Result<bool> {
+fn still_running(ctx: &mut Context, task: &TaskId) -> Result<bool> {
     ctx.store.refresh()?;
     let plans = ctx.state().open_plan().filter(|plan| plan.directive_case.id == *task);
     Ok(ctx.state().agent_on(task).is_some() || plans.is_some() && plan::planner_runs(ctx)?)

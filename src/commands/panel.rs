@@ -4,14 +4,14 @@ use clap::Args;
 
 use super::open_with_usable_config;
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
-use crate::panel::keys::Keys;
-use crate::panel::view::Colours;
-use crate::panel::{self, Options, Place};
+use crate::ops::context::placement::VerbPurpose;
+use crate::panel::keys::PanelKeyBindings;
+use crate::panel::view::PanelColours;
+use crate::panel::{self, PanelOptions, PanelPlacement};
 
 /// Arguments of `panel`.
 #[derive(Debug, Args)]
@@ -32,21 +32,21 @@ pub struct PanelArgs {
 ///
 /// # Errors
 /// `USAGE` with `--json`, and as [`panel::run`].
-pub fn run(args: &PanelArgs, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &PanelArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if screen.wants_json() || global.non_interactive {
         return Err(Error::new(Code::Usage, "the panel needs a terminal")
             .hint("git axiom status --watch --json    prints a document, on one line, for each change"));
     }
-    let ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    show(ctx, if args.inline { Place::Inline } else { Place::OwnScreen })
+    let ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
+    show(ctx, if args.inline { PanelPlacement::Inline } else { PanelPlacement::OwnScreen })
 }
 
 /// Shows the panel with the keys of the configuration.
 ///
 /// # Errors
 /// `CONFIG_INVALID` for keys; as [`panel::run`].
-pub fn show(ctx: Context, place: Place) -> Result<Exit> {
-    let keys = Keys::configured(&ctx.config.panel.keys)?;
-    let colours = if env::var("NO_COLOR").is_some() { Colours::None } else { Colours::Sixteen };
-    panel::run(ctx, Options { colours, keys, place })
+pub fn show(ctx: Context, place: PanelPlacement) -> Result<Exit> {
+    let keys = PanelKeyBindings::configured(&ctx.config.panel.keys)?;
+    let colours = if env::var("NO_COLOR").is_some() { PanelColours::None } else { PanelColours::Sixteen };
+    panel::run(ctx, PanelOptions { colours, keys, place })
 }

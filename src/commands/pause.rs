@@ -6,13 +6,13 @@ use serde::Serialize;
 use super::open_with_usable_config;
 use crate::cli::screen::Screen;
 use crate::commands::foreground::tell_hooks;
-use crate::commands::grammar::arguments::Global;
-use crate::commands::progress::Progress;
-use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::work::doing::Doing;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::progress::ProgressPrinter;
+use crate::domain::base::ids::{AgentId, TaskId};
+use crate::domain::work::doing::SupervisorActivity;
 use crate::error::{Exit, Result};
-use crate::ops::context::placement::Purpose;
-use crate::ops::interventions::pausing::{self, How, Working};
+use crate::ops::context::placement::VerbPurpose;
+use crate::ops::interventions::pausing::{self, PauseTiming, WorkingAgent};
 use crate::told::interventions::{RESUMED, pausing as pausing_in_words};
 
 /// Arguments of `pause`.
@@ -27,7 +27,7 @@ With --force running agents are stopped: what they did is committed, no retry is
 
 Without a session nothing begins anyway; agents that a session left running are waited for
 (--wait) or stopped (--force).")]
-pub struct Pause {
+pub struct PauseArgs {
     /// Stop running agents instead of letting their iterations end
     #[arg(long)]
     force: bool,
@@ -38,20 +38,20 @@ pub struct Pause {
 
 /// Arguments of verbs that take none.
 #[derive(Debug, Args)]
-pub struct NoArguments {}
+pub struct NoArgs {}
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Line<'a> {
+struct PausedAgentJson<'a> {
     agent: &'a AgentId,
-    task_id: &'a CaseId,
+    task_id: &'a TaskId,
     iteration: u32,
     progress: Option<u8>,
 }
 
-impl<'a> Line<'a> {
-    fn all(of: &'a [Working]) -> Vec<Self> {
-        let line = |working: &'a Working| Self {
+impl<'a> PausedAgentJson<'a> {
+    fn all(of: &'a [WorkingAgent]) -> Vec<Self> {
+        let line = |working: &'a WorkingAgent| Self {
             agent: &working.agent,
             task_id: &working.task,
             iteration: working.iteration,
@@ -63,14 +63,14 @@ impl<'a> Line<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PauseAnswer<'a> {
-    running: Vec<Line<'a>>,
-    paused: Vec<Line<'a>>,
-    verifying: &'a [Doing],
+struct PauseJson<'a> {
+    running: Vec<PausedAgentJson<'a>>,
+    paused: Vec<PausedAgentJson<'a>>,
+    verifying: &'a [SupervisorActivity],
 }
 
 #[derive(Serialize)]
-struct ResumeAnswer {
+struct ResumeJson {
     resumed: usize,
 }
 
@@ -78,12 +78,12 @@ struct ResumeAnswer {
 ///
 /// # Errors
 /// As [`pausing::pause`].
-pub fn pause(args: &Pause, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    let how = if args.force { How::AtOnce } else { How::AtBoundary };
-    let all = pausing::pause(&mut ctx, how, args.wait, &mut Progress::new(false))?;
-    let (running, paused) = (Line::all(&all.running), Line::all(&all.paused));
-    let answer = PauseAnswer { running, paused, verifying: &all.verifying };
+pub fn pause(args: &PauseArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
+    let how = if args.force { PauseTiming::AtOnce } else { PauseTiming::AtBoundary };
+    let all = pausing::pause(&mut ctx, how, args.wait, &mut ProgressPrinter::new(false))?;
+    let (running, paused) = (PausedAgentJson::all(&all.running), PausedAgentJson::all(&all.paused));
+    let answer = PauseJson { running, paused, verifying: &all.verifying };
     screen.answer(&answer, || pausing_in_words(&all))?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
@@ -93,10 +93,10 @@ pub fn pause(args: &Pause, global: &Global, screen: &mut Screen) -> Result<Exit>
 ///
 /// # Errors
 /// As [`pausing::resume`].
-pub fn resume(global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+pub fn resume(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let resumed = pausing::resume(&mut ctx)?;
-    let answer = ResumeAnswer { resumed };
+    let answer = ResumeJson { resumed };
     screen.answer(&answer, || format!("{RESUMED}\n"))?;
     Ok(Exit::Done)
 }

@@ -7,28 +7,28 @@ use std::time::Duration;
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 
 use crate::cli::{visible, words};
-use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::plural::verb;
-use crate::domain::work::case::Status;
+use crate::domain::work::case::TaskStatus;
 use crate::domain::work::gate::{GateKind, to_settle_first};
 use crate::env;
-use crate::ops::supervise::notice::{Notice, Watcher};
+use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
 
 /// How many characters of a step are shown.
 const LONGEST_STEP: usize = 60;
 
 /// Prints notices.
 #[derive(Debug)]
-pub struct Progress {
+pub struct ProgressPrinter {
     live: Option<MultiProgress>,
     bars: BTreeMap<AgentId, ProgressBar>,
     /// The folder to which paths are shown relative.
     base: Option<PathBuf>,
     /// How the last iteration of each task ended, so that the next line need not repeat it.
-    ended: BTreeMap<CaseId, String>,
+    ended: BTreeMap<TaskId, String>,
 }
 
-impl Progress {
+impl ProgressPrinter {
     /// With `terminal`, each running agent has a live line; otherwise there are plain lines only.
     pub fn new(terminal: bool) -> Self {
         let live = terminal.then(MultiProgress::new);
@@ -86,29 +86,29 @@ impl Progress {
     }
 }
 
-impl Watcher for Progress {
-    fn notice(&mut self, notice: Notice) {
+impl SessionWatcher for ProgressPrinter {
+    fn notice(&mut self, notice: SessionNotice) {
         match notice {
-            Notice::Started { session, target, slots, program, mode } => {
+            SessionNotice::Started { session, target, slots, program, mode } => {
                 let agents = words::count(slots, "agent");
                 self.line(&format!("session {session}: {agents} of '{program}', {}, into {target}", mode.as_str()));
             }
-            Notice::Recovered { what } => self.line(&format!("recovered: {what}")),
-            Notice::Claimed { agent, task, title, workspace } => {
+            SessionNotice::Recovered { what } => self.line(&format!("recovered: {what}")),
+            SessionNotice::Claimed { agent, task, title, workspace } => {
                 let workspace = words::below(self.base.as_deref(), &workspace);
                 self.line(&format!("{agent} claimed {task} \"{title}\" in {workspace}"));
             }
-            Notice::IterationStarted { agent, task, iteration } => {
+            SessionNotice::IterationStarted { agent, task, iteration } => {
                 self.begin(&agent, format!("{agent} {task} iteration {iteration}"));
                 if iteration > 1 {
                     self.line(&format!("{agent} begins iteration {iteration} of {task}"));
                 }
             }
-            Notice::Progress { agent, task, percent } => match self.bars.get(&agent) {
+            SessionNotice::Progress { agent, task, percent } => match self.bars.get(&agent) {
                 Some(bar) => bar.set_message(format!("{agent} {task} {percent}%")),
                 None => self.line(&format!("{agent} {task} {percent}%")),
             },
-            Notice::IterationEnded { agent, task, how, left_out } => {
+            SessionNotice::IterationEnded { agent, task, how, left_out } => {
                 self.end(&agent);
                 self.line(&format!("{agent} {task}: {how}"));
                 self.ended.insert(task.clone(), how);
@@ -116,39 +116,39 @@ impl Watcher for Progress {
                     self.line(&format!("{agent} {task}: not committed: {path}"));
                 }
             }
-            Notice::Released { agent, task, status, reason } => {
+            SessionNotice::Released { agent, task, status, reason } => {
                 self.end(&agent);
                 let said = self.ended.remove(&task);
                 self.line(&released(&task, status, &reason, said.as_deref()));
             }
-            Notice::Verifying { agent, task, steps } => self.runs(&agent, verifying(&task, &steps)),
-            Notice::Evaluating { agent, task } => {
+            SessionNotice::Verifying { agent, task, steps } => self.runs(&agent, verifying(&task, &steps)),
+            SessionNotice::Evaluating { agent, task } => {
                 self.runs(&agent, format!("{task}: recovery.evaluator is asked what becomes of it"))
             }
-            Notice::ChecksEnded { agent } => self.end(&agent),
-            Notice::VerifyingMerge { task } => self.line(&format!("{task}: the result of its merge is being verified")),
-            Notice::NothingToMerge { task, target } => {
+            SessionNotice::ChecksEnded { agent } => self.end(&agent),
+            SessionNotice::VerifyingMerge { task } => self.line(&format!("{task}: the result of its merge is being verified")),
+            SessionNotice::NothingToMerge { task, target } => {
                 self.line(&format!("{task} needs no merge: {} has all of it", target.short()));
             }
-            Notice::Merged { task, commit } => self.line(&format!("{task} is merged as {}", commit.short())),
-            Notice::GateOpened { id, reason, details } => {
+            SessionNotice::Merged { task, commit } => self.line(&format!("{task} is merged as {}", commit.short())),
+            SessionNotice::GateOpened { id, reason, details } => {
                 let command = GateKind::of_gate(&id).unwrap_or(GateKind::HumanReview).command(&id);
                 self.line(&format!("gate {id}: {reason} ({command})"));
                 for detail in details.into_iter().chain(to_settle_first(&reason)) {
                     self.line(&format!("gate {id}:   {detail}"));
                 }
             }
-            Notice::Checkpoint { name } => self.line(&format!("checkpoint {name}")),
-            Notice::Warning { text } => self.line(&format!("warning: {text}")),
-            Notice::SessionChanges { why } => self.line(&why),
-            Notice::WaitingFor { what } => self.line(&format!("waiting for {what}")),
-            Notice::Ended { how } => self.line(&format!("session ended: {how}")),
+            SessionNotice::Checkpoint { name } => self.line(&format!("checkpoint {name}")),
+            SessionNotice::Warning { text } => self.line(&format!("warning: {text}")),
+            SessionNotice::SessionChanges { why } => self.line(&why),
+            SessionNotice::WaitingFor { what } => self.line(&format!("waiting for {what}")),
+            SessionNotice::Ended { how } => self.line(&format!("session ended: {how}")),
         }
     }
 }
 
 /// Which steps of a task run, in words.
-fn verifying(task: &CaseId, steps: &[String]) -> String {
+fn verifying(task: &TaskId, steps: &[String]) -> String {
     let called = |step: &String| match step.char_indices().nth(LONGEST_STEP) {
         Some((end, _)) => format!("'{}…'", step.get(..end).unwrap_or_default()),
         None => format!("'{step}'"),
@@ -159,15 +159,15 @@ fn verifying(task: &CaseId, steps: &[String]) -> String {
 }
 
 /// What happened to a task, without the part that the line on its last iteration had already.
-fn released(task: &CaseId, status: Status, reason: &str, said: Option<&str>) -> String {
+fn released(task: &TaskId, status: TaskStatus, reason: &str, said: Option<&str>) -> String {
     let word = match status {
-        Status::Done if reason == "complete" => return format!("{task} is done"),
-        Status::Done => return format!("{task} is done: {reason}"),
-        Status::Failed => "failed",
-        Status::Blocked => "is blocked",
-        Status::Pending => "is pending again",
-        Status::Active => "is active",
-        Status::Archived => "is archived",
+        TaskStatus::Done if reason == "complete" => return format!("{task} is done"),
+        TaskStatus::Done => return format!("{task} is done: {reason}"),
+        TaskStatus::Failed => "failed",
+        TaskStatus::Blocked => "is blocked",
+        TaskStatus::Pending => "is pending again",
+        TaskStatus::Active => "is active",
+        TaskStatus::Archived => "is archived",
     };
     let said = said.unwrap_or_default();
     let blocked = said.strip_prefix("blocked: ");
@@ -184,7 +184,7 @@ mod tests {
 
     #[test]
     fn the_steps_that_run_are_named() {
-        let task = CaseId::new("t").unwrap();
+        let task = TaskId::new("t").unwrap();
         let said = |steps: &[&str]| verifying(&task, &steps.iter().map(|step| (*step).to_owned()).collect::<Vec<_>>());
         assert_eq!(said(&["tests"]), "t: its verify step 'tests' runs");
         assert_eq!(said(&["@first", "@second"]), "t: its verify steps '@first', '@second' run");
@@ -193,17 +193,17 @@ mod tests {
 
     #[test]
     fn what_was_said_is_not_said_again() {
-        let task = CaseId::new("t").unwrap();
+        let task = TaskId::new("t").unwrap();
         let line = |status, reason: &str, said: &str| released(&task, status, reason, Some(said));
-        assert_eq!(line(Status::Done, "complete", "complete"), "t is done");
-        assert_eq!(line(Status::Done, "complete and verified", "complete"), "t is done: complete and verified");
+        assert_eq!(line(TaskStatus::Done, "complete", "complete"), "t is done");
+        assert_eq!(line(TaskStatus::Done, "complete and verified", "complete"), "t is done: complete and verified");
         assert_eq!(
-            line(Status::Failed, "not complete after 2 iterations: exit 3", "not complete: exit 3"),
+            line(TaskStatus::Failed, "not complete after 2 iterations: exit 3", "not complete: exit 3"),
             "t failed: not complete after 2 iterations"
         );
-        assert_eq!(line(Status::Failed, "it crashed 4 times", "its keeper died"), "t failed: it crashed 4 times");
-        assert_eq!(line(Status::Blocked, "no key", "blocked: no key"), "t is blocked");
-        assert_eq!(line(Status::Pending, "stopped", "stopped"), "t is pending again");
-        assert_eq!(released(&task, Status::Blocked, "its workspace is gone", None), "t is blocked: its workspace is gone");
+        assert_eq!(line(TaskStatus::Failed, "it crashed 4 times", "its keeper died"), "t failed: it crashed 4 times");
+        assert_eq!(line(TaskStatus::Blocked, "no key", "blocked: no key"), "t is blocked");
+        assert_eq!(line(TaskStatus::Pending, "stopped", "stopped"), "t is pending again");
+        assert_eq!(released(&task, TaskStatus::Blocked, "its workspace is gone", None), "t is blocked: its workspace is gone");
     }
 }

@@ -6,13 +6,13 @@ use serde::Serialize;
 use super::{look, open, open_with_usable_config, watch};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::plural::count;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::attach::prompts::{self, Prompt};
-use crate::ops::attach::sessions::{self, SessionView};
-use crate::ops::attach::watching::record::{self, Standing};
-use crate::ops::context::placement::Purpose;
+use crate::ops::attach::sessions::{self, AttachedSessionJson};
+use crate::ops::attach::watching::record::{self, WatchStatus};
+use crate::ops::context::placement::VerbPurpose;
 
 /// Arguments of `prompts`.
 #[derive(Debug, Args)]
@@ -25,7 +25,7 @@ the same session: files, lines added and removed. To go back to the moment befor
 
 The first line of a prompt, with what looks like a secret masked, is in one file of this machine
 alone; 'git axiom prompts forget' deletes it, and nothing brings it back.")]
-pub struct Prompts {
+pub struct PromptsArgs {
     /// How many of the newest are listed
     #[arg(short = 'n', long = "max-count", value_name = "NUMBER", default_value_t = 20)]
     count: usize,
@@ -36,11 +36,11 @@ pub struct Prompts {
 #[derive(Debug, Subcommand)]
 #[allow(missing_docs)] // what each does is in the table of verbs
 enum PromptsVerb {
-    Forget(Forget),
+    Forget(PromptsForgetArgs),
 }
 
 #[derive(Debug, Args)]
-struct Forget {
+struct PromptsForgetArgs {
     /// The prompts, by number
     #[arg(value_name = "NUMBER", required_unless_present = "all")]
     numbers: Vec<u32>,
@@ -50,12 +50,12 @@ struct Forget {
 }
 
 #[derive(Serialize)]
-struct PromptsAnswer<'a> {
+struct PromptsJson<'a> {
     prompts: &'a [Prompt],
 }
 
 #[derive(Serialize)]
-struct Forgotten {
+struct PromptsForgetJson {
     forgotten: usize,
 }
 
@@ -63,25 +63,25 @@ struct Forgotten {
 ///
 /// # Errors
 /// Those of opening the repository; as [`prompts::list`] and [`prompts::forget`].
-pub fn run(args: &Prompts, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &PromptsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if let Some(PromptsVerb::Forget(forget)) = &args.verb {
         return forgotten(forget, global, screen);
     }
     let ctx = look(global, screen)?;
     let all = prompts::list(&ctx, args.count)?;
-    let alive = sessions::list(&ctx).into_iter().filter(sessions::Session::is_alive).map(SessionView::from);
+    let alive = sessions::list(&ctx).into_iter().filter(sessions::AttachedSession::is_alive).map(AttachedSessionJson::from);
     let not_saved: String = alive.map(|one| not_saved_in_words(&one)).collect();
-    screen.answer(&PromptsAnswer { prompts: &all }, || in_words(&all) + &not_saved)?;
+    screen.answer(&PromptsJson { prompts: &all }, || in_words(&all) + &not_saved)?;
     Ok(Exit::Done)
 }
 
-fn forgotten(args: &Forget, global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn forgotten(args: &PromptsForgetArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.numbers.is_empty() && !args.all {
         return Err(Error::new(Code::Usage, "no prompt is named").hint("git axiom prompts forget --all"));
     }
     let ctx = open(global, screen)?;
     let forgotten = prompts::forget(&ctx, if args.all { None } else { Some(&args.numbers) })?;
-    screen.answer(&Forgotten { forgotten }, || format!("Forgot the text of {}.\n", count(forgotten, "prompt")))?;
+    screen.answer(&PromptsForgetJson { forgotten }, || format!("Forgot the text of {}.\n", count(forgotten, "prompt")))?;
     Ok(Exit::Done)
 }
 
@@ -105,39 +105,39 @@ fn in_words(all: &[Prompt]) -> String {
 
 /// Arguments of `sessions`.
 #[derive(Debug, Args)]
-pub struct Sessions {
+pub struct SessionsArgs {
     /// Those that have ended too
     #[arg(long)]
     all: bool,
 }
 
 #[derive(Serialize)]
-struct SessionsAnswer {
-    sessions: Vec<SessionView>,
-    watches: Vec<Standing>,
+struct SessionsJson {
+    sessions: Vec<AttachedSessionJson>,
+    watches: Vec<WatchStatus>,
 }
 
 /// Lists attached sessions, and the watches of worktrees.
 ///
 /// # Errors
 /// Those of opening the repository.
-pub fn run_sessions(args: &Sessions, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let ctx = open_with_usable_config(Purpose::Look, global, screen)?;
+pub fn run_sessions(args: &SessionsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let ctx = open_with_usable_config(VerbPurpose::Look, global, screen)?;
     let mut shown = Vec::new();
     for mut one in sessions::list(&ctx) {
         if one.excludes.is_some() && one.is_alive() {
             one.sees_excludes(&ctx);
         }
         let files = if args.all || one.is_alive() { sessions::files_changed(&ctx, &one)? } else { continue };
-        shown.push(SessionView { files, ..SessionView::from(one) });
+        shown.push(AttachedSessionJson { files, ..AttachedSessionJson::from(one) });
     }
     let watches = record::list(&ctx);
     let text = sessions_in_words(&shown) + &watches_in_words(&watches);
-    screen.answer(&SessionsAnswer { sessions: shown, watches }, || text)?;
+    screen.answer(&SessionsJson { sessions: shown, watches }, || text)?;
     Ok(Exit::Done)
 }
 
-fn sessions_in_words(shown: &[SessionView]) -> String {
+fn sessions_in_words(shown: &[AttachedSessionJson]) -> String {
     if shown.is_empty() {
         return "No attached session is known.\n".to_owned();
     }
@@ -177,7 +177,7 @@ fn sessions_in_words(shown: &[SessionView]) -> String {
 }
 
 /// What of a session's worktree is not saved, and the nested repositories in which it edits, a line each.
-fn not_saved_in_words(one: &SessionView) -> String {
+fn not_saved_in_words(one: &AttachedSessionJson) -> String {
     let not_held = one.not_held.iter().map(|words| format!("{}: {}\n", one.program.title(), visible::line(words)));
     let line = |path: &String| {
         let (title, path) = (one.program.title(), visible::line(path));
@@ -186,13 +186,13 @@ fn not_saved_in_words(one: &SessionView) -> String {
     not_held.chain(one.nested.iter().map(line)).collect()
 }
 
-fn watches_in_words(watches: &[Standing]) -> String {
+fn watches_in_words(watches: &[WatchStatus]) -> String {
     if watches.is_empty() {
         return String::new();
     }
     let mut rows = vec![["WATCH", "STATE", "SINCE", "SAVED", "WORKTREE"].map(String::from).to_vec()];
     let mut notes = String::new();
-    for Standing { watcher, alive } in watches {
+    for WatchStatus { watcher, alive } in watches {
         let state = match (alive, &watcher.unsaved) {
             (true, None) => "protected",
             (true, Some(_)) => "UNPROTECTED",

@@ -9,13 +9,13 @@ use serde::Serialize;
 use super::{open_with_usable_config, purpose, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::visible;
-use crate::commands::grammar::arguments::Global;
-use crate::commands::grammar::consent::Consent;
-use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::grammar::consent::ConsentArgs;
+use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::purge::{self, Fate, Purged, Subject};
+use crate::ops::purge::{self, PurgeReport, PurgeSubject, PurgedObjectsFate};
 
 /// Arguments of `purge`.
 #[derive(Debug, Args)]
@@ -40,7 +40,7 @@ after its own two weeks (gc.pruneExpire), --now deletes them at once. Without a 
 the two has to be there, or --yes where no borrower is known.
 
 No session, agent, watch or planner may run. After a crash, --continue completes it.")]
-pub struct Purge {
+pub struct PurgeArgs {
     /// The path of a file or folder, or the id of a content (git hash-object FILE)
     #[arg(value_name = "PATH|ID", required_unless_present = "go_on")]
     what: Option<OsString>,
@@ -54,12 +54,12 @@ pub struct Purge {
     #[arg(long = "continue", conflicts_with_all = ["what", "dry_run", "now", "grace"])]
     go_on: bool,
     #[command(flatten)]
-    consent: Consent,
+    consent: ConsentArgs,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PurgeAnswer {
+struct PurgeJson {
     dry_run: bool,
     found: bool,
     contents: Vec<Oid>,
@@ -68,7 +68,7 @@ struct PurgeAnswer {
     gone: Vec<CheckpointName>,
     refs: Vec<RefName>,
     files: Vec<String>,
-    masked_tasks: Vec<CaseId>,
+    masked_tasks: Vec<TaskId>,
     held_by: Vec<String>,
     borrowers: Vec<String>,
 }
@@ -77,7 +77,7 @@ struct PurgeAnswer {
 ///
 /// # Errors
 /// `NEEDS_CONFIRMATION`, `DECLINED`, `INVALID_INPUT`; as [`purge::purge`].
-pub fn run(args: &Purge, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &PurgeArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let here = working_dir(global)?;
     if args.go_on {
         let mut ctx = Context::open_to_purge(&here)?;
@@ -87,9 +87,9 @@ pub fn run(args: &Purge, global: &Global, screen: &mut Screen) -> Result<Exit> {
         return told(purged, purge::known_borrowers(&ctx)?, false, screen);
     }
     let mut ctx = open_with_usable_config(purpose(args.consent.dry_run), global, screen)?;
-    let fate = if args.grace { Fate::LeftToGit } else { Fate::Deleted };
+    let fate = if args.grace { PurgedObjectsFate::LeftToGit } else { PurgedObjectsFate::Deleted };
     let borrowers = purge::known_borrowers(&ctx)?;
-    let subject = Subject::of(&ctx, args.what.as_deref().unwrap_or_default(), &here)?;
+    let subject = PurgeSubject::of(&ctx, args.what.as_deref().unwrap_or_default(), &here)?;
     if args.consent.dry_run || !args.consent.yes {
         let would = purge::preview(&ctx, &subject, fate)?;
         if args.consent.dry_run || !would.found() {
@@ -103,7 +103,7 @@ pub fn run(args: &Purge, global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// Asks at a terminal. Without one, whoever may borrow the objects is decided about in the call.
-fn consent(args: &Purge, borrowers: &[String], screen: &mut Screen) -> Result<()> {
+fn consent(args: &PurgeArgs, borrowers: &[String], screen: &mut Screen) -> Result<()> {
     let is_decided = args.now || args.grace;
     let is_asked = screen.can_ask() && !args.consent.yes;
     if is_asked {
@@ -121,13 +121,13 @@ fn consent(args: &Purge, borrowers: &[String], screen: &mut Screen) -> Result<()
         .hint("git axiom purge --now PATH    deletes them at once"))
 }
 
-fn told(purged: Purged, borrowers: Vec<String>, dry_run: bool, screen: &mut Screen) -> Result<Exit> {
+fn told(purged: PurgeReport, borrowers: Vec<String>, dry_run: bool, screen: &mut Screen) -> Result<Exit> {
     let text = in_words(&purged, &borrowers, dry_run);
     let found = purged.found();
-    let Purged { contents, fate, made_anew, gone, refs, files, masked, held_by } = purged;
+    let PurgeReport { contents, fate, made_anew, gone, refs, files, masked, held_by } = purged;
     let files = files.iter().map(|path| path.to_string_lossy().into_owned()).collect();
-    let left_to_git = fate == Fate::LeftToGit;
-    let answer = PurgeAnswer {
+    let left_to_git = fate == PurgedObjectsFate::LeftToGit;
+    let answer = PurgeJson {
         dry_run,
         found,
         contents,
@@ -144,7 +144,7 @@ fn told(purged: Purged, borrowers: Vec<String>, dry_run: bool, screen: &mut Scre
     Ok(Exit::Done)
 }
 
-fn in_words(purged: &Purged, borrowers: &[String], would: bool) -> String {
+fn in_words(purged: &PurgeReport, borrowers: &[String], would: bool) -> String {
     let (be, it, go) = if would { ("would be", "would be", "would go") } else { ("were", "was", "went") };
     let mut lines = Vec::new();
     if !purged.found() {
@@ -174,13 +174,13 @@ fn in_words(purged: &Purged, borrowers: &[String], would: bool) -> String {
     let contents: Vec<String> = purged.contents.iter().map(|oid| oid.short().to_owned()).collect();
     let has_contents = !contents.is_empty();
     match purged.fate {
-        Fate::Deleted => list(format!("Deleted from the repository {be} these contents"), contents),
-        Fate::LeftToGit => {
+        PurgedObjectsFate::Deleted => list(format!("Deleted from the repository {be} these contents"), contents),
+        PurgedObjectsFate::LeftToGit => {
             list(format!("Left to git, which deletes them after two weeks (gc.pruneExpire), {be} these contents"), contents)
         }
     }
     lines.extend(purged.held_by.iter().map(|what| format!("still there: {}", visible::line(what))));
-    if has_contents && purged.fate == Fate::Deleted {
+    if has_contents && purged.fate == PurgedObjectsFate::Deleted {
         let lose = if would { "may lose" } else { "may have lost" };
         lines.push(format!("Clones made with --shared or --reference {lose} these objects: nobody can know that from here."));
     }

@@ -6,13 +6,13 @@ use serde::Serialize;
 use super::open_with_usable_config;
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
-use crate::commands::progress::Progress;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::progress::ProgressPrinter;
 use crate::domain::base::ids::CheckpointName;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::placement::Purpose;
-use crate::ops::interventions::pausing::{self, Working};
-use crate::ops::interventions::quitting::{self, Before};
+use crate::ops::context::placement::VerbPurpose;
+use crate::ops::interventions::pausing::{self, WorkingAgent};
+use crate::ops::interventions::quitting::{self, SaveBeforeQuit};
 use crate::told::interventions::{QUITTING, at_work, quitting as quitting_in_words};
 
 /// Arguments of `quit`.
@@ -21,7 +21,7 @@ use crate::told::interventions::{QUITTING, at_work, quitting as quitting_in_word
 No task is started any more; agents get 5 seconds to end their iteration and are stopped then.
 What they left is committed on their branches, and their tasks are pending again. 'git axiom
 run' begins the next session. On a terminal it asks first where agents run.")]
-pub struct Quit {
+pub struct QuitArgs {
     /// Make a checkpoint first
     #[arg(long)]
     checkpoint: bool,
@@ -35,7 +35,7 @@ pub struct Quit {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct QuitAnswer {
+struct QuitJson {
     message: &'static str,
     ended: bool,
     checkpoint: Option<CheckpointName>,
@@ -45,25 +45,25 @@ struct QuitAnswer {
 ///
 /// # Errors
 /// `DECLINED`; as [`quitting::quit`].
-pub fn run(args: &Quit, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+pub fn run(args: &QuitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let running = pausing::agents(&ctx)?.running;
     let asks = !args.yes && !args.checkpoint && screen.can_ask() && !running.is_empty() && ctx.supervisor_alive()?;
     let before = match asks {
         true => ask(&running)?,
-        false if args.checkpoint => Before::Checkpoint,
-        false => Before::Nothing,
+        false if args.checkpoint => SaveBeforeQuit::Checkpoint,
+        false => SaveBeforeQuit::Nothing,
     };
     let checkpoint = quitting::quit(&mut ctx, before)?;
     if args.wait {
-        quitting::wait(&mut ctx, &mut Progress::new(false))?;
+        quitting::wait(&mut ctx, &mut ProgressPrinter::new(false))?;
     }
-    let answer = QuitAnswer { message: if args.wait { "ended" } else { "quitting" }, ended: args.wait, checkpoint };
+    let answer = QuitJson { message: if args.wait { "ended" } else { "quitting" }, ended: args.wait, checkpoint };
     screen.answer(&answer, || quitting_in_words(answer.checkpoint.as_ref(), answer.ended))?;
     Ok(Exit::Done)
 }
 
-fn ask(running: &[Working]) -> Result<Before> {
+fn ask(running: &[WorkingAgent]) -> Result<SaveBeforeQuit> {
     let items: Vec<&str> = QUITTING.iter().map(|(_, words)| *words).collect();
     match prompt::one_of("Quit?", Some(&at_work(running)), &items, 0)?.and_then(|place| QUITTING.get(place)) {
         Some((Some(before), _)) => Ok(*before),

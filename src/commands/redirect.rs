@@ -7,15 +7,15 @@ use super::foreground::tell_hooks;
 use super::open_with_usable_config;
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
-use crate::commands::progress::Progress;
-use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId};
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::progress::ProgressPrinter;
+use crate::domain::base::ids::{AgentId, CheckpointName, GateId, TaskId};
 use crate::domain::work::choices::choices;
-use crate::domain::work::gate::{Afterwards, Place};
+use crate::domain::work::gate::{AfterHalt, RedirectWorkspace};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
-use crate::ops::interventions::redirect::{self, Wanted};
+use crate::ops::context::placement::VerbPurpose;
+use crate::ops::interventions::redirect::{self, RedirectChoice};
 use crate::told::interventions::{choices as choices_in_words, redirected};
 
 /// Arguments of `redirect`.
@@ -37,7 +37,7 @@ pub struct RedirectArgs {
     /// The agent, as in 'git axiom status'
     agent: AgentId,
     /// The task that it goes on with; without one, asks
-    task: Option<CaseId>,
+    task: Option<TaskId>,
     /// Go on in the agent's workspace, on the other task's branch
     #[arg(long)]
     same_workspace: bool,
@@ -48,10 +48,10 @@ pub struct RedirectArgs {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RedirectAnswer<'a> {
+struct RedirectJson<'a> {
     agent: &'a AgentId,
-    from: &'a CaseId,
-    to: &'a CaseId,
+    from: &'a TaskId,
+    to: &'a TaskId,
     completed: bool,
     gate_id: Option<&'a GateId>,
     checkpoint: &'a CheckpointName,
@@ -61,18 +61,18 @@ struct RedirectAnswer<'a> {
 ///
 /// # Errors
 /// `USAGE` where no task is named and nobody can be asked; `DECLINED`; as [`redirect::redirect`].
-pub fn run(args: &RedirectArgs, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+pub fn run(args: &RedirectArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let from = redirect::task_of(ctx.state(), &args.agent)?;
     let to = match &args.task {
         Some(task) => task.clone(),
         None => ask(&ctx, &args.agent, &from, screen)?,
     };
-    let (place, afterwards) = (Place::with_same(args.same_workspace), Afterwards::with_retry(args.retry));
-    let wanted = Wanted { agent: args.agent.clone(), to, place, afterwards };
-    let done = redirect::redirect(&mut ctx, &wanted, &mut Progress::new(false))?;
+    let (place, afterwards) = (RedirectWorkspace::with_same(args.same_workspace), AfterHalt::with_retry(args.retry));
+    let wanted = RedirectChoice { agent: args.agent.clone(), to, place, afterwards };
+    let done = redirect::redirect(&mut ctx, &wanted, &mut ProgressPrinter::new(false))?;
     let runs = ctx.supervisor_alive()?;
-    let answer = RedirectAnswer {
+    let answer = RedirectJson {
         agent: &done.agent,
         from: &done.from,
         to: &done.to,
@@ -86,7 +86,7 @@ pub fn run(args: &RedirectArgs, global: &Global, screen: &mut Screen) -> Result<
 }
 
 /// Lets the user choose a ready task.
-fn ask(ctx: &Context, agent: &AgentId, from: &CaseId, screen: &Screen) -> Result<CaseId> {
+fn ask(ctx: &Context, agent: &AgentId, from: &TaskId, screen: &Screen) -> Result<TaskId> {
     let open = choices(ctx.state(), agent);
     if open.is_empty() || !screen.can_ask() {
         let code = if open.is_empty() { Code::InvalidTransition } else { Code::Usage };

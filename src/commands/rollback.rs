@@ -13,18 +13,20 @@ use super::foreground::tell_hooks;
 use super::{open_with_usable_config, purpose, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::visible;
-use crate::commands::grammar::arguments::Global;
-use crate::commands::grammar::consent::Consent;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::grammar::consent::ConsentArgs;
 use crate::domain::base::ids::GateId;
-use crate::domain::work::gate::Afterwards;
-use crate::domain::work::session::Mode;
+use crate::domain::work::gate::AfterHalt;
+use crate::domain::work::session::SessionMode;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::attach::{changed_by_others, prompts};
 use crate::ops::checkpoint as op;
 use crate::ops::context::handle::Context;
 use crate::ops::operation::{EndedOperation as Closed, put_back};
-use crate::ops::rollback::{self, AgentLine, FileLoss, LocalRefs, Part, Preview, Wish};
+use crate::ops::rollback::{
+    self, FileLossLine, LocalRefsPolicy, RollbackPreview, RollbackRequest, RollbackScope, StoppedAgentLine,
+};
 use crate::told::parts;
 use crate::told::rollback::{nothing_changes, people};
 
@@ -37,7 +39,7 @@ holds (ignored files) are moved to .worktrees/trash, for checkpoints.keepDeleted
 'git clean -x' deletes them. So it can be undone: git axiom undo
 
 Without arguments, at a terminal, it shows the checkpoints and asks.")]
-pub struct Rollback {
+pub struct RollbackArgs {
     /// Finish an interrupted operation
     #[arg(long = "continue", conflicts_with = "abort", group = "ends")]
     go_on: bool,
@@ -48,16 +50,16 @@ pub struct Rollback {
     #[arg(long, short, hide = true, requires = "ends")]
     yes: bool,
     #[command(subcommand)]
-    to: Option<To>,
+    to: Option<RollbackVerb>,
 }
 
 /// Where to go back to.
 #[derive(Debug, Subcommand)]
 #[allow(missing_docs)] // what each does is in the table of verbs
-enum To {
-    Checkpoint(Checkpoint),
-    Task(task::Task),
-    Session(RollbackOptions),
+enum RollbackVerb {
+    Checkpoint(RollbackCheckpointArgs),
+    Task(task::RollbackTaskArgs),
+    Session(RollbackCommonArgs),
 }
 
 /// Arguments of `rollback checkpoint` and of `restore`.
@@ -69,7 +71,7 @@ other: a checkpoint saves what is replaced, and 'git axiom undo' takes it back.
 
   git axiom restore --at '1 hour ago' -- src/main.rs
   git axiom restore before-refactoring -- docs")]
-pub struct Checkpoint {
+pub struct RollbackCheckpointArgs {
     /// Its name, or a unique beginning of it
     #[arg(required_unless_present_any = ["at", "prompt"])]
     name: Option<String>,
@@ -89,13 +91,13 @@ pub struct Checkpoint {
     #[arg(last = true, value_name = "PATH", conflicts_with_all = ["refs", "no_refs", "mode"])]
     paths: Vec<PathBuf>,
     #[command(flatten)]
-    how: RollbackOptions,
+    how: RollbackCommonArgs,
 }
 
 #[derive(Debug, Args)]
-struct RollbackOptions {
+struct RollbackCommonArgs {
     #[command(flatten)]
-    consent: Consent,
+    consent: ConsentArgs,
     /// Refuse if agents are working, instead of stopping them
     #[arg(long)]
     no_stop: bool,
@@ -110,28 +112,28 @@ struct RollbackOptions {
     retry: bool,
     /// The mode afterwards; without it the mode never becomes one that asks less
     #[arg(long, value_name = "MODE")]
-    mode: Option<Mode>,
+    mode: Option<SessionMode>,
 }
 
-impl RollbackOptions {
-    fn wish<'a>(&self, name: &'a str, part: Part<'a>) -> Wish<'a> {
-        Wish { name, part, refs: self.refs(), afterwards: Afterwards::with_retry(self.retry), mode: self.mode }
+impl RollbackCommonArgs {
+    fn wish<'a>(&self, name: &'a str, part: RollbackScope<'a>) -> RollbackRequest<'a> {
+        RollbackRequest { name, part, refs: self.refs(), afterwards: AfterHalt::with_retry(self.retry), mode: self.mode }
     }
 
-    fn refs(&self) -> LocalRefs {
+    fn refs(&self) -> LocalRefsPolicy {
         match (self.refs, self.no_refs) {
-            (true, _) => LocalRefs::MoveToo,
-            (false, true) => LocalRefs::Stay,
-            (false, false) => LocalRefs::ComeBack,
+            (true, _) => LocalRefsPolicy::MoveToo,
+            (false, true) => LocalRefsPolicy::Stay,
+            (false, false) => LocalRefsPolicy::ComeBack,
         }
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RollbackAnswer<'a> {
+struct RollbackJson<'a> {
     #[serde(flatten)]
-    preview: &'a Preview,
+    preview: &'a RollbackPreview,
     dry_run: bool,
     safety: Option<String>,
     undo: Option<String>,
@@ -141,7 +143,7 @@ struct RollbackAnswer<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RollbackEnded {
+struct RollbackEndJson {
     operation: Option<String>,
     outcome: &'static str,
     left: Vec<String>,
@@ -152,11 +154,11 @@ struct RollbackEnded {
 ///
 /// # Errors
 /// `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of the operation.
-pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &RollbackArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let dry_run = match &args.to {
-        Some(To::Task(args)) => args.is_dry_run(),
-        Some(To::Checkpoint(to)) => to.how.consent.dry_run,
-        Some(To::Session(how)) => how.consent.dry_run,
+        Some(RollbackVerb::Task(args)) => args.is_dry_run(),
+        Some(RollbackVerb::Checkpoint(to)) => to.how.consent.dry_run,
+        Some(RollbackVerb::Session(how)) => how.consent.dry_run,
         None => false,
     };
     let mut ctx = open_with_usable_config(purpose(dry_run), global, screen)?;
@@ -165,17 +167,17 @@ pub fn run(args: &Rollback, global: &Global, screen: &mut Screen) -> Result<Exit
     ended
 }
 
-fn roll_back(args: &Rollback, ctx: &mut Context, global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn roll_back(args: &RollbackArgs, ctx: &mut Context, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match &args.to {
-        Some(To::Task(args)) => task::run(args, ctx, screen),
-        Some(To::Checkpoint(to)) => to_named(to, ctx, global, screen),
-        Some(To::Session(how)) => {
+        Some(RollbackVerb::Task(args)) => task::run(args, ctx, screen),
+        Some(RollbackVerb::Checkpoint(to)) => to_named(to, ctx, global, screen),
+        Some(RollbackVerb::Session(how)) => {
             let session = ctx.state().record.session.as_ref();
             let Some(name) = session.and_then(|session| session.start_checkpoint.clone()) else {
                 return Err(Error::new(Code::UnknownCheckpoint, "no session has made a checkpoint at its start")
                     .hint("see 'git axiom checkpoint list'"));
             };
-            checkpoint(ctx, screen, how.wish(name.as_str(), Part::Whole), how)
+            checkpoint(ctx, screen, how.wish(name.as_str(), RollbackScope::Whole), how)
         }
         None if !args.abort && !args.go_on => menu::run(ctx, screen),
         None if args.abort => ended(screen, rollback::abort(ctx)?, "reversed"),
@@ -184,7 +186,7 @@ fn roll_back(args: &Rollback, ctx: &mut Context, global: &Global, screen: &mut S
 }
 
 /// The worktree that the user named.
-fn worktree_at(global: &Global, path: &Path) -> Result<PathBuf> {
+fn worktree_at(global: &GlobalArgs, path: &Path) -> Result<PathBuf> {
     let place = working_dir(global)?.join(path);
     match place.canonicalize() {
         Ok(found) => Ok(found),
@@ -201,7 +203,7 @@ fn worktree_at(global: &Global, path: &Path) -> Result<PathBuf> {
 ///
 /// # Errors
 /// As [`run`]; `USAGE` without a path.
-pub fn restore(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn restore(args: &RollbackCheckpointArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     names_some_path(args)?;
     if args.paths.is_empty() {
         // `git restore` never moves HEAD, and whoever forgets the path does not want to lose commits from the branch.
@@ -217,7 +219,7 @@ pub fn restore(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Resul
 }
 
 /// An empty list of paths (`-- $FILES` in a script) must not mean everything.
-fn names_some_path(to: &Checkpoint) -> Result<()> {
+fn names_some_path(to: &RollbackCheckpointArgs) -> Result<()> {
     if to.paths.is_empty() && env::arguments().last().is_some_and(|last| last == "--") {
         return Err(Error::new(Code::Usage, "no path is given after '--'")
             .hint("git axiom rollback checkpoint without '--' goes back whole; with paths after it, only these"));
@@ -225,7 +227,7 @@ fn names_some_path(to: &Checkpoint) -> Result<()> {
     Ok(())
 }
 
-fn to_named(to: &Checkpoint, ctx: &mut Context, global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn to_named(to: &RollbackCheckpointArgs, ctx: &mut Context, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     names_some_path(to)?;
     if let Some(number) = to.prompt.filter(|_| to.paths.is_empty() && !to.all_worktrees) {
         return to_prompt(number, to, ctx, screen);
@@ -239,17 +241,17 @@ fn to_named(to: &Checkpoint, ctx: &mut Context, global: &Global, screen: &mut Sc
     let paths: Vec<PathBuf> = to.paths.iter().map(|path| here.join(path)).collect();
     let only = to.worktree.as_deref().map(|path| worktree_at(global, path)).transpose()?;
     let part = match &only {
-        Some(path) => Part::Worktree(path),
-        None if to.all_worktrees => Part::Everywhere,
-        None if paths.is_empty() => Part::Whole,
-        None => Part::Paths(&paths),
+        Some(path) => RollbackScope::Worktree(path),
+        None if to.all_worktrees => RollbackScope::Everywhere,
+        None if paths.is_empty() => RollbackScope::Whole,
+        None => RollbackScope::Paths(&paths),
     };
     checkpoint(ctx, screen, to.how.wish(&name, part), &to.how)
 }
 
 /// The worktree of the session as it was before its prompt. HEAD and branch go back too as long as only the session itself has
 /// committed since; else only the files come back.
-fn to_prompt(number: u32, to: &Checkpoint, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
+fn to_prompt(number: u32, to: &RollbackCheckpointArgs, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let name = prompts::find(ctx, number)?.0.name.to_string();
     let back = prompts::back(ctx, &name)?;
     if let Some(note) = back.note() {
@@ -265,7 +267,7 @@ fn to_prompt(number: u32, to: &Checkpoint, ctx: &mut Context, screen: &mut Scree
 
 fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> Result<Exit> {
     let Some(mut closed) = ended else {
-        let none = RollbackEnded { operation: None, outcome: "none", left: Vec::new(), not_put_back: Vec::new() };
+        let none = RollbackEndJson { operation: None, outcome: "none", left: Vec::new(), not_put_back: Vec::new() };
         screen.answer(&none, || "No operation is open.\n".to_owned())?;
         return Ok(Exit::Done);
     };
@@ -275,7 +277,7 @@ fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> R
     let Closed { open, left, not_put_back, .. } = closed;
     // `--continue` does not change the direction of a reversal that has begun.
     let outcome = if open.reversing { "reversed" } else { outcome };
-    let answer = RollbackEnded { operation: Some(open.operation.title.clone()), outcome, left, not_put_back };
+    let answer = RollbackEndJson { operation: Some(open.operation.title.clone()), outcome, left, not_put_back };
     screen.answer(&answer, || {
         let was = if outcome == "done" { "finished" } else { outcome };
         let mut text = format!("'{}' was {was}.\n", open.operation.title);
@@ -290,7 +292,7 @@ fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> R
     Ok(Exit::Done)
 }
 
-fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &RollbackOptions) -> Result<Exit> {
+fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: RollbackRequest<'_>, how: &RollbackCommonArgs) -> Result<Exit> {
     if how.no_stop {
         rollback::nobody_works(ctx)?;
     }
@@ -298,21 +300,15 @@ fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &Roll
         let preview = rollback::preview(ctx, wish)?;
         if preview.changes_nothing {
             let (moved_aside, gate_ids) = (Vec::new(), Vec::new());
-            let answer = RollbackAnswer {
-                preview: &preview,
-                dry_run: how.consent.dry_run,
-                safety: None,
-                undo: None,
-                moved_aside,
-                gate_ids,
-            };
+            let answer =
+                RollbackJson { preview: &preview, dry_run: how.consent.dry_run, safety: None, undo: None, moved_aside, gate_ids };
             screen.answer(&answer, || nothing_changes(&preview))?;
             return Ok(Exit::Done);
         }
         if how.consent.dry_run {
-            let moved_aside = preview.moves_aside.iter().map(FileLoss::place).collect();
+            let moved_aside = preview.moves_aside.iter().map(FileLossLine::place).collect();
             let answer =
-                RollbackAnswer { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside, gate_ids: Vec::new() };
+                RollbackJson { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside, gate_ids: Vec::new() };
             screen.answer(&answer, || people(&preview, "Would go"))?;
             return Ok(Exit::Done);
         }
@@ -327,7 +323,7 @@ fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &Roll
     let done = rollback::to_checkpoint(ctx, wish, !how.no_stop)?;
     let undo = format!("git axiom undo {}", done.txn);
     let moved_aside = done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect();
-    let answer = RollbackAnswer {
+    let answer = RollbackJson {
         preview: &done.preview,
         dry_run: false,
         safety: Some(done.safety.to_string()),
@@ -342,7 +338,7 @@ fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: Wish<'_>, how: &Roll
 }
 
 /// Tells a user at a terminal which agents are stopped first, because that takes time.
-fn say_who_is_stopped(screen: &mut Screen, agents: &[AgentLine]) {
+fn say_who_is_stopped(screen: &mut Screen, agents: &[StoppedAgentLine]) {
     if !agents.is_empty() {
         let names: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
         screen.note(&format!("Stopping these agents first: {}", names.join(", ")));

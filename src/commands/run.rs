@@ -11,20 +11,20 @@ use serde::Serialize;
 use super::{open_configured, recover};
 use crate::cli::screen::Screen;
 use crate::cli::words;
-use crate::commands::grammar::arguments::Global;
-use crate::commands::progress::Progress;
-use crate::commands::task::budget::Budget;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::progress::ProgressPrinter;
+use crate::commands::task::budget::BudgetArgs;
 use crate::domain::base::names::RefName;
-use crate::domain::work::session::Mode;
+use crate::domain::work::session::SessionMode;
 use crate::domain::work::view::next_commands;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement;
-use crate::ops::programs::{self, Programs};
-use crate::ops::supervise::detach::InBackground;
+use crate::ops::programs::{self, SessionPrograms};
+use crate::ops::supervise::detach::BackgroundWatcher;
 use crate::ops::supervise::last_options;
 use crate::ops::supervise::target;
-use crate::ops::supervise::{self, AfterCrash, Ending, Interrupts, Options};
+use crate::ops::supervise::{self, CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions};
 
 /// The largest number of agents.
 const MOST_AGENTS: u32 = 100;
@@ -39,13 +39,13 @@ Examples:
 In mode semi-auto each claim and each merge waits at a gate: see 'git axiom gate list'.
 Ctrl+C pauses, waits 5 seconds for the agents, stops them and keeps their work; a second Ctrl+C
 leaves at once. With --detach, closing the terminal ends nothing: 'git axiom quit' does.")]
-pub struct Run {
+pub struct RunArgs {
     /// The number of agents that may work at once
     #[arg(long, value_name = "N")]
     pub agents: Option<u32>,
     /// semi-auto (each claim and merge waits for a human), review (each merge) or autopilot
     #[arg(long, value_name = "MODE")]
-    pub mode: Option<Mode>,
+    pub mode: Option<SessionMode>,
     /// The branch to merge into; without it merge.target, or the branch that is checked out here
     #[arg(long, value_name = "BRANCH")]
     pub target: Option<String>,
@@ -60,7 +60,7 @@ pub struct Run {
     pub retry: bool,
     /// What the session may use
     #[command(flatten)]
-    pub budget: Budget,
+    pub budget: BudgetArgs,
     /// Run in the background; return when the session has begun
     #[arg(long)]
     pub detach: bool,
@@ -77,7 +77,7 @@ pub struct Run {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RunAnswer {
+struct RunJson {
     ending: &'static str,
     reasons: Vec<String>,
 }
@@ -99,7 +99,7 @@ fn still_protected(ctx: &Context) -> Result<()> {
 ///
 /// # Errors
 /// As [`supervise::run`].
-pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     still_protected(&ctx)?;
     let mut options = options(&ctx, args, global)?;
@@ -107,35 +107,40 @@ pub fn run(args: &Run, global: &Global, screen: &mut Screen) -> Result<Exit> {
         return Err(Error::new(Code::Usage, "--panel needs a terminal")
             .hint("git axiom run --detach    runs in the background without one"));
     }
-    let session = if args.detach || args.panel { recover::first::Session::InBackground } else { recover::first::Session::Here };
+    let session = if args.detach || args.panel {
+        recover::first::SessionProcess::InBackground
+    } else {
+        recover::first::SessionProcess::Here
+    };
     recover::first::ask(&mut ctx, &mut options, session, screen)?;
     if args.detach {
         return detach::run(&mut ctx, screen);
     }
     if args.panel {
         detach::begin(&mut ctx)?;
-        return super::panel::show(ctx, crate::panel::Place::OwnScreen);
+        return super::panel::show(ctx, crate::panel::PanelPlacement::OwnScreen);
     }
     if args.detached {
         crate::own_process::session::begin_session()?;
     }
     note_for_recovery(&ctx, args, global, screen)?;
     let longest = supervise::longest_end(ctx.config.agents.grace_seconds);
-    let interrupts = Interrupts::install(|text| Screen::for_people().complain(text), leave_at_once, longest)?;
-    let mut progress = Progress::new(std::io::stderr().is_terminal()).seen_from(ctx.repo.worktrees().main_worktree()?.path());
+    let interrupts = InterruptCounter::install(|text| Screen::for_people().complain(text), leave_at_once, longest)?;
+    let mut progress =
+        ProgressPrinter::new(std::io::stderr().is_terminal()).seen_from(ctx.repo.worktrees().main_worktree()?.path());
     let log = ctx.layout().session_log();
     let ending = match args.detached {
-        true => supervise::run(&mut ctx, options, &interrupts, &mut InBackground::new(&mut progress, log))?,
+        true => supervise::run(&mut ctx, options, &interrupts, &mut BackgroundWatcher::new(&mut progress, log))?,
         false => supervise::run(&mut ctx, options, &interrupts, &mut progress)?,
     };
     progress.finish();
     let (name, reasons, exit) = match ending {
-        Ending::AllMerged => ("allMerged", Vec::new(), Exit::Done),
-        Ending::Idle(reasons) => ("idle", reasons, Exit::Failed),
-        Ending::Quit => ("quit", Vec::new(), Exit::Done),
-        Ending::Interrupted => ("interrupted", Vec::new(), Exit::Interrupted),
+        SessionOutcome::AllMerged => ("allMerged", Vec::new(), Exit::Done),
+        SessionOutcome::Idle(reasons) => ("idle", reasons, Exit::Failed),
+        SessionOutcome::Quit => ("quit", Vec::new(), Exit::Done),
+        SessionOutcome::Interrupted => ("interrupted", Vec::new(), Exit::Interrupted),
     };
-    let answer = RunAnswer { ending: name, reasons };
+    let answer = RunJson { ending: name, reasons };
     let people = || answer.reasons.iter().map(|reason| format!("{reason}\n")).collect();
     if exit == Exit::Failed {
         let what = format!("nothing more can be done, and {}", not_merged(answer.reasons.len()));
@@ -168,32 +173,32 @@ fn from_here(mut program: Vec<String>, here: &Path) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// `INVALID_INPUT`, `CONFIG_INVALID`.
-fn options(ctx: &Context, args: &Run, global: &Global) -> Result<Options> {
+fn options(ctx: &Context, args: &RunArgs, global: &GlobalArgs) -> Result<SupervisorOptions> {
     let within = |what: &str, value: u32, most: u32| match value {
         0 => Err(Error::new(Code::InvalidInput, format!("{what} cannot be 0"))),
         n if n > most => Err(Error::new(Code::InvalidInput, format!("{what} cannot be more than {most}"))),
         n => Ok(n),
     };
     let config = &ctx.config.agents;
-    Ok(Options {
+    Ok(SupervisorOptions {
         slots: within("--agents", args.agents.unwrap_or(config.count), MOST_AGENTS)?,
         max_iterations: within("--max-iterations", args.max_iterations.unwrap_or(config.max_iterations), 1_000_000)?,
         until_idle: args.until_idle,
         mode: args.mode,
         target: args.target.as_deref().map(RefName::branch_named),
         retry: args.retry,
-        after_crash: AfterCrash::default(),
+        after_crash: CrashTaskDecisions::default(),
         limits: args.budget.read()?.on(ctx.config.budget.of_a_session()),
         programs: if args.program.is_empty() {
-            Programs::configured(&ctx.config)?
+            SessionPrograms::configured(&ctx.config)?
         } else {
-            Programs::only(programs::bare(from_here(args.program.clone(), &super::working_dir(global)?)?)?)
+            SessionPrograms::only(programs::bare(from_here(args.program.clone(), &super::working_dir(global)?)?)?)
         },
     })
 }
 
 /// Lists the repository and the options of the session for `recover --all`. Where that fails, it is only said.
-fn note_for_recovery(ctx: &Context, args: &Run, global: &Global, screen: &mut Screen) -> Result<()> {
+fn note_for_recovery(ctx: &Context, args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<()> {
     let target = target::of_session(ctx, args.target.as_deref().map(RefName::branch_named).as_ref())?;
     // It is started again in the main worktree.
     let target = (args.target.is_some() || target.in_linked_worktree).then(|| target.branch.short().to_owned());
@@ -206,8 +211,8 @@ fn note_for_recovery(ctx: &Context, args: &Run, global: &Global, screen: &mut Sc
 }
 
 /// The options that make a session like this one again.
-fn arguments(args: &Run, target: Option<String>, program: Vec<String>) -> Vec<String> {
-    let Run { agents, mode, target: _, max_iterations, until_idle, budget, .. } = args;
+fn arguments(args: &RunArgs, target: Option<String>, program: Vec<String>) -> Vec<String> {
+    let RunArgs { agents, mode, target: _, max_iterations, until_idle, budget, .. } = args;
     let valued = [
         ("--target", target),
         ("--agents", agents.map(|n| n.to_string())),

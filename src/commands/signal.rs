@@ -4,10 +4,10 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use crate::cli::screen::Screen;
-use crate::config::keys::Kind;
+use crate::config::keys::ConfigValueKind;
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::work::learnings::Scope;
-use crate::domain::work::signal::{FileReport, FileRole, Signal, ToolReport};
+use crate::domain::work::learnings::LearningScope;
+use crate::domain::work::signal::{AgentSignal, FileReport, ReportedFileRole, ToolReport};
 use crate::error::{Exit, Result};
 use crate::ops::keeper;
 
@@ -54,7 +54,7 @@ if nothing is said). The prompts of later iterations have it: see 'git axiom lea
         text: String,
         /// Where it applies: task, persona or project
         #[arg(long)]
-        scope: Option<Scope>,
+        scope: Option<LearningScope>,
     },
     #[command(after_help = "For people: shown by 'git axiom status' and 'git axiom task show TASK'.")]
     Phase {
@@ -91,7 +91,7 @@ it: 'git axiom task edit TASK --after OTHER' makes it wait for another task.")]
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
-    File(FileArgs),
+    File(SignalFileArgs),
     #[command(after_help = "\
 Tasks that were added with --after TASK:NAME begin, with the text in their prompts. They are
 told the branch too, so commit what they need. A later report of the name replaces the text.")]
@@ -103,12 +103,12 @@ told the branch too, so commit what they need. A later report of the name replac
     },
     ToolStarted {
         #[command(flatten)]
-        call: ToolArgs,
+        call: SignalToolArgs,
         /// What it does: read, write, edit, shell or other (unless you say otherwise)
         #[arg(long)]
         kind: Option<ToolKind>,
     },
-    ToolCompleted(ToolArgs),
+    ToolCompleted(SignalToolArgs),
 }
 
 /// Arguments of `signal file`.
@@ -116,7 +116,7 @@ told the branch too, so commit what they need. A later report of the name replac
 #[command(after_help = "\
 Without an option, work on the file begins or goes on. 'git axiom task show TASK' lists the
 files, also after a crash; a later report keeps what it does not mention. At most 500 are kept.")]
-pub struct FileArgs {
+pub struct SignalFileArgs {
     /// The file, relative to the workspace
     path: String,
     /// It is done
@@ -142,11 +142,11 @@ pub struct FileArgs {
     confidence: Option<f64>,
 }
 
-impl FileArgs {
+impl SignalFileArgs {
     fn report(self) -> FileReport {
         let role = match (self.related, self.test) {
-            (true, _) => Some(FileRole::Related),
-            (false, true) => Some(FileRole::Test),
+            (true, _) => Some(ReportedFileRole::Related),
+            (false, true) => Some(ReportedFileRole::Test),
             (false, false) => None,
         };
         let Self { path, done, section, next, line, confidence, .. } = self;
@@ -156,14 +156,14 @@ impl FileArgs {
 
 /// A time as in the configuration, in seconds.
 fn duration(text: &str) -> Result<u64, String> {
-    let seconds = Kind::Seconds.accept_text("DURATION", &[text.to_owned()]).ok().and_then(|value| value.as_u64());
-    seconds.ok_or_else(|| format!("it takes {}", Kind::Seconds.expects()))
+    let seconds = ConfigValueKind::Seconds.accept_text("DURATION", &[text.to_owned()]).ok().and_then(|value| value.as_u64());
+    seconds.ok_or_else(|| format!("it takes {}", ConfigValueKind::Seconds.expects()))
 }
 
 /// Arguments of `signal tool-started` and `signal tool-completed`.
 #[derive(Debug, Args)]
 #[command(after_help = "Recorded in the event log, to find out what an agent did when it crashed.")]
-pub struct ToolArgs {
+pub struct SignalToolArgs {
     /// The tool's name
     name: String,
     /// The call's id
@@ -175,7 +175,7 @@ pub struct ToolArgs {
 }
 
 #[derive(Serialize)]
-struct SignalAnswer {
+struct SignalJson {
     recorded: bool,
 }
 
@@ -185,27 +185,29 @@ struct SignalAnswer {
 /// As [`keeper::report`].
 pub fn run(verb: SignalVerb, screen: &mut Screen) -> Result<Exit> {
     keeper::report(signal(verb))?;
-    screen.answer(&SignalAnswer { recorded: true }, String::new)?;
+    screen.answer(&SignalJson { recorded: true }, String::new)?;
     Ok(Exit::Done)
 }
 
-fn signal(verb: SignalVerb) -> Signal {
-    let tool = |args: ToolArgs| ToolReport { name: args.name, id: args.id, hash: args.hash, ..ToolReport::default() };
+fn signal(verb: SignalVerb) -> AgentSignal {
+    let tool = |args: SignalToolArgs| ToolReport { name: args.name, id: args.id, hash: args.hash, ..ToolReport::default() };
     match verb {
-        SignalVerb::Complete => Signal::Complete {},
-        SignalVerb::Blocked { reason } => Signal::Blocked { reason },
-        SignalVerb::Waiting { question } => Signal::Waiting { question },
-        SignalVerb::Progress { percent } => Signal::Progress { percent },
-        SignalVerb::Learning { text, scope } => Signal::Learning { text, scope: scope.map(|scope| scope.as_str().to_owned()) },
-        SignalVerb::Phase { name, confidence } => Signal::Phase { name, confidence },
-        SignalVerb::Subtask { name, planned, done } => Signal::Subtask { name, done, planned },
-        SignalVerb::Estimate { seconds } => Signal::Estimate { seconds },
-        SignalVerb::Depends { names } => Signal::Depends { names },
-        SignalVerb::File(args) => Signal::File(Box::new(args.report())),
-        SignalVerb::Ready { name, text } => Signal::Ready { name, text },
-        SignalVerb::ToolStarted { call, kind } => {
-            Signal::ToolStarted(ToolReport { does: Some(kind.unwrap_or(ToolKind::Other)), ..tool(call) })
+        SignalVerb::Complete => AgentSignal::Complete {},
+        SignalVerb::Blocked { reason } => AgentSignal::Blocked { reason },
+        SignalVerb::Waiting { question } => AgentSignal::Waiting { question },
+        SignalVerb::Progress { percent } => AgentSignal::Progress { percent },
+        SignalVerb::Learning { text, scope } => {
+            AgentSignal::Learning { text, scope: scope.map(|scope| scope.as_str().to_owned()) }
         }
-        SignalVerb::ToolCompleted(args) => Signal::ToolCompleted(tool(args)),
+        SignalVerb::Phase { name, confidence } => AgentSignal::Phase { name, confidence },
+        SignalVerb::Subtask { name, planned, done } => AgentSignal::Subtask { name, done, planned },
+        SignalVerb::Estimate { seconds } => AgentSignal::Estimate { seconds },
+        SignalVerb::Depends { names } => AgentSignal::Depends { names },
+        SignalVerb::File(args) => AgentSignal::File(Box::new(args.report())),
+        SignalVerb::Ready { name, text } => AgentSignal::Ready { name, text },
+        SignalVerb::ToolStarted { call, kind } => {
+            AgentSignal::ToolStarted(ToolReport { does: Some(kind.unwrap_or(ToolKind::Other)), ..tool(call) })
+        }
+        SignalVerb::ToolCompleted(args) => AgentSignal::ToolCompleted(tool(args)),
     }
 }

@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use super::look;
 use crate::cli::screen::{Screen, table};
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::times;
 use crate::domain::work::amounts::thousands;
 use crate::domain::work::spending::Usd;
-use crate::domain::work::stats::{By, Line, Sum, csv, stats};
+use crate::domain::work::stats::{StatsGrouping, StatsLine, StatsSum, csv, stats};
 use crate::error::{Code, Error, Exit, Result};
 
 /// How many characters of a name are shown.
@@ -22,27 +22,27 @@ Sums over all iterations that ever ran; no rollback takes them back. Tokens and 
 where agent programs tell them, or agents.NAME.price is set: '>=' says that some iterations told
 nothing, '-' that none did. BACK counts merges that were taken back. Days are in UTC; of more
 than 400 days the older ones are one sum.")]
-pub struct Stats {
+pub struct StatsArgs {
     /// What is summed up separately: task, agent, persona, program or day
     #[arg(long, value_name = "WHAT", default_value = "task")]
-    by: By,
+    by: StatsGrouping,
     /// Print comma-separated values, with a heading
     #[arg(long)]
     csv: bool,
 }
 
 #[derive(Serialize)]
-struct StatsAnswer<'a> {
+struct StatsJson<'a> {
     by: &'static str,
-    sums: &'a [Line],
-    total: &'a Sum,
+    sums: &'a [StatsLine],
+    total: &'a StatsSum,
 }
 
 /// Prints the sums.
 ///
 /// # Errors
 /// Those of opening the repository; `USAGE`.
-pub fn run(args: &Stats, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &StatsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.csv && screen.wants_json() {
         return Err(Error::new(Code::Usage, "--csv and --json are two forms of the same: give one of them"));
     }
@@ -52,12 +52,12 @@ pub fn run(args: &Stats, global: &Global, screen: &mut Screen) -> Result<Exit> {
         screen.write(csv(args.by, &lines).as_bytes())?;
         return Ok(Exit::Done);
     }
-    let answer = StatsAnswer { by: args.by.as_str(), sums: &lines, total: &total };
+    let answer = StatsJson { by: args.by.as_str(), sums: &lines, total: &total };
     screen.answer(&answer, || in_words(args.by, &lines, &total))?;
     Ok(Exit::Done)
 }
 
-fn in_words(by: By, lines: &[Line], total: &Sum) -> String {
+fn in_words(by: StatsGrouping, lines: &[StatsLine], total: &StatsSum) -> String {
     if lines.is_empty() {
         return "No iteration has ended yet.\n".to_owned();
     }
@@ -69,7 +69,7 @@ fn in_words(by: By, lines: &[Line], total: &Sum) -> String {
     table(&rows)
 }
 
-fn row(name: &str, sum: &Sum) -> Vec<String> {
+fn row(name: &str, sum: &StatsSum) -> Vec<String> {
     let known = |words: Option<String>, unknown: u64| match words {
         Some(words) if unknown > 0 => format!(">={words}"),
         Some(words) => words,

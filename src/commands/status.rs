@@ -5,24 +5,24 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{look, watch};
-use crate::cli::prompt::watch::{Waited, Watching};
+use crate::cli::prompt::watch::{KeyWaitEnd, KeyWatcher};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::times;
 use crate::domain::work::amounts::thousands;
-use crate::domain::work::gate::{Cause, to_settle_first};
-use crate::domain::work::gate_line::{DecisionLine, GateLine};
-use crate::domain::work::project::SessionNow;
+use crate::domain::work::gate::{ReviewCause, to_settle_first};
+use crate::domain::work::gate_line::{OpenGateDecisionJson, OpenGateJson};
+use crate::domain::work::project::LiveSessionStatus;
 use crate::domain::work::spending::Usd;
 use crate::domain::work::view::commands_of_stuck;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result, some_of};
-use crate::ops::attach::standing::Attached;
-use crate::ops::attach::watching::record::Standing;
+use crate::ops::attach::standing::AttachStatus;
+use crate::ops::attach::watching::record::WatchStatus;
 use crate::ops::context::configure;
-use crate::ops::revert_task::Settling;
-use crate::ops::supervise::status::{self, AgentView, DelayLine, Status as Report, StuckLine, ToMerge};
+use crate::ops::revert_task::RevertConflictWorktree;
+use crate::ops::supervise::status::{self, AgentStatusJson, DelayedTaskJson, MergeQueueJson, StatusDocument, StuckTaskJson};
 
 /// How often `--watch` checks for changes.
 const INTERVAL: Duration = Duration::from_millis(500);
@@ -45,7 +45,7 @@ changes nothing.
 
 --watch needs a terminal to draw on; with --json it needs none, and prints one document for each
 change, a line each.")]
-pub struct Status {
+pub struct StatusArgs {
     /// Keep showing it as it changes, until 'q' or Ctrl+C
     #[arg(long)]
     watch: bool,
@@ -55,7 +55,7 @@ pub struct Status {
 ///
 /// # Errors
 /// Those of opening the repository; `USAGE` where `--watch` has no terminal.
-pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &StatusArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.watch && !screen.wants_json() && !screen.shows_terminal() {
         return Err(Error::new(Code::Usage, "--watch draws on a terminal, and standard output is not one")
             .hint("git axiom status    shows it once")
@@ -63,16 +63,16 @@ pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> 
     }
     let mut ctx = look(global, screen)?;
     if !args.watch {
-        let report = Report { configuration: configure::problem(&ctx.repo), ..status::status(&ctx, env::now())? };
+        let report = StatusDocument { configuration: configure::problem(&ctx.repo), ..status::status(&ctx, env::now())? };
         screen.answer(&report, || in_words(&report))?;
         return Ok(Exit::Done);
     }
-    let mut watching = Watching::begin();
+    let mut watching = KeyWatcher::begin();
     let mut last = None;
     let configuration = configure::problem(&ctx.repo);
     loop {
-        let report = Report { configuration: configuration.clone(), ..status::status(&ctx, env::now())? };
-        let agents = |agent: &AgentView| (agent.state, agent.doing.clone(), agent.last_line.clone());
+        let report = StatusDocument { configuration: configuration.clone(), ..status::status(&ctx, env::now())? };
+        let agents = |agent: &AgentStatusJson| (agent.state, agent.doing.clone(), agent.last_line.clone());
         let agents: Vec<_> = report.agents.iter().map(agents).collect();
         let seen = (report.session.metadata.events, report.supervisor.alive, report.attached.clone(), report.doing.clone());
         let seen = (seen, agents, report.recovery.reasons.clone());
@@ -85,35 +85,35 @@ pub fn run(args: &Status, global: &Global, screen: &mut Screen) -> Result<Exit> 
             return Ok(Exit::Done);
         }
         match watching.wait(INTERVAL) {
-            Waited::Elapsed | Waited::Redraw => drop(ctx.store.refresh()?),
-            Waited::Quit => return Ok(Exit::Done),
-            Waited::Interrupted => return Ok(Exit::Interrupted),
+            KeyWaitEnd::Elapsed | KeyWaitEnd::Redraw => drop(ctx.store.refresh()?),
+            KeyWaitEnd::Quit => return Ok(Exit::Done),
+            KeyWaitEnd::Interrupted => return Ok(Exit::Interrupted),
         }
     }
 }
 
-fn waiting_for_you(report: &Report) -> String {
+fn waiting_for_you(report: &StatusDocument) -> String {
     if report.gates.is_empty() {
         return String::new();
     }
-    let row = |gate: &GateLine| vec![format!("  {}", gate.id), gate.reason.clone(), gate.kind.command(&gate.id)];
+    let row = |gate: &OpenGateJson| vec![format!("  {}", gate.id), gate.reason.clone(), gate.kind.command(&gate.id)];
     let mut text = format!("\nWaiting for you:\n{}", table(&report.gates.iter().map(row).collect::<Vec<_>>()));
     // Approving alone would open it again.
     for (gate, first) in report.gates.iter().filter_map(|gate| Some((gate, to_settle_first(&gate.reason)?))) {
         text.push_str(&format!("  {}: {}\n", gate.id, visible::line(&first)));
     }
     // What a hook said is why.
-    for gate in report.gates.iter().filter(|gate| gate.details.cause == Some(Cause::HookVeto)) {
+    for gate in report.gates.iter().filter(|gate| gate.details.cause == Some(ReviewCause::HookVeto)) {
         let said = gate.details.notes.last().map(|line| format!("  {} said: {}\n", gate.id, visible::line(line)));
         text.push_str(&said.unwrap_or_default());
     }
     text
 }
 
-fn in_words(report: &Report) -> String {
+fn in_words(report: &StatusDocument) -> String {
     let session = &report.session;
     let mut text = match (&session.metadata.target, session.state) {
-        (Some(target), state) if state != SessionNow::Idle => {
+        (Some(target), state) if state != LiveSessionStatus::Idle => {
             let by = report.supervisor.pid.map_or_else(String::new, |pid| format!(", supervisor {pid}"));
             let ran = match session.time_used_ms {
                 0 => String::new(),
@@ -167,7 +167,7 @@ fn in_words(report: &Report) -> String {
         text.push_str(&table(&rows.collect::<Vec<_>>()));
     }
     for one in &report.settling {
-        let Settling { task_id, path, .. } = one;
+        let RevertConflictWorktree { task_id, path, .. } = one;
         text.push_str(&format!("\nThe rollback of {task_id} has a conflict to resolve in {path}.\n"));
         text.push_str(&format!("  Then: git axiom rollback task {task_id} --resolve\n"));
     }
@@ -181,7 +181,7 @@ fn in_words(report: &Report) -> String {
 }
 
 /// How many tasks are in which status.
-fn tasks_in_words(report: &Report) -> String {
+fn tasks_in_words(report: &StatusDocument) -> String {
     let (tasks, progress) = (&report.tasks, &report.progress);
     // Nobody works on these any more, and nothing has recovered them yet.
     let dead = u32::try_from(report.agents.iter().filter(|agent| agent.is_dead()).count()).unwrap_or(u32::MAX);
@@ -201,21 +201,21 @@ fn tasks_in_words(report: &Report) -> String {
 }
 
 /// What a human has decided and is not carried out yet.
-fn decided_in_words(report: &Report) -> String {
+fn decided_in_words(report: &StatusDocument) -> String {
     if report.decided.is_empty() {
         return String::new();
     }
     let by = if report.supervisor.alive { "as soon as that is possible" } else { "by the next 'git axiom run'" };
-    let row = |gate: &GateLine| {
-        let decision = gate.decision.as_ref().map(DecisionLine::in_words).unwrap_or_default();
+    let row = |gate: &OpenGateJson| {
+        let decision = gate.decision.as_ref().map(OpenGateDecisionJson::in_words).unwrap_or_default();
         vec![format!("  {}", gate.id), gate.reason.clone(), decision]
     };
     format!("\nDecided, and carried out {by}:\n{}", table(&report.decided.iter().map(row).collect::<Vec<_>>()))
 }
 
 /// Who is done and waits to be merged.
-fn to_merge_in_words(report: &Report) -> String {
-    let one = |one: &ToMerge| match one.after.as_slice() {
+fn to_merge_in_words(report: &StatusDocument) -> String {
+    let one = |one: &MergeQueueJson| match one.after.as_slice() {
         [] => one.task_id.to_string(),
         before => format!("{} (after {})", one.task_id, some_of(before, MOST_STUCK)),
     };
@@ -224,9 +224,9 @@ fn to_merge_in_words(report: &Report) -> String {
 }
 
 /// The tasks that failed or are blocked, with the reason, and what can be done.
-fn stuck_in_words(stuck: &[StuckLine]) -> String {
+fn stuck_in_words(stuck: &[StuckTaskJson]) -> String {
     let Some(first) = stuck.first() else { return String::new() };
-    let row = |one: &StuckLine| {
+    let row = |one: &StuckTaskJson| {
         let reason = one.reason.as_deref().and_then(|reason| reason.lines().next()).unwrap_or("-");
         vec![format!("  {}", one.task_id), one.status.to_string(), short(reason, LONGEST_LINE)]
     };
@@ -239,9 +239,9 @@ fn stuck_in_words(stuck: &[StuckLine]) -> String {
 }
 
 /// What a session with limits may use, and has used.
-fn session_budget(report: &Report) -> Option<String> {
+fn session_budget(report: &StatusDocument) -> Option<String> {
     let of = &report.session;
-    let limits = of.limits.filter(|limits| !limits.is_empty() && report.session.state != SessionNow::Idle)?;
+    let limits = of.limits.filter(|limits| !limits.is_empty() && report.session.state != LiveSessionStatus::Idle)?;
     let cost = of.cost_usd.and_then(Usd::of).map(|cost| cost.to_string());
     let tokens = of.tokens_used.map(|tokens| format!("{} tokens", thousands(tokens)));
     let time = limits.max_time.map(|_| times::short_span(of.time_used_ms));
@@ -251,23 +251,24 @@ fn session_budget(report: &Report) -> Option<String> {
 }
 
 /// What the working agents did last: the lines that they changed, as of the newest capture, and the last line of their output.
-fn now(agents: &[AgentView]) -> String {
+fn now(agents: &[AgentStatusJson]) -> String {
     let rows = agents.iter().filter(|agent| agent.last_line.is_some() || agent.insertions.is_some());
-    let lines = |agent: &AgentView| match (agent.insertions, agent.deletions) {
+    let lines = |agent: &AgentStatusJson| match (agent.insertions, agent.deletions) {
         (Some(added), Some(removed)) => format!("+{added} -{removed}"),
         (_, _) => "-".to_owned(),
     };
-    let said = |agent: &AgentView| agent.last_line.as_deref().map_or_else(|| "-".to_owned(), |line| short(line, LONGEST_LINE));
+    let said =
+        |agent: &AgentStatusJson| agent.last_line.as_deref().map_or_else(|| "-".to_owned(), |line| short(line, LONGEST_LINE));
     let rows: Vec<Vec<String>> = rows.map(|agent| vec![format!("  {}", agent.id), lines(agent), said(agent)]).collect();
     if rows.is_empty() { String::new() } else { format!("\nNow:\n{}", table(&rows)) }
 }
 
-fn since(line: &DelayLine) -> String {
+fn since(line: &DelayedTaskJson) -> String {
     let until = line.delay.until.map_or_else(String::new, |until| format!(", until {}", words::time(until)));
     format!("since {}{until}", words::time(line.delay.failed_at))
 }
 
-fn agent_row(agent: &AgentView) -> Vec<String> {
+fn agent_row(agent: &AgentStatusJson) -> Vec<String> {
     let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
     let iteration = match agent.max_iterations {
         Some(most) if agent.task_id.is_some() => format!("{}/{most}", agent.iteration),
@@ -296,7 +297,7 @@ fn short(text: &str, most: usize) -> String {
 }
 
 /// The attached sessions that live, and the watches, a line each.
-fn attached_in_words(attached: &Attached) -> String {
+fn attached_in_words(attached: &AttachStatus) -> String {
     let mut text = String::new();
     for one in &attached.sessions {
         let (title, place) = (one.program.title(), visible::line(&one.worktree));
@@ -314,7 +315,7 @@ fn attached_in_words(attached: &Attached) -> String {
             text.push_str(&format!("  It edits in a nested repository, which is not saved: {}\n", visible::line(path)));
         }
     }
-    for Standing { watcher, alive } in &attached.watches {
+    for WatchStatus { watcher, alive } in &attached.watches {
         let place = visible::line(&watcher.worktree);
         text.push_str(&match (alive, &watcher.unsaved) {
             (true, None) => format!("Watched: {place}, {}\n", watch::in_words(watcher)),

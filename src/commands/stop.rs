@@ -6,16 +6,16 @@ use serde::Serialize;
 use super::foreground::tell_hooks;
 use super::open_with_usable_config;
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
-use crate::commands::progress::Progress;
-use crate::domain::base::ids::{AgentId, CaseId, GateId};
-use crate::domain::work::gate::{Afterwards, GateKind};
-use crate::domain::work::outcome::Halt;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::progress::ProgressPrinter;
+use crate::domain::base::ids::{AgentId, GateId, TaskId};
+use crate::domain::work::gate::{AfterHalt, GateKind};
+use crate::domain::work::outcome::TaskHalt;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::placement::Purpose;
-use crate::ops::interventions::{self, Ending};
-use crate::ops::supervise::Options;
+use crate::ops::context::placement::VerbPurpose;
+use crate::ops::interventions::{self, AgentEndRequest};
+use crate::ops::supervise::SupervisorOptions;
 use crate::told::interventions::ended as ended_in_words;
 
 /// Arguments of `stop` and `kill`.
@@ -29,7 +29,7 @@ status' lists the agents.
 If the agent has completed the task before it is stopped, the task is done, or continues with
 its verification when it is claimed again. 'kill' discards the agent's reports; the workspace
 is captured first, in refs/axiom/live/TASK.")]
-pub struct Stop {
+pub struct StopArgs {
     /// The agents, as in 'git axiom status'
     #[arg(value_name = "AGENT")]
     agents: Vec<AgentId>,
@@ -43,9 +43,9 @@ pub struct Stop {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct StopAnswer {
+struct StopJson {
     stopped: Vec<AgentId>,
-    completed: Vec<CaseId>,
+    completed: Vec<TaskId>,
     gate_ids: Vec<GateId>,
 }
 
@@ -54,28 +54,28 @@ struct StopAnswer {
 /// # Errors
 /// `UNKNOWN_AGENT`; `USAGE` where no agent is named; `INVALID_TRANSITION` where a named agent is not working; as
 /// [`interventions::end_agents`].
-pub fn run(args: &Stop, halt: Halt, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &StopArgs, halt: TaskHalt, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.agents.is_empty() && !args.all {
         let verb = match halt {
-            Halt::Stop => "stop",
-            Halt::Kill => "kill",
+            TaskHalt::Stop => "stop",
+            TaskHalt::Kill => "kill",
         };
         return Err(Error::new(Code::Usage, "no agent was named")
             .hint(format!("git axiom {verb} AGENT    for one that 'git axiom status' lists"))
             .hint(format!("git axiom {verb} --all    for all of them")));
     }
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    let options = Options::attending();
-    let how = Ending { halt, afterwards: Afterwards::with_retry(args.retry) };
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
+    let options = SupervisorOptions::attending();
+    let how = AgentEndRequest { halt, afterwards: AfterHalt::with_retry(args.retry) };
     let since = env::now();
-    let ended = interventions::end_agents(&mut ctx, &args.agents, how, options, &mut Progress::new(false))?;
+    let ended = interventions::end_agents(&mut ctx, &args.agents, how, options, &mut ProgressPrinter::new(false))?;
     if let Some(idle) = args.agents.iter().find(|agent| !ended.iter().any(|ended| ended.agent == **agent)) {
         return Err(Error::new(Code::InvalidTransition, format!("agent '{idle}' is not working")).hint("see 'git axiom status'"));
     }
     let completed = ended.iter().filter_map(|ended| ended.completed.clone()).collect();
     let merges = interventions::merges_stopped_since(ctx.state(), since);
     let gate_ids = ended.iter().filter_map(|ended| ended.gate.clone()).chain(merges.iter().cloned()).collect();
-    let answer = StopAnswer { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed, gate_ids };
+    let answer = StopJson { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed, gate_ids };
     screen.answer(&answer, || match ended.as_slice() {
         [] if merges.is_empty() => "No agent was running.\n".to_owned(),
         many => many.iter().map(ended_in_words).chain(merges.iter().map(merge_in_words)).collect(),

@@ -8,17 +8,17 @@ use serde_json::Value;
 use super::open;
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::nearest;
 use crate::error::{Code, Error, Exit, Result};
-use crate::hook::approvals::{Approval, Approvals};
-use crate::hook::difference::{self, Change};
-use crate::hook::project_files::{Place, ProjectFile, ProjectFiles};
+use crate::hook::approvals::{Approval, ApprovalFolder};
+use crate::hook::difference::{self, ProjectFileChange};
+use crate::hook::project_files::{ProjectFile, ProjectFilePath, ProjectFiles};
 use crate::ops::context::handle::Context;
-use crate::ops::context::trust::{self, Trust as Standing};
+use crate::ops::context::trust::{self, ProjectTrust};
 use crate::ops::pager;
-use crate::ops::trust::{Effect, effects};
-use crate::told::trust::{QUESTION, Told, approved};
+use crate::ops::trust::{ProjectSettingEffect, effects};
+use crate::told::trust::{ApprovalText, QUESTION, approved};
 
 /// Arguments of `trust`.
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ want to see it (git var GIT_PAGER).
 
 Approvals are in $XDG_STATE_HOME/git-axiom/trust, or below ~/.local/state, and count for this
 repository at this path only. Agents cannot approve anything.")]
-pub struct Trust {
+pub struct TrustArgs {
     /// Only show the files, and whether they are approved
     #[arg(long, group = "what")]
     show: bool,
@@ -52,18 +52,18 @@ pub struct Trust {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct TrustAnswer<'a> {
+struct TrustJson<'a> {
     /// `nothing`, `approved`, `waiting` or `unusable`.
     standing: &'static str,
     digest: Option<String>,
-    settings: Vec<SettingView<'a>>,
+    settings: Vec<TrustSettingJson<'a>>,
     /// Why the configuration cannot be applied.
     invalid: Option<String>,
-    files: Vec<FileView<'a>>,
+    files: Vec<TrustedFileJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct SettingView<'a> {
+struct TrustSettingJson<'a> {
     key: &'a str,
     value: &'a Value,
     without: &'a Value,
@@ -73,23 +73,23 @@ struct SettingView<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct FileView<'a> {
+struct TrustedFileJson<'a> {
     path: String,
     bytes: usize,
     /// How it differs from what was approved before.
-    change: Option<Change>,
+    change: Option<ProjectFileChange>,
     #[serde(flatten)]
     file: Option<&'a ProjectFile>,
 }
 
 #[derive(Serialize)]
-struct ListAnswer {
-    approvals: Vec<ApprovalView>,
+struct ApprovalListJson {
+    approvals: Vec<ApprovalJson>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ApprovalView {
+struct ApprovalJson {
     repository: String,
     at: Timestamp,
     files: usize,
@@ -101,7 +101,7 @@ struct ApprovalView {
 /// # Errors
 /// `NOT_FOR_AGENTS`, `INVALID_INPUT` where nothing is approved at a path; `NOT_TRUSTED` where the files cannot be approved as they are; `NEEDS_CONFIRMATION`, `DECLINED`;
 /// `CONFIG_INVALID` where the configuration is wrong.
-pub fn run(args: &Trust, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &TrustArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.list {
         return list(screen);
     }
@@ -119,27 +119,28 @@ pub fn run(args: &Trust, global: &Global, screen: &mut Screen) -> Result<Exit> {
     }
     super::init::tell_of_commit_hooks(&mut ctx, screen)?;
     let (now, before) = match trust::trust(&ctx.repo) {
-        Standing::Nothing => {
+        ProjectTrust::Nothing => {
             let no_effects = Ok(Vec::new());
             let answer = answer("nothing", None, None, &no_effects);
             screen.answer(&answer, || "There are no project's files: no .axiom, and no hooks of this clone.\n".to_owned())?;
             return Ok(Exit::Done);
         }
-        Standing::Unusable { why, .. } => return Err(why),
-        Standing::Approved(now) => {
+        ProjectTrust::Unusable { why, .. } => return Err(why),
+        ProjectTrust::Approved(now) => {
             let effects = effects(&ctx.repo, &now)?;
-            let shown = if args.show { Told::new(&now, None, &effects).all() } else { String::new() };
+            let shown = if args.show { ApprovalText::new(&now, None, &effects).all() } else { String::new() };
             screen.answer(&answer("approved", Some(&now), Some(&now), &effects), || format!("{shown}Approved as it is.\n"))?;
             return Ok(Exit::Done);
         }
-        Standing::Waiting { now, before } => (now, before),
+        ProjectTrust::Waiting { now, before } => (now, before),
     };
     let before = before.map(|approval: Approval| approval.files());
     let effects = effects(&ctx.repo, &now)?;
     if args.show {
         let answer = answer("waiting", Some(&now), before.as_ref(), &effects);
-        screen
-            .answer(&answer, || format!("{}Not approved: git axiom trust\n", Told::new(&now, before.as_ref(), &effects).all()))?;
+        screen.answer(&answer, || {
+            format!("{}Not approved: git axiom trust\n", ApprovalText::new(&now, before.as_ref(), &effects).all())
+        })?;
         return Ok(Exit::Done);
     }
     approve(&ctx, &now, before.as_ref(), effects, args.yes, screen)
@@ -149,11 +150,11 @@ fn approve(
     ctx: &Context,
     now: &ProjectFiles,
     before: Option<&ProjectFiles>,
-    effects: std::result::Result<Vec<Effect>, Error>,
+    effects: std::result::Result<Vec<ProjectSettingEffect>, Error>,
     yes: bool,
     screen: &mut Screen,
 ) -> Result<Exit> {
-    let told = Told::new(now, before, &effects);
+    let told = ApprovalText::new(now, before, &effects);
     // Where nobody can page it, all of it is printed.
     let long = told.is_long().filter(|_| !yes && screen.can_ask() && screen.shows_terminal());
     screen.note_text(long.map_or_else(|| told.all(), |lines| told.summary(lines)).trim_end());
@@ -173,7 +174,7 @@ fn approve(
 }
 
 /// Shows all of a long text before the question, if the user wants to see it.
-fn offer_all(ctx: &Context, told: &Told, lines: usize, screen: &mut Screen) -> Result<()> {
+fn offer_all(ctx: &Context, told: &ApprovalText, lines: usize, screen: &mut Screen) -> Result<()> {
     match screen.confirm(&format!("Show all {} first?", words::count(lines, "line")), false) {
         Ok(()) => {
             let all = told.all();
@@ -191,17 +192,17 @@ fn answer<'a>(
     standing: &'static str,
     now: Option<&'a ProjectFiles>,
     before: Option<&'a ProjectFiles>,
-    effects: &'a std::result::Result<Vec<Effect>, Error>,
-) -> TrustAnswer<'a> {
+    effects: &'a std::result::Result<Vec<ProjectSettingEffect>, Error>,
+) -> TrustJson<'a> {
     let nothing = ProjectFiles::default();
     let changes = now.map_or_else(Vec::new, |now| views(now, before.unwrap_or(&nothing)));
-    let settings = effects.iter().flatten().map(|one| SettingView {
+    let settings = effects.iter().flatten().map(|one| TrustSettingJson {
         key: &one.key,
         value: &one.value,
         without: &one.without,
         adds: one.adds,
     });
-    TrustAnswer {
+    TrustJson {
         standing,
         digest: now.map(|now| now.digest().as_str().to_owned()),
         settings: settings.collect(),
@@ -211,27 +212,25 @@ fn answer<'a>(
 }
 
 /// The files as they are, and those that are gone.
-fn views<'a>(now: &'a ProjectFiles, before: &ProjectFiles) -> Vec<FileView<'a>> {
+fn views<'a>(now: &'a ProjectFiles, before: &ProjectFiles) -> Vec<TrustedFileJson<'a>> {
     let changes = difference::changes(before, now);
-    let change = |place: &Place| changes.iter().find(|(changed, _)| *changed == place).map(|(_, change)| *change);
-    let here = now.iter().map(|(place, file)| FileView {
+    let change = |place: &ProjectFilePath| changes.iter().find(|(changed, _)| *changed == place).map(|(_, change)| *change);
+    let here = now.iter().map(|(place, file)| TrustedFileJson {
         path: place.to_string(),
         bytes: file.content.bytes().len(),
         change: change(place),
         file: Some(file),
     });
-    let gone = changes.iter().filter(|(_, change)| *change == Change::Deleted).map(|(place, change)| FileView {
-        path: place.to_string(),
-        bytes: 0,
-        change: Some(*change),
-        file: None,
-    });
+    let gone = changes
+        .iter()
+        .filter(|(_, change)| *change == ProjectFileChange::Deleted)
+        .map(|(place, change)| TrustedFileJson { path: place.to_string(), bytes: 0, change: Some(*change), file: None });
     here.chain(gone).collect()
 }
 
 /// Takes the approval for another repository back; that one may be gone.
 fn revoke_at(path: &str, screen: &mut Screen) -> Result<Exit> {
-    let approvals = Approvals::of_user()?;
+    let approvals = ApprovalFolder::of_user()?;
     let all = approvals.all()?;
     let is_meant = |one: &&Approval| {
         let listed = &one.of.repository;
@@ -254,22 +253,22 @@ fn revoke_at(path: &str, screen: &mut Screen) -> Result<Exit> {
 }
 
 fn list(screen: &mut Screen) -> Result<Exit> {
-    let all = Approvals::of_user()?.all()?;
+    let all = ApprovalFolder::of_user()?.all()?;
     let view = |approval: &Approval| {
         let files = approval.files();
-        ApprovalView {
+        ApprovalJson {
             repository: approval.of.repository.clone(),
             at: approval.at,
             files: files.iter().count(),
             digest: files.digest().as_str().to_owned(),
         }
     };
-    let answer = ListAnswer { approvals: all.iter().map(view).collect() };
+    let answer = ApprovalListJson { approvals: all.iter().map(view).collect() };
     screen.answer(&answer, || match answer.approvals.as_slice() {
         [] => "You approved nothing.\n".to_owned(),
         approvals => {
             let mut rows = vec![["REPOSITORY", "FILES", &words::time_heading("APPROVED")].map(String::from).to_vec()];
-            let row = |one: &ApprovalView| vec![one.repository.clone(), one.files.to_string(), words::time(one.at)];
+            let row = |one: &ApprovalJson| vec![one.repository.clone(), one.files.to_string(), words::time(one.at)];
             rows.extend(approvals.iter().map(row));
             table(&rows)
         }

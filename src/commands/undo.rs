@@ -6,15 +6,15 @@ use super::foreground::tell_hooks;
 use super::{open_with_usable_config, purpose};
 use crate::cli::screen::Screen;
 use crate::cli::words;
-use crate::commands::grammar::arguments::Global;
-use crate::commands::grammar::consent::Consent;
-use crate::domain::operation::transaction::Transaction;
-use crate::domain::operation::undo::Asked;
-use crate::domain::state::event::By;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::grammar::consent::ConsentArgs;
+use crate::domain::operation::transaction::OperationRecord;
+use crate::domain::operation::undo::UndoSelector;
+use crate::domain::state::event::EventAuthor;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::undo as op;
-use crate::told::undo::{UndoToldAnswer, explain, with_possible};
+use crate::told::undo::{UndoOutcomeJson, explain, with_possible};
 
 /// Arguments of `undo`.
 #[derive(Debug, Args)]
@@ -24,11 +24,11 @@ undone yet, whoever made it; repeat it to go further back. If the transaction is
 merge of the supervisor), --yes needs its id. Only what it changed is restored, and only if
 nothing changed it since. 'git axiom log --undoable' lists what can be undone; 'git axiom redo'
 undoes an undo.")]
-pub struct Undo {
+pub struct UndoArgs {
     /// Which one: an id of 'git axiom log', or a unique beginning of it
     transaction: Option<String>,
     #[command(flatten)]
-    consent: Consent,
+    consent: ConsentArgs,
 }
 
 /// Arguments of `redo`.
@@ -37,17 +37,17 @@ pub struct Undo {
 Only what the undo changed is put back as it was before it, and only if nothing changed it
 since. Repeat it to go further back; 'git axiom log' lists undos too, and 'git axiom undo ID'
 takes back any of them.")]
-pub struct Redo {
+pub struct RedoArgs {
     #[command(flatten)]
-    consent: Consent,
+    consent: ConsentArgs,
 }
 
 /// Undoes a transaction.
 ///
 /// # Errors
 /// As [`op::choose`] and [`op::undo`]; `NEEDS_CONFIRMATION`, `DECLINED`.
-pub fn undo(args: &Undo, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let asked = args.transaction.clone().map_or(Asked::Undo, Asked::Named);
+pub fn undo(args: &UndoArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let asked = args.transaction.clone().map_or(UndoSelector::Undo, UndoSelector::Named);
     run(&asked, &args.consent, global, screen)
 }
 
@@ -55,21 +55,21 @@ pub fn undo(args: &Undo, global: &Global, screen: &mut Screen) -> Result<Exit> {
 ///
 /// # Errors
 /// As [`undo`].
-pub fn redo(args: &Redo, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    run(&Asked::Redo, &args.consent, global, screen)
+pub fn redo(args: &RedoArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    run(&UndoSelector::Redo, &args.consent, global, screen)
 }
 
-fn run(asked: &Asked, consent: &Consent, global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn run(asked: &UndoSelector, consent: &ConsentArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(purpose(consent.dry_run), global, screen)?;
     let ended = undo_with(&mut ctx, asked, consent, screen);
     tell_hooks(&mut ctx, screen);
     ended
 }
 
-fn undo_with(ctx: &mut Context, asked: &Asked, consent: &Consent, screen: &mut Screen) -> Result<Exit> {
+fn undo_with(ctx: &mut Context, asked: &UndoSelector, consent: &ConsentArgs, screen: &mut Screen) -> Result<Exit> {
     ctx.no_open_operation()?;
     let chosen = op::choose(ctx, asked).map_err(|error| with_possible(ctx, asked, error))?;
-    let others = *asked == Asked::Undo && chosen.transaction.by != By::User;
+    let others = *asked == UndoSelector::Undo && chosen.transaction.by != EventAuthor::User;
     let explain = |ctx: &Context, error| with_possible(ctx, asked, explain(ctx, &chosen.transaction, error));
     if others && consent.yes && !consent.dry_run {
         // The command that the error suggests has to work, so this is checked first.
@@ -78,7 +78,7 @@ fn undo_with(ctx: &mut Context, asked: &Asked, consent: &Consent, screen: &mut S
     }
     if consent.dry_run || !consent.yes {
         let preview = op::check(ctx, &chosen).map_err(|error| explain(ctx, error))?;
-        let (answer, main) = (UndoToldAnswer::before(&chosen, &preview), ctx.repo.worktrees().main_worktree()?);
+        let (answer, main) = (UndoOutcomeJson::before(&chosen, &preview), ctx.repo.worktrees().main_worktree()?);
         let plan = || answer.plan(&chosen, main.path());
         if consent.dry_run {
             screen.answer(&answer, plan)?;
@@ -90,14 +90,14 @@ fn undo_with(ctx: &mut Context, asked: &Asked, consent: &Consent, screen: &mut S
         if others && error.code() == Code::NeedsConfirmation { not_yours(&chosen.transaction) } else { error }
     })?;
     let done = op::undo(ctx, &chosen).map_err(|error| explain(ctx, error))?;
-    let answer = UndoToldAnswer::after(&chosen, &done);
+    let answer = UndoOutcomeJson::after(&chosen, &done);
     screen.answer(&answer, || answer.outcome(&chosen))?;
     Ok(Exit::Done)
 }
 
 /// Without an id, the newest change is meant. If the user did not make it, the id is needed to show that the user knows.
-fn not_yours(transaction: &Transaction) -> Error {
-    let Transaction { id, at, by, what, .. } = transaction;
+fn not_yours(transaction: &OperationRecord) -> Error {
+    let OperationRecord { id, at, by, what, .. } = transaction;
     Error::new(
         Code::NeedsConfirmation,
         format!("the last transaction was made by {by}, not by you: {what} ({})", words::time(*at)),

@@ -6,11 +6,11 @@ use serde::Serialize;
 use super::open;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::plural::count;
 use crate::error::{Exit, Result};
-use crate::ops::attach::watching::record::{self, Standing, Watcher};
-use crate::ops::attach::watching::{self, Ended};
+use crate::ops::attach::watching::record::{self, WatchRecord, WatchStatus};
+use crate::ops::attach::watching::{self, WatchEndReason};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement;
 
@@ -23,7 +23,7 @@ agent. Ignored files are left out. It ends with the worktree, with --stop, or wi
 
 At most a quarter of the folders that the system lets you watch are watched; the others are
 looked at now and then. 'git axiom sessions' and 'git axiom status' say what is watched.")]
-pub struct Watch {
+pub struct WatchArgs {
     /// Watch in the background, and return when it has begun
     #[arg(long)]
     detach: bool,
@@ -37,19 +37,19 @@ pub struct Watch {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct WatchAnswer<'a> {
+struct WatchJson<'a> {
     worktree: &'a str,
     /// `watching`, `stopped` or `notWatched`.
     state: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
-    watch: Option<Standing>,
+    watch: Option<WatchStatus>,
 }
 
 /// Watches the worktree, or ends that.
 ///
 /// # Errors
 /// As [`watching::run`], [`watching::detach`] and [`record::stop`].
-pub fn run(args: &Watch, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &WatchArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.in_background {
         crate::own_process::session::begin_session()?;
     }
@@ -67,22 +67,22 @@ pub fn run(args: &Watch, global: &Global, screen: &mut Screen) -> Result<Exit> {
         return Ok(Exit::Done);
     }
     match watching::run(&ctx, |watcher| told(watcher, screen))? {
-        Ended::WithTheWorktree | Ended::Stopped => Ok(Exit::Done),
-        Ended::Signal => Ok(Exit::Interrupted),
+        WatchEndReason::WithTheWorktree | WatchEndReason::Stopped => Ok(Exit::Done),
+        WatchEndReason::Signal => Ok(Exit::Interrupted),
     }
 }
 
-fn told(watcher: &Watcher, screen: &mut Screen) -> Result<()> {
-    let answer = WatchAnswer {
+fn told(watcher: &WatchRecord, screen: &mut Screen) -> Result<()> {
+    let answer = WatchJson {
         worktree: &watcher.worktree,
         state: "watching",
-        watch: Some(Standing { watcher: watcher.clone(), alive: true }),
+        watch: Some(WatchStatus { watcher: watcher.clone(), alive: true }),
     };
     screen.answer(&answer, || format!("Watching {}: {}.\n", visible::line(&watcher.worktree), in_words(watcher)))
 }
 
 /// How many folders are looked after, and how.
-pub(super) fn in_words(watcher: &Watcher) -> String {
+pub(super) fn in_words(watcher: &WatchRecord) -> String {
     let all = count(usize::try_from(watcher.watched + watcher.scanned).unwrap_or(usize::MAX), "folder");
     match watcher.scanned {
         0 => all,
@@ -96,6 +96,6 @@ fn stop(ctx: &Context, screen: &mut Screen) -> Result<Exit> {
         true => ("stopped", "is no longer watched"),
         false => ("notWatched", "was not watched"),
     };
-    screen.answer(&WatchAnswer { worktree: &path, state, watch: None }, || format!("{} {text}.\n", visible::line(&path)))?;
+    screen.answer(&WatchJson { worktree: &path, state, watch: None }, || format!("{} {text}.\n", visible::line(&path)))?;
     Ok(Exit::Done)
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
-use super::keys::Kind;
+use super::keys::ConfigValueKind;
 use super::named::find;
 use crate::error::{Code, Error, Result};
 
@@ -14,7 +14,7 @@ const MOST_KEYS: usize = 1000;
 
 /// A value and its line.
 #[derive(Debug)]
-pub struct Place {
+pub struct ConfigFileValue {
     /// The value.
     pub value: Value,
     /// The line, from 1.
@@ -25,7 +25,7 @@ pub struct Place {
 ///
 /// # Errors
 /// `CONFIG_INVALID` with file and line where the file is not valid TOML.
-pub fn entries(path: &Path, text: &str) -> Result<Vec<(String, Place)>> {
+pub fn entries(path: &Path, text: &str) -> Result<Vec<(String, ConfigFileValue)>> {
     let table = DeTable::parse(text).map_err(|e| {
         let line = e.span().map_or(0, |span| line_of(text, span.start));
         Error::new(Code::ConfigInvalid, format!("{}:{line}: this is not valid TOML", path.display())).why(e.message().to_owned())
@@ -44,7 +44,7 @@ fn line_of(text: &str, offset: usize) -> usize {
 }
 
 /// Returns `false` where there are too many. `ends` are the offsets of the ends of lines.
-fn collect(ends: &[usize], prefix: &str, table: &DeTable<'_>, found: &mut Vec<(String, Place)>) -> bool {
+fn collect(ends: &[usize], prefix: &str, table: &DeTable<'_>, found: &mut Vec<(String, ConfigFileValue)>) -> bool {
     table.iter().all(|(key, value)| {
         let name = if prefix.is_empty() { key.get_ref().to_string() } else { format!("{prefix}.{}", key.get_ref()) };
         if let DeValue::Table(inner) = value.get_ref()
@@ -53,14 +53,14 @@ fn collect(ends: &[usize], prefix: &str, table: &DeTable<'_>, found: &mut Vec<(S
             return collect(ends, &name, inner, found);
         }
         let line = 1 + ends.partition_point(|end| *end < key.span().start);
-        found.push((name, Place { value: convert(value.get_ref()), line }));
+        found.push((name, ConfigFileValue { value: convert(value.get_ref()), line }));
         found.len() <= MOST_KEYS
     })
 }
 
 /// Whether a key of this name takes a whole table.
 fn takes_table(name: &str) -> bool {
-    find(name, false).is_some_and(|named| named.key.kind == Kind::Table)
+    find(name, false).is_some_and(|named| named.key.kind == ConfigValueKind::Table)
 }
 
 /// A TOML value as JSON. Types that no key accepts become strings or null.

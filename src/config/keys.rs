@@ -6,12 +6,12 @@ use serde_json::Value;
 
 use crate::domain::base::with_unit::{SECONDS, with_unit};
 use crate::domain::work::amounts;
-use crate::domain::work::prompt::template::Template;
+use crate::domain::work::prompt::template::PromptTemplate;
 use crate::error::{Code, Error, Result};
 
 /// The kind of values that a key accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub enum ConfigValueKind {
     /// `true` or `false`.
     Switch,
     /// A whole number between two limits.
@@ -53,85 +53,85 @@ const SIGNALS: [&str; 4] = ["TERM", "INT", "HUP", "QUIT"];
 
 /// A key.
 #[derive(Debug)]
-pub struct Key {
+pub struct ConfigKey {
     /// Its section.
     pub section: &'static str,
     /// Its name within the section.
     pub name: &'static str,
     /// The kind of its values.
-    pub kind: Kind,
+    pub kind: ConfigValueKind,
 }
 
-impl Key {
+impl ConfigKey {
     /// The first part of its section: `agents` for those of an agent program's table.
     pub fn family(&self) -> &'static str {
         self.section.split('.').next().unwrap_or_default()
     }
 }
 
-const fn key(section: &'static str, name: &'static str, kind: Kind) -> Key {
-    Key { section, name, kind }
+const fn key(section: &'static str, name: &'static str, kind: ConfigValueKind) -> ConfigKey {
+    ConfigKey { section, name, kind }
 }
 
 /// All keys, in the order of the documentation.
-pub const KEYS: &[Key] = &[
-    key("checkpoints", "periodic", Kind::Number(0, 100_000)),
-    key("checkpoints", "beforeAutopilot", Kind::Switch),
-    key("checkpoints", "beforeMerge", Kind::Switch),
-    key("checkpoints", "maxCount", Kind::Number(3, 1_000_000)),
-    key("checkpoints", "maxAgeDays", Kind::Days),
-    key("checkpoints", "protectNamed", Kind::Switch),
-    key("checkpoints", "maxFileSize", Kind::Megabytes),
-    key("checkpoints", "maxTotal", Kind::Megabytes),
-    key("checkpoints", "keepDeletedDays", Kind::Days),
-    key("checkpoints", "include", Kind::Patterns),
-    key("checkpoints", "exclude", Kind::Patterns),
-    key("checkpoints", "tags", Kind::OneOf(&["all", "named", "none"])),
-    key("state", "eventLogBackupInterval", Kind::Seconds),
-    key("state", "eventLogBackupCount", Kind::Number(1, 100)),
-    key("system", "diskWarningThreshold", Kind::Megabytes),
-    key("system", "diskCriticalThreshold", Kind::Megabytes),
-    key("system", "diskEmergencyThreshold", Kind::Megabytes),
-    key("system", "autoCleanupEnabled", Kind::Switch),
-    key("system", "logCompressDays", Kind::Days),
-    key("recovery", "auto", Kind::Switch),
-    key("recovery", "autoResetOrphaned", Kind::Switch),
-    key("recovery", "injectAuditLog", Kind::Switch),
-    key("recovery", "maxRetries", Kind::Number(0, 1000)),
-    key("recovery", "maxAgeHours", Kind::Number(0, 100_000)),
-    key("recovery", "resumeThreshold", Kind::Number(0, 100)),
-    key("recovery", "evaluator", Kind::Text),
-    key("recovery", "evaluatorTimeout", Kind::Seconds),
-    key("agents", "default", Kind::Text),
-    key("agents", "count", Kind::Number(1, 100)),
-    key("agents", "maxIterations", Kind::Number(1, 100_000)),
-    key("agents", "graceSeconds", Kind::Seconds),
-    key("agents", "captureInterval", Kind::Seconds),
-    key("agents", "timeLimit", Kind::Seconds),
-    key("agents", "silenceLimit", Kind::Seconds),
-    key("agents", "keepMerged", Kind::Switch),
-    key("agents", "logLimit", Kind::Megabytes),
-    key("agents", "workspaceRoot", Kind::Folder),
-    key("agents", "promptTemplate", Kind::Template),
-    key("attach", "keepPrompts", Kind::Number(1, 100_000)),
-    key("attach", "minInterval", Kind::Seconds),
-    key("attach", "deadline", Kind::Number(1, 15)),
-    key("attach", "onFailure", Kind::OneOf(&["ask", "continue"])),
-    key("attach", "promptText", Kind::OneOf(&["local", "none"])),
-    key("panel", "keys", Kind::List),
-    key("merge", "target", Kind::Text),
-    key("merge", "verify", Kind::List),
-    key("merge", "guarded", Kind::Names),
-    key("verify", "wrapper", Kind::List),
-    key("verify", "timeLimit", Kind::Seconds),
-    key("hooks", "timeout", Kind::Seconds),
-    key("hooks", "wrapper", Kind::List),
-    key("budget", "maxCost", Kind::Dollars),
-    key("budget", "maxTokens", Kind::Tokens),
-    key("budget", "maxTime", Kind::Time),
-    key("budget", "sessionMaxCost", Kind::Dollars),
-    key("budget", "sessionMaxTokens", Kind::Tokens),
-    key("budget", "sessionMaxTime", Kind::Time),
+pub const KEYS: &[ConfigKey] = &[
+    key("checkpoints", "periodic", ConfigValueKind::Number(0, 100_000)),
+    key("checkpoints", "beforeAutopilot", ConfigValueKind::Switch),
+    key("checkpoints", "beforeMerge", ConfigValueKind::Switch),
+    key("checkpoints", "maxCount", ConfigValueKind::Number(3, 1_000_000)),
+    key("checkpoints", "maxAgeDays", ConfigValueKind::Days),
+    key("checkpoints", "protectNamed", ConfigValueKind::Switch),
+    key("checkpoints", "maxFileSize", ConfigValueKind::Megabytes),
+    key("checkpoints", "maxTotal", ConfigValueKind::Megabytes),
+    key("checkpoints", "keepDeletedDays", ConfigValueKind::Days),
+    key("checkpoints", "include", ConfigValueKind::Patterns),
+    key("checkpoints", "exclude", ConfigValueKind::Patterns),
+    key("checkpoints", "tags", ConfigValueKind::OneOf(&["all", "named", "none"])),
+    key("state", "eventLogBackupInterval", ConfigValueKind::Seconds),
+    key("state", "eventLogBackupCount", ConfigValueKind::Number(1, 100)),
+    key("system", "diskWarningThreshold", ConfigValueKind::Megabytes),
+    key("system", "diskCriticalThreshold", ConfigValueKind::Megabytes),
+    key("system", "diskEmergencyThreshold", ConfigValueKind::Megabytes),
+    key("system", "autoCleanupEnabled", ConfigValueKind::Switch),
+    key("system", "logCompressDays", ConfigValueKind::Days),
+    key("recovery", "auto", ConfigValueKind::Switch),
+    key("recovery", "autoResetOrphaned", ConfigValueKind::Switch),
+    key("recovery", "injectAuditLog", ConfigValueKind::Switch),
+    key("recovery", "maxRetries", ConfigValueKind::Number(0, 1000)),
+    key("recovery", "maxAgeHours", ConfigValueKind::Number(0, 100_000)),
+    key("recovery", "resumeThreshold", ConfigValueKind::Number(0, 100)),
+    key("recovery", "evaluator", ConfigValueKind::Text),
+    key("recovery", "evaluatorTimeout", ConfigValueKind::Seconds),
+    key("agents", "default", ConfigValueKind::Text),
+    key("agents", "count", ConfigValueKind::Number(1, 100)),
+    key("agents", "maxIterations", ConfigValueKind::Number(1, 100_000)),
+    key("agents", "graceSeconds", ConfigValueKind::Seconds),
+    key("agents", "captureInterval", ConfigValueKind::Seconds),
+    key("agents", "timeLimit", ConfigValueKind::Seconds),
+    key("agents", "silenceLimit", ConfigValueKind::Seconds),
+    key("agents", "keepMerged", ConfigValueKind::Switch),
+    key("agents", "logLimit", ConfigValueKind::Megabytes),
+    key("agents", "workspaceRoot", ConfigValueKind::Folder),
+    key("agents", "promptTemplate", ConfigValueKind::Template),
+    key("attach", "keepPrompts", ConfigValueKind::Number(1, 100_000)),
+    key("attach", "minInterval", ConfigValueKind::Seconds),
+    key("attach", "deadline", ConfigValueKind::Number(1, 15)),
+    key("attach", "onFailure", ConfigValueKind::OneOf(&["ask", "continue"])),
+    key("attach", "promptText", ConfigValueKind::OneOf(&["local", "none"])),
+    key("panel", "keys", ConfigValueKind::List),
+    key("merge", "target", ConfigValueKind::Text),
+    key("merge", "verify", ConfigValueKind::List),
+    key("merge", "guarded", ConfigValueKind::Names),
+    key("verify", "wrapper", ConfigValueKind::List),
+    key("verify", "timeLimit", ConfigValueKind::Seconds),
+    key("hooks", "timeout", ConfigValueKind::Seconds),
+    key("hooks", "wrapper", ConfigValueKind::List),
+    key("budget", "maxCost", ConfigValueKind::Dollars),
+    key("budget", "maxTokens", ConfigValueKind::Tokens),
+    key("budget", "maxTime", ConfigValueKind::Time),
+    key("budget", "sessionMaxCost", ConfigValueKind::Dollars),
+    key("budget", "sessionMaxTokens", ConfigValueKind::Tokens),
+    key("budget", "sessionMaxTime", ConfigValueKind::Time),
 ];
 
 /// Lists to which a project's configuration only adds: it takes nothing away from what the user protects.
@@ -143,26 +143,26 @@ pub const OF_AGENT: &str = "agents.<name>";
 pub const OF_PERSONA: &str = "personas.<name>";
 
 /// The keys of tables that have a name of the user's choice: agent programs and personas.
-pub const NAMED_KEYS: &[Key] = &[
-    key(OF_AGENT, "command", Kind::List),
-    key(OF_AGENT, "resume", Kind::List),
-    key(OF_AGENT, "exitCompletes", Kind::Switch),
-    key(OF_AGENT, "stopSignal", Kind::Signal),
-    key(OF_AGENT, "silenceLimit", Kind::Seconds),
-    key(OF_AGENT, "version", Kind::List),
-    key(OF_AGENT, "unconfined", Kind::Text),
-    key(OF_AGENT, "env", Kind::Table),
-    key(OF_AGENT, "tools", Kind::Table),
-    key(OF_AGENT, "price", Kind::Table),
-    key(OF_AGENT, "stream", Kind::Table),
-    key(OF_PERSONA, "agent", Kind::Text),
-    key(OF_PERSONA, "prompt", Kind::Text),
+pub const NAMED_KEYS: &[ConfigKey] = &[
+    key(OF_AGENT, "command", ConfigValueKind::List),
+    key(OF_AGENT, "resume", ConfigValueKind::List),
+    key(OF_AGENT, "exitCompletes", ConfigValueKind::Switch),
+    key(OF_AGENT, "stopSignal", ConfigValueKind::Signal),
+    key(OF_AGENT, "silenceLimit", ConfigValueKind::Seconds),
+    key(OF_AGENT, "version", ConfigValueKind::List),
+    key(OF_AGENT, "unconfined", ConfigValueKind::Text),
+    key(OF_AGENT, "env", ConfigValueKind::Table),
+    key(OF_AGENT, "tools", ConfigValueKind::Table),
+    key(OF_AGENT, "price", ConfigValueKind::Table),
+    key(OF_AGENT, "stream", ConfigValueKind::Table),
+    key(OF_PERSONA, "agent", ConfigValueKind::Text),
+    key(OF_PERSONA, "prompt", ConfigValueKind::Text),
 ];
 
 /// The largest number of a value with a unit, so that nothing overflows when it is converted to bytes or milliseconds.
 const MOST: u64 = 1_000_000_000;
 
-impl Kind {
+impl ConfigValueKind {
     /// A description of the accepted values, for messages.
     pub fn expects(self) -> String {
         match self {
@@ -226,7 +226,7 @@ impl Kind {
             (Self::OneOf(words), Value::String(text)) if words.contains(&text.as_str()) => Ok(value),
             (Self::Table, Value::Object(_)) => Ok(value),
             (Self::Template, Value::String(text)) if !text.trim().is_empty() => {
-                Template::read(text).map_err(|error| error.context(format!("'{name}'")))?;
+                PromptTemplate::read(text).map_err(|error| error.context(format!("'{name}'")))?;
                 Ok(value)
             }
             (Self::Folder, Value::String(text)) => folder(text).map_or_else(refuse, |folder| Ok(Value::from(folder))),
@@ -260,7 +260,7 @@ impl Kind {
     /// empty text is the empty list; otherwise the last one counts.
     ///
     /// # Errors
-    /// As [`Kind::accept`].
+    /// As [`ConfigValueKind::accept`].
     pub fn accept_text(self, name: &str, texts: &[String]) -> Result<Value> {
         self.accept(name, self.as_in_a_file(texts))
     }
@@ -335,7 +335,7 @@ mod tests {
     #[test]
     fn every_default_is_acceptable() {
         let schema = serde_json::to_value(Config::default()).unwrap();
-        for Key { section, name, kind } in KEYS {
+        for ConfigKey { section, name, kind } in KEYS {
             let value = schema[section][name].clone();
             if !value.is_null() {
                 assert_eq!(kind.accept(name, value.clone()).unwrap(), value);
@@ -355,7 +355,7 @@ mod tests {
             ("!/", false),
             ("a\nb", false),
         ] {
-            assert_eq!(Kind::Patterns.accept_text("x", &[text.to_owned()]).is_ok(), accepted, "{text:?}");
+            assert_eq!(ConfigValueKind::Patterns.accept_text("x", &[text.to_owned()]).is_ok(), accepted, "{text:?}");
         }
     }
 
@@ -379,7 +379,7 @@ mod tests {
             ("a\\b", false),
             ("a\nb", false),
         ] {
-            assert_eq!(Kind::Names.accept_text("x", &[text.to_owned()]).is_ok(), accepted, "{text:?}");
+            assert_eq!(ConfigValueKind::Names.accept_text("x", &[text.to_owned()]).is_ok(), accepted, "{text:?}");
         }
         assert!(ADDED_TO.iter().all(|key| KEYS.iter().any(|known| (known.section, known.name) == *key)));
     }
@@ -397,30 +397,30 @@ mod tests {
             ("/../a", "/a"),
             ("x/.git", "x/.git"),
         ] {
-            assert_eq!(Kind::Folder.accept("x", Value::from(text)).unwrap(), Value::from(folder), "{text}");
+            assert_eq!(ConfigValueKind::Folder.accept("x", Value::from(text)).unwrap(), Value::from(folder), "{text}");
         }
         for text in ["", " ", ".", "./", "a/.."] {
-            assert_eq!(Kind::Folder.accept("x", Value::from(text)).unwrap_err().code(), Code::ConfigInvalid, "{text}");
+            assert_eq!(ConfigValueKind::Folder.accept("x", Value::from(text)).unwrap_err().code(), Code::ConfigInvalid, "{text}");
         }
     }
 
     #[test]
     fn values_carry_units() {
         for (kind, text, expected) in [
-            (Kind::Megabytes, "2GB", Some(2000)),
-            (Kind::Megabytes, "500 mb", Some(500)),
-            (Kind::Seconds, "5min", Some(300)),
-            (Kind::Seconds, "2h", Some(7200)),
-            (Kind::Days, "4w", Some(28)),
-            (Kind::Days, "3h", None),
-            (Kind::Seconds, "-1s", None),
-            (Kind::Seconds, "99999999999999999999s", None),
-            (Kind::Tokens, "200k", Some(200_000)),
-            (Kind::Time, "2h", Some(7200)),
-            (Kind::Time, "0", None),
-            (Kind::Number(1, 9), "5", Some(5)),
-            (Kind::Number(1, 9), "10", None),
-            (Kind::Number(1, 9), "", None),
+            (ConfigValueKind::Megabytes, "2GB", Some(2000)),
+            (ConfigValueKind::Megabytes, "500 mb", Some(500)),
+            (ConfigValueKind::Seconds, "5min", Some(300)),
+            (ConfigValueKind::Seconds, "2h", Some(7200)),
+            (ConfigValueKind::Days, "4w", Some(28)),
+            (ConfigValueKind::Days, "3h", None),
+            (ConfigValueKind::Seconds, "-1s", None),
+            (ConfigValueKind::Seconds, "99999999999999999999s", None),
+            (ConfigValueKind::Tokens, "200k", Some(200_000)),
+            (ConfigValueKind::Time, "2h", Some(7200)),
+            (ConfigValueKind::Time, "0", None),
+            (ConfigValueKind::Number(1, 9), "5", Some(5)),
+            (ConfigValueKind::Number(1, 9), "10", None),
+            (ConfigValueKind::Number(1, 9), "", None),
         ] {
             let got = kind.accept_text("x", &[text.to_owned()]).ok().and_then(|value| value.as_u64());
             assert_eq!(got, expected, "{kind:?} {text}");

@@ -8,16 +8,16 @@ use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-use super::file::{self, Place};
-use super::keys::{self, ADDED_TO, KEYS, Key};
-use super::named::{Named, find, is_called, unknown};
+use super::file::{self, ConfigFileValue};
+use super::keys::{self, ADDED_TO, ConfigKey, KEYS};
+use super::named::{NamedConfigKey, find, is_called, unknown};
 use super::schema::Config;
 use crate::domain::agent::presets;
 use crate::error::{Code, Error, Result};
 
 /// The source of a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub enum ConfigSource {
     /// Built in.
     Default,
     /// A configuration file and the line.
@@ -28,7 +28,7 @@ pub enum Source {
     CommandLine,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ConfigSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Default => f.write_str("default"),
@@ -41,7 +41,7 @@ impl fmt::Display for Source {
 
 /// One value from `git config`.
 #[derive(Debug, Clone)]
-pub struct GitEntry {
+pub struct GitConfigValue {
     /// The origin as git prints it: a file's path, `command line`, `blob:…`.
     pub origin: String,
     /// The key as git prints it: the first and the last part are in lower case.
@@ -52,7 +52,7 @@ pub struct GitEntry {
 
 /// The contents of the layers.
 #[derive(Debug, Default)]
-pub struct Layers {
+pub struct ConfigLayers {
     /// The user's file and its content, if there is one.
     pub user_file: Option<(PathBuf, String)>,
     /// The project's file and its content, if there is one and a human approved it.
@@ -60,35 +60,35 @@ pub struct Layers {
     /// The project's file as a human approved it, where that counts no more: what it adds to a list stays added.
     pub project_file_before: Option<(PathBuf, String)>,
     /// All values of `git config` below `axiom.`, in git's order.
-    pub git: Vec<GitEntry>,
+    pub git: Vec<GitConfigValue>,
     /// Keys (`section.name`) and values from the command line.
     pub command_line: Vec<(String, String)>,
 }
 
 /// A value and its source.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Setting {
+pub struct ConfigSetting {
     /// The value; null where none is set.
     pub value: Value,
     /// The source.
-    pub source: Source,
+    pub source: ConfigSource,
 }
 
 /// The effective configuration.
 #[derive(Debug, Clone, Default)]
-pub struct Loaded {
+pub struct EffectiveConfig {
     /// The values.
     pub config: Config,
     /// Every key, `section.name`, in the order of the documentation, with its setting.
-    pub settings: Vec<(String, Setting)>,
+    pub settings: Vec<(String, ConfigSetting)>,
 }
 
 /// The settings, while the layers are applied one after the other.
-type Heap = BTreeMap<String, Setting>;
+type LayeredSettings = BTreeMap<String, ConfigSetting>;
 
 /// Whose configuration file it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Whose {
+enum ConfigFileOwner {
     Users,
     Projects,
     /// As it was approved before.
@@ -97,19 +97,19 @@ enum Whose {
 
 /// What of the layers can be used.
 #[derive(Debug)]
-pub struct Usable {
+pub struct UsableConfig {
     /// The configuration without what cannot be used.
-    pub loaded: Loaded,
+    pub loaded: EffectiveConfig,
     /// What cannot be used, each with its place.
     pub problems: Vec<Error>,
 }
 
-impl Usable {
+impl UsableConfig {
     /// The configuration, where all of it can be used.
     ///
     /// # Errors
     /// The first of the problems.
-    pub fn whole(self) -> Result<Loaded> {
+    pub fn whole(self) -> Result<EffectiveConfig> {
         self.problems.into_iter().next().map_or(Ok(self.loaded), Err)
     }
 }
@@ -119,18 +119,18 @@ impl Usable {
 ///
 /// # Errors
 /// `INTERNAL`.
-pub fn load_usable(layers: &Layers) -> Result<Usable> {
+pub fn load_usable(layers: &ConfigLayers) -> Result<UsableConfig> {
     let mut problems = Vec::new();
     let defaults = as_json(&Config::default())?;
-    let mut heap = Heap::default();
-    for Key { section, name, .. } in KEYS {
+    let mut heap = LayeredSettings::default();
+    for ConfigKey { section, name, .. } in KEYS {
         let value = defaults[section][name].clone();
-        heap.insert(format!("{section}.{name}"), Setting { value, source: Source::Default });
+        heap.insert(format!("{section}.{name}"), ConfigSetting { value, source: ConfigSource::Default });
     }
     let files = [
-        (Whose::Users, &layers.user_file),
-        (Whose::Projects, &layers.project_file),
-        (Whose::ProjectsBefore, &layers.project_file_before),
+        (ConfigFileOwner::Users, &layers.user_file),
+        (ConfigFileOwner::Projects, &layers.project_file),
+        (ConfigFileOwner::ProjectsBefore, &layers.project_file_before),
     ];
     for (whose, path, text) in files.into_iter().filter_map(|(whose, file)| file.as_ref().map(|(path, text)| (whose, path, text)))
     {
@@ -145,16 +145,16 @@ pub fn load_usable(layers: &Layers) -> Result<Usable> {
     let config = build(defaults, &heap)?;
     problems.extend(check(&config).err());
     let order = |path: &str| KEYS.iter().position(|key| is_called(key, path, str::eq)).unwrap_or(KEYS.len());
-    let mut settings: Vec<(String, Setting)> = heap.into_iter().collect();
+    let mut settings: Vec<(String, ConfigSetting)> = heap.into_iter().collect();
     // Cached, because `order` looks through all keys.
     settings.sort_by_cached_key(|(path, _)| order(path));
-    Ok(Usable { loaded: Loaded { config, settings }, problems })
+    Ok(UsableConfig { loaded: EffectiveConfig { config, settings }, problems })
 }
 
-fn put_text(heap: &mut Heap, name: &str, value: &String) -> Result<()> {
+fn put_text(heap: &mut LayeredSettings, name: &str, value: &String) -> Result<()> {
     let found = find(name, false).ok_or_else(|| unknown(name, "command line"))?;
     let value = found.key.kind.accept_text(&found.path, std::slice::from_ref(value))?;
-    heap.insert(found.path, Setting { value, source: Source::CommandLine });
+    heap.insert(found.path, ConfigSetting { value, source: ConfigSource::CommandLine });
     Ok(())
 }
 
@@ -162,17 +162,17 @@ fn as_json(config: &Config) -> Result<Value> {
     serde_json::to_value(config).map_err(|e| Error::new(Code::Internal, "the configuration has no JSON form").because(e))
 }
 
-fn put_file(heap: &mut Heap, whose: Whose, path: &Path, name: &str, place: Place) -> Result<()> {
-    if whose == Whose::ProjectsBefore && !only_adds(name) {
+fn put_file(heap: &mut LayeredSettings, whose: ConfigFileOwner, path: &Path, name: &str, place: ConfigFileValue) -> Result<()> {
+    if whose == ConfigFileOwner::ProjectsBefore && !only_adds(name) {
         return Ok(());
     }
     let at = format!("{}:{}", path.display(), place.line);
     let found = find(name, false).ok_or_else(|| unknown(name, &at))?;
     let mut value = found.key.kind.accept(&found.path, place.value).map_err(|error| error.context(&at))?;
-    if whose != Whose::Users && only_adds(name) {
+    if whose != ConfigFileOwner::Users && only_adds(name) {
         value = heap.get(&found.path).map_or(value.clone(), |before| joined(&before.value, value));
     }
-    heap.insert(found.path, Setting { value, source: Source::File(path.to_owned(), place.line) });
+    heap.insert(found.path, ConfigSetting { value, source: ConfigSource::File(path.to_owned(), place.line) });
     Ok(())
 }
 
@@ -189,10 +189,10 @@ fn joined(list: &Value, more: Value) -> Value {
 
 /// Applies the values of `git config`. Of several values of a key, the last one counts; a list takes all values of the last
 /// origin. Returns what cannot be used.
-fn put_git(heap: &mut Heap, entries: &[GitEntry]) -> Vec<Error> {
+fn put_git(heap: &mut LayeredSettings, entries: &[GitConfigValue]) -> Vec<Error> {
     let mut problems = Vec::new();
-    let mut grouped: BTreeMap<String, (Named, String, Vec<String>)> = BTreeMap::new();
-    for GitEntry { origin, key, value } in entries {
+    let mut grouped: BTreeMap<String, (NamedConfigKey, String, Vec<String>)> = BTreeMap::new();
+    for GitConfigValue { origin, key, value } in entries {
         let name = key.get("axiom.".len()..).unwrap_or_default();
         let Some(found) = find(name, true) else {
             problems.push(unknown(name, origin));
@@ -208,16 +208,16 @@ fn put_git(heap: &mut Heap, entries: &[GitEntry]) -> Vec<Error> {
     }
     for (path, (found, origin, values)) in grouped {
         match found.key.kind.accept_text(&path, &values) {
-            Ok(value) => drop(heap.insert(path, Setting { value, source: Source::Git(origin) })),
+            Ok(value) => drop(heap.insert(path, ConfigSetting { value, source: ConfigSource::Git(origin) })),
             Err(error) => problems.push(error.context(format!("git config, {origin}"))),
         }
     }
     problems
 }
 
-fn build(mut config: Value, settings: &BTreeMap<String, Setting>) -> Result<Config> {
+fn build(mut config: Value, settings: &BTreeMap<String, ConfigSetting>) -> Result<Config> {
     for (path, setting) in settings {
-        let Some(Named { key, table, .. }) = find(path, false) else { continue };
+        let Some(NamedConfigKey { key, table, .. }) = find(path, false) else { continue };
         let place = match (table.as_deref(), key.section) {
             (None, section) => &mut config[section],
             (Some(table), keys::OF_AGENT) => &mut config["agents"]["adapters"][table],
@@ -258,31 +258,31 @@ pub fn check(config: &Config) -> Result<()> {
 mod tests {
     use super::*;
 
-    fn load(layers: &Layers) -> Result<Loaded> {
+    fn load(layers: &ConfigLayers) -> Result<EffectiveConfig> {
         load_usable(layers)?.whole()
     }
 
-    fn with_file(text: &str) -> Result<Loaded> {
-        load(&Layers { user_file: Some(("/c.toml".into(), text.into())), ..Layers::default() })
+    fn with_file(text: &str) -> Result<EffectiveConfig> {
+        load(&ConfigLayers { user_file: Some(("/c.toml".into(), text.into())), ..ConfigLayers::default() })
     }
 
-    fn from_git(entries: &[(&str, &str)]) -> Result<Loaded> {
-        let entry = |(key, value): &(&str, &str)| GitEntry {
+    fn from_git(entries: &[(&str, &str)]) -> Result<EffectiveConfig> {
+        let entry = |(key, value): &(&str, &str)| GitConfigValue {
             origin: ".git/config".into(),
             key: (*key).into(),
             value: Some((*value).into()),
         };
-        load(&Layers { git: entries.iter().map(entry).collect(), ..Layers::default() })
+        load(&ConfigLayers { git: entries.iter().map(entry).collect(), ..ConfigLayers::default() })
     }
 
     #[test]
     fn without_layers_the_defaults_apply() {
-        assert_eq!(load(&Layers::default()).unwrap().config, Config::default());
+        assert_eq!(load(&ConfigLayers::default()).unwrap().config, Config::default());
     }
 
     #[test]
     fn keys_are_listed_in_their_order_and_found_by_their_whole_names() {
-        let paths: Vec<String> = load(&Layers::default()).unwrap().settings.into_iter().map(|(path, _)| path).collect();
+        let paths: Vec<String> = load(&ConfigLayers::default()).unwrap().settings.into_iter().map(|(path, _)| path).collect();
         let keys: Vec<String> = KEYS.iter().map(|key| format!("{}.{}", key.section, key.name)).collect();
         assert_eq!(paths, keys);
         assert!(keys.iter().all(|path| find(path, false).is_some_and(|found| found.path == *path)));
@@ -295,11 +295,11 @@ mod tests {
 
     #[test]
     fn later_layers_win_and_are_named() {
-        let layers = Layers {
+        let layers = ConfigLayers {
             user_file: Some(("/c.toml".into(), "[agents]\ncount = 3\nmaxIterations = 7\n[checkpoints]\nperiodic = 3\n".into())),
             project_file_before: None,
             project_file: Some(("/p.toml".into(), "[agents]\ncount = 9\n[checkpoints]\nperiodic = 9\n".into())),
-            git: vec![GitEntry { origin: ".git/config".into(), key: "axiom.agents.count".into(), value: Some("4".into()) }],
+            git: vec![GitConfigValue { origin: ".git/config".into(), key: "axiom.agents.count".into(), value: Some("4".into()) }],
             command_line: vec![("agents.default".into(), "claude".into())],
         };
         let loaded = load(&layers).unwrap();
@@ -315,10 +315,11 @@ mod tests {
 
     #[test]
     fn a_project_adds_to_what_is_guarded_and_takes_nothing_away() {
-        let guarded = |layers: &Layers| load(layers).unwrap().config.merge.guarded;
+        let guarded = |layers: &ConfigLayers| load(layers).unwrap().config.merge.guarded;
         let file = |text: &str| Some(("/c.toml".into(), text.to_owned()));
         let default = Config::default().merge.guarded;
-        let mut layers = Layers { project_file: file("[merge]\nguarded = ['deploy', '.claude']\n"), ..Layers::default() };
+        let mut layers =
+            ConfigLayers { project_file: file("[merge]\nguarded = ['deploy', '.claude']\n"), ..ConfigLayers::default() };
         assert_eq!(guarded(&layers), [&default[..], &["deploy".to_owned()]].concat());
         layers.project_file = file("[merge]\nguarded = []\n");
         assert_eq!(guarded(&layers), default);
@@ -331,7 +332,7 @@ mod tests {
         assert_eq!(guarded(&layers), ["mine", "theirs"]);
         assert!(load(&layers).unwrap().config.merge.verify.is_empty());
         let (origin, key) = (".git/config".to_owned(), "axiom.merge.guarded".to_owned());
-        layers.git = vec![GitEntry { origin, key, value: Some("only/this".into()) }];
+        layers.git = vec![GitConfigValue { origin, key, value: Some("only/this".into()) }];
         assert_eq!(guarded(&layers), ["only/this"]);
     }
 
@@ -381,18 +382,18 @@ mod tests {
 
     #[test]
     fn what_can_be_used_counts_beside_what_cannot() {
-        let layers = Layers {
+        let layers = ConfigLayers {
             user_file: Some(("/c.toml".into(), "[agents]\ncuont = 3\ncount = 4\n[agents.x]\nexitCompletes = true\n".into())),
             project_file: Some(("/p.toml".into(), "[agents\n".into())),
             project_file_before: None,
             git: vec![
-                GitEntry { origin: "g".into(), key: "axiom.agents.maxiterations".into(), value: Some("many".into()) },
-                GitEntry { origin: "g".into(), key: "axiom.foo".into(), value: None },
-                GitEntry { origin: "g".into(), key: "axiom.checkpoints.maxcount".into(), value: Some("7".into()) },
+                GitConfigValue { origin: "g".into(), key: "axiom.agents.maxiterations".into(), value: Some("many".into()) },
+                GitConfigValue { origin: "g".into(), key: "axiom.foo".into(), value: None },
+                GitConfigValue { origin: "g".into(), key: "axiom.checkpoints.maxcount".into(), value: Some("7".into()) },
             ],
             command_line: vec![("agents.graceSeconds".into(), "x".into())],
         };
-        let Usable { loaded, problems } = load_usable(&layers).unwrap();
+        let UsableConfig { loaded, problems } = load_usable(&layers).unwrap();
         assert_eq!((loaded.config.agents.count, loaded.config.checkpoints.max_count), (4, 7));
         let places =
             ["/c.toml:2: ", "/p.toml:1: ", "g: there is no key 'foo'", "git config, g: ", "the value", "agents.x has no"];

@@ -12,6 +12,8 @@ pub mod sample;
 pub mod schema;
 
 pub use file::entries as file_entries;
-pub use layers::{GitEntry, Layers, Loaded, Setting, Source, Usable, check, load_usable, only_adds};
+pub use layers::{
+    ConfigLayers, ConfigSetting, ConfigSource, EffectiveConfig, GitConfigValue, UsableConfig, check, load_usable, only_adds,
+};
 pub use named::nothing_called;
 pub use schema::Config;

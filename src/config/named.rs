@@ -1,34 +1,34 @@
 //! Keys by the names that people and git write, and the nearest key where there is none of that name.
 
-use super::keys::{KEYS, Key, NAMED_KEYS};
+use super::keys::{ConfigKey, KEYS, NAMED_KEYS};
 use crate::domain::base::nearest;
 use crate::error::{Code, Error};
 
 /// The key that a name refers to.
 #[derive(Debug)]
-pub struct Named {
+pub struct NamedConfigKey {
     /// `section.name`, or `agents.<table>.name` and `personas.<table>.name`.
     pub path: String,
     /// The key.
-    pub key: &'static Key,
+    pub key: &'static ConfigKey,
     /// The agent program or persona whose key it is.
     pub table: Option<String>,
 }
 
 /// The key with this name. git does not keep the case of the last part, so names from git are compared without case.
-pub(super) fn find(name: &str, ignore_case: bool) -> Option<Named> {
+pub(super) fn find(name: &str, ignore_case: bool) -> Option<NamedConfigKey> {
     let same = if ignore_case { str::eq_ignore_ascii_case } else { str::eq };
     if let Some(key) = KEYS.iter().find(|key| is_called(key, name, same)) {
-        return Some(Named { path: format!("{}.{}", key.section, key.name), key, table: None });
+        return Some(NamedConfigKey { path: format!("{}.{}", key.section, key.name), key, table: None });
     }
     let (section, last) = name.rsplit_once('.')?;
     let (family, table) = section.split_once('.')?;
     let key = NAMED_KEYS.iter().find(|key| same(key.name, last) && same(key.family(), family))?;
-    Some(Named { path: format!("{}.{table}.{}", key.family(), key.name), key, table: Some(table.to_owned()) })
+    Some(NamedConfigKey { path: format!("{}.{table}.{}", key.family(), key.name), key, table: Some(table.to_owned()) })
 }
 
 /// Whether `path` consists of the key's section and name. Allocates nothing, because every verb calls this a thousand times.
-pub(super) fn is_called(key: &Key, path: &str, same: fn(&str, &str) -> bool) -> bool {
+pub(super) fn is_called(key: &ConfigKey, path: &str, same: fn(&str, &str) -> bool) -> bool {
     let section = key.section.len();
     let (Some(before), Some(after)) = (path.get(..section), path.get(section..)) else { return false };
     after.strip_prefix('.').is_some_and(|name| same(name, key.name)) && same(before, key.section)

@@ -29,7 +29,7 @@ const TAIL: &str = "
 ";
 
 /// A key in the sample.
-struct Line {
+struct SampleConfigKey {
     section: &'static str,
     name: &'static str,
     /// What it is for.
@@ -38,12 +38,12 @@ struct Line {
     example: Option<&'static str>,
 }
 
-const fn line(section: &'static str, name: &'static str, says: &'static str, example: Option<&'static str>) -> Line {
-    Line { section, name, says, example }
+const fn line(section: &'static str, name: &'static str, says: &'static str, example: Option<&'static str>) -> SampleConfigKey {
+    SampleConfigKey { section, name, says, example }
 }
 
 /// The keys, ordered by how likely a project sets them.
-const LINES: &[Line] = &[
+const LINES: &[SampleConfigKey] = &[
     line(
         "merge",
         "verify",
@@ -143,7 +143,7 @@ pub fn text() -> Result<String> {
         .map_err(|e| Error::new(Code::Internal, "the configuration has no JSON form").because(e))?;
     let mut text = HEAD.to_owned();
     let mut section = "";
-    for Line { section: its, name, says, example } in LINES {
+    for SampleConfigKey { section: its, name, says, example } in LINES {
         if *its != section {
             section = its;
             text.push_str(&format!("\n#[{section}]\n"));
@@ -162,10 +162,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::config::{Layers, load_usable};
+    use crate::config::{ConfigLayers, load_usable};
 
     fn load(text: &str) -> Config {
-        let layers = Layers { project_file: Some(("/p.toml".into(), text.into())), ..Layers::default() };
+        let layers = ConfigLayers { project_file: Some(("/p.toml".into(), text.into())), ..ConfigLayers::default() };
         let loaded = load_usable(&layers).unwrap().whole().unwrap();
         loaded.config
     }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::domain::checkpoint::marks::Tags;
-use crate::domain::work::budget::Limits;
-use crate::domain::work::disk::Thresholds;
+use crate::domain::checkpoint::marks::CheckpointTagPolicy;
+use crate::domain::work::budget::BudgetLimits;
+use crate::domain::work::disk::DiskSpaceThresholds;
 use crate::domain::work::guarded;
 use crate::domain::work::spending::Usd;
 
@@ -84,13 +84,13 @@ section! {
 
 impl Budget {
     /// The limits of each task that has none of its own.
-    pub fn of_a_task(&self) -> Limits {
-        Limits { max_cost: self.max_cost, max_tokens: self.max_tokens, max_time: self.max_time }
+    pub fn of_a_task(&self) -> BudgetLimits {
+        BudgetLimits { max_cost: self.max_cost, max_tokens: self.max_tokens, max_time: self.max_time }
     }
 
     /// The limits of a session.
-    pub fn of_a_session(&self) -> Limits {
-        Limits { max_cost: self.session_max_cost, max_tokens: self.session_max_tokens, max_time: self.session_max_time }
+    pub fn of_a_session(&self) -> BudgetLimits {
+        BudgetLimits { max_cost: self.session_max_cost, max_tokens: self.session_max_tokens, max_time: self.session_max_time }
     }
 }
 
@@ -120,7 +120,7 @@ section! {
         /// Untracked and ignored files that are not captured, and left alone by a rollback.
         exclude: Vec<String> = Vec::new(),
         /// Which of them get a tag.
-        tags: Tags = Tags::All,
+        tags: CheckpointTagPolicy = CheckpointTagPolicy::All,
     }
 }
 
@@ -152,8 +152,8 @@ section! {
 
 impl System {
     /// The thresholds.
-    pub fn thresholds(&self) -> Thresholds {
-        Thresholds {
+    pub fn thresholds(&self) -> DiskSpaceThresholds {
+        DiskSpaceThresholds {
             warning: self.disk_warning_threshold,
             critical: self.disk_critical_threshold,
             emergency: self.disk_emergency_threshold,

@@ -2,12 +2,12 @@
 
 use serde::Serialize;
 
-use super::evidence::{Evidence, Note, TAKEN_BACK, working};
+use super::evidence::{DemoEvidence, DemoLogNote, TAKEN_BACK, working};
 use super::tasks::TASKS;
 
 /// A claim, and whether it is true.
 #[derive(Debug, Serialize)]
-pub struct Check {
+pub struct DemoCheck {
     /// Its name.
     pub id: &'static str,
     /// The text of the claim.
@@ -19,18 +19,18 @@ pub struct Check {
 }
 
 /// All claims.
-pub fn checks(seen: &Evidence) -> Vec<Check> {
+pub fn checks(seen: &DemoEvidence) -> Vec<DemoCheck> {
     let mut all = before_the_rollback(seen);
     all.extend(rollback_and_undo(seen));
     all.extend(what_is_left(seen));
     all
 }
 
-fn check(id: &'static str, claim: &'static str, ok: bool, found: impl FnOnce() -> String) -> Check {
-    Check { id, claim, ok, found: (!ok).then(found) }
+fn check(id: &'static str, claim: &'static str, ok: bool, found: impl FnOnce() -> String) -> DemoCheck {
+    DemoCheck { id, claim, ok, found: (!ok).then(found) }
 }
 
-fn before_the_rollback(seen: &Evidence) -> Vec<Check> {
+fn before_the_rollback(seen: &DemoEvidence) -> Vec<DemoCheck> {
     let both = || vec!["parser".to_owned(), "printer".to_owned()];
     let mut then = seen.working_then.clone();
     then.sort();
@@ -61,7 +61,7 @@ fn before_the_rollback(seen: &Evidence) -> Vec<Check> {
     ]
 }
 
-fn rollback_and_undo(seen: &Evidence) -> Vec<Check> {
+fn rollback_and_undo(seen: &DemoEvidence) -> Vec<DemoCheck> {
     let changed: Vec<&str> = seen
         .users
         .iter()
@@ -99,7 +99,7 @@ fn rollback_and_undo(seen: &Evidence) -> Vec<Check> {
 }
 
 /// Whether only the file and the state of the task changed, and the commit that reverts it was added.
-fn one_is_gone(seen: &Evidence) -> bool {
+fn one_is_gone(seen: &DemoEvidence) -> bool {
     let (before, after) = (&seen.before_rollback, &seen.after_task_rollback);
     let file = TASKS.iter().find(|task| task.id == TAKEN_BACK).map(|task| task.file);
     let same = |(id, state): (&String, &String)| id == TAKEN_BACK || before.tasks.get(id) == Some(state);
@@ -114,7 +114,7 @@ fn one_is_gone(seen: &Evidence) -> bool {
         && after.target != before.target
 }
 
-fn what_is_left(seen: &Evidence) -> Vec<Check> {
+fn what_is_left(seen: &DemoEvidence) -> Vec<DemoCheck> {
     vec![
         check("fsck", "git fsck finds nothing wrong", seen.fsck.is_empty(), || seen.fsck.clone()),
         check("left", "No process and no worktree of an agent is left", seen.processes == 0 && seen.worktrees == 0, || {
@@ -124,8 +124,8 @@ fn what_is_left(seen: &Evidence) -> Vec<Check> {
 }
 
 /// Whether the parser's agent ended between the two supervisors.
-fn unwatched(seen: &Evidence) -> bool {
-    let ended = |log: &[Note]| log.iter().any(|note| note.what == "ended" && note.task == "parser");
+fn unwatched(seen: &DemoEvidence) -> bool {
+    let ended = |log: &[DemoLogNote]| log.iter().any(|note| note.what == "ended" && note.task == "parser");
     seen.working_then.iter().any(|task| task == "parser")
         && ended(&seen.log_at_takeover)
         && seen.merged.iter().any(|task| task == "parser")
@@ -133,7 +133,7 @@ fn unwatched(seen: &Evidence) -> bool {
 
 /// Whether the printer's agent was still working when the second supervisor began, and the process that started is the one
 /// that ended.
-fn adopted(seen: &Evidence) -> bool {
+fn adopted(seen: &DemoEvidence) -> bool {
     let pids = |what: &str| -> Vec<&str> {
         seen.log.iter().filter(|note| note.task == "printer" && note.what == what).map(|note| note.pid.as_str()).collect()
     };
@@ -151,33 +151,38 @@ fn in_order(merged: &[String]) -> bool {
     merged.len() == TASKS.len() && TASKS.iter().all(|task| place(task.id).is_some() && after_others(task.id, task.after))
 }
 
-fn all_files_are_right(seen: &Evidence) -> bool {
+fn all_files_are_right(seen: &DemoEvidence) -> bool {
     TASKS.iter().all(|task| seen.after_undo.files.get(task.file).and_then(Option::as_deref) == Some(task.content))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::evidence::{UsersWork, Whole};
+    use super::super::evidence::{DemoRepositoryState, UsersWork};
     use super::*;
 
-    fn note(what: &str, task: &str) -> Note {
-        Note { what: what.into(), task: task.into(), pid: format!("pid of {task}") }
+    fn note(what: &str, task: &str) -> DemoLogNote {
+        DemoLogNote { what: what.into(), task: task.into(), pid: format!("pid of {task}") }
     }
 
-    fn all_well() -> Evidence {
+    fn all_well() -> DemoEvidence {
         let files =
             |there: bool| TASKS.iter().map(|task| (task.file.to_owned(), there.then(|| task.content.to_owned()))).collect();
-        let bare = Whole { target: "old".into(), files: files(false), ..Whole::default() };
-        let full = Whole { target: "new".into(), files: files(true), idea: Some("idea".into()), ..Whole::default() };
+        let bare = DemoRepositoryState { target: "old".into(), files: files(false), ..DemoRepositoryState::default() };
+        let full = DemoRepositoryState {
+            target: "new".into(),
+            files: files(true),
+            idea: Some("idea".into()),
+            ..DemoRepositoryState::default()
+        };
         let states = |gone: &str| {
             let state = |id: &str| if id == gone { "\"pending\", merged null" } else { "\"done\", merged x" };
             TASKS.iter().map(|task| (task.id.to_owned(), state(task.id).to_owned())).collect()
         };
-        let full = Whole { tasks: states(""), ..full };
-        let mut reverted = Whole { target: "reverted".into(), tasks: states(TAKEN_BACK), ..full.clone() };
+        let full = DemoRepositoryState { tasks: states(""), ..full };
+        let mut reverted = DemoRepositoryState { target: "reverted".into(), tasks: states(TAKEN_BACK), ..full.clone() };
         reverted.files.insert(TASKS.iter().find(|task| task.id == TAKEN_BACK).unwrap().file.to_owned(), None);
-        let both = |task: &super::super::tasks::Task| [note("started", task.id), note("ended", task.id)];
-        Evidence {
+        let both = |task: &super::super::tasks::DemoTask| [note("started", task.id), note("ended", task.id)];
+        DemoEvidence {
             killed_by: Some(9),
             working_then: vec!["printer".into(), "parser".into()],
             log_at_takeover: vec![note("started", "parser"), note("started", "printer"), note("ended", "parser")],
@@ -196,7 +201,7 @@ mod tests {
         }
     }
 
-    fn failing(change: impl FnOnce(&mut Evidence)) -> Vec<&'static str> {
+    fn failing(change: impl FnOnce(&mut DemoEvidence)) -> Vec<&'static str> {
         let mut seen = all_well();
         change(&mut seen);
         let failed = checks(&seen).into_iter().filter(|check| !check.ok);

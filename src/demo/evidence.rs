@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::stage::Stage;
+use super::stage::DemoStage;
 use super::tasks::{LOG, TASKS};
 use crate::domain::base::own_names::CAPTURES;
 use crate::error::{Code, Error, Result};
@@ -23,31 +23,31 @@ const MOST: u64 = 1024 * 1024;
 
 /// The data for all checks.
 #[derive(Debug, Clone, Default)]
-pub struct Evidence {
+pub struct DemoEvidence {
     /// The signal that ended the first supervisor.
     pub killed_by: Option<i32>,
     /// The tasks whose agents were working at that moment.
     pub working_then: Vec<String>,
     /// The lines in `agents.log` when the second supervisor began.
-    pub log_at_takeover: Vec<Note>,
+    pub log_at_takeover: Vec<DemoLogNote>,
     /// The lines in it at the end.
-    pub log: Vec<Note>,
+    pub log: Vec<DemoLogNote>,
     /// The tasks named in trailers on the target branch, in the order of the merges.
     pub merged: Vec<String>,
     /// The user's files at several moments, each with its name.
     pub users: Vec<(&'static str, UsersWork)>,
     /// Before the agents began.
-    pub at_start: Whole,
+    pub at_start: DemoRepositoryState,
     /// After all tasks were merged, before the rollback.
-    pub before_rollback: Whole,
+    pub before_rollback: DemoRepositoryState,
     /// After the rollback.
-    pub after_rollback: Whole,
+    pub after_rollback: DemoRepositoryState,
     /// The content of [`IDEA`] in the checkpoint made before the rollback.
     pub idea_held: Option<String>,
     /// After the rollback of one task. The rollback of everything was undone before.
-    pub after_task_rollback: Whole,
+    pub after_task_rollback: DemoRepositoryState,
     /// After that was undone too.
-    pub after_undo: Whole,
+    pub after_undo: DemoRepositoryState,
     /// The output of `git fsck`.
     pub fsck: String,
     /// The number of linked worktrees at the end.
@@ -58,7 +58,7 @@ pub struct Evidence {
 
 /// A line of `agents.log`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct DemoLogNote {
     /// `started` or `ended`.
     pub what: String,
     /// The task.
@@ -77,7 +77,7 @@ pub struct UsersWork {
 
 /// The repository at one moment.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Whole {
+pub struct DemoRepositoryState {
     /// The commit of the target branch.
     pub target: String,
     /// The files that the tasks write, in the main worktree.
@@ -89,7 +89,7 @@ pub struct Whole {
 }
 
 /// Runs git and returns its output.
-pub fn git(stage: &Stage, arguments: &[&str]) -> Result<String> {
+pub fn git(stage: &DemoStage, arguments: &[&str]) -> Result<String> {
     let ended = stage.git(arguments)?;
     if ended.status.success() {
         return Ok(ended.stdout.trim_end().to_owned());
@@ -98,24 +98,24 @@ pub fn git(stage: &Stage, arguments: &[&str]) -> Result<String> {
 }
 
 /// Runs git axiom with `--json` and returns its answer.
-pub fn axiom_json(stage: &Stage, arguments: &[&str]) -> Result<serde_json::Value> {
+pub fn axiom_json(stage: &DemoStage, arguments: &[&str]) -> Result<serde_json::Value> {
     let ended = stage.axiom(&[&["--json"], arguments].concat())?;
     let what = || format!("git axiom --json {} gave no answer", arguments.join(" "));
     serde_json::from_str(&ended.stdout)
         .map_err(|e| Error::new(Code::DemoFailed, what()).because(e).hint(ended.stderr.trim().to_owned()))
 }
 
-fn content(stage: &Stage, file: &str) -> Result<Option<String>> {
+fn content(stage: &DemoStage, file: &str) -> Result<Option<String>> {
     let bytes = files::read_optional(&stage.repo().join(file), MOST)?;
     Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()))
 }
 
 /// The complete lines of `agents.log`.
-pub fn log(stage: &Stage) -> Result<Vec<Note>> {
+pub fn log(stage: &DemoStage) -> Result<Vec<DemoLogNote>> {
     let bytes = files::read_optional(&stage.folder.join(LOG), MOST)?.unwrap_or_default();
     let note = |line: &str| {
         let mut words = line.split(' ').map(str::to_owned);
-        Some(Note { what: words.next()?, task: words.next()?, pid: words.next()? })
+        Some(DemoLogNote { what: words.next()?, task: words.next()?, pid: words.next()? })
     };
     // An agent may be writing the last line.
     let text = String::from_utf8_lossy(&bytes).into_owned();
@@ -124,13 +124,13 @@ pub fn log(stage: &Stage) -> Result<Vec<Note>> {
 }
 
 /// The tasks that were started and have not ended.
-pub fn working(log: &[Note]) -> Vec<String> {
+pub fn working(log: &[DemoLogNote]) -> Vec<String> {
     let ended = |task: &str| log.iter().any(|note| note.what == "ended" && note.task == task);
     log.iter().filter(|note| note.what == "started" && !ended(&note.task)).map(|note| note.task.clone()).collect()
 }
 
 /// The user's files now.
-pub fn users_work(stage: &Stage) -> Result<UsersWork> {
+pub fn users_work(stage: &DemoStage) -> Result<UsersWork> {
     let files = [STAGED, MODIFIED, UNTRACKED];
     let about = |command: &[&str]| git(stage, &[command, &["--"], &files].concat());
     Ok(UsersWork {
@@ -141,7 +141,7 @@ pub fn users_work(stage: &Stage) -> Result<UsersWork> {
 }
 
 /// The repository now.
-pub fn whole(stage: &Stage) -> Result<Whole> {
+pub fn whole(stage: &DemoStage) -> Result<DemoRepositoryState> {
     let mut files = BTreeMap::new();
     for task in &TASKS {
         files.insert(task.file.to_owned(), content(stage, task.file)?);
@@ -152,18 +152,18 @@ pub fn whole(stage: &Stage) -> Result<Whole> {
         let state = format!("{}, merged {}", task["status"], task["merged"]);
         tasks.insert(task["id"].as_str().unwrap_or_default().to_owned(), state);
     }
-    Ok(Whole { target: git(stage, &["rev-parse", "refs/heads/main"])?, files, idea: content(stage, IDEA)?, tasks })
+    Ok(DemoRepositoryState { target: git(stage, &["rev-parse", "refs/heads/main"])?, files, idea: content(stage, IDEA)?, tasks })
 }
 
 /// The tasks whose work is merged into the target branch, by trailer, oldest first.
-pub fn merged(stage: &Stage) -> Result<Vec<String>> {
+pub fn merged(stage: &DemoStage) -> Result<Vec<String>> {
     let format = "--format=%(trailers:key=Axiom-Task,valueonly,separator=%x2C)";
     let printed = git(stage, &["log", "--first-parent", "--reverse", format, "refs/heads/main"])?;
     Ok(printed.lines().filter(|line| !line.is_empty()).map(str::to_owned).collect())
 }
 
 /// The content of [`IDEA`] in the newest checkpoint made before a rollback.
-pub fn idea_held(stage: &Stage) -> Result<Option<String>> {
+pub fn idea_held(stage: &DemoStage) -> Result<Option<String>> {
     let list = axiom_json(stage, &["checkpoint", "list"])?;
     let safety = list["checkpoints"].as_array().into_iter().flatten().rfind(|one| one["trigger"] == "before-rollback");
     let Some(name) = safety.and_then(|one| one["name"].as_str()) else { return Ok(None) };
@@ -172,7 +172,7 @@ pub fn idea_held(stage: &Stage) -> Result<Option<String>> {
 }
 
 /// Collects the evidence at the end.
-pub fn at_the_end(stage: &Stage, evidence: &mut Evidence) -> Result<()> {
+pub fn at_the_end(stage: &DemoStage, evidence: &mut DemoEvidence) -> Result<()> {
     evidence.log = log(stage)?;
     evidence.users.push(("at the end", users_work(stage)?));
     evidence.after_undo = whole(stage)?;

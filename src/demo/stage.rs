@@ -25,7 +25,7 @@ const MOST_OUTPUT: u64 = 4 * 1024 * 1024;
 
 /// The scratch folder, and how programs run in it.
 #[derive(Debug)]
-pub struct Stage {
+pub struct DemoStage {
     /// The folder with everything: `repo`, `scripts`, `agents.log`, a home and a temporary folder.
     pub folder: PathBuf,
     mark: String,
@@ -36,7 +36,7 @@ pub struct Stage {
 
 /// The output of a program and its exit status.
 #[derive(Debug)]
-pub struct Ran {
+pub struct DemoProgramOutput {
     pub status: ExitStatus,
     pub stdout: String,
     pub stderr: String,
@@ -44,14 +44,14 @@ pub struct Ran {
 
 /// A running program and its output files. Killed when dropped.
 #[derive(Debug)]
-pub struct Running {
+pub struct DemoProgram {
     child: Child,
     stdout: PathBuf,
     stderr: PathBuf,
     shown: usize,
 }
 
-impl Stage {
+impl DemoStage {
     /// Creates the folder, and handlers for the signals that would end this process.
     ///
     /// # Errors
@@ -84,24 +84,24 @@ impl Stage {
     /// Runs git in the repository to its end.
     ///
     /// # Errors
-    /// As [`Stage::finish`].
-    pub fn git<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Ran> {
+    /// As [`DemoStage::finish`].
+    pub fn git<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<DemoProgramOutput> {
         self.finish(self.start(Path::new("git"), arguments)?)
     }
 
     /// Runs git axiom, this same program, in the repository to its end.
     ///
     /// # Errors
-    /// As [`Stage::finish`].
-    pub fn axiom<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Ran> {
+    /// As [`DemoStage::finish`].
+    pub fn axiom<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<DemoProgramOutput> {
         self.finish(self.start_axiom(arguments)?)
     }
 
     /// Starts git axiom in the repository.
     ///
     /// # Errors
-    /// As [`Stage::start`].
-    pub fn start_axiom<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<Running> {
+    /// As [`DemoStage::start`].
+    pub fn start_axiom<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<DemoProgram> {
         self.start(&self.own_program, arguments)
     }
 
@@ -124,7 +124,7 @@ impl Stage {
     ///
     /// # Errors
     /// `GIT_MISSING` or `IO_FAILED` where it cannot be started.
-    pub fn start<A: AsRef<OsStr>>(&self, program: &Path, arguments: &[A]) -> Result<Running> {
+    pub fn start<A: AsRef<OsStr>>(&self, program: &Path, arguments: &[A]) -> Result<DemoProgram> {
         let number = self.outputs.fetch_add(1, Ordering::Relaxed);
         let output = |ending: &str| self.folder.join("tmp").join(format!("{number}.{ending}"));
         let (stdout, stderr) = (output("out"), output("err"));
@@ -135,7 +135,7 @@ impl Stage {
             Some("git") => Error::new(Code::GitMissing, "the git program cannot be started").because(e).hint("install git"),
             Some(_) | None => Error::io("start", program, e),
         })?;
-        Ok(Running { child, stdout, stderr, shown: 0 })
+        Ok(DemoProgram { child, stdout, stderr, shown: 0 })
     }
 
     /// A command without the user's configuration, identity and repository, and without the variables of an agent's keeper.
@@ -159,7 +159,7 @@ impl Stage {
     ///
     /// # Errors
     /// `INTERRUPTED` and `DEMO_FAILED` (it takes too long), after it was killed; `IO_FAILED`.
-    pub fn finish(&self, mut running: Running) -> Result<Ran> {
+    pub fn finish(&self, mut running: DemoProgram) -> Result<DemoProgramOutput> {
         let begun = Instant::now();
         loop {
             if let Some(status) = running.ended()? {
@@ -168,7 +168,7 @@ impl Stage {
                     files::remove_file(path)?;
                     Ok(String::from_utf8_lossy(&bytes).into_owned())
                 };
-                return Ok(Ran { status, stdout: read(&running.stdout)?, stderr: read(&running.stderr)? });
+                return Ok(DemoProgramOutput { status, stdout: read(&running.stdout)?, stderr: read(&running.stderr)? });
             }
             if let Err(error) = self.may_go_on(begun) {
                 running.kill()?;
@@ -234,7 +234,7 @@ impl Stage {
     }
 }
 
-impl Drop for Running {
+impl Drop for DemoProgram {
     /// A program that nothing waits for must not keep running.
     fn drop(&mut self) {
         if matches!(self.child.try_wait(), Ok(None)) {
@@ -243,7 +243,7 @@ impl Drop for Running {
     }
 }
 
-impl Running {
+impl DemoProgram {
     /// The exit status, if it has ended.
     ///
     /// # Errors

@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::evidence::{self, Evidence, IDEA, MODIFIED, STAGED, TAKEN_BACK, UNTRACKED};
-use super::stage::{Running, Stage};
-use super::tasks::{TASKS, Task, quoted};
+use super::evidence::{self, DemoEvidence, IDEA, MODIFIED, STAGED, TAKEN_BACK, UNTRACKED};
+use super::stage::{DemoProgram, DemoStage};
+use super::tasks::{DemoTask, TASKS, quoted};
 use crate::cli::screen::Screen;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -20,8 +20,8 @@ const RUN: [&str; 6] = ["run", "--agents", "2", "--mode", "autopilot", "--until-
 ///
 /// # Errors
 /// `DEMO_FAILED` where a command fails that should not, `INTERRUPTED`, `IO_FAILED`.
-pub fn play(stage: &Stage, screen: &mut Screen) -> Result<Evidence> {
-    let mut story = Story { stage, screen, evidence: Evidence::default() };
+pub fn play(stage: &DemoStage, screen: &mut Screen) -> Result<DemoEvidence> {
+    let mut story = DemoStory { stage, screen, evidence: DemoEvidence::default() };
     story.begin()?;
     story.plan()?;
     let supervisor = story.crash()?;
@@ -33,13 +33,13 @@ pub fn play(stage: &Stage, screen: &mut Screen) -> Result<Evidence> {
     Ok(story.evidence)
 }
 
-struct Story<'a> {
-    stage: &'a Stage,
+struct DemoStory<'a> {
+    stage: &'a DemoStage,
     screen: &'a mut Screen,
-    evidence: Evidence,
+    evidence: DemoEvidence,
 }
 
-impl Story<'_> {
+impl DemoStory<'_> {
     fn say(&mut self, text: &str) {
         self.screen.note_text(text);
     }
@@ -127,7 +127,7 @@ impl Story<'_> {
         self.say(&shown("git axiom", &RUN));
         let mut supervisor = self.stage.start_axiom(&RUN)?;
         let begun = Instant::now();
-        let both = |log: &[evidence::Note]| TASKS.iter().filter(|task| task.waits && started(log, task)).count() == 2;
+        let both = |log: &[evidence::DemoLogNote]| TASKS.iter().filter(|task| task.waits && started(log, task)).count() == 2;
         while !both(&evidence::log(self.stage)?) {
             self.follow(&mut supervisor)?;
             if let Some(status) = supervisor.ended()? {
@@ -241,7 +241,7 @@ impl Story<'_> {
     }
 
     /// Prints what a supervisor has printed since the last call.
-    fn follow(&mut self, running: &mut Running) -> Result<()> {
+    fn follow(&mut self, running: &mut DemoProgram) -> Result<()> {
         for line in running.new_lines()? {
             self.show(&line);
         }
@@ -262,7 +262,7 @@ impl Story<'_> {
     }
 }
 
-fn started(log: &[evidence::Note], task: &Task) -> bool {
+fn started(log: &[evidence::DemoLogNote], task: &DemoTask) -> bool {
     log.iter().any(|note| note.what == "started" && note.task == task.id)
 }
 

@@ -4,7 +4,7 @@ use std::path::Path;
 
 /// A task of the demo.
 #[derive(Debug)]
-pub struct Task {
+pub struct DemoTask {
     /// Its id.
     pub id: &'static str,
     /// Its title.
@@ -22,8 +22,8 @@ pub struct Task {
 }
 
 /// A diamond: the plan, then two tasks at the same time, then one that needs both, then the last one.
-pub const TASKS: [Task; 5] = [
-    Task {
+pub const TASKS: [DemoTask; 5] = [
+    DemoTask {
         id: "plan",
         title: "Write down the plan",
         after: &[],
@@ -32,7 +32,7 @@ pub const TASKS: [Task; 5] = [
         content: "A parser, a printer, tests, docs.\n",
         waits: false,
     },
-    Task {
+    DemoTask {
         id: "parser",
         title: "Write the parser",
         after: &["plan"],
@@ -42,7 +42,7 @@ pub const TASKS: [Task; 5] = [
         content: "text becomes a tree\n",
         waits: true,
     },
-    Task {
+    DemoTask {
         id: "printer",
         title: "Write the printer",
         after: &["plan"],
@@ -51,7 +51,7 @@ pub const TASKS: [Task; 5] = [
         content: "a tree becomes text\n",
         waits: true,
     },
-    Task {
+    DemoTask {
         id: "tests",
         title: "Test both together",
         after: &["parser", "printer"],
@@ -60,7 +60,7 @@ pub const TASKS: [Task; 5] = [
         content: "text becomes a tree\na tree becomes text\n",
         waits: false,
     },
-    Task {
+    DemoTask {
         id: "docs",
         title: "Document it",
         after: &["tests"],
@@ -74,7 +74,7 @@ pub const TASKS: [Task; 5] = [
 /// After how many seconds a waiting agent goes on by itself, so that no process is left for long in any case.
 const LONGEST_WAIT: u32 = 60;
 
-impl Task {
+impl DemoTask {
     /// The file that lets the agent go on.
     pub fn go(&self) -> String {
         format!("{}-may-go-on", self.id)

@@ -11,7 +11,7 @@ use crate::env;
 use crate::error::{Error, Result};
 
 /// Extended attributes: names and values.
-pub type Attributes = BTreeMap<Vec<u8>, Vec<u8>>;
+pub type ExtendedAttributes = BTreeMap<Vec<u8>, Vec<u8>>;
 
 /// The ACL of a file or folder. With an ACL, the permissions are not fully described by the mode.
 pub const ACL: &[u8] = b"system.posix_acl_access";
@@ -31,9 +31,9 @@ fn is_copied(name: &[u8]) -> bool {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn attributes(path: &Path) -> Result<Attributes> {
+pub fn attributes(path: &Path) -> Result<ExtendedAttributes> {
     let failed = |e: Errno| Error::io("read the attributes of", path, std::io::Error::from(e));
-    let mut found = Attributes::new();
+    let mut found = ExtendedAttributes::new();
     for name in names(path).map_err(failed)? {
         match value(path, &name) {
             Ok(Some(value)) => drop(found.insert(name, value)),
@@ -101,7 +101,7 @@ pub fn knows_attribute(place: &Path, name: &[u8]) -> bool {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn set_attributes(path: &Path, wanted: &Attributes) -> Result<()> {
+pub fn set_attributes(path: &Path, wanted: &ExtendedAttributes) -> Result<()> {
     let now = attributes(path)?;
     let failed = |e: Errno| Error::io("set the attributes of", path, std::io::Error::from(e));
     for name in now.keys().filter(|name| !wanted.contains_key(*name)) {

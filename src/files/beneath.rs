@@ -19,7 +19,7 @@ use crate::error::{Code, Error, Result};
 
 use super::again::open_at;
 use super::mounts;
-use super::step::{self, Way};
+use super::step::{self, DescentMethod};
 
 /// Folders at a greater depth are moved up before they are deleted, so that neither descriptors nor the stack run out.
 const DEPTH: usize = 64;
@@ -29,13 +29,13 @@ const PASSES: u32 = 5;
 
 /// An open folder. Everything is deleted below it.
 #[derive(Debug)]
-pub struct Beneath {
+pub struct DeletionFolder {
     folder: OwnedFd,
     path: PathBuf,
-    way: Way,
+    way: DescentMethod,
 }
 
-impl Beneath {
+impl DeletionFolder {
     /// Opens the folder `below` of `anchor`; `None` where there is none. `anchor` itself may be a link or a mount; below it
     /// neither is crossed.
     ///
@@ -55,7 +55,7 @@ impl Beneath {
     pub fn at(anchor: &Path) -> Result<Option<Self>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match open_at(CWD, anchor, flags, Mode::empty()) {
-            Ok(folder) => Ok(Some(Self { folder, path: anchor.to_owned(), way: Way::Kernel })),
+            Ok(folder) => Ok(Some(Self { folder, path: anchor.to_owned(), way: DescentMethod::Kernel })),
             Err(Errno::NOENT | Errno::NOTDIR) => Ok(None),
             Err(e) => Err(Error::io("open", anchor, e)),
         }
@@ -64,21 +64,21 @@ impl Beneath {
     /// The folder `below` this one, without following links or entering mounts; `None` where there is none.
     ///
     /// # Errors
-    /// As [`Beneath::open`].
+    /// As [`DeletionFolder::open`].
     pub fn down(self, below: &Path) -> Result<Option<Self>> {
         let way = self.way;
         self.walk(below, way)
     }
 
-    /// As [`Beneath::down`], but enters mounts: for a place where the user may have mounted a file system on purpose.
+    /// As [`DeletionFolder::down`], but enters mounts: for a place where the user may have mounted a file system on purpose.
     ///
     /// # Errors
-    /// As [`Beneath::open`].
+    /// As [`DeletionFolder::open`].
     pub fn down_into_mounts(self, below: &Path) -> Result<Option<Self>> {
-        self.walk(below, Way::IntoMounts)
+        self.walk(below, DescentMethod::IntoMounts)
     }
 
-    fn walk(mut self, below: &Path, way: Way) -> Result<Option<Self>> {
+    fn walk(mut self, below: &Path, way: DescentMethod) -> Result<Option<Self>> {
         for part in below.components() {
             let Component::Normal(name) = part else {
                 return Err(Error::new(Code::Internal, format!("'{}' is not below a folder", below.display())));
@@ -96,7 +96,7 @@ impl Beneath {
     /// The same, but without `openat2`.
     #[cfg(test)]
     pub(super) fn by_looking(self) -> Self {
-        Self { way: Way::Looking, ..self }
+        Self { way: DescentMethod::Looking, ..self }
     }
 
     /// Its path, for messages.
@@ -139,11 +139,11 @@ impl Beneath {
         self.carry_away(&text)
     }
 
-    /// As [`Beneath::remove`], for entries that no other program uses: there is no check for mounts before. Mounts are not
+    /// As [`DeletionFolder::remove`], for entries that no other program uses: there is no check for mounts before. Mounts are not
     /// crossed either, but entries next to them are removed.
     ///
     /// # Errors
-    /// As [`Beneath::remove`].
+    /// As [`DeletionFolder::remove`].
     pub(super) fn remove_own(&self, name: &OsStr) -> Result<()> {
         self.carry_away(&self.entry(name)?)
     }
@@ -157,13 +157,13 @@ impl Beneath {
     }
 
     fn carry_away(&self, name: &CStr) -> Result<()> {
-        let named = Level { folder: self.folder.as_fd(), path: &self.path, depth: 0, top: self.folder.as_fd() };
-        Removal { way: self.way, moved_up: 0 }.entry(&named, name, None)
+        let named = DeletionLevel { folder: self.folder.as_fd(), path: &self.path, depth: 0, top: self.folder.as_fd() };
+        FolderRemoval { way: self.way, moved_up: 0 }.entry(&named, name, None)
     }
 }
 
 /// One folder on the path down.
-struct Level<'a> {
+struct DeletionLevel<'a> {
     folder: BorrowedFd<'a>,
     path: &'a Path,
     /// 0 is the folder that the caller opened, whose permissions are not changed.
@@ -172,7 +172,7 @@ struct Level<'a> {
     top: BorrowedFd<'a>,
 }
 
-impl Level<'_> {
+impl DeletionLevel<'_> {
     fn place(&self, name: &CStr) -> PathBuf {
         self.path.join(OsStr::from_bytes(name.to_bytes()))
     }
@@ -196,14 +196,14 @@ impl Level<'_> {
     }
 }
 
-struct Removal {
-    way: Way,
+struct FolderRemoval {
+    way: DescentMethod,
     /// How many folders were too deep and were moved to the topmost one.
     moved_up: usize,
 }
 
-impl Removal {
-    fn entry(&mut self, above: &Level<'_>, name: &CStr, kind: Option<FileType>) -> Result<()> {
+impl FolderRemoval {
+    fn entry(&mut self, above: &DeletionLevel<'_>, name: &CStr, kind: Option<FileType>) -> Result<()> {
         let kind = match kind.filter(|kind| *kind != FileType::Unknown) {
             Some(kind) => kind,
             None => match rustix::fs::statat(above.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
@@ -218,7 +218,7 @@ impl Removal {
         above.unlink(name, AtFlags::empty()).map_err(|e| refused(&above.place(name), e))
     }
 
-    fn folder(&mut self, above: &Level<'_>, name: &CStr, path: &Path) -> Result<()> {
+    fn folder(&mut self, above: &DeletionLevel<'_>, name: &CStr, path: &Path) -> Result<()> {
         let folder = match step::enter_opened_up(self.way, above.folder, name) {
             Ok(folder) => folder,
             Err(Errno::NOENT) => return Ok(()),
@@ -228,7 +228,7 @@ impl Removal {
         if depth > DEPTH {
             return self.move_up(above, name, folder).map_err(|e| refused(path, e));
         }
-        let level = Level { folder, path, depth, top: if depth == 1 { folder } else { above.top } };
+        let level = DeletionLevel { folder, path, depth, top: if depth == 1 { folder } else { above.top } };
         let mut passes = PASSES;
         loop {
             let moved_up = self.moved_up;
@@ -245,7 +245,7 @@ impl Removal {
         }
     }
 
-    fn move_up(&mut self, above: &Level<'_>, name: &CStr, folder: BorrowedFd<'_>) -> Result<(), Errno> {
+    fn move_up(&mut self, above: &DeletionLevel<'_>, name: &CStr, folder: BorrowedFd<'_>) -> Result<(), Errno> {
         // Moving a folder to another parent needs write permission on the folder itself.
         let _ = rustix::fs::fchmod(folder, Mode::RWXU);
         above.change(|| rustix::fs::renameat(above.folder, name, above.top, env::fresh_id()))?;

@@ -8,18 +8,18 @@ use std::process::Command;
 
 use crate::error::{Code, Error, Result};
 
-use super::Beneath;
+use super::DeletionFolder;
 use super::bound::bound_by_permissions;
 
 /// The folder for the tests that mount something, which run in a process and a namespace of their own.
 const PLACE: &str = "AXIOM_TEST_BENEATH";
 
-fn open(folder: &Path) -> [Beneath; 2] {
-    let open = || Beneath::at(folder).unwrap().unwrap();
+fn open(folder: &Path) -> [DeletionFolder; 2] {
+    let open = || DeletionFolder::at(folder).unwrap().unwrap();
     [open(), open().by_looking()]
 }
 
-fn both_ways(test: impl Fn(&Path, &Beneath)) {
+fn both_ways(test: impl Fn(&Path, &DeletionFolder)) {
     for way in 0..2 {
         let dir = tempfile::tempdir().unwrap();
         let folders = open(dir.path());
@@ -27,7 +27,7 @@ fn both_ways(test: impl Fn(&Path, &Beneath)) {
     }
 }
 
-fn remove(folder: &Beneath, name: &str) -> Result<()> {
+fn remove(folder: &DeletionFolder, name: &str) -> Result<()> {
     folder.remove(OsStr::new(name))
 }
 
@@ -67,14 +67,14 @@ fn a_link_on_the_way_is_refused() {
             for folder in open(dir) {
                 assert_eq!(folder.down(Path::new(below)).unwrap_err().code(), code, "{below}");
             }
-            let folder = Beneath::at(dir).unwrap().unwrap();
+            let folder = DeletionFolder::at(dir).unwrap().unwrap();
             assert_eq!(folder.down_into_mounts(Path::new(below)).unwrap_err().code(), code, "{below}");
         }
         for below in ["..", "a/../a", "/"] {
-            assert_eq!(Beneath::open(dir, Path::new(below)).unwrap_err().code(), Code::Internal, "{below}");
+            assert_eq!(DeletionFolder::open(dir, Path::new(below)).unwrap_err().code(), Code::Internal, "{below}");
         }
-        assert!(Beneath::open(dir, Path::new("a/none")).unwrap().is_none());
-        assert!(Beneath::open(&dir.join("none"), Path::new("a")).unwrap().is_none());
+        assert!(DeletionFolder::open(dir, Path::new("a/none")).unwrap().is_none());
+        assert!(DeletionFolder::open(&dir.join("none"), Path::new("a")).unwrap().is_none());
     });
 }
 

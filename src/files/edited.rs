@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::git_files::{create_keeping, replace_keeping_if};
 use super::lock::{FileLock, LockAttempt};
-use super::look::{Small, metadata, read_small};
+use super::look::{SmallFile, metadata, read_small};
 use super::{create_dir_all, create_users_dir, durable, sync_dir};
 use crate::error::{Code, Error, Result};
 
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 
 /// What becomes of a symbolic link in place of the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Links {
+pub enum EditThroughLink {
     /// What it points at is changed, and the link stays: dotfile managers make such links.
     Followed,
     /// It is refused, and so is a link in place of the folder.
@@ -40,15 +40,15 @@ impl EditedFile {
     ///
     /// # Errors
     /// `IN_THE_WAY` for a link that is refused or leads nowhere, or where the folder is none; `BUSY`; `IO_FAILED`, `DISK_FULL`.
-    pub fn open(path: &Path, links: Links, limit: u64) -> Result<Self> {
+    pub fn open(path: &Path, links: EditThroughLink, limit: u64) -> Result<Self> {
         let path = match links {
-            Links::Followed => followed(path)?,
-            Links::Refused => path.to_owned(),
+            EditThroughLink::Followed => followed(path)?,
+            EditThroughLink::Refused => path.to_owned(),
         };
         let folder = durable::parent(&path)?;
         match links {
-            Links::Followed => create_dir_all(folder)?,
-            Links::Refused => match metadata(folder)? {
+            EditThroughLink::Followed => create_dir_all(folder)?,
+            EditThroughLink::Refused => match metadata(folder)? {
                 Some(meta) if meta.is_dir() => {}
                 Some(meta) => {
                     return Err(in_the_way(folder, if meta.is_symlink() { "a symbolic link" } else { "not a folder" }));
@@ -74,9 +74,9 @@ impl EditedFile {
     /// `IN_THE_WAY` where it is no regular file; `TOO_LARGE`; `IO_FAILED`.
     pub fn read(&self) -> Result<Option<Vec<u8>>> {
         match read_small(&self.path, self.limit)? {
-            Small::Nothing => Ok(None),
-            Small::Content(bytes) => Ok(Some(bytes)),
-            Small::Odd(what) => match metadata(&self.path)?.filter(|meta| meta.is_file()) {
+            SmallFile::Nothing => Ok(None),
+            SmallFile::Content(bytes) => Ok(Some(bytes)),
+            SmallFile::Odd(what) => match metadata(&self.path)?.filter(|meta| meta.is_file()) {
                 Some(_) => Err(self.too_large()),
                 None => Err(in_the_way(&self.path, what)),
             },
@@ -158,7 +158,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let (file, link) = (dir.path().join("sub/file"), dir.path().join("link"));
         let open = |path: &Path, links| EditedFile::open(path, links, 10);
-        let edited = open(&file, Links::Followed).unwrap();
+        let edited = open(&file, EditThroughLink::Followed).unwrap();
         assert_eq!(edited.read().unwrap(), None);
         edited.replace(None, b"one").unwrap();
         assert_eq!(edited.replace(None, b"two").unwrap_err().code(), Code::ChangedMeanwhile);
@@ -166,14 +166,14 @@ mod tests {
         assert_eq!(edited.replace(Some(b"one"), &[b'x'; 11]).unwrap_err().code(), Code::TooLarge);
         drop(edited);
         symlink("sub/file", &link).unwrap();
-        open(&link, Links::Followed).unwrap().replace(Some(b"one"), b"two").unwrap();
+        open(&link, EditThroughLink::Followed).unwrap().replace(Some(b"one"), b"two").unwrap();
         assert!(link.is_symlink());
         assert_eq!(std::fs::read(&file).unwrap(), b"two");
-        assert_eq!(open(&link, Links::Refused).unwrap().read().unwrap_err().code(), Code::InTheWay);
+        assert_eq!(open(&link, EditThroughLink::Refused).unwrap().read().unwrap_err().code(), Code::InTheWay);
         std::fs::remove_file(&file).unwrap();
-        assert_eq!(open(&link, Links::Followed).unwrap_err().code(), Code::InTheWay);
+        assert_eq!(open(&link, EditThroughLink::Followed).unwrap_err().code(), Code::InTheWay);
         symlink("sub", dir.path().join("linked")).unwrap();
-        assert_eq!(open(&dir.path().join("linked/file"), Links::Refused).unwrap_err().code(), Code::InTheWay);
+        assert_eq!(open(&dir.path().join("linked/file"), EditThroughLink::Refused).unwrap_err().code(), Code::InTheWay);
         assert_eq!(std::fs::read_dir(dir.path().join("sub")).unwrap().count(), 0, "nothing temporary stays");
     }
 
@@ -182,7 +182,7 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("file");
         let add = || {
-            let file = EditedFile::open(&path, Links::Refused, 1000).unwrap();
+            let file = EditedFile::open(&path, EditThroughLink::Refused, 1000).unwrap();
             let before = file.read().unwrap();
             let more = [before.as_deref().unwrap_or_default(), b"x"].concat();
             file.replace(before.as_deref(), &more).unwrap();

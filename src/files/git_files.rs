@@ -115,7 +115,7 @@ pub fn with_inode_of_its_own(path: &Path) -> Result<bool> {
     let Some(meta) = super::metadata(path)?.filter(|meta| meta.is_file() && meta.nlink() > 1) else { return Ok(false) };
     let folder = parent(path)?;
     let temporary = folder.join(format!(".tmp-{}", env::fresh_id()));
-    let model = Model { mode: meta.mode() & 0o7777, uid: meta.uid(), gid: meta.gid() };
+    let model = ModeAndOwner { mode: meta.mode() & 0o7777, uid: meta.uid(), gid: meta.gid() };
     let bytes = super::read(path, u64::MAX - 1)?;
     let outcome = write_like(&temporary, &bytes, &model)
         .and_then(|()| std::fs::rename(&temporary, path).map_err(|e| Error::io("replace", path, e)));
@@ -137,7 +137,7 @@ pub fn look_like(new: &Path, existing: &Path) -> Result<()> {
     let is = std::fs::symlink_metadata(new).map_err(failed)?;
     if (is.uid(), is.gid()) != (wanted.uid(), wanted.gid()) {
         let file = File::open(new).map_err(failed)?;
-        give(&file, &Model { mode: wanted.mode() & 0o7777, uid: wanted.uid(), gid: wanted.gid() });
+        give(&file, &ModeAndOwner { mode: wanted.mode() & 0o7777, uid: wanted.uid(), gid: wanted.gid() });
     }
     if is.mode() & 0o7777 != wanted.mode() & 0o7777 {
         super::set_mode(new, wanted.mode() & 0o7777)?;
@@ -146,22 +146,22 @@ pub fn look_like(new: &Path, existing: &Path) -> Result<()> {
 }
 
 /// The mode and owner that a file is to have.
-struct Model {
+struct ModeAndOwner {
     mode: u32,
     uid: u32,
     gid: u32,
 }
 
 /// Those of the existing file; otherwise those of the folder, without the execute bits.
-fn model(path: &Path, folder: &Path) -> Result<Model> {
-    let of = |meta: &Metadata, mask: u32| Model { mode: meta.mode() & mask, uid: meta.uid(), gid: meta.gid() };
+fn model(path: &Path, folder: &Path) -> Result<ModeAndOwner> {
+    let of = |meta: &Metadata, mask: u32| ModeAndOwner { mode: meta.mode() & mask, uid: meta.uid(), gid: meta.gid() };
     match super::metadata(path)?.filter(Metadata::is_file) {
         Some(meta) => Ok(of(&meta, 0o7777)),
         None => std::fs::metadata(folder).map(|meta| of(&meta, 0o666)).map_err(|e| Error::io("access", folder, e)),
     }
 }
 
-fn write_like(path: &Path, bytes: &[u8], model: &Model) -> Result<()> {
+fn write_like(path: &Path, bytes: &[u8], model: &ModeAndOwner) -> Result<()> {
     let failed = |e| Error::io("write", path, e);
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).map_err(failed)?;
     give(&file, model);
@@ -173,7 +173,7 @@ fn write_like(path: &Path, bytes: &[u8], model: &Model) -> Result<()> {
 
 /// Sets owner and group as in the model. Only root may change the owner; other users may only set a group that they are in.
 /// As with git itself, the file then belongs to the user who wrote it.
-fn give(file: &File, model: &Model) {
+fn give(file: &File, model: &ModeAndOwner) {
     let (uid, gid) = (Uid::from_raw(model.uid), Gid::from_raw(model.gid));
     if fchown(file, Some(uid), Some(gid)).is_err() {
         let _ = fchown(file, None, Some(gid));

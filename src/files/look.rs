@@ -27,7 +27,7 @@ pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
 
 /// Why a file or folder may not be what this user put there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Foreign {
+pub enum ForeignFileReason {
     /// It is a symbolic link.
     Link,
     /// Another user owns it.
@@ -36,7 +36,7 @@ pub enum Foreign {
     Writable,
 }
 
-impl Foreign {
+impl ForeignFileReason {
     /// What it is, after its path.
     pub const fn why(self) -> &'static str {
         match self {
@@ -60,16 +60,16 @@ impl Foreign {
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
-pub fn foreign(path: &Path) -> Result<Option<Foreign>> {
+pub fn foreign(path: &Path) -> Result<Option<ForeignFileReason>> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let Some(meta) = metadata(path)? else { return Ok(None) };
     let is_writable = meta.permissions().mode() & 0o022 != 0;
     Ok(if meta.is_symlink() {
-        Some(Foreign::Link)
+        Some(ForeignFileReason::Link)
     } else if meta.uid() != rustix::process::geteuid().as_raw() {
-        Some(Foreign::Owned)
+        Some(ForeignFileReason::Owned)
     } else {
-        is_writable.then_some(Foreign::Writable)
+        is_writable.then_some(ForeignFileReason::Writable)
     })
 }
 
@@ -88,7 +88,7 @@ pub fn list(folder: &Path) -> Result<Vec<DirEntry>> {
 
 /// What is at the path of a small file, in a folder to which other programs may have written.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Small {
+pub enum SmallFile {
     /// There is nothing.
     Nothing,
     /// A small regular file, with this content.
@@ -97,7 +97,7 @@ pub enum Small {
     Odd(&'static str),
 }
 
-impl Small {
+impl SmallFile {
     /// The content, if it is a small regular file.
     pub fn content(self) -> Option<Vec<u8>> {
         match self {
@@ -111,7 +111,7 @@ impl Small {
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
-pub fn read_small(path: &Path, limit: u64) -> Result<Small> {
+pub fn read_small(path: &Path, limit: u64) -> Result<SmallFile> {
     read_small_with(path, limit, rustix::fs::OFlags::NOFOLLOW, |kind| kind.is_file())
 }
 
@@ -119,33 +119,33 @@ pub fn read_small(path: &Path, limit: u64) -> Result<Small> {
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
-pub fn read_small_of_user(path: &Path, limit: u64) -> Result<Small> {
+pub fn read_small_of_user(path: &Path, limit: u64) -> Result<SmallFile> {
     use std::os::unix::fs::FileTypeExt;
     read_small_with(path, limit, rustix::fs::OFlags::empty(), |kind| kind.is_file() || kind.is_char_device())
 }
 
-fn read_small_with(path: &Path, limit: u64, more: rustix::fs::OFlags, is_read: fn(FileType) -> bool) -> Result<Small> {
+fn read_small_with(path: &Path, limit: u64, more: rustix::fs::OFlags, is_read: fn(FileType) -> bool) -> Result<SmallFile> {
     use rustix::fs::{CWD, Mode, OFlags};
     use rustix::io::Errno;
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC | more;
     let file = match super::again::open_at(CWD, path, flags, Mode::empty()) {
         Ok(file) => File::from(file),
-        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Small::Nothing),
-        Err(Errno::LOOP | Errno::MLINK) => return Ok(Small::Odd("a symbolic link")),
+        Err(Errno::NOENT | Errno::NOTDIR) => return Ok(SmallFile::Nothing),
+        Err(Errno::LOOP | Errno::MLINK) => return Ok(SmallFile::Odd("a symbolic link")),
         // It is a socket.
-        Err(Errno::NXIO) => return Ok(Small::Odd("not a regular file")),
+        Err(Errno::NXIO) => return Ok(SmallFile::Odd("not a regular file")),
         Err(e) => return Err(Error::io("open", path, e)),
     };
     let meta = file.metadata().map_err(|e| Error::io("access", path, e))?;
     if meta.is_dir() {
-        return Ok(Small::Odd("a folder"));
+        return Ok(SmallFile::Odd("a folder"));
     }
     if !is_read(meta.file_type()) {
-        return Ok(Small::Odd("not a regular file"));
+        return Ok(SmallFile::Odd("not a regular file"));
     }
     let mut bytes = Vec::new();
     file.take(limit + 1).read_to_end(&mut bytes).map_err(|e| Error::io("read", path, e))?;
-    Ok(if bytes.len() as u64 > limit { Small::Odd("too large") } else { Small::Content(bytes) })
+    Ok(if bytes.len() as u64 > limit { SmallFile::Odd("too large") } else { SmallFile::Content(bytes) })
 }
 
 /// The last bytes of a regular file, at most `limit`, and whether these are all; `None` where there is none. Follows no link and does
@@ -223,7 +223,7 @@ pub fn open_optional(path: &Path) -> Result<Option<File>> {
 /// # Errors
 /// `IO_FAILED`.
 pub fn same_bytes(a: &Path, b: &Path) -> Result<bool> {
-    Ok(compare(a, b)? == Compared::Same)
+    Ok(compare(a, b)? == FileComparison::Same)
 }
 
 /// Whether the bytes of a regular file begin with those of another one.
@@ -231,19 +231,19 @@ pub fn same_bytes(a: &Path, b: &Path) -> Result<bool> {
 /// # Errors
 /// `IO_FAILED`.
 pub fn begins_with(all: &Path, part: &Path) -> Result<bool> {
-    Ok(matches!(compare(all, part)?, Compared::Same | Compared::SecondIsBegin))
+    Ok(matches!(compare(all, part)?, FileComparison::Same | FileComparison::SecondIsBegin))
 }
 
 /// How the bytes of two files compare.
 #[derive(Debug, PartialEq, Eq)]
-enum Compared {
+enum FileComparison {
     Same,
     /// The first begins with the second, and is longer.
     SecondIsBegin,
     Different,
 }
 
-fn compare(first: &Path, second: &Path) -> Result<Compared> {
+fn compare(first: &Path, second: &Path) -> Result<FileComparison> {
     let open = |path: &Path| File::open(path).map(BufReader::new).map_err(|e| Error::io("open", path, e));
     let (mut left, mut right) = (open(first)?, open(second)?);
     loop {
@@ -252,13 +252,13 @@ fn compare(first: &Path, second: &Path) -> Result<Compared> {
         let length = one.len().min(two.len());
         if length == 0 {
             return Ok(match (one.is_empty(), two.is_empty()) {
-                (true, true) => Compared::Same,
-                (false, true) => Compared::SecondIsBegin,
-                (_, false) => Compared::Different,
+                (true, true) => FileComparison::Same,
+                (false, true) => FileComparison::SecondIsBegin,
+                (_, false) => FileComparison::Different,
             });
         }
         if one[..length] != two[..length] {
-            return Ok(Compared::Different);
+            return Ok(FileComparison::Different);
         }
         left.consume(length);
         right.consume(length);
@@ -292,10 +292,13 @@ mod tests {
         rustix::fs::mknodat(rustix::fs::CWD, at("fifo"), rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR, 0).unwrap();
         let _socket = std::os::unix::net::UnixListener::bind(at("socket")).unwrap();
         let read = |name: &str, limit| read_small(&at(name), limit).unwrap();
-        assert_eq!(read("file", 5), Small::Content(b"12345".to_vec()));
-        assert_eq!(read("file", 4), Small::Odd("too large"));
-        assert_eq!((read("nowhere", 5), read("file/below", 5)), (Small::Nothing, Small::Nothing));
-        assert_eq!((read("folder", 5), read("link", 5)), (Small::Odd("a folder"), Small::Odd("a symbolic link")));
-        assert_eq!((read("fifo", 5), read("socket", 5)), (Small::Odd("not a regular file"), Small::Odd("not a regular file")));
+        assert_eq!(read("file", 5), SmallFile::Content(b"12345".to_vec()));
+        assert_eq!(read("file", 4), SmallFile::Odd("too large"));
+        assert_eq!((read("nowhere", 5), read("file/below", 5)), (SmallFile::Nothing, SmallFile::Nothing));
+        assert_eq!((read("folder", 5), read("link", 5)), (SmallFile::Odd("a folder"), SmallFile::Odd("a symbolic link")));
+        assert_eq!(
+            (read("fifo", 5), read("socket", 5)),
+            (SmallFile::Odd("not a regular file"), SmallFile::Odd("not a regular file"))
+        );
     }
 }

@@ -26,9 +26,9 @@ use super::parts;
 /// `IO_FAILED` with both paths.
 pub fn rename_no_replace(from: &Path, to: &Path) -> Result<bool> {
     match renamed(from, to)? {
-        Renamed::Done => Ok(true),
-        Renamed::Taken => Ok(false),
-        Renamed::Elsewhere => Err(parts::elsewhere(from, to)),
+        RenameOutcome::Done => Ok(true),
+        RenameOutcome::Taken => Ok(false),
+        RenameOutcome::Elsewhere => Err(parts::elsewhere(from, to)),
     }
 }
 
@@ -46,7 +46,7 @@ pub fn rename_into(folder: &Path, from: &Path, name: &str) -> Result<()> {
 
 /// The result of a rename that replaces nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Renamed {
+pub(super) enum RenameOutcome {
     /// It was done.
     Done,
     /// There is something at the new path.
@@ -59,7 +59,7 @@ pub(super) enum Renamed {
 ///
 /// # Errors
 /// `IO_FAILED` with both paths.
-pub(super) fn renamed(from: &Path, to: &Path) -> Result<Renamed> {
+pub(super) fn renamed(from: &Path, to: &Path) -> Result<RenameOutcome> {
     let outcome = match by_flag(from, to) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => without_flag(from, to),
         Err(Errno::EXIST | Errno::NOTEMPTY) => Ok(false),
@@ -67,9 +67,9 @@ pub(super) fn renamed(from: &Path, to: &Path) -> Result<Renamed> {
         Ok(()) => Ok(true),
     };
     match outcome {
-        Ok(true) => Ok(Renamed::Done),
-        Ok(false) => Ok(Renamed::Taken),
-        Err(e) if e.kind() == ErrorKind::CrossesDevices => Ok(Renamed::Elsewhere),
+        Ok(true) => Ok(RenameOutcome::Done),
+        Ok(false) => Ok(RenameOutcome::Taken),
+        Err(e) if e.kind() == ErrorKind::CrossesDevices => Ok(RenameOutcome::Elsewhere),
         Err(e) => Err(Error::io(&format!("move '{}' to", from.display()), to, e)),
     }
 }
@@ -87,15 +87,15 @@ pub fn move_whole(from: &Path, to: &Path) -> Result<bool> {
         return parts::move_in_parts(from, to);
     }
     match renamed_whole(from, to)? {
-        Renamed::Done => Ok(true),
-        Renamed::Taken => Ok(false),
-        Renamed::Elsewhere => parts::move_in_parts(from, to),
+        RenameOutcome::Done => Ok(true),
+        RenameOutcome::Taken => Ok(false),
+        RenameOutcome::Elsewhere => parts::move_in_parts(from, to),
     }
 }
 
-fn renamed_whole(from: &Path, to: &Path) -> Result<Renamed> {
+fn renamed_whole(from: &Path, to: &Path) -> Result<RenameOutcome> {
     match env::refusal_point("files.across") {
-        Err(_) => Ok(Renamed::Elsewhere),
+        Err(_) => Ok(RenameOutcome::Elsewhere),
         Ok(()) => renamed(from, to),
     }
 }

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use crate::env;
 use crate::error::{Error, Result};
 
-use super::{Beneath, durable};
+use super::{DeletionFolder, durable};
 
 /// A fresh, private folder, which is removed with its contents when this value is dropped. A crash leaves it for cleanup.
 #[derive(Debug)]
@@ -38,7 +38,7 @@ impl OwnFolder {
             // It was empty.
             return Ok(());
         }
-        match (self.path.file_name(), Beneath::open(durable::parent(&self.path)?, Path::new(""))?) {
+        match (self.path.file_name(), DeletionFolder::open(durable::parent(&self.path)?, Path::new(""))?) {
             (Some(name), Some(above)) => above.remove_own(name),
             (_, _) => Ok(()),
         }

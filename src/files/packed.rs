@@ -115,15 +115,15 @@ fn block(plain: &[u8]) -> io::Result<Vec<u8>> {
 
 /// A file whose content is read the same whether it is compressed or not.
 #[derive(Debug)]
-pub struct Unpacked(Form);
+pub struct MaybePackedFile(PackedFileForm);
 
 #[derive(Debug)]
-enum Form {
+enum PackedFileForm {
     Plain(File),
-    Packed(Blocks),
+    Packed(PackedBlocks),
 }
 
-impl Unpacked {
+impl MaybePackedFile {
     /// Opens a file, or its compressed form where it has become that; `None` where there is neither.
     ///
     /// # Errors
@@ -132,36 +132,36 @@ impl Unpacked {
         if !is_packed(path)
             && let Some(file) = open_optional(path)?
         {
-            return Ok(Some(Self(Form::Plain(file))));
+            return Ok(Some(Self(PackedFileForm::Plain(file))));
         }
         let packed = if is_packed(path) { path.to_owned() } else { packed_name(path) };
         let Some(file) = open_optional(&packed)? else { return Ok(None) };
-        let blocks = Blocks::of(file).map_err(|e| Error::io("read", &packed, e))?;
-        Ok(Some(Self(Form::Packed(blocks))))
+        let blocks = PackedBlocks::of(file).map_err(|e| Error::io("read", &packed, e))?;
+        Ok(Some(Self(PackedFileForm::Packed(blocks))))
     }
 }
 
-impl Read for Unpacked {
+impl Read for MaybePackedFile {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         match &mut self.0 {
-            Form::Plain(file) => file.read(buffer),
-            Form::Packed(blocks) => blocks.read(buffer),
+            PackedFileForm::Plain(file) => file.read(buffer),
+            PackedFileForm::Packed(blocks) => blocks.read(buffer),
         }
     }
 }
 
-impl Seek for Unpacked {
+impl Seek for MaybePackedFile {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         match &mut self.0 {
-            Form::Plain(file) => file.seek(to),
-            Form::Packed(blocks) => blocks.seek(to),
+            PackedFileForm::Plain(file) => file.seek(to),
+            PackedFileForm::Packed(blocks) => blocks.seek(to),
         }
     }
 }
 
 /// Where a block begins, in the file and in the content, and how long it is in each.
 #[derive(Debug, Clone, Copy)]
-struct Place {
+struct PackedBlockSpan {
     at: u64,
     length: usize,
     start: u64,
@@ -169,9 +169,9 @@ struct Place {
 }
 
 #[derive(Debug)]
-struct Blocks {
+struct PackedBlocks {
     file: File,
-    places: Vec<Place>,
+    places: Vec<PackedBlockSpan>,
     /// Where the next byte is read.
     next: u64,
     /// The content of the block that was read last, and its number.
@@ -182,7 +182,7 @@ fn damaged() -> io::Error {
     io::Error::new(ErrorKind::InvalidData, "it is damaged, or somebody else compressed it")
 }
 
-impl Blocks {
+impl PackedBlocks {
     fn of(mut file: File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let (mut places, mut at, mut start) = (Vec::new(), 0, 0);
@@ -197,7 +197,7 @@ impl Blocks {
             if !is_ours || !(1..=BLOCK).contains(&plain) || at + whole as u64 > length {
                 return Err(damaged());
             }
-            places.push(Place { at, length: whole, start, plain });
+            places.push(PackedBlockSpan { at, length: whole, start, plain });
             at += whole as u64;
             start += plain as u64;
         }
@@ -234,7 +234,7 @@ fn inflated(whole: &[u8], length: usize) -> io::Result<Vec<u8>> {
     Ok(plain)
 }
 
-impl Read for Blocks {
+impl Read for PackedBlocks {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let next = self.next;
         let number = self.places.partition_point(|place| place.start <= next).saturating_sub(1);
@@ -248,7 +248,7 @@ impl Read for Blocks {
     }
 }
 
-impl Seek for Blocks {
+impl Seek for PackedBlocks {
     fn seek(&mut self, to: SeekFrom) -> io::Result<u64> {
         let place = match to {
             SeekFrom::Start(place) => Some(place),
@@ -275,7 +275,7 @@ mod tests {
         lines.take(BLOCK * blocks / 2).chain(noise.take(BLOCK * blocks / 2 + 17)).collect()
     }
 
-    fn read_from(file: &mut Unpacked, place: SeekFrom, count: u64) -> Vec<u8> {
+    fn read_from(file: &mut MaybePackedFile, place: SeekFrom, count: u64) -> Vec<u8> {
         file.seek(place).unwrap();
         let mut bytes = Vec::new();
         file.take(count).read_to_end(&mut bytes).unwrap();
@@ -290,7 +290,8 @@ mod tests {
             std::fs::write(&path, &bytes).unwrap();
             assert!(pack_file(&path, &|| true).unwrap());
             assert_eq!(std::fs::read(packed_name(&path)).unwrap(), packed(&bytes).unwrap());
-            let [mut plain, mut gone] = [path.clone(), packed_name(&path)].map(|path| Unpacked::open(&path).unwrap().unwrap());
+            let [mut plain, mut gone] =
+                [path.clone(), packed_name(&path)].map(|path| MaybePackedFile::open(&path).unwrap().unwrap());
             let length = bytes.len() as u64;
             for place in
                 [0, 1, BLOCK as u64 - 1, BLOCK as u64, BLOCK as u64 * 2 + 5, length.saturating_sub(3), length, length + 9]
@@ -305,10 +306,10 @@ mod tests {
             assert!(gzip.stdout == bytes && (gzip.status.success() || bytes.is_empty()), "{name}");
             // Whoever had it listed before it was compressed still finds it.
             std::fs::remove_file(&path).unwrap();
-            let mut again = Unpacked::open(&path).unwrap().unwrap();
+            let mut again = MaybePackedFile::open(&path).unwrap().unwrap();
             assert!(read_from(&mut again, SeekFrom::Start(0), u64::MAX) == bytes);
         }
-        assert!(Unpacked::open(&dir.path().join("missing")).unwrap().is_none());
+        assert!(MaybePackedFile::open(&dir.path().join("missing")).unwrap().is_none());
     }
 
     #[test]
@@ -319,7 +320,7 @@ mod tests {
         let read = |stored: &[u8]| {
             std::fs::write(&path, stored).unwrap();
             let mut all = Vec::new();
-            Unpacked::open(&path).and_then(|file| {
+            MaybePackedFile::open(&path).and_then(|file| {
                 file.unwrap().read_to_end(&mut all).map_err(|e| Error::io("read", &path, e))?;
                 Ok(all)
             })

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
-use super::moves::{Renamed, renamed};
+use super::moves::{RenameOutcome, renamed};
 use super::{attributes, durable, owner, whole};
 
 /// The prefix of the names of waiting folders.
@@ -74,12 +74,12 @@ pub(super) fn move_in_parts(from: &Path, to: &Path) -> Result<bool> {
     }
     durable::sync_dir(durable::parent(&waits)?)?;
     env::fault_point("files.half-begun");
-    Parts::towards(Direction::There).carry(from, &whole_now)?;
+    PiecewiseMove::towards(MoveDirection::There).carry(from, &whole_now)?;
     env::fault_point("files.half-whole");
     match renamed(&whole_now, to)? {
-        Renamed::Done => {}
-        Renamed::Taken => return Ok(false),
-        Renamed::Elsewhere => return Err(elsewhere(&whole_now, to)),
+        RenameOutcome::Done => {}
+        RenameOutcome::Taken => return Ok(false),
+        RenameOutcome::Elsewhere => return Err(elsewhere(&whole_now, to)),
     }
     durable::sync_dir(durable::parent(to)?)?;
     env::fault_point("files.half-named");
@@ -115,7 +115,7 @@ pub fn turn_back(from: &Path, to: &Path) -> Result<()> {
         return if super::metadata(to)?.is_some() { ended(from, to, &waits) } else { durable::remove_empty_dir(&waits) }
             .map(drop);
     }
-    Parts::towards(Direction::Back).carry(&waits.join(WHOLE), from)?;
+    PiecewiseMove::towards(MoveDirection::Back).carry(&waits.join(WHOLE), from)?;
     env::fault_point("files.half-back");
     match super::metadata(&waits.join(WHOLE))? {
         Some(meta) if meta.is_dir() => durable::remove_empty_dir(&waits.join(WHOLE)).map(drop)?,
@@ -131,7 +131,7 @@ fn is_folder(path: &Path) -> Result<bool> {
 
 /// The direction of a move in parts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Direction {
+enum MoveDirection {
     /// Into the waiting folder. Parts that are there already were moved by an earlier attempt.
     There,
     /// Back to the old path. Parts that are there were never moved.
@@ -139,14 +139,14 @@ enum Direction {
 }
 
 /// The copied files whose originals have to be removed, and the folders whose permissions have to be set.
-struct Parts {
-    direction: Direction,
-    copied: Vec<(PathBuf, PathBuf, Seen)>,
-    folders: Vec<Folder>,
+struct PiecewiseMove {
+    direction: MoveDirection,
+    copied: Vec<(PathBuf, PathBuf, MoveFingerprint)>,
+    folders: Vec<MovedFolder>,
 }
 
 /// A folder whose contents are being moved.
-struct Folder {
+struct MovedFolder {
     from: PathBuf,
     to: PathBuf,
     /// The mode that it gets at the end: no permission that either of the existing folders did not have.
@@ -157,21 +157,21 @@ struct Folder {
 
 /// The data by which a write between two checks is detected.
 #[derive(Debug, PartialEq, Eq)]
-struct Seen {
+struct MoveFingerprint {
     inode: u64,
     size: u64,
     changed: (i64, i64),
 }
 
-impl Seen {
+impl MoveFingerprint {
     fn at(path: &Path) -> Result<Option<Self>> {
         let of = |meta: Metadata| Self { inode: meta.ino(), size: meta.size(), changed: (meta.mtime(), meta.mtime_nsec()) };
         Ok(super::metadata(path)?.map(of))
     }
 }
 
-impl Parts {
-    fn towards(direction: Direction) -> Self {
+impl PiecewiseMove {
+    fn towards(direction: MoveDirection) -> Self {
         Self { direction, copied: Vec::new(), folders: Vec::new() }
     }
 
@@ -188,7 +188,7 @@ impl Parts {
         whole::sync_file_system(durable::parent(to)?)?;
         env::fault_point("files.half-synced");
         for (from, to, seen) in &self.copied {
-            if Seen::at(from)?.as_ref() != Some(seen) || !is_begin_of(from, to)? {
+            if MoveFingerprint::at(from)?.as_ref() != Some(seen) || !is_begin_of(from, to)? {
                 return Err(changed(from));
             }
             // A single file is removed only when its copy has its final name.
@@ -221,7 +221,7 @@ impl Parts {
             }
         }
         let known = there.map(|there| there.permissions().mode());
-        self.folders.push(Folder {
+        self.folders.push(MovedFolder {
             from: from.to_owned(),
             to: to.to_owned(),
             mode: mode & known.unwrap_or(mode),
@@ -243,28 +243,28 @@ impl Parts {
 
     fn leaf(&mut self, from: &Path, to: &Path) -> Result<()> {
         env::fault_point("files.half-part");
-        let seen = Seen::at(from)?.ok_or_else(|| changed(from))?;
+        let seen = MoveFingerprint::at(from)?.ok_or_else(|| changed(from))?;
         let renamed_now = match env::refusal_point("files.part-across") {
-            Err(_) if super::metadata(to)?.is_none() => Renamed::Elsewhere,
+            Err(_) if super::metadata(to)?.is_none() => RenameOutcome::Elsewhere,
             Err(_) | Ok(()) => renamed(from, to)?,
         };
         // Between two file systems the kernel says so, whether or not there is something at the new path.
-        let is_taken = renamed_now == Renamed::Elsewhere && super::metadata(to)?.is_some();
-        match if is_taken { Renamed::Taken } else { renamed_now } {
-            Renamed::Done => return Ok(()),
-            Renamed::Elsewhere => copy(from, to)?,
-            Renamed::Taken => match self.direction {
+        let is_taken = renamed_now == RenameOutcome::Elsewhere && super::metadata(to)?.is_some();
+        match if is_taken { RenameOutcome::Taken } else { renamed_now } {
+            RenameOutcome::Done => return Ok(()),
+            RenameOutcome::Elsewhere => copy(from, to)?,
+            RenameOutcome::Taken => match self.direction {
                 // An earlier attempt crashed during or after copying: the copy has nothing that the original does not have.
-                Direction::There if is_begin_of(to, from)? => {
+                MoveDirection::There if is_begin_of(to, from)? => {
                     durable::remove_file(to)?;
                     copy(from, to)?;
                 }
-                Direction::Back if is_begin_of(from, to)? => {}
-                Direction::Back if is_begin_of(to, from)? => {
+                MoveDirection::Back if is_begin_of(from, to)? => {}
+                MoveDirection::Back if is_begin_of(to, from)? => {
                     durable::remove_file(to)?;
                     copy(from, to)?;
                 }
-                Direction::There | Direction::Back => return Err(changed(to)),
+                MoveDirection::There | MoveDirection::Back => return Err(changed(to)),
             },
         }
         self.copied.push((from.to_owned(), to.to_owned(), seen));

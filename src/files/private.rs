@@ -27,7 +27,7 @@ pub struct PrivateFolder {
 
 /// What becomes of a part of the path that is missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Missing {
+enum MissingFolderPolicy {
     Made,
     Reported,
 }
@@ -41,7 +41,7 @@ impl PrivateFolder {
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn make(anchor: &Path, below: &[&str]) -> Result<Self> {
         let missing = |path: &Path| Error::io("open", path, std::io::Error::from(std::io::ErrorKind::NotFound));
-        Self::walk(anchor, below, Missing::Made)?.ok_or_else(|| missing(anchor))
+        Self::walk(anchor, below, MissingFolderPolicy::Made)?.ok_or_else(|| missing(anchor))
     }
 
     /// As [`PrivateFolder::make`], but makes nothing: `None` where a part is missing.
@@ -49,20 +49,20 @@ impl PrivateFolder {
     /// # Errors
     /// As [`PrivateFolder::make`].
     pub fn find(anchor: &Path, below: &[&str]) -> Result<Option<Self>> {
-        Self::walk(anchor, below, Missing::Reported)
+        Self::walk(anchor, below, MissingFolderPolicy::Reported)
     }
 
-    fn walk(anchor: &Path, below: &[&str], missing: Missing) -> Result<Option<Self>> {
+    fn walk(anchor: &Path, below: &[&str], missing: MissingFolderPolicy) -> Result<Option<Self>> {
         let mut path = anchor.to_owned();
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let mut folder = match open_at(CWD, anchor, flags, Mode::empty()) {
             Ok(folder) => folder,
-            Err(Errno::NOENT) if missing == Missing::Reported => return Ok(None),
+            Err(Errno::NOENT) if missing == MissingFolderPolicy::Reported => return Ok(None),
             Err(e) => return Err(Error::io("open", anchor, e)),
         };
         for part in below {
             path.push(part);
-            let made = missing == Missing::Made && make_one(folder.as_fd(), part, &path)?;
+            let made = missing == MissingFolderPolicy::Made && make_one(folder.as_fd(), part, &path)?;
             let Some(next) = enter(folder.as_fd(), part, &path)? else { return Ok(None) };
             if made {
                 // The umask may have taken permissions that are needed.

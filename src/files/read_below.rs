@@ -12,12 +12,12 @@ use rustix::fs::{CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
 use super::again::open_at;
-use super::step::{self, Way};
+use super::step::{self, DescentMethod};
 use crate::error::{Code, Error, Result};
 
 /// How much is read at most.
 #[derive(Debug, Clone, Copy)]
-pub struct Limits {
+pub struct ScanLimits {
     /// Entries, folders too.
     pub entries: usize,
     /// Bytes of one file.
@@ -30,7 +30,7 @@ pub struct Limits {
 
 /// What an entry is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum What {
+pub enum ScannedContent {
     /// A regular file.
     File {
         /// Its content.
@@ -44,11 +44,11 @@ pub enum What {
 
 /// An entry below the folder; folders themselves are not listed, unless they are odd.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Found {
+pub struct ScannedEntry {
     /// Its path below the folder; empty for the folder itself, where that is odd.
     pub path: Vec<u8>,
     /// What it is.
-    pub what: What,
+    pub what: ScannedContent,
 }
 
 /// All files below `anchor/name`, ordered by path; empty where there is nothing. `anchor` may be reached through links; below it
@@ -57,7 +57,7 @@ pub struct Found {
 ///
 /// # Errors
 /// `TOO_LARGE` with the path and the limit; `IO_FAILED`.
-pub fn read_below(anchor: &Path, name: &str, limits: &Limits) -> Result<Vec<Found>> {
+pub fn read_below(anchor: &Path, name: &str, limits: &ScanLimits) -> Result<Vec<ScannedEntry>> {
     let place = anchor.join(name);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
     let above = match open_at(CWD, anchor, flags, Mode::empty()) {
@@ -65,9 +65,9 @@ pub fn read_below(anchor: &Path, name: &str, limits: &Limits) -> Result<Vec<Foun
         Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Vec::new()),
         Err(e) => return Err(Error::io("open", anchor, e)),
     };
-    let mut reading = Reading { place: &place, limits, found: Vec::new(), entries: 0, bytes: 0 };
+    let mut reading = FolderScan { place: &place, limits, found: Vec::new(), entries: 0, bytes: 0 };
     let name = CString::new(name).map_err(|e| Error::io("name", &place, std::io::Error::other(e)))?;
-    match step::enter(Way::Kernel, above.as_fd(), &name, OFlags::RDONLY) {
+    match step::enter(DescentMethod::Kernel, above.as_fd(), &name, OFlags::RDONLY) {
         Ok(folder) => reading.folder(&folder, &[], 0)?,
         Err(Errno::NOENT) => return Ok(Vec::new()),
         Err(errno) => reading.odd(Vec::new(), refused(errno).ok_or_else(|| Error::io("open", &place, errno))?),
@@ -77,17 +77,17 @@ pub fn read_below(anchor: &Path, name: &str, limits: &Limits) -> Result<Vec<Foun
     Ok(found)
 }
 
-struct Reading<'a> {
+struct FolderScan<'a> {
     place: &'a Path,
-    limits: &'a Limits,
-    found: Vec<Found>,
+    limits: &'a ScanLimits,
+    found: Vec<ScannedEntry>,
     entries: usize,
     bytes: u64,
 }
 
-impl Reading<'_> {
+impl FolderScan<'_> {
     fn odd(&mut self, path: Vec<u8>, what: &'static str) {
-        self.found.push(Found { path, what: What::Odd(what) });
+        self.found.push(ScannedEntry { path, what: ScannedContent::Odd(what) });
     }
 
     fn too_large(&self, what: &str) -> Error {
@@ -121,7 +121,7 @@ impl Reading<'_> {
             Err(e) => return Err(Error::io("access", &self.place_of(&path), e)),
         };
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => match step::enter(Way::Kernel, folder, name, OFlags::RDONLY) {
+            FileType::Directory => match step::enter(DescentMethod::Kernel, folder, name, OFlags::RDONLY) {
                 Ok(below) => self.folder(&below, &path, depth + 1),
                 Err(Errno::NOENT) => Ok(()),
                 Err(errno) => {
@@ -172,7 +172,7 @@ impl Reading<'_> {
         if self.bytes > self.limits.all {
             return Err(self.too_large(&format!("more than {} bytes", self.limits.all)));
         }
-        self.found.push(Found { path, what: What::File { bytes, executable: stat.st_mode & 0o100 != 0 } });
+        self.found.push(ScannedEntry { path, what: ScannedContent::File { bytes, executable: stat.st_mode & 0o100 != 0 } });
         Ok(())
     }
 
@@ -210,14 +210,14 @@ mod tests {
 
     use super::*;
 
-    const LIMITS: Limits = Limits { entries: 20, file: 100, all: 150, depth: 3 };
+    const LIMITS: ScanLimits = ScanLimits { entries: 20, file: 100, all: 150, depth: 3 };
 
-    fn paths(found: &[Found]) -> Vec<(String, String)> {
-        let what = |what: &What| match what {
-            What::File { bytes, executable } => {
+    fn paths(found: &[ScannedEntry]) -> Vec<(String, String)> {
+        let what = |what: &ScannedContent| match what {
+            ScannedContent::File { bytes, executable } => {
                 format!("{}{}", String::from_utf8_lossy(bytes), if *executable { "*" } else { "" })
             }
-            What::Odd(what) => (*what).to_owned(),
+            ScannedContent::Odd(what) => (*what).to_owned(),
         };
         found.iter().map(|found| (String::from_utf8_lossy(&found.path).into_owned(), what(&found.what))).collect()
     }
@@ -261,7 +261,7 @@ mod tests {
             }
             read_below(folder.path(), name, &LIMITS).map_err(|error| (error.code(), error.to_string()))
         };
-        let refused = |outcome: std::result::Result<Vec<Found>, (Code, String)>, words: &str| {
+        let refused = |outcome: std::result::Result<Vec<ScannedEntry>, (Code, String)>, words: &str| {
             let (code, text) = outcome.unwrap_err();
             assert!(code == Code::TooLarge && text.contains(words), "{text}");
         };

@@ -35,14 +35,14 @@ pub fn rotate(path: &Path, limit: u64, keep: u32) -> Result<()> {
 
 /// A file to which lines are appended, by several processes perhaps, that is put aside at a limit.
 #[derive(Debug)]
-pub struct Rotated {
+pub struct RotatedFile {
     path: PathBuf,
     file: File,
     limit: u64,
     keep: u32,
 }
 
-impl Rotated {
+impl RotatedFile {
     /// Opens it.
     ///
     /// # Errors
@@ -53,7 +53,7 @@ impl Rotated {
     }
 }
 
-impl Write for Rotated {
+impl Write for RotatedFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         // Another process may have put it aside: then this one goes on with the new file.
         if self.file.metadata().is_ok_and(|found| found.len() >= self.limit) && rotate(&self.path, self.limit, self.keep).is_ok()
@@ -76,14 +76,14 @@ mod tests {
     fn a_file_at_its_limit_is_put_aside_and_the_oldest_goes() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("log");
-        let mut log = Rotated::open(&path, 10, 2).unwrap();
+        let mut log = RotatedFile::open(&path, 10, 2).unwrap();
         for number in 0..8 {
             log.write_all(format!("line {number}\n").as_bytes()).unwrap();
         }
         let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap_or_default();
         assert_eq!((read("log").as_str(), read("log.1").as_str()), ("line 6\nline 7\n", "line 4\nline 5\n"));
         assert_eq!((read("log.2").as_str(), read("log.3").as_str()), ("line 2\nline 3\n", ""));
-        let mut other = Rotated::open(&path, 10, 2).unwrap();
+        let mut other = RotatedFile::open(&path, 10, 2).unwrap();
         other.write_all(b"other 1\n").unwrap();
         log.write_all(b"line 8\n").unwrap();
         assert_eq!(read("log"), "other 1\nline 8\n", "both go on with the same file");

@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use crate::env;
 use crate::error::{Code, Error, Result};
 
-use super::Beneath;
+use super::DeletionFolder;
 
 /// The prefix of the names of git axiom's folders in the temporary folder.
 pub const SCRATCH_PREFIX: &str = "axiom-";
@@ -46,8 +46,12 @@ pub fn remove_trashed(path: &Path) -> Result<()> {
 /// # Errors
 /// As [`remove_trashed`].
 pub fn remove_trashed_but(path: &Path, last: &str) -> Result<()> {
-    if let Some(folder) =
-        path.parent().zip(path.file_name()).map(|(above, name)| Beneath::open(above, Path::new(name))).transpose()?.flatten()
+    if let Some(folder) = path
+        .parent()
+        .zip(path.file_name())
+        .map(|(above, name)| DeletionFolder::open(above, Path::new(name)))
+        .transpose()?
+        .flatten()
     {
         // Checked before anything is removed.
         super::holds_no_mount(path)?;
@@ -60,7 +64,7 @@ pub fn remove_trashed_but(path: &Path, last: &str) -> Result<()> {
 
 fn remove_tree(path: &Path) -> Result<()> {
     let Some(name) = path.file_name() else { return Ok(()) };
-    match path.parent().map(Beneath::at).transpose()?.flatten() {
+    match path.parent().map(DeletionFolder::at).transpose()?.flatten() {
         Some(above) => above.remove(name),
         None => Ok(()),
     }

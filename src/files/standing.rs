@@ -7,7 +7,7 @@ use crate::error::{Error, Result};
 
 /// The properties that decide whether a file or folder can be moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Standing {
+pub struct MoveConstraints {
     /// The device and, if the system shows it, the mount. A rename cannot leave either.
     pub mount: (u64, u64),
     /// Whether it is a folder. On an overlay, only folders have its device number: files have that of their layer.
@@ -22,24 +22,24 @@ pub struct Standing {
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
-pub fn standing(path: &Path) -> Result<Option<Standing>> {
-    look(path, Links::AsLinks)
+pub fn standing(path: &Path) -> Result<Option<MoveConstraints>> {
+    look(path, StatThroughLink::AsLinks)
 }
 
 /// What a link is looked at as.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Links {
+enum StatThroughLink {
     AsLinks,
     Followed,
 }
 
 #[cfg(target_os = "linux")]
-fn look(path: &Path, links: Links) -> Result<Option<Standing>> {
+fn look(path: &Path, links: StatThroughLink) -> Result<Option<MoveConstraints>> {
     use rustix::fs::{AtFlags, CWD, StatxAttributes, StatxFlags, makedev, statx};
     use rustix::io::Errno;
     let flags = match links {
-        Links::AsLinks => AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT,
-        Links::Followed => AtFlags::NO_AUTOMOUNT,
+        StatThroughLink::AsLinks => AtFlags::SYMLINK_NOFOLLOW | AtFlags::NO_AUTOMOUNT,
+        StatThroughLink::Followed => AtFlags::NO_AUTOMOUNT,
     };
     match statx(CWD, path, flags, StatxFlags::BASIC_STATS | StatxFlags::MNT_ID) {
         Ok(found) => {
@@ -48,7 +48,7 @@ fn look(path: &Path, links: Links) -> Result<Option<Standing>> {
             let (immutable, append_only) = (has(StatxAttributes::IMMUTABLE), has(StatxAttributes::APPEND));
             let device = makedev(found.stx_dev_major, found.stx_dev_minor);
             let is_folder = rustix::fs::FileType::from_raw_mode(found.stx_mode.into()).is_dir();
-            Ok(Some(Standing { mount: (device, mount), is_folder, immutable, append_only }))
+            Ok(Some(MoveConstraints { mount: (device, mount), is_folder, immutable, append_only }))
         }
         Err(Errno::NOENT | Errno::NOTDIR | Errno::LOOP) => Ok(None),
         // An old kernel, or a sandbox without statx.
@@ -58,23 +58,28 @@ fn look(path: &Path, links: Links) -> Result<Option<Standing>> {
 }
 
 #[cfg(not(target_os = "linux"))]
-fn look(path: &Path, links: Links) -> Result<Option<Standing>> {
+fn look(path: &Path, links: StatThroughLink) -> Result<Option<MoveConstraints>> {
     by_stat(path, links)
 }
 
-fn by_stat(path: &Path, links: Links) -> Result<Option<Standing>> {
+fn by_stat(path: &Path, links: StatThroughLink) -> Result<Option<MoveConstraints>> {
     use std::os::unix::fs::MetadataExt;
     let found = match links {
-        Links::AsLinks => super::metadata(path)?,
-        Links::Followed => std::fs::metadata(path).ok(),
+        StatThroughLink::AsLinks => super::metadata(path)?,
+        StatThroughLink::Followed => std::fs::metadata(path).ok(),
     };
-    Ok(found.map(|meta| Standing { mount: (meta.dev(), 0), is_folder: meta.is_dir(), immutable: false, append_only: false }))
+    Ok(found.map(|meta| MoveConstraints {
+        mount: (meta.dev(), 0),
+        is_folder: meta.is_dir(),
+        immutable: false,
+        append_only: false,
+    }))
 }
 
 /// The device and mount of a path that exists or will be created: for the latter, those of its nearest existing parent.
 /// Links are followed; what cannot be looked at counts as what does not exist.
 pub fn mount_of(path: &Path) -> Option<(u64, u64)> {
-    path.ancestors().find_map(|above| look(above, Links::Followed).ok().flatten()).map(|standing| standing.mount)
+    path.ancestors().find_map(|above| look(above, StatThroughLink::Followed).ok().flatten()).map(|standing| standing.mount)
 }
 
 /// Whether a folder is this user's, and closed to changes by nothing but its mode: its owner may open it.

@@ -13,7 +13,7 @@ const AGAIN: u32 = 1000;
 
 /// How a step is made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum DescentMethod {
     /// With `openat2`, which checks for links and mounts. If the kernel does not have it, or a sandbox forbids it, as
     /// `Looking`.
     Kernel,
@@ -28,12 +28,12 @@ pub(super) enum Way {
 ///
 /// # Errors
 /// `LOOP` for a link, `XDEV` for a mount, `NOTDIR` for other files; the other errors of opening it.
-pub(super) fn enter(way: Way, above: BorrowedFd<'_>, name: &CStr, access: OFlags) -> Result<OwnedFd, Errno> {
+pub(super) fn enter(way: DescentMethod, above: BorrowedFd<'_>, name: &CStr, access: OFlags) -> Result<OwnedFd, Errno> {
     let flags = access | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = match way {
-        Way::Kernel => by_kernel(above, name, flags).unwrap_or_else(|| by_looking(above, name, flags)),
-        Way::Looking => by_looking(above, name, flags),
-        Way::IntoMounts => open_at(above, name, flags, Mode::empty()),
+        DescentMethod::Kernel => by_kernel(above, name, flags).unwrap_or_else(|| by_looking(above, name, flags)),
+        DescentMethod::Looking => by_looking(above, name, flags),
+        DescentMethod::IntoMounts => open_at(above, name, flags, Mode::empty()),
     };
     match opened {
         // The error for a link that should be a folder differs between systems.
@@ -46,7 +46,7 @@ pub(super) fn enter(way: Way, above: BorrowedFd<'_>, name: &CStr, access: OFlags
 ///
 /// # Errors
 /// As [`enter`].
-pub(super) fn enter_opened_up(way: Way, above: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
+pub(super) fn enter_opened_up(way: DescentMethod, above: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     match enter(way, above, name, OFlags::RDONLY) {
         Err(Errno::ACCESS) if open_up(way, above, name).is_ok() => enter(way, above, name, OFlags::RDONLY),
         opened => opened,
@@ -55,14 +55,14 @@ pub(super) fn enter_opened_up(way: Way, above: BorrowedFd<'_>, name: &CStr) -> R
 
 /// Gives the owner full permissions on a folder. They are changed through the opened folder, never by its name.
 #[cfg(target_os = "linux")]
-fn open_up(way: Way, above: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+fn open_up(way: DescentMethod, above: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     use std::os::fd::AsRawFd;
     let folder = enter(way, above, name, OFlags::PATH)?;
     rustix::fs::chmod(format!("/proc/self/fd/{}", folder.as_raw_fd()), Mode::RWXU)
 }
 
 #[cfg(not(target_os = "linux"))]
-fn open_up(_: Way, above: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
+fn open_up(_: DescentMethod, above: BorrowedFd<'_>, name: &CStr) -> Result<(), Errno> {
     rustix::fs::chmodat(above, name, Mode::RWXU, rustix::fs::AtFlags::SYMLINK_NOFOLLOW)
 }
 

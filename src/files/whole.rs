@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 /// # Errors
 /// `IO_FAILED`; then nothing may be reported as saved.
 pub fn sync_file_system(folder: &Path) -> Result<()> {
-    WholeFolder::open(folder)?.sync()
+    FolderToSync::open(folder)?.sync()
 }
 
 /// A folder to be synced later with everything below it, even if it is renamed in between. It is opened before other
@@ -21,13 +21,13 @@ pub fn sync_file_system(folder: &Path) -> Result<()> {
 ///
 /// On Linux this is one `syncfs` of its file system; on other systems every file and folder is synced separately.
 #[derive(Debug)]
-pub struct WholeFolder {
+pub struct FolderToSync {
     path: PathBuf,
     #[cfg_attr(not(target_os = "linux"), allow(dead_code))]
     file: File,
 }
 
-impl WholeFolder {
+impl FolderToSync {
     /// Opens a folder.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::project_files::{Digest, Place, ProjectFile, ProjectFiles};
+use super::project_files::{ProjectFile, ProjectFilePath, ProjectFiles, ProjectFilesDigest};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -21,7 +21,7 @@ const LIMIT: u64 = 64 * 1024 * 1024;
 /// Which repository an approval is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct For {
+pub struct ApprovedRepository {
     /// The canonical path of its common git directory.
     pub repository: String,
     /// Its id.
@@ -35,24 +35,24 @@ pub struct Approval {
     v: u32,
     /// The repository.
     #[serde(flatten)]
-    pub of: For,
+    pub of: ApprovedRepository,
     /// When it was given.
     pub at: Timestamp,
-    files: Vec<Listed>,
+    files: Vec<ApprovedFile>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-struct Listed {
+struct ApprovedFile {
     #[serde(flatten)]
-    place: Place,
+    place: ProjectFilePath,
     #[serde(flatten)]
     file: ProjectFile,
 }
 
 impl Approval {
     /// An approval of these files.
-    pub fn new(of: For, at: Timestamp, files: &ProjectFiles) -> Self {
-        let listed = |(place, file): (&Place, &ProjectFile)| Listed { place: place.clone(), file: file.clone() };
+    pub fn new(of: ApprovedRepository, at: Timestamp, files: &ProjectFiles) -> Self {
+        let listed = |(place, file): (&ProjectFilePath, &ProjectFile)| ApprovedFile { place: place.clone(), file: file.clone() };
         Self { v: VERSION, of, at, files: files.iter().map(listed).collect() }
     }
 
@@ -64,11 +64,11 @@ impl Approval {
 
 /// The folder of all approvals of this user.
 #[derive(Debug)]
-pub struct Approvals {
+pub struct ApprovalFolder {
     folder: PathBuf,
 }
 
-impl Approvals {
+impl ApprovalFolder {
     /// Those of the calling user: `$XDG_STATE_HOME/git-axiom/trust`, or the same below `~/.local/state`.
     ///
     /// # Errors
@@ -81,8 +81,8 @@ impl Approvals {
     }
 
     /// The file for a repository.
-    fn file(&self, of: &For) -> PathBuf {
-        let key = Digest::of(format!("{}\0{}", of.repository, of.id).as_bytes());
+    fn file(&self, of: &ApprovedRepository) -> PathBuf {
+        let key = ProjectFilesDigest::of(format!("{}\0{}", of.repository, of.id).as_bytes());
         self.folder.join(format!("{}.json", &key.as_str()[..32]))
     }
 
@@ -90,7 +90,7 @@ impl Approvals {
     ///
     /// # Errors
     /// `NOT_TRUSTED` where others could have written it; `IO_FAILED`.
-    pub fn get(&self, of: &For) -> Result<Option<Approval>> {
+    pub fn get(&self, of: &ApprovedRepository) -> Result<Option<Approval>> {
         Ok(read(&self.file(of))?.filter(|approval| approval.of == *of))
     }
 
@@ -128,7 +128,7 @@ impl Approvals {
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub fn remove(&self, of: &For) -> Result<bool> {
+    pub fn remove(&self, of: &ApprovedRepository) -> Result<bool> {
         let file = self.file(of);
         if files::metadata(&file)?.is_none() {
             return Ok(false);
@@ -171,21 +171,21 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
-    use crate::hook::project_files::Origin;
+    use crate::hook::project_files::ProjectFileOrigin;
 
-    fn of(repository: &str, id: &str) -> For {
-        For { repository: repository.to_owned(), id: id.to_owned() }
+    fn of(repository: &str, id: &str) -> ApprovedRepository {
+        ApprovedRepository { repository: repository.to_owned(), id: id.to_owned() }
     }
 
     fn some_files() -> ProjectFiles {
-        let place = Place { origin: Origin::Own, path: "hooks/x".to_owned() };
+        let place = ProjectFilePath { origin: ProjectFileOrigin::Own, path: "hooks/x".to_owned() };
         [(place, ProjectFile { executable: true, content: vec![0xff, 0].into() })].into_iter().collect()
     }
 
     #[test]
     fn an_approval_is_for_one_path_and_one_id() {
         let folder = tempfile::tempdir().unwrap();
-        let all = Approvals { folder: folder.path().join("a/trust") };
+        let all = ApprovalFolder { folder: folder.path().join("a/trust") };
         assert!(all.all().unwrap().is_empty() && all.get(&of("/r", "1")).unwrap().is_none());
         let approval = Approval::new(of("/r", "1"), Timestamp::UNIX_EPOCH, &some_files());
         all.put(&approval).unwrap();
@@ -202,7 +202,7 @@ mod tests {
     #[test]
     fn what_others_could_have_written_does_not_count() {
         let folder = tempfile::tempdir().unwrap();
-        let all = Approvals { folder: folder.path().join("trust") };
+        let all = ApprovalFolder { folder: folder.path().join("trust") };
         let mode = |path: &Path, mode| std::fs::set_permissions(path, PermissionsExt::from_mode(mode)).unwrap();
         let of = of("/r", "1");
         all.put(&Approval::new(of.clone(), Timestamp::UNIX_EPOCH, &some_files())).unwrap();

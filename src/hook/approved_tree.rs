@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::project_files::{HOOKS, Origin, Place, ProjectFile, ProjectFiles, SHARED};
+use super::project_files::{HOOKS, ProjectFile, ProjectFileOrigin, ProjectFilePath, ProjectFiles, SHARED};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
@@ -32,7 +32,7 @@ impl ApprovedTree {
     }
 
     /// The folder of the hooks of this origin, once they are written.
-    pub fn hook_dir(&self, origin: Origin) -> PathBuf {
+    pub fn hook_dir(&self, origin: ProjectFileOrigin) -> PathBuf {
         root(&self.folder, origin).join(HOOKS)
     }
 
@@ -42,7 +42,7 @@ impl ApprovedTree {
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`; `NOT_TRUSTED` where what was written is not what is read, because somebody changes it.
-    pub fn ready(&self, place: &Place) -> Result<PathBuf> {
+    pub fn ready(&self, place: &ProjectFilePath) -> Result<PathBuf> {
         if !self.is_as_approved() {
             self.write_alone()?;
         }
@@ -60,7 +60,7 @@ impl ApprovedTree {
         let (shared, own) = (self.folder.join("shared"), self.folder.join("own"));
         // Where the file system does not know it, what was approved says what may be executed.
         let is_executable = |path: &str| {
-            let place = Place { origin: Origin::Shared, path: path.to_owned() };
+            let place = ProjectFilePath { origin: ProjectFileOrigin::Shared, path: path.to_owned() };
             self.files.get(&place).is_some_and(|file| file.executable)
         };
         ProjectFiles::read(&shared, &own, Some(&is_executable))
@@ -100,10 +100,10 @@ impl ApprovedTree {
     }
 }
 
-fn root(folder: &Path, origin: Origin) -> PathBuf {
+fn root(folder: &Path, origin: ProjectFileOrigin) -> PathBuf {
     match origin {
-        Origin::Shared => folder.join("shared").join(SHARED),
-        Origin::Own => folder.join("own"),
+        ProjectFileOrigin::Shared => folder.join("shared").join(SHARED),
+        ProjectFileOrigin::Own => folder.join("own"),
     }
 }
 
@@ -126,11 +126,11 @@ mod tests {
     fn what_runs_is_what_was_approved() {
         let trusted = tempfile::tempdir().unwrap();
         let file = |executable, text: &str| ProjectFile { executable, content: text.as_bytes().to_vec().into() };
-        let at = |origin, path: &str| Place { origin, path: path.to_owned() };
-        let (hook, sibling) = (at(Origin::Shared, "hooks/pre-merge"), at(Origin::Own, "hooks/lib/x"));
+        let at = |origin, path: &str| ProjectFilePath { origin, path: path.to_owned() };
+        let (hook, sibling) = (at(ProjectFileOrigin::Shared, "hooks/pre-merge"), at(ProjectFileOrigin::Own, "hooks/lib/x"));
         let files = [(hook.clone(), file(true, "one")), (sibling.clone(), file(false, "two"))].into_iter().collect();
         let tree = ApprovedTree::new(files, trusted.path());
-        let (path, folder) = (tree.ready(&hook).unwrap(), tree.hook_dir(Origin::Shared));
+        let (path, folder) = (tree.ready(&hook).unwrap(), tree.hook_dir(ProjectFileOrigin::Shared));
         assert_eq!(std::fs::read_to_string(&path).unwrap(), "one");
         assert_eq!(path, folder.join("pre-merge"));
         // Changed, added, removed: each time it is written anew.

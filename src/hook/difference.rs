@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde::Serialize;
 use similar::TextDiff;
 
-use super::project_files::{Place, ProjectFile, ProjectFiles};
+use super::project_files::{ProjectFile, ProjectFilePath, ProjectFiles};
 
 /// How long to look for the shortest difference; then a longer one is shown.
 const LONGEST: Duration = Duration::from_millis(500);
@@ -13,7 +13,7 @@ const LONGEST: Duration = Duration::from_millis(500);
 /// How a file differs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Change {
+pub enum ProjectFileChange {
     /// It is new.
     Added,
     /// Its content differs.
@@ -24,7 +24,7 @@ pub enum Change {
     Deleted,
 }
 
-impl Change {
+impl ProjectFileChange {
     /// The word for people.
     pub const fn word(self) -> &'static str {
         match self {
@@ -37,14 +37,14 @@ impl Change {
 }
 
 /// The files that differ, ordered by place.
-pub fn changes<'f>(before: &'f ProjectFiles, now: &'f ProjectFiles) -> Vec<(&'f Place, Change)> {
+pub fn changes<'f>(before: &'f ProjectFiles, now: &'f ProjectFiles) -> Vec<(&'f ProjectFilePath, ProjectFileChange)> {
     let since = now.iter().filter_map(|(place, file)| match before.get(place) {
-        None => Some((place, Change::Added)),
-        Some(then) if then.content != file.content => Some((place, Change::Modified)),
-        Some(then) if then.executable != file.executable => Some((place, Change::ModeChanged)),
+        None => Some((place, ProjectFileChange::Added)),
+        Some(then) if then.content != file.content => Some((place, ProjectFileChange::Modified)),
+        Some(then) if then.executable != file.executable => Some((place, ProjectFileChange::ModeChanged)),
         Some(_) => None,
     });
-    let gone = before.iter().filter(|(place, _)| now.get(place).is_none()).map(|(place, _)| (place, Change::Deleted));
+    let gone = before.iter().filter(|(place, _)| now.get(place).is_none()).map(|(place, _)| (place, ProjectFileChange::Deleted));
     let mut all: Vec<_> = since.chain(gone).collect();
     all.sort_unstable();
     all
@@ -67,13 +67,13 @@ fn lines_of(file: &ProjectFile) -> Option<Vec<&str>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hook::project_files::Origin;
+    use crate::hook::project_files::ProjectFileOrigin;
 
     #[test]
     fn every_kind_of_change_is_told() {
         let set = |files: &[(&str, bool, &str)]| -> ProjectFiles {
             let one = |(path, executable, text): &(&str, bool, &str)| {
-                let place = Place { origin: Origin::Shared, path: (*path).to_owned() };
+                let place = ProjectFilePath { origin: ProjectFileOrigin::Shared, path: (*path).to_owned() };
                 (place, ProjectFile { executable: *executable, content: text.as_bytes().to_vec().into() })
             };
             files.iter().map(one).collect()
@@ -81,11 +81,15 @@ mod tests {
         let before = set(&[("same", false, "1"), ("text", false, "a\nb\n"), ("mode", false, "1"), ("gone", true, "1")]);
         let now = set(&[("same", false, "1"), ("text", true, "a\nc\n"), ("mode", true, "1"), ("new", true, "1")]);
         let told: Vec<_> = changes(&before, &now).into_iter().map(|(place, change)| (place.path.as_str(), change)).collect();
-        let expected =
-            [("gone", Change::Deleted), ("mode", Change::ModeChanged), ("new", Change::Added), ("text", Change::Modified)];
+        let expected = [
+            ("gone", ProjectFileChange::Deleted),
+            ("mode", ProjectFileChange::ModeChanged),
+            ("new", ProjectFileChange::Added),
+            ("text", ProjectFileChange::Modified),
+        ];
         assert_eq!(told, expected);
         assert!(changes(&before, &before).is_empty());
-        let place = Place { origin: Origin::Shared, path: "text".to_owned() };
+        let place = ProjectFilePath { origin: ProjectFileOrigin::Shared, path: "text".to_owned() };
         let shown = lines(before.get(&place).unwrap(), now.get(&place).unwrap()).unwrap();
         assert!(shown.contains("-b\n+c\n") && shown.contains(" a\n"), "{shown}");
         let one = |text: &str| ProjectFile { executable: false, content: text.as_bytes().to_vec().into() };

@@ -9,7 +9,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::domain::base::hex;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, Limits, What};
+use crate::files::{self, ScanLimits, ScannedContent};
 
 /// The folder of the project's files in the main worktree.
 pub const SHARED: &str = ".axiom";
@@ -21,12 +21,12 @@ pub const CONFIG: &str = "config.toml";
 /// The largest file, in bytes.
 pub const LARGEST: u64 = 1024 * 1024;
 /// More is refused: these are scripts and a configuration, and a human reads them.
-const LIMITS: Limits = Limits { entries: 1000, file: LARGEST, all: 8 * 1024 * 1024, depth: 16 };
+const LIMITS: ScanLimits = ScanLimits { entries: 1000, file: LARGEST, all: 8 * 1024 * 1024, depth: 16 };
 
 /// Where a file comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Origin {
+pub enum ProjectFileOrigin {
     /// The project: `.axiom/` in the main worktree.
     Shared,
     /// This clone: `axiom/hooks/` in the common git directory.
@@ -36,18 +36,18 @@ pub enum Origin {
 /// The place of a file: where it comes from, and its path there (`hooks/pre-merge.sh` in both cases).
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Place {
+pub struct ProjectFilePath {
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: ProjectFileOrigin,
     /// Its path, with `/`.
     pub path: String,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for ProjectFilePath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.origin {
-            Origin::Shared => write!(f, "{SHARED}/{}", self.path),
-            Origin::Own => write!(f, "this clone's {}", self.path),
+            ProjectFileOrigin::Shared => write!(f, "{SHARED}/{}", self.path),
+            ProjectFileOrigin::Own => write!(f, "this clone's {}", self.path),
         }
     }
 }
@@ -60,47 +60,47 @@ pub struct ProjectFile {
     pub executable: bool,
     /// Its content.
     #[serde(flatten)]
-    pub content: Content,
+    pub content: ProjectFileContent,
 }
 
 /// Bytes, in JSON as text where they are text.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum AsJson {
+enum FileContentJson {
     Text(String),
     Hex(String),
 }
 
 /// The content of a file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(into = "AsJson", try_from = "AsJson")]
-pub struct Content(Vec<u8>);
+#[serde(into = "FileContentJson", try_from = "FileContentJson")]
+pub struct ProjectFileContent(Vec<u8>);
 
-impl Content {
+impl ProjectFileContent {
     /// The bytes.
     pub fn bytes(&self) -> &[u8] {
         &self.0
     }
 }
 
-impl From<Vec<u8>> for Content {
+impl From<Vec<u8>> for ProjectFileContent {
     fn from(bytes: Vec<u8>) -> Self {
         Self(bytes)
     }
 }
 
-impl From<Content> for AsJson {
-    fn from(content: Content) -> Self {
+impl From<ProjectFileContent> for FileContentJson {
+    fn from(content: ProjectFileContent) -> Self {
         String::from_utf8(content.0).map_or_else(|e| Self::Hex(hex::to_hex(e.as_bytes())), Self::Text)
     }
 }
 
-impl TryFrom<AsJson> for Content {
+impl TryFrom<FileContentJson> for ProjectFileContent {
     type Error = &'static str;
-    fn try_from(json: AsJson) -> std::result::Result<Self, Self::Error> {
+    fn try_from(json: FileContentJson) -> std::result::Result<Self, Self::Error> {
         match json {
-            AsJson::Text(text) => Ok(Self(text.into_bytes())),
-            AsJson::Hex(text) => hex::from_hex(&text).map(Self).ok_or("this is not hexadecimal"),
+            FileContentJson::Text(text) => Ok(Self(text.into_bytes())),
+            FileContentJson::Hex(text) => hex::from_hex(&text).map(Self).ok_or("this is not hexadecimal"),
         }
     }
 }
@@ -108,9 +108,9 @@ impl TryFrom<AsJson> for Content {
 /// The SHA-256 of a set of files, in hexadecimal digits: places, modes and contents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Digest(String);
+pub struct ProjectFilesDigest(String);
 
-impl Digest {
+impl ProjectFilesDigest {
     /// The digits.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -124,7 +124,7 @@ impl Digest {
 
 /// All files that a project brings with it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ProjectFiles(BTreeMap<Place, ProjectFile>);
+pub struct ProjectFiles(BTreeMap<ProjectFilePath, ProjectFile>);
 
 impl ProjectFiles {
     /// Reads them from the main worktree and from the folder of this clone's own files. `is_executable` says for a path below
@@ -135,7 +135,7 @@ impl ProjectFiles {
     /// `IO_FAILED`.
     pub fn read(worktree: &Path, own: &Path, is_executable: Option<&dyn Fn(&str) -> bool>) -> Result<Self> {
         let mut all = BTreeMap::new();
-        for (origin, anchor, name) in [(Origin::Shared, worktree, SHARED), (Origin::Own, own, HOOKS)] {
+        for (origin, anchor, name) in [(ProjectFileOrigin::Shared, worktree, SHARED), (ProjectFileOrigin::Own, own, HOOKS)] {
             for found in files::read_below(anchor, name, &LIMITS)? {
                 let at = |path: &str| anchor.join(name).join(path);
                 let Ok(path) = String::from_utf8(found.path) else {
@@ -144,16 +144,16 @@ impl ProjectFiles {
                 if path.split('/').any(|part| part.eq_ignore_ascii_case(".git")) {
                     return Err(unusable(&at(&path), "is of another repository"));
                 }
-                let What::File { bytes, executable } = found.what else {
-                    let what = if let What::Odd(what) = found.what { what } else { "no file" };
+                let ScannedContent::File { bytes, executable } = found.what else {
+                    let what = if let ScannedContent::Odd(what) = found.what { what } else { "no file" };
                     return Err(unusable(&at(&path), &format!("is {what}")));
                 };
                 let executable = match (origin, is_executable) {
-                    (Origin::Shared, Some(is)) => is(&path),
-                    (Origin::Shared | Origin::Own, _) => executable,
+                    (ProjectFileOrigin::Shared, Some(is)) => is(&path),
+                    (ProjectFileOrigin::Shared | ProjectFileOrigin::Own, _) => executable,
                 };
-                let path = if origin == Origin::Own { format!("{HOOKS}/{path}") } else { path };
-                all.insert(Place { origin, path }, ProjectFile { executable, content: bytes.into() });
+                let path = if origin == ProjectFileOrigin::Own { format!("{HOOKS}/{path}") } else { path };
+                all.insert(ProjectFilePath { origin, path }, ProjectFile { executable, content: bytes.into() });
             }
         }
         Ok(Self(all))
@@ -165,41 +165,41 @@ impl ProjectFiles {
     }
 
     /// All of them, ordered by place.
-    pub fn iter(&self) -> impl Iterator<Item = (&Place, &ProjectFile)> {
+    pub fn iter(&self) -> impl Iterator<Item = (&ProjectFilePath, &ProjectFile)> {
         self.0.iter()
     }
 
     /// The file at a place.
-    pub fn get(&self, place: &Place) -> Option<&ProjectFile> {
+    pub fn get(&self, place: &ProjectFilePath) -> Option<&ProjectFile> {
         self.0.get(place)
     }
 
     /// The project's configuration.
     pub fn config(&self) -> Option<&[u8]> {
-        let place = Place { origin: Origin::Shared, path: CONFIG.to_owned() };
+        let place = ProjectFilePath { origin: ProjectFileOrigin::Shared, path: CONFIG.to_owned() };
         self.get(&place).map(|file| file.content.bytes())
     }
 
     /// Their digest. Lengths are part of it, so that no other files have the same bytes.
-    pub fn digest(&self) -> Digest {
+    pub fn digest(&self) -> ProjectFilesDigest {
         let mut hasher = Sha256::new();
         for (place, file) in &self.0 {
             let bytes = file.content.bytes();
             let origin = match place.origin {
-                Origin::Shared => "shared",
-                Origin::Own => "own",
+                ProjectFileOrigin::Shared => "shared",
+                ProjectFileOrigin::Own => "own",
             };
             let mode = if file.executable { 'x' } else { '-' };
             hasher.update(format!("{origin} {mode} {} {}\n", place.path.len(), bytes.len()));
             hasher.update(place.path.as_bytes());
             hasher.update(bytes);
         }
-        Digest(hex::to_hex(&hasher.finalize()))
+        ProjectFilesDigest(hex::to_hex(&hasher.finalize()))
     }
 }
 
-impl FromIterator<(Place, ProjectFile)> for ProjectFiles {
-    fn from_iter<I: IntoIterator<Item = (Place, ProjectFile)>>(all: I) -> Self {
+impl FromIterator<(ProjectFilePath, ProjectFile)> for ProjectFiles {
+    fn from_iter<I: IntoIterator<Item = (ProjectFilePath, ProjectFile)>>(all: I) -> Self {
         Self(all.into_iter().collect())
     }
 }
@@ -224,14 +224,14 @@ mod tests {
         ProjectFile { executable, content: text.as_bytes().to_vec().into() }
     }
 
-    fn at(origin: Origin, path: &str) -> Place {
-        Place { origin, path: path.to_owned() }
+    fn at(origin: ProjectFileOrigin, path: &str) -> ProjectFilePath {
+        ProjectFilePath { origin, path: path.to_owned() }
     }
 
     #[test]
     fn a_digest_tells_apart_whatever_differs() {
-        use Origin::{Own, Shared};
-        let sets: [&[(Place, ProjectFile)]; 8] = [
+        use ProjectFileOrigin::{Own, Shared};
+        let sets: [&[(ProjectFilePath, ProjectFile)]; 8] = [
             &[],
             &[(at(Shared, "a"), file(false, ""))],
             &[(at(Shared, "a"), file(true, ""))],
@@ -241,7 +241,8 @@ mod tests {
             &[(at(Shared, "a"), file(false, "")), (at(Shared, "b"), file(false, ""))],
             &[(at(Shared, "a"), file(false, "shared - 1 0\nb"))],
         ];
-        let digests: Vec<Digest> = sets.iter().map(|set| set.iter().cloned().collect::<ProjectFiles>().digest()).collect();
+        let digests: Vec<ProjectFilesDigest> =
+            sets.iter().map(|set| set.iter().cloned().collect::<ProjectFiles>().digest()).collect();
         for (one, digest) in digests.iter().enumerate() {
             assert_eq!(digests.iter().position(|other| other == digest), Some(one));
         }

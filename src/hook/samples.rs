@@ -4,7 +4,7 @@ use crate::domain::hook::event::HookEvent;
 
 /// A sample.
 #[derive(Debug)]
-pub struct Sample {
+pub struct HookSample {
     /// Its name, also that of its file.
     pub name: &'static str,
     /// The events that it is meant for.
@@ -17,7 +17,7 @@ pub struct Sample {
 
 macro_rules! sample {
     ($name:literal, $events:expr, $does:literal) => {
-        Sample { name: $name, events: $events, does: $does, text: include_str!(concat!("../../hooks/", $name)) }
+        HookSample { name: $name, events: $events, does: $does, text: include_str!(concat!("../../hooks/", $name)) }
     };
 }
 
@@ -33,7 +33,7 @@ const TOLD: &[HookEvent] = &[
 ];
 
 /// All samples, as in `hooks/README.md`.
-pub const SAMPLES: &[Sample] = &[
+pub const SAMPLES: &[HookSample] = &[
     sample!("notify.sh", TOLD, "a desktop notification"),
     sample!("bell.sh", WAITS, "rings your terminals when something waits"),
     sample!("webhook.sh", TOLD, "sends the event as JSON to a URL"),

@@ -3,24 +3,24 @@
 //! A hook is `hooks/<event>`, `hooks/<event>.sh`, or a file in `hooks/<event>.d/`: first the project's, then this clone's, each in
 //! order of name.
 
-use super::project_files::{HOOKS, Place, ProjectFile, ProjectFiles};
+use super::project_files::{HOOKS, ProjectFile, ProjectFilePath, ProjectFiles};
 use crate::domain::hook::event::HookEvent;
 
 /// A hook of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Hook {
+pub struct ProjectHook {
     /// Its event.
     pub event: HookEvent,
     /// Its file.
-    pub place: Place,
+    pub place: ProjectFilePath,
     /// Why it cannot be run, where that is known.
     pub problem: Option<&'static str>,
 }
 
 /// The hooks of an event, in the order in which they run.
-pub fn hooks_of(files: &ProjectFiles, event: HookEvent) -> Vec<Hook> {
+pub fn hooks_of(files: &ProjectFiles, event: HookEvent) -> Vec<ProjectHook> {
     let of_event = files.iter().filter(|(place, _)| event_of(&place.path) == Some(event));
-    of_event.map(|(place, file)| Hook { event, place: place.clone(), problem: problem(file) }).collect()
+    of_event.map(|(place, file)| ProjectHook { event, place: place.clone(), problem: problem(file) }).collect()
 }
 
 /// The event that a file is a hook of, by its path.
@@ -58,23 +58,23 @@ fn problem(file: &ProjectFile) -> Option<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hook::project_files::Origin;
+    use crate::hook::project_files::ProjectFileOrigin;
 
     #[test]
     fn hooks_run_the_projects_first_each_in_order_of_name() {
         let file = |executable, text: &str| ProjectFile { executable, content: text.as_bytes().to_vec().into() };
-        let at = |origin, path: &str| Place { origin, path: path.to_owned() };
+        let at = |origin, path: &str| ProjectFilePath { origin, path: path.to_owned() };
         let files: ProjectFiles = [
-            (at(Origin::Own, "hooks/pre-merge"), file(true, "#!/bin/sh\n")),
-            (at(Origin::Shared, "hooks/pre-merge.d/20-b"), file(false, "#!/bin/sh\n")),
-            (at(Origin::Shared, "hooks/pre-merge.d/10-a"), file(true, "#!/bin/sh\r\n")),
-            (at(Origin::Shared, "hooks/pre-merge.sh"), file(true, "no script")),
-            (at(Origin::Shared, "hooks/pre-merge.d/README.md"), file(false, "")),
-            (at(Origin::Shared, "hooks/pre-merge.d/.hidden"), file(true, "")),
-            (at(Origin::Shared, "hooks/pre-merge.d/sub/x"), file(true, "")),
-            (at(Origin::Shared, "hooks/pre-merger"), file(true, "")),
-            (at(Origin::Shared, "pre-merge"), file(true, "")),
-            (at(Origin::Shared, "hooks/post-merge"), file(true, "")),
+            (at(ProjectFileOrigin::Own, "hooks/pre-merge"), file(true, "#!/bin/sh\n")),
+            (at(ProjectFileOrigin::Shared, "hooks/pre-merge.d/20-b"), file(false, "#!/bin/sh\n")),
+            (at(ProjectFileOrigin::Shared, "hooks/pre-merge.d/10-a"), file(true, "#!/bin/sh\r\n")),
+            (at(ProjectFileOrigin::Shared, "hooks/pre-merge.sh"), file(true, "no script")),
+            (at(ProjectFileOrigin::Shared, "hooks/pre-merge.d/README.md"), file(false, "")),
+            (at(ProjectFileOrigin::Shared, "hooks/pre-merge.d/.hidden"), file(true, "")),
+            (at(ProjectFileOrigin::Shared, "hooks/pre-merge.d/sub/x"), file(true, "")),
+            (at(ProjectFileOrigin::Shared, "hooks/pre-merger"), file(true, "")),
+            (at(ProjectFileOrigin::Shared, "pre-merge"), file(true, "")),
+            (at(ProjectFileOrigin::Shared, "hooks/post-merge"), file(true, "")),
         ]
         .into_iter()
         .collect();

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::config::Config;
-use crate::domain::agent::adapter::Adapter;
+use crate::domain::agent::adapter::AgentAdapter;
 use crate::domain::agent::presets;
 use crate::env;
 use crate::error::Result;
@@ -21,11 +21,11 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// An agent program.
 #[derive(Debug)]
-pub struct Known {
+pub struct AgentProgramListing {
     /// What is known of it.
-    pub adapter: Adapter,
+    pub adapter: AgentAdapter,
     /// Where it comes from.
-    pub origin: Origin,
+    pub origin: AgentProgramOrigin,
     /// Where it is, if it is on this machine.
     pub path: Option<PathBuf>,
     /// What it calls its version.
@@ -38,7 +38,7 @@ pub struct Known {
 
 /// Where an agent program comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Origin {
+pub enum AgentProgramOrigin {
     /// It is built in.
     Preset,
     /// It is built in, and the configuration changes keys of it.
@@ -51,7 +51,7 @@ pub enum Origin {
 ///
 /// # Errors
 /// `CONFIG_INVALID` with the key that cannot be used.
-pub fn all(config: &Config) -> Result<Vec<Known>> {
+pub fn all(config: &Config) -> Result<Vec<AgentProgramListing>> {
     let own = config.agents.adapters.keys().map(String::as_str).filter(|name| presets::preset_text(name).is_none());
     let names: Vec<&str> = presets::names().map(|name| name as &str).chain(own).collect();
     let mut all = names.into_iter().map(|name| known(config, name)).collect::<Result<Vec<_>>>()?;
@@ -65,17 +65,17 @@ pub fn all(config: &Config) -> Result<Vec<Known>> {
     Ok(all)
 }
 
-fn known(config: &Config, name: &str) -> Result<Known> {
+fn known(config: &Config, name: &str) -> Result<AgentProgramListing> {
     let adapter = program(config, name)?;
     let origin = match (presets::preset_text(name), config.agents.adapters.contains_key(name)) {
-        (Some(_), false) => Origin::Preset,
-        (Some(_), true) => Origin::Changed,
-        (None, _) => Origin::Own,
+        (Some(_), false) => AgentProgramOrigin::Preset,
+        (Some(_), true) => AgentProgramOrigin::Changed,
+        (None, _) => AgentProgramOrigin::Own,
     };
     let path = adapter.command.first().and_then(|word| find(word));
     let its = config.personas.iter().filter(|(_, persona)| persona.agent.as_deref() == Some(name));
     let personas = its.map(|(persona, _)| persona.clone()).collect();
-    Ok(Known { is_default: config.agents.default == name, adapter, origin, path, version: None, personas })
+    Ok(AgentProgramListing { is_default: config.agents.default == name, adapter, origin, path, version: None, personas })
 }
 
 /// Where the program of this name is: a path, or a name on `PATH`.

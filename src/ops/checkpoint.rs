@@ -25,36 +25,40 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::domain::attach::act::is_waited_for;
-use crate::domain::attach::stamp::Stamp;
-use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::attach::stamp::AttachedSessionStamp;
+use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{TAGS, capture_ref, checkpoint_tag};
-use crate::domain::checkpoint::document::{AgentState, CheckpointDocument, CheckpointRecord, CheckpointType, Tagger, Trigger};
-use crate::domain::checkpoint::marks::Marks;
+use crate::domain::checkpoint::document::{
+    AgentState, CheckpointDocument, CheckpointRecord, CheckpointTrigger, CheckpointType, Tagger,
+};
+use crate::domain::checkpoint::marks::CheckpointMarks;
 use crate::domain::state::event::Event;
 use crate::domain::state::version::VERSION;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::limits;
-use crate::git::{CaptureOptions, Expected, HeldRefs, Marking, NamedPaths, RefEdit, Signature, TagData};
+use crate::git::{CaptureOptions, CheckpointMark, CheckpointTag, ExpectedRefValue, HeldRefs, NamedPaths, PersonIdent, RefEdit};
 use crate::ops::context::handle::Context;
 use crate::ops::disk;
 use crate::store::line::MAX_LINE;
 
 pub use captures::{
-    Captured, CapturedWorkspace, CapturedWorktree, capture_all, capture_options, read_ahead, would_be_held, write_again,
+    CapturedWorkspace, CapturedWorktree, CheckpointCaptures, capture_all, capture_options, read_ahead, would_be_held, write_again,
 };
-pub use compact::{Compacted, Objects, Space, compact, objects, space};
+pub use compact::{CompactReport, RepositoryObjectCounts, RepositorySpace, compact, objects, space};
 pub(in crate::ops) use difference::submodules_between;
-pub use difference::{ChangedPath, Difference, difference};
+pub use difference::{ChangedPath, CheckpointDifference, difference};
 pub use ended::{ended, refs_again};
-pub use heal::{Depth, Lost, at_once as heal_at_once, complete_all, heal, look as look_for_lost};
-pub use known::{Kept, by_worktree as paths_by_worktree, can_build_on_newest};
-pub use look::{Listed, Shown, find, list, newest_at, read_document, show};
-pub use remove::{Deleted, chosen, clean_up, cleanup_plan, delete, protected_by_name, rules};
+pub use heal::{CheckpointRefDamage, HealDepth, at_once as heal_at_once, complete_all, heal, look as look_for_lost};
+pub use known::{EarlierFile, by_worktree as paths_by_worktree, can_build_on_newest};
+pub use look::{CheckpointDetails, CheckpointListing, find, list, newest_at, read_document, show};
+pub use remove::{CheckpointDeletionReport, chosen, clean_up, cleanup_plan, delete, protected_by_name, rules};
 pub use submodules::CapturedSubmodule;
-pub use total::{Total, known as known_total, limit as total_limit};
-pub use verify::{Look, Problem, PutRight, Verification, Verified, repair, verify};
+pub use total::{CheckpointsTotal, known as known_total, limit as total_limit};
+pub use verify::{
+    CheckpointProblem, CheckpointRepair, CheckpointVerifyDepth, CheckpointVerifyReport, VerifiedCheckpoint, repair, verify,
+};
 
 // A rollback writes the restored state into the log: what a document may hold has to fit into one line of the log, together
 // with the rest of that event.
@@ -72,15 +76,15 @@ pub struct CheckpointRequest {
     /// Its name; generated where `None`.
     pub name: Option<CheckpointName>,
     /// The reason for making it.
-    pub trigger: Trigger,
+    pub trigger: CheckpointTrigger,
     /// The task that an automatic name contains.
-    pub about: Option<CaseId>,
+    pub about: Option<TaskId>,
     /// The absolute paths that may have changed, where only these are to be examined; `None` examines everything.
     pub only: Option<Vec<PathBuf>>,
     /// Files as they were before something changed them: then the checkpoint is of that moment.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<EarlierFile>,
     /// The attached session that it is made for.
-    pub attached: Option<Stamp>,
+    pub attached: Option<AttachedSessionStamp>,
     /// Ignored files and folders that a command is about to change.
     pub named: NamedPaths,
     /// The worktree that is waited for, where the newest captures of the others are enough.
@@ -91,7 +95,7 @@ pub struct CheckpointRequest {
 
 impl CheckpointRequest {
     /// An automatic checkpoint.
-    pub fn by(trigger: Trigger) -> Self {
+    pub fn by(trigger: CheckpointTrigger) -> Self {
         let (named, kept) = (NamedPaths::default(), Vec::new());
         Self { name: None, trigger, about: None, only: None, kept, attached: None, named, own: None, until: None }
     }
@@ -109,7 +113,7 @@ pub fn create(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<Checkpoin
 
 /// What a checkpoint that was limited to some paths, or to some time, reports in addition.
 #[derive(Debug)]
-pub struct Told {
+pub struct PartialCheckpointReport {
     /// Whether there was time for all files.
     pub all_read: bool,
     /// Why everything was examined nevertheless.
@@ -123,7 +127,7 @@ pub struct Told {
 ///
 /// # Errors
 /// As [`create`].
-pub fn create_and_tell(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, Told)> {
+pub fn create_and_tell(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, PartialCheckpointReport)> {
     has_room(ctx)?;
     ctx.with_operation_lock(|ctx| {
         let (record, captured) = create_locked(ctx, wanted)?;
@@ -131,10 +135,10 @@ pub fn create_and_tell(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<
     })
 }
 
-impl From<Captured> for Told {
-    fn from(captured: Captured) -> Self {
+impl From<CheckpointCaptures> for PartialCheckpointReport {
+    fn from(captured: CheckpointCaptures) -> Self {
         let all_read = captured.all_read();
-        let Captured { looked_at_all, nowhere, .. } = captured;
+        let CheckpointCaptures { looked_at_all, nowhere, .. } = captured;
         Self { all_read, looked_at_all, nowhere }
     }
 }
@@ -143,7 +147,7 @@ impl From<Captured> for Told {
 ///
 /// # Errors
 /// As [`create`].
-pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, Captured)> {
+pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, CheckpointCaptures)> {
     may_be_made(ctx)?;
     intend_and_make(ctx, wanted, None)
 }
@@ -153,7 +157,10 @@ pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(C
 ///
 /// # Errors
 /// As [`create`].
-pub fn create_if_changed(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<Option<(CheckpointRecord, Told)>> {
+pub fn create_if_changed(
+    ctx: &mut Context,
+    wanted: &CheckpointRequest,
+) -> Result<Option<(CheckpointRecord, PartialCheckpointReport)>> {
     has_room(ctx)?;
     ctx.with_operation_lock(|ctx| {
         may_be_made(ctx)?;
@@ -179,8 +186,8 @@ fn may_be_made(ctx: &mut Context) -> Result<()> {
 fn intend_and_make(
     ctx: &mut Context,
     wanted: &CheckpointRequest,
-    looked: Option<(Captured, HeldRefs)>,
-) -> Result<(CheckpointRecord, Captured)> {
+    looked: Option<(CheckpointCaptures, HeldRefs)>,
+) -> Result<(CheckpointRecord, CheckpointCaptures)> {
     let name = name::intend(ctx, wanted)?;
     env::fault_point("checkpoint.intended");
     match make(ctx, &name, wanted, looked) {
@@ -210,8 +217,8 @@ fn make(
     ctx: &mut Context,
     name: &CheckpointName,
     wanted: &CheckpointRequest,
-    mut looked: Option<(Captured, HeldRefs)>,
-) -> Result<(CheckpointRecord, Captured)> {
+    mut looked: Option<(CheckpointCaptures, HeldRefs)>,
+) -> Result<(CheckpointRecord, CheckpointCaptures)> {
     for attempt in 1.. {
         let now = looked.take().map_or_else(|| look_at_all(ctx, wanted), Ok);
         let error = match now.and_then(|now| publish(ctx, name, wanted, now)) {
@@ -262,14 +269,14 @@ fn size_of(ctx: &Context, document: &CheckpointDocument, capture: &Oid, shared: 
 fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
     // A note on the capture before its ref: nobody would look for it afterwards.
     ctx.repo.notes().set_notes(&std::collections::BTreeMap::from([(capture.clone(), None)]))?;
-    let edit = RefEdit { name: capture_ref(name), expected: Expected::Value(capture), new: None };
+    let edit = RefEdit { name: capture_ref(name), expected: ExpectedRefValue::Value(capture), new: None };
     ctx.repo.refs().update_refs(&[edit], "git axiom: checkpoint is not whole")?;
     env::fault_point("checkpoint.taken-back");
     clear_abandoned(ctx, name)
 }
 
 /// Captures what is wanted, and the local refs.
-fn look_at_all(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(Captured, HeldRefs)> {
+fn look_at_all(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointCaptures, HeldRefs)> {
     let options = CaptureOptions { named: wanted.named.clone(), until: wanted.until, ..capture_options(ctx) };
     let mut captured = match &wanted.only {
         None if !wanted.kept.is_empty() => known::capture_kept(ctx, &options, &wanted.kept)?,
@@ -292,8 +299,8 @@ fn publish(
     ctx: &mut Context,
     name: &CheckpointName,
     wanted: &CheckpointRequest,
-    (captured, refs): (Captured, HeldRefs),
-) -> Result<(CheckpointDocument, Oid, Captured, HeldRefs)> {
+    (captured, refs): (CheckpointCaptures, HeldRefs),
+) -> Result<(CheckpointDocument, Oid, CheckpointCaptures, HeldRefs)> {
     let document = document(ctx, name, wanted, &captured, &refs)?;
     let json = to_json(&document)?;
     let kept: Vec<Oid> = captured.states().map(|state| state.capture.clone()).chain(captured.refs.values().cloned()).collect();
@@ -326,14 +333,17 @@ pub(in crate::ops) fn to_json(document: &CheckpointDocument) -> Result<Vec<u8>> 
 }
 
 /// What the checkpoint has beside its capture ref, with what its tag is made from.
-pub(in crate::ops) fn marking(document: &CheckpointDocument) -> Marking {
+pub(in crate::ops) fn marking(document: &CheckpointDocument) -> CheckpointMark {
     match document.marks() {
-        Marks::Tagged => {
+        CheckpointMarks::Tagged => {
             let Tagger { name, email, seconds } = document.tagger.clone();
-            Marking::Tag(TagData { commit: document.git_commit.clone(), tagger: Signature { name, email, seconds } })
+            CheckpointMark::Tag(CheckpointTag {
+                commit: document.git_commit.clone(),
+                tagger: PersonIdent { name, email, seconds },
+            })
         }
-        Marks::Noted => Marking::Note,
-        Marks::Bare => Marking::Nothing,
+        CheckpointMarks::Noted => CheckpointMark::Note,
+        CheckpointMarks::Bare => CheckpointMark::Nothing,
     }
 }
 
@@ -341,7 +351,7 @@ fn document(
     ctx: &Context,
     name: &CheckpointName,
     wanted: &CheckpointRequest,
-    captured: &Captured,
+    captured: &CheckpointCaptures,
     refs: &HeldRefs,
 ) -> Result<CheckpointDocument> {
     let state = ctx.state();
@@ -383,11 +393,11 @@ fn document(
 
 /// What a new checkpoint gets beside its capture ref. A tag of the user's that is named as the folder of our tags leaves no room for any:
 /// a tag is for people, and no checkpoint goes without being made for want of one.
-fn marks(ctx: &Context, kind: CheckpointType, trigger: Trigger) -> Result<Marks> {
-    let wanted = Marks::decide(ctx.config.checkpoints.tags, kind, trigger);
+fn marks(ctx: &Context, kind: CheckpointType, trigger: CheckpointTrigger) -> Result<CheckpointMarks> {
+    let wanted = CheckpointMarks::decide(ctx.config.checkpoints.tags, kind, trigger);
     let in_the_way = RefName::new(TAGS.trim_end_matches('/'));
     let has_room = !wanted.has_tag() || ctx.repo.refs().read_ref(&in_the_way)?.is_none();
-    Ok(if has_room { wanted } else { Marks::Noted })
+    Ok(if has_room { wanted } else { CheckpointMarks::Noted })
 }
 
 pub(in crate::ops) fn record_of(document: &CheckpointDocument, capture: Oid, tag: Oid, size: Option<u64>) -> CheckpointRecord {
@@ -438,7 +448,7 @@ fn clear_abandoned(ctx: &Context, name: &CheckpointName) -> Result<()> {
     }
     ctx.repo.notes().set_notes(&std::collections::BTreeMap::from([(tag.clone(), None)]))?;
     env::fault_point("checkpoint.abandoned-note-gone");
-    let edit = RefEdit { name: tag_name, expected: Expected::Value(tag), new: None };
+    let edit = RefEdit { name: tag_name, expected: ExpectedRefValue::Value(tag), new: None };
     ctx.repo.refs().update_refs(&[edit], "git axiom: checkpoint given up")
 }
 

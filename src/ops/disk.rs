@@ -12,7 +12,7 @@ use super::checkpoint;
 use super::context::handle::Context;
 use super::{tidy, trash, workspaces};
 use crate::domain::base::plural::{count, count_of};
-use crate::domain::work::disk::{Level, MB, Space};
+use crate::domain::work::disk::{DiskSpaceLevel, FreeDiskSpace, MB};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FreeSpace};
@@ -22,24 +22,24 @@ const MOST_COUNTED: u64 = 500_000;
 
 /// A file system that git axiom writes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileSystem {
+pub struct FileSystemSpace {
     /// A folder on it.
     pub place: PathBuf,
     /// What git axiom has there.
     pub holds: Vec<&'static str>,
     /// What is left.
-    pub space: Space,
+    pub space: FreeDiskSpace,
     /// How little that is.
-    pub level: Level,
+    pub level: DiskSpaceLevel,
 }
 
 /// The file systems that git axiom writes to, each once.
 ///
 /// # Errors
 /// `BARE_REPOSITORY`, `IO_FAILED`.
-pub fn file_systems(ctx: &Context) -> Result<Vec<FileSystem>> {
+pub fn file_systems(ctx: &Context) -> Result<Vec<FileSystemSpace>> {
     let thresholds = ctx.config.system.thresholds();
-    let mut found: Vec<(Option<u64>, FileSystem)> = Vec::new();
+    let mut found: Vec<(Option<u64>, FileSystemSpace)> = Vec::new();
     for (holds, place) in places(ctx)? {
         let device = files::mount_of(&place).map(|(device, _)| device);
         if let Some((_, known)) = found.iter_mut().find(|(other, _)| device.is_some() && *other == device) {
@@ -47,9 +47,9 @@ pub fn file_systems(ctx: &Context) -> Result<Vec<FileSystem>> {
             continue;
         }
         let FreeSpace { free, total, free_files } = files::space_at(&place)?;
-        let space = Space { free, total, free_files };
+        let space = FreeDiskSpace { free, total, free_files };
         let level = thresholds.level(&space);
-        found.push((device, FileSystem { place, holds: vec![holds], space, level }));
+        found.push((device, FileSystemSpace { place, holds: vec![holds], space, level }));
     }
     Ok(found.into_iter().map(|(_, one)| one).collect())
 }
@@ -64,16 +64,16 @@ fn places(ctx: &Context) -> Result<Vec<(&'static str, PathBuf)>> {
 
 /// What is short where it is shortest.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Short {
+pub struct SpaceShortage {
     /// How short it is.
-    pub level: Level,
+    pub level: DiskSpaceLevel,
     /// What is short, in words.
     pub words: String,
     /// What has to be free so that work goes on, in words.
     pub to_go_on: String,
 }
 
-impl Short {
+impl SpaceShortage {
     /// With its code.
     pub fn with_code(&self) -> String {
         self.level.code().map_or_else(|| self.words.clone(), |code| format!("{code}: {}", self.words))
@@ -82,7 +82,7 @@ impl Short {
 
 /// The file system with the least space, if one has too little. One that cannot be asked has enough: what is written there fails or
 /// not.
-pub fn shortage(ctx: &Context) -> Option<Short> {
+pub fn shortage(ctx: &Context) -> Option<SpaceShortage> {
     let all = file_systems(ctx).unwrap_or_else(|error| {
         tracing::warn!(%error, "the free space is unknown");
         Vec::new()
@@ -90,7 +90,7 @@ pub fn shortage(ctx: &Context) -> Option<Short> {
     let worst = all.into_iter().max_by_key(|one| one.level)?;
     let words = ctx.config.system.thresholds().words(&worst.space, &worst.place.to_string_lossy())?;
     let to_go_on = ctx.config.system.thresholds().to_go_on(&worst.space);
-    Some(Short { level: worst.level, words, to_go_on })
+    Some(SpaceShortage { level: worst.level, words, to_go_on })
 }
 
 /// Checks before something is saved or merged that there is enough space to end it.
@@ -98,7 +98,7 @@ pub fn shortage(ctx: &Context) -> Option<Short> {
 /// # Errors
 /// `DISK_EMERGENCY`.
 pub fn has_room_to_save(ctx: &Context, what: &str) -> Result<()> {
-    has_room(ctx, what, Level::Emergency)
+    has_room(ctx, what, DiskSpaceLevel::Emergency)
 }
 
 /// Checks before something new is begun that there is enough space for it.
@@ -106,10 +106,10 @@ pub fn has_room_to_save(ctx: &Context, what: &str) -> Result<()> {
 /// # Errors
 /// `DISK_CRITICAL`, `DISK_EMERGENCY`.
 pub fn has_room_to_begin(ctx: &Context, what: &str) -> Result<()> {
-    has_room(ctx, what, Level::Critical)
+    has_room(ctx, what, DiskSpaceLevel::Critical)
 }
 
-fn has_room(ctx: &Context, what: &str, too_little: Level) -> Result<()> {
+fn has_room(ctx: &Context, what: &str, too_little: DiskSpaceLevel) -> Result<()> {
     let Some(short) = shortage(ctx).filter(|short| short.level >= too_little) else { return Ok(()) };
     let code = short.level.code().unwrap_or(Code::DiskCritical);
     Err(Error::new(code, format!("there is too little space to {what}"))
@@ -119,7 +119,7 @@ fn has_room(ctx: &Context, what: &str, too_little: Level) -> Result<()> {
 
 /// Whether git may pack objects anew, which needs space for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Packing {
+pub enum AllowPacking {
     /// Yes: no agent works.
     Allowed,
     /// Not now.
@@ -128,7 +128,7 @@ pub enum Packing {
 
 /// What a clean-up did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Cleaned {
+pub struct DiskCleanupReport {
     /// Bytes that are free now and were not before, in the git directory.
     pub freed: u64,
     /// What was done, and what could not be, one line each.
@@ -143,7 +143,7 @@ pub struct Cleaned {
 /// # Errors
 /// `BUSY`, `OPERATION_OPEN`; `IO_FAILED` where the space cannot be measured; `DISK_FULL` where a step found no space: what was done stays
 /// done.
-pub fn clean_up(ctx: &mut Context, packing: Packing) -> Result<Cleaned> {
+pub fn clean_up(ctx: &mut Context, packing: AllowPacking) -> Result<DiskCleanupReport> {
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let free = |ctx: &Context| files::space_at(ctx.repo.common_dir()).map(|space| space.free);
@@ -157,7 +157,7 @@ pub fn clean_up(ctx: &mut Context, packing: Packing) -> Result<Cleaned> {
                 lines.push(format!("left alone: {error}"));
             }
         };
-        if shortage(ctx).is_some_and(|short| short.level >= Level::Critical) {
+        if shortage(ctx).is_some_and(|short| short.level >= DiskSpaceLevel::Critical) {
             let done = thin::merged_workspaces(ctx);
             if done.files > 0 {
                 let files = count(done.files, "file");
@@ -176,7 +176,7 @@ pub fn clean_up(ctx: &mut Context, packing: Packing) -> Result<Cleaned> {
             }
             Err(error) => left_alone(error.context("the trash stays"), &mut lines),
         }
-        if packing == Packing::Allowed {
+        if packing == AllowPacking::Allowed {
             match pack(ctx) {
                 Ok(()) => lines.push("loose objects and refs packed".to_owned()),
                 Err(error) => left_alone(error.context("objects were not packed"), &mut lines),
@@ -184,7 +184,7 @@ pub fn clean_up(ctx: &mut Context, packing: Packing) -> Result<Cleaned> {
         }
         let freed = free(ctx)?.saturating_sub(before);
         match full {
-            None => Ok(Cleaned { freed, lines }),
+            None => Ok(DiskCleanupReport { freed, lines }),
             Some(error) => Err(Error::new(Code::DiskFull, "the clean-up did not come to its end")
                 .why(format!("{error}; {} MB were freed before: {}", in_mb(freed), lines.join("; ")))
                 .hint("git axiom disk    shows who uses the space, and asks what else may go")
@@ -215,7 +215,7 @@ fn pack(ctx: &Context) -> Result<()> {
 
 /// What uses space.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Use {
+pub struct DiskUsageEntry {
     /// What it is: a word for JSON.
     pub what: &'static str,
     /// How many there are, where they can be counted.
@@ -232,7 +232,7 @@ pub struct Use {
 ///
 /// # Errors
 /// `GIT_FAILED`, `BARE_REPOSITORY`; those of the log, where older checkpoints are read.
-pub fn uses(ctx: &Context) -> Result<Vec<Use>> {
+pub fn uses(ctx: &Context) -> Result<Vec<DiskUsageEntry>> {
     let checkpoints = checkpoint::list(ctx, None)?;
     let added: u64 = checkpoints.iter().filter_map(|one| one.size).sum();
     // Where there is a limit, what is measured against it.
@@ -242,14 +242,14 @@ pub fn uses(ctx: &Context) -> Result<Vec<Use>> {
     let trashes = [trash::root(ctx)?, trash::of_files(ctx)];
     let workspaces: Vec<PathBuf> =
         ctx.state().restorable.workspaces.values().map(|workspace| PathBuf::from(&workspace.path)).collect();
-    let of = |what, paths: &[PathBuf], to_free| Use {
+    let of = |what, paths: &[PathBuf], to_free| DiskUsageEntry {
         what,
         count: None,
         bytes: size_of(paths.iter().map(PathBuf::as_path)),
         limit: None,
         to_free,
     };
-    let counted = |what, count: u64, bytes: u64, to_free| Use {
+    let counted = |what, count: u64, bytes: u64, to_free| DiskUsageEntry {
         what,
         count: Some(count),
         bytes: Some(bytes),
@@ -263,21 +263,21 @@ pub fn uses(ctx: &Context) -> Result<Vec<Use>> {
     let (logs, in_logs) = tidy::logs::total(ctx);
     let all_of_agents = size_of([layout.agents_dir().as_path()].into_iter());
     Ok(vec![
-        Use {
+        DiskUsageEntry {
             limit: checkpoint::total_limit(ctx),
             ..counted("captures, notes", checkpoints.len() as u64, held, "git axiom checkpoint cleanup --keep 10")
         },
-        Use {
+        DiskUsageEntry {
             count: history.map(|history| history.commits),
             bytes: history.map(|history| history.bytes),
             ..of("notes' history", &[], Some("git axiom checkpoint compact"))
         },
         counted("loose objects", objects.loose, objects.loose_bytes, "git axiom checkpoint compact"),
         counted("packs", objects.packs, objects.packed_bytes, "git axiom checkpoint compact"),
-        Use { count: Some(workspaces.len() as u64), ..of("workspaces", &workspaces, None) },
+        DiskUsageEntry { count: Some(workspaces.len() as u64), ..of("workspaces", &workspaces, None) },
         of("trash", &trashes, Some("git axiom disk --clean")),
-        Use { limit, ..counted("logs", logs, in_logs, "git axiom disk --clean") },
-        Use {
+        DiskUsageEntry { limit, ..counted("logs", logs, in_logs, "git axiom disk --clean") },
+        DiskUsageEntry {
             bytes: all_of_agents.map(|all| all.saturating_sub(in_logs)),
             ..of("iterations", &[], Some("git axiom disk --clean"))
         },

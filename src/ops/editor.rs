@@ -5,9 +5,9 @@ use std::path::Path;
 
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, Small};
+use crate::files::{self, SmallFile};
 use crate::git::users_editor;
-use crate::process::os::foreground::{Foreground, status_of};
+use crate::process::os::foreground::{ForegroundProgram, status_of};
 
 /// Opens a file or folder in the editor that git uses in `folder`, and waits for its end.
 ///
@@ -17,7 +17,7 @@ pub fn open(folder: &Path, what: &OsStr) -> Result<()> {
     let editor = users_editor(folder)?;
     let words = ["sh".to_owned(), "-c".to_owned(), format!("{editor} \"$@\""), editor.clone()];
     let command = words.into_iter().map(OsString::from).chain([what.to_owned()]).collect();
-    let ended = Foreground { command, folder: folder.to_owned(), env: Vec::new() }.wait_for();
+    let ended = ForegroundProgram { command, folder: folder.to_owned(), env: Vec::new() }.wait_for();
     let ended = ended.map_err(|e| Error::new(Code::ProgramNotFound, "'sh' cannot be started").because(e))?;
     match status_of(ended) {
         0 => Ok(()),
@@ -37,9 +37,9 @@ pub fn edit(folder: &Path, text: &str, limit: u64) -> Result<String> {
     let stays = |error: Error| error.hint(format!("your text is in {}", draft.display()));
     open(folder, draft.as_os_str()).map_err(stays)?;
     let saved = match files::read_small_of_user(&draft, limit).map_err(stays)? {
-        Small::Content(bytes) => bytes,
-        Small::Nothing => return Err(Error::new(Code::IoFailed, "the editor has saved nothing, so nothing is changed")),
-        Small::Odd(what) => return Err(Error::new(Code::InvalidInput, format!("'{}' is {what}", draft.display()))),
+        SmallFile::Content(bytes) => bytes,
+        SmallFile::Nothing => return Err(Error::new(Code::IoFailed, "the editor has saved nothing, so nothing is changed")),
+        SmallFile::Odd(what) => return Err(Error::new(Code::InvalidInput, format!("'{}' is {what}", draft.display()))),
     };
     let saved = String::from_utf8(saved);
     let saved = saved.map_err(|_| stays(Error::new(Code::InvalidInput, "the text is not UTF-8, so nothing is changed")))?;

@@ -8,7 +8,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::Repository;
 use crate::ops::context::handle::Context;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 
 /// git's setting.
 const KEY: &str = "transfer.hideRefs";
@@ -21,7 +21,7 @@ pub fn values() -> [String; 3] {
     [REFS, TAGS, NOTES].map(|name| name.trim_end_matches('/').to_owned())
 }
 
-fn place(layout: &Layout) -> PathBuf {
+fn place(layout: &StoreLayout) -> PathBuf {
     layout.root().join("hidden-refs.json")
 }
 

@@ -1,21 +1,21 @@
 //! History: the log's events, the transactions they form, and the history of one case. Reads without a lock.
 
-use crate::domain::base::ids::{CaseId, TxnId};
-use crate::domain::operation::transaction::{Fold, Transaction};
-use crate::domain::state::audit::{Audit, AuditEntry};
-use crate::domain::state::event::{Envelope, Event};
+use crate::domain::base::ids::{OperationId, TaskId};
+use crate::domain::operation::transaction::{OperationFold, OperationRecord};
+use crate::domain::state::audit::{AuditEntry, AuditTrail};
+use crate::domain::state::event::{Event, EventEnvelope};
 use crate::error::Result;
 use crate::ops::context::handle::Context;
-use crate::store::layout::Layout;
-use crate::store::log::{self, Position};
-use crate::store::snapshot::Loaded;
+use crate::store::layout::StoreLayout;
+use crate::store::log::{self, LogPosition};
+use crate::store::snapshot::LoadedSnapshot;
 use crate::store::{anchors, segments};
 
 /// Calls `each` with every event that the log holds, oldest first.
 ///
 /// # Errors
 /// The codes of a damaged log; what `each` returns.
-pub fn each_event(layout: &Layout, each: impl FnMut(Envelope) -> Result<()>) -> Result<()> {
+pub fn each_event(layout: &StoreLayout, each: impl FnMut(EventEnvelope) -> Result<()>) -> Result<()> {
     // The log does not start with event 1 where recovery started a new one.
     let first = segments::list(layout)?.first().and_then(|segment| segment.first).unwrap_or(1);
     log::read_after(layout, first - 1, None, each).map(drop)
@@ -27,11 +27,11 @@ pub fn each_event(layout: &Layout, each: impl FnMut(Envelope) -> Result<()>) -> 
 /// # Errors
 /// As [`each_event`].
 pub fn events_after(
-    layout: &Layout,
+    layout: &StoreLayout,
     last: u64,
-    position: Option<Position>,
-    each: impl FnMut(Envelope) -> Result<()>,
-) -> Result<Position> {
+    position: Option<LogPosition>,
+    each: impl FnMut(EventEnvelope) -> Result<()>,
+) -> Result<LogPosition> {
     Ok(log::read_after(layout, last, position, each)?.position)
 }
 
@@ -39,8 +39,8 @@ pub fn events_after(
 ///
 /// # Errors
 /// As [`each_event`].
-pub fn transactions(ctx: &Context) -> Result<Vec<Transaction>> {
-    let mut fold = Fold::default();
+pub fn transactions(ctx: &Context) -> Result<Vec<OperationRecord>> {
+    let mut fold = OperationFold::default();
     each_event(ctx.layout(), |envelope| fold.push(&envelope))?;
     Ok(fold.finish())
 }
@@ -50,7 +50,7 @@ pub fn transactions(ctx: &Context) -> Result<Vec<Transaction>> {
 ///
 /// # Errors
 /// As [`each_event`].
-pub fn newest_transactions(ctx: &Context, enough: impl Fn(&[Transaction]) -> bool) -> Result<Vec<Transaction>> {
+pub fn newest_transactions(ctx: &Context, enough: impl Fn(&[OperationRecord]) -> bool) -> Result<Vec<OperationRecord>> {
     newest_after(ctx, anchors::all(ctx.layout())?, enough)
 }
 
@@ -58,13 +58,17 @@ pub fn newest_transactions(ctx: &Context, enough: impl Fn(&[Transaction]) -> boo
 ///
 /// # Errors
 /// As [`each_event`].
-pub fn transactions_since(ctx: &Context, id: &TxnId, enough: impl Fn(&[Transaction]) -> bool) -> Result<Vec<Transaction>> {
+pub fn transactions_since(
+    ctx: &Context,
+    id: &OperationId,
+    enough: impl Fn(&[OperationRecord]) -> bool,
+) -> Result<Vec<OperationRecord>> {
     let mut anchors = anchors::all(ctx.layout())?;
     anchors.retain(|seq| id.is_begun_within(*seq, u64::MAX));
     newest_after(ctx, anchors, |known| known.iter().any(|one| one.id == *id) && enough(known))
 }
 
-fn newest_after(ctx: &Context, anchors: Vec<u64>, enough: impl Fn(&[Transaction]) -> bool) -> Result<Vec<Transaction>> {
+fn newest_after(ctx: &Context, anchors: Vec<u64>, enough: impl Fn(&[OperationRecord]) -> bool) -> Result<Vec<OperationRecord>> {
     for seq in anchors {
         if let Some(known) = known_after(ctx.layout(), seq)?
             && !known.is_empty()
@@ -80,9 +84,9 @@ fn newest_after(ctx: &Context, anchors: Vec<u64>, enough: impl Fn(&[Transaction]
 ///
 /// # Errors
 /// `IO_FAILED`; `EVENT_LOG_TOO_NEW` where a newer version wrote the anchor.
-pub fn known_after(layout: &Layout, seq: u64) -> Result<Option<Vec<Transaction>>> {
-    let Some(Loaded { state, position, .. }) = anchors::load(layout, seq)? else { return Ok(None) };
-    let (mut fold, mut began_anew) = (Fold::of_events_after(state), false);
+pub fn known_after(layout: &StoreLayout, seq: u64) -> Result<Option<Vec<OperationRecord>>> {
+    let Some(LoadedSnapshot { state, position, .. }) = anchors::load(layout, seq)? else { return Ok(None) };
+    let (mut fold, mut began_anew) = (OperationFold::of_events_after(state), false);
     let read = log::read_after(layout, seq, Some(position), |envelope| {
         began_anew |= matches!(envelope.event, Event::StateAdopted { .. });
         fold.push(&envelope)
@@ -102,9 +106,9 @@ pub fn known_after(layout: &Layout, seq: u64) -> Result<Option<Vec<Transaction>>
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; as [`each_event`].
-pub fn audit(ctx: &Context, id: &CaseId) -> Result<Vec<AuditEntry>> {
+pub fn audit(ctx: &Context, id: &TaskId) -> Result<Vec<AuditEntry>> {
     ctx.state().case(id)?;
-    let mut audit = Audit::of(id.clone());
+    let mut audit = AuditTrail::of(id.clone());
     each_event(ctx.layout(), |envelope| audit.push(&envelope))?;
     Ok(audit.finish())
 }
@@ -114,7 +118,7 @@ pub fn audit(ctx: &Context, id: &CaseId) -> Result<Vec<AuditEntry>> {
 ///
 /// # Errors
 /// As [`audit`].
-pub fn newest_of(ctx: &Context, id: &CaseId, enough: impl Fn(&[AuditEntry]) -> bool) -> Result<Vec<AuditEntry>> {
+pub fn newest_of(ctx: &Context, id: &TaskId, enough: impl Fn(&[AuditEntry]) -> bool) -> Result<Vec<AuditEntry>> {
     for seq in anchors::all(ctx.layout())? {
         if let Some(part) = audit_after(ctx.layout(), id, seq)?
             && (part.has_all_attempts || enough(&part.entries))
@@ -127,7 +131,7 @@ pub fn newest_of(ctx: &Context, id: &CaseId, enough: impl Fn(&[AuditEntry]) -> b
 
 /// The history of one case after an event.
 #[derive(Debug, Clone, PartialEq)]
-pub struct PartOfAudit {
+pub struct TaskAuditPart {
     /// Its entries, oldest first.
     pub entries: Vec<AuditEntry>,
     /// Whether nobody had worked on it before.
@@ -138,14 +142,14 @@ pub struct PartOfAudit {
 ///
 /// # Errors
 /// As [`known_after`].
-pub fn audit_after(layout: &Layout, id: &CaseId, seq: u64) -> Result<Option<PartOfAudit>> {
-    let Some(Loaded { state, position, .. }) = anchors::load(layout, seq)? else { return Ok(None) };
+pub fn audit_after(layout: &StoreLayout, id: &TaskId, seq: u64) -> Result<Option<TaskAuditPart>> {
+    let Some(LoadedSnapshot { state, position, .. }) = anchors::load(layout, seq)? else { return Ok(None) };
     let record = state.record.cases.get(id);
     let has_all_attempts =
         state.agent_on(id).is_none() && record.is_none_or(|record| record.iterations == 0 && record.retry_count == 0);
-    let mut audit = Audit::after(id.clone(), state);
+    let mut audit = AuditTrail::after(id.clone(), state);
     match log::read_after(layout, seq, Some(position), |envelope| audit.push(&envelope)) {
-        Ok(_) => Ok(Some(PartOfAudit { entries: audit.finish(), has_all_attempts })),
+        Ok(_) => Ok(Some(TaskAuditPart { entries: audit.finish(), has_all_attempts })),
         // Whatever is wrong, the log itself decides.
         Err(error) => {
             tracing::debug!(%error, seq, "the log is read from its beginning");

@@ -5,13 +5,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::ids::Token;
-use crate::domain::work::signal::Signal;
+use crate::domain::work::signal::AgentSignal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::process::keeper::spec::KeeperSpec;
 use crate::process::keeper::{owner, spool, step_keeper};
 use crate::store::handle::Store;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 
 /// Owns the agent program that the specification in the file `spec` names, to its end. Returns the exit status of the keeper.
 ///
@@ -39,7 +39,7 @@ pub fn own_step() -> Result<()> {
 
 /// Whether the log still says that this very iteration is to run.
 fn is_to_run(spec: &KeeperSpec) -> Result<bool> {
-    let store = Store::load(Layout::new(&spec.state_check.common_dir))?;
+    let store = Store::load(StoreLayout::new(&spec.state_check.common_dir))?;
     let work = store.state().restorable.agents.get(&spec.agent).and_then(|agent| agent.work.as_ref());
     Ok(work.and_then(|work| work.stage.token()) == Some(&spec.token))
 }
@@ -48,7 +48,7 @@ fn is_to_run(spec: &KeeperSpec) -> Result<bool> {
 ///
 /// # Errors
 /// `INVALID_INPUT` where this does not run below a keeper; as [`spool::submit`].
-pub fn report(signal: Signal) -> Result<()> {
+pub fn report(signal: AgentSignal) -> Result<()> {
     let not_an_agent = || {
         Error::new(Code::InvalidInput, "this is not running below 'git axiom run'")
             .hint("'git axiom signal' is for agents: their keeper sets AXIOM_SPOOL and AXIOM_TOKEN")

@@ -3,7 +3,7 @@
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::domain::work::learnings::{Learning, LearningId};
-use crate::domain::work::signal::Signal;
+use crate::domain::work::signal::AgentSignal;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 
@@ -13,7 +13,7 @@ use crate::ops::context::handle::Context;
 /// `UNKNOWN_LEARNING`; `INVALID_INPUT`, `TOO_LARGE` for the text.
 pub fn edit(ctx: &mut Context, id: LearningId, text: &str) -> Result<Learning> {
     // What a human writes has the limits of what an agent reports.
-    Signal::Learning { text: text.to_owned(), scope: None }.validated()?;
+    AgentSignal::Learning { text: text.to_owned(), scope: None }.validated()?;
     ctx.append_with(|state| {
         state.learning(id)?;
         Ok(vec![Event::LearningEdited { id, text: text.to_owned() }])

@@ -18,19 +18,19 @@ pub mod verified;
 pub use plan::guarded_by;
 pub use submodules::on_no_remote;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::base::text::Change;
-use crate::domain::checkpoint::document::Trigger;
+use crate::domain::base::text::ValueChange;
+use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::state::event::Event;
-use crate::domain::work::case::{Case, CaseChange, CaseEdit, Merged};
+use crate::domain::work::case::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange};
 use crate::domain::work::commit_marks;
-use crate::domain::work::conflict::Level;
-use crate::domain::work::guarded::{Allowed, GuardedFiles};
+use crate::domain::work::conflict::ConflictLevel;
+use crate::domain::work::guarded::{AllowedGuardedFiles, GuardedFiles};
 use crate::domain::work::task_branches;
-use crate::domain::work::verification::{MergeOf, Verification};
+use crate::domain::work::verification::{MergeCandidate, MergeVerification};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, Worktree};
@@ -41,8 +41,8 @@ use crate::ops::operation;
 use crate::ops::operation::in_progress::holds_branch;
 use crate::ops::signing::with_signatures;
 
-use plan::Planned;
-use replay::Computed;
+use plan::MergePlan;
+use replay::ComputedMerge;
 
 /// How many times a merge is tried while the target moves meanwhile.
 const TRIES: u32 = 5;
@@ -51,11 +51,11 @@ const TRIES: u32 = 5;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MergeOutcome {
     /// The work was merged into the target.
-    Merged(Merged),
+    Merged(MergedTaskWork),
     /// The target had all of the work before; only the case was changed, to say so.
-    Noted(Merged),
+    Noted(MergedTaskWork),
     /// The target had all of the work before, and the case said so: nothing was changed.
-    NothingToMerge(Merged),
+    NothingToMerge(MergedTaskWork),
     /// These files are in conflict; nothing was changed.
     Conflict {
         /// The files.
@@ -76,9 +76,9 @@ pub enum MergeOutcome {
     /// `merge.verify` has not passed for exactly this merge; nothing was changed.
     Unverified {
         /// The merge that has to be verified.
-        of: MergeOf,
+        of: MergeCandidate,
         /// The failed verification of this merge, where there was one.
-        failed: Option<Box<Verification>>,
+        failed: Option<Box<MergeVerification>>,
     },
     /// The target branch does not exist; nothing was changed.
     TargetMissing {
@@ -95,7 +95,7 @@ pub enum MergeOutcome {
 /// `UNKNOWN_TASK`, `INVALID_TRANSITION` for a task that is not done, `OPERATION_OPEN`, `BUSY`, `IDENTITY_MISSING`,
 /// `DISK_EMERGENCY`; `CHANGED_MEANWHILE` where the target moves during every attempt; `BRANCH_IN_USE` where it is being rebased or bisected;
 /// those of the before-merge checkpoint: then nothing is merged.
-pub fn merge_task(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeOutcome> {
+pub fn merge_task(ctx: &mut Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergeOutcome> {
     let _span = tracing::info_span!("merge", %task).entered();
     disk::has_room_to_save(ctx, "merge")?;
     let outcome = with_signatures(ctx, |ctx| merge_locked(ctx, task, allowed));
@@ -122,7 +122,7 @@ impl MergeOutcome {
     }
 }
 
-fn merge_locked(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeOutcome> {
+fn merge_locked(ctx: &mut Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergeOutcome> {
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let mut tries = 1;
@@ -151,13 +151,13 @@ fn merge_locked(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<M
     })
 }
 
-fn attempt(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeOutcome> {
+fn attempt(ctx: &mut Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergeOutcome> {
     ctx.store.refresh()?;
     let planned = plan::plan(ctx, task, allowed)?;
     let (of, case, target, settled) = match planned {
-        Planned::Merge { of, case, target, settled } => (of, case, target, settled),
-        Planned::Ends(outcome) => return Ok(outcome),
-        Planned::HasAll { case, merged } => {
+        MergePlan::Merge { of, case, target, settled } => (of, case, target, settled),
+        MergePlan::Ends(outcome) => return Ok(outcome),
+        MergePlan::HasAll { case, merged } => {
             if case.merged.is_some() {
                 return Ok(MergeOutcome::NothingToMerge(merged));
             }
@@ -176,19 +176,19 @@ fn attempt(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeO
         return Ok(unverified);
     }
     if !settled.is_empty() {
-        tell_of_conflict(ctx, task, &settled, Level::Trivial);
+        tell_of_conflict(ctx, task, &settled, ConflictLevel::Trivial);
     }
-    let MergeOf { branch: work, target: old, tree } = of;
+    let MergeCandidate { branch: work, target: old, tree } = of;
     let commit = ctx.repo.history().commit_for_branch(&tree, &[old.clone(), work], &message(ctx, &case))?;
     let mut operation = plan::operation_of(ctx, &case, (&target, old), commit.clone())?;
-    let merged = Merged { commit, target };
+    let merged = MergedTaskWork { commit, target };
     if ctx.config.checkpoints.before_merge {
-        let (record, _) = checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeMerge))?;
+        let (record, _) = checkpoint::create_locked(ctx, &CheckpointRequest::by(CheckpointTrigger::BeforeMerge))?;
         operation.safety = Some(record.name);
     }
     env::fault_point("merge.before-journal");
     operation::run(ctx, operation)?;
-    let wanted = CheckpointRequest { about: Some(task.clone()), ..CheckpointRequest::by(Trigger::AfterMerge) };
+    let wanted = CheckpointRequest { about: Some(task.clone()), ..CheckpointRequest::by(CheckpointTrigger::AfterMerge) };
     // The merge is done, whether or not this checkpoint can be made.
     if let Err(error) = checkpoint::create_locked(ctx, &wanted) {
         tracing::warn!(%error, "no checkpoint was made after the merge");
@@ -197,7 +197,7 @@ fn attempt(ctx: &mut Context, task: &CaseId, allowed: &Allowed) -> Result<MergeO
 }
 
 /// Notes for the hooks that a merge has a conflict, and who settles it.
-pub fn tell_of_conflict(ctx: &mut Context, task: &CaseId, files: &[RepoPath], level: Level) {
+pub fn tell_of_conflict(ctx: &mut Context, task: &TaskId, files: &[RepoPath], level: ConflictLevel) {
     let files = files.iter().map(ToString::to_string).collect();
     let about = of_task(ctx.state(), task, HookEvent::OnConflict, env::now());
     ctx.hooks.note(about.in_conflict(files, level));
@@ -205,18 +205,18 @@ pub fn tell_of_conflict(ctx: &mut Context, task: &CaseId, files: &[RepoPath], le
 
 /// The merge of a task with the current commits of its branch and the target, with the files in which a conflict was settled by
 /// applying its commits one by one; `None` where they conflict or one is missing.
-fn merge_of(ctx: &Context, task: &CaseId) -> Result<Option<(MergeOf, Vec<RepoPath>)>> {
+fn merge_of(ctx: &Context, task: &TaskId) -> Result<Option<(MergeCandidate, Vec<RepoPath>)>> {
     let (target, branch) = (ctx.repo.refs().read_ref(&target_branch(ctx)?)?, ctx.repo.refs().read_ref(&branch_of(ctx, task))?);
     let (Some(target), Some(branch)) = (target, branch) else { return Ok(None) };
     Ok(match replay::compute(ctx, &target, &branch)? {
-        Computed::Clean { tree, settled } => Some((MergeOf { branch, target, tree }, settled)),
-        Computed::Conflict(_) => None,
+        ComputedMerge::Clean { tree, settled } => Some((MergeCandidate { branch, target, tree }, settled)),
+        ComputedMerge::Conflict(_) => None,
     })
 }
 
 /// A commit with the result of a merge. No ref ever points to it.
-fn result_of(ctx: &Context, task: &CaseId, of: &MergeOf) -> Result<Oid> {
-    let MergeOf { branch, target, tree } = of;
+fn result_of(ctx: &Context, task: &TaskId, of: &MergeCandidate) -> Result<Oid> {
+    let MergeCandidate { branch, target, tree } = of;
     ctx.repo.history().commit_tree(tree, &[target.clone(), branch.clone()], &format!("Merge task {task}, to be verified"))
 }
 
@@ -231,19 +231,19 @@ pub fn unheeded_settings(ctx: &Context, target: &RefName) -> Result<Option<Strin
 }
 
 /// The branch of a task.
-pub fn branch_of(ctx: &Context, task: &CaseId) -> RefName {
+pub fn branch_of(ctx: &Context, task: &TaskId) -> RefName {
     match ctx.state().restorable.workspaces.get(task) {
         Some(workspace) => workspace.branch.clone(),
         None => task_branches::branch_of(task),
     }
 }
 
-fn edit(case: &Case, merged: &Merged) -> CaseEdit {
-    let changes = vec![CaseChange::Merged(Change::new(case.merged.clone(), Some(merged.clone())))];
-    CaseEdit { id: case.id.clone(), changes }
+fn edit(case: &Task, merged: &MergedTaskWork) -> TaskChangeSet {
+    let changes = vec![TaskFieldChange::Merged(ValueChange::new(case.merged.clone(), Some(merged.clone())))];
+    TaskChangeSet { id: case.id.clone(), changes }
 }
 
-fn message(ctx: &Context, case: &Case) -> String {
+fn message(ctx: &Context, case: &Task) -> String {
     let state = ctx.state();
     let task = &case.id;
     let known = || state.record.cases.get(task).and_then(|record| record.last_agent.as_ref());
@@ -258,17 +258,17 @@ fn message(ctx: &Context, case: &Case) -> String {
 }
 
 /// Whether a task counts as merged at a commit that is not its own: the target had all of its work by then.
-pub fn had_nothing(ctx: &Context, task: &CaseId, merged: &Merged) -> bool {
+pub fn had_nothing(ctx: &Context, task: &TaskId, merged: &MergedTaskWork) -> bool {
     marks(ctx, merged).is_some_and(|tasks| !tasks.iter().any(|of| of == task.as_str()))
 }
 
 /// Whether that commit is another task's.
-pub fn is_of_another(ctx: &Context, task: &CaseId, merged: &Merged) -> bool {
+pub fn is_of_another(ctx: &Context, task: &TaskId, merged: &MergedTaskWork) -> bool {
     marks(ctx, merged).is_some_and(|tasks| !tasks.is_empty() && !tasks.iter().any(|of| of == task.as_str()))
 }
 
 /// The tasks of which the commit of a merge is, as it says; `None` where it cannot be read.
-fn marks(ctx: &Context, merged: &Merged) -> Option<Vec<String>> {
+fn marks(ctx: &Context, merged: &MergedTaskWork) -> Option<Vec<String>> {
     let commit = ctx.repo.objects().read_commit(&merged.commit).ok()?;
     Some(commit_marks::read(&commit.message).tasks)
 }

@@ -8,12 +8,12 @@ use crate::env;
 use crate::files::{self, FileLock, LockAttempt};
 
 /// Where the files are, and the one of this process while it has the terminal.
-struct Mark {
+struct OpenPanelMark {
     folder: PathBuf,
     held: Option<(PathBuf, FileLock)>,
 }
 
-static MARK: Mutex<Option<Mark>> = Mutex::new(None);
+static MARK: Mutex<Option<OpenPanelMark>> = Mutex::new(None);
 
 /// Says where the files are. Returns how many panels were killed while they had a terminal; each is told once.
 pub fn begin(folder: &Path) -> usize {
@@ -26,13 +26,13 @@ pub fn begin(folder: &Path) -> usize {
         Ok(LockAttempt::Held) | Err(_) => false,
     });
     let killed = killed.count();
-    *MARK.lock().unwrap_or_else(PoisonError::into_inner) = Some(Mark { folder: folder.to_owned(), held: None });
+    *MARK.lock().unwrap_or_else(PoisonError::into_inner) = Some(OpenPanelMark { folder: folder.to_owned(), held: None });
     killed
 }
 
 /// From now on this process has its terminal. Where that cannot be noted, nobody is told of it later.
 pub fn set() {
-    if let Some(Mark { folder, held }) = MARK.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
+    if let Some(OpenPanelMark { folder, held }) = MARK.lock().unwrap_or_else(PoisonError::into_inner).as_mut() {
         let path = folder.join(env::fresh_id());
         if let Ok(LockAttempt::Taken(lock)) = FileLock::try_take(&path) {
             *held = Some((path, lock));

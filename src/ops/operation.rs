@@ -20,17 +20,17 @@ pub(in crate::ops) mod submodules;
 pub(in crate::ops) mod submodules_again;
 mod workspaces;
 
-use crate::domain::base::ids::{CaseId, TxnId};
-use crate::domain::operation::journaled::{AsideChange, Operation};
-use crate::domain::operation::settle::Settled;
+use crate::domain::base::ids::{OperationId, TaskId};
+use crate::domain::operation::journaled::{JournaledOperation, TrashChange};
+use crate::domain::operation::settle::OperationSettlement;
 use crate::domain::state::changes::RestorableChanges;
 use crate::domain::state::event::{Event, OperationEnd};
 use crate::domain::state::whole::{OpenOperation, State};
-use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::domain::work::case::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::gate::{Gate, GateKind};
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
-use crate::git::Attempt;
+use crate::git::ChangeAttempt;
 use crate::ops::context::handle::Context;
 use crate::ops::{tidy, trash};
 use crate::own_process::end_signals::finish_first;
@@ -39,8 +39,8 @@ use crate::own_process::end_signals::finish_first;
 const NAMED: usize = 10;
 
 pub(in crate::ops) use bytes::{files_named, files_of, keep_bytes, keep_bytes_replaced, with_bytes_known};
-pub(in crate::ops) use keep::{Kept, name_of as kept_ref};
-pub use steps::Done;
+pub(in crate::ops) use keep::{KeepRefContents, name_of as kept_ref};
+pub use steps::OperationStepsReport;
 pub(in crate::ops) use steps::{capture_with, extras_of, is_there, worktree};
 pub(in crate::ops) use workspaces::is_made_again;
 
@@ -62,7 +62,7 @@ pub struct EndedOperation {
 /// # Errors
 /// `CHANGED_MEANWHILE`, `IN_THE_WAY`, `PERMISSIONS_LOST`, `GIT_LOCKED`, `GIT_FAILED`, `WORKSPACE_IN_THE_WAY`,
 /// `WORKSPACE_BROKEN`, `HOLDS_MOUNT`.
-pub fn check(ctx: &Context, operation: &Operation) -> Result<()> {
+pub fn check(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     check::expectations(ctx, operation)
 }
 
@@ -70,7 +70,7 @@ pub fn check(ctx: &Context, operation: &Operation) -> Result<()> {
 ///
 /// # Errors
 /// As [`check`]; `GIT_FAILED` where a filter fails.
-pub fn rehearse(ctx: &Context, operation: &Operation) -> Result<()> {
+pub fn rehearse(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     check::expectations(ctx, operation)?;
     check::contents(ctx, operation)
 }
@@ -82,18 +82,18 @@ pub fn rehearse(ctx: &Context, operation: &Operation) -> Result<()> {
 /// Those of [`check`], `OPERATION_OPEN`, and those of the steps: nothing was changed, or everything was put back; the error
 /// names what could not be. Only where the reversal has to wait (for disk space, or a lock of git's), the operation stays
 /// open, for `rollback --abort`.
-pub fn run(ctx: &mut Context, operation: Operation) -> Result<Done> {
+pub fn run(ctx: &mut Context, operation: JournaledOperation) -> Result<OperationStepsReport> {
     let done = begin_and_finish(ctx, &operation)?;
     // Signals that ask us to end need not wait for this.
     tidy::when_due(ctx);
     Ok(done)
 }
 
-fn begin_and_finish(ctx: &mut Context, operation: &Operation) -> Result<Done> {
+fn begin_and_finish(ctx: &mut Context, operation: &JournaledOperation) -> Result<OperationStepsReport> {
     ctx.no_open_operation()?;
     check::expectations(ctx, operation)?;
     trash::make(ctx, operation, ctx.txn())?;
-    let ready = steps::Contents::stage(ctx, operation, &ctx.txn().clone())?;
+    let ready = steps::OperationContents::stage(ctx, operation, &ctx.txn().clone())?;
     // Before the event that names the ref: a crash in between leaves a ref that is released with the others.
     keep::keep(ctx, operation, &ctx.txn().clone())?;
     let _finish_first = finish_first();
@@ -101,7 +101,7 @@ fn begin_and_finish(ctx: &mut Context, operation: &Operation) -> Result<Done> {
     ctx.append(Event::OperationBegan { operation: Box::new(operation.clone()) })?;
     env::fault_point("journal.begun");
     let txn = ctx.txn().clone();
-    match steps::carry_out(ctx, operation, &txn, Attempt::First, &ready) {
+    match steps::carry_out(ctx, operation, &txn, ChangeAttempt::First, &ready) {
         Ok(done) => {
             let moved = asides::moved_aside(ctx, operation, &txn);
             moved.and_then(|moved| end(ctx, OperationEnd::Done, moved)).map_err(not_written_down)?;
@@ -163,7 +163,7 @@ pub fn finish_open(ctx: &mut Context) -> Result<Option<EndedOperation>> {
         return reverse_steps(ctx, open).map(Some);
     }
     in_transaction(ctx, &open.txn, |ctx| {
-        steps::carry_out(ctx, &open.operation, &open.txn, Attempt::Again, &steps::Contents::default())?;
+        steps::carry_out(ctx, &open.operation, &open.txn, ChangeAttempt::Again, &steps::OperationContents::default())?;
         let moved = asides::moved_aside(ctx, &open.operation, &open.txn)?;
         end(ctx, OperationEnd::Done, moved)
     })?;
@@ -206,7 +206,7 @@ fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<EndedOperatio
     let (left, not_put_back) = in_transaction(ctx, &open.txn, |ctx| {
         let inverse = open.operation.clone().inverse(open.operation.kind.clone(), open.operation.title.clone());
         // The same trash: what the first direction moved there shows the reversal how far it got.
-        let done = steps::carry_out(ctx, &inverse, &open.txn, Attempt::Back, &steps::Contents::default())?;
+        let done = steps::carry_out(ctx, &inverse, &open.txn, ChangeAttempt::Back, &steps::OperationContents::default())?;
         let aside = asides::moved_aside(ctx, &inverse, &open.txn)?;
         let stays = asides::put_back(ctx, &aside)?;
         end(ctx, OperationEnd::Aborted, Vec::new())?;
@@ -218,15 +218,15 @@ fn reverse_steps(ctx: &mut Context, open: OpenOperation) -> Result<EndedOperatio
 }
 
 /// Appends the outcome event. Its effect on the state is decided under the state lock, from the newest state.
-fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<AsideChange>) -> Result<()> {
+fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<TrashChange>) -> Result<()> {
     env::fault_point("journal.before-end");
     ctx.append_with(|now| {
         let Some(open) = &now.record.open else {
             return Err(Error::new(Code::Internal, "an operation ended that is not open"));
         };
-        let Settled { edits, changes, mode } = match end {
+        let OperationSettlement { edits, changes, mode } = match end {
             OperationEnd::Done => open.operation.settle(now),
-            OperationEnd::Aborted => Settled::default(),
+            OperationEnd::Aborted => OperationSettlement::default(),
         };
         let gates = gates_of_merges(now, &edits, changes.as_deref());
         let ended = Event::OperationEnded { end, edits, changes, mode, moved: moved.clone() };
@@ -238,27 +238,27 @@ fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<AsideChange>) -> Result<
 
 /// The gates to open and close: a merge that was taken back waits for a human, because nobody wants it to be merged again
 /// automatically. The gate of a task that is merged now is closed.
-fn gates_of_merges(now: &State, edits: &[CaseEdit], changes: Option<&RestorableChanges>) -> Vec<Event> {
-    let is_merged = |task: &CaseId| now.restorable.cases.get(task).is_some_and(|case| case.merged.is_some());
-    let takes_back = |change: &CaseChange| matches!(change, CaseChange::Merged(merged) if merged.new.is_none());
-    let stays_done = |edit: &CaseEdit| {
-        let changes_status = edit.changes.iter().any(|change| matches!(change, CaseChange::Status(_)));
-        now.restorable.cases.get(&edit.id).is_some_and(|case| case.status == Status::Done && !changes_status)
+fn gates_of_merges(now: &State, edits: &[TaskChangeSet], changes: Option<&RestorableChanges>) -> Vec<Event> {
+    let is_merged = |task: &TaskId| now.restorable.cases.get(task).is_some_and(|case| case.merged.is_some());
+    let takes_back = |change: &TaskFieldChange| matches!(change, TaskFieldChange::Merged(merged) if merged.new.is_none());
+    let stays_done = |edit: &TaskChangeSet| {
+        let changes_status = edit.changes.iter().any(|change| matches!(change, TaskFieldChange::Status(_)));
+        now.restorable.cases.get(&edit.id).is_some_and(|case| case.status == TaskStatus::Done && !changes_status)
     };
     let edited = edits.iter().filter(|edit| stays_done(edit) && edit.changes.iter().any(takes_back)).map(|edit| &edit.id);
     let cases = changes.into_iter().flat_map(|changes| changes.cases.values().flatten());
-    let taken_back = cases.filter(|case| case.status == Status::Done && case.merged.is_none() && is_merged(&case.id));
+    let taken_back = cases.filter(|case| case.status == TaskStatus::Done && case.merged.is_none() && is_merged(&case.id));
     let tasks = edited.chain(taken_back.map(|case| &case.id));
     let opened =
         tasks.filter_map(|task| Gate::for_undone_merge(task, env::now())).map(|gate| Event::GateOpened { gate: Box::new(gate) });
-    let merges = |change: &CaseChange| matches!(change, CaseChange::Merged(merged) if merged.new.is_some());
+    let merges = |change: &TaskFieldChange| matches!(change, TaskFieldChange::Merged(merged) if merged.new.is_some());
     let merged = edits.iter().filter(|edit| edit.changes.iter().any(merges));
     let gates = merged.filter_map(|edit| Gate::id_for(GateKind::Merge, &edit.id).ok());
     let gates = gates.filter(|id| now.restorable.gates.contains_key(id));
     opened.chain(gates.map(|id| Event::GateClosed { id, reason: "merged".into() })).collect()
 }
 
-fn in_transaction<T>(ctx: &mut Context, txn: &TxnId, work: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
+fn in_transaction<T>(ctx: &mut Context, txn: &OperationId, work: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
     let own = ctx.txn().clone();
     ctx.join(txn.clone());
     let outcome = work(ctx);

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::process::os::foreground::{Foreground, status_of};
+use crate::process::os::foreground::{ForegroundProgram, status_of};
 
 /// Runs a line as a shell would run it after `git axiom`, to its end. Returns its exit status.
 ///
@@ -15,7 +15,7 @@ pub fn run(folder: &Path, line: &str) -> Result<u8> {
     let own = env::own_program()?.into_os_string();
     let script = format!("\"$0\" {line}");
     let command = vec![OsString::from("sh"), OsString::from("-c"), OsString::from(script), own];
-    let ended = Foreground { command, folder: folder.to_owned(), env: Vec::new() }.wait_for();
+    let ended = ForegroundProgram { command, folder: folder.to_owned(), env: Vec::new() }.wait_for();
     let ended = ended.map_err(|e| Error::new(Code::ProgramNotFound, "'sh' cannot be started").because(e))?;
     Ok(status_of(ended))
 }

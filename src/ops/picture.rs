@@ -1,36 +1,36 @@
 //! What happened, gathered for the picture; and what is at risk now.
 
-use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::picture::{Fold, Picture};
-use crate::domain::work::case::{Case, Kind, Status};
-use crate::domain::work::reports::ChangedLines;
+use crate::domain::picture::{Picture, PictureFold};
+use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::reports::ChangedLineCounts;
 use crate::error::Result;
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::history;
 use crate::ops::merge;
-use crate::ops::undo::Standing;
+use crate::ops::undo::UndoabilityCheck;
 
 /// How many events are read for one moment of the picture: most events are none.
 const EVENTS: u64 = 40;
 
 /// What no checkpoint and no branch has yet.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct AtRisk {
+pub struct WorkAtRisk {
     /// The newest complete checkpoint, and how many files of the current worktree differ from it.
     pub here: Option<(CheckpointName, usize)>,
     /// Tasks with work that is not merged.
-    pub not_merged: Vec<NotMerged>,
+    pub not_merged: Vec<UnmergedTask>,
 }
 
 /// A task with work that is not merged.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotMerged {
+pub struct UnmergedTask {
     /// The task.
-    pub task: CaseId,
+    pub task: TaskId,
     /// What it changed since its branch left the target; `None` where that cannot be counted.
-    pub changed: Option<ChangedLines>,
+    pub changed: Option<ChangedLineCounts>,
 }
 
 /// The newest moments, at most so many; `None` for all that the log has.
@@ -38,7 +38,7 @@ pub struct NotMerged {
 /// # Errors
 /// The codes of a damaged log.
 pub fn picture(ctx: &Context, most: Option<usize>) -> Result<Picture> {
-    let mut fold = Fold::default();
+    let mut fold = PictureFold::default();
     let mut push = |envelope| {
         fold.push(&envelope);
         Ok(())
@@ -67,7 +67,7 @@ pub fn picture(ctx: &Context, most: Option<usize>) -> Result<Picture> {
 fn offer_what_is_accepted(ctx: &Context, picture: &mut Picture) -> Result<()> {
     let Some(oldest) = picture.offered().next().cloned() else { return Ok(()) };
     let all = history::newest_transactions(ctx, |known| known.iter().any(|one| one.id == oldest))?;
-    let standing = Standing::new(ctx, &all)?;
+    let standing = UndoabilityCheck::new(ctx, &all)?;
     picture.offer_only(|id| all.iter().any(|one| one.id == *id && standing.obstacle(one).is_none()));
     Ok(())
 }
@@ -76,7 +76,7 @@ fn offer_what_is_accepted(ctx: &Context, picture: &mut Picture) -> Result<()> {
 ///
 /// # Errors
 /// Those of comparing with the newest checkpoint.
-pub fn at_risk(ctx: &Context) -> Result<AtRisk> {
+pub fn at_risk(ctx: &Context) -> Result<WorkAtRisk> {
     let complete = ctx.state().record.checkpoints.newest(50)?.into_iter().rev().find(|record| record.only.is_none());
     let here = match complete {
         None => None,
@@ -85,14 +85,14 @@ pub fn at_risk(ctx: &Context) -> Result<AtRisk> {
             Some((record.name.clone(), difference.files.len()))
         }
     };
-    Ok(AtRisk { here, not_merged: not_merged(ctx)? })
+    Ok(WorkAtRisk { here, not_merged: not_merged(ctx)? })
 }
 
 /// The tasks that are still wanted and whose branches have work that the target does not have: what git says, whether or not it was
 /// captured meanwhile.
-fn not_merged(ctx: &Context) -> Result<Vec<NotMerged>> {
-    let open = |case: &&Case| case.kind == Kind::Task && case.merged.is_none() && case.status != Status::Archived;
-    let tasks: Vec<&CaseId> = ctx.state().restorable.cases.values().filter(open).map(|case| &case.id).collect();
+fn not_merged(ctx: &Context) -> Result<Vec<UnmergedTask>> {
+    let open = |case: &&Task| case.kind == TaskKind::Task && case.merged.is_none() && case.status != TaskStatus::Archived;
+    let tasks: Vec<&TaskId> = ctx.state().restorable.cases.values().filter(open).map(|case| &case.id).collect();
     let branches: Vec<RefName> = tasks.iter().map(|task| merge::branch_of(ctx, task)).collect();
     let tips = ctx.repo.refs().read_refs(&branches)?;
     if tips.is_empty() {
@@ -104,13 +104,13 @@ fn not_merged(ctx: &Context) -> Result<Vec<NotMerged>> {
         // One that cannot be counted is named all the same.
         let changed = changed_by(ctx, task, tip, target.as_ref()).unwrap_or(None);
         let is_some = changed.is_none_or(|changed| changed.files > 0);
-        is_some.then(|| NotMerged { task: task.clone(), changed })
+        is_some.then(|| UnmergedTask { task: task.clone(), changed })
     });
     Ok(all.collect())
 }
 
 /// What the work on a task changed: up to the newest commit of its branch, or to the capture that was made after that.
-fn changed_by(ctx: &Context, task: &CaseId, tip: &Oid, target: Option<&Oid>) -> Result<Option<ChangedLines>> {
+fn changed_by(ctx: &Context, task: &TaskId, tip: &Oid, target: Option<&Oid>) -> Result<Option<ChangedLineCounts>> {
     let history = ctx.repo.history();
     let base = match target {
         Some(target) => history.merge_base(target, tip)?,
@@ -122,7 +122,7 @@ fn changed_by(ctx: &Context, task: &CaseId, tip: &Oid, target: Option<&Oid>) -> 
 
 /// The newest capture of the workspace of a task, where an agent is at work and has committed nothing since: without one, all that
 /// counts is committed.
-fn newer_capture<'a>(ctx: &'a Context, task: &CaseId, tip: &Oid) -> Option<&'a Oid> {
+fn newer_capture<'a>(ctx: &'a Context, task: &TaskId, tip: &Oid) -> Option<&'a Oid> {
     ctx.state().agent_on(task)?;
     let capture = &ctx.state().reports(task)?.captured.as_ref()?.capture;
     ctx.repo.captures().capture_parts(capture).is_ok_and(|parts| parts.base == *tip).then_some(capture)

@@ -6,29 +6,29 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::config::Config;
-use crate::domain::agent::adapter::Adapter;
+use crate::domain::agent::adapter::AgentAdapter;
 use crate::domain::agent::overlay::overlaid;
 use crate::domain::agent::presets;
-use crate::domain::work::case::Case;
+use crate::domain::work::case::Task;
 use crate::error::{Code, Error, Result};
 
 /// The agent programs of a session.
 #[derive(Debug, Clone)]
-pub struct Programs {
-    default: Arc<Adapter>,
+pub struct SessionPrograms {
+    default: Arc<AgentAdapter>,
     /// Those of personas that have one of their own.
-    personas: BTreeMap<String, Arc<Adapter>>,
+    personas: BTreeMap<String, Arc<AgentAdapter>>,
 }
 
-impl Programs {
+impl SessionPrograms {
     /// This program for every task.
-    pub fn only(program: Adapter) -> Self {
+    pub fn only(program: AgentAdapter) -> Self {
         Self { default: Arc::new(program), personas: BTreeMap::new() }
     }
 
     /// None, where no agent is started.
     pub fn none() -> Self {
-        Self { default: Arc::new(Adapter::default()), personas: BTreeMap::new() }
+        Self { default: Arc::new(AgentAdapter::default()), personas: BTreeMap::new() }
     }
 
     /// What is configured: `agents.default`, and what personas name.
@@ -47,17 +47,17 @@ impl Programs {
     }
 
     /// The program that works on a task.
-    pub fn of(&self, case: &Case) -> &Arc<Adapter> {
+    pub fn of(&self, case: &Task) -> &Arc<AgentAdapter> {
         self.of_persona(case.persona.as_deref())
     }
 
     /// The program that works on tasks of a persona.
-    pub fn of_persona(&self, persona: Option<&str>) -> &Arc<Adapter> {
+    pub fn of_persona(&self, persona: Option<&str>) -> &Arc<AgentAdapter> {
         persona.and_then(|persona| self.personas.get(persona)).unwrap_or(&self.default)
     }
 
     /// All of them, that of tasks without a persona first.
-    pub fn all(&self) -> impl Iterator<Item = &Adapter> {
+    pub fn all(&self) -> impl Iterator<Item = &AgentAdapter> {
         std::iter::once(&self.default).chain(self.personas.values()).map(AsRef::as_ref)
     }
 }
@@ -66,7 +66,7 @@ impl Programs {
 ///
 /// # Errors
 /// `CONFIG_INVALID` with the key, or with the names that there are.
-pub fn program(config: &Config, name: &str) -> Result<Adapter> {
+pub fn program(config: &Config, name: &str) -> Result<AgentAdapter> {
     let table = config.agents.adapters.get(name);
     let base = match (presets::preset_text(name), table) {
         (Some(_), _) | (None, None) => Some(presets::preset_value(name)?),
@@ -82,7 +82,7 @@ pub fn program(config: &Config, name: &str) -> Result<Adapter> {
 ///
 /// # Errors
 /// `INVALID_INPUT` where no program is named.
-pub fn bare(command: Vec<String>) -> Result<Adapter> {
+pub fn bare(command: Vec<String>) -> Result<AgentAdapter> {
     let Some(name) = command.first().filter(|name| !name.trim().is_empty()).cloned() else {
         return Err(Error::new(Code::ProgramNotFound, "no agent program is named").hint("git axiom run -- PROGRAM ARG…"));
     };
@@ -93,10 +93,10 @@ pub fn bare(command: Vec<String>) -> Result<Adapter> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::config::{Layers, load_usable};
+    use crate::config::{ConfigLayers, load_usable};
 
     fn config(text: &str) -> Config {
-        let layers = Layers { user_file: Some(("/c.toml".into(), text.into())), ..Layers::default() };
+        let layers = ConfigLayers { user_file: Some(("/c.toml".into(), text.into())), ..ConfigLayers::default() };
         load_usable(&layers).unwrap().whole().unwrap().config
     }
 
@@ -106,7 +106,7 @@ mod tests {
             "[agents]\ndefault = 'mine'\n[agents.claude]\nenv.A = 'b'\nstopSignal = 'INT'\n\
              [agents.mine]\ncommand = ['my-agent']\n[personas.reviewer]\nagent = 'claude'\n[personas.plain]\nprompt = 'Be brief.'\n",
         );
-        let programs = Programs::configured(&config).unwrap();
+        let programs = SessionPrograms::configured(&config).unwrap();
         let names: Vec<&str> = programs.all().map(|program| program.name.as_str()).collect();
         assert_eq!(names, ["mine", "claude"]);
         let claude = program(&config, "claude").unwrap();
@@ -122,7 +122,7 @@ mod tests {
 
     #[test]
     fn what_a_persona_names_has_to_exist() {
-        let error = Programs::configured(&config("[personas.reviewer]\nagent = 'clod'\n")).unwrap_err();
+        let error = SessionPrograms::configured(&config("[personas.reviewer]\nagent = 'clod'\n")).unwrap_err();
         assert!(error.to_string().contains("personas.reviewer.agent") && error.code() == Code::ConfigInvalid, "{error}");
     }
 }

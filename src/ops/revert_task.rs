@@ -8,37 +8,37 @@ mod reverts;
 
 use std::path::PathBuf;
 
-use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, TxnId};
-use crate::domain::checkpoint::document::Trigger;
-use crate::domain::operation::journaled::{GateChange, Way};
+use crate::domain::base::ids::{AgentId, CheckpointName, GateId, OperationId, TaskId};
+use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::operation::journaled::{ChangeDirection, GateChange};
 use crate::domain::state::event::Event;
-use crate::domain::work::gate::{Afterwards, Gate, Held};
-use crate::domain::work::outcome::Halt;
+use crate::domain::work::gate::{AfterHalt, Gate, TaskHoldReason};
+use crate::domain::work::outcome::TaskHalt;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::MovedAside;
+use crate::git::MovedObstacle;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
-use crate::ops::interventions::{self, Ending};
+use crate::ops::interventions::{self, AgentEndRequest};
 use crate::ops::operation;
 use crate::ops::operation::branches::branches_are_free;
-use crate::ops::operation::stop_agents::{self, Paused};
-use crate::ops::rollback::AgentLine;
+use crate::ops::operation::stop_agents::{self, PausedForOperation};
+use crate::ops::rollback::StoppedAgentLine;
 use crate::ops::signing::with_signatures;
-use crate::ops::supervise::Options;
-use crate::ops::supervise::notice::Watcher;
+use crate::ops::supervise::SupervisorOptions;
+use crate::ops::supervise::notice::SessionWatcher;
 
-pub use resolve::{Settling, settling};
+pub use resolve::{RevertConflictWorktree, settling};
 pub(in crate::ops) use resolve::{finished, noted, put_finished_aside};
 
-pub use plan::{ConflictLine, MergeLine, Preview, RevertLine, SkippedLine};
+pub use plan::{RevertConflictLine, RevertedCommitLine, RevertedMergeLine, SkippedCommitLine, TaskRollbackPreview};
 
 /// A request for the rollback of a task.
 #[derive(Debug, Clone)]
 pub struct TaskRollbackRequest {
     /// The task. It may be unknown to git axiom, if commit messages name it.
-    pub task: CaseId,
+    pub task: TaskId,
     /// Whether tasks that build on it and were begun are rolled back too.
     pub cascade: bool,
     /// The branch on which commits are reverted; determined from the tasks where `None`.
@@ -46,33 +46,33 @@ pub struct TaskRollbackRequest {
     /// Whether a worktree is set up to resolve a conflict in, and whether a resolution made there is used.
     pub resolve: bool,
     /// What happens to the tasks afterwards, since their work has to be done again.
-    pub afterwards: Afterwards,
+    pub afterwards: AfterHalt,
 }
 
 /// A completed rollback of a task.
 #[derive(Debug)]
-pub struct Done {
+pub struct TaskRollbackReport {
     /// What it did.
-    pub preview: Preview,
+    pub preview: TaskRollbackPreview,
     /// The checkpoint made before it.
     pub safety: CheckpointName,
     /// Its transaction id, for `undo`.
-    pub txn: TxnId,
+    pub txn: OperationId,
     /// Files that no capture held and that were in the way: they are in the trash.
-    pub moved_aside: Vec<MovedAside>,
+    pub moved_aside: Vec<MovedObstacle>,
     /// The gates at which the tasks wait because of the rollback.
     pub gates: Vec<GateId>,
 }
 
 /// The outcome of a rollback of a task.
 #[derive(Debug)]
-pub enum Outcome {
+pub enum TaskRollbackOutcome {
     /// The rollback was made.
-    Done(Box<Done>),
+    Done(Box<TaskRollbackReport>),
     /// The reverts conflict with later changes; nothing was changed.
-    Conflict(Box<Preview>),
+    Conflict(Box<TaskRollbackPreview>),
     /// The reverts conflict, and this worktree was set up to resolve the conflict; nothing else was changed.
-    ToSettle(Box<Preview>, PathBuf),
+    ToSettle(Box<TaskRollbackPreview>, PathBuf),
 }
 
 /// Previews the rollback of a task, conflicts included. Changes no ref and no file.
@@ -80,7 +80,7 @@ pub enum Outcome {
 /// # Errors
 /// `UNKNOWN_TASK`, `NO_TASK_COMMITS`, `HAS_DEPENDENTS`, `INVALID_TRANSITION` for a group, `TARGET_MISSING`, `DETACHED_HEAD`,
 /// `HISTORY_MISSING`, `IN_THE_WAY`, `BRANCH_IN_USE`, `OPERATION_OPEN`.
-pub fn preview(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Preview> {
+pub fn preview(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<TaskRollbackPreview> {
     ctx.no_open_operation()?;
     let mut work = plan::work(ctx, wanted)?;
     if work.preview.conflicts.is_empty() {
@@ -95,13 +95,13 @@ pub fn preview(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Preview> {
 ///
 /// # Errors
 /// Those of [`run`] that concern the tasks; `IO_FAILED`.
-pub fn to_stop(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<AgentLine>> {
+pub fn to_stop(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<StoppedAgentLine>> {
     stopped_for(ctx, &find::tasks(ctx, wanted)?)
 }
 
 /// The agents that are stopped first: a running supervisor stops all of them, because it would otherwise claim the tasks
 /// again.
-fn stopped_for(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<AgentLine>> {
+fn stopped_for(ctx: &Context, tasks: &[TaskId]) -> Result<Vec<StoppedAgentLine>> {
     if !may_be_worked_on(ctx, tasks)? {
         return Ok(Vec::new());
     }
@@ -115,10 +115,15 @@ fn stopped_for(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<AgentLine>> {
 ///
 /// # Errors
 /// As [`preview`]; `BUSY` where agents do not stop; `CHANGED_MEANWHILE`; those of the safety checkpoint.
-pub fn run(ctx: &mut Context, wanted: &TaskRollbackRequest, stop: Option<Options>, watcher: &mut dyn Watcher) -> Result<Outcome> {
+pub fn run(
+    ctx: &mut Context,
+    wanted: &TaskRollbackRequest,
+    stop: Option<SupervisorOptions>,
+    watcher: &mut dyn SessionWatcher,
+) -> Result<TaskRollbackOutcome> {
     ctx.no_open_operation()?;
     let tasks = find::tasks(ctx, wanted)?;
-    let mut paused = Paused::Nothing;
+    let mut paused = PausedForOperation::Nothing;
     let (mut agents, mut before) = (Vec::new(), None);
     if may_be_worked_on(ctx, &tasks)? {
         // Every possible refusal comes before an agent is stopped.
@@ -131,23 +136,23 @@ pub fn run(ctx: &mut Context, wanted: &TaskRollbackRequest, stop: Option<Options
         before = Some(work.preview.tasks);
     }
     let outcome = with_signatures(ctx, |ctx| ctx.with_operation_lock(|ctx| locked(ctx, wanted)));
-    if paused == Paused::BySupervisor {
+    if paused == PausedForOperation::BySupervisor {
         stop_agents::resume(ctx)?;
     }
     outcome.map(|outcome| match outcome {
-        Outcome::Done(mut done) => {
+        TaskRollbackOutcome::Done(mut done) => {
             done.preview.agents = agents;
             // The preview shows the tasks as they were before the agents were stopped.
             done.preview.tasks = before.unwrap_or(done.preview.tasks);
-            Outcome::Done(done)
+            TaskRollbackOutcome::Done(done)
         }
-        Outcome::Conflict(_) | Outcome::ToSettle(..) => outcome,
+        TaskRollbackOutcome::Conflict(_) | TaskRollbackOutcome::ToSettle(..) => outcome,
     })
 }
 
 /// Whether an agent works on one of these tasks, or may begin to: a running supervisor would claim the task once it is
 /// pending.
-fn may_be_worked_on(ctx: &Context, tasks: &[CaseId]) -> Result<bool> {
+fn may_be_worked_on(ctx: &Context, tasks: &[TaskId]) -> Result<bool> {
     let busy = tasks.iter().any(|task| ctx.state().agent_on(task).is_some());
     let has_workspace = tasks.iter().any(|task| ctx.state().restorable.workspaces.contains_key(task));
     Ok(busy || has_workspace && ctx.supervisor_alive()?)
@@ -162,7 +167,7 @@ pub fn nobody_works(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<()> {
     if may_be_worked_on(ctx, &tasks)? { Err(at_work(&busy_on(ctx, &tasks))) } else { Ok(()) }
 }
 
-fn busy_on(ctx: &Context, tasks: &[CaseId]) -> Vec<AgentId> {
+fn busy_on(ctx: &Context, tasks: &[TaskId]) -> Vec<AgentId> {
     tasks.iter().filter_map(|task| ctx.state().agent_on(task)).map(|agent| agent.id.clone()).collect()
 }
 
@@ -173,41 +178,46 @@ fn at_work(busy: &[AgentId]) -> Error {
 }
 
 /// Makes sure that no agent works on these tasks, and that none begins to during the rollback.
-fn stop_agents(ctx: &mut Context, tasks: &[CaseId], stop: Option<Options>, watcher: &mut dyn Watcher) -> Result<Paused> {
+fn stop_agents(
+    ctx: &mut Context,
+    tasks: &[TaskId],
+    stop: Option<SupervisorOptions>,
+    watcher: &mut dyn SessionWatcher,
+) -> Result<PausedForOperation> {
     let busy = busy_on(ctx, tasks);
     let Some(options) = stop else { return Err(at_work(&busy)) };
     if ctx.supervisor_alive()?
-        && let Paused::BySupervisor = stop_agents::stop_agents(ctx)?
+        && let PausedForOperation::BySupervisor = stop_agents::stop_agents(ctx)?
     {
-        return Ok(Paused::BySupervisor);
+        return Ok(PausedForOperation::BySupervisor);
     }
     // If the supervisor ended before it handled the end of its agents' iterations, that is done here.
     if !ctx.supervisor_alive()? {
         let busy: Vec<AgentId> = busy.into_iter().filter(|agent| ctx.state().busy_agents().any(|now| now.id == *agent)).collect();
         if !busy.is_empty() {
             // The rollback itself opens the gates that hold the tasks, once it is done.
-            let ending = Ending { halt: Halt::Stop, afterwards: Afterwards::Again };
+            let ending = AgentEndRequest { halt: TaskHalt::Stop, afterwards: AfterHalt::Again };
             interventions::end_agents(ctx, &busy, ending, options, watcher)?;
         }
     }
-    Ok(Paused::Nothing)
+    Ok(PausedForOperation::Nothing)
 }
 
 /// Handles a conflict: nothing is changed, unless a worktree to resolve it in was requested.
-fn conflict(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<Outcome> {
+fn conflict(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<TaskRollbackOutcome> {
     ctx.with_operation_lock(|ctx| {
         let work = plan::work(ctx, wanted)?;
         settle_or_say(ctx, wanted, work)
     })
 }
 
-fn settle_or_say(ctx: &Context, wanted: &TaskRollbackRequest, work: plan::Work) -> Result<Outcome> {
+fn settle_or_say(ctx: &Context, wanted: &TaskRollbackRequest, work: plan::TaskRollbackPlan) -> Result<TaskRollbackOutcome> {
     let preview = Box::new(work.preview);
     if !wanted.resolve {
-        return Ok(Outcome::Conflict(preview));
+        return Ok(TaskRollbackOutcome::Conflict(preview));
     }
     let path = resolve::set_up(ctx, &wanted.task, &preview.target, &work.plan, &work.reverted)?;
-    Ok(Outcome::ToSettle(preview, path))
+    Ok(TaskRollbackOutcome::ToSettle(preview, path))
 }
 
 /// Puts aside what a task has in its workspace and on its branch, so that it begins anew; returns the transaction that an undo
@@ -215,20 +225,22 @@ fn settle_or_say(ctx: &Context, wanted: &TaskRollbackRequest, work: plan::Work) 
 ///
 /// # Errors
 /// As [`run`]; `INVALID_TRANSITION` where work of it is merged.
-pub(in crate::ops) fn put_aside(ctx: &mut Context, task: &CaseId) -> Result<TxnId> {
+pub(in crate::ops) fn put_aside(ctx: &mut Context, task: &TaskId) -> Result<OperationId> {
     let wanted =
-        TaskRollbackRequest { task: task.clone(), cascade: false, target: None, resolve: false, afterwards: Afterwards::Again };
+        TaskRollbackRequest { task: task.clone(), cascade: false, target: None, resolve: false, afterwards: AfterHalt::Again };
     if !plan::work(ctx, &wanted)?.preview.commits.is_empty() {
         return Err(Error::new(Code::InvalidTransition, format!("work of '{task}' is merged already"))
             .hint(format!("git axiom rollback task {task}    takes it back")));
     }
     match ctx.with_operation_lock(|ctx| locked(ctx, &wanted))? {
-        Outcome::Done(done) => Ok(done.txn),
-        Outcome::Conflict(_) | Outcome::ToSettle(..) => Err(Error::new(Code::Internal, "nothing to revert was in conflict")),
+        TaskRollbackOutcome::Done(done) => Ok(done.txn),
+        TaskRollbackOutcome::Conflict(_) | TaskRollbackOutcome::ToSettle(..) => {
+            Err(Error::new(Code::Internal, "nothing to revert was in conflict"))
+        }
     }
 }
 
-fn locked(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<Outcome> {
+fn locked(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<TaskRollbackOutcome> {
     ctx.no_open_operation()?;
     let mut work = plan::work(ctx, wanted)?;
     if !work.preview.conflicts.is_empty() {
@@ -240,7 +252,7 @@ fn locked(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<Outcome> {
         }
     }
     operation::check(ctx, &work.operation)?;
-    let (safety, captured) = checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeRollback))?;
+    let (safety, captured) = checkpoint::create_locked(ctx, &CheckpointRequest::by(CheckpointTrigger::BeforeRollback))?;
     env::fault_point("rollback-task.safe");
     plan::put_workspaces_aside(ctx, &mut work, Some(&captured))?;
     work.operation.safety = Some(safety.name.clone());
@@ -258,25 +270,26 @@ fn locked(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<Outcome> {
     }
     let txn = ctx.txn().clone();
     let (preview, safety, moved_aside) = (work.preview, safety.name, done.moved_aside);
-    Ok(Outcome::Done(Box::new(Done { preview, safety, txn, moved_aside, gates })))
+    Ok(TaskRollbackOutcome::Done(Box::new(TaskRollbackReport { preview, safety, txn, moved_aside, gates })))
 }
 
 /// The gates that the rollback opens: the tasks wait for the human who rolled them back. Gates that held them before are
 /// closed; an undo opens these again.
-fn gates(ctx: &Context, tasks: &[CaseId], afterwards: Afterwards) -> Vec<GateChange> {
+fn gates(ctx: &Context, tasks: &[TaskId], afterwards: AfterHalt) -> Vec<GateChange> {
     let now = &ctx.state().restorable;
     let concerned = |gate: &&Gate| gate.held.is_some() && gate.task_id.as_ref().is_some_and(|task| tasks.contains(task));
-    let ended = now.gates.values().filter(concerned).map(|gate| GateChange { gate: gate.clone(), way: Way::PutAside });
-    let held = afterwards.holds(Held::RolledBack);
+    let ended =
+        now.gates.values().filter(concerned).map(|gate| GateChange { gate: gate.clone(), way: ChangeDirection::PutAside });
+    let held = afterwards.holds(TaskHoldReason::RolledBack);
     let known = tasks.iter().filter(|task| now.cases.contains_key(*task));
     let opened = known.filter_map(|task| Gate::holding(task, held?, env::now()));
-    ended.chain(opened.map(|gate| GateChange { gate, way: Way::BringBack })).collect()
+    ended.chain(opened.map(|gate| GateChange { gate, way: ChangeDirection::BringBack })).collect()
 }
 
 /// Closes the gates at which these tasks waited for a decision: a decision made before must not count for the next attempt.
-fn close_gates(ctx: &mut Context, tasks: &[CaseId]) -> Result<()> {
+fn close_gates(ctx: &mut Context, tasks: &[TaskId]) -> Result<()> {
     ctx.append_with(|state| {
-        let concerned = |task: &Option<CaseId>| task.as_ref().is_some_and(|task| tasks.contains(task));
+        let concerned = |task: &Option<TaskId>| task.as_ref().is_some_and(|task| tasks.contains(task));
         // Gates that hold a task are part of the operation: an undo opens them again.
         let gates = state.restorable.gates.values().filter(|gate| concerned(&gate.task_id) && gate.held.is_none());
         Ok(gates.map(|gate| Event::GateClosed { id: gate.id.clone(), reason: "the task is taken back".into() }).collect())

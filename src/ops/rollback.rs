@@ -17,41 +17,44 @@ pub(super) mod worktree;
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::ids::{CaseId, CheckpointName, GateId, TxnId};
+use crate::domain::base::ids::{CheckpointName, GateId, OperationId, TaskId};
 use crate::domain::base::names::Oid;
-use crate::domain::base::text::Change;
-use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Trigger};
+use crate::domain::base::text::ValueChange;
+use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, CheckpointTrigger};
 use crate::domain::operation::journaled::{SubmoduleChange, WorktreeChange};
 use crate::domain::operation::rollback::{self as rules, TaskChange};
-use crate::domain::work::case::Status;
-use crate::domain::work::gate::Afterwards;
-use crate::domain::work::session::Mode;
+use crate::domain::work::case::TaskStatus;
+use crate::domain::work::gate::AfterHalt;
+use crate::domain::work::session::SessionMode;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Attempt, MovedAside, Restore};
-use crate::ops::checkpoint::{self, Captured, CheckpointRequest};
+use crate::git::{ChangeAttempt, MovedObstacle, WorktreeRestore};
+use crate::ops::checkpoint::{self, CheckpointCaptures, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
-use crate::ops::operation::stop_agents::{self, Paused};
+use crate::ops::operation::stop_agents::{self, PausedForOperation};
 use crate::ops::recover::repair;
 
-use self::own_worktrees::Own;
-pub use crate::ops::operation::stop_agents::AgentLine;
-pub use preview::{CommitLine, EarlierMoment, FileLine, FileLoss, GoneLine, HeadLine, NotRestored, Preview, WorkspaceLine};
-pub use refs::{LocalRefs, MovedRef, RefLeft, RefLine};
+use self::own_worktrees::OwnWorktreesFate;
+pub use crate::ops::operation::stop_agents::StoppedAgentLine;
+pub use preview::{
+    AffectedFileLine, AffectedWorkspaceLine, EarlierCaptureLine, FileLossLine, MissingWorktreeLine, RemovedCommitLine,
+    RollbackHeadLine, RollbackPreview, UnrestoredPathLine,
+};
+pub use refs::{LocalRefsPolicy, MovedRefLine, RestoredRefLine, UnrestoredRefLine};
 pub use still::may_change_nothing;
 
 /// A completed rollback.
 #[derive(Debug)]
-pub struct RolledBack {
+pub struct RollbackReport {
     /// What it did.
-    pub preview: Preview,
+    pub preview: RollbackPreview,
     /// The checkpoint made before it.
     pub safety: CheckpointName,
     /// Its transaction id, for `undo`.
-    pub txn: TxnId,
+    pub txn: OperationId,
     /// Files that no capture held and that were in the way: they are in the trash.
-    pub moved_aside: Vec<MovedAside>,
+    pub moved_aside: Vec<MovedObstacle>,
     /// The gates at which tasks wait because of the rollback.
     pub gates: Vec<GateId>,
     /// Whether the supervisor was paused for the rollback and has been resumed.
@@ -60,22 +63,22 @@ pub struct RolledBack {
 
 /// A request for a rollback.
 #[derive(Debug, Clone, Copy)]
-pub struct Wish<'a> {
+pub struct RollbackRequest<'a> {
     /// The checkpoint: its name, or a unique prefix of it.
     pub name: &'a str,
     /// Which part of the checkpoint is restored.
-    pub part: Part<'a>,
+    pub part: RollbackScope<'a>,
     /// What happens to local refs; where only a part is restored they stay.
-    pub refs: LocalRefs,
+    pub refs: LocalRefsPolicy,
     /// What happens to tasks whose work has to be done again.
-    pub afterwards: Afterwards,
+    pub afterwards: AfterHalt,
     /// The mode afterwards; without one it is that of the checkpoint, unless that asks less than the present one.
-    pub mode: Option<Mode>,
+    pub mode: Option<SessionMode>,
 }
 
 /// The part of a checkpoint that is restored.
 #[derive(Debug, Clone, Copy)]
-pub enum Part<'a> {
+pub enum RollbackScope<'a> {
     /// Everything that a checkpoint restores; the user's own linked worktrees stay.
     Whole,
     /// These too.
@@ -86,31 +89,33 @@ pub enum Part<'a> {
     Paths(&'a [PathBuf]),
 }
 
-impl Wish<'_> {
+impl RollbackRequest<'_> {
     fn plan(
         &self,
         ctx: &Context,
         (record, document): (&CheckpointRecord, &CheckpointDocument),
-        now: &Captured,
-    ) -> Result<plan::Plan> {
+        now: &CheckpointCaptures,
+    ) -> Result<plan::RollbackPlan> {
         match self.part {
-            Part::Paths(paths) => some_paths::make(ctx, record, document, now, paths),
-            Part::Worktree(path) => one_worktree::make(ctx, record, document, now, path),
-            Part::Whole => {
-                let own = Own::of_session(ctx.state().record.session.as_ref(), record, document);
+            RollbackScope::Paths(paths) => some_paths::make(ctx, record, document, now, paths),
+            RollbackScope::Worktree(path) => one_worktree::make(ctx, record, document, now, path),
+            RollbackScope::Whole => {
+                let own = OwnWorktreesFate::of_session(ctx.state().record.session.as_ref(), record, document);
                 let plan = plan::make(ctx, record, document, now, (self.refs, self.mode, own))?;
                 left_alone::refuse_from_there(ctx, document, now, &plan.operation)?;
                 Ok(plan)
             }
-            Part::Everywhere => plan::make(ctx, record, document, now, (self.refs, self.mode, Own::GoBackToo)),
+            RollbackScope::Everywhere => {
+                plan::make(ctx, record, document, now, (self.refs, self.mode, OwnWorktreesFate::GoBackToo))
+            }
         }
     }
 
     /// Whether the rollback may change worktrees that agents work in.
     fn stops_agents(&self, ctx: &Context) -> bool {
         match self.part {
-            Part::Whole | Part::Everywhere | Part::Worktree(_) => true,
-            Part::Paths(paths) => some_paths::are_in_workspaces(ctx, paths),
+            RollbackScope::Whole | RollbackScope::Everywhere | RollbackScope::Worktree(_) => true,
+            RollbackScope::Paths(paths) => some_paths::are_in_workspaces(ctx, paths),
         }
     }
 }
@@ -121,7 +126,7 @@ impl Wish<'_> {
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`, `BRANCH_IN_USE`, `OPERATION_OPEN`; those of a capture and
 /// of [`operation::rehearse`]; `INVALID_INPUT` where the current worktree is one that the checkpoint holds and that would
 /// stay as it is.
-pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
+pub fn preview(ctx: &Context, wish: RollbackRequest<'_>) -> Result<RollbackPreview> {
     ctx.no_open_operation()?;
     let (record, document) = target(ctx, wish.name)?;
     let captured = checkpoint::capture_all(ctx)?;
@@ -145,7 +150,7 @@ pub fn preview(ctx: &Context, wish: Wish<'_>) -> Result<Preview> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn agents_at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
+pub fn agents_at_work(ctx: &Context) -> Result<Vec<StoppedAgentLine>> {
     stop_agents::at_work(ctx)
 }
 
@@ -158,25 +163,26 @@ pub fn nobody_works(ctx: &mut Context) -> Result<()> {
 }
 
 /// The files that no capture holds and that will be moved to the trash.
-fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<Vec<FileLoss>> {
+fn in_the_way(ctx: &Context, change: &WorktreeChange, captured: &CheckpointCaptures) -> Result<Vec<FileLossLine>> {
     let Some(now) = captured.worktree_at(&change.path) else { return Ok(Vec::new()) };
     let then = operation::extras_of(&ctx.repo, change.captures.new.as_ref())?;
-    let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&now.capture.extras, &then)));
+    let (from, to, beside) = (&change.files.old, &change.files.new, Some(ValueChange::new(&now.capture.extras, &then)));
     let trash = crate::ops::trash::root(ctx)?;
-    let restore = Restore { worktree: &now.worktree, from, to, trash: &trash, attempt: Attempt::First, beside };
+    let restore = WorktreeRestore { worktree: &now.worktree, from, to, trash: &trash, attempt: ChangeAttempt::First, beside };
     let paths = ctx.repo.restore().in_the_way(&restore)?.into_iter();
-    Ok(paths.map(|path| FileLoss { worktree: change.path.clone(), path }).collect())
+    Ok(paths.map(|path| FileLossLine { worktree: change.path.clone(), path }).collect())
 }
 
-fn in_the_way_in_submodule(ctx: &Context, change: &SubmoduleChange, captured: &Captured) -> Result<Vec<FileLoss>> {
+fn in_the_way_in_submodule(ctx: &Context, change: &SubmoduleChange, captured: &CheckpointCaptures) -> Result<Vec<FileLossLine>> {
     let Some(now) = captured.submodule_at(&change.worktree.path) else { return Ok(Vec::new()) };
     let SubmoduleChange { worktree: WorktreeChange { path, files, captures, .. }, .. } = change;
     let then = operation::extras_of(&now.repo, captures.new.as_ref())?;
-    let (from, to, beside) = (&files.old, &files.new, Some(Change::new(&now.present.capture.extras, &then)));
+    let (from, to, beside) = (&files.old, &files.new, Some(ValueChange::new(&now.present.capture.extras, &then)));
     let trash = crate::ops::trash::root(ctx)?;
-    let restore = Restore { worktree: &now.present.worktree, from, to, trash: &trash, attempt: Attempt::First, beside };
+    let restore =
+        WorktreeRestore { worktree: &now.present.worktree, from, to, trash: &trash, attempt: ChangeAttempt::First, beside };
     let paths = now.repo.restore().in_the_way(&restore)?.into_iter();
-    Ok(paths.map(|inside| FileLoss { worktree: path.clone(), path: inside }).collect())
+    Ok(paths.map(|inside| FileLossLine { worktree: path.clone(), path: inside }).collect())
 }
 
 /// Rolls back to a checkpoint. If [`may_change_nothing`], the caller runs [`preview()`] first, so that no safety checkpoint
@@ -187,10 +193,10 @@ fn in_the_way_in_submodule(ctx: &Context, change: &SubmoduleChange, captured: &C
 /// # Errors
 /// As [`preview`]; `BUSY` where agents do not stop, or are running without `stop`; `CHANGED_MEANWHILE` where another process
 /// edits files at this very moment.
-pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<RolledBack> {
+pub fn to_checkpoint(ctx: &mut Context, wish: RollbackRequest<'_>, stop: bool) -> Result<RollbackReport> {
     ctx.no_open_operation()?;
     target(ctx, wish.name)?;
-    let (mut agents, mut paused) = (Vec::new(), Paused::Nothing);
+    let (mut agents, mut paused) = (Vec::new(), PausedForOperation::Nothing);
     if wish.stops_agents(ctx) {
         agents = stop_agents::at_work(ctx)?;
         paused = if stop { stop_agents::stop_agents(ctx)? } else { stop_agents::nobody_works(ctx)? };
@@ -198,18 +204,22 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
     let stopped = agents.iter().map(|agent| agent.task_id.clone()).collect();
     let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wish, &stopped));
     let resumed = match paused {
-        Paused::BySupervisor => stop_agents::resume(ctx).map(|()| true),
-        Paused::Nothing => Ok(false),
+        PausedForOperation::BySupervisor => stop_agents::resume(ctx).map(|()| true),
+        PausedForOperation::Nothing => Ok(false),
     };
     let mut done = outcome?;
     done.resumed = resumed?;
     // The preview shows these tasks as they were before their agents were stopped.
-    for task in agents.iter().map(|agent| &agent.task_id).filter(|_| matches!(wish.part, Part::Whole | Part::Everywhere)) {
+    for task in agents
+        .iter()
+        .map(|agent| &agent.task_id)
+        .filter(|_| matches!(wish.part, RollbackScope::Whole | RollbackScope::Everywhere))
+    {
         let to = ctx.state().restorable.cases.get(task).map(|case| case.status);
         match (done.preview.tasks.iter_mut().find(|line| line.id == *task), to) {
-            (Some(line), _) => line.status.old = Status::Active,
+            (Some(line), _) => line.status.old = TaskStatus::Active,
             (None, Some(to)) => {
-                done.preview.tasks.push(TaskChange::of_status(task.clone(), Status::Active, to));
+                done.preview.tasks.push(TaskChange::of_status(task.clone(), TaskStatus::Active, to));
             }
             (None, None) => {}
         }
@@ -218,10 +228,10 @@ pub fn to_checkpoint(ctx: &mut Context, wish: Wish<'_>, stop: bool) -> Result<Ro
     Ok(done)
 }
 
-fn locked(ctx: &mut Context, wish: Wish<'_>, stopped: &BTreeSet<CaseId>) -> Result<RolledBack> {
+fn locked(ctx: &mut Context, wish: RollbackRequest<'_>, stopped: &BTreeSet<TaskId>) -> Result<RollbackReport> {
     ctx.no_open_operation()?;
     let (record, document) = find(ctx, wish.name)?;
-    let (safety, captured) = checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeRollback))?;
+    let (safety, captured) = checkpoint::create_locked(ctx, &CheckpointRequest::by(CheckpointTrigger::BeforeRollback))?;
     env::fault_point("rollback.safe");
     let mut plan = wish.plan(ctx, (&record, &document), &captured)?;
     plan.operation.safety = Some(safety.name.clone());
@@ -239,7 +249,7 @@ fn locked(ctx: &mut Context, wish: Wish<'_>, stopped: &BTreeSet<CaseId>) -> Resu
     let gates = plan.operation.opened_gates();
     let done = operation::run(ctx, plan.operation)?;
     let txn = ctx.txn().clone();
-    Ok(RolledBack { preview: plan.preview, safety: safety.name, txn, moved_aside: done.moved_aside, gates, resumed: false })
+    Ok(RollbackReport { preview: plan.preview, safety: safety.name, txn, moved_aside: done.moved_aside, gates, resumed: false })
 }
 
 fn find(ctx: &Context, name: &str) -> Result<(CheckpointRecord, CheckpointDocument)> {

@@ -5,12 +5,12 @@ use std::ffi::OsString;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::domain::state::event::By;
+use crate::domain::state::event::EventAuthor;
 use crate::error::{Code, Error, Result};
 use crate::files::OwnFolder;
-use crate::git::{Repository, ToSign};
+use crate::git::{PendingSignature, Repository};
 use crate::ops::context::handle::Context;
-use crate::process::client::step::{self, Step, StepEnd};
+use crate::process::client::step::{self, StepEnd, StepProcessSpec};
 
 /// How long a signature may take where a human may be asked for a passphrase.
 const WITH_A_HUMAN: Duration = Duration::from_secs(120);
@@ -46,17 +46,17 @@ pub fn with_signatures<T>(ctx: &mut Context, mut work: impl FnMut(&mut Context) 
     }
 }
 
-fn sign(ctx: &Context, to_sign: ToSign) -> Result<()> {
+fn sign(ctx: &Context, to_sign: PendingSignature) -> Result<()> {
     let folder = OwnFolder::make_in(&ctx.layout().tmp_dir(), "sign-")?;
     let call = ctx.repo.history().signing_call(&to_sign, folder.path())?;
-    let alone = !matches!(ctx.by(), By::User);
+    let alone = !matches!(ctx.by(), EventAuthor::User);
     let limit = if alone { ALONE } else { WITH_A_HUMAN };
     let mut child_env = call.env;
     if alone {
         child_env
             .extend([("SSH_ASKPASS", "false"), ("SSH_ASKPASS_REQUIRE", "force")].map(|(n, v)| (n.into(), OsString::from(v))));
     }
-    let step = Step {
+    let step = StepProcessSpec {
         of: ctx.repo.common_dir().to_owned(),
         command: call.command,
         folder: folder.path().to_owned(),

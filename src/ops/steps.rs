@@ -16,22 +16,24 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use self::files_of_step::FilesOfStep;
-use self::personas::Persona;
-use crate::domain::base::ids::{AgentId, CaseId};
+use self::files_of_step::StepFiles;
+use self::personas::PersonaProgram;
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::names::Oid;
-use crate::domain::work::checks::named::NamedStep;
-use crate::domain::work::verification::{Checker, ProgramUse, StepResult, StepRun, last_lines, last_lines_of_passed};
+use crate::domain::work::checks::named::NamedVerifyStep;
+use crate::domain::work::verification::{
+    ProgramUsage, VerifyChecker, VerifyStepResult, VerifyStepRun, last_lines, last_lines_of_passed,
+};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::hook::approved_tree::ApprovedTree;
-use crate::hook::project_files::Place;
+use crate::hook::project_files::ProjectFilePath;
 use crate::hook::selection;
 use crate::ops::context::handle::{Context, fresh_token};
-use crate::ops::watch::{LOOK, Watch};
+use crate::ops::watch::{LOOK, WaitObserver};
 use crate::process::client::leftovers;
-use crate::process::client::step::{self, Step, StepEnd};
-use crate::process::os::bell::Rope;
+use crate::process::client::step::{self, StepEnd, StepProcessSpec};
+use crate::process::os::bell::WakeSender;
 
 /// How many bytes of a failing step's output go into the next prompt.
 const KEEP: usize = 8 * 1024;
@@ -50,7 +52,7 @@ pub fn marker(common_dir: &Path) -> Vec<u8> {
 
 /// What runs the steps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Runner {
+pub enum StepRunner {
     /// A session: the next session ends processes that remain of its steps.
     Session,
     /// A verb in the foreground.
@@ -59,7 +61,7 @@ pub enum Runner {
 
 /// What follows when a step fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AfterFailure {
+pub enum AfterStepFailure {
     /// The steps after it are not run: all have to pass.
     Stop,
     /// The steps after it are run too: each only reports.
@@ -68,13 +70,13 @@ pub enum AfterFailure {
 
 /// One step.
 #[derive(Debug)]
-pub struct Work {
+pub struct StepSpec {
     /// The command as it is written, with its name; or the hook.
     pub name: String,
     /// Which of the two it is.
-    pub by: Checker,
+    pub by: VerifyChecker,
     /// What is run.
-    pub program: Program,
+    pub program: StepProgram,
     /// The working directory.
     pub folder: PathBuf,
     /// Variables for the program only.
@@ -86,48 +88,48 @@ pub struct Work {
     /// The longest it may take.
     pub limit: Duration,
     /// Its log and what it reports; nothing of a hook's is kept.
-    pub files: Option<FilesOfStep>,
+    pub files: Option<StepFiles>,
 }
 
 /// What is run, with the arguments before it.
 #[derive(Debug)]
-pub struct Program {
+pub struct StepProgram {
     /// The program and arguments through which it is run; mostly empty.
     pub wrapper: Vec<String>,
     /// What it is.
-    pub is: What,
+    pub is: StepCommand,
 }
 
-impl Program {
+impl StepProgram {
     /// How long it may take by itself, where its keeper waits longer than that.
     fn told_limit(&self) -> Option<Duration> {
         match &self.is {
-            What::Persona(persona) => persona.time_limit(),
-            What::Command(_) | What::Approved(..) | What::Nothing(_) => None,
+            StepCommand::Persona(persona) => persona.time_limit(),
+            StepCommand::Command(_) | StepCommand::Approved(..) | StepCommand::Nothing(_) => None,
         }
     }
 }
 
 /// What is run.
 #[derive(Debug)]
-pub enum What {
+pub enum StepCommand {
     /// A command of the shell.
     Command(String),
     /// An approved file.
-    Approved(Arc<ApprovedTree>, Place),
+    Approved(Arc<ApprovedTree>, ProjectFilePath),
     /// The agent program of a persona.
-    Persona(Box<Persona>),
+    Persona(Box<PersonaProgram>),
     /// Nothing, for this reason: it fails.
     Nothing(String),
 }
 
 /// The steps to run, one after the other.
 #[derive(Debug)]
-pub struct Job {
-    runner: Runner,
+pub struct StepJob {
+    runner: StepRunner,
     of: PathBuf,
-    work: Vec<Work>,
-    after: AfterFailure,
+    work: Vec<StepSpec>,
+    after: AfterStepFailure,
     env: Vec<(&'static str, OsString)>,
     /// In the environment of every process of these steps, so that those of a killed keeper are found.
     marker: Vec<u8>,
@@ -135,9 +137,9 @@ pub struct Job {
 
 /// For whom commands are run, and on what.
 #[derive(Debug, Clone, Copy)]
-pub struct About<'a> {
+pub struct StepContext<'a> {
     /// The task.
-    pub task: &'a CaseId,
+    pub task: &'a TaskId,
     /// The agent on whose behalf, where there is one.
     pub agent: Option<&'a AgentId>,
     /// The work that they check, in a word for the folder of their files.
@@ -145,12 +147,12 @@ pub struct About<'a> {
     /// The same, by its commits.
     pub of: &'a str,
     /// The work: what it comes to, and the branch or commit that it is compared with.
-    pub work: Option<Difference<'a>>,
+    pub work: Option<StepCommits<'a>>,
 }
 
 /// Two commits.
 #[derive(Debug, Clone, Copy)]
-pub struct Difference<'a> {
+pub struct StepCommits<'a> {
     /// The commit without the work.
     pub from: &'a Oid,
     /// The commit with it.
@@ -161,8 +163,8 @@ pub struct Difference<'a> {
 ///
 /// # Errors
 /// Those of reading what a persona is told.
-pub fn commands(ctx: &Context, commands: &[(usize, &String)], folder: &Path, about: About<'_>) -> Result<Vec<Work>> {
-    let About { task, agent, what, of, work: _ } = about;
+pub fn commands(ctx: &Context, commands: &[(usize, &String)], folder: &Path, about: StepContext<'_>) -> Result<Vec<StepSpec>> {
+    let StepContext { task, agent, what, of, work: _ } = about;
     // This token in the environment shows that no human is calling: what an agent may not do, a step may not do either.
     let token = fresh_token()?;
     let config = &ctx.config.verify;
@@ -179,15 +181,15 @@ pub fn commands(ctx: &Context, commands: &[(usize, &String)], folder: &Path, abo
     };
     let kept = ctx.layout().checks_dir().join(task.as_str()).join(what);
     let work = |&(place, written): &(usize, &String)| {
-        let step = NamedStep::of(written);
-        let files = FilesOfStep { folder: kept.join(step.file_name(place)), about: format!("{of}\n{written}") };
+        let step = NamedVerifyStep::of(written);
+        let files = StepFiles { folder: kept.join(step.file_name(place)), about: format!("{of}\n{written}") };
         if let Some(persona) = step.persona() {
             return personas::step(ctx, (written, persona), folder, about, files);
         }
-        Ok(Work {
+        Ok(StepSpec {
             name: written.clone(),
-            by: Checker::Command,
-            program: Program { wrapper: config.wrapper.clone(), is: What::Command(step.command.to_owned()) },
+            by: VerifyChecker::Command,
+            program: StepProgram { wrapper: config.wrapper.clone(), is: StepCommand::Command(step.command.to_owned()) },
             files: Some(files),
             folder: folder.to_owned(),
             env: env(),
@@ -199,20 +201,20 @@ pub fn commands(ctx: &Context, commands: &[(usize, &String)], folder: &Path, abo
     commands.iter().map(work).collect()
 }
 
-impl Job {
+impl StepJob {
     /// Steps to be run.
-    pub fn new(ctx: &Context, runner: Runner, after: AfterFailure, work: Vec<Work>) -> Self {
+    pub fn new(ctx: &Context, runner: StepRunner, after: AfterStepFailure, work: Vec<StepSpec>) -> Self {
         let id = env::fresh_id();
         let mut env = vec![(RUN, OsString::from(&id))];
-        if runner == Runner::Session {
+        if runner == StepRunner::Session {
             env.push((VARIABLE, ctx.repo.common_dir().into()));
         }
         Self { runner, of: ctx.repo.common_dir().to_owned(), work, after, env, marker: format!("{RUN}={id}").into_bytes() }
     }
 
-    fn step(&self, work: &Work, program: Vec<OsString>) -> Step {
-        let told = work.files.iter().flat_map(FilesOfStep::variables);
-        Step {
+    fn step(&self, work: &StepSpec, program: Vec<OsString>) -> StepProcessSpec {
+        let told = work.files.iter().flat_map(StepFiles::variables);
+        StepProcessSpec {
             of: self.of.clone(),
             command: work.program.wrapper.iter().map(OsString::from).chain(program).collect(),
             folder: work.folder.clone(),
@@ -221,7 +223,7 @@ impl Job {
             without: work.without.iter().map(OsString::from).collect(),
             stdin: work.stdin.clone(),
             limit: work.limit,
-            log: work.files.as_ref().filter(|_| !matches!(work.program.is, What::Persona(_))).map(FilesOfStep::log),
+            log: work.files.as_ref().filter(|_| !matches!(work.program.is, StepCommand::Persona(_))).map(StepFiles::log),
         }
     }
 }
@@ -242,18 +244,18 @@ pub struct RunningStep {
 }
 
 /// Running steps. When this is dropped, they are stopped. A verb waits until none of their processes runs any more; a session never does:
-/// see [`Running::give_up`].
+/// see [`RunningStepJob::give_up`].
 #[derive(Debug)]
-pub struct Running {
-    ended: Receiver<Ran>,
-    verdict: Receiver<Verdict>,
+pub struct RunningStepJob {
+    ended: Receiver<EndedStepReport>,
+    verdict: Receiver<StepJobOutcome>,
     now: Arc<Mutex<Option<RunningStep>>>,
     cancelled: Arc<AtomicBool>,
-    runner: Runner,
+    runner: StepRunner,
     thread: Option<JoinHandle<()>>,
 }
 
-impl Running {
+impl RunningStepJob {
     /// The step that runs now.
     pub fn now(&self) -> Option<RunningStep> {
         self.now.lock().unwrap_or_else(PoisonError::into_inner).clone()
@@ -267,36 +269,36 @@ impl Running {
     }
 
     /// The steps that have ended since the last call.
-    pub fn ended(&self) -> Vec<Ran> {
+    pub fn ended(&self) -> Vec<EndedStepReport> {
         self.ended.try_iter().collect()
     }
 
     /// The verdict, once there is one.
-    pub fn verdict(&self) -> Option<Verdict> {
+    pub fn verdict(&self) -> Option<StepJobOutcome> {
         match self.verdict.try_recv() {
             Ok(verdict) => Some(verdict),
             Err(TryRecvError::Empty) => None,
-            Err(TryRecvError::Disconnected) => Some(Verdict::broken()),
+            Err(TryRecvError::Disconnected) => Some(StepJobOutcome::broken()),
         }
     }
 
-    /// As [`Running::verdict`], waiting for it; `None` where the user wants to end the steps before.
-    pub fn verdict_unless_ended(&self, watch: &dyn Watch) -> Option<Verdict> {
+    /// As [`RunningStepJob::verdict`], waiting for it; `None` where the user wants to end the steps before.
+    pub fn verdict_unless_ended(&self, watch: &dyn WaitObserver) -> Option<StepJobOutcome> {
         while !watch.shall_end() {
             match self.verdict.recv_timeout(LOOK) {
                 Ok(verdict) => return Some(verdict),
                 Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return Some(Verdict::broken()),
+                Err(RecvTimeoutError::Disconnected) => return Some(StepJobOutcome::broken()),
             }
         }
         None
     }
 }
 
-impl Drop for Running {
+impl Drop for RunningStepJob {
     fn drop(&mut self) {
         self.cancelled.store(true, Ordering::Relaxed);
-        if let Some(thread) = self.thread.take().filter(|_| self.runner == Runner::Verb) {
+        if let Some(thread) = self.thread.take().filter(|_| self.runner == StepRunner::Verb) {
             let _ = thread.join();
         }
     }
@@ -304,20 +306,20 @@ impl Drop for Running {
 
 /// The result of the steps.
 #[derive(Debug)]
-pub struct Verdict {
+pub struct StepJobOutcome {
     /// The steps that ran.
-    pub ran: Vec<Ran>,
+    pub ran: Vec<EndedStepReport>,
     /// The step that failed and ended all, for the next prompt.
-    pub failure: Option<Failure>,
+    pub failure: Option<StepFailure>,
     /// Why a step could not be run, where that is so: it says nothing about the work.
     pub not_run: Option<Error>,
 }
 
 /// A step that ran.
 #[derive(Debug, Clone)]
-pub struct Ran {
+pub struct EndedStepReport {
     /// Its result.
-    pub result: StepResult,
+    pub result: VerifyStepResult,
     /// How long it took.
     pub took: Duration,
     /// The end of its output.
@@ -326,23 +328,23 @@ pub struct Ran {
 
 /// A step that failed.
 #[derive(Debug)]
-pub struct Failure {
+pub struct StepFailure {
     /// What failed, in one line.
     pub summary: String,
     /// The command, why it failed, and the end of its output.
     pub details: String,
 }
 
-impl Verdict {
+impl StepJobOutcome {
     /// The result where the verification itself failed.
     fn broken() -> Self {
-        let failure = Failure { summary: "verification broke down".into(), details: String::new() };
+        let failure = StepFailure { summary: "verification broke down".into(), details: String::new() };
         Self { ran: Vec::new(), failure: Some(failure), not_run: None }
     }
 }
 
 /// Runs the steps in a thread, which rings at their end.
-pub fn start(job: Job, rope: Option<Rope>) -> Running {
+pub fn start(job: StepJob, rope: Option<WakeSender>) -> RunningStepJob {
     let (tells, ended) = channel();
     let (sender, verdict) = channel();
     let cancelled = Arc::new(AtomicBool::new(false));
@@ -351,22 +353,27 @@ pub fn start(job: Job, rope: Option<Rope>) -> Running {
     let runs = Arc::clone(&now);
     let work = move || {
         // If the steps were stopped meanwhile, no one receives the results.
-        let each = |ran: &Ran| {
+        let each = |ran: &EndedStepReport| {
             let _ = tells.send(ran.clone());
-            rope.iter().for_each(Rope::ring);
+            rope.iter().for_each(WakeSender::ring);
         };
         let verdict = run(&job, &told, &runs, &each);
         // Whoever asks before the verdict is taken is not told that the last step still runs.
         *runs.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let _ = sender.send(verdict);
-        rope.iter().for_each(Rope::ring);
+        rope.iter().for_each(WakeSender::ring);
     };
     // If no thread can be started, the channel is closed, and the verdict is that the verification broke down.
     let thread = std::thread::Builder::new().spawn(work).ok();
-    Running { ended, verdict, now, cancelled, runner, thread }
+    RunningStepJob { ended, verdict, now, cancelled, runner, thread }
 }
 
-fn run(job: &Job, cancelled: &AtomicBool, now: &Mutex<Option<RunningStep>>, each: &dyn Fn(&Ran)) -> Verdict {
+fn run(
+    job: &StepJob,
+    cancelled: &AtomicBool,
+    now: &Mutex<Option<RunningStep>>,
+    each: &dyn Fn(&EndedStepReport),
+) -> StepJobOutcome {
     let mut ran = Vec::new();
     for (place, work) in job.work.iter().enumerate() {
         let begun = Instant::now();
@@ -379,48 +386,48 @@ fn run(job: &Job, cancelled: &AtomicBool, now: &Mutex<Option<RunningStep>>, each
             limit: work.program.told_limit().unwrap_or(work.limit),
         };
         *now.lock().unwrap_or_else(PoisonError::into_inner) = Some(runs);
-        let Ended { failure, output, exit, used } = match run_step(job, work, cancelled) {
+        let StepExit { failure, output, exit, used } = match run_step(job, work, cancelled) {
             Ok(done) => done,
-            Err(error) if job.after == AfterFailure::GoOn => {
-                Ended { failure: Some(error.to_string()), output: String::new(), exit: None, used: None }
+            Err(error) if job.after == AfterStepFailure::GoOn => {
+                StepExit { failure: Some(error.to_string()), output: String::new(), exit: None, used: None }
             }
             Err(error) => {
                 let not_run = Some(error.context(format!("'{}' could not be run", work.name)));
-                return Verdict { ran, failure: None, not_run };
+                return StepJobOutcome { ran, failure: None, not_run };
             }
         };
         let took = begun.elapsed();
         let run = work.files.as_ref().map(|files| run_of(files, exit, took, &output));
-        let run = run.map(|run| Box::new(StepRun { used, ..run }));
+        let run = run.map(|run| Box::new(VerifyStepRun { used, ..run }));
         let lines = match (&failure, work.by) {
             (Some(_), _) => last_lines(&output),
-            (None, Checker::Command) => last_lines_of_passed(&output),
-            (None, Checker::Hook) => Vec::new(),
+            (None, VerifyChecker::Command) => last_lines_of_passed(&output),
+            (None, VerifyChecker::Hook) => Vec::new(),
         };
-        let result = StepResult { command: work.name.clone(), by: work.by, failure, lines, run };
-        let failed = result.why().filter(|_| job.after == AfterFailure::Stop).map(|why| failure_of(work, &why, &output));
-        let ended = Ran { result, took, output };
+        let result = VerifyStepResult { command: work.name.clone(), by: work.by, failure, lines, run };
+        let failed = result.why().filter(|_| job.after == AfterStepFailure::Stop).map(|why| failure_of(work, &why, &output));
+        let ended = EndedStepReport { result, took, output };
         // What was stopped, has no result.
         if !cancelled.load(Ordering::Relaxed) {
             each(&ended);
         }
         ran.push(ended);
         if failed.is_some() {
-            return Verdict { ran, failure: failed, not_run: None };
+            return StepJobOutcome { ran, failure: failed, not_run: None };
         }
         if cancelled.load(Ordering::Relaxed) {
             break;
         }
     }
-    Verdict { ran, failure: None, not_run: None }
+    StepJobOutcome { ran, failure: None, not_run: None }
 }
 
-fn run_of(files: &FilesOfStep, exit: Option<i32>, took: Duration, output: &str) -> StepRun {
+fn run_of(files: &StepFiles, exit: Option<i32>, took: Duration, output: &str) -> VerifyStepRun {
     let duration_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
-    StepRun { exit, duration_ms, tests: files.tests(output), reported: files.reported(), used: None }
+    VerifyStepRun { exit, duration_ms, tests: files.tests(output), reported: files.reported(), used: None }
 }
 
-fn failure_of(work: &Work, why: &str, output: &str) -> Failure {
+fn failure_of(work: &StepSpec, why: &str, output: &str) -> StepFailure {
     let command = &work.name;
     let mut from = output.len().saturating_sub(KEEP);
     while !output.is_char_boundary(from) {
@@ -428,14 +435,14 @@ fn failure_of(work: &Work, why: &str, output: &str) -> Failure {
     }
     let details = format!("`{command}` {why}:\n\n```\n{}\n```", output[from..].trim_end());
     let summary = match work.by {
-        Checker::Command => format!("verify step '{}' {why}", NamedStep::of(command).label()),
-        Checker::Hook => format!("hook {command} {why}"),
+        VerifyChecker::Command => format!("verify step '{}' {why}", NamedVerifyStep::of(command).label()),
+        VerifyChecker::Hook => format!("hook {command} {why}"),
     };
-    Failure { summary, details }
+    StepFailure { summary, details }
 }
 
 /// How a step ended.
-struct Ended {
+struct StepExit {
     /// Why it failed, if it did.
     failure: Option<String>,
     /// The end of its output.
@@ -443,17 +450,21 @@ struct Ended {
     /// Its exit status, where it exited by itself.
     exit: Option<i32>,
     /// What the program of a persona used.
-    used: Option<ProgramUse>,
+    used: Option<ProgramUsage>,
 }
 
-fn run_step(job: &Job, work: &Work, cancelled: &AtomicBool) -> Result<Ended> {
+fn run_step(job: &StepJob, work: &StepSpec, cancelled: &AtomicBool) -> Result<StepExit> {
     let (program, interpreter) = match &work.program.is {
-        What::Command(command) => (["sh", "-c", command].map(OsString::from).to_vec(), None),
-        What::Approved(tree, place) => (vec![tree.ready(place)?.into()], tree.files().get(place).and_then(selection::first_line)),
-        What::Persona(persona) => return personas::run(job, work, persona, cancelled),
-        What::Nothing(why) => return Ok(Ended { failure: Some(why.clone()), output: String::new(), exit: None, used: None }),
+        StepCommand::Command(command) => (["sh", "-c", command].map(OsString::from).to_vec(), None),
+        StepCommand::Approved(tree, place) => {
+            (vec![tree.ready(place)?.into()], tree.files().get(place).and_then(selection::first_line))
+        }
+        StepCommand::Persona(persona) => return personas::run(job, work, persona, cancelled),
+        StepCommand::Nothing(why) => {
+            return Ok(StepExit { failure: Some(why.clone()), output: String::new(), exit: None, used: None });
+        }
     };
-    work.files.as_ref().map_or(Ok(()), FilesOfStep::make_ready)?;
+    work.files.as_ref().map_or(Ok(()), StepFiles::make_ready)?;
     let done = step::run(&job.step(work, program), cancelled)?;
     // If the keeper was killed, its processes may remain: they are ended here.
     leftovers::end_marked(&job.marker)?;
@@ -462,12 +473,12 @@ fn run_step(job: &Job, work: &Work, cancelled: &AtomicBool) -> Result<Ended> {
         StepEnd::Signalled { .. } | StepEnd::OverTime | StepEnd::Stopped | StepEnd::CannotStart { .. } | StepEnd::Unknown => None,
     };
     if exit.is_some() {
-        work.files.iter().for_each(FilesOfStep::ended_by_itself);
+        work.files.iter().for_each(StepFiles::ended_by_itself);
     }
     let could_start = !matches!(done.end, StepEnd::CannotStart { .. });
     let why = done.end.failure(work.limit).map(|why| match interpreter {
         Some(line) if !could_start => format!("{why} (its first line: #!{line})"),
         Some(_) | None => why,
     });
-    Ok(Ended { failure: why, output: done.output, exit, used: None })
+    Ok(StepExit { failure: why, output: done.output, exit, used: None })
 }

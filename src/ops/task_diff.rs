@@ -4,10 +4,10 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
-pub use crate::git::{FileLines, LoggedCommit};
+pub use crate::git::{FileDiffStat, LoggedCommit};
 use crate::git::{PathSample, looks_secret};
 use crate::ops::checkpoint::{capture_options, target_branch};
 use crate::ops::context::handle::Context;
@@ -30,7 +30,7 @@ pub struct TaskDiff {
     /// Its commits, newest first.
     pub commits: Vec<LoggedCommit>,
     /// The files that it changed.
-    pub files: Vec<FileLines>,
+    pub files: Vec<FileDiffStat>,
     /// Those of them that no commit holds as they are now.
     pub uncommitted: Vec<RepoPath>,
     /// Files of the workspace that are not shown, and why.
@@ -49,7 +49,7 @@ impl TaskDiff {
 /// # Errors
 /// `UNKNOWN_TASK`; `INVALID_TRANSITION` where nobody has worked on it; `WORKSPACE_BROKEN`, `FILE_UNREADABLE` where its workspace
 /// cannot be read; `GIT_FAILED`.
-pub fn of(ctx: &Context, task: &CaseId) -> Result<TaskDiff> {
+pub fn of(ctx: &Context, task: &TaskId) -> Result<TaskDiff> {
     let case = ctx.state().case(task)?;
     // Its workspace may still be there: see `agents.keepMerged`.
     if let Some(merged) = &case.merged {
@@ -106,7 +106,7 @@ fn between(ctx: &Context, base: &Oid, tip: &Oid, new: Oid) -> Result<TaskDiff> {
     Ok(TaskDiff { base: base.clone(), new, workspace: None, commits, files, uncommitted, not_shown })
 }
 
-fn not_shown(coverage: &crate::git::Coverage) -> Vec<(RepoPath, &'static str)> {
+fn not_shown(coverage: &crate::git::CaptureCoverage) -> Vec<(RepoPath, &'static str)> {
     let kinds: BTreeMap<&'static str, &PathSample> = [
         ("over the size limit", &coverage.too_large),
         ("a nested repository", &coverage.nested_repositories),

@@ -10,16 +10,16 @@ use std::time::{Duration, Instant};
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::own_names::SCRATCH;
 use crate::domain::base::plural::count;
-use crate::domain::state::event::By;
+use crate::domain::state::event::EventAuthor;
 use crate::domain::work::agent::Agent;
-use crate::domain::work::checks::shown::CheckOf;
-use crate::domain::work::old_logs::{Need, need};
+use crate::domain::work::checks::shown::TaskCheckSubject;
+use crate::domain::work::old_logs::{AgentLogNeed, need};
 use crate::env;
 use crate::error::{Error, Result};
-use crate::files::{self, Beneath};
+use crate::files::{self, DeletionFolder};
 use crate::ops::context::handle::Context;
 use crate::ops::steps::files_of_step::RUNS_OF_PLANNER;
 use crate::ops::trash;
@@ -49,7 +49,7 @@ const MOST_AT_ONCE: usize = 200;
 
 /// The result of emptying the trash.
 #[derive(Debug)]
-pub struct Tidied {
+pub struct TrashCleanupReport {
     /// How many entries of the trash were deleted.
     pub gone: usize,
     /// How many logs were compressed.
@@ -71,19 +71,19 @@ pub struct Tidied {
 ///
 /// # Errors
 /// `IO_FAILED` with the path; `GIT_FAILED`. What cannot be deleted is reported in the result, and the rest is still deleted.
-pub fn tidy(ctx: &Context) -> Result<Tidied> {
+pub fn tidy(ctx: &Context) -> Result<TrashCleanupReport> {
     if ctx.found.nothing_expires {
-        return Ok(Tidied::all());
+        return Ok(TrashCleanupReport::all());
     }
-    tidy_some(ctx, Tidied::all())
+    tidy_some(ctx, TrashCleanupReport::all())
 }
 
 /// Empties the trash, whatever its age, for a human who wants that. The caller holds the operation lock, and no operation is open.
 ///
 /// # Errors
 /// As [`tidy`].
-pub fn empty_trash(ctx: &Context) -> Result<Tidied> {
-    let mut done = Tidied::all();
+pub fn empty_trash(ctx: &Context) -> Result<TrashCleanupReport> {
+    let mut done = TrashCleanupReport::all();
     for trash in trash::all(ctx)? {
         // Also what was put there within this second.
         done.gone += done.remove_old(trash, SignedDuration::from_secs(-1));
@@ -96,8 +96,8 @@ pub fn empty_trash(ctx: &Context) -> Result<Tidied> {
 ///
 /// # Errors
 /// As [`tidy`].
-pub fn old_records(ctx: &Context) -> Result<Tidied> {
-    let mut done = Tidied::all();
+pub fn old_records(ctx: &Context) -> Result<TrashCleanupReport> {
+    let mut done = TrashCleanupReport::all();
     done.remove_old_runs(ctx, AT_LEAST)?;
     done.remove_old_checks(ctx, AT_LEAST)?;
     done.pack_logs(ctx, AT_LEAST);
@@ -108,17 +108,20 @@ pub fn old_records(ctx: &Context) -> Result<Tidied> {
 /// once. An agent's verb does not: its environment may say how long things are kept. The caller has loaded the
 /// configuration. A failure never fails the verb.
 pub(in crate::ops) fn when_due(ctx: &Context) {
-    if matches!(ctx.by(), By::Agent(_)) || ctx.found.nothing_expires {
+    if matches!(ctx.by(), EventAuthor::Agent(_)) || ctx.found.nothing_expires {
         return;
     }
     let mark = ctx.layout().last_tidied();
     let outcome = due(&mark).and_then(|due| {
         match due {
-            Due::Not => return Ok(()),
-            Due::Strange => {}
-            Due::Now => {
+            ExpiryAction::Not => return Ok(()),
+            ExpiryAction::Strange => {}
+            ExpiryAction::Now => {
                 let until = Instant::now().checked_add(MOST_TIME);
-                let done = tidy_some(ctx, Tidied { at_least: AT_LEAST, most: MOST_AT_ONCE, until, ..Tidied::all() })?;
+                let done = tidy_some(
+                    ctx,
+                    TrashCleanupReport { at_least: AT_LEAST, most: MOST_AT_ONCE, until, ..TrashCleanupReport::all() },
+                )?;
                 done.left.iter().for_each(|error| tracing::warn!(%error, "something that has expired could not be deleted"));
                 if done.has_enough() {
                     return Ok(());
@@ -135,7 +138,7 @@ pub(in crate::ops) fn when_due(ctx: &Context) {
 }
 
 /// What a verb has to do about what has expired.
-enum Due {
+enum ExpiryAction {
     /// Nothing: it was looked for a short while ago.
     Not,
     /// Delete it.
@@ -153,18 +156,18 @@ pub(in crate::ops) fn time_in(mark: &Path) -> Result<Option<Timestamp>> {
     Ok(files::read_optional(mark, MAX_MARK)?.and_then(|text| String::from_utf8(text).ok()?.parse().ok()))
 }
 
-fn due(mark: &Path) -> Result<Due> {
+fn due(mark: &Path) -> Result<ExpiryAction> {
     let last = time_in(mark)?;
     let ago = last.map(|last| env::now().duration_since(last));
     Ok(match ago {
-        Some(ago) if ago > STRANGE_AFTER || ago.is_negative() => Due::Strange,
-        Some(ago) if ago > DUE_AFTER => Due::Now,
-        Some(_) => Due::Not,
-        None => Due::Strange,
+        Some(ago) if ago > STRANGE_AFTER || ago.is_negative() => ExpiryAction::Strange,
+        Some(ago) if ago > DUE_AFTER => ExpiryAction::Now,
+        Some(_) => ExpiryAction::Not,
+        None => ExpiryAction::Strange,
     })
 }
 
-fn tidy_some(ctx: &Context, mut done: Tidied) -> Result<Tidied> {
+fn tidy_some(ctx: &Context, mut done: TrashCleanupReport) -> Result<TrashCleanupReport> {
     let age = |days: u32| SignedDuration::from_hours(24 * i64::from(days)).max(done.at_least);
     let (days, log_days) = (age(ctx.config.checkpoints.keep_deleted_days), age(ctx.config.system.log_compress_days));
     for trash in trash::all(ctx)? {
@@ -172,9 +175,9 @@ fn tidy_some(ctx: &Context, mut done: Tidied) -> Result<Tidied> {
     }
     let common = ctx.repo.common_dir();
     ctx.repo.refs().clear_dead_locks()?;
-    done.remove_old(Beneath::open(common, Path::new(SCRATCH)), SCRATCH_LASTS);
+    done.remove_old(DeletionFolder::open(common, Path::new(SCRATCH)), SCRATCH_LASTS);
     // Copies of approved files that nobody has run for a while: they are written again where they are needed.
-    done.remove_old(Beneath::open(common, &Path::new(SCRATCH).join(TRUSTED)), SCRATCH_LASTS);
+    done.remove_old(DeletionFolder::open(common, &Path::new(SCRATCH).join(TRUSTED)), SCRATCH_LASTS);
     done.remove_old_runs(ctx, days)?;
     done.remove_old_checks(ctx, days)?;
     done.clear_half_packed(ctx);
@@ -183,7 +186,7 @@ fn tidy_some(ctx: &Context, mut done: Tidied) -> Result<Tidied> {
     Ok(done)
 }
 
-impl Tidied {
+impl TrashCleanupReport {
     /// Nothing yet, of all that there is.
     fn all() -> Self {
         let (gone, packed, logs_gone) = (0, 0, 0);
@@ -204,7 +207,7 @@ impl Tidied {
     }
 
     /// Deletes expired entries of a folder; returns their number.
-    fn remove_old(&mut self, folder: Result<Option<Beneath>>, age: SignedDuration) -> usize {
+    fn remove_old(&mut self, folder: Result<Option<DeletionFolder>>, age: SignedDuration) -> usize {
         let named = folder.and_then(|folder| match folder {
             Some(folder) => folder.names().map(|names| Some((folder, names))),
             None => Ok(None),
@@ -235,16 +238,16 @@ impl Tidied {
         let Ok(all) = all.strip_prefix(common) else { return Ok(()) };
         // A step changes its folder when it begins, so a younger one may run: on the result of a merge that was taken back since.
         let age = age.max(AT_LEAST);
-        let Some(tasks) = Beneath::open(common, all)? else { return Ok(()) };
+        let Some(tasks) = DeletionFolder::open(common, all)? else { return Ok(()) };
         for task in tasks.names()? {
-            let id = task.to_str().and_then(|id| CaseId::new(id).ok());
+            let id = task.to_str().and_then(|id| TaskId::new(id).ok());
             // Its steps may run again, or somebody may want to read what they printed.
-            if id.is_none_or(|id| need(ctx.state(), &id) != Need::Over) {
+            if id.is_none_or(|id| need(ctx.state(), &id) != AgentLogNeed::Over) {
                 continue;
             }
             let mut younger = false;
-            for of in [CheckOf::Task.as_str(), CheckOf::Merge.as_str(), RUNS_OF_PLANNER] {
-                let Some(steps) = Beneath::open(common, &all.join(&task).join(of))? else { continue };
+            for of in [TaskCheckSubject::Task.as_str(), TaskCheckSubject::Merge.as_str(), RUNS_OF_PLANNER] {
+                let Some(steps) = DeletionFolder::open(common, &all.join(&task).join(of))? else { continue };
                 for step in steps.names()? {
                     younger |= self.has_enough() || !self.counted(remove_if_older(&steps, &step, age));
                 }
@@ -290,7 +293,7 @@ impl Tidied {
 }
 
 fn remove_run(common: &Path, run: &Path, age: SignedDuration) -> Result<bool> {
-    let above = run.parent().and_then(|above| above.strip_prefix(common).ok()).map(|above| Beneath::open(common, above));
+    let above = run.parent().and_then(|above| above.strip_prefix(common).ok()).map(|above| DeletionFolder::open(common, above));
     match (above.transpose()?.flatten(), run.file_name()) {
         (Some(above), Some(name)) if files::is_trashed_name(name.as_encoded_bytes()) => remove_if_older(&above, name, age),
         (_, _) => Ok(false),
@@ -298,7 +301,7 @@ fn remove_run(common: &Path, run: &Path, age: SignedDuration) -> Result<bool> {
 }
 
 /// Deletes an entry that has not changed for longer than `age`; returns whether it did. A missing entry is not deleted.
-fn remove_if_older(folder: &Beneath, name: &OsStr, age: SignedDuration) -> Result<bool> {
+fn remove_if_older(folder: &DeletionFolder, name: &OsStr, age: SignedDuration) -> Result<bool> {
     let Some(since) = folder.last_change(name)? else { return Ok(false) };
     let now = env::now();
     if now.duration_since(Timestamp::from_second(since).unwrap_or(now)) <= age {

@@ -8,12 +8,12 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::ids::TxnId;
+use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::RepoPath;
-use crate::domain::operation::journaled::Operation;
+use crate::domain::operation::journaled::JournaledOperation;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, Beneath};
+use crate::files::{self, DeletionFolder};
 use crate::git::Worktree;
 use crate::ops::context::handle::Context;
 use crate::ops::workspaces;
@@ -57,7 +57,7 @@ pub fn fresh(ctx: &Context, name: &str) -> Result<PathBuf> {
 ///
 /// # Errors
 /// As [`root`].
-pub(in crate::ops) fn of_workspaces(ctx: &Context, txn: &TxnId) -> Result<PathBuf> {
+pub(in crate::ops) fn of_workspaces(ctx: &Context, txn: &OperationId) -> Result<PathBuf> {
     Ok(root(ctx)?.join(txn.as_str()))
 }
 
@@ -65,7 +65,7 @@ pub(in crate::ops) fn of_workspaces(ctx: &Context, txn: &TxnId) -> Result<PathBu
 ///
 /// # Errors
 /// As [`root`].
-pub(in crate::ops) fn of(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Result<PathBuf> {
+pub(in crate::ops) fn of(ctx: &Context, worktree: &Worktree, txn: &OperationId) -> Result<PathBuf> {
     Ok(root_of(ctx, worktree)?.join(txn.as_str()).join(worktree.name_in_trash()?))
 }
 
@@ -73,7 +73,7 @@ pub(in crate::ops) fn of(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Res
 ///
 /// # Errors
 /// As [`root`].
-pub(in crate::ops) fn of_git_dir(ctx: &Context, worktree: &Worktree, txn: &TxnId) -> Result<PathBuf> {
+pub(in crate::ops) fn of_git_dir(ctx: &Context, worktree: &Worktree, txn: &OperationId) -> Result<PathBuf> {
     let root = of_files(ctx);
     let is_there = files::mount_of(&root) == files::mount_of(worktree.git_dir());
     let root = if is_there { root } else { worktree.git_dir().join(IN_GIT_DIR) };
@@ -97,7 +97,7 @@ fn root_of(ctx: &Context, worktree: &Worktree) -> Result<PathBuf> {
 }
 
 /// The worktrees in which an operation replaces files.
-fn worktrees(ctx: &Context, operation: &Operation) -> Result<Vec<Worktree>> {
+fn worktrees(ctx: &Context, operation: &JournaledOperation) -> Result<Vec<Worktree>> {
     let advances = operation.advances.iter().map(|change| &change.path);
     let paths = operation.worktrees.iter().map(|change| &change.path).chain(advances);
     let mut all = paths.map(|path| crate::ops::operation::worktree(ctx, path)).collect::<Result<Vec<_>>>()?;
@@ -111,7 +111,7 @@ fn worktrees(ctx: &Context, operation: &Operation) -> Result<Vec<Worktree>> {
 ///
 /// # Errors
 /// `IO_FAILED`, naming what is in its place.
-pub(in crate::ops) fn are_folders(ctx: &Context, operation: &Operation) -> Result<()> {
+pub(in crate::ops) fn are_folders(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     let of_files: Vec<PathBuf> =
         worktrees(ctx, operation)?.iter().map(|worktree| root_of(ctx, worktree)).collect::<Result<_>>()?;
     let of_workspaces = if operation.workspaces.is_empty() { None } else { Some(root(ctx)?) };
@@ -129,7 +129,7 @@ pub(in crate::ops) fn are_folders(ctx: &Context, operation: &Operation) -> Resul
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL` with the path.
-pub(in crate::ops) fn make(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<()> {
+pub(in crate::ops) fn make(ctx: &Context, operation: &JournaledOperation, txn: &OperationId) -> Result<()> {
     workspaces::exclude(ctx)?;
     for worktree in worktrees(ctx, operation)? {
         let trash = of(ctx, &worktree, txn)?;
@@ -166,13 +166,13 @@ pub(in crate::ops) fn places(ctx: &Context) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// `GIT_FAILED` where the worktrees cannot be listed. The error of a single folder is in the list.
-pub(in crate::ops) fn all(ctx: &Context) -> Result<Vec<Result<Option<Beneath>>>> {
-    let mut all = vec![open_root(ctx), Beneath::open(ctx.repo.common_dir(), Path::new(OF_FILES))];
+pub(in crate::ops) fn all(ctx: &Context) -> Result<Vec<Result<Option<DeletionFolder>>>> {
+    let mut all = vec![open_root(ctx), DeletionFolder::open(ctx.repo.common_dir(), Path::new(OF_FILES))];
     for entry in ctx.repo.worktrees().list()? {
-        all.push(Beneath::open(entry.worktree.git_dir(), Path::new(IN_GIT_DIR)));
+        all.push(DeletionFolder::open(entry.worktree.git_dir(), Path::new(IN_GIT_DIR)));
         // A worktree whose `.git` names another repository belongs to that one, and so does its trash.
         if entry.present && entry.worktree.verify().is_ok() {
-            all.push(Beneath::open(entry.worktree.path(), Path::new(IN_WORKTREE)));
+            all.push(DeletionFolder::open(entry.worktree.path(), Path::new(IN_WORKTREE)));
         }
     }
     Ok(all)
@@ -181,13 +181,13 @@ pub(in crate::ops) fn all(ctx: &Context) -> Result<Vec<Result<Option<Beneath>>>>
 /// Opens the trash next to the workspaces. The workspaces' folder may be a mount. It may be a link only where the
 /// configuration names a place outside the main worktree, which is the user's own decision; a link within the main worktree
 /// may have come with the repository.
-fn open_root(ctx: &Context) -> Result<Option<Beneath>> {
+fn open_root(ctx: &Context) -> Result<Option<DeletionFolder>> {
     let root = match workspaces::are_in_each_copy(ctx) {
-        true => Beneath::at(ctx.repo.worktrees().main_worktree()?.path())?
+        true => DeletionFolder::at(ctx.repo.worktrees().main_worktree()?.path())?
             .map(|main| main.down_into_mounts(Path::new(&ctx.config.agents.workspace_root)))
             .transpose()?
             .flatten(),
-        false => Beneath::at(&workspaces::root(ctx)?)?,
+        false => DeletionFolder::at(&workspaces::root(ctx)?)?,
     };
     let name = name(ctx)?;
     root.map(|root| root.down(Path::new(&name))).transpose().map(Option::flatten)

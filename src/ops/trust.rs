@@ -4,19 +4,19 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::config::{self, Loaded, Setting, Source, Usable};
+use crate::config::{self, ConfigSetting, ConfigSource, EffectiveConfig, UsableConfig};
 use crate::domain::work::gate::once_trusted;
-use crate::domain::work::gate_line::GateLine;
+use crate::domain::work::gate_line::OpenGateJson;
 use crate::error::{Error, Result};
 use crate::hook::project_files::ProjectFiles;
 use crate::ops::context::Repository;
-use crate::ops::context::configure::{self, OfProject};
+use crate::ops::context::configure::{self, EffectiveProjectConfig};
 use crate::ops::context::handle::Context;
 use crate::ops::context::trust;
 
 /// A key of the project's configuration.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Effect {
+pub struct ProjectSettingEffect {
     /// `section.name`.
     pub key: String,
     /// The value in the project's file.
@@ -34,10 +34,11 @@ pub struct Effect {
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn effects(repo: &Repository, files: &ProjectFiles) -> Result<std::result::Result<Vec<Effect>, Error>> {
+pub fn effects(repo: &Repository, files: &ProjectFiles) -> Result<std::result::Result<Vec<ProjectSettingEffect>, Error>> {
     let Some(project) = files.config() else { return Ok(Ok(Vec::new())) };
-    let Usable { loaded: without, problems: known } = configure::load_usable(repo, OfProject::Nothing, Vec::new())?;
-    let Usable { loaded: with, problems } = configure::load_usable(repo, OfProject::All(project), Vec::new())?;
+    let UsableConfig { loaded: without, problems: known } =
+        configure::load_usable(repo, EffectiveProjectConfig::Nothing, Vec::new())?;
+    let UsableConfig { loaded: with, problems } = configure::load_usable(repo, EffectiveProjectConfig::All(project), Vec::new())?;
     let is_new = |error: &Error| !known.iter().any(|known| known.to_string() == error.to_string());
     if let Some(error) = problems.into_iter().find(is_new) {
         return Ok(Err(error));
@@ -47,7 +48,7 @@ pub fn effects(repo: &Repository, files: &ProjectFiles) -> Result<std::result::R
 
 /// Gates that wait for the approval of the project's files say so where it was given meanwhile. The files are looked at only where there is
 /// such a gate.
-pub fn say_what_is_approved(ctx: &Context, gates: &mut [GateLine]) {
+pub fn say_what_is_approved(ctx: &Context, gates: &mut [OpenGateJson]) {
     let waiting = gates.iter_mut().filter(|gate| gate.decision.is_none());
     let waiting: Vec<_> = waiting.filter_map(|gate| Some((once_trusted(&gate.reason)?, gate))).collect();
     if waiting.is_empty() || configure::why_not_applied(&trust::trust(&ctx.repo)).is_some() {
@@ -56,13 +57,13 @@ pub fn say_what_is_approved(ctx: &Context, gates: &mut [GateLine]) {
     waiting.into_iter().for_each(|(reason, gate)| gate.reason = reason);
 }
 
-fn of_keys(set: Vec<(String, Value)>, without: &Loaded, with: &Loaded) -> Vec<Effect> {
-    let by_key = |loaded: &Loaded| loaded.settings.iter().cloned().collect::<BTreeMap<String, Setting>>();
+fn of_keys(set: Vec<(String, Value)>, without: &EffectiveConfig, with: &EffectiveConfig) -> Vec<ProjectSettingEffect> {
+    let by_key = |loaded: &EffectiveConfig| loaded.settings.iter().cloned().collect::<BTreeMap<String, ConfigSetting>>();
     let (without, with) = (by_key(without), by_key(with));
-    let effect = |(key, value): (String, Value)| Effect {
+    let effect = |(key, value): (String, Value)| ProjectSettingEffect {
         without: without.get(&key).map_or(Value::Null, |setting| setting.value.clone()),
         adds: config::only_adds(&key),
-        counts: with.get(&key).is_some_and(|setting| matches!(setting.source, Source::File(..))),
+        counts: with.get(&key).is_some_and(|setting| matches!(setting.source, ConfigSource::File(..))),
         key,
         value,
     };

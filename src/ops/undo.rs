@@ -12,42 +12,44 @@ mod submodules;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::ids::{CaseId, CheckpointName, TxnId};
+use crate::domain::base::ids::{CheckpointName, OperationId, TaskId};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::base::text::Change;
-use crate::domain::checkpoint::document::{Coverage, Trigger};
-use crate::domain::operation::journaled::{AsideChange, Operation, OperationKind, RefChange, Way, WorktreeChange};
-use crate::domain::operation::transaction::Transaction;
-use crate::domain::operation::undo::{self, Asked};
-use crate::domain::work::case::Merged;
+use crate::domain::base::text::ValueChange;
+use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointTrigger};
+use crate::domain::operation::journaled::{
+    ChangeDirection, JournaledOperation, OperationKind, RefChange, TrashChange, WorktreeChange,
+};
+use crate::domain::operation::transaction::OperationRecord;
+use crate::domain::operation::undo::{self, UndoSelector};
+use crate::domain::work::case::MergedTaskWork;
 use crate::domain::work::task_branches::task_of;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::git::{
-    CaptureExtras, HeldFiles, Moments, MovedAside, Repository, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of,
-    change_of,
+    CaptureExtras, ExtrasMergeInput, HeldFiles, MovedObstacle, Repository, TreeChange, Worktree, WorktreeCapture, bytes_by,
+    bytes_of, change_of,
 };
-use crate::ops::checkpoint::{self, Captured, CapturedWorktree, CheckpointRequest};
+use crate::ops::checkpoint::{self, CapturedWorktree, CheckpointCaptures, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::merge::branch_of;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::operation::differences::is_decided;
 use crate::ops::operation::differences::{beyond, out_of_reach};
-use crate::ops::operation::stop_agents::{self, Paused};
+use crate::ops::operation::stop_agents::{self, PausedForOperation};
 use crate::ops::operation::submodules::with_own_submodules;
 use crate::ops::operation::{capture_with, extras_of};
 use crate::ops::rollback::plan::kept;
 use crate::ops::rollback::worktree::head_state;
 use crate::ops::{history, operation};
 
-pub use preview::Preview;
-pub use standing::Standing;
+pub use preview::UndoPreview;
+pub use standing::UndoabilityCheck;
 
 /// A transaction that is to be undone.
 #[derive(Debug, Clone)]
-pub struct Chosen {
+pub struct UndoTarget {
     /// The transaction.
-    pub transaction: Transaction,
+    pub transaction: OperationRecord,
     /// The original action: where the transaction is an undo, the action that it undid.
     pub what: String,
     /// Whether the transaction is an undo itself, so that this is a redo.
@@ -58,47 +60,47 @@ pub struct Chosen {
 
 /// The result of an undo.
 #[derive(Debug)]
-pub struct Undone {
+pub struct UndoReport {
     /// What changed; `old` is what was there before the undo.
-    pub preview: Preview,
+    pub preview: UndoPreview,
     /// The transaction of the undo itself.
-    pub txn: TxnId,
+    pub txn: OperationId,
     /// Whether that can be undone in turn: not where all was as it should be already.
     pub is_undoable: bool,
     /// The checkpoint made before it, where files or refs changed.
     pub safety: Option<CheckpointName>,
     /// Files that no capture held and that were in the way: they are in the trash.
-    pub moved_aside: Vec<MovedAside>,
+    pub moved_aside: Vec<MovedObstacle>,
     /// Files that had been in the way of the transaction and are back in their places.
     pub brought_back: Vec<PathBuf>,
     /// Such files that are still in the trash, because something else is in their places now.
-    pub still_aside: Vec<MovedAside>,
+    pub still_aside: Vec<MovedObstacle>,
 }
 
 /// The transaction that the user means.
 ///
 /// # Errors
 /// As [`undo::choose`]; the codes of a damaged log.
-pub fn choose(ctx: &Context, asked: &Asked) -> Result<Chosen> {
-    let enough = |known: &[Transaction]| undo::is_decided_by(known, asked);
+pub fn choose(ctx: &Context, asked: &UndoSelector) -> Result<UndoTarget> {
+    let enough = |known: &[OperationRecord]| undo::is_decided_by(known, asked);
     let all = match asked {
-        Asked::Undo | Asked::Redo => history::newest_transactions(ctx, enough)?,
+        UndoSelector::Undo | UndoSelector::Redo => history::newest_transactions(ctx, enough)?,
         // The beginning of an id may fit another one, however old.
-        Asked::Named(text) => match TxnId::new(text.clone()) {
+        UndoSelector::Named(text) => match OperationId::new(text.clone()) {
             Ok(id) => history::transactions_since(ctx, &id, enough)?,
             Err(_) => history::transactions(ctx)?,
         },
     };
     let transaction = undo::choose(&all, asked)?.clone();
     let (what, redo) = undo::subject(&all, &transaction);
-    Ok(Chosen { what: what.to_owned(), redo, transaction, as_of: ctx.state().seq })
+    Ok(UndoTarget { what: what.to_owned(), redo, transaction, as_of: ctx.state().seq })
 }
 
 /// The later transactions that changed the same places, newest first: why a transaction cannot be undone.
 ///
 /// # Errors
 /// The codes of a damaged log.
-pub fn changed_since(ctx: &Context, id: &TxnId) -> Result<Vec<Transaction>> {
+pub fn changed_since(ctx: &Context, id: &OperationId) -> Result<Vec<OperationRecord>> {
     let all = history::transactions_since(ctx, id, |_| true)?;
     Ok(undo::changed_since(&all, id).into_iter().cloned().collect())
 }
@@ -107,9 +109,9 @@ pub fn changed_since(ctx: &Context, id: &TxnId) -> Result<Vec<Transaction>> {
 ///
 /// # Errors
 /// The codes of a damaged log; `GIT_FAILED` where refs cannot be read.
-pub fn possible(ctx: &Context, most: usize) -> Result<Vec<Transaction>> {
+pub fn possible(ctx: &Context, most: usize) -> Result<Vec<OperationRecord>> {
     let all = history::transactions(ctx)?;
-    let standing = Standing::new(ctx, &all)?;
+    let standing = UndoabilityCheck::new(ctx, &all)?;
     let found = all.iter().rev().filter(|one| one.undo_of.is_none() && standing.obstacle(one).is_none());
     Ok(found.take(most).cloned().collect())
 }
@@ -119,7 +121,7 @@ pub fn possible(ctx: &Context, most: usize) -> Result<Vec<Transaction>> {
 /// # Errors
 /// `CHANGED_MEANWHILE`, with the later changes, `IN_THE_WAY`, `BRANCH_IN_USE`, `OPERATION_OPEN`; `NOT_UNDOABLE` where
 /// objects that it needs are no longer kept.
-pub fn check(ctx: &Context, chosen: &Chosen) -> Result<Preview> {
+pub fn check(ctx: &Context, chosen: &UndoTarget) -> Result<UndoPreview> {
     ctx.no_open_operation()?;
     let captured = if chosen.transaction.moves() { Some(checkpoint::capture_all(ctx)?) } else { None };
     let (operation, left_as_is) = operation(ctx, chosen, captured.as_ref())?;
@@ -132,30 +134,30 @@ pub fn check(ctx: &Context, chosen: &Chosen) -> Result<Preview> {
 ///
 /// # Errors
 /// As [`check`]; those of the safety checkpoint.
-pub fn undo(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
+pub fn undo(ctx: &mut Context, chosen: &UndoTarget) -> Result<UndoReport> {
     check(ctx, chosen)?;
     let transaction = &chosen.transaction;
     let in_workspaces =
         !transaction.worktrees.is_empty() || !transaction.submodules.is_empty() || !transaction.workspaces.is_empty();
-    let paused = if in_workspaces { stop_agents::stop_agents(ctx)? } else { Paused::Nothing };
+    let paused = if in_workspaces { stop_agents::stop_agents(ctx)? } else { PausedForOperation::Nothing };
     let outcome = ctx.with_operation_lock(|ctx| locked(ctx, chosen));
-    if paused == Paused::BySupervisor {
+    if paused == PausedForOperation::BySupervisor {
         stop_agents::resume(ctx)?;
     }
     outcome
 }
 
-fn locked(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
+fn locked(ctx: &mut Context, chosen: &UndoTarget) -> Result<UndoReport> {
     ctx.no_open_operation()?;
     // Another process may have undone it while this one waited for the lock.
     let chosen = match ctx.state().seq == chosen.as_of {
         true => chosen.clone(),
-        false => choose(ctx, &Asked::Named(chosen.transaction.id.to_string()))?,
+        false => choose(ctx, &UndoSelector::Named(chosen.transaction.id.to_string()))?,
     };
     let mut safety = None;
     let mut captured = None;
     if chosen.transaction.moves() {
-        let (record, taken) = checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeUndo))?;
+        let (record, taken) = checkpoint::create_locked(ctx, &CheckpointRequest::by(CheckpointTrigger::BeforeUndo))?;
         (safety, captured) = (Some(record), Some(taken));
         env::fault_point("undo.safe");
     }
@@ -173,15 +175,16 @@ fn locked(ctx: &mut Context, chosen: &Chosen) -> Result<Undone> {
     let done = operation::run(ctx, operation.clone())?;
     env::fault_point("undo.before-tags");
     checkpoints::follow(ctx, &operation)?;
-    let operation::Done { moved_aside, brought_back, still_aside, lost, files: _, left: _, not_put_back: _ } = done;
+    let operation::OperationStepsReport { moved_aside, brought_back, still_aside, lost, files: _, left: _, not_put_back: _ } =
+        done;
     preview.lost.extend(lost.iter().map(|place| place.display().to_string()));
     let (txn, safety) = (ctx.txn().clone(), safety.map(|record| record.name));
-    Ok(Undone { preview, txn, is_undoable, safety, moved_aside, brought_back, still_aside })
+    Ok(UndoReport { preview, txn, is_undoable, safety, moved_aside, brought_back, still_aside })
 }
 
 /// What an undo leaves as it is, as absolute paths.
 #[derive(Debug, Default)]
-pub(super) struct LeftAsIs {
+pub(super) struct UndoExclusions {
     /// Worktrees that were removed since.
     removed: Vec<String>,
     /// Files that cannot be read now: what they hold could not be saved first.
@@ -189,11 +192,15 @@ pub(super) struct LeftAsIs {
 }
 
 /// The operation that undoes a transaction, for the present contents of the worktrees; and what it leaves as it is.
-fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Result<(Operation, LeftAsIs)> {
-    let Chosen { transaction, what, redo, as_of: _ } = chosen;
+fn operation(
+    ctx: &Context,
+    chosen: &UndoTarget,
+    captured: Option<&CheckpointCaptures>,
+) -> Result<(JournaledOperation, UndoExclusions)> {
+    let UndoTarget { transaction, what, redo, as_of: _ } = chosen;
     needs::are_there(ctx, transaction)?;
     let kind = OperationKind::Undo { of: transaction.id.clone() };
-    let mut forward = Operation::new(kind.clone(), transaction.what.clone());
+    let mut forward = JournaledOperation::new(kind.clone(), transaction.what.clone());
     forward.refs.clone_from(&transaction.refs);
     forward.branch_configs.clone_from(&transaction.branch_configs);
     forward.stash.clone_from(&transaction.stash);
@@ -215,12 +222,12 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
     } else {
         ctx.repo.stash().entries()?.into_iter().map(|entry| entry.id).collect()
     };
-    operation.stash.retain(|change| there.contains(&change.entry.id) == (change.way == Way::PutAside));
+    operation.stash.retain(|change| there.contains(&change.entry.id) == (change.way == ChangeDirection::PutAside));
     operation.refs = still_to_move(ctx, operation.refs)?;
     let back = undo::state_back(transaction, ctx.state(), &|task, merged| holds(ctx, task, merged))?;
     (operation.edits, operation.mode) = (back.edits, back.mode);
     let mut left_as_is =
-        LeftAsIs { removed: gone::leave_out(ctx, &transaction.id, &mut operation, captured)?, unread: Vec::new() };
+        UndoExclusions { removed: gone::leave_out(ctx, &transaction.id, &mut operation, captured)?, unread: Vec::new() };
     if let Some(captured) = captured {
         let moved: Vec<&RefName> = since::moved(transaction).collect();
         submodules::rebase(ctx, &mut operation.submodules, captured, &mut left_as_is)?;
@@ -230,7 +237,7 @@ fn operation(ctx: &Context, chosen: &Chosen, captured: Option<&Captured>) -> Res
             let inside = submodules::inside(&operation.submodules, &change.path);
             *change = rebased(&ctx.repo, &moved, change, now, (&inside, &mut left_as_is))?;
         }
-        for change in operation.workspaces.iter_mut().filter(|change| change.way == Way::PutAside) {
+        for change in operation.workspaces.iter_mut().filter(|change| change.way == ChangeDirection::PutAside) {
             // A missing workspace is marked as lost already.
             let Some(now) = captured.workspaces.iter().find(|now| now.state.path == change.workspace.path) else { continue };
             change.lost = false;
@@ -257,17 +264,17 @@ fn still_to_move(ctx: &Context, refs: Vec<RefChange>) -> Result<Vec<RefChange>> 
 }
 
 /// Whether a merge has all commits that the task's branch has now.
-fn holds(ctx: &Context, task: &CaseId, merged: &Merged) -> bool {
+fn holds(ctx: &Context, task: &TaskId, merged: &MergedTaskWork) -> bool {
     let tip = ctx.repo.refs().read_ref(&branch_of(ctx, task)).ok().flatten();
     tip.is_some_and(|tip| ctx.repo.history().is_ancestor(&tip, &merged.commit).is_ok_and(|held| held))
 }
 
-fn is_in_trash(change: &AsideChange) -> bool {
+fn is_in_trash(change: &TrashChange) -> bool {
     Path::new(&change.trash).join(change.path.to_path()).symlink_metadata().is_ok()
 }
 
 /// The files that the transaction moved out of its way and that are no longer in the trash.
-fn lost_asides(transaction: &Transaction) -> Vec<AsideChange> {
+fn lost_asides(transaction: &OperationRecord) -> Vec<TrashChange> {
     transaction.asides.iter().filter(|change| !is_in_trash(change)).cloned().collect()
 }
 
@@ -276,14 +283,21 @@ pub(super) fn rebased(
     repo: &Repository,
     moved: &[&RefName],
     change: &WorktreeChange,
-    (worktree, now, commit): Now<'_>,
-    (submodules, left_as_is): (&BTreeSet<RepoPath>, &mut LeftAsIs),
+    (worktree, now, commit): PresentWorktree<'_>,
+    (submodules, left_as_is): (&BTreeSet<RepoPath>, &mut UndoExclusions),
 ) -> Result<WorktreeChange> {
     let left = extras_of(repo, change.captures.old.as_ref())?;
     let mut beside = beside(repo, change, (worktree, now), &left)?;
     let tree = with_hidden(repo, worktree, change, &now.tree)?;
     stays_untouched(repo, change, (&left, &tree), &beside)?;
-    let files = Files { change, left: &left, back: &beside, worktree, now: now.extras.beside(&tree), coverage: &now.coverage };
+    let files = UndoWorktreeFiles {
+        change,
+        left: &left,
+        back: &beside,
+        worktree,
+        now: now.extras.beside(&tree),
+        coverage: &now.coverage,
+    };
     let wanted = files.wanted(repo)?;
     let since = files.since(repo, &wanted)?;
     let untouched = files.untouched(repo, &wanted, &since)?;
@@ -303,7 +317,7 @@ pub(super) fn rebased(
     beside.raw = bytes_by(&now.extras.raw, &beside.raw, |path| change_of(&wanted, path).is_some() && !reach.covers(path));
     if !left.has_operation_of(&now.extras) {
         let files = repo.captures().differing(now.extras.beside(&tree), beside.beside(&files))?;
-        let wanted = since::Undoing { worktree, now, files, index: Change::new(&now.index_tree, &index) };
+        let wanted = since::WorktreeUndo { worktree, now, files, index: ValueChange::new(&now.index_tree, &index) };
         wanted.leaves_alone(repo, moved, &now.extras.in_progress())?;
     }
     let commit = operation::with_bytes_known(repo, now, commit)?;
@@ -314,10 +328,10 @@ pub(super) fn rebased(
     };
     Ok(WorktreeChange {
         path: change.path.clone(),
-        files: Change::new(tree, files),
-        index: Change::new(now.index_tree.clone(), index),
+        files: ValueChange::new(tree, files),
+        index: ValueChange::new(now.index_tree.clone(), index),
         head: since::head(moved, change, &now.head),
-        captures: Change::new(commit, capture),
+        captures: ValueChange::new(commit, capture),
     })
 }
 
@@ -336,7 +350,7 @@ fn beside(
     let back = repo.index(worktree).for_checkout_of_now(extras_of(repo, change.captures.new.as_ref())?)?;
     let entries = repo.history().diff_trees(&change.index.old, &change.index.new)?;
     let since = repo.history().diff_trees(&change.index.old, &now.index_tree)?;
-    let moments = Moments { left, back: &back, now: &now.extras, entries: &entries, since: &since };
+    let moments = ExtrasMergeInput { left, back: &back, now: &now.extras, entries: &entries, since: &since };
     moments.settle().map_err(|what| {
         let error = changed(&what).context(format!("in '{}'", change.path));
         match now.extras.in_progress().first().filter(|_| !left.has_operation_of(&now.extras)) {
@@ -376,10 +390,10 @@ fn with_hidden(repo: &Repository, worktree: &Worktree, change: &WorktreeChange, 
     repo.objects().edit_tree(now, &repo.restore().still_there(worktree, (&change.files.old, now), &gone)?)
 }
 
-pub(super) type Now<'c> = (&'c Worktree, &'c WorktreeCapture, Option<Oid>);
+pub(super) type PresentWorktree<'c> = (&'c Worktree, &'c WorktreeCapture, Option<Oid>);
 
 /// The capture of the worktree at a path, with its commit where one was made.
-fn capture_of<'c>(captured: &'c Captured, path: &str) -> Option<Now<'c>> {
+fn capture_of<'c>(captured: &'c CheckpointCaptures, path: &str) -> Option<PresentWorktree<'c>> {
     let CapturedWorktree { worktree, capture, .. } = captured.worktree_at(path)?;
     let made = captured.workspaces.iter().find(|workspace| workspace.state.path == path);
     Some((worktree, capture, made.map(|workspace| workspace.state.capture.clone())))
@@ -387,20 +401,20 @@ fn capture_of<'c>(captured: &'c Captured, path: &str) -> Option<Now<'c>> {
 
 /// The files of a worktree at the three moments that matter for an undo: after the transaction (`left`), before it (`back`),
 /// and `now`.
-struct Files<'a> {
+struct UndoWorktreeFiles<'a> {
     change: &'a WorktreeChange,
     left: &'a CaptureExtras,
     back: &'a CaptureExtras,
     worktree: &'a Worktree,
     now: HeldFiles<'a>,
     /// What the present capture does not hold.
-    coverage: &'a Coverage,
+    coverage: &'a CaptureCoverage,
 }
 
-impl Files<'_> {
+impl UndoWorktreeFiles<'_> {
     /// The changes that the undo makes to the files that the transaction left.
     fn wanted(&self, repo: &Repository) -> Result<Vec<TreeChange>> {
-        let Change { old, new } = &self.change.files;
+        let ValueChange { old, new } = &self.change.files;
         repo.captures().differing(self.left.beside(old), self.back.beside(new))
     }
 
@@ -440,7 +454,7 @@ impl Files<'_> {
 /// `CHANGED_MEANWHILE`, naming the paths.
 fn onto(
     repo: &Repository,
-    (change, wanted): (&Change<Oid>, &[TreeChange]),
+    (change, wanted): (&ValueChange<Oid>, &[TreeChange]),
     (now, since): (&Oid, Vec<TreeChange>),
     untouched: &BTreeSet<RepoPath>,
 ) -> Result<Oid> {

@@ -9,7 +9,7 @@ pub const LOOK: Duration = Duration::from_millis(200);
 
 /// What a verb waits for.
 #[derive(Debug, Clone, Copy)]
-pub enum Waiting<'a> {
+pub enum ForegroundWait<'a> {
     /// These hooks and commands, which a merge has to pass.
     Verification(&'a [&'a str]),
     /// The planner, in this phase.
@@ -19,9 +19,9 @@ pub enum Waiting<'a> {
 }
 
 /// Watches what a verb waits for.
-pub trait Watch {
+pub trait WaitObserver {
     /// Called when it starts.
-    fn begun(&mut self, what: Waiting<'_>);
+    fn begun(&mut self, what: ForegroundWait<'_>);
     /// Called when it has ended.
     fn ended(&mut self);
     /// Whether the user wants to end it.

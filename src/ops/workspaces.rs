@@ -6,14 +6,14 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{RefName, RepoPath};
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
-use crate::git::{Added, Adding, Repair, Repository, Whose, WorkspaceBranch};
+use crate::git::{AddWorkspaceOptions, AddWorkspaceOutcome, Repository, WorkspaceBranch, WorktreeOwner, WorktreeRepair};
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
@@ -53,7 +53,7 @@ pub(in crate::ops) fn are_in_each_copy(ctx: &Context) -> bool {
 ///
 /// # Errors
 /// As [`root`].
-pub fn place(ctx: &Context, task: &CaseId, name: &str) -> Result<PathBuf> {
+pub fn place(ctx: &Context, task: &TaskId, name: &str) -> Result<PathBuf> {
     let path = root(ctx)?.join(name);
     let is_anothers = {
         let mut others = ctx.state().restorable.workspaces.iter().filter(|(of, _)| *of != task);
@@ -91,7 +91,7 @@ pub fn exclude(ctx: &Context) -> Result<()> {
 ///
 /// # Errors
 /// `BRANCH_NOT_OURS`; `GIT_FAILED`.
-pub fn branch_is_not_others(ctx: &Context, task: &CaseId) -> Result<()> {
+pub fn branch_is_not_others(ctx: &Context, task: &TaskId) -> Result<()> {
     let branch = task_branches::branch_of(task);
     if ctx.state().made_branch(&branch) {
         return Ok(());
@@ -125,7 +125,7 @@ pub fn in_the_way_of_all(ctx: &Context) -> Result<Option<RefName>> {
 ///
 /// # Errors
 /// The errors of `git worktree add`; `BUSY`.
-pub fn ensure(ctx: &mut Context, task: &CaseId, workspace: &Workspace) -> Result<Option<String>> {
+pub fn ensure(ctx: &mut Context, task: &TaskId, workspace: &Workspace) -> Result<Option<String>> {
     match prepare(ctx, task, workspace)? {
         (None, aside) => Ok(aside),
         (Some(to_make), aside) => {
@@ -137,20 +137,20 @@ pub fn ensure(ctx: &mut Context, task: &CaseId, workspace: &Workspace) -> Result
 
 /// A workspace that git is to make, and its lock: as long as it is held, here or by that git, others leave the workspace alone.
 #[derive(Debug)]
-pub struct ToMake {
+pub struct WorkspaceToMake {
     path: PathBuf,
     branch: WorkspaceBranch,
     trash: PathBuf,
     lock: FileLock,
 }
 
-impl ToMake {
+impl WorkspaceToMake {
     /// Makes it. Filters and hooks of the project run meanwhile: by a repository that holds no lock, nobody waits for them.
     ///
     /// # Errors
     /// As [`crate::git::Workspaces::add_workspace`].
-    pub fn add(&self, repo: &Repository, given_up: Arc<AtomicBool>) -> Result<Added> {
-        let adding = Adding { given_up, lock: Some(self.lock.descriptor()), from_capture: false };
+    pub fn add(&self, repo: &Repository, given_up: Arc<AtomicBool>) -> Result<AddWorkspaceOutcome> {
+        let adding = AddWorkspaceOptions { given_up, lock: Some(self.lock.descriptor()), from_capture: false };
         let added = repo.workspaces().add_workspace(&self.path, &self.branch, &adding);
         added.map_err(|error| error.context(format!("workspace '{}'", self.path.display())))
     }
@@ -162,7 +162,7 @@ impl ToMake {
 /// # Errors
 /// `BUSY`; `GIT_LOCKED` where somebody holds the workspace: it is being made by the git of a session that crashed, or its last program
 /// is just ending; those of repairing.
-pub fn prepare(ctx: &mut Context, task: &CaseId, workspace: &Workspace) -> Result<(Option<ToMake>, Option<String>)> {
+pub fn prepare(ctx: &mut Context, task: &TaskId, workspace: &Workspace) -> Result<(Option<WorkspaceToMake>, Option<String>)> {
     let path = PathBuf::from(&workspace.path);
     let trash = trash::fresh(ctx, "half-made")?;
     let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().workspace_lock(task), HELD)? else {
@@ -181,7 +181,7 @@ pub fn prepare(ctx: &mut Context, task: &CaseId, workspace: &Workspace) -> Resul
             None => WorkspaceBranch::New { name: workspace.branch.clone(), base: workspace.base.clone() },
         };
         repo.workspaces().prepare_workspace(&path, &branch)?;
-        Ok((Some(ToMake { path, branch, trash, lock }), aside))
+        Ok((Some(WorkspaceToMake { path, branch, trash, lock }), aside))
     })
     .map_err(|error: Error| error.context(format!("workspace '{}'", workspace.path)))
 }
@@ -190,11 +190,11 @@ pub fn prepare(ctx: &mut Context, task: &CaseId, workspace: &Workspace) -> Resul
 ///
 /// # Errors
 /// Why it was not made; `BUSY`.
-pub fn settled(ctx: &mut Context, made: &ToMake, added: Added) -> Result<()> {
-    let ToMake { path, branch, trash, lock: _ } = made;
+pub fn settled(ctx: &mut Context, made: &WorkspaceToMake, added: AddWorkspaceOutcome) -> Result<()> {
+    let WorkspaceToMake { path, branch, trash, lock: _ } = made;
     match added {
-        Added::Made(_) => Ok(()),
-        Added::NotMade(output) => {
+        AddWorkspaceOutcome::Made(_) => Ok(()),
+        AddWorkspaceOutcome::NotMade(output) => {
             let why = ctx.with_operation_lock(|ctx| Ok(ctx.repo.workspaces().not_made(path, branch, trash, &output)))?;
             Err(why.context(format!("workspace '{}'", path.display())))
         }
@@ -205,7 +205,7 @@ pub fn settled(ctx: &mut Context, made: &ToMake, added: Added) -> Result<()> {
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
-pub fn is_being_made(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result<bool> {
+pub fn is_being_made(ctx: &Context, task: &TaskId, workspace: &Workspace) -> Result<bool> {
     if !files::is_locked(&ctx.layout().workspace_lock(task))? {
         return Ok(false);
     }
@@ -218,7 +218,7 @@ pub fn is_being_made(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Res
 ///
 /// # Errors
 /// As [`crate::git::Workspaces::repair_workspace`].
-pub fn repaired(ctx: &Context, workspace: &Workspace, trash: &Path) -> Result<(Repair, Option<String>)> {
+pub fn repaired(ctx: &Context, workspace: &Workspace, trash: &Path) -> Result<(WorktreeRepair, Option<String>)> {
     let path = Path::new(&workspace.path);
     let had_one = has_its_own_repository(ctx, path);
     let repair = ctx.repo.workspaces().repair_workspace(path, trash)?;
@@ -237,7 +237,7 @@ fn has_its_own_repository(ctx: &Context, path: &Path) -> bool {
 
 /// Whether an agent can work in its workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Condition {
+pub enum WorkspaceCondition {
     /// It can work there.
     Sound,
     /// It cannot, but the workspace can be repaired without losing anything: see [`ensure`].
@@ -250,20 +250,23 @@ pub enum Condition {
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
-pub fn condition(ctx: &Context, workspace: &Workspace) -> Result<Condition> {
+pub fn condition(ctx: &Context, workspace: &Workspace) -> Result<WorkspaceCondition> {
     let path = Path::new(&workspace.path);
-    if let Whose::Others(other) = ctx.repo.worktrees().whose(path)? {
+    if let WorktreeOwner::Others(other) = ctx.repo.worktrees().whose(path)? {
         let there = other.git_dir.display();
-        return Ok(Condition::ForAHuman(format!("the .git of '{}' names another repository: '{there}'", workspace.path)));
+        return Ok(WorkspaceCondition::ForAHuman(format!(
+            "the .git of '{}' names another repository: '{there}'",
+            workspace.path
+        )));
     }
     if has_its_own_repository(ctx, path) {
-        return Ok(Condition::ForAHuman(format!(
+        return Ok(WorkspaceCondition::ForAHuman(format!(
             "'{}' has a repository of its own: see 'git -C {} log --all'; approving moves its .git to the trash, the files stay",
             workspace.path, workspace.path
         )));
     }
     let entry = ctx.repo.worktrees().worktree_at(path)?;
-    Ok(if entry.is_some_and(|entry| entry.present) { Condition::Sound } else { Condition::Mendable })
+    Ok(if entry.is_some_and(|entry| entry.present) { WorkspaceCondition::Sound } else { WorkspaceCondition::Mendable })
 }
 
 /// Rebuilds the git data of a workspace where it is missing or damaged: its registration, and its index. The files stay.

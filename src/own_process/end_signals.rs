@@ -41,35 +41,35 @@ pub fn is_too_late_for_git() -> bool {
 
 /// Signals are deferred as long as this value exists.
 #[derive(Debug)]
-pub struct FinishFirst(());
+pub struct DeferredSignals(());
 
 /// Defers signals that ask this process to end, until the result is dropped.
-pub fn finish_first() -> FinishFirst {
+pub fn finish_first() -> DeferredSignals {
     UNDER_WAY.fetch_add(1, Ordering::SeqCst);
     if !OF_A_SESSION.load(Ordering::SeqCst) {
         LISTENS.get_or_init(listen);
     }
-    FinishFirst(())
+    DeferredSignals(())
 }
 
 /// Signals are deferred as long as this value exists. Its owner checks for them ([`signal_that_waited`]), stops its work and
 /// cleans up.
 #[derive(Debug)]
-pub struct CanEnd(FinishFirst);
+pub struct CheckedSignals(DeferredSignals);
 
 /// Defers signals until the result is dropped. The caller has to check for them.
-pub fn can_end() -> CanEnd {
+pub fn can_end() -> CheckedSignals {
     CAN_END.fetch_add(1, Ordering::SeqCst);
-    CanEnd(finish_first())
+    CheckedSignals(finish_first())
 }
 
-impl Drop for CanEnd {
+impl Drop for CheckedSignals {
     fn drop(&mut self) {
         CAN_END.fetch_sub(1, Ordering::SeqCst);
     }
 }
 
-impl Drop for FinishFirst {
+impl Drop for DeferredSignals {
     fn drop(&mut self) {
         UNDER_WAY.fetch_sub(1, Ordering::SeqCst);
     }
@@ -88,16 +88,16 @@ pub fn leave_signals_to_session() {
 /// As long as this value exists, a signal that asks this process to end is only recorded, because a question has changed the
 /// mode of the terminal.
 #[derive(Debug)]
-pub struct LeftToQuestion(());
+pub struct QuestionSignals(());
 
 /// Until the result is dropped, the code that asks the question has to end this process when there was a signal.
-pub fn leave_signals_to_question() -> LeftToQuestion {
+pub fn leave_signals_to_question() -> QuestionSignals {
     ASKING.fetch_add(1, Ordering::SeqCst);
     LISTENS.get_or_init(listen);
-    LeftToQuestion(())
+    QuestionSignals(())
 }
 
-impl LeftToQuestion {
+impl QuestionSignals {
     /// The signal that came, if any.
     pub fn came(&self) -> Option<i32> {
         Some(CAME_WHILE_ASKING.load(Ordering::SeqCst)).filter(|signal| *signal != 0)
@@ -118,7 +118,7 @@ pub fn end_by(signal: i32) {
     let _ = signal_hook::low_level::emulate_default_handler(signal);
 }
 
-impl Drop for LeftToQuestion {
+impl Drop for QuestionSignals {
     fn drop(&mut self) {
         ASKING.fetch_sub(1, Ordering::SeqCst);
     }

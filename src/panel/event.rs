@@ -2,25 +2,25 @@
 
 use jiff::Timestamp;
 
-use super::input::Input;
-use super::request::{Answer, Deed, Failure, Ticket};
-use super::seen::{OutputLine, Seen};
+use super::input::PanelInput;
+use super::request::{PanelAction, PanelAnswer, PanelFailure, PanelTicket};
+use super::seen::{OutputRow, PanelSnapshot};
 
 /// What happens.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Event {
+pub enum PanelEvent {
     /// A human does something.
-    Input(Input),
+    Input(PanelInput),
     /// What is on disk now.
-    Seen(Box<Seen>),
+    Seen(Box<PanelSnapshot>),
     /// Lines that the followed agent printed.
-    Output(Printed),
+    Output(PanelOutputBatch),
     /// An answer came.
-    Answered(Ticket, Result<Answer, Failure>),
+    Answered(PanelTicket, Result<PanelAnswer, PanelFailure>),
     /// A deed was done, and this is what the verb would print.
-    Done(Deed, Result<Vec<String>, Failure>),
+    Done(PanelAction, Result<Vec<String>, PanelFailure>),
     /// An editor has ended, or a verb.
-    Edited(Result<Vec<String>, Failure>),
+    Edited(Result<Vec<String>, PanelFailure>),
     /// The terminal has this size.
     Resized {
         /// In columns.
@@ -34,11 +34,11 @@ pub enum Event {
 
 /// Output of an agent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Printed {
+pub struct PanelOutputBatch {
     /// The agent or task that is followed.
     pub of: String,
     /// Whether what was shown before is of something else.
     pub anew: bool,
     /// What came.
-    pub lines: Vec<OutputLine>,
+    pub lines: Vec<OutputRow>,
 }

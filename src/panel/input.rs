@@ -8,7 +8,7 @@ use crate::error::{Code, Error, Result};
 /// A key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[allow(missing_docs)] // the keys of that name
-pub enum Key {
+pub enum PanelKey {
     /// A character; capital letters are characters of their own.
     Char(char),
     /// A letter with Ctrl.
@@ -30,25 +30,25 @@ pub enum Key {
 }
 
 /// The keys that have a name.
-const NAMED: [(Key, &str); 15] = [
-    (Key::Char(' '), "Space"),
-    (Key::Enter, "Enter"),
-    (Key::Escape, "Esc"),
-    (Key::Tab, "Tab"),
-    (Key::BackTab, "Shift+Tab"),
-    (Key::Backspace, "Backspace"),
-    (Key::Delete, "Delete"),
-    (Key::Up, "Up"),
-    (Key::Down, "Down"),
-    (Key::Left, "Left"),
-    (Key::Right, "Right"),
-    (Key::PageUp, "PageUp"),
-    (Key::PageDown, "PageDown"),
-    (Key::Home, "Home"),
-    (Key::End, "End"),
+const NAMED: [(PanelKey, &str); 15] = [
+    (PanelKey::Char(' '), "Space"),
+    (PanelKey::Enter, "Enter"),
+    (PanelKey::Escape, "Esc"),
+    (PanelKey::Tab, "Tab"),
+    (PanelKey::BackTab, "Shift+Tab"),
+    (PanelKey::Backspace, "Backspace"),
+    (PanelKey::Delete, "Delete"),
+    (PanelKey::Up, "Up"),
+    (PanelKey::Down, "Down"),
+    (PanelKey::Left, "Left"),
+    (PanelKey::Right, "Right"),
+    (PanelKey::PageUp, "PageUp"),
+    (PanelKey::PageDown, "PageDown"),
+    (PanelKey::Home, "Home"),
+    (PanelKey::End, "End"),
 ];
 
-impl fmt::Display for Key {
+impl fmt::Display for PanelKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match NAMED.iter().find(|(key, _)| key == self) {
             Some((_, name)) => f.write_str(name),
@@ -63,7 +63,7 @@ impl fmt::Display for Key {
     }
 }
 
-impl FromStr for Key {
+impl FromStr for PanelKey {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -91,9 +91,9 @@ fn unknown(text: &str) -> Error {
 
 /// What a human does at the terminal.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Input {
+pub enum PanelInput {
     /// A key.
-    Key(Key),
+    Key(PanelKey),
     /// Pasted text: never a command.
     Paste(String),
     /// A click on a cell.
@@ -104,12 +104,12 @@ pub enum Input {
         row: u16,
     },
     /// The wheel, up or down.
-    Wheel(Way),
+    Wheel(PanelDirection),
 }
 
 /// A direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Way {
+pub enum PanelDirection {
     /// To what is above, or before.
     Up,
     /// To what is below, or after.
@@ -123,12 +123,14 @@ mod tests {
     #[test]
     fn every_key_is_read_by_its_name() {
         let named = NAMED.iter().map(|(key, _)| *key);
-        for key in named.chain([Key::Char('x'), Key::Char('X'), Key::Char('?'), Key::Char('ü'), Key::Ctrl('c')]) {
-            assert_eq!(key.to_string().parse::<Key>().unwrap(), key, "{key}");
+        for key in
+            named.chain([PanelKey::Char('x'), PanelKey::Char('X'), PanelKey::Char('?'), PanelKey::Char('ü'), PanelKey::Ctrl('c')])
+        {
+            assert_eq!(key.to_string().parse::<PanelKey>().unwrap(), key, "{key}");
         }
-        assert_eq!("ctrl+c".parse::<Key>().unwrap(), Key::Ctrl('c'));
+        assert_eq!("ctrl+c".parse::<PanelKey>().unwrap(), PanelKey::Ctrl('c'));
         for none in ["", "xx", "Ctrl+", "Ctrl+cc", "Ctrl+1", "\u{1b}", "F1"] {
-            assert!(none.parse::<Key>().is_err(), "{none:?}");
+            assert!(none.parse::<PanelKey>().is_err(), "{none:?}");
         }
     }
 }

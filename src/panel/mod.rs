@@ -4,7 +4,7 @@
 //! its reaction to an [`event`] (requests, as data), one table of [`keys`] from which help, footer and documentation are made, and
 //! the [`view`], which draws a model on cells. The other half, [`effects`], owns the terminal, reads the log when it changes, and
 //! carries out requests by the same functions of `ops` as the verbs; what plans and outcomes say comes from `told`, as in
-//! their questions. No request destroys anything that was not asked about in a dialog: see [`request::Deed`].
+//! their questions. No request destroys anything that was not asked about in a dialog: see [`request::PanelAction`].
 //!
 //! Not here: what an intervention does, what it says, and other verbs' output. Begin reading with `keys`, then `model`.
 
@@ -17,4 +17,4 @@ pub mod request;
 pub mod seen;
 pub mod view;
 
-pub use effects::{Options, Place, run};
+pub use effects::{PanelOptions, PanelPlacement, run};

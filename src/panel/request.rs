@@ -1,25 +1,25 @@
 //! What the model asks of the effects, and what comes back. Data only.
 
-use super::seen::{CheckpointRow, Moment};
-use crate::domain::base::ids::CaseId;
+use super::seen::{CheckpointRow, TimelineRow};
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
-use crate::domain::recovery::wanted::Wanted;
-use crate::domain::work::session::Mode;
+use crate::domain::recovery::wanted::RecoverySelection;
+use crate::domain::work::session::SessionMode;
 
 /// The number of a question; an answer names it, so that one that is no longer wanted is dropped.
-pub type Ticket = u64;
+pub type PanelTicket = u64;
 
 /// What the model asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Request {
+pub enum PanelRequest {
     /// Change something.
-    Do(Deed),
+    Do(PanelAction),
     /// Find something out, beside the loop. Changes nothing.
-    Ask(Ticket, Question),
+    Ask(PanelTicket, PanelQuestion),
     /// Show the output of this agent or task from now on.
     Follow(Option<String>),
     /// Give the terminal to an editor.
-    Edit(Editing),
+    Edit(PanelEditTarget),
     /// Give the terminal to a verb, typed as on a command line.
     Run(String),
     /// Stop this process, as Ctrl+Z does.
@@ -27,12 +27,12 @@ pub enum Request {
     /// Draw everything again.
     Redraw,
     /// The panel ends.
-    Close(Closing),
+    Close(PanelExit),
 }
 
 /// How the panel ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Closing {
+pub enum PanelExit {
     /// As wanted.
     Done,
     /// By Ctrl+C.
@@ -41,7 +41,7 @@ pub enum Closing {
 
 /// What is opened in an editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Editing {
+pub enum PanelEditTarget {
     /// The workspace of a task, whose agent is held meanwhile.
     Workspace(String),
     /// The instructions of a task.
@@ -49,10 +49,10 @@ pub enum Editing {
 }
 
 /// A change, carried out by the same function of `ops` as the verb. Each has a dialog that was agreed to, except those of
-/// [`Deed::needs_no_question`].
+/// [`PanelAction::needs_no_question`].
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)] // they are named as the verbs
-pub enum Deed {
+pub enum PanelAction {
     Pause,
     PauseAtOnce,
     Resume,
@@ -72,7 +72,7 @@ pub enum Deed {
     /// Those over an age: after a checkpoint of the state before.
     CleanUpCheckpoints(Vec<String>),
     CompactCheckpoints,
-    Mode(Mode),
+    Mode(SessionMode),
     Quit,
     CheckpointAndQuit,
     Approve(String),
@@ -92,19 +92,19 @@ pub enum Deed {
     },
     Undo(String),
     /// As the rules say, and what a human wants else.
-    Recover(Wanted),
+    Recover(RecoverySelection),
     /// These tasks go out of the plan.
-    Abandon(Vec<CaseId>),
+    Abandon(Vec<TaskId>),
     /// Exactly the project's files that were shown: those with this digest.
     Trust(String),
 }
 
-impl Deed {
+impl PanelAction {
     /// Whether it may be done by a key alone: it takes nothing away, or nothing at all.
     pub fn needs_no_question(&self) -> bool {
         match self {
             Self::Pause | Self::Resume | Self::Unblock(_) | Self::Checkpoint(_) => true,
-            Self::Mode(mode) => *mode != Mode::Autopilot,
+            Self::Mode(mode) => *mode != SessionMode::Autopilot,
             Self::PauseAtOnce | Self::Stop(_) | Self::Kill(_) | Self::Redirect { .. } | Self::Block { .. } => false,
             Self::DeleteCheckpoints(_) | Self::CleanUpCheckpoints(_) | Self::CompactCheckpoints => false,
             Self::Quit | Self::CheckpointAndQuit => false,
@@ -143,9 +143,9 @@ impl Deed {
 
 /// What is to be found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Question {
+pub enum PanelQuestion {
     /// What a deed would do: the real dry run, in the words that the verb prints before it asks.
-    Plan(Deed),
+    Plan(PanelAction),
     /// What undoing this transaction would do; the newest where none is named.
     PlanUndo(Option<String>),
     /// What going back to the beginning of the session would do.
@@ -180,9 +180,9 @@ pub enum Question {
 
 /// An answer to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum PanelAnswer {
     /// What would be done.
-    Plan(Plan),
+    Plan(PanelPreview),
     /// Things to choose from, each with the word that names it.
     Choices {
         /// Lines before them.
@@ -195,7 +195,7 @@ pub enum Answer {
         /// What would be done.
         lines: Vec<String>,
         /// What can be chosen.
-        choices: Remedies,
+        choices: PanelRemedies,
     },
     /// The project's files.
     Trust {
@@ -207,7 +207,7 @@ pub enum Answer {
     /// Lines to read.
     Text(Vec<String>),
     /// The timeline, newest first.
-    Timeline(Vec<Moment>),
+    Timeline(Vec<TimelineRow>),
     /// The checkpoints, newest first, with a heading and a line on all of them.
     Checkpoints {
         /// The heading of their lines.
@@ -221,7 +221,7 @@ pub enum Answer {
 
 /// What can be chosen after a crash.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Remedies {
+pub enum PanelRemedies {
     /// Nothing: there is nothing to repair, or only a human can.
     None,
     /// To do what is shown.
@@ -232,16 +232,16 @@ pub enum Remedies {
 
 /// What would be done.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Plan {
+pub struct PanelPreview {
     /// In words.
     pub lines: Vec<String>,
     /// What to do where the human agrees; `None` where nothing would change.
-    pub deed: Option<Deed>,
+    pub deed: Option<PanelAction>,
 }
 
 /// Why something was not done or found out.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Failure {
+pub struct PanelFailure {
     /// The error's code.
     pub code: &'static str,
     /// The message and the hints.

@@ -2,18 +2,18 @@
 
 use jiff::Timestamp;
 
-use crate::domain::work::case::{Kind, Status};
+use crate::domain::work::case::{TaskKind, TaskStatus};
 use crate::domain::work::gate::GateKind;
-use crate::domain::work::project::SessionNow;
-use crate::domain::work::session::Mode;
+use crate::domain::work::project::LiveSessionStatus;
+use crate::domain::work::session::SessionMode;
 
 /// Everything that the panel shows without being asked for more.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub struct PanelSnapshot {
     /// The number of the last event.
     pub seq: u64,
     /// The session.
-    pub session: Session,
+    pub session: PanelSession,
     /// The agents, and what humans run themselves, in the order of their names.
     pub agents: Vec<AgentRow>,
     /// The cases as a tree: each after the group that it is a part of.
@@ -23,18 +23,18 @@ pub struct Seen {
     /// What has to be recovered, in words.
     pub recovery: Vec<String>,
     /// Cases by what they are.
-    pub counts: Counts,
+    pub counts: PanelTaskCounts,
 }
 
 /// The session, and the repository.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Session {
+pub struct PanelSession {
     /// Its state.
-    pub now: SessionNow,
+    pub now: LiveSessionStatus,
     /// Whether a supervisor runs.
     pub supervised: bool,
     /// The mode.
-    pub mode: Mode,
+    pub mode: SessionMode,
     /// The branch that work is merged into.
     pub target: Option<String>,
     /// Its limits and what was used of them, in words.
@@ -55,7 +55,7 @@ pub struct Session {
 
 /// Whose program runs.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Runner {
+pub enum AgentRowRunner {
     /// An agent of the session.
     Agent,
     /// A human: an attached session.
@@ -76,7 +76,7 @@ pub struct AgentRow {
     /// Its id; of an attached session its program and key.
     pub id: String,
     /// Who runs it.
-    pub runner: Runner,
+    pub runner: AgentRowRunner,
     /// Its state: running, waiting and so on.
     pub state: String,
     /// Whether a program works on its task.
@@ -119,11 +119,11 @@ pub struct TaskRow {
     /// Its title.
     pub title: String,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: TaskKind,
     /// How deep it is in the tree.
     pub depth: usize,
     /// The stored status.
-    pub status: Status,
+    pub status: TaskStatus,
     /// The status in words, as `task list` has it.
     pub shown: String,
     /// Whether it is merged.
@@ -144,7 +144,7 @@ pub struct TaskRow {
 
 /// What waits for a human.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waiting {
+pub enum WaitingRowKind {
     /// A gate.
     Gate(GateKind),
     /// What a crash left.
@@ -153,7 +153,7 @@ pub enum Waiting {
     Trust,
 }
 
-impl Waiting {
+impl WaitingRowKind {
     /// The word for it.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -170,7 +170,7 @@ pub struct WaitingRow {
     /// Its name: the gate's id.
     pub id: String,
     /// What it is.
-    pub what: Waiting,
+    pub what: WaitingRowKind,
     /// The task.
     pub task: Option<String>,
     /// One line on what waits.
@@ -188,7 +188,7 @@ pub struct WaitingRow {
 /// Tasks by what they are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[allow(missing_docs)] // as in `status`
-pub struct Counts {
+pub struct PanelTaskCounts {
     pub total: u32,
     pub ready: u32,
     pub waiting: u32,
@@ -201,13 +201,13 @@ pub struct Counts {
 
 /// A moment of the timeline.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Moment {
+pub struct TimelineRow {
     /// When it was.
     pub at: Timestamp,
     /// The same in words, in the user's time zone.
     pub clock: String,
     /// What it is.
-    pub what: MomentKind,
+    pub what: TimelineRowKind,
     /// In words.
     pub words: String,
     /// Who did it; nobody for a checkpoint.
@@ -216,7 +216,7 @@ pub struct Moment {
 
 /// What can be done with a moment.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MomentKind {
+pub enum TimelineRowKind {
     /// A checkpoint of this name: one can go back to it.
     Checkpoint(String),
     /// A transaction of this id.
@@ -228,7 +228,7 @@ pub enum MomentKind {
     },
 }
 
-impl MomentKind {
+impl TimelineRowKind {
     /// The name or id.
     pub fn id(&self) -> &str {
         match self {
@@ -249,9 +249,9 @@ pub struct CheckpointRow {
 
 /// A line of an agent's output.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OutputLine {
+pub struct OutputRow {
     /// What it is.
-    pub kind: OutputKind,
+    pub kind: OutputRowKind,
     /// Its text.
     pub text: String,
 }
@@ -259,7 +259,7 @@ pub struct OutputLine {
 /// What a line of output is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)] // as `domain::agent::stream::readable::Part`
-pub enum OutputKind {
+pub enum OutputRowKind {
     Heading,
     Said,
     Call,

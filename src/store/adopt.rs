@@ -5,10 +5,10 @@
 
 use std::path::{Path, PathBuf};
 
-use super::layout::Layout;
+use super::layout::StoreLayout;
 use super::{anchors, cases, checkpoints, line, segments};
-use crate::domain::base::ids::TxnId;
-use crate::domain::state::event::{By, Envelope, Event};
+use crate::domain::base::ids::OperationId;
+use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
 use crate::domain::state::whole::State;
 use crate::env;
 use crate::error::{Error, Result};
@@ -20,9 +20,9 @@ use crate::files;
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`: the old files are then unchanged. `TOO_LARGE` where the state does not fit into a line.
-pub fn begin_anew(layout: &Layout, txn: &TxnId, source: &str, state: State, seq: u64) -> Result<PathBuf> {
+pub fn begin_anew(layout: &StoreLayout, txn: &OperationId, source: &str, state: State, seq: u64) -> Result<PathBuf> {
     let event = Event::StateAdopted { source: source.to_owned(), state: Box::new(state) };
-    let envelope = Envelope { seq, at: env::now(), txn: txn.clone(), by: By::Recovery, event };
+    let envelope = EventEnvelope { seq, at: env::now(), txn: txn.clone(), by: EventAuthor::Recovery, event };
     let bytes = line::encode(&envelope)?;
     let kept = layout.damaged_dir().join(format!("log-{}", env::fresh_id()));
     keep_all(layout, &kept)?;
@@ -37,7 +37,7 @@ pub fn begin_anew(layout: &Layout, txn: &TxnId, source: &str, state: State, seq:
 }
 
 /// Links or copies every stored file into the folder `kept`. The caller may then replace or remove the originals.
-fn keep_all(layout: &Layout, kept: &Path) -> Result<()> {
+fn keep_all(layout: &StoreLayout, kept: &Path) -> Result<()> {
     files::create_dir_all(kept)?;
     for path in stored_files(layout)? {
         env::fault_point("adopt.before-keep");
@@ -61,7 +61,7 @@ fn keep(path: &Path, kept: &Path) -> Result<()> {
 }
 
 /// Log, segments, snapshot, anchors, older checkpoints, backups and cases, those that exist.
-fn stored_files(layout: &Layout) -> Result<Vec<PathBuf>> {
+fn stored_files(layout: &StoreLayout) -> Result<Vec<PathBuf>> {
     let folder = layout.state_dir();
     let mut found = Vec::new();
     for entry in std::fs::read_dir(&folder).map_err(|e| Error::io("list", &folder, e))? {
@@ -86,7 +86,7 @@ fn stored_files(layout: &Layout) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn tidy(layout: &Layout, kept: Option<&Path>) -> Result<()> {
+pub fn tidy(layout: &StoreLayout, kept: Option<&Path>) -> Result<()> {
     let all = match segments::list(layout) {
         // If the first line is damaged, the beginning of the log is unknown: this log is about to be replaced.
         Err(error) if super::rebuild::is_damage(&error) => return Ok(()),

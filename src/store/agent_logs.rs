@@ -5,23 +5,23 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::layout::Layout;
-use crate::domain::base::ids::{AgentId, CaseId};
+use super::layout::StoreLayout;
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::error::Result;
 use crate::files;
 
 /// A file of a log.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct LogFile {
+pub struct AgentLogFile {
     /// Whose output it is.
-    pub task: CaseId,
+    pub task: TaskId,
     /// Its number; the last one is that which is written to, and has none.
     pub number: Option<u32>,
     /// Where it is.
     pub path: PathBuf,
 }
 
-impl LogFile {
+impl AgentLogFile {
     fn of(path: PathBuf) -> Option<Self> {
         let name = path.file_name()?.to_str()?;
         let (name, is_packed) = name.strip_suffix(".gz").map_or((name, false), |name| (name, true));
@@ -31,7 +31,7 @@ impl LogFile {
             None if is_packed => return None,
             None => (stem, None),
         };
-        Some(Self { task: CaseId::new(task).ok()?, number, path })
+        Some(Self { task: TaskId::new(task).ok()?, number, path })
     }
 
     /// Whether it is compressed.
@@ -46,7 +46,7 @@ impl LogFile {
 }
 
 /// The folder of an agent's logs, where it is there and no link: none is followed.
-fn real_folder(layout: &Layout, agent: &AgentId) -> Result<Option<PathBuf>> {
+fn real_folder(layout: &StoreLayout, agent: &AgentId) -> Result<Option<PathBuf>> {
     let folder = layout.agent_logs(agent);
     Ok(files::metadata(&folder)?.is_some_and(|found| found.is_dir()).then_some(folder))
 }
@@ -55,11 +55,11 @@ fn real_folder(layout: &Layout, agent: &AgentId) -> Result<Option<PathBuf>> {
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
-pub fn all(layout: &Layout, agent: &AgentId) -> Result<Vec<LogFile>> {
+pub fn all(layout: &StoreLayout, agent: &AgentId) -> Result<Vec<AgentLogFile>> {
     let entries = real_folder(layout, agent)?.map_or_else(|| Ok(Vec::new()), |folder| files::list(&folder))?;
     let is_file = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
-    let mut found: Vec<LogFile> =
-        entries.iter().filter(|entry| is_file(entry)).filter_map(|entry| LogFile::of(entry.path())).collect();
+    let mut found: Vec<AgentLogFile> =
+        entries.iter().filter(|entry| is_file(entry)).filter_map(|entry| AgentLogFile::of(entry.path())).collect();
     found.sort_by_key(|log| (log.task.clone(), log.number.unwrap_or(u32::MAX), log.is_packed()));
     Ok(found)
 }
@@ -68,7 +68,7 @@ pub fn all(layout: &Layout, agent: &AgentId) -> Result<Vec<LogFile>> {
 ///
 /// # Errors
 /// As [`all`].
-pub fn of_task(layout: &Layout, agent: &AgentId, task: &CaseId) -> Result<Vec<LogFile>> {
+pub fn of_task(layout: &StoreLayout, agent: &AgentId, task: &TaskId) -> Result<Vec<AgentLogFile>> {
     let mut found = all(layout, agent)?;
     found.retain(|log| log.task == *task && !log.is_packed_already());
     Ok(found)
@@ -76,7 +76,7 @@ pub fn of_task(layout: &Layout, agent: &AgentId, task: &CaseId) -> Result<Vec<Lo
 
 /// For a file that was put aside: that which is written to instead, and its number. `None` for any other file.
 pub fn put_aside(path: &Path) -> Option<(PathBuf, u32)> {
-    let LogFile { task, number, path } = LogFile::of(path.to_owned())?;
+    let AgentLogFile { task, number, path } = AgentLogFile::of(path.to_owned())?;
     Some((path.with_file_name(format!("{task}.jsonl")), number?))
 }
 
@@ -84,7 +84,7 @@ pub fn put_aside(path: &Path) -> Option<(PathBuf, u32)> {
 ///
 /// # Errors
 /// As [`all`].
-pub fn next(layout: &Layout, agent: &AgentId, task: &CaseId) -> Result<PathBuf> {
+pub fn next(layout: &StoreLayout, agent: &AgentId, task: &TaskId) -> Result<PathBuf> {
     let last = all(layout, agent)?.into_iter().filter(|log| log.task == *task).filter_map(|log| log.number).max();
     let number = last.map_or(1, |last| last.saturating_add(1));
     Ok(layout.agent_logs(agent).join(format!("{task}.{number}.jsonl")))
@@ -94,7 +94,7 @@ pub fn next(layout: &Layout, agent: &AgentId, task: &CaseId) -> Result<PathBuf> 
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
-pub fn agents(layout: &Layout) -> Result<Vec<AgentId>> {
+pub fn agents(layout: &StoreLayout) -> Result<Vec<AgentId>> {
     let mut found: Vec<AgentId> =
         files::list(&layout.agents_dir())?.iter().filter_map(|entry| AgentId::new(entry.file_name().to_str()?).ok()).collect();
     found.sort();
@@ -105,7 +105,7 @@ pub fn agents(layout: &Layout) -> Result<Vec<AgentId>> {
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
-pub fn clear_half_packed(layout: &Layout, agent: &AgentId, age: Duration) -> Result<()> {
+pub fn clear_half_packed(layout: &StoreLayout, agent: &AgentId, age: Duration) -> Result<()> {
     let Some(folder) = real_folder(layout, agent)? else { return Ok(()) };
     files::temporaries_in(&folder, age)?.iter().try_for_each(|path| files::remove_file(path))
 }
@@ -118,8 +118,8 @@ mod tests {
     #[test]
     fn the_files_of_a_log_have_an_order_and_each_content_counts_once() {
         let dir = tempfile::tempdir().unwrap();
-        let layout = Layout::new(dir.path());
-        let (agent, task) = (AgentId::new("ed-001").unwrap(), CaseId::new("t").unwrap());
+        let layout = StoreLayout::new(dir.path());
+        let (agent, task) = (AgentId::new("ed-001").unwrap(), TaskId::new("t").unwrap());
         assert_eq!(next(&layout, &agent, &task).unwrap(), layout.agent_logs(&agent).join("t.1.jsonl"));
         std::fs::create_dir_all(layout.agent_logs(&agent)).unwrap();
         for name in [
@@ -136,7 +136,7 @@ mod tests {
         ] {
             std::fs::write(layout.agent_logs(&agent).join(name), "x").unwrap();
         }
-        let names = |found: Vec<LogFile>| -> Vec<String> {
+        let names = |found: Vec<AgentLogFile>| -> Vec<String> {
             found.iter().map(|log| log.path.file_name().unwrap().to_str().unwrap().to_owned()).collect()
         };
         assert_eq!(names(of_task(&layout, &agent, &task).unwrap()), ["t.2.jsonl.gz", "t.9.jsonl", "t.10.jsonl.gz", "t.jsonl"]);

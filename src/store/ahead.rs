@@ -6,27 +6,27 @@
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Builder, Scope};
 
-use super::head::Memory;
+use super::head::LineHeadCache;
 use super::line::{self, BadLine};
-use crate::domain::state::event::Envelope;
+use crate::domain::state::event::EventEnvelope;
 use crate::own_process::threads;
 
 /// More threads than this do not help, because one thread applies what they decode.
 const MOST_THREADS: usize = 4;
 
 /// Whole lines and their events. After a bad line there is nothing more.
-pub struct Piece {
+pub struct DecodedLines {
     /// The lines.
     pub bytes: Vec<u8>,
     /// The events, each with the length of its line without the line feed.
-    pub lines: Vec<(usize, Result<Envelope, BadLine>)>,
+    pub lines: Vec<(usize, Result<EventEnvelope, BadLine>)>,
 }
 
-impl Piece {
+impl DecodedLines {
     /// Decodes all lines of `bytes` up to the first bad one.
     pub fn decode(bytes: Vec<u8>) -> Self {
         let mut lines = Vec::with_capacity(bytes.len() / 128);
-        let (mut used, mut memory) = (0, Memory::default());
+        let (mut used, mut memory) = (0, LineHeadCache::default());
         while let Some(length) = line::find_end(&bytes[used..]) {
             let decoded = line::decode_next(&bytes[used..used + length], &mut memory);
             used += length + 1;
@@ -40,19 +40,19 @@ impl Piece {
     }
 }
 
-struct Worker {
+struct DecodeWorker {
     give: Sender<Vec<u8>>,
-    take: Receiver<Piece>,
+    take: Receiver<DecodedLines>,
 }
 
 /// The threads, or none: then the caller decodes.
-pub struct Ahead {
-    workers: Vec<Worker>,
+pub struct DecodeAhead {
+    workers: Vec<DecodeWorker>,
     given: usize,
     taken: usize,
 }
 
-impl Ahead {
+impl DecodeAhead {
     /// Starts threads that end with `scope`, if there is more than one processor.
     pub fn start<'scope>(scope: &'scope Scope<'scope, '_>) -> Self {
         let processors = threads::at_once();
@@ -63,24 +63,24 @@ impl Ahead {
             let (results, take) = channel();
             let work = move || {
                 for bytes in pieces {
-                    if results.send(Piece::decode(bytes)).is_err() {
+                    if results.send(DecodedLines::decode(bytes)).is_err() {
                         return;
                     }
                 }
             };
             // If no thread can be started, the current one decodes.
             if Builder::new().name("replay".into()).spawn_scoped(scope, work).is_ok() {
-                workers.push(Worker { give, take });
+                workers.push(DecodeWorker { give, take });
             }
         }
         Self { workers, given: 0, taken: 0 }
     }
 
     /// Adds the next piece. Returns the oldest result if enough pieces are in progress.
-    pub fn give(&mut self, bytes: Vec<u8>) -> Option<Piece> {
+    pub fn give(&mut self, bytes: Vec<u8>) -> Option<DecodedLines> {
         let count = self.workers.len();
         if count == 0 {
-            return Some(Piece::decode(bytes));
+            return Some(DecodedLines::decode(bytes));
         }
         let oldest = if self.given - self.taken >= 2 * count { self.take() } else { None };
         let worker = &self.workers[self.given % count];
@@ -91,7 +91,7 @@ impl Ahead {
     }
 
     /// The oldest result that was not returned yet; `None` where no piece is in progress.
-    pub fn take(&mut self) -> Option<Piece> {
+    pub fn take(&mut self) -> Option<DecodedLines> {
         if self.taken == self.given {
             return None;
         }

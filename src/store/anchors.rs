@@ -6,8 +6,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::layout::Layout;
-use super::snapshot::{self, Loaded, Snapshot};
+use super::layout::StoreLayout;
+use super::snapshot::{self, LoadedSnapshot, SnapshotFile};
 use crate::env;
 use crate::error::Result;
 use crate::files;
@@ -22,7 +22,7 @@ const WIDENING: u64 = 4;
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn all(layout: &Layout) -> Result<Vec<u64>> {
+pub fn all(layout: &StoreLayout) -> Result<Vec<u64>> {
     let entries = files::list(&layout.state_dir())?;
     let mut found: Vec<u64> = entries.into_iter().filter_map(|entry| number(&entry.path())).collect();
     found.sort_unstable_by(|one, other| other.cmp(one));
@@ -34,7 +34,7 @@ pub(super) fn number(path: &Path) -> Option<u64> {
     path.file_name()?.to_str()?.strip_prefix("anchor-")?.strip_suffix(".json")?.parse().ok()
 }
 
-fn path(layout: &Layout, seq: u64) -> PathBuf {
+fn path(layout: &StoreLayout, seq: u64) -> PathBuf {
     layout.state_dir().join(format!("anchor-{seq:020}.json"))
 }
 
@@ -42,10 +42,10 @@ fn path(layout: &Layout, seq: u64) -> PathBuf {
 ///
 /// # Errors
 /// As [`snapshot::load`].
-pub fn load(layout: &Layout, seq: u64) -> Result<Option<Loaded>> {
+pub fn load(layout: &StoreLayout, seq: u64) -> Result<Option<LoadedSnapshot>> {
     match snapshot::load_from(layout, &path(layout, seq))? {
-        Snapshot::Good(loaded) if loaded.state.seq == seq => Ok(Some(*loaded)),
-        Snapshot::Good(_) | Snapshot::Missing | Snapshot::Damaged(_) => Ok(None),
+        SnapshotFile::Good(loaded) if loaded.state.seq == seq => Ok(Some(*loaded)),
+        SnapshotFile::Good(_) | SnapshotFile::Missing | SnapshotFile::Damaged(_) => Ok(None),
     }
 }
 
@@ -54,7 +54,7 @@ pub fn load(layout: &Layout, seq: u64) -> Result<Option<Loaded>> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn keep(layout: &Layout, seq: u64) -> Result<()> {
+pub fn keep(layout: &StoreLayout, seq: u64) -> Result<()> {
     let mut anchors = all(layout)?;
     if anchors.first().is_some_and(|newest| seq < newest + APART) {
         return Ok(());
@@ -115,7 +115,7 @@ mod tests {
 
     #[test]
     fn a_number_is_read_from_its_own_names_only() {
-        let layout = Layout::new(Path::new("/x"));
+        let layout = StoreLayout::new(Path::new("/x"));
         assert_eq!(number(&path(&layout, 7)), Some(7));
         assert_eq!(number(&layout.snapshot()), None);
         assert_eq!(number(Path::new("anchor-7.json.tmp")), None);

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::Layout;
+use super::layout::StoreLayout;
 use crate::domain::base::text_hash::text_hash;
 use crate::env;
 use crate::error::Result;
@@ -40,7 +40,7 @@ pub struct AttachFiles {
 
 impl AttachFiles {
     /// Those below a repository's folder of ours.
-    pub fn of(layout: &Layout) -> Self {
+    pub fn of(layout: &StoreLayout) -> Self {
         Self { root: layout.root().join("attach") }
     }
 

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::layout::Layout;
+use super::layout::StoreLayout;
 use super::line;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -11,7 +11,7 @@ use crate::files;
 const MAX_LOG: u64 = 1024 * 1024 * 1024;
 
 /// The path of backup `number`; 0 is the newest.
-pub fn path(layout: &Layout, number: u32) -> PathBuf {
+pub fn path(layout: &StoreLayout, number: u32) -> PathBuf {
     let name = match number {
         0 => "events.jsonl.backup".to_owned(),
         n => format!("events.jsonl.backup.{n}"),
@@ -26,7 +26,7 @@ pub fn path(layout: &Layout, number: u32) -> PathBuf {
 /// # Errors
 /// `EVENT_LOG_CORRUPTED` where the log is damaged: the backups are not changed; `IO_FAILED`, `DISK_FULL`. The log itself is
 /// never touched.
-pub fn roll(layout: &Layout, count: u32) -> Result<()> {
+pub fn roll(layout: &StoreLayout, count: u32) -> Result<()> {
     let log = layout.events();
     let Some(mut bytes) = files::read_optional(&log, MAX_LOG)? else { return Ok(()) };
     // Whole lines only: another process may be writing the last one.

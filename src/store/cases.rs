@@ -5,17 +5,17 @@
 //!
 //! The number of the last line shows how far the file goes: nothing is appended while an earlier change is missing. The next
 //! process that appends or writes a snapshot detects changes that could not be written (a full disk), and writes them: see
-//! [`Standing`].
+//! [`TasksFileProgress`].
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::Layout;
-use crate::domain::base::ids::CaseId;
+use super::layout::StoreLayout;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::sealed;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::Case;
+use crate::domain::work::case::Task;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, AppendFile};
 
@@ -26,33 +26,33 @@ const MAX_FILE: u64 = 1024 * 1024 * 1024;
 const LAST_LINE: u64 = 64 * 1024;
 
 #[derive(Serialize)]
-struct LineOut<'a> {
+struct TaskLineOut<'a> {
     seq: u64,
-    case: &'a Case,
+    case: &'a Task,
 }
 
 #[derive(Deserialize)]
-struct LineIn {
+struct TaskLineIn {
     seq: u64,
-    case: Case,
+    case: Task,
 }
 
-fn encode(seq: u64, case: &Case) -> Result<Vec<u8>> {
-    let json = serde_json::to_vec(&LineOut { seq, case })
+fn encode(seq: u64, case: &Task) -> Result<Vec<u8>> {
+    let json = serde_json::to_vec(&TaskLineOut { seq, case })
         .map_err(|e| Error::new(Code::Internal, "a case cannot be written as JSON").because(e))?;
     Ok(sealed::seal(json, &[]))
 }
 
-fn decode(line: &[u8]) -> Option<LineIn> {
+fn decode(line: &[u8]) -> Option<TaskLineIn> {
     sealed::opened(line, &[]).ok()?;
     serde_json::from_slice(line).ok()
 }
 
 /// The contents of the file.
 #[derive(Debug, Default)]
-pub struct Cases {
+pub struct StoredTasks {
     /// The latest version of every case.
-    pub cases: BTreeMap<CaseId, Case>,
+    pub cases: BTreeMap<TaskId, Task>,
     /// Lines that could not be used.
     pub damaged: u64,
     /// The highest event number of a good line.
@@ -63,12 +63,12 @@ pub struct Cases {
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
-pub fn load(layout: &Layout) -> Result<Cases> {
-    let mut found = Cases::default();
+pub fn load(layout: &StoreLayout) -> Result<StoredTasks> {
+    let mut found = StoredTasks::default();
     let Some(bytes) = files::read_optional(&layout.cases(), MAX_FILE)? else { return Ok(found) };
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         match decode(line) {
-            Some(LineIn { seq, case }) => {
+            Some(TaskLineIn { seq, case }) => {
                 found.seq = found.seq.max(seq);
                 found.cases.insert(case.id.clone(), case);
             }
@@ -79,7 +79,7 @@ pub fn load(layout: &Layout) -> Result<Cases> {
 }
 
 /// The event number up to which the file goes, from its last good line.
-fn recorded(layout: &Layout) -> Result<u64> {
+fn recorded(layout: &StoreLayout) -> Result<u64> {
     let Some(end) = files::read_end(&layout.cases(), LAST_LINE)? else { return Ok(0) };
     let good = end.rsplit(|byte| *byte == b'\n').find_map(decode);
     Ok(good.map_or(0, |line| line.seq))
@@ -87,14 +87,14 @@ fn recorded(layout: &Layout) -> Result<u64> {
 
 /// How far the file has to go, and how far it is known to go.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Standing {
+pub(super) struct TasksFileProgress {
     /// The number of the last event that changed a case.
     changed: u64,
     /// The number of an event up to which the file is known to be complete.
     recorded: u64,
 }
 
-impl Standing {
+impl TasksFileProgress {
     /// For a loaded state, given the last event that changed a case.
     pub fn loaded(changed: u64) -> Self {
         Self { changed, recorded: 0 }
@@ -114,7 +114,7 @@ impl Standing {
     ///
     /// # Errors
     /// `IO_FAILED` with the path.
-    pub fn is_behind(&mut self, layout: &Layout, state: &State) -> Result<bool> {
+    pub fn is_behind(&mut self, layout: &StoreLayout, state: &State) -> Result<bool> {
         if self.recorded < self.changed {
             // Other processes may have recorded their changes.
             self.recorded = self.recorded.max(recorded(layout)?);
@@ -127,7 +127,7 @@ impl Standing {
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`: the next call writes what is missing.
-    pub fn catch_up(&mut self, layout: &Layout, state: &State, touched: &[CaseId]) -> Result<()> {
+    pub fn catch_up(&mut self, layout: &StoreLayout, state: &State, touched: &[TaskId]) -> Result<()> {
         let behind = self.is_behind(layout, state);
         if !touched.is_empty() {
             self.changed = state.seq;
@@ -149,7 +149,7 @@ impl Standing {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-fn record(layout: &Layout, state: &State, ids: &[CaseId]) -> Result<()> {
+fn record(layout: &StoreLayout, state: &State, ids: &[TaskId]) -> Result<()> {
     let mut bytes = Vec::new();
     for case in ids.iter().filter_map(|id| state.restorable.cases.get(id)) {
         bytes.extend(encode(state.seq, case)?);
@@ -169,7 +169,7 @@ fn record(layout: &Layout, state: &State, ids: &[CaseId]) -> Result<()> {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn rewrite(layout: &Layout, state: &State) -> Result<()> {
+pub fn rewrite(layout: &StoreLayout, state: &State) -> Result<()> {
     let mut bytes = Vec::new();
     for case in state.restorable.cases.values() {
         bytes.extend(encode(state.seq, case)?);

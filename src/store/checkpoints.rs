@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::Layout;
+use super::layout::StoreLayout;
 use super::log;
 use crate::domain::checkpoint::document::CheckpointRecord;
-use crate::domain::checkpoint::existing::{Checkpoints, Older};
-use crate::domain::checkpoint::older::{Summary, divide};
+use crate::domain::checkpoint::existing::{CheckpointCatalog, OlderCheckpoints};
+use crate::domain::checkpoint::older::{OlderCheckpointSummary, divide};
 use crate::domain::state::whole::State;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -24,33 +24,33 @@ const MAX_PART: u64 = 1024 * 1024 * 1024;
 
 /// The file that a snapshot names.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Part {
+pub struct OlderCheckpointsFile {
     /// The number of the snapshot with which it was written: its name.
     seq: u64,
     length: u64,
     /// The CRC32C of the file.
     sum: u32,
     #[serde(flatten)]
-    summary: Summary,
+    summary: OlderCheckpointSummary,
 }
 
 /// The file in use, and whether it was found to be damaged: the next snapshot then gets a new one.
 #[derive(Debug, Clone)]
-pub struct InUse {
-    part: Part,
+pub struct OlderCheckpointsInUse {
+    part: OlderCheckpointsFile,
     is_damaged: Arc<AtomicBool>,
 }
 
-impl InUse {
+impl OlderCheckpointsInUse {
     /// What the snapshot records of it.
-    pub fn part(&self) -> &Part {
+    pub fn part(&self) -> &OlderCheckpointsFile {
         &self.part
     }
 }
 
 /// The older checkpoints of the snapshot of event `seq`, to be read when somebody asks for them.
-pub fn open(layout: &Layout, part: Part, seq: u64) -> (InUse, Older) {
-    let in_use = InUse { part, is_damaged: Arc::default() };
+pub fn open(layout: &StoreLayout, part: OlderCheckpointsFile, seq: u64) -> (OlderCheckpointsInUse, OlderCheckpoints) {
+    let in_use = OlderCheckpointsInUse { part, is_damaged: Arc::default() };
     let (layout, of_reader) = (layout.clone(), in_use.clone());
     let read = move || match read(&layout, &of_reader.part)? {
         Ok(records) => Ok(records),
@@ -61,7 +61,7 @@ pub fn open(layout: &Layout, part: Part, seq: u64) -> (InUse, Older) {
             replay(&layout, &of_reader.part.summary, seq)
         }
     };
-    let older = Older::new(in_use.part.summary.clone(), Arc::new(read));
+    let older = OlderCheckpoints::new(in_use.part.summary.clone(), Arc::new(read));
     (in_use, older)
 }
 
@@ -69,7 +69,7 @@ pub fn open(layout: &Layout, part: Part, seq: u64) -> (InUse, Older) {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn damage(layout: &Layout, part: &Part) -> Result<Option<String>> {
+pub fn damage(layout: &StoreLayout, part: &OlderCheckpointsFile) -> Result<Option<String>> {
     Ok(read(layout, part)?.err().map(|why| format!("{}: {why}", path(layout, part.seq).display())))
 }
 
@@ -80,9 +80,13 @@ pub fn damage(layout: &Layout, part: &Part) -> Result<Option<String>> {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`; `state` is then unchanged.
-pub fn put_away(layout: &Layout, state: &mut State, in_use: Option<&InUse>) -> Result<Option<InUse>> {
+pub fn put_away(
+    layout: &StoreLayout,
+    state: &mut State,
+    in_use: Option<&OlderCheckpointsInUse>,
+) -> Result<Option<OlderCheckpointsInUse>> {
     let checkpoints = &state.record.checkpoints;
-    let is_whole = |in_use: &InUse| !in_use.is_damaged.load(Ordering::Relaxed) && is_there(layout, &in_use.part);
+    let is_whole = |in_use: &OlderCheckpointsInUse| !in_use.is_damaged.load(Ordering::Relaxed) && is_there(layout, &in_use.part);
     let recent: Vec<&CheckpointRecord> = checkpoints.recent().collect();
     // Without older ones no file is needed; with some, the file that has them.
     let in_use = in_use.filter(|in_use| checkpoints.older().is_some() && is_whole(in_use));
@@ -99,7 +103,7 @@ pub fn put_away(layout: &Layout, state: &mut State, in_use: Option<&InUse>) -> R
     let part = write(layout, state.seq, &older)?;
     let recent: Vec<CheckpointRecord> = all.into_iter().filter(|record| stay.contains(&record.name)).cloned().collect();
     let (in_use, older) = open(layout, part, state.seq);
-    state.record.checkpoints = Checkpoints::new(recent, Some(older));
+    state.record.checkpoints = CheckpointCatalog::new(recent, Some(older));
     Ok(Some(in_use))
 }
 
@@ -108,7 +112,7 @@ pub fn put_away(layout: &Layout, state: &mut State, in_use: Option<&InUse>) -> R
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn remove_others(layout: &Layout, in_use: Option<&InUse>) -> Result<()> {
+pub fn remove_others(layout: &StoreLayout, in_use: Option<&OlderCheckpointsInUse>) -> Result<()> {
     let kept = in_use.map(|in_use| in_use.part.seq);
     for path in all(layout)? {
         if number(&path) != kept {
@@ -123,7 +127,7 @@ pub fn remove_others(layout: &Layout, in_use: Option<&InUse>) -> Result<()> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn all(layout: &Layout) -> Result<Vec<PathBuf>> {
+pub fn all(layout: &StoreLayout) -> Result<Vec<PathBuf>> {
     let entries = files::list(&layout.state_dir())?.into_iter().map(|entry| entry.path());
     Ok(entries.filter(|path| number(path).is_some()).collect())
 }
@@ -134,15 +138,15 @@ pub fn number(path: &Path) -> Option<u64> {
 }
 
 /// Whether the file seems to be whole, without reading it.
-fn is_there(layout: &Layout, part: &Part) -> bool {
+fn is_there(layout: &StoreLayout, part: &OlderCheckpointsFile) -> bool {
     path(layout, part.seq).metadata().is_ok_and(|meta| meta.is_file() && meta.len() == part.length)
 }
 
-fn path(layout: &Layout, seq: u64) -> PathBuf {
+fn path(layout: &StoreLayout, seq: u64) -> PathBuf {
     layout.state_dir().join(format!("checkpoints-{seq:020}.jsonl"))
 }
 
-fn write(layout: &Layout, seq: u64, records: &[&CheckpointRecord]) -> Result<Part> {
+fn write(layout: &StoreLayout, seq: u64, records: &[&CheckpointRecord]) -> Result<OlderCheckpointsFile> {
     let mut bytes = Vec::new();
     for record in records {
         let written = serde_json::to_writer(&mut bytes, record);
@@ -152,11 +156,16 @@ fn write(layout: &Layout, seq: u64, records: &[&CheckpointRecord]) -> Result<Par
     env::fault_point("store.before-part");
     files::write_atomic(&path(layout, seq), &bytes)?;
     env::fault_point("store.after-part");
-    Ok(Part { seq, length: bytes.len() as u64, sum: crc32c::crc32c(&bytes), summary: Summary::of(records) })
+    Ok(OlderCheckpointsFile {
+        seq,
+        length: bytes.len() as u64,
+        sum: crc32c::crc32c(&bytes),
+        summary: OlderCheckpointSummary::of(records),
+    })
 }
 
 /// The records of the file, or why it cannot be used.
-fn read(layout: &Layout, part: &Part) -> Result<std::result::Result<Vec<CheckpointRecord>, String>> {
+fn read(layout: &StoreLayout, part: &OlderCheckpointsFile) -> Result<std::result::Result<Vec<CheckpointRecord>, String>> {
     let Some(bytes) = files::read_optional(&path(layout, part.seq), MAX_PART)? else { return Ok(Err("it is missing".into())) };
     if bytes.len() as u64 != part.length || crc32c::crc32c(&bytes) != part.sum {
         return Ok(Err("checksum mismatch".into()));
@@ -166,7 +175,7 @@ fn read(layout: &Layout, part: &Part) -> Result<std::result::Result<Vec<Checkpoi
 }
 
 /// The same records from the log: those of the state after event `seq` whose names the summary has.
-fn replay(layout: &Layout, summary: &Summary, seq: u64) -> Result<Vec<CheckpointRecord>> {
+fn replay(layout: &StoreLayout, summary: &OlderCheckpointSummary, seq: u64) -> Result<Vec<CheckpointRecord>> {
     let mut state = State::default();
     log::read_after(layout, 0, None, |envelope| if envelope.seq <= seq { state.apply(&envelope) } else { Ok(()) })?;
     let all = state.record.checkpoints.all()?.into_iter();

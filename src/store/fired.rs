@@ -5,7 +5,7 @@ use std::time::SystemTime;
 
 use jiff::Timestamp;
 
-use super::layout::Layout;
+use super::layout::StoreLayout;
 use crate::env;
 use crate::error::Result;
 use crate::files;
@@ -18,7 +18,7 @@ const LONGEST: usize = 64;
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn mark(layout: &Layout, program: &str, event: &str) -> Result<()> {
+pub fn mark(layout: &StoreLayout, program: &str, event: &str) -> Result<()> {
     if !is_plain(program) || !is_plain(event) {
         return Ok(());
     }
@@ -39,7 +39,7 @@ pub fn mark(layout: &Layout, program: &str, event: &str) -> Result<()> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn first(layout: &Layout, program: &str, event: &str) -> Result<Option<Timestamp>> {
+pub fn first(layout: &StoreLayout, program: &str, event: &str) -> Result<Option<Timestamp>> {
     if !is_plain(program) || !is_plain(event) {
         return Ok(None);
     }
@@ -51,7 +51,7 @@ pub fn first(layout: &Layout, program: &str, event: &str) -> Result<Option<Times
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn first_of_any(layout: &Layout, program: &str) -> Result<Option<Timestamp>> {
+pub fn first_of_any(layout: &StoreLayout, program: &str) -> Result<Option<Timestamp>> {
     let mut all = Vec::new();
     for event in events(layout, program)? {
         all.extend(first(layout, program, &event)?);
@@ -63,7 +63,7 @@ pub fn first_of_any(layout: &Layout, program: &str) -> Result<Option<Timestamp>>
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn forget(layout: &Layout, program: &str) -> Result<()> {
+pub fn forget(layout: &StoreLayout, program: &str) -> Result<()> {
     for event in events(layout, program)? {
         files::remove_file(&layout.fired(program).join(event))?;
     }
@@ -77,7 +77,7 @@ pub fn forget(layout: &Layout, program: &str) -> Result<()> {
     Ok(())
 }
 
-fn events(layout: &Layout, program: &str) -> Result<Vec<String>> {
+fn events(layout: &StoreLayout, program: &str) -> Result<Vec<String>> {
     let folder = layout.fired(program);
     if !is_plain(program) || files::metadata(&folder)?.is_none() {
         return Ok(Vec::new());
@@ -89,7 +89,7 @@ fn events(layout: &Layout, program: &str) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn last(layout: &Layout, program: &str, event: &str) -> Result<Option<SystemTime>> {
+pub fn last(layout: &StoreLayout, program: &str, event: &str) -> Result<Option<SystemTime>> {
     if !is_plain(program) || !is_plain(event) {
         return Ok(None);
     }
@@ -100,7 +100,7 @@ pub fn last(layout: &Layout, program: &str, event: &str) -> Result<Option<System
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn last_of_any(layout: &Layout, program: &str) -> Result<Option<SystemTime>> {
+pub fn last_of_any(layout: &StoreLayout, program: &str) -> Result<Option<SystemTime>> {
     let folder = layout.fired(program);
     if !is_plain(program) || files::metadata(&folder)?.is_none() {
         return Ok(None);
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn what_fired_is_known_and_nothing_else_is_written() {
         let dir = tempfile::tempdir().unwrap();
-        let layout = Layout::new(dir.path());
+        let layout = StoreLayout::new(dir.path());
         files::create_dir_all(layout.root()).unwrap();
         assert_eq!(last(&layout, "claude", "Stop").unwrap(), None);
         mark(&layout, "claude", "Stop").unwrap();
@@ -142,7 +142,7 @@ mod tests {
     fn what_is_forgotten_leaves_nothing_and_a_removed_worktree_does_not_come_back() {
         let dir = tempfile::tempdir().unwrap();
         let entry = dir.path().join("worktrees/w");
-        let layout = Layout::new(&entry);
+        let layout = StoreLayout::new(&entry);
         assert!(mark(&layout, "claude", "Stop").is_err());
         assert!(!entry.exists());
         files::create_dir_all(&entry).unwrap();

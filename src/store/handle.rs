@@ -7,15 +7,15 @@ use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::checkpoints::InUse;
-use super::layout::Layout;
-use super::log::{self, Position};
-use super::snapshot::{self, Loaded, Snapshot};
+use super::checkpoints::OlderCheckpointsInUse;
+use super::layout::StoreLayout;
+use super::log::{self, LogPosition};
+use super::snapshot::{self, LoadedSnapshot, SnapshotFile};
 use super::{backup, cases, line, reserve, segments};
-use crate::domain::base::ids::{CaseId, TxnId};
+use crate::domain::base::ids::{OperationId, TaskId};
 use crate::domain::operation::touched::{changes_cases, touched_cases};
-use crate::domain::state::event::{By, Envelope, Event};
-use crate::domain::state::place::Placing;
+use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
+use crate::domain::state::place::RepositoryRelocation;
 use crate::domain::state::whole::State;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -37,19 +37,19 @@ const SNAPSHOT_AFTER: u64 = if cfg!(debug_assertions) { 12 } else { 500 };
 /// The state, and the position in the log up to which it was read.
 #[derive(Debug)]
 pub struct Store {
-    layout: Layout,
+    layout: StoreLayout,
     state: State,
-    position: Position,
+    position: LogPosition,
     snapshot_seq: u64,
-    cases: cases::Standing,
+    cases: cases::TasksFileProgress,
     /// The file with the older checkpoints that the state lacks.
-    older: Option<InUse>,
+    older: Option<OlderCheckpointsInUse>,
     /// Set after a failed sync: it is unknown whether the last lines are on disk, so nothing more may be acknowledged.
     poisoned: bool,
     /// Set where the state in memory is not that of the log: see [`Store::look_as`].
     only_shown: bool,
     /// The log when it was last read to its end.
-    seen: Option<Seen>,
+    seen: Option<LogFingerprint>,
     /// How many bytes the incomplete last line had when the log was read last.
     torn: u64,
     /// How many bytes this process cut off the end of the log.
@@ -60,15 +60,15 @@ pub struct Store {
 /// A log that was read to its end. While it is the same file, of the same length, it holds nothing new: an append makes it
 /// longer, and whatever replaces it is another file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Seen {
+struct LogFingerprint {
     file: (u64, u64),
     length: u64,
     modified: (i64, i64),
 }
 
-impl Seen {
+impl LogFingerprint {
     /// The log now; `None` where there is none.
-    fn now(layout: &Layout) -> Option<Self> {
+    fn now(layout: &StoreLayout) -> Option<Self> {
         let meta = std::fs::metadata(layout.events()).ok()?;
         let (file, modified) = ((meta.dev(), meta.ino()), (meta.mtime(), meta.mtime_nsec()));
         Some(Self { file, length: meta.len(), modified })
@@ -77,11 +77,11 @@ impl Seen {
 
 /// The author of appended events, and their transaction.
 #[derive(Debug, Clone)]
-pub struct Author {
+pub struct AppendAuthor {
     /// The transaction.
-    pub txn: TxnId,
+    pub txn: OperationId,
     /// The author.
-    pub by: By,
+    pub by: EventAuthor,
 }
 
 impl Store {
@@ -90,7 +90,7 @@ impl Store {
     /// # Errors
     /// The codes of a damaged log (exit status 6), also where the log has no event but other files show that it had some;
     /// `EVENT_LOG_TOO_NEW`, `IO_FAILED`.
-    pub fn load(layout: Layout) -> Result<Self> {
+    pub fn load(layout: StoreLayout) -> Result<Self> {
         let mut attempts = 0;
         loop {
             match Self::load_once(layout.clone()) {
@@ -104,22 +104,22 @@ impl Store {
         }
     }
 
-    fn load_once(layout: Layout) -> Result<Self> {
+    fn load_once(layout: StoreLayout) -> Result<Self> {
         let mut warnings = Vec::new();
         let (state, hint, changed, older) = match snapshot::load(&layout)? {
-            Snapshot::Good(loaded) => {
-                let Loaded { state, position, cases, older } = *loaded;
+            SnapshotFile::Good(loaded) => {
+                let LoadedSnapshot { state, position, cases, older } = *loaded;
                 (state, Some(position), cases, older)
             }
-            Snapshot::Missing => (State::default(), None, 0, None),
-            Snapshot::Damaged(why) => {
+            SnapshotFile::Missing => (State::default(), None, 0, None),
+            SnapshotFile::Damaged(why) => {
                 warnings.push(Error::new(Code::EventLogCorrupted, "the snapshot is damaged and was ignored").why(why));
                 (State::default(), None, 0, None)
             }
         };
         let snapshot_seq = state.seq;
-        let cases = cases::Standing::loaded(changed);
-        let position = Position::default();
+        let cases = cases::TasksFileProgress::loaded(changed);
+        let position = LogPosition::default();
         let (poisoned, only_shown) = (false, false);
         let (seen, torn, cut) = (None, 0, 0);
         let mut store =
@@ -151,12 +151,12 @@ impl Store {
     }
 
     /// The state by all events, without the snapshot.
-    fn from_log(layout: Layout) -> Result<Self> {
-        let cases = cases::Standing::loaded(0);
+    fn from_log(layout: StoreLayout) -> Result<Self> {
+        let cases = cases::TasksFileProgress::loaded(0);
         let mut store = Self {
             layout,
             state: State::default(),
-            position: Position::default(),
+            position: LogPosition::default(),
             snapshot_seq: 0,
             cases,
             older: None,
@@ -171,7 +171,7 @@ impl Store {
         Ok(store)
     }
 
-    fn read_on(&mut self, hint: Option<Position>) -> Result<u64> {
+    fn read_on(&mut self, hint: Option<LogPosition>) -> Result<u64> {
         let (state, cases) = (&mut self.state, &mut self.cases);
         let tail = log::read_after(&self.layout, state.seq, hint, |envelope| {
             apply(state, &envelope)?;
@@ -204,7 +204,7 @@ impl Store {
     /// As [`Store::load`].
     pub fn refresh(&mut self) -> Result<bool> {
         // Looked at first: what is appended while it is read makes it longer.
-        let now = Seen::now(&self.layout);
+        let now = LogFingerprint::now(&self.layout);
         if now.is_some() && now == self.seen {
             return Ok(false);
         }
@@ -222,13 +222,13 @@ impl Store {
 
     /// From now on shows the state as it will be after the repository's new place is recorded. No event may be appended to
     /// such a state.
-    pub fn look_as(&mut self, placing: &Placing) {
+    pub fn look_as(&mut self, placing: &RepositoryRelocation) {
         self.only_shown = true;
         self.state.place(placing, self.state.seq);
     }
 
     /// The paths.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &StoreLayout {
         &self.layout
     }
 
@@ -245,7 +245,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::append_with`].
-    pub fn mend_end(&mut self, author: &Author) -> Result<()> {
+    pub fn mend_end(&mut self, author: &AppendAuthor) -> Result<()> {
         if self.torn == 0 || self.only_shown {
             return Ok(());
         }
@@ -268,7 +268,11 @@ impl Store {
     ///
     /// # Errors
     /// The errors of `decide` and `apply`; then nothing was appended. `BUSY`, `IO_FAILED`, `DISK_FULL`.
-    pub fn append_with(&mut self, author: &Author, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
+    pub fn append_with(
+        &mut self,
+        author: &AppendAuthor,
+        decide: impl FnOnce(&State) -> Result<Vec<Event>>,
+    ) -> Result<Vec<EventEnvelope>> {
         self.append_how(author, SyncTime::Now, decide)
     }
 
@@ -279,18 +283,18 @@ impl Store {
     /// As [`Store::append_with`].
     pub fn append_unsynced(
         &mut self,
-        author: &Author,
+        author: &AppendAuthor,
         decide: impl FnOnce(&State) -> Result<Vec<Event>>,
-    ) -> Result<Vec<Envelope>> {
+    ) -> Result<Vec<EventEnvelope>> {
         self.append_how(author, SyncTime::Later, decide)
     }
 
     fn append_how(
         &mut self,
-        author: &Author,
+        author: &AppendAuthor,
         sync: SyncTime,
         decide: impl FnOnce(&State) -> Result<Vec<Event>>,
-    ) -> Result<Vec<Envelope>> {
+    ) -> Result<Vec<EventEnvelope>> {
         if self.only_shown {
             return Err(Error::new(Code::Internal, "a read-only command was about to write"));
         }
@@ -320,7 +324,7 @@ impl Store {
     ///
     /// # Errors
     /// As [`Store::append_with`].
-    pub fn append(&mut self, author: &Author, events: Vec<Event>) -> Result<Vec<Envelope>> {
+    pub fn append(&mut self, author: &AppendAuthor, events: Vec<Event>) -> Result<Vec<EventEnvelope>> {
         self.append_with(author, |_| Ok(events))
     }
 
@@ -332,7 +336,13 @@ impl Store {
         reserve::keep(&self.layout)
     }
 
-    fn write(&mut self, author: &Author, events: Vec<Event>, file: &mut AppendFile, sync: SyncTime) -> Result<Vec<Envelope>> {
+    fn write(
+        &mut self,
+        author: &AppendAuthor,
+        events: Vec<Event>,
+        file: &mut AppendFile,
+        sync: SyncTime,
+    ) -> Result<Vec<EventEnvelope>> {
         let seq = self.state.seq;
         let prepared = self.prepare(author, events);
         let outcome = prepared.and_then(|prepared| {
@@ -349,11 +359,11 @@ impl Store {
     }
 
     /// Numbers the events, applies them to the state in memory, and encodes their lines.
-    fn prepare(&mut self, author: &Author, events: Vec<Event>) -> Result<Prepared> {
-        let mut prepared = Prepared::default();
+    fn prepare(&mut self, author: &AppendAuthor, events: Vec<Event>) -> Result<PreparedAppend> {
+        let mut prepared = PreparedAppend::default();
         for event in events {
             let envelope =
-                Envelope { seq: self.state.seq + 1, at: env::now(), txn: author.txn.clone(), by: author.by.clone(), event };
+                EventEnvelope { seq: self.state.seq + 1, at: env::now(), txn: author.txn.clone(), by: author.by.clone(), event };
             // Before `apply`: a line that is too long is refused while nothing has changed.
             let line = line::encode(&envelope)?;
             let touched = touched_cases(&self.state, &envelope.event);
@@ -365,14 +375,14 @@ impl Store {
         Ok(prepared)
     }
 
-    fn commit(&mut self, prepared: &Prepared, file: &mut AppendFile, sync: SyncTime) -> Result<()> {
+    fn commit(&mut self, prepared: &PreparedAppend, file: &mut AppendFile, sync: SyncTime) -> Result<()> {
         env::fault_point("store.before-append");
         env::refusal_point("store.append").map_err(|e| Error::io("append to", &self.layout.events(), e))?;
         if let Err(error) = file.append(&prepared.bytes) {
             // What a session records last is worth more than the space that waits for it, and how the work of its agents ended, whoever
             // records that.
             let ends_work = |event: &Event| matches!(event, Event::IterationEnded { .. } | Event::WorkReleased { .. });
-            let is_worth_it = |envelope: &Envelope| envelope.by == By::Supervisor || ends_work(&envelope.event);
+            let is_worth_it = |envelope: &EventEnvelope| envelope.by == EventAuthor::Supervisor || ends_work(&envelope.event);
             if !(error.code() == Code::DiskFull && prepared.envelopes.iter().any(is_worth_it) && reserve::give_up(&self.layout)) {
                 return Err(error);
             }
@@ -399,14 +409,14 @@ impl Store {
         Ok(())
     }
 
-    fn write_copies(&mut self, touched: &[CaseId]) -> Result<()> {
+    fn write_copies(&mut self, touched: &[TaskId]) -> Result<()> {
         if let Err(error) = self.cases.catch_up(&self.layout, &self.state, touched) {
             // The next append or snapshot, in this process or another, detects this.
             tracing::warn!(%error, "the cases could not be recorded beside the log, and will be later");
         }
         if self.position.offset > segments::SEAL_AT {
             segments::seal(&self.layout, self.position.first)?;
-            self.position = Position { first: self.state.seq + 1, ..Position::default() };
+            self.position = LogPosition { first: self.state.seq + 1, ..LogPosition::default() };
         }
         if self.state.seq - self.snapshot_seq >= SNAPSHOT_AFTER {
             self.write_snapshot()?;
@@ -479,7 +489,7 @@ impl Store {
 }
 
 /// A file that is only written after the first event. If there is one and the log is empty, the log has lost its events.
-fn trace_of_events(layout: &Layout) -> Result<Option<PathBuf>> {
+fn trace_of_events(layout: &StoreLayout) -> Result<Option<PathBuf>> {
     if let Some(segment) = segments::sealed(layout)?.pop() {
         return Ok(Some(segment.path));
     }
@@ -496,14 +506,14 @@ enum SyncTime {
 
 /// Events to be appended, and the cases they touch.
 #[derive(Default)]
-struct Prepared {
+struct PreparedAppend {
     bytes: Vec<u8>,
-    envelopes: Vec<Envelope>,
-    touched: Vec<CaseId>,
+    envelopes: Vec<EventEnvelope>,
+    touched: Vec<TaskId>,
 }
 
 /// Applies an event that was read from the log. An event that does not fit is damage, not a mistake of the caller's.
-pub(super) fn apply(state: &mut State, envelope: &Envelope) -> Result<()> {
+pub(super) fn apply(state: &mut State, envelope: &EventEnvelope) -> Result<()> {
     state.apply(envelope).map_err(|error| {
         if is_not_about_the_event(error.code()) {
             return error;
@@ -519,7 +529,7 @@ fn is_not_about_the_event(code: Code) -> bool {
     [Code::IoFailed, Code::DiskFull].contains(&code) || of_log.contains(&code)
 }
 
-fn misfit(envelope: &Envelope, error: &Error) -> Error {
+fn misfit(envelope: &EventEnvelope, error: &Error) -> Error {
     Error::new(Code::EventSchemaInvalid, format!("event {} does not fit the state before it", envelope.seq))
         .why(error.to_string())
 }

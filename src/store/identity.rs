@@ -7,8 +7,8 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::Layout;
-use crate::domain::state::place::{Inode, Place, Recorded};
+use super::layout::StoreLayout;
+use crate::domain::state::place::{InodeMatch, RecordedLocationState, RepositoryLocation};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -22,14 +22,14 @@ const LIMIT: u64 = 64 * 1024;
 /// The recorded identity of a repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Identity {
+pub struct RecordedIdentity {
     /// The version of this format.
     pub v: u32,
     /// Its id. A copy gets another one.
     pub id: String,
     /// Its place.
     #[serde(flatten)]
-    pub place: Place,
+    pub place: RepositoryLocation,
     /// The inode of the common git directory.
     pub inode: u64,
     /// For a bare repository: git's entry for the worktree that counts as the main one.
@@ -37,12 +37,12 @@ pub struct Identity {
     pub main_entry: Option<String>,
 }
 
-impl Identity {
+impl RecordedIdentity {
     /// A new identity for the repository at a place.
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub fn fresh(place: Place, main_entry: Option<String>) -> Result<Self> {
+    pub fn fresh(place: RepositoryLocation, main_entry: Option<String>) -> Result<Self> {
         Self { v: VERSION, id: env::fresh_id(), place, inode: 0, main_entry }.here()
     }
 
@@ -50,7 +50,7 @@ impl Identity {
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub fn at(self, place: Place) -> Result<Self> {
+    pub fn at(self, place: RepositoryLocation) -> Result<Self> {
         Self { place, ..self }.here()
     }
 
@@ -64,23 +64,23 @@ impl Identity {
     ///
     /// # Errors
     /// `IO_FAILED` where `common_dir` itself cannot be read.
-    pub fn compare(&self, common_dir: &Path) -> Result<(Recorded, Inode)> {
+    pub fn compare(&self, common_dir: &Path) -> Result<(RecordedLocationState, InodeMatch)> {
         let here = std::fs::metadata(common_dir).map_err(|e| Error::io("access", common_dir, e))?;
-        let inode = if here.ino() == self.inode { Inode::Same } else { Inode::Other };
+        let inode = if here.ino() == self.inode { InodeMatch::Same } else { InodeMatch::Other };
         Ok((self.recorded(&here), inode))
     }
 
-    fn recorded(&self, here: &Metadata) -> Recorded {
+    fn recorded(&self, here: &Metadata) -> RecordedLocationState {
         let path = Path::new(&self.place.common_dir);
         match std::fs::metadata(path) {
-            Ok(there) if (there.dev(), there.ino()) == (here.dev(), here.ino()) => Recorded::ThisFolder,
-            Ok(_) => match read(&Layout::new(path)) {
-                Ok(Some(other)) if other.id == self.id => Recorded::OtherWithTheId,
-                Ok(_) => Recorded::WithoutTheId,
-                Err(_) => Recorded::Unknown,
+            Ok(there) if (there.dev(), there.ino()) == (here.dev(), here.ino()) => RecordedLocationState::ThisFolder,
+            Ok(_) => match read(&StoreLayout::new(path)) {
+                Ok(Some(other)) if other.id == self.id => RecordedLocationState::OtherWithTheId,
+                Ok(_) => RecordedLocationState::WithoutTheId,
+                Err(_) => RecordedLocationState::Unknown,
             },
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => Recorded::WithoutTheId,
-            Err(_) => Recorded::Unknown,
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => RecordedLocationState::WithoutTheId,
+            Err(_) => RecordedLocationState::Unknown,
         }
     }
 }
@@ -89,13 +89,13 @@ impl Identity {
 ///
 /// # Errors
 /// `IO_FAILED` where it is unknown whether there is one; `EVENT_LOG_TOO_NEW` where a newer version wrote it.
-pub fn read(layout: &Layout) -> Result<Option<Identity>> {
+pub fn read(layout: &StoreLayout) -> Result<Option<RecordedIdentity>> {
     let path = layout.identity();
     if !files::metadata(&path)?.is_some_and(|meta| meta.is_file()) {
         return Ok(None);
     }
     let Some(bytes) = files::read_optional(&path, LIMIT)? else { return Ok(None) };
-    match serde_json::from_slice::<Identity>(&bytes) {
+    match serde_json::from_slice::<RecordedIdentity>(&bytes) {
         Ok(identity) if identity.v == VERSION => Ok(Some(identity)),
         Ok(_) => Err(Error::new(Code::EventLogTooNew, format!("'{}' was written by a newer git axiom", path.display()))),
         Err(error) => {
@@ -109,7 +109,7 @@ pub fn read(layout: &Layout) -> Result<Option<Identity>> {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn write(layout: &Layout, identity: &Identity) -> Result<()> {
+pub fn write(layout: &StoreLayout, identity: &RecordedIdentity) -> Result<()> {
     files::write_atomic(&layout.identity(), &as_bytes(identity)?)
 }
 
@@ -118,7 +118,7 @@ pub fn write(layout: &Layout, identity: &Identity) -> Result<()> {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn write_first(layout: &Layout, identity: &Identity) -> Result<()> {
+pub fn write_first(layout: &StoreLayout, identity: &RecordedIdentity) -> Result<()> {
     let fresh = layout.tmp_dir().join(format!("identity-{}", env::fresh_id()));
     files::write_atomic(&fresh, &as_bytes(identity)?)?;
     if !files::rename_no_replace(&fresh, &layout.identity())? {
@@ -127,7 +127,7 @@ pub fn write_first(layout: &Layout, identity: &Identity) -> Result<()> {
     files::sync_dir(layout.root())
 }
 
-fn as_bytes(identity: &Identity) -> Result<Vec<u8>> {
+fn as_bytes(identity: &RecordedIdentity) -> Result<Vec<u8>> {
     let json = serde_json::to_vec(identity)
         .map_err(|e| Error::new(Code::Internal, "an identity cannot be written as JSON").because(e))?;
     Ok([&json[..], b"\n"].concat())

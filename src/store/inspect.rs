@@ -5,10 +5,10 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::layout::Layout;
-use super::rebuild::{self, Source, is_damage};
+use super::layout::StoreLayout;
+use super::rebuild::{self, RebuildSource, is_damage};
 use super::segments;
-use super::snapshot::{self, Snapshot};
+use super::snapshot::{self, SnapshotFile};
 use super::{backup, cases, handle::Store, line};
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
@@ -22,13 +22,13 @@ const MAX_BACKUPS: u32 = 16;
 /// The result of the check.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Inspection {
+pub struct StoreInspection {
     /// The damage because of which the state cannot be loaded; `None` where it can be.
-    pub blocked_by: Option<Damage>,
+    pub blocked_by: Option<StoreDamage>,
     /// The number of events before the first bad line.
     pub good_events: u64,
     /// The first bad line, also where a snapshot covers it.
-    pub first_bad: Option<Damage>,
+    pub first_bad: Option<StoreDamage>,
     /// Intact lines after the first bad one, which a partial recovery leaves out.
     pub good_after: u64,
     /// Lines that are not intact.
@@ -41,24 +41,24 @@ pub struct Inspection {
     pub backups: Vec<BackupReport>,
     /// `cases.jsonl`.
     #[serde(rename = "tasks")]
-    pub cases: CasesReport,
+    pub cases: TasksFileReport,
     /// A number above every known event.
     pub next_seq: u64,
     /// The sources from which recovery can start, in the order in which they are offered. Checkpoints are not among them.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<RebuildChoice>,
 }
 
 /// Damage, in the form of an error.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Damage {
+pub struct StoreDamage {
     /// The stable code.
     pub code: &'static str,
     /// The place and the damage.
     pub message: String,
 }
 
-impl From<&Error> for Damage {
+impl From<&Error> for StoreDamage {
     fn from(error: &Error) -> Self {
         Self { code: error.code().as_str(), message: error.to_string() }
     }
@@ -67,7 +67,7 @@ impl From<&Error> for Damage {
 /// The state of the snapshot.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase", tag = "is")]
-#[allow(missing_docs)] // the fields are those of `Choice`
+#[allow(missing_docs)] // the fields are those of `RebuildChoice`
 pub enum SnapshotReport {
     /// There is none.
     Missing,
@@ -91,13 +91,13 @@ pub struct BackupReport {
     /// The time of that event.
     pub at: Option<Timestamp>,
     /// What is wrong with it.
-    pub damage: Option<Damage>,
+    pub damage: Option<StoreDamage>,
 }
 
 /// The state of `cases.jsonl`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CasesReport {
+pub struct TasksFileReport {
     /// How many cases it knows.
     #[serde(rename = "taskCount")]
     pub cases: u64,
@@ -110,13 +110,13 @@ pub struct CasesReport {
 /// A source from which recovery can start.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Choice {
+pub struct RebuildChoice {
     /// The value for `--from`.
     #[serde(rename = "source")]
     pub from: String,
     /// The source.
     #[serde(skip)]
-    pub source: Source,
+    pub source: RebuildSource,
     /// The last event that it includes; `None` for `cases` and `fresh`.
     pub seq: Option<u64>,
     /// The time of that event.
@@ -130,10 +130,10 @@ pub struct Choice {
 ///
 /// # Errors
 /// `IO_FAILED`; `EVENT_LOG_TOO_NEW`, because then nothing is damaged.
-pub fn inspect(layout: &Layout) -> Result<Inspection> {
+pub fn inspect(layout: &StoreLayout) -> Result<StoreInspection> {
     let blocked_by = match Store::load(layout.clone()) {
         Ok(_) => None,
-        Err(error) if is_damage(&error) => Some(Damage::from(&error)),
+        Err(error) if is_damage(&error) => Some(StoreDamage::from(&error)),
         Err(error) => return Err(error),
     };
     let (replayed, first_bad) = rebuild::prefix(layout, State::default(), None)?;
@@ -148,26 +148,26 @@ pub fn inspect(layout: &Layout) -> Result<Inspection> {
         loaded = snapshot::load(layout)?;
     }
     let (snapshot, snapshot_state) = match (loaded, damage) {
-        (Snapshot::Missing, _) => (SnapshotReport::Missing, None),
-        (Snapshot::Damaged(why), _) => (SnapshotReport::Damaged { why }, None),
-        (Snapshot::Good(loaded), Some(why)) => (SnapshotReport::Damaged { why }, Some(loaded.state)),
-        (Snapshot::Good(loaded), None) => {
+        (SnapshotFile::Missing, _) => (SnapshotReport::Missing, None),
+        (SnapshotFile::Damaged(why), _) => (SnapshotReport::Damaged { why }, None),
+        (SnapshotFile::Good(loaded), Some(why)) => (SnapshotReport::Damaged { why }, Some(loaded.state)),
+        (SnapshotFile::Good(loaded), None) => {
             let (seq, at) = (loaded.state.seq, loaded.state.updated_at);
             (SnapshotReport::Good { seq, at }, Some(loaded.state))
         }
     };
     let found = cases::load(layout)?;
-    let cases = CasesReport { cases: found.cases.len() as u64, damaged: found.damaged, seq: found.seq };
+    let cases = TasksFileReport { cases: found.cases.len() as u64, damaged: found.damaged, seq: found.seq };
     let backups = look_at_backups(layout)?;
     let backup_seq = backups.iter().map(|backup| backup.seq).max();
     let snapshot_seq = snapshot_state.as_ref().map(|state| state.seq);
     let known = [Some(lines.last_seq), Some(replayed.seq), snapshot_seq, backup_seq, Some(cases.seq)];
-    let inspection = Inspection {
+    let inspection = StoreInspection {
         choices: choices(layout, first_bad.is_none().then_some(&replayed), snapshot_state.as_ref(), &backups, &cases)?,
         blocked_by,
         good_events: replayed.seq,
         good_after: if first_bad.is_some() { lines.good.saturating_sub(lines.good_before_bad) } else { 0 },
-        first_bad: first_bad.as_ref().map(Damage::from),
+        first_bad: first_bad.as_ref().map(StoreDamage::from),
         bad_lines: lines.bad,
         torn: lines.torn,
         snapshot,
@@ -179,7 +179,7 @@ pub fn inspect(layout: &Layout) -> Result<Inspection> {
 }
 
 #[derive(Default)]
-struct Lines {
+struct LogLineCounts {
     good: u64,
     good_before_bad: u64,
     bad: u64,
@@ -187,8 +187,8 @@ struct Lines {
     last_seq: u64,
 }
 
-fn count_lines(layout: &Layout) -> Result<Lines> {
-    let mut lines = Lines::default();
+fn count_lines(layout: &StoreLayout) -> Result<LogLineCounts> {
+    let mut lines = LogLineCounts::default();
     let mut paths: Vec<_> = segments::sealed(layout)?.into_iter().map(|segment| segment.path).collect();
     let sealed = paths.len();
     paths.push(layout.events());
@@ -222,50 +222,50 @@ fn count_lines(layout: &Layout) -> Result<Lines> {
     Ok(lines)
 }
 
-fn look_at_backups(layout: &Layout) -> Result<Vec<BackupReport>> {
+fn look_at_backups(layout: &StoreLayout) -> Result<Vec<BackupReport>> {
     let mut found = Vec::new();
     for number in (0..MAX_BACKUPS).filter(|number| backup::path(layout, *number).exists()) {
         let (state, bad) = rebuild::from_backup(layout, number)?;
-        found.push(BackupReport { number, seq: state.seq, at: state.updated_at, damage: bad.as_ref().map(Damage::from) });
+        found.push(BackupReport { number, seq: state.seq, at: state.updated_at, damage: bad.as_ref().map(StoreDamage::from) });
     }
     Ok(found)
 }
 
 fn choices(
-    layout: &Layout,
+    layout: &StoreLayout,
     replayed: Option<&State>,
     snapshot: Option<&State>,
     backups: &[BackupReport],
-    cases: &CasesReport,
-) -> Result<Vec<Choice>> {
-    let of = |source: Source, state: &State| Choice {
+    cases: &TasksFileReport,
+) -> Result<Vec<RebuildChoice>> {
+    let of = |source: RebuildSource, state: &State| RebuildChoice {
         from: source.to_string(),
         source,
         seq: (state.seq > 0).then_some(state.seq),
         at: state.updated_at,
         cases: state.restorable.cases.len() as u64,
     };
-    let mut found: Vec<Choice> = snapshot.map(|state| of(Source::Snapshot, state)).into_iter().collect();
+    let mut found: Vec<RebuildChoice> = snapshot.map(|state| of(RebuildSource::Snapshot, state)).into_iter().collect();
     match replayed {
-        Some(state) if state.seq > 0 => found.push(of(Source::Events, state)),
+        Some(state) if state.seq > 0 => found.push(of(RebuildSource::Events, state)),
         Some(_) => {}
         None => {
             let state = rebuild::partial(layout)?;
-            found.extend((state.seq > 0).then(|| of(Source::Partial, &state)));
+            found.extend((state.seq > 0).then(|| of(RebuildSource::Partial, &state)));
         }
     }
     for backup in backups.iter().filter(|backup| backup.seq > 0) {
-        let source = Source::Backup(backup.number);
+        let source = RebuildSource::Backup(backup.number);
         found.push(of(source, &rebuild::state_from(layout, source)?));
     }
     if cases.cases > 0 {
-        found.push(of(Source::Cases, &rebuild::state_from(layout, Source::Cases)?));
+        found.push(of(RebuildSource::Cases, &rebuild::state_from(layout, RebuildSource::Cases)?));
     }
-    found.push(of(Source::Fresh, &rebuild::state_from(layout, Source::Fresh)?));
+    found.push(of(RebuildSource::Fresh, &rebuild::state_from(layout, RebuildSource::Fresh)?));
     Ok(found)
 }
 
-impl Inspection {
+impl StoreInspection {
     /// Whether nothing is damaged, not even in files that are not needed to load the state.
     pub fn is_sound(&self) -> bool {
         let snapshot = !matches!(self.snapshot, SnapshotReport::Damaged { .. });

@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::identity::{self, Identity};
-use super::layout::Layout;
+use super::identity::{self, RecordedIdentity};
+use super::layout::StoreLayout;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
@@ -22,17 +22,17 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// A line of the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Known {
+pub struct KnownRepository {
     /// Its id.
     pub id: String,
     /// Its common git directory.
     pub common_dir: String,
 }
 
-impl Known {
+impl KnownRepository {
     /// What is recorded of it, where it is still there: the same repository in the same place.
-    pub fn still_there(&self) -> Option<Identity> {
-        let found = identity::read(&Layout::new(Path::new(&self.common_dir))).ok().flatten()?;
+    pub fn still_there(&self) -> Option<RecordedIdentity> {
+        let found = identity::read(&StoreLayout::new(Path::new(&self.common_dir))).ok().flatten()?;
         (found.id == self.id && found.place.common_dir == self.common_dir).then_some(found)
     }
 }
@@ -46,11 +46,11 @@ fn file() -> Option<PathBuf> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn all() -> Result<Vec<Known>> {
+pub fn all() -> Result<Vec<KnownRepository>> {
     file().map_or_else(|| Ok(Vec::new()), |file| read(&file))
 }
 
-fn read(file: &Path) -> Result<Vec<Known>> {
+fn read(file: &Path) -> Result<Vec<KnownRepository>> {
     let bytes = files::read_optional(file, LIMIT)?.unwrap_or_default();
     Ok(bytes.split(|byte| *byte == b'\n').filter_map(|line| serde_json::from_slice(line).ok()).collect())
 }
@@ -76,9 +76,9 @@ pub fn forget(id: &str) -> Result<()> {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`, `BUSY`: then the list is as it was.
-pub fn note(layout: &Layout) -> Result<()> {
+pub fn note(layout: &StoreLayout) -> Result<()> {
     let (Some(file), Some(here)) = (file(), identity::read(layout)?) else { return Ok(()) };
-    let known = Known { id: here.id, common_dir: here.place.common_dir };
+    let known = KnownRepository { id: here.id, common_dir: here.place.common_dir };
     if read(&file)?.contains(&known) {
         return Ok(());
     }
@@ -98,7 +98,7 @@ pub fn note(layout: &Layout) -> Result<()> {
     write(&file, &list)
 }
 
-fn write(file: &Path, list: &[Known]) -> Result<()> {
+fn write(file: &Path, list: &[KnownRepository]) -> Result<()> {
     let mut text = Vec::new();
     for one in list {
         let line = serde_json::to_vec(one).map_err(|e| Error::new(Code::Internal, "a repository is no JSON").because(e))?;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::error::Result;
 use crate::files;
 
@@ -11,11 +11,11 @@ pub const TRUSTED: &str = "trusted";
 
 /// The paths below `$GIT_COMMON_DIR/axiom`.
 #[derive(Debug, Clone)]
-pub struct Layout {
+pub struct StoreLayout {
     root: PathBuf,
 }
 
-impl Layout {
+impl StoreLayout {
     /// The layout of the repository with this common git directory.
     pub fn new(common_dir: &Path) -> Self {
         Self { root: common_dir.join("axiom") }
@@ -150,12 +150,12 @@ impl Layout {
     }
 
     /// Held by the keeper whose agent works in the workspace of `task`.
-    pub fn workspace_lock(&self, task: &CaseId) -> PathBuf {
+    pub fn workspace_lock(&self, task: &TaskId) -> PathBuf {
         self.locks_dir().join(format!("workspace-{}", task.folded()))
     }
 
     /// Held by the process that verifies the merge of `task`.
-    pub fn verify_lock(&self, task: &CaseId) -> PathBuf {
+    pub fn verify_lock(&self, task: &TaskId) -> PathBuf {
         self.locks_dir().join(format!("verify-{}", task.folded()))
     }
 
@@ -180,7 +180,7 @@ impl Layout {
     }
 
     /// The output of `agent` for `task`.
-    pub fn agent_log(&self, agent: &AgentId, task: &CaseId) -> PathBuf {
+    pub fn agent_log(&self, agent: &AgentId, task: &TaskId) -> PathBuf {
         self.agent_logs(agent).join(format!("{task}.jsonl"))
     }
 

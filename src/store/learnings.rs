@@ -3,9 +3,9 @@
 
 use std::collections::BTreeSet;
 
-use super::layout::Layout;
+use super::layout::StoreLayout;
 use crate::domain::state::whole::State;
-use crate::domain::work::learnings::{self, Scope};
+use crate::domain::work::learnings::{self, LearningScope};
 use crate::error::Result;
 use crate::files;
 
@@ -13,13 +13,13 @@ use crate::files;
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn write(layout: &Layout, state: &State) -> Result<()> {
+pub fn write(layout: &StoreLayout, state: &State) -> Result<()> {
     let all = &state.record.learnings;
-    let of_all = all.iter().filter(|one| one.scope != Scope::Persona);
+    let of_all = all.iter().filter(|one| one.scope != LearningScope::Persona);
     files::write_atomic(&layout.learnings(), learnings::page(of_all).as_bytes())?;
     let personas: BTreeSet<&str> = state.restorable.agents.keys().map(learnings::persona_of).collect();
     for persona in personas {
-        let mut own = all.iter().filter(|one| one.scope == Scope::Persona && one.persona() == persona).peekable();
+        let mut own = all.iter().filter(|one| one.scope == LearningScope::Persona && one.persona() == persona).peekable();
         let path = layout.learnings_of(persona);
         if own.peek().is_none() {
             files::remove_file(&path)?;

@@ -6,10 +6,10 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::head::{self, Memory};
-use crate::domain::base::ids::TxnId;
-use crate::domain::base::sealed::{self, Broken};
-use crate::domain::state::event::{By, Envelope, Event};
+use super::head::{self, LineHeadCache};
+use crate::domain::base::ids::OperationId;
+use crate::domain::base::sealed::{self, BrokenSeal};
+use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
 use crate::domain::state::version::{BEFORE, VERSION};
 use crate::error::{Code, Error, Result};
 
@@ -18,21 +18,21 @@ pub const MAX_LINE: usize = 512 * 1024 * 1024;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct LineOut<'a> {
+struct EventLineOut<'a> {
     axiom: u32,
     seq: u64,
     at: &'a Timestamp,
-    txn: &'a TxnId,
-    by: &'a By,
+    txn: &'a OperationId,
+    by: &'a EventAuthor,
     event: &'a Event,
 }
 
 #[derive(Deserialize)]
-struct LineIn {
+struct EventLineIn {
     seq: u64,
     at: Timestamp,
-    txn: TxnId,
-    by: By,
+    txn: OperationId,
+    by: EventAuthor,
     event: Event,
 }
 
@@ -75,9 +75,9 @@ impl BadLine {
 ///
 /// # Errors
 /// `TOO_LARGE` over [`MAX_LINE`].
-pub fn encode(envelope: &Envelope) -> Result<Vec<u8>> {
-    let Envelope { seq, at, txn, by, event } = envelope;
-    let line = LineOut { axiom: VERSION, seq: *seq, at, txn, by, event };
+pub fn encode(envelope: &EventEnvelope) -> Result<Vec<u8>> {
+    let EventEnvelope { seq, at, txn, by, event } = envelope;
+    let line = EventLineOut { axiom: VERSION, seq: *seq, at, txn, by, event };
     let json =
         serde_json::to_vec(&line).map_err(|e| Error::new(Code::Internal, "an event cannot be written as JSON").because(e))?;
     let bytes = sealed::seal(json, &[]);
@@ -91,15 +91,15 @@ pub fn encode(envelope: &Envelope) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// Why the line cannot be used.
-pub fn decode(line: &[u8]) -> Result<Envelope, BadLine> {
-    decode_next(line, &mut Memory::default())
+pub fn decode(line: &[u8]) -> Result<EventEnvelope, BadLine> {
+    decode_next(line, &mut LineHeadCache::default())
 }
 
 /// As [`decode`], with values remembered from the previous lines, which is faster for many lines.
 ///
 /// # Errors
 /// Why the line cannot be used.
-pub(super) fn decode_next(line: &[u8], memory: &mut Memory) -> Result<Envelope, BadLine> {
+pub(super) fn decode_next(line: &[u8], memory: &mut LineHeadCache) -> Result<EventEnvelope, BadLine> {
     if !line.starts_with(head::BEGINNING) {
         if let Some(bad) = foreign(line) {
             return Err(bad);
@@ -112,11 +112,11 @@ pub(super) fn decode_next(line: &[u8], memory: &mut Memory) -> Result<Envelope, 
         // Checks UTF-8 once for the whole event: that is faster than string by string.
         let event = std::str::from_utf8(event).map_err(|e| BadLine::Schema(e.to_string()))?;
         let event = serde_json::from_str(event).map_err(schema)?;
-        return Ok(Envelope { seq: head.seq, at: head.at, txn: head.txn, by: head.by, event });
+        return Ok(EventEnvelope { seq: head.seq, at: head.at, txn: head.txn, by: head.by, event });
     }
     // A line written by another program, or with keys of a later version. Unknown keys are ignored.
-    let parsed: LineIn = serde_json::from_slice(line).map_err(schema)?;
-    Ok(Envelope { seq: parsed.seq, at: parsed.at, txn: parsed.txn, by: parsed.by, event: parsed.event })
+    let parsed: EventLineIn = serde_json::from_slice(line).map_err(schema)?;
+    Ok(EventEnvelope { seq: parsed.seq, at: parsed.at, txn: parsed.txn, by: parsed.by, event: parsed.event })
 }
 
 /// Whether the checksum of a line is right, whatever the line contains.
@@ -127,9 +127,9 @@ pub fn is_intact(line: &[u8]) -> bool {
 fn checked_body(line: &[u8]) -> Result<&[u8], BadLine> {
     sealed::opened(line, &[]).map_err(|broken| {
         let why = match broken {
-            Broken::TooShort => "it is too short",
-            Broken::NoSum => "it does not end in a checksum",
-            Broken::Differs => "the checksum does not fit",
+            BrokenSeal::TooShort => "it is too short",
+            BrokenSeal::NoSum => "it does not end in a checksum",
+            BrokenSeal::Differs => "the checksum does not fit",
         };
         BadLine::Corrupt(why.to_owned())
     })
@@ -191,12 +191,12 @@ pub fn sequence_of(line: &[u8]) -> Option<u64> {
 mod tests {
     use super::*;
 
-    fn sample() -> Envelope {
-        Envelope {
+    fn sample() -> EventEnvelope {
+        EventEnvelope {
             seq: 7,
             at: "2026-01-13T10:00:00Z".parse().unwrap(),
-            txn: TxnId::new("t1").unwrap(),
-            by: By::User,
+            txn: OperationId::new("t1").unwrap(),
+            by: EventAuthor::User,
             event: Event::LogRepaired { bytes: 3, kept: "x\u{1F600}".into() },
         }
     }
@@ -241,13 +241,13 @@ mod tests {
     /// From the first release on: what is added gets a default, for the lines that do not have it yet.
     #[test]
     fn a_field_that_is_missing_has_its_default() {
-        use crate::domain::base::{ids::CaseId, names::Oid};
-        let (task, capture) = (CaseId::new("t").unwrap(), Oid::new("1".repeat(40)).unwrap());
+        use crate::domain::base::{ids::TaskId, names::Oid};
+        let (task, capture) = (TaskId::new("t").unwrap(), Oid::new("1".repeat(40)).unwrap());
         let event = format!(r#"{{"workspaceCaptured":{{"task":"t","capture":"{capture}"}}"#);
         let body = format!(r#"{{"axiom":1,"seq":7,"at":"2026-01-13T10:00:00Z","txn":"t1","by":"user","event":{event}}}}}"#);
         let event = Event::WorkspaceCaptured { task, capture, lines: None };
         let line = sealed::seal(body.into_bytes(), &[]);
-        assert_eq!(decode(line.trim_ascii_end()).unwrap(), Envelope { event, ..sample() });
+        assert_eq!(decode(line.trim_ascii_end()).unwrap(), EventEnvelope { event, ..sample() });
         let state: crate::domain::state::whole::State = serde_json::from_str(r#"{"restorable":{},"record":{}}"#).unwrap();
         assert_eq!(state, crate::domain::state::whole::State::default());
     }

@@ -9,12 +9,12 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::ahead::{Ahead, Piece};
-use super::layout::Layout;
+use super::ahead::{DecodeAhead, DecodedLines};
+use super::layout::StoreLayout;
 use super::line::{self, BadLine};
-use super::segments::{self, Segment};
+use super::segments::{self, LogSegment};
 use crate::domain::base::sealed::SUM_LENGTH;
-use crate::domain::state::event::{Envelope, Event};
+use crate::domain::state::event::{Event, EventEnvelope};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
@@ -26,7 +26,7 @@ const MUCH: u64 = 1024 * 1024;
 
 /// The beginning of the next unread line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-pub struct Position {
+pub struct LogPosition {
     /// The number of the first event in the file.
     pub first: u64,
     /// The offset in that file.
@@ -37,9 +37,9 @@ pub struct Position {
 
 /// The result of reading to the end.
 #[derive(Debug, Default, Clone, Copy)]
-pub struct Tail {
+pub struct LogTail {
     /// Where the next read starts.
-    pub position: Position,
+    pub position: LogPosition,
     /// Bytes after the last line feed: a line that is being written, or that a crash left incomplete.
     pub torn: u64,
 }
@@ -50,8 +50,13 @@ pub struct Tail {
 /// # Errors
 /// `EVENT_LOG_CORRUPTED`, `EVENT_SCHEMA_INVALID`, `EVENT_LOG_TOO_NEW` with file and line; `EVENT_LOG_TRUNCATED` where events
 /// are missing, or the log is no longer the one of the hint; the errors of `each`.
-pub fn read_after(layout: &Layout, after: u64, hint: Option<Position>, each: impl FnMut(Envelope) -> Result<()>) -> Result<Tail> {
-    let mut reader = Reader { expected: after + 1, each };
+pub fn read_after(
+    layout: &StoreLayout,
+    after: u64,
+    hint: Option<LogPosition>,
+    each: impl FnMut(EventEnvelope) -> Result<()>,
+) -> Result<LogTail> {
+    let mut reader = EventLogReader { expected: after + 1, each };
     if let Some(position) = hint
         && let Some(tail) = read_in_place(layout, position, &mut reader)?
     {
@@ -61,11 +66,11 @@ pub fn read_after(layout: &Layout, after: u64, hint: Option<Position>, each: imp
     let begin = segments::beginning(&all, reader.expected)?;
     // Whether it is certain that event `after` is in the log. Later events that follow it prove that too.
     let mut vouched = after == 0;
-    let mut tail = Tail { position: Position { first: reader.expected, ..Position::default() }, torn: 0 };
+    let mut tail = LogTail { position: LogPosition { first: reader.expected, ..LogPosition::default() }, torn: 0 };
     for mut segment in all.into_iter().skip(begin) {
         let known = hint.filter(|hint| segment.first == Some(hint.first));
         let Some(read) = reader.read_segment(&mut segment, known)? else {
-            tail = Tail { position: Position { first: reader.expected, ..Position::default() }, torn: 0 };
+            tail = LogTail { position: LogPosition { first: reader.expected, ..LogPosition::default() }, torn: 0 };
             continue;
         };
         vouched |= known.is_some_and(|known| known.offset > 0);
@@ -76,11 +81,11 @@ pub fn read_after(layout: &Layout, after: u64, hint: Option<Position>, each: imp
 }
 
 /// The usual case: the active log is still the file of the hint. `None` where it is another file.
-fn read_in_place<F: FnMut(Envelope) -> Result<()>>(
-    layout: &Layout,
-    position: Position,
-    reader: &mut Reader<F>,
-) -> Result<Option<Tail>> {
+fn read_in_place<F: FnMut(EventEnvelope) -> Result<()>>(
+    layout: &StoreLayout,
+    position: LogPosition,
+    reader: &mut EventLogReader<F>,
+) -> Result<Option<LogTail>> {
     let path = layout.events();
     let Some(file) = files::open_optional(&path)? else {
         // The log was just sealed, and no event appended since.
@@ -89,7 +94,7 @@ fn read_in_place<F: FnMut(Envelope) -> Result<()>>(
             && position.first > 1
             && !segments::segment_path(layout, position.first).exists()
             && segments::sealed(layout)?.last().is_some_and(|last| last.first < Some(position.first));
-        return Ok(just_sealed.then_some(Tail { position, torn: 0 }));
+        return Ok(just_sealed.then_some(LogTail { position, torn: 0 }));
     };
     if segments::first_number(&file, &path)? == Some(position.first) {
         reader.read_file(file, &path, position).map(Some)
@@ -104,39 +109,39 @@ fn gone(path: &Path, seq: u64) -> Error {
 }
 
 /// The error for a log without events where `evidence` shows that there were some.
-pub fn emptied(layout: &Layout, evidence: &str) -> Error {
+pub fn emptied(layout: &StoreLayout, evidence: &str) -> Error {
     let what = format!("'{}' holds no event, but {evidence}", layout.events().display());
     Error::new(Code::EventLogTruncated, what).hint("see 'git axiom recover'")
 }
 
 /// Checks lines and passes them to `each`, in order, without gaps.
-struct Reader<F> {
+struct EventLogReader<F> {
     expected: u64,
     each: F,
 }
 
-impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
-    fn read_segment(&mut self, segment: &mut Segment, known: Option<Position>) -> Result<Option<Tail>> {
+impl<F: FnMut(EventEnvelope) -> Result<()>> EventLogReader<F> {
+    fn read_segment(&mut self, segment: &mut LogSegment, known: Option<LogPosition>) -> Result<Option<LogTail>> {
         let Some(file) = segment.open()? else { return Ok(None) };
-        let start = known.unwrap_or(Position { first: segment.first.unwrap_or(self.expected), ..Position::default() });
+        let start = known.unwrap_or(LogPosition { first: segment.first.unwrap_or(self.expected), ..LogPosition::default() });
         self.read_file(file, &segment.path, start).map(Some)
     }
 
     /// Reads from `start` to the end. The lines of a large file are decoded on other threads.
-    fn read_file(&mut self, mut file: File, path: &Path, start: Position) -> Result<Tail> {
+    fn read_file(&mut self, mut file: File, path: &Path, start: LogPosition) -> Result<LogTail> {
         let io = |e| Error::io("read", path, e);
         let length = file.metadata().map_err(io)?.len();
         if start.offset > 0 {
             check_end_of_known(&file, path, start, length, self.expected)?;
         }
         file.seek(SeekFrom::Start(start.offset)).map_err(io)?;
-        let place = Place { path, start, tail: Tail { position: start, torn: 0 }, number: 0, passed_over: false };
+        let place = LogLineLocation { path, start, tail: LogTail { position: start, torn: 0 }, number: 0, passed_over: false };
         let known = self.expected - 1;
         let read = if length.saturating_sub(start.offset) < MUCH {
-            self.read_lines(&mut file, place, |bytes| Some(Piece::decode(bytes)), || None)
+            self.read_lines(&mut file, place, |bytes| Some(DecodedLines::decode(bytes)), || None)
         } else {
             std::thread::scope(|scope| {
-                let ahead = RefCell::new(Ahead::start(scope));
+                let ahead = RefCell::new(DecodeAhead::start(scope));
                 self.read_lines(&mut file, place, |bytes| ahead.borrow_mut().give(bytes), || ahead.borrow_mut().take())
             })
         };
@@ -153,10 +158,10 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
     fn read_lines(
         &mut self,
         file: &mut File,
-        mut place: Place<'_>,
-        give: impl Fn(Vec<u8>) -> Option<Piece>,
-        rest: impl Fn() -> Option<Piece>,
-    ) -> Result<(Tail, bool)> {
+        mut place: LogLineLocation<'_>,
+        give: impl Fn(Vec<u8>) -> Option<DecodedLines>,
+        rest: impl Fn() -> Option<DecodedLines>,
+    ) -> Result<(LogTail, bool)> {
         let mut buffer: Vec<u8> = Vec::new();
         loop {
             let filled = buffer.len();
@@ -186,7 +191,7 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
     }
 
     /// Passes on all lines of a piece.
-    fn take_piece(&mut self, piece: Piece, place: &mut Place<'_>) -> Result<()> {
+    fn take_piece(&mut self, piece: DecodedLines, place: &mut LogLineLocation<'_>) -> Result<()> {
         for (length, decoded) in piece.lines {
             place.number += 1;
             let envelope = decoded.map_err(|bad| bad.into_error(&place.to_string()))?;
@@ -209,17 +214,17 @@ impl<F: FnMut(Envelope) -> Result<()>> Reader<F> {
 }
 
 /// The current position of a reader.
-struct Place<'a> {
+struct LogLineLocation<'a> {
     path: &'a Path,
-    start: Position,
-    tail: Tail,
+    start: LogPosition,
+    tail: LogTail,
     number: u64,
     /// Whether there were events that are known already.
     passed_over: bool,
 }
 
 /// For messages: the number of the line, or its offset where the lines before it were not read.
-impl fmt::Display for Place<'_> {
+impl fmt::Display for LogLineLocation<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let name = self.path.file_name().unwrap_or_default().to_string_lossy();
         match self.start.offset {
@@ -250,7 +255,7 @@ fn number_before(file: &mut File, path: &Path, offset: u64) -> Result<Option<u64
 }
 
 /// Checks that the line that ends at `start` is the one that was read earlier.
-fn check_end_of_known(file: &File, path: &Path, start: Position, length: u64, expected: u64) -> Result<()> {
+fn check_end_of_known(file: &File, path: &Path, start: LogPosition, length: u64, expected: u64) -> Result<()> {
     use std::os::unix::fs::FileExt;
     let mut end = [0_u8; SUM_LENGTH + 1];
     let from = start.offset.saturating_sub(end.len() as u64);

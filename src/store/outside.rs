@@ -19,7 +19,7 @@ const LIMIT: u64 = 64 * 1024;
 /// A prompt of which nothing was saved.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PromptOutside {
+pub struct UnsavedPrompt {
     /// The program.
     pub program: String,
     /// The folder in which it was sent.
@@ -46,7 +46,7 @@ pub fn note(program: &str, folder: &Path) -> Result<()> {
     if repositories_in(folder).is_empty() {
         return Ok(());
     }
-    let one = PromptOutside { program: program.to_owned(), folder: folder.display().to_string(), at: env::now() };
+    let one = UnsavedPrompt { program: program.to_owned(), folder: folder.display().to_string(), at: env::now() };
     if let Some(above) = file.parent() {
         files::create_dir_all(above)?;
     }
@@ -54,7 +54,7 @@ pub fn note(program: &str, folder: &Path) -> Result<()> {
 }
 
 /// The last prompt that was sent in a folder while it was no repository.
-pub fn last(folder: &Path) -> Option<PromptOutside> {
+pub fn last(folder: &Path) -> Option<UnsavedPrompt> {
     let json = files::read_optional(&file(folder)?, LIMIT).ok().flatten()?;
     serde_json::from_slice(&json).ok()
 }

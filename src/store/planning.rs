@@ -1,7 +1,7 @@
 //! `planning-state.json`: the plan, step by step, for people and programs. A copy; the state has it all.
 
-use super::layout::Layout;
-use crate::domain::planning::document::PlanningState;
+use super::layout::StoreLayout;
+use crate::domain::planning::document::PlanningStateJson;
 use crate::domain::state::whole::State;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -15,7 +15,7 @@ const LIMIT: u64 = 64 * 1024 * 1024;
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn write(layout: &Layout, state: &State) -> Result<()> {
+pub fn write(layout: &StoreLayout, state: &State) -> Result<()> {
     let Some(bytes) = bytes(state)? else { return Ok(()) };
     files::write_atomic(&layout.planning_state(), &bytes)
 }
@@ -25,7 +25,7 @@ pub fn write(layout: &Layout, state: &State) -> Result<()> {
 ///
 /// # Errors
 /// As [`write`].
-pub fn heal(layout: &Layout, state: &State) -> Result<Option<String>> {
+pub fn heal(layout: &StoreLayout, state: &State) -> Result<Option<String>> {
     let path = layout.planning_state();
     let Some(wanted) = bytes(state)? else { return Ok(None) };
     let there = files::metadata(&path)?.map(|meta| meta.is_file().then(|| files::read_optional(&path, LIMIT)));
@@ -51,7 +51,7 @@ pub fn heal(layout: &Layout, state: &State) -> Result<Option<String>> {
 
 fn bytes(state: &State) -> Result<Option<Vec<u8>>> {
     let Some(plan) = state.record.plan.as_deref() else { return Ok(None) };
-    let json = serde_json::to_vec_pretty(&PlanningState::of(plan))
+    let json = serde_json::to_vec_pretty(&PlanningStateJson::of(plan))
         .map_err(|e| Error::new(Code::Internal, "a plan cannot be written as JSON").because(e))?;
     Ok(Some([&json[..], b"\n"].concat()))
 }

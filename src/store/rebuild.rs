@@ -5,15 +5,15 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::layout::Layout;
-use super::log::{self, Position};
-use super::snapshot::{self, Snapshot};
+use super::layout::StoreLayout;
+use super::log::{self, LogPosition};
+use super::snapshot::{self, SnapshotFile};
 use super::{backup, cases, handle, line, segments};
-use crate::domain::base::ids::CaseId;
-use crate::domain::checkpoint::existing::Checkpoints;
-use crate::domain::state::event::{Envelope, Event};
+use crate::domain::base::ids::TaskId;
+use crate::domain::checkpoint::existing::CheckpointCatalog;
+use crate::domain::state::event::{Event, EventEnvelope};
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{Case, Status};
+use crate::domain::work::case::{Task, TaskStatus};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
@@ -23,7 +23,7 @@ const MAX_FILE: u64 = 1024 * 1024 * 1024;
 /// A source of a state when the log is damaged, in the order in which they are offered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Source {
+pub enum RebuildSource {
     /// The snapshot alone, without the events after it.
     Snapshot,
     /// All events, without the snapshot.
@@ -40,7 +40,7 @@ pub enum Source {
     Fresh,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for RebuildSource {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Snapshot => f.write_str("snapshot"),
@@ -55,7 +55,7 @@ impl fmt::Display for Source {
     }
 }
 
-impl std::str::FromStr for Source {
+impl std::str::FromStr for RebuildSource {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
         let backup = || text.strip_prefix("backup.")?.parse().ok().map(Self::Backup);
@@ -79,36 +79,36 @@ impl std::str::FromStr for Source {
 ///
 /// # Errors
 /// `RECOVERY_FAILED` where the source has no usable state, with the damage as the reason; `IO_FAILED`.
-pub fn state_from(layout: &Layout, source: Source) -> Result<State> {
+pub fn state_from(layout: &StoreLayout, source: RebuildSource) -> Result<State> {
     let nothing = |why: String| Error::new(Code::RecoveryFailed, format!("there is no state to recover from: {source}")).why(why);
     match source {
-        Source::Snapshot => match snapshot::load(layout)? {
-            Snapshot::Good(loaded) => self_contained(loaded.state),
-            Snapshot::Damaged(why) => Err(nothing(why)),
-            Snapshot::Missing => Err(nothing("there is no snapshot".into())),
+        RebuildSource::Snapshot => match snapshot::load(layout)? {
+            SnapshotFile::Good(loaded) => self_contained(loaded.state),
+            SnapshotFile::Damaged(why) => Err(nothing(why)),
+            SnapshotFile::Missing => Err(nothing("there is no snapshot".into())),
         },
-        Source::Events => match prefix(layout, State::default(), None)? {
+        RebuildSource::Events => match prefix(layout, State::default(), None)? {
             (state, None) => Ok(state),
             (_, Some(bad)) => Err(nothing(bad.to_string())),
         },
         // Whoever asks for what is left wants no empty state instead.
-        Source::Partial => match partial(layout)? {
+        RebuildSource::Partial => match partial(layout)? {
             state if state.seq == 0 => Err(nothing("no event before the damage can be read".into())),
             state => Ok(state),
         },
-        Source::Backup(number) => from_backup(layout, number).and_then(|(state, bad)| match bad {
+        RebuildSource::Backup(number) => from_backup(layout, number).and_then(|(state, bad)| match bad {
             Some(bad) if state.seq == 0 => Err(nothing(bad.to_string())),
             Some(_) | None => Ok(state),
         }),
-        Source::Cases => {
+        RebuildSource::Cases => {
             let found = cases::load(layout)?;
             if found.cases.is_empty() {
                 return Err(nothing("cases.jsonl has no valid line".into()));
             }
             Ok(only_cases(found.cases))
         }
-        Source::Checkpoint => Err(nothing("the caller has to read the checkpoint".into())),
-        Source::Fresh => {
+        RebuildSource::Checkpoint => Err(nothing("the caller has to read the checkpoint".into())),
+        RebuildSource::Fresh => {
             let mut all = partial(layout)?.restorable.cases;
             all.extend(cases::load(layout)?.cases);
             Ok(only_cases(all))
@@ -120,7 +120,7 @@ pub fn state_from(layout: &Layout, source: Source) -> Result<State> {
 ///
 /// # Errors
 /// `IO_FAILED`. Damage is no error here.
-pub fn prefix(layout: &Layout, mut state: State, hint: Option<Position>) -> Result<(State, Option<Error>)> {
+pub fn prefix(layout: &StoreLayout, mut state: State, hint: Option<LogPosition>) -> Result<(State, Option<Error>)> {
     let outcome = log::read_after(layout, state.seq, hint, |envelope| handle::apply(&mut state, &envelope));
     match outcome {
         Ok(_) => Ok((state, None)),
@@ -143,9 +143,9 @@ pub fn is_of_damage(code: Code) -> bool {
 ///
 /// # Errors
 /// `IO_FAILED`. Damage is no error here.
-pub(super) fn partial(layout: &Layout) -> Result<State> {
+pub(super) fn partial(layout: &StoreLayout) -> Result<State> {
     let (state, _) = prefix(layout, State::default(), None)?;
-    let Snapshot::Good(loaded) = snapshot::load(layout)? else { return Ok(state) };
+    let SnapshotFile::Good(loaded) = snapshot::load(layout)? else { return Ok(state) };
     if loaded.state.seq < state.seq {
         return Ok(state);
     }
@@ -161,7 +161,7 @@ fn self_contained(mut state: State) -> Result<State> {
         }
         tracing::warn!(%error, "the older checkpoints are taken from their refs");
         let recent: Vec<_> = state.record.checkpoints.recent().cloned().collect();
-        state.record.checkpoints = Checkpoints::new(recent, None);
+        state.record.checkpoints = CheckpointCatalog::new(recent, None);
     }
     Ok(state)
 }
@@ -171,7 +171,7 @@ fn self_contained(mut state: State) -> Result<State> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn from_backup(layout: &Layout, number: u32) -> Result<(State, Option<Error>)> {
+pub fn from_backup(layout: &StoreLayout, number: u32) -> Result<(State, Option<Error>)> {
     let path = backup::path(layout, number);
     let envelopes = intact(&path)?;
     let Some(first) = envelopes.first().map(|envelope| envelope.seq) else {
@@ -195,7 +195,7 @@ pub fn from_backup(layout: &Layout, number: u32) -> Result<(State, Option<Error>
 }
 
 /// The best state before event `first`: from the segments before it, or from an older snapshot.
-fn before(layout: &Layout, first: u64) -> Result<State> {
+fn before(layout: &StoreLayout, first: u64) -> Result<State> {
     let mut state = State::default();
     for segment in segments::sealed(layout)? {
         if segment.first.is_none_or(|begin| begin >= first) {
@@ -208,7 +208,7 @@ fn before(layout: &Layout, first: u64) -> Result<State> {
         }
     }
     if state.seq + 1 < first
-        && let Snapshot::Good(loaded) = snapshot::load(layout)?
+        && let SnapshotFile::Good(loaded) = snapshot::load(layout)?
         && loaded.state.seq + 1 >= first
     {
         return self_contained(loaded.state);
@@ -217,19 +217,19 @@ fn before(layout: &Layout, first: u64) -> Result<State> {
 }
 
 /// The events of one file before the first one that cannot be decoded.
-fn intact(path: &Path) -> Result<Vec<Envelope>> {
+fn intact(path: &Path) -> Result<Vec<EventEnvelope>> {
     let bytes = files::read_optional(path, MAX_FILE)?.unwrap_or_default();
     Ok(bytes.split(|byte| *byte == b'\n').map_while(|line| line::decode(line).ok()).collect())
 }
 
 /// A state with cases only. None of them is active, and references to unknown cases are removed.
-fn only_cases(cases: std::collections::BTreeMap<CaseId, Case>) -> State {
+fn only_cases(cases: std::collections::BTreeMap<TaskId, Task>) -> State {
     let mut state = State::default();
     for (id, case) in &cases {
         let mut case = case.clone();
         let record = state.record.cases.entry(id.clone()).or_default();
-        if case.status == Status::Active {
-            case.status = Status::Pending;
+        if case.status == TaskStatus::Active {
+            case.status = TaskStatus::Pending;
             record.interrupted = true;
         }
         case.parent = case.parent.filter(|parent| cases.contains_key(parent));
@@ -244,7 +244,7 @@ fn only_cases(cases: std::collections::BTreeMap<CaseId, Case>) -> State {
 ///
 /// # Errors
 /// `IO_FAILED`. A damaged log returns false: recovery did not write it.
-pub fn is_adopted(layout: &Layout, source: &str) -> Result<bool> {
+pub fn is_adopted(layout: &StoreLayout, source: &str) -> Result<bool> {
     let mut last = false;
     let outcome = log::read_after(layout, 0, None, |envelope| {
         last = matches!(&envelope.event, Event::StateAdopted { source: known, .. } if known == source);

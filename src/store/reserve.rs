@@ -2,7 +2,7 @@
 //!
 //! Best effort: on file systems that compress or copy on write (btrfs, ZFS), and under a quota, giving it up may free nothing.
 
-use super::layout::Layout;
+use super::layout::StoreLayout;
 use crate::error::Result;
 use crate::files;
 
@@ -13,7 +13,7 @@ const SIZE: usize = 256 * 1024;
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn keep(layout: &Layout) -> Result<()> {
+pub fn keep(layout: &StoreLayout) -> Result<()> {
     let path = layout.reserve();
     if path.symlink_metadata().is_ok_and(|meta| meta.len() == SIZE as u64) {
         return Ok(());
@@ -22,7 +22,7 @@ pub fn keep(layout: &Layout) -> Result<()> {
 }
 
 /// Gives the space back; returns whether there was any.
-pub fn give_up(layout: &Layout) -> bool {
+pub fn give_up(layout: &StoreLayout) -> bool {
     let path = layout.reserve();
     path.symlink_metadata().is_ok() && files::remove_file(&path).is_ok()
 }

@@ -4,7 +4,7 @@ use std::fs::File;
 use std::io::{ErrorKind, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::layout::Layout;
+use super::layout::StoreLayout;
 use super::line::{self, BadLine};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -18,7 +18,7 @@ const HEAD: u64 = 384;
 
 /// One file of the log.
 #[derive(Debug)]
-pub struct Segment {
+pub struct LogSegment {
     /// The number of its first event; `None` for an active log that has no event yet.
     pub first: Option<u64>,
     /// Its path when it was listed.
@@ -26,7 +26,7 @@ pub struct Segment {
     file: Option<File>,
 }
 
-impl Segment {
+impl LogSegment {
     /// The file from its beginning; `None` where it does not exist any more. For the active log, this is the same file even
     /// if it was sealed since it was listed.
     ///
@@ -59,7 +59,7 @@ impl Segment {
 }
 
 /// The path of a sealed segment.
-pub fn segment_path(layout: &Layout, first: u64) -> PathBuf {
+pub fn segment_path(layout: &StoreLayout, first: u64) -> PathBuf {
     layout.state_dir().join(format!("events-{first:020}.jsonl"))
 }
 
@@ -72,7 +72,7 @@ fn segment_number(path: &Path) -> Option<u64> {
 ///
 /// # Errors
 /// `IO_FAILED`; `EVENT_LOG_CORRUPTED`, `EVENT_LOG_TOO_NEW`, `EVENT_LOG_TOO_OLD` as [`first_number`] of the active log.
-pub fn list(layout: &Layout) -> Result<Vec<Segment>> {
+pub fn list(layout: &StoreLayout) -> Result<Vec<LogSegment>> {
     let path = layout.events();
     let active = files::open_optional(&path)?;
     let mut all = sealed(layout)?;
@@ -82,7 +82,7 @@ pub fn list(layout: &Layout) -> Result<Vec<Segment>> {
     };
     let listed_already = first.is_some() && all.last().is_some_and(|last| last.first == first);
     if !listed_already {
-        all.push(Segment { first, path, file: active });
+        all.push(LogSegment { first, path, file: active });
     }
     Ok(all)
 }
@@ -91,13 +91,13 @@ pub fn list(layout: &Layout) -> Result<Vec<Segment>> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn sealed(layout: &Layout) -> Result<Vec<Segment>> {
+pub fn sealed(layout: &StoreLayout) -> Result<Vec<LogSegment>> {
     let folder = layout.state_dir();
     let mut found = Vec::new();
     for entry in files::list(&folder)? {
         let path = entry.path();
         if let Some(first) = segment_number(&path) {
-            found.push(Segment { first: Some(first), path, file: None });
+            found.push(LogSegment { first: Some(first), path, file: None });
         }
     }
     found.sort_by_key(|segment| segment.first);
@@ -109,7 +109,7 @@ pub fn sealed(layout: &Layout) -> Result<Vec<Segment>> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn beginning(all: &[Segment], expected: u64) -> Result<usize> {
+pub fn beginning(all: &[LogSegment], expected: u64) -> Result<usize> {
     for (index, segment) in all.iter().enumerate().rev() {
         let Some(first) = segment.first else { continue };
         if first <= expected || segment.begins_anew()? {
@@ -159,7 +159,7 @@ pub fn first_number(file: &File, path: &Path) -> Result<Option<u64>> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn sync_active(layout: &Layout) -> Result<()> {
+pub fn sync_active(layout: &StoreLayout) -> Result<()> {
     match files::sync_file(&layout.events()) {
         Err(error) if error.is_of_something_gone() => Ok(()),
         synced => synced,
@@ -171,7 +171,7 @@ pub fn sync_active(layout: &Layout) -> Result<()> {
 ///
 /// # Errors
 /// `IO_FAILED` with both paths; `INTERNAL` where a segment of that number exists, which is then left alone.
-pub fn seal(layout: &Layout, first: u64) -> Result<()> {
+pub fn seal(layout: &StoreLayout, first: u64) -> Result<()> {
     let name = segment_path(layout, first);
     env::fault_point("store.before-seal");
     sync_active(layout)?;

@@ -10,13 +10,13 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::anchors;
-use super::checkpoints::{self, InUse, Part};
-use super::layout::Layout;
+use super::checkpoints::{self, OlderCheckpointsFile, OlderCheckpointsInUse};
+use super::layout::StoreLayout;
 use super::line::{self, BadLine};
-use super::log::Position;
+use super::log::LogPosition;
 use super::segments;
 use crate::domain::base::sealed;
-use crate::domain::checkpoint::existing::Checkpoints;
+use crate::domain::checkpoint::existing::CheckpointCatalog;
 use crate::domain::state::version::{BEFORE, VERSION};
 use crate::domain::state::whole::State;
 use crate::env;
@@ -31,47 +31,47 @@ const MAX_SNAPSHOT: u64 = 1024 * 1024 * 1024;
 const MOMENT: Duration = Duration::from_millis(20);
 
 #[derive(Serialize, Deserialize)]
-struct Header {
+struct SnapshotHeader {
     axiom: u32,
     seq: u64,
-    position: Position,
+    position: LogPosition,
     length: u64,
     /// The number of the last event that changed a case.
     cases: u64,
     /// The file with the older checkpoints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    older: Option<Part>,
+    older: Option<OlderCheckpointsFile>,
 }
 
 /// What an intact snapshot has.
 #[derive(Debug)]
-pub struct Loaded {
+pub struct LoadedSnapshot {
     /// The state. Older checkpoints are read when somebody asks for them.
     pub state: State,
     /// The position in the log after it.
-    pub position: Position,
+    pub position: LogPosition,
     /// The last event that changed a case.
     pub cases: u64,
     /// The file with the older checkpoints.
-    pub older: Option<InUse>,
+    pub older: Option<OlderCheckpointsInUse>,
 }
 
 /// The contents of the snapshot file.
 #[derive(Debug)]
-pub enum Snapshot {
+pub enum SnapshotFile {
     /// There is none.
     Missing,
     /// It cannot be used, for this reason.
     Damaged(String),
     /// It is intact.
-    Good(Box<Loaded>),
+    Good(Box<LoadedSnapshot>),
 }
 
 /// Removes the snapshot and all older ones: the log alone counts. A crash may leave some.
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn forget(layout: &Layout) -> Result<()> {
+pub fn forget(layout: &StoreLayout) -> Result<()> {
     files::remove_file(&layout.snapshot())?;
     for entry in files::list(&layout.state_dir())? {
         if super::anchors::number(&entry.path()).is_some() || super::checkpoints::number(&entry.path()).is_some() {
@@ -84,8 +84,8 @@ pub fn forget(layout: &Layout) -> Result<()> {
 /// Reads the snapshot.
 ///
 /// # Errors
-/// `IO_FAILED`; `EVENT_LOG_TOO_NEW` where a newer version wrote it. Damage is no error: see [`Snapshot::Damaged`].
-pub fn load(layout: &Layout) -> Result<Snapshot> {
+/// `IO_FAILED`; `EVENT_LOG_TOO_NEW` where a newer version wrote it. Damage is no error: see [`SnapshotFile::Damaged`].
+pub fn load(layout: &StoreLayout) -> Result<SnapshotFile> {
     load_from(layout, &layout.snapshot())
 }
 
@@ -93,36 +93,36 @@ pub fn load(layout: &Layout) -> Result<Snapshot> {
 ///
 /// # Errors
 /// As [`load`].
-pub(super) fn load_from(layout: &Layout, path: &Path) -> Result<Snapshot> {
-    let Some(bytes) = files::read_optional(path, MAX_SNAPSHOT)? else { return Ok(Snapshot::Missing) };
+pub(super) fn load_from(layout: &StoreLayout, path: &Path) -> Result<SnapshotFile> {
+    let Some(bytes) = files::read_optional(path, MAX_SNAPSHOT)? else { return Ok(SnapshotFile::Missing) };
     let (header, body) = match split(&bytes)? {
         Ok(parts) => parts,
-        Err(why) => return Ok(Snapshot::Damaged(why.to_owned())),
+        Err(why) => return Ok(SnapshotFile::Damaged(why.to_owned())),
     };
     // Checks UTF-8 once for the whole state: that is faster than string by string.
-    let Ok(body) = std::str::from_utf8(body) else { return Ok(Snapshot::Damaged("it is not in UTF-8".into())) };
+    let Ok(body) = std::str::from_utf8(body) else { return Ok(SnapshotFile::Damaged("it is not in UTF-8".into())) };
     let mut state = match serde_json::from_str::<State>(body) {
         Ok(state) if state.seq == header.seq => state,
-        Ok(_) => return Ok(Snapshot::Damaged("its number does not fit its header".into())),
-        Err(e) => return Ok(Snapshot::Damaged(e.to_string())),
+        Ok(_) => return Ok(SnapshotFile::Damaged("its number does not fit its header".into())),
+        Err(e) => return Ok(SnapshotFile::Damaged(e.to_string())),
     };
     let older = header.older.map(|part| {
         let (in_use, older) = checkpoints::open(layout, part, header.seq);
         state.record.checkpoints.followed_by(older);
         in_use
     });
-    Ok(Snapshot::Good(Box::new(Loaded { state, position: header.position, cases: header.cases, older })))
+    Ok(SnapshotFile::Good(Box::new(LoadedSnapshot { state, position: header.position, cases: header.cases, older })))
 }
 
 /// Whether the snapshot or the file that it names cannot be used, and why; `None` where there is none, or both are intact.
 ///
 /// # Errors
 /// As [`load`].
-pub fn damage(layout: &Layout, snapshot: &Snapshot) -> Result<Option<String>> {
+pub fn damage(layout: &StoreLayout, snapshot: &SnapshotFile) -> Result<Option<String>> {
     match snapshot {
-        Snapshot::Missing => Ok(None),
-        Snapshot::Damaged(why) => Ok(Some(why.clone())),
-        Snapshot::Good(loaded) => match &loaded.older {
+        SnapshotFile::Missing => Ok(None),
+        SnapshotFile::Damaged(why) => Ok(Some(why.clone())),
+        SnapshotFile::Good(loaded) => match &loaded.older {
             Some(in_use) => checkpoints::damage(layout, in_use.part()),
             None => Ok(None),
         },
@@ -130,7 +130,7 @@ pub fn damage(layout: &Layout, snapshot: &Snapshot) -> Result<Option<String>> {
 }
 
 /// Header and state of an intact snapshot, or why it cannot be used.
-fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static str>> {
+fn split(bytes: &[u8]) -> Result<std::result::Result<(SnapshotHeader, &[u8]), &'static str>> {
     match line::foreign(&bytes[..bytes.len().min(64)]) {
         Some(newer @ BadLine::TooNew(_)) => return Err(newer.into_error("the snapshot")),
         // The log of that time is refused by itself, and beside a newer log it is of no use.
@@ -142,7 +142,7 @@ fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static s
     if sealed::opened(head, body).is_err() {
         return Ok(Err("checksum mismatch"));
     }
-    match serde_json::from_slice::<Header>(head) {
+    match serde_json::from_slice::<SnapshotHeader>(head) {
         Ok(header) if header.length == body.len() as u64 => Ok(Ok((header, body))),
         Ok(_) => Ok(Err("its length does not fit")),
         Err(_) => Ok(Err("its header does not parse")),
@@ -150,11 +150,11 @@ fn split(bytes: &[u8]) -> Result<std::result::Result<(Header, &[u8]), &'static s
 }
 
 /// The event number of the snapshot on disk; `None` where there is no intact one.
-pub(super) fn written_seq(layout: &Layout) -> Result<Option<u64>> {
+pub(super) fn written_seq(layout: &StoreLayout) -> Result<Option<u64>> {
     Ok(written(layout)?.map(|header| header.seq))
 }
 
-fn written(layout: &Layout) -> Result<Option<Header>> {
+fn written(layout: &StoreLayout) -> Result<Option<SnapshotHeader>> {
     let Some(bytes) = files::read_optional(&layout.snapshot(), MAX_SNAPSHOT)? else { return Ok(None) };
     Ok(split(&bytes)?.ok().map(|(header, _)| header))
 }
@@ -165,7 +165,13 @@ fn written(layout: &Layout) -> Result<Option<Header>> {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`; the old one is then unchanged.
-pub fn save(layout: &Layout, state: &mut State, position: Position, cases: u64, older: &mut Option<InUse>) -> Result<u64> {
+pub fn save(
+    layout: &StoreLayout,
+    state: &mut State,
+    position: LogPosition,
+    cases: u64,
+    older: &mut Option<OlderCheckpointsInUse>,
+) -> Result<u64> {
     // Without the lock, a slow process could replace a newer snapshot by an older one.
     let LockAttempt::Taken(_lock) = FileLock::take(&layout.snapshot_lock(), MOMENT)? else { return Ok(0) };
     let written = written(layout)?;
@@ -179,7 +185,7 @@ pub fn save(layout: &Layout, state: &mut State, position: Position, cases: u64, 
     // Another process may have written a snapshot since, and removed the file that this one knows.
     let mine = older.as_ref().filter(|mine| named.as_ref() == Some(mine.part()));
     *older = checkpoints::put_away(layout, state, mine)?;
-    let part = older.as_ref().map(InUse::part);
+    let part = older.as_ref().map(OlderCheckpointsInUse::part);
     let bytes = encode(state, position, cases, part)?;
     env::fault_point("store.before-snapshot");
     files::write_atomic(&layout.snapshot(), &bytes)?;
@@ -193,13 +199,14 @@ pub fn save(layout: &Layout, state: &mut State, position: Position, cases: u64, 
 }
 
 /// The bytes of the file. The state is unchanged afterwards.
-fn encode(state: &mut State, position: Position, cases: u64, part: Option<&Part>) -> Result<Vec<u8>> {
+fn encode(state: &mut State, position: LogPosition, cases: u64, part: Option<&OlderCheckpointsFile>) -> Result<Vec<u8>> {
     let checkpoints = std::mem::take(&mut state.record.checkpoints);
-    state.record.checkpoints = Checkpoints::new(checkpoints.recent().cloned(), None);
+    state.record.checkpoints = CheckpointCatalog::new(checkpoints.recent().cloned(), None);
     let body = serde_json::to_vec(state);
     state.record.checkpoints = checkpoints;
     let body = body.map_err(|e| Error::new(Code::Internal, "the state cannot be written as JSON").because(e))?;
-    let header = Header { axiom: VERSION, seq: state.seq, position, length: body.len() as u64, cases, older: part.cloned() };
+    let header =
+        SnapshotHeader { axiom: VERSION, seq: state.seq, position, length: body.len() as u64, cases, older: part.cloned() };
     let json = serde_json::to_vec(&header)
         .map_err(|e| Error::new(Code::Internal, "the snapshot's header cannot be written").because(e))?;
     let mut bytes = sealed::seal(json, &body);

@@ -1,13 +1,13 @@
 //! What an intervention will do, and how it is taken back, before it is agreed to. Lines for people; pure.
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::planning::plan::PLANNER_AGENT;
 use crate::domain::work::gate::{Gate, GateKind};
-use crate::domain::work::session::Mode;
+use crate::domain::work::session::SessionMode;
 
 /// An agent with its task, as far as these texts need it.
 #[derive(Debug, Clone, Copy)]
-pub struct AtWork<'a> {
+pub struct BusyAgent<'a> {
     /// The agent.
     pub agent: &'a str,
     /// The task and its title.
@@ -20,7 +20,7 @@ pub struct AtWork<'a> {
     pub workspace: Option<&'a str>,
 }
 
-impl AtWork<'_> {
+impl BusyAgent<'_> {
     fn line(&self) -> String {
         if self.is_planner() {
             return format!("{} works on the plan", self.agent);
@@ -44,7 +44,7 @@ impl AtWork<'_> {
     }
 
     fn back(&self) -> Vec<String> {
-        let gate = CaseId::new(self.task.0).and_then(|task| Gate::id_for(GateKind::Claim, &task));
+        let gate = TaskId::new(self.task.0).and_then(|task| Gate::id_for(GateKind::Claim, &task));
         let gate = gate.map_or_else(|_| self.task.0.to_owned(), |gate| gate.to_string());
         vec![String::new(), format!("To take it back: {}", GateKind::Claim.command(&gate))]
     }
@@ -58,7 +58,7 @@ fn of_planner(mut lines: Vec<String>) -> Vec<String> {
 }
 
 /// Before an agent is stopped.
-pub fn stop(who: AtWork<'_>) -> Vec<String> {
+pub fn stop(who: BusyAgent<'_>) -> Vec<String> {
     let mut lines = vec![who.line(), String::new()];
     if who.is_planner() {
         return of_planner(lines);
@@ -72,7 +72,7 @@ pub fn stop(who: AtWork<'_>) -> Vec<String> {
 }
 
 /// Before an agent is killed.
-pub fn kill(who: AtWork<'_>) -> Vec<String> {
+pub fn kill(who: BusyAgent<'_>) -> Vec<String> {
     let mut lines = vec![who.line(), String::new()];
     if who.is_planner() {
         return of_planner(lines);
@@ -87,7 +87,7 @@ pub fn kill(who: AtWork<'_>) -> Vec<String> {
 }
 
 /// Before an agent is sent to another task.
-pub fn redirect(who: AtWork<'_>) -> Vec<String> {
+pub fn redirect(who: BusyAgent<'_>) -> Vec<String> {
     let mut lines = vec![who.line(), String::new()];
     lines.push("• A checkpoint is made, and what it did is committed on the task's branch".to_owned());
     lines.extend(who.kept());
@@ -96,7 +96,7 @@ pub fn redirect(who: AtWork<'_>) -> Vec<String> {
 }
 
 /// Before a task is blocked, with the agent that works on it.
-pub fn block(task: (&str, &str), who: Option<AtWork<'_>>) -> Vec<String> {
+pub fn block(task: (&str, &str), who: Option<BusyAgent<'_>>) -> Vec<String> {
     let (id, title) = task;
     let mut lines = vec![format!("{id}: {title}"), String::new()];
     if let Some(who) = who {
@@ -110,14 +110,14 @@ pub fn block(task: (&str, &str), who: Option<AtWork<'_>>) -> Vec<String> {
 }
 
 /// Before the mode changes.
-pub fn mode(old: Mode, new: Mode) -> Vec<String> {
+pub fn mode(old: SessionMode, new: SessionMode) -> Vec<String> {
     let does = match new {
-        Mode::SemiAuto => "Each claim and each merge waits for you.",
-        Mode::Review => "Tasks are claimed by themselves; each merge waits for you.",
-        Mode::Autopilot => "Tasks are claimed and merged by themselves; questions and merges that conflict wait for you.",
+        SessionMode::SemiAuto => "Each claim and each merge waits for you.",
+        SessionMode::Review => "Tasks are claimed by themselves; each merge waits for you.",
+        SessionMode::Autopilot => "Tasks are claimed and merged by themselves; questions and merges that conflict wait for you.",
     };
     let mut lines = vec![format!("{} → {}", old.as_str(), new.as_str()), String::new(), does.to_owned()];
-    if new == Mode::Autopilot {
+    if new == SessionMode::Autopilot {
         lines.push("A checkpoint is made first (checkpoints.beforeAutopilot).".to_owned());
     }
     lines.push(String::new());

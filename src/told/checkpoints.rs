@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use crate::cli::words;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::CheckpointType;
-use crate::domain::checkpoint::ended::Standing;
-use crate::domain::checkpoint::known_paths::OnlyCount;
+use crate::domain::checkpoint::ended::CheckpointAvailability;
+use crate::domain::checkpoint::known_paths::KnownPathsCount;
 use crate::env;
 use crate::error::some_of;
-use crate::ops::checkpoint::{self, Compacted, Deleted, Listed, Space};
+use crate::ops::checkpoint::{self, CheckpointDeletionReport, CheckpointListing, CompactReport, RepositorySpace};
 use crate::ops::context::handle::Context;
 
 /// That checkpoints which are always kept hold more than `checkpoints.maxTotal`, in one line.
@@ -42,7 +42,7 @@ pub fn over_the_count(ctx: &Context) -> Option<String> {
 }
 
 /// The rows of the table; the first one is the heading.
-pub fn rows(checkpoints: &[Listed]) -> Vec<Vec<Cow<'_, str>>> {
+pub fn rows(checkpoints: &[CheckpointListing]) -> Vec<Vec<Cow<'_, str>>> {
     let time = words::time_heading("time");
     let heading = ["#".into(), time.into(), "type".into(), "name".into(), "since".into(), "size".into()].to_vec();
     let zone = env::time_zone();
@@ -65,18 +65,21 @@ pub fn rows(checkpoints: &[Listed]) -> Vec<Vec<Cow<'_, str>>> {
 }
 
 /// The name of a checkpoint, and what is wrong with it.
-fn name(one: &Listed) -> Cow<'_, str> {
+fn name(one: &CheckpointListing) -> Cow<'_, str> {
     match one.standing {
-        Standing::There => one.name.as_str().into(),
-        Standing::RefGone | Standing::Rewritten | Standing::Gone => format!("{} (see below)", one.name).into(),
+        CheckpointAvailability::There => one.name.as_str().into(),
+        CheckpointAvailability::RefGone | CheckpointAvailability::Rewritten | CheckpointAvailability::Gone => {
+            format!("{} (see below)", one.name).into()
+        }
     }
 }
 
 /// What is to be said below the table of those that cannot be restored as they are.
-pub fn below(checkpoints: &[Listed]) -> String {
+pub fn below(checkpoints: &[CheckpointListing]) -> String {
     let mut text = String::new();
-    let of = |standing: Standing| checkpoints.iter().filter(move |one| one.standing == standing).map(|one| &one.name);
-    for standing in [Standing::RefGone, Standing::Rewritten, Standing::Gone] {
+    let of =
+        |standing: CheckpointAvailability| checkpoints.iter().filter(move |one| one.standing == standing).map(|one| &one.name);
+    for standing in [CheckpointAvailability::RefGone, CheckpointAvailability::Rewritten, CheckpointAvailability::Gone] {
         let names: Vec<&CheckpointName> = of(standing).collect();
         if !names.is_empty() {
             text.push_str(&format!("{}: {}\n", some_of(&names, 10), standing.words()));
@@ -90,13 +93,13 @@ pub fn below(checkpoints: &[Listed]) -> String {
 }
 
 /// The type of a checkpoint, and for one of known paths their number.
-fn kind(one: &Listed) -> Cow<'_, str> {
+fn kind(one: &CheckpointListing) -> Cow<'_, str> {
     let kind = one.kind.as_str();
     one.only.as_ref().map_or(kind.into(), |only| format!("{kind}, {}", words::count(only.paths, "path")).into())
 }
 
 /// Describes a checkpoint of known paths, in one line.
-pub fn only_text(only: &OnlyCount) -> String {
+pub fn only_text(only: &KnownPathsCount) -> String {
     let paths = words::count(only.paths, "path");
     let were = if only.paths == 1 { "was" } else { "were" };
     let since = since_deleted(only.all_else_gone);
@@ -119,7 +122,7 @@ pub fn size_text(bytes: Option<u64>) -> String {
 }
 
 /// How many of how many there are, and what they take.
-pub fn summary(all: &[Listed], limit: u32, space: &Space) -> String {
+pub fn summary(all: &[CheckpointListing], limit: u32, space: &RepositorySpace) -> String {
     let named = all.iter().filter(|one| one.kind == CheckpointType::Named).count();
     let added: u64 = all.iter().filter_map(|one| one.size).sum();
     let of_paths = all.iter().filter(|one| one.only.is_some()).count();
@@ -140,7 +143,7 @@ pub fn listed(names: &[CheckpointName]) -> String {
 }
 
 /// What was deleted, and how to take it back.
-pub fn deleted(deleted: &Deleted) -> String {
+pub fn deleted(deleted: &CheckpointDeletionReport) -> String {
     let undo = deleted.txn.as_ref().map(|txn| format!("To take it back: git axiom undo {txn}\n")).unwrap_or_default();
     match deleted.names.as_slice() {
         [] => "There was nothing to delete.\n".to_owned(),
@@ -149,8 +152,8 @@ pub fn deleted(deleted: &Deleted) -> String {
 }
 
 /// The result of compacting, in words.
-pub fn compacted(done: &Compacted) -> String {
-    let Compacted { before, after, notes_cut: _, not_packed } = done;
+pub fn compacted(done: &CompactReport) -> String {
+    let CompactReport { before, after, notes_cut: _, not_packed } = done;
     if let Some(why) = not_packed {
         return format!("Loose objects were not packed: {why}\nhint: git axiom recover    says how to repair it\n");
     }

@@ -4,7 +4,7 @@ use crate::cli::screen::table;
 use crate::cli::visible;
 use crate::domain::base::listed::FileChange;
 use crate::domain::base::plural::count;
-use crate::ops::task_diff::{FileLines, TaskDiff};
+use crate::ops::task_diff::{FileDiffStat, TaskDiff};
 
 /// How many files a summary names.
 const NAMED: usize = 200;
@@ -14,7 +14,7 @@ pub fn stat(diff: &TaskDiff) -> String {
     if diff.files.is_empty() && diff.not_shown.is_empty() {
         return "Nothing was changed.\n".to_owned();
     }
-    let row = |FileLines { path, change, lines }: &FileLines| {
+    let row = |FileDiffStat { path, change, lines }: &FileDiffStat| {
         let lines = match lines {
             Some((added, deleted)) => format!("+{added} -{deleted}"),
             None => "binary or large".to_owned(),

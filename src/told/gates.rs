@@ -3,23 +3,23 @@
 use crate::cli::screen::table;
 use crate::cli::visible;
 use crate::domain::base::names::RepoPath;
-use crate::domain::work::case::Case;
-use crate::domain::work::gate::{Decision, GateKind, is_of_conflict};
-use crate::domain::work::gate_line::DecisionLine;
-use crate::domain::work::verification::Checker;
-use crate::ops::interventions::gates::{Look, Step};
-use crate::ops::merge::sides::Sides;
+use crate::domain::work::case::Task;
+use crate::domain::work::gate::{GateDecision, GateKind, is_of_conflict};
+use crate::domain::work::gate_line::OpenGateDecisionJson;
+use crate::domain::work::verification::VerifyChecker;
+use crate::ops::interventions::gates::{GateInspection, GateStepResult};
+use crate::ops::merge::sides::MergeConflictSides;
 use crate::ops::task_diff::TaskDiff;
 
 use super::diff;
 use super::parts::listed;
-use super::verified::{self, Verified};
+use super::verified::{self, LoggedVerifyStep};
 
 /// How many commits are named.
 const NAMED: usize = 20;
 
 /// The gate, the work that it is about, and how it can continue.
-pub fn in_words(look: &Look, case: Option<&Case>, verification: &[Verified<'_>]) -> String {
+pub fn in_words(look: &GateInspection, case: Option<&Task>, verification: &[LoggedVerifyStep<'_>]) -> String {
     let gate = &look.gate;
     let is_decided = gate.decision.is_some();
     let mut text = format!("{}: {}\n", gate.id, visible::line(&gate.reason_now()));
@@ -41,11 +41,11 @@ pub fn in_words(look: &Look, case: Option<&Case>, verification: &[Verified<'_>])
         None if look.is_clear => text.push_str("Nothing is in its way any more: approving merges it.\n"),
         None => {}
     }
-    for Step { by: _, command, failure } in look.steps.iter().filter(|step| step.by == Checker::Hook) {
+    for GateStepResult { by: _, command, failure } in look.steps.iter().filter(|step| step.by == VerifyChecker::Hook) {
         let how = failure.as_deref().map_or_else(|| "passed".to_owned(), |why| format!("FAILED, {why}"));
         text.push_str(&format!("Verified by '{}': {}\n", visible::line(command), visible::line(&how)));
     }
-    let earlier = verification.iter().find_map(Verified::target).filter(|_| look.conflict.is_some());
+    let earlier = verification.iter().find_map(LoggedVerifyStep::target).filter(|_| look.conflict.is_some());
     if let Some(target) = earlier {
         text.push_str(&format!("What follows is of an earlier merge, into {}:\n", target.short()));
     }
@@ -61,13 +61,13 @@ pub fn in_words(look: &Look, case: Option<&Case>, verification: &[Verified<'_>])
 }
 
 /// What was decided, in words.
-fn decided(decision: &Decision) -> String {
-    let DecisionLine { is, text } = DecisionLine::from(decision);
+fn decided(decision: &GateDecision) -> String {
+    let OpenGateDecisionJson { is, text } = OpenGateDecisionJson::from(decision);
     text.map_or_else(|| is.to_owned(), |text| format!("{is}: {text}"))
 }
 
 /// Who changed the files in conflict, and how.
-fn both_sides(Sides { files, ours, theirs }: &Sides) -> String {
+fn both_sides(MergeConflictSides { files, ours, theirs }: &MergeConflictSides) -> String {
     let mut text = String::new();
     for side in [ours, theirs] {
         let tasks: Vec<&str> = side.tasks.iter().map(String::as_str).collect();

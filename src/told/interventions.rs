@@ -2,16 +2,16 @@
 
 use crate::cli::screen::table;
 use crate::cli::{visible, words};
-use crate::domain::base::ids::CaseId;
 use crate::domain::base::ids::CheckpointName;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count_of;
-use crate::domain::work::choices::Choice;
+use crate::domain::work::choices::ReadyTaskChoice;
 use crate::domain::work::gate::{Gate, GateKind};
-use crate::domain::work::outcome::Halt;
+use crate::domain::work::outcome::TaskHalt;
 use crate::ops::interventions::EndedAgent;
-use crate::ops::interventions::pausing::{Pausing, Working};
-use crate::ops::interventions::quitting::Before;
-use crate::ops::interventions::redirect::Redirected;
+use crate::ops::interventions::pausing::{PauseReport, WorkingAgent};
+use crate::ops::interventions::quitting::SaveBeforeQuit;
+use crate::ops::interventions::redirect::RedirectReport;
 
 /// How many agents a question names.
 const NAMED: usize = 6;
@@ -20,9 +20,9 @@ const NAMED: usize = 6;
 pub const RESUMED: &str = "Resumed: agents begin their next iterations, and ready tasks are claimed again.";
 
 /// What can be done with a session whose agents run; `None` is to let it go on.
-pub const QUITTING: [(Option<Before>, &str); 3] = [
-    (Some(Before::Nothing), "Quit: what they did is committed"),
-    (Some(Before::Checkpoint), "Make a checkpoint, then quit"),
+pub const QUITTING: [(Option<SaveBeforeQuit>, &str); 3] = [
+    (Some(SaveBeforeQuit::Nothing), "Quit: what they did is committed"),
+    (Some(SaveBeforeQuit::Checkpoint), "Make a checkpoint, then quit"),
     (None, "Cancel"),
 ];
 
@@ -37,8 +37,8 @@ pub fn quitting(checkpoint: Option<&CheckpointName>, has_ended: bool) -> String 
 pub fn ended(ended: &EndedAgent) -> String {
     let EndedAgent { agent, how, completed, gate } = ended;
     let done = match how {
-        Halt::Stop => "Stopped",
-        Halt::Kill => "Killed",
+        TaskHalt::Stop => "Stopped",
+        TaskHalt::Kill => "Killed",
     };
     let stands = completed.as_ref().map(|task| format!(" It had completed {task}, and that stands."));
     let waits = gate.as_ref().map(|gate| format!(" To let its task continue: {}", GateKind::Claim.command(gate.as_str())));
@@ -46,7 +46,7 @@ pub fn ended(ended: &EndedAgent) -> String {
 }
 
 /// Who still runs, and who is paused.
-pub fn pausing(all: &Pausing) -> String {
+pub fn pausing(all: &PauseReport) -> String {
     let iterations = (!all.running.is_empty()).then(|| words::count(all.running.len(), "iteration"));
     let verifications = (!all.verifying.is_empty()).then(|| words::count(all.verifying.len(), "verification"));
     let waits: Vec<String> = iterations.into_iter().chain(verifications).collect();
@@ -58,7 +58,7 @@ pub fn pausing(all: &Pausing) -> String {
     if !all.verifying.is_empty() {
         text.push_str("What passes is still merged, where its merge is approved.\n");
     }
-    let row = |working: &Working, how: String| {
+    let row = |working: &WorkingAgent, how: String| {
         let progress = working.progress.map_or_else(String::new, |percent| format!("{percent}%"));
         vec![format!("  {}", working.agent), working.task.to_string(), how, progress]
     };
@@ -75,9 +75,9 @@ pub fn pausing(all: &Pausing) -> String {
 }
 
 /// A line for each ready task to which an agent can be sent, the best first.
-pub fn choices(open: &[Choice]) -> Vec<String> {
-    let row = |(place, choice): (usize, &Choice)| {
-        let group = choice.groups.iter().rev().map(CaseId::as_str).collect::<Vec<_>>().join(" > ");
+pub fn choices(open: &[ReadyTaskChoice]) -> Vec<String> {
+    let row = |(place, choice): (usize, &ReadyTaskChoice)| {
+        let group = choice.groups.iter().rev().map(TaskId::as_str).collect::<Vec<_>>().join(" > ");
         let best = if place == 0 { "  recommended" } else { "" };
         vec![choice.id.to_string(), choice.title.clone(), group, format!("({}){best}", choice.what_waits())]
     };
@@ -86,8 +86,8 @@ pub fn choices(open: &[Choice]) -> Vec<String> {
 }
 
 /// Where an agent went, and what became of the task that it left.
-pub fn redirected(done: &Redirected, runs: bool) -> String {
-    let Redirected { agent, from, to, completed, gate, checkpoint } = done;
+pub fn redirected(done: &RedirectReport, runs: bool) -> String {
+    let RedirectReport { agent, from, to, completed, gate, checkpoint } = done;
     let begins = if runs { "goes on with" } else { "goes on, with the next 'git axiom run', with" };
     let mut text = format!("{agent} left {from} and {begins} {to}. Checkpoint: {checkpoint}\n");
     if *completed {
@@ -101,7 +101,7 @@ pub fn redirected(done: &Redirected, runs: bool) -> String {
 }
 
 /// Who runs, in one line: what is asked about before a session ends.
-pub fn at_work(running: &[Working]) -> String {
+pub fn at_work(running: &[WorkingAgent]) -> String {
     if running.is_empty() {
         return "no agent is running just now".to_owned();
     }

@@ -8,12 +8,12 @@ use crate::domain::work::gate::GateKind;
 const SHOWN: usize = 20;
 
 /// A text with parts. A part without lines is left out.
-pub struct Parts {
+pub struct CountedSections {
     text: String,
     title: usize,
 }
 
-impl Parts {
+impl CountedSections {
     /// Begins with a title line.
     pub fn below(title: &str) -> Self {
         let text = format!("{title}\n");

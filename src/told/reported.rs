@@ -1,14 +1,14 @@
 //! What agents reported of a task, as rows of `task show`, and for `recover inspect`.
 
 use crate::cli::{visible, words};
-use crate::domain::work::reports::{PartStage, Subtask};
-use crate::domain::work::standing::{Reported, ReportedFile};
+use crate::domain::work::reports::{Subtask, SubtaskStage};
+use crate::domain::work::standing::{ReportedFile, ReportedWork};
 
 /// How many parts or files are listed; `--json` has all.
 const MOST: usize = 20;
 
 /// Rows with a name and a value. What is still to be done comes first.
-pub fn rows(reported: &Reported<'_>) -> Vec<Vec<String>> {
+pub fn rows(reported: &ReportedWork<'_>) -> Vec<Vec<String>> {
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut row = |name: &str, value: &str| rows.push(vec![format!("{name}:"), visible::line(value).into_owned()]);
     if let Some(phase) = reported.phase {
@@ -22,7 +22,7 @@ pub fn rows(reported: &Reported<'_>) -> Vec<Vec<String>> {
     if let Some(at) = reported.estimated_completion {
         row("expected", &words::time(at));
     }
-    let stages = [PartStage::Begun, PartStage::Planned, PartStage::Done];
+    let stages = [SubtaskStage::Begun, SubtaskStage::Planned, SubtaskStage::Done];
     let parts = stages.iter().flat_map(|stage| reported.subtasks.iter().filter(move |part| part.stage == *stage));
     parts.take(MOST).for_each(|part| row("part", &part_text(part)));
     if reported.subtasks.len() > MOST {
@@ -62,9 +62,9 @@ fn listed(names: &[&str]) -> String {
 
 fn part_text(part: &Subtask) -> String {
     match part.stage {
-        PartStage::Planned => format!("{}, planned", part.name),
-        PartStage::Begun => format!("{}, begun", part.name),
-        PartStage::Done => format!("{}, done", part.name),
+        SubtaskStage::Planned => format!("{}, planned", part.name),
+        SubtaskStage::Begun => format!("{}, begun", part.name),
+        SubtaskStage::Done => format!("{}, done", part.name),
     }
 }
 

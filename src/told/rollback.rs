@@ -3,33 +3,38 @@
 use std::collections::BTreeMap;
 
 use super::checkpoints::only_text;
-use super::parts::Parts;
+use super::parts::CountedSections;
 use crate::cli::visible::quoted;
 use crate::cli::words::{count, time};
 use crate::domain::base::listed::{FileChange, WorkspaceFate};
 use crate::domain::base::names::RefName;
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::said;
 use crate::domain::operation::journaled::HeadState;
 use crate::domain::operation::rollback::TaskChange;
-use crate::ops::operation::in_progress::OperationLine;
-use crate::ops::rollback::{AgentLine, CommitLine, EarlierMoment, FileLine, FileLoss, NotRestored, Preview};
+use crate::ops::operation::in_progress::GitOperationLine;
+use crate::ops::rollback::{
+    AffectedFileLine, EarlierCaptureLine, FileLossLine, RemovedCommitLine, RollbackPreview, StoppedAgentLine, UnrestoredPathLine,
+};
 
 /// What is said before it is asked.
 pub const KEPT: &str = "The present state is kept in a checkpoint; 'git axiom undo' restores it.";
 
 /// The whole text. `goes` is its beginning: `Would go`, `Went`.
-pub fn people(preview: &Preview, goes: &str) -> String {
+pub fn people(preview: &RollbackPreview, goes: &str) -> String {
     let only = preview.checkpoint.only.as_ref().map_or_else(String::new, |only| format!("\n  for it, {}", only_text(only)));
     let place = preview.worktree.as_ref().map_or_else(String::new, |path| format!(" in '{path}' only"));
     let which = format!("checkpoint {} ({})", preview.checkpoint.name, time(preview.checkpoint.created_at));
     let mut parts = match preview.paths.as_slice() {
-        [] => Parts::below(&format!("{goes} back to {which}{place}:{only}")),
+        [] => CountedSections::below(&format!("{goes} back to {which}{place}:{only}")),
         [one] => {
             let one = if one.as_bytes().is_empty() { "all files".to_owned() } else { format!("'{}'", quoted(one.as_bytes())) };
-            Parts::below(&format!("{goes} back to {which} with {one}{place}, the rest stays:{only}"))
+            CountedSections::below(&format!("{goes} back to {which} with {one}{place}, the rest stays:{only}"))
         }
-        all => Parts::below(&format!("{goes} back to {which} with {}{place}, the rest stays:{only}", count(all.len(), "path"))),
+        all => CountedSections::below(&format!(
+            "{goes} back to {which} with {}{place}, the rest stays:{only}",
+            count(all.len(), "path")
+        )),
     };
     parts.add("agent stopped", "agents stopped", agents(&preview.agents));
     add_history(preview, &mut parts);
@@ -43,9 +48,9 @@ pub fn people(preview: &Preview, goes: &str) -> String {
 }
 
 /// The text where everything is as in the checkpoint already, with the things that are left alone.
-pub fn nothing_changes(preview: &Preview) -> String {
+pub fn nothing_changes(preview: &RollbackPreview) -> String {
     let what = if preview.paths.is_empty() { "everything" } else { "what was named" };
-    let mut parts = Parts::below(&format!(
+    let mut parts = CountedSections::below(&format!(
         "Nothing was changed: {what} is as in checkpoint {} ({}) already.{}",
         preview.checkpoint.name,
         time(preview.checkpoint.created_at),
@@ -58,19 +63,19 @@ pub fn nothing_changes(preview: &Preview) -> String {
 }
 
 /// Agents and their tasks.
-pub fn agents(agents: &[AgentLine]) -> Vec<String> {
+pub fn agents(agents: &[StoppedAgentLine]) -> Vec<String> {
     agents.iter().map(|agent| format!("{}, which works on {}", agent.id, agent.task_id)).collect()
 }
 
-fn add_history(preview: &Preview, parts: &mut Parts) {
+fn add_history(preview: &RollbackPreview, parts: &mut CountedSections) {
     let heads =
         preview.heads.iter().map(|line| format!("{}: {} → {}", line.worktree, head(&line.head.old), head(&line.head.new)));
     parts.add("HEAD moved to another branch or commit", "HEADs moved to other branches or commits", heads.collect());
-    let of = |line: &CommitLine| match &line.branch {
+    let of = |line: &RemovedCommitLine| match &line.branch {
         Some(branch) => format!("{} {} ({})", line.id.short(), line.subject, branch.short()),
         None => format!("{} {}", line.id.short(), line.subject),
     };
-    let (on_branch, on_none): (Vec<&CommitLine>, Vec<&CommitLine>) =
+    let (on_branch, on_none): (Vec<&RemovedCommitLine>, Vec<&RemovedCommitLine>) =
         preview.commits.iter().partition(|line| line.branch.is_some());
     parts.add("commit taken off its branch", "commits taken off their branches", on_branch.into_iter().map(of).collect());
     parts.add("commit that no branch will contain", "commits that no branch will contain", on_none.into_iter().map(of).collect());
@@ -90,7 +95,7 @@ fn add_history(preview: &Preview, parts: &mut Parts) {
 }
 
 /// Branches that come back or move forward. For other branches, the commits they lose are listed instead.
-fn add_branches(preview: &Preview, parts: &mut Parts) {
+fn add_branches(preview: &RollbackPreview, parts: &mut CountedSections) {
     let told = |name: &RefName| {
         preview.commits.iter().any(|line| line.branch.as_ref() == Some(name))
             || preview.reverted.contains(name)
@@ -111,7 +116,7 @@ fn add_branches(preview: &Preview, parts: &mut Parts) {
     parts.add("branch moved forward", "branches moved forward", forward.collect());
 }
 
-fn add_refs(preview: &Preview, parts: &mut Parts) {
+fn add_refs(preview: &RollbackPreview, parts: &mut CountedSections) {
     let with = configurations(preview);
     let back = preview.refs_back.iter();
     let back = back.map(|line| format!("{} at {}{}", ref_name(&line.name), line.id.short(), with(&line.name)));
@@ -131,7 +136,7 @@ fn add_refs(preview: &Preview, parts: &mut Parts) {
 }
 
 /// The text after the name of a branch that comes back: its configuration.
-fn configurations(preview: &Preview) -> impl Fn(&RefName) -> String {
+fn configurations(preview: &RollbackPreview) -> impl Fn(&RefName) -> String {
     let back = preview.configs_back.iter().map(|line| (line.branch.clone(), format!(", with {}", said(&line.values))));
     let left = preview.configs_left.iter().map(|branch| (branch.clone(), ", its present configuration stays".to_owned()));
     let all: BTreeMap<RefName, String> = back.chain(left).collect();
@@ -145,7 +150,7 @@ fn ref_name(name: &RefName) -> String {
     kinds.into_iter().find_map(of).unwrap_or_else(|| name.to_string())
 }
 
-fn add_state(preview: &Preview, parts: &mut Parts) {
+fn add_state(preview: &RollbackPreview, parts: &mut CountedSections) {
     let tasks = preview.tasks.iter().map(task_line);
     parts.add("task taken back", "tasks taken back", tasks.collect());
     let mode = preview.mode.iter().map(|mode| format!("{} → {}", mode.old.as_str(), mode.new.as_str()));
@@ -155,7 +160,7 @@ fn add_state(preview: &Preview, parts: &mut Parts) {
 }
 
 fn task_line(task: &TaskChange) -> String {
-    let Change { old, new } = task.status;
+    let ValueChange { old, new } = task.status;
     let mut line = if old == new { format!("{}: {new}", task.id) } else { format!("{}: {old} → {new}", task.id) };
     let words = [
         (task.unmerged, ", no longer merged"),
@@ -166,10 +171,11 @@ fn task_line(task: &TaskChange) -> String {
     line
 }
 
-fn add_files(preview: &Preview, parts: &mut Parts) {
-    let operations = preview.operations.iter().map(OperationLine::text);
+fn add_files(preview: &RollbackPreview, parts: &mut CountedSections) {
+    let operations = preview.operations.iter().map(GitOperationLine::text);
     parts.add("operation in progress", "operations in progress", operations.collect());
-    let places = |wanted: &dyn Fn(&&FileLine) -> bool| preview.files.iter().filter(wanted).map(FileLine::place).collect();
+    let places =
+        |wanted: &dyn Fn(&&AffectedFileLine) -> bool| preview.files.iter().filter(wanted).map(AffectedFileLine::place).collect();
     parts.add(
         "file with uncommitted content replaced",
         "files with uncommitted content replaced",
@@ -185,7 +191,7 @@ fn add_files(preview: &Preview, parts: &mut Parts) {
         false => ("file changed", "files changed"),
     };
     parts.add(words.0, words.1, places(&|file| !file.uncommitted));
-    let places = |files: &[FileLoss]| files.iter().map(FileLoss::place).collect::<Vec<_>>();
+    let places = |files: &[FileLossLine]| files.iter().map(FileLossLine::place).collect::<Vec<_>>();
     let permissions = ("file or folder gets its earlier permissions", "files or folders get their earlier permissions");
     parts.add(permissions.0, permissions.1, places(&preview.permissions));
     parts.add("file no longer staged as it was", "files no longer staged as they were", places(&preview.staged));
@@ -196,21 +202,22 @@ fn add_files(preview: &Preview, parts: &mut Parts) {
     );
     parts.add(aside.0, aside.1, places(&preview.moves_aside));
     let gone = ("earlier file or folder that is not restored", "earlier files or folders that are not restored");
-    let (stays, lost): (Vec<&NotRestored>, Vec<&NotRestored>) = preview.not_restored.iter().partition(|one| one.stays());
-    parts.add(gone.0, gone.1, lost.into_iter().map(NotRestored::text).collect());
+    let (stays, lost): (Vec<&UnrestoredPathLine>, Vec<&UnrestoredPathLine>) =
+        preview.not_restored.iter().partition(|one| one.stays());
+    parts.add(gone.0, gone.1, lost.into_iter().map(UnrestoredPathLine::text).collect());
     let left = ("file, folder or worktree left as it is", "files, folders or worktrees left as they are");
-    parts.add(left.0, left.1, stays.into_iter().map(NotRestored::text).collect());
+    parts.add(left.0, left.1, stays.into_iter().map(UnrestoredPathLine::text).collect());
     let moments = (
         "worktree goes back to its last capture before the checkpoint",
         "worktrees go back to their last captures before the checkpoint",
     );
-    let moment = |one: &EarlierMoment| format!("'{}', as of {}", quoted(one.worktree.as_bytes()), time(one.captured_at));
+    let moment = |one: &EarlierCaptureLine| format!("'{}', as of {}", quoted(one.worktree.as_bytes()), time(one.captured_at));
     parts.add(moments.0, moments.1, preview.moments.iter().map(moment).collect());
     let submodules = ("submodule left with its files and its commit", "submodules left with their files and their commits");
     parts.add(submodules.0, submodules.1, places(&preview.submodules));
 }
 
-fn add_left_alone(preview: &Preview, parts: &mut Parts) {
+fn add_left_alone(preview: &RollbackPreview, parts: &mut CountedSections) {
     let is_gone = |path: &&String| preview.gone.iter().any(|gone| gone.path == **path);
     let words = (
         "other worktree that differs from the checkpoint is left alone (--worktree PATH rolls it back)",

@@ -1,19 +1,19 @@
 //! The rollback of a task in words.
 
-use super::parts::{Parts, listed};
+use super::parts::{CountedSections, listed};
 use super::rollback::agents;
 use crate::cli::words;
 use crate::domain::base::listed::WorkspaceFate;
 use crate::domain::base::names::Oid;
 use crate::error::{Code, Error};
-use crate::ops::revert_task::Preview;
+use crate::ops::revert_task::TaskRollbackPreview;
 
 /// How many files in conflict are named.
 const NAMED: usize = 20;
 
 /// The whole text. `takes` is its beginning: `Would take`, `Took`.
-pub fn people(preview: &Preview, takes: &str) -> String {
-    let mut parts = Parts::below(&format!("{takes} '{}' back on {}:", preview.task_id, preview.target.short()));
+pub fn people(preview: &TaskRollbackPreview, takes: &str) -> String {
+    let mut parts = CountedSections::below(&format!("{takes} '{}' back on {}:", preview.task_id, preview.target.short()));
     let mut part = |one: &str, many: &str, lines: Vec<String>| parts.add(one, many, lines);
     let brings = |id: &Oid| {
         let merge = preview.merges.iter().find(|merge| merge.id == *id).filter(|merge| !merge.brings.is_empty());
@@ -52,7 +52,7 @@ pub fn people(preview: &Preview, takes: &str) -> String {
 }
 
 /// Why a task cannot be taken back, and what to do.
-pub fn in_conflict(preview: &Preview) -> Error {
+pub fn in_conflict(preview: &TaskRollbackPreview) -> Error {
     let files = preview.conflicts.iter().map(|conflict| {
         let behind: Vec<String> = conflict.behind.iter().map(|one| format!("{} {}", one.id.short(), one.subject)).collect();
         let since = if behind.is_empty() { String::new() } else { format!(" (changed since by {})", behind.join("; ")) };

@@ -5,9 +5,9 @@ use serde_json::Value;
 use crate::cli::screen::table;
 use crate::cli::{visible, words};
 use crate::error::Error;
-use crate::hook::difference::{self, Change};
-use crate::hook::project_files::{Place, ProjectFile, ProjectFiles};
-use crate::ops::trust::Effect;
+use crate::hook::difference::{self, ProjectFileChange};
+use crate::hook::project_files::{ProjectFile, ProjectFilePath, ProjectFiles};
+use crate::ops::trust::ProjectSettingEffect;
 
 /// What is asked.
 pub const QUESTION: &str = "Approve exactly this?";
@@ -16,7 +16,7 @@ pub const QUESTION: &str = "Approve exactly this?";
 const SHORT: usize = 200;
 
 /// All that is to be approved.
-pub struct Told {
+pub struct ApprovalText {
     /// What the configuration sets.
     settings: String,
     /// Each file with its content; of what was approved before, only what differs.
@@ -25,13 +25,19 @@ pub struct Told {
     differs: bool,
 }
 
-impl Told {
+impl ApprovalText {
     /// These files in words.
-    pub fn new(now: &ProjectFiles, before: Option<&ProjectFiles>, effects: &std::result::Result<Vec<Effect>, Error>) -> Self {
+    pub fn new(
+        now: &ProjectFiles,
+        before: Option<&ProjectFiles>,
+        effects: &std::result::Result<Vec<ProjectSettingEffect>, Error>,
+    ) -> Self {
         let files = match before {
             None => now.iter().map(|(place, file)| whole(place, file)).collect(),
             Some(before) => {
-                let one = |(place, change): (&Place, Change)| changed(place, change, before.get(place), now.get(place));
+                let one = |(place, change): (&ProjectFilePath, ProjectFileChange)| {
+                    changed(place, change, before.get(place), now.get(place))
+                };
                 difference::changes(before, now).into_iter().map(one).collect()
             }
         };
@@ -67,7 +73,7 @@ impl Told {
     }
 }
 
-fn settings(effects: &std::result::Result<Vec<Effect>, Error>) -> String {
+fn settings(effects: &std::result::Result<Vec<ProjectSettingEffect>, Error>) -> String {
     let effects = match effects {
         Ok(effects) if effects.is_empty() => return String::new(),
         Ok(effects) => effects,
@@ -76,28 +82,33 @@ fn settings(effects: &std::result::Result<Vec<Effect>, Error>) -> String {
     let value = |value: &Value| {
         if value.is_null() { "not set".to_owned() } else { visible::line(&value.to_string()).into_owned() }
     };
-    let now = |one: &Effect| match (one.counts, one.value == one.without) {
+    let now = |one: &ProjectSettingEffect| match (one.counts, one.value == one.without) {
         (true, _) if one.adds => format!("(added to {})", value(&one.without)),
         (true, true) => "(as now)".to_owned(),
         (true, false) => format!("(now {})", value(&one.without)),
         (false, _) => format!("(git config sets {})", value(&one.without)),
     };
-    let row = |one: &Effect| vec![format!("  {}", one.key), value(&one.value), now(one)];
+    let row = |one: &ProjectSettingEffect| vec![format!("  {}", one.key), value(&one.value), now(one)];
     let rows = table(&effects.iter().map(row).collect::<Vec<_>>());
     format!("The project's configuration sets, also what is run as you:\n{rows}\n")
 }
 
 /// A file with its content. Every line is set in, so that none can look like one of ours.
-fn whole(place: &Place, file: &ProjectFile) -> String {
+fn whole(place: &ProjectFilePath, file: &ProjectFile) -> String {
     let kind = if file.executable { "executable" } else { "not executable" };
     let size = words::count(file.content.bytes().len(), "byte");
     format!("{} ({kind}, {size}):\n{}\n", visible::line(&place.to_string()), set_in(&visible::bytes(file.content.bytes())))
 }
 
-fn changed(place: &Place, change: Change, before: Option<&ProjectFile>, now: Option<&ProjectFile>) -> String {
+fn changed(
+    place: &ProjectFilePath,
+    change: ProjectFileChange,
+    before: Option<&ProjectFile>,
+    now: Option<&ProjectFile>,
+) -> String {
     match (change, before, now) {
-        (Change::Added, _, Some(now)) => format!("added: {}", whole(place, now)),
-        (Change::Modified, Some(before), Some(now)) => {
+        (ProjectFileChange::Added, _, Some(now)) => format!("added: {}", whole(place, now)),
+        (ProjectFileChange::Modified, Some(before), Some(now)) => {
             let mode = if before.executable == now.executable { "" } else { ", executable or not differs too" };
             let name = visible::line(&place.to_string()).into_owned();
             match difference::lines(before, now) {
@@ -105,7 +116,7 @@ fn changed(place: &Place, change: Change, before: Option<&ProjectFile>, now: Opt
                 None => format!("modified{mode}: {}", whole(place, now)),
             }
         }
-        (Change::ModeChanged, _, Some(now)) => {
+        (ProjectFileChange::ModeChanged, _, Some(now)) => {
             let is = if now.executable { "executable" } else { "not executable" };
             format!("{}: now {is}\n\n", visible::line(&place.to_string()))
         }

@@ -10,14 +10,14 @@ use crate::domain::base::listed::{FileChange, WorkspaceFate};
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::own_names::CAPTURES;
 use crate::domain::checkpoint::branch_config::said;
-use crate::domain::operation::journaled::{AsideChange, HeadState, RefChange, Way};
-use crate::domain::operation::transaction::Transaction;
-use crate::domain::operation::undo::Asked;
+use crate::domain::operation::journaled::{ChangeDirection, HeadState, RefChange, TrashChange};
+use crate::domain::operation::transaction::OperationRecord;
+use crate::domain::operation::undo::UndoSelector;
 use crate::domain::state::audit::change_text;
 use crate::error::{Code, Error};
 use crate::ops::context::handle::Context;
-use crate::ops::operation::in_progress::OperationLine;
-use crate::ops::undo::{Chosen, Preview, Undone};
+use crate::ops::operation::in_progress::GitOperationLine;
+use crate::ops::undo::{UndoPreview, UndoReport, UndoTarget};
 
 /// How many lines of each part are shown.
 const SHOWN: usize = 20;
@@ -27,13 +27,13 @@ const LISTED: usize = 5;
 /// The answer as JSON.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct UndoToldAnswer<'a> {
+pub struct UndoOutcomeJson<'a> {
     undo_of: &'a str,
     what: &'a str,
     redo: bool,
     dry_run: bool,
     #[serde(flatten)]
-    preview: &'a Preview,
+    preview: &'a UndoPreview,
     safety: Option<String>,
     undo: Option<String>,
     moved_aside: Vec<String>,
@@ -41,11 +41,11 @@ pub struct UndoToldAnswer<'a> {
     still_aside: Vec<String>,
 }
 
-impl<'a> UndoToldAnswer<'a> {
+impl<'a> UndoOutcomeJson<'a> {
     /// For a dry run, or before the question.
-    pub fn before(chosen: &'a Chosen, preview: &'a Preview) -> Self {
+    pub fn before(chosen: &'a UndoTarget, preview: &'a UndoPreview) -> Self {
         // The places to which they come back, if those are free by then.
-        let place = |change: &AsideChange| Path::new(&change.worktree).join(change.path.to_path()).display().to_string();
+        let place = |change: &TrashChange| Path::new(&change.worktree).join(change.path.to_path()).display().to_string();
         Self {
             undo_of: chosen.transaction.id.as_str(),
             what: &chosen.what,
@@ -61,7 +61,7 @@ impl<'a> UndoToldAnswer<'a> {
     }
 
     /// After the undo.
-    pub fn after(chosen: &'a Chosen, done: &'a Undone) -> Self {
+    pub fn after(chosen: &'a UndoTarget, done: &'a UndoReport) -> Self {
         Self {
             undo_of: chosen.transaction.id.as_str(),
             what: &chosen.what,
@@ -77,7 +77,7 @@ impl<'a> UndoToldAnswer<'a> {
     }
 
     /// The planned changes, in words.
-    pub fn plan(&self, chosen: &Chosen, main: &Path) -> String {
+    pub fn plan(&self, chosen: &UndoTarget, main: &Path) -> String {
         let mut text =
             format!("{} {}\n", if self.redo { "Would do again" } else { "Would take back" }, visible::line(&which(chosen)));
         text.push_str(&changes(self.preview, main));
@@ -91,7 +91,7 @@ impl<'a> UndoToldAnswer<'a> {
     }
 
     /// The result, in words.
-    pub fn outcome(&self, chosen: &Chosen) -> String {
+    pub fn outcome(&self, chosen: &UndoTarget) -> String {
         let mut text = format!("{} {}\n", if self.redo { "Did again" } else { "Took back" }, visible::line(&which(chosen)));
         for place in &self.moved_aside {
             text.push_str(&format!("moved to the trash: {}\n", visible::line(place)));
@@ -116,7 +116,7 @@ impl<'a> UndoToldAnswer<'a> {
     }
 }
 
-impl UndoToldAnswer<'_> {
+impl UndoOutcomeJson<'_> {
     /// Worktrees that were removed since, and are left out.
     fn left_out(&self, what: &str) -> String {
         let paths = self.preview.left_out.iter();
@@ -145,9 +145,9 @@ impl UndoToldAnswer<'_> {
 }
 
 /// If the user named no transaction, and the last one cannot be undone, the error lists those that can.
-pub fn with_possible(ctx: &Context, asked: &Asked, error: Error) -> Error {
+pub fn with_possible(ctx: &Context, asked: &UndoSelector, error: Error) -> Error {
     let impossible = [Code::NotUndoable, Code::ChangedMeanwhile, Code::InTheWay, Code::BranchInUse];
-    if *asked != Asked::Undo || !impossible.contains(&error.code()) {
+    if *asked != UndoSelector::Undo || !impossible.contains(&error.code()) {
         return error;
     }
     // If the log cannot be read, the error is returned without a list.
@@ -156,14 +156,14 @@ pub fn with_possible(ctx: &Context, asked: &Asked, error: Error) -> Error {
 }
 
 /// Adds to a `CHANGED_MEANWHILE` error which later transactions changed the same things, and what the user can do.
-pub fn explain(ctx: &Context, transaction: &Transaction, error: Error) -> Error {
+pub fn explain(ctx: &Context, transaction: &OperationRecord, error: Error) -> Error {
     if error.code() != Code::ChangedMeanwhile {
         return error;
     }
     // If the log cannot be read, the error is returned without them.
     let since = crate::ops::undo::changed_since(ctx, &transaction.id).unwrap_or_default();
     let error = since.iter().filter(|one| one.matters()).take(3).fold(error, |error, later| {
-        let Transaction { id, at, by, what, .. } = later;
+        let OperationRecord { id, at, by, what, .. } = later;
         let way = if later.undoable() { format!("; to take that back first: git axiom undo {id}") } else { String::new() };
         error.hint(format!("since then: {what} ({}, {by}){way}", words::time(*at)))
     });
@@ -175,14 +175,14 @@ pub fn explain(ctx: &Context, transaction: &Transaction, error: Error) -> Error 
     error.hint("git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of them back")
 }
 
-fn which(chosen: &Chosen) -> String {
+fn which(chosen: &UndoTarget) -> String {
     let id = &chosen.transaction.id;
     let (at, by) = (words::time(chosen.transaction.at), &chosen.transaction.by);
-    let Chosen { what, redo, .. } = chosen;
+    let UndoTarget { what, redo, .. } = chosen;
     if *redo { format!("{what} (taken back by {id}, {at}, {by})") } else { format!("{id}: {what} ({at}, {by})") }
 }
 
-fn changes(preview: &Preview, main: &Path) -> String {
+fn changes(preview: &UndoPreview, main: &Path) -> String {
     let mut text = String::new();
     let mut part = |one: &str, many: &str, lines: Vec<String>| {
         if lines.is_empty() {
@@ -196,13 +196,13 @@ fn changes(preview: &Preview, main: &Path) -> String {
     };
     part("ref changes", "refs change", preview.refs.iter().map(ref_text).collect());
     let configs = preview.branch_configs.iter().map(|change| match change.way {
-        Way::BringBack => format!("{}: {}", change.branch.short(), said(&change.values)),
-        Way::PutAside => format!("{}: is removed ({})", change.branch.short(), said(&change.values)),
+        ChangeDirection::BringBack => format!("{}: {}", change.branch.short(), said(&change.values)),
+        ChangeDirection::PutAside => format!("{}: is removed ({})", change.branch.short(), said(&change.values)),
     });
     part("branch gets another configuration", "branches get another configuration", configs.collect());
     let stash = preview.stash.iter().map(|change| match change.way {
-        Way::BringBack => format!("{}: is restored", change.entry.message),
-        Way::PutAside => format!("{}: is deleted", change.entry.message),
+        ChangeDirection::BringBack => format!("{}: is restored", change.entry.message),
+        ChangeDirection::PutAside => format!("{}: is deleted", change.entry.message),
     });
     part("stash entry changes", "stash entries change", stash.collect());
     let heads = preview.heads.iter().map(|change| {
@@ -210,7 +210,7 @@ fn changes(preview: &Preview, main: &Path) -> String {
         format!("{}: {old} → {new}", change.worktree)
     });
     part("worktree gets another branch", "worktrees get another branch", heads.collect());
-    let operations = preview.operations.iter().map(OperationLine::text);
+    let operations = preview.operations.iter().map(GitOperationLine::text);
     part("operation in progress", "operations in progress", operations.collect());
     part("file changes", "files change", file_lines(preview, main));
     let workspaces = preview.workspaces.iter().map(|workspace| match workspace.action {
@@ -233,7 +233,7 @@ fn changes(preview: &Preview, main: &Path) -> String {
     text
 }
 
-fn file_lines(preview: &Preview, main: &Path) -> Vec<String> {
+fn file_lines(preview: &UndoPreview, main: &Path) -> Vec<String> {
     let line = |worktree: &str, path: &RepoPath, action: &str| {
         let place = Path::new(worktree).join(path.to_path());
         format!("{}: {action}", place.strip_prefix(main).unwrap_or(&place).display())

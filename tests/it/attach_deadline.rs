@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use git_axiom::files::{FileLock, LockAttempt};
 use git_axiom::store::attach::AttachFiles;
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 
 use crate::common::TestEnv;
@@ -56,7 +56,7 @@ fn what_does_not_fit(attributes: &str) -> TestEnv {
     std::fs::write(env.repo().join("README"), "changed\n").unwrap();
     std::fs::write(env.repo().join("small"), "not tracked\n").unwrap();
     ["big", "bin"].into_iter().for_each(|path| big(&env, path));
-    let files = AttachFiles::of(&Layout::new(&env.repo().join(".git")));
+    let files = AttachFiles::of(&StoreLayout::new(&env.repo().join(".git")));
     files.ensure().unwrap();
     let LockAttempt::Taken(nothing_in_the_background) = FileLock::try_take(&files.joiner_lock()).unwrap() else {
         panic!("the joiner works already")

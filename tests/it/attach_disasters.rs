@@ -7,7 +7,7 @@ use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
 use git_axiom::files::{FileLock, LockAttempt};
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 
 use crate::support::Scratch;
@@ -79,7 +79,7 @@ fn a_prompt_during_a_rebase_a_gc_or_another_operation_is_saved_and_can_be_gone_b
     scratch.git(&["rebase", "--abort"]);
 
     // Another operation of ours: the hook waits for it.
-    let lock = Layout::new(&scratch.path().join(".git")).operation_lock();
+    let lock = StoreLayout::new(&scratch.path().join(".git")).operation_lock();
     let LockAttempt::Taken(held) = FileLock::try_take(&lock).unwrap() else { panic!("it is free") };
     let waiting = std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
@@ -208,7 +208,7 @@ fn a_crash_at_any_step_of_what_is_kept_before_an_edit_loses_nothing_that_was_kep
         let died = hook(&scratch, "PreToolUse", tool("Write", "a.txt"), &[("AXIOM_TEST_FAULT", &fault)]);
         let was_kept = point != "attach.copied";
         assert_eq!(died.status.success(), was_kept, "{point}: {died:?}");
-        let joiner = Layout::new(&scratch.path().join(".git")).root().join("attach/joiner.lock");
+        let joiner = StoreLayout::new(&scratch.path().join(".git")).root().join("attach/joiner.lock");
         wait_for("the joiner is gone", || !git_axiom::files::is_locked(&joiner).unwrap());
         scratch.write("a.txt", "the agent's\n");
         quiet(&hook(&scratch, "PostToolUse", tool("Write", "a.txt"), &[]));

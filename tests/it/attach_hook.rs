@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use git_axiom::domain::checkpoint::document::Trigger;
+use git_axiom::domain::checkpoint::document::CheckpointTrigger;
 
 use crate::support::Scratch;
 
@@ -440,7 +440,7 @@ fn lines_of_two_worktrees_that_wait_for_one_joiner_are_saved_for_each_session() 
     let sessions = || {
         let store = scratch.store();
         let all = store.state().record.checkpoints.all().unwrap();
-        let edits = all.iter().filter(|record| record.trigger == Trigger::Edits);
+        let edits = all.iter().filter(|record| record.trigger == CheckpointTrigger::Edits);
         edits.filter_map(|record| Some(record.attached.as_ref()?.session.clone())).collect::<Vec<_>>()
     };
     wait_for("both are saved", || {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use git_axiom::error::Code;
 use git_axiom::store::attach::AttachFiles;
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 
 use crate::common::{Run, TestEnv};
@@ -244,7 +244,7 @@ fn everybody_at_once_in_one_repository() {
     world.signal_file("go");
     world.wait_until_merged("t");
     live.wait().code(0);
-    let files = AttachFiles::of(&Layout::new(&env.repo().join(".git")));
+    let files = AttachFiles::of(&StoreLayout::new(&env.repo().join(".git")));
     wait_for("everything that was handed over is saved", || files.lines().is_empty());
     assert!(made(env, "turn") > 0);
     env.ok(&["checkpoint", "verify"]);
@@ -282,7 +282,7 @@ fn payloads_are_not_logged() {
     command.env("AXIOM_LOG", format!("trace>{}", trace.display()));
     let said = env.run(command, Some(payload.to_string().as_bytes())).success();
     assert!(!format!("{}{}", said.stdout, said.stderr).contains("word-of-mine"), "{said}");
-    let files = AttachFiles::of(&Layout::new(&env.repo().join(".git")));
+    let files = AttachFiles::of(&StoreLayout::new(&env.repo().join(".git")));
     wait_for("the joiner has ended", || files.lines().is_empty());
     let mut open = vec![env.repo().join(".git")];
     while let Some(folder) = open.pop() {

@@ -10,7 +10,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use git_axiom::files;
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 
 use crate::session_support::Random;
@@ -199,7 +199,7 @@ impl Session {
 
     /// Nothing waits for the process in the background, and it has ended.
     fn settle(&self) {
-        let attach = Layout::new(&self.scratch.path().join(".git")).root().join("attach");
+        let attach = StoreLayout::new(&self.scratch.path().join(".git")).root().join("attach");
         let begun = Instant::now();
         let waits = || std::fs::read_dir(attach.join("spool")).is_ok_and(|mut lines| lines.next().is_some());
         while waits() || files::is_locked(&attach.join("joiner.lock")).unwrap() {

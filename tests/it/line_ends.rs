@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use git_axiom::domain::base::line_ends::{Eol, LineEnds, Settings, Text};
+use git_axiom::domain::base::line_ends::{EolAttribute, LineEndConfig, LineEnds, TextAttribute};
 
 const AUTOCRLF: [Option<&str>; 4] = [None, Some("false"), Some("input"), Some("true")];
 const EOL: [Option<&str>; 4] = [None, Some("lf"), Some("crlf"), Some("native")];
@@ -126,9 +126,9 @@ fn rows() -> Vec<Row> {
     rows
 }
 
-fn rule(attributes: usize, settings: Settings) -> LineEnds {
+fn rule(attributes: usize, settings: LineEndConfig) -> LineEnds {
     let [text, crlf, eol] = ATTRIBUTES[attributes].1.map(str::as_bytes);
-    LineEnds::of((Text::of(text), Text::of(crlf), Eol::of(eol)), settings)
+    LineEnds::of((TextAttribute::of(text), TextAttribute::of(crlf), EolAttribute::of(eol)), settings)
 }
 
 /// A repository with every row's file, the attributes beside the trees, and no index.
@@ -190,7 +190,7 @@ fn what_is_stored_and_written_is_what_git_stores_and_writes() {
     let blobs: Vec<String> = CONTENTS.iter().map(|content| git.blob(content)).collect();
     for (autocrlf, eol) in AUTOCRLF.iter().flat_map(|autocrlf| EOL.iter().map(move |eol| (*autocrlf, *eol))) {
         set(&git, autocrlf, eol);
-        let settings = Settings::of(autocrlf, eol);
+        let settings = LineEndConfig::of(autocrlf, eol);
         install_index(&git, &rows, &in_index);
         let gits = stored(&git, &rows);
         for row in &rows {
@@ -206,7 +206,7 @@ fn what_is_stored_and_written_is_what_git_stores_and_writes() {
 
 /// Checks each content out under each attribute.
 fn checked_out_as_git_does(git: &Git, blobs: &[String], (autocrlf, eol): (Option<&str>, Option<&str>)) {
-    let settings = Settings::of(autocrlf, eol);
+    let settings = LineEndConfig::of(autocrlf, eol);
     let folder = tempfile::tempdir().unwrap();
     let mut lines = String::new();
     for attributes in 0..ATTRIBUTES.len() {
@@ -234,7 +234,7 @@ fn what_is_refused_where_line_ends_have_to_be_safe_is_what_git_refuses() {
     let in_index: Vec<Option<String>> = INDEX.iter().map(|content| content.map(|content| git.blob(content))).collect();
     for (autocrlf, eol) in [(None, None), (Some("input"), None), (Some("true"), None), (None, Some("crlf"))] {
         set(&git, autocrlf, eol);
-        let settings = Settings::of(autocrlf, eol);
+        let settings = LineEndConfig::of(autocrlf, eol);
         install_index(&git, &rows, &in_index);
         // git warns of what it refuses where it is told to.
         let paths: String = rows.iter().map(|row| format!("{}\n", row.path)).collect();

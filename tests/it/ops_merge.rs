@@ -1,7 +1,7 @@
 //! Checkpoints and merges, through the binary, on real repositories.
 
 use crate::support::Scratch;
-use git_axiom::domain::work::case::Status;
+use git_axiom::domain::work::case::TaskStatus;
 
 #[test]
 fn a_checkpoint_holds_every_worktree_and_says_what_it_does_not_hold() {
@@ -45,7 +45,7 @@ fn a_branch_of_the_users_that_has_a_task_s_name_is_not_merged() {
     scratch.git(&["add", "mine.txt"]);
     scratch.git(&["commit", "-q", "-m", "unfinished"]);
     scratch.git(&["switch", "-q", "main"]);
-    scratch.add_case_that_is("t1", Status::Done);
+    scratch.add_case_that_is("t1", TaskStatus::Done);
     let before = scratch.git(&["rev-parse", "main", "axiom/t1"]);
     scratch.refused(&["merge", "t1"], "BRANCH_NOT_OURS", 1);
     assert_eq!(scratch.git(&["rev-parse", "main", "axiom/t1"]), before);
@@ -246,8 +246,8 @@ fn a_merge_into_a_branch_that_is_not_checked_out_and_one_that_changes_our_own_co
         target: git_axiom::domain::base::names::RefName::branch("other"),
         slots: 1,
         max_iterations: 1,
-        limits: git_axiom::domain::work::budget::Limits::default(),
-        task_limits: git_axiom::domain::work::budget::Limits::default(),
+        limits: git_axiom::domain::work::budget::BudgetLimits::default(),
+        task_limits: git_axiom::domain::work::budget::BudgetLimits::default(),
         state: git_axiom::domain::work::session::SessionState::Ended,
         paused_at: None,
         start_checkpoint: None,

@@ -6,7 +6,7 @@ use git_axiom::domain::base::sealed;
 use git_axiom::error::Code;
 use git_axiom::store::backup;
 use git_axiom::store::handle::Store;
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 
 use crate::common::TestEnv;
 use crate::support::contents;
@@ -14,8 +14,8 @@ use crate::terminal::Terminal;
 
 const QUESTION: &str = "Start again from (Escape changes nothing)";
 
-fn layout(env: &TestEnv) -> Layout {
-    Layout::new(&env.repo().join(".git"))
+fn layout(env: &TestEnv) -> StoreLayout {
+    StoreLayout::new(&env.repo().join(".git"))
 }
 
 fn log(env: &TestEnv) -> String {

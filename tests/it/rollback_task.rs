@@ -1,7 +1,7 @@
 //! Taking one task back, through the binary, on real repositories.
 
 use crate::support::{Scratch, contents};
-use git_axiom::domain::work::case::Status;
+use git_axiom::domain::work::case::TaskStatus;
 
 /// Commits a file with a message, as a person or an agent without git axiom would.
 fn commit(scratch: &Scratch, file: &str, text: &str, message: &str) -> String {
@@ -349,5 +349,5 @@ fn the_rollback_of_a_task_whose_agent_had_to_be_ended_is_undone() {
     assert!(!scratch.workspace("t1").exists());
     scratch.axiom(&words);
     assert_eq!(std::fs::read_to_string(scratch.workspace("t1").join("work.txt")).unwrap(), "work\n");
-    assert_eq!(scratch.case("t1").status, Status::Pending, "an undo starts no agent");
+    assert_eq!(scratch.case("t1").status, TaskStatus::Pending, "an undo starts no agent");
 }

@@ -2,25 +2,25 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)]
 
 use crate::support::{KINDS, author, propose, task};
-use git_axiom::domain::base::ids::TxnId;
-use git_axiom::domain::operation::transaction::{Fold, Transaction};
-use git_axiom::domain::operation::undo::{self, Asked};
-use git_axiom::domain::state::audit::Audit;
-use git_axiom::domain::state::event::{By, Event};
+use git_axiom::domain::base::ids::OperationId;
+use git_axiom::domain::operation::transaction::{OperationFold, OperationRecord};
+use git_axiom::domain::operation::undo::{self, UndoSelector};
+use git_axiom::domain::state::audit::AuditTrail;
+use git_axiom::domain::state::event::{Event, EventAuthor};
 use git_axiom::ops::history;
-use git_axiom::ops::recover::log_recovery::{Beginning, begin_anew};
-use git_axiom::store::handle::{Author, Store};
-use git_axiom::store::layout::Layout;
+use git_axiom::ops::recover::log_recovery::{NewLogSource, begin_anew};
+use git_axiom::store::handle::{AppendAuthor, Store};
+use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::{anchors, rebuild, segments};
 use proptest::prelude::*;
 
-fn whole(layout: &Layout) -> Vec<Transaction> {
-    let mut fold = Fold::default();
+fn whole(layout: &StoreLayout) -> Vec<OperationRecord> {
+    let mut fold = OperationFold::default();
     history::each_event(layout, |envelope| fold.push(&envelope)).unwrap();
     fold.finish()
 }
 
-fn seal(layout: &Layout) {
+fn seal(layout: &StoreLayout) {
     if let Some(first) = segments::list(layout).unwrap().last().unwrap().first {
         segments::seal(layout, first).unwrap();
     }
@@ -28,19 +28,19 @@ fn seal(layout: &Layout) {
 
 /// Some transactions that are under way at the same time: of commands, of the supervisor, of an older program.
 struct Transactions {
-    begun: Vec<TxnId>,
+    begun: Vec<OperationId>,
     count: u64,
 }
 
 impl Transactions {
-    fn next(&mut self, seq: u64, dice: u8) -> TxnId {
+    fn next(&mut self, seq: u64, dice: u8) -> OperationId {
         self.count += 1;
         let random = format!("{:016x}", self.count.wrapping_mul(0x9E37_79B9_7F4A_7C15));
         match dice {
             0..5 if !self.begun.is_empty() => {}
-            5 => self.begun.push(TxnId::new(format!("t{random}")).unwrap()),
-            6 => self.begun.push(TxnId::begun_after(seq.saturating_sub(7), &random).unwrap()),
-            _ => self.begun.push(TxnId::begun_after(seq, &random).unwrap()),
+            5 => self.begun.push(OperationId::new(format!("t{random}")).unwrap()),
+            6 => self.begun.push(OperationId::begun_after(seq.saturating_sub(7), &random).unwrap()),
+            _ => self.begun.push(OperationId::begun_after(seq, &random).unwrap()),
         }
         let most = 3;
         if self.begun.len() > most {
@@ -60,14 +60,14 @@ proptest! {
         dice in proptest::collection::vec((0..12_u8, 0..30_u8), 240),
     ) {
         let dir = tempfile::tempdir().unwrap();
-        let layout = Layout::new(dir.path());
+        let layout = StoreLayout::new(dir.path());
         let mut store = Store::load(layout.clone()).unwrap();
         let mut transactions = Transactions { begun: Vec::new(), count: 0 };
         for (choice, (dice, mark)) in choices.iter().zip(&dice) {
             let Some(event) = propose(store.state(), *choice) else { continue };
             let txn = transactions.next(store.state().seq, *dice);
-            let by = if dice % 2 == 0 { By::User } else { By::Supervisor };
-            if store.append(&Author { txn, by }, vec![event]).is_err() {
+            let by = if dice % 2 == 0 { EventAuthor::User } else { EventAuthor::Supervisor };
+            if store.append(&AppendAuthor { txn, by }, vec![event]).is_err() {
                 continue;
             }
             match mark {
@@ -81,7 +81,7 @@ proptest! {
         }
         let whole = whole(&layout);
         for id in store.state().restorable.cases.keys().take(5) {
-            let mut audit = Audit::of(id.clone());
+            let mut audit = AuditTrail::of(id.clone());
             history::each_event(&layout, |envelope| audit.push(&envelope)).unwrap();
             let all = audit.finish();
             for seq in anchors::all(&layout).unwrap() {
@@ -95,7 +95,7 @@ proptest! {
             prop_assert!(known.is_some(), "an anchor at {} is of no use", seq);
             let known = known.unwrap();
             prop_assert_eq!(&known[..], &whole[whole.len() - known.len()..], "from {} on", seq);
-            for asked in [Asked::Undo, Asked::Redo].into_iter().chain(known.iter().map(|one| Asked::Named(one.id.to_string()))) {
+            for asked in [UndoSelector::Undo, UndoSelector::Redo].into_iter().chain(known.iter().map(|one| UndoSelector::Named(one.id.to_string()))) {
                 if undo::is_decided_by(&known, &asked) {
                     let chosen = |all| undo::choose(all, &asked).map(|one| (one.id.clone(), undo::subject(all, one))).ok();
                     prop_assert_eq!(chosen(&known), chosen(&whole), "{:?} from {} on", asked, seq);
@@ -106,13 +106,13 @@ proptest! {
 }
 
 /// Fifty tasks, each added in a transaction of its own.
-fn fifty(folder: &std::path::Path) -> Layout {
-    let layout = Layout::new(folder);
+fn fifty(folder: &std::path::Path) -> StoreLayout {
+    let layout = StoreLayout::new(folder);
     let mut store = Store::load(layout.clone()).unwrap();
     for number in 0..50 {
-        let txn = TxnId::begun_after(store.state().seq, &format!("{number:016x}")).unwrap();
+        let txn = OperationId::begun_after(store.state().seq, &format!("{number:016x}")).unwrap();
         let event = Event::CasesAdded { cases: vec![task(&format!("n{number}"))] };
-        store.append(&Author { txn, by: By::User }, vec![event]).unwrap();
+        store.append(&AppendAuthor { txn, by: EventAuthor::User }, vec![event]).unwrap();
     }
     layout
 }
@@ -155,7 +155,7 @@ fn a_log_that_began_anew_has_no_anchors_of_the_one_before() {
     let old = anchors::all(&layout).unwrap();
     let text = std::fs::read_to_string(layout.events()).unwrap();
     std::fs::write(layout.events(), text.replacen("n7", "n8", 1)).unwrap();
-    let done = begin_anew(&layout, &author().txn, Beginning::Stored(rebuild::Source::Snapshot)).unwrap();
+    let done = begin_anew(&layout, &author().txn, NewLogSource::Stored(rebuild::RebuildSource::Snapshot)).unwrap();
     assert_eq!(anchors::all(&layout).unwrap(), [0; 0]);
     let names: Vec<_> = std::fs::read_dir(done.kept.unwrap()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
     let kept = names.iter().filter(|name| name.to_str().unwrap().starts_with("anchor-")).count();
@@ -166,7 +166,7 @@ fn a_log_that_began_anew_has_no_anchors_of_the_one_before() {
 #[test]
 fn the_id_of_a_transaction_is_a_name_in_the_trash() {
     for seq in [0, 1, 0xfff_ffff, u64::from(u32::MAX)] {
-        let id = TxnId::begun_after(seq, "00000000deadbeef").unwrap();
+        let id = OperationId::begun_after(seq, "00000000deadbeef").unwrap();
         assert!(git_axiom::files::is_trashed_name(id.as_str().as_bytes()), "{id}");
     }
 }

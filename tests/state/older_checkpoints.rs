@@ -10,12 +10,12 @@ use git_axiom::domain::base::ids::CheckpointName;
 use git_axiom::domain::state::event::Event;
 use git_axiom::domain::state::whole::State;
 use git_axiom::error::Code;
-use git_axiom::ops::recover::log_recovery::{Beginning, SnapshotReport, begin_anew, look};
+use git_axiom::ops::recover::log_recovery::{NewLogSource, SnapshotReport, begin_anew, look};
 use git_axiom::store::handle::Store;
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::{checkpoints, log, rebuild};
 
-fn replay(layout: &Layout) -> State {
+fn replay(layout: &StoreLayout) -> State {
     let mut state = State::default();
     log::read_after(layout, 0, None, |envelope| state.apply(&envelope)).unwrap();
     state
@@ -33,8 +33,8 @@ fn add(store: &mut Store, numbers: std::ops::Range<u32>) {
 }
 
 /// A store of twenty checkpoints and a snapshot, and one more checkpoint after it.
-fn with_older(folder: &Path) -> (Layout, PathBuf) {
-    let layout = Layout::new(folder);
+fn with_older(folder: &Path) -> (StoreLayout, PathBuf) {
+    let layout = StoreLayout::new(folder);
     let mut store = Store::load(layout.clone()).unwrap();
     add(&mut store, 0..20);
     store.save_snapshot().unwrap();
@@ -50,7 +50,7 @@ fn what_most_commands_ask_is_answered_without_the_file() {
     std::fs::remove_file(part).unwrap();
     std::fs::remove_file(layout.events()).unwrap();
     let snapshot = git_axiom::store::snapshot::load(&layout).unwrap();
-    let git_axiom::store::snapshot::Snapshot::Good(loaded) = snapshot else { panic!("{snapshot:?}") };
+    let git_axiom::store::snapshot::SnapshotFile::Good(loaded) = snapshot else { panic!("{snapshot:?}") };
     let all = &loaded.state.record.checkpoints;
     assert_eq!(all.len(), 20);
     assert!(all.is_taken("cp-0") && all.is_taken("cp-19") && !all.is_taken("cp-20") && !all.is_taken("cp"));
@@ -112,7 +112,7 @@ fn where_the_log_is_damaged_too_a_snapshot_still_gives_its_state() {
         std::fs::write(layout.events(), "no event\n").unwrap();
         let found = look(&layout).unwrap();
         assert!(found.choices.iter().any(|choice| choice.from == "snapshot"), "{what}: {found:?}");
-        let done = begin_anew(&layout, &author().txn, Beginning::Stored(rebuild::Source::Snapshot)).unwrap();
+        let done = begin_anew(&layout, &author().txn, NewLogSource::Stored(rebuild::RebuildSource::Snapshot)).unwrap();
         let kept = done.kept.unwrap();
         assert_eq!(kept.join(part.file_name().unwrap()).exists(), part.exists() || what != "missing", "{what} is not kept");
         let state = Store::load(layout.clone()).unwrap();
@@ -161,7 +161,7 @@ fn of_two_writers_neither_names_a_file_that_the_other_removed() {
 #[ignore = "a part that another test starts as a process"]
 fn play() {
     let Some(folder) = std::env::var_os("AXIOM_TEST_FOLDER") else { return };
-    let mut store = Store::load(Layout::new(Path::new(&folder))).unwrap();
+    let mut store = Store::load(StoreLayout::new(Path::new(&folder))).unwrap();
     add(&mut store, 21..40);
     store.save_snapshot().unwrap();
 }

@@ -13,7 +13,7 @@ use git_axiom::domain::state::event::Event;
 use git_axiom::domain::state::whole::State;
 use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::{cases, log, segments};
 
 const PART: &str = "AXIOM_TEST_PART";
@@ -40,7 +40,7 @@ fn finish(child: Child) {
 #[ignore = "a part that other tests start as a process"]
 fn play() {
     let Ok(part) = std::env::var(PART) else { return };
-    let layout = Layout::new(Path::new(&std::env::var(FOLDER).unwrap()));
+    let layout = StoreLayout::new(Path::new(&std::env::var(FOLDER).unwrap()));
     let mut store = Store::load(layout.clone()).unwrap();
     let (part, argument) = part.split_once(' ').unwrap();
     match part {
@@ -64,7 +64,7 @@ fn play() {
             let text = "x".repeat(900);
             loop {
                 let id = format!("fill-{}", store.state().seq);
-                let case = git_axiom::domain::work::case::Case { title: text.clone(), ..task(&id) };
+                let case = git_axiom::domain::work::case::Task { title: text.clone(), ..task(&id) };
                 if let Err(error) = store.append(&author(), vec![Event::CasesAdded { cases: vec![case] }]) {
                     assert!(matches!(error.code(), Code::DiskFull | Code::IoFailed), "{error}");
                     break;
@@ -79,7 +79,7 @@ fn play() {
     }
 }
 
-fn replayed(layout: &Layout) -> State {
+fn replayed(layout: &StoreLayout) -> State {
     let mut state = State::default();
     log::read_after(layout, 0, None, |envelope| state.apply(&envelope)).unwrap();
     state
@@ -88,7 +88,7 @@ fn replayed(layout: &Layout) -> State {
 #[test]
 fn processes_that_append_at_once_lose_nothing() {
     let dir = tempfile::tempdir().unwrap();
-    let layout = Layout::new(dir.path());
+    let layout = StoreLayout::new(dir.path());
     let names = ["a", "b", "c", "d"];
     names.map(|name| start(&format!("append {name}"), dir.path(), &[])).into_iter().for_each(finish);
     let state = replayed(&layout);
@@ -103,7 +103,7 @@ fn processes_that_append_at_once_lose_nothing() {
 #[test]
 fn readers_see_whole_lines_only_and_never_go_back() {
     let dir = tempfile::tempdir().unwrap();
-    let layout = Layout::new(dir.path());
+    let layout = StoreLayout::new(dir.path());
     let mut writers: Vec<_> = ["a", "b"].map(|name| start(&format!("append {name}"), dir.path(), &[])).into_iter().collect();
     let mut follower = Store::load(layout.clone()).unwrap();
     let (mut seq, mut looks, mut seals) = (0, 0, 0);
@@ -137,7 +137,7 @@ fn readers_see_whole_lines_only_and_never_go_back() {
 #[test]
 fn a_line_that_is_being_written_is_not_seen() {
     let dir = tempfile::tempdir().unwrap();
-    let layout = Layout::new(dir.path());
+    let layout = StoreLayout::new(dir.path());
     let mut store = Store::load(layout.clone()).unwrap();
     store.append(&author(), vec![add("a")]).unwrap();
     let one = std::fs::read(layout.events()).unwrap().len();
@@ -156,7 +156,7 @@ fn a_line_that_is_being_written_is_not_seen() {
 #[test]
 fn a_torn_line_is_kept_aside_cut_off_and_reported() {
     let dir = tempfile::tempdir().unwrap();
-    let layout = Layout::new(dir.path());
+    let layout = StoreLayout::new(dir.path());
     let mut store = Store::load(layout.clone()).unwrap();
     store.append(&author(), vec![add("a")]).unwrap();
     let torn = br#"{"axiom":1,"seq":2,"at":"2026"#;
@@ -186,7 +186,7 @@ fn a_torn_line_is_kept_aside_cut_off_and_reported() {
 #[test]
 fn a_log_that_was_cut_back_is_read_anew() {
     let dir = tempfile::tempdir().unwrap();
-    let layout = Layout::new(dir.path());
+    let layout = StoreLayout::new(dir.path());
     let mut store = Store::load(layout.clone()).unwrap();
     store.append(&author(), vec![add("a")]).unwrap();
     let before = std::fs::read(layout.events()).unwrap();
@@ -207,7 +207,7 @@ fn a_log_that_was_cut_back_is_read_anew() {
 #[test]
 fn an_older_snapshot_never_replaces_a_newer_one() {
     let dir = tempfile::tempdir().unwrap();
-    let layout = Layout::new(dir.path());
+    let layout = StoreLayout::new(dir.path());
     let mut old = Store::load(layout.clone()).unwrap();
     old.append(&author(), vec![add("a")]).unwrap();
     let mut new = Store::load(layout.clone()).unwrap();
@@ -252,7 +252,7 @@ fn killed_at_every_fault_point_the_log_holds_before_or_after() {
 /// nothing to do with it, a snapshot; by the same process or another; without its file, with a torn end, with an old one.
 #[test]
 fn cases_that_could_not_be_recorded_are_caught_up() {
-    type Harm = fn(&Layout);
+    type Harm = fn(&StoreLayout);
     let harms: [(&str, Harm); 3] = [
         ("a file that is gone", |layout| std::fs::remove_file(layout.cases()).unwrap()),
         ("a torn end", |layout| {
@@ -277,7 +277,7 @@ fn cases_that_could_not_be_recorded_are_caught_up() {
             for with_snapshot in [false, true] {
                 let what = format!("{harm}, then {next}, snapshot before: {with_snapshot}");
                 let dir = tempfile::tempdir().unwrap();
-                let layout = Layout::new(dir.path());
+                let layout = StoreLayout::new(dir.path());
                 let mut store = Store::load(layout.clone()).unwrap();
                 store.append(&author(), vec![add("a")]).unwrap();
                 if harm == "a write that failed" {
@@ -306,8 +306,8 @@ fn cases_that_could_not_be_recorded_are_caught_up() {
 }
 
 /// A log with one event and the beginning of a second, so that cutting it off is among the steps.
-fn prepared(folder: &Path) -> Layout {
-    let layout = Layout::new(folder);
+fn prepared(folder: &Path) -> StoreLayout {
+    let layout = StoreLayout::new(folder);
     Store::load(layout.clone()).unwrap().append(&author(), vec![add("first")]).unwrap();
     let mut bytes = std::fs::read(layout.events()).unwrap();
     bytes.extend_from_slice(b"{\"axiom\":1,\"seq\":2");
@@ -362,7 +362,7 @@ fn a_full_disk_loses_nothing() {
 fn after_failed_write(folder: &Path, count: &Path) {
     let acknowledged: u64 = std::fs::read_to_string(count).unwrap().parse().unwrap();
     assert!(acknowledged > 5, "{acknowledged}");
-    let layout = Layout::new(folder);
+    let layout = StoreLayout::new(folder);
     let mut store = Store::load(layout.clone()).unwrap();
     assert_eq!(store.state().seq, acknowledged);
     assert_eq!(replayed(&layout), *store.state());

@@ -9,10 +9,10 @@ use crate::support::fixtures::{LOG, UNFINISHED_BACKUP, copy, fixtures, flip};
 use crate::support::{author, task};
 use git_axiom::domain::state::event::Event;
 use git_axiom::error::Code;
-use git_axiom::ops::recover::log_recovery::{Beginning, begin_anew, look};
+use git_axiom::ops::recover::log_recovery::{NewLogSource, begin_anew, look};
 use git_axiom::store::backup;
 use git_axiom::store::handle::Store;
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::log;
 use git_axiom::store::rebuild::is_adopted;
 
@@ -26,7 +26,7 @@ fn every_choice_of_recovery_gives_a_log_that_works() {
             let (_dir, layout) = copy(name);
             let what = format!("{name} from {}", choice.from);
             let next = look(&layout).unwrap().next_seq;
-            let done = begin_anew(&layout, &author().txn, Beginning::Stored(choice.source)).unwrap();
+            let done = begin_anew(&layout, &author().txn, NewLogSource::Stored(choice.source)).unwrap();
             assert_eq!((done.seq, done.cases as u64), (next, choice.cases), "{what}");
             assert!(expected.is_err() || next > expected.unwrap(), "{what}");
             let kept = done.kept.clone().unwrap();
@@ -43,8 +43,8 @@ fn every_choice_of_recovery_gives_a_log_that_works() {
     }
 }
 
-fn check_works(layout: &Layout, what: &str, from: &str) {
-    let again = begin_anew(layout, &author().txn, Beginning::Stored(from.parse().unwrap())).unwrap();
+fn check_works(layout: &StoreLayout, what: &str, from: &str) {
+    let again = begin_anew(layout, &author().txn, NewLogSource::Stored(from.parse().unwrap())).unwrap();
     assert_eq!(again.kept, None, "{what}: a second run has nothing to do");
     let found = look(layout).unwrap();
     assert!(found.is_sound(), "{what}: {found:?}");
@@ -65,10 +65,10 @@ fn check_works(layout: &Layout, what: &str, from: &str) {
 #[ignore = "a part that other tests start as a process"]
 fn play() {
     let Some(folder) = std::env::var_os("AXIOM_TEST_FOLDER") else { return };
-    let layout = Layout::new(Path::new(&folder));
+    let layout = StoreLayout::new(Path::new(&folder));
     match std::env::var("AXIOM_TEST_FROM").unwrap().as_str() {
         "" => backup::roll(&layout, 3).unwrap(),
-        source => drop(begin_anew(&layout, &author().txn, Beginning::Stored(source.parse().unwrap())).unwrap()),
+        source => drop(begin_anew(&layout, &author().txn, NewLogSource::Stored(source.parse().unwrap())).unwrap()),
     }
 }
 
@@ -114,7 +114,7 @@ fn killed_everywhere(name: &str, source: &str, before: Result<u64, Code>) {
             assert_eq!(found, before, "{name}, {fault}");
         }
         sides[usize::from(adopted)] += 1;
-        begin_anew(&layout, &author().txn, Beginning::Stored(source.parse().unwrap())).unwrap();
+        begin_anew(&layout, &author().txn, NewLogSource::Stored(source.parse().unwrap())).unwrap();
         check_works(&layout, &format!("{name}, {fault}"), source);
     }
     assert!(sides[0] > 3 && sides[1] > 1, "{sides:?}");
@@ -140,7 +140,7 @@ fn killed_while_a_backup_is_rolled_a_whole_one_is_left_for_a_damaged_log() {
         assert!(found.backups.iter().all(|backup| backup.damage.is_none()), "{fault}: {:?}", found.backups);
         let choice = found.choices.iter().find(|choice| choice.from.starts_with("backup")).unwrap();
         assert!(choice.seq >= Some(20), "{fault}: {choice:?}");
-        begin_anew(&layout, &author().txn, Beginning::Stored(choice.source)).unwrap();
+        begin_anew(&layout, &author().txn, NewLogSource::Stored(choice.source)).unwrap();
         check_works(&layout, fault, &choice.from);
     }
     assert_eq!(reached, [Some(9), Some(9), None]);

@@ -8,7 +8,7 @@ use git_axiom::domain::state::event::Event;
 use git_axiom::domain::state::whole::State;
 use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::{cases, line, log, segments};
 use proptest::prelude::*;
 
@@ -16,7 +16,7 @@ fn choices(most: usize) -> impl Strategy<Value = Vec<(u8, u32)>> {
     proptest::collection::vec((0..KINDS, any::<u32>()), 0..most)
 }
 
-fn replay(layout: &Layout) -> State {
+fn replay(layout: &StoreLayout) -> State {
     let mut state = State::default();
     log::read_after(layout, 0, None, |envelope| state.apply(&envelope)).unwrap();
     state
@@ -29,7 +29,7 @@ proptest! {
     #[test]
     fn replay_equals_snapshot_and_tail(choices in choices(120), marks in proptest::collection::vec(0..10_u8, 120)) {
         let dir = tempfile::tempdir().unwrap();
-        let layout = Layout::new(dir.path());
+        let layout = StoreLayout::new(dir.path());
         let mut store = Store::load(layout.clone()).unwrap();
         let mut follower = Store::load(layout.clone()).unwrap();
         for (choice, mark) in choices.iter().zip(&marks) {
@@ -107,14 +107,14 @@ fn the_generator_reaches_every_kind_of_event() {
 #[test]
 fn a_refused_batch_leaves_neither_lines_nor_changes() {
     let dir = tempfile::tempdir().unwrap();
-    let mut store = Store::load(Layout::new(dir.path())).unwrap();
+    let mut store = Store::load(StoreLayout::new(dir.path())).unwrap();
     let added = |id: &str| Event::CasesAdded { cases: vec![crate::support::task(id)] };
     store.append(&author(), vec![added("a")]).unwrap();
     let before = store.state().clone();
     assert!(store.append(&author(), vec![added("b"), added("a")]).is_err());
     assert_eq!(store.state(), &before);
     store.append(&author(), vec![added("b")]).unwrap();
-    assert_eq!(store.state(), Store::load(Layout::new(dir.path())).unwrap().state());
+    assert_eq!(store.state(), Store::load(StoreLayout::new(dir.path())).unwrap().state());
     assert_eq!(store.state().seq, 2);
 }
 
@@ -123,7 +123,7 @@ fn a_refused_batch_leaves_neither_lines_nor_changes() {
 fn a_long_log_is_read_in_order_and_up_to_its_first_bad_line() {
     const EVENTS: u64 = 9000;
     let dir = tempfile::tempdir().unwrap();
-    let layout = Layout::new(dir.path());
+    let layout = StoreLayout::new(dir.path());
     layout.ensure().unwrap();
     let mut state = State::default();
     let mut bytes = Vec::new();

@@ -5,13 +5,13 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use git_axiom::domain::base::ids::{AgentId, CaseId, Token, TxnId};
+use git_axiom::domain::base::ids::{AgentId, OperationId, TaskId, Token};
 use git_axiom::domain::base::names::{Oid, RefName};
-use git_axiom::domain::state::event::{By, Event};
-use git_axiom::domain::work::agent::{IterationReport, Outcome, Workspace};
-use git_axiom::domain::work::case::{Case, Kind, Status};
-use git_axiom::store::handle::{Author, Store};
-use git_axiom::store::layout::Layout;
+use git_axiom::domain::state::event::{Event, EventAuthor};
+use git_axiom::domain::work::agent::{IterationOutcome, IterationReport, Workspace};
+use git_axiom::domain::work::case::{Task, TaskKind, TaskStatus};
+use git_axiom::store::handle::{AppendAuthor, Store};
+use git_axiom::store::layout::StoreLayout;
 
 /// A repository in a temporary folder.
 pub struct Scratch {
@@ -152,23 +152,23 @@ impl Scratch {
     }
 
     pub fn store(&self) -> Store {
-        Store::load(Layout::new(&self.path().join(".git"))).unwrap()
+        Store::load(StoreLayout::new(&self.path().join(".git"))).unwrap()
     }
 
     /// Appends events as the supervisor would.
     pub fn append(&self, events: Vec<Event>) {
-        let txn = TxnId::new(format!("t{}", git_axiom::env::fresh_id())).unwrap();
-        self.store().append(&Author { txn, by: By::Supervisor }, events).unwrap();
+        let txn = OperationId::new(format!("t{}", git_axiom::env::fresh_id())).unwrap();
+        self.store().append(&AppendAuthor { txn, by: EventAuthor::Supervisor }, events).unwrap();
     }
 
     pub fn add_case(&self, id: &str) {
-        self.add_case_that_is(id, Status::Pending);
+        self.add_case_that_is(id, TaskStatus::Pending);
     }
 
-    pub fn add_case_that_is(&self, id: &str, status: Status) {
-        let case = Case {
-            id: CaseId::new(id).unwrap(),
-            kind: Kind::Task,
+    pub fn add_case_that_is(&self, id: &str, status: TaskStatus) {
+        let case = Task {
+            id: TaskId::new(id).unwrap(),
+            kind: TaskKind::Task,
             title: format!("do {id}"),
             body: None,
             parent: None,
@@ -177,7 +177,7 @@ impl Scratch {
             start_early: false,
             persona: None,
             verify: vec![],
-            limits: git_axiom::domain::work::budget::Limits::default(),
+            limits: git_axiom::domain::work::budget::BudgetLimits::default(),
             status,
             merged: None,
             reason: None,
@@ -198,7 +198,7 @@ impl Scratch {
 
     /// As `open_task`, for a case that exists.
     pub fn reopen_task(&self, id: &str) {
-        let (agent, task) = (AgentId::new("ed-001").unwrap(), CaseId::new(id).unwrap());
+        let (agent, task) = (AgentId::new("ed-001").unwrap(), TaskId::new(id).unwrap());
         let path = self.workspace(id);
         let (base, branch) = (self.head(), format!("axiom/{id}"));
         self.git(&["worktree", "add", "-q", "-b", &branch, path.to_str().unwrap()]);
@@ -219,7 +219,7 @@ impl Scratch {
         let to = Oid::new(in_workspace(&["rev-parse", "HEAD"])).unwrap();
         let token = Token::new(format!("k{}", git_axiom::env::fresh_id())).unwrap();
         let report = IterationReport {
-            outcome: Outcome::Complete,
+            outcome: IterationOutcome::Complete,
             exit_code: Some(0),
             signal: None,
             from: self.head(),
@@ -255,7 +255,7 @@ impl Scratch {
             Event::IterationEnded { agent: agent.clone(), token, report: Box::new(report) },
             Event::WorkReleased {
                 agent,
-                status: Status::Done,
+                status: TaskStatus::Done,
                 reason: "complete".into(),
                 retry: false,
                 complete: None,
@@ -272,8 +272,8 @@ impl Scratch {
         self.finish_task(id);
     }
 
-    pub fn case(&self, id: &str) -> Case {
-        self.store().state().case(&CaseId::new(id).unwrap()).unwrap().clone()
+    pub fn case(&self, id: &str) -> Task {
+        self.store().state().case(&TaskId::new(id).unwrap()).unwrap().clone()
     }
 
     pub fn fsck(&self) {

@@ -4,7 +4,7 @@ use std::io::Write;
 
 use git_axiom::domain::state::event::Event;
 use git_axiom::store::handle::Store;
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 
 use crate::bench::Bench;
 use crate::history;
@@ -16,7 +16,7 @@ const ROUNDS: usize = 1000;
 
 pub fn rows(bench: &mut Bench) {
     let scratch = Scratch::new();
-    let mut store = Store::load(Layout::new(&scratch.path("repo"))).unwrap();
+    let mut store = Store::load(StoreLayout::new(&scratch.path("repo"))).unwrap();
     let author = history::author();
     // A state of some size, and a snapshot behind it, as in the middle of a session.
     let cases = (0..1000).map(history::case).collect();

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use git_axiom::domain::base::ids::CaseId;
-use git_axiom::domain::work::case::Case;
+use git_axiom::domain::base::ids::TaskId;
+use git_axiom::domain::work::case::Task;
 
 use crate::bench::Bench;
 use crate::history;
@@ -54,8 +54,8 @@ fn repository(tasks: usize, after: fn(usize) -> Vec<usize>) -> Scratch {
     let scratch = repositories::files(100);
     let id = |number: usize| history::script(number as u64, "true").id;
     let case = |number: usize| {
-        let after: Vec<CaseId> = after(number).into_iter().map(id).collect();
-        Case { after, ..history::script(number as u64, "true") }
+        let after: Vec<TaskId> = after(number).into_iter().map(id).collect();
+        Task { after, ..history::script(number as u64, "true") }
     };
     history::only_cases(scratch.layout(), (0..tasks).map(case).collect());
     scratch

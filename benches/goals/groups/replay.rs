@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use git_axiom::domain::base::names::Oid;
 use git_axiom::domain::state::event::Event;
 use git_axiom::store::handle::Store;
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::{line, segments};
 use serde::Deserialize;
 
@@ -78,7 +78,7 @@ pub fn rows(bench: &mut Bench) {
 
 fn events(bench: &mut Bench) {
     let scratch = Scratch::new();
-    let layout = Layout::new(&scratch.path("repo"));
+    let layout = StoreLayout::new(&scratch.path("repo"));
     let mut writer = Writer::new(layout.clone());
     writer.push(Event::CasesAdded { cases: (0..1000).map(history::case).collect() });
     for number in 0.. {
@@ -105,7 +105,7 @@ fn events(bench: &mut Bench) {
 fn checkpoints(bench: &mut Bench) {
     let scratch = Scratch::new();
     let log = |count: usize| {
-        let layout = Layout::new(&scratch.path(&format!("with-{count}")));
+        let layout = StoreLayout::new(&scratch.path(&format!("with-{count}")));
         let mut writer = Writer::new(layout.clone());
         for number in 0..count {
             let id = |kind: u64| Oid::new(format!("{:040x}", number as u64 * 2 + kind)).unwrap();
@@ -116,13 +116,13 @@ fn checkpoints(bench: &mut Bench) {
         layout
     };
     let (few, many) = (log(CHECKPOINTS / 4), log(CHECKPOINTS));
-    let load = |layout: &Layout| drop(Store::load(layout.clone()).unwrap());
+    let load = |layout: &StoreLayout| drop(Store::load(layout.clone()).unwrap());
     let (small, large) = in_turns(ROUNDS, &mut || load(&few), &mut || load(&many));
     bench.growth("replay of checkpoints", "checkpoints", Goal::AtMost(1.1), (CHECKPOINTS / 4, small), (CHECKPOINTS, large));
 }
 
 /// The same lines with `{"type":"audited",…}` instead of `{"audited":{…}}`.
-fn internally_tagged(layout: &Layout) -> Vec<u8> {
+fn internally_tagged(layout: &StoreLayout) -> Vec<u8> {
     let mut all = Vec::new();
     for segment in segments::list(layout).unwrap() {
         let bytes = std::fs::read(&segment.path).unwrap();

@@ -1,7 +1,7 @@
 //! 100,000 tasks in groups of 100, those in groups of 10.
 
-use git_axiom::domain::base::ids::CaseId;
-use git_axiom::domain::work::case::{Case, Kind};
+use git_axiom::domain::base::ids::TaskId;
+use git_axiom::domain::work::case::{Task, TaskKind};
 
 use crate::bench::Bench;
 use crate::history;
@@ -25,18 +25,18 @@ pub fn rows(bench: &mut Bench) {
 
 fn in_groups(tasks: usize) -> Scratch {
     let scratch = Scratch::with_repository();
-    let id = |kind: &str, number: usize| CaseId::new(format!("{kind}-{number:06}")).unwrap();
-    let group = |kind: Kind, id: CaseId, parent: Option<CaseId>| Case { id, kind, parent, ..history::script(0, "true") };
+    let id = |kind: &str, number: usize| TaskId::new(format!("{kind}-{number:06}")).unwrap();
+    let group = |kind: TaskKind, id: TaskId, parent: Option<TaskId>| Task { id, kind, parent, ..history::script(0, "true") };
     let mut cases = Vec::new();
     for number in 0..tasks {
         let (upper, lower) = (id("epic", number / 1000), id("sprint", number / 100));
         if number % 1000 == 0 {
-            cases.push(group(Kind::Directive, upper.clone(), None));
+            cases.push(group(TaskKind::Directive, upper.clone(), None));
         }
         if number % 100 == 0 {
-            cases.push(group(Kind::Operation, lower.clone(), Some(upper)));
+            cases.push(group(TaskKind::Operation, lower.clone(), Some(upper)));
         }
-        cases.push(Case { parent: Some(lower), ..history::script(number as u64, "true") });
+        cases.push(Task { parent: Some(lower), ..history::script(number as u64, "true") });
     }
     history::only_cases(scratch.layout(), cases);
     scratch

@@ -2,7 +2,7 @@
 
 use dialoguer::theme::{SimpleTheme, Theme};
 
-use super::{Key, Next, Question, ask};
+use super::{KeyPress, PromptQuestion, QuestionState, ask};
 use crate::cli::visible;
 use crate::error::Result;
 
@@ -11,45 +11,52 @@ use crate::error::Result;
 /// # Errors
 /// `INTERRUPTED` at Ctrl+C; `DECLINED` where the terminal was closed.
 pub fn confirm(question: &str) -> Result<bool> {
-    let question = Confirm { text: visible::line(question).into_owned(), typed: None };
+    let question = ConfirmQuestion { text: visible::line(question).into_owned(), typed: None };
     Ok(ask(question)?.unwrap_or(false))
 }
 
 #[derive(Debug)]
-struct Confirm {
+struct ConfirmQuestion {
     text: String,
     typed: Option<bool>,
 }
 
-impl Confirm {
-    fn pressed(&mut self, key: &Key) -> Next<bool> {
+impl ConfirmQuestion {
+    fn pressed(&mut self, key: &KeyPress) -> QuestionState<bool> {
         match key {
-            Key::Char('y' | 'Y') => self.typed = Some(true),
-            Key::Char('n' | 'N') => self.typed = Some(false),
-            Key::Backspace | Key::ClearLine => self.typed = None,
-            Key::Enter => return Next::Answered(Some(self.typed.unwrap_or(false))),
-            Key::Escape | Key::EndOfInput => return Next::Answered(None),
-            Key::Interrupt => return Next::Interrupted,
-            Key::Suspend => return Next::Suspended,
-            Key::Pasted(_) => {
+            KeyPress::Char('y' | 'Y') => self.typed = Some(true),
+            KeyPress::Char('n' | 'N') => self.typed = Some(false),
+            KeyPress::Backspace | KeyPress::ClearLine => self.typed = None,
+            KeyPress::Enter => return QuestionState::Answered(Some(self.typed.unwrap_or(false))),
+            KeyPress::Escape | KeyPress::EndOfInput => return QuestionState::Answered(None),
+            KeyPress::Interrupt => return QuestionState::Interrupted,
+            KeyPress::Suspend => return QuestionState::Suspended,
+            KeyPress::Pasted(_) => {
                 self.typed = None;
-                return Next::Pasted;
+                return QuestionState::Pasted;
             }
-            Key::Char(_) | Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End | Key::Other(_) => {}
+            KeyPress::Char(_)
+            | KeyPress::Up
+            | KeyPress::Down
+            | KeyPress::PageUp
+            | KeyPress::PageDown
+            | KeyPress::Home
+            | KeyPress::End
+            | KeyPress::Other(_) => {}
         }
-        Next::Asked
+        QuestionState::Asked
     }
 }
 
 /// Whether keys that arrived together may have been typed (on a slow connection) and not pasted: one answer, with or without
 /// Enter.
-fn could_be_typed(keys: &[Key]) -> bool {
-    let answer = keys.strip_suffix(&[Key::Enter]).unwrap_or(keys);
-    let word: Option<String> = answer.iter().map(|key| if let Key::Char(c) = key { Some(*c) } else { None }).collect();
+fn could_be_typed(keys: &[KeyPress]) -> bool {
+    let answer = keys.strip_suffix(&[KeyPress::Enter]).unwrap_or(keys);
+    let word: Option<String> = answer.iter().map(|key| if let KeyPress::Char(c) = key { Some(*c) } else { None }).collect();
     keys.len() == 1 || word.is_some_and(|word| ["", "y", "n", "yes", "no"].contains(&word.to_lowercase().as_str()))
 }
 
-impl Question for Confirm {
+impl PromptQuestion for ConfirmQuestion {
     type Answer = bool;
 
     fn lines(&self, _rows: usize, _columns: usize) -> Vec<String> {
@@ -66,16 +73,16 @@ impl Question for Confirm {
         line
     }
 
-    fn take(&mut self, keys: &[Key]) -> Next<bool> {
-        let leaves = keys.iter().find(|key| matches!(key, Key::Interrupt | Key::Suspend));
+    fn take(&mut self, keys: &[KeyPress]) -> QuestionState<bool> {
+        let leaves = keys.iter().find(|key| matches!(key, KeyPress::Interrupt | KeyPress::Suspend));
         if let Some(key) = leaves {
             return self.pressed(key);
         }
         if !could_be_typed(keys) {
             self.typed = None;
-            return Next::Pasted;
+            return QuestionState::Pasted;
         }
-        let mut next = Next::Asked;
+        let mut next = QuestionState::Asked;
         for key in keys {
             next = self.pressed(key);
         }
@@ -87,23 +94,23 @@ impl Question for Confirm {
 mod tests {
     use super::*;
 
-    fn after(chunks: &[&str]) -> Next<bool> {
-        super::super::after(Confirm { text: "Go?".into(), typed: None }, chunks)
+    fn after(chunks: &[&str]) -> QuestionState<bool> {
+        super::super::after(ConfirmQuestion { text: "Go?".into(), typed: None }, chunks)
     }
 
     #[test]
     fn only_a_typed_yes_is_a_yes() {
         for chunks in [&["y", "\r"][..], &["Y", "\r"], &["n", "y", "\r"], &["y", "e", "s", "\r"], &["y\r"], &["yes\n"]] {
-            assert_eq!(after(chunks), Next::Answered(Some(true)), "{chunks:?}");
+            assert_eq!(after(chunks), QuestionState::Answered(Some(true)), "{chunks:?}");
         }
         for chunks in [&["\r"][..], &["n", "\r"], &["y", "n", "\r"], &["y", "\x7f", "\r"], &["x", "\r"], &["no\r"]] {
-            assert_eq!(after(chunks), Next::Answered(Some(false)), "{chunks:?}");
+            assert_eq!(after(chunks), QuestionState::Answered(Some(false)), "{chunks:?}");
         }
-        assert_eq!(after(&["y"]), Next::Asked);
+        assert_eq!(after(&["y"]), QuestionState::Asked);
         for leaves in ["\x1b", "\x04"] {
-            assert_eq!(after(&["y", leaves]), Next::Answered(None));
+            assert_eq!(after(&["y", leaves]), QuestionState::Answered(None));
         }
-        assert_eq!((after(&["y", "\x03"]), after(&["y", "\x1a"])), (Next::Interrupted, Next::Suspended));
+        assert_eq!((after(&["y", "\x03"]), after(&["y", "\x1a"])), (QuestionState::Interrupted, QuestionState::Suspended));
     }
 
     #[test]
@@ -111,8 +118,8 @@ mod tests {
         for pasted in
             ["\x1b[200~y\r\x1b[201~", "y\ry\r", "y\rls\r", "git axiom undo\ny\n", "yy\r", "\r\r", "y\x1b[200~\x1b[201~\r"]
         {
-            assert_eq!(after(&[pasted]), Next::Pasted, "{pasted:?}");
-            assert_eq!(after(&["y", pasted, "\r"]), Next::Answered(Some(false)), "{pasted:?}");
+            assert_eq!(after(&[pasted]), QuestionState::Pasted, "{pasted:?}");
+            assert_eq!(after(&["y", pasted, "\r"]), QuestionState::Answered(Some(false)), "{pasted:?}");
         }
     }
 }

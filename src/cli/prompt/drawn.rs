@@ -6,7 +6,7 @@ use super::terminal::say;
 
 /// The lines that are on the screen now.
 #[derive(Debug)]
-pub(super) struct Drawn {
+pub(super) struct DrawnLines {
     /// How many lines the cursor is below the first one.
     below: usize,
     shows_cursor: bool,
@@ -23,7 +23,7 @@ pub(super) fn cut(line: &str, columns: usize) -> String {
     console::truncate_str(line, columns.saturating_sub(1), "…").into_owned()
 }
 
-impl Drawn {
+impl DrawnLines {
     pub(super) fn new(shows_cursor: bool) -> Self {
         Self { below: 0, shows_cursor }
     }

@@ -2,7 +2,7 @@
 
 use dialoguer::theme::{SimpleTheme, Theme};
 
-use super::{Key, Next, Question, ask, drawn};
+use super::{KeyPress, PromptQuestion, QuestionState, ask, drawn};
 use crate::cli::visible;
 use crate::error::Result;
 
@@ -14,16 +14,16 @@ const LONGEST: usize = 1000;
 /// # Errors
 /// As [`super::confirm()`].
 pub fn line(question: &str) -> Result<Option<String>> {
-    ask(Line { question: question.to_owned(), typed: String::new() })
+    ask(LineQuestion { question: question.to_owned(), typed: String::new() })
 }
 
 #[derive(Debug)]
-struct Line {
+struct LineQuestion {
     question: String,
     typed: String,
 }
 
-impl Line {
+impl LineQuestion {
     /// Adds typed or pasted text: its first line.
     fn add(&mut self, text: &str) {
         let first = text.split(['\r', '\n']).next().unwrap_or_default();
@@ -39,7 +39,7 @@ impl Line {
     }
 }
 
-impl Question for Line {
+impl PromptQuestion for LineQuestion {
     type Answer = String;
 
     fn lines(&self, _rows: usize, columns: usize) -> Vec<String> {
@@ -50,26 +50,32 @@ impl Question for Line {
         self.text(answer.map_or("", String::as_str))
     }
 
-    fn take(&mut self, keys: &[Key]) -> Next<String> {
+    fn take(&mut self, keys: &[KeyPress]) -> QuestionState<String> {
         for (place, key) in keys.iter().enumerate() {
             match key {
-                Key::Char(c) => self.add(c.encode_utf8(&mut [0; 4])),
-                Key::Pasted(text) => self.add(text),
-                Key::Backspace => drop(self.typed.pop()),
-                Key::ClearLine => self.typed.clear(),
+                KeyPress::Char(c) => self.add(c.encode_utf8(&mut [0; 4])),
+                KeyPress::Pasted(text) => self.add(text),
+                KeyPress::Backspace => drop(self.typed.pop()),
+                KeyPress::ClearLine => self.typed.clear(),
                 // Lines that arrived together were pasted. Only an Enter that is the last key is an answer.
-                Key::Enter if place + 1 == keys.len() => return Next::Answered(Some(self.typed.clone())),
-                Key::Enter => {
+                KeyPress::Enter if place + 1 == keys.len() => return QuestionState::Answered(Some(self.typed.clone())),
+                KeyPress::Enter => {
                     self.typed.clear();
-                    return Next::Pasted;
+                    return QuestionState::Pasted;
                 }
-                Key::Escape | Key::EndOfInput => return Next::Answered(None),
-                Key::Interrupt => return Next::Interrupted,
-                Key::Suspend => return Next::Suspended,
-                Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End | Key::Other(_) => {}
+                KeyPress::Escape | KeyPress::EndOfInput => return QuestionState::Answered(None),
+                KeyPress::Interrupt => return QuestionState::Interrupted,
+                KeyPress::Suspend => return QuestionState::Suspended,
+                KeyPress::Up
+                | KeyPress::Down
+                | KeyPress::PageUp
+                | KeyPress::PageDown
+                | KeyPress::Home
+                | KeyPress::End
+                | KeyPress::Other(_) => {}
             }
         }
-        Next::Asked
+        QuestionState::Asked
     }
 }
 
@@ -77,18 +83,18 @@ impl Question for Line {
 mod tests {
     use super::*;
 
-    fn after(chunks: &[&str]) -> Next<String> {
-        super::super::after(Line { question: "Name".into(), typed: String::new() }, chunks)
+    fn after(chunks: &[&str]) -> QuestionState<String> {
+        super::super::after(LineQuestion { question: "Name".into(), typed: String::new() }, chunks)
     }
 
     #[test]
     fn a_line_is_typed_corrected_and_left() {
-        let line = |text: &str| Next::Answered(Some(text.to_owned()));
+        let line = |text: &str| QuestionState::Answered(Some(text.to_owned()));
         assert_eq!(after(&["m", "i", "x", "\x7f", "ne\r"]), line("mine"));
         assert_eq!(after(&["old\x15new", "\r"]), line("new"));
         assert_eq!(after(&["\x1b[200~pasted\rrm\r\x1b[201~", "!\r"]), line("pasted!"));
-        assert_eq!(after(&["\x1b[200~a\r\x1b[201~"]), Next::Asked);
-        assert_eq!(after(&["one\rtwo\r"]), Next::Pasted);
-        assert_eq!((after(&["a", "\x1b"]), after(&["a", "\x03"])), (Next::Answered(None), Next::Interrupted));
+        assert_eq!(after(&["\x1b[200~a\r\x1b[201~"]), QuestionState::Asked);
+        assert_eq!(after(&["one\rtwo\r"]), QuestionState::Pasted);
+        assert_eq!((after(&["a", "\x1b"]), after(&["a", "\x03"])), (QuestionState::Answered(None), QuestionState::Interrupted));
     }
 }

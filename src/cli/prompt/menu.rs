@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use dialoguer::theme::{SimpleTheme, Theme};
 
-use super::{Key, Next, Question, ask, drawn};
+use super::{KeyPress, PromptQuestion, QuestionState, ask, drawn};
 use crate::cli::visible;
 use crate::error::Result;
 
@@ -13,7 +13,7 @@ use crate::error::Result;
 /// # Errors
 /// As [`super::confirm()`].
 pub fn one_of<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S], first: usize) -> Result<Option<usize>> {
-    let Some(chosen) = ask(Menu::new(question, heading, items, first, Picks::One))? else { return Ok(None) };
+    let Some(chosen) = ask(MenuQuestion::new(question, heading, items, first, MenuSelection::One))? else { return Ok(None) };
     Ok(chosen.first().copied())
 }
 
@@ -22,7 +22,7 @@ pub fn one_of<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S],
 /// # Errors
 /// As [`super::confirm()`].
 pub fn some_of<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S]) -> Result<Option<Vec<usize>>> {
-    ask(Menu::new(question, heading, items, 0, Picks::Some(BTreeSet::new())))
+    ask(MenuQuestion::new(question, heading, items, 0, MenuSelection::Some(BTreeSet::new())))
 }
 
 /// As [`some_of`], for what can be taken back: an only item is marked already, so that Enter takes it.
@@ -31,7 +31,7 @@ pub fn some_of<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S]
 /// As [`super::confirm()`].
 pub fn some_to_take<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S]) -> Result<Option<Vec<usize>>> {
     let marked = if items.len() == 1 { BTreeSet::from([0]) } else { BTreeSet::new() };
-    ask(Menu::new(question, heading, items, 0, Picks::Some(marked)))
+    ask(MenuQuestion::new(question, heading, items, 0, MenuSelection::Some(marked)))
 }
 
 /// The key of an item that begins with one in brackets, as `[P] partial`.
@@ -43,7 +43,7 @@ fn key_of(item: &str) -> Option<char> {
 
 /// What Enter chooses.
 #[derive(Debug, PartialEq, Eq)]
-enum Picks {
+enum MenuSelection {
     /// The item at the cursor.
     One,
     /// The items marked with Space.
@@ -51,17 +51,17 @@ enum Picks {
 }
 
 #[derive(Debug)]
-struct Menu {
+struct MenuQuestion {
     question: String,
     heading: Option<String>,
     items: Vec<String>,
-    picks: Picks,
+    picks: MenuSelection,
     /// The index of the item at the cursor.
     at: usize,
 }
 
-impl Menu {
-    fn new<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S], first: usize, picks: Picks) -> Self {
+impl MenuQuestion {
+    fn new<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S], first: usize, picks: MenuSelection) -> Self {
         let items: Vec<String> = items.iter().map(|item| visible::line(item.as_ref()).into_owned()).collect();
         let (question, heading) = (question.to_owned(), heading.map(|text| visible::line(text).into_owned()));
         Self { question, heading, at: first.min(items.len().saturating_sub(1)), items, picks }
@@ -79,8 +79,10 @@ impl Menu {
         let mut line = String::new();
         // Writing to a string cannot fail.
         let _ = match &self.picks {
-            Picks::One => SimpleTheme.format_select_prompt_item(&mut line, text, active),
-            Picks::Some(marked) => SimpleTheme.format_multi_select_prompt_item(&mut line, text, marked.contains(&place), active),
+            MenuSelection::One => SimpleTheme.format_select_prompt_item(&mut line, text, active),
+            MenuSelection::Some(marked) => {
+                SimpleTheme.format_multi_select_prompt_item(&mut line, text, marked.contains(&place), active)
+            }
         };
         line
     }
@@ -88,8 +90,8 @@ impl Menu {
     /// The column at which the text of the items begins.
     fn margin(&self) -> usize {
         match self.picks {
-            Picks::One => "> ".len(),
-            Picks::Some(_) => "> [x] ".len(),
+            MenuSelection::One => "> ".len(),
+            MenuSelection::Some(_) => "> [x] ".len(),
         }
     }
 
@@ -100,48 +102,48 @@ impl Menu {
         places.find(|place| self.items.get(*place).is_some_and(is_it))
     }
 
-    fn pressed(&mut self, key: &Key) -> Next<Vec<usize>> {
+    fn pressed(&mut self, key: &KeyPress) -> QuestionState<Vec<usize>> {
         let last = self.items.len().saturating_sub(1);
         // What an item shows as its key goes to that item, before what keys do otherwise; Enter still has to choose it.
-        if let Key::Char(pressed) = key
+        if let KeyPress::Char(pressed) = key
             && *pressed != 'q'
             && let Some(place) = self.with_key(*pressed)
         {
             self.at = place;
-            return Next::Asked;
+            return QuestionState::Asked;
         }
         match key {
-            Key::Up | Key::Char('k') => self.at = if self.at == 0 { last } else { self.at - 1 },
-            Key::Down | Key::Char('j') => self.at = if self.at == last { 0 } else { self.at + 1 },
-            Key::PageUp => self.at = self.at.saturating_sub(10),
-            Key::PageDown => self.at = (self.at + 10).min(last),
-            Key::Home => self.at = 0,
-            Key::End => self.at = last,
-            Key::Char(' ') => match &mut self.picks {
-                Picks::One => return Next::Answered(Some(vec![self.at])),
-                Picks::Some(marked) => {
+            KeyPress::Up | KeyPress::Char('k') => self.at = if self.at == 0 { last } else { self.at - 1 },
+            KeyPress::Down | KeyPress::Char('j') => self.at = if self.at == last { 0 } else { self.at + 1 },
+            KeyPress::PageUp => self.at = self.at.saturating_sub(10),
+            KeyPress::PageDown => self.at = (self.at + 10).min(last),
+            KeyPress::Home => self.at = 0,
+            KeyPress::End => self.at = last,
+            KeyPress::Char(' ') => match &mut self.picks {
+                MenuSelection::One => return QuestionState::Answered(Some(vec![self.at])),
+                MenuSelection::Some(marked) => {
                     if !marked.remove(&self.at) {
                         marked.insert(self.at);
                     }
                 }
             },
-            Key::Enter => {
-                return Next::Answered(Some(match &self.picks {
-                    Picks::One => vec![self.at],
-                    Picks::Some(marked) => marked.iter().copied().collect(),
+            KeyPress::Enter => {
+                return QuestionState::Answered(Some(match &self.picks {
+                    MenuSelection::One => vec![self.at],
+                    MenuSelection::Some(marked) => marked.iter().copied().collect(),
                 }));
             }
-            Key::Escape | Key::EndOfInput | Key::Char('q') => return Next::Answered(None),
-            Key::Interrupt => return Next::Interrupted,
-            Key::Suspend => return Next::Suspended,
-            Key::Pasted(_) => return Next::Pasted,
-            Key::Char(_) | Key::Backspace | Key::ClearLine | Key::Other(_) => {}
+            KeyPress::Escape | KeyPress::EndOfInput | KeyPress::Char('q') => return QuestionState::Answered(None),
+            KeyPress::Interrupt => return QuestionState::Interrupted,
+            KeyPress::Suspend => return QuestionState::Suspended,
+            KeyPress::Pasted(_) => return QuestionState::Pasted,
+            KeyPress::Char(_) | KeyPress::Backspace | KeyPress::ClearLine | KeyPress::Other(_) => {}
         }
-        Next::Asked
+        QuestionState::Asked
     }
 }
 
-impl Question for Menu {
+impl PromptQuestion for MenuQuestion {
     type Answer = Vec<usize>;
 
     fn lines(&self, rows: usize, columns: usize) -> Vec<String> {
@@ -163,27 +165,27 @@ impl Question for Menu {
     fn answered(&self, answer: Option<&Vec<usize>>) -> String {
         let chosen = match (answer.map(Vec::as_slice), &self.picks) {
             (Some([one]), _) => self.items[*one].trim().to_owned(),
-            (Some(many), Picks::Some(_)) => format!("{} selected", many.len()),
-            (Some(_), Picks::One) | (None, _) => "-".to_owned(),
+            (Some(many), MenuSelection::Some(_)) => format!("{} selected", many.len()),
+            (Some(_), MenuSelection::One) | (None, _) => "-".to_owned(),
         };
         let mut line = String::new();
         let _ = SimpleTheme.format_select_prompt_selection(&mut line, &self.question, &chosen);
         drawn::cut(&line, drawn::size().1)
     }
 
-    fn take(&mut self, keys: &[Key]) -> Next<Vec<usize>> {
+    fn take(&mut self, keys: &[KeyPress]) -> QuestionState<Vec<usize>> {
         // Several arrow keys arrive together when a key is held; text that arrives together was pasted.
-        let is_text = |key: &&Key| matches!(key, Key::Char(_) | Key::Enter);
+        let is_text = |key: &&KeyPress| matches!(key, KeyPress::Char(_) | KeyPress::Enter);
         if keys.len() > 1 && keys.iter().filter(is_text).count() > 1 {
-            return Next::Pasted;
+            return QuestionState::Pasted;
         }
         for key in keys {
             let next = self.pressed(key);
-            if next != Next::Asked {
+            if next != QuestionState::Asked {
                 return next;
             }
         }
-        Next::Asked
+        QuestionState::Asked
     }
 
     fn shows_cursor(&self) -> bool {
@@ -195,16 +197,16 @@ impl Question for Menu {
 mod tests {
     use super::*;
 
-    fn menu(items: usize, picks: Picks) -> Menu {
+    fn menu(items: usize, picks: MenuSelection) -> MenuQuestion {
         let items: Vec<String> = (0..items).map(|place| format!("item {place} {}", "x".repeat(100))).collect();
-        Menu::new("Which?", Some("heading"), &items, 0, picks)
+        MenuQuestion::new("Which?", Some("heading"), &items, 0, picks)
     }
 
     #[test]
     fn what_is_selected_is_on_the_screen_whatever_its_size() {
         for count in [1, 2, 5, 21, 22, 23, 24, 57] {
             for (rows, columns) in [(24, 80), (4, 20), (50, 200)] {
-                let mut menu = menu(count, Picks::One);
+                let mut menu = menu(count, MenuSelection::One);
                 for step in 0..count {
                     let lines = menu.lines(rows, columns);
                     assert!(lines.len() <= rows, "{count} in {rows}: {lines:?}");
@@ -212,7 +214,7 @@ mod tests {
                     let selected: Vec<&String> = lines.iter().filter(|line| line.starts_with("> ")).collect();
                     assert!(matches!(selected[..], [one] if one.contains(&format!("item {step} "))), "{step}: {lines:?}");
                     assert!(lines[1].ends_with("heading"), "{lines:?}");
-                    assert_eq!(menu.take(&[Key::Down]), Next::Asked);
+                    assert_eq!(menu.take(&[KeyPress::Down]), QuestionState::Asked);
                 }
                 assert_eq!(menu.at, 0, "after the last comes the first");
             }
@@ -221,19 +223,26 @@ mod tests {
 
     #[test]
     fn keys_move_mark_and_pick() {
-        let mut one = menu(30, Picks::One);
-        assert_eq!(one.take(&[Key::Down, Key::Down, Key::PageDown, Key::Up]), Next::Asked);
-        assert_eq!(one.take(&[Key::Enter]), Next::Answered(Some(vec![11])));
-        assert_eq!((one.take(&[Key::End]), one.at, one.take(&[Key::Home]), one.at), (Next::Asked, 29, Next::Asked, 0));
-        assert_eq!((one.take(&[Key::Up]), one.at), (Next::Asked, 29));
-        let mut some = menu(5, Picks::Some(BTreeSet::new()));
-        for keys in [Key::Char(' '), Key::Down, Key::Char(' '), Key::Down, Key::Char(' '), Key::Char(' ')] {
-            assert_eq!(some.take(&[keys]), Next::Asked);
-        }
-        assert_eq!(some.take(&[Key::Enter]), Next::Answered(Some(vec![0, 1])));
-        for (leaves, next) in
-            [(Key::Escape, Next::Answered(None)), (Key::Interrupt, Next::Interrupted), (Key::Suspend, Next::Suspended)]
+        let mut one = menu(30, MenuSelection::One);
+        assert_eq!(one.take(&[KeyPress::Down, KeyPress::Down, KeyPress::PageDown, KeyPress::Up]), QuestionState::Asked);
+        assert_eq!(one.take(&[KeyPress::Enter]), QuestionState::Answered(Some(vec![11])));
+        assert_eq!(
+            (one.take(&[KeyPress::End]), one.at, one.take(&[KeyPress::Home]), one.at),
+            (QuestionState::Asked, 29, QuestionState::Asked, 0)
+        );
+        assert_eq!((one.take(&[KeyPress::Up]), one.at), (QuestionState::Asked, 29));
+        let mut some = menu(5, MenuSelection::Some(BTreeSet::new()));
+        for keys in
+            [KeyPress::Char(' '), KeyPress::Down, KeyPress::Char(' '), KeyPress::Down, KeyPress::Char(' '), KeyPress::Char(' ')]
         {
+            assert_eq!(some.take(&[keys]), QuestionState::Asked);
+        }
+        assert_eq!(some.take(&[KeyPress::Enter]), QuestionState::Answered(Some(vec![0, 1])));
+        for (leaves, next) in [
+            (KeyPress::Escape, QuestionState::Answered(None)),
+            (KeyPress::Interrupt, QuestionState::Interrupted),
+            (KeyPress::Suspend, QuestionState::Suspended),
+        ] {
             assert_eq!(some.take(&[leaves]), next);
         }
     }
@@ -241,19 +250,21 @@ mod tests {
     #[test]
     fn the_key_that_an_item_shows_selects_it() {
         let items = ["[P] partial", "[B] backup", "[B] backup.1", "[K] keep", "[Q] quit", "[no] key", "[x]none"];
-        let mut menu = Menu::new("Which?", None, &items, 0, Picks::One);
-        let pressed = |menu: &mut Menu, key| (menu.take(&[Key::Char(key)]), menu.at);
+        let mut menu = MenuQuestion::new("Which?", None, &items, 0, MenuSelection::One);
+        let pressed = |menu: &mut MenuQuestion, key| (menu.take(&[KeyPress::Char(key)]), menu.at);
         for (key, place) in [('b', 1), ('B', 2), ('b', 1), ('k', 3), ('P', 0), ('x', 0), ('n', 0), ('k', 3), ('k', 3)] {
-            assert_eq!(pressed(&mut menu, key), (Next::Asked, place), "{key}");
+            assert_eq!(pressed(&mut menu, key), (QuestionState::Asked, place), "{key}");
         }
-        assert_eq!(menu.take(&[Key::Char('q')]), Next::Answered(None));
-        assert_eq!(menu.take(&[Key::Enter]), Next::Answered(Some(vec![3])));
+        assert_eq!(menu.take(&[KeyPress::Char('q')]), QuestionState::Answered(None));
+        assert_eq!(menu.take(&[KeyPress::Enter]), QuestionState::Answered(Some(vec![3])));
     }
 
     #[test]
     fn pasted_text_picks_nothing() {
-        for keys in [&[Key::Char('y'), Key::Enter][..], &[Key::Pasted("\r".into())], &[Key::Enter, Key::Enter]] {
-            assert_eq!(menu(3, Picks::One).take(keys), Next::Pasted, "{keys:?}");
+        for keys in
+            [&[KeyPress::Char('y'), KeyPress::Enter][..], &[KeyPress::Pasted("\r".into())], &[KeyPress::Enter, KeyPress::Enter]]
+        {
+            assert_eq!(menu(3, MenuSelection::One).take(keys), QuestionState::Pasted, "{keys:?}");
         }
     }
 }

@@ -12,19 +12,19 @@ mod menu;
 mod terminal;
 pub mod watch;
 
-use crate::cli::keys::Key;
+use crate::cli::keys::KeyPress;
 use crate::error::{Code, Error, Result};
 
 pub use confirm::confirm;
 pub use line::line;
 pub use menu::{one_of, some_of, some_to_take};
 
-use drawn::Drawn;
-use terminal::{Came, Terminal};
+use drawn::DrawnLines;
+use terminal::{PromptTerminal, PromptTerminalEvent};
 
 /// The state of a question after some keys.
 #[derive(Debug, PartialEq, Eq)]
-enum Next<T> {
+enum QuestionState<T> {
     /// It is answered; `None` where the user chose to give no answer.
     Answered(Option<T>),
     /// It is not answered yet.
@@ -38,7 +38,7 @@ enum Next<T> {
 }
 
 /// A question: what is drawn, and how keys change it.
-trait Question {
+trait PromptQuestion {
     type Answer;
 
     /// The lines to draw, for a screen of this size.
@@ -48,7 +48,7 @@ trait Question {
     fn answered(&self, answer: Option<&Self::Answer>) -> String;
 
     /// Handles keys that arrived together.
-    fn take(&mut self, keys: &[Key]) -> Next<Self::Answer>;
+    fn take(&mut self, keys: &[KeyPress]) -> QuestionState<Self::Answer>;
 
     /// Whether the cursor is shown.
     fn shows_cursor(&self) -> bool {
@@ -57,10 +57,10 @@ trait Question {
 }
 
 /// Asks until there is an answer.
-fn ask<Q: Question>(mut question: Q) -> Result<Option<Q::Answer>> {
+fn ask<Q: PromptQuestion>(mut question: Q) -> Result<Option<Q::Answer>> {
     let gone = |e: std::io::Error| Error::new(Code::Declined, "there was no answer").because(e);
-    let mut terminal = Terminal::begin().map_err(gone)?;
-    let mut drawn = Drawn::new(question.shows_cursor());
+    let mut terminal = PromptTerminal::begin().map_err(gone)?;
+    let mut drawn = DrawnLines::new(question.shows_cursor());
     let mut note = "";
     loop {
         let (rows, columns) = drawn::size();
@@ -70,30 +70,30 @@ fn ask<Q: Question>(mut question: Q) -> Result<Option<Q::Answer>> {
         }
         drawn.draw(&lines);
         let next = match terminal.wait(None).map_err(gone)? {
-            Came::Keys(keys) => question.take(&keys),
-            Came::Redraw => {
+            PromptTerminalEvent::Keys(keys) => question.take(&keys),
+            PromptTerminalEvent::Redraw => {
                 drawn.forget();
-                Next::Asked
+                QuestionState::Asked
             }
-            Came::Nothing => Next::Asked,
+            PromptTerminalEvent::Nothing => QuestionState::Asked,
         };
         match next {
-            Next::Asked => note = "",
-            Next::Pasted => {
+            QuestionState::Asked => note = "",
+            QuestionState::Pasted => {
                 terminal.forget_the_rest().map_err(gone)?;
                 note = "(pasted text is not an answer: type it)";
             }
-            Next::Suspended => {
+            QuestionState::Suspended => {
                 terminal.suspend().map_err(gone)?;
                 drawn.forget();
             }
-            Next::Interrupted => {
+            QuestionState::Interrupted => {
                 drawn.draw(&[question.answered(None)]);
                 drawn.end();
                 drop(terminal);
                 return Err(Error::new(Code::Interrupted, "interrupted at a question, so nothing more was changed"));
             }
-            Next::Answered(answer) => {
+            QuestionState::Answered(answer) => {
                 drawn.draw(&[question.answered(answer.as_ref())]);
                 drawn.end();
                 return Ok(answer);
@@ -104,9 +104,9 @@ fn ask<Q: Question>(mut question: Q) -> Result<Option<Q::Answer>> {
 
 /// The state of a question after chunks of input, for tests: the keys of a chunk arrive together.
 #[cfg(test)]
-fn after<Q: Question>(mut question: Q, chunks: &[&str]) -> Next<Q::Answer> {
-    let mut keys = crate::cli::keys::Keys::default();
-    let mut next = Next::Asked;
+fn after<Q: PromptQuestion>(mut question: Q, chunks: &[&str]) -> QuestionState<Q::Answer> {
+    let mut keys = crate::cli::keys::KeyPressParser::default();
+    let mut next = QuestionState::Asked;
     for chunk in chunks {
         let mut came = keys.take(chunk.as_bytes());
         came.extend(keys.give_up_waiting());

@@ -14,7 +14,7 @@ use rustix::termios::{InputModes, LocalModes, OptionalActions, QueueSelector, Sp
 use signal_hook::SigId;
 use signal_hook::consts::{SIGCONT, SIGWINCH};
 
-use crate::cli::keys::{Key, Keys};
+use crate::cli::keys::{KeyPress, KeyPressParser};
 use crate::own_process::end_signals;
 
 /// How long to wait for the rest of an escape sequence.
@@ -29,9 +29,9 @@ const AS_BEFORE: &[u8] = b"\x1b[?2004l\x1b[?25h";
 
 /// The result of waiting.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Came {
+pub enum PromptTerminalEvent {
     /// Keys that arrived together.
-    Keys(Vec<Key>),
+    Keys(Vec<KeyPress>),
     /// The screen has to be drawn again: its size has changed, or the process was stopped and continued.
     Redraw,
     /// No input within the given time.
@@ -40,15 +40,15 @@ pub enum Came {
 
 /// The terminal in the modes for reading keys. Dropping it restores the old modes.
 #[derive(Debug)]
-pub struct Terminal {
+pub struct PromptTerminal {
     before: Termios,
-    keys: Keys,
+    keys: KeyPressParser,
     redraw: Arc<AtomicBool>,
     listening: Vec<SigId>,
-    signals: end_signals::LeftToQuestion,
+    signals: end_signals::QuestionSignals,
 }
 
-impl Terminal {
+impl PromptTerminal {
     /// Begins to read keys. Input typed before is discarded: it was not meant for this question.
     ///
     /// # Errors
@@ -61,7 +61,7 @@ impl Terminal {
             [SIGWINCH, SIGCONT].into_iter().filter_map(|signal| signal_hook::flag::register(signal, Arc::clone(&redraw)).ok());
         let listening = listening.collect();
         let signals = end_signals::leave_signals_to_question();
-        let terminal = Self { before, keys: Keys::default(), redraw, listening, signals };
+        let terminal = Self { before, keys: KeyPressParser::default(), redraw, listening, signals };
         terminal.enter()?;
         Ok(terminal)
     }
@@ -87,7 +87,7 @@ impl Terminal {
     ///
     /// # Errors
     /// Where the terminal was closed.
-    pub fn wait(&mut self, patience: Option<Duration>) -> std::io::Result<Came> {
+    pub fn wait(&mut self, patience: Option<Duration>) -> std::io::Result<PromptTerminalEvent> {
         let waits_until = patience.map(|patience| Instant::now() + patience);
         loop {
             self.signals.obey(|| {
@@ -97,7 +97,7 @@ impl Terminal {
             if self.redraw.swap(false, Ordering::SeqCst) {
                 // The shell may have changed the modes while this process was stopped.
                 self.enter_again()?;
-                return Ok(Came::Redraw);
+                return Ok(PromptTerminalEvent::Redraw);
             }
             let timeout = if self.keys.is_waiting() { SEQUENCE } else { LOOK };
             let left = waits_until.map(|until| until.saturating_duration_since(Instant::now()));
@@ -107,10 +107,10 @@ impl Terminal {
                 None => self.keys.give_up_waiting().into_iter().collect(),
             };
             if !keys.is_empty() {
-                return Ok(Came::Keys(keys));
+                return Ok(PromptTerminalEvent::Keys(keys));
             }
             if left.is_some_and(|left| left.is_zero()) {
-                return Ok(Came::Nothing);
+                return Ok(PromptTerminalEvent::Nothing);
             }
         }
     }
@@ -138,10 +138,10 @@ impl Terminal {
     /// Discards input until there is a pause: the rest of pasted text.
     ///
     /// # Errors
-    /// As [`Terminal::wait`].
+    /// As [`PromptTerminal::wait`].
     pub fn forget_the_rest(&mut self) -> std::io::Result<()> {
         while self.read(PASTE_PAUSE)?.is_some() {}
-        self.keys = Keys::default();
+        self.keys = KeyPressParser::default();
         let _ = rustix::termios::tcflush(standard_input(), QueueSelector::IFlush);
         Ok(())
     }
@@ -160,12 +160,12 @@ impl Terminal {
     }
 
     fn enter_again(&mut self) -> std::io::Result<()> {
-        self.keys = Keys::default();
+        self.keys = KeyPressParser::default();
         self.enter()
     }
 }
 
-impl Drop for Terminal {
+impl Drop for PromptTerminal {
     fn drop(&mut self) {
         self.leave();
         for id in self.listening.drain(..) {

@@ -3,12 +3,12 @@
 use std::io::IsTerminal;
 use std::time::Duration;
 
-use super::terminal::{Came, Terminal};
-use crate::cli::keys::Key;
+use super::terminal::{PromptTerminal, PromptTerminalEvent};
+use crate::cli::keys::KeyPress;
 
 /// How a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Waited {
+pub enum KeyWaitEnd {
     /// The time has passed.
     Elapsed,
     /// The screen has to be drawn again.
@@ -21,15 +21,15 @@ pub enum Waited {
 
 /// Reads keys while output is shown.
 #[derive(Debug)]
-pub struct Watching {
-    terminal: Option<Terminal>,
+pub struct KeyWatcher {
+    terminal: Option<PromptTerminal>,
 }
 
-impl Watching {
+impl KeyWatcher {
     /// Starts reading keys if a user is at this terminal and the process is in the foreground; otherwise no keys are read.
     pub fn begin() -> Self {
         let sits_there = std::io::stdin().is_terminal() && std::io::stdout().is_terminal() && is_in_foreground();
-        Self { terminal: if sits_there { Terminal::begin().ok() } else { None } }
+        Self { terminal: if sits_there { PromptTerminal::begin().ok() } else { None } }
     }
 
     /// The line that explains how to end it; empty where no keys are read.
@@ -38,29 +38,36 @@ impl Watching {
     }
 
     /// Waits for a key that has an effect, or for the time to pass.
-    pub fn wait(&mut self, time: Duration) -> Waited {
+    pub fn wait(&mut self, time: Duration) -> KeyWaitEnd {
         let Some(terminal) = &mut self.terminal else {
             std::thread::sleep(time);
-            return Waited::Elapsed;
+            return KeyWaitEnd::Elapsed;
         };
         let keys = match terminal.wait(Some(time)) {
-            Ok(Came::Keys(keys)) => keys,
-            Ok(Came::Redraw) => return Waited::Redraw,
-            Ok(Came::Nothing) => return Waited::Elapsed,
-            Err(_) => return Waited::Quit,
+            Ok(PromptTerminalEvent::Keys(keys)) => keys,
+            Ok(PromptTerminalEvent::Redraw) => return KeyWaitEnd::Redraw,
+            Ok(PromptTerminalEvent::Nothing) => return KeyWaitEnd::Elapsed,
+            Err(_) => return KeyWaitEnd::Quit,
         };
         for key in keys {
             match key {
-                Key::Char('q' | 'Q') | Key::Escape | Key::EndOfInput => return Waited::Quit,
-                Key::Interrupt => return Waited::Interrupted,
-                Key::Suspend => {
-                    return if terminal.suspend().is_ok() { Waited::Redraw } else { Waited::Quit };
+                KeyPress::Char('q' | 'Q') | KeyPress::Escape | KeyPress::EndOfInput => return KeyWaitEnd::Quit,
+                KeyPress::Interrupt => return KeyWaitEnd::Interrupted,
+                KeyPress::Suspend => {
+                    return if terminal.suspend().is_ok() { KeyWaitEnd::Redraw } else { KeyWaitEnd::Quit };
                 }
-                Key::Char(_) | Key::Enter | Key::Up | Key::Down | Key::PageUp | Key::PageDown | Key::Home | Key::End => {}
-                Key::Backspace | Key::ClearLine | Key::Pasted(_) | Key::Other(_) => {}
+                KeyPress::Char(_)
+                | KeyPress::Enter
+                | KeyPress::Up
+                | KeyPress::Down
+                | KeyPress::PageUp
+                | KeyPress::PageDown
+                | KeyPress::Home
+                | KeyPress::End => {}
+                KeyPress::Backspace | KeyPress::ClearLine | KeyPress::Pasted(_) | KeyPress::Other(_) => {}
             }
         }
-        Waited::Elapsed
+        KeyWaitEnd::Elapsed
     }
 }
 

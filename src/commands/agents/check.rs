@@ -8,12 +8,12 @@ use serde::Serialize;
 use super::super::open_configured_for;
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
-use crate::commands::grammar::arguments::Global;
-use crate::domain::work::agent_check::Finding;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::work::agent_check::AgentCheckFinding;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::agents::check::{Checked, LIMIT, check};
-use crate::ops::context::placement::Purpose;
-use crate::ops::supervise::{Interrupts, longest_end};
+use crate::ops::agents::check::{AgentCheckReport, LIMIT, check};
+use crate::ops::context::placement::VerbPurpose;
+use crate::ops::supervise::{InterruptCounter, longest_end};
 
 /// Arguments of `agents check`.
 #[derive(Debug, Args)]
@@ -25,25 +25,25 @@ requests to the program's model.
 Says what is missing, and what to do next: the program is not found, is not signed in, does not
 trust a new folder, refuses a tool, writes or reports nothing; its commands find another
 git-axiom first; the model's service refuses. Exits with 0 if all is well.")]
-pub struct Check {
+pub struct AgentsCheckArgs {
     /// An agent program: a preset, or the NAME of [agents.NAME]
     name: String,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct AgentsCheckAnswer<'a> {
+struct AgentsCheckJson<'a> {
     agent: &'a str,
     path: Option<String>,
     ok: bool,
-    findings: Vec<FindingView>,
+    findings: Vec<AgentsCheckFindingJson>,
     duration: f64,
     tokens: Option<u64>,
     cost_usd: Option<f64>,
 }
 
 #[derive(Serialize)]
-struct FindingView {
+struct AgentsCheckFindingJson {
     finding: &'static str,
     says: String,
     next: String,
@@ -53,14 +53,14 @@ struct FindingView {
 ///
 /// # Errors
 /// As [`check`]; `AGENT_FAILED` where something is missing.
-pub(super) fn run(args: &Check, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let ctx = open_configured_for(Purpose::Look, global, Vec::new(), screen)?;
+pub(super) fn run(args: &AgentsCheckArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
     let config = ctx.config;
     let name = args.name.as_str();
     let most = words::count_of(LIMIT.as_secs() / 60, "minute", "minutes");
     screen.note(&format!("'{}' works on a small task in a scratch repository, at most {most}", visible::line(name)));
     // The check ends soon and then removes what it made: it is never left at once.
-    let interrupts = Interrupts::install(|_| {}, |_| {}, longest_end(config.agents.grace_seconds))?;
+    let interrupts = InterruptCounter::install(|_| {}, |_| {}, longest_end(config.agents.grace_seconds))?;
     let begun = Instant::now();
     let checked = check(&config, name, &interrupts)?;
     let answer = answer(name, &checked, begun.elapsed().as_secs_f64());
@@ -76,9 +76,13 @@ pub(super) fn run(args: &Check, global: &Global, screen: &mut Screen) -> Result<
     Err(error)
 }
 
-fn answer<'a>(name: &'a str, checked: &Checked, duration: f64) -> AgentsCheckAnswer<'a> {
-    let view = |finding: &Finding| FindingView { finding: finding.name(), says: finding.in_words(), next: finding.next(name) };
-    AgentsCheckAnswer {
+fn answer<'a>(name: &'a str, checked: &AgentCheckReport, duration: f64) -> AgentsCheckJson<'a> {
+    let view = |finding: &AgentCheckFinding| AgentsCheckFindingJson {
+        finding: finding.name(),
+        says: finding.in_words(),
+        next: finding.next(name),
+    };
+    AgentsCheckJson {
         agent: name,
         path: checked.path.as_ref().map(|path| path.display().to_string()),
         ok: checked.findings.is_empty(),
@@ -89,7 +93,7 @@ fn answer<'a>(name: &'a str, checked: &Checked, duration: f64) -> AgentsCheckAns
     }
 }
 
-fn in_words(answer: &AgentsCheckAnswer<'_>) -> String {
+fn in_words(answer: &AgentsCheckJson<'_>) -> String {
     let name = visible::line(answer.agent);
     if answer.ok {
         let tokens = answer.tokens.map(|tokens| format!(", {tokens} tokens")).unwrap_or_default();

@@ -7,14 +7,14 @@ use serde::Serialize;
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::attach::outside::{PromptOutside, last, repositories_in};
+use crate::ops::attach::outside::{UnsavedPrompt, last, repositories_in};
 
 /// The most repositories that are named for people.
 const NAMED: usize = 10;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct OutsideAnswer {
+struct AttachOutsideJson {
     /// None: no event can protect anything here.
     events: [(); 0],
     /// The folder, which is no repository.
@@ -22,7 +22,7 @@ struct OutsideAnswer {
     /// The repositories in it.
     repositories: Vec<String>,
     /// The last prompt that was sent here.
-    last_prompt: Option<PromptOutside>,
+    last_prompt: Option<UnsavedPrompt>,
 }
 
 /// Whether it is because of the folder that no repository was opened.
@@ -42,12 +42,12 @@ pub(super) fn show(folder: &Path, error: Error, screen: &mut Screen) -> Result<E
     let last_prompt = last(folder);
     let text = in_words(folder, &all, last_prompt.as_ref());
     let repositories = all.iter().map(|path| path.display().to_string()).collect();
-    let answer = OutsideAnswer { events: [], folder: folder.display().to_string(), repositories, last_prompt };
+    let answer = AttachOutsideJson { events: [], folder: folder.display().to_string(), repositories, last_prompt };
     screen.answer(&answer, || text)?;
     Ok(Exit::Done)
 }
 
-fn in_words(folder: &Path, all: &[PathBuf], last: Option<&PromptOutside>) -> String {
+fn in_words(folder: &Path, all: &[PathBuf], last: Option<&UnsavedPrompt>) -> String {
     let name =
         |path: &PathBuf| path.file_name().map(|name| visible::line(&name.to_string_lossy()).into_owned()).unwrap_or_default();
     let mut names: Vec<String> = all.iter().take(NAMED).map(name).collect();

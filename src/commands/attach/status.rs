@@ -5,26 +5,26 @@ use serde::Serialize;
 
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
-use crate::domain::program_hooks::edit::Found;
-use crate::domain::program_hooks::recipe::Recipe;
+use crate::domain::program_hooks::edit::HookEntryStatus;
+use crate::domain::program_hooks::recipe::HookRecipe;
 use crate::error::{Exit, Result};
 use crate::ops::attach::standing::not_held_here;
 use crate::ops::context::handle::Context;
-use crate::ops::program_hooks::protection::{Protection, protection};
-use crate::ops::program_hooks::status::{Standing, status};
+use crate::ops::program_hooks::protection::{SessionProtection, protection};
+use crate::ops::program_hooks::status::{ProgramEventStatus, status};
 
 #[derive(Serialize)]
-struct AttachStatusAnswer {
+struct AttachStatusJson {
     /// The worktree that is spoken of.
     worktree: String,
     /// Whether a program's sessions in it are saved.
     protected: bool,
-    programs: Vec<ProtectionView>,
-    events: Vec<EventView>,
+    programs: Vec<AttachProtectionJson>,
+    events: Vec<AttachEventJson>,
 }
 
 #[derive(Serialize)]
-struct ProtectionView {
+struct AttachProtectionJson {
     program: &'static str,
     protected: bool,
     /// Since when.
@@ -38,7 +38,7 @@ struct ProtectionView {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct EventView {
+struct AttachEventJson {
     program: &'static str,
     path: String,
     event: &'static str,
@@ -58,7 +58,7 @@ struct EventView {
 ///
 /// # Errors
 /// As [`status`].
-pub(super) fn show(ctx: &Context, chosen: &[&'static Recipe], screen: &mut Screen) -> Result<Exit> {
+pub(super) fn show(ctx: &Context, chosen: &[&'static HookRecipe], screen: &mut Screen) -> Result<Exit> {
     let worktree = ctx.repo.worktrees().current_worktree()?;
     let (mut all, mut programs) = (Vec::new(), Vec::new());
     for recipe in chosen {
@@ -67,7 +67,7 @@ pub(super) fn show(ctx: &Context, chosen: &[&'static Recipe], screen: &mut Scree
         all.extend(standing);
     }
     let text = in_words(&programs) + &in_a_table(&all);
-    let answer = AttachStatusAnswer {
+    let answer = AttachStatusJson {
         worktree: worktree.path().display().to_string(),
         protected: programs.iter().any(|one| one.since.is_some()),
         programs: programs.into_iter().map(protection_view).collect(),
@@ -80,12 +80,14 @@ pub(super) fn show(ctx: &Context, chosen: &[&'static Recipe], screen: &mut Scree
     Ok(Exit::Done)
 }
 
-fn protection_view(Protection { program, since, last, why }: Protection) -> ProtectionView {
-    ProtectionView { program, protected: since.is_some(), since, fired: last, why }
+fn protection_view(SessionProtection { program, since, last, why }: SessionProtection) -> AttachProtectionJson {
+    AttachProtectionJson { program, protected: since.is_some(), since, fired: last, why }
 }
 
-fn event_view(Standing { program, path, event, found, off, works, seldom, fired, since: _ }: Standing) -> EventView {
-    EventView {
+fn event_view(
+    ProgramEventStatus { program, path, event, found, off, works, seldom, fired, since: _ }: ProgramEventStatus,
+) -> AttachEventJson {
+    AttachEventJson {
         program,
         path,
         event,
@@ -98,20 +100,20 @@ fn event_view(Standing { program, path, event, found, off, works, seldom, fired,
     }
 }
 
-fn found_word(found: Found) -> &'static str {
+fn found_word(found: HookEntryStatus) -> &'static str {
     match found {
-        Found::Missing => "missing",
-        Found::Current => "current",
-        Found::Other => "other",
-        Found::Doubled => "doubled",
+        HookEntryStatus::Missing => "missing",
+        HookEntryStatus::Current => "current",
+        HookEntryStatus::Other => "other",
+        HookEntryStatus::Doubled => "doubled",
     }
 }
 
 /// One line that answers for the worktree, and one for each other program.
-fn in_words(programs: &[Protection]) -> String {
-    let mut ordered: Vec<&Protection> = programs.iter().collect();
+fn in_words(programs: &[SessionProtection]) -> String {
+    let mut ordered: Vec<&SessionProtection> = programs.iter().collect();
     ordered.sort_by_key(|one| one.since.is_none());
-    let of_it = |one: &Protection| match (one.since, one.last, &one.why) {
+    let of_it = |one: &SessionProtection| match (one.since, one.last, &one.why) {
         (Some(since), last, _) => {
             let last = last.map(|last| format!(": its last call was at {}", words::time(last))).unwrap_or_default();
             format!("protected with {} since {}{last}", one.program, words::time(since))
@@ -127,8 +129,8 @@ fn in_words(programs: &[Protection]) -> String {
     text
 }
 
-fn in_a_table(all: &[Standing]) -> String {
-    let is_told = |one: &&Standing| !one.seldom || one.fired.is_some() || one.found != Found::Current;
+fn in_a_table(all: &[ProgramEventStatus]) -> String {
+    let is_told = |one: &&ProgramEventStatus| !one.seldom || one.fired.is_some() || one.found != HookEntryStatus::Current;
     let mut rows = vec![["PROGRAM", "EVENT", "HOOK", &words::time_heading("FIRED LAST HERE")].map(String::from).to_vec()];
     for standing in all.iter().filter(is_told) {
         let hook = match (&standing.off, standing.works) {

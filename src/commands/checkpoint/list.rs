@@ -6,13 +6,13 @@ use serde::Serialize;
 use super::left_out;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{open_with_usable_config, purpose};
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::CAPTURES;
 use crate::error::{Exit, Result};
-use crate::ops::checkpoint::{self, Depth, Listed, Shown};
-use crate::ops::context::placement::Purpose;
+use crate::ops::checkpoint::{self, CheckpointDetails, CheckpointListing, HealDepth};
+use crate::ops::context::placement::VerbPurpose;
 use crate::told::checkpoints::{below, only_text, rows, size_text};
 
 /// Arguments of `checkpoint show`.
@@ -22,40 +22,40 @@ Names the commit and branch, the capture that holds the files, the workspaces of
 tasks by status, what was done since, and what is not held: ignored files, nested repositories,
 files over checkpoints.maxFileSize. 'git axiom checkpoint diff NAME' shows what changed since;
 'git axiom rollback checkpoint NAME --dry-run' shows what a rollback would change.")]
-pub struct Show {
+pub struct CheckpointShowArgs {
     /// Its name, or a unique beginning of it
     name: String,
 }
 
 /// Arguments of `checkpoint list`.
 #[derive(Debug, Args)]
-pub struct List {
+pub struct CheckpointListArgs {
     /// List only the newest N
     #[arg(short = 'n', long, value_name = "NUMBER")]
     max_count: Option<usize>,
 }
 
 #[derive(Serialize)]
-struct CheckpointListAnswer {
-    checkpoints: Vec<Listed>,
+struct CheckpointListJson {
+    checkpoints: Vec<CheckpointListing>,
 }
 
 #[derive(Serialize)]
-struct Single<'a> {
-    checkpoint: &'a Shown,
+struct CheckpointShowJson<'a> {
+    checkpoint: &'a CheckpointDetails,
 }
 
 /// Lists the checkpoints; missing tags and notes are rebuilt first.
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(super) fn list(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    let depth = args.max_count.map_or(Depth::Names, Depth::Newest);
+pub(super) fn list(args: &CheckpointListArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
+    let depth = args.max_count.map_or(HealDepth::Names, HealDepth::Newest);
     for name in checkpoint::heal_at_once(&mut ctx, depth) {
         screen.note(&format!("the missing tag or note of checkpoint {name} was rebuilt"));
     }
-    let answer = CheckpointListAnswer { checkpoints: checkpoint::list(&ctx, args.max_count)? };
+    let answer = CheckpointListJson { checkpoints: checkpoint::list(&ctx, args.max_count)? };
     screen.answer(&answer, || {
         if ctx.state().record.checkpoints.is_empty() {
             return "There is no checkpoint yet.\n".to_owned();
@@ -69,14 +69,14 @@ pub(super) fn list(args: &List, global: &Global, screen: &mut Screen) -> Result<
 ///
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`.
-pub(super) fn show(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub(super) fn show(args: &CheckpointShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_with_usable_config(purpose(true), global, screen)?;
     let shown = checkpoint::show(&ctx, &args.name)?;
-    screen.answer(&Single { checkpoint: &shown }, || people(&shown))?;
+    screen.answer(&CheckpointShowJson { checkpoint: &shown }, || people(&shown))?;
     Ok(Exit::Done)
 }
 
-fn people(shown: &Shown) -> String {
+fn people(shown: &CheckpointDetails) -> String {
     let document = &shown.document;
     let none = || "none".to_owned();
     let made = words::time(document.created_at);

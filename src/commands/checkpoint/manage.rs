@@ -4,19 +4,19 @@
 use super::remove::tell;
 use crate::cli::prompt;
 use crate::cli::screen::{Screen, table};
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::open_with_usable_config;
 use crate::commands::rollback::menu;
 use crate::domain::base::ids::CheckpointName;
 use crate::error::{Code, Error, Exit, Result, some_of};
-use crate::ops::checkpoint::{self, Deleted, Depth, Listed};
+use crate::ops::checkpoint::{self, CheckpointDeletionReport, CheckpointListing, HealDepth};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
+use crate::ops::context::placement::VerbPurpose;
 use crate::told::checkpoints::{compacted, rows, summary};
 
 /// The actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Action {
+enum CheckpointMenuAction {
     Delete,
     DeleteOld,
     Compact,
@@ -24,63 +24,63 @@ enum Action {
     Leave,
 }
 
-const ACTIONS: &[(Action, &str)] = &[
-    (Action::Delete, "Delete selected checkpoints"),
-    (Action::DeleteOld, "Delete all older than some days"),
-    (Action::Compact, "Compact: pack the objects of checkpoints"),
-    (Action::RollBack, "Roll back to a checkpoint"),
-    (Action::Leave, "Leave"),
+const ACTIONS: &[(CheckpointMenuAction, &str)] = &[
+    (CheckpointMenuAction::Delete, "Delete selected checkpoints"),
+    (CheckpointMenuAction::DeleteOld, "Delete all older than some days"),
+    (CheckpointMenuAction::Compact, "Compact: pack the objects of checkpoints"),
+    (CheckpointMenuAction::RollBack, "Roll back to a checkpoint"),
+    (CheckpointMenuAction::Leave, "Leave"),
 ];
 
 /// Shows the checkpoints and asks for an action, until the user leaves.
 ///
 /// # Errors
 /// `NEEDS_CONFIRMATION` without a terminal; the errors of the actions.
-pub(super) fn manage(global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+pub(super) fn manage(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     if !screen.can_ask() {
         return Err(Error::new(Code::NeedsConfirmation, "the checkpoint manager needs a terminal")
             .hint("git axiom checkpoint list, delete, cleanup and compact do the same without one"));
     }
     ctx.no_open_operation()?;
-    checkpoint::heal_at_once(&mut ctx, Depth::Names);
+    checkpoint::heal_at_once(&mut ctx, HealDepth::Names);
     loop {
         ctx.store.refresh()?;
         let all = checkpoint::list(&ctx, None)?;
         screen.note_text(&overview(&ctx, &all)?);
         let labels: Vec<&str> = ACTIONS.iter().map(|(_, label)| *label).collect();
         let chosen = prompt::one_of("What next?", None, &labels, 0)?;
-        match chosen.and_then(|place| ACTIONS.get(place)).map_or(Action::Leave, |(action, _)| *action) {
-            Action::Delete => delete(&mut ctx, screen, &all)?,
-            Action::DeleteOld => delete_old(&mut ctx, screen)?,
-            Action::Compact => {
+        match chosen.and_then(|place| ACTIONS.get(place)).map_or(CheckpointMenuAction::Leave, |(action, _)| *action) {
+            CheckpointMenuAction::Delete => delete(&mut ctx, screen, &all)?,
+            CheckpointMenuAction::DeleteOld => delete_old(&mut ctx, screen)?,
+            CheckpointMenuAction::Compact => {
                 let done = checkpoint::compact(&mut ctx)?;
                 screen.note_text(compacted(&done).trim_end());
             }
-            Action::RollBack => {
+            CheckpointMenuAction::RollBack => {
                 if let Some(exit) = roll_back(&mut ctx, screen, &all)? {
                     return Ok(exit);
                 }
             }
-            Action::Leave => return Ok(Exit::Done),
+            CheckpointMenuAction::Leave => return Ok(Exit::Done),
         }
     }
 }
 
 /// The table of checkpoints, their number, and the disk space.
-fn overview(ctx: &Context, all: &[Listed]) -> Result<String> {
+fn overview(ctx: &Context, all: &[CheckpointListing]) -> Result<String> {
     let table = if all.is_empty() { String::new() } else { table(&rows(all)) };
     Ok(format!("{table}{}", summary(all, ctx.config.checkpoints.max_count, &checkpoint::space(ctx)?)))
 }
 
 /// The heading of the table, and a line for each checkpoint.
-fn labels(all: &[Listed]) -> (String, Vec<String>) {
+fn labels(all: &[CheckpointListing]) -> (String, Vec<String>) {
     let table = table(&rows(all));
     let mut lines = table.lines().map(str::to_owned);
     (lines.next().unwrap_or_default(), lines.collect())
 }
 
-fn delete(ctx: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<()> {
+fn delete(ctx: &mut Context, screen: &mut Screen, all: &[CheckpointListing]) -> Result<()> {
     if all.is_empty() {
         return Ok(());
     }
@@ -126,7 +126,7 @@ fn remove(
     ctx: &mut Context,
     screen: &mut Screen,
     names: Vec<CheckpointName>,
-    delete: fn(&mut Context, &[CheckpointName]) -> Result<Deleted>,
+    delete: fn(&mut Context, &[CheckpointName]) -> Result<CheckpointDeletionReport>,
 ) -> Result<()> {
     if names.is_empty() {
         screen.note("There is nothing to delete.");
@@ -141,7 +141,7 @@ fn remove(
     tell(screen, &deleted)
 }
 
-fn roll_back(ctx: &mut Context, screen: &mut Screen, all: &[Listed]) -> Result<Option<Exit>> {
+fn roll_back(ctx: &mut Context, screen: &mut Screen, all: &[CheckpointListing]) -> Result<Option<Exit>> {
     if all.is_empty() {
         return Ok(None);
     }

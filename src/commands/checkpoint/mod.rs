@@ -17,30 +17,30 @@ use super::foreground::tell_hooks;
 use super::{open_with_usable_config, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::words;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::listed;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::checkpoint_tag;
-use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointType, Coverage, PathSample, Trigger};
-use crate::domain::checkpoint::known_paths::OnlyCount;
+use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointRecord, CheckpointTrigger, CheckpointType, PathSample};
+use crate::domain::checkpoint::known_paths::KnownPathsCount;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
+use crate::ops::context::placement::VerbPurpose;
 use crate::told::checkpoints::{only_text, over_the_count, over_the_total, since_deleted, size_text};
 
 /// Verbs on checkpoints.
 #[derive(Debug, Subcommand)]
 #[allow(missing_docs)] // what each does is in the table of verbs
-pub enum Checkpoint {
-    Create(Create),
-    List(list::List),
-    Show(list::Show),
-    Diff(verify::Diff),
-    Verify(verify::Verify),
-    Delete(remove::Delete),
-    Cleanup(remove::Cleanup),
+pub enum CheckpointVerb {
+    Create(CheckpointCreateArgs),
+    List(list::CheckpointListArgs),
+    Show(list::CheckpointShowArgs),
+    Diff(verify::CheckpointDiffArgs),
+    Verify(verify::CheckpointVerifyArgs),
+    Delete(remove::CheckpointDeleteArgs),
+    Cleanup(remove::CheckpointCleanupArgs),
     Compact {},
     Manage {},
 }
@@ -57,7 +57,7 @@ complete checkpoint; the rest is taken from that one, in the other worktrees too
 a large repository, for an editor or the hook that an agent calls after each edit. Such a
 checkpoint says which paths were checked, and so does a rollback to it. If there is no complete
 checkpoint yet, or only a full check is safe, everything is checked.")]
-pub struct Create {
+pub struct CheckpointCreateArgs {
     /// Its name: letters, digits, '-' and '_'; by default made up from the time
     name: Option<CheckpointName>,
     /// Check only these files and folders, and take the rest from the newest complete checkpoint
@@ -70,11 +70,11 @@ pub struct Create {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Made<'a> {
+struct CheckpointJson<'a> {
     name: &'a CheckpointName,
     #[serde(rename = "type")]
     kind: CheckpointType,
-    trigger: Trigger,
+    trigger: CheckpointTrigger,
     created_at: Timestamp,
     git_commit: Option<&'a Oid>,
     capture: &'a Oid,
@@ -82,10 +82,10 @@ struct Made<'a> {
     tag_id: Option<&'a Oid>,
     size: Option<u64>,
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "listed::only")]
-    only: Option<OnlyCount>,
+    only: Option<KnownPathsCount>,
 }
 
-impl<'a> Made<'a> {
+impl<'a> CheckpointJson<'a> {
     fn of(record: &'a CheckpointRecord) -> Self {
         let CheckpointRecord { name, kind, trigger, created_at, git_commit, capture, tag: tag_id, .. } = record;
         let has_tag = record.marks().has_tag();
@@ -98,9 +98,9 @@ impl<'a> Made<'a> {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Created<'a> {
-    checkpoint: Made<'a>,
-    coverage: &'a BTreeMap<String, Coverage>,
+struct CheckpointCreateJson<'a> {
+    checkpoint: CheckpointJson<'a>,
+    coverage: &'a BTreeMap<String, CaptureCoverage>,
     /// Local refs that are not held.
     #[serde(skip_serializing_if = "<[_]>::is_empty")]
     refs_not_held: &'a [RefName],
@@ -116,32 +116,33 @@ struct Created<'a> {
 ///
 /// # Errors
 /// Those of the verb.
-pub fn run(args: &Checkpoint, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &CheckpointVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match args {
-        Checkpoint::Create(args) => create(args, global, screen),
-        Checkpoint::List(args) => list::list(args, global, screen),
-        Checkpoint::Show(args) => list::show(args, global, screen),
-        Checkpoint::Diff(args) => verify::diff(args, global, screen),
-        Checkpoint::Verify(args) => verify::verify(args, global, screen),
-        Checkpoint::Delete(args) => remove::delete(args, global, screen),
-        Checkpoint::Cleanup(args) => remove::cleanup(args, global, screen),
-        Checkpoint::Compact {} => verify::compact(global, screen),
-        Checkpoint::Manage {} => manage::manage(global, screen),
+        CheckpointVerb::Create(args) => create(args, global, screen),
+        CheckpointVerb::List(args) => list::list(args, global, screen),
+        CheckpointVerb::Show(args) => list::show(args, global, screen),
+        CheckpointVerb::Diff(args) => verify::diff(args, global, screen),
+        CheckpointVerb::Verify(args) => verify::verify(args, global, screen),
+        CheckpointVerb::Delete(args) => remove::delete(args, global, screen),
+        CheckpointVerb::Cleanup(args) => remove::cleanup(args, global, screen),
+        CheckpointVerb::Compact {} => verify::compact(global, screen),
+        CheckpointVerb::Manage {} => manage::manage(global, screen),
     }
 }
 
-fn create(args: &Create, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+fn create(args: &CheckpointCreateArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let ended = create_in(args, &mut ctx, global, screen);
     tell_hooks(&mut ctx, screen);
     ended
 }
 
-fn create_in(args: &Create, ctx: &mut Context, global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn create_in(args: &CheckpointCreateArgs, ctx: &mut Context, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     ctx.repo.require_git_version()?;
     let only = only(args, global)?;
-    let wanted = CheckpointRequest { name: args.name.clone(), only, ..CheckpointRequest::by(Trigger::Manual) };
-    let (record, checkpoint::Told { looked_at_all, nowhere, all_read: _ }) = checkpoint::create_and_tell(ctx, &wanted)?;
+    let wanted = CheckpointRequest { name: args.name.clone(), only, ..CheckpointRequest::by(CheckpointTrigger::Manual) };
+    let (record, checkpoint::PartialCheckpointReport { looked_at_all, nowhere, all_read: _ }) =
+        checkpoint::create_and_tell(ctx, &wanted)?;
     let document = checkpoint::read_document(ctx, &record)?;
     if let Some(why) = &looked_at_all {
         screen.note(&format!("--only was ignored and everything was checked: {why}"));
@@ -175,13 +176,14 @@ fn create_in(args: &Create, ctx: &mut Context, global: &Global, screen: &mut Scr
         screen.note(&line);
     }
     let (coverage, refs_not_held) = (&held, &document.refs_not_held);
-    let answer = Created { checkpoint: Made::of(&record), coverage, refs_not_held, looked_at_all, nowhere };
+    let answer =
+        CheckpointCreateJson { checkpoint: CheckpointJson::of(&record), coverage, refs_not_held, looked_at_all, nowhere };
     screen.answer(&answer, || format!("{}\n", record.name))?;
     Ok(Exit::Done)
 }
 
 /// The absolute paths of `--only`; `None` for everything.
-fn only(args: &Create, global: &Global) -> Result<Option<Vec<PathBuf>>> {
+fn only(args: &CheckpointCreateArgs, global: &GlobalArgs) -> Result<Option<Vec<PathBuf>>> {
     let Some(only) = &args.only else { return Ok(None) };
     let here = working_dir(global)?;
     let all: Vec<PathBuf> = only.iter().chain(&args.paths).map(|path| here.join(path)).collect();
@@ -200,9 +202,9 @@ fn refs_not_held(refs: &[RefName]) -> Option<String> {
 }
 
 /// What a checkpoint leaves out, in one line that names the first of each kind; `None` where it holds everything.
-fn summary(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
+fn summary(coverage: &BTreeMap<String, CaptureCoverage>) -> Option<String> {
     let mut parts = Vec::new();
-    for Kind { of, one, many } in KINDS {
+    for NotHeldPathKind { of, one, many } in KINDS {
         let (count, named) = first_ones(coverage, *of);
         if count > 0 {
             parts.push(format!("{} ({named})", words::count_of(count, one, many)));
@@ -223,7 +225,7 @@ fn summary(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
 }
 
 /// How many files `checkpoints.include` adds, in one line; `None` where it is not set.
-fn included(coverage: &BTreeMap<String, Coverage>, is_set: bool) -> Option<String> {
+fn included(coverage: &BTreeMap<String, CaptureCoverage>, is_set: bool) -> Option<String> {
     let (count, named) = first_ones(coverage, |coverage| &coverage.included);
     match count {
         0 if is_set => Some("checkpoints.include: no ignored file matches".to_owned()),
@@ -235,7 +237,7 @@ fn included(coverage: &BTreeMap<String, Coverage>, is_set: bool) -> Option<Strin
 }
 
 /// How many files are held as they are because their filter did not run, in one line.
-fn unfiltered(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
+fn unfiltered(coverage: &BTreeMap<String, CaptureCoverage>) -> Option<String> {
     let (count, named) = first_ones(coverage, |coverage| &coverage.unfiltered);
     let what = words::count_of(count, "file", "files");
     let why = "whose filter is missing, fails or does not answer, or which are not in their encoding";
@@ -243,7 +245,7 @@ fn unfiltered(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
 }
 
 /// The files that only their owner may read and that others may read where checkpoints hold them, in one line.
-fn read_by_others(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
+fn read_by_others(coverage: &BTreeMap<String, CaptureCoverage>) -> Option<String> {
     let (count, named) = first_ones(coverage, |coverage| &coverage.others_may_read);
     let what = words::count_of(count, "file that only you may read", "files that only you may read");
     (count > 0)
@@ -251,7 +253,7 @@ fn read_by_others(coverage: &BTreeMap<String, Coverage>) -> Option<String> {
 }
 
 /// How many paths there are of one kind, and the first of them, relative to the worktree if there is only one.
-fn first_ones(coverage: &BTreeMap<String, Coverage>, of: fn(&Coverage) -> &PathSample) -> (u64, String) {
+fn first_ones(coverage: &BTreeMap<String, CaptureCoverage>, of: fn(&CaptureCoverage) -> &PathSample) -> (u64, String) {
     let count: u64 = coverage.values().map(|coverage| of(coverage).count).sum();
     let all = coverage.iter().flat_map(|(worktree, coverage)| of(coverage).paths.iter().map(move |path| (worktree, path)));
     let one = coverage.len() == 1;
@@ -270,52 +272,56 @@ fn first_ones(coverage: &BTreeMap<String, Coverage>, of: fn(&Coverage) -> &PathS
 const NAMED: usize = 3;
 
 /// A kind of path that is not held.
-struct Kind {
-    of: fn(&Coverage) -> &PathSample,
+struct NotHeldPathKind {
+    of: fn(&CaptureCoverage) -> &PathSample,
     one: &'static str,
     many: &'static str,
 }
 
-const KINDS: &[Kind] = &[
-    Kind { of: |c| &c.ignored, one: "ignored entry", many: "ignored entries" },
-    Kind { of: |c| &c.nested_repositories, one: "nested repository", many: "nested repositories" },
-    Kind { of: |c| &c.dirty_submodules, one: "submodule that cannot be held", many: "submodules that cannot be held" },
-    Kind {
+const KINDS: &[NotHeldPathKind] = &[
+    NotHeldPathKind { of: |c| &c.ignored, one: "ignored entry", many: "ignored entries" },
+    NotHeldPathKind { of: |c| &c.nested_repositories, one: "nested repository", many: "nested repositories" },
+    NotHeldPathKind { of: |c| &c.dirty_submodules, one: "submodule that cannot be held", many: "submodules that cannot be held" },
+    NotHeldPathKind {
         of: |c| &c.too_large,
         one: "untracked file over checkpoints.maxFileSize",
         many: "untracked files over checkpoints.maxFileSize",
     },
-    Kind { of: |c| &c.special, one: "socket, fifo or device", many: "sockets, fifos or devices" },
-    Kind { of: |c| &c.unreadable, one: "entry that cannot be read", many: "entries that cannot be read" },
-    Kind {
+    NotHeldPathKind { of: |c| &c.special, one: "socket, fifo or device", many: "sockets, fifos or devices" },
+    NotHeldPathKind { of: |c| &c.unreadable, one: "entry that cannot be read", many: "entries that cannot be read" },
+    NotHeldPathKind {
         of: |c| &c.not_in_time,
         one: "file that did not fit into attach.deadline",
         many: "files that did not fit into attach.deadline",
     },
-    Kind {
+    NotHeldPathKind {
         of: |c| &c.git_directories,
         one: "git directory in the worktree, which is never content",
         many: "git directories in the worktree, which are never content",
     },
-    Kind { of: |c| &c.refused_names, one: "file whose name git refuses", many: "files whose names git refuses" },
-    Kind {
+    NotHeldPathKind { of: |c| &c.refused_names, one: "file whose name git refuses", many: "files whose names git refuses" },
+    NotHeldPathKind {
         of: |c| &c.converted,
         one: "file held only as git stores it, not with its original bytes",
         many: "files held only as git stores them, not with their original bytes",
     },
-    Kind {
+    NotHeldPathKind {
         of: |c| &c.encrypted,
         one: "file whose filter encrypts and did not run",
         many: "files whose filter encrypts and did not run",
     },
-    Kind {
+    NotHeldPathKind {
         of: |c| &c.staged_not_held,
         one: "staged content that is lost (the file is held)",
         many: "staged contents that are lost (the files are held)",
     },
-    Kind { of: |c| &c.purged, one: "purged path", many: "purged paths" },
-    Kind { of: |c| &c.excluded, one: "entry excluded by checkpoints.exclude", many: "entries excluded by checkpoints.exclude" },
-    Kind {
+    NotHeldPathKind { of: |c| &c.purged, one: "purged path", many: "purged paths" },
+    NotHeldPathKind {
+        of: |c| &c.excluded,
+        one: "entry excluded by checkpoints.exclude",
+        many: "entries excluded by checkpoints.exclude",
+    },
+    NotHeldPathKind {
         of: |c| &c.over_include_limit,
         one: "ignored entry that is included or named, and too large",
         many: "ignored entries that are included or named, and too large",
@@ -323,7 +329,7 @@ const KINDS: &[Kind] = &[
 ];
 
 /// What a capture leaves out, line by line, with paths.
-fn left_out(path_text: &str, coverage: &Coverage, sizes: &BTreeMap<String, u64>, base_gone: bool) -> Vec<String> {
+fn left_out(path_text: &str, coverage: &CaptureCoverage, sizes: &BTreeMap<String, u64>, base_gone: bool) -> Vec<String> {
     let mut lines = Vec::new();
     if let Some(only) = &coverage.only {
         let shown: Vec<String> =

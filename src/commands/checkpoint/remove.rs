@@ -5,14 +5,14 @@ use jiff::SignedDuration;
 use serde::Serialize;
 
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
-use crate::commands::grammar::consent::Consent;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::grammar::consent::ConsentArgs;
 use crate::commands::open_with_usable_config;
 use crate::domain::base::ids::CheckpointName;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::checkpoint::{self, Deleted};
+use crate::ops::checkpoint::{self, CheckpointDeletionReport};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
+use crate::ops::context::placement::VerbPurpose;
 use crate::told::checkpoints::{deleted as deleted_in_words, listed, over_the_count};
 
 /// Arguments of `checkpoint delete`.
@@ -20,7 +20,7 @@ use crate::told::checkpoints::{deleted as deleted_in_words, listed, over_the_cou
 #[command(after_help = "\
 The contents of deleted checkpoints are kept for checkpoints.keepDeletedDays (7), so that 'git
 axiom undo' can restore them.")]
-pub struct Delete {
+pub struct CheckpointDeleteArgs {
     /// Their names, or unique beginnings of them
     #[arg(required = true, value_name = "NAME")]
     names: Vec<String>,
@@ -28,7 +28,7 @@ pub struct Delete {
     #[arg(long)]
     protected: bool,
     #[command(flatten)]
-    consent: Consent,
+    consent: ConsentArgs,
 }
 
 /// Arguments of `checkpoint cleanup`.
@@ -37,7 +37,7 @@ pub struct Delete {
 Without options, checkpoints.maxCount and maxAgeDays decide; complete checkpoints and those of
 known paths (create --only) are counted separately. The newest three, the session's start, and
 what undo or an interrupted operation needs are never deleted; named ones only with --protected.")]
-pub struct Cleanup {
+pub struct CheckpointCleanupArgs {
     /// Only those older than this: 7d, 12h, 2w
     #[arg(long, value_name = "AGE", value_parser = age)]
     older_than: Option<SignedDuration>,
@@ -48,12 +48,12 @@ pub struct Cleanup {
     #[arg(long)]
     protected: bool,
     #[command(flatten)]
-    consent: Consent,
+    consent: ConsentArgs,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CheckpointRemoveAnswer<'a> {
+struct CheckpointRemoveJson<'a> {
     deleted: &'a [CheckpointName],
     dry_run: bool,
     undo: Option<String>,
@@ -83,8 +83,8 @@ fn age(text: &str) -> Result<SignedDuration, String> {
 ///
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `PROTECTED`, `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of deleting.
-pub(super) fn delete(args: &Delete, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+pub(super) fn delete(args: &CheckpointDeleteArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     ctx.no_open_operation()?;
     let records = checkpoint::chosen(&ctx, &args.names, args.protected)?;
     let names: Vec<CheckpointName> = records.into_iter().map(|record| record.name).collect();
@@ -95,8 +95,8 @@ pub(super) fn delete(args: &Delete, global: &Global, screen: &mut Screen) -> Res
 ///
 /// # Errors
 /// `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of deleting.
-pub(super) fn cleanup(args: &Cleanup, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+pub(super) fn cleanup(args: &CheckpointCleanupArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     ctx.no_open_operation()?;
     if args.protected && args.older_than.is_none() && args.keep.is_none() {
         return Err(Error::new(Code::Usage, "--protected needs --older-than or --keep").hint("see -h for the options"));
@@ -109,11 +109,11 @@ fn go_ahead(
     ctx: &mut Context,
     screen: &mut Screen,
     names: &[CheckpointName],
-    consent: &Consent,
-    delete: fn(&mut Context, &[CheckpointName]) -> Result<Deleted>,
+    consent: &ConsentArgs,
+    delete: fn(&mut Context, &[CheckpointName]) -> Result<CheckpointDeletionReport>,
 ) -> Result<Exit> {
     if names.is_empty() || consent.dry_run {
-        let answer = CheckpointRemoveAnswer { deleted: names, dry_run: consent.dry_run, undo: None };
+        let answer = CheckpointRemoveJson { deleted: names, dry_run: consent.dry_run, undo: None };
         screen.answer(&answer, || match names {
             [] => over_the_count(ctx).map_or_else(String::new, |line| line + "\n") + "There is nothing to delete.\n",
             names => format!("Would delete {}\n", listed(names)),
@@ -130,9 +130,9 @@ fn go_ahead(
 }
 
 /// Prints what was deleted, and how to undo it.
-pub(super) fn tell(screen: &mut Screen, deleted: &Deleted) -> Result<()> {
+pub(super) fn tell(screen: &mut Screen, deleted: &CheckpointDeletionReport) -> Result<()> {
     let undo = deleted.txn.as_ref().map(|txn| format!("git axiom undo {txn}"));
-    let answer = CheckpointRemoveAnswer { deleted: &deleted.names, dry_run: false, undo };
+    let answer = CheckpointRemoveJson { deleted: &deleted.names, dry_run: false, undo };
     screen.answer(&answer, || deleted_in_words(deleted))
 }
 

@@ -6,11 +6,13 @@ use serde::Serialize;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::cli::words;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{open_with_usable_config, purpose};
 use crate::error::{Code, Error, Exit, Result, some_of};
-use crate::ops::checkpoint::{self, Difference, Look, PutRight, Verification, Verified};
-use crate::ops::context::placement::Purpose;
+use crate::ops::checkpoint::{
+    self, CheckpointDifference, CheckpointRepair, CheckpointVerifyDepth, CheckpointVerifyReport, VerifiedCheckpoint,
+};
+use crate::ops::context::placement::VerbPurpose;
 use crate::told::checkpoints::{compacted, only_text};
 
 /// How many paths are named in a note.
@@ -18,7 +20,7 @@ const NAMED: usize = 20;
 
 /// Arguments of `checkpoint verify`.
 #[derive(Debug, Args)]
-pub struct Verify {
+pub struct CheckpointVerifyArgs {
     /// Its name, or a unique beginning of it; by default all of them
     name: Option<String>,
     /// Rebuild what can be rebuilt: tags, notes, refs
@@ -31,7 +33,7 @@ pub struct Verify {
 
 /// Arguments of `checkpoint diff`.
 #[derive(Debug, Args)]
-pub struct Diff {
+pub struct CheckpointDiffArgs {
     /// Its name, or a unique beginning of it
     name: String,
     /// Another one to compare with, instead of the present files
@@ -46,10 +48,10 @@ pub struct Diff {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct CheckpointVerifyAnswer {
+struct CheckpointVerifyJson {
     #[serde(flatten)]
-    found: Verification,
-    repaired: Vec<PutRight>,
+    found: CheckpointVerifyReport,
+    repaired: Vec<CheckpointRepair>,
     whole: bool,
 }
 
@@ -57,14 +59,14 @@ struct CheckpointVerifyAnswer {
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED` where one is not whole; as [`checkpoint::verify`] and [`checkpoint::repair`].
-pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+pub(super) fn verify(args: &CheckpointVerifyArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let name = args.name.as_deref();
-    let look = if args.quick { Look::Quick } else { Look::Whole };
+    let look = if args.quick { CheckpointVerifyDepth::Quick } else { CheckpointVerifyDepth::Whole };
     let (verification, repaired) =
         if args.repair { checkpoint::repair(&mut ctx, name, look)? } else { (checkpoint::verify(&ctx, name, look)?, Vec::new()) };
     let found = &verification.checkpoints;
-    let damaged: Vec<&Verified> = found.iter().filter(|one| !one.problems.is_empty()).collect();
+    let damaged: Vec<&VerifiedCheckpoint> = found.iter().filter(|one| !one.problems.is_empty()).collect();
     let repairable = damaged.iter().any(|one| one.problems.iter().any(|problem| problem.repairable));
     let ended: Vec<String> = damaged.iter().filter(|one| one.standing.is_ended()).map(|one| one.name.to_string()).collect();
     let names: Vec<&str> = damaged.iter().take(20).map(|one| one.name.as_str()).collect();
@@ -98,7 +100,7 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
         lines.push_str(&format!("Objects outside of the checkpoints are missing, so 'git gc' fails: {beside}\n"));
     }
     let whole = bad == 0 && verification.beside.is_none();
-    let answer = CheckpointVerifyAnswer { whole, repaired, found: verification };
+    let answer = CheckpointVerifyJson { whole, repaired, found: verification };
     if whole {
         screen.answer(&answer, || lines)?;
         return Ok(Exit::Done);
@@ -130,7 +132,7 @@ pub(super) fn verify(args: &Verify, global: &Global, screen: &mut Screen) -> Res
 ///
 /// # Errors
 /// As [`checkpoint::difference`].
-pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub(super) fn diff(args: &CheckpointDiffArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_with_usable_config(purpose(true), global, screen)?;
     let difference = checkpoint::difference(&ctx, &args.name, args.other.as_deref())?;
     for name in std::iter::once(&args.name).chain(&args.other) {
@@ -143,7 +145,7 @@ pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<
         screen.answer(&difference, String::new)?;
         return Ok(Exit::Done);
     }
-    let Difference { hidden, .. } = &difference;
+    let CheckpointDifference { hidden, .. } = &difference;
     if !hidden.is_empty() {
         let named: Vec<String> = hidden.iter().map(|path| format!("'{path}'")).collect();
         screen.note(&format!("only in bytes that git's conversions hide: {}", some_of(&named, NAMED)));
@@ -166,8 +168,8 @@ pub(super) fn diff(args: &Diff, global: &Global, screen: &mut Screen) -> Result<
 ///
 /// # Errors
 /// As [`checkpoint::compact`].
-pub(super) fn compact(global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
+pub(super) fn compact(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let done = checkpoint::compact(&mut ctx)?;
     screen.answer(&done, || compacted(&done))?;
     Ok(Exit::Done)

@@ -7,12 +7,12 @@ use serde::Serialize;
 
 use super::{TO_APPROVE, repository_if_any};
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
-use crate::commands::grammar::consent::Consent;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::grammar::consent::ConsentArgs;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::Repository;
-use crate::ops::settings::Layer;
-use crate::ops::settings::anew::{self, From, Plan};
+use crate::ops::settings::WritableLayer;
+use crate::ops::settings::anew::{self, ConfigResetPlan, ConfigResetSource};
 
 /// Arguments of `config restore`.
 #[derive(Debug, Args)]
@@ -26,11 +26,11 @@ empty): config.toml.backup in $XDG_STATE_HOME/git-axiom, or below ~/.local/state
 project's file it is what you approved; after 'git axiom trust --revoke' there is none.
 Without --user or --repo it is the file that cannot be read. What is there is kept first; where
 is printed.")]
-pub struct Restore {
+pub struct ConfigRestoreArgs {
     #[command(flatten)]
-    of: Of,
+    of: ConfigFileArgs,
     #[command(flatten)]
-    consent: Consent,
+    consent: ConsentArgs,
 }
 
 /// Arguments of `config reset`.
@@ -39,17 +39,17 @@ pub struct Restore {
 The file is empty afterwards, so that the defaults count, as far as no other layer says
 otherwise. Without --user or --repo it is the file that cannot be read. What is there is kept
 first; where is printed. 'git axiom config restore' takes it back where there is a backup.")]
-pub struct Reset {
+pub struct ConfigResetArgs {
     #[command(flatten)]
-    of: Of,
+    of: ConfigFileArgs,
     #[command(flatten)]
-    consent: Consent,
+    consent: ConsentArgs,
 }
 
 /// Which file.
 #[derive(Debug, Clone, Copy, Args)]
 #[group(multiple = false)]
-struct Of {
+struct ConfigFileArgs {
     /// Your own file, ~/.config/git-axiom/config.toml (or below XDG_CONFIG_HOME)
     #[arg(long)]
     user: bool,
@@ -60,7 +60,7 @@ struct Of {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ConfigAnewAnswer<'a> {
+struct ConfigResetJson<'a> {
     layer: &'static str,
     path: &'a Path,
     changed: bool,
@@ -72,20 +72,26 @@ struct ConfigAnewAnswer<'a> {
 /// Puts the backup in place of a file.
 ///
 /// # Errors
-/// As [`anew::plan`] and [`Plan::carry_out`]; `USAGE` where it is not clear which file; `NEEDS_CONFIRMATION`, `DECLINED`.
-pub fn restore(args: &Restore, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    replace(args.of, args.consent, From::Backup, global, screen)
+/// As [`anew::plan`] and [`ConfigResetPlan::carry_out`]; `USAGE` where it is not clear which file; `NEEDS_CONFIRMATION`, `DECLINED`.
+pub fn restore(args: &ConfigRestoreArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    replace(args.of, args.consent, ConfigResetSource::Backup, global, screen)
 }
 
 /// Empties a file.
 ///
 /// # Errors
 /// As [`restore`].
-pub fn reset(args: &Reset, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    replace(args.of, args.consent, From::Nothing, global, screen)
+pub fn reset(args: &ConfigResetArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    replace(args.of, args.consent, ConfigResetSource::Nothing, global, screen)
 }
 
-fn replace(of: Of, consent: Consent, from: From, global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn replace(
+    of: ConfigFileArgs,
+    consent: ConsentArgs,
+    from: ConfigResetSource,
+    global: &GlobalArgs,
+    screen: &mut Screen,
+) -> Result<Exit> {
     let (repo, layer) = meant(of, global)?;
     let plan = anew::plan(repo.as_ref(), layer, from)?;
     if plan.is_change() && !consent.dry_run {
@@ -93,7 +99,7 @@ fn replace(of: Of, consent: Consent, from: From, global: &Global, screen: &mut S
         screen.confirm("Replace it?", consent.yes)?;
     }
     let kept = if consent.dry_run { None } else { plan.carry_out()? };
-    let answer = ConfigAnewAnswer {
+    let answer = ConfigResetJson {
         layer: layer.word(),
         path: plan.path(),
         changed: plan.is_change(),
@@ -105,20 +111,20 @@ fn replace(of: Of, consent: Consent, from: From, global: &Global, screen: &mut S
         (true, true) => format!("{}\nNothing was changed.\n", would(&plan, from)),
         (true, false) => done(&plan, kept.as_deref(), from),
     })?;
-    if answer.changed && !consent.dry_run && layer == Layer::Project && from == From::Nothing {
+    if answer.changed && !consent.dry_run && layer == WritableLayer::Project && from == ConfigResetSource::Nothing {
         screen.note(TO_APPROVE);
     }
     Ok(Exit::Done)
 }
 
 /// The named file, or else the one that cannot be read.
-fn meant(of: Of, global: &Global) -> Result<(Option<Repository>, Layer)> {
+fn meant(of: ConfigFileArgs, global: &GlobalArgs) -> Result<(Option<Repository>, WritableLayer)> {
     let named = match of {
-        Of { user: true, .. } => Some(Layer::User),
-        Of { repo: true, .. } => Some(Layer::Project),
-        Of { user: false, repo: false } => None,
+        ConfigFileArgs { user: true, .. } => Some(WritableLayer::User),
+        ConfigFileArgs { repo: true, .. } => Some(WritableLayer::Project),
+        ConfigFileArgs { user: false, repo: false } => None,
     };
-    let repo = repository_if_any(global, named.unwrap_or(Layer::User))?;
+    let repo = repository_if_any(global, named.unwrap_or(WritableLayer::User))?;
     match (named, anew::broken(repo.as_ref()).as_slice()) {
         (Some(layer), _) => Ok((repo, layer)),
         (None, [(layer, _)]) => Ok((repo, *layer)),
@@ -130,22 +136,22 @@ fn meant(of: Of, global: &Global) -> Result<(Option<Repository>, Layer)> {
     }
 }
 
-fn would(plan: &Plan, from: From) -> String {
+fn would(plan: &ConfigResetPlan, from: ConfigResetSource) -> String {
     let path = plan.path().display();
     match from {
-        From::Nothing => format!("{path} becomes empty, so that the defaults count. What is in it is kept."),
-        From::Backup => {
+        ConfigResetSource::Nothing => format!("{path} becomes empty, so that the defaults count. What is in it is kept."),
+        ConfigResetSource::Backup => {
             let text = String::from_utf8_lossy(plan.after());
             format!("{path} gets the content of its backup. What is in it is kept. The backup:\n{}", text.trim_end())
         }
     }
 }
 
-fn done(plan: &Plan, kept: Option<&Path>, from: From) -> String {
+fn done(plan: &ConfigResetPlan, kept: Option<&Path>, from: ConfigResetSource) -> String {
     let path = plan.path().display();
     let first = match from {
-        From::Backup => format!("Restored {path}\n"),
-        From::Nothing => format!("Reset {path}\n"),
+        ConfigResetSource::Backup => format!("Restored {path}\n"),
+        ConfigResetSource::Nothing => format!("Reset {path}\n"),
     };
     let kept = kept.map_or_else(String::new, |kept| format!("What was in it: {}\n", kept.display()));
     format!("{first}{kept}")
@@ -154,8 +160,8 @@ fn done(plan: &Plan, kept: Option<&Path>, from: From) -> String {
 /// Does it for a question that was answered already, and says where the old content is.
 ///
 /// # Errors
-/// As [`anew::plan`] and [`Plan::carry_out`].
-pub(super) fn at_once(repo: &Repository, layer: Layer, from: From, screen: &mut Screen) -> Result<()> {
+/// As [`anew::plan`] and [`ConfigResetPlan::carry_out`].
+pub(super) fn at_once(repo: &Repository, layer: WritableLayer, from: ConfigResetSource, screen: &mut Screen) -> Result<()> {
     let plan = anew::plan(Some(repo), layer, from)?;
     let kept = plan.carry_out()?;
     screen.note_text(done(&plan, kept.as_deref(), from).trim_end());

@@ -6,8 +6,8 @@ use crate::cli::prompt;
 use crate::cli::screen::Screen;
 use crate::error::{Error, Result};
 use crate::ops::context::Repository;
-use crate::ops::settings::Layer;
-use crate::ops::settings::anew::{From, broken, plan};
+use crate::ops::settings::WritableLayer;
+use crate::ops::settings::anew::{ConfigResetSource, broken, plan};
 
 /// Asks about each file that cannot be read, and does what is chosen.
 ///
@@ -24,14 +24,14 @@ pub(in crate::commands) fn ask(repo: &Repository, error: Error, screen: &mut Scr
     Ok(())
 }
 
-fn choose(repo: &Repository, layer: Layer) -> Result<Option<From>> {
-    let has_backup = plan(Some(repo), layer, From::Backup).is_ok();
+fn choose(repo: &Repository, layer: WritableLayer) -> Result<Option<ConfigResetSource>> {
+    let has_backup = plan(Some(repo), layer, ConfigResetSource::Backup).is_ok();
     let mut choices = vec![
-        (Some(From::Nothing), "[F] Reset: begin an empty one, so that the defaults count; the broken file is kept"),
+        (Some(ConfigResetSource::Nothing), "[F] Reset: begin an empty one, so that the defaults count; the broken file is kept"),
         (None, "[Q] Quit and fix it by hand"),
     ];
     if has_backup {
-        choices.insert(0, (Some(From::Backup), "[R] Restore: put the backup in its place; the broken file is kept"));
+        choices.insert(0, (Some(ConfigResetSource::Backup), "[R] Restore: put the backup in its place; the broken file is kept"));
     }
     let words: Vec<&str> = choices.iter().map(|(_, words)| *words).collect();
     let picked = prompt::one_of("What next? (Escape changes nothing)", None, &words, 0)?;

@@ -5,13 +5,13 @@ use std::path::Path;
 use clap::Args;
 use serde::Serialize;
 
-use super::{Into, TO_APPROVE, repository_if_any};
+use super::{ConfigLayerArgs, TO_APPROVE, repository_if_any};
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::working_dir;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::settings::Layer;
-use crate::ops::settings::editing::Draft;
+use crate::ops::settings::WritableLayer;
+use crate::ops::settings::editing::ConfigDraft;
 
 /// Arguments of `config edit`.
 #[derive(Debug, Args)]
@@ -20,13 +20,13 @@ Opens a copy in the editor that git uses ('git var GIT_EDITOR': GIT_EDITOR, core
 EDITOR). The copy takes the place of the file only when all of it can be used. Where it cannot,
 you are asked whether to go on editing; without a terminal, and after a no, the copy is kept and
 named, and the file stays as it was. With --local it is this repository's whole git config.")]
-pub struct Edit {
+pub struct ConfigEditArgs {
     #[command(flatten)]
-    into: Into,
+    into: ConfigLayerArgs,
 }
 
 #[derive(Serialize)]
-struct ConfigEditAnswer<'a> {
+struct ConfigEditJson<'a> {
     layer: &'static str,
     path: &'a Path,
     changed: bool,
@@ -35,17 +35,17 @@ struct ConfigEditAnswer<'a> {
 /// Lets the user edit a layer.
 ///
 /// # Errors
-/// As [`Draft::begin`], [`Draft::edit`] and [`Draft::save`]; `CONFIG_INVALID` where the text cannot be used; `DECLINED`.
-pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
+/// As [`ConfigDraft::begin`], [`ConfigDraft::edit`] and [`ConfigDraft::save`]; `CONFIG_INVALID` where the text cannot be used; `DECLINED`.
+pub fn run(args: &ConfigEditArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let layer = args.into.layer();
     let repo = repository_if_any(global, layer)?;
-    let draft = Draft::begin(repo.as_ref(), layer)?;
+    let draft = ConfigDraft::begin(repo.as_ref(), layer)?;
     match until_it_can_be_used(&draft, global, screen).and_then(|()| draft.save()) {
         Ok(changed) => {
-            let answer = ConfigEditAnswer { layer: layer.word(), path: draft.file(), changed };
+            let answer = ConfigEditJson { layer: layer.word(), path: draft.file(), changed };
             let done = if changed { "Changed" } else { "Not changed:" };
             screen.answer(&answer, || format!("{done} {}\n", draft.file().display()))?;
-            if changed && layer == Layer::Project {
+            if changed && layer == WritableLayer::Project {
                 screen.note(TO_APPROVE);
             }
             Ok(Exit::Done)
@@ -64,7 +64,7 @@ pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
     }
 }
 
-fn until_it_can_be_used(draft: &Draft<'_>, global: &Global, screen: &mut Screen) -> Result<()> {
+fn until_it_can_be_used(draft: &ConfigDraft<'_>, global: &GlobalArgs, screen: &mut Screen) -> Result<()> {
     loop {
         draft.edit(&working_dir(global)?)?;
         // What was wrong before and is as it was is no worse.

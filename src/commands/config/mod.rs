@@ -11,15 +11,15 @@ use serde::Serialize;
 use super::repository;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::config::keys::KEYS;
-use crate::config::{self, Setting, Source, Usable};
+use crate::config::{self, ConfigSetting, ConfigSource, UsableConfig};
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::configure::Trusted;
+use crate::ops::context::configure::TrustedConfig;
 use crate::ops::context::{Repository, configure, placement};
-use crate::ops::programs::Programs;
-use crate::ops::settings::Layer;
-use crate::panel::keys::Keys;
+use crate::ops::programs::SessionPrograms;
+use crate::ops::settings::WritableLayer;
+use crate::panel::keys::PanelKeyBindings;
 
 /// What is said of the layers.
 const LAYERS: &str = "\
@@ -35,18 +35,18 @@ check' says whether the result can be used, 'config show' where each value is fr
 #[derive(Debug, Subcommand)]
 #[command(after_help = format!("{LAYERS}\n\n{}", nobody::in_help()))]
 #[allow(missing_docs)] // what each does is in the table of verbs
-pub enum Config {
-    Show(Show),
+pub enum ConfigVerb {
+    Show(ConfigShowArgs),
     Check {},
-    Edit(editing::Edit),
-    Restore(anew::Restore),
-    Reset(anew::Reset),
+    Edit(editing::ConfigEditArgs),
+    Restore(anew::ConfigRestoreArgs),
+    Reset(anew::ConfigResetArgs),
 }
 
 /// Which layer is written.
 #[derive(Debug, Clone, Copy, Args)]
 #[group(multiple = false)]
-pub struct Into {
+pub struct ConfigLayerArgs {
     /// Write your own file, ~/.config/git-axiom/config.toml (or below XDG_CONFIG_HOME)
     #[arg(long)]
     user: bool,
@@ -58,22 +58,22 @@ pub struct Into {
     local: bool,
 }
 
-impl Into {
-    fn layer(self) -> Layer {
+impl ConfigLayerArgs {
+    fn layer(self) -> WritableLayer {
         match self {
-            Self { user: true, .. } => Layer::User,
-            Self { repo: true, .. } => Layer::Project,
-            Self { user: false, repo: false, local: _ } => Layer::Local,
+            Self { user: true, .. } => WritableLayer::User,
+            Self { repo: true, .. } => WritableLayer::Project,
+            Self { user: false, repo: false, local: _ } => WritableLayer::Local,
         }
     }
 }
 
 /// The repository; `None` outside of any, where only the user's own file can be written.
-fn repository_if_any(global: &Global, layer: Layer) -> Result<Option<Repository>> {
+fn repository_if_any(global: &GlobalArgs, layer: WritableLayer) -> Result<Option<Repository>> {
     let found = repository(global).and_then(|repo| placement::recall_main(&repo).map(|()| repo));
     match (found, layer) {
         (Ok(repo), _) => Ok(Some(repo)),
-        (Err(error), Layer::User) if error.code() == Code::NotARepository => Ok(None),
+        (Err(error), WritableLayer::User) if error.code() == Code::NotARepository => Ok(None),
         (Err(error), _) => Err(error),
     }
 }
@@ -83,7 +83,7 @@ const TO_APPROVE: &str = "note: nothing of the project's files is applied before
 
 /// Arguments of `config show`.
 #[derive(Debug, Args)]
-pub struct Show {
+pub struct ConfigShowArgs {
     /// Only this key, such as agents.count, or keys of this section
     key: Option<String>,
     /// Only what differs from the defaults
@@ -92,12 +92,12 @@ pub struct Show {
 }
 
 #[derive(Serialize)]
-struct ConfigAnswer<'a> {
-    settings: Vec<View<'a>>,
+struct ConfigJson<'a> {
+    settings: Vec<ConfigSettingJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct View<'a> {
+struct ConfigSettingJson<'a> {
     key: &'a str,
     value: &'a serde_json::Value,
     source: String,
@@ -106,19 +106,19 @@ struct View<'a> {
 /// Runs a verb on the configuration.
 ///
 /// # Errors
-/// `CONFIG_INVALID` with the place; as [`crate::ops::settings::editing::Draft::save`].
-pub fn run(args: &Config, global: &Global, screen: &mut Screen) -> Result<Exit> {
+/// `CONFIG_INVALID` with the place; as [`crate::ops::settings::editing::ConfigDraft::save`].
+pub fn run(args: &ConfigVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match args {
-        Config::Show(args) => show(args, global, screen),
-        Config::Check {} => check(global, screen),
-        Config::Edit(args) => editing::run(args, global, screen),
-        Config::Restore(args) => anew::restore(args, global, screen),
-        Config::Reset(args) => anew::reset(args, global, screen),
+        ConfigVerb::Show(args) => show(args, global, screen),
+        ConfigVerb::Check {} => check(global, screen),
+        ConfigVerb::Edit(args) => editing::run(args, global, screen),
+        ConfigVerb::Restore(args) => anew::restore(args, global, screen),
+        ConfigVerb::Reset(args) => anew::reset(args, global, screen),
     }
 }
 
 /// What counts here, with a note on what a human has to approve first.
-fn load(repo: &Repository, screen: &mut Screen) -> Result<Trusted> {
+fn load(repo: &Repository, screen: &mut Screen) -> Result<TrustedConfig> {
     let trusted = configure::load_trusted(repo, Vec::new())?;
     if let Some(note) = configure::note_on(&trusted.trust) {
         screen.note(&note);
@@ -126,18 +126,18 @@ fn load(repo: &Repository, screen: &mut Screen) -> Result<Trusted> {
     Ok(trusted)
 }
 
-fn here(global: &Global) -> Result<Repository> {
+fn here(global: &GlobalArgs) -> Result<Repository> {
     let repo = repository(global)?;
     placement::recall_main(&repo)?;
     Ok(repo)
 }
 
 /// At a terminal, asks what becomes of a file that cannot be read.
-fn check(global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn check(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let repo = here(global)?;
     let mut found = load(&repo, screen)?;
     let damaged =
-        |found: &Trusted| found.usable.problems.iter().find(|error| error.code() == Code::ConfigDamaged).map(Error::again);
+        |found: &TrustedConfig| found.usable.problems.iter().find(|error| error.code() == Code::ConfigDamaged).map(Error::again);
     if let Some(why) = found.stood_in.first().map(is_damaged).or_else(|| damaged(&found)) {
         if !screen.can_ask() {
             return Err(why);
@@ -145,12 +145,12 @@ fn check(global: &Global, screen: &mut Screen) -> Result<Exit> {
         broken::ask(&repo, why, screen)?;
         found = load(&repo, screen)?;
     }
-    let Usable { loaded, problems } = found.usable;
+    let UsableConfig { loaded, problems } = found.usable;
     problems.into_iter().next().map_or(Ok(()), Err)?;
     // What a session and the panel would refuse to begin with.
-    Programs::configured(&loaded.config)?;
-    Keys::configured(&loaded.config.panel.keys)?;
-    let count = loaded.settings.iter().filter(|(_, setting)| setting.source != Source::Default).count();
+    SessionPrograms::configured(&loaded.config)?;
+    PanelKeyBindings::configured(&loaded.config.panel.keys)?;
+    let count = loaded.settings.iter().filter(|(_, setting)| setting.source != ConfigSource::Default).count();
     screen.answer(&serde_json::json!({ "valid": true, "notDefault": count }), || {
         let are = words::verb(count, "is not at its default", "are not at their defaults");
         format!("The configuration is valid; {count} of {} keys {are}.\n", KEYS.len())
@@ -173,19 +173,21 @@ fn is_within(key: &str, wanted: &str) -> bool {
     key == wanted || key.strip_prefix(&wanted).is_some_and(|rest| rest.starts_with('.'))
 }
 
-fn show(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let Trusted { usable: Usable { loaded, problems }, stood_in, .. } = load(&here(global)?, screen)?;
+fn show(args: &ConfigShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let TrustedConfig { usable: UsableConfig { loaded, problems }, stood_in, .. } = load(&here(global)?, screen)?;
     stood_in.iter().for_each(|warning| screen.warn_of(warning));
     problems.iter().for_each(|error| screen.note(&format!("note: left out: {error}")));
-    let fits = |key: &str, setting: &Setting| {
-        args.key.as_ref().is_none_or(|wanted| is_within(key, wanted)) && !(args.changed && setting.source == Source::Default)
+    let fits = |key: &str, setting: &ConfigSetting| {
+        args.key.as_ref().is_none_or(|wanted| is_within(key, wanted))
+            && !(args.changed && setting.source == ConfigSource::Default)
     };
     if let Some(wanted) = args.key.as_ref().filter(|wanted| !loaded.settings.iter().any(|(key, _)| is_within(key, wanted))) {
         return Err(config::nothing_called(wanted));
     }
     let shown: Vec<_> = loaded.settings.iter().filter(|(key, setting)| fits(key, setting)).collect();
-    let views = shown.iter().map(|(key, setting)| View { key, value: &setting.value, source: setting.source.to_string() });
-    let answer = ConfigAnswer { settings: views.collect() };
+    let views =
+        shown.iter().map(|(key, setting)| ConfigSettingJson { key, value: &setting.value, source: setting.source.to_string() });
+    let answer = ConfigJson { settings: views.collect() };
     screen.answer(&answer, || {
         let value = |value: &serde_json::Value| if value.is_null() { "(not set)".to_owned() } else { value.to_string() };
         let rows = answer.settings.iter().map(|view| vec![view.key.to_owned(), value(view.value), view.source.clone()]);

@@ -3,19 +3,19 @@
 
 /// A question of git axiom's.
 #[derive(Debug)]
-pub struct Question {
+pub struct UnattendedQuestion {
     /// What is asked, and where.
     pub asked: &'static str,
     /// What happens with nobody to ask.
     pub nobody: &'static str,
 }
 
-const fn row(asked: &'static str, nobody: &'static str) -> Question {
-    Question { asked, nobody }
+const fn row(asked: &'static str, nobody: &'static str) -> UnattendedQuestion {
+    UnattendedQuestion { asked, nobody }
 }
 
 /// All of them.
-pub const QUESTIONS: &[Question] = &[
+pub const QUESTIONS: &[UnattendedQuestion] = &[
     row(
         "A configuration file cannot be read: restore, reset, quit?",
         "its backup counts (warning CONFIG_BACKUP_RESTORED); without one exit 6, except for verbs that work whatever it says",
@@ -46,7 +46,7 @@ pub const QUESTIONS: &[Question] = &[
 /// The table for the help, at most 80 columns wide.
 pub fn in_help() -> String {
     let mut text = String::from("With nobody to ask (no terminal, --json, --non-interactive, run --detach):\n");
-    for Question { asked, nobody } in QUESTIONS {
+    for UnattendedQuestion { asked, nobody } in QUESTIONS {
         text.push_str(&format!("{}{}", wrapped(asked, 2), wrapped(nobody, 6)));
     }
     text
@@ -54,7 +54,7 @@ pub fn in_help() -> String {
 
 /// The table for the documents.
 pub fn in_markdown() -> String {
-    let rows = QUESTIONS.iter().map(|Question { asked, nobody }| format!("| {asked} | {nobody} |\n"));
+    let rows = QUESTIONS.iter().map(|UnattendedQuestion { asked, nobody }| format!("| {asked} | {nobody} |\n"));
     format!("| question | with nobody to ask |\n| --- | --- |\n{}", rows.collect::<String>())
 }
 

@@ -2,16 +2,16 @@
 
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
-use crate::domain::work::disk::Level;
+use crate::domain::work::disk::DiskSpaceLevel;
 use crate::error::{Code, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::disk::by_hand::{self, Offer};
-use crate::ops::disk::{self, Short};
+use crate::ops::disk::by_hand::{self, CleanupOffer};
+use crate::ops::disk::{self, SpaceShortage};
 use crate::told::checkpoints::size_text;
 
 /// What may be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Choice {
+enum DiskMenuChoice {
     Checkpoints,
     Workspaces,
     Records,
@@ -20,19 +20,25 @@ enum Choice {
 }
 
 /// The choices in their order.
-const CHOICES: [Choice; 5] = [Choice::Checkpoints, Choice::Workspaces, Choice::Records, Choice::Retry, Choice::Quit];
+const CHOICES: [DiskMenuChoice; 5] = [
+    DiskMenuChoice::Checkpoints,
+    DiskMenuChoice::Workspaces,
+    DiskMenuChoice::Records,
+    DiskMenuChoice::Retry,
+    DiskMenuChoice::Quit,
+];
 
 /// Asks until there is space, or the user leaves.
 ///
 /// # Errors
 /// As [`prompt::one_of`] and [`by_hand`].
 pub(super) fn ask(ctx: &mut Context, freed: Option<u64>, screen: &mut Screen) -> Result<()> {
-    while let Some(short) = disk::shortage(ctx).filter(|short| short.level >= Level::Critical) {
+    while let Some(short) = disk::shortage(ctx).filter(|short| short.level >= DiskSpaceLevel::Critical) {
         let words = in_words(ctx)?;
         match prompt::one_of("What next? (Escape changes nothing)", Some(&heading(&short, freed)), &words, 0)? {
             Some(number) => match CHOICES.get(number) {
-                Some(Choice::Quit) | None => return Ok(()),
-                Some(Choice::Retry) => {}
+                Some(DiskMenuChoice::Quit) | None => return Ok(()),
+                Some(DiskMenuChoice::Retry) => {}
                 Some(choice) => done(ctx, *choice, screen)?,
             },
             None => return Ok(()),
@@ -42,36 +48,36 @@ pub(super) fn ask(ctx: &mut Context, freed: Option<u64>, screen: &mut Screen) ->
     Ok(())
 }
 
-fn heading(short: &Short, freed: Option<u64>) -> String {
+fn heading(short: &SpaceShortage, freed: Option<u64>) -> String {
     let freed = freed.map_or_else(String::new, |freed| format!("; the clean-up freed {}", size_text(Some(freed))));
     format!("{}{freed}", short.with_code())
 }
 
 fn in_words(ctx: &Context) -> Result<Vec<String>> {
     let (checkpoints, workspaces) = (by_hand::checkpoints(ctx)?, by_hand::workspaces(ctx)?);
-    let of = |Offer { count, bytes }: Offer| format!("({count}, ~{})", size_text(bytes));
-    let words = |choice: Choice| match choice {
-        Choice::Checkpoints => format!("[1] Remove old checkpoints {}", of(checkpoints)),
-        Choice::Workspaces => format!("[2] Remove failed workspaces, empty the trash {}", of(workspaces)),
-        Choice::Records => "[3] Remove records of ended iterations, compress logs".to_owned(),
-        Choice::Retry => "[R] Retry: look again".to_owned(),
-        Choice::Quit => "[Q] Quit and handle it by hand".to_owned(),
+    let of = |CleanupOffer { count, bytes }: CleanupOffer| format!("({count}, ~{})", size_text(bytes));
+    let words = |choice: DiskMenuChoice| match choice {
+        DiskMenuChoice::Checkpoints => format!("[1] Remove old checkpoints {}", of(checkpoints)),
+        DiskMenuChoice::Workspaces => format!("[2] Remove failed workspaces, empty the trash {}", of(workspaces)),
+        DiskMenuChoice::Records => "[3] Remove records of ended iterations, compress logs".to_owned(),
+        DiskMenuChoice::Retry => "[R] Retry: look again".to_owned(),
+        DiskMenuChoice::Quit => "[Q] Quit and handle it by hand".to_owned(),
     };
     Ok(CHOICES.map(words).to_vec())
 }
 
 /// Carries out a choice. What is refused is said, and the question comes again.
-fn done(ctx: &mut Context, choice: Choice, screen: &mut Screen) -> Result<()> {
+fn done(ctx: &mut Context, choice: DiskMenuChoice, screen: &mut Screen) -> Result<()> {
     let outcome = match choice {
-        Choice::Checkpoints => by_hand::delete_checkpoints(ctx),
-        Choice::Workspaces => {
+        DiskMenuChoice::Checkpoints => by_hand::delete_checkpoints(ctx),
+        DiskMenuChoice::Workspaces => {
             match prompt::confirm("Ignored and other files there that no capture holds go for good. Delete?")? {
                 true => by_hand::delete_workspaces(ctx),
                 false => return Ok(()),
             }
         }
-        Choice::Records => by_hand::delete_records(ctx),
-        Choice::Retry | Choice::Quit => return Ok(()),
+        DiskMenuChoice::Records => by_hand::delete_records(ctx),
+        DiskMenuChoice::Retry | DiskMenuChoice::Quit => return Ok(()),
     };
     match outcome {
         Ok(lines) => lines.iter().for_each(|line| screen.complain(line)),

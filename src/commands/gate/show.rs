@@ -5,51 +5,51 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::cli::screen::Screen;
-use crate::commands::diff::{self, CommitLine, FileLine, NotShown};
+use crate::commands::diff::{self, DiffCommitJson, DiffFileJson, NotShownFileJson};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::work::gate_line::GateLine;
+use crate::domain::work::gate_line::OpenGateJson;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::interventions::gates;
-use crate::ops::merge::sides::{Side, Sides};
+use crate::ops::merge::sides::{MergeConflictSide, MergeConflictSides};
 use crate::told::gates::in_words;
-use crate::told::verified::{self, Verified};
+use crate::told::verified::{self, LoggedVerifyStep};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct GateShowAnswer<'a> {
-    gate: GateLine,
-    commits: Vec<CommitLine<'a>>,
-    files: Vec<FileLine<'a>>,
-    not_shown: Vec<NotShown<'a>>,
+struct GateShowJson<'a> {
+    gate: OpenGateJson,
+    commits: Vec<DiffCommitJson<'a>>,
+    files: Vec<DiffFileJson<'a>>,
+    not_shown: Vec<NotShownFileJson<'a>>,
     secrets: Vec<&'a RepoPath>,
     guarded: &'a [RepoPath],
-    conflict: Option<ConflictLine<'a>>,
+    conflict: Option<GateConflictJson<'a>>,
     verified: Option<bool>,
-    verification: &'a [Verified<'a>],
-    steps: Vec<StepLine<'a>>,
+    verification: &'a [LoggedVerifyStep<'a>],
+    steps: Vec<GateStepJson<'a>>,
 }
 
 /// Both sides of a merge that conflicts.
 #[derive(Serialize)]
-struct ConflictLine<'a> {
+struct GateConflictJson<'a> {
     files: &'a [RepoPath],
-    ours: SideLine<'a>,
-    theirs: SideLine<'a>,
+    ours: GateConflictSideJson<'a>,
+    theirs: GateConflictSideJson<'a>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SideLine<'a> {
+struct GateConflictSideJson<'a> {
     branch: &'a RefName,
     commit: &'a Oid,
     task_ids: &'a BTreeSet<String>,
-    commits: Vec<SideCommitLine<'a>>,
+    commits: Vec<GateConflictCommitJson<'a>>,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct SideCommitLine<'a> {
+struct GateConflictCommitJson<'a> {
     id: &'a Oid,
     subject: &'a str,
     task_ids: &'a [String],
@@ -57,7 +57,7 @@ struct SideCommitLine<'a> {
 }
 
 #[derive(Serialize)]
-struct StepLine<'a> {
+struct GateStepJson<'a> {
     command: &'a str,
     failure: Option<&'a str>,
 }
@@ -71,8 +71,8 @@ pub(super) fn run(ctx: &Context, name: &str, screen: &mut Screen) -> Result<()> 
     let changed = look.diff.as_ref();
     let case = look.gate.task_id.as_ref().map(|task| ctx.state().case(task)).transpose()?;
     let verification = case.map(|case| verified::of(ctx, case)).unwrap_or_default();
-    let answer = GateShowAnswer {
-        gate: GateLine::from(&look.gate),
+    let answer = GateShowJson {
+        gate: OpenGateJson::from(&look.gate),
         commits: changed.map(|diff| diff::commits(&diff.commits)).unwrap_or_default(),
         files: changed.map(diff::files).unwrap_or_default(),
         not_shown: changed.map(diff::not_shown).unwrap_or_default(),
@@ -81,21 +81,21 @@ pub(super) fn run(ctx: &Context, name: &str, screen: &mut Screen) -> Result<()> 
         conflict: look.conflict.as_ref().map(conflict),
         verified: look.verified,
         verification: &verification,
-        steps: look.steps.iter().map(|step| StepLine { command: &step.command, failure: step.failure.as_deref() }).collect(),
+        steps: look.steps.iter().map(|step| GateStepJson { command: &step.command, failure: step.failure.as_deref() }).collect(),
     };
     screen.answer(&answer, || in_words(&look, case, &verification))
 }
 
-fn conflict(sides: &Sides) -> ConflictLine<'_> {
-    ConflictLine { files: &sides.files, ours: side(&sides.ours), theirs: side(&sides.theirs) }
+fn conflict(sides: &MergeConflictSides) -> GateConflictJson<'_> {
+    GateConflictJson { files: &sides.files, ours: side(&sides.ours), theirs: side(&sides.theirs) }
 }
 
-fn side(side: &Side) -> SideLine<'_> {
-    let commits = side.commits.iter().map(|commit| SideCommitLine {
+fn side(side: &MergeConflictSide) -> GateConflictSideJson<'_> {
+    let commits = side.commits.iter().map(|commit| GateConflictCommitJson {
         id: &commit.oid,
         subject: &commit.subject,
         task_ids: &commit.tasks,
         files: &commit.files,
     });
-    SideLine { branch: &side.branch, commit: &side.tip, task_ids: &side.tasks, commits: commits.collect() }
+    GateConflictSideJson { branch: &side.branch, commit: &side.tip, task_ids: &side.tasks, commits: commits.collect() }
 }

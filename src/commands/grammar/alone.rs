@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 
 use clap::{Args, Command, CommandFactory};
 
-use super::arguments::{Cli, Global, MAX_WIDTH};
+use super::arguments::{Cli, GlobalArgs, MAX_WIDTH};
 
 /// A grammar that parses this command line as the whole one does: with the called verb alone where only options that every
 /// verb takes come before a verb's exact name, and else the whole.
@@ -13,7 +13,7 @@ pub fn grammar(arguments: &[OsString]) -> Command {
     let whole = Cli::command();
     let Some(verb) = first_word(arguments).and_then(|word| whole.find_subcommand(word)) else { return whole };
     let alone = Command::new("git-axiom").bin_name("git axiom").disable_help_subcommand(true).max_term_width(MAX_WIDTH);
-    Global::augment_args(alone).subcommand(verb.clone())
+    GlobalArgs::augment_args(alone).subcommand(verb.clone())
 }
 
 /// The first word that is neither an option that every verb takes nor its value.

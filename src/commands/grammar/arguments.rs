@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::later::Later;
+use super::later::LazyArgs;
 use crate::commands;
 
 /// The width of help on a terminal that is wider, in columns.
@@ -18,7 +18,7 @@ pub const MAX_WIDTH: usize = 100;
 pub struct Cli {
     /// Options that every verb takes.
     #[command(flatten)]
-    pub global: Global,
+    pub global: GlobalArgs,
     /// What to do; an overview where it is left out.
     #[command(subcommand)]
     pub verb: Option<Verb>,
@@ -26,7 +26,7 @@ pub struct Cli {
 
 /// Options that every verb takes.
 #[derive(Debug, Clone, Args)]
-pub struct Global {
+pub struct GlobalArgs {
     /// Run as if started in PATH; may be repeated, each relative to the one before
     #[arg(short = 'C', value_name = "PATH", global = true, action = clap::ArgAction::Append)]
     pub directory: Vec<OsString>,
@@ -42,63 +42,63 @@ pub struct Global {
 #[derive(Debug, Subcommand)]
 #[allow(missing_docs)] // what each does is in the table of verbs
 pub enum Verb {
-    Init(Later<commands::init::Init>),
-    Demo(Later<commands::demo::Demo>),
+    Init(LazyArgs<commands::init::InitArgs>),
+    Demo(LazyArgs<commands::demo::DemoArgs>),
     #[command(subcommand)]
-    Task(Later<commands::task::Task>),
+    Task(LazyArgs<commands::task::TaskVerb>),
     #[command(subcommand)]
-    Plan(Later<commands::plan::Plan>),
-    Run(Later<commands::run::Run>),
-    Panel(Later<commands::panel::PanelArgs>),
-    Status(Later<commands::status::Status>),
-    Output(Later<commands::output::Output>),
-    Log(Later<commands::log::Log>),
-    Graph(Later<commands::graph::Graph>),
-    Events(Later<commands::events::Events>),
-    Pause(Later<commands::pause::Pause>),
+    Plan(LazyArgs<commands::plan::PlanVerb>),
+    Run(LazyArgs<commands::run::RunArgs>),
+    Panel(LazyArgs<commands::panel::PanelArgs>),
+    Status(LazyArgs<commands::status::StatusArgs>),
+    Output(LazyArgs<commands::output::OutputArgs>),
+    Log(LazyArgs<commands::log::LogArgs>),
+    Graph(LazyArgs<commands::graph::GraphArgs>),
+    Events(LazyArgs<commands::events::EventsArgs>),
+    Pause(LazyArgs<commands::pause::PauseArgs>),
     #[command(after_help = "\
 Takes back 'git axiom pause': agents begin their next iterations, and ready tasks are claimed
 again. It does not start a session that has ended or crashed: 'git axiom run' does.")]
-    Resume(Later<commands::pause::NoArguments>),
-    Stop(Later<commands::stop::Stop>),
-    Kill(Later<commands::stop::Stop>),
-    Redirect(Later<commands::redirect::RedirectArgs>),
-    Mode(Later<commands::mode::ModeArgs>),
+    Resume(LazyArgs<commands::pause::NoArgs>),
+    Stop(LazyArgs<commands::stop::StopArgs>),
+    Kill(LazyArgs<commands::stop::StopArgs>),
+    Redirect(LazyArgs<commands::redirect::RedirectArgs>),
+    Mode(LazyArgs<commands::mode::ModeArgs>),
     #[command(subcommand)]
-    Gate(Later<commands::gate::GateVerb>),
-    Debug(Later<commands::debug::Debug>),
-    Diff(Later<commands::diff::Diff>),
-    Merge(Later<commands::merge::Merge>),
-    Quit(Later<commands::quit::Quit>),
+    Gate(LazyArgs<commands::gate::GateVerb>),
+    Debug(LazyArgs<commands::debug::DebugArgs>),
+    Diff(LazyArgs<commands::diff::DiffArgs>),
+    Merge(LazyArgs<commands::merge::MergeArgs>),
+    Quit(LazyArgs<commands::quit::QuitArgs>),
     #[command(subcommand)]
-    Checkpoint(Later<commands::checkpoint::Checkpoint>),
-    Rollback(Later<commands::rollback::Rollback>),
-    Restore(Later<commands::rollback::Checkpoint>),
-    Undo(Later<commands::undo::Undo>),
-    Redo(Later<commands::undo::Redo>),
-    Recover(Later<commands::recover::Recover>),
+    Checkpoint(LazyArgs<commands::checkpoint::CheckpointVerb>),
+    Rollback(LazyArgs<commands::rollback::RollbackArgs>),
+    Restore(LazyArgs<commands::rollback::RollbackCheckpointArgs>),
+    Undo(LazyArgs<commands::undo::UndoArgs>),
+    Redo(LazyArgs<commands::undo::RedoArgs>),
+    Recover(LazyArgs<commands::recover::RecoverArgs>),
     #[command(subcommand)]
-    Signal(Later<commands::signal::SignalVerb>),
-    Agents(Later<commands::agents::Agents>),
-    Learnings(Later<commands::learnings::Learnings>),
-    Attach(Later<commands::attach::Attach>),
-    Detach(Later<commands::attach::Detach>),
-    Prompts(Later<commands::prompts::Prompts>),
-    Sessions(Later<commands::prompts::Sessions>),
-    Watch(Later<commands::watch::Watch>),
-    Stats(Later<commands::stats::Stats>),
-    Disk(Later<commands::disk::Disk>),
-    Purge(Later<commands::purge::Purge>),
-    Deinit(Later<commands::deinit::Deinit>),
-    Trust(Later<commands::trust::Trust>),
+    Signal(LazyArgs<commands::signal::SignalVerb>),
+    Agents(LazyArgs<commands::agents::AgentsArgs>),
+    Learnings(LazyArgs<commands::learnings::LearningsArgs>),
+    Attach(LazyArgs<commands::attach::AttachArgs>),
+    Detach(LazyArgs<commands::attach::DetachArgs>),
+    Prompts(LazyArgs<commands::prompts::PromptsArgs>),
+    Sessions(LazyArgs<commands::prompts::SessionsArgs>),
+    Watch(LazyArgs<commands::watch::WatchArgs>),
+    Stats(LazyArgs<commands::stats::StatsArgs>),
+    Disk(LazyArgs<commands::disk::DiskArgs>),
+    Purge(LazyArgs<commands::purge::PurgeArgs>),
+    Deinit(LazyArgs<commands::deinit::DeinitArgs>),
+    Trust(LazyArgs<commands::trust::TrustArgs>),
     #[command(subcommand)]
-    Hooks(Later<commands::hooks::Hooks>),
-    Lock(Later<commands::lock::Lock>),
+    Hooks(LazyArgs<commands::hooks::HooksVerb>),
+    Lock(LazyArgs<commands::lock::LockArgs>),
     #[command(subcommand)]
-    Config(Later<commands::config::Config>),
-    Completions(Later<commands::completions::Completions>),
-    Man(Later<commands::man::Man>),
-    Help(Later<commands::help::Help>),
-    Hook(Later<commands::hook::Hook>),
-    Keeper(Later<commands::keeper::Keeper>),
+    Config(LazyArgs<commands::config::ConfigVerb>),
+    Completions(LazyArgs<commands::completions::CompletionsArgs>),
+    Man(LazyArgs<commands::man::ManArgs>),
+    Help(LazyArgs<commands::help::HelpArgs>),
+    Hook(LazyArgs<commands::hook::HookArgs>),
+    Keeper(LazyArgs<commands::keeper::KeeperArgs>),
 }

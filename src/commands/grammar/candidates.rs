@@ -12,12 +12,12 @@ use super::pages;
 use crate::config::keys::KEYS;
 use crate::domain::agent::presets;
 use crate::domain::base::natural;
-use crate::domain::operation::transaction::Transaction;
+use crate::domain::operation::transaction::OperationRecord;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::Kind;
+use crate::domain::work::case::TaskKind;
 use crate::env;
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
+use crate::ops::context::placement::VerbPurpose;
 use crate::ops::{history, lock};
 
 /// How long a user who presses Tab has to wait at most.
@@ -27,7 +27,7 @@ const NEWEST: usize = 50;
 
 /// What an argument accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Of {
+pub enum ShellCandidateKind {
     /// Cases of every kind.
     Cases,
     /// Tasks only.
@@ -57,26 +57,28 @@ pub enum Of {
 }
 
 /// An id and its description.
-type Offer = (String, String);
+type ShellCandidate = (String, String);
 
 /// All candidates of one kind; empty where they cannot be read in time.
-pub fn all(of: Of) -> Vec<CompletionCandidate> {
+pub fn all(of: ShellCandidateKind) -> Vec<CompletionCandidate> {
     let offers = match of {
-        Of::Verbs => verbs(),
-        Of::Keys => keys(),
-        Of::Programs => programs(),
-        Of::Locks => at_once(|| Some(lock::list::names().ok()?.into_iter().map(|name| (name, String::new())).collect())),
-        Of::Words(words) => words.iter().map(|word| ((*word).to_owned(), String::new())).collect(),
-        Of::Cases
-        | Of::Tasks
-        | Of::Agents
-        | Of::AgentsAndTasks
-        | Of::Gates
-        | Of::Checkpoints
-        | Of::Learnings
-        | Of::Transactions => at_once(move || of_repository(of)),
+        ShellCandidateKind::Verbs => verbs(),
+        ShellCandidateKind::Keys => keys(),
+        ShellCandidateKind::Programs => programs(),
+        ShellCandidateKind::Locks => {
+            at_once(|| Some(lock::list::names().ok()?.into_iter().map(|name| (name, String::new())).collect()))
+        }
+        ShellCandidateKind::Words(words) => words.iter().map(|word| ((*word).to_owned(), String::new())).collect(),
+        ShellCandidateKind::Cases
+        | ShellCandidateKind::Tasks
+        | ShellCandidateKind::Agents
+        | ShellCandidateKind::AgentsAndTasks
+        | ShellCandidateKind::Gates
+        | ShellCandidateKind::Checkpoints
+        | ShellCandidateKind::Learnings
+        | ShellCandidateKind::Transactions => at_once(move || of_repository(of)),
     };
-    let candidate = |(place, (id, what)): (usize, Offer)| {
+    let candidate = |(place, (id, what)): (usize, ShellCandidate)| {
         let what = Some(what).filter(|what| !what.is_empty()).map(Into::into);
         CompletionCandidate::new(id).help(what).display_order(Some(place))
     };
@@ -84,7 +86,7 @@ pub fn all(of: Of) -> Vec<CompletionCandidate> {
 }
 
 /// The result of `look`, if it arrives in time.
-fn at_once(look: impl FnOnce() -> Option<Vec<Offer>> + Send + 'static) -> Vec<Offer> {
+fn at_once(look: impl FnOnce() -> Option<Vec<ShellCandidate>> + Send + 'static) -> Vec<ShellCandidate> {
     let (tell, told) = mpsc::channel();
     let look = move || drop(tell.send(look()));
     match std::thread::Builder::new().name("candidates".into()).spawn(look) {
@@ -93,67 +95,73 @@ fn at_once(look: impl FnOnce() -> Option<Vec<Offer>> + Send + 'static) -> Vec<Of
     }
 }
 
-fn of_repository(of: Of) -> Option<Vec<Offer>> {
-    let ctx = Context::open(&env::current_dir().ok()?, Purpose::Look).ok()?;
+fn of_repository(of: ShellCandidateKind) -> Option<Vec<ShellCandidate>> {
+    let ctx = Context::open(&env::current_dir().ok()?, VerbPurpose::Look).ok()?;
     let state = ctx.state();
     let mut offers = match of {
-        Of::Cases => cases(state, |_| true),
-        Of::Tasks => cases(state, |kind| kind == Kind::Task),
-        Of::Agents => agents(state),
-        Of::AgentsAndTasks => [agents(state), cases(state, |kind| kind == Kind::Task)].concat(),
-        Of::Gates => {
+        ShellCandidateKind::Cases => cases(state, |_| true),
+        ShellCandidateKind::Tasks => cases(state, |kind| kind == TaskKind::Task),
+        ShellCandidateKind::Agents => agents(state),
+        ShellCandidateKind::AgentsAndTasks => [agents(state), cases(state, |kind| kind == TaskKind::Task)].concat(),
+        ShellCandidateKind::Gates => {
             let open = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
             open.map(|gate| (gate.id.to_string(), gate.reason.clone())).collect()
         }
-        Of::Checkpoints => {
+        ShellCandidateKind::Checkpoints => {
             state.record.checkpoints.all().ok()?.into_iter().map(|one| (one.name.to_string(), String::new())).collect()
         }
-        Of::Learnings => state.record.learnings.iter().map(|one| (one.id.to_string(), one.text.clone())).collect(),
-        Of::Transactions => return transactions(&ctx),
-        Of::Locks | Of::Verbs | Of::Keys | Of::Programs | Of::Words(_) => Vec::new(),
+        ShellCandidateKind::Learnings => {
+            state.record.learnings.iter().map(|one| (one.id.to_string(), one.text.clone())).collect()
+        }
+        ShellCandidateKind::Transactions => return transactions(&ctx),
+        ShellCandidateKind::Locks
+        | ShellCandidateKind::Verbs
+        | ShellCandidateKind::Keys
+        | ShellCandidateKind::Programs
+        | ShellCandidateKind::Words(_) => Vec::new(),
     };
     offers.sort_by(|(one, _), (other, _)| natural::compare(one, other));
     Some(offers)
 }
 
-fn cases(state: &State, wanted: impl Fn(Kind) -> bool) -> Vec<Offer> {
+fn cases(state: &State, wanted: impl Fn(TaskKind) -> bool) -> Vec<ShellCandidate> {
     let cases = state.restorable.cases.values().filter(|case| wanted(case.kind));
     cases.map(|case| (case.id.to_string(), case.title.clone())).collect()
 }
 
-fn agents(state: &State) -> Vec<Offer> {
+fn agents(state: &State) -> Vec<ShellCandidate> {
     let work =
         |agent: &crate::domain::work::agent::Agent| agent.work.as_ref().map_or_else(String::new, |work| work.task.to_string());
     state.restorable.agents.values().map(|agent| (agent.id.to_string(), work(agent))).collect()
 }
 
 /// The transactions that can be undone, newest first.
-fn transactions(ctx: &Context) -> Option<Vec<Offer>> {
-    let is_offered = |one: &&Transaction| one.matters() && one.undoable();
+fn transactions(ctx: &Context) -> Option<Vec<ShellCandidate>> {
+    let is_offered = |one: &&OperationRecord| one.matters() && one.undoable();
     let all = history::newest_transactions(ctx, |known| known.iter().filter(is_offered).count() >= NEWEST).ok()?;
     let undoable = all.iter().rev().filter(is_offered);
     Some(undoable.take(NEWEST).map(|one| (one.id.to_string(), one.what.clone())).collect())
 }
 
 /// Presets are known without a repository.
-fn programs() -> Vec<Offer> {
+fn programs() -> Vec<ShellCandidate> {
     let own = at_once(|| {
-        let mut ctx = Context::open(&env::current_dir().ok()?, Purpose::Look).ok()?;
+        let mut ctx = Context::open(&env::current_dir().ok()?, VerbPurpose::Look).ok()?;
         ctx.load_usable_config().ok()?;
         Some(ctx.config.agents.adapters.keys().map(|name| (name.clone(), String::new())).collect())
     });
     let presets = presets::names().map(|name| (name.to_owned(), String::new()));
-    let mut all: Vec<Offer> = presets.chain(own).collect();
+    let mut all: Vec<ShellCandidate> = presets.chain(own).collect();
     all.sort_by(|(one, _), (other, _)| natural::compare(one, other));
     all.dedup();
     all
 }
 
-fn keys() -> Vec<Offer> {
+fn keys() -> Vec<ShellCandidate> {
     KEYS.iter().map(|key| (format!("{}.{}", key.section, key.name), key.kind.expects())).collect()
 }
 
-fn verbs() -> Vec<Offer> {
+fn verbs() -> Vec<ShellCandidate> {
     // Only verbs of one word: a verb's own verbs would be two words.
     let verbs = pages::verbs().into_iter().filter(|verb| !verb.contains(' '));
     verbs.map(|verb| (verb, String::new())).collect()

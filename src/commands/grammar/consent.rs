@@ -4,7 +4,7 @@ use clap::Args;
 
 /// Whether something is only shown, and whether it was agreed to before.
 #[derive(Debug, Clone, Copy, Args)]
-pub struct Consent {
+pub struct ConsentArgs {
     /// Show exactly what would change, and change nothing
     #[arg(long)]
     pub dry_run: bool,

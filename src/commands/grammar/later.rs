@@ -13,9 +13,9 @@ use crate::domain::verbs;
 /// The arguments `T` of a verb, or its verbs, built when clap needs them. Code that reads a [`Command`] without parsing must
 /// call [`Command::build`] first.
 #[derive(Debug)]
-pub struct Later<T>(pub T);
+pub struct LazyArgs<T>(pub T);
 
-impl<T> Deref for Later<T> {
+impl<T> Deref for LazyArgs<T> {
     type Target = T;
 
     fn deref(&self) -> &T {
@@ -23,7 +23,7 @@ impl<T> Deref for Later<T> {
     }
 }
 
-impl<T: Args> Args for Later<T> {
+impl<T: Args> Args for LazyArgs<T> {
     fn augment_args(command: Command) -> Command {
         listed(command).defer(|command| described(command, T::augment_args))
     }
@@ -33,7 +33,7 @@ impl<T: Args> Args for Later<T> {
     }
 }
 
-impl<T: Subcommand> Subcommand for Later<T> {
+impl<T: Subcommand> Subcommand for LazyArgs<T> {
     fn augment_subcommands(command: Command) -> Command {
         listed(command).defer(|command| described(command, T::augment_subcommands))
     }
@@ -47,7 +47,7 @@ impl<T: Subcommand> Subcommand for Later<T> {
     }
 }
 
-impl<T: FromArgMatches> FromArgMatches for Later<T> {
+impl<T: FromArgMatches> FromArgMatches for LazyArgs<T> {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
         T::from_arg_matches(matches).map(Self)
     }

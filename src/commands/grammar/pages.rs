@@ -56,7 +56,7 @@ The locks of \fBgit axiom lock\fR, for this user alone. Empty files of free lock
 
 /// One page.
 #[derive(Debug)]
-pub struct Page {
+pub struct ManPage {
     /// Its file name, such as `git-axiom-task.1`.
     pub name: String,
     /// The words after `git axiom`; empty for the main page.
@@ -69,7 +69,7 @@ pub struct Page {
 ///
 /// # Errors
 /// None in practice: the pages are written to memory.
-pub fn pages() -> Result<Vec<Page>> {
+pub fn pages() -> Result<Vec<ManPage>> {
     let mut pages = Vec::new();
     render(Cli::command(), &[], &mut pages)?;
     Ok(pages)
@@ -94,7 +94,7 @@ pub fn verbs() -> Vec<String> {
     verbs
 }
 
-fn render(mut command: Command, verb: &[String], pages: &mut Vec<Page>) -> Result<()> {
+fn render(mut command: Command, verb: &[String], pages: &mut Vec<ManPage>) -> Result<()> {
     command = command.disable_help_subcommand(true);
     if !verb.is_empty() {
         // A verb's own verbs are built late. Building all of them from the main page would repeat the global options on
@@ -117,7 +117,7 @@ fn render(mut command: Command, verb: &[String], pages: &mut Vec<Page>) -> Resul
     if verb.is_empty() {
         text.push_str(MAIN_END);
     }
-    pages.push(Page { name: file, verb: verb.to_vec(), text });
+    pages.push(ManPage { name: file, verb: verb.to_vec(), text });
     for part in parts {
         let verb = [verb, &[part.get_name().to_owned()]].concat();
         render(part, &verb, pages)?;

@@ -5,19 +5,19 @@ use console::Style;
 use jiff::Timestamp;
 
 use crate::cli::{visible, words};
-use crate::domain::agent::stream::readable::{Line, Part};
+use crate::domain::agent::stream::readable::{ReadableLine, ReadableLineKind};
 
 /// A line, with its line feed.
-pub(super) fn line(line: &Line) -> String {
+pub(super) fn line(line: &ReadableLine) -> String {
     let (mark, style) = match line.part {
-        Part::Said => ("  ", Style::new()),
-        Part::Call => ("  > ", Style::new().cyan()),
-        Part::Result => ("    ", Style::new().dim()),
-        Part::Removed => ("    -", Style::new().red()),
-        Part::Added => ("    +", Style::new().green()),
-        Part::Trouble => ("  ! ", Style::new().red().bold()),
-        Part::Remark => ("  = ", Style::new()),
-        Part::Other => ("  ", Style::new().dim()),
+        ReadableLineKind::Said => ("  ", Style::new()),
+        ReadableLineKind::Call => ("  > ", Style::new().cyan()),
+        ReadableLineKind::Result => ("    ", Style::new().dim()),
+        ReadableLineKind::Removed => ("    -", Style::new().red()),
+        ReadableLineKind::Added => ("    +", Style::new().green()),
+        ReadableLineKind::Trouble => ("  ! ", Style::new().red().bold()),
+        ReadableLineKind::Remark => ("  = ", Style::new()),
+        ReadableLineKind::Other => ("  ", Style::new().dim()),
     };
     let text = visible::text(&line.text);
     format!("{mark}{}\n", style.apply_to(text)).replace("  \n", "\n")

@@ -9,18 +9,18 @@ use super::paint;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::config::Config;
-use crate::domain::agent::stream::lines::Lines;
+use crate::domain::agent::stream::lines::StreamLineBuffer;
 use crate::error::Result;
 use crate::files;
-use crate::ops::output::logs::{self, LogLine, Stream};
-use crate::ops::output::readable::{LogReader, Printed};
+use crate::ops::output::logs::{self, LogLine, LogLineSource};
+use crate::ops::output::readable::{AgentLogReader, ReadablePiece};
 
 /// How many bytes at the end of a log are searched first for its last lines.
 const WINDOW: u64 = 64 * 1024;
 
 /// In which form a log is printed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Form {
+pub(super) enum LogPrintForm {
     /// What lines say.
     Readable,
     /// The original bytes.
@@ -33,36 +33,36 @@ pub(super) enum Form {
 
 /// Prints logs.
 #[derive(Debug)]
-pub(super) struct Printer {
-    form: Form,
+pub(super) struct LogPrinter {
+    form: LogPrintForm,
     iteration: Option<u64>,
     grep: Option<Regex>,
     /// By the names that the files had before they were compressed.
-    logs: BTreeMap<PathBuf, OfLog>,
+    logs: BTreeMap<PathBuf, LogPrintState>,
     has_printed: bool,
 }
 
 /// How much of a log was printed.
 #[derive(Debug, Default)]
-struct OfLog {
+struct LogPrintState {
     offset: u64,
-    reader: LogReader,
+    reader: AgentLogReader,
     /// The beginning of an incomplete character at the end.
     begun: Vec<u8>,
     /// The begun line of a program without rules, where lines are searched.
-    lines: Lines,
+    lines: StreamLineBuffer,
     /// The heading of an iteration of which no line has matched yet.
     heading: Option<String>,
 }
 
 /// A piece of what is printed.
 #[derive(Debug)]
-enum Unit {
+enum LogPrintUnit {
     Bytes(Vec<u8>),
     Document(LogLine),
 }
 
-impl Unit {
+impl LogPrintUnit {
     fn ends_a_line(&self) -> bool {
         match self {
             Self::Bytes(bytes) => bytes.ends_with(b"\n"),
@@ -71,8 +71,8 @@ impl Unit {
     }
 }
 
-impl Printer {
-    pub fn new(form: Form, iteration: Option<u64>, grep: Option<Regex>) -> Self {
+impl LogPrinter {
+    pub fn new(form: LogPrintForm, iteration: Option<u64>, grep: Option<Regex>) -> Self {
         Self { form, iteration, grep, logs: BTreeMap::new(), has_printed: false }
     }
 
@@ -111,7 +111,7 @@ impl Printer {
 
     /// Prints lines that are known already: all, or the last ones.
     pub fn print_lines(&mut self, lines: Vec<LogLine>, last: Option<usize>, config: &Config, screen: &mut Screen) -> Result<()> {
-        let mut log = OfLog::default();
+        let mut log = LogPrintState::default();
         let mut units = self.units(&mut log, lines, config);
         if let Some(most) = last {
             keep_last(&mut units, most);
@@ -122,12 +122,12 @@ impl Printer {
 
     /// Prints the last lines of logs, of which the newest is the last; what comes later is new.
     pub fn skip_to_last(&mut self, most: usize, paths: &[PathBuf], config: &Config, screen: &mut Screen) -> Result<()> {
-        let mut all: Vec<Unit> = Vec::new();
+        let mut all: Vec<LogPrintUnit> = Vec::new();
         for path in paths.iter().rev() {
             let wanted = most.saturating_sub(all.iter().filter(|unit| unit.ends_a_line()).count());
             let (log, mut units) = match wanted {
                 // Of older logs nothing is printed, also not later.
-                0 => (OfLog { offset: logs::line_start(path, 1)?, ..OfLog::default() }, Vec::new()),
+                0 => (LogPrintState { offset: logs::line_start(path, 1)?, ..LogPrintState::default() }, Vec::new()),
                 _ => self.last_of(path, wanted, config)?,
             };
             units.append(&mut all);
@@ -139,11 +139,11 @@ impl Printer {
     }
 
     /// The last lines of one log, and how much of it was read. Reads backwards, further each time, until there are enough.
-    fn last_of(&self, path: &Path, most: usize, config: &Config) -> Result<(OfLog, Vec<Unit>)> {
+    fn last_of(&self, path: &Path, most: usize, config: &Config) -> Result<(LogPrintState, Vec<LogPrintUnit>)> {
         let mut window = WINDOW;
         loop {
             let start = logs::line_start(path, window)?;
-            let (mut log, mut units) = (OfLog { offset: start, ..OfLog::default() }, Vec::new());
+            let (mut log, mut units) = (LogPrintState { offset: start, ..LogPrintState::default() }, Vec::new());
             loop {
                 let part = logs::read(path, log.offset)?;
                 if part.next == log.offset {
@@ -168,7 +168,7 @@ impl Printer {
             let mut units = Vec::new();
             self.readable(&mut log, held, &mut units);
             let begun = visible::bytes(&std::mem::take(&mut log.begun));
-            units.push(Unit::Bytes(begun.into_bytes()));
+            units.push(LogPrintUnit::Bytes(begun.into_bytes()));
             if let Some(grep) = &self.grep {
                 log.lines.end(|line| units.extend(matching(grep, line)));
             }
@@ -177,19 +177,19 @@ impl Printer {
         Ok(())
     }
 
-    fn units(&self, log: &mut OfLog, lines: Vec<LogLine>, config: &Config) -> Vec<Unit> {
+    fn units(&self, log: &mut LogPrintState, lines: Vec<LogLine>, config: &Config) -> Vec<LogPrintUnit> {
         let mut units = Vec::new();
         for line in lines.into_iter().filter(|line| self.iteration.is_none_or(|wanted| line.iteration == wanted)) {
             match self.form {
                 // The program has not printed them.
-                Form::Raw | Form::Escaped if line.stream == Stream::Report => {}
-                Form::Raw => units.push(Unit::Bytes(line.bytes())),
-                Form::Escaped => units.extend(log.escaped(line.bytes())),
-                Form::Json if self.grep.as_ref().is_none_or(|grep| grep.is_match(&line.bytes())) => {
-                    units.push(Unit::Document(line))
+                LogPrintForm::Raw | LogPrintForm::Escaped if line.stream == LogLineSource::Report => {}
+                LogPrintForm::Raw => units.push(LogPrintUnit::Bytes(line.bytes())),
+                LogPrintForm::Escaped => units.extend(log.escaped(line.bytes())),
+                LogPrintForm::Json if self.grep.as_ref().is_none_or(|grep| grep.is_match(&line.bytes())) => {
+                    units.push(LogPrintUnit::Document(line))
                 }
-                Form::Json => {}
-                Form::Readable => {
+                LogPrintForm::Json => {}
+                LogPrintForm::Readable => {
                     let printed = log.reader.take(&line, config);
                     self.readable(log, printed, &mut units);
                 }
@@ -198,34 +198,34 @@ impl Printer {
         units
     }
 
-    fn readable(&self, log: &mut OfLog, printed: Vec<Printed>, units: &mut Vec<Unit>) {
+    fn readable(&self, log: &mut LogPrintState, printed: Vec<ReadablePiece>, units: &mut Vec<LogPrintUnit>) {
         for one in printed {
             match (one, &self.grep) {
-                (Printed::Bytes(bytes), None) => units.extend(log.escaped(bytes)),
-                (Printed::Bytes(bytes), Some(grep)) => log.lines.feed(&bytes, |line| units.extend(matching(grep, line))),
-                (Printed::Begins { iteration, program, at }, grep) => {
+                (ReadablePiece::Bytes(bytes), None) => units.extend(log.escaped(bytes)),
+                (ReadablePiece::Bytes(bytes), Some(grep)) => log.lines.feed(&bytes, |line| units.extend(matching(grep, line))),
+                (ReadablePiece::Begins { iteration, program, at }, grep) => {
                     let heading = paint::heading(iteration, &program, at);
                     match grep {
-                        None => units.push(Unit::Bytes(heading.into_bytes())),
+                        None => units.push(LogPrintUnit::Bytes(heading.into_bytes())),
                         Some(_) => log.heading = Some(heading),
                     }
                 }
-                (Printed::Line(line), grep) => {
+                (ReadablePiece::Line(line), grep) => {
                     if grep.as_ref().is_none_or(|grep| grep.is_match(&line.text)) {
-                        units.extend(log.heading.take().map(|heading| Unit::Bytes(heading.into_bytes())));
-                        units.push(Unit::Bytes(paint::line(&line).into_bytes()));
+                        units.extend(log.heading.take().map(|heading| LogPrintUnit::Bytes(heading.into_bytes())));
+                        units.push(LogPrintUnit::Bytes(paint::line(&line).into_bytes()));
                     }
                 }
             }
         }
     }
 
-    fn print(&mut self, units: Vec<Unit>, screen: &mut Screen) -> Result<()> {
+    fn print(&mut self, units: Vec<LogPrintUnit>, screen: &mut Screen) -> Result<()> {
         let (mut bytes, mut documents) = (Vec::new(), Vec::new());
         for unit in units {
             match unit {
-                Unit::Bytes(part) => bytes.extend(part),
-                Unit::Document(line) => documents.push(line),
+                LogPrintUnit::Bytes(part) => bytes.extend(part),
+                LogPrintUnit::Document(line) => documents.push(line),
             }
         }
         self.has_printed |= !bytes.is_empty() || !documents.is_empty();
@@ -236,22 +236,22 @@ impl Printer {
     }
 }
 
-impl OfLog {
+impl LogPrintState {
     /// Bytes with control characters escaped. A character that is not complete waits for its rest.
-    fn escaped(&mut self, bytes: Vec<u8>) -> Option<Unit> {
+    fn escaped(&mut self, bytes: Vec<u8>) -> Option<LogPrintUnit> {
         self.begun.extend(bytes);
         let rest = self.begun.split_off(self.begun.len() - visible::unfinished(&self.begun));
         let whole = std::mem::replace(&mut self.begun, rest);
-        (!whole.is_empty()).then(|| Unit::Bytes(visible::bytes(&whole).into_bytes()))
+        (!whole.is_empty()).then(|| LogPrintUnit::Bytes(visible::bytes(&whole).into_bytes()))
     }
 }
 
-fn matching(grep: &Regex, line: &[u8]) -> Option<Unit> {
-    grep.is_match(line).then(|| Unit::Bytes((visible::bytes(line) + "\n").into_bytes()))
+fn matching(grep: &Regex, line: &[u8]) -> Option<LogPrintUnit> {
+    grep.is_match(line).then(|| LogPrintUnit::Bytes((visible::bytes(line) + "\n").into_bytes()))
 }
 
 /// Drops all but the last lines.
-fn keep_last(units: &mut Vec<Unit>, most: usize) {
+fn keep_last(units: &mut Vec<LogPrintUnit>, most: usize) {
     let before_last = units.len().saturating_sub(1);
     let ends = units.iter().take(before_last).enumerate().rev().filter(|(_, unit)| unit.ends_a_line());
     if let Some(at) = ends.map(|(at, _)| at).nth(most.saturating_sub(1)) {
@@ -266,11 +266,12 @@ mod tests {
     #[test]
     fn the_last_lines_are_kept_with_their_pieces() {
         let kept = |pieces: &[&str], most| {
-            let mut units: Vec<Unit> = pieces.iter().map(|piece| Unit::Bytes(piece.as_bytes().to_vec())).collect();
+            let mut units: Vec<LogPrintUnit> =
+                pieces.iter().map(|piece| LogPrintUnit::Bytes(piece.as_bytes().to_vec())).collect();
             keep_last(&mut units, most);
             let texts = units.iter().map(|unit| match unit {
-                Unit::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
-                Unit::Document(_) => String::new(),
+                LogPrintUnit::Bytes(bytes) => String::from_utf8_lossy(bytes).into_owned(),
+                LogPrintUnit::Document(_) => String::new(),
             });
             texts.collect::<String>()
         };

@@ -4,16 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::view::PlanAnswer;
+use super::view::PlanJson;
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{input, open_configured};
-use crate::domain::base::ids::CaseId;
-use crate::domain::work::budget::Limits;
-use crate::domain::work::case::{Kind, Status};
+use crate::domain::base::ids::TaskId;
+use crate::domain::work::budget::BudgetLimits;
+use crate::domain::work::case::{TaskKind, TaskStatus};
 use crate::domain::work::needs;
 use crate::error::{Exit, Result};
-use crate::ops::cases::edit::NewCase;
+use crate::ops::cases::edit::NewTaskRequest;
 use crate::ops::cases::limits;
 use crate::ops::plan::by_hand;
 
@@ -23,7 +23,7 @@ use crate::ops::plan::by_hand;
 Prints the id. --parent and --after may name cases of the plan, also later ones, and cases that
 exist; without --parent the case is a part of the goal. A case that the plan only outlines is
 made by naming its id. At most 1,000 cases.")]
-pub struct AddCase {
+pub struct PlanAddTaskArgs {
     /// What is to be done, in one line of at most 500 characters
     #[arg(value_name = "TITLE")]
     title: String,
@@ -57,21 +57,21 @@ pub struct AddCase {
 ///
 /// # Errors
 /// As [`by_hand::add_case`], and for a body that cannot be read.
-pub fn run(args: &AddCase, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &PlanAddTaskArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let (after, needs) = needs::split(input::after(&args.after)?);
-    let new = NewCase {
-        id: args.id.as_deref().map(CaseId::new).transpose()?,
-        kind: args.kind.parse::<Kind>()?,
+    let new = NewTaskRequest {
+        id: args.id.as_deref().map(TaskId::new).transpose()?,
+        kind: args.kind.parse::<TaskKind>()?,
         title: args.title.clone(),
         body: input::text_or_file(args.body.as_ref(), args.body_file.as_ref(), global)?,
-        parent: args.parent.as_deref().map(CaseId::new).transpose()?,
+        parent: args.parent.as_deref().map(TaskId::new).transpose()?,
         after,
         needs,
         start_early: false,
         persona: args.persona.clone(),
         verify: args.verify.clone(),
-        limits: Limits::default(),
-        status: Status::Pending,
+        limits: BudgetLimits::default(),
+        status: TaskStatus::Pending,
         reason: None,
         merged: None,
     };
@@ -80,6 +80,6 @@ pub fn run(args: &AddCase, global: &Global, screen: &mut Screen) -> Result<Exit>
         false => super::open_healed(global, screen)?,
     };
     let case = by_hand::add_case(&mut ctx, new)?;
-    screen.answer(&PlanAnswer::of(&ctx)?, || format!("{}\n", case.id))?;
+    screen.answer(&PlanJson::of(&ctx)?, || format!("{}\n", case.id))?;
     Ok(Exit::Done)
 }

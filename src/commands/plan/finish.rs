@@ -6,9 +6,9 @@ use serde::Serialize;
 use super::view;
 use crate::cli::screen::Screen;
 use crate::cli::words;
-use crate::commands::grammar::arguments::Global;
-use crate::domain::base::ids::{CaseId, TxnId};
-use crate::domain::planning::document::PlannedLine;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::ids::{OperationId, TaskId};
+use crate::domain::planning::document::PlannedTaskJson;
 use crate::error::{Exit, Result};
 use crate::ops::plan;
 use crate::ops::plan::finish;
@@ -18,7 +18,7 @@ use crate::ops::plan::finish;
 #[command(after_help = "\
 Shows the tree of the cases and asks. They are made all or none, in one transaction; one 'git
 axiom undo' archives them again. The plan has to be approved (git axiom plan approve).")]
-pub struct Finish {
+pub struct PlanFinishArgs {
     /// Show what would be made, and change nothing
     #[arg(long)]
     dry_run: bool,
@@ -29,11 +29,11 @@ pub struct Finish {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PlanFinishAnswer<'a> {
+struct PlanFinishJson<'a> {
     dry_run: bool,
-    cases: Vec<PlannedLine<'a>>,
-    task_ids: &'a [CaseId],
-    transaction: Option<&'a TxnId>,
+    cases: Vec<PlannedTaskJson<'a>>,
+    task_ids: &'a [TaskId],
+    transaction: Option<&'a OperationId>,
     undo: Option<String>,
 }
 
@@ -41,14 +41,14 @@ struct PlanFinishAnswer<'a> {
 ///
 /// # Errors
 /// As [`finish::finish`]; `NEEDS_CONFIRMATION`, `DECLINED`.
-pub fn run(args: &Finish, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &PlanFinishArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = super::open_healed(global, screen)?;
     let cases = finish::look(&ctx)?;
     let seen = plan::open(ctx.state())?.last_checkpoint;
     let tree = view::tree(&cases, &[].into());
-    let lines = || cases.iter().map(PlannedLine::of).collect();
+    let lines = || cases.iter().map(PlannedTaskJson::of).collect();
     if args.dry_run {
-        let answer = PlanFinishAnswer { dry_run: true, cases: lines(), task_ids: &[], transaction: None, undo: None };
+        let answer = PlanFinishJson { dry_run: true, cases: lines(), task_ids: &[], transaction: None, undo: None };
         screen.answer(&answer, || format!("{tree}\nNothing was changed.\n"))?;
         return Ok(Exit::Done);
     }
@@ -58,7 +58,7 @@ pub fn run(args: &Finish, global: &Global, screen: &mut Screen) -> Result<Exit> 
     screen.confirm(&format!("Make these {}?", words::count(cases.len(), "case")), args.yes)?;
     let ids = finish::finish(&mut ctx, Some(seen))?;
     let undo = Some(format!("git axiom undo {}", ctx.txn()));
-    let answer = PlanFinishAnswer { dry_run: false, cases: lines(), task_ids: &ids, transaction: Some(ctx.txn()), undo };
+    let answer = PlanFinishJson { dry_run: false, cases: lines(), task_ids: &ids, transaction: Some(ctx.txn()), undo };
     screen.answer(&answer, || {
         let made = words::count(ids.len(), "case");
         format!("{tree}\n{made} made. To undo: git axiom undo {}\nNext: git axiom run\n", ctx.txn())

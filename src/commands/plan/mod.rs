@@ -9,15 +9,15 @@ mod view;
 
 use clap::{Args, Subcommand};
 
-use self::view::PlanAnswer;
+use self::view::PlanJson;
 use crate::cli::screen::Screen;
-use crate::commands::foreground::Foreground;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::foreground::VerbSpinner;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{look, open, tell};
-use crate::domain::planning::next::{Next, next};
+use crate::domain::planning::next::{NextPlanStep, next};
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
+use crate::ops::context::placement::VerbPurpose;
 use crate::ops::plan::{self, advance, by_hand};
 
 /// How many problems an error names at most.
@@ -37,18 +37,18 @@ By hand:
   git axiom plan approve
   git axiom plan finish")]
 #[allow(missing_docs)] // what each does is in the table of verbs
-pub enum Plan {
-    Start(start::Start),
-    Show(Show),
-    Answer(Answer),
-    Propose(Propose),
-    Revise(Revise),
-    Approve(Approve),
-    AddCase(add_case::AddCase),
-    Validate(Validate),
-    Finish(finish::Finish),
-    Recover(recover::Recover),
-    Abandon(Abandon),
+pub enum PlanVerb {
+    Start(start::PlanStartArgs),
+    Show(PlanShowArgs),
+    Answer(PlanAnswerArgs),
+    Propose(PlanProposeArgs),
+    Revise(PlanReviseArgs),
+    Approve(PlanApproveArgs),
+    AddCase(add_case::PlanAddTaskArgs),
+    Validate(PlanValidateArgs),
+    Finish(finish::PlanFinishArgs),
+    Recover(recover::PlanRecoverArgs),
+    Abandon(PlanAbandonArgs),
 }
 
 /// Arguments of `plan show`.
@@ -56,14 +56,14 @@ pub enum Plan {
 #[command(after_help = "\
 The same is in axiom/state/planning-state.json in the git directory, written anew at every
 step.")]
-pub struct Show {}
+pub struct PlanShowArgs {}
 
 /// Arguments of `plan answer`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The gate of the question closes; 'git axiom gate answer GATE TEXT' does the same. After the last
 answer the planner goes on; after an answer at a gate 'git axiom plan propose' lets it.")]
-pub struct Answer {
+pub struct PlanAnswerArgs {
     /// The answer
     text: String,
     /// The number of the question, where several are open
@@ -76,7 +76,7 @@ pub struct Answer {
 #[command(after_help = "\
 It becomes the next version, which waits at a gate of kind planning until it is approved, or
 until 'git axiom plan revise' says what is to be different. The cases stay.")]
-pub struct Propose {
+pub struct PlanProposeArgs {
     /// The proposal, at most 16 KiB; without it the planner goes on, in the phase in which it is
     text: Option<String>,
 }
@@ -86,7 +86,7 @@ pub struct Propose {
 #[command(after_help = "\
 The version is not approved then, and waits no longer. 'git axiom gate reject GATE --reason
 TEXT' does the same. A planner makes the next version at once.")]
-pub struct Revise {
+pub struct PlanReviseArgs {
     /// What is to be different
     text: String,
 }
@@ -97,7 +97,7 @@ pub struct Revise {
 The approval is for the cases that there are; cases that an agent adds afterwards need another
 one. Where no version waits, the cases as they are become the next version. A planner then makes
 what it has outlined, and the cases are checked.")]
-pub struct Approve {
+pub struct PlanApproveArgs {
     /// The version that you have seen; refused if it is not the last one
     #[arg(value_name = "NUMBER")]
     version: Option<u32>,
@@ -107,14 +107,14 @@ pub struct Approve {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Ends with 1 and PLAN_INVALID where something is wrong. 'git axiom plan finish' checks it too.")]
-pub struct Validate {}
+pub struct PlanValidateArgs {}
 
 /// Arguments of `plan abandon`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 No case is made, and another plan can be started. What this one had come to is shown by 'git
 axiom plan show' until then.")]
-pub struct Abandon {
+pub struct PlanAbandonArgs {
     /// Why
     #[arg(long, default_value = "abandoned by hand")]
     reason: String,
@@ -127,37 +127,37 @@ pub struct Abandon {
 ///
 /// # Errors
 /// Those of the verb.
-pub fn run(args: &Plan, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &PlanVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match args {
-        Plan::Start(args) => start::run(args, global, screen),
-        Plan::Show(Show {}) => show(&look(global, screen)?, screen),
-        Plan::AddCase(args) => add_case::run(args, global, screen),
-        Plan::Finish(args) => finish::run(args, global, screen),
-        Plan::Recover(args) => recover::run(args, global, screen),
-        Plan::Abandon(args) => abandon(args, global, screen),
-        Plan::Validate(Validate {}) => validate(global, screen),
-        Plan::Answer(Answer { text, question }) => changed(global, screen, |ctx| {
+        PlanVerb::Start(args) => start::run(args, global, screen),
+        PlanVerb::Show(PlanShowArgs {}) => show(&look(global, screen)?, screen),
+        PlanVerb::AddCase(args) => add_case::run(args, global, screen),
+        PlanVerb::Finish(args) => finish::run(args, global, screen),
+        PlanVerb::Recover(args) => recover::run(args, global, screen),
+        PlanVerb::Abandon(args) => abandon(args, global, screen),
+        PlanVerb::Validate(PlanValidateArgs {}) => validate(global, screen),
+        PlanVerb::Answer(PlanAnswerArgs { text, question }) => changed(global, screen, |ctx| {
             by_hand::answer(ctx, *question, text)?;
             Ok("Answered.".to_owned())
         }),
-        Plan::Propose(Propose { text: Some(text) }) => changed(global, screen, |ctx| {
+        PlanVerb::Propose(PlanProposeArgs { text: Some(text) }) => changed(global, screen, |ctx| {
             by_hand::propose(ctx, text)?;
             Ok("Proposed.".to_owned())
         }),
-        Plan::Propose(Propose { text: None }) => changed(global, screen, |ctx| {
+        PlanVerb::Propose(PlanProposeArgs { text: None }) => changed(global, screen, |ctx| {
             if plan::open(ctx.state())?.planner.is_none() {
                 return Err(Error::new(Code::InvalidInput, "the plan has no planner, so a proposal is needed")
                     .hint("git axiom plan propose TEXT"));
             }
             // Where a version waits for an answer, it is not run, and what is next is all that is said.
-            let runs = matches!(next(plan::at_rest(ctx)?), Next::Plan(_) | Next::Check);
+            let runs = matches!(next(plan::at_rest(ctx)?), NextPlanStep::Plan(_) | NextPlanStep::Check);
             Ok(if runs { "The planner has run." } else { "The planner has nothing to do." }.to_owned())
         }),
-        Plan::Revise(Revise { text }) => changed(global, screen, |ctx| {
+        PlanVerb::Revise(PlanReviseArgs { text }) => changed(global, screen, |ctx| {
             by_hand::revise(ctx, text)?;
             Ok("Another version is asked for.".to_owned())
         }),
-        Plan::Approve(Approve { version }) => changed(global, screen, |ctx| {
+        PlanVerb::Approve(PlanApproveArgs { version }) => changed(global, screen, |ctx| {
             let (version, is_new) = by_hand::approve(ctx, *version)?;
             Ok(if is_new {
                 format!("Version {version} is approved.")
@@ -169,11 +169,11 @@ pub fn run(args: &Plan, global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// Does `work`, and prints what it says and what is next.
-fn changed(global: &Global, screen: &mut Screen, work: impl FnOnce(&mut Context) -> Result<String>) -> Result<Exit> {
+fn changed(global: &GlobalArgs, screen: &mut Screen, work: impl FnOnce(&mut Context) -> Result<String>) -> Result<Exit> {
     let mut ctx = open_healed(global, screen)?;
     let said = work(&mut ctx)?;
     go_on(&mut ctx, &said, screen)?;
-    let answer = PlanAnswer::of(&ctx)?;
+    let answer = PlanJson::of(&ctx)?;
     screen.answer(&answer, || format!("{said}\n{}", answer.next_line()))?;
     Ok(Exit::Done)
 }
@@ -183,7 +183,7 @@ fn go_on(ctx: &mut Context, said: &str, screen: &mut Screen) -> Result<()> {
     if plan::open(ctx.state())?.planner.is_none() {
         return Ok(());
     }
-    let outcome = load_config(ctx, screen).and_then(|()| advance::advance(ctx, &mut Foreground::default()));
+    let outcome = load_config(ctx, screen).and_then(|()| advance::advance(ctx, &mut VerbSpinner::default()));
     if outcome.is_err() {
         screen.note(said);
     }
@@ -192,12 +192,12 @@ fn go_on(ctx: &mut Context, said: &str, screen: &mut Screen) -> Result<()> {
 
 fn load_config(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
     let told = ctx.load_config(Vec::new())?;
-    tell(ctx, &told, Purpose::Write, screen);
+    tell(ctx, &told, VerbPurpose::Write, screen);
     Ok(())
 }
 
 /// The repository; a copy of the plan that is damaged or behind is written anew.
-fn open_healed(global: &Global, screen: &mut Screen) -> Result<Context> {
+fn open_healed(global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
     let ctx = open(global, screen)?;
     if let Some(kept) = plan::heal(&ctx)? {
         screen.note(&format!("note: planning-state.json was damaged and is written anew; the damaged file is {kept}"));
@@ -206,15 +206,15 @@ fn open_healed(global: &Global, screen: &mut Screen) -> Result<Context> {
 }
 
 fn show(ctx: &Context, screen: &mut Screen) -> Result<Exit> {
-    let answer = PlanAnswer::of(ctx)?;
+    let answer = PlanJson::of(ctx)?;
     screen.answer(&answer, || view::in_words(&answer))?;
     Ok(Exit::Done)
 }
 
-fn validate(global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn validate(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_healed(global, screen)?;
     let problems = by_hand::validate(&mut ctx)?;
-    let answer = PlanAnswer::of(&ctx)?;
+    let answer = PlanJson::of(&ctx)?;
     if problems.is_empty() {
         screen.answer(&answer, || format!("The cases are valid.\n{}", answer.next_line()))?;
         return Ok(Exit::Done);
@@ -227,12 +227,12 @@ fn validate(global: &Global, screen: &mut Screen) -> Result<Exit> {
     Err(error)
 }
 
-fn abandon(args: &Abandon, global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn abandon(args: &PlanAbandonArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_healed(global, screen)?;
     let goal = plan::open(ctx.state())?.directive_case.jtbd.clone();
     screen.confirm(&format!("Abandon the plan '{goal}'? No case is made"), args.yes)?;
     by_hand::abandon(&mut ctx, &args.reason)?;
-    let answer = PlanAnswer::of(&ctx)?;
+    let answer = PlanJson::of(&ctx)?;
     screen.answer(&answer, || "The plan is abandoned. No case was made.\n".to_owned())?;
     Ok(Exit::Done)
 }

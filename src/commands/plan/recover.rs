@@ -3,14 +3,14 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::view::PlanAnswer;
+use super::view::PlanJson;
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
 use crate::cli::words;
-use crate::commands::grammar::arguments::Global;
-use crate::domain::base::ids::CaseId;
-use crate::domain::planning::plan::Plan;
-use crate::domain::planning::recover::{Choice, Decided, by_rule, keeps_nothing, resuming};
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::ids::TaskId;
+use crate::domain::planning::plan::GoalPlan;
+use crate::domain::planning::recover::{PlanRecoveryChoice, PlanRecoveryDecision, by_rule, keeps_nothing, resuming};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::plan;
 use crate::ops::plan::recover::{carry_out, cut_off, take_up_printed};
@@ -28,7 +28,7 @@ Where a crash cut planning off, a terminal offers the choices:
 With nobody to ask (no terminal, or --non-interactive): if less than 50% of the cases were
 created, it starts over; else it keeps them. The decision and its reason are in
 'git axiom log'.")]
-pub struct Recover {
+pub struct PlanRecoverArgs {
     /// Go on in the phase in which it was
     #[arg(long, group = "choice")]
     resume: bool,
@@ -42,12 +42,12 @@ pub struct Recover {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct PlanRecoverAnswer<'a> {
+struct PlanRecoverJson<'a> {
     #[serde(flatten)]
-    plan: &'a PlanAnswer<'a>,
-    choice: Option<Choice>,
+    plan: &'a PlanJson<'a>,
+    choice: Option<PlanRecoveryChoice>,
     reason: Option<&'a str>,
-    task_ids: &'a [CaseId],
+    task_ids: &'a [TaskId],
     undo: Option<String>,
 }
 
@@ -55,7 +55,7 @@ struct PlanRecoverAnswer<'a> {
 ///
 /// # Errors
 /// `NO_PLAN`, `BUSY`; `DECLINED` where nothing was chosen; as [`carry_out`].
-pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &PlanRecoverArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = super::open_healed(global, screen)?;
     plan::open(ctx.state())?;
     let taken_up = take_up_printed(&mut ctx)?;
@@ -65,30 +65,30 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     let open = plan::open(ctx.state())?;
     let is_cut_off = cut_off(&ctx)?.is_some();
     let decided = match chosen(args) {
-        Some(choice) => Some(Decided { choice, why: "a human chose it".to_owned() }),
+        Some(choice) => Some(PlanRecoveryDecision { choice, why: "a human chose it".to_owned() }),
         None if !is_cut_off => None,
         None if !screen.can_ask() => Some(by_rule(open)),
-        None => Some(Decided { choice: ask(open)?, why: "a human chose it".to_owned() }),
+        None => Some(PlanRecoveryDecision { choice: ask(open)?, why: "a human chose it".to_owned() }),
     };
     let Some(decided) = decided else {
-        let answer = PlanAnswer::of(&ctx)?;
-        let nothing = PlanRecoverAnswer { plan: &answer, choice: None, reason: None, task_ids: &[], undo: None };
+        let answer = PlanJson::of(&ctx)?;
+        let nothing = PlanRecoverJson { plan: &answer, choice: None, reason: None, task_ids: &[], undo: None };
         screen.answer(&nothing, || format!("Nothing was cut off.\n{}", answer.next_line()))?;
         return Ok(Exit::Done);
     };
     let made = carry_out(&mut ctx, &decided)?;
-    if decided.choice != Choice::Keep {
+    if decided.choice != PlanRecoveryChoice::Keep {
         super::go_on(&mut ctx, "The decision is recorded.", screen)?;
     }
     let undo = (!made.is_empty()).then(|| format!("git axiom undo {}", ctx.txn()));
-    let answer = PlanAnswer::of(&ctx)?;
+    let answer = PlanJson::of(&ctx)?;
     let (choice, reason) = (Some(decided.choice), Some(decided.why.as_str()));
-    let document = PlanRecoverAnswer { plan: &answer, choice, reason, task_ids: &made, undo: undo.clone() };
+    let document = PlanRecoverJson { plan: &answer, choice, reason, task_ids: &made, undo: undo.clone() };
     screen.answer(&document, || {
         let what = match decided.choice {
-            Choice::Resume => "Planning goes on".to_owned(),
-            Choice::StartOver => "Planning is started over; what there was is archived".to_owned(),
-            Choice::Keep => format!("{} kept, planning is skipped", words::count(made.len(), "case")),
+            PlanRecoveryChoice::Resume => "Planning goes on".to_owned(),
+            PlanRecoveryChoice::StartOver => "Planning is started over; what there was is archived".to_owned(),
+            PlanRecoveryChoice::Keep => format!("{} kept, planning is skipped", words::count(made.len(), "case")),
         };
         let undo = undo.iter().map(|undo| format!("To undo: {undo}\n")).collect::<String>();
         format!("{what}: {}.\n{undo}{}", decided.why, answer.next_line())
@@ -96,32 +96,35 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     Ok(Exit::Done)
 }
 
-const fn chosen(args: &Recover) -> Option<Choice> {
+const fn chosen(args: &PlanRecoverArgs) -> Option<PlanRecoveryChoice> {
     match (args.resume, args.start_over, args.keep) {
-        (true, _, _) => Some(Choice::Resume),
-        (_, true, _) => Some(Choice::StartOver),
-        (_, _, true) => Some(Choice::Keep),
+        (true, _, _) => Some(PlanRecoveryChoice::Resume),
+        (_, true, _) => Some(PlanRecoveryChoice::StartOver),
+        (_, _, true) => Some(PlanRecoveryChoice::Keep),
         (false, false, false) => None,
     }
 }
 
 /// Asks at the terminal.
-fn ask(open: &Plan) -> Result<Choice> {
+fn ask(open: &GoalPlan) -> Result<PlanRecoveryChoice> {
     let (made, all) = (open.created().count(), open.cases.len());
     let phase = open.phase;
     let heading =
         format!("Planning was cut off in the phase {}: {made} of {} created", phase.as_str(), words::count(all, "case"));
-    let offered: Vec<Choice> = Choice::ALL.into_iter().filter(|choice| *choice != Choice::Keep || !keeps_nothing(open)).collect();
+    let offered: Vec<PlanRecoveryChoice> = PlanRecoveryChoice::ALL
+        .into_iter()
+        .filter(|choice| *choice != PlanRecoveryChoice::Keep || !keeps_nothing(open))
+        .collect();
     let items: Vec<String> = offered.iter().map(|choice| item(*choice, open)).collect();
     let picked = prompt::one_of("What becomes of it? (Escape changes nothing)", Some(&heading), &items, 0)?;
     let choice = picked.and_then(|place| offered.get(place).copied());
     choice.ok_or_else(|| Error::new(Code::Declined, "nothing was chosen"))
 }
 
-fn item(choice: Choice, open: &Plan) -> String {
+fn item(choice: PlanRecoveryChoice, open: &GoalPlan) -> String {
     let phase = open.phase;
     match choice {
-        Choice::Resume => format!("{} ({}: {})", choice.offered(), phase.as_str(), resuming(phase)),
-        Choice::StartOver | Choice::Keep => choice.offered().to_owned(),
+        PlanRecoveryChoice::Resume => format!("{} ({}: {})", choice.offered(), phase.as_str(), resuming(phase)),
+        PlanRecoveryChoice::StartOver | PlanRecoveryChoice::Keep => choice.offered().to_owned(),
     }
 }

@@ -4,13 +4,13 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::view::PlanAnswer;
+use super::view::PlanJson;
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::input;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::error::{Exit, Result};
-use crate::ops::plan::by_hand::{self, Goal};
+use crate::ops::plan::by_hand::{self, PlanStartRequest};
 use crate::ops::plan::planner;
 
 /// Arguments of `plan start`.
@@ -26,7 +26,7 @@ AXIOM_PLAN_STATE, and prints objects of JSON, each on a line: {\"question\": …
 true}, {\"analysis\": …}, {\"proposal\": …}, and cases with the keys of 'git axiom task import':
   git axiom plan start 'Sign in' --agent claude
   git axiom plan start 'Sign in' --agent shell --script plan.sh")]
-pub struct Start {
+pub struct PlanStartArgs {
     /// What is to be reached, in one line of at most 500 characters
     #[arg(value_name = "GOAL")]
     goal: String,
@@ -51,9 +51,9 @@ pub struct Start {
 ///
 /// # Errors
 /// As [`by_hand::start`].
-pub fn run(args: &Start, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &PlanStartArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let body = input::text_or_file(args.body.as_ref(), args.body_file.as_ref(), global)?;
-    let id = args.id.as_deref().map(CaseId::new).transpose()?;
+    let id = args.id.as_deref().map(TaskId::new).transpose()?;
     let script = input::text_or_file(None, args.script.as_ref(), global)?;
     let mut ctx = super::open_healed(global, screen)?;
     if let Some(agent) = &args.agent {
@@ -61,9 +61,9 @@ pub fn run(args: &Start, global: &Global, screen: &mut Screen) -> Result<Exit> {
         planner::check(&ctx, agent, script.as_deref())?;
     }
     let planner = args.agent.clone().map(|agent| (agent, script));
-    by_hand::start(&mut ctx, Goal { title: args.goal.clone(), body, id, planner })?;
+    by_hand::start(&mut ctx, PlanStartRequest { title: args.goal.clone(), body, id, planner })?;
     super::go_on(&mut ctx, "A plan is open.", screen)?;
-    let answer = PlanAnswer::of(&ctx)?;
+    let answer = PlanJson::of(&ctx)?;
     screen.answer(&answer, || format!("A plan is open.\n{}", answer.next_line()))?;
     Ok(Exit::Done)
 }

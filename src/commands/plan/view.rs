@@ -6,35 +6,35 @@ use serde::Serialize;
 
 use crate::cli::{visible, words};
 use crate::commands::task::view::joined;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::planning::check;
-use crate::domain::planning::document::PlanningState;
-use crate::domain::planning::next::{Next, next};
-use crate::domain::planning::plan::{Clarification, Phase, Plan, PlanStatus, Proposal};
+use crate::domain::planning::document::PlanningStateJson;
+use crate::domain::planning::next::{NextPlanStep, next};
+use crate::domain::planning::plan::{GoalClarification, GoalPlan, PlanProposal, PlanStatus, PlanningPhase};
 use crate::domain::planning::tree;
-use crate::domain::work::case::Case;
+use crate::domain::work::case::Task;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::plan::planner_runs;
 
 /// The answer of most verbs on a plan.
 #[derive(Debug, Serialize)]
-pub struct PlanAnswer<'a> {
+pub struct PlanJson<'a> {
     #[serde(flatten)]
-    state: PlanningState<'a>,
-    next: Option<NextLine>,
+    state: PlanningStateJson<'a>,
+    next: Option<PlanNextJson>,
     #[serde(skip)]
-    plan: &'a Plan,
+    plan: &'a GoalPlan,
 }
 
 /// What is next.
 #[derive(Debug, Clone, Serialize)]
-pub struct NextLine {
+pub struct PlanNextJson {
     what: &'static str,
     command: String,
 }
 
-impl<'a> PlanAnswer<'a> {
+impl<'a> PlanJson<'a> {
     /// The plan of a repository, also one that has ended.
     ///
     /// # Errors
@@ -46,7 +46,7 @@ impl<'a> PlanAnswer<'a> {
             .plan
             .as_deref()
             .ok_or_else(|| Error::new(Code::NoPlan, "there is no plan").hint("git axiom plan start GOAL    begins one"))?;
-        Ok(Self { state: PlanningState::of(plan), next: next_line(plan, planner_runs(ctx)?), plan })
+        Ok(Self { state: PlanningStateJson::of(plan), next: next_line(plan, planner_runs(ctx)?), plan })
     }
 
     /// What is next, as a line.
@@ -55,26 +55,28 @@ impl<'a> PlanAnswer<'a> {
     }
 }
 
-fn next_line(plan: &Plan, runs: bool) -> Option<NextLine> {
-    let line = |what, command: &str| Some(NextLine { what, command: command.to_owned() });
+fn next_line(plan: &GoalPlan, runs: bool) -> Option<PlanNextJson> {
+    let line = |what, command: &str| Some(PlanNextJson { what, command: command.to_owned() });
     match (plan.running, next(plan)) {
         (Some(_), _) if runs => line("shows how far the planner is", "git axiom plan show"),
         (Some(_), _) => line("the planner was cut off: the choices", "git axiom plan recover"),
-        (None, Next::Answer) => line("answers a question", "git axiom plan answer TEXT"),
-        (None, Next::Plan(_)) if plan.planner.is_some() => line("lets the planner go on", "git axiom plan propose"),
-        (None, Next::Plan(Phase::Decompose | Phase::Validate)) => line("adds a case", "git axiom plan add-case TITLE"),
-        (None, Next::Plan(_)) => line("makes the next version", "git axiom plan propose TEXT"),
-        (None, Next::Approve) if plan.cases.is_empty() && plan.waiting_proposal().is_none() => {
+        (None, NextPlanStep::Answer) => line("answers a question", "git axiom plan answer TEXT"),
+        (None, NextPlanStep::Plan(_)) if plan.planner.is_some() => line("lets the planner go on", "git axiom plan propose"),
+        (None, NextPlanStep::Plan(PlanningPhase::Decompose | PlanningPhase::Validate)) => {
             line("adds a case", "git axiom plan add-case TITLE")
         }
-        (None, Next::Approve) => line("approves it", "git axiom plan approve"),
-        (None, Next::Check | Next::Finish) => line("makes the cases", "git axiom plan finish"),
-        (None, Next::Nothing) => None,
+        (None, NextPlanStep::Plan(_)) => line("makes the next version", "git axiom plan propose TEXT"),
+        (None, NextPlanStep::Approve) if plan.cases.is_empty() && plan.waiting_proposal().is_none() => {
+            line("adds a case", "git axiom plan add-case TITLE")
+        }
+        (None, NextPlanStep::Approve) => line("approves it", "git axiom plan approve"),
+        (None, NextPlanStep::Check | NextPlanStep::Finish) => line("makes the cases", "git axiom plan finish"),
+        (None, NextPlanStep::Nothing) => None,
     }
 }
 
 /// All of a plan, in words.
-pub fn in_words(answer: &PlanAnswer<'_>) -> String {
+pub fn in_words(answer: &PlanJson<'_>) -> String {
     let plan = answer.plan;
     let by = plan.planner.as_ref().map_or("by hand", |planner| planner.agent.as_str());
     let how = match plan.status {
@@ -100,12 +102,12 @@ pub fn in_words(answer: &PlanAnswer<'_>) -> String {
     text.trim_end().to_owned() + "\n"
 }
 
-fn question(one: &Clarification) -> String {
+fn question(one: &GoalClarification) -> String {
     let answer = one.answer.as_deref().map_or("(no answer yet)".into(), |answer| visible::set_in(answer, "     "));
     format!("\n  {}. {}\n     {answer}\n", one.number, visible::set_in(&one.question, "     "))
 }
 
-fn proposal(last: &Proposal) -> String {
+fn proposal(last: &PlanProposal) -> String {
     let how = match (&last.feedback, last.approved) {
         (Some(_), _) => "another version is asked for",
         (None, true) => "approved",
@@ -117,7 +119,7 @@ fn proposal(last: &Proposal) -> String {
 }
 
 /// The cases as a tree; those in `pending` are marked.
-pub fn tree(cases: &[Case], pending: &BTreeSet<CaseId>) -> String {
+pub fn tree(cases: &[Task], pending: &BTreeSet<TaskId>) -> String {
     let lines = tree::tree(cases).into_iter().map(|branch| {
         let case = branch.case;
         let after = if case.after.is_empty() { String::new() } else { format!("  after {}", joined(&case.after, "")) };

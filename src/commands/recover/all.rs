@@ -5,25 +5,25 @@ use serde::Serialize;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::error::{Exit, Result};
-use crate::ops::recover::everywhere::{self, Line, Standing, Start};
+use crate::ops::recover::everywhere::{self, RepositoryRecoveryLine, RepositoryRecoveryState, RestartDeadSessions};
 
 #[derive(Serialize)]
-struct RecoverAllAnswer {
-    repositories: Vec<Line>,
+struct RecoverAllJson {
+    repositories: Vec<RepositoryRecoveryLine>,
 }
 
 /// Shows all repositories of the user, and starts sessions again.
 ///
 /// # Errors
 /// As [`everywhere::look`].
-pub(super) fn run(start: Start, screen: &mut Screen) -> Result<Exit> {
-    let answer = RecoverAllAnswer { repositories: everywhere::look(start)? };
+pub(super) fn run(start: RestartDeadSessions, screen: &mut Screen) -> Result<Exit> {
+    let answer = RecoverAllJson { repositories: everywhere::look(start)? };
     screen.answer(&answer, || in_words(&answer.repositories, start))?;
-    let failed = answer.repositories.iter().any(|line| line.standing == Standing::Failed);
+    let failed = answer.repositories.iter().any(|line| line.standing == RepositoryRecoveryState::Failed);
     Ok(if failed { Exit::Failed } else { Exit::Done })
 }
 
-fn in_words(lines: &[Line], start: Start) -> String {
+fn in_words(lines: &[RepositoryRecoveryLine], start: RestartDeadSessions) -> String {
     if lines.is_empty() {
         return "No repository of yours is known: git axiom init lists the one it is called in.\n".to_owned();
     }
@@ -31,7 +31,7 @@ fn in_words(lines: &[Line], start: Start) -> String {
     for line in lines {
         text.push_str(&format!("{}: {}\n", visible::line(&line.path), visible::line(&line.what)));
     }
-    if start == Start::Nothing && lines.iter().any(|line| line.standing == Standing::Crashed) {
+    if start == RestartDeadSessions::Nothing && lines.iter().any(|line| line.standing == RepositoryRecoveryState::Crashed) {
         text.push_str("To start those again whose session died: git axiom recover --all --run\n");
     }
     text

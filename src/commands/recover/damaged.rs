@@ -6,29 +6,29 @@ use serde::Serialize;
 use super::super::{open, repository};
 use crate::cli::screen::Screen;
 use crate::cli::{prompt, words};
-use crate::commands::grammar::arguments::Global;
-use crate::domain::base::listed::Named;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::listed::CheckpointNameJson;
 use crate::domain::base::times;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::checkpoint::{self, Depth};
-use crate::ops::recover::log_recovery::{self, Choice, Inspection, SnapshotReport, Source};
+use crate::ops::checkpoint::{self, HealDepth};
+use crate::ops::recover::log_recovery::{self, RebuildChoice, RebuildSource, SnapshotReport, StoreInspection};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Damaged<'a> {
+struct DamagedStateJson<'a> {
     needed: bool,
     recovered: bool,
-    damage: &'a Inspection,
+    damage: &'a StoreInspection,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Anew<'a> {
+struct LogRebuildJson<'a> {
     recovered: bool,
     source: String,
     task_count: usize,
-    checkpoints: Vec<Named<'a>>,
+    checkpoints: Vec<CheckpointNameJson<'a>>,
     kept: Option<String>,
 }
 
@@ -36,7 +36,7 @@ struct Anew<'a> {
 ///
 /// # Errors
 /// `error`, the one from loading, where there is no terminal to ask at; `RECOVERY_FAILED` where nothing can be recovered.
-pub(super) fn look(global: &Global, error: Error, screen: &mut Screen) -> Result<Exit> {
+pub(super) fn look(global: &GlobalArgs, error: Error, screen: &mut Screen) -> Result<Exit> {
     let found = log_recovery::look_everywhere(&repository(global)?)?;
     if screen.can_ask() {
         screen.complain_text(&in_words(&found));
@@ -46,41 +46,45 @@ pub(super) fn look(global: &Global, error: Error, screen: &mut Screen) -> Result
         };
     }
     let error = log_recovery::with_a_way_on(&found, error);
-    screen.answer_with(&Damaged { needed: true, recovered: false, damage: &found }, &error, || in_words(&found))?;
+    screen.answer_with(&DamagedStateJson { needed: true, recovered: false, damage: &found }, &error, || in_words(&found))?;
     Err(error)
 }
 
-fn choose(found: &Inspection) -> Result<Option<Source>> {
+fn choose(found: &StoreInspection) -> Result<Option<RebuildSource>> {
     let items: Vec<String> = found.choices.iter().map(|choice| format!("[{}] {}", key(choice.source), choice.from)).collect();
     let picked = prompt::one_of("Start again from (Escape changes nothing)", None, &items, 0)?;
     Ok(picked.and_then(|number| found.choices.get(number)).map(|choice| choice.source))
 }
 
 /// The letter of a choice.
-const fn key(source: Source) -> char {
+const fn key(source: RebuildSource) -> char {
     match source {
-        Source::Snapshot => 'S',
-        Source::Events => 'E',
-        Source::Partial => 'P',
-        Source::Backup(_) => 'B',
-        Source::Cases => 'C',
-        Source::Checkpoint => 'G',
-        Source::Fresh => 'F',
+        RebuildSource::Snapshot => 'S',
+        RebuildSource::Events => 'E',
+        RebuildSource::Partial => 'P',
+        RebuildSource::Backup(_) => 'B',
+        RebuildSource::Cases => 'C',
+        RebuildSource::Checkpoint => 'G',
+        RebuildSource::Fresh => 'F',
     }
 }
 
 /// What is lost by a choice.
-fn warning(choice: &Choice, found: &Inspection) -> String {
+fn warning(choice: &RebuildChoice, found: &StoreInspection) -> String {
     match choice.source {
-        Source::Snapshot => "what happened after the snapshot is lost".into(),
-        Source::Events => "nothing is lost; the snapshot is made again".into(),
-        Source::Partial => {
+        RebuildSource::Snapshot => "what happened after the snapshot is lost".into(),
+        RebuildSource::Events => "nothing is lost; the snapshot is made again".into(),
+        RebuildSource::Partial => {
             format!("recent changes may be lost: {} after the damage", words::count(numbered(found.good_after), "good event"))
         }
-        Source::Backup(_) => "what happened since the backup is lost".into(),
-        Source::Cases => "tasks keep their status; agents, gates, an open plan and the record of checkpoints are lost".into(),
-        Source::Checkpoint => "what happened since the newest checkpoint is lost".into(),
-        Source::Fresh => "all is lost except for the tasks, which are pending or as they ended; an open plan is lost too".into(),
+        RebuildSource::Backup(_) => "what happened since the backup is lost".into(),
+        RebuildSource::Cases => {
+            "tasks keep their status; agents, gates, an open plan and the record of checkpoints are lost".into()
+        }
+        RebuildSource::Checkpoint => "what happened since the newest checkpoint is lost".into(),
+        RebuildSource::Fresh => {
+            "all is lost except for the tasks, which are pending or as they ended; an open plan is lost too".into()
+        }
     }
 }
 
@@ -93,7 +97,7 @@ fn numbered(number: u64) -> usize {
 /// # Errors
 /// `NEEDS_CONFIRMATION`, `DECLINED`: then nothing was changed. A sound state is only replaced with `yes`. As
 /// [`log_recovery::begin_anew`].
-pub(super) fn begin_anew_from(global: &Global, source: Source, yes: bool, screen: &mut Screen) -> Result<Exit> {
+pub(super) fn begin_anew_from(global: &GlobalArgs, source: RebuildSource, yes: bool, screen: &mut Screen) -> Result<Exit> {
     if !yes && log_recovery::is_sound(&repository(global)?)? {
         return Err(Error::new(Code::NeedsConfirmation, "the stored state is sound, and starting again would throw it away")
             .hint("git axiom recover    checks whether anything has to be recovered")
@@ -108,7 +112,7 @@ pub(super) fn begin_anew_from(global: &Global, source: Source, yes: bool, screen
     begin_anew(global, source, screen)
 }
 
-fn begin_anew(global: &Global, source: Source, screen: &mut Screen) -> Result<Exit> {
+fn begin_anew(global: &GlobalArgs, source: RebuildSource, screen: &mut Screen) -> Result<Exit> {
     let repo = repository(global)?;
     let done = match log_recovery::begin_anew_from(&repo, source) {
         Ok(done) => done,
@@ -116,9 +120,9 @@ fn begin_anew(global: &Global, source: Source, screen: &mut Screen) -> Result<Ex
     };
     let kept = done.kept.map(|path| path.display().to_string());
     // Checkpoints are kept in git, so the new state only has to find them. If that fails, `checkpoint list` tries again.
-    let checkpoints = checkpoint::heal_at_once(&mut open(global, screen)?, Depth::Names);
-    let taken_up: Vec<Named<'_>> = checkpoints.iter().map(|name| Named { name }).collect();
-    let answer = Anew { recovered: true, source: done.source, task_count: done.cases, checkpoints: taken_up, kept };
+    let checkpoints = checkpoint::heal_at_once(&mut open(global, screen)?, HealDepth::Names);
+    let taken_up: Vec<CheckpointNameJson<'_>> = checkpoints.iter().map(|name| CheckpointNameJson { name }).collect();
+    let answer = LogRebuildJson { recovered: true, source: done.source, task_count: done.cases, checkpoints: taken_up, kept };
     screen.answer(&answer, || {
         let mut text =
             format!("The state was started again from {} with {}.\n", answer.source, words::count(answer.task_count, "case"));
@@ -133,7 +137,7 @@ fn begin_anew(global: &Global, source: Source, screen: &mut Screen) -> Result<Ex
     Ok(Exit::Done)
 }
 
-fn in_words(found: &Inspection) -> String {
+fn in_words(found: &StoreInspection) -> String {
     let mut text = String::new();
     if let Some(damage) = &found.blocked_by {
         text.push_str(&format!("The state cannot be loaded: {} ({}).\n", damage.message, damage.code));
@@ -161,7 +165,7 @@ fn in_words(found: &Inspection) -> String {
     text
 }
 
-fn choice_in_words(choice: &Choice, found: &Inspection) -> String {
+fn choice_in_words(choice: &RebuildChoice, found: &StoreInspection) -> String {
     let up_to = choice.seq.map_or_else(String::new, |seq| format!(", up to event {seq}"));
     let age = choice.at.map_or_else(String::new, |at| {
         let seconds = u64::try_from(env::now().duration_since(at).as_secs()).unwrap_or(0);

@@ -4,12 +4,12 @@ use serde::Serialize;
 
 use crate::cli::screen::Screen;
 use crate::cli::{prompt, visible, words};
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{open_with_usable_config, purpose};
-use crate::domain::base::ids::{CaseId, TxnId};
+use crate::domain::base::ids::{OperationId, TaskId};
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::path_set::PathSet;
-use crate::domain::state::event::By;
+use crate::domain::state::event::EventAuthor;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::recover::lost_files::{self, LostFile, LostFiles};
@@ -17,16 +17,16 @@ use crate::ops::{rollback, workspaces};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RecoverFilesAnswer {
+struct RecoverFilesJson {
     recovered: bool,
     #[serde(flatten)]
     lost: LostFiles,
-    undo: Option<TxnId>,
+    undo: Option<OperationId>,
 }
 
 /// What is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum How {
+pub(super) enum RecoverFilesMode {
     /// Put back, without asking.
     Act,
     /// Ask, where there is a terminal.
@@ -40,26 +40,28 @@ pub(super) enum How {
 /// # Errors
 /// `UNKNOWN_TASK`; `INVALID_INPUT` where there is no capture, or it holds a named path no otherwise; `BUSY` while somebody works;
 /// as [`lost_files::put_back`].
-pub(super) fn run(of: &[String], how: How, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub(super) fn run(of: &[String], how: RecoverFilesMode, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let Some((task, paths)) = of.split_first() else {
         return Err(Error::new(Code::InvalidInput, "--files needs a task"));
     };
-    let task = CaseId::new(task.as_str())?;
+    let task = TaskId::new(task.as_str())?;
     let ctx = open_with_usable_config(purpose(true), global, screen)?;
     ctx.state().case(&task)?;
     let Some(lost) = lost_files::look(&ctx, &task, None)? else {
         return Err(Error::new(Code::InvalidInput, format!("there is no capture of a workspace of '{task}'")));
     };
     let chosen = match named(&lost, paths)? {
-        Some(named) => (how != How::Show).then_some(named),
+        Some(named) => (how != RecoverFilesMode::Show).then_some(named),
         None => match how {
-            How::Act => Some(lost.files.iter().filter(|file| file.found.is_loss()).map(|file| file.path.clone()).collect()),
-            How::Ask if screen.can_ask() && !lost.files.is_empty() => Some(asked(&lost)?),
-            How::Ask | How::Show => None,
+            RecoverFilesMode::Act => {
+                Some(lost.files.iter().filter(|file| file.found.is_loss()).map(|file| file.path.clone()).collect())
+            }
+            RecoverFilesMode::Ask if screen.can_ask() && !lost.files.is_empty() => Some(asked(&lost)?),
+            RecoverFilesMode::Ask | RecoverFilesMode::Show => None,
         },
     };
     let answer = match chosen {
-        None => RecoverFilesAnswer { recovered: false, lost, undo: None },
+        None => RecoverFilesJson { recovered: false, lost, undo: None },
         Some(chosen) => {
             drop(ctx);
             let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
@@ -97,9 +99,9 @@ fn asked(lost: &LostFiles) -> Result<Vec<RepoPath>> {
     }
 }
 
-fn put_back(ctx: &mut Context, mut lost: LostFiles, chosen: &[RepoPath]) -> Result<RecoverFilesAnswer> {
+fn put_back(ctx: &mut Context, mut lost: LostFiles, chosen: &[RepoPath]) -> Result<RecoverFilesJson> {
     rollback::nobody_works(ctx)?;
-    ctx.act_as(By::User)?;
+    ctx.act_as(EventAuthor::User)?;
     // A folder that is gone is made again from its branch first.
     if let Some(workspace) = ctx.state().restorable.workspaces.get(&lost.task_id).cloned() {
         lost_files::keep_of_lost_folder(ctx, &lost.task_id)?;
@@ -108,7 +110,7 @@ fn put_back(ctx: &mut Context, mut lost: LostFiles, chosen: &[RepoPath]) -> Resu
     let done = lost_files::put_back(ctx, &lost.task_id, None, |file| chosen.contains(&file.path))?;
     let back = done.as_ref().map_or(&[][..], |done| done.paths.as_slice());
     lost.files.retain(|file| back.contains(&file.path));
-    Ok(RecoverFilesAnswer { recovered: true, lost, undo: done.map(|done| done.txn) })
+    Ok(RecoverFilesJson { recovered: true, lost, undo: done.map(|done| done.txn) })
 }
 
 fn heading(lost: &LostFiles) -> String {
@@ -120,8 +122,8 @@ fn line(file: &LostFile) -> String {
     format!("{} ({})", visible::line(&file.path.to_string()), file.found.in_words())
 }
 
-fn in_words(answer: &RecoverFilesAnswer) -> String {
-    let RecoverFilesAnswer { recovered, lost, undo } = answer;
+fn in_words(answer: &RecoverFilesJson) -> String {
+    let RecoverFilesJson { recovered, lost, undo } = answer;
     let task = &lost.task_id;
     let list: String = lost.files.iter().map(|file| format!("  {}\n", line(file))).collect();
     match (recovered, undo, lost.files.is_empty()) {

@@ -3,20 +3,20 @@
 
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
-use crate::commands::progress::Progress;
-use crate::domain::base::ids::CaseId;
+use crate::commands::progress::ProgressPrinter;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
-use crate::domain::recovery::decide::Action;
-use crate::domain::recovery::wanted::Choice;
+use crate::domain::recovery::decide::CrashAction;
+use crate::domain::recovery::wanted::CrashRecoveryChoice;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::recover::survey::{self, View};
-use crate::ops::supervise::Options;
-use crate::told::recovery::{self, Asking};
+use crate::ops::recover::survey::{self, RecoverySurvey};
+use crate::ops::supervise::SupervisorOptions;
+use crate::told::recovery::{self, RecoveryAsker};
 
 /// Where a session is to run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Session {
+pub enum SessionProcess {
     /// In this process.
     Here,
     /// In another one, which nobody can answer.
@@ -27,11 +27,11 @@ pub enum Session {
 ///
 /// # Errors
 /// As [`prompt::one_of`].
-pub(super) fn choose(view: &View, asking: Asking) -> Result<Option<Choice>> {
+pub(super) fn choose(view: &RecoverySurvey, asking: RecoveryAsker) -> Result<Option<CrashRecoveryChoice>> {
     let cut_off = count(view.cut_off().count(), "task");
-    let words = Choice::ALL.map(|choice| recovery::choice(choice, asking));
+    let words = CrashRecoveryChoice::ALL.map(|choice| recovery::choice(choice, asking));
     let picked = prompt::one_of(&format!("A crash cut off {cut_off}. What next? (Escape changes nothing)"), None, &words, 0)?;
-    Ok(picked.and_then(|number| Choice::ALL.get(number)).copied())
+    Ok(picked.and_then(|number| CrashRecoveryChoice::ALL.get(number)).copied())
 }
 
 /// Asks before a session what becomes of the tasks that a crash cut off, if a human is to decide. Otherwise the session decides, and
@@ -39,7 +39,7 @@ pub(super) fn choose(view: &View, asking: Asking) -> Result<Option<Choice>> {
 ///
 /// # Errors
 /// `RECOVERY_NEEDED` without a terminal; `DECLINED` where the session is not to begin; as [`survey::look`] and [`survey::recover`].
-pub fn ask(ctx: &mut Context, options: &mut Options, session: Session, screen: &mut Screen) -> Result<()> {
+pub fn ask(ctx: &mut Context, options: &mut SupervisorOptions, session: SessionProcess, screen: &mut Screen) -> Result<()> {
     if ctx.config.recovery.auto {
         return Ok(());
     }
@@ -55,30 +55,36 @@ pub fn ask(ctx: &mut Context, options: &mut Options, session: Session, screen: &
     }
     screen.complain_text(&recovery::tasks(&view, screen.columns()));
     let declined = |what: &str| Error::new(Code::Declined, format!("{what}; no session was begun"));
-    match choose(&view, Asking::Run)? {
-        Some(Choice::Resume) => at_once(ctx, options, session),
-        Some(Choice::FailedOnly) => {
-            let anew = view.reset.iter().chain(&view.failed).map(|orphan| (orphan.task_id.clone(), Action::RestartTask));
+    match choose(&view, RecoveryAsker::Run)? {
+        Some(CrashRecoveryChoice::Resume) => at_once(ctx, options, session),
+        Some(CrashRecoveryChoice::FailedOnly) => {
+            let anew = view.reset.iter().chain(&view.failed).map(|orphan| (orphan.task_id.clone(), CrashAction::RestartTask));
             options.after_crash.decided = anew.collect();
             at_once(ctx, options, session)
         }
-        Some(Choice::Abandon) => {
-            let of: Vec<CaseId> = view.cut_off().map(|orphan| orphan.task_id.clone()).collect();
+        Some(CrashRecoveryChoice::Abandon) => {
+            let of: Vec<TaskId> = view.cut_off().map(|orphan| orphan.task_id.clone()).collect();
             let done = super::more::abandon_in(ctx, &of, false, screen)?;
             Err(declined(&format!("{} abandoned", count(done.len(), "task"))).hint("git axiom undo    takes that back"))
         }
-        Some(Choice::Inspect) => Err(declined("nothing was changed").hint("git axiom recover inspect    shows what is there")),
+        Some(CrashRecoveryChoice::Inspect) => {
+            Err(declined("nothing was changed").hint("git axiom recover inspect    shows what is there"))
+        }
         None => Err(declined("nothing was chosen")),
     }
 }
 
 /// What was chosen is done now where the session is another process: it would ask once more, and nobody could answer.
-fn at_once(ctx: &mut Context, options: &Options, session: Session) -> Result<()> {
+fn at_once(ctx: &mut Context, options: &SupervisorOptions, session: SessionProcess) -> Result<()> {
     match session {
-        Session::Here => Ok(()),
-        Session::InBackground => {
+        SessionProcess::Here => Ok(()),
+        SessionProcess::InBackground => {
             let after_crash = options.after_crash.clone();
-            survey::recover(ctx, Options { after_crash, ..Options::attending() }, &mut Progress::new(false))
+            survey::recover(
+                ctx,
+                SupervisorOptions { after_crash, ..SupervisorOptions::attending() },
+                &mut ProgressPrinter::new(false),
+            )
         }
     }
 }

@@ -16,17 +16,17 @@ use serde::Serialize;
 use super::foreground::tell_hooks;
 use super::{open_with_usable_config, purpose};
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
-use crate::commands::progress::Progress;
-use crate::domain::base::ids::CaseId;
-use crate::domain::recovery::decide::Action;
-use crate::domain::recovery::wanted::{Choice, Wanted};
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::progress::ProgressPrinter;
+use crate::domain::base::ids::TaskId;
+use crate::domain::recovery::decide::CrashAction;
+use crate::domain::recovery::wanted::{CrashRecoveryChoice, RecoverySelection};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::recover::everywhere::Start;
-use crate::ops::recover::log_recovery::{Source, is_of_damage};
-use crate::ops::recover::resume::{self, Done, Plan, Recovered};
-use crate::ops::recover::survey::View;
+use crate::ops::recover::everywhere::RestartDeadSessions;
+use crate::ops::recover::log_recovery::{RebuildSource, is_of_damage};
+use crate::ops::recover::resume::{self, RecoveredTask, RecoveryOutcome, TaskRecoveryPlan};
+use crate::ops::recover::survey::RecoverySurvey;
 use crate::told::recovery;
 
 /// Arguments of `recover`.
@@ -41,7 +41,7 @@ continue; the next 'git axiom run' takes them over.
 
 An ID is a task, or a group, which means all tasks in it. What begins anew is kept aside; 'git
 axiom undo' brings it back. docs/RECOVERY.md has the rules.")]
-pub struct Recover {
+pub struct RecoverArgs {
     /// Do every safe repair, without asking; with --from, start again without asking
     #[arg(long, short)]
     yes: bool,
@@ -50,7 +50,7 @@ pub struct Recover {
     dry_run: bool,
     /// If the stored state is damaged: start again from snapshot, events, partial, backup, cases, checkpoint or fresh
     #[arg(long, value_name = "SOURCE", conflicts_with = "dry_run")]
-    from: Option<Source>,
+    from: Option<RebuildSource>,
     /// Go on with these tasks; with those of a group, or, without an ID, with all, as the rules say
     #[arg(long, value_name = "ID", value_delimiter = ',', num_args = 0.., conflicts_with = "from", group = "what")]
     resume: Option<Vec<String>>,
@@ -79,7 +79,7 @@ pub struct Recover {
     #[arg(long, requires = "all")]
     run: bool,
     #[command(subcommand)]
-    verb: Option<more::More>,
+    verb: Option<more::RecoverVerb>,
 }
 
 fn own((flag, _): &(&str, bool)) -> String {
@@ -87,14 +87,14 @@ fn own((flag, _): &(&str, bool)) -> String {
 }
 
 /// What was asked for.
-struct Asked {
+struct RecoverIntent {
     /// Whether something is to be done, also without `--yes`.
     acts: bool,
     /// Of which tasks, and what.
-    tasks: Wanted,
+    tasks: RecoverySelection,
 }
 
-impl Recover {
+impl RecoverArgs {
     /// The ids that were given.
     fn ids(&self) -> Vec<String> {
         self.resume.as_ref().or(self.reset.as_ref()).or(self.only.as_ref()).cloned().unwrap_or_default()
@@ -114,46 +114,46 @@ impl Recover {
         words.join(" ")
     }
 
-    fn wanted(&self) -> Result<Asked> {
-        let ids = self.ids().iter().map(|id| CaseId::new(id.as_str())).collect::<Result<Vec<_>>>()?;
+    fn wanted(&self) -> Result<RecoverIntent> {
+        let ids = self.ids().iter().map(|id| TaskId::new(id.as_str())).collect::<Result<Vec<_>>>()?;
         let only = (!ids.is_empty()).then_some(ids);
         let begins_anew = self.reset.is_some() || self.all_reset || self.failed_only;
         let goes_on = self.resume.is_some() && only.is_some();
         let action = match (begins_anew, goes_on) {
-            (true, _) => Some(Action::RestartTask),
-            (false, true) => Some(Action::ContinueTask),
+            (true, _) => Some(CrashAction::RestartTask),
+            (false, true) => Some(CrashAction::ContinueTask),
             (false, false) => None,
         };
-        let tasks = Wanted { action, only, failed_only: self.failed_only, threshold: self.threshold };
-        Ok(Asked { acts: begins_anew || self.resume.is_some(), tasks })
+        let tasks = RecoverySelection { action, only, failed_only: self.failed_only, threshold: self.threshold };
+        Ok(RecoverIntent { acts: begins_anew || self.resume.is_some(), tasks })
     }
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RecoverAnswer {
+struct RecoverJson {
     recovered: bool,
-    done: Vec<Done>,
+    done: Vec<RecoveredTask>,
     #[serde(flatten)]
-    view: View,
+    view: RecoverySurvey,
 }
 
 /// Shows what has to be recovered, or repairs it.
 ///
 /// # Errors
 /// As [`resume::look_and_plan`] and [`resume::run_and_look`]; `NOT_FOR_AGENTS` where an agent calls it for a repair.
-pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &RecoverArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if let Some(verb) = &args.verb {
         return more::run(verb, global, screen);
     }
     if args.all {
-        return all::run(if args.run { Start::Again } else { Start::Nothing }, screen);
+        return all::run(if args.run { RestartDeadSessions::Again } else { RestartDeadSessions::Nothing }, screen);
     }
     if let Some(of) = &args.files {
         let how = match (args.dry_run, args.yes) {
-            (true, _) => files::How::Show,
-            (false, true) => files::How::Act,
-            (false, false) => files::How::Ask,
+            (true, _) => files::RecoverFilesMode::Show,
+            (false, true) => files::RecoverFilesMode::Act,
+            (false, false) => files::RecoverFilesMode::Ask,
         };
         return files::run(of, how, global, screen);
     }
@@ -174,13 +174,13 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
     }
     if !args.dry_run && screen.can_ask() && view.cut_off().next().is_some() {
         screen.complain_text(&recovery::tasks(&view, screen.columns()));
-        match first::choose(&view, recovery::Asking::Recover)? {
-            Some(Choice::Resume) => {}
-            Some(Choice::FailedOnly) => {
+        match first::choose(&view, recovery::RecoveryAsker::Recover)? {
+            Some(CrashRecoveryChoice::Resume) => {}
+            Some(CrashRecoveryChoice::FailedOnly) => {
                 wanted.tasks = wanted.tasks.failed_only();
             }
-            Some(Choice::Abandon) => return more::abandon(&args.ids(), false, global, screen),
-            Some(Choice::Inspect) => return more::inspect(&args.ids(), global, screen),
+            Some(CrashRecoveryChoice::Abandon) => return more::abandon(&args.ids(), false, global, screen),
+            Some(CrashRecoveryChoice::Inspect) => return more::inspect(&args.ids(), global, screen),
             None => return Err(Error::new(Code::Declined, "nothing was chosen")),
         }
         let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
@@ -188,33 +188,38 @@ pub fn run(args: &Recover, global: &Global, screen: &mut Screen) -> Result<Exit>
         return carry_out(&mut ctx, (plan, &wanted.tasks), view, screen);
     }
     let text = shown(&view, &args.to_do_it(), screen.columns());
-    screen.answer(&RecoverAnswer { recovered: false, done: Vec::new(), view }, || text)?;
+    screen.answer(&RecoverJson { recovered: false, done: Vec::new(), view }, || text)?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
 }
 
 /// Asks before tasks begin anew, unless that was confirmed.
-fn ask_first(plan: &Plan, wanted: &Wanted, yes: bool, screen: &mut Screen) -> Result<()> {
+fn ask_first(plan: &TaskRecoveryPlan, wanted: &RecoverySelection, yes: bool, screen: &mut Screen) -> Result<()> {
     recovery::begins_anew(plan, wanted).map_or(Ok(()), |question| screen.confirm(&question, yes))
 }
 
 /// Does it, and shows what was done and what is left.
-fn carry_out(ctx: &mut Context, planned: (Plan, &Wanted), view: View, screen: &mut Screen) -> Result<Exit> {
+fn carry_out(
+    ctx: &mut Context,
+    planned: (TaskRecoveryPlan, &RecoverySelection),
+    view: RecoverySurvey,
+    screen: &mut Screen,
+) -> Result<Exit> {
     // Steps that a crash cut off run to their ends.
-    let mut progress = Progress::new(std::io::stderr().is_terminal());
+    let mut progress = ProgressPrinter::new(std::io::stderr().is_terminal());
     let recovered = resume::run_and_look(ctx, planned, view, &mut progress);
     progress.finish();
     let recovered = recovered?;
     ctx.store.take_warnings().iter().for_each(|warning| super::warn(warning, screen));
     let text = recovery::after(&recovered);
-    let Recovered { done, view } = recovered;
-    screen.answer(&RecoverAnswer { recovered: true, done, view }, || text)?;
+    let RecoveryOutcome { done, view } = recovered;
+    screen.answer(&RecoverJson { recovered: true, done, view }, || text)?;
     tell_hooks(ctx, screen);
     Ok(Exit::Done)
 }
 
 /// What would be recovered; `to_do_it` is the command that does it.
-fn shown(view: &View, to_do_it: &str, columns: Option<usize>) -> String {
+fn shown(view: &RecoverySurvey, to_do_it: &str, columns: Option<usize>) -> String {
     let Some(text) = recovery::before(view, columns) else { return recovery::NOTHING.to_owned() };
     let ending = match view.can_be_done() {
         true => format!("Nothing was changed. To do it: {to_do_it}"),

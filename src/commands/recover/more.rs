@@ -8,39 +8,39 @@ use serde_json::Value;
 
 use crate::cli::screen::Screen;
 use crate::cli::{document, visible, words};
-use crate::commands::grammar::arguments::Global;
-use crate::commands::progress::Progress;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::progress::ProgressPrinter;
 use crate::commands::{open_with_usable_config, purpose, working_dir};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::recovery::mask::masked;
 use crate::error::{Code, Error, Exit, Result};
 use crate::files;
 use crate::ops::context::handle::Context;
-use crate::ops::recover::export::{self, CrashState};
+use crate::ops::recover::export::{self, CrashExport};
 use crate::ops::recover::{resume, survey};
 use crate::told::recovery::{abandoned, abandons, inspected};
 
 /// More about what a crash left.
 #[derive(Debug, Subcommand)]
 #[allow(missing_docs)] // what each does is in the table of verbs
-pub enum More {
-    Inspect(Of),
-    Export(Export),
-    Abandon(Abandon),
+pub enum RecoverVerb {
+    Inspect(RecoverTasksArgs),
+    Export(RecoverExportArgs),
+    Abandon(RecoverAbandonArgs),
 }
 
 /// Which tasks.
 #[derive(Debug, Args)]
-pub struct Of {
+pub struct RecoverTasksArgs {
     /// Tasks or groups; without one, all that a crash cut off
     id: Vec<String>,
 }
 
 /// Arguments of `recover export`.
 #[derive(Debug, Args)]
-pub struct Export {
+pub struct RecoverExportArgs {
     #[command(flatten)]
-    of: Of,
+    of: RecoverTasksArgs,
     /// The file; none that is there is replaced
     #[arg(long, short, value_name = "FILE")]
     output: PathBuf,
@@ -54,9 +54,9 @@ pub struct Export {
 #[command(after_help = "\
 What is in the workspaces is committed first. 'git axiom undo' puts the tasks back into the
 plan.")]
-pub struct Abandon {
+pub struct RecoverAbandonArgs {
     #[command(flatten)]
-    of: Of,
+    of: RecoverTasksArgs,
     /// Do not ask
     #[arg(long, short)]
     yes: bool,
@@ -67,36 +67,36 @@ pub struct Abandon {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RecoverExportAnswer {
+struct RecoverExportJson {
     path: String,
     task_count: usize,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RecoverAbandonAnswer<'a> {
+struct RecoverAbandonJson<'a> {
     dry_run: bool,
-    task_ids: &'a [CaseId],
+    task_ids: &'a [TaskId],
 }
 
 /// Runs one of them.
 ///
 /// # Errors
 /// As those.
-pub fn run(verb: &More, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(verb: &RecoverVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match verb {
-        More::Inspect(of) => inspect(&of.id, global, screen),
-        More::Export(args) => write(args, global, screen),
-        More::Abandon(args) if args.dry_run => would_abandon(&args.of.id, global, screen),
-        More::Abandon(args) => abandon(&args.of.id, args.yes, global, screen),
+        RecoverVerb::Inspect(of) => inspect(&of.id, global, screen),
+        RecoverVerb::Export(args) => write(args, global, screen),
+        RecoverVerb::Abandon(args) if args.dry_run => would_abandon(&args.of.id, global, screen),
+        RecoverVerb::Abandon(args) => abandon(&args.of.id, args.yes, global, screen),
     }
 }
 
-fn ids(texts: &[String]) -> Result<Vec<CaseId>> {
-    texts.iter().map(|id| CaseId::new(id.as_str())).collect()
+fn ids(texts: &[String]) -> Result<Vec<TaskId>> {
+    texts.iter().map(|id| TaskId::new(id.as_str())).collect()
 }
 
-fn looked_at(of: &[String], global: &Global, screen: &mut Screen) -> Result<CrashState> {
+fn looked_at(of: &[String], global: &GlobalArgs, screen: &mut Screen) -> Result<CrashExport> {
     let mut ctx = open_with_usable_config(purpose(true), global, screen)?;
     let view = survey::look(&mut ctx)?;
     export::state(&ctx, &view, &ids(of)?)
@@ -106,13 +106,13 @@ fn looked_at(of: &[String], global: &Global, screen: &mut Screen) -> Result<Cras
 ///
 /// # Errors
 /// As [`survey::look`] and [`export::state`].
-pub(super) fn inspect(of: &[String], global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub(super) fn inspect(of: &[String], global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let state = looked_at(of, global, screen)?;
     screen.answer(&state, || inspected(&state))?;
     Ok(Exit::Done)
 }
 
-fn write(args: &Export, global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn write(args: &RecoverExportArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let state = looked_at(&args.of.id, global, screen)?;
     let no_json = |e| Error::new(Code::Internal, "the state of a crash is no JSON").because(e);
     let mut json = serde_json::to_value(&state).map_err(no_json)?;
@@ -126,7 +126,7 @@ fn write(args: &Export, global: &Global, screen: &mut Screen) -> Result<Exit> {
             .hint("give another name with --output, or remove the file first"));
     }
     files::create_new(&path, text.as_bytes())?;
-    let answer = RecoverExportAnswer { path: path.display().to_string(), task_count: state.tasks.len() };
+    let answer = RecoverExportJson { path: path.display().to_string(), task_count: state.tasks.len() };
     screen.answer(&answer, || format!("{} written to {}\n", words::count(answer.task_count, "task"), shown(&path)))?;
     Ok(Exit::Done)
 }
@@ -149,10 +149,10 @@ fn mask(value: &mut Value) {
 ///
 /// # Errors
 /// `NEEDS_CONFIRMATION`, `DECLINED`: then nothing was changed; as [`resume::abandon`].
-pub fn abandon(of: &[String], yes: bool, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn abandon(of: &[String], yes: bool, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
     let done = abandon_in(&mut ctx, &ids(of)?, yes, screen)?;
-    screen.answer(&RecoverAbandonAnswer { dry_run: false, task_ids: &done }, || abandoned(&done))?;
+    screen.answer(&RecoverAbandonJson { dry_run: false, task_ids: &done }, || abandoned(&done))?;
     Ok(Exit::Done)
 }
 
@@ -160,12 +160,12 @@ pub fn abandon(of: &[String], yes: bool, global: &Global, screen: &mut Screen) -
 ///
 /// # Errors
 /// As [`survey::look`] and [`resume::to_abandon`].
-fn would_abandon(of: &[String], global: &Global, screen: &mut Screen) -> Result<Exit> {
+fn would_abandon(of: &[String], global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(purpose(true), global, screen)?;
     let view = survey::look(&mut ctx)?;
     let tasks = resume::to_abandon(&ctx, &view, &ids(of)?)?;
     let list = abandons(&ctx, &tasks)?;
-    screen.answer(&RecoverAbandonAnswer { dry_run: true, task_ids: &tasks }, || {
+    screen.answer(&RecoverAbandonJson { dry_run: true, task_ids: &tasks }, || {
         format!("{list}Nothing was changed. To do it: git axiom recover abandon {}\n", of.join(" ")).replace(" \n", "\n")
     })?;
     Ok(Exit::Done)
@@ -175,10 +175,10 @@ fn would_abandon(of: &[String], global: &Global, screen: &mut Screen) -> Result<
 ///
 /// # Errors
 /// As [`abandon`].
-pub(super) fn abandon_in(ctx: &mut Context, of: &[CaseId], yes: bool, screen: &mut Screen) -> Result<Vec<CaseId>> {
+pub(super) fn abandon_in(ctx: &mut Context, of: &[TaskId], yes: bool, screen: &mut Screen) -> Result<Vec<TaskId>> {
     let view = survey::look(ctx)?;
     let tasks = resume::to_abandon(ctx, &view, of)?;
     screen.complain_text(&abandons(ctx, &tasks)?);
     screen.confirm("Abandon them?", yes)?;
-    resume::abandon(ctx, &tasks, &mut Progress::new(false))
+    resume::abandon(ctx, &tasks, &mut ProgressPrinter::new(false))
 }

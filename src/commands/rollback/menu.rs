@@ -5,12 +5,12 @@ use super::checkpoint;
 use crate::cli::prompt;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
-use crate::commands::grammar::consent::Consent;
+use crate::commands::grammar::consent::ConsentArgs;
 use crate::domain::base::ids::CheckpointName;
-use crate::domain::checkpoint::document::Trigger;
-use crate::domain::work::case::{Kind, Status};
+use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::work::case::{TaskKind, TaskStatus};
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::checkpoint::{self as op, CheckpointRequest, Listed};
+use crate::ops::checkpoint::{self as op, CheckpointListing, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::rollback;
 use crate::told::checkpoints::rows;
@@ -53,8 +53,8 @@ pub(super) fn run(ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
 }
 
 /// The options after a confirmation in the menu: no second question.
-const AGREED: super::RollbackOptions = super::RollbackOptions {
-    consent: Consent { dry_run: false, yes: true },
+const AGREED: super::RollbackCommonArgs = super::RollbackCommonArgs {
+    consent: ConsentArgs { dry_run: false, yes: true },
     no_stop: false,
     refs: false,
     no_refs: false,
@@ -64,8 +64,8 @@ const AGREED: super::RollbackOptions = super::RollbackOptions {
 
 fn counts(ctx: &Context) -> String {
     let cases = &ctx.state().restorable.cases;
-    let count = |status| cases.values().filter(|case| case.kind == Kind::Task && case.status == status).count();
-    let (done, active, pending) = (count(Status::Done), count(Status::Active), count(Status::Pending));
+    let count = |status| cases.values().filter(|case| case.kind == TaskKind::Task && case.status == status).count();
+    let (done, active, pending) = (count(TaskStatus::Done), count(TaskStatus::Active), count(TaskStatus::Pending));
     format!("Tasks: {done} done, {active} in progress, {pending} pending")
 }
 
@@ -73,16 +73,16 @@ fn counts(ctx: &Context) -> String {
 ///
 /// # Errors
 /// Those of the rollback.
-pub(in crate::commands) fn offer(ctx: &mut Context, screen: &mut Screen, one: &Listed) -> Result<Option<Exit>> {
+pub(in crate::commands) fn offer(ctx: &mut Context, screen: &mut Screen, one: &CheckpointListing) -> Result<Option<Exit>> {
     if !agreed(ctx, screen, one)? {
         return Ok(None);
     }
-    checkpoint(ctx, screen, AGREED.wish(one.name.as_str(), rollback::Part::Whole), &AGREED).map(Some)
+    checkpoint(ctx, screen, AGREED.wish(one.name.as_str(), rollback::RollbackScope::Whole), &AGREED).map(Some)
 }
 
 /// Shows the details of a checkpoint and what a rollback to it changes, and asks.
-fn agreed(ctx: &mut Context, screen: &mut Screen, one: &Listed) -> Result<bool> {
-    let preview = rollback::preview(ctx, AGREED.wish(one.name.as_str(), rollback::Part::Whole))?;
+fn agreed(ctx: &mut Context, screen: &mut Screen, one: &CheckpointListing) -> Result<bool> {
+    let preview = rollback::preview(ctx, AGREED.wish(one.name.as_str(), rollback::RollbackScope::Whole))?;
     if preview.changes_nothing {
         screen.note_text(nothing_changes(&preview).trim_end());
         return Ok(false);
@@ -106,7 +106,7 @@ fn create(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
     };
     let made = name.transpose().and_then(|name| {
         ctx.act_as(ctx.by().clone())?;
-        op::create(ctx, &CheckpointRequest { name, ..CheckpointRequest::by(Trigger::Manual) })
+        op::create(ctx, &CheckpointRequest { name, ..CheckpointRequest::by(CheckpointTrigger::Manual) })
     });
     match made {
         Ok(record) => screen.note(&format!("Made checkpoint {}", record.name)),

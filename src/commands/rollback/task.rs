@@ -8,14 +8,14 @@ use serde::Serialize;
 use super::say_who_is_stopped;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
-use crate::commands::grammar::consent::Consent;
-use crate::commands::progress::Progress;
-use crate::domain::base::ids::{CaseId, GateId};
-use crate::domain::work::gate::Afterwards;
+use crate::commands::grammar::consent::ConsentArgs;
+use crate::commands::progress::ProgressPrinter;
+use crate::domain::base::ids::{GateId, TaskId};
+use crate::domain::work::gate::AfterHalt;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::revert_task::{self as op, Outcome, Preview, TaskRollbackRequest};
-use crate::ops::supervise::Options;
+use crate::ops::revert_task::{self as op, TaskRollbackOutcome, TaskRollbackPreview, TaskRollbackRequest};
+use crate::ops::supervise::SupervisorOptions;
 use crate::told::parts;
 use crate::told::task_rollback::{in_conflict, people};
 
@@ -31,9 +31,9 @@ listed with the commits that cause it.
 With --resolve, a conflict gets a worktree of its own with the git revert in progress; the exit
 status is 4. Resolve it there (edit, 'git add', 'git revert --continue') and repeat the command:
 the branch moves to what you committed. To give up: 'git worktree remove --force'.")]
-pub(super) struct Task {
+pub(super) struct RollbackTaskArgs {
     /// The task; if git axiom does not know it, commits that name it are enough
-    task: CaseId,
+    task: TaskId,
     /// Also take back tasks that were begun on top of it
     #[arg(long)]
     cascade: bool,
@@ -50,10 +50,10 @@ pub(super) struct Task {
     #[arg(long)]
     retry: bool,
     #[command(flatten)]
-    consent: Consent,
+    consent: ConsentArgs,
 }
 
-impl Task {
+impl RollbackTaskArgs {
     /// Whether it only shows what would be done.
     pub(super) fn is_dry_run(&self) -> bool {
         self.consent.dry_run
@@ -62,9 +62,9 @@ impl Task {
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RollbackTaskAnswer<'a> {
+struct RollbackTaskJson<'a> {
     #[serde(flatten)]
-    preview: &'a Preview,
+    preview: &'a TaskRollbackPreview,
     dry_run: bool,
     safety: Option<String>,
     undo: Option<String>,
@@ -73,8 +73,8 @@ struct RollbackTaskAnswer<'a> {
     resolve_in: Option<String>,
 }
 
-impl<'a> RollbackTaskAnswer<'a> {
-    fn of(preview: &'a Preview, dry_run: bool) -> Self {
+impl<'a> RollbackTaskJson<'a> {
+    fn of(preview: &'a TaskRollbackPreview, dry_run: bool) -> Self {
         Self { preview, dry_run, safety: None, undo: None, moved_aside: Vec::new(), gate_ids: Vec::new(), resolve_in: None }
     }
 }
@@ -83,9 +83,9 @@ impl<'a> RollbackTaskAnswer<'a> {
 ///
 /// # Errors
 /// `MERGE_CONFLICT`, `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of the operation.
-pub(super) fn run(args: &Task, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
-    let Task { task, cascade, target, resolve, .. } = args;
-    let afterwards = Afterwards::with_retry(args.retry);
+pub(super) fn run(args: &RollbackTaskArgs, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
+    let RollbackTaskArgs { task, cascade, target, resolve, .. } = args;
+    let afterwards = AfterHalt::with_retry(args.retry);
     let wanted =
         TaskRollbackRequest { task: task.clone(), cascade: *cascade, target: target.clone(), resolve: *resolve, afterwards };
     if args.no_stop {
@@ -99,7 +99,7 @@ pub(super) fn run(args: &Task, ctx: &mut Context, screen: &mut Screen) -> Result
             return conflict(screen, &preview, args.consent.dry_run);
         }
         if args.consent.dry_run {
-            screen.answer(&RollbackTaskAnswer::of(&preview, true), || people(&preview, "Would take"))?;
+            screen.answer(&RollbackTaskJson::of(&preview, true), || people(&preview, "Would take"))?;
             return Ok(Exit::Done);
         }
         if !is_conflict {
@@ -107,22 +107,22 @@ pub(super) fn run(args: &Task, ctx: &mut Context, screen: &mut Screen) -> Result
             screen.confirm("Take it back?", false)?;
         }
     }
-    let stop = (!args.no_stop).then(Options::attending);
+    let stop = (!args.no_stop).then(SupervisorOptions::attending);
     if stop.is_some() {
         say_who_is_stopped(screen, &op::to_stop(ctx, &wanted)?);
     }
-    let done = match op::run(ctx, &wanted, stop, &mut Progress::new(false))? {
-        Outcome::Conflict(preview) => return conflict(screen, &preview, false),
-        Outcome::ToSettle(preview, path) => return to_settle(screen, &preview, &path),
-        Outcome::Done(done) => done,
+    let done = match op::run(ctx, &wanted, stop, &mut ProgressPrinter::new(false))? {
+        TaskRollbackOutcome::Conflict(preview) => return conflict(screen, &preview, false),
+        TaskRollbackOutcome::ToSettle(preview, path) => return to_settle(screen, &preview, &path),
+        TaskRollbackOutcome::Done(done) => done,
     };
     let undo = format!("git axiom undo {}", done.txn);
-    let answer = RollbackTaskAnswer {
+    let answer = RollbackTaskJson {
         safety: Some(done.safety.to_string()),
         undo: Some(undo.clone()),
         moved_aside: done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect(),
         gate_ids: done.gates.clone(),
-        ..RollbackTaskAnswer::of(&done.preview, false)
+        ..RollbackTaskJson::of(&done.preview, false)
     };
     screen.answer(&answer, || {
         people(&done.preview, "Took") + &parts::ending(&answer.moved_aside, &answer.gate_ids, done.safety.as_str(), &undo)
@@ -130,9 +130,9 @@ pub(super) fn run(args: &Task, ctx: &mut Context, screen: &mut Screen) -> Result
     Ok(Exit::Done)
 }
 
-fn to_settle(screen: &mut Screen, preview: &Preview, path: &Path) -> Result<Exit> {
+fn to_settle(screen: &mut Screen, preview: &TaskRollbackPreview, path: &Path) -> Result<Exit> {
     let place = path.display().to_string();
-    let answer = RollbackTaskAnswer { resolve_in: Some(place.clone()), ..RollbackTaskAnswer::of(preview, false) };
+    let answer = RollbackTaskJson { resolve_in: Some(place.clone()), ..RollbackTaskJson::of(preview, false) };
     let error =
         Error::new(Code::MergeConflict, format!("'{}' is not taken back before its conflict is resolved", preview.task_id))
             .why(format!("a git revert is in progress in {place}"))
@@ -153,8 +153,8 @@ fn to_settle(screen: &mut Screen, preview: &Preview, path: &Path) -> Result<Exit
 }
 
 /// Reports a conflict. With `--json`, the whole document is printed, so that a script can read which files are in conflict.
-fn conflict(screen: &mut Screen, preview: &Preview, dry_run: bool) -> Result<Exit> {
+fn conflict(screen: &mut Screen, preview: &TaskRollbackPreview, dry_run: bool) -> Result<Exit> {
     let error = in_conflict(preview);
-    screen.answer_with(&RollbackTaskAnswer::of(preview, dry_run), &error, String::new)?;
+    screen.answer_with(&RollbackTaskJson::of(preview, dry_run), &error, String::new)?;
     Err(error)
 }

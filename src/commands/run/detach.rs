@@ -9,7 +9,7 @@ use crate::ops::supervise::detach;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct RunDetachAnswer {
+struct RunDetachJson {
     pid: u32,
     session_id: String,
     log: String,
@@ -31,9 +31,9 @@ pub(super) fn begin(ctx: &mut Context) -> Result<()> {
 pub(super) fn run(ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let begun = detach::start(ctx)?;
     let log = begun.log.display().to_string();
-    let answer = RunDetachAnswer { pid: begun.pid, session_id: begun.session.to_string(), log, ended: begun.ended };
+    let answer = RunDetachJson { pid: begun.pid, session_id: begun.session.to_string(), log, ended: begun.ended };
     screen.answer(&answer, || {
-        let RunDetachAnswer { pid, session_id, log, ended } = &answer;
+        let RunDetachJson { pid, session_id, log, ended } = &answer;
         let (state, hint) = match ended {
             true => ("has begun and ended", "git axiom log    shows what it did"),
             false => ("runs in the background", "git axiom status --watch    shows it; git axiom quit    ends it"),

@@ -4,18 +4,18 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::budget::Budget;
-use super::view::CaseView;
+use super::budget::BudgetArgs;
+use super::view::TaskJson;
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{input, open, open_configured};
-use crate::domain::base::ids::CaseId;
-use crate::domain::work::budget::Limits;
-use crate::domain::work::case::{Kind, Status};
-use crate::domain::work::groups::Groups;
+use crate::domain::base::ids::TaskId;
+use crate::domain::work::budget::BudgetLimits;
+use crate::domain::work::case::{TaskKind, TaskStatus};
+use crate::domain::work::groups::TaskGroupTree;
 use crate::domain::work::needs;
 use crate::error::{Exit, Result};
-use crate::ops::cases::edit::{self, NewCase};
+use crate::ops::cases::edit::{self, NewTaskRequest};
 use crate::ops::cases::limits;
 
 /// Arguments of `task add`.
@@ -47,7 +47,7 @@ that have not passed on this commit are run again; after recovery.maxRetries ver
 failed, the task waits for a human.
 
 With the preset 'shell', the body is the script that is run.")]
-pub struct Add {
+pub struct TaskAddArgs {
     /// What is to be done, in one line of at most 500 characters
     #[arg(value_name = "TITLE")]
     title: String,
@@ -73,7 +73,7 @@ pub struct Add {
     #[arg(long, value_name = "[NAME=]COMMAND")]
     verify: Vec<String>,
     #[command(flatten)]
-    budget: Budget,
+    budget: BudgetArgs,
     /// The instructions for the agent
     #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]
     body: Option<String>,
@@ -86,27 +86,27 @@ pub struct Add {
 ///
 /// # Errors
 /// As [`edit::add`], and for a body that cannot be read.
-pub fn run(args: &Add, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &TaskAddArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let (after, needs) = needs::split(input::after(&args.after)?);
-    let new = NewCase {
-        id: args.id.as_deref().map(CaseId::new).transpose()?,
-        kind: args.kind.parse::<Kind>()?,
+    let new = NewTaskRequest {
+        id: args.id.as_deref().map(TaskId::new).transpose()?,
+        kind: args.kind.parse::<TaskKind>()?,
         title: args.title.clone(),
         body: input::text_or_file(args.body.as_ref(), args.body_file.as_ref(), global)?,
-        parent: args.parent.as_deref().map(CaseId::new).transpose()?,
+        parent: args.parent.as_deref().map(TaskId::new).transpose()?,
         after,
         needs,
         start_early: args.start_early,
         persona: args.persona.clone(),
         verify: args.verify.clone(),
-        limits: args.budget.read()?.on(Limits::default()),
-        status: Status::Pending,
+        limits: args.budget.read()?.on(BudgetLimits::default()),
+        status: TaskStatus::Pending,
         reason: None,
         merged: None,
     };
     let asks_configuration = !new.limits.is_empty() || limits::name_persona(&new.verify);
     let mut ctx = if asks_configuration { open_configured(global, Vec::new(), screen)? } else { open(global, screen)? };
     let case = edit::add(&mut ctx, new)?;
-    screen.answer(&CaseView::of(&Groups::of(ctx.state()), &case), || format!("{}\n", case.id))?;
+    screen.answer(&TaskJson::of(&TaskGroupTree::of(ctx.state()), &case), || format!("{}\n", case.id))?;
     Ok(Exit::Done)
 }

@@ -6,10 +6,10 @@ use serde::Serialize;
 
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::look;
-use crate::domain::base::ids::CaseId;
-use crate::domain::state::attempt::Attempt;
+use crate::domain::base::ids::TaskId;
+use crate::domain::state::attempt::AttemptRecord;
 use crate::domain::state::audit::AuditEntry;
 use crate::error::{Exit, Result};
 use crate::ops::history;
@@ -19,43 +19,51 @@ use crate::ops::history;
 #[command(after_help = "\
 Oldest first: when, who, and what happened, with the old and new value of each field that
 changed. All of it is from the event log; 'git axiom events' prints the whole log.")]
-pub struct Audit {
+pub struct TaskAuditArgs {
     /// The case
     id: String,
 }
 
 #[derive(Serialize)]
-struct TaskAuditAnswer<'a> {
-    id: &'a CaseId,
-    entries: Vec<Entry<'a>>,
+struct TaskAuditJson<'a> {
+    id: &'a TaskId,
+    entries: Vec<TaskAuditEntryJson<'a>>,
 }
 
 #[derive(Serialize)]
-struct Entry<'a> {
+struct TaskAuditEntryJson<'a> {
     seq: u64,
     at: Timestamp,
     by: String,
     transaction: &'a str,
     event: &'a str,
     text: &'a str,
-    attempt: Option<&'a Attempt>,
+    attempt: Option<&'a AttemptRecord>,
 }
 
-fn as_json(entry: &AuditEntry) -> Entry<'_> {
+fn as_json(entry: &AuditEntry) -> TaskAuditEntryJson<'_> {
     let AuditEntry { seq, at, by, txn, event, text, attempt } = entry;
-    Entry { seq: *seq, at: *at, by: by.to_string(), transaction: txn.as_str(), event, text, attempt: attempt.as_ref() }
+    TaskAuditEntryJson {
+        seq: *seq,
+        at: *at,
+        by: by.to_string(),
+        transaction: txn.as_str(),
+        event,
+        text,
+        attempt: attempt.as_ref(),
+    }
 }
 
 /// Shows a case's history, oldest first.
 ///
 /// # Errors
 /// As [`history::audit`].
-pub fn run(args: &Audit, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let id = CaseId::new(args.id.as_str())?;
+pub fn run(args: &TaskAuditArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let id = TaskId::new(args.id.as_str())?;
     let ctx = look(global, screen)?;
     let history = history::audit(&ctx, &id)?;
     let entry = |entry: &AuditEntry| vec![words::time(entry.at), entry.by.to_string(), entry.text.clone()];
-    let answer = TaskAuditAnswer { id: &id, entries: history.iter().map(as_json).collect() };
+    let answer = TaskAuditJson { id: &id, entries: history.iter().map(as_json).collect() };
     screen.answer(&answer, || table(&history.iter().map(entry).collect::<Vec<_>>()))?;
     Ok(Exit::Done)
 }

@@ -2,12 +2,12 @@
 
 use clap::Args;
 
-use crate::domain::work::budget::NewLimits;
+use crate::domain::work::budget::NewBudgetLimits;
 use crate::error::Result;
 
 /// The limits, as they are given.
 #[derive(Debug, Args)]
-pub struct Budget {
+pub struct BudgetArgs {
     /// What it may cost, in US dollars; then it waits at a gate
     #[arg(long, value_name = "USD")]
     pub max_cost: Option<String>,
@@ -19,12 +19,12 @@ pub struct Budget {
     pub max_time: Option<String>,
 }
 
-impl Budget {
+impl BudgetArgs {
     /// What is given.
     ///
     /// # Errors
     /// `INVALID_INPUT`.
-    pub fn read(&self) -> Result<NewLimits> {
-        NewLimits::read(self.max_cost.as_deref(), self.max_tokens.as_deref(), self.max_time.as_deref())
+    pub fn read(&self) -> Result<NewBudgetLimits> {
+        NewBudgetLimits::read(self.max_cost.as_deref(), self.max_tokens.as_deref(), self.max_time.as_deref())
     }
 }

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 use clap::Args;
 use serde::Serialize;
 
-use super::budget::Budget;
+use super::budget::BudgetArgs;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{input, open, open_configured, working_dir};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::listed;
 use crate::domain::state::audit::change_text;
-use crate::domain::work::case::CaseChange;
+use crate::domain::work::case::TaskFieldChange;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::cases::{edit, in_editor};
 
@@ -25,7 +25,7 @@ An empty value clears a field: --parent '', --body '', --persona ''; --after '' 
 one. 'git axiom undo' takes the edit back. While an agent works on the task, the change is in
 force from its next iteration on, whose prompt says what has changed. --editor is the one that
 git uses ('git var GIT_EDITOR').")]
-pub struct Edit {
+pub struct TaskEditArgs {
     /// The case
     id: String,
     /// The new title
@@ -47,7 +47,7 @@ pub struct Edit {
     #[arg(long, value_name = "[NAME=]COMMAND")]
     verify: Option<Vec<String>>,
     #[command(flatten)]
-    budget: Budget,
+    budget: BudgetArgs,
     /// The instructions for the agent
     #[arg(long, value_name = "TEXT", conflicts_with = "body_file")]
     body: Option<String>,
@@ -60,10 +60,10 @@ pub struct Edit {
 }
 
 #[derive(Serialize)]
-struct TaskEditAnswer<'a> {
-    id: &'a CaseId,
+struct TaskEditJson<'a> {
+    id: &'a TaskId,
     #[serde(serialize_with = "listed::fields")]
-    changes: &'a [CaseChange],
+    changes: &'a [TaskFieldChange],
 }
 
 fn unless_empty<T>(text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<Option<T>> {
@@ -71,12 +71,12 @@ fn unless_empty<T>(text: &str, make: impl FnOnce(&str) -> Result<T>) -> Result<O
 }
 
 /// The fields that are given; `None` where nothing is.
-fn asked(args: &Edit, global: &Global) -> Result<Option<edit::NewFields>> {
+fn asked(args: &TaskEditArgs, global: &GlobalArgs) -> Result<Option<edit::TaskEditRequest>> {
     let body = input::text_or_file(args.body.as_ref(), args.body_file.as_ref(), global)?;
-    let edit = edit::NewFields {
+    let edit = edit::TaskEditRequest {
         title: args.title.clone(),
         body: body.map(|text| Some(text).filter(|text| !text.is_empty())),
-        parent: args.parent.as_deref().map(|text| unless_empty(text, |text| CaseId::new(text))).transpose()?,
+        parent: args.parent.as_deref().map(|text| unless_empty(text, |text| TaskId::new(text))).transpose()?,
         after: args.after.as_deref().map(input::after).transpose()?,
         start_early: args.start_early,
         persona: args.persona.as_deref().map(|text| unless_empty(text, |text| Ok(text.to_owned()))).transpose()?,
@@ -98,8 +98,8 @@ fn asked(args: &Edit, global: &Global) -> Result<Option<edit::NewFields>> {
 ///
 /// # Errors
 /// As [`edit::edit`]; `USAGE` where no field is given, and there is no terminal.
-pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let id = CaseId::new(args.id.as_str())?;
+pub fn run(args: &TaskEditArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let id = TaskId::new(args.id.as_str())?;
     let given = asked(args, global)?;
     let by_editor = args.editor || given.is_none() && screen.can_ask();
     if given.is_none() && !by_editor {
@@ -112,7 +112,7 @@ pub fn run(args: &Edit, global: &Global, screen: &mut Screen) -> Result<Exit> {
         edit.body = Some(in_editor::body(&ctx, &id, &working_dir(global)?)?);
     }
     let changes = edit::edit(&mut ctx, &id, edit)?;
-    screen.answer(&TaskEditAnswer { id: &id, changes: &changes }, || {
+    screen.answer(&TaskEditJson { id: &id, changes: &changes }, || {
         if changes.is_empty() {
             return format!("{id}: nothing to change, it has these values already\n");
         }

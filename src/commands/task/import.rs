@@ -7,9 +7,9 @@ use serde::Serialize;
 
 use crate::cli::screen::Screen;
 use crate::cli::words;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{input, open_configured};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::error::{Exit, Result};
 use crate::ops::cases::import;
 
@@ -26,26 +26,26 @@ Each line is a JSON object with the keys of 'git axiom task list --json'; only t
 Statuses may also be called todo, queued, doing, running and stuck. A task that is done counts
 as merged in the commit that is checked out; one that is active becomes pending. References may
 point forward in the file. If one line is wrong, nothing is imported; the error names the line.")]
-pub struct Import {
+pub struct TaskImportArgs {
     /// JSON lines, at most 100,000; - for standard input
     file: PathBuf,
 }
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct TaskImportAnswer<'a> {
-    task_ids: &'a [CaseId],
+struct TaskImportJson<'a> {
+    task_ids: &'a [TaskId],
 }
 
 /// Adds the cases of a file.
 ///
 /// # Errors
 /// As [`import::import`].
-pub fn run(args: &Import, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &TaskImportArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let text = input::text_of(&input::resolve(&args.file, global)?, MAX_FILE)?;
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     let imported = import::import(&mut ctx, &text)?;
-    let answer = TaskImportAnswer { task_ids: &imported.ids };
+    let answer = TaskImportJson { task_ids: &imported.ids };
     screen.answer(&answer, || imported.ids.iter().map(|id| format!("{id}\n")).collect())?;
     screen.note(&format!("{} imported.", words::count(imported.ids.len(), "case")));
     if imported.were_active > 0 {

@@ -3,14 +3,14 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::view::{CaseView, joined, status_words};
+use super::view::{TaskJson, joined, status_words};
 use crate::cli::screen::{Screen, table};
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::look;
 use crate::domain::base::natural;
-use crate::domain::work::case::{Case, Kind, Status};
-use crate::domain::work::groups::Groups;
-use crate::domain::work::view::Shown;
+use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::groups::TaskGroupTree;
+use crate::domain::work::view::DisplayedTaskStatus;
 use crate::error::{Exit, Result};
 use crate::ops::supervise::keeper_now::cut_off;
 
@@ -20,7 +20,7 @@ use crate::ops::supervise::keeper_now::cut_off;
 'waiting' is pending, but what it comes after is not merged yet; 'interrupted' was ended by a
 crash. Archived cases are listed with --all or --status archived; --json lists everything
 unless --status is given.")]
-pub struct List {
+pub struct TaskListArgs {
     /// Only cases of this status: pending, waiting, interrupted, active, done, blocked, failed or archived
     #[arg(long, value_name = "STATUS")]
     status: Vec<String>,
@@ -30,21 +30,21 @@ pub struct List {
 }
 
 #[derive(Serialize)]
-struct TaskListAnswer<'a> {
-    tasks: Vec<CaseView<'a>>,
+struct TaskListJson<'a> {
+    tasks: Vec<TaskJson<'a>>,
 }
 
 /// The value of `--status`.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum StatusFilter {
-    Stored(Status),
-    Derived(Shown),
+enum TaskStatusFilter {
+    Stored(TaskStatus),
+    Derived(DisplayedTaskStatus),
 }
 
-fn wanted(word: &str) -> Result<StatusFilter> {
-    match [Shown::Waiting, Shown::Interrupted].into_iter().find(|shown| shown.as_str() == word) {
-        Some(shown) => Ok(StatusFilter::Derived(shown)),
-        None => word.parse().map(StatusFilter::Stored),
+fn wanted(word: &str) -> Result<TaskStatusFilter> {
+    match [DisplayedTaskStatus::Waiting, DisplayedTaskStatus::Interrupted].into_iter().find(|shown| shown.as_str() == word) {
+        Some(shown) => Ok(TaskStatusFilter::Derived(shown)),
+        None => word.parse().map(TaskStatusFilter::Stored),
     }
 }
 
@@ -52,25 +52,25 @@ fn wanted(word: &str) -> Result<StatusFilter> {
 ///
 /// # Errors
 /// `INVALID_INPUT` for an unknown status; the errors of opening the repository.
-pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &TaskListArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let words = args.status.iter().flat_map(|word| word.split(','));
     let wanted = words.map(wanted).collect::<Result<Vec<_>>>()?;
     let ctx = look(global, screen)?;
     let state = ctx.state();
     let every = args.all || screen.wants_json();
-    let groups = Groups::with_cut_off(state, cut_off(&ctx)?);
-    let fits = |case: &&Case| {
-        let asked = |wanted: &StatusFilter| match wanted {
-            StatusFilter::Stored(status) => case.status == *status,
-            StatusFilter::Derived(shown) => Shown::of(&groups, case) == *shown,
+    let groups = TaskGroupTree::with_cut_off(state, cut_off(&ctx)?);
+    let fits = |case: &&Task| {
+        let asked = |wanted: &TaskStatusFilter| match wanted {
+            TaskStatusFilter::Stored(status) => case.status == *status,
+            TaskStatusFilter::Derived(shown) => DisplayedTaskStatus::of(&groups, case) == *shown,
         };
-        if wanted.is_empty() { every || case.status != Status::Archived } else { wanted.iter().any(asked) }
+        if wanted.is_empty() { every || case.status != TaskStatus::Archived } else { wanted.iter().any(asked) }
     };
-    let cases: Vec<&Case> = natural::sorted(state.restorable.cases.values().filter(fits), |case| case.id.as_str());
+    let cases: Vec<&Task> = natural::sorted(state.restorable.cases.values().filter(fits), |case| case.id.as_str());
     let hidden = state.restorable.cases.len() - cases.len();
     let json = screen.wants_json();
     let answer =
-        TaskListAnswer { tasks: if json { cases.iter().map(|case| CaseView::of(&groups, case)).collect() } else { Vec::new() } };
+        TaskListJson { tasks: if json { cases.iter().map(|case| TaskJson::of(&groups, case)).collect() } else { Vec::new() } };
     screen.answer(&answer, || if cases.is_empty() { String::new() } else { rows(&groups, &cases) })?;
     if cases.is_empty() && hidden == 0 {
         screen.note("There is no case yet: add one with 'git axiom task add TITLE'.");
@@ -80,10 +80,10 @@ pub fn run(args: &List, global: &Global, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn rows<'a>(groups: &Groups<'a>, cases: &[&'a Case]) -> String {
+fn rows<'a>(groups: &TaskGroupTree<'a>, cases: &[&'a Task]) -> String {
     let mut rows = vec![["ID", "STATUS", "PROGRESS", "AFTER", "TITLE"].map(String::from).to_vec()];
     for case in cases {
-        let kind = if case.kind == Kind::Task { String::new() } else { format!(" [{}]", case.kind) };
+        let kind = if case.kind == TaskKind::Task { String::new() } else { format!(" [{}]", case.kind) };
         rows.push(vec![
             case.id.to_string(),
             status_words(groups, case),

@@ -14,38 +14,38 @@ pub(super) mod view;
 use clap::Subcommand;
 
 use crate::cli::screen::Screen;
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::error::{Exit, Result};
 
 /// Verbs on cases.
 #[derive(Debug, Subcommand)]
 #[allow(missing_docs)] // what each does is in the table of verbs
-pub enum Task {
-    Add(add::Add),
-    List(list::List),
-    Show(show::Show),
-    Edit(edit::Edit),
-    Block(restate::Block),
-    Unblock(restate::Unblock),
-    Archive(restate::Archive),
-    Audit(audit::Audit),
-    Import(import::Import),
+pub enum TaskVerb {
+    Add(add::TaskAddArgs),
+    List(list::TaskListArgs),
+    Show(show::TaskShowArgs),
+    Edit(edit::TaskEditArgs),
+    Block(restate::TaskBlockArgs),
+    Unblock(restate::TaskUnblockArgs),
+    Archive(restate::TaskArchiveArgs),
+    Audit(audit::TaskAuditArgs),
+    Import(import::TaskImportArgs),
 }
 
 /// Runs a verb on cases.
 ///
 /// # Errors
 /// Those of the verb.
-pub fn run(args: &Task, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &TaskVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match args {
-        Task::Add(args) => add::run(args, global, screen),
-        Task::List(args) => list::run(args, global, screen),
-        Task::Show(args) => show::run(args, global, screen),
-        Task::Edit(args) => edit::run(args, global, screen),
-        Task::Block(args) => restate::block(args, global, screen),
-        Task::Unblock(args) => restate::unblock(args, global, screen),
-        Task::Archive(args) => restate::archive(args, global, screen),
-        Task::Audit(args) => audit::run(args, global, screen),
-        Task::Import(args) => import::run(args, global, screen),
+        TaskVerb::Add(args) => add::run(args, global, screen),
+        TaskVerb::List(args) => list::run(args, global, screen),
+        TaskVerb::Show(args) => show::run(args, global, screen),
+        TaskVerb::Edit(args) => edit::run(args, global, screen),
+        TaskVerb::Block(args) => restate::block(args, global, screen),
+        TaskVerb::Unblock(args) => restate::unblock(args, global, screen),
+        TaskVerb::Archive(args) => restate::archive(args, global, screen),
+        TaskVerb::Audit(args) => audit::run(args, global, screen),
+        TaskVerb::Import(args) => import::run(args, global, screen),
     }
 }

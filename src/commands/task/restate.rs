@@ -5,15 +5,15 @@ use serde::Serialize;
 
 use crate::cli::screen::Screen;
 use crate::commands::foreground::tell_hooks;
-use crate::commands::grammar::arguments::Global;
-use crate::commands::progress::Progress;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::progress::ProgressPrinter;
 use crate::commands::{input, open, open_with_usable_config};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::error::{Exit, Result};
 use crate::ops::cases::edit;
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
-use crate::ops::interventions::blocking::{self, Blocked};
+use crate::ops::context::placement::VerbPurpose;
+use crate::ops::interventions::blocking::{self, BlockReport};
 
 /// Arguments of `task block`.
 #[derive(Debug, Args)]
@@ -24,7 +24,7 @@ unblock ID' makes them pending again.
 
 A group holds all that is in it, nested groups too, as long as it is blocked: agents at work
 there are stopped, and nothing of it is claimed.")]
-pub struct Block {
+pub struct TaskBlockArgs {
     /// The cases
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
@@ -39,7 +39,7 @@ pub struct Block {
 All or none. Agents claim them again as soon as a session runs and what they come after is
 merged. The next attempt continues with the branch axiom/ID and the workspace of the earlier
 ones. A task whose gate was just rejected can be unblocked at once.")]
-pub struct Unblock {
+pub struct TaskUnblockArgs {
     /// The cases
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
@@ -50,21 +50,21 @@ pub struct Unblock {
 #[command(after_help = "\
 Archived cases stay on record; 'git axiom undo' restores them. A group is archived with all that
 is in it and not merged; agents at work there are stopped, and what they did is committed.")]
-pub struct Archive {
+pub struct TaskArchiveArgs {
     /// The cases
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
 }
 
 #[derive(Serialize)]
-struct TaskRestateAnswer<'a> {
-    changed: &'a [CaseId],
-    unchanged: Vec<&'a CaseId>,
+struct TaskStatusChangeJson<'a> {
+    changed: &'a [TaskId],
+    unchanged: Vec<&'a TaskId>,
 }
 
-fn report(screen: &mut Screen, asked: &[CaseId], changed: &[CaseId], done: &str) -> Result<Exit> {
-    let unchanged: Vec<&CaseId> = asked.iter().filter(|id| !changed.contains(id)).collect();
-    let answer = TaskRestateAnswer { changed, unchanged };
+fn report(screen: &mut Screen, asked: &[TaskId], changed: &[TaskId], done: &str) -> Result<Exit> {
+    let unchanged: Vec<&TaskId> = asked.iter().filter(|id| !changed.contains(id)).collect();
+    let answer = TaskStatusChangeJson { changed, unchanged };
     screen.answer(&answer, || {
         let made = changed.iter().map(|id| format!("{id}: {done}\n"));
         made.chain(answer.unchanged.iter().map(|id| format!("{id}: was {done} already\n"))).collect()
@@ -74,10 +74,10 @@ fn report(screen: &mut Screen, asked: &[CaseId], changed: &[CaseId], done: &str)
 
 fn restate(
     ids: &[String],
-    global: &Global,
+    global: &GlobalArgs,
     screen: &mut Screen,
     done: &str,
-    change: impl FnOnce(&mut Context, &[CaseId]) -> Result<Vec<CaseId>>,
+    change: impl FnOnce(&mut Context, &[TaskId]) -> Result<Vec<TaskId>>,
 ) -> Result<Exit> {
     let ids = input::ids(ids)?;
     let mut ctx = open(global, screen)?;
@@ -89,10 +89,10 @@ fn restate(
 ///
 /// # Errors
 /// As [`blocking::block`].
-pub fn block(args: &Block, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn block(args: &TaskBlockArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ids = input::ids(&args.ids)?;
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    let Blocked { changed, stopped } = blocking::block(&mut ctx, &ids, &args.reason, &mut Progress::new(false))?;
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
+    let BlockReport { changed, stopped } = blocking::block(&mut ctx, &ids, &args.reason, &mut ProgressPrinter::new(false))?;
     for agent in &stopped {
         screen.note(&format!("stopped {agent}; its workspace stays"));
     }
@@ -105,7 +105,7 @@ pub fn block(args: &Block, global: &Global, screen: &mut Screen) -> Result<Exit>
 ///
 /// # Errors
 /// As [`edit::unblock`].
-pub fn unblock(args: &Unblock, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn unblock(args: &TaskUnblockArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     restate(&args.ids, global, screen, "pending", edit::unblock)
 }
 
@@ -113,10 +113,10 @@ pub fn unblock(args: &Unblock, global: &Global, screen: &mut Screen) -> Result<E
 ///
 /// # Errors
 /// As [`blocking::archive`].
-pub fn archive(args: &Archive, global: &Global, screen: &mut Screen) -> Result<Exit> {
+pub fn archive(args: &TaskArchiveArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ids = input::ids(&args.ids)?;
-    let mut ctx = open_with_usable_config(Purpose::Write, global, screen)?;
-    let Blocked { changed, stopped } = blocking::archive(&mut ctx, &ids, &mut Progress::new(false))?;
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
+    let BlockReport { changed, stopped } = blocking::archive(&mut ctx, &ids, &mut ProgressPrinter::new(false))?;
     for agent in &stopped {
         screen.note(&format!("stopped {agent}; its workspace stays"));
     }

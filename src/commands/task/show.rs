@@ -3,22 +3,22 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::view::{CaseView, joined, status_words};
+use super::view::{TaskJson, joined, status_words};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
-use crate::commands::grammar::arguments::Global;
+use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::look;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::natural;
 use crate::domain::recovery::context::RecoveryContext;
-use crate::domain::state::whole::{CaseRecord, State};
+use crate::domain::state::whole::{State, TaskRecord};
 use crate::domain::work::amounts::thousands;
-use crate::domain::work::budget::{Used, UsedLine};
-use crate::domain::work::case::{Case, Kind, Merged};
-use crate::domain::work::groups::Groups;
-use crate::domain::work::needs::{self, Need};
-use crate::domain::work::spending::Doubt;
-use crate::domain::work::standing::{Reported, Standing};
+use crate::domain::work::budget::{BudgetUsage, BudgetUsageJson};
+use crate::domain::work::case::{MergedTaskWork, Task, TaskKind};
+use crate::domain::work::groups::TaskGroupTree;
+use crate::domain::work::needs::{self, NeededReadyPoint};
+use crate::domain::work::spending::UnknownUsage;
+use crate::domain::work::standing::{ReportedWork, TaskStanding};
 use crate::error::{Exit, Result};
 use crate::ops::cases::texts;
 use crate::ops::merge::had_nothing;
@@ -26,7 +26,7 @@ use crate::ops::recover::told;
 use crate::ops::supervise::budget::used_of;
 use crate::ops::supervise::keeper_now::cut_off;
 use crate::told::reported;
-use crate::told::verified::{self, Verified};
+use crate::told::verified::{self, LoggedVerifyStep};
 
 /// Arguments of `task show`.
 #[derive(Debug, Args)]
@@ -35,22 +35,22 @@ Its status and the reason, what it waits for, its branch and workspace, what was
 what its agents reported (phase, parts, files, libraries), how its verify steps ended, and its
 body. 'git axiom task audit
 ID' shows its history, 'git axiom output ID' what agents printed.")]
-pub struct Show {
+pub struct TaskShowArgs {
     /// The case
     id: String,
 }
 
 #[derive(Serialize)]
-struct TaskShowAnswer<'a> {
+struct TaskShowJson<'a> {
     #[serde(flatten)]
-    case: CaseView<'a>,
+    case: TaskJson<'a>,
     body: Option<&'a str>,
     branch: Option<&'a str>,
     workspace: Option<&'a str>,
-    reports: Option<Reported<'a>>,
-    verification: Vec<Verified<'a>>,
+    reports: Option<ReportedWork<'a>>,
+    verification: Vec<LoggedVerifyStep<'a>>,
     /// How the limits stand: its own, and else those that the newest session has for each task.
-    used: Vec<UsedLine>,
+    used: Vec<BudgetUsageJson>,
     #[serde(rename = "recoveryContext")]
     recovery_context: Option<RecoveryContext>,
 }
@@ -59,23 +59,23 @@ struct TaskShowAnswer<'a> {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; the errors of opening the repository.
-pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
-    let id = CaseId::new(args.id.as_str())?;
+pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let id = TaskId::new(args.id.as_str())?;
     let ctx = look(global, screen)?;
     let state = ctx.state();
     let case = state.case(&id)?;
     let body = case.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
-    let groups = Groups::with_cut_off(state, cut_off(&ctx)?);
+    let groups = TaskGroupTree::with_cut_off(state, cut_off(&ctx)?);
     let used = used_of(state, case);
     let workspace = state.restorable.workspaces.get(&id);
-    let answer = TaskShowAnswer {
-        case: CaseView::of(&groups, case),
+    let answer = TaskShowJson {
+        case: TaskJson::of(&groups, case),
         body: body.as_deref(),
         branch: workspace.map(|workspace| workspace.branch.as_str()),
         workspace: workspace.map(|workspace| workspace.path.as_str()),
-        reports: state.reports(&id).map(Reported::of),
+        reports: state.reports(&id).map(ReportedWork::of),
         verification: verified::of(&ctx, case),
-        used: used.iter().map(UsedLine::from).collect(),
+        used: used.iter().map(BudgetUsageJson::from).collect(),
         recovery_context: if screen.wants_json() { told::attempts(&ctx, &id, None)?.map(|told| told.context) } else { None },
     };
     let has_nothing = || case.merged.as_ref().is_some_and(|merged| had_nothing(&ctx, &id, merged));
@@ -84,10 +84,10 @@ pub fn run(args: &Show, global: &Global, screen: &mut Screen) -> Result<Exit> {
 }
 
 fn in_words<'a>(
-    groups: &Groups<'a>,
-    case: &'a Case,
+    groups: &TaskGroupTree<'a>,
+    case: &'a Task,
     has_nothing: bool,
-    (verification, used): (&[Verified<'_>], &[Used]),
+    (verification, used): (&[LoggedVerifyStep<'_>], &[BudgetUsage]),
     body: Option<&str>,
 ) -> String {
     let state = groups.state();
@@ -97,14 +97,14 @@ fn in_words<'a>(
     if let Some(reason) = &case.reason {
         row("reason", reason.clone());
     }
-    if case.kind != Kind::Task {
+    if case.kind != TaskKind::Task {
         row("kind", case.kind.to_string());
     }
     row("progress", format!("{}%", groups.progress(case)));
     if let Some(parent) = &case.parent {
         row("part of", parent.to_string());
     }
-    let parts = natural::sorted(groups.parts(&case.id).iter().map(|part| part.id.clone()), CaseId::as_str);
+    let parts = natural::sorted(groups.parts(&case.id).iter().map(|part| part.id.clone()), TaskId::as_str);
     if !parts.is_empty() {
         row("parts", joined(&parts, ""));
     }
@@ -114,7 +114,7 @@ fn in_words<'a>(
     for words in needs_in_words(state, case) {
         row("needs", words);
     }
-    let waits: Vec<CaseId> = groups.waits_for(case).cloned().collect();
+    let waits: Vec<TaskId> = groups.waits_for(case).cloned().collect();
     if !waits.is_empty() && !case.is_settled() {
         row("waits for", joined(&waits, ""));
     }
@@ -135,7 +135,7 @@ fn in_words<'a>(
     }
     rows.extend(used.iter().map(|used| vec!["budget:".to_owned(), used.in_words()]));
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
-    let standing = Standing::of(groups, case);
+    let standing = TaskStanding::of(groups, case);
     let mut time = |name: &str, at: Option<jiff::Timestamp>| {
         if let Some(at) = at {
             row(name, words::time(at));
@@ -145,7 +145,7 @@ fn in_words<'a>(
     time("waits since", standing.waiting_since.filter(|since| *since != case.created_at));
     time("started", standing.started_at);
     time("last recorded", standing.last_checkpoint);
-    if case.kind != Kind::Task {
+    if case.kind != TaskKind::Task {
         row("complete", format!("{} of {}", standing.parts.completed, standing.parts.total));
     }
     if let Some(sure) = standing.confidence {
@@ -153,7 +153,7 @@ fn in_words<'a>(
     }
     row("added", words::time(case.created_at));
     if let Some(reports) = state.reports(&case.id) {
-        rows.extend(reported::rows(&Reported::of(reports)));
+        rows.extend(reported::rows(&ReportedWork::of(reports)));
     }
     let head = format!("{}: {}\n{}", case.id, visible::line(&case.title), table(&rows));
     match body {
@@ -164,7 +164,7 @@ fn in_words<'a>(
 }
 
 /// Where its work is. A commit that is not its own says nothing about it.
-fn merged_words(merged: &Merged, has_nothing: bool) -> String {
+fn merged_words(merged: &MergedTaskWork, has_nothing: bool) -> String {
     let target = merged.target.short();
     if has_nothing {
         format!("nothing to merge: {target} has all of it")
@@ -174,8 +174,8 @@ fn merged_words(merged: &Merged, has_nothing: bool) -> String {
 }
 
 /// What it needs of others before it begins.
-fn needs_in_words(state: &State, case: &Case) -> Vec<String> {
-    let words = |need: &Need| {
+fn needs_in_words(state: &State, case: &Task) -> Vec<String> {
+    let words = |need: &NeededReadyPoint| {
         let is_open = needs::open(state, case).any(|open| open == need);
         let early = if case.start_early { "; begins once before it is" } else { "" };
         let words = if is_open { format!("{need}, not ready yet{early}") } else { format!("{need}, ready") };
@@ -185,14 +185,14 @@ fn needs_in_words(state: &State, case: &Case) -> Vec<String> {
 }
 
 /// What was spent: tokens and cost as far as they are known.
-fn spent(record: &CaseRecord) -> Vec<Vec<String>> {
+fn spent(record: &TaskRecord) -> Vec<Vec<String>> {
     let tally = record.tally();
     let certain = [
         vec!["iterations:".to_owned(), record.iterations.to_string()],
         vec!["retries:".to_owned(), record.retry_count.to_string()],
         vec!["duration:".to_owned(), format!("{} s", record.duration_ms / 1000)],
     ];
-    let row = |name: &str, words: String, doubt: Doubt| {
+    let row = |name: &str, words: String, doubt: UnknownUsage| {
         vec![format!("{name}:"), format!("{}{words}", if doubt.iterations > 0 { "at least " } else { "" })]
     };
     let tokens = tally.tokens.map(|tokens| row("tokens", thousands(tokens), tally.tokens_doubt));

@@ -3,34 +3,34 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::base::text::Text;
-use crate::domain::work::budget::Limits;
-use crate::domain::work::case::{Case, Kind, Merged, Status};
-use crate::domain::work::groups::Groups;
-use crate::domain::work::standing::Standing;
-use crate::domain::work::view::Shown;
+use crate::domain::base::ids::{AgentId, TaskId};
+use crate::domain::base::text::TextOrBlob;
+use crate::domain::work::budget::BudgetLimits;
+use crate::domain::work::case::{MergedTaskWork, Task, TaskKind, TaskStatus};
+use crate::domain::work::groups::TaskGroupTree;
+use crate::domain::work::standing::TaskStanding;
+use crate::domain::work::view::DisplayedTaskStatus;
 
 /// A case as JSON. `import` accepts the same keys.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CaseView<'a> {
-    id: &'a CaseId,
+pub struct TaskJson<'a> {
+    id: &'a TaskId,
     title: &'a str,
-    kind: Kind,
-    status: Status,
-    shown: Shown,
+    kind: TaskKind,
+    status: TaskStatus,
+    shown: DisplayedTaskStatus,
     progress: u8,
-    parent: Option<&'a CaseId>,
-    after: &'a [CaseId],
+    parent: Option<&'a TaskId>,
+    after: &'a [TaskId],
     needs: Vec<String>,
     start_early: bool,
-    waits_for: Vec<&'a CaseId>,
+    waits_for: Vec<&'a TaskId>,
     persona: Option<&'a str>,
     verify: &'a [String],
-    limits: &'a Limits,
+    limits: &'a BudgetLimits,
     reason: Option<&'a str>,
-    merged: Option<&'a Merged>,
+    merged: Option<&'a MergedTaskWork>,
     agent_id: Option<&'a AgentId>,
     retry_count: u32,
     iterations: u32,
@@ -41,12 +41,12 @@ pub struct CaseView<'a> {
     created_at: Timestamp,
     body_size: u64,
     #[serde(flatten)]
-    standing: Standing<'a>,
+    standing: TaskStanding<'a>,
 }
 
-impl<'a> CaseView<'a> {
+impl<'a> TaskJson<'a> {
     /// The case as it is in `state`.
-    pub fn of(groups: &Groups<'a>, case: &'a Case) -> Self {
+    pub fn of(groups: &TaskGroupTree<'a>, case: &'a Task) -> Self {
         let state = groups.state();
         let record = state.record.cases.get(&case.id);
         let agent = state.agent_on(&case.id).map(|agent| &agent.id);
@@ -55,13 +55,13 @@ impl<'a> CaseView<'a> {
             title: &case.title,
             kind: case.kind,
             status: case.status,
-            shown: Shown::of(groups, case),
+            shown: DisplayedTaskStatus::of(groups, case),
             progress: groups.progress(case),
             parent: case.parent.as_ref(),
             after: &case.after,
             needs: case.needs.iter().map(ToString::to_string).collect(),
             start_early: case.start_early,
-            waits_for: if case.status == Status::Pending { groups.waits_for(case).collect() } else { Vec::new() },
+            waits_for: if case.status == TaskStatus::Pending { groups.waits_for(case).collect() } else { Vec::new() },
             persona: case.persona.as_deref(),
             verify: &case.verify,
             limits: &case.limits,
@@ -76,21 +76,21 @@ impl<'a> CaseView<'a> {
             created_at: case.created_at,
             body_size: match &case.body {
                 None => 0,
-                Some(Text::Inline(text)) => text.len() as u64,
-                Some(Text::Stored { size, .. }) => *size,
+                Some(TextOrBlob::Inline(text)) => text.len() as u64,
+                Some(TextOrBlob::Stored { size, .. }) => *size,
             },
-            standing: Standing::of(groups, case),
+            standing: TaskStanding::of(groups, case),
         }
     }
 }
 
 /// The status in words. For `done` it shows whether the work is merged.
-pub fn status_words<'a>(groups: &Groups<'a>, case: &'a Case) -> String {
-    let shown = Shown::of(groups, case).in_words();
-    if case.merged.is_some() && case.status == Status::Done { format!("{shown}, merged") } else { shown.to_owned() }
+pub fn status_words<'a>(groups: &TaskGroupTree<'a>, case: &'a Task) -> String {
+    let shown = DisplayedTaskStatus::of(groups, case).in_words();
+    if case.merged.is_some() && case.status == TaskStatus::Done { format!("{shown}, merged") } else { shown.to_owned() }
 }
 
 /// Ids separated by commas; the text `none` where there are none.
-pub fn joined(ids: &[CaseId], none: &str) -> String {
-    if ids.is_empty() { none.to_owned() } else { ids.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", ") }
+pub fn joined(ids: &[TaskId], none: &str) -> String {
+    if ids.is_empty() { none.to_owned() } else { ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ") }
 }

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::stream::rules::{CostCounting, StreamRules};
-use super::stream::seen::Usage;
+use super::stream::seen::TokenUsage;
 use crate::error::{Code, Error, Result};
 
 /// An agent program. The keys in TOML are explained in `presets/claude.toml`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Adapter {
+pub struct AgentAdapter {
     /// The name of the preset, or the one that the user gave it.
     pub name: String,
     /// The program and its arguments. `{prompt}` and `{promptFile}` are replaced; without them the prompt is written to
@@ -22,13 +22,13 @@ pub struct Adapter {
     pub resume: Vec<String>,
     /// What it gets as its prompt.
     #[serde(default)]
-    pub prompt: PromptKind,
+    pub prompt: AdapterPromptKind,
     /// Whether exit status 0 alone completes a task.
     #[serde(default)]
     pub exit_completes: bool,
     /// The signal that asks it to stop.
     #[serde(default)]
-    pub stop_signal: StopSignal,
+    pub stop_signal: AdapterStopSignal,
     /// After this many seconds without output it is taken to hang. `None`, in files also 0: never.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub silence_limit: Option<u64>,
@@ -46,7 +46,7 @@ pub struct Adapter {
     pub tools: BTreeMap<String, ToolKind>,
     /// What its tokens cost, for a program that does not say so itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub price: Option<Price>,
+    pub price: Option<ModelPrice>,
     /// How its output is read.
     #[serde(default)]
     pub stream: StreamRules,
@@ -55,7 +55,7 @@ pub struct Adapter {
 /// What the program gets as its prompt.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum PromptKind {
+pub enum AdapterPromptKind {
     /// The whole prompt, in Markdown.
     #[default]
     Prompt,
@@ -66,7 +66,7 @@ pub enum PromptKind {
 /// The signal that asks a program to stop.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "UPPERCASE")]
-pub enum StopSignal {
+pub enum AdapterStopSignal {
     /// SIGTERM.
     #[default]
     Term,
@@ -78,7 +78,7 @@ pub enum StopSignal {
     Quit,
 }
 
-impl StopSignal {
+impl AdapterStopSignal {
     /// The name without `SIG`, as in files.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -126,7 +126,7 @@ impl std::str::FromStr for ToolKind {
 /// Prices of a model.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Price {
+pub struct ModelPrice {
     /// US dollars per million input tokens.
     pub input: f64,
     /// US dollars per million of those that a cache had; without it, they cost as much as others.
@@ -136,7 +136,7 @@ pub struct Price {
     pub output: f64,
 }
 
-impl Price {
+impl ModelPrice {
     /// What so many tokens cost, in US dollars. `cached` is how many of `input` a cache had.
     #[allow(clippy::cast_precision_loss)]
     pub fn of(self, input: u64, cached: u64, output: u64) -> f64 {
@@ -149,7 +149,7 @@ impl Price {
 /// The most words of a command, environment variables or tools.
 const MOST_ENTRIES: usize = 1000;
 
-impl Adapter {
+impl AgentAdapter {
     /// Checks what the types do not: sizes, the command, the prices and the rules of the stream.
     ///
     /// # Errors
@@ -190,7 +190,7 @@ impl Adapter {
     }
 
     /// What a run used cost: as the program says, or by its price. Unknown is not 0.
-    pub fn cost_of(&self, usage: &Usage) -> Option<f64> {
+    pub fn cost_of(&self, usage: &TokenUsage) -> Option<f64> {
         let by_price = || Some(self.price?.of(usage.input?, usage.cached.unwrap_or(0), usage.output?));
         usage.cost_usd.or_else(by_price).filter(|cost| cost.is_finite())
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::adapter::{Adapter, invalid};
+use super::adapter::{AgentAdapter, invalid};
 use crate::error::{Code, Result};
 
 /// The keys whose entries are merged, rather than the whole value replaced.
@@ -14,7 +14,7 @@ const BY_ENTRY: [&str; 3] = ["env", "tools", "stream"];
 ///
 /// # Errors
 /// `CONFIG_INVALID` with the key that is unknown, missing or of the wrong kind.
-pub fn overlaid(base: Option<Value>, over: Value) -> Result<Adapter> {
+pub fn overlaid(base: Option<Value>, over: Value) -> Result<AgentAdapter> {
     let Value::Object(over) = over else { return Err(invalid("an agent program has to be a table")) };
     let mut table = match base {
         Some(Value::Object(table)) => table,
@@ -41,13 +41,13 @@ fn put(table: &mut Map<String, Value>, key: String, value: Value) {
     }
 }
 
-pub(super) fn adapter_of(table: Value) -> Result<Adapter> {
+pub(super) fn adapter_of(table: Value) -> Result<AgentAdapter> {
     let name = table.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
     if table.get("command").is_none() {
         return Err(invalid(format!("agents.{name} has no command"))
             .hint(format!("set agents.{name}.command to the program and its arguments")));
     }
-    let adapter: Adapter = serde_json::from_value(table).map_err(|error| {
+    let adapter: AgentAdapter = serde_json::from_value(table).map_err(|error| {
         crate::error::Error::new(Code::ConfigInvalid, format!("agents.{name} cannot be used"))
             .because(error)
             .hint("correct or remove the key")
@@ -59,12 +59,12 @@ pub(super) fn adapter_of(table: Value) -> Result<Adapter> {
 mod tests {
     use serde_json::json;
 
-    use super::super::adapter::{StopSignal, ToolKind};
+    use super::super::adapter::{AdapterStopSignal, ToolKind};
     use super::super::presets::{preset, preset_value};
-    use super::super::stream::rules::Counting;
+    use super::super::stream::rules::UsageCounting;
     use super::*;
 
-    fn claude_with(over: Value) -> Result<Adapter> {
+    fn claude_with(over: Value) -> Result<AgentAdapter> {
         overlaid(Some(preset_value("claude").unwrap()), over)
     }
 
@@ -77,11 +77,11 @@ mod tests {
         });
         let changed = claude_with(over).unwrap();
         assert_eq!(changed.command, ["claude", "-p"]);
-        assert_eq!((changed.stop_signal, changed.silence_limit), (StopSignal::Int, None));
+        assert_eq!((changed.stop_signal, changed.silence_limit), (AdapterStopSignal::Int, None));
         assert_eq!((changed.env["DISABLE_AUTOUPDATER"].as_str(), changed.env["MINE"].as_str()), ("0", "1"));
         assert_eq!(changed.env.len(), plain.env.len() + 1);
         assert_eq!((changed.tool_kind("Bash"), changed.tool_kind("Write")), (ToolKind::Other, ToolKind::Write));
-        assert_eq!(changed.stream.usage, Counting::Step);
+        assert_eq!(changed.stream.usage, UsageCounting::Step);
         assert_eq!(changed.stream.rules, plain.stream.rules);
         let own = json!([{"is": "text", "text": "/say"}]);
         assert_eq!(claude_with(json!({"stream": {"rules": own}})).unwrap().stream.rules.len(), 1);
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_program_of_ones_own_needs_only_a_command() {
         let own = overlaid(None, json!({"name": "mine", "command": ["mine", "{promptFile}"]})).unwrap();
-        assert_eq!((own.exit_completes, own.stop_signal, own.silence_limit), (false, StopSignal::Term, None));
+        assert_eq!((own.exit_completes, own.stop_signal, own.silence_limit), (false, AdapterStopSignal::Term, None));
         let price = overlaid(None, json!({"name": "m", "command": ["m"], "price": {"input": 3, "output": 15}})).unwrap().price;
         assert!((price.unwrap().of(1_000_000, 0, 100_000) - 4.5).abs() < 1e-9);
         assert!((price.unwrap().of(1_000_000, 900_000, 100_000) - 4.5).abs() < 1e-9);

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::adapter::{Adapter, invalid};
+use super::adapter::{AgentAdapter, invalid};
 use super::overlay::adapter_of;
 use crate::error::{Code, Error, Result};
 
@@ -43,14 +43,14 @@ pub fn preset_value(name: &str) -> Result<Value> {
 ///
 /// # Errors
 /// `CONFIG_INVALID`, with the names of the presets.
-pub fn preset(name: &str) -> Result<Adapter> {
+pub fn preset(name: &str) -> Result<AgentAdapter> {
     adapter_of(preset_value(name)?)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::adapter::PromptKind;
-    use super::super::stream::rules::Format;
+    use super::super::adapter::AdapterPromptKind;
+    use super::super::stream::rules::StreamFormat;
     use super::*;
 
     #[test]
@@ -60,10 +60,10 @@ mod tests {
             assert_eq!(preset.name, name);
             assert!(!preset.unconfined.is_empty(), "{name}");
             assert_eq!(preset.exit_completes, name == "shell", "{name}");
-            assert_eq!(preset.prompt == PromptKind::Script, name == "shell", "{name}");
+            assert_eq!(preset.prompt == AdapterPromptKind::Script, name == "shell", "{name}");
             assert_eq!(preset.silence_limit, (name != "shell").then_some(900), "{name}");
             assert_eq!(preset.resume.is_empty(), matches!(name, "shell" | "aider"), "{name}");
-            assert_eq!(preset.stream.format == Format::Text, matches!(name, "shell" | "aider"), "{name}");
+            assert_eq!(preset.stream.format == StreamFormat::Text, matches!(name, "shell" | "aider"), "{name}");
         }
         assert_eq!(names().count(), 7);
     }

@@ -3,13 +3,13 @@
 
 use serde_json::Value;
 
-use super::program::Program;
+use super::program::AttachedProgram;
 use super::shell;
 use super::shorten::CUT;
 
 /// What a hook of a program says.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct HookEvent {
+pub struct AgentHookEvent {
     /// The program's id of its session; empty where it has none.
     pub session: String,
     /// The folder it is about; `None` where it says none, and ours counts.
@@ -19,12 +19,12 @@ pub struct HookEvent {
     /// Whether it comes from inside a subagent.
     pub subagent: bool,
     /// What happened or is about to.
-    pub moment: Moment,
+    pub moment: AgentHookMoment,
 }
 
 /// What happened or is about to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Moment {
+pub enum AgentHookMoment {
     /// A session starts or goes on.
     SessionStart,
     /// The human has sent a prompt; the agent has not begun with it.
@@ -68,11 +68,11 @@ pub fn is_payload(bytes: &[u8]) -> bool {
 }
 
 /// What a payload of `program` says, as [`super::shorten`] leaves it; `None` for what is no payload of that program, or nothing that we act on.
-pub fn read(program: Program, bytes: &[u8]) -> Option<HookEvent> {
-    if program == Program::Aider {
+pub fn read(program: AttachedProgram, bytes: &[u8]) -> Option<AgentHookEvent> {
+    if program == AttachedProgram::Aider {
         // It sends nothing, at the end of each answer.
         let (session, folder, name) = (String::new(), None, "notification".to_owned());
-        return Some(HookEvent { session, folder, name, subagent: false, moment: Moment::TurnEnd });
+        return Some(AgentHookEvent { session, folder, name, subagent: false, moment: AgentHookMoment::TurnEnd });
     }
     let text = String::from_utf8_lossy(bytes);
     let value: Value = serde_json::from_str(&text).ok()?;
@@ -81,45 +81,49 @@ pub fn read(program: Program, bytes: &[u8]) -> Option<HookEvent> {
     }
     let name = text_of(&value, "hook_event_name");
     let moment = match program {
-        Program::Claude | Program::Opencode | Program::Codex => of_claude(program, &name, &value)?,
-        Program::Gemini => of_gemini(&name, &value)?,
-        Program::Cursor => of_cursor(&name, &value)?,
-        Program::Aider => return None,
+        AttachedProgram::Claude | AttachedProgram::Opencode | AttachedProgram::Codex => of_claude(program, &name, &value)?,
+        AttachedProgram::Gemini => of_gemini(&name, &value)?,
+        AttachedProgram::Cursor => of_cursor(&name, &value)?,
+        AttachedProgram::Aider => return None,
     };
     let session = match program {
-        Program::Cursor => text_of(&value, "conversation_id"),
-        Program::Claude | Program::Codex | Program::Gemini | Program::Opencode | Program::Aider => text_of(&value, "session_id"),
+        AttachedProgram::Cursor => text_of(&value, "conversation_id"),
+        AttachedProgram::Claude
+        | AttachedProgram::Codex
+        | AttachedProgram::Gemini
+        | AttachedProgram::Opencode
+        | AttachedProgram::Aider => text_of(&value, "session_id"),
     };
     let subagent = value.get("agent_id").is_some_and(|id| !id.is_null());
-    Some(HookEvent { session, folder: folder_of(program, &value), name, subagent, moment })
+    Some(AgentHookEvent { session, folder: folder_of(program, &value), name, subagent, moment })
 }
 
 /// Cursor and editors of Microsoft run the hooks of Claude Code's settings too, with keys of their own.
-fn is_of_another(program: Program, value: &Value) -> bool {
+fn is_of_another(program: AttachedProgram, value: &Value) -> bool {
     let is_cursors = value.get("cursor_version").is_some() || value.get("workspace_roots").is_some();
     let transcript = text_of(value, "transcript_path").to_ascii_lowercase();
     let is_copilots = transcript.contains("copilot") || transcript.contains("/code/user/workspacestorage/");
     match program {
-        Program::Cursor => !is_cursors,
-        Program::Claude => is_cursors || is_copilots,
-        Program::Codex | Program::Gemini | Program::Opencode => is_cursors,
-        Program::Aider => false,
+        AttachedProgram::Cursor => !is_cursors,
+        AttachedProgram::Claude => is_cursors || is_copilots,
+        AttachedProgram::Codex | AttachedProgram::Gemini | AttachedProgram::Opencode => is_cursors,
+        AttachedProgram::Aider => false,
     }
 }
 
 /// Cursor names the folders that are open, and only for shell commands the one that the command runs in.
-fn folder_of(program: Program, value: &Value) -> Option<String> {
+fn folder_of(program: AttachedProgram, value: &Value) -> Option<String> {
     let cwd = text_of(value, "cwd");
     if !cwd.is_empty() {
         return Some(cwd);
     }
-    let roots = value.get("workspace_roots").and_then(Value::as_array).filter(|_| program == Program::Cursor)?;
+    let roots = value.get("workspace_roots").and_then(Value::as_array).filter(|_| program == AttachedProgram::Cursor)?;
     let root = roots.first()?.as_str()?;
     // `/c:/Users/…` is how Windows paths are written there.
     Some(root.to_owned())
 }
 
-fn of_claude(program: Program, name: &str, value: &Value) -> Option<Moment> {
+fn of_claude(program: AttachedProgram, name: &str, value: &Value) -> Option<AgentHookMoment> {
     let tool = text_of(value, "tool_name");
     let input = value.get("tool_input").unwrap_or(&Value::Null);
     let is_shell = matches!(tool.as_str(), "Bash" | "PowerShell" | "bash");
@@ -128,35 +132,35 @@ fn of_claude(program: Program, name: &str, value: &Value) -> Option<Moment> {
         "Edit" | "Write" | "MultiEdit" | "NotebookEdit" | "apply_patch" | "edit" | "write" | "multiedit" | "patch"
     );
     match name {
-        "SessionStart" => Some(Moment::SessionStart),
+        "SessionStart" => Some(AgentHookMoment::SessionStart),
         "UserPromptSubmit" => Some(prompt(program, value)),
         "PreToolUse" if is_shell => Some(before_shell(command_of(input))),
-        "PreToolUse" if is_edit => Some(Moment::BeforeEdit { paths: paths_of(input) }),
-        "PostToolUse" | "PostToolUseFailure" if is_shell => Some(Moment::AfterShell),
-        "PostToolUse" | "PostToolUseFailure" if is_edit => Some(Moment::AfterEdit { paths: paths_of(input) }),
+        "PreToolUse" if is_edit => Some(AgentHookMoment::BeforeEdit { paths: paths_of(input) }),
+        "PostToolUse" | "PostToolUseFailure" if is_shell => Some(AgentHookMoment::AfterShell),
+        "PostToolUse" | "PostToolUseFailure" if is_edit => Some(AgentHookMoment::AfterEdit { paths: paths_of(input) }),
         "PostToolBatch" => after_batch(value),
-        "Stop" | "StopFailure" | "Interrupt" => Some(Moment::TurnEnd),
-        "SubagentStop" => Some(Moment::SubagentEnd),
-        "WorktreeRemove" => Some(Moment::WorktreeRemove),
-        "SessionEnd" => Some(Moment::SessionEnd),
+        "Stop" | "StopFailure" | "Interrupt" => Some(AgentHookMoment::TurnEnd),
+        "SubagentStop" => Some(AgentHookMoment::SubagentEnd),
+        "WorktreeRemove" => Some(AgentHookMoment::WorktreeRemove),
+        "SessionEnd" => Some(AgentHookMoment::SessionEnd),
         _ => None,
     }
 }
 
 /// A shell command is about to run. Codex edits files by a command `apply_patch <<EOF` where its model has no tool for that, and then
 /// tells nothing afterwards.
-fn before_shell(command: String) -> Moment {
+fn before_shell(command: String) -> AgentHookMoment {
     let is_patch = command.trim_start().starts_with("apply_patch") && shell::risk(&command, &|_| None).is_none();
     let paths: Vec<String> = if is_patch { paths_in_patch(&command).collect() } else { Vec::new() };
     match paths.len() {
-        0 => Moment::BeforeShell { command },
-        1..=MOST_PATHS => Moment::BeforeEdit { paths },
-        _ => Moment::BeforeEdit { paths: Vec::new() },
+        0 => AgentHookMoment::BeforeShell { command },
+        1..=MOST_PATHS => AgentHookMoment::BeforeEdit { paths },
+        _ => AgentHookMoment::BeforeEdit { paths: Vec::new() },
     }
 }
 
 /// A batch of calls that has ended: the edits among them. Shell calls have an event of their own.
-fn after_batch(value: &Value) -> Option<Moment> {
+fn after_batch(value: &Value) -> Option<AgentHookMoment> {
     let calls = value.get("tool_calls").and_then(Value::as_array)?;
     let mut paths = Vec::new();
     for call in calls {
@@ -169,55 +173,55 @@ fn after_batch(value: &Value) -> Option<Moment> {
     if paths.len() > MOST_PATHS {
         paths.clear();
     }
-    is_known.then_some(Moment::AfterEdit { paths })
+    is_known.then_some(AgentHookMoment::AfterEdit { paths })
 }
 
-fn of_gemini(name: &str, value: &Value) -> Option<Moment> {
+fn of_gemini(name: &str, value: &Value) -> Option<AgentHookMoment> {
     let tool = text_of(value, "tool_name");
     let input = value.get("tool_input").unwrap_or(&Value::Null);
     let is_edit = matches!(tool.as_str(), "write_file" | "replace");
     let is_shell = tool == "run_shell_command";
     match name {
-        "SessionStart" => Some(Moment::SessionStart),
-        "BeforeAgent" => Some(prompt(Program::Gemini, value)),
-        "BeforeTool" if is_shell => Some(Moment::BeforeShell { command: command_of(input) }),
-        "BeforeTool" if is_edit => Some(Moment::BeforeEdit { paths: paths_of(input) }),
-        "AfterTool" if is_shell => Some(Moment::AfterShell),
-        "AfterTool" if is_edit => Some(Moment::AfterEdit { paths: paths_of(input) }),
-        "AfterAgent" => Some(Moment::TurnEnd),
-        "SessionEnd" => Some(Moment::SessionEnd),
+        "SessionStart" => Some(AgentHookMoment::SessionStart),
+        "BeforeAgent" => Some(prompt(AttachedProgram::Gemini, value)),
+        "BeforeTool" if is_shell => Some(AgentHookMoment::BeforeShell { command: command_of(input) }),
+        "BeforeTool" if is_edit => Some(AgentHookMoment::BeforeEdit { paths: paths_of(input) }),
+        "AfterTool" if is_shell => Some(AgentHookMoment::AfterShell),
+        "AfterTool" if is_edit => Some(AgentHookMoment::AfterEdit { paths: paths_of(input) }),
+        "AfterAgent" => Some(AgentHookMoment::TurnEnd),
+        "SessionEnd" => Some(AgentHookMoment::SessionEnd),
         _ => None,
     }
 }
 
-fn of_cursor(name: &str, value: &Value) -> Option<Moment> {
+fn of_cursor(name: &str, value: &Value) -> Option<AgentHookMoment> {
     let tool = text_of(value, "tool_name");
     let input = value.get("tool_input").unwrap_or(&Value::Null);
     let is_edit = matches!(tool.as_str(), "Write" | "Delete" | "StrReplace" | "ApplyPatch");
     match name {
-        "sessionStart" => Some(Moment::SessionStart),
-        "beforeSubmitPrompt" => Some(prompt(Program::Cursor, value)),
-        "preToolUse" if tool == "Shell" => Some(Moment::BeforeShell { command: command_of(input) }),
-        "preToolUse" if is_edit => Some(Moment::BeforeEdit { paths: paths_of(input) }),
-        "postToolUse" | "postToolUseFailure" if tool == "Shell" => Some(Moment::AfterShell),
-        "postToolUse" | "postToolUseFailure" if is_edit => Some(Moment::AfterEdit { paths: paths_of(input) }),
-        "beforeShellExecution" => Some(Moment::BeforeShell { command: command_of(value) }),
-        "afterShellExecution" => Some(Moment::AfterShell),
-        "afterFileEdit" => Some(Moment::AfterEdit { paths: paths_of(value) }),
-        "stop" => Some(Moment::TurnEnd),
-        "subagentStop" => Some(Moment::SubagentEnd),
-        "sessionEnd" => Some(Moment::SessionEnd),
+        "sessionStart" => Some(AgentHookMoment::SessionStart),
+        "beforeSubmitPrompt" => Some(prompt(AttachedProgram::Cursor, value)),
+        "preToolUse" if tool == "Shell" => Some(AgentHookMoment::BeforeShell { command: command_of(input) }),
+        "preToolUse" if is_edit => Some(AgentHookMoment::BeforeEdit { paths: paths_of(input) }),
+        "postToolUse" | "postToolUseFailure" if tool == "Shell" => Some(AgentHookMoment::AfterShell),
+        "postToolUse" | "postToolUseFailure" if is_edit => Some(AgentHookMoment::AfterEdit { paths: paths_of(input) }),
+        "beforeShellExecution" => Some(AgentHookMoment::BeforeShell { command: command_of(value) }),
+        "afterShellExecution" => Some(AgentHookMoment::AfterShell),
+        "afterFileEdit" => Some(AgentHookMoment::AfterEdit { paths: paths_of(value) }),
+        "stop" => Some(AgentHookMoment::TurnEnd),
+        "subagentStop" => Some(AgentHookMoment::SubagentEnd),
+        "sessionEnd" => Some(AgentHookMoment::SessionEnd),
         _ => None,
     }
 }
 
 /// A prompt of a human. What a program sends itself (a wake-up, a poll) is one too: the agent begins to work.
-fn prompt(program: Program, value: &Value) -> Moment {
+fn prompt(program: AttachedProgram, value: &Value) -> AgentHookMoment {
     let mut text = text_of(value, "prompt");
-    if program == Program::Opencode && text.is_empty() {
+    if program == AttachedProgram::Opencode && text.is_empty() {
         text = text_of(value, "text");
     }
-    Moment::Prompt { text }
+    AgentHookMoment::Prompt { text }
 }
 
 /// A text of an object, without the sign that it was cut; empty where there is none.

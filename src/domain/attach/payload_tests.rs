@@ -2,43 +2,43 @@
 //! with other paths and ids; those of Cursor, the edit tool and the interrupt of Codex, and the removed worktree of Claude Code are written
 //! after the documented keys.
 
-use super::super::shorten::{KEPT, Shortener};
+use super::super::shorten::{JsonShortener, KEPT};
 use super::*;
 
 /// What is read of what a program sends.
-fn sent(program: Program, bytes: &[u8]) -> Option<HookEvent> {
-    let mut shortener = Shortener::default();
+fn sent(program: AttachedProgram, bytes: &[u8]) -> Option<AgentHookEvent> {
+    let mut shortener = JsonShortener::default();
     bytes.chunks(1000).for_each(|piece| shortener.add(piece));
     read(program, &shortener.end())
 }
 
-fn fixture(program: Program, name: &str) -> Vec<u8> {
+fn fixture(program: AttachedProgram, name: &str) -> Vec<u8> {
     let path = format!("{}/fixtures/attach/{program}/{name}.json", env!("CARGO_MANIFEST_DIR"));
     std::fs::read(&path).unwrap_or_else(|e| panic!("{path}: {e}"))
 }
 
-fn of_fixture(program: Program, name: &str) -> Option<HookEvent> {
+fn of_fixture(program: AttachedProgram, name: &str) -> Option<AgentHookEvent> {
     read(program, &fixture(program, name))
 }
 
-fn words(moment: &Moment) -> String {
+fn words(moment: &AgentHookMoment) -> String {
     match moment {
-        Moment::SessionStart => "start".into(),
-        Moment::Prompt { text } => format!("prompt {}", text.lines().next().unwrap_or_default()),
-        Moment::BeforeEdit { paths } => format!("before-edit {}", paths.join(" ")),
-        Moment::BeforeShell { command } => format!("before-shell {command}"),
-        Moment::AfterEdit { paths } => format!("after-edit {}", paths.join(" ")),
-        Moment::AfterShell => "after-shell".into(),
-        Moment::TurnEnd => "turn".into(),
-        Moment::SubagentEnd => "subagent".into(),
-        Moment::WorktreeRemove => "worktree".into(),
-        Moment::SessionEnd => "end".into(),
+        AgentHookMoment::SessionStart => "start".into(),
+        AgentHookMoment::Prompt { text } => format!("prompt {}", text.lines().next().unwrap_or_default()),
+        AgentHookMoment::BeforeEdit { paths } => format!("before-edit {}", paths.join(" ")),
+        AgentHookMoment::BeforeShell { command } => format!("before-shell {command}"),
+        AgentHookMoment::AfterEdit { paths } => format!("after-edit {}", paths.join(" ")),
+        AgentHookMoment::AfterShell => "after-shell".into(),
+        AgentHookMoment::TurnEnd => "turn".into(),
+        AgentHookMoment::SubagentEnd => "subagent".into(),
+        AgentHookMoment::WorktreeRemove => "worktree".into(),
+        AgentHookMoment::SessionEnd => "end".into(),
     }
 }
 
 #[test]
 fn every_event_of_every_program_is_understood() {
-    use Program::{Claude, Codex, Cursor, Gemini, Opencode};
+    use AttachedProgram::{Claude, Codex, Cursor, Gemini, Opencode};
     for (program, name, expected) in [
         (Claude, "SessionStart", "start"),
         (Claude, "UserPromptSubmit", "prompt tidy up the parser"),
@@ -91,14 +91,14 @@ fn every_event_of_every_program_is_understood() {
 
 #[test]
 fn what_another_program_sends_is_told_apart_and_what_is_not_known_is_nothing() {
-    let cursors = fixture(Program::Cursor, "beforeSubmitPrompt");
-    for program in [Program::Claude, Program::Codex, Program::Gemini, Program::Opencode] {
+    let cursors = fixture(AttachedProgram::Cursor, "beforeSubmitPrompt");
+    for program in [AttachedProgram::Claude, AttachedProgram::Codex, AttachedProgram::Gemini, AttachedProgram::Opencode] {
         assert_eq!(read(program, &cursors), None, "{program}");
     }
-    assert_eq!(read(Program::Cursor, &fixture(Program::Claude, "UserPromptSubmit")), None);
+    assert_eq!(read(AttachedProgram::Cursor, &fixture(AttachedProgram::Claude, "UserPromptSubmit")), None);
     let copilot = br#"{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"/r","prompt":"x",
         "transcript_path":"/home/u/.copilot/session.jsonl"}"#;
-    assert_eq!(read(Program::Claude, copilot), None);
+    assert_eq!(read(AttachedProgram::Claude, copilot), None);
     for unknown in [
         r#"{"hook_event_name":"MessageDisplay","session_id":"s","cwd":"/r"}"#,
         r#"{"hook_event_name":"PreToolUse","tool_name":"Read","session_id":"s","cwd":"/r"}"#,
@@ -108,11 +108,11 @@ fn what_another_program_sends_is_told_apart_and_what_is_not_known_is_nothing() {
         "",
         "{\"hook_event_name\":\"UserPromptSubmit\",\"prom",
     ] {
-        for program in Program::ALL.into_iter().filter(|program| *program != Program::Aider) {
+        for program in AttachedProgram::ALL.into_iter().filter(|program| *program != AttachedProgram::Aider) {
             assert_eq!(read(program, unknown.as_bytes()), None, "{program} {unknown}");
         }
     }
-    assert_eq!(read(Program::Aider, b"").map(|event| event.moment), Some(Moment::TurnEnd));
+    assert_eq!(read(AttachedProgram::Aider, b"").map(|event| event.moment), Some(AgentHookMoment::TurnEnd));
 }
 
 #[test]
@@ -121,16 +121,19 @@ fn large_texts_line_ends_and_wrong_types_are_read_all_the_same() {
     let text = format!(
         "\u{feff}{{\r\n\"hook_event_name\":\"UserPromptSubmit\",\r\n\"session_id\":\"s\",\"cwd\":\"/r\",\"prompt\":\"{large}\"}}\r\n"
     );
-    let Some(HookEvent { moment: Moment::Prompt { text }, .. }) = sent(Program::Claude, text.as_bytes()) else { panic!() };
+    let Some(AgentHookEvent { moment: AgentHookMoment::Prompt { text }, .. }) = sent(AttachedProgram::Claude, text.as_bytes())
+    else {
+        panic!()
+    };
     assert!(text.len() <= KEPT && text.chars().all(|c| c == 'é') && !text.is_empty());
     let wrong = br#"{"hook_event_name":"PreToolUse","tool_name":"Bash","tool_input":"x","session_id":3,"cwd":["/r"]}"#;
-    let event = read(Program::Claude, wrong).unwrap();
+    let event = read(AttachedProgram::Claude, wrong).unwrap();
     assert_eq!((event.session.as_str(), event.folder), ("", None));
-    assert_eq!(event.moment, Moment::BeforeShell { command: String::new() });
-    let mut bytes = fixture(Program::Claude, "UserPromptSubmit");
+    assert_eq!(event.moment, AgentHookMoment::BeforeShell { command: String::new() });
+    let mut bytes = fixture(AttachedProgram::Claude, "UserPromptSubmit");
     let at = bytes.windows(4).position(|part| part == b"tidy").unwrap();
     bytes[at] = 0xff;
-    assert!(read(Program::Claude, &bytes).is_some());
+    assert!(read(AttachedProgram::Claude, &bytes).is_some());
 }
 
 #[test]
@@ -139,18 +142,22 @@ fn of_a_long_command_or_patch_it_is_known_that_there_is_more() {
         // The keys that say what it is come last.
         let text =
             format!(r#"{{"tool_input":{input},"tool_name":"Bash","hook_event_name":"PreToolUse","session_id":"s","cwd":"/r"}}"#);
-        sent(Program::Claude, text.as_bytes()).unwrap().moment
+        sent(AttachedProgram::Claude, text.as_bytes()).unwrap().moment
     };
     let long = "x".repeat(2 * KEPT);
-    let Moment::BeforeShell { command } = moment(serde_json::json!({"command": format!("cat <<EOF\n{long}\nEOF\nrm a")})) else {
+    let AgentHookMoment::BeforeShell { command } =
+        moment(serde_json::json!({"command": format!("cat <<EOF\n{long}\nEOF\nrm a")}))
+    else {
         panic!()
     };
     assert!(command.ends_with(CUT) && shell::risk(&command, &|_| None).is_some());
-    let Moment::BeforeShell { command } = moment(serde_json::json!({"description": long, "command": "ls"})) else { panic!() };
+    let AgentHookMoment::BeforeShell { command } = moment(serde_json::json!({"description": long, "command": "ls"})) else {
+        panic!()
+    };
     assert_eq!((command.as_str(), shell::risk(&command, &|_| None)), ("ls", None));
     let patch = format!("*** Begin Patch\n*** Update File: a\n@@\n+{long}\n*** Update File: b\n");
     assert_eq!(paths_of(&serde_json::json!({"patch": &patch[..1000]})), ["a"]);
-    let mut shortener = Shortener::default();
+    let mut shortener = JsonShortener::default();
     shortener.add(serde_json::json!({"patch": patch}).to_string().as_bytes());
     let shortened: Value = serde_json::from_slice(&shortener.end()).unwrap();
     assert!(paths_of(&shortened).is_empty(), "then everything is looked at");
@@ -162,10 +169,10 @@ fn a_patch_within_a_shell_command_names_its_files_unless_the_command_does_more()
     let moment = |command: &str| {
         let payload = serde_json::json!({"hook_event_name": "PreToolUse", "tool_name": "Bash", "session_id": "s", "cwd": "/r",
             "tool_input": {"command": command}});
-        read(Program::Codex, payload.to_string().as_bytes()).unwrap().moment
+        read(AttachedProgram::Codex, payload.to_string().as_bytes()).unwrap().moment
     };
     let patch = "apply_patch <<'EOF'\n*** Begin Patch\n*** Update File: a\n@@\n-rm x\n*** End Patch\nEOF";
     assert_eq!(words(&moment(patch)), "before-edit a");
-    assert!(matches!(moment(&format!("{patch}\nrm -rf b")), Moment::BeforeShell { .. }));
-    assert!(matches!(moment("apply_patch --help"), Moment::BeforeShell { .. }));
+    assert!(matches!(moment(&format!("{patch}\nrm -rf b")), AgentHookMoment::BeforeShell { .. }));
+    assert!(matches!(moment("apply_patch --help"), AgentHookMoment::BeforeShell { .. }));
 }

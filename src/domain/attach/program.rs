@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs)] // they are names
-pub enum Program {
+pub enum AttachedProgram {
     Claude,
     Codex,
     Gemini,
@@ -18,7 +18,7 @@ pub enum Program {
     Aider,
 }
 
-impl Program {
+impl AttachedProgram {
     /// All of them, in the order of the documentation.
     pub const ALL: [Self; 6] = [Self::Claude, Self::Codex, Self::Gemini, Self::Opencode, Self::Cursor, Self::Aider];
 
@@ -56,13 +56,13 @@ impl Program {
     }
 }
 
-impl fmt::Display for Program {
+impl fmt::Display for AttachedProgram {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.as_str())
     }
 }
 
-impl FromStr for Program {
+impl FromStr for AttachedProgram {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {

@@ -21,41 +21,41 @@ use super::shorten::CUT;
 const DEEPEST: usize = 8;
 
 /// What git's aliases stand for.
-pub type Aliases<'a> = &'a dyn Fn(&str) -> Option<String>;
+pub type GitAliases<'a> = &'a dyn Fn(&str) -> Option<String>;
 
 /// A question to a command: what stands before it (variables), and its words.
-type CommandQuestion<'a> = &'a dyn Fn(&[String], &[String]) -> Option<String>;
+type ShellCommandQuestion<'a> = &'a dyn Fn(&[String], &[String]) -> Option<String>;
 
 /// Where a command runs.
 #[derive(Clone, Copy)]
-pub struct Surroundings<'a> {
+pub struct ShellSurroundings<'a> {
     /// What git's aliases stand for.
-    pub aliases: Aliases<'a>,
+    pub aliases: GitAliases<'a>,
     /// The worktree.
     pub worktree: &'a str,
     /// The folder.
     pub folder: &'a str,
 }
 
-impl Surroundings<'_> {
+impl ShellSurroundings<'_> {
     /// Nothing is known of where it runs.
-    pub const UNKNOWN: Surroundings<'static> = Surroundings { aliases: &|_| None, worktree: "", folder: "" };
+    pub const UNKNOWN: ShellSurroundings<'static> = ShellSurroundings { aliases: &|_| None, worktree: "", folder: "" };
 }
 
 /// Why a command is risky: the command that makes it so; `None` where none is known to be. One of which only the beginning is known is.
-pub fn risk(text: &str, aliases: Aliases<'_>) -> Option<String> {
+pub fn risk(text: &str, aliases: GitAliases<'_>) -> Option<String> {
     if text.ends_with(CUT) {
         return Some("a long command".to_owned());
     }
     let ask = |_: &[String], words: &[String]| {
         table::is_risky(words).then(|| words.iter().take(2).map(String::as_str).collect::<Vec<_>>().join(" "))
     };
-    CommandReader { aliases, ask: &ask }.find(text, DEEPEST)
+    ShellCommandReader { aliases, ask: &ask }.find(text, DEEPEST)
 }
 
 /// What a command does that is kept for humans: verbs of git axiom's own as the table of verbs names them (`rollback checkpoint`, `mode`), and
 /// `config edit` for each other way to change what governs git axiom.
-pub fn kept_for_humans(text: &str, at: Surroundings<'_>) -> Vec<String> {
+pub fn kept_for_humans(text: &str, at: ShellSurroundings<'_>) -> Vec<String> {
     let (found, inside) = (RefCell::new(Vec::new()), RefCell::new(own::names_settings(at, ".")));
     let ask = |before: &[String], words: &[String]| {
         let mut found = found.borrow_mut();
@@ -66,12 +66,12 @@ pub fn kept_for_humans(text: &str, at: Surroundings<'_>) -> Vec<String> {
         }
         None
     };
-    CommandReader { aliases: at.aliases, ask: &ask }.find(text, DEEPEST);
+    ShellCommandReader { aliases: at.aliases, ask: &ask }.find(text, DEEPEST);
     found.into_inner()
 }
 
 /// The commands of a text that make commits or move HEAD of the worktree by their own words.
-pub fn head_moves(text: &str, at: Surroundings<'_>) -> Vec<HeadMove> {
+pub fn head_moves(text: &str, at: ShellSurroundings<'_>) -> Vec<HeadMove> {
     let (found, inside) = (RefCell::new(Vec::new()), RefCell::new(true));
     // Behind several wrappers a command is looked at several times, and makes one commit all the same.
     let seen = RefCell::new(Vec::new());
@@ -84,27 +84,27 @@ pub fn head_moves(text: &str, at: Surroundings<'_>) -> Vec<HeadMove> {
         found.borrow_mut().extend(head_moves::moves(words, at, &mut inside.borrow_mut()));
         None
     };
-    CommandReader { aliases: at.aliases, ask: &ask }.find(text, DEEPEST);
+    ShellCommandReader { aliases: at.aliases, ask: &ask }.find(text, DEEPEST);
     found.into_inner()
 }
 
 /// Whether a file that is edited governs git axiom.
-pub fn is_setting(path: &str, at: Surroundings<'_>) -> bool {
+pub fn is_setting(path: &str, at: ShellSurroundings<'_>) -> bool {
     own::names_settings(at, path)
 }
 
 /// The first answer of `ask` for a command in the text, of whose aliases nothing is known.
 fn find(text: &str, depth: usize, ask: &dyn Fn(&[String]) -> Option<String>) -> Option<String> {
-    CommandReader { aliases: &|_| None, ask: &|_, words| ask(words) }.find(text, depth)
+    ShellCommandReader { aliases: &|_| None, ask: &|_, words| ask(words) }.find(text, depth)
 }
 
 /// Looks for the first answer among all commands of a text.
-struct CommandReader<'a> {
-    aliases: Aliases<'a>,
-    ask: CommandQuestion<'a>,
+struct ShellCommandReader<'a> {
+    aliases: GitAliases<'a>,
+    ask: ShellCommandQuestion<'a>,
 }
 
-impl CommandReader<'_> {
+impl ShellCommandReader<'_> {
     fn find(&self, text: &str, depth: usize) -> Option<String> {
         if depth == 0 {
             return None;
@@ -179,7 +179,7 @@ mod tests {
         let deep = "sh -c '".repeat(50);
         let open = "$(".repeat(5000);
         for text in ["", "'", "\"", "\\", "$(", "`", "<<", "<<EOF", ";;;", "&&", "(((", "rm\0x", &deep, &open, "\u{feff}é ü"] {
-            let _ = (risk(text, &|_| None), kept_for_humans(text, Surroundings::UNKNOWN));
+            let _ = (risk(text, &|_| None), kept_for_humans(text, ShellSurroundings::UNKNOWN));
         }
     }
 

@@ -15,7 +15,7 @@ const LONGEST_WORD: usize = 64;
 
 /// Where a stream is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum At {
+enum JsonShortenerState {
     /// Between values.
     Between,
     /// In a string.
@@ -32,9 +32,9 @@ enum At {
 
 /// Takes JSON in pieces, and gives it back shortened.
 #[derive(Debug)]
-pub struct Shortener {
+pub struct JsonShortener {
     out: Vec<u8>,
-    at: At,
+    at: JsonShortenerState,
     /// The brackets that are open.
     open: Vec<u8>,
     /// Everything is left out until only so many brackets are open.
@@ -47,22 +47,22 @@ pub struct Shortener {
     half: Option<u16>,
 }
 
-impl Default for Shortener {
+impl Default for JsonShortener {
     fn default() -> Self {
         let (out, open, digits, word) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-        Self { out, at: At::Between, open, without: None, kept: Some(0), digits, word, half: None }
+        Self { out, at: JsonShortenerState::Between, open, without: None, kept: Some(0), digits, word, half: None }
     }
 }
 
-impl Shortener {
+impl JsonShortener {
     /// Takes the next piece.
     pub fn add(&mut self, piece: &[u8]) {
         let mut rest = piece;
         while let Some((&byte, more)) = rest.split_first() {
-            if self.at == At::Over {
+            if self.at == JsonShortenerState::Over {
                 return;
             }
-            if self.at == At::Text && (self.kept.is_none() || self.without.is_some()) {
+            if self.at == JsonShortenerState::Text && (self.kept.is_none() || self.without.is_some()) {
                 // Nothing of it stays up to its end.
                 let end = memchr::memchr2(b'"', b'\\', rest).unwrap_or(rest.len());
                 if end > 0 {
@@ -77,7 +77,7 @@ impl Shortener {
 
     /// Whether the outermost value has ended: the rest says nothing.
     pub fn is_over(&self) -> bool {
-        self.at == At::Over
+        self.at == JsonShortenerState::Over
     }
 
     /// Whether nothing was sent.
@@ -88,9 +88,9 @@ impl Shortener {
     /// The whole, with an end where it had none.
     pub fn end(mut self) -> Vec<u8> {
         match self.at {
-            At::Text | At::Escape | At::Digits => self.end_text(),
-            At::Word => self.end_word(),
-            At::Between | At::Over => {}
+            JsonShortenerState::Text | JsonShortenerState::Escape | JsonShortenerState::Digits => self.end_text(),
+            JsonShortenerState::Word => self.end_word(),
+            JsonShortenerState::Between | JsonShortenerState::Over => {}
         }
         if let Some(depth) = self.without.take() {
             self.open.truncate(depth);
@@ -113,25 +113,25 @@ impl Shortener {
 
     fn byte(&mut self, byte: u8) {
         match self.at {
-            At::Over => {}
-            At::Between => self.between(byte),
-            At::Text => self.text(byte),
-            At::Escape => self.escape(byte),
-            At::Digits => {
+            JsonShortenerState::Over => {}
+            JsonShortenerState::Between => self.between(byte),
+            JsonShortenerState::Text => self.text(byte),
+            JsonShortenerState::Escape => self.escape(byte),
+            JsonShortenerState::Digits => {
                 self.digits.push(byte);
                 if self.digits.len() == 4 {
-                    self.at = At::Text;
+                    self.at = JsonShortenerState::Text;
                     self.end_digits();
                 }
             }
-            At::Word if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-') => {
+            JsonShortenerState::Word if byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'+' | b'-') => {
                 if self.word.len() <= LONGEST_WORD {
                     self.word.push(byte);
                 }
             }
-            At::Word => {
+            JsonShortenerState::Word => {
                 self.end_word();
-                self.at = At::Between;
+                self.at = JsonShortenerState::Between;
                 self.between(byte);
             }
         }
@@ -140,7 +140,7 @@ impl Shortener {
     fn between(&mut self, byte: u8) {
         match byte {
             b'"' => {
-                (self.at, self.kept) = (At::Text, Some(0));
+                (self.at, self.kept) = (JsonShortenerState::Text, Some(0));
                 self.put(b"\"");
             }
             b'{' | b'[' => {
@@ -163,7 +163,7 @@ impl Shortener {
             // The mark that some programs write first, and spaces.
             0xef | 0xbb | 0xbf | b' ' | b'\t' | b'\r' | b'\n' => {}
             _ => {
-                self.at = At::Word;
+                self.at = JsonShortenerState::Word;
                 self.word = vec![byte];
             }
         }
@@ -174,12 +174,12 @@ impl Shortener {
             self.without = None;
         }
         if self.open.pop().is_none() {
-            self.at = At::Over;
+            self.at = JsonShortenerState::Over;
             return;
         }
         self.put(&[byte]);
         if self.open.is_empty() {
-            self.at = At::Over;
+            self.at = JsonShortenerState::Over;
         }
     }
 
@@ -187,19 +187,19 @@ impl Shortener {
         match byte {
             b'"' => {
                 self.end_text();
-                self.at = At::Between;
+                self.at = JsonShortenerState::Between;
             }
-            b'\\' => self.at = At::Escape,
+            b'\\' => self.at = JsonShortenerState::Escape,
             0..0x20 => self.keep(format!("\\u{byte:04x}").as_bytes()),
             _ => self.keep(&[byte]),
         }
     }
 
     fn escape(&mut self, byte: u8) {
-        self.at = At::Text;
+        self.at = JsonShortenerState::Text;
         match byte {
             b'u' => {
-                self.at = At::Digits;
+                self.at = JsonShortenerState::Digits;
                 self.digits.clear();
             }
             b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't' => self.keep(&[b'\\', byte]),
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     fn shortened(text: &[u8], piece: usize) -> Vec<u8> {
-        let mut shortener = Shortener::default();
+        let mut shortener = JsonShortener::default();
         text.chunks(piece).for_each(|piece| shortener.add(piece));
         shortener.end()
     }
@@ -366,6 +366,6 @@ mod tests {
             assert!(value.is_object(), "{}", &text[..end]);
         }
         assert_eq!(read(&text.as_bytes()[..text.len() - 1], 5)["key"]["e"], true);
-        assert!(Shortener::default().is_empty());
+        assert!(JsonShortener::default().is_empty());
     }
 }

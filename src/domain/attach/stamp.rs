@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::program::Program;
+use super::program::AttachedProgram;
 use crate::domain::base::text_hash::text_hash;
 
 /// How many characters of a session's id are used as they are.
@@ -11,9 +11,9 @@ const LONGEST: usize = 64;
 /// The attached session that a checkpoint was made for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Stamp {
+pub struct AttachedSessionStamp {
     /// Its program.
-    pub program: Program,
+    pub program: AttachedProgram,
     /// Its key: see [`session_key`].
     pub session: String,
     /// The worktree that it worked in.
@@ -33,7 +33,7 @@ pub fn prompt_name(number: u32) -> String {
 const PROMPT: &str = "prompt-";
 
 /// A session of a program as a file name and as it is shown: the program's own id where that is a plain word, else a hash.
-pub fn session_key(program: Program, id: &str) -> String {
+pub fn session_key(program: AttachedProgram, id: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_');
     if !id.is_empty() && id.len() <= LONGEST && id.chars().all(is_plain) {
         return format!("{program}-{id}");
@@ -57,9 +57,9 @@ mod tests {
 
     #[test]
     fn a_session_is_a_file_name_whatever_its_id_is() {
-        assert_eq!(session_key(Program::Claude, "0b-1_c"), "claude-0b-1_c");
+        assert_eq!(session_key(AttachedProgram::Claude, "0b-1_c"), "claude-0b-1_c");
         for id in ["", "../x", "a b", "é", &"x".repeat(65)] {
-            let key = session_key(Program::Codex, id);
+            let key = session_key(AttachedProgram::Codex, id);
             assert!(key.starts_with("codex-") && key.len() == 22, "{key}");
         }
     }

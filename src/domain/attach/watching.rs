@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use super::act::Later;
+use super::act::DeferredSave;
 
 /// How long nothing has to change before files count as settled.
 pub const QUIET: Duration = Duration::from_secs(1);
@@ -18,39 +18,39 @@ const PAUSES: (Duration, Duration) = (Duration::from_secs(2), Duration::from_sec
 
 /// What has changed since it was handed over the last time.
 #[derive(Debug, Default)]
-pub struct Pending {
-    what: What,
+pub struct PendingWatchChanges {
+    what: PendingWatchScope,
     /// When the first and the last change was seen.
     seen: Option<(Duration, Duration)>,
 }
 
 #[derive(Debug, Default)]
-enum What {
+enum PendingWatchScope {
     #[default]
     Nothing,
     Paths(BTreeSet<String>),
     Everything,
 }
 
-impl Pending {
+impl PendingWatchChanges {
     /// A path changed; a folder stands for all that is below it.
     pub fn path(&mut self, path: String, now: Duration) {
         match &mut self.what {
-            What::Nothing => self.what = What::Paths(BTreeSet::from([path])),
-            What::Paths(paths) => {
+            PendingWatchScope::Nothing => self.what = PendingWatchScope::Paths(BTreeSet::from([path])),
+            PendingWatchScope::Paths(paths) => {
                 paths.insert(path);
                 if paths.len() > MOST {
-                    self.what = What::Everything;
+                    self.what = PendingWatchScope::Everything;
                 }
             }
-            What::Everything => {}
+            PendingWatchScope::Everything => {}
         }
         self.changed(now);
     }
 
     /// Anything may have changed.
     pub fn everything(&mut self, now: Duration) {
-        self.what = What::Everything;
+        self.what = PendingWatchScope::Everything;
         self.changed(now);
     }
 
@@ -67,19 +67,19 @@ impl Pending {
     /// The paths that are named, where not everything has to be looked at.
     pub fn paths(&self) -> Option<&BTreeSet<String>> {
         match &self.what {
-            What::Paths(paths) => Some(paths),
-            What::Nothing | What::Everything => None,
+            PendingWatchScope::Paths(paths) => Some(paths),
+            PendingWatchScope::Nothing | PendingWatchScope::Everything => None,
         }
     }
 
     /// What is to be saved, but for the paths that are not `wanted`; `None` where nothing is left.
-    pub fn later(&self, wanted: impl Fn(&str) -> bool) -> Option<Later> {
+    pub fn later(&self, wanted: impl Fn(&str) -> bool) -> Option<DeferredSave> {
         match &self.what {
-            What::Nothing => None,
-            What::Everything => Some(Later::Anything),
-            What::Paths(paths) => {
+            PendingWatchScope::Nothing => None,
+            PendingWatchScope::Everything => Some(DeferredSave::Anything),
+            PendingWatchScope::Paths(paths) => {
                 let paths: Vec<String> = paths.iter().filter(|path| wanted(path)).cloned().collect();
-                (!paths.is_empty()).then_some(Later::Edited { paths })
+                (!paths.is_empty()).then_some(DeferredSave::Edited { paths })
             }
         }
     }
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn files_have_settled_after_a_quiet_second_and_at_the_latest_after_ten() {
-        let mut pending = Pending::default();
+        let mut pending = PendingWatchChanges::default();
         assert_eq!(pending.due(), None);
         pending.path("a".into(), at(5));
         assert_eq!(pending.due(), Some(at(6)));
@@ -117,19 +117,19 @@ mod tests {
 
     #[test]
     fn what_is_not_wanted_is_not_saved_and_too_many_paths_are_everything() {
-        let mut pending = Pending::default();
+        let mut pending = PendingWatchChanges::default();
         assert_eq!(pending.later(|_| true), None);
         ["b", "a", "b"].into_iter().for_each(|path| pending.path(path.into(), at(0)));
-        assert_eq!(pending.later(|_| true), Some(Later::Edited { paths: vec!["a".into(), "b".into()] }));
-        assert_eq!(pending.later(|path| path == "b"), Some(Later::Edited { paths: vec!["b".into()] }));
+        assert_eq!(pending.later(|_| true), Some(DeferredSave::Edited { paths: vec!["a".into(), "b".into()] }));
+        assert_eq!(pending.later(|path| path == "b"), Some(DeferredSave::Edited { paths: vec!["b".into()] }));
         assert_eq!(pending.later(|_| false), None);
         (0..MOST - 2).for_each(|number| pending.path(number.to_string(), at(0)));
         assert_eq!(pending.paths().unwrap().len(), MOST);
         pending.path("one more".into(), at(0));
         assert!(pending.paths().is_none());
-        assert_eq!(pending.later(|_| false), Some(Later::Anything));
+        assert_eq!(pending.later(|_| false), Some(DeferredSave::Anything));
         pending.path("a".into(), at(0));
-        assert_eq!(pending.later(|_| false), Some(Later::Anything));
+        assert_eq!(pending.later(|_| false), Some(DeferredSave::Anything));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! All digits are hexadecimal, since what is named after a transaction in a trash is recognised by them. Older ids have sixteen
 //! random digits, and prove nothing.
 
-use super::ids::TxnId;
+use super::ids::OperationId;
 use crate::error::Result;
 
 /// How many of the random digits are in an id: enough for transactions that begin after the same event.
@@ -13,7 +13,7 @@ const RANDOM: usize = 8;
 /// How many digits the number has.
 const NUMBER: usize = 9;
 
-impl TxnId {
+impl OperationId {
     /// The id of a transaction that begins now: none of its events is in the log yet, whose last event has the number `seq`.
     ///
     /// # Errors
@@ -42,7 +42,7 @@ mod tests {
 
     #[test]
     fn an_id_proves_that_its_transaction_began_after_an_event() {
-        let id = TxnId::begun_after(0x120, "0123456789abcdef").unwrap();
+        let id = OperationId::begun_after(0x120, "0123456789abcdef").unwrap();
         assert_eq!(id.as_str(), "t89abcdef000000120");
         assert!(id.is_begun_within(0x120, 0x121) && id.is_begun_within(0, 0x500));
         assert!(!id.is_begun_within(0x121, 0x122), "it may have an event before that one");
@@ -51,10 +51,10 @@ mod tests {
 
     #[test]
     fn other_ids_prove_nothing() {
-        let too_far = TxnId::begun_after(u64::MAX, "0123456789abcdef").unwrap();
+        let too_far = OperationId::begun_after(u64::MAX, "0123456789abcdef").unwrap();
         assert!(!too_far.is_begun_within(0, u64::MAX));
         for id in ["t0123456789abcdef", "t1", "t0", "x89abcdef000000120", "t89abcdeg000000120", "t89abcdef0000001200"] {
-            assert!(!TxnId::new(id).unwrap().is_begun_within(0, u64::MAX), "{id}");
+            assert!(!OperationId::new(id).unwrap().is_begun_within(0, u64::MAX), "{id}");
         }
     }
 }

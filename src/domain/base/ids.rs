@@ -59,12 +59,12 @@ impl<T, F: FnOnce(&str) -> Result<T>> de::Visitor<'_> for IdVisitor<F> {
 
 /// The ids that were read last. A log names the same few agents and tasks a million times: with this cache, each id needs no
 /// new check and no new memory. Only checked ids are in it.
-struct Recent([Option<Arc<str>>; RECENT]);
+struct RecentIdCache([Option<Arc<str>>; RECENT]);
 
 const RECENT: usize = 256;
 
 thread_local! {
-    static READ_LAST: RefCell<Recent> = const { RefCell::new(Recent([const { None }; RECENT])) };
+    static READ_LAST: RefCell<RecentIdCache> = const { RefCell::new(RecentIdCache([const { None }; RECENT])) };
 }
 
 /// A hash of the length and the first and last eight bytes of an id. A collision only costs memory for another copy of an
@@ -174,10 +174,10 @@ macro_rules! id {
     };
 }
 
-id!(CaseId "task id" "The id of a case: a directive, an operation or a task.");
+id!(TaskId "task id" "The id of a case: a directive, an operation or a task.");
 id!(AgentId "agent id" "The id of an agent, a slot that runs an agent program: `<persona>-NNN`.");
 id!(CheckpointName "checkpoint name" "The name of a checkpoint.");
-id!(TxnId "transaction id" "The id of a transaction: one user command or supervisor step.");
+id!(OperationId "transaction id" "The id of a transaction: one user command or supervisor step.");
 id!(SessionId "session id" "The id of a session: from the start of `git axiom run` to its end.");
 id!(GateId "gate id" "The id of a gate.");
 id!(RequestId "request id" "The id of a request to the supervisor.");
@@ -209,15 +209,15 @@ mod tests {
     #[test]
     fn ids_are_valid_ref_parts() {
         for good in ["a", "task-001", "A_b-9", &"x".repeat(100)] {
-            assert!(CaseId::new(good).is_ok(), "{good}");
+            assert!(TaskId::new(good).is_ok(), "{good}");
         }
         for bad in ["", "-a", "_a", "a b", "a/b", "a..b", "ä", "a\n", "@{", &"x".repeat(101)] {
-            assert_eq!(CaseId::new(bad).unwrap_err().code(), Code::InvalidId, "{bad}");
+            assert_eq!(TaskId::new(bad).unwrap_err().code(), Code::InvalidId, "{bad}");
         }
     }
 
     #[test]
     fn a_bad_id_in_json_is_refused() {
-        assert!(serde_json::from_str::<CaseId>("\"../x\"").is_err());
+        assert!(serde_json::from_str::<TaskId>("\"../x\"").is_err());
     }
 }

@@ -24,7 +24,7 @@ pub enum AutoCrlf {
 /// The configuration of line ends.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Settings {
+pub struct LineEndConfig {
     /// `core.autocrlf`.
     pub autocrlf: AutoCrlf,
     /// Whether `core.eol` is `crlf`. All other values mean LF on the supported systems.
@@ -33,7 +33,7 @@ pub struct Settings {
 
 /// The value of the attribute `text`, or of `crlf`, its old name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Text {
+pub enum TextAttribute {
     /// Not specified, or an unknown value.
     Unspecified,
     /// `text`.
@@ -48,7 +48,7 @@ pub enum Text {
 
 /// The value of the attribute `eol`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Eol {
+pub enum EolAttribute {
     /// Not specified, or an unknown value.
     Unspecified,
     /// `eol=lf`.
@@ -59,7 +59,7 @@ pub enum Eol {
 
 /// The line ends that a checkout writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Out {
+pub enum CheckoutEol {
     /// Those of the blob.
     Lf,
     /// Carriage return and line feed, as far as the content allows.
@@ -72,12 +72,12 @@ pub enum LineEnds {
     /// Not at all.
     AsIs,
     /// The file is text, whatever its content.
-    Text(Out),
+    Text(CheckoutEol),
     /// The file is text if its content looks like text.
-    Auto(Out),
+    Auto(CheckoutEol),
 }
 
-impl Text {
+impl TextAttribute {
     /// From the value of the attribute, as `git check-attr` prints it.
     pub fn of(value: &[u8]) -> Self {
         match value {
@@ -90,7 +90,7 @@ impl Text {
     }
 }
 
-impl Eol {
+impl EolAttribute {
     /// From the value of the attribute, as `git check-attr` prints it.
     pub fn of(value: &[u8]) -> Self {
         match value {
@@ -101,7 +101,7 @@ impl Eol {
     }
 }
 
-impl Settings {
+impl LineEndConfig {
     /// From the values of `core.autocrlf` and `core.eol`; `None` where one is not set.
     pub fn of(autocrlf: Option<&str>, eol: Option<&str>) -> Self {
         let autocrlf = match autocrlf {
@@ -129,30 +129,33 @@ impl Settings {
     }
 
     /// The line ends that a checkout writes where the attributes say that a file is text, but not which `eol`.
-    fn out(self) -> Out {
+    fn out(self) -> CheckoutEol {
         match (self.autocrlf, self.eol_is_crlf) {
-            (AutoCrlf::True, _) | (AutoCrlf::False, true) => Out::Crlf,
-            (AutoCrlf::Input, _) | (AutoCrlf::False, false) => Out::Lf,
+            (AutoCrlf::True, _) | (AutoCrlf::False, true) => CheckoutEol::Crlf,
+            (AutoCrlf::Input, _) | (AutoCrlf::False, false) => CheckoutEol::Lf,
         }
     }
 }
 
 impl LineEnds {
     /// The conversion that follows from the attributes `text`, `crlf` and `eol` and from the configuration.
-    pub fn of((text, crlf, eol): (Text, Text, Eol), settings: Settings) -> Self {
-        let text = if text == Text::Unspecified { crlf } else { text };
+    pub fn of((text, crlf, eol): (TextAttribute, TextAttribute, EolAttribute), settings: LineEndConfig) -> Self {
+        let text = if text == TextAttribute::Unspecified { crlf } else { text };
         match (text, eol) {
-            (Text::Unset, _) => Self::AsIs,
-            (Text::Auto, Eol::Lf) => Self::Auto(Out::Lf),
-            (Text::Auto, Eol::Crlf) => Self::Auto(Out::Crlf),
-            (Text::Auto, Eol::Unspecified) => Self::Auto(settings.out()),
-            (Text::Set | Text::Input | Text::Unspecified, Eol::Lf) | (Text::Input, Eol::Unspecified) => Self::Text(Out::Lf),
-            (Text::Set | Text::Input | Text::Unspecified, Eol::Crlf) => Self::Text(Out::Crlf),
-            (Text::Set, Eol::Unspecified) => Self::Text(settings.out()),
-            (Text::Unspecified, Eol::Unspecified) => match settings.autocrlf {
+            (TextAttribute::Unset, _) => Self::AsIs,
+            (TextAttribute::Auto, EolAttribute::Lf) => Self::Auto(CheckoutEol::Lf),
+            (TextAttribute::Auto, EolAttribute::Crlf) => Self::Auto(CheckoutEol::Crlf),
+            (TextAttribute::Auto, EolAttribute::Unspecified) => Self::Auto(settings.out()),
+            (TextAttribute::Set | TextAttribute::Input | TextAttribute::Unspecified, EolAttribute::Lf)
+            | (TextAttribute::Input, EolAttribute::Unspecified) => Self::Text(CheckoutEol::Lf),
+            (TextAttribute::Set | TextAttribute::Input | TextAttribute::Unspecified, EolAttribute::Crlf) => {
+                Self::Text(CheckoutEol::Crlf)
+            }
+            (TextAttribute::Set, EolAttribute::Unspecified) => Self::Text(settings.out()),
+            (TextAttribute::Unspecified, EolAttribute::Unspecified) => match settings.autocrlf {
                 AutoCrlf::False => Self::AsIs,
-                AutoCrlf::Input => Self::Auto(Out::Lf),
-                AutoCrlf::True => Self::Auto(Out::Crlf),
+                AutoCrlf::Input => Self::Auto(CheckoutEol::Lf),
+                AutoCrlf::True => Self::Auto(CheckoutEol::Crlf),
             },
         }
     }
@@ -160,7 +163,7 @@ impl LineEnds {
     /// The content of the blob that git stores for a file; `None` where it is the file's bytes. `index` is the content of
     /// the index entry at the file's path.
     pub fn stored(self, content: &[u8], index: Option<&[u8]>) -> Option<Vec<u8>> {
-        let stats = Stats::of(content);
+        let stats = LineEndCounts::of(content);
         let guessed = match self {
             Self::AsIs => return None,
             Self::Text(_) => false,
@@ -180,7 +183,7 @@ impl LineEnds {
 
     /// The bytes that a checkout writes for the content of a blob; `None` where they are the same.
     pub fn checked_out(self, content: &[u8]) -> Option<Vec<u8>> {
-        let stats = Stats::of(content);
+        let stats = LineEndCounts::of(content);
         if !self.puts_in(&stats) {
             return None;
         }
@@ -199,21 +202,21 @@ impl LineEnds {
     /// Whether a checkout may write other bytes than the blob has.
     pub fn may_put_in(self) -> bool {
         match self {
-            Self::AsIs | Self::Text(Out::Lf) | Self::Auto(Out::Lf) => false,
-            Self::Text(Out::Crlf) | Self::Auto(Out::Crlf) => true,
+            Self::AsIs | Self::Text(CheckoutEol::Lf) | Self::Auto(CheckoutEol::Lf) => false,
+            Self::Text(CheckoutEol::Crlf) | Self::Auto(CheckoutEol::Crlf) => true,
         }
     }
 
     /// How many bytes a checkout writes for the content of a blob.
     pub fn length_checked_out(self, content: &[u8]) -> usize {
-        let stats = Stats::of(content);
+        let stats = LineEndCounts::of(content);
         if self.puts_in(&stats) { content.len() + stats.lone_lf } else { content.len() }
     }
 
     /// Whether `git add` refuses a file where `core.safecrlf` is true, because a checkout would not restore one of the two
     /// kinds of line ends.
     pub fn is_refused(self, content: &[u8], index: Option<&[u8]>) -> bool {
-        let was = Stats::of(content);
+        let was = LineEndCounts::of(content);
         let kept = match self {
             Self::AsIs => return false,
             Self::Text(_) => false,
@@ -231,11 +234,11 @@ impl LineEnds {
         (was.crlf > 0 && will_be.crlf == 0) || (was.lone_lf > 0 && will_be.lone_lf == 0)
     }
 
-    fn puts_in(self, stats: &Stats) -> bool {
+    fn puts_in(self, stats: &LineEndCounts) -> bool {
         let guessed = match self {
-            Self::AsIs | Self::Text(Out::Lf) | Self::Auto(Out::Lf) => return false,
-            Self::Text(Out::Crlf) => false,
-            Self::Auto(Out::Crlf) => true,
+            Self::AsIs | Self::Text(CheckoutEol::Lf) | Self::Auto(CheckoutEol::Lf) => return false,
+            Self::Text(CheckoutEol::Crlf) => false,
+            Self::Auto(CheckoutEol::Crlf) => true,
         };
         // `Auto` does not convert content that already has carriage returns.
         stats.lone_lf > 0 && !(guessed && (stats.crlf > 0 || stats.lone_cr > 0 || stats.is_binary()))
@@ -244,13 +247,13 @@ impl LineEnds {
 
 /// Whether the blob in the index has carriage returns: then `Auto` stores the file unconverted.
 fn keeps_returns(index: &[u8]) -> bool {
-    let stats = Stats::of(index);
+    let stats = LineEndCounts::of(index);
     stats.crlf > 0 && !stats.is_binary()
 }
 
 /// The counts by which git decides whether content is text.
 #[derive(Debug, Default, Clone, Copy)]
-struct Stats {
+struct LineEndCounts {
     crlf: usize,
     lone_lf: usize,
     lone_cr: usize,
@@ -259,7 +262,7 @@ struct Stats {
     not_printable: usize,
 }
 
-impl Stats {
+impl LineEndCounts {
     fn of(content: &[u8]) -> Self {
         let mut stats = Self::default();
         let mut bytes = content.iter().peekable();
@@ -297,7 +300,12 @@ mod tests {
     #[test]
     fn the_length_is_that_of_what_is_written() {
         for content in [&b""[..], b"a", b"a\n", b"a\r\nb\n", b"a\rb\n", b"\n\n", b"\r\r\n\n", b"\0\n"] {
-            for line_ends in [LineEnds::AsIs, LineEnds::Text(Out::Crlf), LineEnds::Auto(Out::Crlf), LineEnds::Auto(Out::Lf)] {
+            for line_ends in [
+                LineEnds::AsIs,
+                LineEnds::Text(CheckoutEol::Crlf),
+                LineEnds::Auto(CheckoutEol::Crlf),
+                LineEnds::Auto(CheckoutEol::Lf),
+            ] {
                 let out = line_ends.checked_out(content).unwrap_or_else(|| content.to_vec());
                 assert_eq!(line_ends.length_checked_out(content), out.len(), "{line_ends:?} {content:?}");
             }

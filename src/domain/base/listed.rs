@@ -6,14 +6,14 @@
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
-use super::ids::{CaseId, CheckpointName};
+use super::ids::{CheckpointName, TaskId};
 use super::names::{Oid, RefName};
-use super::text::Change;
+use super::text::ValueChange;
 use crate::domain::checkpoint::branch_config::{BranchConfigChange, ConfigValue};
-use crate::domain::checkpoint::known_paths::OnlyCount;
+use crate::domain::checkpoint::known_paths::KnownPathsCount;
 use crate::domain::checkpoint::local_refs::StashEntry;
-use crate::domain::operation::journaled::{RefChange, StashChange, Way};
-use crate::domain::work::case::{CaseChange, CaseEdit};
+use crate::domain::operation::journaled::{ChangeDirection, RefChange, StashChange};
+use crate::domain::work::case::{TaskChangeSet, TaskFieldChange};
 
 /// How a file changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -65,7 +65,7 @@ pub enum WorkspaceFate {
 }
 
 #[derive(Serialize)]
-struct RefLine<'a> {
+struct RefChangeJson<'a> {
     name: &'a RefName,
     old: Option<&'a Oid>,
     new: Option<&'a Oid>,
@@ -76,31 +76,35 @@ struct RefLine<'a> {
 /// # Errors
 /// The serializer's.
 pub fn refs<S: Serializer>(all: &[RefChange], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(all.iter().map(|RefChange { name, value }| RefLine { name, old: value.old.as_ref(), new: value.new.as_ref() }))
+    to.collect_seq(all.iter().map(|RefChange { name, value }| RefChangeJson {
+        name,
+        old: value.old.as_ref(),
+        new: value.new.as_ref(),
+    }))
 }
 
 /// What happens to something that is neither a file nor a folder.
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-enum Fate {
+enum ChangeActionJson {
     Removed,
     BroughtBack,
 }
 
-impl From<Way> for Fate {
-    fn from(way: Way) -> Self {
+impl From<ChangeDirection> for ChangeActionJson {
+    fn from(way: ChangeDirection) -> Self {
         match way {
-            Way::PutAside => Self::Removed,
-            Way::BringBack => Self::BroughtBack,
+            ChangeDirection::PutAside => Self::Removed,
+            ChangeDirection::BringBack => Self::BroughtBack,
         }
     }
 }
 
 #[derive(Serialize)]
-struct StashLine<'a> {
+struct StashChangeJson<'a> {
     id: &'a Oid,
     message: &'a str,
-    action: Fate,
+    action: ChangeActionJson,
 }
 
 /// Stash entries that are removed or brought back: {`id`, `message`, `action`}.
@@ -108,10 +112,10 @@ struct StashLine<'a> {
 /// # Errors
 /// The serializer's.
 pub fn stash<S: Serializer>(all: &[StashChange], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(all.iter().map(|StashChange { entry, way }| StashLine {
+    to.collect_seq(all.iter().map(|StashChange { entry, way }| StashChangeJson {
         id: &entry.id,
         message: &entry.message,
-        action: Fate::from(*way),
+        action: ChangeActionJson::from(*way),
     }))
 }
 
@@ -120,14 +124,18 @@ pub fn stash<S: Serializer>(all: &[StashChange], to: S) -> Result<S::Ok, S::Erro
 /// # Errors
 /// The serializer's.
 pub fn stash_back<S: Serializer>(all: &[StashEntry], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(all.iter().map(|StashEntry { id, message }| StashLine { id, message, action: Fate::BroughtBack }))
+    to.collect_seq(all.iter().map(|StashEntry { id, message }| StashChangeJson {
+        id,
+        message,
+        action: ChangeActionJson::BroughtBack,
+    }))
 }
 
 #[derive(Serialize)]
-struct BranchConfigLine<'a> {
+struct BranchConfigJson<'a> {
     branch: &'a RefName,
     values: &'a [ConfigValue],
-    action: Fate,
+    action: ChangeActionJson,
 }
 
 /// The configuration of branches that is removed or brought back: {`branch`, `values`, `action`}.
@@ -135,72 +143,77 @@ struct BranchConfigLine<'a> {
 /// # Errors
 /// The serializer's.
 pub fn branch_configs<S: Serializer>(all: &[BranchConfigChange], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(all.iter().map(|BranchConfigChange { branch, values, way }| BranchConfigLine {
+    to.collect_seq(all.iter().map(|BranchConfigChange { branch, values, way }| BranchConfigJson {
         branch,
         values,
-        action: Fate::from(*way),
+        action: ChangeActionJson::from(*way),
     }))
 }
 
 #[derive(Serialize)]
-struct EditLine<'a> {
-    id: &'a CaseId,
-    changes: Vec<FieldLine<'a>>,
+struct TaskFieldChangesJson<'a> {
+    id: &'a TaskId,
+    changes: Vec<FieldChangeJson<'a>>,
 }
 
 /// Fields of tasks that change: {`id`, `changes`}.
 ///
 /// # Errors
 /// The serializer's.
-pub fn tasks<S: Serializer>(all: &[CaseEdit], to: S) -> Result<S::Ok, S::Error> {
-    to.collect_seq(all.iter().map(|CaseEdit { id, changes }| EditLine { id, changes: changes.iter().map(FieldLine).collect() }))
+pub fn tasks<S: Serializer>(all: &[TaskChangeSet], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_seq(
+        all.iter().map(|TaskChangeSet { id, changes }| TaskFieldChangesJson {
+            id,
+            changes: changes.iter().map(FieldChangeJson).collect(),
+        }),
+    )
 }
 
 /// Fields of one task that change: {`field`, `old`, `new`}.
 ///
 /// # Errors
 /// The serializer's.
-pub fn fields<S: Serializer>(all: &[CaseChange], to: S) -> Result<S::Ok, S::Error> {
+pub fn fields<S: Serializer>(all: &[TaskFieldChange], to: S) -> Result<S::Ok, S::Error> {
     let mut list = to.serialize_seq(Some(all.len()))?;
-    all.iter().try_for_each(|change| list.serialize_element(&FieldLine(change)))?;
+    all.iter().try_for_each(|change| list.serialize_element(&FieldChangeJson(change)))?;
     list.end()
 }
 
-struct FieldLine<'a>(&'a CaseChange);
+struct FieldChangeJson<'a>(&'a TaskFieldChange);
 
-impl Serialize for FieldLine<'_> {
+impl Serialize for FieldChangeJson<'_> {
     fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
         #[derive(Serialize)]
-        struct Line<'a, T> {
+        struct FieldValuesJson<'a, T> {
             field: &'static str,
             old: &'a T,
             new: &'a T,
         }
-        fn line<T: Serialize, S: Serializer>(field: &'static str, change: &Change<T>, to: S) -> Result<S::Ok, S::Error> {
-            let Change { old, new } = change;
-            Line { field, old, new }.serialize(to)
+        fn line<T: Serialize, S: Serializer>(field: &'static str, change: &ValueChange<T>, to: S) -> Result<S::Ok, S::Error> {
+            let ValueChange { old, new } = change;
+            FieldValuesJson { field, old, new }.serialize(to)
         }
         let field = self.0.field();
         match self.0 {
-            CaseChange::Title(change) => line(field, change, to),
-            CaseChange::Body(change) => line(field, change, to),
-            CaseChange::Parent(change) => line(field, change, to),
-            CaseChange::After(change) => line(field, change, to),
-            CaseChange::Needs(change) => line(field, change, to),
-            CaseChange::StartEarly(change) => line(field, change, to),
-            CaseChange::Persona(change) => line(field, change, to),
-            CaseChange::Verify(change) => line(field, change, to),
-            CaseChange::Limits(change) => line(field, change, to),
-            CaseChange::Status(change) => line(field, change, to),
-            CaseChange::Merged(change) => line(field, change, to),
-            CaseChange::Reason(change) => line(field, change, to),
+            TaskFieldChange::Title(change) => line(field, change, to),
+            TaskFieldChange::Body(change) => line(field, change, to),
+            TaskFieldChange::Parent(change) => line(field, change, to),
+            TaskFieldChange::After(change) => line(field, change, to),
+            TaskFieldChange::Needs(change) => line(field, change, to),
+            TaskFieldChange::StartEarly(change) => line(field, change, to),
+            TaskFieldChange::Persona(change) => line(field, change, to),
+            TaskFieldChange::Verify(change) => line(field, change, to),
+            TaskFieldChange::Limits(change) => line(field, change, to),
+            TaskFieldChange::Status(change) => line(field, change, to),
+            TaskFieldChange::Merged(change) => line(field, change, to),
+            TaskFieldChange::Reason(change) => line(field, change, to),
         }
     }
 }
 
 /// A checkpoint, written with its name only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Named<'a> {
+pub struct CheckpointNameJson<'a> {
     /// Its name.
     pub name: &'a CheckpointName,
 }
@@ -209,19 +222,19 @@ pub struct Named<'a> {
 ///
 /// # Errors
 /// The serializer's.
-pub fn only<S: Serializer>(only: &Option<OnlyCount>, to: S) -> Result<S::Ok, S::Error> {
+pub fn only<S: Serializer>(only: &Option<KnownPathsCount>, to: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]
-    struct Line<'a> {
+    struct KnownPathsJson<'a> {
         count: u64,
         all_else_as_of: &'a str,
         all_else_capture: &'a Oid,
         all_else_gone: bool,
     }
     let line = only.as_ref().map(|only| {
-        let OnlyCount { paths, all_else_as_of, all_else_capture, all_else_gone } = only;
+        let KnownPathsCount { paths, all_else_as_of, all_else_capture, all_else_gone } = only;
         let all_else_gone = *all_else_gone;
-        Line { count: *paths, all_else_as_of: all_else_as_of.as_str(), all_else_capture, all_else_gone }
+        KnownPathsJson { count: *paths, all_else_as_of: all_else_as_of.as_str(), all_else_capture, all_else_gone }
     });
     line.serialize(to)
 }
@@ -247,8 +260,8 @@ mod tests {
     #[test]
     fn every_field_that_changes_has_the_same_three_keys() {
         let changes = [
-            CaseChange::Title(Change::new("a".into(), "b".into())),
-            CaseChange::Parent(Change::new(None, Some(CaseId::new("g").unwrap()))),
+            TaskFieldChange::Title(ValueChange::new("a".into(), "b".into())),
+            TaskFieldChange::Parent(ValueChange::new(None, Some(TaskId::new("g").unwrap()))),
         ];
         let mut text = Vec::new();
         fields(&changes, &mut serde_json::Serializer::new(&mut text)).unwrap();

@@ -71,8 +71,8 @@ impl Serialize for Oid {
 impl<'de> Deserialize<'de> for Oid {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         /// Reads an id without making an owned string first: a snapshot has tens of thousands of ids.
-        struct Text;
-        impl serde::de::Visitor<'_> for Text {
+        struct OidVisitor;
+        impl serde::de::Visitor<'_> for OidVisitor {
             type Value = Oid;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -83,7 +83,7 @@ impl<'de> Deserialize<'de> for Oid {
                 if Oid::is_id(text.as_bytes()) { Ok(Oid(text.into())) } else { Err(E::custom(Oid::is_none(text))) }
             }
         }
-        deserializer.deserialize_str(Text)
+        deserializer.deserialize_str(OidVisitor)
     }
 }
 

@@ -11,7 +11,7 @@ pub const SUM_LENGTH: usize = MARK.len() + DIGITS + END.len();
 
 /// Why a line is not as it was written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Broken {
+pub enum BrokenSeal {
     /// It is shorter than a checksum.
     TooShort,
     /// There is no checksum at its end.
@@ -39,10 +39,10 @@ fn sum_over(body: &[u8], follows: &[u8]) -> u32 {
 ///
 /// # Errors
 /// Why it is not as it was written.
-pub fn opened<'l>(line: &'l [u8], follows: &[u8]) -> Result<&'l [u8], Broken> {
-    let (body, tail) = line.split_at_checked(line.len().wrapping_sub(SUM_LENGTH)).ok_or(Broken::TooShort)?;
-    let sum = written(tail).ok_or(Broken::NoSum)?;
-    if sum_over(body, follows) == sum { Ok(body) } else { Err(Broken::Differs) }
+pub fn opened<'l>(line: &'l [u8], follows: &[u8]) -> Result<&'l [u8], BrokenSeal> {
+    let (body, tail) = line.split_at_checked(line.len().wrapping_sub(SUM_LENGTH)).ok_or(BrokenSeal::TooShort)?;
+    let sum = written(tail).ok_or(BrokenSeal::NoSum)?;
+    if sum_over(body, follows) == sum { Ok(body) } else { Err(BrokenSeal::Differs) }
 }
 
 /// The checksum in the last [`SUM_LENGTH`] bytes of a line.
@@ -75,9 +75,9 @@ mod tests {
             other[at] ^= 1;
             assert!(opened(&other, &[]).is_err(), "byte {at}");
         }
-        assert_eq!(opened(b"{}", &[]), Err(Broken::TooShort));
-        assert_eq!(opened(br#"{"a":1,"b":"a text of some length"}"#, &[]), Err(Broken::NoSum));
-        assert_eq!(opened(br#"{"a":1,"sum":"00000000"}"#, &[]), Err(Broken::Differs));
+        assert_eq!(opened(b"{}", &[]), Err(BrokenSeal::TooShort));
+        assert_eq!(opened(br#"{"a":1,"b":"a text of some length"}"#, &[]), Err(BrokenSeal::NoSum));
+        assert_eq!(opened(br#"{"a":1,"sum":"00000000"}"#, &[]), Err(BrokenSeal::Differs));
     }
 
     #[test]

@@ -13,7 +13,7 @@ pub const MAX_TEXT: usize = 16 * 1024 * 1024;
 /// A text, or the blob that holds it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum Text {
+pub enum TextOrBlob {
     /// The text itself, at most [`INLINE_LIMIT`] bytes.
     Inline(String),
     /// A blob that `refs/axiom/texts` keeps alive.
@@ -27,14 +27,14 @@ pub enum Text {
 
 /// An old and a new value. A change expects to find the old one, and undo swaps the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Change<T> {
+pub struct ValueChange<T> {
     /// The old value; the change is refused where the value is another one.
     pub old: T,
     /// The new value.
     pub new: T,
 }
 
-impl<T> Change<T> {
+impl<T> ValueChange<T> {
     /// A change from `old` to `new`.
     pub fn new(old: T, new: T) -> Self {
         Self { old, new }

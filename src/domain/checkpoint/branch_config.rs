@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::names::RefName;
-use crate::domain::operation::journaled::{RefChange, Way};
+use crate::domain::operation::journaled::{ChangeDirection, RefChange};
 
 /// One value of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,8 +29,8 @@ pub struct BranchConfigChange {
     pub branch: RefName,
     /// All its values.
     pub values: Vec<ConfigValue>,
-    /// The direction: [`Way::PutAside`] removes the values.
-    pub way: Way,
+    /// The direction: [`ChangeDirection::PutAside`] removes the values.
+    pub way: ChangeDirection,
 }
 
 impl BranchConfigChange {
@@ -38,15 +38,15 @@ impl BranchConfigChange {
     /// where they are unchanged: what the user has configured since is left alone.
     pub fn is_to_do(&self, now: &BranchConfigs) -> bool {
         match self.way {
-            Way::BringBack => !now.contains_key(&self.branch),
-            Way::PutAside => now.get(&self.branch) == Some(&self.values),
+            ChangeDirection::BringBack => !now.contains_key(&self.branch),
+            ChangeDirection::PutAside => now.get(&self.branch) == Some(&self.values),
         }
     }
 }
 
 /// What happens to the configuration of branches that come back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Coming {
+pub struct ReturningBranchConfig {
     /// The values that come back with them.
     pub back: Vec<BranchConfigChange>,
     /// Branches that have other values by now: those stay.
@@ -54,14 +54,15 @@ pub struct Coming {
 }
 
 /// The configuration that comes back with the branches that come back, given the values `then` and `now`.
-pub fn coming(refs: &[RefChange], then: &BranchConfigs, now: &BranchConfigs) -> Coming {
+pub fn coming(refs: &[RefChange], then: &BranchConfigs, now: &BranchConfigs) -> ReturningBranchConfig {
     let is_back = |change: &&RefChange| change.value.old.is_none() && change.value.new.is_some();
     let branches: BTreeSet<&RefName> = refs.iter().filter(is_back).map(|change| &change.name).collect();
-    let mut coming = Coming::default();
+    let mut coming = ReturningBranchConfig::default();
     for (branch, values) in then.iter().filter(|(branch, _)| branches.contains(branch)) {
         match now.get(branch) {
             None => {
-                let change = BranchConfigChange { branch: branch.clone(), values: values.clone(), way: Way::BringBack };
+                let change =
+                    BranchConfigChange { branch: branch.clone(), values: values.clone(), way: ChangeDirection::BringBack };
                 coming.back.push(change);
             }
             Some(there) if there == values => {}
@@ -84,7 +85,7 @@ pub fn said(values: &[ConfigValue]) -> String {
 mod tests {
     use super::*;
     use crate::domain::base::names::Oid;
-    use crate::domain::base::text::Change;
+    use crate::domain::base::text::ValueChange;
 
     fn configs(all: &[(&str, &str)]) -> BranchConfigs {
         let values = |remote: &str| vec![ConfigValue { key: "remote".into(), value: Some(remote.into()) }];
@@ -94,7 +95,7 @@ mod tests {
     #[test]
     fn it_comes_back_with_its_branch_where_nothing_else_is_said_of_it() {
         let oid = || Some(Oid::new("1".repeat(40)).unwrap());
-        let change = |name: &str, old, new| RefChange { name: RefName::branch(name), value: Change::new(old, new) };
+        let change = |name: &str, old, new| RefChange { name: RefName::branch(name), value: ValueChange::new(old, new) };
         let refs = [
             change("back", None, oid()),
             change("same", None, oid()),
@@ -111,12 +112,12 @@ mod tests {
     #[test]
     fn what_somebody_said_since_stays() {
         for (way, now, is_to_do) in [
-            (Way::BringBack, configs(&[]), true),
-            (Way::BringBack, configs(&[("b", "o")]), false),
-            (Way::BringBack, configs(&[("b", "x")]), false),
-            (Way::PutAside, configs(&[]), false),
-            (Way::PutAside, configs(&[("b", "o")]), true),
-            (Way::PutAside, configs(&[("b", "x")]), false),
+            (ChangeDirection::BringBack, configs(&[]), true),
+            (ChangeDirection::BringBack, configs(&[("b", "o")]), false),
+            (ChangeDirection::BringBack, configs(&[("b", "x")]), false),
+            (ChangeDirection::PutAside, configs(&[]), false),
+            (ChangeDirection::PutAside, configs(&[("b", "o")]), true),
+            (ChangeDirection::PutAside, configs(&[("b", "x")]), false),
         ] {
             let values = configs(&[("b", "o")]).remove(&RefName::branch("b")).unwrap();
             let change = BranchConfigChange { branch: RefName::branch("b"), values, way };

@@ -6,15 +6,15 @@ use jiff::Timestamp;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::known_paths::{OnlyCount, OnlyPaths};
-use super::marks::Marks;
+use super::known_paths::{KnownPathsCount, KnownPathsScope};
+use super::marks::CheckpointMarks;
 use super::submodules::SubmoduleState;
-use crate::domain::attach::stamp::Stamp;
-use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
+use crate::domain::attach::stamp::AttachedSessionStamp;
+use crate::domain::base::ids::{AgentId, CheckpointName, TaskId};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::state::version::{BEFORE, VERSION};
-use crate::domain::state::whole::Restorable;
-use crate::domain::work::case::Status;
+use crate::domain::state::whole::RestorableState;
+use crate::domain::work::case::TaskStatus;
 
 /// Who wanted a checkpoint: retention has a rule for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -40,7 +40,7 @@ impl CheckpointType {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[allow(missing_docs)] // the words say it; `as_str` has them
-pub enum Trigger {
+pub enum CheckpointTrigger {
     Manual,
     Periodic,
     BeforeAutopilot,
@@ -61,7 +61,7 @@ pub enum Trigger {
     AttachedStart,
 }
 
-impl Trigger {
+impl CheckpointTrigger {
     /// The word used in JSON and in automatic names.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -117,7 +117,7 @@ pub struct CheckpointRecord {
     #[serde(rename = "type")]
     pub kind: CheckpointType,
     /// Why it was made.
-    pub trigger: Trigger,
+    pub trigger: CheckpointTrigger,
     /// When it was made.
     pub created_at: Timestamp,
     /// The commit that was checked out in the main worktree.
@@ -136,19 +136,19 @@ pub struct CheckpointRecord {
     pub size: Option<u64>,
     /// For a checkpoint of known paths: how many were looked at, and which checkpoint the rest is taken from.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub only: Option<OnlyCount>,
+    pub only: Option<KnownPathsCount>,
     /// The attached session that it was made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attached: Option<Box<Stamp>>,
+    pub attached: Option<Box<AttachedSessionStamp>>,
     /// What it has beside its capture ref, where its trigger does not say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub marked: Option<Marks>,
+    pub marked: Option<CheckpointMarks>,
 }
 
 impl CheckpointRecord {
     /// What it has beside its capture ref, as decided when it was made.
-    pub fn marks(&self) -> Marks {
-        self.marked.unwrap_or_else(|| Marks::unsaid(self.trigger))
+    pub fn marks(&self) -> CheckpointMarks {
+        self.marked.unwrap_or_else(|| CheckpointMarks::unsaid(self.trigger))
     }
 
     /// What checkpoints are ordered by, oldest first.
@@ -180,7 +180,7 @@ pub struct CheckpointDocument {
     #[serde(rename = "type")]
     pub kind: CheckpointType,
     /// Why it was made.
-    pub trigger: Trigger,
+    pub trigger: CheckpointTrigger,
     /// When it was made, RFC 3339 in UTC.
     pub created_at: Timestamp,
     /// The commit that was checked out in the main worktree; none on an unborn branch.
@@ -194,9 +194,9 @@ pub struct CheckpointDocument {
     /// Target and task branches.
     pub refs: BTreeMap<RefName, Oid>,
     /// The status of every case, by id.
-    pub case_states: BTreeMap<CaseId, Status>,
+    pub case_states: BTreeMap<TaskId, TaskStatus>,
     /// What a rollback restores.
-    pub state_snapshot: Restorable,
+    pub state_snapshot: RestorableState,
     /// What the agents were doing.
     pub agent_states: Vec<AgentState>,
     /// The agents' workspaces and the other linked worktrees. The main worktree is in the capture ref.
@@ -208,23 +208,23 @@ pub struct CheckpointDocument {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub main_captured_at: Option<Timestamp>,
     /// What the checkpoint does not hold, by worktree path.
-    pub coverage: BTreeMap<String, Coverage>,
+    pub coverage: BTreeMap<String, CaptureCoverage>,
     /// Local refs that are not held, because their object is missing or because they cannot be read.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refs_not_held: Vec<RefName>,
     /// The attached session that it was made for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub attached: Option<Box<Stamp>>,
+    pub attached: Option<Box<AttachedSessionStamp>>,
     /// What it has beside its capture ref, where its trigger does not say so.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub marked: Option<Marks>,
+    pub marked: Option<CheckpointMarks>,
     /// Who made the tag and when, so that a lost tag can be rebuilt byte by byte.
     pub tagger: Tagger,
 }
 
 /// The version of a document, and where builds from before the first release had theirs.
 #[derive(Deserialize)]
-struct Marked {
+struct DocumentVersion {
     axiom: Option<u32>,
     schema: Option<IgnoredAny>,
 }
@@ -236,7 +236,7 @@ impl CheckpointDocument {
     /// Why it cannot be read.
     pub fn from_json(json: &[u8]) -> std::result::Result<Self, String> {
         // The version first: a newer format may have words that this one does not know.
-        let marked: Marked = serde_json::from_slice(json).map_err(|e| e.to_string())?;
+        let marked: DocumentVersion = serde_json::from_slice(json).map_err(|e| e.to_string())?;
         match marked.axiom {
             Some(newer) if newer > VERSION => return Err(format!("its format {newer} was written by a newer git axiom")),
             None if marked.schema.is_some() => return Err(BEFORE.to_owned()),
@@ -246,14 +246,14 @@ impl CheckpointDocument {
     }
 
     /// What it has beside its capture ref, as decided when it was made.
-    pub fn marks(&self) -> Marks {
-        self.marked.unwrap_or_else(|| Marks::unsaid(self.trigger))
+    pub fn marks(&self) -> CheckpointMarks {
+        self.marked.unwrap_or_else(|| CheckpointMarks::unsaid(self.trigger))
     }
 
     /// What the capture of the main worktree does not hold; `None` where the document does not say so. The main worktree is
     /// the one captured worktree that is not a linked one. Its path is not used, because the repository may have been moved
     /// since.
-    pub fn main_coverage(&self) -> Option<&Coverage> {
+    pub fn main_coverage(&self) -> Option<&CaptureCoverage> {
         let is_linked = |path: &String| self.workspaces.iter().any(|workspace| workspace.path == *path);
         let mut rest = self.coverage.iter().filter(|(path, coverage)| coverage.has_a_capture() && !is_linked(path));
         let (_, coverage) = rest.next()?;
@@ -301,11 +301,11 @@ impl CheckpointDocument {
 
     /// For a checkpoint of known paths: how many were looked at, and which checkpoint the rest is taken from. Worktrees that were captured
     /// before it say nothing of it.
-    pub fn only(&self) -> Option<OnlyCount> {
+    pub fn only(&self) -> Option<KnownPathsCount> {
         let now = || self.coverage.iter().filter(|(path, _)| self.captured_before(path).is_none());
         let only = || now().filter_map(|(_, coverage)| coverage.only.as_ref());
         let base = only().next()?.clone();
-        Some(OnlyCount {
+        Some(KnownPathsCount {
             paths: only().map(|only| only.paths.len() as u64).sum(),
             all_else_as_of: base.all_else_as_of,
             all_else_capture: base.all_else_capture,
@@ -333,7 +333,7 @@ pub struct AgentState {
     /// The agent.
     pub id: AgentId,
     /// Its task.
-    pub task_id: Option<CaseId>,
+    pub task_id: Option<TaskId>,
     /// The iteration.
     pub iteration: u32,
 }
@@ -345,7 +345,7 @@ pub struct WorkspaceState {
     /// The agent it belongs to; `None` for one of the user's worktrees.
     pub agent_id: Option<AgentId>,
     /// The task it belongs to.
-    pub task_id: Option<CaseId>,
+    pub task_id: Option<TaskId>,
     /// Its absolute path.
     pub path: String,
     /// The branch that was checked out.
@@ -387,7 +387,7 @@ pub const INDEX: &str = ".git/index";
 /// What a capture does not hold, or does not hold exactly.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Coverage {
+pub struct CaptureCoverage {
     /// Ignored files and folders, the topmost ones.
     pub ignored: PathSample,
     /// Nested repositories that are no submodules: the folder, or only its `.git` where the other files of the folder are
@@ -446,7 +446,7 @@ pub struct Coverage {
     /// For a checkpoint of known paths: the paths that were looked at. For all other paths, an earlier checkpoint is taken
     /// over.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub only: Option<OnlyPaths>,
+    pub only: Option<KnownPathsScope>,
 }
 
 impl PathSample {
@@ -476,7 +476,7 @@ impl PathSample {
     }
 }
 
-impl Coverage {
+impl CaptureCoverage {
     /// Whether files that somebody may have worked on are not held: anything but ignored files, and what has no content.
     pub fn leaves_out_work(&self) -> bool {
         let lists = [

@@ -10,7 +10,7 @@ use crate::domain::base::names::Oid;
 /// How a checkpoint stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Standing {
+pub enum CheckpointAvailability {
     /// Its ref names it.
     There,
     /// Its ref is gone, and all that it held is there: the ref can be made again.
@@ -21,7 +21,7 @@ pub enum Standing {
     Gone,
 }
 
-impl Standing {
+impl CheckpointAvailability {
     /// Of a checkpoint with this capture: what its ref names now, whether all of the capture is there, and whether a rewrite says that
     /// the capture became something else.
     pub fn of(capture: &Oid, now: Option<&Oid>, is_whole: bool, is_rewritten: bool) -> Self {
@@ -64,16 +64,20 @@ mod tests {
     fn a_checkpoint_ends_by_a_rewrite_or_by_losing_its_data_and_not_by_losing_its_ref() {
         let (capture, other) = (Oid::new("1".repeat(40)).unwrap(), Oid::new("2".repeat(40)).unwrap());
         let table = [
-            (Some(&capture), true, false, Standing::There),
-            (Some(&capture), false, true, Standing::There),
-            (Some(&other), true, false, Standing::Rewritten),
-            (None, true, false, Standing::RefGone),
-            (None, true, true, Standing::Rewritten),
-            (None, false, true, Standing::Rewritten),
-            (None, false, false, Standing::Gone),
+            (Some(&capture), true, false, CheckpointAvailability::There),
+            (Some(&capture), false, true, CheckpointAvailability::There),
+            (Some(&other), true, false, CheckpointAvailability::Rewritten),
+            (None, true, false, CheckpointAvailability::RefGone),
+            (None, true, true, CheckpointAvailability::Rewritten),
+            (None, false, true, CheckpointAvailability::Rewritten),
+            (None, false, false, CheckpointAvailability::Gone),
         ];
         for (now, is_whole, is_rewritten, standing) in table {
-            assert_eq!(Standing::of(&capture, now, is_whole, is_rewritten), standing, "{now:?} {is_whole} {is_rewritten}");
+            assert_eq!(
+                CheckpointAvailability::of(&capture, now, is_whole, is_rewritten),
+                standing,
+                "{now:?} {is_whole} {is_rewritten}"
+            );
         }
     }
 

@@ -12,38 +12,38 @@ use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::document::CheckpointRecord;
-use super::older::Summary;
+use super::older::OlderCheckpointSummary;
 use crate::domain::base::ids::CheckpointName;
 use crate::error::{Code, Error, Result};
 
 /// Reads the older checkpoints.
-pub type Reader = Arc<dyn Fn() -> Result<Vec<CheckpointRecord>> + Send + Sync>;
+pub type OlderCheckpointReader = Arc<dyn Fn() -> Result<Vec<CheckpointRecord>> + Send + Sync>;
 
 /// The checkpoints that exist. See the module.
 #[derive(Clone, Default)]
-pub struct Checkpoints {
+pub struct CheckpointCatalog {
     recent: BTreeMap<CheckpointName, CheckpointRecord>,
     /// The names of `recent` in lower case, and how many have each: one, but for what others did to our refs.
     folded: HashMap<String, u32>,
-    older: Option<Older>,
+    older: Option<OlderCheckpoints>,
 }
 
 /// The checkpoints that are not in memory until somebody asks for them.
 #[derive(Clone)]
-pub struct Older {
-    summary: Arc<Summary>,
-    read: Reader,
+pub struct OlderCheckpoints {
+    summary: Arc<OlderCheckpointSummary>,
+    read: OlderCheckpointReader,
     all: OnceLock<Arc<BTreeMap<CheckpointName, CheckpointRecord>>>,
 }
 
-impl Older {
+impl OlderCheckpoints {
     /// Those that `read` returns and `summary` sums up.
-    pub fn new(summary: Summary, read: Reader) -> Self {
+    pub fn new(summary: OlderCheckpointSummary, read: OlderCheckpointReader) -> Self {
         Self { summary: Arc::new(summary), read, all: OnceLock::new() }
     }
 
     /// What is known without reading them.
-    pub fn summary(&self) -> &Summary {
+    pub fn summary(&self) -> &OlderCheckpointSummary {
         &self.summary
     }
 
@@ -61,9 +61,9 @@ impl Older {
     }
 }
 
-impl Checkpoints {
+impl CheckpointCatalog {
     /// The recent ones that `records` has, and the older ones.
-    pub fn new(records: impl IntoIterator<Item = CheckpointRecord>, older: Option<Older>) -> Self {
+    pub fn new(records: impl IntoIterator<Item = CheckpointRecord>, older: Option<OlderCheckpoints>) -> Self {
         let recent: BTreeMap<_, _> = records.into_iter().map(|record| (record.name.clone(), record)).collect();
         let mut all = Self { recent, folded: HashMap::new(), older };
         all.count_names();
@@ -71,7 +71,7 @@ impl Checkpoints {
     }
 
     /// From now on there are also these older ones.
-    pub fn followed_by(&mut self, older: Older) {
+    pub fn followed_by(&mut self, older: OlderCheckpoints) {
         self.older = Some(older);
     }
 
@@ -103,13 +103,13 @@ impl Checkpoints {
         self.folded.keys().map(String::as_str).chain(older)
     }
 
-    /// Those in memory, by name: all but [`Checkpoints::older`]. The newest ones are among them: see [`super::older::divide`].
+    /// Those in memory, by name: all but [`CheckpointCatalog::older`]. The newest ones are among them: see [`super::older::divide`].
     pub fn recent(&self) -> impl ExactSizeIterator<Item = &CheckpointRecord> {
         self.recent.values()
     }
 
     /// The older ones, where not all are in memory.
-    pub fn older(&self) -> Option<&Older> {
+    pub fn older(&self) -> Option<&OlderCheckpoints> {
         self.older.as_ref()
     }
 
@@ -131,7 +131,7 @@ impl Checkpoints {
     /// # Errors
     /// Those of the reader, which is asked only where not all of them are certain to be in memory.
     pub fn newest(&self, count: usize) -> Result<Vec<&CheckpointRecord>> {
-        let newer = |older: &Older| self.recent.values().filter(|record| record.seq > older.summary.newest).count();
+        let newer = |older: &OlderCheckpoints| self.recent.values().filter(|record| record.seq > older.summary.newest).count();
         let are_here = self.older.as_ref().is_none_or(|older| count <= newer(older));
         let mut newest = if are_here { self.recent.values().collect() } else { self.all()? };
         let first = newest.len().saturating_sub(count);
@@ -185,7 +185,7 @@ impl Checkpoints {
     /// Forgets the one with exactly this name, and returns it.
     ///
     /// # Errors
-    /// As [`Checkpoints::insert`].
+    /// As [`CheckpointCatalog::insert`].
     pub fn remove(&mut self, name: &CheckpointName) -> Result<Option<CheckpointRecord>> {
         let folded = name.folded();
         self.read_if_older(&folded)?;
@@ -204,26 +204,26 @@ impl Checkpoints {
     }
 }
 
-impl PartialEq for Checkpoints {
+impl PartialEq for CheckpointCatalog {
     fn eq(&self, other: &Self) -> bool {
         matches!((self.all(), other.all()), (Ok(one), Ok(other)) if one == other)
     }
 }
 
-impl fmt::Debug for Checkpoints {
+impl fmt::Debug for CheckpointCatalog {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Checkpoints").field("recent", &self.recent).field("older", &self.older).finish()
     }
 }
 
-impl fmt::Debug for Older {
+impl fmt::Debug for OlderCheckpoints {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_tuple("Older").field(&self.summary).finish()
     }
 }
 
 /// A map by name of all of them.
-impl Serialize for Checkpoints {
+impl Serialize for CheckpointCatalog {
     fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
         let all = self.all().map_err(S::Error::custom)?;
         serializer.collect_map(all.into_iter().map(|record| (&record.name, record)))
@@ -231,27 +231,27 @@ impl Serialize for Checkpoints {
 }
 
 /// A map by name; all are in memory.
-impl<'de> Deserialize<'de> for Checkpoints {
+impl<'de> Deserialize<'de> for CheckpointCatalog {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> std::result::Result<Self, D::Error> {
-        deserializer.deserialize_map(All)
+        deserializer.deserialize_map(CheckpointMapVisitor)
     }
 }
 
 /// Builds the map at once, not entry by entry: its entries are sorted and may be many.
-struct All;
+struct CheckpointMapVisitor;
 
-impl<'de> Visitor<'de> for All {
-    type Value = Checkpoints;
+impl<'de> Visitor<'de> for CheckpointMapVisitor {
+    type Value = CheckpointCatalog;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a map")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<Checkpoints, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> std::result::Result<CheckpointCatalog, A::Error> {
         let mut records = Vec::new();
         while let Some((_, record)) = map.next_entry::<CheckpointName, CheckpointRecord>()? {
             records.push(record);
         }
-        Ok(Checkpoints::new(records, None))
+        Ok(CheckpointCatalog::new(records, None))
     }
 }

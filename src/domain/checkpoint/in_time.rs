@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 /// So much is read of each kind however late it is: it takes no time that matters, and most of what people write by hand is in it.
-const ALWAYS: Amount = Amount { files: 100, bytes: 4 * 1024 * 1024 };
+const ALWAYS: FileAmount = FileAmount { files: 100, bytes: 4 * 1024 * 1024 };
 
 /// What a file takes where nothing was measured yet, whatever is in it.
 const A_FILE: Duration = Duration::from_micros(200);
@@ -26,12 +26,12 @@ pub fn for_reading(deadline: Duration) -> Duration {
 
 /// The part of files with some property.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-struct Amount {
+struct FileAmount {
     files: u64,
     bytes: u64,
 }
 
-impl Amount {
+impl FileAmount {
     fn and(self, bytes: u64) -> Self {
         Self { files: self.files + 1, bytes: self.bytes.saturating_add(bytes) }
     }
@@ -46,14 +46,14 @@ impl Amount {
 
 /// How far the reading of one kind of files has come, and how long that took.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Pace {
-    done: Amount,
+pub struct ReadingPace {
+    done: FileAmount,
     took: Duration,
     /// Whether something of this rank was read.
     is_begun: bool,
 }
 
-impl Pace {
+impl ReadingPace {
     /// How many of the files that are left, in the order of [`ordered`], are to be read next, where so much time is left. 0: nothing more
     /// fits.
     pub fn next(&self, sizes: &[u64], left: Duration) -> usize {
@@ -81,7 +81,7 @@ impl Pace {
         self.took += time;
     }
 
-    fn expected(&self, amount: Amount) -> Duration {
+    fn expected(&self, amount: FileAmount) -> Duration {
         let known = self.done.assumed();
         let factor = if known < TELLS { 1.0 } else { (self.took.as_secs_f64() / known.as_secs_f64()).max(FASTEST) };
         amount.assumed().mul_f64(factor)
@@ -89,8 +89,8 @@ impl Pace {
 }
 
 /// How many of the first ones together are what `fits` says.
-fn fitting(sizes: &[u64], fits: impl Fn(Amount) -> bool) -> usize {
-    let mut all = Amount::default();
+fn fitting(sizes: &[u64], fits: impl Fn(FileAmount) -> bool) -> usize {
+    let mut all = FileAmount::default();
     sizes
         .iter()
         .take_while(|bytes| {
@@ -101,8 +101,8 @@ fn fitting(sizes: &[u64], fits: impl Fn(Amount) -> bool) -> usize {
 }
 
 /// Files in the order in which they are read, the ranks apart: in each the smallest first, then by name.
-pub fn ordered<T: Ord>(files: impl IntoIterator<Item = T>, place: impl Fn(&T) -> (Rank, u64)) -> Vec<Vec<(T, u64)>> {
-    let mut all: Vec<(Rank, u64, T)> = files
+pub fn ordered<T: Ord>(files: impl IntoIterator<Item = T>, place: impl Fn(&T) -> (ReadingPriority, u64)) -> Vec<Vec<(T, u64)>> {
+    let mut all: Vec<(ReadingPriority, u64, T)> = files
         .into_iter()
         .map(|file| {
             let (rank, bytes) = place(&file);
@@ -110,7 +110,7 @@ pub fn ordered<T: Ord>(files: impl IntoIterator<Item = T>, place: impl Fn(&T) ->
         })
         .collect();
     all.sort();
-    let mut ranks: Vec<(Rank, Vec<(T, u64)>)> = Vec::new();
+    let mut ranks: Vec<(ReadingPriority, Vec<(T, u64)>)> = Vec::new();
     for (rank, bytes, file) in all {
         match ranks.last_mut().filter(|(last, _)| *last == rank) {
             Some((_, same)) => same.push((file, bytes)),
@@ -122,7 +122,7 @@ pub fn ordered<T: Ord>(files: impl IntoIterator<Item = T>, place: impl Fn(&T) ->
 
 /// What comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rank {
+pub enum ReadingPriority {
     /// What git tracks.
     Tracked,
     /// What is about to be changed by a command that names it.
@@ -144,21 +144,23 @@ mod tests {
     #[test]
     fn tracked_files_come_first_and_the_smallest_of_each_kind() {
         let all = [
-            ("b", Rank::Untracked, 1),
-            ("c", Rank::Tracked, 9),
-            ("d", Rank::Tracked, 2),
-            ("a", Rank::Untracked, 1),
-            ("n", Rank::Named, 5),
+            ("b", ReadingPriority::Untracked, 1),
+            ("c", ReadingPriority::Tracked, 9),
+            ("d", ReadingPriority::Tracked, 2),
+            ("a", ReadingPriority::Untracked, 1),
+            ("n", ReadingPriority::Named, 5),
         ];
         let order = ordered(all, |(_, rank, bytes)| (*rank, *bytes));
-        let names = |rank: &Vec<((&'static str, Rank, u64), u64)>| rank.iter().map(|((name, ..), _)| *name).collect::<String>();
+        let names = |rank: &Vec<((&'static str, ReadingPriority, u64), u64)>| {
+            rank.iter().map(|((name, ..), _)| *name).collect::<String>()
+        };
         assert_eq!(order.iter().map(names).collect::<Vec<_>>(), ["dc", "n", "ab"]);
         assert_eq!(order[0][0].1, 2);
     }
 
     #[test]
     fn a_few_small_files_are_read_however_late_it_is_and_nothing_else() {
-        let pace = Pace::default();
+        let pace = ReadingPace::default();
         assert_eq!(pace.next(&[0, 10, MB, 2 * MB, 2 * MB], Duration::ZERO), 4);
         assert_eq!(pace.next(&[0; 1000], Duration::ZERO), 100);
         assert_eq!(pace.next(&[5 * MB, 6 * MB], Duration::ZERO), 0);
@@ -173,23 +175,24 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_is_not_begun() {
-        let mut pace = Pace::default();
+        let mut pace = ReadingPace::default();
         // 48 MB take more than a second, as far as is known.
         assert_eq!((pace.next(&[48 * MB], seconds(1)), pace.next(&[48 * MB], seconds(2))), (0, 1));
         // Then it is seen how fast the machine is.
         pace.took(&[48 * MB], seconds(4));
         assert_eq!((pace.next(&[48 * MB], seconds(3)), pace.next(&[48 * MB], seconds(5))), (0, 1));
-        let mut fast = Pace::default();
+        let mut fast = ReadingPace::default();
         fast.took(&[48 * MB], Duration::from_millis(200));
         assert_eq!(fast.next(&[48 * MB], Duration::from_millis(500)), 1);
         assert!(
-            Pace { took: Duration::ZERO, ..fast }.expected(Amount { files: 1, bytes: 100 * MB }) > Duration::from_millis(100)
+            ReadingPace { took: Duration::ZERO, ..fast }.expected(FileAmount { files: 1, bytes: 100 * MB })
+                > Duration::from_millis(100)
         );
     }
 
     #[test]
     fn the_clock_is_looked_at_again_and_again() {
-        let (mut pace, sizes) = (Pace::default(), vec![MB; 2000]);
+        let (mut pace, sizes) = (ReadingPace::default(), vec![MB; 2000]);
         let (mut at, mut left, mut parts) = (0, seconds(6), 0);
         loop {
             let next = pace.next(&sizes[at..], left);
@@ -197,7 +200,7 @@ mod tests {
                 break;
             }
             // A machine that takes twice what is expected.
-            let time = Amount { files: next as u64, bytes: next as u64 * MB }.assumed() * 2;
+            let time = FileAmount { files: next as u64, bytes: next as u64 * MB }.assumed() * 2;
             assert!(time <= left, "{next} of {at} take {time:?} of {left:?}");
             pace.took(&sizes[at..at + next], time);
             (at, left, parts) = (at + next, left - time, parts + 1);

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::document::{CheckpointRecord, Coverage, LISTED, PathSample, Trigger};
+use super::document::{CaptureCoverage, CheckpointRecord, CheckpointTrigger, LISTED, PathSample};
 use super::retention;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RepoPath};
@@ -13,7 +13,7 @@ use crate::domain::state::whole::State;
 /// Which paths of a worktree were looked at, and which checkpoint the rest is taken from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OnlyPaths {
+pub struct KnownPathsScope {
     /// The files and folders that were looked at: those that were named since that checkpoint, and those whose index entry
     /// differs from it.
     pub paths: Vec<RepoPath>,
@@ -26,7 +26,7 @@ pub struct OnlyPaths {
 /// The same in short, for the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OnlyCount {
+pub struct KnownPathsCount {
     /// How many files and folders were looked at, in all worktrees.
     pub paths: u64,
     /// The checkpoint from which the rest is taken.
@@ -38,7 +38,7 @@ pub struct OnlyCount {
     pub all_else_gone: bool,
 }
 
-impl OnlyCount {
+impl KnownPathsCount {
     /// Whether it is built on this checkpoint, and not on an earlier one with the same name.
     pub fn is_on(&self, record: &CheckpointRecord) -> bool {
         self.all_else_capture == record.capture && self.all_else_as_of == record.name
@@ -47,7 +47,7 @@ impl OnlyCount {
     /// For display: with `all_else_gone` set from the state.
     ///
     /// # Errors
-    /// As [`Checkpoints::get`](super::existing::Checkpoints::get).
+    /// As [`Checkpoints::get`](super::existing::CheckpointCatalog::get).
     pub fn shown(&self, state: &State) -> crate::error::Result<Self> {
         let is_there = state.record.checkpoints.get(&self.all_else_as_of)?.is_some_and(|record| self.is_on(record));
         Ok(Self { all_else_gone: !is_there, ..self.clone() })
@@ -56,7 +56,7 @@ impl OnlyCount {
 
 /// The checkpoints that a checkpoint of known paths can be built on.
 #[derive(Debug, Clone, Copy)]
-pub struct Base<'s> {
+pub struct KnownPathsBase<'s> {
     /// The newest complete checkpoint.
     pub complete: &'s CheckpointRecord,
     /// The newest one that was built on it. Its paths are looked at again, so that what it recorded is not lost.
@@ -67,7 +67,7 @@ pub struct Base<'s> {
 ///
 /// # Errors
 /// The reason.
-pub fn base(state: &State) -> Result<Base<'_>, String> {
+pub fn base(state: &State) -> Result<KnownPathsBase<'_>, String> {
     // Both are always among the recent ones: see `older::divide`.
     let recent = || state.record.checkpoints.recent();
     let Some(complete) = newest_complete(recent()) else {
@@ -76,7 +76,7 @@ pub fn base(state: &State) -> Result<Base<'_>, String> {
     if changes_files_next(complete.trigger) {
         return Err(format!("files were changed by git axiom itself after the newest complete checkpoint, {}", complete.name));
     }
-    Ok(Base { complete, last: newest_on(recent(), complete) })
+    Ok(KnownPathsBase { complete, last: newest_on(recent(), complete) })
 }
 
 /// The newest complete checkpoint.
@@ -98,9 +98,9 @@ fn newest<'r>(records: impl Iterator<Item = &'r CheckpointRecord>) -> Option<&'r
 
 /// Whether git axiom itself changes files after such a checkpoint, at paths that no caller names. (A merge changes files
 /// too, but it also changes the index, and that is seen.)
-fn changes_files_next(trigger: Trigger) -> bool {
+fn changes_files_next(trigger: CheckpointTrigger) -> bool {
     // A cleanup removes checkpoints, and no files.
-    retention::is_safety(trigger) && trigger != Trigger::BeforeCleanup
+    retention::is_safety(trigger) && trigger != CheckpointTrigger::BeforeCleanup
 }
 
 /// All differences from the index: for the paths that were looked at, those that were seen; for the rest, those of the base
@@ -114,7 +114,12 @@ pub fn together<T>(then: Vec<T>, looked_at: &PathSet, seen: Vec<T>, path: impl F
 
 /// All that is not held: for the paths that were looked at, what was seen; for the rest, what the base capture did not hold.
 /// `is_there` decides whether a path still exists.
-pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there: impl Fn(&RepoPath) -> bool) -> Coverage {
+pub fn held_else(
+    then: &CaptureCoverage,
+    looked_at: &PathSet,
+    seen: CaptureCoverage,
+    is_there: impl Fn(&RepoPath) -> bool,
+) -> CaptureCoverage {
     let join = |then: &PathSample, seen: PathSample| {
         let new = PathSet::new(seen.paths.iter().cloned());
         let goes =
@@ -125,12 +130,14 @@ pub fn held_else(then: &Coverage, looked_at: &PathSet, seen: Coverage, is_there:
         paths.sort();
         PathSample { count, paths: paths.into_iter().take(LISTED).cloned().collect() }
     };
-    let Coverage { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = seen;
-    let Coverage { unreadable, refused_names, converted, excluded, purged, over_include_limit, included, .. } = seen;
-    let Coverage { git_directories, missing, not_captured, only, unfiltered, encrypted, not_in_time, others_may_read, .. } = seen;
+    let CaptureCoverage { ignored, nested_repositories, dirty_submodules, too_large, special, .. } = seen;
+    let CaptureCoverage { unreadable, refused_names, converted, excluded, purged, over_include_limit, included, .. } = seen;
+    let CaptureCoverage {
+        git_directories, missing, not_captured, only, unfiltered, encrypted, not_in_time, others_may_read, ..
+    } = seen;
     // The index is always the present one.
-    let Coverage { staged_not_held, .. } = seen;
-    Coverage {
+    let CaptureCoverage { staged_not_held, .. } = seen;
+    CaptureCoverage {
         ignored: join(&then.ignored, ignored),
         nested_repositories: join(&then.nested_repositories, nested_repositories),
         dirty_submodules: join(&then.dirty_submodules, dirty_submodules),
@@ -165,7 +172,7 @@ mod tests {
     }
 
     /// Checkpoints in their order: name, what made it, and what it was built on.
-    fn state(all: &[(&str, Trigger, Option<&str>)]) -> State {
+    fn state(all: &[(&str, CheckpointTrigger, Option<&str>)]) -> State {
         let mut state = State::default();
         for (number, (text, trigger, on)) in all.iter().enumerate() {
             let record = CheckpointRecord {
@@ -179,7 +186,7 @@ mod tests {
                 seq: number as u64,
                 tasks_completed: 0,
                 size: None,
-                only: on.map(|on| OnlyCount {
+                only: on.map(|on| KnownPathsCount {
                     paths: 1,
                     all_else_as_of: name(on),
                     all_else_capture: Oid::new("1".repeat(40)).unwrap(),
@@ -195,21 +202,35 @@ mod tests {
 
     #[test]
     fn the_rest_is_taken_from_the_newest_complete_checkpoint_unless_files_were_changed_after_it() {
-        type Row = (&'static [(&'static str, Trigger, Option<&'static str>)], Result<(&'static str, Option<&'static str>), ()>);
+        type Row = (
+            &'static [(&'static str, CheckpointTrigger, Option<&'static str>)],
+            Result<(&'static str, Option<&'static str>), ()>,
+        );
         let table: &[Row] = &[
             (&[], Err(())),
-            (&[("z", Trigger::Manual, Some("gone"))], Err(())),
-            (&[("a", Trigger::Manual, None)], Ok(("a", None))),
-            (&[("b", Trigger::Manual, None), ("a", Trigger::Periodic, None)], Ok(("a", None))),
-            (&[("a", Trigger::Manual, None), ("z", Trigger::Manual, Some("a"))], Ok(("a", Some("z")))),
+            (&[("z", CheckpointTrigger::Manual, Some("gone"))], Err(())),
+            (&[("a", CheckpointTrigger::Manual, None)], Ok(("a", None))),
+            (&[("b", CheckpointTrigger::Manual, None), ("a", CheckpointTrigger::Periodic, None)], Ok(("a", None))),
+            (&[("a", CheckpointTrigger::Manual, None), ("z", CheckpointTrigger::Manual, Some("a"))], Ok(("a", Some("z")))),
             (
-                &[("a", Trigger::Manual, None), ("z", Trigger::Manual, Some("a")), ("y", Trigger::Manual, Some("a"))],
+                &[
+                    ("a", CheckpointTrigger::Manual, None),
+                    ("z", CheckpointTrigger::Manual, Some("a")),
+                    ("y", CheckpointTrigger::Manual, Some("a")),
+                ],
                 Ok(("a", Some("y"))),
             ),
-            (&[("a", Trigger::Manual, None), ("z", Trigger::Manual, Some("a")), ("b", Trigger::Periodic, None)], Ok(("b", None))),
-            (&[("a", Trigger::Manual, None), ("b", Trigger::BeforeRollback, None)], Err(())),
-            (&[("b", Trigger::BeforeUndo, None), ("c", Trigger::AfterMerge, None)], Ok(("c", None))),
-            (&[("b", Trigger::BeforeMerge, None)], Ok(("b", None))),
+            (
+                &[
+                    ("a", CheckpointTrigger::Manual, None),
+                    ("z", CheckpointTrigger::Manual, Some("a")),
+                    ("b", CheckpointTrigger::Periodic, None),
+                ],
+                Ok(("b", None)),
+            ),
+            (&[("a", CheckpointTrigger::Manual, None), ("b", CheckpointTrigger::BeforeRollback, None)], Err(())),
+            (&[("b", CheckpointTrigger::BeforeUndo, None), ("c", CheckpointTrigger::AfterMerge, None)], Ok(("c", None))),
+            (&[("b", CheckpointTrigger::BeforeMerge, None)], Ok(("b", None))),
         ];
         for (checkpoints, expected) in table {
             let state = state(checkpoints);
@@ -220,7 +241,7 @@ mod tests {
 
     #[test]
     fn another_checkpoint_of_the_name_is_not_what_it_was_built_on() {
-        let mut state = state(&[("b", Trigger::Manual, None), ("q", Trigger::Manual, Some("b"))]);
+        let mut state = state(&[("b", CheckpointTrigger::Manual, None), ("q", CheckpointTrigger::Manual, Some("b"))]);
         let capture = |digit: &str| Oid::new(digit.repeat(40)).unwrap();
         for (of, same) in [(capture("1"), true), (capture("3"), false)] {
             let mut record = state.record.checkpoints.get(&name("q")).unwrap().unwrap().clone();

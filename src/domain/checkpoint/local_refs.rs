@@ -52,7 +52,7 @@ impl StashEntry {
 
 /// The local refs at one moment. Refs of one linked worktree have git's names for them: `worktrees/<name>/refs/worktree/…`.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LocalRefs {
+pub struct LocalRefSnapshot {
     /// Refs to an object.
     pub refs: BTreeMap<RefName, Oid>,
     /// Symbolic refs.
@@ -63,7 +63,7 @@ pub struct LocalRefs {
 
 /// How local refs have changed since a checkpoint.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Since {
+pub struct LocalRefChanges {
     /// Deleted refs, with their old values.
     pub gone: Vec<(RefName, Oid)>,
     /// Deleted refs that cannot be made again, because the second ref blocks the name.
@@ -76,10 +76,10 @@ pub struct Since {
     pub stash: Vec<StashEntry>,
 }
 
-impl LocalRefs {
+impl LocalRefSnapshot {
     /// How these refs have changed, given the current ones. Refs that were created since are left alone and not listed.
-    pub fn since(&self, now: &Self) -> Since {
-        let mut since = Since::default();
+    pub fn since(&self, now: &Self) -> LocalRefChanges {
+        let mut since = LocalRefChanges::default();
         let taken: BTreeSet<&str> = now.refs.keys().chain(now.links.keys()).map(RefName::as_str).collect();
         for (name, then) in &self.refs {
             match now.refs.get(name) {
@@ -155,9 +155,9 @@ mod tests {
         Oid::new(format!("{text:0<40}")).unwrap()
     }
 
-    fn refs(all: &[(&str, &str)]) -> LocalRefs {
+    fn refs(all: &[(&str, &str)]) -> LocalRefSnapshot {
         let refs = all.iter().map(|(name, id)| (RefName::new(*name), oid(id))).collect();
-        LocalRefs { refs, ..LocalRefs::default() }
+        LocalRefSnapshot { refs, ..LocalRefSnapshot::default() }
     }
 
     #[test]
@@ -181,13 +181,14 @@ mod tests {
         assert_eq!((since.blocked.as_slice(), since.gone.len()), (blocked.as_slice(), 0));
         let gone = then.since(&refs(&[("refs/heads/c-", "1")])).gone;
         assert_eq!(gone.len(), 4, "a name that only begins alike is not in the way");
-        assert_eq!(then.since(&then), Since::default());
+        assert_eq!(then.since(&then), LocalRefChanges::default());
     }
 
     #[test]
     fn entries_of_the_stash_that_are_gone_are_told_once_in_their_order() {
         let entry = |id: &str| StashEntry { id: oid(id), message: format!("m{id}") };
-        let stash = |ids: &[&str]| LocalRefs { stash: ids.iter().map(|id| entry(id)).collect(), ..LocalRefs::default() };
+        let stash =
+            |ids: &[&str]| LocalRefSnapshot { stash: ids.iter().map(|id| entry(id)).collect(), ..LocalRefSnapshot::default() };
         let since = stash(&["3", "2", "3", "1"]).since(&stash(&["9", "2"]));
         assert_eq!(since.stash, [entry("3"), entry("1")]);
     }

@@ -3,12 +3,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::document::{CheckpointType, Trigger};
+use super::document::{CheckpointTrigger, CheckpointType};
 
 /// Which checkpoints get a tag: the values of `checkpoints.tags`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Tags {
+pub enum CheckpointTagPolicy {
     /// All but those of attached sessions.
     All,
     /// Those that a user named.
@@ -20,7 +20,7 @@ pub enum Tags {
 /// What a checkpoint has beside its capture ref.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Marks {
+pub enum CheckpointMarks {
     /// A tag, and a note on it.
     Tagged,
     /// A note on its capture.
@@ -29,25 +29,27 @@ pub enum Marks {
     Bare,
 }
 
-impl Marks {
+impl CheckpointMarks {
     /// What a new checkpoint gets. Those of attached sessions are many, so they get nothing.
-    pub const fn decide(tags: Tags, kind: CheckpointType, trigger: Trigger) -> Self {
+    pub const fn decide(tags: CheckpointTagPolicy, kind: CheckpointType, trigger: CheckpointTrigger) -> Self {
         if trigger.is_attached() {
             return Self::Bare;
         }
         match (tags, kind) {
-            (Tags::All, CheckpointType::Auto | CheckpointType::Named) | (Tags::Named, CheckpointType::Named) => Self::Tagged,
-            (Tags::Named, CheckpointType::Auto) | (Tags::None, CheckpointType::Auto | CheckpointType::Named) => Self::Noted,
+            (CheckpointTagPolicy::All, CheckpointType::Auto | CheckpointType::Named)
+            | (CheckpointTagPolicy::Named, CheckpointType::Named) => Self::Tagged,
+            (CheckpointTagPolicy::Named, CheckpointType::Auto)
+            | (CheckpointTagPolicy::None, CheckpointType::Auto | CheckpointType::Named) => Self::Noted,
         }
     }
 
     /// What a checkpoint has whose record does not say it: what most have.
-    pub(super) const fn unsaid(trigger: Trigger) -> Self {
-        Self::decide(Tags::All, CheckpointType::Auto, trigger)
+    pub(super) const fn unsaid(trigger: CheckpointTrigger) -> Self {
+        Self::decide(CheckpointTagPolicy::All, CheckpointType::Auto, trigger)
     }
 
     /// What is recorded: nothing where it is what the absence of a record means.
-    pub fn recorded(self, trigger: Trigger) -> Option<Self> {
+    pub fn recorded(self, trigger: CheckpointTrigger) -> Option<Self> {
         (self != Self::unsaid(trigger)).then_some(self)
     }
 
@@ -76,27 +78,27 @@ mod tests {
 
     #[test]
     fn the_setting_decides_which_checkpoints_get_a_tag_and_the_others_have_their_note_on_the_capture() {
-        let decided = |tags| KINDS.map(|kind| Marks::decide(tags, kind, Trigger::Manual));
-        assert_eq!(decided(Tags::All), [Marks::Tagged, Marks::Tagged]);
-        assert_eq!(decided(Tags::Named), [Marks::Noted, Marks::Tagged]);
-        assert_eq!(decided(Tags::None), [Marks::Noted, Marks::Noted]);
+        let decided = |tags| KINDS.map(|kind| CheckpointMarks::decide(tags, kind, CheckpointTrigger::Manual));
+        assert_eq!(decided(CheckpointTagPolicy::All), [CheckpointMarks::Tagged, CheckpointMarks::Tagged]);
+        assert_eq!(decided(CheckpointTagPolicy::Named), [CheckpointMarks::Noted, CheckpointMarks::Tagged]);
+        assert_eq!(decided(CheckpointTagPolicy::None), [CheckpointMarks::Noted, CheckpointMarks::Noted]);
     }
 
     #[test]
     fn attached_checkpoints_never_get_anything_beside_their_ref() {
-        for tags in [Tags::All, Tags::Named, Tags::None] {
+        for tags in [CheckpointTagPolicy::All, CheckpointTagPolicy::Named, CheckpointTagPolicy::None] {
             for kind in KINDS {
-                assert_eq!(Marks::decide(tags, kind, Trigger::Prompt), Marks::Bare);
+                assert_eq!(CheckpointMarks::decide(tags, kind, CheckpointTrigger::Prompt), CheckpointMarks::Bare);
             }
         }
     }
 
     #[test]
     fn only_what_is_not_usual_is_recorded() {
-        assert_eq!(Marks::Tagged.recorded(Trigger::Manual), None);
-        assert_eq!(Marks::Bare.recorded(Trigger::Turn), None);
-        assert_eq!(Marks::Noted.recorded(Trigger::Manual), Some(Marks::Noted));
-        assert_eq!(Marks::unsaid(Trigger::Manual), Marks::Tagged);
-        assert_eq!(Marks::unsaid(Trigger::Turn), Marks::Bare);
+        assert_eq!(CheckpointMarks::Tagged.recorded(CheckpointTrigger::Manual), None);
+        assert_eq!(CheckpointMarks::Bare.recorded(CheckpointTrigger::Turn), None);
+        assert_eq!(CheckpointMarks::Noted.recorded(CheckpointTrigger::Manual), Some(CheckpointMarks::Noted));
+        assert_eq!(CheckpointMarks::unsaid(CheckpointTrigger::Manual), CheckpointMarks::Tagged);
+        assert_eq!(CheckpointMarks::unsaid(CheckpointTrigger::Turn), CheckpointMarks::Bare);
     }
 }

@@ -19,7 +19,7 @@ pub const RECENT: usize = if cfg!(debug_assertions) { 4 } else { 64 };
 /// What is known of the older checkpoints without reading them.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Summary {
+pub struct OlderCheckpointSummary {
     /// How many there are.
     pub count: usize,
     /// How many events the log had before the newest of them.
@@ -27,15 +27,15 @@ pub struct Summary {
     /// Their names in lower case, sorted, with a space between them.
     names: String,
     /// What retention has to know.
-    pub groups: Vec<Group>,
+    pub groups: Vec<RetentionGroup>,
 }
 
 /// Checkpoints among which retention does not distinguish, except by age.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Group {
+pub struct RetentionGroup {
     /// What retention goes by.
-    pub sort: Sort,
+    pub sort: RetentionClass,
     /// Whether they are checkpoints of known paths, which are counted separately.
     pub of_paths: bool,
     /// The earliest time at which one of them was made.
@@ -47,7 +47,7 @@ pub struct Group {
 /// What protects a checkpoint from retention.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Sort {
+pub enum RetentionClass {
     /// Its name, if names protect.
     Named,
     /// That an operation after it can be undone, for a time.
@@ -56,7 +56,7 @@ pub enum Sort {
     Automatic,
 }
 
-impl Sort {
+impl RetentionClass {
     fn of(record: &CheckpointRecord) -> Self {
         match record.kind {
             CheckpointType::Named => Self::Named,
@@ -66,14 +66,14 @@ impl Sort {
     }
 }
 
-impl Summary {
+impl OlderCheckpointSummary {
     /// Sums up checkpoints, which are given oldest first.
     pub fn of(records: &[&CheckpointRecord]) -> Self {
         let names: BTreeSet<String> = records.iter().map(|record| record.name.folded()).collect();
-        let mut groups: Vec<Group> = Vec::new();
+        let mut groups: Vec<RetentionGroup> = Vec::new();
         let mut counted = [0, 0];
         for record in records.iter().rev() {
-            let (sort, of_paths) = (Sort::of(record), record.only.is_some());
+            let (sort, of_paths) = (RetentionClass::of(record), record.only.is_some());
             let place = &mut counted[usize::from(of_paths)];
             *place += 1;
             match groups.iter_mut().find(|group| group.sort == sort && group.of_paths == of_paths) {
@@ -81,7 +81,7 @@ impl Summary {
                     group.oldest = group.oldest.min(record.created_at);
                     group.last = *place;
                 }
-                None => groups.push(Group { sort, of_paths, oldest: record.created_at, last: *place }),
+                None => groups.push(RetentionGroup { sort, of_paths, oldest: record.created_at, last: *place }),
             }
         }
         let newest = records.iter().map(|record| record.seq).max().unwrap_or(0);
@@ -133,7 +133,7 @@ mod tests {
 
     #[test]
     fn a_name_is_taken_as_a_whole_only() {
-        let summary = |names: &str| Summary { names: names.into(), ..Summary::default() };
+        let summary = |names: &str| OlderCheckpointSummary { names: names.into(), ..OlderCheckpointSummary::default() };
         let all = ["a-b", "ab", "abc", "b", "b-1", "b1", "c_c", "zz"];
         // However many there are, each is found, and nothing else.
         for count in 0..=all.len() {

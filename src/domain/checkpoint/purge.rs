@@ -21,7 +21,7 @@ const MASK: u8 = b'x';
 
 /// Contents of a path that a purge could not delete: something else held them, or they were left to git.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LeftByPurge {
+pub struct PurgeLeftover {
     /// The path.
     pub path: RepoPath,
     /// The contents.
@@ -30,14 +30,14 @@ pub struct LeftByPurge {
 
 /// What is taken out of captures.
 #[derive(Debug, Clone, Default)]
-pub struct Cut {
+pub struct CaptureRemovals {
     /// Files at this path, or below it. What other paths hold stays, be it the same: an empty file is no secret.
     pub path: Option<RepoPath>,
     /// Files with these contents, wherever they are: where a content was named, and no path.
     pub blobs: BTreeSet<Oid>,
 }
 
-impl Cut {
+impl CaptureRemovals {
     /// Whether a path is the one that is taken out, or below it.
     pub fn names(&self, path: &RepoPath) -> bool {
         self.path.as_ref().is_some_and(|root| {
@@ -53,9 +53,9 @@ impl Cut {
 
 /// Texts that are replaced by others of the same length: so no offset changes, and JSON stays JSON.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Masks(Vec<(Vec<u8>, Vec<u8>)>);
+pub struct TextMasks(Vec<(Vec<u8>, Vec<u8>)>);
 
-impl Masks {
+impl TextMasks {
     /// What gives away these contents: each as a whole, its longer lines, and in lines `NAME=VALUE` or `NAME: VALUE` the value; as
     /// they are, and as JSON writes them.
     pub fn of<'c>(contents: impl IntoIterator<Item = &'c [u8]>) -> Self {
@@ -171,7 +171,7 @@ mod tests {
     use super::*;
 
     fn masked(secret: &str, text: &str) -> String {
-        let masks = Masks::of([secret.as_bytes()]);
+        let masks = TextMasks::of([secret.as_bytes()]);
         String::from_utf8(masks.applied(text.as_bytes()).unwrap_or_else(|| text.into())).unwrap()
     }
 
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn what_is_replaced_keeps_its_length_and_ids_are_renamed() {
         let (old, new) = (Oid::new("1".repeat(40)).unwrap(), Oid::new("2".repeat(40)).unwrap());
-        let mut masks = Masks::default();
+        let mut masks = TextMasks::default();
         masks.rename(&old, &new);
         let text = format!("{{\"body\":\"{old}\"}}");
         assert_eq!(masks.applied(text.as_bytes()).unwrap(), format!("{{\"body\":\"{new}\"}}").into_bytes());
@@ -198,15 +198,15 @@ mod tests {
 
     #[test]
     fn a_file_is_not_taken_for_a_secret_because_of_a_common_word() {
-        let masks = Masks::of([b"#!/usr/bin/env python3\nENV=production\nKEY=sk-secret-12345678\n".as_slice()]).sure();
+        let masks = TextMasks::of([b"#!/usr/bin/env python3\nENV=production\nKEY=sk-secret-12345678\n".as_slice()]).sure();
         assert!(!masks.find_in(b"#!/usr/bin/env python3\nprint(\"production\")\n"));
         assert!(masks.find_in(b"old: sk-secret-12345678"));
-        assert!(Masks::of([b"one line of words\nand two\n".as_slice()]).sure().find_in(b"x one line of words\nand two"));
+        assert!(TextMasks::of([b"one line of words\nand two\n".as_slice()]).sure().find_in(b"x one line of words\nand two"));
     }
 
     #[test]
     fn words_that_the_state_is_made_of_stay() {
-        let mut masks = Masks::of([b"ENV=production\nMODE=autopilot\nKEY=sk-12345678\n".as_slice()]);
+        let mut masks = TextMasks::of([b"ENV=production\nMODE=autopilot\nKEY=sk-12345678\n".as_slice()]);
         masks.spare([b"/srv/production/repo".as_slice()]);
         assert_eq!(masks.applied(b"production"), None);
         let line = b"{\"mode\":\"autopilot\",\"text\":\"sk-12345678\"}";
@@ -226,7 +226,7 @@ mod tests {
     fn a_path_takes_what_is_below_it_and_a_blob_is_taken_anywhere() {
         let oid = Oid::new("1".repeat(40)).unwrap();
         let other = Oid::new("2".repeat(40)).unwrap();
-        let cut = Cut { path: Some(RepoPath::new(b"a/b".as_slice())), blobs: BTreeSet::from([oid.clone()]) };
+        let cut = CaptureRemovals { path: Some(RepoPath::new(b"a/b".as_slice())), blobs: BTreeSet::from([oid.clone()]) };
         let takes = |path: &str, oid: &Oid| cut.takes(&RepoPath::new(path.as_bytes()), oid);
         assert!(takes("a/b", &other) && takes("a/b/c", &other) && takes("x", &oid));
         assert!(!takes("a/bc", &other) && !takes("a", &other));

@@ -5,9 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use super::document::{CheckpointRecord, CheckpointType, Trigger};
-use super::older::{Group, Sort};
-use crate::domain::base::ids::{CaseId, CheckpointName};
+use super::document::{CheckpointRecord, CheckpointTrigger, CheckpointType};
+use super::older::{RetentionClass, RetentionGroup};
+use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::operation::journaled::OperationKind;
 use crate::domain::state::whole::State;
 use crate::error::Result;
@@ -17,7 +17,7 @@ pub const NEWEST: usize = 3;
 
 /// The configured rules.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rules {
+pub struct RetentionRules {
     /// How many checkpoints are kept.
     pub max_count: u32,
     /// How many days they are kept.
@@ -30,7 +30,7 @@ pub struct Rules {
     pub keep_prompts: u32,
 }
 
-impl Rules {
+impl RetentionRules {
     /// Whether what was made then is over its age; never where `maxAgeDays` is 0.
     fn is_too_old(&self, made: Timestamp, now: Timestamp) -> bool {
         self.max_age_days > 0 && age_in_days(made, now) >= i64::from(self.max_age_days)
@@ -40,7 +40,7 @@ impl Rules {
 /// Why a checkpoint is not removed automatically. Ordered: of several reasons, the last is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Protection {
+pub enum RetentionProtection {
     /// It is one of the newest, or the newest complete one.
     Newest,
     /// The user named it.
@@ -53,7 +53,7 @@ pub enum Protection {
     OpenOperation,
 }
 
-impl Protection {
+impl RetentionProtection {
     /// In words, after "is kept:".
     pub const fn why(self) -> &'static str {
         match self {
@@ -77,39 +77,43 @@ fn newest_first<'r>(records: impl IntoIterator<Item = &'r CheckpointRecord>) -> 
 ///
 /// # Errors
 /// Where the older checkpoints cannot be read.
-pub fn protections(state: &State, rules: &Rules, now: Timestamp) -> Result<BTreeMap<CheckpointName, BTreeSet<Protection>>> {
+pub fn protections(
+    state: &State,
+    rules: &RetentionRules,
+    now: Timestamp,
+) -> Result<BTreeMap<CheckpointName, BTreeSet<RetentionProtection>>> {
     Ok(protections_of(&newest_first(state.record.checkpoints.all()?), state, rules, now))
 }
 
 fn protections_of(
     newest_first: &[&CheckpointRecord],
     state: &State,
-    rules: &Rules,
+    rules: &RetentionRules,
     now: Timestamp,
-) -> BTreeMap<CheckpointName, BTreeSet<Protection>> {
-    let mut kept: BTreeMap<CheckpointName, BTreeSet<Protection>> = BTreeMap::new();
-    let mut keep = |name: &CheckpointName, why: Protection| {
+) -> BTreeMap<CheckpointName, BTreeSet<RetentionProtection>> {
+    let mut kept: BTreeMap<CheckpointName, BTreeSet<RetentionProtection>> = BTreeMap::new();
+    let mut keep = |name: &CheckpointName, why: RetentionProtection| {
         kept.entry(name.clone()).or_default().insert(why);
     };
-    newest_first.iter().take(NEWEST).for_each(|record| keep(&record.name, Protection::Newest));
+    newest_first.iter().take(NEWEST).for_each(|record| keep(&record.name, RetentionProtection::Newest));
     // Checkpoints of known paths are built on it.
     let complete = newest_first.iter().find(|record| record.only.is_none());
-    complete.into_iter().for_each(|record| keep(&record.name, Protection::Newest));
+    complete.into_iter().for_each(|record| keep(&record.name, RetentionProtection::Newest));
     for record in newest_first {
         if rules.protect_named && record.kind == CheckpointType::Named {
-            keep(&record.name, Protection::Named);
+            keep(&record.name, RetentionProtection::Named);
         }
         if is_safety(record.trigger) && age_in_days(record.created_at, now) < i64::from(rules.keep_deleted_days) {
-            keep(&record.name, Protection::Undo);
+            keep(&record.name, RetentionProtection::Undo);
         }
     }
     if let Some(start) = state.record.session.as_ref().and_then(|session| session.start_checkpoint.as_ref()) {
-        keep(start, Protection::SessionStart);
+        keep(start, RetentionProtection::SessionStart);
     }
     if let Some(open) = &state.record.open {
-        open.operation.safety.iter().for_each(|name| keep(name, Protection::OpenOperation));
+        open.operation.safety.iter().for_each(|name| keep(name, RetentionProtection::OpenOperation));
         if let OperationKind::RollbackCheckpoint { checkpoint } = &open.operation.kind {
-            keep(checkpoint, Protection::OpenOperation);
+            keep(checkpoint, RetentionProtection::OpenOperation);
         }
     }
     kept
@@ -120,11 +124,11 @@ fn protections_of(
 ///
 /// # Errors
 /// Where the older checkpoints cannot be read. They are read only where one of them may have expired.
-pub fn expired(state: &State, rules: &Rules, now: Timestamp) -> Result<Vec<CheckpointName>> {
+pub fn expired(state: &State, rules: &RetentionRules, now: Timestamp) -> Result<Vec<CheckpointName>> {
     let checkpoints = &state.record.checkpoints;
     let recent = newest_first(checkpoints.recent());
     let counted = |of_paths| recent.iter().filter(|record| record.only.is_some() == of_paths).count();
-    let may_expire = |group: &Group| may_expire(group, counted(group.of_paths), rules, now);
+    let may_expire = |group: &RetentionGroup| may_expire(group, counted(group.of_paths), rules, now);
     let all = match checkpoints.older() {
         // Those of attached sessions are thinned by age, one by one.
         Some(_) if state.record.attached.checkpoints > 0 => newest_first(checkpoints.all()?),
@@ -134,7 +138,7 @@ pub fn expired(state: &State, rules: &Rules, now: Timestamp) -> Result<Vec<Check
     let kept = protections_of(&all, state, rules, now);
     let mut gone = Vec::new();
     let (mut complete, mut of_paths) = (0, 0);
-    let mut attached = Attached::default();
+    let mut attached = AttachedThinning::default();
     for record in all {
         if record.trigger.is_attached() {
             if attached.expires(record, rules, now) && !kept.contains_key(&record.name) {
@@ -156,21 +160,21 @@ pub fn expired(state: &State, rules: &Rules, now: Timestamp) -> Result<Vec<Check
 
 /// Thinning of checkpoints of attached sessions, newest first. They are outside of `maxCount`.
 #[derive(Default)]
-struct Attached {
+struct AttachedThinning {
     prompts: u32,
     /// The hours and days that have one already.
     hours: BTreeSet<i64>,
     days: BTreeSet<i64>,
 }
 
-impl Attached {
+impl AttachedThinning {
     /// Prompts are counted; of the others stay all of the last hour, one of each hour of the last day, and one of each day.
-    fn expires(&mut self, record: &CheckpointRecord, rules: &Rules, now: Timestamp) -> bool {
+    fn expires(&mut self, record: &CheckpointRecord, rules: &RetentionRules, now: Timestamp) -> bool {
         const HOUR: i64 = 60 * 60;
         if rules.is_too_old(record.created_at, now) {
             return true;
         }
-        if record.trigger == Trigger::Prompt {
+        if record.trigger == CheckpointTrigger::Prompt {
             self.prompts += 1;
             return self.prompts > rules.keep_prompts;
         }
@@ -184,12 +188,12 @@ impl Attached {
 
 /// Whether one of a group of older checkpoints may have expired, where `recent` newer ones are counted with it. Where this
 /// is false, none has.
-fn may_expire(group: &Group, recent: usize, rules: &Rules, now: Timestamp) -> bool {
+fn may_expire(group: &RetentionGroup, recent: usize, rules: &RetentionRules, now: Timestamp) -> bool {
     let age = age_in_days(group.oldest, now);
     let is_protected = match group.sort {
-        Sort::Named => rules.protect_named,
-        Sort::Safety => age < i64::from(rules.keep_deleted_days),
-        Sort::Automatic => false,
+        RetentionClass::Named => rules.protect_named,
+        RetentionClass::Safety => age < i64::from(rules.keep_deleted_days),
+        RetentionClass::Automatic => false,
     };
     let over_count = recent + group.last > rules.max_count as usize;
     !is_protected && (over_count || rules.is_too_old(group.oldest, now))
@@ -202,7 +206,7 @@ fn may_expire(group: &Group, recent: usize, rules: &Rules, now: Timestamp) -> bo
 /// Where the older checkpoints cannot be read.
 pub fn cleanup(
     state: &State,
-    rules: &Rules,
+    rules: &RetentionRules,
     now: Timestamp,
     older_than: SignedDuration,
     keep: usize,
@@ -210,9 +214,12 @@ pub fn cleanup(
 ) -> Result<Vec<CheckpointName>> {
     let all = newest_first(state.record.checkpoints.all()?);
     let kept = protections_of(&all, state, rules, now);
-    let stands = |why: &Protection| match why {
-        Protection::Named => !named,
-        Protection::Newest | Protection::Undo | Protection::SessionStart | Protection::OpenOperation => true,
+    let stands = |why: &RetentionProtection| match why {
+        RetentionProtection::Named => !named,
+        RetentionProtection::Newest
+        | RetentionProtection::Undo
+        | RetentionProtection::SessionStart
+        | RetentionProtection::OpenOperation => true,
     };
     let is_protected = |name: &CheckpointName| kept.get(name).is_some_and(|reasons| reasons.iter().any(stands));
     let old = all.into_iter().skip(keep).filter(|record| now.duration_since(record.created_at) >= older_than);
@@ -226,7 +233,7 @@ pub fn cleanup(
 ///
 /// # Errors
 /// Where the older checkpoints cannot be read.
-pub fn thinnable(state: &State, rules: &Rules, now: Timestamp) -> Result<Vec<CheckpointName>> {
+pub fn thinnable(state: &State, rules: &RetentionRules, now: Timestamp) -> Result<Vec<CheckpointName>> {
     let all = newest_first(state.record.checkpoints.all()?);
     let kept = protections_of(&all, state, rules, now);
     let (automatic, named): (Vec<_>, Vec<_>) = all
@@ -244,9 +251,9 @@ pub fn thinnable(state: &State, rules: &Rules, now: Timestamp) -> Result<Vec<Che
 /// `made` is asked only where it matters; `None` where it is not known, and then the capture stays.
 pub fn live_capture_ends(
     state: &State,
-    task: &CaseId,
+    task: &TaskId,
     made: impl FnOnce() -> Option<Timestamp>,
-    rules: &Rules,
+    rules: &RetentionRules,
     now: Timestamp,
 ) -> bool {
     let limit = SignedDuration::from_hours(24 * i64::from(rules.keep_deleted_days));
@@ -254,26 +261,26 @@ pub fn live_capture_ends(
 }
 
 /// Whether the checkpoint was made before an operation so that it can be undone. Making such a checkpoint removes no others.
-pub fn is_safety(trigger: Trigger) -> bool {
+pub fn is_safety(trigger: CheckpointTrigger) -> bool {
     match trigger {
-        Trigger::BeforeRollback
-        | Trigger::BeforeUndo
-        | Trigger::BeforeRedirect
-        | Trigger::BeforeAbandon
-        | Trigger::BeforeDeinit
-        | Trigger::BeforeCleanup
-        | Trigger::BeforeRecovery => true,
-        Trigger::Manual
-        | Trigger::Periodic
-        | Trigger::BeforeAutopilot
-        | Trigger::BeforeMerge
-        | Trigger::AfterMerge
-        | Trigger::SessionStart
-        | Trigger::Prompt
-        | Trigger::BeforeShell
-        | Trigger::Edits
-        | Trigger::Turn
-        | Trigger::AttachedStart => false,
+        CheckpointTrigger::BeforeRollback
+        | CheckpointTrigger::BeforeUndo
+        | CheckpointTrigger::BeforeRedirect
+        | CheckpointTrigger::BeforeAbandon
+        | CheckpointTrigger::BeforeDeinit
+        | CheckpointTrigger::BeforeCleanup
+        | CheckpointTrigger::BeforeRecovery => true,
+        CheckpointTrigger::Manual
+        | CheckpointTrigger::Periodic
+        | CheckpointTrigger::BeforeAutopilot
+        | CheckpointTrigger::BeforeMerge
+        | CheckpointTrigger::AfterMerge
+        | CheckpointTrigger::SessionStart
+        | CheckpointTrigger::Prompt
+        | CheckpointTrigger::BeforeShell
+        | CheckpointTrigger::Edits
+        | CheckpointTrigger::Turn
+        | CheckpointTrigger::AttachedStart => false,
     }
 }
 
@@ -291,17 +298,18 @@ mod tests {
     use proptest::sample::select;
 
     use super::*;
-    use crate::domain::base::ids::{AgentId, SessionId, TxnId};
+    use crate::domain::base::ids::{AgentId, OperationId, SessionId};
     use crate::domain::base::names::{Oid, RefName};
-    use crate::domain::checkpoint::existing::{Checkpoints, Older};
-    use crate::domain::checkpoint::known_paths::OnlyCount;
+    use crate::domain::checkpoint::existing::{CheckpointCatalog, OlderCheckpoints};
+    use crate::domain::checkpoint::known_paths::KnownPathsCount;
     use crate::domain::checkpoint::older;
-    use crate::domain::operation::journaled::Operation;
+    use crate::domain::operation::journaled::JournaledOperation;
     use crate::domain::state::whole::OpenOperation;
     use crate::domain::work::agent::Workspace;
     use crate::domain::work::session::{Session, SessionState};
 
-    const RULES: Rules = Rules { max_count: 5, max_age_days: 30, protect_named: true, keep_deleted_days: 7, keep_prompts: 3 };
+    const RULES: RetentionRules =
+        RetentionRules { max_count: 5, max_age_days: 30, protect_named: true, keep_deleted_days: 7, keep_prompts: 3 };
 
     fn now() -> Timestamp {
         "2026-03-01T00:00:00Z".parse().unwrap()
@@ -313,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_live_capture_ends_after_its_time_where_its_workspace_is_gone_and_never_where_it_stands() {
-        let (task, mut state) = (CaseId::new("t").unwrap(), State::default());
+        let (task, mut state) = (TaskId::new("t").unwrap(), State::default());
         let ends = |state: &State, age| live_capture_ends(state, &task, || now().checked_sub(days(age)).ok(), &RULES, now());
         assert_eq!([6, 7, 8].map(|age| ends(&state, age)), [false, false, true]);
         let workspace = Workspace {
@@ -327,10 +335,10 @@ mod tests {
     }
 
     /// Checkpoints, oldest first: trigger and age in days.
-    fn state(all: &[(Trigger, i64)]) -> State {
+    fn state(all: &[(CheckpointTrigger, i64)]) -> State {
         let mut state = State::default();
         for (number, (trigger, age)) in all.iter().enumerate() {
-            let kind = if *trigger == Trigger::Manual { CheckpointType::Named } else { CheckpointType::Auto };
+            let kind = if *trigger == CheckpointTrigger::Manual { CheckpointType::Named } else { CheckpointType::Auto };
             let record = CheckpointRecord {
                 name: CheckpointName::new(format!("c{number}")).unwrap(),
                 kind,
@@ -351,9 +359,9 @@ mod tests {
         state
     }
 
-    fn on(name: &str) -> OnlyCount {
+    fn on(name: &str) -> KnownPathsCount {
         let all_else_as_of = CheckpointName::new(name).unwrap();
-        OnlyCount { paths: 1, all_else_as_of, all_else_capture: Oid::new("1".repeat(40)).unwrap(), all_else_gone: false }
+        KnownPathsCount { paths: 1, all_else_as_of, all_else_capture: Oid::new("1".repeat(40)).unwrap(), all_else_gone: false }
     }
 
     /// The same checkpoints, the older ones not in memory, and how often they were read.
@@ -367,10 +375,10 @@ mod tests {
             counted.fetch_add(1, Ordering::Relaxed);
             Ok(records.clone())
         };
-        let older = Older::new(older::Summary::of(&older), Arc::new(read));
+        let older = OlderCheckpoints::new(older::OlderCheckpointSummary::of(&older), Arc::new(read));
         let recent = all.into_iter().filter(|record| stay.contains(&record.name)).cloned();
         let mut divided = state.clone();
-        divided.record.checkpoints = Checkpoints::new(recent, Some(older));
+        divided.record.checkpoints = CheckpointCatalog::new(recent, Some(older));
         (divided, count)
     }
 
@@ -385,24 +393,30 @@ mod tests {
             state.record.checkpoints.insert(record).unwrap();
         };
         for minutes in [5, 10, 55, 61, 65, 119, 121, 180, 1439, 1441, 1442, 3000, 45_000] {
-            add(&mut state, format!("e{minutes}"), Trigger::Edits, minutes);
+            add(&mut state, format!("e{minutes}"), CheckpointTrigger::Edits, minutes);
         }
         for (number, minutes) in [(1, 500), (2, 400), (3, 300), (4, 200), (5, 100)] {
-            add(&mut state, format!("prompt-000{number}"), Trigger::Prompt, minutes);
+            add(&mut state, format!("prompt-000{number}"), CheckpointTrigger::Prompt, minutes);
         }
         for number in 0..5 {
-            add(&mut state, format!("p{number}"), Trigger::Periodic, number);
+            add(&mut state, format!("p{number}"), CheckpointTrigger::Periodic, number);
         }
         assert_eq!(gone(&state, &RULES), "e45000 e1442 prompt-0001 prompt-0002 e180 e119 e65");
     }
 
     #[test]
     fn older_ones_are_read_only_where_one_may_have_expired() {
-        let many = state(&[&[(Trigger::Manual, 400); 30][..], &[(Trigger::BeforeUndo, 2), (Trigger::Periodic, 1)]].concat());
+        let many = state(
+            &[
+                &[(CheckpointTrigger::Manual, 400); 30][..],
+                &[(CheckpointTrigger::BeforeUndo, 2), (CheckpointTrigger::Periodic, 1)],
+            ]
+            .concat(),
+        );
         let (divided, count) = divided(&many);
         assert_eq!(gone(&divided, &RULES), "");
         assert_eq!(count.load(Ordering::Relaxed), 0, "named ones and what can still be undone");
-        assert_eq!(gone(&divided, &Rules { protect_named: false, ..RULES }).split(' ').count(), 29);
+        assert_eq!(gone(&divided, &RetentionRules { protect_named: false, ..RULES }).split(' ').count(), 29);
         assert_eq!(count.load(Ordering::Relaxed), 1);
     }
 
@@ -421,17 +435,18 @@ mod tests {
             for record in records.into_iter().filter(|record| all[record.name.as_str()[1..].parse::<usize>().unwrap()].2) {
                 whole.record.checkpoints.insert(CheckpointRecord { only: Some(on("c0")), ..record }).unwrap();
             }
-            let rules = Rules { max_count, protect_named, ..RULES };
+            let rules = RetentionRules { max_count, protect_named, ..RULES };
             prop_assert_eq!(gone(&divided(&whole).0, &rules), gone(&whole, &rules));
         }
     }
 
-    const TRIGGERS: [Trigger; 4] = [Trigger::Manual, Trigger::Periodic, Trigger::BeforeUndo, Trigger::AfterMerge];
+    const TRIGGERS: [CheckpointTrigger; 4] =
+        [CheckpointTrigger::Manual, CheckpointTrigger::Periodic, CheckpointTrigger::BeforeUndo, CheckpointTrigger::AfterMerge];
 
     #[test]
     fn complete_ones_and_those_of_known_paths_do_not_push_each_other_out() {
         for (complete, expected) in [(1, "c1 c2 c3"), (2, "c2 c3"), (5, ""), (7, "c0 c1")] {
-            let mut state = state(&[(Trigger::Periodic, 0); 9]);
+            let mut state = state(&[(CheckpointTrigger::Periodic, 0); 9]);
             let all: Vec<CheckpointRecord> = state.record.checkpoints.recent().cloned().collect();
             for record in all.into_iter().filter(|record| record.seq > complete) {
                 state.record.checkpoints.insert(CheckpointRecord { only: Some(on("c0")), ..record }).unwrap();
@@ -440,26 +455,26 @@ mod tests {
         }
     }
 
-    fn gone(state: &State, rules: &Rules) -> String {
+    fn gone(state: &State, rules: &RetentionRules) -> String {
         expired(state, rules, now()).unwrap().iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(" ")
     }
 
     /// What it shows; checkpoints with their age in days; the rules; the names that go.
-    type Row<'a> = (&'a str, &'a [(Trigger, i64)], Rules, &'a str);
+    type Row<'a> = (&'a str, &'a [(CheckpointTrigger, i64)], RetentionRules, &'a str);
 
     #[test]
     fn what_goes_and_what_stays() {
-        use Trigger::{BeforeMerge as M, BeforeRollback as R, Manual as N, Periodic as P, SessionStart as S};
+        use CheckpointTrigger::{BeforeMerge as M, BeforeRollback as R, Manual as N, Periodic as P, SessionStart as S};
         let table: &[Row] = &[
             ("nothing", &[], RULES, ""),
             ("all fit", &[(P, 1); 5], RULES, ""),
             ("over the count, the oldest go", &[(P, 1); 7], RULES, "c0 c1"),
             ("over the age", &[(P, 40), (P, 31), (P, 30), (P, 29), (P, 1), (P, 1)], RULES, "c0 c1 c2"),
-            ("0 days is no age", &[(P, 400), (P, 1), (P, 1), (P, 1), (P, 1)], Rules { max_age_days: 0, ..RULES }, ""),
+            ("0 days is no age", &[(P, 400), (P, 1), (P, 1), (P, 1), (P, 1)], RetentionRules { max_age_days: 0, ..RULES }, ""),
             ("the last three stay at any age", &[(P, 50), (P, 40), (P, 40), (P, 40)], RULES, "c0"),
-            ("the last three stay at any count", &[(P, 1); 4], Rules { max_count: 0, ..RULES }, "c0"),
+            ("the last three stay at any count", &[(P, 1); 4], RetentionRules { max_count: 0, ..RULES }, "c0"),
             ("named ones stay", &[(N, 90), (P, 90), (P, 1), (P, 1), (P, 1)], RULES, "c1"),
-            ("named ones go", &[(N, 90), (P, 1), (P, 1), (P, 1)], Rules { protect_named: false, ..RULES }, "c0"),
+            ("named ones go", &[(N, 90), (P, 1), (P, 1), (P, 1)], RetentionRules { protect_named: false, ..RULES }, "c0"),
             ("named ones count", &[(N, 1), (P, 1), (N, 1), (P, 1), (P, 1), (P, 1), (P, 1)], RULES, "c1"),
             ("safety stays for undo", &[(R, 6), (P, 6), (P, 1), (P, 1), (P, 1), (P, 1), (P, 1)], RULES, "c1"),
             ("safety goes afterwards", &[(R, 7), (P, 6), (P, 1), (P, 1), (P, 1), (P, 1), (P, 1)], RULES, "c0 c1"),
@@ -473,8 +488,8 @@ mod tests {
 
     #[test]
     fn after_a_hundred_merges_the_sessions_start_is_still_there() {
-        let mut all = vec![(Trigger::Periodic, 2), (Trigger::SessionStart, 1)];
-        all.extend([(Trigger::BeforeMerge, 1); 100]);
+        let mut all = vec![(CheckpointTrigger::Periodic, 2), (CheckpointTrigger::SessionStart, 1)];
+        all.extend([(CheckpointTrigger::BeforeMerge, 1); 100]);
         let mut state = state(&all);
         state.record.session = Some(Session {
             id: SessionId::new("s1").unwrap(),
@@ -483,8 +498,8 @@ mod tests {
             target: RefName::branch("main"),
             slots: 1,
             max_iterations: 1,
-            limits: crate::domain::work::budget::Limits::default(),
-            task_limits: crate::domain::work::budget::Limits::default(),
+            limits: crate::domain::work::budget::BudgetLimits::default(),
+            task_limits: crate::domain::work::budget::BudgetLimits::default(),
             state: SessionState::Running,
             paused_at: None,
             start_checkpoint: Some(CheckpointName::new("c1").unwrap()),
@@ -497,34 +512,38 @@ mod tests {
 
     #[test]
     fn what_an_open_rollback_needs_stays() {
-        let mut state = state(&[(Trigger::Periodic, 90), (Trigger::BeforeRollback, 90), (Trigger::Periodic, 80)]);
+        let mut state = state(&[
+            (CheckpointTrigger::Periodic, 90),
+            (CheckpointTrigger::BeforeRollback, 90),
+            (CheckpointTrigger::Periodic, 80),
+        ]);
         let name = |text: &str| CheckpointName::new(text).unwrap();
-        let mut operation = Operation::new(OperationKind::RollbackCheckpoint { checkpoint: name("c0") }, "x");
+        let mut operation = JournaledOperation::new(OperationKind::RollbackCheckpoint { checkpoint: name("c0") }, "x");
         operation.safety = Some(name("c1"));
-        state.record.open = Some(OpenOperation { txn: TxnId::new("t1").unwrap(), operation, reversing: false });
+        state.record.open = Some(OpenOperation { txn: OperationId::new("t1").unwrap(), operation, reversing: false });
         let kept = protections(&state, &RULES, now()).unwrap();
-        assert_eq!(kept[&name("c0")].last(), Some(&Protection::OpenOperation));
-        assert_eq!(kept[&name("c1")].last(), Some(&Protection::OpenOperation));
+        assert_eq!(kept[&name("c0")].last(), Some(&RetentionProtection::OpenOperation));
+        assert_eq!(kept[&name("c1")].last(), Some(&RetentionProtection::OpenOperation));
     }
 
     #[test]
     fn thinned_are_automatic_ones_first_the_oldest_first_and_no_protected_one() {
-        use Trigger::{BeforeRollback as R, Manual as N, Periodic as P, Prompt as A};
+        use CheckpointTrigger::{BeforeRollback as R, Manual as N, Periodic as P, Prompt as A};
         let state = state(&[(N, 9), (R, 6), (P, 5), (R, 8), (A, 4), (P, 1), (P, 1), (P, 1)]);
-        let of = |rules: &Rules| {
+        let of = |rules: &RetentionRules| {
             let names = thinnable(&state, rules, now()).unwrap();
             names.iter().map(CheckpointName::as_str).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(of(&RULES), "c2 c3 c4");
-        assert_eq!(of(&Rules { protect_named: false, ..RULES }), "c2 c3 c4 c0");
+        assert_eq!(of(&RetentionRules { protect_named: false, ..RULES }), "c2 c3 c4 c0");
     }
 
     #[test]
     fn cleaning_up_spares_the_newest_and_the_protected() {
-        use Trigger::{BeforeRollback as R, Manual as N, Periodic as P, SessionStart as S};
-        let mixed: &[(Trigger, i64)] = &[(P, 9), (N, 9), (P, 8), (P, 6), (P, 1), (P, 1), (P, 1)];
+        use CheckpointTrigger::{BeforeRollback as R, Manual as N, Periodic as P, SessionStart as S};
+        let mixed: &[(CheckpointTrigger, i64)] = &[(P, 9), (N, 9), (P, 8), (P, 6), (P, 1), (P, 1), (P, 1)];
         // What it shows; checkpoints; the least age, the count, whether named ones go too; the names that go.
-        type Row<'a> = (&'a str, &'a [(Trigger, i64)], (i64, usize, bool), &'a str);
+        type Row<'a> = (&'a str, &'a [(CheckpointTrigger, i64)], (i64, usize, bool), &'a str);
         let table: &[Row] = &[
             ("named ones stay", mixed, (7, 0, false), "c0 c2"),
             ("named ones go where that is asked", mixed, (7, 0, true), "c0 c1 c2"),

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::document::{CheckpointDocument, Coverage, PathSample};
+use super::document::{CaptureCoverage, CheckpointDocument, PathSample};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::journaled::HeldSubmodule;
 
@@ -25,7 +25,7 @@ pub struct SubmoduleState {
     /// Its capture, a commit of its own repository.
     pub capture: Oid,
     /// What the capture does not hold; paths are those in the submodule.
-    pub coverage: Coverage,
+    pub coverage: CaptureCoverage,
 }
 
 impl From<&SubmoduleState> for HeldSubmodule {
@@ -42,7 +42,7 @@ impl CheckpointDocument {
     }
 
     /// What the checkpoint does not hold, by worktree path: what is not held of a submodule is named by its path in the worktree.
-    pub fn coverage_with_submodules(&self) -> BTreeMap<String, Coverage> {
+    pub fn coverage_with_submodules(&self) -> BTreeMap<String, CaptureCoverage> {
         let mut all = self.coverage.clone();
         for one in &self.submodules {
             all.entry(one.worktree.clone()).or_default().add_submodule(&one.path, &one.coverage);
@@ -51,7 +51,7 @@ impl CheckpointDocument {
     }
 }
 
-impl Coverage {
+impl CaptureCoverage {
     /// Names what is not held of a submodule at `path` too.
     pub fn add_submodule(&mut self, path: &RepoPath, inner: &Self) {
         let Self { ignored, nested_repositories, dirty_submodules, too_large, special, unreadable, .. } = inner;
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn what_is_not_held_of_a_submodule_is_named_by_its_path_in_the_worktree() {
         let path = |text: &str| RepoPath::new(text.as_bytes());
-        let (mut outer, mut inner) = (Coverage::default(), Coverage::default());
+        let (mut outer, mut inner) = (CaptureCoverage::default(), CaptureCoverage::default());
         outer.ignored.add(path("target"));
         inner.ignored.add(path("build"));
         inner.too_large.add(path("a/big"));

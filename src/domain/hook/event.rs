@@ -38,7 +38,7 @@ pub enum HookEvent {
 
 /// Whether a hook decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Power {
+pub enum HookPower {
     /// Its failure keeps the step from happening.
     Veto,
     /// It is only told.
@@ -48,7 +48,7 @@ pub enum Power {
 /// A variable of a hook's environment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)] // `name` has the words
-pub enum Variable {
+pub enum HookVariable {
     TaskId,
     Agent,
     Worktree,
@@ -108,9 +108,9 @@ impl HookEvent {
     }
 
     /// Whether its hooks decide.
-    pub const fn power(self) -> Power {
+    pub const fn power(self) -> HookPower {
         match self {
-            Self::PreTaskStart | Self::PreMerge => Power::Veto,
+            Self::PreTaskStart | Self::PreMerge => HookPower::Veto,
             Self::PostTaskComplete
             | Self::PostMerge
             | Self::OnConflict
@@ -119,25 +119,29 @@ impl HookEvent {
             | Self::OnError
             | Self::PostCheckpoint
             | Self::OnGate
-            | Self::OnIdle => Power::Report,
+            | Self::OnIdle => HookPower::Report,
         }
     }
 
     /// The variables that its hooks get; one without a value is empty.
-    pub const fn variables(self) -> &'static [Variable] {
-        use Variable as V;
+    pub const fn variables(self) -> &'static [HookVariable] {
+        use HookVariable;
         match self {
-            Self::PreTaskStart => &[V::TaskId, V::Agent, V::Worktree],
-            Self::PostTaskComplete => &[V::TaskId, V::Agent, V::Status, V::Duration, V::Branch],
-            Self::PreMerge => &[V::TaskId, V::Branch, V::Target, V::MergeTree],
-            Self::PostMerge => &[V::TaskId, V::CommitHash],
-            Self::OnConflict => &[V::TaskId, V::Files, V::Level],
-            Self::OnLearning => &[V::LearningId, V::Scope, V::Content],
-            Self::OnPause => &[V::Reason, V::RunningTasks],
-            Self::OnError => &[V::ErrorType, V::Message, V::TaskId],
-            Self::PostCheckpoint => &[V::Checkpoint, V::Trigger, V::CommitHash],
-            Self::OnGate => &[V::Gate, V::Kind, V::TaskId, V::Reason, V::Command],
-            Self::OnIdle => &[V::Status, V::Reason, V::Command],
+            Self::PreTaskStart => &[HookVariable::TaskId, HookVariable::Agent, HookVariable::Worktree],
+            Self::PostTaskComplete => {
+                &[HookVariable::TaskId, HookVariable::Agent, HookVariable::Status, HookVariable::Duration, HookVariable::Branch]
+            }
+            Self::PreMerge => &[HookVariable::TaskId, HookVariable::Branch, HookVariable::Target, HookVariable::MergeTree],
+            Self::PostMerge => &[HookVariable::TaskId, HookVariable::CommitHash],
+            Self::OnConflict => &[HookVariable::TaskId, HookVariable::Files, HookVariable::Level],
+            Self::OnLearning => &[HookVariable::LearningId, HookVariable::Scope, HookVariable::Content],
+            Self::OnPause => &[HookVariable::Reason, HookVariable::RunningTasks],
+            Self::OnError => &[HookVariable::ErrorType, HookVariable::Message, HookVariable::TaskId],
+            Self::PostCheckpoint => &[HookVariable::Checkpoint, HookVariable::Trigger, HookVariable::CommitHash],
+            Self::OnGate => {
+                &[HookVariable::Gate, HookVariable::Kind, HookVariable::TaskId, HookVariable::Reason, HookVariable::Command]
+            }
+            Self::OnIdle => &[HookVariable::Status, HookVariable::Reason, HookVariable::Command],
         }
     }
 }
@@ -160,7 +164,7 @@ impl FromStr for HookEvent {
     }
 }
 
-impl Variable {
+impl HookVariable {
     /// All variables.
     pub const ALL: [Self; 23] = [
         Self::TaskId,
@@ -227,7 +231,7 @@ mod tests {
         for event in HookEvent::ALL {
             assert_eq!(event.as_str().parse::<HookEvent>().unwrap(), event);
             assert_eq!(serde_json::to_value(event).unwrap(), event.as_str());
-            assert_eq!(event.power() == Power::Veto, event.as_str().starts_with("pre-"));
+            assert_eq!(event.power() == HookPower::Veto, event.as_str().starts_with("pre-"));
         }
         let error = "pre-merg".parse::<HookEvent>().unwrap_err();
         assert!(error.hints().iter().any(|hint| hint.contains("pre-merge")), "{error}");
@@ -235,7 +239,7 @@ mod tests {
 
     #[test]
     fn every_variable_is_of_some_event() {
-        for variable in Variable::ALL {
+        for variable in HookVariable::ALL {
             assert!(HookEvent::ALL.iter().any(|event| event.variables().contains(&variable)), "{variable:?}");
         }
     }

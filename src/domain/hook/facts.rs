@@ -3,11 +3,11 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::event::{HookEvent, Variable};
-use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId};
+use super::event::{HookEvent, HookVariable};
+use crate::domain::base::ids::{AgentId, CheckpointName, GateId, TaskId};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::checkpoint::document::Trigger;
-use crate::domain::work::conflict::Level;
+use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::work::conflict::ConflictLevel;
 use crate::domain::work::gate::GateKind;
 use crate::error::Code;
 
@@ -21,7 +21,7 @@ const MOST_BYTES: usize = 1024 * 1024;
 /// How the work on a task ended; of a session that has nothing to do, how it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Completion {
+pub enum HookCompletion {
     /// It is done.
     Done,
     /// It cannot go on.
@@ -32,7 +32,7 @@ pub enum Completion {
     Waiting,
 }
 
-impl Completion {
+impl HookCompletion {
     /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -48,12 +48,12 @@ impl Completion {
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)] // the names are the source table's
-pub struct Facts {
+pub struct HookFacts {
     pub event: HookEvent,
     /// When it happened.
     pub at: Timestamp,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<CaseId>,
+    pub task_id: Option<TaskId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub title: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -62,7 +62,7 @@ pub struct Facts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub worktree: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub status: Option<Completion>,
+    pub status: Option<HookCompletion>,
     /// In seconds.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub duration: Option<u64>,
@@ -87,7 +87,7 @@ pub struct Facts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub running_tasks: Vec<CaseId>,
+    pub running_tasks: Vec<TaskId>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error_type: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -95,7 +95,7 @@ pub struct Facts {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub checkpoint: Option<CheckpointName>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub trigger: Option<Trigger>,
+    pub trigger: Option<CheckpointTrigger>,
     #[serde(skip_serializing_if = "Option::is_none")]
     pub gate_id: Option<GateId>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -108,7 +108,7 @@ pub struct Facts {
     pub trial: bool,
 }
 
-impl Facts {
+impl HookFacts {
     /// The facts of an event of which nothing more is known.
     pub fn new(event: HookEvent, at: Timestamp) -> Self {
         Self {
@@ -144,7 +144,7 @@ impl Facts {
 
     /// The same, of files in conflict, and who settles it. Of very many, the first.
     #[must_use]
-    pub fn in_conflict(self, files: Vec<String>, level: Level) -> Self {
+    pub fn in_conflict(self, files: Vec<String>, level: ConflictLevel) -> Self {
         let mut room = MOST_BYTES;
         let fits = |file: &String| {
             let left = room.checked_sub(file.len());
@@ -166,34 +166,34 @@ impl Facts {
         self.event.variables().iter().map(|variable| (variable.name(), for_environment(self.value(*variable))))
     }
 
-    fn value(&self, variable: Variable) -> String {
+    fn value(&self, variable: HookVariable) -> String {
         fn text<T: ToString>(value: Option<&T>) -> String {
             value.map_or_else(String::new, T::to_string)
         }
         match variable {
-            Variable::TaskId => text(self.task_id.as_ref()),
-            Variable::Agent => text(self.agent.as_ref()),
-            Variable::Worktree => text(self.worktree.as_ref()),
-            Variable::Status => self.status.map_or("", Completion::as_str).to_owned(),
-            Variable::Duration => text(self.duration.as_ref()),
-            Variable::Branch => self.branch.as_ref().map_or("", RefName::short).to_owned(),
-            Variable::Target => self.target.as_ref().map_or("", RefName::short).to_owned(),
-            Variable::MergeTree => text(self.merge_tree.as_ref()),
-            Variable::CommitHash => text(self.commit_hash.as_ref()),
-            Variable::Files => self.files.join("\n"),
-            Variable::Level => self.level.unwrap_or_default().to_owned(),
-            Variable::LearningId => text(self.learning_id.as_ref()),
-            Variable::Scope => text(self.scope.as_ref()),
-            Variable::Content => text(self.content.as_ref()),
-            Variable::Reason => text(self.reason.as_ref()),
-            Variable::RunningTasks => self.running_tasks.iter().map(CaseId::as_str).collect::<Vec<_>>().join("\n"),
-            Variable::ErrorType => text(self.error_type.as_ref()),
-            Variable::Message => text(self.message.as_ref()),
-            Variable::Checkpoint => text(self.checkpoint.as_ref()),
-            Variable::Trigger => self.trigger.map_or("", Trigger::as_str).to_owned(),
-            Variable::Gate => text(self.gate_id.as_ref()),
-            Variable::Kind => self.kind.map_or("", GateKind::as_str).to_owned(),
-            Variable::Command => text(self.command.as_ref()),
+            HookVariable::TaskId => text(self.task_id.as_ref()),
+            HookVariable::Agent => text(self.agent.as_ref()),
+            HookVariable::Worktree => text(self.worktree.as_ref()),
+            HookVariable::Status => self.status.map_or("", HookCompletion::as_str).to_owned(),
+            HookVariable::Duration => text(self.duration.as_ref()),
+            HookVariable::Branch => self.branch.as_ref().map_or("", RefName::short).to_owned(),
+            HookVariable::Target => self.target.as_ref().map_or("", RefName::short).to_owned(),
+            HookVariable::MergeTree => text(self.merge_tree.as_ref()),
+            HookVariable::CommitHash => text(self.commit_hash.as_ref()),
+            HookVariable::Files => self.files.join("\n"),
+            HookVariable::Level => self.level.unwrap_or_default().to_owned(),
+            HookVariable::LearningId => text(self.learning_id.as_ref()),
+            HookVariable::Scope => text(self.scope.as_ref()),
+            HookVariable::Content => text(self.content.as_ref()),
+            HookVariable::Reason => text(self.reason.as_ref()),
+            HookVariable::RunningTasks => self.running_tasks.iter().map(TaskId::as_str).collect::<Vec<_>>().join("\n"),
+            HookVariable::ErrorType => text(self.error_type.as_ref()),
+            HookVariable::Message => text(self.message.as_ref()),
+            HookVariable::Checkpoint => text(self.checkpoint.as_ref()),
+            HookVariable::Trigger => self.trigger.map_or("", CheckpointTrigger::as_str).to_owned(),
+            HookVariable::Gate => text(self.gate_id.as_ref()),
+            HookVariable::Kind => self.kind.map_or("", GateKind::as_str).to_owned(),
+            HookVariable::Command => text(self.command.as_ref()),
         }
     }
 }
@@ -215,10 +215,10 @@ mod tests {
 
     #[test]
     fn a_hook_gets_the_variables_of_its_event_and_no_others() {
-        let task = CaseId::new("t").unwrap();
+        let task = TaskId::new("t").unwrap();
         let files = vec!["a b".to_owned(), "c".to_owned()];
-        let facts = Facts { task_id: Some(task), ..Facts::new(HookEvent::OnConflict, Timestamp::UNIX_EPOCH) }
-            .in_conflict(files, Level::Human);
+        let facts = HookFacts { task_id: Some(task), ..HookFacts::new(HookEvent::OnConflict, Timestamp::UNIX_EPOCH) }
+            .in_conflict(files, ConflictLevel::Human);
         let variables: Vec<_> = facts.variables().collect();
         let expected = [("AXIOM_TASK_ID", "t"), ("AXIOM_FILES", "a b\nc"), ("AXIOM_LEVEL", "human")];
         assert_eq!(variables, expected.map(|(name, value)| (name, value.to_owned())));
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn an_error_is_told_by_its_code_and_words() {
-        let facts = Facts::new(HookEvent::OnError, Timestamp::UNIX_EPOCH).with_error(Code::DiskFull, "it is full".to_owned());
+        let facts = HookFacts::new(HookEvent::OnError, Timestamp::UNIX_EPOCH).with_error(Code::DiskFull, "it is full".to_owned());
         let json = serde_json::to_value(&facts).unwrap();
         assert_eq!((&json["errorType"], &json["message"]), (&"DISK_FULL".into(), &"it is full".into()));
     }
@@ -237,7 +237,7 @@ mod tests {
     #[test]
     fn a_value_fits_into_any_environment() {
         let content = Some(format!("a\0{}", "ä".repeat(LONGEST)));
-        let facts = Facts { content, ..Facts::new(HookEvent::OnLearning, Timestamp::UNIX_EPOCH) };
+        let facts = HookFacts { content, ..HookFacts::new(HookEvent::OnLearning, Timestamp::UNIX_EPOCH) };
         let values: Vec<_> = facts.variables().collect();
         assert!(values.iter().all(|(_, value)| value.len() <= LONGEST && !value.contains('\0')));
         assert_eq!(values[2].1.chars().count(), LONGEST / 2);

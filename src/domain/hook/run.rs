@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::event::HookEvent;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 
 /// One run of a hook, as `log --all` and `hooks log` show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -15,7 +15,7 @@ pub struct HookRun {
     pub hook: String,
     /// The task, where the event is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task: Option<CaseId>,
+    pub task: Option<TaskId>,
     /// How long it took, in milliseconds.
     pub took_ms: u64,
     /// Why it failed; `None` where it did not.

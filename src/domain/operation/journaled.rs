@@ -8,16 +8,16 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::ids::{CaseId, CheckpointName, GateId, TxnId};
+use crate::domain::base::ids::{CheckpointName, GateId, OperationId, TaskId};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
 use crate::domain::checkpoint::local_refs::StashEntry;
 use crate::domain::state::changes::RestorableChanges;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::{CaseChange, CaseEdit};
+use crate::domain::work::case::{TaskChangeSet, TaskFieldChange};
 use crate::domain::work::gate::Gate;
-use crate::domain::work::session::Mode;
+use crate::domain::work::session::SessionMode;
 
 /// What an operation is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -26,7 +26,7 @@ pub enum OperationKind {
     /// A task's branch is merged into the target branch.
     Merge {
         /// Which task.
-        task: CaseId,
+        task: TaskId,
     },
     /// Rollback to a checkpoint.
     RollbackCheckpoint {
@@ -36,7 +36,7 @@ pub enum OperationKind {
     /// One task's commits are reverted.
     RollbackTask {
         /// The tasks: the given one and those that depend on it.
-        tasks: Vec<CaseId>,
+        tasks: Vec<TaskId>,
     },
     /// Checkpoints are deleted: this deletes their capture refs; tags and notes are removed afterwards.
     DeleteCheckpoints {
@@ -46,22 +46,22 @@ pub enum OperationKind {
     /// The merge of the target is begun in a task's workspace, with the conflicts marked in its files, for an agent to settle.
     BeginMerge {
         /// Which task.
-        task: CaseId,
+        task: TaskId,
     },
     /// Files of a workspace that were lost come back from a capture.
     RecoverFiles {
         /// Whose workspace it is.
-        task: CaseId,
+        task: TaskId,
     },
     /// Entries of the user's stash went while an agent worked on a task: nothing more is changed, but it is undone like a change.
     StashTaken {
         /// Which task.
-        task: CaseId,
+        task: TaskId,
     },
     /// A transaction is undone.
     Undo {
         /// The transaction.
-        of: TxnId,
+        of: OperationId,
     },
 }
 
@@ -83,7 +83,7 @@ impl OperationKind {
 /// A planned change of refs, worktrees, workspaces.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Operation {
+pub struct JournaledOperation {
     /// What it is for.
     pub kind: OperationKind,
     /// One line for `log`.
@@ -118,10 +118,10 @@ pub struct Operation {
     /// Files that an earlier operation moved to the trash because they were in its way. They come back where their place is
     /// free.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub asides: Vec<AsideChange>,
+    pub asides: Vec<TrashChange>,
     /// Fields of cases that change when it ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub edits: Vec<CaseEdit>,
+    pub edits: Vec<TaskChangeSet>,
     /// Gates on tasks that open or close when it ends, in this order, after everything else.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub gates: Vec<GateChange>,
@@ -130,7 +130,7 @@ pub struct Operation {
     pub changes: Option<Box<RestorableChanges>>,
     /// The mode that it sets when it ends, where it restores no whole state.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Change<Mode>>,
+    pub mode: Option<ValueChange<SessionMode>>,
 }
 
 /// A branch that moves together with the worktree in which it is checked out. Only paths that differ between the two commits
@@ -143,14 +143,14 @@ pub struct BranchAdvance {
     /// The branch.
     pub branch: RefName,
     /// Its commit before and after.
-    pub commit: Change<Oid>,
+    pub commit: ValueChange<Oid>,
 }
 
 impl BranchAdvance {
     /// The change of the branch's ref alone.
     pub fn ref_change(&self) -> RefChange {
-        let Change { old, new } = &self.commit;
-        RefChange { name: self.branch.clone(), value: Change::new(Some(old.clone()), Some(new.clone())) }
+        let ValueChange { old, new } = &self.commit;
+        RefChange { name: self.branch.clone(), value: ValueChange::new(Some(old.clone()), Some(new.clone())) }
     }
 }
 
@@ -161,7 +161,7 @@ pub struct RefChange {
     /// Its full name.
     pub name: RefName,
     /// Its value before and after.
-    pub value: Change<Option<Oid>>,
+    pub value: ValueChange<Option<Oid>>,
 }
 
 /// A stash entry that is removed or brought back.
@@ -171,8 +171,8 @@ pub struct StashChange {
     /// The entry.
     #[serde(flatten)]
     pub entry: StashEntry,
-    /// The direction: [`Way::PutAside`] removes it from the stash.
-    pub way: Way,
+    /// The direction: [`ChangeDirection::PutAside`] removes it from the stash.
+    pub way: ChangeDirection,
 }
 
 /// What a worktree has checked out.
@@ -193,14 +193,14 @@ pub struct WorktreeChange {
     /// Its absolute path.
     pub path: String,
     /// The trees of the files.
-    pub files: Change<Oid>,
+    pub files: ValueChange<Oid>,
     /// The trees of the index.
-    pub index: Change<Oid>,
+    pub index: ValueChange<Oid>,
     /// What is checked out.
-    pub head: Change<HeadState>,
+    pub head: ValueChange<HeadState>,
     /// The captures with conflict stages, index flags and operations in progress; `None` where the trees of files and index
     /// are enough.
-    pub captures: Change<Option<Oid>>,
+    pub captures: ValueChange<Option<Oid>>,
 }
 
 /// The change of one submodule, in its own repository.
@@ -216,7 +216,7 @@ pub struct SubmoduleChange {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub refs: Vec<RefChange>,
     /// Whether its folder has its `.git`: it has none while the submodule is deleted from the worktree.
-    pub checked_out: Change<bool>,
+    pub checked_out: ValueChange<bool>,
 }
 
 impl SubmoduleChange {
@@ -252,7 +252,7 @@ impl WorktreeChange {
 #[serde(rename_all = "camelCase")]
 pub struct WorkspaceChange {
     /// The task it belongs to.
-    pub task: CaseId,
+    pub task: TaskId,
     /// The workspace, as the state knows it.
     pub workspace: Workspace,
     /// The place of its folder in the trash.
@@ -262,7 +262,7 @@ pub struct WorkspaceChange {
     /// The place of its git directory while it is in the trash.
     pub git_dir_trash: String,
     /// The direction.
-    pub way: Way,
+    pub way: ChangeDirection,
     /// What it has checked out when it is not in the trash.
     pub head: HeadState,
     /// The commit that is checked out in it.
@@ -295,7 +295,7 @@ pub struct HeldSubmodule {
 /// A file or folder that no capture holds, and that goes to the trash or comes back from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AsideChange {
+pub struct TrashChange {
     /// The worktree's absolute path.
     pub worktree: String,
     /// Its path in the worktree.
@@ -303,7 +303,7 @@ pub struct AsideChange {
     /// The folder in the trash that holds it, at the same relative path.
     pub trash: String,
     /// The direction.
-    pub way: Way,
+    pub way: ChangeDirection,
 }
 
 /// A gate on a task that opens or closes with an operation.
@@ -312,21 +312,21 @@ pub struct AsideChange {
 pub struct GateChange {
     /// The gate, as it is while it is open.
     pub gate: Gate,
-    /// The direction: [`Way::PutAside`] closes it.
-    pub way: Way,
+    /// The direction: [`ChangeDirection::PutAside`] closes it.
+    pub way: ChangeDirection,
 }
 
 /// The direction of a change: away to the trash, or back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Way {
+pub enum ChangeDirection {
     /// To the trash.
     PutAside,
     /// Back from the trash, or made again.
     BringBack,
 }
 
-impl Operation {
+impl JournaledOperation {
     /// Whether it changes a ref, the stash, a file, a workspace, a task or the mode.
     pub fn changes_anything(&self) -> bool {
         let Self { refs, stash, advances, worktrees, submodules, workspaces, edits, mode, .. } = self;
@@ -368,7 +368,7 @@ impl Operation {
         let stash = self.stash.into_iter().rev().map(|s| StashChange { way: s.way.opposite(), ..s });
         let configs = self.branch_configs.into_iter().rev();
         let configs = configs.map(|c| BranchConfigChange { way: c.way.opposite(), ..c });
-        let asides = self.asides.into_iter().rev().map(|a| AsideChange { way: a.way.opposite(), ..a });
+        let asides = self.asides.into_iter().rev().map(|a| TrashChange { way: a.way.opposite(), ..a });
         let mut inverse = Self::new(kind, title);
         inverse.asides = asides.collect();
         inverse.refs = refs.collect();
@@ -380,13 +380,13 @@ impl Operation {
         inverse.workspaces = workspaces.collect();
         inverse.edits = inverse_edits(self.edits);
         inverse.gates = inverse_gates(self.gates);
-        inverse.mode = self.mode.map(Change::inverse);
+        inverse.mode = self.mode.map(ValueChange::inverse);
         inverse
     }
 
     /// The gates that the operation opens when it ends.
     pub fn opened_gates(&self) -> Vec<GateId> {
-        let opened = self.gates.iter().filter(|change| change.way == Way::BringBack);
+        let opened = self.gates.iter().filter(|change| change.way == ChangeDirection::BringBack);
         opened.map(|change| change.gate.id.clone()).collect()
     }
 
@@ -401,7 +401,7 @@ impl Operation {
     }
 }
 
-impl Way {
+impl ChangeDirection {
     /// The other way.
     #[must_use]
     pub fn opposite(self) -> Self {
@@ -418,9 +418,11 @@ fn inverse_gates(gates: Vec<GateChange>) -> Vec<GateChange> {
 }
 
 /// The inverse of edits, last first.
-pub fn inverse_edits(edits: Vec<CaseEdit>) -> Vec<CaseEdit> {
-    let turn =
-        |edit: CaseEdit| CaseEdit { id: edit.id, changes: edit.changes.into_iter().rev().map(CaseChange::inverse).collect() };
+pub fn inverse_edits(edits: Vec<TaskChangeSet>) -> Vec<TaskChangeSet> {
+    let turn = |edit: TaskChangeSet| TaskChangeSet {
+        id: edit.id,
+        changes: edit.changes.into_iter().rev().map(TaskFieldChange::inverse).collect(),
+    };
     edits.into_iter().rev().map(turn).collect()
 }
 
@@ -431,16 +433,16 @@ mod tests {
     #[test]
     fn an_inverse_turned_round_again_is_the_operation() {
         let oid = |digit: &str| Oid::new(digit.repeat(40)).unwrap();
-        let kind = OperationKind::Merge { task: CaseId::new("t").unwrap() };
-        let mut operation = Operation::new(kind.clone(), "x");
+        let kind = OperationKind::Merge { task: TaskId::new("t").unwrap() };
+        let mut operation = JournaledOperation::new(kind.clone(), "x");
         operation.refs = vec![
-            RefChange { name: RefName::branch("a"), value: Change::new(None, Some(oid("1"))) },
-            RefChange { name: RefName::branch("b"), value: Change::new(Some(oid("1")), Some(oid("2"))) },
+            RefChange { name: RefName::branch("a"), value: ValueChange::new(None, Some(oid("1"))) },
+            RefChange { name: RefName::branch("b"), value: ValueChange::new(Some(oid("1")), Some(oid("2"))) },
         ];
-        let commit = Change::new(oid("1"), oid("2"));
+        let commit = ValueChange::new(oid("1"), oid("2"));
         operation.advances = vec![BranchAdvance { path: "/r".into(), branch: RefName::branch("b"), commit }];
         let inverse = operation.clone().inverse(kind.clone(), "x".into());
-        assert_eq!(inverse.refs[0].value, Change::new(Some(oid("2")), Some(oid("1"))));
+        assert_eq!(inverse.refs[0].value, ValueChange::new(Some(oid("2")), Some(oid("1"))));
         assert_eq!(inverse.inverse(kind, "x".into()), operation);
     }
 }

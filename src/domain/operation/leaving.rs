@@ -17,7 +17,7 @@ pub struct TaskBranch {
 
 /// What becomes of a branch.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Fate {
+pub enum TaskBranchFate {
     /// It is deleted: the target has its commits.
     Goes,
     /// It has commits that no other branch has.
@@ -30,12 +30,12 @@ pub enum Fate {
 
 impl TaskBranch {
     /// What becomes of it. Only a branch that we made, that nobody uses and whose commits the target has is deleted.
-    pub const fn fate(&self) -> Fate {
+    pub const fn fate(&self) -> TaskBranchFate {
         match (self.made_by_us, self.is_merged, self.is_used) {
-            (false, _, _) => Fate::IsUsers,
-            (true, false, _) => Fate::HasCommits,
-            (true, true, true) => Fate::IsUsed,
-            (true, true, false) => Fate::Goes,
+            (false, _, _) => TaskBranchFate::IsUsers,
+            (true, false, _) => TaskBranchFate::HasCommits,
+            (true, true, true) => TaskBranchFate::IsUsed,
+            (true, true, false) => TaskBranchFate::Goes,
         }
     }
 }
@@ -49,11 +49,14 @@ mod tests {
         let fate = |made_by_us, is_merged, is_used| {
             TaskBranch { name: RefName::branch("axiom/t"), made_by_us, is_merged, is_used }.fate()
         };
-        assert_eq!(fate(true, true, false), Fate::Goes);
-        assert_eq!(fate(true, true, true), Fate::IsUsed);
+        assert_eq!(fate(true, true, false), TaskBranchFate::Goes);
+        assert_eq!(fate(true, true, true), TaskBranchFate::IsUsed);
         for is_used in [false, true] {
-            assert_eq!(fate(true, false, is_used), Fate::HasCommits);
-            assert_eq!((fate(false, true, is_used), fate(false, false, is_used)), (Fate::IsUsers, Fate::IsUsers));
+            assert_eq!(fate(true, false, is_used), TaskBranchFate::HasCommits);
+            assert_eq!(
+                (fate(false, true, is_used), fate(false, false, is_used)),
+                (TaskBranchFate::IsUsers, TaskBranchFate::IsUsers)
+            );
         }
     }
 }

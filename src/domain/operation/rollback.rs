@@ -5,46 +5,46 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::journaled::{GateChange, RefChange, Way};
-use crate::domain::base::ids::CaseId;
+use super::journaled::{ChangeDirection, GateChange, RefChange};
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::BRANCHES;
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
-use crate::domain::state::whole::{Restorable, State};
+use crate::domain::state::whole::{RestorableState, State};
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::{Case, CaseChange, Status};
-use crate::domain::work::gate::{Afterwards, Gate, Held};
+use crate::domain::work::case::{Task, TaskFieldChange, TaskStatus};
+use crate::domain::work::gate::{AfterHalt, Gate, TaskHoldReason};
 use crate::domain::work::task_branches::task_of;
 
 /// What happens to one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum WorkspaceRollback {
     /// It exists, and its files, index and HEAD are rolled back.
     Restore {
         /// The task.
-        task: CaseId,
+        task: TaskId,
         /// The checkpoint's record of it.
         then: WorkspaceState,
     },
     /// It was made after the checkpoint: it goes to the trash.
     PutAside {
         /// The task.
-        task: CaseId,
+        task: TaskId,
         /// The workspace.
         workspace: Workspace,
     },
     /// Its folder does not exist and is not made again: git and the state forget it.
     Forget {
         /// The task.
-        task: CaseId,
+        task: TaskId,
         /// The workspace.
         workspace: Workspace,
     },
     /// It existed then, and is made again.
     MakeAgain {
         /// The task.
-        task: CaseId,
+        task: TaskId,
         /// The workspace as the state knew it then.
         workspace: Workspace,
         /// The checkpoint's record of it.
@@ -56,11 +56,11 @@ pub enum Fate {
 /// paths in `left` could not be captured, and are left alone.
 pub fn workspaces(
     document: &CheckpointDocument,
-    now: &Restorable,
+    now: &RestorableState,
     standing: &BTreeSet<String>,
     left: &BTreeSet<String>,
-) -> Vec<Fate> {
-    let held = |task: &CaseId, workspace: &Workspace| {
+) -> Vec<WorkspaceRollback> {
+    let held = |task: &TaskId, workspace: &Workspace| {
         let same = |held: &&WorkspaceState| held.task_id.as_ref() == Some(task) && held.path == workspace.path;
         document.workspaces.iter().find(same)
     };
@@ -71,8 +71,8 @@ pub fn workspaces(
         let (task, workspace) = (task.clone(), workspace.clone());
         match standing.contains(&workspace.path) {
             _ if stays => {}
-            true => fates.push(Fate::PutAside { task, workspace }),
-            false => fates.push(Fate::Forget { task, workspace }),
+            true => fates.push(WorkspaceRollback::PutAside { task, workspace }),
+            false => fates.push(WorkspaceRollback::Forget { task, workspace }),
         }
     }
     for (task, workspace) in &document.state_snapshot.workspaces {
@@ -80,9 +80,9 @@ pub fn workspaces(
         let is_there =
             now.workspaces.get(task).is_some_and(|now| now.path == workspace.path) && standing.contains(&workspace.path);
         fates.push(if is_there {
-            Fate::Restore { task: task.clone(), then: then.clone() }
+            WorkspaceRollback::Restore { task: task.clone(), then: then.clone() }
         } else {
-            Fate::MakeAgain { task: task.clone(), workspace: workspace.clone(), then: then.clone() }
+            WorkspaceRollback::MakeAgain { task: task.clone(), workspace: workspace.clone(), then: then.clone() }
         });
     }
     fates
@@ -104,7 +104,7 @@ pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: 
     }
     let changes = wanted.into_iter().map(|(name, new)| {
         let old = now.get(&name).cloned();
-        RefChange { name, value: Change::new(old, new) }
+        RefChange { name, value: ValueChange::new(old, new) }
     });
     changes.filter(|change| change.value.old != change.value.new).collect()
 }
@@ -113,18 +113,23 @@ pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: 
 /// the workspaces, only those that exist afterwards are recorded, including the ones in `left`, as they are now. Cases that
 /// were added since are archived when the operation ends. The mode never becomes one that asks less: what a human has stopped stays
 /// stopped.
-pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate], left: &BTreeSet<String>) -> Restorable {
+pub fn restored(
+    document: &CheckpointDocument,
+    now: &RestorableState,
+    fates: &[WorkspaceRollback],
+    left: &BTreeSet<String>,
+) -> RestorableState {
     let mut restored = document.state_snapshot.clone();
     for (id, agent) in &now.agents {
         restored.agents.entry(id.clone()).or_insert_with(|| agent.clone());
     }
     restored.put_to_rest();
     restored.mode = restored.mode.or_stricter(now.mode);
-    let standing: BTreeSet<&CaseId> = fates
+    let standing: BTreeSet<&TaskId> = fates
         .iter()
         .filter_map(|fate| match fate {
-            Fate::Restore { task, .. } | Fate::MakeAgain { task, .. } => Some(task),
-            Fate::PutAside { .. } | Fate::Forget { .. } => None,
+            WorkspaceRollback::Restore { task, .. } | WorkspaceRollback::MakeAgain { task, .. } => Some(task),
+            WorkspaceRollback::PutAside { .. } | WorkspaceRollback::Forget { .. } => None,
         })
         .collect();
     restored.workspaces.retain(|task, _| standing.contains(task));
@@ -145,9 +150,9 @@ pub fn restored(document: &CheckpointDocument, now: &Restorable, fates: &[Fate],
 #[serde(rename_all = "camelCase")]
 pub struct TaskChange {
     /// The task.
-    pub id: CaseId,
+    pub id: TaskId,
     /// Its status now and afterwards.
-    pub status: Change<Status>,
+    pub status: ValueChange<TaskStatus>,
     /// Whether it is merged now and will not be.
     pub unmerged: bool,
     /// Whether it is not merged now and will be.
@@ -158,30 +163,30 @@ pub struct TaskChange {
 
 impl TaskChange {
     /// A change of the status only.
-    pub fn of_status(id: CaseId, from: Status, to: Status) -> Self {
-        Self { id, status: Change::new(from, to), unmerged: false, merged_again: false, edited: false }
+    pub fn of_status(id: TaskId, from: TaskStatus, to: TaskStatus) -> Self {
+        Self { id, status: ValueChange::new(from, to), unmerged: false, merged_again: false, edited: false }
     }
 
     /// The visible changes of a case; `None` where there are none.
-    pub fn between(old: &Case, new: &Case) -> Option<Self> {
+    pub fn between(old: &Task, new: &Task) -> Option<Self> {
         let mut change = Self::of_status(old.id.clone(), old.status, new.status);
-        for field in CaseChange::between(old, new) {
+        for field in TaskFieldChange::between(old, new) {
             match field {
-                CaseChange::Merged(merged) => {
+                TaskFieldChange::Merged(merged) => {
                     change.unmerged |= merged.new.is_none();
                     change.merged_again |= merged.old.is_none();
                 }
                 // The status is in `change` already, and the reason belongs to the status.
-                CaseChange::Status(_) | CaseChange::Reason(_) => {}
-                CaseChange::Title(_)
-                | CaseChange::Body(_)
-                | CaseChange::Parent(_)
-                | CaseChange::After(_)
-                | CaseChange::Needs(_)
-                | CaseChange::StartEarly(_)
-                | CaseChange::Persona(_)
-                | CaseChange::Verify(_)
-                | CaseChange::Limits(_) => change.edited = true,
+                TaskFieldChange::Status(_) | TaskFieldChange::Reason(_) => {}
+                TaskFieldChange::Title(_)
+                | TaskFieldChange::Body(_)
+                | TaskFieldChange::Parent(_)
+                | TaskFieldChange::After(_)
+                | TaskFieldChange::Needs(_)
+                | TaskFieldChange::StartEarly(_)
+                | TaskFieldChange::Persona(_)
+                | TaskFieldChange::Verify(_)
+                | TaskFieldChange::Limits(_) => change.edited = true,
             }
         }
         let seen = change.status.old != change.status.new || change.unmerged || change.merged_again || change.edited;
@@ -190,10 +195,10 @@ impl TaskChange {
 }
 
 /// The tasks that change. Those that were added since are archived.
-pub fn tasks(now: &Restorable, restored: &Restorable) -> Vec<TaskChange> {
+pub fn tasks(now: &RestorableState, restored: &RestorableState) -> Vec<TaskChange> {
     let changes = now.cases.values().filter_map(|case| match restored.cases.get(&case.id) {
         Some(then) => TaskChange::between(case, then),
-        None => TaskChange::between(case, &Case { status: Status::Archived, ..case.clone() }),
+        None => TaskChange::between(case, &Task { status: TaskStatus::Archived, ..case.clone() }),
     });
     changes.collect()
 }
@@ -201,36 +206,36 @@ pub fn tasks(now: &Restorable, restored: &Restorable) -> Vec<TaskChange> {
 /// The gates that a rollback opens and closes. It holds the tasks whose status it changes to pending (`stopped` are those
 /// whose agents it stopped), and no others. The gates of tasks that are not pending afterwards are closed, until an undo.
 pub fn gates(
-    now: &Restorable,
-    restored: &Restorable,
-    stopped: &BTreeSet<CaseId>,
-    afterwards: Afterwards,
+    now: &RestorableState,
+    restored: &RestorableState,
+    stopped: &BTreeSet<TaskId>,
+    afterwards: AfterHalt,
     at: Timestamp,
 ) -> Vec<GateChange> {
-    let pending = |task: &CaseId| restored.cases.get(task).is_some_and(|case| case.status == Status::Pending);
+    let pending = |task: &TaskId| restored.cases.get(task).is_some_and(|case| case.status == TaskStatus::Pending);
     let changed = tasks(now, restored).into_iter().filter(|line| line.status.old != line.status.new).map(|line| line.id);
-    let changed: BTreeSet<CaseId> = changed.chain(stopped.iter().cloned()).filter(|task| pending(task)).collect();
+    let changed: BTreeSet<TaskId> = changed.chain(stopped.iter().cloned()).filter(|task| pending(task)).collect();
     let over = |gate: &&Gate| gate.held.is_some() && gate.task_id.as_ref().is_some_and(|id| !pending(id) || changed.contains(id));
-    let ended = now.gates.values().filter(over).map(|gate| GateChange { gate: gate.clone(), way: Way::PutAside });
-    let held = afterwards.holds(Held::RolledBack);
+    let ended = now.gates.values().filter(over).map(|gate| GateChange { gate: gate.clone(), way: ChangeDirection::PutAside });
+    let held = afterwards.holds(TaskHoldReason::RolledBack);
     let opened = changed.iter().filter_map(|task| Gate::holding(task, held?, at));
-    ended.chain(opened.map(|gate| GateChange { gate, way: Way::BringBack })).collect()
+    ended.chain(opened.map(|gate| GateChange { gate, way: ChangeDirection::BringBack })).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::base::ids::{AgentId, CheckpointName};
-    use crate::domain::checkpoint::document::{CheckpointType, Tagger, Trigger};
-    use crate::domain::work::case::Merged;
-    use crate::domain::work::session::Mode;
+    use crate::domain::checkpoint::document::{CheckpointTrigger, CheckpointType, Tagger};
+    use crate::domain::work::case::MergedTaskWork;
+    use crate::domain::work::session::SessionMode;
 
     fn oid(digit: &str) -> Oid {
         Oid::new(digit.repeat(40)).unwrap()
     }
 
-    fn task(id: &str) -> CaseId {
-        CaseId::new(id).unwrap()
+    fn task(id: &str) -> TaskId {
+        TaskId::new(id).unwrap()
     }
 
     fn workspace(path: &str) -> Workspace {
@@ -240,9 +245,9 @@ mod tests {
 
     #[test]
     fn a_task_is_named_whatever_of_it_goes_back() {
-        let old = Case {
+        let old = Task {
             id: task("t"),
-            kind: crate::domain::work::case::Kind::Task,
+            kind: crate::domain::work::case::TaskKind::Task,
             title: "one".into(),
             body: None,
             parent: None,
@@ -251,27 +256,27 @@ mod tests {
             start_early: false,
             persona: None,
             verify: Vec::new(),
-            limits: crate::domain::work::budget::Limits::default(),
-            status: Status::Done,
+            limits: crate::domain::work::budget::BudgetLimits::default(),
+            status: TaskStatus::Done,
             merged: None,
             reason: None,
             created_at: jiff::Timestamp::UNIX_EPOCH,
         };
-        let merged = Case { merged: Some(Merged { commit: oid("1"), target: RefName::branch("main") }), ..old.clone() };
-        let told = |old: &Case, new: &Case| {
+        let merged = Task { merged: Some(MergedTaskWork { commit: oid("1"), target: RefName::branch("main") }), ..old.clone() };
+        let told = |old: &Task, new: &Task| {
             TaskChange::between(old, new)
                 .map(|change| (change.status.old == change.status.new, change.unmerged, change.merged_again, change.edited))
         };
         assert_eq!(told(&old, &old), None);
-        assert_eq!(told(&old, &Case { reason: Some("why".into()), ..old.clone() }), None);
+        assert_eq!(told(&old, &Task { reason: Some("why".into()), ..old.clone() }), None);
         assert_eq!(told(&old, &merged), Some((true, false, true, false)));
         assert_eq!(told(&merged, &old), Some((true, true, false, false)));
-        assert_eq!(told(&old, &Case { title: "two".into(), ..old.clone() }), Some((true, false, false, true)));
-        assert_eq!(told(&old, &Case { status: Status::Archived, ..old.clone() }), Some((false, false, false, false)));
+        assert_eq!(told(&old, &Task { title: "two".into(), ..old.clone() }), Some((true, false, false, true)));
+        assert_eq!(told(&old, &Task { status: TaskStatus::Archived, ..old.clone() }), Some((false, false, false, false)));
     }
 
     fn document(workspaces: &[(&str, &str)], refs: &[(&str, &str)]) -> CheckpointDocument {
-        let mut snapshot = Restorable::default();
+        let mut snapshot = RestorableState::default();
         let mut held = Vec::new();
         for (id, path) in workspaces {
             snapshot.workspaces.insert(task(id), workspace(path));
@@ -290,7 +295,7 @@ mod tests {
             version: crate::domain::state::version::VERSION,
             name: CheckpointName::new("c").unwrap(),
             kind: CheckpointType::Named,
-            trigger: Trigger::Manual,
+            trigger: CheckpointTrigger::Manual,
             created_at: jiff::Timestamp::UNIX_EPOCH,
             git_commit: Some(oid("1")),
             branch: Some(RefName::branch("main")),
@@ -312,11 +317,11 @@ mod tests {
 
     #[test]
     fn the_mode_goes_back_to_one_that_asks_more_and_never_to_one_that_asks_less() {
-        use Mode::{Autopilot, Review, SemiAuto};
-        let mode = |then: Mode, now: Mode| {
+        use SessionMode::{Autopilot, Review, SemiAuto};
+        let mode = |then: SessionMode, now: SessionMode| {
             let mut document = document(&[], &[]);
             document.state_snapshot.mode = then;
-            restored(&document, &Restorable { mode: now, ..Restorable::default() }, &[], &BTreeSet::new()).mode
+            restored(&document, &RestorableState { mode: now, ..RestorableState::default() }, &[], &BTreeSet::new()).mode
         };
         let table = [
             (Autopilot, SemiAuto, SemiAuto),
@@ -335,7 +340,7 @@ mod tests {
     #[test]
     fn every_workspace_is_restored_put_aside_or_made_again() {
         let document = document(&[("stays", "/a"), ("gone", "/b"), ("moved", "/c")], &[]);
-        let mut now = Restorable::default();
+        let mut now = RestorableState::default();
         for (id, path) in [("stays", "/a"), ("moved", "/c2"), ("new", "/d"), ("lost", "/e")] {
             now.workspaces.insert(task(id), workspace(path));
         }
@@ -343,10 +348,10 @@ mod tests {
         let words: Vec<String> = workspaces(&document, &now, &standing, &BTreeSet::new())
             .into_iter()
             .map(|fate| match fate {
-                Fate::Restore { task, .. } => format!("restore {task}"),
-                Fate::PutAside { task, workspace } => format!("aside {task} {}", workspace.path),
-                Fate::Forget { task, workspace } => format!("forget {task} {}", workspace.path),
-                Fate::MakeAgain { task, workspace, .. } => format!("again {task} {}", workspace.path),
+                WorkspaceRollback::Restore { task, .. } => format!("restore {task}"),
+                WorkspaceRollback::PutAside { task, workspace } => format!("aside {task} {}", workspace.path),
+                WorkspaceRollback::Forget { task, workspace } => format!("forget {task} {}", workspace.path),
+                WorkspaceRollback::MakeAgain { task, workspace, .. } => format!("again {task} {}", workspace.path),
             })
             .collect();
         assert_eq!(
@@ -358,9 +363,9 @@ mod tests {
     /// a: its work goes; b: nothing changes; c: stopped for it; d: was held, and will be done.
     #[test]
     fn only_tasks_whose_status_changes_are_held_and_an_undo_turns_that_round() {
-        use Status::{Done, Pending};
-        let with = |statuses: [Status; 4]| {
-            let mut restorable = Restorable::default();
+        use TaskStatus::{Done, Pending};
+        let with = |statuses: [TaskStatus; 4]| {
+            let mut restorable = RestorableState::default();
             for (name, status) in ["a", "b", "c", "d"].into_iter().zip(statuses) {
                 let case = serde_json::json!({"id": name, "kind": "task", "title": name, "status": status,
                     "createdAt": "1970-01-01T00:00:00Z"});
@@ -371,15 +376,15 @@ mod tests {
         let at = Timestamp::UNIX_EPOCH;
         let (mut now, then) = (with([Done, Pending, Pending, Pending]), with([Pending, Pending, Pending, Done]));
         for name in ["b", "d"] {
-            let gate = Gate::holding(&task(name), Held::Stopped, at).unwrap();
+            let gate = Gate::holding(&task(name), TaskHoldReason::Stopped, at).unwrap();
             now.gates.insert(gate.id.clone(), gate);
         }
         let words = |afterwards| {
             let changes = gates(&now, &then, &[task("c")].into(), afterwards, at);
             changes.into_iter().map(|change| format!("{} {:?}", change.gate.id, change.way)).collect::<Vec<_>>()
         };
-        assert_eq!(words(Afterwards::Waits), ["claim-d PutAside", "claim-a BringBack", "claim-c BringBack"]);
-        assert_eq!(words(Afterwards::Again), ["claim-d PutAside"]);
+        assert_eq!(words(AfterHalt::Waits), ["claim-d PutAside", "claim-a BringBack", "claim-c BringBack"]);
+        assert_eq!(words(AfterHalt::Again), ["claim-d PutAside"]);
     }
 
     #[test]
@@ -406,6 +411,6 @@ mod tests {
             })
             .collect();
         assert_eq!(changes, ["axiom/gone -3", "axiom/t 4-", "main 41"]);
-        assert_eq!(tasks(&state.restorable, &document.state_snapshot)[0].status.new, Status::Archived);
+        assert_eq!(tasks(&state.restorable, &document.state_snapshot)[0].status.new, TaskStatus::Archived);
     }
 }

@@ -1,45 +1,45 @@
 //! What the end of an operation does to the state. Pure.
 
-use super::journaled::Operation;
-use crate::domain::base::text::Change;
+use super::journaled::JournaledOperation;
+use crate::domain::base::text::ValueChange;
 use crate::domain::state::changes::RestorableChanges;
-use crate::domain::state::whole::{Restorable, State};
-use crate::domain::work::case::{Case, CaseChange, CaseEdit, Status};
+use crate::domain::state::whole::{RestorableState, State};
+use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::graph;
-use crate::domain::work::session::Mode;
+use crate::domain::work::session::SessionMode;
 
 /// What the end of an operation does to the state.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Settled {
+pub struct OperationSettlement {
     /// Fields of cases that change.
-    pub edits: Vec<CaseEdit>,
+    pub edits: Vec<TaskChangeSet>,
     /// What changes in the restorable state.
     pub changes: Option<Box<RestorableChanges>>,
     /// The change of the mode.
-    pub mode: Option<Change<Mode>>,
+    pub mode: Option<ValueChange<SessionMode>>,
 }
 
-impl Operation {
+impl JournaledOperation {
     /// What the end of the operation does to the current state. A field that was changed since the operation began keeps
     /// that change. A rollback ends the work of all agents, archives the cases that were added after its checkpoint and
     /// before it began, and forgets none.
-    pub fn settle(&self, now: &State) -> Settled {
+    pub fn settle(&self, now: &State) -> OperationSettlement {
         if let Some(mut then) = self.restores(&now.restorable) {
             // Since the operation began, tasks may have been claimed, and wired in another way.
             then.put_to_rest();
             keep_acyclic(&mut then, now);
             keep_held(&mut then, &now.restorable);
             let changes = RestorableChanges::between(&now.restorable, &archived_since(then, &now.restorable));
-            return Settled { changes: Some(Box::new(changes)), ..Settled::default() };
+            return OperationSettlement { changes: Some(Box::new(changes)), ..OperationSettlement::default() };
         }
-        let fits = |edit: &CaseEdit| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
+        let fits = |edit: &TaskChangeSet| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
         let mode = self.mode.filter(|mode| mode.old == now.restorable.mode);
-        Settled { edits: self.edits.iter().filter(|edit| fits(edit)).cloned().collect(), changes: None, mode }
+        OperationSettlement { edits: self.edits.iter().filter(|edit| fits(edit)).cloned().collect(), changes: None, mode }
     }
 
     /// The restorable state that it restores, where it does.
-    pub fn restores(&self, now: &Restorable) -> Option<Restorable> {
+    pub fn restores(&self, now: &RestorableState) -> Option<RestorableState> {
         self.changes.as_deref().map(|changes| {
             let mut then = now.clone();
             changes.apply(&mut then);
@@ -49,38 +49,38 @@ impl Operation {
 }
 
 /// A restored state with the cases that were added since: they are archived, never forgotten.
-pub fn archived_since(mut then: Restorable, now: &Restorable) -> Restorable {
+pub fn archived_since(mut then: RestorableState, now: &RestorableState) -> RestorableState {
     for (id, case) in &now.cases {
-        then.cases.entry(id.clone()).or_insert_with(|| Case { status: Status::Archived, ..case.clone() });
+        then.cases.entry(id.clone()).or_insert_with(|| Task { status: TaskStatus::Archived, ..case.clone() });
     }
     then
 }
 
 /// Whether all changes of an edit find the values they expect, and none changes a status from or to active.
-pub fn edit_fits(edit: &CaseEdit, case: &Case) -> bool {
+pub fn edit_fits(edit: &TaskChangeSet, case: &Task) -> bool {
     let mut case = case.clone();
-    let active = |change: &CaseChange| match change {
-        CaseChange::Status(status) => status.old == Status::Active || status.new == Status::Active,
-        CaseChange::Title(_)
-        | CaseChange::Body(_)
-        | CaseChange::Parent(_)
-        | CaseChange::After(_)
-        | CaseChange::Needs(_)
-        | CaseChange::StartEarly(_)
-        | CaseChange::Persona(_)
-        | CaseChange::Verify(_)
-        | CaseChange::Limits(_)
-        | CaseChange::Merged(_)
-        | CaseChange::Reason(_) => false,
+    let active = |change: &TaskFieldChange| match change {
+        TaskFieldChange::Status(status) => status.old == TaskStatus::Active || status.new == TaskStatus::Active,
+        TaskFieldChange::Title(_)
+        | TaskFieldChange::Body(_)
+        | TaskFieldChange::Parent(_)
+        | TaskFieldChange::After(_)
+        | TaskFieldChange::Needs(_)
+        | TaskFieldChange::StartEarly(_)
+        | TaskFieldChange::Persona(_)
+        | TaskFieldChange::Verify(_)
+        | TaskFieldChange::Limits(_)
+        | TaskFieldChange::Merged(_)
+        | TaskFieldChange::Reason(_) => false,
     };
     edit.changes.iter().all(|change| !active(change) && change.apply(&mut case))
 }
 
 /// Where the restored dependencies and parents would close a cycle with present ones, those of the restored cases stay as
 /// they are now.
-fn keep_acyclic(then: &mut Restorable, now: &State) {
-    let is_other = |case: &&Case| now.restorable.cases.get(&case.id) != Some(case);
-    let restored: Vec<Case> = then.cases.values().filter(is_other).cloned().collect();
+fn keep_acyclic(then: &mut RestorableState, now: &State) {
+    let is_other = |case: &&Task| now.restorable.cases.get(&case.id) != Some(case);
+    let restored: Vec<Task> = then.cases.values().filter(is_other).cloned().collect();
     if graph::check_changed(now, &restored).is_ok() {
         return;
     }
@@ -94,12 +94,12 @@ fn keep_acyclic(then: &mut Restorable, now: &State) {
 
 /// A rollback does not override what a human decided about a task: the gates that hold tasks stay as they are now, whatever
 /// the checkpoint has; so do those of a plan, which no rollback changes. The gates that the operation itself opens and closes are not handled here.
-fn keep_held(restored: &mut Restorable, now: &Restorable) {
+fn keep_held(restored: &mut RestorableState, now: &RestorableState) {
     let of_plan = |gate: &Gate| gate.kind == GateKind::Planning;
     restored.gates.retain(|_, gate| gate.held.is_none() && !of_plan(gate));
     let pending = |gate: &&Gate| {
         let case = gate.task_id.as_ref().and_then(|task| restored.cases.get(task));
-        of_plan(gate) || gate.held.is_some() && case.is_some_and(|case| case.status == Status::Pending)
+        of_plan(gate) || gate.held.is_some() && case.is_some_and(|case| case.status == TaskStatus::Pending)
     };
     let held: Vec<Gate> = now.gates.values().filter(pending).cloned().collect();
     restored.gates.extend(held.into_iter().map(|gate| (gate.id.clone(), gate)));
@@ -108,38 +108,38 @@ fn keep_held(restored: &mut Restorable, now: &Restorable) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
+    use crate::domain::base::ids::{AgentId, CheckpointName, TaskId};
     use crate::domain::operation::journaled::OperationKind;
-    use crate::domain::work::agent::{Agent, Work};
+    use crate::domain::work::agent::{Agent, AgentWork};
     use jiff::Timestamp;
 
-    fn id(text: &str) -> CaseId {
-        CaseId::new(text).unwrap()
+    fn id(text: &str) -> TaskId {
+        TaskId::new(text).unwrap()
     }
 
-    fn case(text: &str, after: &[&str]) -> Case {
+    fn case(text: &str, after: &[&str]) -> Task {
         let json = serde_json::json!({
             "id": text, "kind": "task", "title": text, "status": "pending", "after": after, "createdAt": "2026-01-01T00:00:00Z",
         });
         serde_json::from_value(json).unwrap()
     }
 
-    fn with(cases: &[Case]) -> State {
+    fn with(cases: &[Task]) -> State {
         let mut state = State::default();
         state.restorable.cases = cases.iter().map(|case| (case.id.clone(), case.clone())).collect();
         state
     }
 
     /// A rollback from one state to another that was interrupted.
-    fn rollback(from: &State, to: &State) -> Operation {
+    fn rollback(from: &State, to: &State) -> JournaledOperation {
         let kind = OperationKind::RollbackCheckpoint { checkpoint: CheckpointName::new("c").unwrap() };
         let then = archived_since(to.restorable.clone(), &from.restorable);
-        let mut operation = Operation::new(kind, "x");
+        let mut operation = JournaledOperation::new(kind, "x");
         operation.changes = Some(Box::new(RestorableChanges::between(&from.restorable, &then)));
         operation
     }
 
-    fn settled(operation: &Operation, now: &State) -> Restorable {
+    fn settled(operation: &JournaledOperation, now: &State) -> RestorableState {
         let mut after = now.restorable.clone();
         operation.settle(now).changes.unwrap().apply(&mut after);
         after
@@ -147,14 +147,14 @@ mod tests {
 
     #[test]
     fn a_task_that_was_claimed_since_it_began_has_no_agent_afterwards() {
-        let (then, from) = (with(&[case("t", &[])]), with(&[Case { title: "edited".into(), ..case("t", &[]) }]));
+        let (then, from) = (with(&[case("t", &[])]), with(&[Task { title: "edited".into(), ..case("t", &[]) }]));
         let mut now = from.clone();
         let agent = AgentId::new("ed-001").unwrap();
-        let work = Some(Work::claimed(id("t"), None, Timestamp::UNIX_EPOCH));
+        let work = Some(AgentWork::claimed(id("t"), None, Timestamp::UNIX_EPOCH));
         now.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work });
-        now.restorable.cases.get_mut("t").unwrap().status = Status::Active;
+        now.restorable.cases.get_mut("t").unwrap().status = TaskStatus::Active;
         let after = settled(&rollback(&from, &then), &now);
-        assert_eq!((after.cases["t"].status, after.cases["t"].title.as_str()), (Status::Pending, "t"));
+        assert_eq!((after.cases["t"].status, after.cases["t"].title.as_str()), (TaskStatus::Pending, "t"));
         assert!(after.agents[&agent].work.is_none());
     }
 
@@ -173,6 +173,9 @@ mod tests {
         let (then, from) = (with(&[case("t", &[])]), with(&[case("t", &[]), case("new", &[])]));
         let now = with(&[case("t", &[]), case("new", &[]), case("newer", &[])]);
         let after = settled(&rollback(&from, &then), &now);
-        assert_eq!(["t", "new", "newer"].map(|id| after.cases[id].status), [Status::Pending, Status::Archived, Status::Pending]);
+        assert_eq!(
+            ["t", "new", "newer"].map(|id| after.cases[id].status),
+            [TaskStatus::Pending, TaskStatus::Archived, TaskStatus::Pending]
+        );
     }
 }

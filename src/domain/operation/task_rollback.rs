@@ -11,17 +11,17 @@ mod tasks;
 
 use std::collections::BTreeSet;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
-use crate::domain::work::commit_marks::Marks;
+use crate::domain::work::commit_marks::CommitMarks;
 
-pub use heights::{Heights, heights, line_begins_at};
-use history::History;
+pub use heights::{HistoryHeights, heights, line_begins_at};
+use history::BranchHistory;
 pub use tasks::{dependents, edits};
 
 /// A commit of the branch's history.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Logged {
+pub struct HistoryCommit {
     /// Its id.
     pub oid: Oid,
     /// Its parents.
@@ -29,21 +29,21 @@ pub struct Logged {
     /// The first line of its message.
     pub subject: String,
     /// The marks in its message that name tasks.
-    pub marks: Marks,
+    pub marks: CommitMarks,
 }
 
 /// A task that is to be rolled back.
 #[derive(Debug, Clone)]
-pub struct TakenBack {
+pub struct RolledBackTask {
     /// The task.
-    pub task: CaseId,
+    pub task: TaskId,
     /// The commits of its iterations, from the records.
     pub recorded: BTreeSet<Oid>,
 }
 
 /// A commit that gets one revert commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Unit {
+pub struct RevertUnit {
     /// The commit.
     pub oid: Oid,
     /// The parent whose content the revert restores: for a merge the mainline one; `None` for a root commit.
@@ -51,7 +51,7 @@ pub struct Unit {
     /// Its subject.
     pub subject: String,
     /// The task for which it is reverted.
-    pub task: CaseId,
+    pub task: TaskId,
     /// The commits that a merge brought in, which are reverted with it, newest first.
     pub brings: Vec<(Oid, String)>,
     /// Whether it is a merge.
@@ -60,18 +60,18 @@ pub struct Unit {
 
 /// A commit of a task that needs no revert.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Skipped {
+pub struct SkippedRevert {
     /// The commit.
     pub oid: Oid,
     /// Its subject.
     pub subject: String,
     /// Why it needs none.
-    pub why: Why,
+    pub why: NoRevertReason,
 }
 
 /// Why a commit needs no revert.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum NoRevertReason {
     /// This commit reverts it, and is not reverted itself.
     RevertedBy(Oid),
     /// It only merges lines of work, and other work is among them.
@@ -80,28 +80,28 @@ pub enum Why {
 
 /// What is to be reverted, and what is not.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Plan {
+pub struct TaskRevertPlan {
     /// Newest first, the order of the reverts.
-    pub units: Vec<Unit>,
+    pub units: Vec<RevertUnit>,
     /// Newest first.
-    pub skipped: Vec<Skipped>,
+    pub skipped: Vec<SkippedRevert>,
 }
 
 /// Plans the rollback of tasks, given the whole history of the branch, newest first, every commit before its parents.
-pub fn plan(log: &[Logged], wanted: &[TakenBack]) -> Plan {
-    let history = History::new(log);
+pub fn plan(log: &[HistoryCommit], wanted: &[RolledBackTask]) -> TaskRevertPlan {
+    let history = BranchHistory::new(log);
     let owners: Vec<Option<usize>> = log.iter().map(|commit| owner_by_mark(commit, wanted)).collect();
     let candidates = candidates(&history, &owners);
-    let mut plan = Plan::default();
+    let mut plan = TaskRevertPlan::default();
     let mut planned: BTreeSet<usize> = BTreeSet::new();
     // Newest first: a planned revert may make an older commit effective again (revert of a revert), which is looked at
     // later.
     for candidate in &candidates {
         let commit = &log[candidate.index];
         match candidate.role {
-            Role::Joins => plan.skipped.push(skipped(commit, Why::Joins)),
-            Role::Reverted => match history.reverted_by(candidate.index, &planned) {
-                Some(by) => plan.skipped.push(skipped(commit, Why::RevertedBy(log[by].oid.clone()))),
+            RevertRole::Joins => plan.skipped.push(skipped(commit, NoRevertReason::Joins)),
+            RevertRole::Reverted => match history.reverted_by(candidate.index, &planned) {
+                Some(by) => plan.skipped.push(skipped(commit, NoRevertReason::RevertedBy(log[by].oid.clone()))),
                 None => {
                     planned.insert(candidate.index);
                     plan.units.push(unit(&history, candidate, &wanted[candidate.owner].task));
@@ -113,7 +113,7 @@ pub fn plan(log: &[Logged], wanted: &[TakenBack]) -> Plan {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum RevertRole {
     /// It gets a revert commit, unless it was reverted already.
     Reverted,
     /// It is a merge that also brought in other work.
@@ -121,21 +121,21 @@ enum Role {
 }
 
 #[derive(Debug)]
-struct Candidate {
+struct RevertCandidate {
     index: usize,
     owner: usize,
-    role: Role,
+    role: RevertRole,
 }
 
-fn skipped(commit: &Logged, why: Why) -> Skipped {
-    Skipped { oid: commit.oid.clone(), subject: commit.subject.clone(), why }
+fn skipped(commit: &HistoryCommit, why: NoRevertReason) -> SkippedRevert {
+    SkippedRevert { oid: commit.oid.clone(), subject: commit.subject.clone(), why }
 }
 
-fn unit(history: &History<'_>, candidate: &Candidate, task: &CaseId) -> Unit {
+fn unit(history: &BranchHistory<'_>, candidate: &RevertCandidate, task: &TaskId) -> RevertUnit {
     let commit = &history.log[candidate.index];
     let is_merge = commit.parents.len() > 1;
     let brief = |index: &usize| (history.log[*index].oid.clone(), history.log[*index].subject.clone());
-    Unit {
+    RevertUnit {
         oid: commit.oid.clone(),
         parent: commit.parents.first().cloned(),
         subject: commit.subject.clone(),
@@ -145,19 +145,19 @@ fn unit(history: &History<'_>, candidate: &Candidate, task: &CaseId) -> Unit {
     }
 }
 
-fn owner_by_mark(commit: &Logged, wanted: &[TakenBack]) -> Option<usize> {
-    let named = |wanted: &TakenBack| commit.marks.tasks.iter().any(|task| task.eq_ignore_ascii_case(wanted.task.as_str()));
+fn owner_by_mark(commit: &HistoryCommit, wanted: &[RolledBackTask]) -> Option<usize> {
+    let named = |wanted: &RolledBackTask| commit.marks.tasks.iter().any(|task| task.eq_ignore_ascii_case(wanted.task.as_str()));
     wanted.iter().position(|one| named(one) || one.recorded.contains(&commit.oid))
 }
 
 /// The commits of the tasks, newest first.
-fn candidates(history: &History<'_>, owners: &[Option<usize>]) -> Vec<Candidate> {
-    let mut found: Vec<Candidate> = Vec::new();
+fn candidates(history: &BranchHistory<'_>, owners: &[Option<usize>]) -> Vec<RevertCandidate> {
+    let mut found: Vec<RevertCandidate> = Vec::new();
     for &link in history.chain() {
         if history.is_merge(link) && !history.brought(link).is_empty() {
             of_merge(history, owners, link, &mut found);
         } else if let Some(owner) = owners[link] {
-            found.push(Candidate { index: link, owner, role: Role::Reverted });
+            found.push(RevertCandidate { index: link, owner, role: RevertRole::Reverted });
         }
     }
     // A commit that reverts the task's own work is not a candidate. (A revert of something else, made as the task's work,
@@ -168,7 +168,7 @@ fn candidates(history: &History<'_>, owners: &[Option<usize>]) -> Vec<Candidate>
 }
 
 /// Adds the candidates of a merge on the chain and of the commits that it brought in.
-fn of_merge(history: &History<'_>, owners: &[Option<usize>], link: usize, found: &mut Vec<Candidate>) {
+fn of_merge(history: &BranchHistory<'_>, owners: &[Option<usize>], link: usize, found: &mut Vec<RevertCandidate>) {
     let brought = history.brought(link);
     let commits = || brought.iter().copied().filter(|index| !history.is_merge(*index));
     let own: Vec<usize> = commits().filter(|index| owners[*index].is_some()).collect();
@@ -182,18 +182,18 @@ fn of_merge(history: &History<'_>, owners: &[Option<usize>], link: usize, found:
     let says_so = owners[link].is_some() && !is_inner && !has_work_of_others;
     let holds_nothing_else = !own.is_empty() && commits().all(|index| owners[index].is_some());
     if says_so || holds_nothing_else {
-        found.push(Candidate { index: link, owner, role: Role::Reverted });
+        found.push(RevertCandidate { index: link, owner, role: RevertRole::Reverted });
         return;
     }
     if owners[link].is_some() {
-        found.push(Candidate { index: link, owner, role: Role::Joins });
+        found.push(RevertCandidate { index: link, owner, role: RevertRole::Joins });
     }
     for &index in brought {
         // A merge that is marked as the task's makes the unmarked commits that it brought in the task's too.
         let unmarked = owners[link].filter(|_| !is_inner && history.log[index].marks.tasks.is_empty());
         if let Some(owner) = owners[index].or(unmarked) {
-            let role = if history.is_merge(index) { Role::Joins } else { Role::Reverted };
-            found.push(Candidate { index, owner, role });
+            let role = if history.is_merge(index) { RevertRole::Joins } else { RevertRole::Reverted };
+            found.push(RevertCandidate { index, owner, role });
         }
     }
 }

@@ -1,39 +1,39 @@
 //! Which cases an event changes: these get new lines in `cases.jsonl`, and are shown as changed by the transaction.
 
-use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::planning::step::PlanStep;
 use crate::domain::state::event::Event;
-use crate::domain::state::place::Arrival;
+use crate::domain::state::place::RelocationCause;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::Status;
+use crate::domain::work::case::TaskStatus;
 
 /// The cases that an event may change.
-enum Touched<'e> {
+enum TouchedTasks<'e> {
     /// None.
     Nothing,
     /// These cases.
-    These(Vec<&'e CaseId>),
+    These(Vec<&'e TaskId>),
     /// These cases, and all that existed before.
-    TheseAndAll(Vec<&'e CaseId>),
+    TheseAndAll(Vec<&'e TaskId>),
     /// The case that the agent was working on.
     WorkOf(&'e AgentId),
     /// All cases that were active.
     Active,
 }
 
-fn touched(event: &Event) -> Touched<'_> {
+fn touched(event: &Event) -> TouchedTasks<'_> {
     match event {
-        Event::CasesAdded { cases } => Touched::These(cases.iter().map(|case| &case.id).collect()),
-        Event::CasesChanged { edits } => Touched::These(edits.iter().map(|edit| &edit.id).collect()),
+        Event::CasesAdded { cases } => TouchedTasks::These(cases.iter().map(|case| &case.id).collect()),
+        Event::CasesChanged { edits } => TouchedTasks::These(edits.iter().map(|edit| &edit.id).collect()),
         Event::Planned { step } => of_plan(step),
-        Event::TaskClaimed { task, .. } => Touched::These(vec![task]),
-        Event::WorkReleased { agent, .. } => Touched::WorkOf(agent),
+        Event::TaskClaimed { task, .. } => TouchedTasks::These(vec![task]),
+        Event::WorkReleased { agent, .. } => TouchedTasks::WorkOf(agent),
         Event::OperationEnded { edits, changes, .. } => {
             let restored = changes.iter().flat_map(|changes| changes.cases.keys());
-            Touched::These(restored.chain(edits.iter().map(|edit| &edit.id)).collect())
+            TouchedTasks::These(restored.chain(edits.iter().map(|edit| &edit.id)).collect())
         }
-        Event::StateAdopted { state: new, .. } => Touched::TheseAndAll(new.restorable.cases.keys().collect()),
-        Event::RepositoryPlaced { placing } if placing.how == Arrival::Copied => Touched::Active,
+        Event::StateAdopted { state: new, .. } => TouchedTasks::TheseAndAll(new.restorable.cases.keys().collect()),
+        Event::RepositoryPlaced { placing } if placing.how == RelocationCause::Copied => TouchedTasks::Active,
         Event::RepositoryPlaced { .. }
         | Event::Audited { .. }
         | Event::HookRan { .. }
@@ -70,13 +70,13 @@ fn touched(event: &Event) -> Touched<'_> {
         | Event::LearningEdited { .. }
         | Event::LearningForgotten { .. }
         | Event::ConfigBackupRestored { .. }
-        | Event::LogRepaired { .. } => Touched::Nothing,
+        | Event::LogRepaired { .. } => TouchedTasks::Nothing,
     }
 }
 
-fn of_plan(step: &PlanStep) -> Touched<'_> {
+fn of_plan(step: &PlanStep) -> TouchedTasks<'_> {
     match step {
-        PlanStep::Finished { cases, .. } => Touched::These(cases.iter().map(|case| &case.id).collect()),
+        PlanStep::Finished { cases, .. } => TouchedTasks::These(cases.iter().map(|case| &case.id).collect()),
         PlanStep::Started { .. }
         | PlanStep::PlannerStarted {}
         | PlanStep::PlannerEnded { .. }
@@ -92,23 +92,23 @@ fn of_plan(step: &PlanStep) -> Touched<'_> {
         | PlanStep::Checked { .. }
         | PlanStep::Resumed { .. }
         | PlanStep::StartedOver { .. }
-        | PlanStep::Abandoned { .. } => Touched::Nothing,
+        | PlanStep::Abandoned { .. } => TouchedTasks::Nothing,
     }
 }
 
 /// The cases that an event may change; some may keep their old values. `state` is the state before the event.
-pub fn touched_cases(state: &State, event: &Event) -> Vec<CaseId> {
+pub fn touched_cases(state: &State, event: &Event) -> Vec<TaskId> {
     let before = &state.restorable;
     match touched(event) {
-        Touched::Nothing => Vec::new(),
-        Touched::These(ids) => ids.into_iter().cloned().collect(),
-        Touched::TheseAndAll(ids) => ids.into_iter().chain(before.cases.keys()).cloned().collect(),
-        Touched::WorkOf(agent) => {
+        TouchedTasks::Nothing => Vec::new(),
+        TouchedTasks::These(ids) => ids.into_iter().cloned().collect(),
+        TouchedTasks::TheseAndAll(ids) => ids.into_iter().chain(before.cases.keys()).cloned().collect(),
+        TouchedTasks::WorkOf(agent) => {
             let work = before.agents.get(agent).and_then(|agent| agent.work.as_ref());
             work.map(|work| work.task.clone()).into_iter().collect()
         }
-        Touched::Active => {
-            let active = before.cases.values().filter(|case| case.status == Status::Active);
+        TouchedTasks::Active => {
+            let active = before.cases.values().filter(|case| case.status == TaskStatus::Active);
             active.map(|case| case.id.clone()).collect()
         }
     }
@@ -117,8 +117,8 @@ pub fn touched_cases(state: &State, event: &Event) -> Vec<CaseId> {
 /// Whether an event may change any case: [`touched_cases`] without the ids.
 pub fn changes_cases(event: &Event) -> bool {
     match touched(event) {
-        Touched::Nothing => false,
-        Touched::These(ids) => !ids.is_empty(),
-        Touched::TheseAndAll(_) | Touched::WorkOf(_) | Touched::Active => true,
+        TouchedTasks::Nothing => false,
+        TouchedTasks::These(ids) => !ids.is_empty(),
+        TouchedTasks::TheseAndAll(_) | TouchedTasks::WorkOf(_) | TouchedTasks::Active => true,
     }
 }

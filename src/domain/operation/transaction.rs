@@ -9,18 +9,18 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::journaled::{
-    AsideChange, BranchAdvance, GateChange, OperationKind, RefChange, StashChange, SubmoduleChange, WorkspaceChange,
+    BranchAdvance, GateChange, OperationKind, RefChange, StashChange, SubmoduleChange, TrashChange, WorkspaceChange,
     WorktreeChange,
 };
 use super::touched::touched_cases;
-use crate::domain::base::ids::{CaseId, CheckpointName, TxnId};
-use crate::domain::base::text::Change;
+use crate::domain::base::ids::{CheckpointName, OperationId, TaskId};
+use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
 use crate::domain::state::audit;
-use crate::domain::state::event::{By, Envelope, Event, OperationEnd};
+use crate::domain::state::event::{Event, EventAuthor, EventEnvelope, OperationEnd};
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{Case, CaseChange, CaseEdit, Merged, Status};
-use crate::domain::work::session::{Mode, Request};
+use crate::domain::work::case::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskStatus};
+use crate::domain::work::session::{SessionMode, SupervisorRequest};
 use crate::error::Result;
 
 /// How many tasks are named in how a request is taken back.
@@ -29,7 +29,7 @@ const NAMED: usize = 10;
 /// The progress of a transaction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Progress {
+pub enum OperationRecordState {
     /// It is finished.
     Done,
     /// Its operation has begun and has not ended.
@@ -41,17 +41,17 @@ pub enum Progress {
 
 /// One user command or supervisor step.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Transaction {
+pub struct OperationRecord {
     /// Its id.
-    pub id: TxnId,
+    pub id: OperationId,
     /// When it began.
     pub at: Timestamp,
     /// Who did it.
-    pub by: By,
+    pub by: EventAuthor,
     /// One line on what it did.
     pub what: String,
     /// How far it has come.
-    pub progress: Progress,
+    pub progress: OperationRecordState,
     /// Refs that it moved.
     pub refs: Vec<RefChange>,
     /// Configuration of branches that it removed or brought back.
@@ -67,26 +67,26 @@ pub struct Transaction {
     /// Workspaces that it moved to the trash or brought back.
     pub workspaces: Vec<WorkspaceChange>,
     /// Files that were in its way and are in the trash.
-    pub asides: Vec<AsideChange>,
+    pub asides: Vec<TrashChange>,
     /// Gates on tasks that it opened or closed.
     pub gates: Vec<GateChange>,
     /// Cases that it added.
-    pub added: Vec<CaseId>,
+    pub added: Vec<TaskId>,
     /// The status and merge of those cases when the transaction had ended.
-    pub added_as: BTreeMap<CaseId, AddedAs>,
+    pub added_as: BTreeMap<TaskId, TaskAsAdded>,
     /// Fields that it changed in cases that existed before.
-    pub edits: Vec<CaseEdit>,
+    pub edits: Vec<TaskChangeSet>,
     /// The change of the mode, where it changed the mode.
-    pub mode: Option<Change<Mode>>,
+    pub mode: Option<ValueChange<SessionMode>>,
     /// The change of the mode, where the mode changed as part of a rollback, or of the undo of one. An undo inverts that
     /// too.
-    pub mode_restored: Option<Change<Mode>>,
+    pub mode_restored: Option<ValueChange<SessionMode>>,
     /// Checkpoints that it made.
     pub checkpoints: Vec<CheckpointName>,
     /// The transaction that it undid, where it is an undo.
-    pub undo_of: Option<TxnId>,
+    pub undo_of: Option<OperationId>,
     /// The transaction that undid it, where that was not undone itself.
-    pub undone_by: Option<TxnId>,
+    pub undone_by: Option<OperationId>,
     /// The number of its first event.
     pub first_seq: u64,
     /// The number of its last event.
@@ -110,21 +110,21 @@ pub struct Transaction {
 
 /// A case as it was added.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AddedAs {
+pub struct TaskAsAdded {
     /// Its status.
-    pub status: Status,
+    pub status: TaskStatus,
     /// Where its work is, for a case that was imported as done.
-    pub merged: Option<Merged>,
+    pub merged: Option<MergedTaskWork>,
 }
 
-impl Transaction {
-    fn begin(envelope: &Envelope) -> Self {
+impl OperationRecord {
+    fn begin(envelope: &EventEnvelope) -> Self {
         Self {
             id: envelope.txn.clone(),
             at: envelope.at,
             by: envelope.by.clone(),
             what: String::new(),
-            progress: Progress::Done,
+            progress: OperationRecordState::Done,
             refs: Vec::new(),
             branch_configs: Vec::new(),
             stash: Vec::new(),
@@ -159,9 +159,9 @@ impl Transaction {
     /// since is checked by undo.
     pub fn obstacle(&self) -> Option<&str> {
         match self.progress {
-            Progress::Open => return Some("it is not finished: see 'git axiom recover'"),
-            Progress::Aborted => return Some("it was reversed already"),
-            Progress::Done => {}
+            OperationRecordState::Open => return Some("it is not finished: see 'git axiom recover'"),
+            OperationRecordState::Aborted => return Some("it was reversed already"),
+            OperationRecordState::Done => {}
         }
         if self.undone_by.is_some() {
             return Some("it was undone already");
@@ -201,7 +201,7 @@ impl Transaction {
     pub fn changes_for_good(&self) -> bool {
         let cases = !self.added.is_empty() || self.edits.iter().any(|edit| !is_work(edit));
         let moves = self.moves() && !self.only_tidies;
-        self.progress == Progress::Done && !self.is_housekeeping && (moves || cases || self.mode_restored.is_some())
+        self.progress == OperationRecordState::Done && !self.is_housekeeping && (moves || cases || self.mode_restored.is_some())
     }
 
     /// Whether it can be undone, as far as the log shows.
@@ -214,66 +214,67 @@ impl Transaction {
     /// undone.
     pub fn matters(&self) -> bool {
         let asked = match &self.by {
-            By::User | By::Agent(_) | By::Recovery => true,
-            By::Supervisor => false,
+            EventAuthor::User | EventAuthor::Agent(_) | EventAuthor::Recovery => true,
+            EventAuthor::Supervisor => false,
         };
         // A task that has nothing to merge counts as merged in the step that tidies up after it.
         let only_tidies = self.only_tidies && self.added.is_empty() && self.edits.iter().all(is_work);
         let tidies = self.is_retention || only_tidies;
         let changes = !tidies && (self.operates || self.moves() || self.undoable());
-        asked || changes || self.progress != Progress::Done || self.bounds_session || !self.checkpoints.is_empty()
+        asked || changes || self.progress != OperationRecordState::Done || self.bounds_session || !self.checkpoints.is_empty()
     }
 }
 
 /// How what a human asked the session for is taken back: it is done in other transactions, or is an agent's work.
-fn taken_back_by(request: &Request) -> String {
-    let listed = |tasks: &[CaseId]| {
-        let names: Vec<&str> = tasks.iter().take(NAMED).map(CaseId::as_str).collect();
+fn taken_back_by(request: &SupervisorRequest) -> String {
+    let listed = |tasks: &[TaskId]| {
+        let names: Vec<&str> = tasks.iter().take(NAMED).map(TaskId::as_str).collect();
         if tasks.len() > NAMED { format!("{} …", names.join(" ")) } else { names.join(" ") }
     };
     match request {
-        Request::Block { tasks, .. } => {
+        SupervisorRequest::Block { tasks, .. } => {
             format!("an agent worked on what it blocked: git axiom task unblock {}    takes that back", listed(tasks))
         }
-        Request::Stop { .. } | Request::Kill { .. } | Request::Redirect { .. } => {
+        SupervisorRequest::Stop { .. } | SupervisorRequest::Kill { .. } | SupervisorRequest::Redirect { .. } => {
             "it took tasks from their agents: git axiom gate list    shows where they wait to be started again".to_owned()
         }
-        Request::Pause { .. } => "it asked for a pause: git axiom resume    ends that".to_owned(),
-        Request::Resume => "it ended a pause: git axiom pause    begins another one".to_owned(),
-        Request::Merge { task } => format!("it asked for the merge of {task}, which is undone by itself: see 'git axiom log'"),
-        Request::Quit => "it asked for the end of the session: git axiom run    begins another one".to_owned(),
+        SupervisorRequest::Pause { .. } => "it asked for a pause: git axiom resume    ends that".to_owned(),
+        SupervisorRequest::Resume => "it ended a pause: git axiom pause    begins another one".to_owned(),
+        SupervisorRequest::Merge { task } => {
+            format!("it asked for the merge of {task}, which is undone by itself: see 'git axiom log'")
+        }
+        SupervisorRequest::Quit => "it asked for the end of the session: git axiom run    begins another one".to_owned(),
     }
 }
 
 /// Whether an edit is only an agent's work on a task: a claim or a release.
-fn is_work(edit: &CaseEdit) -> bool {
-    let active =
-        |change: &CaseChange| matches!(change, CaseChange::Status(s) if s.old == Status::Active || s.new == Status::Active);
+fn is_work(edit: &TaskChangeSet) -> bool {
+    let active = |change: &TaskFieldChange| matches!(change, TaskFieldChange::Status(s) if s.old == TaskStatus::Active || s.new == TaskStatus::Active);
     edit.changes.iter().any(active)
 }
 
 /// A case before and after a transaction; `None` where it did not exist.
 #[derive(Debug, Default)]
-struct Touched {
-    before: Option<Case>,
-    after: Option<Case>,
+struct TaskBeforeAfter {
+    before: Option<Task>,
+    after: Option<Task>,
 }
 
 /// Folds events into transactions. See the module.
 #[derive(Debug, Default)]
-pub struct Fold {
+pub struct OperationFold {
     /// The number of the event after which it began: 0 for all events.
     from: u64,
     state: State,
-    all: Vec<Transaction>,
-    places: HashMap<TxnId, usize>,
+    all: Vec<OperationRecord>,
+    places: HashMap<OperationId, usize>,
     /// For each transaction, the cases it touched: before its first event that touched them, and after the last one.
     /// Transactions overlap: events of the supervisor can come between the events of a command that waits for it.
-    touched: HashMap<usize, BTreeMap<CaseId, Touched>>,
+    touched: HashMap<usize, BTreeMap<TaskId, TaskBeforeAfter>>,
 }
 
-impl Fold {
-    /// A fold of the events after `state` only. Finish it with [`Fold::finish_known`].
+impl OperationFold {
+    /// A fold of the events after `state` only. Finish it with [`OperationFold::finish_known`].
     pub fn of_events_after(state: State) -> Self {
         Self { from: state.seq, state, ..Self::default() }
     }
@@ -282,9 +283,9 @@ impl Fold {
     ///
     /// # Errors
     /// Where the event does not fit the state before it.
-    pub fn push(&mut self, envelope: &Envelope) -> Result<()> {
+    pub fn push(&mut self, envelope: &EventEnvelope) -> Result<()> {
         let place = *self.places.entry(envelope.txn.clone()).or_insert_with(|| {
-            self.all.push(Transaction::begin(envelope));
+            self.all.push(OperationRecord::begin(envelope));
             self.all.len() - 1
         });
         let ids = touched_cases(&self.state, &envelope.event);
@@ -292,7 +293,7 @@ impl Fold {
         for id in &ids {
             if !touched.contains_key(id) {
                 let before = self.state.restorable.cases.get(id).cloned();
-                touched.insert(id.clone(), Touched { before, after: None });
+                touched.insert(id.clone(), TaskBeforeAfter { before, after: None });
             }
         }
         let ended = matches!(envelope.event, Event::OperationEnded { end: OperationEnd::Done, .. });
@@ -310,14 +311,14 @@ impl Fold {
             transaction.gates.extend(open.operation.gates.iter().cloned());
             let of_ours =
                 matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. } | OperationKind::BeginMerge { .. });
-            transaction.is_housekeeping = of_ours && envelope.by == By::Supervisor;
+            transaction.is_housekeeping = of_ours && envelope.by == EventAuthor::Supervisor;
             let deletes = matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. });
-            transaction.is_retention = deletes && envelope.by == By::Supervisor;
+            transaction.is_retention = deletes && envelope.by == EventAuthor::Supervisor;
         }
         let mode = self.state.restorable.mode;
         self.state.apply(envelope)?;
         if open.is_some() && self.state.restorable.mode != mode {
-            self.all[place].mode_restored = Some(Change::new(mode, self.state.restorable.mode));
+            self.all[place].mode_restored = Some(ValueChange::new(mode, self.state.restorable.mode));
         }
         if let Some(touched) = self.touched.get_mut(&place) {
             for id in &ids {
@@ -339,7 +340,7 @@ impl Fold {
     }
 
     /// An undo undoes its target. The undo of an undo makes the first one's target effective again.
-    fn link_undo(&mut self, place: usize, of: TxnId) {
+    fn link_undo(&mut self, place: usize, of: OperationId) {
         let id = self.all[place].id.clone();
         if let Some(target) = self.places.get(&of).copied() {
             self.all[target].undone_by = Some(id);
@@ -354,8 +355,8 @@ impl Fold {
     }
 
     /// The newest transactions, oldest first: those of which it is certain that they, and all that follow them, began within
-    /// these events. They are the end of what [`Fold::finish`] returns for the whole log.
-    pub fn finish_known(self) -> Vec<Transaction> {
+    /// these events. They are the end of what [`OperationFold::finish`] returns for the whole log.
+    pub fn finish_known(self) -> Vec<OperationRecord> {
         let from = self.from;
         let mut all = self.finish();
         // A transaction may have begun before: then its place in the order is unknown, too, and at most that of its first event here.
@@ -365,23 +366,23 @@ impl Fold {
     }
 
     /// All transactions, oldest first.
-    pub fn finish(mut self) -> Vec<Transaction> {
+    pub fn finish(mut self) -> Vec<OperationRecord> {
         for (place, transaction) in self.all.iter_mut().enumerate() {
-            for (id, Touched { before, after }) in self.touched.remove(&place).unwrap_or_default() {
+            for (id, TaskBeforeAfter { before, after }) in self.touched.remove(&place).unwrap_or_default() {
                 match (before, after) {
                     (Some(mut then), Some(now)) => {
-                        if transaction.operates && then.status == Status::Active {
+                        if transaction.operates && then.status == TaskStatus::Active {
                             // An undo makes the task pending: no agent works on it any more.
-                            then.status = Status::Pending;
+                            then.status = TaskStatus::Pending;
                         }
-                        let changes = CaseChange::between(&then, &now);
+                        let changes = TaskFieldChange::between(&then, &now);
                         if !changes.is_empty() {
-                            transaction.edits.push(CaseEdit { id, changes });
+                            transaction.edits.push(TaskChangeSet { id, changes });
                         }
                     }
-                    (None, Some(Case { status, merged, .. })) => {
+                    (None, Some(Task { status, merged, .. })) => {
                         transaction.added.push(id.clone());
-                        transaction.added_as.insert(id, AddedAs { status, merged });
+                        transaction.added_as.insert(id, TaskAsAdded { status, merged });
                     }
                     (Some(_) | None, None) => {}
                 }
@@ -392,15 +393,15 @@ impl Fold {
 }
 
 /// Adds to the transaction what is shown of an event. The event with the highest rank gives the title.
-fn note(transaction: &mut Transaction, event: &Event, state: &State) {
+fn note(transaction: &mut OperationRecord, event: &Event, state: &State) {
     if let Event::OperationBegan { .. } = event {
-        transaction.progress = Progress::Open;
+        transaction.progress = OperationRecordState::Open;
     }
     if let Event::OperationEnded { end, moved, .. } = event {
         transaction.asides.extend(moved.iter().cloned());
         transaction.progress = match end {
-            OperationEnd::Done => Progress::Done,
-            OperationEnd::Aborted => Progress::Aborted,
+            OperationEnd::Done => OperationRecordState::Done,
+            OperationEnd::Aborted => OperationRecordState::Aborted,
         };
     }
     if let Event::MergedBranchesLeave { refs } = event {
@@ -422,7 +423,7 @@ fn note(transaction: &mut Transaction, event: &Event, state: &State) {
     transaction.begins_anew |= matches!(event, Event::StateAdopted { .. });
     if let Event::ModeChanged { mode } = event {
         let old = transaction.mode.as_ref().map_or(mode.old, |first| first.old);
-        transaction.mode = Some(Change::new(old, mode.new));
+        transaction.mode = Some(ValueChange::new(old, mode.new));
     }
     if let Event::CheckpointCreated { checkpoint } = event
         && !checkpoint.trigger.is_attached()
@@ -443,17 +444,17 @@ mod tests {
     use super::*;
     use crate::domain::base::ids::RequestId;
     use crate::domain::base::names::{Oid, RefName};
-    use crate::domain::operation::journaled::Operation;
-    use crate::domain::work::case::Kind;
+    use crate::domain::operation::journaled::JournaledOperation;
+    use crate::domain::work::case::TaskKind;
 
-    fn id(text: &str) -> CaseId {
-        CaseId::new(text).unwrap()
+    fn id(text: &str) -> TaskId {
+        TaskId::new(text).unwrap()
     }
 
-    fn case(text: &str) -> Case {
-        Case {
+    fn case(text: &str) -> Task {
+        Task {
             id: id(text),
-            kind: Kind::Task,
+            kind: TaskKind::Task,
             title: format!("title of {text}"),
             body: None,
             parent: None,
@@ -462,8 +463,8 @@ mod tests {
             start_early: false,
             persona: None,
             verify: vec![],
-            limits: crate::domain::work::budget::Limits::default(),
-            status: Status::Pending,
+            limits: crate::domain::work::budget::BudgetLimits::default(),
+            status: TaskStatus::Pending,
             merged: None,
             reason: None,
             created_at: Timestamp::UNIX_EPOCH,
@@ -471,13 +472,13 @@ mod tests {
     }
 
     fn title(of: &str, old: &str, new: &str) -> Event {
-        let changes = vec![CaseChange::Title(Change::new(old.into(), new.into()))];
-        Event::CasesChanged { edits: vec![CaseEdit { id: id(of), changes }] }
+        let changes = vec![TaskFieldChange::Title(ValueChange::new(old.into(), new.into()))];
+        Event::CasesChanged { edits: vec![TaskChangeSet { id: id(of), changes }] }
     }
 
     fn operation(kind: OperationKind) -> Event {
-        let change = RefChange { name: RefName::branch("main"), value: Change::new(None, Some(oid('a'))) };
-        let mut operation = Operation::new(kind, "move main");
+        let change = RefChange { name: RefName::branch("main"), value: ValueChange::new(None, Some(oid('a'))) };
+        let mut operation = JournaledOperation::new(kind, "move main");
         operation.refs.push(change);
         Event::OperationBegan { operation: Box::new(operation) }
     }
@@ -486,25 +487,25 @@ mod tests {
         Oid::new(digit.to_string().repeat(40)).unwrap()
     }
 
-    fn ended(end: OperationEnd, edits: Vec<CaseEdit>) -> Event {
+    fn ended(end: OperationEnd, edits: Vec<TaskChangeSet>) -> Event {
         Event::OperationEnded { end, edits, changes: None, mode: None, moved: vec![] }
     }
 
-    fn fold(events: Vec<(&str, Event)>) -> Vec<Transaction> {
-        fold_of(&By::User, events)
+    fn fold(events: Vec<(&str, Event)>) -> Vec<OperationRecord> {
+        fold_of(&EventAuthor::User, events)
     }
 
-    fn fold_of(by: &By, events: Vec<(&str, Event)>) -> Vec<Transaction> {
-        let mut fold = Fold::default();
+    fn fold_of(by: &EventAuthor, events: Vec<(&str, Event)>) -> Vec<OperationRecord> {
+        let mut fold = OperationFold::default();
         for (seq, (txn, event)) in (1..).zip(events) {
-            let (txn, by) = (TxnId::new(txn).unwrap(), by.clone());
-            fold.push(&Envelope { seq, at: Timestamp::UNIX_EPOCH, txn, by, event }).unwrap();
+            let (txn, by) = (OperationId::new(txn).unwrap(), by.clone());
+            fold.push(&EventEnvelope { seq, at: Timestamp::UNIX_EPOCH, txn, by, event }).unwrap();
         }
         fold.finish()
     }
 
     fn undo(of: &str) -> OperationKind {
-        OperationKind::Undo { of: TxnId::new(of).unwrap() }
+        OperationKind::Undo { of: OperationId::new(of).unwrap() }
     }
 
     #[test]
@@ -518,9 +519,13 @@ mod tests {
         assert_eq!(all[0].added, [id("a"), id("b")]);
         assert_eq!((all[0].what.as_str(), all[0].edits.len()), ("import 2 cases", 0));
         let change = |n: usize| all[n].edits[0].changes.clone();
-        assert_eq!(change(1), [CaseChange::Title(Change::new("title of a".into(), "y".into()))], "two events, one change");
-        assert_eq!(change(2), [CaseChange::Title(Change::new("y".into(), "z".into()))]);
-        assert!(all.iter().all(Transaction::undoable));
+        assert_eq!(
+            change(1),
+            [TaskFieldChange::Title(ValueChange::new("title of a".into(), "y".into()))],
+            "two events, one change"
+        );
+        assert_eq!(change(2), [TaskFieldChange::Title(ValueChange::new("y".into(), "z".into()))]);
+        assert!(all.iter().all(OperationRecord::undoable));
     }
 
     #[test]
@@ -532,20 +537,23 @@ mod tests {
             ("t2", title("a", "x", "y")),
         ]);
         let of_a = |n: usize| all[n].edits.iter().find(|edit| edit.id == id("a")).map(|edit| edit.changes.clone());
-        assert_eq!(of_a(1), Some(vec![CaseChange::Title(Change::new("x".into(), "y".into()))]));
-        assert_eq!(of_a(2), Some(vec![CaseChange::Title(Change::new("title of a".into(), "x".into()))]));
+        assert_eq!(of_a(1), Some(vec![TaskFieldChange::Title(ValueChange::new("x".into(), "y".into()))]));
+        assert_eq!(of_a(2), Some(vec![TaskFieldChange::Title(ValueChange::new("title of a".into(), "x".into()))]));
     }
 
     #[test]
     fn an_operation_names_its_transaction_and_brings_its_changes() {
-        let merged = Some(Merged { commit: oid('a'), target: RefName::branch("main") });
-        let edit = CaseEdit { id: id("a"), changes: vec![CaseChange::Merged(Change::new(None, merged))] };
+        let merged = Some(MergedTaskWork { commit: oid('a'), target: RefName::branch("main") });
+        let edit = TaskChangeSet { id: id("a"), changes: vec![TaskFieldChange::Merged(ValueChange::new(None, merged))] };
         let merge = || operation(OperationKind::Merge { task: id("a") });
         let added = ("t1", Event::CasesAdded { cases: vec![case("a")] });
         let open = fold(vec![added.clone(), ("t2", merge())]);
-        assert_eq!((open[1].progress, open[1].undoable()), (Progress::Open, false));
+        assert_eq!((open[1].progress, open[1].undoable()), (OperationRecordState::Open, false));
         let aborted = fold(vec![added.clone(), ("t2", merge()), ("t2", ended(OperationEnd::Aborted, vec![]))]);
-        assert_eq!((aborted[1].progress, aborted[1].undoable(), aborted[1].refs.len()), (Progress::Aborted, false, 0));
+        assert_eq!(
+            (aborted[1].progress, aborted[1].undoable(), aborted[1].refs.len()),
+            (OperationRecordState::Aborted, false, 0)
+        );
         let done = fold(vec![added, ("t2", merge()), ("t2", ended(OperationEnd::Done, vec![edit.clone()]))]);
         assert_eq!((done[1].what.as_str(), done[1].refs.len()), ("move main", 1));
         assert_eq!(done[1].edits, [edit]);
@@ -556,19 +564,19 @@ mod tests {
     fn retention_can_be_undone_and_is_only_a_step_while_a_human_s_deletion_matters() {
         let kind = || OperationKind::DeleteCheckpoints { until: Timestamp::UNIX_EPOCH };
         let events = |end| vec![("t1", operation(kind())), ("t1", ended(end, vec![]))];
-        let of = |by: &By, end| fold_of(by, events(end)).pop().unwrap();
-        let seen = |one: Transaction| (one.matters(), one.undoable());
-        assert_eq!(seen(of(&By::Supervisor, OperationEnd::Done)), (false, true));
-        assert_eq!(seen(of(&By::User, OperationEnd::Done)), (true, true));
-        assert!(of(&By::Supervisor, OperationEnd::Aborted).matters(), "one that failed is shown");
-        assert!(fold_of(&By::Supervisor, vec![("t1", operation(kind()))])[0].matters(), "one that is open is shown");
+        let of = |by: &EventAuthor, end| fold_of(by, events(end)).pop().unwrap();
+        let seen = |one: OperationRecord| (one.matters(), one.undoable());
+        assert_eq!(seen(of(&EventAuthor::Supervisor, OperationEnd::Done)), (false, true));
+        assert_eq!(seen(of(&EventAuthor::User, OperationEnd::Done)), (true, true));
+        assert!(of(&EventAuthor::Supervisor, OperationEnd::Aborted).matters(), "one that failed is shown");
+        assert!(fold_of(&EventAuthor::Supervisor, vec![("t1", operation(kind()))])[0].matters(), "one that is open is shown");
         let merge = || operation(OperationKind::Merge { task: id("a") });
-        assert!(fold_of(&By::Supervisor, vec![("t1", merge()), ("t1", ended(OperationEnd::Done, vec![]))])[0].matters());
+        assert!(fold_of(&EventAuthor::Supervisor, vec![("t1", merge()), ("t1", ended(OperationEnd::Done, vec![]))])[0].matters());
     }
 
     #[test]
     fn an_undo_takes_back_and_an_undo_of_it_brings_to_life_again() {
-        let can = |events: usize| fold(operations(events)).iter().map(Transaction::undoable).collect::<Vec<_>>();
+        let can = |events: usize| fold(operations(events)).iter().map(OperationRecord::undoable).collect::<Vec<_>>();
         assert_eq!(can(4), [false, true]);
         assert_eq!(can(6), [true, false, true], "undone, then brought back");
     }
@@ -580,11 +588,11 @@ mod tests {
         pairs.take(count).collect()
     }
 
-    fn fold_by(events: Vec<(&str, By, Event)>) -> Vec<Transaction> {
-        let mut fold = Fold::default();
+    fn fold_by(events: Vec<(&str, EventAuthor, Event)>) -> Vec<OperationRecord> {
+        let mut fold = OperationFold::default();
         for (seq, (txn, by, event)) in (1..).zip(events) {
-            let txn = TxnId::new(txn).unwrap();
-            fold.push(&Envelope { seq, at: Timestamp::UNIX_EPOCH, txn, by, event }).unwrap();
+            let txn = OperationId::new(txn).unwrap();
+            fold.push(&EventEnvelope { seq, at: Timestamp::UNIX_EPOCH, txn, by, event }).unwrap();
         }
         fold.finish()
     }
@@ -596,33 +604,33 @@ mod tests {
         let delete = || OperationKind::DeleteCheckpoints { until: Timestamp::UNIX_EPOCH };
         let released = Event::WorkReleased {
             agent: agent(),
-            status: Status::Blocked,
+            status: TaskStatus::Blocked,
             reason: "x".into(),
             retry: false,
             complete: None,
             gate: None,
             discarded: false,
         };
-        let mode = Event::ModeChanged { mode: Change::new(Mode::SemiAuto, Mode::Autopilot) };
+        let mode = Event::ModeChanged { mode: ValueChange::new(SessionMode::SemiAuto, SessionMode::Autopilot) };
         let adopted = Event::StateAdopted { source: "backup".into(), state: Box::default() };
         let all = fold_by(vec![
-            ("added", By::User, Event::CasesAdded { cases: vec![case("a")] }),
-            ("claim", By::Supervisor, Event::TaskClaimed { agent: agent(), task: id("a"), complete: false }),
-            ("release", By::Supervisor, released),
-            ("mode", By::User, mode),
-            ("deleted", By::User, operation(delete())),
-            ("deleted", By::User, ended(OperationEnd::Done, vec![])),
-            ("retention", By::Supervisor, operation(delete())),
-            ("retention", By::Supervisor, ended(OperationEnd::Done, vec![])),
-            ("merge", By::Supervisor, operation(OperationKind::Merge { task: id("a") })),
-            ("merge", By::Supervisor, ended(OperationEnd::Done, vec![])),
-            ("aborted", By::User, operation(undo("merge"))),
-            ("aborted", By::User, ended(OperationEnd::Aborted, vec![])),
-            ("edit", By::Supervisor, title("a", "title of a", "x")),
+            ("added", EventAuthor::User, Event::CasesAdded { cases: vec![case("a")] }),
+            ("claim", EventAuthor::Supervisor, Event::TaskClaimed { agent: agent(), task: id("a"), complete: false }),
+            ("release", EventAuthor::Supervisor, released),
+            ("mode", EventAuthor::User, mode),
+            ("deleted", EventAuthor::User, operation(delete())),
+            ("deleted", EventAuthor::User, ended(OperationEnd::Done, vec![])),
+            ("retention", EventAuthor::Supervisor, operation(delete())),
+            ("retention", EventAuthor::Supervisor, ended(OperationEnd::Done, vec![])),
+            ("merge", EventAuthor::Supervisor, operation(OperationKind::Merge { task: id("a") })),
+            ("merge", EventAuthor::Supervisor, ended(OperationEnd::Done, vec![])),
+            ("aborted", EventAuthor::User, operation(undo("merge"))),
+            ("aborted", EventAuthor::User, ended(OperationEnd::Aborted, vec![])),
+            ("edit", EventAuthor::Supervisor, title("a", "title of a", "x")),
         ]);
         let for_good: Vec<&str> = all.iter().filter(|one| one.changes_for_good()).map(|one| one.id.as_str()).collect();
         assert_eq!(for_good, ["added", "deleted", "merge", "edit"]);
-        let anew = fold_by(vec![("anew", By::Recovery, adopted)]);
+        let anew = fold_by(vec![("anew", EventAuthor::Recovery, adopted)]);
         assert!(anew[0].obstacle().unwrap().contains("restarted here"));
     }
 
@@ -632,7 +640,7 @@ mod tests {
         let agent = || crate::domain::base::ids::AgentId::new("ed-001").unwrap();
         let asked = |number: u64| Event::Requested {
             id: RequestId::after(number, "00010001").unwrap(),
-            request: Request::Block { tasks: vec![id("a")], reason: "no longer wanted".into() },
+            request: SupervisorRequest::Block { tasks: vec![id("a")], reason: "no longer wanted".into() },
         };
         let workspace = crate::domain::work::agent::Workspace {
             agent: agent(),
@@ -642,7 +650,7 @@ mod tests {
         };
         let released = Event::WorkReleased {
             agent: agent(),
-            status: Status::Blocked,
+            status: TaskStatus::Blocked,
             reason: "no longer wanted".into(),
             retry: false,
             complete: None,
@@ -666,12 +674,12 @@ mod tests {
 
     #[test]
     fn a_task_that_has_nothing_to_merge_is_more_than_tidying() {
-        let merged = Some(Merged { commit: oid('a'), target: RefName::branch("main") });
-        let edit = CaseEdit { id: id("a"), changes: vec![CaseChange::Merged(Change::new(None, merged))] };
-        let change = RefChange { name: RefName::branch("axiom/a"), value: Change::new(Some(oid('a')), None) };
+        let merged = Some(MergedTaskWork { commit: oid('a'), target: RefName::branch("main") });
+        let edit = TaskChangeSet { id: id("a"), changes: vec![TaskFieldChange::Merged(ValueChange::new(None, merged))] };
+        let change = RefChange { name: RefName::branch("axiom/a"), value: ValueChange::new(Some(oid('a')), None) };
         let leave = || Event::MergedBranchesLeave { refs: vec![change.clone()] };
         let all = fold_of(
-            &By::Supervisor,
+            &EventAuthor::Supervisor,
             vec![
                 ("t1", Event::CasesAdded { cases: vec![case("a")] }),
                 ("t2", Event::CasesChanged { edits: vec![edit] }),
@@ -696,7 +704,7 @@ mod tests {
                 },
             ),
         ]);
-        assert_eq!(all.iter().map(Transaction::undoable).collect::<Vec<_>>(), [true, false, false]);
+        assert_eq!(all.iter().map(OperationRecord::undoable).collect::<Vec<_>>(), [true, false, false]);
         assert!(all[2].obstacle().unwrap().contains("an agent's work"));
         assert_eq!(all[1].what, "a: seen");
     }

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use super::journaled::inverse_edits;
 use super::settle::edit_fits;
-use super::transaction::Transaction;
-use crate::domain::base::ids::{CaseId, TxnId};
+use super::transaction::OperationRecord;
+use crate::domain::base::ids::{OperationId, TaskId};
 use crate::domain::base::names::RefName;
-use crate::domain::base::text::Change;
-use crate::domain::state::event::By;
+use crate::domain::base::text::ValueChange;
+use crate::domain::state::event::EventAuthor;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{CaseChange, CaseEdit, Merged, Status};
-use crate::domain::work::session::Mode;
+use crate::domain::work::case::{MergedTaskWork, TaskChangeSet, TaskFieldChange, TaskStatus};
+use crate::domain::work::session::SessionMode;
 use crate::error::{Code, Error, Result, some_of};
 
 /// How many tasks an error message names at most.
@@ -19,7 +19,7 @@ const NAMED: usize = 20;
 
 /// Which transaction the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Asked {
+pub enum UndoSelector {
     /// The last transaction that changed refs, files or cases permanently, is no undo, and was not undone.
     Undo,
     /// The last undo that was not undone.
@@ -32,23 +32,23 @@ pub enum Asked {
 ///
 /// # Errors
 /// `NOTHING_TO_UNDO`, `UNKNOWN_TRANSACTION`, `AMBIGUOUS_NAME`, `NOT_UNDOABLE` with the reason.
-pub fn choose<'t>(all: &'t [Transaction], asked: &Asked) -> Result<&'t Transaction> {
-    let depth = |transaction: &Transaction| taken_back(all, transaction).count();
+pub fn choose<'t>(all: &'t [OperationRecord], asked: &UndoSelector) -> Result<&'t OperationRecord> {
+    let depth = |transaction: &OperationRecord| taken_back(all, transaction).count();
     let nothing = |what: &str| Error::new(Code::NothingToUndo, what.to_owned()).hint("see 'git axiom log'");
     match asked {
         // The last transaction is meant. If it cannot be undone, that is an error: an older one is not undone in its place.
-        Asked::Undo => {
+        UndoSelector::Undo => {
             let newest = all.iter().rev().find(|one| stands(one));
             newest.ok_or_else(|| nothing("there is no transaction that can be undone")).and_then(possible)
         }
         // An undo of an undo is a redo. To reverse it, the first transaction is undone again.
-        Asked::Redo => {
-            let mut newest = all.iter().rev().filter(|one| one.by == By::User && depth(one) % 2 == 1);
+        UndoSelector::Redo => {
+            let mut newest = all.iter().rev().filter(|one| one.by == EventAuthor::User && depth(one) % 2 == 1);
             newest.find(|one| one.undoable()).ok_or_else(|| nothing("there is no undo that can be taken back"))
         }
-        Asked::Named(text) => {
+        UndoSelector::Named(text) => {
             let exact = all.iter().find(|one| one.id.as_str() == text);
-            let found: Vec<&Transaction> = match exact {
+            let found: Vec<&OperationRecord> = match exact {
                 Some(one) => vec![one],
                 None => all.iter().filter(|one| one.id.as_str().starts_with(text.as_str())).collect(),
             };
@@ -66,13 +66,13 @@ pub fn choose<'t>(all: &'t [Transaction], asked: &Asked) -> Result<&'t Transacti
 }
 
 /// Whether [`choose`] and [`subject`] find the same among the newest transactions `known` as among all.
-pub fn is_decided_by(known: &[Transaction], asked: &Asked) -> bool {
-    let is_known = |id: &TxnId| known.iter().any(|one| one.id == *id);
+pub fn is_decided_by(known: &[OperationRecord], asked: &UndoSelector) -> bool {
+    let is_known = |id: &OperationId| known.iter().any(|one| one.id == *id);
     match asked {
-        Asked::Undo => known.iter().any(stands),
+        UndoSelector::Undo => known.iter().any(stands),
         // How often something was taken back and done again shows only together with its beginning.
-        Asked::Redo => known.iter().all(|one| one.undo_of.as_ref().is_none_or(is_known)) && choose(known, asked).is_ok(),
-        Asked::Named(id) => {
+        UndoSelector::Redo => known.iter().all(|one| one.undo_of.as_ref().is_none_or(is_known)) && choose(known, asked).is_ok(),
+        UndoSelector::Named(id) => {
             let named = known.iter().find(|one| one.id.as_str() == id);
             named.is_some_and(|one| taken_back(known, one).all(is_known))
         }
@@ -80,11 +80,11 @@ pub fn is_decided_by(known: &[Transaction], asked: &Asked) -> bool {
 }
 
 /// Whether a transaction is the one that a plain undo means, if no newer one is.
-fn stands(one: &Transaction) -> bool {
+fn stands(one: &OperationRecord) -> bool {
     one.undo_of.is_none() && one.undone_by.is_none() && one.changes_for_good()
 }
 
-fn possible(one: &Transaction) -> Result<&Transaction> {
+fn possible(one: &OperationRecord) -> Result<&OperationRecord> {
     match one.obstacle() {
         None => Ok(one),
         Some(why) => {
@@ -95,32 +95,32 @@ fn possible(one: &Transaction) -> Result<&Transaction> {
 }
 
 /// The transaction that this one undid, the one that was undone by that, and so on.
-fn taken_back<'t>(all: &'t [Transaction], transaction: &'t Transaction) -> impl Iterator<Item = &'t TxnId> {
-    let up = |id: &TxnId| all.iter().find(|other| other.id == *id);
+fn taken_back<'t>(all: &'t [OperationRecord], transaction: &'t OperationRecord) -> impl Iterator<Item = &'t OperationId> {
+    let up = |id: &OperationId| all.iter().find(|other| other.id == *id);
     std::iter::successors(transaction.undo_of.as_ref(), move |id| up(id)?.undo_of.as_ref()).take(all.len())
 }
 
 /// The title of the transaction at the start of a chain of undos, and whether undoing `transaction` does it again: then
 /// `transaction` is an undo.
-pub fn subject<'t>(all: &'t [Transaction], transaction: &'t Transaction) -> (&'t str, bool) {
-    let chain: Vec<&TxnId> = taken_back(all, transaction).collect();
+pub fn subject<'t>(all: &'t [OperationRecord], transaction: &'t OperationRecord) -> (&'t str, bool) {
+    let chain: Vec<&OperationId> = taken_back(all, transaction).collect();
     let first = chain.last().and_then(|id| all.iter().find(|other| other.id == **id));
     (first.map_or(transaction.what.as_str(), |first| first.what.as_str()), chain.len() % 2 == 1)
 }
 
 /// The later transactions that are still effective and changed the same things, newest first: why this one cannot be undone.
-pub fn changed_since<'t>(all: &'t [Transaction], id: &TxnId) -> Vec<&'t Transaction> {
+pub fn changed_since<'t>(all: &'t [OperationRecord], id: &OperationId) -> Vec<&'t OperationRecord> {
     let Some(place) = all.iter().position(|one| one.id == *id) else { return Vec::new() };
     let (mine, later) = (touched(&all[place]), &all[place + 1..]);
-    let cancelled = |one: &Transaction| {
+    let cancelled = |one: &OperationRecord| {
         one.undone_by.is_some() || one.undo_of.as_ref().is_some_and(|of| later.iter().any(|other| other.id == *of))
     };
     later.iter().rev().filter(|one| !cancelled(one) && !touched(one).is_disjoint(&mine)).collect()
 }
 
 /// The ids, names and paths of the cases, refs, stash entries and worktrees that a transaction changed.
-fn touched(transaction: &Transaction) -> BTreeSet<&str> {
-    let cases = transaction.added.iter().chain(transaction.edits.iter().map(|edit| &edit.id)).map(CaseId::as_str);
+fn touched(transaction: &OperationRecord) -> BTreeSet<&str> {
+    let cases = transaction.added.iter().chain(transaction.edits.iter().map(|edit| &edit.id)).map(TaskId::as_str);
     let refs = transaction.refs.iter().map(|change| &change.name);
     let refs = refs.chain(transaction.advances.iter().map(|change| &change.branch)).map(RefName::as_str);
     let worktrees = transaction.worktrees.iter().map(|change| change.path.as_str());
@@ -131,23 +131,23 @@ fn touched(transaction: &Transaction) -> BTreeSet<&str> {
 
 /// The changes of the state that undo a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StateBack {
+pub struct StateUndo {
     /// Edits of cases.
-    pub edits: Vec<CaseEdit>,
+    pub edits: Vec<TaskChangeSet>,
     /// The mode.
-    pub mode: Option<Change<Mode>>,
+    pub mode: Option<ValueChange<SessionMode>>,
 }
 
 /// Whether a merge has all commits of a task's branch as it is now.
-pub type Holds<'h> = &'h dyn Fn(&CaseId, &Merged) -> bool;
+pub type MergeContainsCheck<'h> = &'h dyn Fn(&TaskId, &MergedTaskWork) -> bool;
 
 /// Computes the changes of the state that undo a transaction.
 ///
 /// # Errors
 /// As [`edits`] and [`mode`]; `NOT_UNDOABLE` where everything has its old value already: such an undo would do nothing, and
 /// could not be undone itself.
-pub fn state_back(transaction: &Transaction, now: &State, holds: Holds<'_>) -> Result<StateBack> {
-    let back = StateBack { edits: edits(transaction, now, holds)?, mode: mode(transaction, now.restorable.mode)? };
+pub fn state_back(transaction: &OperationRecord, now: &State, holds: MergeContainsCheck<'_>) -> Result<StateUndo> {
+    let back = StateUndo { edits: edits(transaction, now, holds)?, mode: mode(transaction, now.restorable.mode)? };
     if !transaction.moves() && back.edits.is_empty() && back.mode.is_none() {
         let what = format!("'{}' cannot be undone: {}", transaction.id, transaction.what);
         return Err(Error::new(Code::NotUndoable, what).why("its changes are taken back already"));
@@ -159,44 +159,44 @@ pub fn state_back(transaction: &Transaction, now: &State, holds: Holds<'_>) -> R
 ///
 /// # Errors
 /// `CHANGED_MEANWHILE` where an added case was worked on since, or a field has another value by now.
-fn edits(transaction: &Transaction, now: &State, holds: Holds<'_>) -> Result<Vec<CaseEdit>> {
+fn edits(transaction: &OperationRecord, now: &State, holds: MergeContainsCheck<'_>) -> Result<Vec<TaskChangeSet>> {
     let mut edits = inverse_edits(transaction.edits.clone());
     for id in &transaction.added {
         let case = now.case(id)?;
         let as_added = transaction.added_as.get(id).is_some_and(|then| then.status == case.status && then.merged == case.merged);
-        let open = matches!(case.status, Status::Pending | Status::Blocked);
+        let open = matches!(case.status, TaskStatus::Pending | TaskStatus::Blocked);
         match case.status {
-            Status::Archived => {}
-            Status::Pending | Status::Blocked | Status::Done | Status::Failed if open || as_added => {
-                let changes = vec![CaseChange::Status(Change::new(case.status, Status::Archived))];
-                edits.push(CaseEdit { id: id.clone(), changes });
+            TaskStatus::Archived => {}
+            TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Done | TaskStatus::Failed if open || as_added => {
+                let changes = vec![TaskFieldChange::Status(ValueChange::new(case.status, TaskStatus::Archived))];
+                edits.push(TaskChangeSet { id: id.clone(), changes });
             }
-            Status::Pending | Status::Blocked | Status::Active | Status::Done | Status::Failed => {
+            TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Active | TaskStatus::Done | TaskStatus::Failed => {
                 return Err(Error::new(Code::ChangedMeanwhile, format!("'{id}' was worked on since it was added"))
                     .hint(format!("git axiom task archive {id}")));
             }
         }
     }
-    let fits = |edit: &&CaseEdit| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
+    let fits = |edit: &&TaskChangeSet| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
     let changed: Vec<&str> = edits.iter().filter(|edit| !fits(edit)).map(|edit| edit.id.as_str()).collect();
     if !changed.is_empty() {
         return Err(changed_since_then(&changed));
     }
-    let again: Vec<&CaseId> =
+    let again: Vec<&TaskId> =
         edits.iter().filter(|edit| is_another_attempt(transaction, edit, now, holds)).map(|edit| &edit.id).collect();
     if again.is_empty() { Ok(edits) } else { Err(worked_on_again(&again)) }
 }
 
 /// Whether the undo would mark a task as merged by its earlier work while a workspace with newer work exists: that workspace
 /// would be taken for the rest of merged work, and moved to the trash.
-fn is_another_attempt(transaction: &Transaction, edit: &CaseEdit, now: &State, holds: Holds<'_>) -> bool {
-    let mut merged = edit.changes.iter().filter_map(CaseChange::merges);
+fn is_another_attempt(transaction: &OperationRecord, edit: &TaskChangeSet, now: &State, holds: MergeContainsCheck<'_>) -> bool {
+    let mut merged = edit.changes.iter().filter_map(TaskFieldChange::merges);
     let its_own = transaction.workspaces.iter().any(|change| change.task == edit.id);
     // A workspace that was kept has the merged work, and no more.
     !its_own && now.restorable.workspaces.contains_key(&edit.id) && merged.any(|merged| !holds(&edit.id, merged))
 }
 
-fn worked_on_again(tasks: &[&CaseId]) -> Error {
+fn worked_on_again(tasks: &[&TaskId]) -> Error {
     let ids: Vec<String> = tasks.iter().map(|id| format!("'{id}'")).collect();
     let first = tasks.first().map(ToString::to_string).unwrap_or_default();
     Error::new(Code::ChangedMeanwhile, format!("{} was worked on again since; nothing was touched", some_of(&ids, NAMED)))
@@ -213,7 +213,7 @@ fn changed_since_then(tasks: &[&str]) -> Error {
 ///
 /// # Errors
 /// `CHANGED_MEANWHILE` where it was changed to something else since.
-fn mode(transaction: &Transaction, now: Mode) -> Result<Option<Change<Mode>>> {
+fn mode(transaction: &OperationRecord, now: SessionMode) -> Result<Option<ValueChange<SessionMode>>> {
     match transaction.mode_restored {
         None => Ok(None),
         Some(change) if now == change.old => Ok(None),

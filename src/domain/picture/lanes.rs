@@ -1,10 +1,10 @@
 //! The picture in a terminal: newest first, as `git log --graph`. Pure.
 
-use super::{Kind, Moment, Picture};
+use super::{Picture, PictureMoment, PictureMomentKind};
 
 /// A row: the cells of the lanes, and what is said beside them.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Row {
+pub struct PictureRow {
     /// The cells, two characters a column.
     pub cells: String,
     /// The place of the moment.
@@ -12,8 +12,8 @@ pub struct Row {
 }
 
 /// The rows, newest first.
-pub fn rows(picture: &Picture) -> Vec<Row> {
-    (0..picture.moments.len()).rev().map(|place| Row { cells: cells(picture, place), moment: place }).collect()
+pub fn rows(picture: &Picture) -> Vec<PictureRow> {
+    (0..picture.moments.len()).rev().map(|place| PictureRow { cells: cells(picture, place), moment: place }).collect()
 }
 
 /// The cells of the present moment: what is there now.
@@ -29,11 +29,11 @@ fn cells(picture: &Picture, place: usize) -> String {
     let columns: Vec<usize> = moment.lanes.iter().map(|lane| picture.lanes[*lane].column).collect();
     let last = columns.iter().copied().max();
     let (main, lane) = symbols(moment);
-    cells[0] = if columns.is_empty() || moment.kind != Kind::Worked { main } else { '│' };
+    cells[0] = if columns.is_empty() || moment.kind != PictureMomentKind::Worked { main } else { '│' };
     for column in &columns {
         cells[*column] = lane;
     }
-    let reaches = last.filter(|_| moment.kind != Kind::Worked && moment.kind != Kind::Closed);
+    let reaches = last.filter(|_| moment.kind != PictureMomentKind::Worked && moment.kind != PictureMomentKind::Closed);
     if let Some(last) = reaches {
         for (column, cell) in cells.iter_mut().enumerate().take(last).skip(1) {
             if !columns.contains(&column) {
@@ -57,16 +57,16 @@ fn passing(picture: &Picture, place: usize) -> Vec<char> {
 }
 
 /// What stands on the main lane, and on the lanes that are concerned.
-fn symbols(moment: &Moment) -> (char, char) {
+fn symbols(moment: &PictureMoment) -> (char, char) {
     match moment.kind {
-        Kind::Session => ('■', '│'),
-        Kind::Begun => ('├', '╯'),
-        Kind::Worked => ('●', '●'),
-        Kind::Merged => ('●', '╮'),
-        Kind::Closed => ('│', '×'),
-        Kind::Checkpoint => ('◆', '◆'),
-        Kind::RolledBack => ('◀', '◀'),
-        Kind::Undone => ('↶', '↶'),
+        PictureMomentKind::Session => ('■', '│'),
+        PictureMomentKind::Begun => ('├', '╯'),
+        PictureMomentKind::Worked => ('●', '●'),
+        PictureMomentKind::Merged => ('●', '╮'),
+        PictureMomentKind::Closed => ('│', '×'),
+        PictureMomentKind::Checkpoint => ('◆', '◆'),
+        PictureMomentKind::RolledBack => ('◀', '◀'),
+        PictureMomentKind::Undone => ('↶', '↶'),
     }
 }
 

@@ -11,18 +11,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::domain::base::ids::{AgentId, CaseId, TxnId};
+use crate::domain::base::ids::{AgentId, OperationId, TaskId};
 use crate::domain::checkpoint::document::CheckpointRecord;
-use crate::domain::operation::journaled::{OperationKind, Way};
-use crate::domain::state::event::{Envelope, Event, OperationEnd};
+use crate::domain::operation::journaled::{ChangeDirection, OperationKind};
+use crate::domain::state::event::{Event, EventEnvelope, OperationEnd};
 use crate::domain::work::session::SessionState;
 
 /// A lane: the time that one workspace was there.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Lane {
+pub struct PictureLane {
     /// Its task.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
     /// The agent that worked in it last.
     pub agent_id: Option<AgentId>,
     /// The column in which it is drawn; that of the main worktree is 0.
@@ -38,13 +38,13 @@ pub struct Lane {
 /// Something that happened.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Moment {
+pub struct PictureMoment {
     /// When.
     pub at: Timestamp,
     /// In which transaction.
-    pub transaction: TxnId,
+    pub transaction: OperationId,
     /// What.
-    pub kind: Kind,
+    pub kind: PictureMomentKind,
     /// The lanes that it concerns, by their places; the main worktree is always concerned where none is.
     pub lanes: Vec<usize>,
     /// In words.
@@ -60,7 +60,7 @@ pub struct Moment {
 /// What a moment is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Kind {
+pub enum PictureMomentKind {
     /// A session began or ended.
     Session,
     /// An agent took a task in a new workspace: a lane begins.
@@ -83,9 +83,9 @@ pub enum Kind {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Picture {
     /// The lanes of workspaces, in the order in which they began.
-    pub lanes: Vec<Lane>,
+    pub lanes: Vec<PictureLane>,
     /// What happened, oldest first.
-    pub moments: Vec<Moment>,
+    pub moments: Vec<PictureMoment>,
 }
 
 impl Picture {
@@ -101,19 +101,24 @@ impl Picture {
     }
 
     /// Takes away what is refused: an undo that cannot be made any more. A merge can be taken back in another way.
-    pub fn offer_only(&mut self, can_undo: impl Fn(&TxnId) -> bool) {
+    pub fn offer_only(&mut self, can_undo: impl Fn(&OperationId) -> bool) {
         for moment in &mut self.moments {
             let undo = moment.command.as_ref().is_some_and(|command| *command == undo(&moment.transaction));
             if undo && !can_undo(&moment.transaction) {
-                let task = moment.lanes.first().filter(|_| moment.kind == Kind::Merged).map(|lane| &self.lanes[*lane].task_id);
+                let task = moment
+                    .lanes
+                    .first()
+                    .filter(|_| moment.kind == PictureMomentKind::Merged)
+                    .map(|lane| &self.lanes[*lane].task_id);
                 moment.command = task.map(|task| format!("git axiom rollback task {task}"));
             }
         }
     }
 
     /// The transactions that are offered to be undone, the oldest first.
-    pub fn offered(&self) -> impl Iterator<Item = &TxnId> {
-        let is_undo = |moment: &&Moment| moment.command.as_ref().is_some_and(|command| *command == undo(&moment.transaction));
+    pub fn offered(&self) -> impl Iterator<Item = &OperationId> {
+        let is_undo =
+            |moment: &&PictureMoment| moment.command.as_ref().is_some_and(|command| *command == undo(&moment.transaction));
         self.moments.iter().filter(is_undo).map(|moment| &moment.transaction)
     }
 
@@ -123,7 +128,7 @@ impl Picture {
         let cut = self.moments.len().saturating_sub(most);
         self.moments.drain(..cut);
         // The lanes that ended before are not in the picture any more.
-        let is_kept = |lane: &Lane| lane.to.is_none_or(|to| to >= cut);
+        let is_kept = |lane: &PictureLane| lane.to.is_none_or(|to| to >= cut);
         let places: BTreeMap<usize, usize> =
             (0..self.lanes.len()).filter(|place| is_kept(&self.lanes[*place])).zip(0..).collect();
         for moment in &mut self.moments {
@@ -138,48 +143,48 @@ impl Picture {
     }
 }
 
-fn undo(transaction: &TxnId) -> String {
+fn undo(transaction: &OperationId) -> String {
     format!("git axiom undo {transaction}")
 }
 
 /// An operation that began.
 #[derive(Debug)]
-struct Began {
+struct PictureOperation {
     kind: OperationKind,
     title: String,
-    workspaces: Vec<(CaseId, Way)>,
+    workspaces: Vec<(TaskId, ChangeDirection)>,
 }
 
 /// Makes a picture of events, oldest first.
 #[derive(Debug, Default)]
-pub struct Fold {
+pub struct PictureFold {
     picture: Picture,
     /// The lanes that are there.
-    open: BTreeMap<CaseId, usize>,
+    open: BTreeMap<TaskId, usize>,
     /// Workspaces that were made for tasks which no agent has taken in them yet: a hook may still keep a task from beginning.
-    made: BTreeSet<CaseId>,
+    made: BTreeSet<TaskId>,
     /// What agents work on: an agent leaves what it took last, whatever it worked on before.
-    claims: BTreeMap<AgentId, CaseId>,
+    claims: BTreeMap<AgentId, TaskId>,
     /// The operation that is carried out: what it is, its title, and the workspaces that go or come with it.
-    began: Option<Began>,
+    began: Option<PictureOperation>,
 }
 
-impl Fold {
+impl PictureFold {
     /// The picture.
     pub fn finish(self) -> Picture {
         self.picture
     }
 
     /// Takes an event.
-    pub fn push(&mut self, envelope: &Envelope) {
-        let Envelope { at, txn, event, .. } = envelope;
+    pub fn push(&mut self, envelope: &EventEnvelope) {
+        let EventEnvelope { at, txn, event, .. } = envelope;
         let when = (*at, txn);
         match event {
             Event::SessionStarted { session } => {
-                self.add(when, Kind::Session, Vec::new(), format!("session {} begins", session.id))
+                self.add(when, PictureMomentKind::Session, Vec::new(), format!("session {} begins", session.id))
             }
             Event::SessionChanged { state, reason } if is_over(*state) => {
-                self.add(when, Kind::Session, Vec::new(), format!("the session ends: {reason}"));
+                self.add(when, PictureMomentKind::Session, Vec::new(), format!("the session ends: {reason}"));
             }
             Event::WorkspaceOpened { task, .. } => drop(self.made.insert(task.clone())),
             Event::TaskClaimed { agent, task, .. } => self.claimed(when, agent, task),
@@ -191,13 +196,13 @@ impl Fold {
             Event::WorkspaceClosed { task, .. } => {
                 self.made.remove(task);
                 if let Some(lane) = self.end(task) {
-                    self.add(when, Kind::Closed, vec![lane], format!("the workspace of {task} is put aside"));
+                    self.add(when, PictureMomentKind::Closed, vec![lane], format!("the workspace of {task} is put aside"));
                 }
             }
             Event::CheckpointCreated { checkpoint } => self.checkpoint(when, checkpoint),
             Event::OperationBegan { operation } => {
                 let workspaces = operation.workspaces.iter().map(|change| (change.task.clone(), change.way)).collect();
-                self.began = Some(Began { kind: operation.kind.clone(), title: operation.title.clone(), workspaces });
+                self.began = Some(PictureOperation { kind: operation.kind.clone(), title: operation.title.clone(), workspaces });
             }
             Event::OperationReversed { .. } => self.began = None,
             Event::OperationEnded { end, .. } => {
@@ -225,13 +230,13 @@ impl Fold {
         }
     }
 
-    fn add(&mut self, (at, txn): (Timestamp, &TxnId), kind: Kind, lanes: Vec<usize>, what: String) {
+    fn add(&mut self, (at, txn): (Timestamp, &OperationId), kind: PictureMomentKind, lanes: Vec<usize>, what: String) {
         let (transaction, command, checkpoint, changed_lines) = (txn.clone(), None, None, None);
-        self.picture.moments.push(Moment { at, transaction, kind, lanes, what, command, checkpoint, changed_lines });
+        self.picture.moments.push(PictureMoment { at, transaction, kind, lanes, what, command, checkpoint, changed_lines });
     }
 
     /// In a new workspace the task begins; otherwise its lane goes on.
-    fn claimed(&mut self, when: (Timestamp, &TxnId), agent: &AgentId, task: &CaseId) {
+    fn claimed(&mut self, when: (Timestamp, &OperationId), agent: &AgentId, task: &TaskId) {
         let is_there = self.open.contains_key(task);
         let lane = self.lane(task);
         self.picture.lanes[lane].agent_id = Some(agent.clone());
@@ -240,22 +245,22 @@ impl Fold {
             if !is_there {
                 self.picture.lanes[lane].from = Some(self.picture.moments.len());
             }
-            self.add(when, Kind::Begun, vec![lane], format!("{task} begins"));
+            self.add(when, PictureMomentKind::Begun, vec![lane], format!("{task} begins"));
         }
     }
 
-    fn released(&mut self, when: (Timestamp, &TxnId), agent: &AgentId, how: &str) {
+    fn released(&mut self, when: (Timestamp, &OperationId), agent: &AgentId, how: &str) {
         // Its lane may have ended in the same moment: a rollback stops the agent.
         let Some(task) = self.claims.remove(agent) else { return };
         let Some(lane) = self.open.get(&task).copied() else { return };
         let changed_lines = self.picture.lanes[lane].changed_lines;
-        self.add(when, Kind::Worked, vec![lane], format!("{agent} leaves {task}, {how}"));
+        self.add(when, PictureMomentKind::Worked, vec![lane], format!("{agent} leaves {task}, {how}"));
         self.last(|moment| moment.changed_lines = changed_lines);
     }
 
-    fn checkpoint(&mut self, when: (Timestamp, &TxnId), record: &CheckpointRecord) {
+    fn checkpoint(&mut self, when: (Timestamp, &OperationId), record: &CheckpointRecord) {
         let lanes = if record.only.is_some() { Vec::new() } else { self.open.values().copied().collect() };
-        self.add(when, Kind::Checkpoint, lanes, format!("{} ({})", record.name, record.trigger.as_str()));
+        self.add(when, PictureMomentKind::Checkpoint, lanes, format!("{} ({})", record.name, record.trigger.as_str()));
         let name = record.name.to_string();
         self.last(|moment| {
             moment.command = Some(format!("git axiom rollback checkpoint {name}"));
@@ -263,28 +268,28 @@ impl Fold {
         });
     }
 
-    fn operation(&mut self, when: (Timestamp, &TxnId), Began { kind, title, workspaces }: Began) {
+    fn operation(&mut self, when: (Timestamp, &OperationId), PictureOperation { kind, title, workspaces }: PictureOperation) {
         let place = self.picture.moments.len();
         let checkpoint = match &kind {
             OperationKind::Merge { task } => {
                 let lines = self.open.get(task).and_then(|lane| self.picture.lanes[*lane].changed_lines);
                 let lanes = self.end(task).into_iter().collect();
-                self.add(when, Kind::Merged, lanes, title);
+                self.add(when, PictureMomentKind::Merged, lanes, title);
                 self.last(|moment| moment.changed_lines = lines);
                 None
             }
             OperationKind::RollbackCheckpoint { checkpoint } => {
                 let lanes = self.open.values().copied().collect();
-                self.add(when, Kind::RolledBack, lanes, title);
+                self.add(when, PictureMomentKind::RolledBack, lanes, title);
                 Some(checkpoint.to_string())
             }
             OperationKind::RollbackTask { tasks } => {
                 let lanes = tasks.iter().filter_map(|task| self.open.get(task).copied()).collect();
-                self.add(when, Kind::RolledBack, lanes, title);
+                self.add(when, PictureMomentKind::RolledBack, lanes, title);
                 None
             }
             OperationKind::Undo { .. } => {
-                self.add(when, Kind::Undone, Vec::new(), title);
+                self.add(when, PictureMomentKind::Undone, Vec::new(), title);
                 None
             }
             OperationKind::DeleteCheckpoints { .. }
@@ -294,8 +299,8 @@ impl Fold {
         };
         for (task, way) in workspaces {
             match way {
-                Way::PutAside => drop(self.open.remove(&task).map(|lane| self.picture.lanes[lane].to = Some(place))),
-                Way::BringBack => {
+                ChangeDirection::PutAside => drop(self.open.remove(&task).map(|lane| self.picture.lanes[lane].to = Some(place))),
+                ChangeDirection::BringBack => {
                     let lane = self.lane(&task);
                     self.picture.lanes[lane].from = Some(place);
                 }
@@ -308,20 +313,20 @@ impl Fold {
         });
     }
 
-    fn last(&mut self, change: impl FnOnce(&mut Moment)) {
+    fn last(&mut self, change: impl FnOnce(&mut PictureMoment)) {
         if let Some(moment) = self.picture.moments.last_mut() {
             change(moment);
         }
     }
 
     /// The lane of a task; a new one where none is there.
-    fn lane(&mut self, task: &CaseId) -> usize {
+    fn lane(&mut self, task: &TaskId) -> usize {
         if let Some(lane) = self.open.get(task) {
             return *lane;
         }
         let taken: Vec<usize> = self.open.values().map(|lane| self.picture.lanes[*lane].column).collect();
         let column = (1..).find(|column| !taken.contains(column)).unwrap_or(1);
-        let lane = Lane { task_id: task.clone(), agent_id: None, column, from: None, to: None, changed_lines: None };
+        let lane = PictureLane { task_id: task.clone(), agent_id: None, column, from: None, to: None, changed_lines: None };
         self.picture.lanes.push(lane);
         let place = self.picture.lanes.len() - 1;
         self.open.insert(task.clone(), place);
@@ -329,7 +334,7 @@ impl Fold {
     }
 
     /// Ends the lane of a task with the next moment.
-    fn end(&mut self, task: &CaseId) -> Option<usize> {
+    fn end(&mut self, task: &TaskId) -> Option<usize> {
         let lane = self.open.remove(task)?;
         self.picture.lanes[lane].to = Some(self.picture.moments.len());
         Some(lane)

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use jiff::Timestamp;
 
-use super::{Kind, Moment, Picture};
+use super::{Picture, PictureMoment, PictureMomentKind};
 
 /// The part of the picture that has a time.
 const WIDTH: f64 = 1000.0;
@@ -24,7 +24,7 @@ svg{background:var(--paper)}text{font:12px ui-monospace,monospace;fill:var(--ink
 
 /// The file. `clock` says a time in words.
 pub fn svg(picture: &Picture, clock: impl Fn(Timestamp) -> String) -> String {
-    let scale = Scale::of(picture);
+    let scale = TimeScale::of(picture);
     let height = TOP + LANE * picture.columns() as f64 + 10.0;
     let mut text = String::new();
     let all = LEFT + WIDTH + RIGHT;
@@ -46,12 +46,12 @@ pub fn svg(picture: &Picture, clock: impl Fn(Timestamp) -> String) -> String {
 }
 
 /// Where a time is.
-struct Scale {
+struct TimeScale {
     first: Option<Timestamp>,
     milliseconds: f64,
 }
 
-impl Scale {
+impl TimeScale {
     fn of(picture: &Picture) -> Self {
         let times = picture.moments.iter().map(|moment| moment.at);
         let (first, last) = (times.clone().min(), times.max());
@@ -75,7 +75,7 @@ fn y(column: usize) -> f64 {
     TOP + LANE * column as f64
 }
 
-fn lanes(picture: &Picture, scale: &Scale, text: &mut String) {
+fn lanes(picture: &Picture, scale: &TimeScale, text: &mut String) {
     for lane in &picture.lanes {
         let at = |place: Option<usize>, else_at: f64| {
             place.and_then(|place| picture.moments.get(place)).map_or(else_at, |moment| scale.x(moment.at))
@@ -93,7 +93,7 @@ fn radius(lines: Option<u64>) -> f64 {
     lines.map_or(3.0, |lines| (3.0 + (lines as f64).sqrt() / 2.0).min(16.0))
 }
 
-fn draw(picture: &Picture, scale: &Scale, place: usize, moment: &Moment, text: &mut String) {
+fn draw(picture: &Picture, scale: &TimeScale, place: usize, moment: &PictureMoment, text: &mut String) {
     let x = scale.x(moment.at);
     let columns: Vec<usize> = moment.lanes.iter().map(|lane| picture.lanes[*lane].column).collect();
     let last = columns.iter().copied().max().unwrap_or(0);
@@ -101,23 +101,23 @@ fn draw(picture: &Picture, scale: &Scale, place: usize, moment: &Moment, text: &
     let _ = write!(text, "<g><title>{}</title>", escaped(&format!("{}{command}", moment.what)));
     let r = radius(moment.changed_lines);
     match moment.kind {
-        Kind::Session => {
+        PictureMomentKind::Session => {
             let _ = write!(text, "<rect class=\"work\" x=\"{:.1}\" y=\"{:.1}\" width=\"8\" height=\"8\"/>", x - 4.0, y(0) - 4.0);
         }
-        Kind::Begun => {
+        PictureMomentKind::Begun => {
             let _ = write!(text, "<line class=\"lane\" x1=\"{x:.1}\" y1=\"{}\" x2=\"{x:.1}\" y2=\"{}\"/>", y(0), y(last));
         }
-        Kind::Worked | Kind::Closed => {
-            let class = if moment.kind == Kind::Worked { "work" } else { "dim" };
+        PictureMomentKind::Worked | PictureMomentKind::Closed => {
+            let class = if moment.kind == PictureMomentKind::Worked { "work" } else { "dim" };
             for column in &columns {
                 let _ = write!(text, "<circle class=\"{class}\" cx=\"{x:.1}\" cy=\"{}\" r=\"{r:.1}\"/>", y(*column));
             }
         }
-        Kind::Merged => {
+        PictureMomentKind::Merged => {
             let _ = write!(text, "<line class=\"join\" x1=\"{x:.1}\" y1=\"{}\" x2=\"{x:.1}\" y2=\"{}\"/>", y(last), y(0));
             let _ = write!(text, "<circle class=\"merge\" cx=\"{x:.1}\" cy=\"{}\" r=\"{r:.1}\"/>", y(0));
         }
-        Kind::Checkpoint => {
+        PictureMomentKind::Checkpoint => {
             let _ = write!(text, "<line class=\"save\" x1=\"{x:.1}\" y1=\"{}\" x2=\"{x:.1}\" y2=\"{}\"/>", y(0), y(last));
             for column in std::iter::once(0).chain(columns) {
                 let (y, d) = (y(column), 5.0);
@@ -125,7 +125,7 @@ fn draw(picture: &Picture, scale: &Scale, place: usize, moment: &Moment, text: &
                 let _ = write!(text, "<polygon class=\"save\" points=\"{points}\"/>");
             }
         }
-        Kind::RolledBack | Kind::Undone => {
+        PictureMomentKind::RolledBack | PictureMomentKind::Undone => {
             let to = went_to(picture, place).map_or(x - 30.0, |moment| scale.x(moment.at)).max(LEFT);
             let (above, y) = (y(0) - 26.0, y(0));
             let _ =
@@ -143,12 +143,12 @@ fn draw(picture: &Picture, scale: &Scale, place: usize, moment: &Moment, text: &
 }
 
 /// The moment to which a rollback went back.
-fn went_to(picture: &Picture, place: usize) -> Option<&Moment> {
+fn went_to(picture: &Picture, place: usize) -> Option<&PictureMoment> {
     let wanted = picture.moments[place].checkpoint.as_ref()?;
     picture.moments[..place]
         .iter()
         .rev()
-        .find(|moment| moment.kind == Kind::Checkpoint && moment.checkpoint.as_ref() == Some(wanted))
+        .find(|moment| moment.kind == PictureMomentKind::Checkpoint && moment.checkpoint.as_ref() == Some(wanted))
 }
 
 /// A text within an element: what XML does not allow is left out.

@@ -3,15 +3,15 @@
 use jiff::{SignedDuration, Timestamp};
 
 use super::*;
-use crate::domain::state::event::By;
+use crate::domain::state::event::EventAuthor;
 
 /// Events of a log, one a line: what it does, and its arguments.
 fn picture(events: &[Event]) -> Picture {
-    let mut fold = Fold::default();
+    let mut fold = PictureFold::default();
     for (seq, event) in (1_u64..).zip(events) {
         let at = Timestamp::UNIX_EPOCH + SignedDuration::from_secs(i64::try_from(seq).unwrap() * 60);
-        let txn = TxnId::new(format!("t{seq}")).unwrap();
-        fold.push(&Envelope { seq, at, txn, by: By::User, event: event.clone() });
+        let txn = OperationId::new(format!("t{seq}")).unwrap();
+        fold.push(&EventEnvelope { seq, at, txn, by: EventAuthor::User, event: event.clone() });
     }
     fold.finish()
 }

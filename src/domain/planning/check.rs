@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::Plan;
-use crate::domain::base::ids::CaseId;
+use super::plan::GoalPlan;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{Case, Kind, Status};
+use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::graph;
 use crate::error::{Error, some_of};
 
@@ -14,9 +14,9 @@ use crate::error::{Error, some_of};
 const NAMED: usize = 20;
 
 /// What is wrong with the cases of a plan; nothing where it can be finished.
-pub fn problems(state: &State, plan: &Plan) -> Vec<String> {
+pub fn problems(state: &State, plan: &GoalPlan) -> Vec<String> {
     let mut found = Vec::new();
-    if !plan.cases.iter().any(|case| case.kind == Kind::Task) {
+    if !plan.cases.iter().any(|case| case.kind == TaskKind::Task) {
         found.push("it has no task".to_owned());
     }
     let pending: Vec<String> = plan.pending.iter().map(ToString::to_string).collect();
@@ -28,10 +28,10 @@ pub fn problems(state: &State, plan: &Plan) -> Vec<String> {
 }
 
 /// What is wrong with cases that are to be added together.
-pub fn of_cases(state: &State, cases: &[Case]) -> Vec<String> {
+pub fn of_cases(state: &State, cases: &[Task]) -> Vec<String> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
-    let known: BTreeMap<&CaseId, Kind> = cases.iter().map(|case| (&case.id, case.kind)).collect();
+    let known: BTreeMap<&TaskId, TaskKind> = cases.iter().map(|case| (&case.id, case.kind)).collect();
     for case in cases {
         if !seen.insert(case.id.folded()) {
             found.push(format!("two cases have the id '{}'", case.id));
@@ -39,13 +39,13 @@ pub fn of_cases(state: &State, cases: &[Case]) -> Vec<String> {
         if state.restorable.cases.contains_key(&case.id) {
             found.push(format!("the id '{}' is taken", case.id));
         }
-        let unknown = |id: &&CaseId| !known.contains_key(*id) && !state.restorable.cases.contains_key(*id);
+        let unknown = |id: &&TaskId| !known.contains_key(*id) && !state.restorable.cases.contains_key(*id);
         for other in case.after.iter().chain(&case.parent).filter(unknown) {
             found.push(format!("'{}' refers to '{other}', which does not exist", case.id));
         }
         let parent = case.parent.as_ref();
         let kind = parent.and_then(|id| known.get(id).copied().or_else(|| state.restorable.cases.get(id).map(|one| one.kind)));
-        if let (Some(parent), Some(Kind::Task)) = (parent, kind) {
+        if let (Some(parent), Some(TaskKind::Task)) = (parent, kind) {
             found.push(format!("'{}' is a part of '{parent}', which is a task", case.id));
         }
     }
@@ -62,30 +62,30 @@ fn words(error: &Error) -> String {
 }
 
 /// The cases that a plan becomes: the goal, and all others as parts of it.
-pub fn outcome(plan: &Plan) -> Vec<Case> {
+pub fn outcome(plan: &GoalPlan) -> Vec<Task> {
     let goal = &plan.directive_case;
-    let part = |case: &Case| Case { parent: Some(case.parent.clone().unwrap_or_else(|| goal.id.clone())), ..case.clone() };
+    let part = |case: &Task| Task { parent: Some(case.parent.clone().unwrap_or_else(|| goal.id.clone())), ..case.clone() };
     std::iter::once(directive(plan)).chain(plan.cases.iter().map(part)).collect()
 }
 
 /// As [`outcome`], of the cases that are made only. References to those that are not are left out.
-pub fn kept(plan: &Plan) -> Vec<Case> {
-    let made: Vec<Case> = plan.created().cloned().collect();
-    let gone = |id: &CaseId| plan.pending.contains(id);
-    let whole = |case: &Case| Case {
+pub fn kept(plan: &GoalPlan) -> Vec<Task> {
+    let made: Vec<Task> = plan.created().cloned().collect();
+    let gone = |id: &TaskId| plan.pending.contains(id);
+    let whole = |case: &Task| Task {
         after: case.after.iter().filter(|id| !gone(id)).cloned().collect(),
         needs: case.needs.iter().filter(|need| !gone(&need.task)).cloned().collect(),
         parent: case.parent.clone().filter(|id| !gone(id)),
         ..case.clone()
     };
-    outcome(&Plan { cases: made.iter().map(whole).collect(), ..plan.clone() })
+    outcome(&GoalPlan { cases: made.iter().map(whole).collect(), ..plan.clone() })
 }
 
-fn directive(plan: &Plan) -> Case {
+fn directive(plan: &GoalPlan) -> Task {
     let goal = &plan.directive_case;
-    Case {
+    Task {
         id: goal.id.clone(),
-        kind: Kind::Directive,
+        kind: TaskKind::Directive,
         title: goal.jtbd.clone(),
         body: goal.body.clone(),
         parent: None,
@@ -94,8 +94,8 @@ fn directive(plan: &Plan) -> Case {
         start_early: false,
         persona: None,
         verify: Vec::new(),
-        limits: crate::domain::work::budget::Limits::default(),
-        status: Status::Pending,
+        limits: crate::domain::work::budget::BudgetLimits::default(),
+        status: TaskStatus::Pending,
         merged: None,
         reason: None,
         created_at: plan.last_checkpoint,

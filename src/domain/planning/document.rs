@@ -3,40 +3,40 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::plan::{Archived, Clarification, Directive, Phase, Plan, PlanStatus, Proposal};
-use crate::domain::base::ids::CaseId;
-use crate::domain::base::text::Text;
-use crate::domain::work::case::{Case, Kind};
+use super::plan::{ArchivedPlanAttempt, GoalClarification, GoalPlan, PlanGoal, PlanProposal, PlanStatus, PlanningPhase};
+use crate::domain::base::ids::TaskId;
+use crate::domain::base::text::TextOrBlob;
+use crate::domain::work::case::{Task, TaskKind};
 
 /// A plan.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PlanningState<'a> {
+pub struct PlanningStateJson<'a> {
     status: PlanStatus,
-    phase: Phase,
-    directive_case: DirectiveLine<'a>,
-    clarifications: &'a [Clarification],
-    proposals: Vec<ProposalLine<'a>>,
-    partial_cases: PartialCases<'a>,
+    phase: PlanningPhase,
+    directive_case: PlanGoalJson<'a>,
+    clarifications: &'a [GoalClarification],
+    proposals: Vec<PlanProposalJson<'a>>,
+    partial_cases: PartialTasksJson<'a>,
     last_checkpoint: Timestamp,
     planner: Option<&'a str>,
     attempt: u32,
     analysis: Option<&'a str>,
-    cases: Vec<PlannedLine<'a>>,
+    cases: Vec<PlannedTaskJson<'a>>,
     problems: Option<&'a [String]>,
     running: Option<Timestamp>,
-    archived: Vec<ArchivedLine<'a>>,
-    became: &'a [CaseId],
+    archived: Vec<ArchivedPlanJson<'a>>,
+    became: &'a [TaskId],
 }
 
 #[derive(Debug, Serialize)]
-struct DirectiveLine<'a> {
-    id: &'a CaseId,
+struct PlanGoalJson<'a> {
+    id: &'a TaskId,
     jtbd: &'a str,
 }
 
 #[derive(Debug, Serialize)]
-struct ProposalLine<'a> {
+struct PlanProposalJson<'a> {
     version: u32,
     approved: bool,
     text: &'a str,
@@ -45,20 +45,20 @@ struct ProposalLine<'a> {
 }
 
 #[derive(Debug, Serialize)]
-struct PartialCases<'a> {
-    created: Vec<&'a CaseId>,
-    pending: Vec<&'a CaseId>,
+struct PartialTasksJson<'a> {
+    created: Vec<&'a TaskId>,
+    pending: Vec<&'a TaskId>,
 }
 
 /// A case of a plan, with the keys of `task list --json`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PlannedLine<'a> {
-    id: &'a CaseId,
+pub struct PlannedTaskJson<'a> {
+    id: &'a TaskId,
     title: &'a str,
-    kind: Kind,
-    parent: Option<&'a CaseId>,
-    after: &'a [CaseId],
+    kind: TaskKind,
+    parent: Option<&'a TaskId>,
+    after: &'a [TaskId],
     persona: Option<&'a str>,
     verify: &'a [String],
     body_size: u64,
@@ -66,31 +66,31 @@ pub struct PlannedLine<'a> {
 
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-struct ArchivedLine<'a> {
+struct ArchivedPlanJson<'a> {
     attempt: u32,
     at: Timestamp,
     why: &'a str,
-    phase: Phase,
-    created: Vec<&'a CaseId>,
-    pending: Vec<&'a CaseId>,
+    phase: PlanningPhase,
+    created: Vec<&'a TaskId>,
+    pending: Vec<&'a TaskId>,
 }
 
-impl<'a> PlanningState<'a> {
+impl<'a> PlanningStateJson<'a> {
     /// The lines of its cases.
-    pub fn cases_of(plan: &'a Plan) -> Vec<PlannedLine<'a>> {
-        plan.cases.iter().map(PlannedLine::of).collect()
+    pub fn cases_of(plan: &'a GoalPlan) -> Vec<PlannedTaskJson<'a>> {
+        plan.cases.iter().map(PlannedTaskJson::of).collect()
     }
 
     /// The document of a plan.
-    pub fn of(plan: &'a Plan) -> Self {
-        let Directive { id, jtbd, body: _ } = &plan.directive_case;
+    pub fn of(plan: &'a GoalPlan) -> Self {
+        let PlanGoal { id, jtbd, body: _ } = &plan.directive_case;
         Self {
             status: plan.status,
             phase: plan.phase,
-            directive_case: DirectiveLine { id, jtbd },
+            directive_case: PlanGoalJson { id, jtbd },
             clarifications: &plan.clarifications,
             proposals: plan.proposals.iter().map(proposal).collect(),
-            partial_cases: PartialCases {
+            partial_cases: PartialTasksJson {
                 created: plan.created().map(|case| &case.id).collect(),
                 pending: plan.outlined().map(|case| &case.id).collect(),
             },
@@ -107,13 +107,13 @@ impl<'a> PlanningState<'a> {
     }
 }
 
-fn proposal(of: &Proposal) -> ProposalLine<'_> {
-    let Proposal { version, approved, text, feedback, at, covers: _ } = of;
-    ProposalLine { version: *version, approved: *approved, text, feedback: feedback.as_deref(), at: *at }
+fn proposal(of: &PlanProposal) -> PlanProposalJson<'_> {
+    let PlanProposal { version, approved, text, feedback, at, covers: _ } = of;
+    PlanProposalJson { version: *version, approved: *approved, text, feedback: feedback.as_deref(), at: *at }
 }
 
-fn archived(of: &Archived) -> ArchivedLine<'_> {
-    ArchivedLine {
+fn archived(of: &ArchivedPlanAttempt) -> ArchivedPlanJson<'_> {
+    ArchivedPlanJson {
         attempt: of.attempt,
         at: of.at,
         why: &of.why,
@@ -123,13 +123,13 @@ fn archived(of: &Archived) -> ArchivedLine<'_> {
     }
 }
 
-impl<'a> PlannedLine<'a> {
+impl<'a> PlannedTaskJson<'a> {
     /// The line of a case.
-    pub fn of(case: &'a Case) -> Self {
+    pub fn of(case: &'a Task) -> Self {
         let body_size = match &case.body {
             None => 0,
-            Some(Text::Inline(text)) => text.len() as u64,
-            Some(Text::Stored { size, .. }) => *size,
+            Some(TextOrBlob::Inline(text)) => text.len() as u64,
+            Some(TextOrBlob::Stored { size, .. }) => *size,
         };
         Self {
             id: &case.id,

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use super::plan::{Clarification, Plan, Proposal};
+use super::plan::{GoalClarification, GoalPlan, PlanProposal};
 use super::step::PlanStep;
 use crate::domain::base::ids::GateId;
 use crate::domain::base::plural::count;
-use crate::domain::work::gate::{Decision, Gate, GateKind};
+use crate::domain::work::gate::{Gate, GateDecision, GateKind};
 use crate::error::{Code, Error, Result};
 
 const QUESTION: &str = "planning-question-";
@@ -19,7 +19,7 @@ pub fn asks(id: &str) -> bool {
 }
 
 /// The gates of a plan as it is.
-pub fn gates_of(plan: &Plan) -> Vec<Gate> {
+pub fn gates_of(plan: &GoalPlan) -> Vec<Gate> {
     if !plan.is_open() {
         return Vec::new();
     }
@@ -28,16 +28,16 @@ pub fn gates_of(plan: &Plan) -> Vec<Gate> {
 }
 
 /// Makes the gates of kind `planning` those of the plan.
-pub fn settle(gates: &mut BTreeMap<GateId, Gate>, plan: Option<&Plan>) {
+pub fn settle(gates: &mut BTreeMap<GateId, Gate>, plan: Option<&GoalPlan>) {
     gates.retain(|_, gate| gate.kind != GateKind::Planning);
     gates.extend(plan.map(gates_of).unwrap_or_default().into_iter().map(|gate| (gate.id.clone(), gate)));
 }
 
-fn question(one: &Clarification) -> Option<Gate> {
+fn question(one: &GoalClarification) -> Option<Gate> {
     gate(&format!("{QUESTION}{}", one.number), one.question.clone(), one.asked_at)
 }
 
-fn proposal(plan: &Plan, last: &Proposal) -> Option<Gate> {
+fn proposal(plan: &GoalPlan, last: &PlanProposal) -> Option<Gate> {
     let goal = &plan.directive_case.jtbd;
     let cases = count(plan.cases.len(), "case");
     let reason = format!("version {} of the plan '{goal}', {cases}: git axiom plan show", last.version);
@@ -52,16 +52,16 @@ fn gate(id: &str, reason: String, opened_at: jiff::Timestamp) -> Option<Gate> {
 ///
 /// # Errors
 /// `INVALID_INPUT` where a question is not answered.
-pub fn decided(id: &GateId, decision: &Decision) -> Result<PlanStep> {
+pub fn decided(id: &GateId, decision: &GateDecision) -> Result<PlanStep> {
     let number = |prefix: &str| id.as_str().strip_prefix(prefix).and_then(|number| number.parse::<u32>().ok());
     match (number(QUESTION), number(PROPOSAL), decision) {
-        (Some(number), _, Decision::Answered { text }) => Ok(PlanStep::Answered { number, text: text.clone() }),
-        (Some(_), _, Decision::Approved | Decision::Rejected { .. }) => {
+        (Some(number), _, GateDecision::Answered { text }) => Ok(PlanStep::Answered { number, text: text.clone() }),
+        (Some(_), _, GateDecision::Approved | GateDecision::Rejected { .. }) => {
             Err(Error::new(Code::InvalidInput, "a question needs an answer").hint(format!("git axiom gate answer {id} TEXT")))
         }
-        (None, Some(version), Decision::Approved) => Ok(PlanStep::Approved { version }),
-        (None, Some(_), Decision::Answered { text }) => Ok(PlanStep::Revised { feedback: text.clone() }),
-        (None, Some(_), Decision::Rejected { reason }) => Ok(PlanStep::Revised { feedback: reason.clone() }),
+        (None, Some(version), GateDecision::Approved) => Ok(PlanStep::Approved { version }),
+        (None, Some(_), GateDecision::Answered { text }) => Ok(PlanStep::Revised { feedback: text.clone() }),
+        (None, Some(_), GateDecision::Rejected { reason }) => Ok(PlanStep::Revised { feedback: reason.clone() }),
         (None, None, _) => Err(Error::new(Code::UnknownGate, format!("there is no open gate '{id}'"))),
     }
 }

@@ -1,14 +1,14 @@
 //! What comes next in a plan.
 
-use super::plan::{Phase, Plan};
+use super::plan::{GoalPlan, PlanningPhase};
 
 /// What comes next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Next {
+pub enum NextPlanStep {
     /// A human answers questions.
     Answer,
     /// The planner is run in this phase.
-    Plan(Phase),
+    Plan(PlanningPhase),
     /// A human approves the last version, or says what is to be different.
     Approve,
     /// The cases are checked.
@@ -20,26 +20,28 @@ pub enum Next {
 }
 
 /// What comes next.
-pub fn next(plan: &Plan) -> Next {
+pub fn next(plan: &GoalPlan) -> NextPlanStep {
     if !plan.is_open() {
-        return Next::Nothing;
+        return NextPlanStep::Nothing;
     }
     if plan.unanswered().next().is_some() {
-        return Next::Answer;
+        return NextPlanStep::Answer;
     }
-    let planned = |phase| if plan.planner.is_some() { Some(Next::Plan(phase)) } else { None };
+    let planned = |phase| if plan.planner.is_some() { Some(NextPlanStep::Plan(phase)) } else { None };
     match plan.phase {
-        Phase::Understand | Phase::Analyze => planned(plan.phase).unwrap_or(Next::Approve),
-        Phase::Propose if plan.waiting_proposal().is_some() => Next::Approve,
-        Phase::Propose => Next::Plan(Phase::Propose),
-        Phase::Decompose if !plan.pending.is_empty() || plan.cases.is_empty() => Next::Plan(Phase::Decompose),
-        Phase::Decompose if !plan.is_approved() => Next::Approve,
-        Phase::Decompose => Next::Check,
-        Phase::Validate if !plan.is_approved() => Next::Approve,
-        Phase::Validate => match &plan.problems {
-            None => Next::Check,
-            Some(found) if found.is_empty() => Next::Finish,
-            Some(_) => Next::Plan(Phase::Validate),
+        PlanningPhase::Understand | PlanningPhase::Analyze => planned(plan.phase).unwrap_or(NextPlanStep::Approve),
+        PlanningPhase::Propose if plan.waiting_proposal().is_some() => NextPlanStep::Approve,
+        PlanningPhase::Propose => NextPlanStep::Plan(PlanningPhase::Propose),
+        PlanningPhase::Decompose if !plan.pending.is_empty() || plan.cases.is_empty() => {
+            NextPlanStep::Plan(PlanningPhase::Decompose)
+        }
+        PlanningPhase::Decompose if !plan.is_approved() => NextPlanStep::Approve,
+        PlanningPhase::Decompose => NextPlanStep::Check,
+        PlanningPhase::Validate if !plan.is_approved() => NextPlanStep::Approve,
+        PlanningPhase::Validate => match &plan.problems {
+            None => NextPlanStep::Check,
+            Some(found) if found.is_empty() => NextPlanStep::Finish,
+            Some(_) => NextPlanStep::Plan(PlanningPhase::Validate),
         },
     }
 }

@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::ids::CaseId;
-use crate::domain::base::text::Text;
-use crate::domain::work::case::Case;
+use crate::domain::base::ids::TaskId;
+use crate::domain::base::text::TextOrBlob;
+use crate::domain::work::case::Task;
 
 /// The most cases of one plan.
 pub const MOST_CASES: usize = 1000;
@@ -27,7 +27,7 @@ pub const PLANNER_AGENT: &str = "planner-001";
 /// How far planning is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Phase {
+pub enum PlanningPhase {
     /// Questions on the goal are asked and answered.
     Understand,
     /// The repository is looked at.
@@ -40,7 +40,7 @@ pub enum Phase {
     Validate,
 }
 
-impl Phase {
+impl PlanningPhase {
     /// All phases, in their order.
     pub const ALL: [Self; 5] = [Self::Understand, Self::Analyze, Self::Propose, Self::Decompose, Self::Validate];
 
@@ -71,31 +71,31 @@ pub enum PlanStatus {
 /// The goal: it becomes the case that all others are a part of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Directive {
+pub struct PlanGoal {
     /// The id of that case.
-    pub id: CaseId,
+    pub id: TaskId,
     /// What is to be reached, in one line: the job to be done.
     pub jtbd: String,
     /// More about it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<Text>,
+    pub body: Option<TextOrBlob>,
 }
 
 /// The program that plans.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Planner {
+pub struct PlannerProgram {
     /// The name of the agent program.
     pub agent: String,
     /// The script, for a program that runs one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub script: Option<Text>,
+    pub script: Option<TextOrBlob>,
 }
 
 /// A question on the goal, and its answer.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Clarification {
+pub struct GoalClarification {
     /// Its number, from 1.
     pub number: u32,
     /// What was asked.
@@ -110,7 +110,7 @@ pub struct Clarification {
 /// A version of the proposal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Proposal {
+pub struct PlanProposal {
     /// Its number, from 1.
     pub version: u32,
     /// Whether a human approved it.
@@ -124,13 +124,13 @@ pub struct Proposal {
     pub at: Timestamp,
     /// The cases that the approval is for.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub covers: BTreeSet<CaseId>,
+    pub covers: BTreeSet<TaskId>,
 }
 
 /// What an attempt had come to before planning was started over, or given up.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Archived {
+pub struct ArchivedPlanAttempt {
     /// Its number, from 1.
     pub attempt: u32,
     /// When that was.
@@ -138,51 +138,51 @@ pub struct Archived {
     /// Why.
     pub why: String,
     /// The phase in which it was.
-    pub phase: Phase,
+    pub phase: PlanningPhase,
     /// Its questions and answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub clarifications: Vec<Clarification>,
+    pub clarifications: Vec<GoalClarification>,
     /// Its proposals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub proposals: Vec<Proposal>,
+    pub proposals: Vec<PlanProposal>,
     /// The cases that were made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub created: Vec<Case>,
+    pub created: Vec<Task>,
     /// The cases that were still to be made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub pending: Vec<Case>,
+    pub pending: Vec<Task>,
 }
 
 /// Everything that is known of a plan.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Plan {
+pub struct GoalPlan {
     /// Whether it is still worked on.
     pub status: PlanStatus,
     /// How far it is.
-    pub phase: Phase,
+    pub phase: PlanningPhase,
     /// The goal.
-    pub directive_case: Directive,
+    pub directive_case: PlanGoal,
     /// The program that plans; none where a human does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub planner: Option<Planner>,
+    pub planner: Option<PlannerProgram>,
     /// How often it was begun.
     pub attempt: u32,
     /// Questions and answers.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub clarifications: Vec<Clarification>,
+    pub clarifications: Vec<GoalClarification>,
     /// What the analysis came to.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub analysis: Option<String>,
     /// The versions of the proposal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub proposals: Vec<Proposal>,
+    pub proposals: Vec<PlanProposal>,
     /// The cases: made, or outlined only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cases: Vec<Case>,
+    pub cases: Vec<Task>,
     /// Those of them that are outlined only.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
-    pub pending: BTreeSet<CaseId>,
+    pub pending: BTreeSet<TaskId>,
     /// What the last check found; `None` where it was not checked since it changed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub problems: Option<Vec<String>>,
@@ -191,20 +191,20 @@ pub struct Plan {
     pub running: Option<Timestamp>,
     /// What earlier attempts had come to, newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub archived: Vec<Archived>,
+    pub archived: Vec<ArchivedPlanAttempt>,
     /// The cases that it became.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub became: Vec<CaseId>,
+    pub became: Vec<TaskId>,
     /// When it was last written down.
     pub last_checkpoint: Timestamp,
 }
 
-impl Plan {
+impl GoalPlan {
     /// A plan that begins now.
-    pub fn begin(directive_case: Directive, planner: Option<Planner>, now: Timestamp) -> Self {
+    pub fn begin(directive_case: PlanGoal, planner: Option<PlannerProgram>, now: Timestamp) -> Self {
         Self {
             status: PlanStatus::Planning,
-            phase: Phase::Understand,
+            phase: PlanningPhase::Understand,
             directive_case,
             planner,
             attempt: 1,
@@ -227,27 +227,27 @@ impl Plan {
     }
 
     /// The cases that are made.
-    pub fn created(&self) -> impl Iterator<Item = &Case> {
+    pub fn created(&self) -> impl Iterator<Item = &Task> {
         self.cases.iter().filter(|case| !self.pending.contains(&case.id))
     }
 
     /// The cases that are outlined only.
-    pub fn outlined(&self) -> impl Iterator<Item = &Case> {
+    pub fn outlined(&self) -> impl Iterator<Item = &Task> {
         self.cases.iter().filter(|case| self.pending.contains(&case.id))
     }
 
     /// The questions without an answer.
-    pub fn unanswered(&self) -> impl Iterator<Item = &Clarification> {
+    pub fn unanswered(&self) -> impl Iterator<Item = &GoalClarification> {
         self.clarifications.iter().filter(|one| one.answer.is_none())
     }
 
     /// The version that waits for a decision, or was decided about.
-    pub fn proposal(&self) -> Option<&Proposal> {
+    pub fn proposal(&self) -> Option<&PlanProposal> {
         self.proposals.last()
     }
 
     /// The version that waits for a human to approve it.
-    pub fn waiting_proposal(&self) -> Option<&Proposal> {
+    pub fn waiting_proposal(&self) -> Option<&PlanProposal> {
         self.proposal().filter(|last| !last.approved && last.feedback.is_none())
     }
 
@@ -258,13 +258,13 @@ impl Plan {
     }
 
     /// The ids that are promised to its cases.
-    pub fn ids(&self) -> Vec<CaseId> {
+    pub fn ids(&self) -> Vec<TaskId> {
         std::iter::once(&self.directive_case.id).chain(self.cases.iter().map(|case| &case.id)).cloned().collect()
     }
 
     /// Whether an id is promised to one of its cases. `folded` is in lower case.
     pub fn reserves(&self, folded: &str) -> bool {
         let own = std::iter::once(&self.directive_case.id).chain(self.cases.iter().map(|case| &case.id));
-        self.is_open() && own.map(CaseId::as_str).any(|id| id.eq_ignore_ascii_case(folded))
+        self.is_open() && own.map(TaskId::as_str).any(|id| id.eq_ignore_ascii_case(folded))
     }
 }

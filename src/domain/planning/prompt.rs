@@ -1,10 +1,10 @@
 //! What a planner is told in each phase.
 
-use super::document::PlanningState;
-use super::plan::{Phase, Plan};
+use super::document::PlanningStateJson;
+use super::plan::{GoalPlan, PlanningPhase};
 
 /// What a planner is told, as Markdown. `body` is what more is known of the goal, `known` are the ids and titles of cases that exist.
-pub fn prompt(plan: &Plan, body: &str, known: &[String]) -> String {
+pub fn prompt(plan: &GoalPlan, body: &str, known: &[String]) -> String {
     let mut text = format!("# Plan: {}\n\n", plan.directive_case.jtbd);
     text.push_str(
         "You plan work that others will do, in this repository. Change nothing: no file, no commit. What you print is read by a \
@@ -33,29 +33,31 @@ pub fn prompt(plan: &Plan, body: &str, known: &[String]) -> String {
 }
 
 /// The cases as lines of JSON.
-fn lines(plan: &Plan) -> String {
-    let lines = PlanningState::cases_of(plan).into_iter().filter_map(|line| serde_json::to_string(&line).ok());
+fn lines(plan: &GoalPlan) -> String {
+    let lines = PlanningStateJson::cases_of(plan).into_iter().filter_map(|line| serde_json::to_string(&line).ok());
     lines.collect::<Vec<_>>().join("\n")
 }
 
-const fn task(plan: &Plan) -> &'static str {
+const fn task(plan: &GoalPlan) -> &'static str {
     match plan.phase {
-        Phase::Understand => {
+        PlanningPhase::Understand => {
             "Ask what only a human can decide, at most five questions, each as {\"question\": \"…\"}. Ask nothing that the repository \
              answers. If nothing is unclear, print {\"understood\": true}."
         }
-        Phase::Analyze => "Look at the repository, and print what matters for the goal: {\"analysis\": \"…\"}, at most 16 KiB.",
-        Phase::Propose => {
+        PlanningPhase::Analyze => {
+            "Look at the repository, and print what matters for the goal: {\"analysis\": \"…\"}, at most 16 KiB."
+        }
+        PlanningPhase::Propose => {
             "Propose a way: {\"proposal\": \"…\"}, and the outline of its cases, one object each: {\"id\": \"short-name\", \"title\": \
              \"one line\", \"kind\": \"task\", \"after\": [\"ids\"], \"parent\": \"id\"}. A task is what one agent does in one \
              branch; kind operation groups tasks. after names what has to be merged before. A human will approve it."
         }
-        Phase::Decompose => {
+        PlanningPhase::Decompose => {
             "The human approved the outline. Print each pending case completely: the keys of the outline, and \"body\": the \
              instructions for the agent that works on it, who knows nothing of this plan, and \"verify\": [\"shell commands\"] that \
              pass when it is done. Keep ids and titles; add no case."
         }
-        Phase::Validate => {
+        PlanningPhase::Validate => {
             "Print the cases that have to change, completely, with the same ids, so that nothing is wrong any more."
         }
     }
@@ -70,7 +72,7 @@ mod tests {
     fn each_phase_is_told_what_is_known_and_what_to_do() {
         let mut plan = plan(Some("claude"));
         plan.cases = vec![case("a", None, &["b"])];
-        for phase in Phase::ALL {
+        for phase in PlanningPhase::ALL {
             plan.phase = phase;
             let told = prompt(&plan, "more of it", &["x: exists".to_owned()]);
             let wanted = ["# Plan: sign in", "more of it", "x: exists", "{\"id\":\"a\"", "## What to do now", task(&plan)];

@@ -2,13 +2,13 @@
 
 use serde::Serialize;
 
-use super::plan::{Phase, Plan};
+use super::plan::{GoalPlan, PlanningPhase};
 use crate::domain::base::plural::count;
 
 /// What may be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Choice {
+pub enum PlanRecoveryChoice {
     /// Go on in the phase in which it was.
     Resume,
     /// Archive what there is, and begin anew.
@@ -17,7 +17,7 @@ pub enum Choice {
     Keep,
 }
 
-impl Choice {
+impl PlanRecoveryChoice {
     /// All choices, in the order in which they are offered.
     pub const ALL: [Self; 3] = [Self::Resume, Self::StartOver, Self::Keep];
 
@@ -33,34 +33,38 @@ impl Choice {
 
 /// A decision, with its reason.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Decided {
+pub struct PlanRecoveryDecision {
     /// The choice.
-    pub choice: Choice,
+    pub choice: PlanRecoveryChoice,
     /// Why.
     pub why: String,
 }
 
 /// The rule where nobody is there to choose: under 50 % of the cases made, start over; else keep and skip.
-pub fn by_rule(plan: &Plan) -> Decided {
+pub fn by_rule(plan: &GoalPlan) -> PlanRecoveryDecision {
     let (made, all) = (plan.created().count(), plan.cases.len());
     let half = made > 0 && made * 2 >= all;
     let percent = (made * 100).checked_div(all).unwrap_or(0);
     let facts = format!("nobody was there to ask, and {made} of {} created ({percent} %)", count(all, "case"));
-    if half { Decided { choice: Choice::Keep, why: facts } } else { Decided { choice: Choice::StartOver, why: facts } }
+    if half {
+        PlanRecoveryDecision { choice: PlanRecoveryChoice::Keep, why: facts }
+    } else {
+        PlanRecoveryDecision { choice: PlanRecoveryChoice::StartOver, why: facts }
+    }
 }
 
 /// What resuming means in each phase.
-pub const fn resuming(phase: Phase) -> &'static str {
+pub const fn resuming(phase: PlanningPhase) -> &'static str {
     match phase {
-        Phase::Understand => "questions and answers are kept, and it goes on with them",
-        Phase::Analyze => "the analysis is run again",
-        Phase::Propose => "it goes on with the last version of the proposal",
-        Phase::Decompose => "the pending cases are made, then all are checked",
-        Phase::Validate => "the cases are checked again",
+        PlanningPhase::Understand => "questions and answers are kept, and it goes on with them",
+        PlanningPhase::Analyze => "the analysis is run again",
+        PlanningPhase::Propose => "it goes on with the last version of the proposal",
+        PlanningPhase::Decompose => "the pending cases are made, then all are checked",
+        PlanningPhase::Validate => "the cases are checked again",
     }
 }
 
 /// Why nothing can be kept, where that is so.
-pub fn keeps_nothing(plan: &Plan) -> bool {
+pub fn keeps_nothing(plan: &GoalPlan) -> bool {
     plan.created().next().is_none()
 }

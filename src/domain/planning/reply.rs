@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::plan::{LONGEST, MOST_CASES, Phase};
+use super::plan::{LONGEST, MOST_CASES, PlanningPhase};
 use crate::error::{Code, Error, Result};
 
 /// The most bytes of a planner's output that are read.
@@ -14,7 +14,7 @@ const MOST_AT_ONCE: usize = 20;
 /// A case as a planner prints it, with the keys of `task import`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PlannedCase {
+pub struct PlannedTask {
     /// Its id.
     #[serde(default)]
     pub id: Option<String>,
@@ -31,32 +31,32 @@ pub struct PlannedCase {
     pub parent: Option<String>,
     /// The cases that it comes after.
     #[serde(default)]
-    pub after: OneOrMany,
+    pub after: PlannerTexts,
     /// The kind of agent that works on it.
     #[serde(default)]
     pub persona: Option<String>,
     /// Commands that must pass before it is done.
     #[serde(default)]
-    pub verify: OneOrMany,
+    pub verify: PlannerTexts,
 }
 
 /// One text, or a list of them.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(untagged)]
-pub enum OneOrMany {
+pub enum PlannerTexts {
     /// One.
     One(String),
     /// A list.
     Many(Vec<String>),
 }
 
-impl Default for OneOrMany {
+impl Default for PlannerTexts {
     fn default() -> Self {
         Self::Many(Vec::new())
     }
 }
 
-impl OneOrMany {
+impl PlannerTexts {
     /// The list.
     pub fn into_vec(self) -> Vec<String> {
         match self {
@@ -68,7 +68,7 @@ impl OneOrMany {
 
 /// What a planner said in one run.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Reply {
+pub struct PlannerReply {
     /// Questions on the goal.
     pub questions: Vec<String>,
     /// What it found in the repository.
@@ -76,7 +76,7 @@ pub struct Reply {
     /// The way that it proposes.
     pub proposal: Option<String>,
     /// Cases.
-    pub cases: Vec<PlannedCase>,
+    pub cases: Vec<PlannedTask>,
     /// Whether it said in so many words that it has understood.
     understood: bool,
 }
@@ -86,11 +86,11 @@ pub struct Reply {
 /// # Errors
 /// `PLANNER_FAILED` where nothing of it is an answer to what it was asked in this phase, or an answer cannot be understood; `TOO_LARGE`
 /// for too many cases or questions.
-pub fn read(text: &str, phase: Phase) -> Result<Reply> {
+pub fn read(text: &str, phase: PlanningPhase) -> Result<PlannerReply> {
     if text.trim().is_empty() {
         return Err(failed("the planner printed nothing"));
     }
-    let mut reply = Reply::default();
+    let mut reply = PlannerReply::default();
     let mut rest = text;
     while let Some(place) = next_object(rest) {
         rest = &rest[place..];
@@ -112,15 +112,15 @@ pub fn read(text: &str, phase: Phase) -> Result<Reply> {
         return Ok(reply);
     }
     let wanted = match phase {
-        Phase::Understand => "no question, and not that it has understood",
-        Phase::Analyze => "no analysis",
-        Phase::Propose | Phase::Decompose | Phase::Validate => "no case",
+        PlanningPhase::Understand => "no question, and not that it has understood",
+        PlanningPhase::Analyze => "no analysis",
+        PlanningPhase::Propose | PlanningPhase::Decompose | PlanningPhase::Validate => "no case",
     };
     Err(failed(format!("the planner printed {wanted}")))
 }
 
 /// The same of a planner that was cut off: what it had printed before the object in which that happened; `None` where that is nothing.
-pub fn read_as_far(text: &str, phase: Phase) -> Option<Reply> {
+pub fn read_as_far(text: &str, phase: PlanningPhase) -> Option<PlannerReply> {
     let mut text = text;
     loop {
         if let Ok(reply) = read(text, phase) {
@@ -161,7 +161,7 @@ fn is_meant(text: &str) -> bool {
     ["\"title\"", "\"question\"", "\"analysis\"", "\"proposal\"", "\"understood\""].iter().any(|key| line.contains(key))
 }
 
-impl Reply {
+impl PlannerReply {
     fn take(&mut self, object: Value) -> Result<()> {
         let text = |key: &str| object.get(key).and_then(Value::as_str).filter(|text| !text.trim().is_empty()).map(shortened);
         if let Some(question) = text("question") {
@@ -187,11 +187,11 @@ impl Reply {
     }
 
     /// Whether it answers what is asked in a phase. Cases alone say that nothing is unclear.
-    fn answers(&self, phase: Phase) -> bool {
+    fn answers(&self, phase: PlanningPhase) -> bool {
         match phase {
-            Phase::Understand => self.understood || !self.questions.is_empty() || !self.cases.is_empty(),
-            Phase::Analyze => self.analysis.is_some() || !self.cases.is_empty(),
-            Phase::Propose | Phase::Decompose | Phase::Validate => !self.cases.is_empty(),
+            PlanningPhase::Understand => self.understood || !self.questions.is_empty() || !self.cases.is_empty(),
+            PlanningPhase::Analyze => self.analysis.is_some() || !self.cases.is_empty(),
+            PlanningPhase::Propose | PlanningPhase::Decompose | PlanningPhase::Validate => !self.cases.is_empty(),
         }
     }
 }
@@ -209,21 +209,21 @@ fn shortened(text: &str) -> String {
 mod tests {
     use super::*;
 
-    fn code(text: &str, phase: Phase) -> Option<Code> {
+    fn code(text: &str, phase: PlanningPhase) -> Option<Code> {
         read(text, phase).err().map(|error| error.code())
     }
 
     #[test]
     fn objects_are_found_between_words_and_over_several_lines() {
         let text = "I looked at it.\n```json\n{\n  \"title\": \"One\",\n  \"after\": \"x\"\n}\n```\n  {\"id\": \"b\", \"title\": \"Two\", \"verify\": [\"true\"]} {\"proposal\": \"so\"}\nfn main() {\n{ let x = 1; }\n";
-        let reply = read(text, Phase::Propose).unwrap();
+        let reply = read(text, PlanningPhase::Propose).unwrap();
         let cases: Vec<_> =
             reply.cases.into_iter().map(|case| (case.title, case.after.into_vec(), case.verify.into_vec())).collect();
         assert_eq!(cases, [("One".into(), vec!["x".to_owned()], vec![]), ("Two".into(), vec![], vec!["true".to_owned()])]);
         assert_eq!(reply.proposal.as_deref(), Some("so"));
-        let asked = read("{\"question\": \"why?\"}\n{\"question\": \" \"}\n", Phase::Understand).unwrap();
+        let asked = read("{\"question\": \"why?\"}\n{\"question\": \" \"}\n", PlanningPhase::Understand).unwrap();
         assert_eq!(asked.questions, ["why?"]);
-        let long = read(&format!("{{\"analysis\": \"{}\"}}", "ä".repeat(LONGEST)), Phase::Analyze).unwrap();
+        let long = read(&format!("{{\"analysis\": \"{}\"}}", "ä".repeat(LONGEST)), PlanningPhase::Analyze).unwrap();
         assert_eq!(long.analysis.unwrap().len(), LONGEST);
     }
 
@@ -231,7 +231,7 @@ mod tests {
     fn what_is_no_plan_is_refused() {
         let failed = Some(Code::PlannerFailed);
         let many = |count: usize| "{\"title\": \"x\"}\n".repeat(count);
-        for phase in Phase::ALL {
+        for phase in PlanningPhase::ALL {
             assert_eq!(code("", phase), failed);
             assert_eq!(code(" \n\0\n", phase), failed);
             assert_eq!(code("\u{fffd}\u{1b}[31m garbage { [ \"title\n{}\n{\"x\": 1}\n", phase), failed);
@@ -241,10 +241,10 @@ mod tests {
             assert_eq!(code(&many(MOST_CASES), phase), None);
             assert_eq!(code(&many(10_000), phase), Some(Code::TooLarge));
         }
-        assert_eq!(code("{\"question\": \"why?\"}", Phase::Propose), failed);
-        assert_eq!(code(&"{\"question\": \"why?\"}\n".repeat(21), Phase::Understand), Some(Code::TooLarge));
-        assert_eq!(code("{\"understood\": true}", Phase::Understand), None);
+        assert_eq!(code("{\"question\": \"why?\"}", PlanningPhase::Propose), failed);
+        assert_eq!(code(&"{\"question\": \"why?\"}\n".repeat(21), PlanningPhase::Understand), Some(Code::TooLarge));
+        assert_eq!(code("{\"understood\": true}", PlanningPhase::Understand), None);
         let deep = format!("{{\"title\": {}", "[".repeat(100_000));
-        assert_eq!(code(&deep, Phase::Decompose), failed, "no stack overflows");
+        assert_eq!(code(&deep, PlanningPhase::Decompose), failed, "no stack overflows");
     }
 }

@@ -4,19 +4,20 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{
-    Archived, Clarification, LONGEST, MOST_ARCHIVED, MOST_CASES, MOST_QUESTIONS, MOST_VERSIONS, Phase, Plan, PlanStatus, Proposal,
+    ArchivedPlanAttempt, GoalClarification, GoalPlan, LONGEST, MOST_ARCHIVED, MOST_CASES, MOST_QUESTIONS, MOST_VERSIONS,
+    PlanProposal, PlanStatus, PlanningPhase,
 };
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
 use crate::domain::state::event::Event;
-use crate::domain::work::case::Case;
-use crate::domain::work::verification::ProgramUse;
+use crate::domain::work::case::Task;
+use crate::domain::work::verification::ProgramUsage;
 use crate::error::{Code, Error, Result};
 
 /// How a plan became cases.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Ending {
+pub enum PlanEnding {
     /// A human finished it.
     Finished,
     /// Planning was cut off, and what was made by then was kept.
@@ -28,7 +29,7 @@ pub enum Ending {
 #[serde(rename_all = "camelCase")]
 pub struct PlannerRun {
     /// Tokens and the like.
-    pub used: ProgramUse,
+    pub used: ProgramUsage,
     /// How long it took, in milliseconds.
     pub duration_ms: u64,
 }
@@ -40,7 +41,7 @@ pub enum PlanStep {
     /// Planning begins.
     Started {
         /// The plan.
-        plan: Box<Plan>,
+        plan: Box<GoalPlan>,
     },
     /// A planner is about to be run.
     PlannerStarted {},
@@ -80,7 +81,7 @@ pub enum PlanStep {
         text: String,
         /// The cases, outlined; those that were there stay where there are none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        outline: Vec<Case>,
+        outline: Vec<Task>,
     },
     /// A human wants the last version to be different.
     Revised {
@@ -95,7 +96,7 @@ pub enum PlanStep {
     /// Cases were made.
     CasesMade {
         /// The cases.
-        cases: Vec<Case>,
+        cases: Vec<Task>,
         /// Whether the approval is for them too: a human added them.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         approved: bool,
@@ -118,12 +119,12 @@ pub enum PlanStep {
     /// The plan became cases.
     Finished {
         /// How.
-        ending: Ending,
+        ending: PlanEnding,
         /// Why, where it was cut off.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         why: String,
         /// The cases.
-        cases: Vec<Case>,
+        cases: Vec<Task>,
     },
     /// The plan was given up.
     Abandoned {
@@ -172,10 +173,10 @@ impl PlanStep {
             Self::Checked { problems } => format!("plan: {} found", count(problems.len(), "problem")),
             Self::Resumed { why } => format!("plan: goes on: {why}"),
             Self::StartedOver { why } => format!("plan: started over: {why}"),
-            Self::Finished { ending: Ending::Finished, cases, .. } => {
+            Self::Finished { ending: PlanEnding::Finished, cases, .. } => {
                 format!("plan finished: {} added", count(cases.len(), "case"))
             }
-            Self::Finished { ending: Ending::Kept, why, cases } => {
+            Self::Finished { ending: PlanEnding::Kept, why, cases } => {
                 format!("plan cut off, {} kept: {why}", count(cases.len(), "case"))
             }
             Self::Abandoned { why } => format!("plan abandoned: {why}"),
@@ -207,7 +208,7 @@ pub fn check_text(what: &str, text: &str) -> Result<()> {
     Ok(())
 }
 
-impl Plan {
+impl GoalPlan {
     /// The plan after a step.
     ///
     /// # Errors
@@ -237,9 +238,9 @@ impl Plan {
             PlanStep::PlannerEnded { .. } | PlanStep::Resumed { .. } => self.running = None,
             PlanStep::Asked { questions } => self.asked(questions, at)?,
             PlanStep::Answered { number, text } => self.answered(*number, text)?,
-            PlanStep::Understood {} => self.advance(Phase::Understand, Phase::Analyze)?,
+            PlanStep::Understood {} => self.advance(PlanningPhase::Understand, PlanningPhase::Analyze)?,
             PlanStep::Analyzed { text } => {
-                self.advance(Phase::Analyze, Phase::Propose)?;
+                self.advance(PlanningPhase::Analyze, PlanningPhase::Propose)?;
                 self.analysis = Some(text.clone());
             }
             PlanStep::Proposed { text, outline } => self.proposed(text, outline, at)?,
@@ -248,7 +249,7 @@ impl Plan {
             PlanStep::CasesMade { cases, approved } => self.made(cases, *approved)?,
             PlanStep::Checked { problems } => {
                 self.problems = Some(problems.clone());
-                self.phase = if self.pending.is_empty() && self.is_approved() { Phase::Validate } else { self.phase };
+                self.phase = if self.pending.is_empty() && self.is_approved() { PlanningPhase::Validate } else { self.phase };
             }
             PlanStep::StartedOver { why } => self.start_over(why, at),
             PlanStep::Finished { ending: _, why: _, cases } => {
@@ -269,7 +270,7 @@ impl Plan {
         Ok(())
     }
 
-    fn advance(&mut self, from: Phase, to: Phase) -> Result<()> {
+    fn advance(&mut self, from: PlanningPhase, to: PlanningPhase) -> Result<()> {
         if self.phase != from {
             let what = format!("planning is in the phase {}, not {}", self.phase.as_str(), from.as_str());
             return refuse(what, "git axiom plan show    shows what is next");
@@ -282,7 +283,7 @@ impl Plan {
     }
 
     fn asked(&mut self, questions: &[String], at: Timestamp) -> Result<()> {
-        if self.phase != Phase::Understand {
+        if self.phase != PlanningPhase::Understand {
             return refuse("questions are asked in the phase understand only", "git axiom plan show    shows what is next");
         }
         if self.clarifications.len() + questions.len() > MOST_QUESTIONS {
@@ -292,7 +293,7 @@ impl Plan {
         for question in questions {
             check_text("a question", question)?;
             let number = u32::try_from(self.clarifications.len() + 1).unwrap_or(u32::MAX);
-            self.clarifications.push(Clarification { number, question: question.clone(), answer: None, asked_at: at });
+            self.clarifications.push(GoalClarification { number, question: question.clone(), answer: None, asked_at: at });
         }
         Ok(())
     }
@@ -310,7 +311,7 @@ impl Plan {
         Ok(())
     }
 
-    fn proposed(&mut self, text: &str, outline: &[Case], at: Timestamp) -> Result<()> {
+    fn proposed(&mut self, text: &str, outline: &[Task], at: Timestamp) -> Result<()> {
         check_text("the proposal", text)?;
         self.room_for_a_version()?;
         if outline.len() > MOST_CASES {
@@ -326,9 +327,9 @@ impl Plan {
         }
         let version = self.next_version();
         let text = text.to_owned();
-        let proposal = Proposal { version, approved: false, text, feedback: None, at, covers: Default::default() };
+        let proposal = PlanProposal { version, approved: false, text, feedback: None, at, covers: Default::default() };
         self.proposals.push(proposal);
-        self.phase = Phase::Propose;
+        self.phase = PlanningPhase::Propose;
         Ok(())
     }
 
@@ -351,7 +352,7 @@ impl Plan {
             return refuse("nothing was proposed yet", "git axiom plan propose    makes a proposal");
         };
         last.feedback = Some(feedback.to_owned());
-        self.phase = Phase::Propose;
+        self.phase = PlanningPhase::Propose;
         Ok(())
     }
 
@@ -363,7 +364,7 @@ impl Plan {
             Some(_) | None if version == next => {
                 self.room_for_a_version()?;
                 let text = "the cases as they are".to_owned();
-                self.proposals.push(Proposal { version, approved: true, text, feedback: None, at, covers });
+                self.proposals.push(PlanProposal { version, approved: true, text, feedback: None, at, covers });
             }
             Some(_) | None => {
                 return Err(Error::new(Code::ChangedMeanwhile, format!("version {version} is not the last one any more"))
@@ -371,11 +372,11 @@ impl Plan {
             }
         }
         let made = self.pending.is_empty() && !self.cases.is_empty();
-        self.phase = if made { Phase::Validate } else { Phase::Decompose };
+        self.phase = if made { PlanningPhase::Validate } else { PlanningPhase::Decompose };
         Ok(())
     }
 
-    fn made(&mut self, cases: &[Case], approved: bool) -> Result<()> {
+    fn made(&mut self, cases: &[Task], approved: bool) -> Result<()> {
         let was_approved = self.is_approved();
         for case in cases {
             let known = self.cases.iter_mut().find(|one| one.id == case.id);
@@ -389,16 +390,16 @@ impl Plan {
             return Err(too_many());
         }
         if approved && was_approved {
-            let ids: Vec<CaseId> = cases.iter().map(|case| case.id.clone()).collect();
+            let ids: Vec<TaskId> = cases.iter().map(|case| case.id.clone()).collect();
             self.proposals.last_mut().into_iter().for_each(|last| last.covers.extend(ids.iter().cloned()));
         }
         self.problems = None;
-        self.phase = if self.phase == Phase::Validate { Phase::Validate } else { Phase::Decompose };
+        self.phase = if self.phase == PlanningPhase::Validate { PlanningPhase::Validate } else { PlanningPhase::Decompose };
         Ok(())
     }
 
     fn archive(&mut self, why: &str, at: Timestamp) {
-        let archived = Archived {
+        let archived = ArchivedPlanAttempt {
             attempt: self.attempt,
             at,
             why: why.to_owned(),

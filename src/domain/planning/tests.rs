@@ -4,29 +4,29 @@ use jiff::Timestamp;
 
 use super::check::{kept, outcome, problems};
 use super::gates::{decided, gates_of};
-use super::next::{Next, next};
-use super::plan::{Directive, LONGEST, MOST_ARCHIVED, MOST_CASES, Phase, Plan, PlanStatus, Planner};
-use super::recover::{Choice, by_rule};
-use super::step::{Ending, PlanStep};
+use super::next::{NextPlanStep, next};
+use super::plan::{GoalPlan, LONGEST, MOST_ARCHIVED, MOST_CASES, PlanGoal, PlanStatus, PlannerProgram, PlanningPhase};
+use super::recover::{PlanRecoveryChoice, by_rule};
+use super::step::{PlanEnding, PlanStep};
 use super::tree::tree;
-use crate::domain::base::ids::{CaseId, GateId, TxnId};
-use crate::domain::state::event::{By, Envelope, Event};
+use crate::domain::base::ids::{GateId, OperationId, TaskId};
+use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{Case, Kind};
-use crate::domain::work::gate::Decision;
+use crate::domain::work::case::{Task, TaskKind};
+use crate::domain::work::gate::GateDecision;
 use crate::error::{Code, Result};
 
-fn id(text: &str) -> CaseId {
-    CaseId::new(text).unwrap()
+fn id(text: &str) -> TaskId {
+    TaskId::new(text).unwrap()
 }
 
-pub(super) fn case(text: &str, parent: Option<&str>, after: &[&str]) -> Case {
+pub(super) fn case(text: &str, parent: Option<&str>, after: &[&str]) -> Task {
     let case = crate::domain::work::wip::tests::case();
-    Case {
+    Task {
         id: id(text),
         title: format!("title of {text}"),
-        kind: if text.starts_with("op") { Kind::Operation } else { Kind::Task },
-        status: crate::domain::work::case::Status::Pending,
+        kind: if text.starts_with("op") { TaskKind::Operation } else { TaskKind::Task },
+        status: crate::domain::work::case::TaskStatus::Pending,
         merged: None,
         body: None,
         parent: parent.map(id),
@@ -35,20 +35,20 @@ pub(super) fn case(text: &str, parent: Option<&str>, after: &[&str]) -> Case {
     }
 }
 
-pub(super) fn plan(planner: Option<&str>) -> Plan {
-    let goal = Directive { id: id("goal"), jtbd: "sign in".into(), body: None };
-    Plan::begin(goal, planner.map(|agent| Planner { agent: agent.into(), script: None }), Timestamp::UNIX_EPOCH)
+pub(super) fn plan(planner: Option<&str>) -> GoalPlan {
+    let goal = PlanGoal { id: id("goal"), jtbd: "sign in".into(), body: None };
+    GoalPlan::begin(goal, planner.map(|agent| PlannerProgram { agent: agent.into(), script: None }), Timestamp::UNIX_EPOCH)
 }
 
-fn after(plan: &Plan, steps: impl IntoIterator<Item = PlanStep>) -> Result<Plan> {
+fn after(plan: &GoalPlan, steps: impl IntoIterator<Item = PlanStep>) -> Result<GoalPlan> {
     steps.into_iter().try_fold(plan.clone(), |plan, step| plan.after(&step, Timestamp::UNIX_EPOCH))
 }
 
-fn made(cases: &[Case]) -> PlanStep {
+fn made(cases: &[Task]) -> PlanStep {
     PlanStep::CasesMade { cases: cases.to_vec(), approved: true }
 }
 
-fn proposed(cases: &[Case]) -> PlanStep {
+fn proposed(cases: &[Task]) -> PlanStep {
     PlanStep::Proposed { text: "so".into(), outline: cases.to_vec() }
 }
 
@@ -60,7 +60,7 @@ fn answered(number: u32) -> PlanStep {
     PlanStep::Answered { number, text: "yes".into() }
 }
 
-fn gate_ids(plan: &Plan) -> Vec<String> {
+fn gate_ids(plan: &GoalPlan) -> Vec<String> {
     gates_of(plan).iter().map(|gate| gate.id.to_string()).collect()
 }
 
@@ -69,27 +69,27 @@ fn a_planner_goes_through_all_phases_and_waits_for_a_human_where_one_decides() {
     let mut at = plan(Some("shell"));
     let (a, b) = (case("a", None, &[]), case("b", None, &["a"]));
     let story = [
-        (asked(&["which?", "when?"]), Next::Answer, vec!["planning-question-1", "planning-question-2"]),
-        (answered(2), Next::Answer, vec!["planning-question-1"]),
-        (answered(1), Next::Plan(Phase::Understand), vec![]),
-        (PlanStep::Understood {}, Next::Plan(Phase::Analyze), vec![]),
-        (PlanStep::Analyzed { text: "small".into() }, Next::Plan(Phase::Propose), vec![]),
-        (proposed(&[a.clone(), b.clone()]), Next::Approve, vec!["planning-proposal-1"]),
-        (PlanStep::Revised { feedback: "less".into() }, Next::Plan(Phase::Propose), vec![]),
-        (proposed(&[a.clone(), b.clone()]), Next::Approve, vec!["planning-proposal-2"]),
-        (PlanStep::Approved { version: 2 }, Next::Plan(Phase::Decompose), vec![]),
-        (made(std::slice::from_ref(&a)), Next::Plan(Phase::Decompose), vec![]),
-        (made(std::slice::from_ref(&b)), Next::Check, vec![]),
-        (PlanStep::Checked { problems: vec![] }, Next::Finish, vec![]),
+        (asked(&["which?", "when?"]), NextPlanStep::Answer, vec!["planning-question-1", "planning-question-2"]),
+        (answered(2), NextPlanStep::Answer, vec!["planning-question-1"]),
+        (answered(1), NextPlanStep::Plan(PlanningPhase::Understand), vec![]),
+        (PlanStep::Understood {}, NextPlanStep::Plan(PlanningPhase::Analyze), vec![]),
+        (PlanStep::Analyzed { text: "small".into() }, NextPlanStep::Plan(PlanningPhase::Propose), vec![]),
+        (proposed(&[a.clone(), b.clone()]), NextPlanStep::Approve, vec!["planning-proposal-1"]),
+        (PlanStep::Revised { feedback: "less".into() }, NextPlanStep::Plan(PlanningPhase::Propose), vec![]),
+        (proposed(&[a.clone(), b.clone()]), NextPlanStep::Approve, vec!["planning-proposal-2"]),
+        (PlanStep::Approved { version: 2 }, NextPlanStep::Plan(PlanningPhase::Decompose), vec![]),
+        (made(std::slice::from_ref(&a)), NextPlanStep::Plan(PlanningPhase::Decompose), vec![]),
+        (made(std::slice::from_ref(&b)), NextPlanStep::Check, vec![]),
+        (PlanStep::Checked { problems: vec![] }, NextPlanStep::Finish, vec![]),
     ];
-    assert_eq!(next(&at), Next::Plan(Phase::Understand));
+    assert_eq!(next(&at), NextPlanStep::Plan(PlanningPhase::Understand));
     for (step, then, gates) in story {
         at = after(&at, [step.clone()]).unwrap();
         assert_eq!((next(&at), gate_ids(&at)), (then, gates.into_iter().map(str::to_owned).collect()), "{step:?}");
     }
     let cases = outcome(&at);
-    let done = after(&at, [PlanStep::Finished { ending: Ending::Finished, why: String::new(), cases }]).unwrap();
-    assert_eq!((done.status, next(&done)), (PlanStatus::Done, Next::Nothing));
+    let done = after(&at, [PlanStep::Finished { ending: PlanEnding::Finished, why: String::new(), cases }]).unwrap();
+    assert_eq!((done.status, next(&done)), (PlanStatus::Done, NextPlanStep::Nothing));
     assert_eq!(done.became, [id("goal"), id("a"), id("b")]);
     assert!(done.after(&answered(1), Timestamp::UNIX_EPOCH).is_err(), "it has ended");
 }
@@ -97,12 +97,12 @@ fn a_planner_goes_through_all_phases_and_waits_for_a_human_where_one_decides() {
 #[test]
 fn an_approval_is_for_the_cases_that_a_human_has_seen() {
     let approved = after(&plan(None), [made(&[case("a", None, &[])]), PlanStep::Approved { version: 1 }]).unwrap();
-    assert!(approved.is_approved() && approved.phase == Phase::Validate);
+    assert!(approved.is_approved() && approved.phase == PlanningPhase::Validate);
     let mine = after(&approved, [made(&[case("b", None, &[])])]).unwrap();
     assert!(mine.is_approved(), "what a human adds");
     let of_agent = PlanStep::CasesMade { cases: vec![case("c", None, &[])], approved: false };
     let theirs = after(&mine, [of_agent]).unwrap();
-    assert!(!theirs.is_approved() && next(&theirs) == Next::Approve);
+    assert!(!theirs.is_approved() && next(&theirs) == NextPlanStep::Approve);
     let again = after(&theirs, [PlanStep::Approved { version: 2 }]).unwrap();
     assert!(again.is_approved());
     let stale = after(&again, [proposed(&[]), PlanStep::Approved { version: 2 }]);
@@ -131,7 +131,7 @@ fn steps_that_do_not_fit_are_refused() {
         let code = (code != Code::Internal).then_some(code);
         assert_eq!(after(&open, [step.clone()]).err().map(|error| error.code()), code, "{step:?}");
     }
-    let many: Vec<Case> = (0..=MOST_CASES).map(|n| case(&format!("c{n}"), None, &[])).collect();
+    let many: Vec<Task> = (0..=MOST_CASES).map(|n| case(&format!("c{n}"), None, &[])).collect();
     assert_eq!(after(&open, [proposed(&many)]).unwrap_err().code(), Code::TooLarge);
     assert_eq!(after(&open, [made(&many)]).unwrap_err().code(), Code::TooLarge);
     assert_eq!(after(&open, [answered(1), answered(1)]).unwrap_err().code(), Code::InvalidTransition);
@@ -142,7 +142,7 @@ fn steps_that_do_not_fit_are_refused() {
 #[test]
 fn what_is_wrong_with_a_plan_is_listed() {
     let state = State::default();
-    let found = |cases: &[Case]| problems(&state, &after(&plan(None), [made(cases)]).unwrap()).join("\n");
+    let found = |cases: &[Task]| problems(&state, &after(&plan(None), [made(cases)]).unwrap()).join("\n");
     assert_eq!(found(&[case("a", None, &[]), case("b", None, &["a"])]), "");
     assert_eq!(problems(&state, &plan(None)), ["it has no task"]);
     assert_eq!(found(&[case("op", None, &[])]), "it has no task");
@@ -155,8 +155,8 @@ fn what_is_wrong_with_a_plan_is_listed() {
     assert_eq!(problems(&state, &outlined), ["1 case only outlined: a"]);
 }
 
-fn half(created: usize, pending: usize) -> Plan {
-    let cases: Vec<Case> = (0..created + pending).map(|n| case(&format!("c{n}"), None, &[])).collect();
+fn half(created: usize, pending: usize) -> GoalPlan {
+    let cases: Vec<Task> = (0..created + pending).map(|n| case(&format!("c{n}"), None, &[])).collect();
     let steps = [proposed(&cases), PlanStep::Approved { version: 1 }, made(&cases[..created]), PlanStep::PlannerStarted {}];
     if cases.is_empty() { plan(Some("shell")) } else { after(&plan(Some("shell")), steps).unwrap() }
 }
@@ -164,13 +164,13 @@ fn half(created: usize, pending: usize) -> Plan {
 #[test]
 fn with_nobody_there_less_than_half_is_started_over_and_the_rest_is_kept() {
     for (created, pending, choice) in [
-        (0, 0, Choice::StartOver),
-        (0, 5, Choice::StartOver),
-        (2, 3, Choice::StartOver),
-        (49, 51, Choice::StartOver),
-        (1, 1, Choice::Keep),
-        (3, 2, Choice::Keep),
-        (5, 0, Choice::Keep),
+        (0, 0, PlanRecoveryChoice::StartOver),
+        (0, 5, PlanRecoveryChoice::StartOver),
+        (2, 3, PlanRecoveryChoice::StartOver),
+        (49, 51, PlanRecoveryChoice::StartOver),
+        (1, 1, PlanRecoveryChoice::Keep),
+        (3, 2, PlanRecoveryChoice::Keep),
+        (5, 0, PlanRecoveryChoice::Keep),
     ] {
         let decided = by_rule(&half(created, pending));
         assert_eq!(decided.choice, choice, "{created} {pending}");
@@ -182,9 +182,9 @@ fn with_nobody_there_less_than_half_is_started_over_and_the_rest_is_kept() {
 fn starting_over_archives_and_keeping_leaves_out_what_is_pending() {
     let cut = half(3, 2);
     let over = after(&cut, [PlanStep::StartedOver { why: "so".into() }]).unwrap();
-    assert_eq!((over.phase, over.attempt, over.cases.len(), over.running), (Phase::Understand, 2, 0, None));
+    assert_eq!((over.phase, over.attempt, over.cases.len(), over.running), (PlanningPhase::Understand, 2, 0, None));
     let archived = &over.archived[0];
-    assert_eq!((archived.created.len(), archived.pending.len(), archived.phase), (3, 2, Phase::Decompose));
+    assert_eq!((archived.created.len(), archived.pending.len(), archived.phase), (3, 2, PlanningPhase::Decompose));
     let many = (0..MOST_ARCHIVED * 2).map(|_| PlanStep::StartedOver { why: "so".into() });
     assert_eq!(after(&over, many).unwrap().archived.len(), MOST_ARCHIVED);
     let cases = [case("a", None, &["b"]), case("b", None, &[]), case("op", None, &[]), case("c", Some("op"), &["a"])];
@@ -197,22 +197,22 @@ fn starting_over_archives_and_keeping_leaves_out_what_is_pending() {
 #[test]
 fn cases_are_a_tree_also_where_they_are_parts_of_each_other() {
     let cases = [case("op", None, &[]), case("a", Some("op"), &[]), case("b", Some("op"), &[]), case("c", Some("x"), &[])];
-    let drawn = |cases: &[Case]| tree(cases).iter().map(|line| format!("{}{}", line.drawn, line.case.id)).collect::<Vec<_>>();
+    let drawn = |cases: &[Task]| tree(cases).iter().map(|line| format!("{}{}", line.drawn, line.case.id)).collect::<Vec<_>>();
     assert_eq!(drawn(&cases), ["op", "├── a", "└── b", "c"]);
     assert_eq!(drawn(&[case("a", Some("b"), &[]), case("b", Some("a"), &[])]), ["a", "└── b"]);
-    let chain: Vec<Case> = (0..MOST_CASES).map(|n| case(&format!("c{n}"), Some(&format!("c{}", n + 1)), &[])).collect();
+    let chain: Vec<Task> = (0..MOST_CASES).map(|n| case(&format!("c{n}"), Some(&format!("c{}", n + 1)), &[])).collect();
     assert_eq!(drawn(&chain).len(), MOST_CASES);
 }
 
 #[test]
 fn a_decision_at_a_gate_is_a_step() {
     let gate = |text: &str| GateId::new(text).unwrap();
-    let yes = Decision::Answered { text: "yes".into() };
+    let yes = GateDecision::Answered { text: "yes".into() };
     assert_eq!(decided(&gate("planning-question-3"), &yes).unwrap(), answered(3));
-    assert!(decided(&gate("planning-question-3"), &Decision::Approved).is_err());
-    let version = |decision: &Decision| decided(&gate("planning-proposal-2"), decision).unwrap();
-    assert_eq!(version(&Decision::Approved), PlanStep::Approved { version: 2 });
-    assert_eq!(version(&Decision::Rejected { reason: "no".into() }), PlanStep::Revised { feedback: "no".into() });
+    assert!(decided(&gate("planning-question-3"), &GateDecision::Approved).is_err());
+    let version = |decision: &GateDecision| decided(&gate("planning-proposal-2"), decision).unwrap();
+    assert_eq!(version(&GateDecision::Approved), PlanStep::Approved { version: 2 });
+    assert_eq!(version(&GateDecision::Rejected { reason: "no".into() }), PlanStep::Revised { feedback: "no".into() });
 }
 
 #[test]
@@ -220,8 +220,8 @@ fn the_state_takes_a_step_with_its_gates_and_its_cases_or_not_at_all() {
     let mut state = State::default();
     let mut take = |step: PlanStep| {
         let event = Event::Planned { step: Box::new(step) };
-        let (txn, at) = (TxnId::new("x").unwrap(), Timestamp::UNIX_EPOCH);
-        let envelope = Envelope { seq: state.seq + 1, at, txn, by: By::User, event };
+        let (txn, at) = (OperationId::new("x").unwrap(), Timestamp::UNIX_EPOCH);
+        let envelope = EventEnvelope { seq: state.seq + 1, at, txn, by: EventAuthor::User, event };
         let line = serde_json::to_string(&envelope.event).unwrap();
         assert_eq!(serde_json::from_str::<Event>(&line).unwrap(), envelope.event);
         state.apply(&envelope).map(|()| state.clone()).map_err(|error| error.code())
@@ -233,7 +233,7 @@ fn the_state_takes_a_step_with_its_gates_and_its_cases_or_not_at_all() {
     let waits = take(proposed(&[])).unwrap();
     assert_eq!(waits.restorable.gates.keys().map(GateId::as_str).collect::<Vec<_>>(), ["planning-proposal-1"]);
     let cases = vec![case("a", Some("nobody"), &[])];
-    let finished = |cases| PlanStep::Finished { ending: Ending::Finished, why: String::new(), cases };
+    let finished = |cases| PlanStep::Finished { ending: PlanEnding::Finished, why: String::new(), cases };
     assert_eq!(take(finished(cases)).unwrap_err(), Code::UnknownDependency);
     let done = take(finished(outcome(waits.open_plan().unwrap()))).unwrap();
     assert!(done.restorable.gates.is_empty() && done.restorable.cases.len() == 2 && done.open_plan().is_none());

@@ -2,23 +2,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::base::ids::CaseId;
-use crate::domain::work::case::Case;
+use crate::domain::base::ids::TaskId;
+use crate::domain::work::case::Task;
 
 /// A line of the tree: its drawing, and the case.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Branch<'a> {
+pub struct PlanTreeLine<'a> {
     /// The lines that lead to it.
     pub drawn: String,
     /// The case.
-    pub case: &'a Case,
+    pub case: &'a Task,
 }
 
 /// The tree of cases, each below the one that it is a part of, in the order in which they were given. Cases whose parent is not
 /// among them are at the top, and so is what would be part of itself.
-pub fn tree(cases: &[Case]) -> Vec<Branch<'_>> {
-    let ids: BTreeSet<&CaseId> = cases.iter().map(|case| &case.id).collect();
-    let mut parts: BTreeMap<&CaseId, Vec<&Case>> = BTreeMap::new();
+pub fn tree(cases: &[Task]) -> Vec<PlanTreeLine<'_>> {
+    let ids: BTreeSet<&TaskId> = cases.iter().map(|case| &case.id).collect();
+    let mut parts: BTreeMap<&TaskId, Vec<&Task>> = BTreeMap::new();
     for case in cases {
         if let Some(parent) = case.parent.as_ref().filter(|id| ids.contains(id)) {
             parts.entry(parent).or_default().push(case);
@@ -34,10 +34,10 @@ pub fn tree(cases: &[Case]) -> Vec<Branch<'_>> {
 }
 
 fn grow<'a>(
-    top: &'a Case,
-    parts: &BTreeMap<&CaseId, Vec<&'a Case>>,
-    seen: &mut BTreeSet<&'a CaseId>,
-    lines: &mut Vec<Branch<'a>>,
+    top: &'a Task,
+    parts: &BTreeMap<&TaskId, Vec<&'a Task>>,
+    seen: &mut BTreeSet<&'a TaskId>,
+    lines: &mut Vec<PlanTreeLine<'a>>,
 ) {
     // A stack, not a recursion: a chain may be as long as the plan.
     let mut ahead = vec![(String::new(), String::new(), top)];
@@ -45,7 +45,7 @@ fn grow<'a>(
         if !seen.insert(&case.id) {
             continue;
         }
-        lines.push(Branch { drawn, case });
+        lines.push(PlanTreeLine { drawn, case });
         let own = parts.get(&case.id).map(Vec::as_slice).unwrap_or_default();
         for (place, part) in own.iter().enumerate().rev() {
             let is_last = place + 1 == own.len();

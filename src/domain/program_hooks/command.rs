@@ -9,14 +9,14 @@ const GUARD: &str = "command -v git-axiom >/dev/null 2>&1 || exit 0; exec ";
 
 /// How hooks call us.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Caller {
+pub enum HookInvocation {
     /// By this path, or name on the `PATH`.
     Binary(String),
     /// By the name on the `PATH`, and not at all where there is none: for files that are shared.
     IfThere,
 }
 
-impl Caller {
+impl HookInvocation {
     /// The words of a shell.
     pub fn line(&self, program: &str) -> String {
         match self {

@@ -4,19 +4,19 @@ use std::ops::Range;
 
 use serde_json::{Map, Value};
 
-use super::command::{Caller, is_ours};
-use super::recipe::{Event, Format, Json, PLUGIN_MARK, Recipe};
-use super::spans::{Edits, Node, Parts, append, parse};
+use super::command::{HookInvocation, is_ours};
+use super::recipe::{HookFileFormat, HookRecipe, JsonHookLayout, PLUGIN_MARK, RecipeEvent};
+use super::spans::{SpanEdits, SpannedContent, SpannedNode, append, parse};
 
 /// The largest file that is changed, in bytes.
 pub const LARGEST: usize = 4 << 20;
 
 /// Why a text is left alone, in words for the user.
-pub type Refused = String;
+pub type HookEditRefusal = String;
 
 /// How an event stands in the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Found {
+pub enum HookEntryStatus {
     /// Ours is not there.
     Missing,
     /// It is there as this version writes it.
@@ -35,15 +35,15 @@ const YAML_END: &str = "# <<< git axiom";
 ///
 /// # Errors
 /// Why the text is left alone.
-pub fn attached(recipe: &Recipe, text: Option<&str>, caller: &Caller) -> Result<String, Refused> {
+pub fn attached(recipe: &HookRecipe, text: Option<&str>, caller: &HookInvocation) -> Result<String, HookEditRefusal> {
     let (mark, body) = split(text.unwrap_or_default());
     let new = match &recipe.format {
-        Format::Json(json) => with_json(recipe, json, body, caller)?,
-        Format::Plugin(plugin) => {
+        HookFileFormat::Json(json) => with_json(recipe, json, body, caller)?,
+        HookFileFormat::Plugin(plugin) => {
             is_our_plugin(body)?;
             plugin.replace("{BIN}", &Value::from(caller.file()).to_string())
         }
-        Format::Yaml => with_yaml(recipe, body, caller)?,
+        HookFileFormat::Yaml => with_yaml(recipe, body, caller)?,
     };
     let new = format!("{mark}{new}");
     if new.len() > LARGEST { Err(format!("it would have more than {LARGEST} bytes")) } else { Ok(new) }
@@ -53,13 +53,13 @@ pub fn attached(recipe: &Recipe, text: Option<&str>, caller: &Caller) -> Result<
 ///
 /// # Errors
 /// Why the text is left alone.
-pub fn detached(recipe: &Recipe, text: &str) -> Result<Option<String>, Refused> {
+pub fn detached(recipe: &HookRecipe, text: &str) -> Result<Option<String>, HookEditRefusal> {
     let (mark, body) = split(text);
     let new = match &recipe.format {
-        Format::Json(_) if body.trim().is_empty() => body.to_owned(),
-        Format::Json(_) => without_json(recipe, body)?,
-        Format::Plugin(_) => return is_our_plugin(body).map(|()| None),
-        Format::Yaml => without_yaml(body),
+        HookFileFormat::Json(_) if body.trim().is_empty() => body.to_owned(),
+        HookFileFormat::Json(_) => without_json(recipe, body)?,
+        HookFileFormat::Plugin(_) => return is_our_plugin(body).map(|()| None),
+        HookFileFormat::Yaml => without_yaml(body),
     };
     Ok(Some(format!("{mark}{new}")))
 }
@@ -68,30 +68,34 @@ pub fn detached(recipe: &Recipe, text: &str) -> Result<Option<String>, Refused> 
 ///
 /// # Errors
 /// Why the text cannot be read.
-pub fn standing(recipe: &Recipe, text: Option<&str>, caller: &Caller) -> Result<Vec<(&'static str, Found)>, Refused> {
+pub fn standing(
+    recipe: &HookRecipe,
+    text: Option<&str>,
+    caller: &HookInvocation,
+) -> Result<Vec<(&'static str, HookEntryStatus)>, HookEditRefusal> {
     let (_, body) = split(text.unwrap_or_default());
     let whole = |name, is_there: bool, current: bool| {
         vec![(
             name,
             if current {
-                Found::Current
+                HookEntryStatus::Current
             } else if is_there {
-                Found::Other
+                HookEntryStatus::Other
             } else {
-                Found::Missing
+                HookEntryStatus::Missing
             },
         )]
     };
     match &recipe.format {
-        Format::Json(json) => {
+        HookFileFormat::Json(json) => {
             let root = if body.trim().is_empty() { None } else { Some(parse(body)?) };
-            let of = |event: &Event| (event.name, of_event(recipe, json, event, body, root.as_ref(), caller));
+            let of = |event: &RecipeEvent| (event.name, of_event(recipe, json, event, body, root.as_ref(), caller));
             Ok(json.events.iter().map(of).collect())
         }
-        Format::Plugin(_) => {
+        HookFileFormat::Plugin(_) => {
             Ok(whole("plugin", body.starts_with(PLUGIN_MARK), attached(recipe, text, caller).as_deref() == Ok(body)))
         }
-        Format::Yaml => {
+        HookFileFormat::Yaml => {
             Ok(whole("notifications", body.contains(YAML_BEGIN), attached(recipe, text, caller).as_deref() == Ok(body)))
         }
     }
@@ -99,8 +103,8 @@ pub fn standing(recipe: &Recipe, text: Option<&str>, caller: &Caller) -> Result<
 
 /// Whether the text is a plugin of ours in other words than those that this version writes, whatever path is called: somebody
 /// changed it, or another version wrote it. It is replaced or deleted as a whole, and so only where what was written is known.
-pub fn is_changed_plugin(recipe: &Recipe, text: &str) -> bool {
-    let Format::Plugin(plugin) = &recipe.format else { return false };
+pub fn is_changed_plugin(recipe: &HookRecipe, text: &str) -> bool {
+    let HookFileFormat::Plugin(plugin) = &recipe.format else { return false };
     let (_, body) = split(text);
     let as_written = plugin.split_once("{BIN}").is_some_and(|(before, after)| {
         let middle = body.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
@@ -113,7 +117,7 @@ fn split(text: &str) -> (&str, &str) {
     text.split_at(if text.starts_with(MARK) { MARK.len() } else { 0 })
 }
 
-fn is_our_plugin(text: &str) -> Result<(), Refused> {
+fn is_our_plugin(text: &str) -> Result<(), HookEditRefusal> {
     match text.trim().is_empty() || text.starts_with(PLUGIN_MARK) {
         true => Ok(()),
         false => Err("it is a plugin that git axiom did not write".to_owned()),
@@ -121,7 +125,7 @@ fn is_our_plugin(text: &str) -> Result<(), Refused> {
 }
 
 /// What stands in the list of an event.
-fn entry(recipe: &Recipe, json: &Json, event: &Event, caller: &Caller) -> Value {
+fn entry(recipe: &HookRecipe, json: &JsonHookLayout, event: &RecipeEvent, caller: &HookInvocation) -> Value {
     let mut handler = Map::new();
     if json.named {
         handler.insert("name".to_owned(), "git-axiom".into());
@@ -149,7 +153,7 @@ fn entry(recipe: &Recipe, json: &Json, event: &Event, caller: &Caller) -> Value 
 }
 
 /// Ours in the list of an event: which elements, and within a group which handlers.
-enum Ours {
+enum OwnHandlers {
     /// None of it is.
     None,
     /// The whole element.
@@ -158,47 +162,54 @@ enum Ours {
     Some(Vec<bool>),
 }
 
-fn ours_in(recipe: &Recipe, element: &Node, text: &str) -> Ours {
+fn ours_in(recipe: &HookRecipe, element: &SpannedNode, text: &str) -> OwnHandlers {
     if is_ours(&element.value(text), recipe.name) {
-        return Ours::Whole;
+        return OwnHandlers::Whole;
     }
-    let Some(handlers) = element.member("hooks") else { return Ours::None };
+    let Some(handlers) = element.member("hooks") else { return OwnHandlers::None };
     let which: Vec<bool> = handlers.value.elements().iter().map(|handler| is_ours(&handler.value(text), recipe.name)).collect();
     match which.iter().filter(|ours| **ours).count() {
-        0 => Ours::None,
-        all if all == which.len() => Ours::Whole,
-        _ => Ours::Some(which),
+        0 => OwnHandlers::None,
+        all if all == which.len() => OwnHandlers::Whole,
+        _ => OwnHandlers::Some(which),
     }
 }
 
-fn spans(nodes: &[Node]) -> Vec<Range<usize>> {
+fn spans(nodes: &[SpannedNode]) -> Vec<Range<usize>> {
     nodes.iter().map(|node| node.span.clone()).collect()
 }
 
 /// Cuts what is ours out of a group that has others too.
-fn cut_handlers(element: &Node, which: &[bool], edits: &mut Edits) {
+fn cut_handlers(element: &SpannedNode, which: &[bool], edits: &mut SpanEdits) {
     if let Some(handlers) = element.member("hooks") {
         edits.cut(&spans(handlers.value.elements()), which);
     }
 }
 
-fn of_event(recipe: &Recipe, json: &Json, event: &Event, text: &str, root: Option<&Node>, caller: &Caller) -> Found {
+fn of_event(
+    recipe: &HookRecipe,
+    json: &JsonHookLayout,
+    event: &RecipeEvent,
+    text: &str,
+    root: Option<&SpannedNode>,
+    caller: &HookInvocation,
+) -> HookEntryStatus {
     let list = root.and_then(|root| root.member("hooks")).and_then(|hooks| hooks.value.member(event.name));
     let elements = list.map(|list| list.value.elements()).unwrap_or_default();
-    let mut found = Found::Missing;
+    let mut found = HookEntryStatus::Missing;
     for element in elements {
         let now = match ours_in(recipe, element, text) {
-            Ours::None => continue,
-            Ours::Whole if element.value(text) == entry(recipe, json, event, caller) => Found::Current,
-            Ours::Whole => Found::Other,
-            Ours::Some(_) => Found::Other,
+            OwnHandlers::None => continue,
+            OwnHandlers::Whole if element.value(text) == entry(recipe, json, event, caller) => HookEntryStatus::Current,
+            OwnHandlers::Whole => HookEntryStatus::Other,
+            OwnHandlers::Some(_) => HookEntryStatus::Other,
         };
-        found = if found == Found::Missing { now } else { Found::Doubled };
+        found = if found == HookEntryStatus::Missing { now } else { HookEntryStatus::Doubled };
     }
     found
 }
 
-fn with_json(recipe: &Recipe, json: &Json, text: &str, caller: &Caller) -> Result<String, Refused> {
+fn with_json(recipe: &HookRecipe, json: &JsonHookLayout, text: &str, caller: &HookInvocation) -> Result<String, HookEditRefusal> {
     let mut new = if text.trim().is_empty() { fresh(json) } else { text.to_owned() };
     let wanted = |name: &str| json.events.iter().any(|event| event.name == name);
     new = cut_events(recipe, &new, |name| !wanted(name))?;
@@ -208,26 +219,32 @@ fn with_json(recipe: &Recipe, json: &Json, text: &str, caller: &Caller) -> Resul
     Ok(new)
 }
 
-fn fresh(json: &Json) -> String {
+fn fresh(json: &JsonHookLayout) -> String {
     json.version.map_or_else(|| "{}\n".to_owned(), |version| format!("{{\n  \"version\": {version}\n}}\n"))
 }
 
 /// The text with one event: in place where ours is there, else at the end, since Codex trusts hooks by their place.
-fn with_event(recipe: &Recipe, json: &Json, event: &Event, text: &str, caller: &Caller) -> Result<String, Refused> {
+fn with_event(
+    recipe: &HookRecipe,
+    json: &JsonHookLayout,
+    event: &RecipeEvent,
+    text: &str,
+    caller: &HookInvocation,
+) -> Result<String, HookEditRefusal> {
     let root = checked(text)?;
     let wanted = entry(recipe, json, event, caller);
-    let mut edits = Edits::default();
-    let put = |edits: &mut Edits, container: &Node, last: Option<Range<usize>>, entry: &str| {
+    let mut edits = SpanEdits::default();
+    let put = |edits: &mut SpanEdits, container: &SpannedNode, last: Option<Range<usize>>, entry: &str| {
         let (span, with) = append(text, container, last, entry);
         edits.replace(span, with);
     };
     let Some(hooks) = root.member("hooks") else {
-        let last = root.members().last().map(super::spans::Member::span);
+        let last = root.members().last().map(super::spans::SpannedMember::span);
         put(&mut edits, &root, last, "\"hooks\": {}");
         return with_event(recipe, json, event, &edits.apply(text), caller);
     };
     let Some(list) = hooks.value.member(event.name) else {
-        let last = hooks.value.members().last().map(super::spans::Member::span);
+        let last = hooks.value.members().last().map(super::spans::SpannedMember::span);
         put(&mut edits, &hooks.value, last, &format!("\"{}\": [{wanted}]", event.name));
         return Ok(edits.apply(text));
     };
@@ -235,10 +252,10 @@ fn with_event(recipe: &Recipe, json: &Json, event: &Event, text: &str, caller: &
     let (mut has_place, mut goes) = (false, vec![false; elements.len()]);
     for (element, goes) in elements.iter().zip(&mut goes) {
         match ours_in(recipe, element, text) {
-            Ours::None => {}
-            Ours::Some(which) => cut_handlers(element, &which, &mut edits),
-            Ours::Whole if has_place => *goes = true,
-            Ours::Whole => {
+            OwnHandlers::None => {}
+            OwnHandlers::Some(which) => cut_handlers(element, &which, &mut edits),
+            OwnHandlers::Whole if has_place => *goes = true,
+            OwnHandlers::Whole => {
                 has_place = true;
                 if element.value(text) != wanted {
                     edits.replace(element.span.clone(), wanted.to_string());
@@ -253,16 +270,16 @@ fn with_event(recipe: &Recipe, json: &Json, event: &Event, text: &str, caller: &
     let cut = edits.apply(text);
     let again = checked(&cut)?;
     let Some(list) = again.member("hooks").and_then(|hooks| hooks.value.member(event.name)) else { return Ok(cut) };
-    let mut edits = Edits::default();
+    let mut edits = SpanEdits::default();
     let (span, with) = append(&cut, &list.value, list.value.elements().last().map(|last| last.span.clone()), &wanted.to_string());
     edits.replace(span, with);
     Ok(edits.apply(&cut))
 }
 
 /// The values of a file whose hooks are where they ought to be.
-fn checked(text: &str) -> Result<Node, Refused> {
+fn checked(text: &str) -> Result<SpannedNode, HookEditRefusal> {
     let root = parse(text).map_err(|why| format!("it is not valid JSON (comments and trailing commas are none): {why}"))?;
-    let is_object = |node: &Node| matches!(node.parts, Parts::Object(_));
+    let is_object = |node: &SpannedNode| matches!(node.parts, SpannedContent::Object(_));
     if !is_object(&root) {
         return Err("it is not a JSON object".to_owned());
     }
@@ -270,21 +287,21 @@ fn checked(text: &str) -> Result<Node, Refused> {
         if !is_object(&hooks.value) {
             return Err("'hooks' in it is not an object".to_owned());
         }
-        if let Some(odd) = hooks.value.members().iter().find(|list| !matches!(list.value.parts, Parts::Array(_))) {
+        if let Some(odd) = hooks.value.members().iter().find(|list| !matches!(list.value.parts, SpannedContent::Array(_))) {
             return Err(format!("'hooks.{}' in it is not a list", odd.name));
         }
     }
     Ok(root)
 }
 
-fn without_json(recipe: &Recipe, text: &str) -> Result<String, Refused> {
+fn without_json(recipe: &HookRecipe, text: &str) -> Result<String, HookEditRefusal> {
     cut_events(recipe, text, |_| true)
 }
 
 /// Cuts ours out of the events that `goes` names; lists and `hooks` that this empties go too.
-fn cut_events(recipe: &Recipe, text: &str, goes: impl Fn(&str) -> bool) -> Result<String, Refused> {
+fn cut_events(recipe: &HookRecipe, text: &str, goes: impl Fn(&str) -> bool) -> Result<String, HookEditRefusal> {
     let root = checked(text)?;
-    let mut edits = Edits::default();
+    let mut edits = SpanEdits::default();
     let mut roots = Vec::new();
     for member in root.members() {
         let lists = member.value.members();
@@ -295,23 +312,23 @@ fn cut_events(recipe: &Recipe, text: &str, goes: impl Fn(&str) -> bool) -> Resul
         }
         let all = member.name == "hooks" && !empty.is_empty() && empty.iter().all(|empty| *empty);
         if !all {
-            edits.cut(&lists.iter().map(super::spans::Member::span).collect::<Vec<_>>(), &empty);
+            edits.cut(&lists.iter().map(super::spans::SpannedMember::span).collect::<Vec<_>>(), &empty);
         }
         roots.push(all);
     }
-    edits.cut(&root.members().iter().map(super::spans::Member::span).collect::<Vec<_>>(), &roots);
+    edits.cut(&root.members().iter().map(super::spans::SpannedMember::span).collect::<Vec<_>>(), &roots);
     Ok(edits.apply(text))
 }
 
 /// Cuts ours out of one list, unless nothing else is in it: then the list itself is to go.
-fn cut_list(recipe: &Recipe, list: &Node, text: &str, edits: &mut Edits) -> bool {
-    let found: Vec<Ours> = list.elements().iter().map(|element| ours_in(recipe, element, text)).collect();
-    let whole: Vec<bool> = found.iter().map(|ours| matches!(ours, Ours::Whole)).collect();
+fn cut_list(recipe: &HookRecipe, list: &SpannedNode, text: &str, edits: &mut SpanEdits) -> bool {
+    let found: Vec<OwnHandlers> = list.elements().iter().map(|element| ours_in(recipe, element, text)).collect();
+    let whole: Vec<bool> = found.iter().map(|ours| matches!(ours, OwnHandlers::Whole)).collect();
     if !whole.is_empty() && whole.iter().all(|whole| *whole) {
         return true;
     }
     for (element, ours) in list.elements().iter().zip(&found) {
-        if let Ours::Some(which) = ours {
+        if let OwnHandlers::Some(which) = ours {
             cut_handlers(element, which, edits);
         }
     }
@@ -319,7 +336,7 @@ fn cut_list(recipe: &Recipe, list: &Node, text: &str, edits: &mut Edits) -> bool
     false
 }
 
-fn with_yaml(recipe: &Recipe, text: &str, caller: &Caller) -> Result<String, Refused> {
+fn with_yaml(recipe: &HookRecipe, text: &str, caller: &HookInvocation) -> Result<String, HookEditRefusal> {
     let rest = without_yaml(text);
     let taken = |line: &str| ["notifications:", "notifications-command:"].iter().any(|key| line.starts_with(key));
     if let Some(line) = rest.lines().find(|line| taken(line)) {

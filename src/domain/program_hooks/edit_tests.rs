@@ -3,8 +3,8 @@
 use super::super::recipe::{RECIPES, recipe};
 use super::*;
 
-fn bin(path: &str) -> Caller {
-    Caller::Binary(path.to_owned())
+fn bin(path: &str) -> HookInvocation {
+    HookInvocation::Binary(path.to_owned())
 }
 
 const OTHER: &str = r#"{"type": "command", "command": "/opt/beads/bd prime"}"#;
@@ -38,17 +38,17 @@ fn corpus() -> Vec<String> {
 #[test]
 fn what_is_put_in_comes_out_and_everything_else_stays_byte_for_byte() {
     assert!(corpus().len() >= 40);
-    for recipe in RECIPES.iter().filter(|recipe| matches!(recipe.format, Format::Json(_))) {
+    for recipe in RECIPES.iter().filter(|recipe| matches!(recipe.format, HookFileFormat::Json(_))) {
         for text in corpus() {
             let once = attached(recipe, Some(&text), &bin("/usr/bin/git-axiom")).unwrap_or_else(|why| panic!("{why}: {text}"));
             let found = standing(recipe, Some(&once), &bin("/usr/bin/git-axiom")).unwrap();
-            assert!(found.iter().all(|(_, found)| *found == Found::Current), "{found:?} {once}");
+            assert!(found.iter().all(|(_, found)| *found == HookEntryStatus::Current), "{found:?} {once}");
             assert_eq!(attached(recipe, Some(&once), &bin("/usr/bin/git-axiom")).unwrap(), once, "again changes nothing");
             assert_eq!(detached(recipe, &once).unwrap().as_deref(), Some(text.as_str()));
             assert_eq!(detached(recipe, &text).unwrap().as_deref(), Some(text.as_str()), "nothing of ours");
-            let moved = attached(recipe, Some(&once), &Caller::IfThere).unwrap();
-            let found = standing(recipe, Some(&once), &Caller::IfThere).unwrap();
-            assert!(found.iter().all(|(_, found)| *found == Found::Other), "{found:?}");
+            let moved = attached(recipe, Some(&once), &HookInvocation::IfThere).unwrap();
+            let found = standing(recipe, Some(&once), &HookInvocation::IfThere).unwrap();
+            assert!(found.iter().all(|(_, found)| *found == HookEntryStatus::Other), "{found:?}");
             assert_eq!(detached(recipe, &moved).unwrap().as_deref(), Some(text.as_str()), "of another path");
         }
     }
@@ -60,13 +60,14 @@ fn nothing_becomes_a_file_that_the_program_reads() {
         for text in [None, Some(""), Some("\u{feff}")] {
             let new = attached(recipe, text, &bin("/opt/it's here/git-axiom")).unwrap();
             assert_eq!(attached(recipe, Some(&new), &bin("/opt/it's here/git-axiom")).unwrap(), new);
-            if matches!(recipe.format, Format::Json(_)) {
+            if matches!(recipe.format, HookFileFormat::Json(_)) {
                 let value: Value = serde_json::from_str(new.trim_start_matches(MARK)).unwrap();
                 let hooks = value.get("hooks").and_then(Value::as_object).unwrap();
                 assert!(hooks.len() >= 4 && !hooks.contains_key("WorktreeCreate"), "{new}");
             }
         }
-        let new = attached(recipe, Some("{}").filter(|_| matches!(recipe.format, Format::Json(_))), &bin("git-axiom")).unwrap();
+        let new =
+            attached(recipe, Some("{}").filter(|_| matches!(recipe.format, HookFileFormat::Json(_))), &bin("git-axiom")).unwrap();
         assert!(new.contains(recipe.name), "{new}");
     }
 }
@@ -76,7 +77,10 @@ fn ours_of_an_older_version_is_replaced_in_its_place_and_doubles_go() {
     let claude = recipe("claude").unwrap();
     let old = r#"{"hooks":{"Stop":[{"hooks":[{"command":"git-axiom hook claude"}]},{"hooks":[{"command":"mine"},{"command":"git axiom hook claude"}]},{"hooks":[{"command":"/nix/store/x/bin/git-axiom","args":["hook","claude"]}]}],"Gone":[{"hooks":[{"command":"git-axiom hook claude"}]}]}}"#;
     let found = standing(claude, Some(old), &bin("/b/git-axiom")).unwrap();
-    assert!(found.contains(&("Stop", Found::Doubled)) && found.contains(&("SessionStart", Found::Missing)), "{found:?}");
+    assert!(
+        found.contains(&("Stop", HookEntryStatus::Doubled)) && found.contains(&("SessionStart", HookEntryStatus::Missing)),
+        "{found:?}"
+    );
     let new = attached(claude, Some(old), &bin("/b/git-axiom")).unwrap();
     let value: Value = serde_json::from_str(&new).unwrap();
     let stop = value.pointer("/hooks/Stop").unwrap();
@@ -97,7 +101,7 @@ fn what_only_looks_like_ours_is_not() {
     for command in ["git axiom hook claude", "'/a b/git-axiom' hook claude", "/x/1.2/git-axiom hook claude"] {
         assert!(is_ours(&serde_json::json!({"command": command}), "claude"), "{command}");
     }
-    assert!(is_ours(&Caller::IfThere.handler("claude", true), "claude"));
+    assert!(is_ours(&HookInvocation::IfThere.handler("claude", true), "claude"));
 }
 
 #[test]
@@ -121,7 +125,7 @@ fn lines_in_yaml_come_out_again() {
     let aider = recipe("aider").unwrap();
     for text in ["", "model: x\n", "# mine\r\nread:\r\n  - a\r\n", "model: ü\n\n"] {
         let new = attached(aider, Some(text), &bin("/b/git-axiom")).unwrap();
-        assert_eq!(standing(aider, Some(&new), &bin("/b/git-axiom")).unwrap(), [("notifications", Found::Current)]);
+        assert_eq!(standing(aider, Some(&new), &bin("/b/git-axiom")).unwrap(), [("notifications", HookEntryStatus::Current)]);
         assert_eq!(detached(aider, &new).unwrap().as_deref(), Some(text));
     }
 }

@@ -2,15 +2,15 @@
 
 /// An agent program.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Recipe {
+pub struct HookRecipe {
     /// Its name, as `git axiom hook` takes it.
     pub name: &'static str,
     /// How its makers call it.
     pub title: &'static str,
     /// What its file is like.
-    pub format: Format,
+    pub format: HookFileFormat,
     /// Whose file it reads in a linked worktree.
-    pub reach: Reach,
+    pub reach: SettingsFileReach,
     /// What the file of this user covers where there are several worktrees, in words after its name.
     pub covers: &'static str,
     /// What a human has still to do.
@@ -19,7 +19,7 @@ pub struct Recipe {
 
 /// Whose file of a project a program reads that is started in a linked worktree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Reach {
+pub enum SettingsFileReach {
     /// That worktree's own.
     Own,
     /// The main worktree's, which so covers new worktrees too; older versions that worktree's own, so both are written. It calls a handler
@@ -31,9 +31,9 @@ pub enum Reach {
 
 /// What the file is like.
 #[derive(Debug, PartialEq, Eq)]
-pub enum Format {
+pub enum HookFileFormat {
     /// JSON with lists of hooks by event.
-    Json(Json),
+    Json(JsonHookLayout),
     /// A file of our own: a plugin. `{BIN}` stands for the program as a text of JavaScript.
     Plugin(&'static str),
     /// YAML: our lines stand between two comments.
@@ -42,9 +42,9 @@ pub enum Format {
 
 /// How JSON says it.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Json {
+pub struct JsonHookLayout {
     /// The events.
-    pub events: &'static [Event],
+    pub events: &'static [RecipeEvent],
     /// Whether handlers stand in groups with a matcher, or by themselves.
     pub grouped: bool,
     /// Whether a handler may have arguments, so that no shell is needed.
@@ -59,7 +59,7 @@ pub struct Json {
 
 /// An event that calls us.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Event {
+pub struct RecipeEvent {
     /// Its name.
     pub name: &'static str,
     /// For which tools.
@@ -72,16 +72,16 @@ pub struct Event {
     pub seldom: bool,
 }
 
-const fn on(name: &'static str, matcher: Option<&'static str>, timeout: Option<u32>) -> Event {
-    Event { name, matcher, timeout, in_background: false, seldom: false }
+const fn on(name: &'static str, matcher: Option<&'static str>, timeout: Option<u32>) -> RecipeEvent {
+    RecipeEvent { name, matcher, timeout, in_background: false, seldom: false }
 }
 
-const fn beside(name: &'static str, matcher: Option<&'static str>, timeout: Option<u32>) -> Event {
-    Event { in_background: true, ..on(name, matcher, timeout) }
+const fn beside(name: &'static str, matcher: Option<&'static str>, timeout: Option<u32>) -> RecipeEvent {
+    RecipeEvent { in_background: true, ..on(name, matcher, timeout) }
 }
 
-const fn seldom(event: Event) -> Event {
-    Event { seldom: true, ..event }
+const fn seldom(event: RecipeEvent) -> RecipeEvent {
+    RecipeEvent { seldom: true, ..event }
 }
 
 const CODEX_TOOLS: Option<&str> = Some("^(Bash|apply_patch)$");
@@ -92,11 +92,11 @@ const CURSOR_TOOLS: Option<&str> = Some("Shell|Write|Delete|StrReplace|ApplyPatc
 const ALONE: &str = "covers this worktree alone; --user covers all, new ones too";
 
 /// All of them. `WorktreeCreate` is in none: a hook there takes the place of git's own worktree.
-pub static RECIPES: [Recipe; 6] = [
-    Recipe {
+pub static RECIPES: [HookRecipe; 6] = [
+    HookRecipe {
         name: "claude",
         title: "Claude Code",
-        format: Format::Json(Json {
+        format: HookFileFormat::Json(JsonHookLayout {
             events: &[
                 on("SessionStart", None, Some(20)),
                 on("UserPromptSubmit", None, Some(20)),
@@ -117,14 +117,14 @@ pub static RECIPES: [Recipe; 6] = [
             named: false,
             prompt: "UserPromptSubmit",
         }),
-        reach: Reach::MainAndOwn,
+        reach: SettingsFileReach::MainAndOwn,
         covers: "covers all worktrees, new ones too, from Claude Code 2.1.211 on; older ones read each worktree's own file",
         then: None,
     },
-    Recipe {
+    HookRecipe {
         name: "codex",
         title: "Codex",
-        format: Format::Json(Json {
+        format: HookFileFormat::Json(JsonHookLayout {
             events: &[
                 on("SessionStart", None, Some(20)),
                 on("UserPromptSubmit", None, Some(20)),
@@ -141,14 +141,14 @@ pub static RECIPES: [Recipe; 6] = [
             named: false,
             prompt: "UserPromptSubmit",
         }),
-        reach: Reach::MainBesideFolder,
+        reach: SettingsFileReach::MainBesideFolder,
         covers: "covers this worktree and the main one, and any other that has a folder .codex; --user covers all",
         then: Some("start codex once and trust the hooks: until then it skips them without a word"),
     },
-    Recipe {
+    HookRecipe {
         name: "gemini",
         title: "Gemini CLI",
-        format: Format::Json(Json {
+        format: HookFileFormat::Json(JsonHookLayout {
             events: &[
                 on("SessionStart", None, Some(20_000)),
                 on("BeforeAgent", None, Some(20_000)),
@@ -162,22 +162,22 @@ pub static RECIPES: [Recipe; 6] = [
             named: true,
             prompt: "BeforeAgent",
         }),
-        reach: Reach::Own,
+        reach: SettingsFileReach::Own,
         covers: "covers only sessions started in this worktree's top folder; --user covers all",
         then: Some("start gemini in a folder that it trusts: elsewhere it runs no hooks"),
     },
-    Recipe {
+    HookRecipe {
         name: "opencode",
         title: "opencode",
-        format: Format::Plugin(PLUGIN),
-        reach: Reach::Own,
+        format: HookFileFormat::Plugin(PLUGIN),
+        reach: SettingsFileReach::Own,
         covers: ALONE,
         then: Some("restart opencode"),
     },
-    Recipe {
+    HookRecipe {
         name: "cursor",
         title: "Cursor",
-        format: Format::Json(Json {
+        format: HookFileFormat::Json(JsonHookLayout {
             events: &[
                 on("beforeSubmitPrompt", None, None),
                 on("preToolUse", CURSOR_TOOLS, None),
@@ -190,33 +190,40 @@ pub static RECIPES: [Recipe; 6] = [
             named: false,
             prompt: "beforeSubmitPrompt",
         }),
-        reach: Reach::Own,
+        reach: SettingsFileReach::Own,
         covers: ALONE,
         then: None,
     },
-    Recipe { name: "aider", title: "aider", format: Format::Yaml, reach: Reach::Own, covers: ALONE, then: Some("restart aider") },
+    HookRecipe {
+        name: "aider",
+        title: "aider",
+        format: HookFileFormat::Yaml,
+        reach: SettingsFileReach::Own,
+        covers: ALONE,
+        then: Some("restart aider"),
+    },
 ];
 
-impl Recipe {
+impl HookRecipe {
     /// The event whose hook makes the checkpoint that people go back to; `None`: any, since the program tells of no other.
     pub fn prompt(&self) -> Option<&'static str> {
         match &self.format {
-            Format::Json(json) => Some(json.prompt),
-            Format::Plugin(_) | Format::Yaml => None,
+            HookFileFormat::Json(json) => Some(json.prompt),
+            HookFileFormat::Plugin(_) | HookFileFormat::Yaml => None,
         }
     }
 
     /// Whether that an event has not fired says nothing.
     pub fn is_seldom(&self, event: &str) -> bool {
         match &self.format {
-            Format::Json(json) => json.events.iter().any(|one| one.name == event && one.seldom),
-            Format::Plugin(_) | Format::Yaml => false,
+            HookFileFormat::Json(json) => json.events.iter().any(|one| one.name == event && one.seldom),
+            HookFileFormat::Plugin(_) | HookFileFormat::Yaml => false,
         }
     }
 }
 
 /// The program of this name.
-pub fn recipe(name: &str) -> Option<&'static Recipe> {
+pub fn recipe(name: &str) -> Option<&'static HookRecipe> {
     RECIPES.iter().find(|recipe| recipe.name == name)
 }
 

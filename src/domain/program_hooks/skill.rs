@@ -1,6 +1,6 @@
 //! What agents are told of git axiom: a skill, which is a file of its own, and a few lines in `AGENTS.md` between markers.
 
-use super::edit::Refused;
+use super::edit::HookEditRefusal;
 
 /// The path of the skill in the main worktree. Claude Code, Cursor and opencode look there; others are led by `AGENTS.md`.
 pub const SKILL_FILE: &str = ".claude/skills/git-axiom/SKILL.md";
@@ -76,14 +76,14 @@ date: read them again.
 
 /// A piece of text of ours for agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Piece {
+pub enum AgentInstructions {
     /// The skill: the whole file.
     Skill,
     /// The lines in `AGENTS.md`.
     Agents,
 }
 
-impl Piece {
+impl AgentInstructions {
     /// Both.
     pub const ALL: [Self; 2] = [Self::Agents, Self::Skill];
 
@@ -99,7 +99,7 @@ impl Piece {
     ///
     /// # Errors
     /// Why the text is left alone.
-    pub fn with(self, text: Option<&str>) -> Result<String, Refused> {
+    pub fn with(self, text: Option<&str>) -> Result<String, HookEditRefusal> {
         match self {
             Self::Skill => Ok(text.filter(|text| is_skill(text)).unwrap_or(SKILL).to_owned()),
             Self::Agents => with_lines(text.unwrap_or_default()),
@@ -110,7 +110,7 @@ impl Piece {
     ///
     /// # Errors
     /// Why the text is left alone.
-    pub fn without(self, text: &str) -> Result<Option<String>, Refused> {
+    pub fn without(self, text: &str) -> Result<Option<String>, HookEditRefusal> {
         match self {
             Self::Skill => Ok(None),
             Self::Agents => without_lines(text),
@@ -139,7 +139,7 @@ fn line_end(text: &str) -> &'static str {
 ///
 /// # Errors
 /// Where the markers do not fit each other: what is between them may be somebody's.
-fn place(text: &str) -> Result<Option<std::ops::Range<usize>>, Refused> {
+fn place(text: &str) -> Result<Option<std::ops::Range<usize>>, HookEditRefusal> {
     let odd = || Err("the markers of git axiom in it do not fit each other".to_owned());
     match (text.matches(BEGIN).count(), text.matches(END).count()) {
         (0, 0) => Ok(None),
@@ -151,7 +151,7 @@ fn place(text: &str) -> Result<Option<std::ops::Range<usize>>, Refused> {
     }
 }
 
-fn with_lines(text: &str) -> Result<String, Refused> {
+fn with_lines(text: &str) -> Result<String, HookEditRefusal> {
     let end = line_end(text);
     let lines = LINES.join(end);
     if let Some(place) = place(text)? {
@@ -166,7 +166,7 @@ fn with_lines(text: &str) -> Result<String, Refused> {
     Ok(format!("{text}{gap}{lines}{end}"))
 }
 
-fn without_lines(text: &str) -> Result<Option<String>, Refused> {
+fn without_lines(text: &str) -> Result<Option<String>, HookEditRefusal> {
     let Some(place) = place(text)? else { return Ok(Some(text.to_owned())) };
     let (before, after) = (text.get(..place.start).unwrap_or_default(), text.get(place.end..).unwrap_or_default());
     let after = after.strip_prefix("\r\n").or_else(|| after.strip_prefix('\n')).unwrap_or(after);
@@ -187,25 +187,25 @@ mod tests {
     fn the_lines_are_put_in_once_and_cut_out_to_the_byte() {
         assert!(LINES.len() <= 10);
         for before in ["# Rules\n\nBe kind.\n", "x\r\ny\r\n", "\u{feff}# With a mark\n", "a\n\n\n"] {
-            let with = Piece::Agents.with(Some(before)).unwrap();
-            assert_eq!(Piece::Agents.with(Some(&with)).unwrap(), with, "again");
+            let with = AgentInstructions::Agents.with(Some(before)).unwrap();
+            assert_eq!(AgentInstructions::Agents.with(Some(&with)).unwrap(), with, "again");
             assert!(with.starts_with(before) && with.matches(BEGIN).count() == 1);
             assert_eq!(with.contains("\r\n"), before.contains("\r\n"));
             assert!(!with.contains("\r\n") || !with.replace("\r\n", "").contains('\n'), "line ends are not mixed");
-            assert_eq!(Piece::Agents.without(&with).unwrap().as_deref(), Some(before));
+            assert_eq!(AgentInstructions::Agents.without(&with).unwrap().as_deref(), Some(before));
             let more = format!("{with}\nmore\n");
-            assert_eq!(Piece::Agents.without(&more).unwrap(), Some(format!("{before}\nmore\n")));
-            assert_eq!(Piece::Agents.with(Some(&more)).unwrap(), more);
+            assert_eq!(AgentInstructions::Agents.without(&more).unwrap(), Some(format!("{before}\nmore\n")));
+            assert_eq!(AgentInstructions::Agents.with(Some(&more)).unwrap(), more);
         }
-        let fresh = Piece::Agents.with(None).unwrap();
-        assert!(fresh.starts_with(BEGIN) && Piece::Agents.without(&fresh).unwrap().is_none());
-        assert_eq!(Piece::Agents.without("mine\n").unwrap().as_deref(), Some("mine\n"));
+        let fresh = AgentInstructions::Agents.with(None).unwrap();
+        assert!(fresh.starts_with(BEGIN) && AgentInstructions::Agents.without(&fresh).unwrap().is_none());
+        assert_eq!(AgentInstructions::Agents.without("mine\n").unwrap().as_deref(), Some("mine\n"));
     }
 
     #[test]
     fn an_older_version_is_replaced_in_its_place_and_odd_markers_are_left_alone() {
         let old = format!("a\n\n{BEGIN}\nold words\n{END}\n\nb\n");
-        let new = Piece::Agents.with(Some(&old)).unwrap();
+        let new = AgentInstructions::Agents.with(Some(&old)).unwrap();
         assert!(
             new.starts_with("a\n\n")
                 && new.ends_with("\n\nb\n")
@@ -213,16 +213,23 @@ mod tests {
                 && new.contains("git axiom status")
         );
         for odd in [format!("{BEGIN}\n"), format!("{END}\n{BEGIN}\n"), format!("{BEGIN}\n{BEGIN}\n{END}\n")] {
-            assert!(Piece::Agents.with(Some(&odd)).is_err() && Piece::Agents.without(&odd).is_err(), "{odd}");
+            assert!(
+                AgentInstructions::Agents.with(Some(&odd)).is_err() && AgentInstructions::Agents.without(&odd).is_err(),
+                "{odd}"
+            );
         }
     }
 
     #[test]
     fn the_skill_is_a_file_of_its_own() {
-        assert_eq!(Piece::Skill.with(None).unwrap(), SKILL);
+        assert_eq!(AgentInstructions::Skill.with(None).unwrap(), SKILL);
         let crlf = SKILL.replace('\n', "\r\n");
-        assert_eq!(Piece::Skill.with(Some(&crlf)).unwrap(), crlf);
-        assert!(!Piece::Skill.is_changed(&crlf) && Piece::Skill.is_changed("mine") && !Piece::Agents.is_changed("mine"));
+        assert_eq!(AgentInstructions::Skill.with(Some(&crlf)).unwrap(), crlf);
+        assert!(
+            !AgentInstructions::Skill.is_changed(&crlf)
+                && AgentInstructions::Skill.is_changed("mine")
+                && !AgentInstructions::Agents.is_changed("mine")
+        );
         assert!(SKILL.starts_with("---\nname: git-axiom\ndescription: "));
     }
 }

@@ -6,61 +6,61 @@ use serde_json::Value;
 
 /// A value and where it stands.
 #[derive(Debug, Clone)]
-pub struct Node {
+pub struct SpannedNode {
     /// Its bytes in the text.
     pub span: Range<usize>,
     /// What is within it.
-    pub parts: Parts,
+    pub parts: SpannedContent,
 }
 
 /// What is within a value.
 #[derive(Debug, Clone)]
-pub enum Parts {
+pub enum SpannedContent {
     /// Members in their order, twice the same name too.
-    Object(Vec<Member>),
+    Object(Vec<SpannedMember>),
     /// Elements in their order.
-    Array(Vec<Node>),
+    Array(Vec<SpannedNode>),
     /// A text, a number, a word.
     Plain,
 }
 
 /// A member of an object.
 #[derive(Debug, Clone)]
-pub struct Member {
+pub struct SpannedMember {
     /// Its name.
     pub name: String,
     /// Where its name begins.
     pub start: usize,
     /// Its value.
-    pub value: Node,
+    pub value: SpannedNode,
 }
 
-impl Member {
+impl SpannedMember {
     /// From the name to the end of the value.
     pub fn span(&self) -> Range<usize> {
         self.start..self.value.span.end
     }
 }
 
-impl Node {
+impl SpannedNode {
     /// The member that a program takes: the last of this name.
-    pub fn member(&self, name: &str) -> Option<&Member> {
+    pub fn member(&self, name: &str) -> Option<&SpannedMember> {
         self.members().iter().rfind(|member| member.name == name)
     }
 
     /// The members of an object; of anything else none.
-    pub fn members(&self) -> &[Member] {
+    pub fn members(&self) -> &[SpannedMember] {
         match &self.parts {
-            Parts::Object(members) => members,
-            Parts::Array(_) | Parts::Plain => &[],
+            SpannedContent::Object(members) => members,
+            SpannedContent::Array(_) | SpannedContent::Plain => &[],
         }
     }
 
     /// The elements of a list; of anything else none.
-    pub fn elements(&self) -> &[Node] {
+    pub fn elements(&self) -> &[SpannedNode] {
         match &self.parts {
-            Parts::Array(elements) => elements,
-            Parts::Object(_) | Parts::Plain => &[],
+            SpannedContent::Array(elements) => elements,
+            SpannedContent::Object(_) | SpannedContent::Plain => &[],
         }
     }
 
@@ -74,41 +74,41 @@ impl Node {
 ///
 /// # Errors
 /// Why it does not parse, with line and column.
-pub fn parse(text: &str) -> Result<Node, String> {
+pub fn parse(text: &str) -> Result<SpannedNode, String> {
     serde_json::from_str::<Value>(text).map_err(|e| e.to_string())?;
-    let mut reader = Reader { text, at: 0 };
+    let mut reader = JsonSpanReader { text, at: 0 };
     reader.node().ok_or_else(|| "its values cannot be told apart".to_owned())
 }
 
-struct Reader<'a> {
+struct JsonSpanReader<'a> {
     text: &'a str,
     at: usize,
 }
 
-impl Reader<'_> {
+impl JsonSpanReader<'_> {
     fn peek(&mut self) -> Option<u8> {
         let rest = self.text.as_bytes().get(self.at..)?;
         self.at += rest.iter().take_while(|b| b" \t\r\n".contains(b)).count();
         self.text.as_bytes().get(self.at).copied()
     }
 
-    fn node(&mut self) -> Option<Node> {
+    fn node(&mut self) -> Option<SpannedNode> {
         let first = self.peek()?;
         let start = self.at;
         let parts = match first {
-            b'{' => Parts::Object(self.list(b'}', Self::one_member)?),
-            b'[' => Parts::Array(self.list(b']', Self::node)?),
+            b'{' => SpannedContent::Object(self.list(b'}', Self::one_member)?),
+            b'[' => SpannedContent::Array(self.list(b']', Self::node)?),
             b'"' => {
                 self.skip_text()?;
-                Parts::Plain
+                SpannedContent::Plain
             }
             _ => {
                 let rest = self.text.as_bytes().get(self.at..)?;
                 self.at += rest.iter().take_while(|b| !b" \t\r\n,]}".contains(b)).count();
-                Parts::Plain
+                SpannedContent::Plain
             }
         };
-        Some(Node { span: start..self.at, parts })
+        Some(SpannedNode { span: start..self.at, parts })
     }
 
     fn list<T>(&mut self, end: u8, one: fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
@@ -126,12 +126,12 @@ impl Reader<'_> {
         }
     }
 
-    fn one_member(&mut self) -> Option<Member> {
+    fn one_member(&mut self) -> Option<SpannedMember> {
         let start = self.at;
         self.skip_text()?;
         let name = serde_json::from_str(self.text.get(start..self.at)?).ok()?;
         (self.peek()? == b':').then(|| self.at += 1)?;
-        Some(Member { name, start, value: self.node()? })
+        Some(SpannedMember { name, start, value: self.node()? })
     }
 
     fn skip_text(&mut self) -> Option<()> {
@@ -150,9 +150,9 @@ impl Reader<'_> {
 
 /// Edits of one text, none within another.
 #[derive(Debug, Default)]
-pub struct Edits(Vec<(Range<usize>, String)>);
+pub struct SpanEdits(Vec<(Range<usize>, String)>);
 
-impl Edits {
+impl SpanEdits {
     /// Replaces a span.
     pub fn replace(&mut self, span: Range<usize>, with: impl Into<String>) {
         self.0.push((span, with.into()));
@@ -187,7 +187,7 @@ impl Edits {
 }
 
 /// Puts an entry at the end of a list or object, laid out as what is there.
-pub fn append(text: &str, container: &Node, last: Option<Range<usize>>, entry: &str) -> (Range<usize>, String) {
+pub fn append(text: &str, container: &SpannedNode, last: Option<Range<usize>>, entry: &str) -> (Range<usize>, String) {
     match last {
         Some(last) => {
             let before = text.get(container.span.start + 1..last.start).unwrap_or_default();
@@ -207,7 +207,7 @@ pub fn append(text: &str, container: &Node, last: Option<Range<usize>>, entry: &
     }
 }
 
-fn wrapped(text: &str, container: &Node, inner: &str) -> String {
+fn wrapped(text: &str, container: &SpannedNode, inner: &str) -> String {
     let open = text.as_bytes().get(container.span.start);
     if open == Some(&b'[') { format!("[{inner}]") } else { format!("{{{inner}}}") }
 }

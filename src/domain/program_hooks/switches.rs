@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::recipe::Recipe;
+use super::recipe::HookRecipe;
 
 /// Why hooks of ours that are present are not called.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Off {
+pub struct DisabledHooksReason {
     /// In a few words, for a table.
     pub word: &'static str,
     /// Which file says so, and how.
@@ -15,7 +15,7 @@ pub struct Off {
 
 /// A file of a program's settings.
 #[derive(Debug, Clone)]
-pub struct Settings {
+pub struct ProgramSettingsFile {
     /// Its path, for messages.
     pub path: String,
     /// Its text.
@@ -26,7 +26,7 @@ pub struct Settings {
 
 /// Why a program that reads these settings, the strongest first, does not call our hooks in the file `ours`; `None` where nothing keeps it
 /// from that. A file that cannot be read says nothing.
-pub fn off(recipe: &Recipe, settings: &[Settings], ours: &str) -> Option<Off> {
+pub fn off(recipe: &HookRecipe, settings: &[ProgramSettingsFile], ours: &str) -> Option<DisabledHooksReason> {
     match recipe.name {
         "claude" => claude(settings, ours),
         "gemini" => gemini(settings),
@@ -35,16 +35,16 @@ pub fn off(recipe: &Recipe, settings: &[Settings], ours: &str) -> Option<Off> {
     }
 }
 
-fn switched_off(settings: &Settings, what: &str) -> Off {
-    Off { word: "switched off", why: format!("{} has {what}", settings.path) }
+fn switched_off(settings: &ProgramSettingsFile, what: &str) -> DisabledHooksReason {
+    DisabledHooksReason { word: "switched off", why: format!("{} has {what}", settings.path) }
 }
 
-fn json(settings: &Settings) -> Option<Value> {
+fn json(settings: &ProgramSettingsFile) -> Option<Value> {
     serde_json::from_str(settings.text.trim_start_matches('\u{feff}')).ok()
 }
 
-fn claude(all: &[Settings], ours: &str) -> Option<Off> {
-    let is = |one: &Settings, key: &str| json(one)?.get(key)?.as_bool();
+fn claude(all: &[ProgramSettingsFile], ours: &str) -> Option<DisabledHooksReason> {
+    let is = |one: &ProgramSettingsFile, key: &str| json(one)?.get(key)?.as_bool();
     let only_managed = all.iter().find(|one| one.managed && is(one, "allowManagedHooksOnly") == Some(true));
     if let Some(one) = only_managed.filter(|one| one.path != ours) {
         return Some(switched_off(one, "\"allowManagedHooksOnly\": true"));
@@ -53,13 +53,13 @@ fn claude(all: &[Settings], ours: &str) -> Option<Off> {
     disabled.then(|| switched_off(one, "\"disableAllHooks\": true"))
 }
 
-fn gemini(all: &[Settings]) -> Option<Off> {
-    let config = |one: &Settings| json(one)?.get("hooksConfig").cloned();
+fn gemini(all: &[ProgramSettingsFile]) -> Option<DisabledHooksReason> {
+    let config = |one: &ProgramSettingsFile| json(one)?.get("hooksConfig").cloned();
     let enabled = all.iter().find_map(|one| Some((one, config(one)?.get("enabled")?.as_bool()?)));
     if let Some((one, false)) = enabled {
         return Some(switched_off(one, "\"hooksConfig\": {\"enabled\": false}"));
     }
-    let disables = |one: &&Settings| {
+    let disables = |one: &&ProgramSettingsFile| {
         let names = config(one).and_then(|config| config.get("disabled").and_then(Value::as_array).cloned()).unwrap_or_default();
         names.iter().any(|name| name == "git-axiom")
     };
@@ -67,7 +67,7 @@ fn gemini(all: &[Settings]) -> Option<Off> {
 }
 
 /// Codex calls only hooks that a human has trusted; which those are stands in its `config.toml`, by file, event, and place.
-fn codex(all: &[Settings], ours: &str) -> Option<Off> {
+fn codex(all: &[ProgramSettingsFile], ours: &str) -> Option<DisabledHooksReason> {
     let parsed = all.iter().filter_map(|one| Some((one, one.text.parse::<toml_edit::DocumentMut>().ok()?)));
     let parsed: Vec<_> = parsed.collect();
     let switch = |document: &toml_edit::DocumentMut| {
@@ -88,7 +88,7 @@ fn codex(all: &[Settings], ours: &str) -> Option<Off> {
             disabled = Some(switched_off(one, "enabled = false in [hooks.state]"));
         }
     }
-    let untrusted = Off {
+    let untrusted = DisabledHooksReason {
         word: "not trusted",
         why: "Codex calls no hook that nobody has trusted: start codex once and trust the hooks".to_owned(),
     };
@@ -101,12 +101,12 @@ mod tests {
     use super::*;
 
     fn said(program: &str, files: &[(&str, &str)]) -> Option<&'static str> {
-        let settings = |(path, text): &(&str, &str)| Settings {
+        let settings = |(path, text): &(&str, &str)| ProgramSettingsFile {
             path: (*path).to_owned(),
             text: (*text).to_owned(),
             managed: *path == "managed",
         };
-        let all: Vec<Settings> = files.iter().map(settings).collect();
+        let all: Vec<ProgramSettingsFile> = files.iter().map(settings).collect();
         off(recipe(program).unwrap(), &all, "/r/ours").map(|off| off.word)
     }
 

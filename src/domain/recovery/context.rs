@@ -3,14 +3,14 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::decide::{Action, CrashDecision};
-use super::marker::{CutOff, follow};
-use crate::domain::state::attempt::{Details, Step, TestStatus};
+use super::decide::{CrashAction, CrashDecision};
+use super::marker::{CutOffPoint, follow};
+use crate::domain::state::attempt::{AttemptDetails, AttemptEventKind, TestStatus};
 use crate::domain::state::audit::AuditEntry;
-use crate::domain::work::agent::Outcome;
+use crate::domain::work::agent::IterationOutcome;
 use crate::domain::work::checks::counted::TestCounts;
-use crate::domain::work::checks::kept::KeptResult;
-use crate::domain::work::last_run::LastRun;
+use crate::domain::work::checks::kept::KeptVerifyResult;
+use crate::domain::work::last_run::LastIteration;
 
 /// The event with which the attempts in a workspace begin.
 const OPENED: &str = "workspaceOpened";
@@ -39,24 +39,24 @@ pub struct AttemptEntry {
     /// When it happened.
     pub timestamp: Timestamp,
     /// What happened.
-    pub event: Step,
+    pub event: AttemptEventKind,
     /// More about it.
-    pub details: Details,
+    pub details: AttemptDetails,
 }
 
 /// The facts that a context is made of.
 #[derive(Debug, Clone, Default)]
-pub struct Known<'a> {
+pub struct RecoveryContextFacts<'a> {
     /// How many attempts crashed.
     pub retries: u32,
     /// The history of the task.
     pub entries: &'a [AuditEntry],
     /// How the last iteration ended.
-    pub last: Option<&'a LastRun>,
+    pub last: Option<&'a LastIteration>,
     /// Whether something is uncommitted in the workspace; `None` where that was not looked at.
     pub has_changes: Option<bool>,
     /// The results of the verify steps.
-    pub verified: &'a [KeptResult],
+    pub verified: &'a [KeptVerifyResult],
     /// Whether the tests passed when its agent ran them last.
     pub tests_pass: Option<bool>,
     /// What was decided when the last attempt was cut off.
@@ -68,37 +68,37 @@ pub struct Known<'a> {
 }
 
 /// How the attempts before are told of, where a crash ended one or a human the last: `crashed` or `was stopped`.
-pub fn how_cut_off(retries: u32, last: Option<&LastRun>) -> Option<&'static str> {
+pub fn how_cut_off(retries: u32, last: Option<&LastIteration>) -> Option<&'static str> {
     match last.map(|last| &last.outcome) {
-        Some(Outcome::Stopped) => Some("was stopped"),
-        Some(Outcome::Crashed) => Some("crashed"),
+        Some(IterationOutcome::Stopped) => Some("was stopped"),
+        Some(IterationOutcome::Crashed) => Some("crashed"),
         None
         | Some(
-            Outcome::Complete
-            | Outcome::Blocked { .. }
-            | Outcome::Waiting { .. }
-            | Outcome::Unfinished { .. }
-            | Outcome::Limited { .. }
-            | Outcome::NeedsHuman { .. },
+            IterationOutcome::Complete
+            | IterationOutcome::Blocked { .. }
+            | IterationOutcome::Waiting { .. }
+            | IterationOutcome::Unfinished { .. }
+            | IterationOutcome::Limited { .. }
+            | IterationOutcome::NeedsHuman { .. },
         ) => (retries > 0).then_some("crashed"),
     }
 }
 
 /// The context; `None` where no attempt was cut off.
-pub fn context(known: &Known<'_>) -> Option<RecoveryContext> {
+pub fn context(known: &RecoveryContextFacts<'_>) -> Option<RecoveryContext> {
     how_cut_off(known.retries, known.last)?;
     let parts = known.entries.iter().filter_map(|entry| {
         let attempt = entry.attempt.as_ref()?;
         Some(AttemptEntry { timestamp: entry.at, event: attempt.event, details: attempt.details.clone() })
     });
-    let mut audit_log: Vec<AttemptEntry> = parts.filter(|part| part.event != Step::Signal).collect();
+    let mut audit_log: Vec<AttemptEntry> = parts.filter(|part| part.event != AttemptEventKind::Signal).collect();
     // What an earlier workspace had is not there any more.
     let opened = known.entries.iter().rev().find(|entry| entry.event == OPENED).map(|entry| entry.at);
     for part in audit_log.iter_mut().filter(|part| opened.is_some_and(|opened| part.timestamp < opened)) {
         (part.details.files_modified, part.details.last_commit) = (Vec::new(), None);
     }
     audit_log.drain(..audit_log.len().saturating_sub(MOST));
-    let is_end = |part: &&mut AttemptEntry| matches!(part.event, Step::Crash | Step::Iteration);
+    let is_end = |part: &&mut AttemptEntry| matches!(part.event, AttemptEventKind::Crash | AttemptEventKind::Iteration);
     if let Some(end) = audit_log.iter_mut().rfind(is_end) {
         end.details.test_status = counted(known.verified);
     }
@@ -114,14 +114,14 @@ pub fn context(known: &Known<'_>) -> Option<RecoveryContext> {
 }
 
 /// Those that crashed, and the last one where a human ended it.
-fn attempts(known: &Known<'_>) -> u32 {
-    let is_stopped = known.last.is_some_and(|last| last.outcome == Outcome::Stopped);
+fn attempts(known: &RecoveryContextFacts<'_>) -> u32 {
+    let is_stopped = known.last.is_some_and(|last| last.outcome == IterationOutcome::Stopped);
     known.retries.saturating_add(u32::from(is_stopped)).max(1)
 }
 
 /// What is said where the task begins anew in a fresh workspace, after attempts that are not there any more.
 pub fn begins_anew(decision: Option<&CrashDecision>) -> String {
-    let why = decision.filter(|decision| decision.action == Action::RestartTask);
+    let why = decision.filter(|decision| decision.action == CrashAction::RestartTask);
     let why = why.map_or_else(String::new, |decision| format!(": {}", decision.reasoning));
     format!(
         "The task begins anew{why}. The workspace is fresh: nothing that earlier attempts did is in it, it was put aside or lost. \
@@ -129,21 +129,23 @@ pub fn begins_anew(decision: Option<&CrashDecision>) -> String {
     )
 }
 
-fn instruction(last: &Outcome) -> String {
+fn instruction(last: &IterationOutcome) -> String {
     match last {
-        Outcome::Crashed => "Previous attempt crashed. Review log.".into(),
-        Outcome::Stopped => "Previous attempt was stopped. Go on where it was.".into(),
-        Outcome::Complete => "Previous attempt was complete and not accepted.".into(),
-        Outcome::Blocked { reason } => format!("Previous attempt could not go on: {reason}"),
-        Outcome::Waiting { question } => format!("Previous attempt asked a human: {question}"),
-        Outcome::Unfinished { why } | Outcome::Limited { why, .. } | Outcome::NeedsHuman { why, .. } => {
+        IterationOutcome::Crashed => "Previous attempt crashed. Review log.".into(),
+        IterationOutcome::Stopped => "Previous attempt was stopped. Go on where it was.".into(),
+        IterationOutcome::Complete => "Previous attempt was complete and not accepted.".into(),
+        IterationOutcome::Blocked { reason } => format!("Previous attempt could not go on: {reason}"),
+        IterationOutcome::Waiting { question } => format!("Previous attempt asked a human: {question}"),
+        IterationOutcome::Unfinished { why }
+        | IterationOutcome::Limited { why, .. }
+        | IterationOutcome::NeedsHuman { why, .. } => {
             format!("Previous attempt did not complete the task: {why}")
         }
     }
 }
 
 /// How many tests passed and failed when the verify steps ran last, where they were counted.
-fn counted(verified: &[KeptResult]) -> Option<TestStatus> {
+fn counted(verified: &[KeptVerifyResult]) -> Option<TestStatus> {
     let counts = verified.iter().filter_map(|kept| kept.result.run.as_ref()?.tests.as_ref());
     let sum = |one: Option<TestStatus>, counts: &TestCounts| {
         let TestStatus { passed, failed } = one.unwrap_or_default();
@@ -152,7 +154,7 @@ fn counted(verified: &[KeptResult]) -> Option<TestStatus> {
     counts.fold(None, sum)
 }
 
-fn tests_in_words(known: &Known<'_>) -> Option<String> {
+fn tests_in_words(known: &RecoveryContextFacts<'_>) -> Option<String> {
     match (counted(known.verified), known.tests_pass) {
         (Some(TestStatus { passed, failed }), _) => Some(format!("{passed}/{} passing", passed.saturating_add(failed))),
         (None, Some(true)) => Some("passing".into()),
@@ -162,14 +164,15 @@ fn tests_in_words(known: &Known<'_>) -> Option<String> {
 }
 
 /// The last attempt in lines, as a prompt has them.
-pub fn last_attempt(known: &Known<'_>) -> Vec<String> {
+pub fn last_attempt(known: &RecoveryContextFacts<'_>) -> Vec<String> {
     if known.last.is_none() {
         return vec![begins_anew(known.decision)];
     }
     let at_last = |step| last_of(known.entries, step);
     let started = started(known.entries).map(|at| format!("Started: {}", at.strftime("%Y-%m-%dT%H:%M:%SZ")));
     let mut lines: Vec<String> = started.into_iter().collect();
-    let ended = at_last(Step::Crash).into_iter().chain(at_last(Step::Iteration)).max_by_key(|entry| entry.seq);
+    let ended =
+        at_last(AttemptEventKind::Crash).into_iter().chain(at_last(AttemptEventKind::Iteration)).max_by_key(|entry| entry.seq);
     if let Some(attempt) = ended.and_then(|entry| entry.attempt.as_ref()) {
         lines.extend(files_in_words(&attempt.details.files_modified));
     }
@@ -177,14 +180,14 @@ pub fn last_attempt(known: &Known<'_>) -> Vec<String> {
     lines.extend(known.commits.iter().map(|(what, commit)| format!("{what}: {commit}")));
     if let Some(last) = known.last {
         match &last.outcome {
-            Outcome::Crashed => lines.push(format!("Crashed during iteration {}", last.iteration)),
-            Outcome::Stopped => lines.push(format!("Stopped during iteration {}", last.iteration)),
-            Outcome::Complete
-            | Outcome::Blocked { .. }
-            | Outcome::Waiting { .. }
-            | Outcome::Unfinished { .. }
-            | Outcome::Limited { .. }
-            | Outcome::NeedsHuman { .. } => {}
+            IterationOutcome::Crashed => lines.push(format!("Crashed during iteration {}", last.iteration)),
+            IterationOutcome::Stopped => lines.push(format!("Stopped during iteration {}", last.iteration)),
+            IterationOutcome::Complete
+            | IterationOutcome::Blocked { .. }
+            | IterationOutcome::Waiting { .. }
+            | IterationOutcome::Unfinished { .. }
+            | IterationOutcome::Limited { .. }
+            | IterationOutcome::NeedsHuman { .. } => {}
         }
         lines.extend(last.cut.as_deref().and_then(where_it_was).map(|words| format!("Where it was: {words}")));
         lines.extend(known.decision.map(|decision| format!("What was decided then: {decision}")));
@@ -196,29 +199,29 @@ pub fn last_attempt(known: &Known<'_>) -> Vec<String> {
 }
 
 /// Where the program was that was cut off, and what that means for what it did last.
-pub fn where_it_was(cut: &CutOff) -> Option<String> {
+pub fn where_it_was(cut: &CutOffPoint) -> Option<String> {
     let marker = cut.marker.as_ref()?;
     Some(format!("{}; {}", marker.in_words(), follow(Some(marker), cut.effect).in_words()))
 }
 
 /// What an agent reported last, in words.
 pub fn last_report(entries: &[AuditEntry]) -> Option<String> {
-    last_of(entries, Step::Signal).map(|entry| entry.text.clone())
+    last_of(entries, AttemptEventKind::Signal).map(|entry| entry.text.clone())
 }
 
-fn last_of(entries: &[AuditEntry], step: Step) -> Option<&AuditEntry> {
+fn last_of(entries: &[AuditEntry], step: AttemptEventKind) -> Option<&AuditEntry> {
     entries.iter().rev().find(|entry| entry.attempt.as_ref().is_some_and(|one| one.event == step))
 }
 
 /// Whether these newest entries of a task have all that is told.
 pub fn are_enough(entries: &[AuditEntry]) -> bool {
-    let told = entries.iter().filter(|entry| entry.attempt.as_ref().is_some_and(|one| one.event != Step::Signal));
+    let told = entries.iter().filter(|entry| entry.attempt.as_ref().is_some_and(|one| one.event != AttemptEventKind::Signal));
     told.count() >= MOST && started(entries).is_some()
 }
 
 /// When the last iteration began.
 pub fn started(entries: &[AuditEntry]) -> Option<Timestamp> {
-    last_of(entries, Step::Start).map(|entry| entry.at)
+    last_of(entries, AttemptEventKind::Start).map(|entry| entry.at)
 }
 
 fn files_in_words(files: &[String]) -> Option<String> {
@@ -231,48 +234,52 @@ fn files_in_words(files: &[String]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::ids::TxnId;
+    use crate::domain::base::ids::OperationId;
     use crate::domain::base::names::Oid;
-    use crate::domain::state::attempt::Attempt;
-    use crate::domain::state::event::By;
+    use crate::domain::state::attempt::AttemptRecord;
+    use crate::domain::state::event::EventAuthor;
     use crate::domain::work::last_run::tests::last;
-    use crate::domain::work::verification::{StepResult, StepRun};
+    use crate::domain::work::verification::{VerifyStepResult, VerifyStepRun};
 
-    fn entry(seq: u64, event: Step, files: &[&str]) -> AuditEntry {
-        let details = Details {
+    fn entry(seq: u64, event: AttemptEventKind, files: &[&str]) -> AuditEntry {
+        let details = AttemptDetails {
             files_modified: files.iter().map(|file| (*file).to_owned()).collect(),
             last_commit: Some(Oid::new("a".repeat(40)).unwrap()),
-            ..Details::default()
+            ..AttemptDetails::default()
         };
         AuditEntry {
             seq,
             at: Timestamp::from_second(1_768_471_200).unwrap(),
-            by: By::Supervisor,
-            txn: TxnId::new("t").unwrap(),
+            by: EventAuthor::Supervisor,
+            txn: OperationId::new("t").unwrap(),
             event: "x",
             text: String::new(),
-            attempt: Some(Attempt { event, details }),
+            attempt: Some(AttemptRecord { event, details }),
         }
     }
 
     #[test]
     fn a_crash_is_told_in_the_documented_words() {
-        let entries = [entry(1, Step::Start, &[]), entry(2, Step::Signal, &[]), entry(3, Step::Crash, &["src/a.ts", "src/b.ts"])];
-        let run = LastRun { iteration: 5, ..last(Outcome::Crashed) };
+        let entries = [
+            entry(1, AttemptEventKind::Start, &[]),
+            entry(2, AttemptEventKind::Signal, &[]),
+            entry(3, AttemptEventKind::Crash, &["src/a.ts", "src/b.ts"]),
+        ];
+        let run = LastIteration { iteration: 5, ..last(IterationOutcome::Crashed) };
         let tests = TestCounts { passed: 4, failed: 2, ..TestCounts::default() };
-        let result = StepResult {
+        let result = VerifyStepResult {
             command: "make test".into(),
-            by: crate::domain::work::verification::Checker::default(),
+            by: crate::domain::work::verification::VerifyChecker::default(),
             failure: Some("exited with 1".into()),
             lines: Vec::new(),
-            run: Some(Box::new(StepRun { tests: Some(tests), ..StepRun::default() })),
+            run: Some(Box::new(VerifyStepRun { tests: Some(tests), ..VerifyStepRun::default() })),
         };
-        let known = Known {
+        let known = RecoveryContextFacts {
             retries: 2,
             entries: &entries,
             last: Some(&run),
             has_changes: Some(true),
-            verified: &[KeptResult { of: Oid::new("a".repeat(40)).unwrap(), result }],
+            verified: &[KeptVerifyResult { of: Oid::new("a".repeat(40)).unwrap(), result }],
             tests_pass: None,
             decision: None,
             commits: vec![("Last commit", "abc123 \"feat: add auth module\"".into())],
@@ -299,13 +306,13 @@ mod tests {
 
     #[test]
     fn what_a_human_ended_is_told_too_and_nothing_else() {
-        let stopped = last(Outcome::Stopped);
-        let told = context(&Known { last: Some(&stopped), ..Known::default() }).unwrap();
+        let stopped = last(IterationOutcome::Stopped);
+        let told = context(&RecoveryContextFacts { last: Some(&stopped), ..RecoveryContextFacts::default() }).unwrap();
         assert_eq!((told.previous_attempts, told.instruction.as_str()), (1, "Previous attempt was stopped. Go on where it was."));
         assert_eq!(how_cut_off(0, Some(&stopped)), Some("was stopped"));
-        let complete = last(Outcome::Complete);
+        let complete = last(IterationOutcome::Complete);
         assert_eq!((how_cut_off(1, Some(&complete)), how_cut_off(0, Some(&complete))), (Some("crashed"), None));
-        assert_eq!(context(&Known { last: Some(&complete), ..Known::default() }), None);
+        assert_eq!(context(&RecoveryContextFacts { last: Some(&complete), ..RecoveryContextFacts::default() }), None);
         assert_eq!(how_cut_off(0, None), None);
     }
 }

@@ -6,7 +6,7 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::marker::{Effect, Follow, Marker, Recorded, follow};
+use super::marker::{CrashFollowUp, IterationMarker, IterationRecordState, ToolCallEffect, follow};
 use crate::domain::base::plural::count;
 use crate::error::{Code, Error, Result};
 
@@ -16,7 +16,7 @@ pub const MANY_FILES: u64 = 30;
 /// What becomes of the task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Action {
+pub enum CrashAction {
     /// It goes on where it was, with what is there.
     ContinueTask,
     /// It begins anew; what is there is kept aside.
@@ -27,7 +27,7 @@ pub enum Action {
     HumanReview,
 }
 
-impl Action {
+impl CrashAction {
     /// All.
     pub const ALL: [Self; 4] = [Self::ContinueTask, Self::RestartTask, Self::NextTask, Self::HumanReview];
 
@@ -42,7 +42,7 @@ impl Action {
     }
 }
 
-impl std::str::FromStr for Action {
+impl std::str::FromStr for CrashAction {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
         Self::ALL.into_iter().find(|one| one.as_str() == text).ok_or_else(|| {
@@ -55,7 +55,7 @@ impl std::str::FromStr for Action {
 /// Who decided.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Decider {
+pub enum CrashDecider {
     /// The rules here.
     Rules,
     /// The command of `recovery.evaluator`.
@@ -69,19 +69,19 @@ pub enum Decider {
 #[serde(rename_all = "camelCase")]
 pub struct CrashDecision {
     /// What becomes of the task.
-    pub action: Action,
+    pub action: CrashAction,
     /// Why.
     pub reasoning: String,
     /// Who decided.
-    pub by: Decider,
+    pub by: CrashDecider,
     /// What the marker means for the iteration.
-    pub follow: Follow,
+    pub follow: CrashFollowUp,
 }
 
 /// The last decision on a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Decided {
+pub struct LastCrashDecision {
     /// The decision.
     #[serde(flatten)]
     pub decision: CrashDecision,
@@ -99,10 +99,10 @@ impl CrashDecision {
     /// Where its agent had reported that the task is complete before its keeper died.
     pub fn reported_complete() -> Self {
         Self {
-            action: Action::NextTask,
+            action: CrashAction::NextTask,
             reasoning: "the agent had reported that it is complete".to_owned(),
-            by: Decider::Rules,
-            follow: Follow::Continue,
+            by: CrashDecider::Rules,
+            follow: CrashFollowUp::Continue,
         }
     }
 }
@@ -140,15 +140,15 @@ impl fmt::Display for CrashDecision {
 
 /// What the last markers and files of an iteration say, and what is known of its task.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Facts {
+pub struct CrashFacts {
     /// What is recorded of the iteration.
-    pub recorded: Recorded,
+    pub recorded: IterationRecordState,
     /// The last marker.
-    pub marker: Option<Marker>,
+    pub marker: Option<IterationMarker>,
     /// Whether the program's output has markers.
     pub tells_markers: bool,
     /// What is found of the effect of a begun call.
-    pub effect: Effect,
+    pub effect: ToolCallEffect,
     /// The last sign of life, or the time of the pause.
     pub saved_at: Option<Timestamp>,
     /// Whether a human paused or stopped the work: it does not age.
@@ -181,7 +181,7 @@ pub struct Facts {
 
 /// The settings that count.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Limits {
+pub struct CrashDecisionLimits {
     /// `recovery.resumeThreshold`: with less progress a task begins anew.
     pub threshold: u8,
     /// Whether it counts for programs with markers too: it was given on the command line.
@@ -198,61 +198,68 @@ pub fn is_too_old(saved: Timestamp, now: Timestamp, max_age_hours: u32) -> bool 
 }
 
 /// The decision of a human, or else the one that is certain; `None` where it has to be weighed.
-pub fn decided(facts: &Facts, by_human: Option<Action>, limits: Limits, now: Timestamp) -> Option<CrashDecision> {
+pub fn decided(
+    facts: &CrashFacts,
+    by_human: Option<CrashAction>,
+    limits: CrashDecisionLimits,
+    now: Timestamp,
+) -> Option<CrashDecision> {
     let Some(action) = by_human else { return certain(facts, limits, now) };
     let follow = follow(facts.marker.as_ref(), facts.effect);
-    Some(CrashDecision { action, reasoning: "a human decided so".to_owned(), by: Decider::Human, follow })
+    Some(CrashDecision { action, reasoning: "a human decided so".to_owned(), by: CrashDecider::Human, follow })
 }
 
 /// The decision where it is certain; `None` where it has to be weighed.
-pub fn certain(facts: &Facts, limits: Limits, now: Timestamp) -> Option<CrashDecision> {
+pub fn certain(facts: &CrashFacts, limits: CrashDecisionLimits, now: Timestamp) -> Option<CrashDecision> {
     let follow = follow(facts.marker.as_ref(), facts.effect);
-    let decided = |action, reasoning: String| Some(CrashDecision { action, reasoning, by: Decider::Rules, follow });
+    let decided = |action, reasoning: String| Some(CrashDecision { action, reasoning, by: CrashDecider::Rules, follow });
     if let Some(gone) = gone(facts) {
         return Some(CrashDecision { follow, ..gone });
     }
     let is_under = facts.progress.filter(|progress| *progress < limits.threshold);
     if facts.given_back && limits.auto_reset && is_under.filter(|_| limits.for_all).is_none() {
-        return decided(Action::ContinueTask, given_back());
+        return decided(CrashAction::ContinueTask, given_back());
     }
     match facts.recorded {
-        Recorded::Complete => return Some(CrashDecision { follow, ..CrashDecision::reported_complete() }),
-        Recorded::Nothing => return decided(Action::RestartTask, "nothing is recorded of the iteration".into()),
-        Recorded::Damaged => return decided(Action::RestartTask, "the record of the iteration is damaged".into()),
-        Recorded::Whole if is_inconsistent(facts) => {
-            let iterations = count(facts.iterations as usize, "iteration");
-            return decided(Action::RestartTask, format!("its counters contradict each other: {iterations} and no tokens"));
+        IterationRecordState::Complete => return Some(CrashDecision { follow, ..CrashDecision::reported_complete() }),
+        IterationRecordState::Nothing => return decided(CrashAction::RestartTask, "nothing is recorded of the iteration".into()),
+        IterationRecordState::Damaged => {
+            return decided(CrashAction::RestartTask, "the record of the iteration is damaged".into());
         }
-        Recorded::Whole => {}
+        IterationRecordState::Whole if is_inconsistent(facts) => {
+            let iterations = count(facts.iterations as usize, "iteration");
+            return decided(CrashAction::RestartTask, format!("its counters contradict each other: {iterations} and no tokens"));
+        }
+        IterationRecordState::Whole => {}
     }
     if !limits.auto_reset {
-        return decided(Action::HumanReview, "recovery.autoResetOrphaned is off".into());
+        return decided(CrashAction::HumanReview, "recovery.autoResetOrphaned is off".into());
     }
     if let Some(saved) = facts.saved_at.filter(|saved| !facts.paused && is_too_old(*saved, now, limits.max_age_hours)) {
         let hours = now.duration_since(saved).as_hours();
-        return decided(Action::RestartTask, format!("its last sign of life was {hours} hours ago"));
+        return decided(CrashAction::RestartTask, format!("its last sign of life was {hours} hours ago"));
     }
     if let Some(progress) = is_under.filter(|_| limits.for_all || facts.marker.is_none()) {
-        return decided(Action::RestartTask, format!("{progress}% is under the threshold of {}%", limits.threshold));
+        return decided(CrashAction::RestartTask, format!("{progress}% is under the threshold of {}%", limits.threshold));
     }
     match &facts.marker {
-        Some(marker) => decided(Action::ContinueTask, format!("{}; {}", marker.in_words(), follow.in_words())),
+        Some(marker) => decided(CrashAction::ContinueTask, format!("{}; {}", marker.in_words(), follow.in_words())),
         None if facts.tells_markers && facts.changed > 0 && facts.commits == 0 && facts.iterations <= 1 => {
-            decided(Action::RestartTask, "files were changed, and its program has told nothing".into())
+            decided(CrashAction::RestartTask, "files were changed, and its program has told nothing".into())
         }
-        None if facts.tells_markers => decided(Action::ContinueTask, format!("no request was sent; {}", follow.in_words())),
+        None if facts.tells_markers => decided(CrashAction::ContinueTask, format!("no request was sent; {}", follow.in_words())),
         None => None,
     }
 }
 
 /// Where nothing of the work is left: there is nothing to weigh.
-fn gone(facts: &Facts) -> Option<CrashDecision> {
+fn gone(facts: &CrashFacts) -> Option<CrashDecision> {
     let action = match facts.place {
         WorkPlace::There | WorkPlace::Captured(_) | WorkPlace::Committed => return None,
-        WorkPlace::Gone(MayBeginAnew::Yes) => Action::RestartTask,
-        WorkPlace::Gone(MayBeginAnew::Asks) => Action::HumanReview,
+        WorkPlace::Gone(MayBeginAnew::Yes) => CrashAction::RestartTask,
+        WorkPlace::Gone(MayBeginAnew::Asks) => CrashAction::HumanReview,
     };
-    Some(CrashDecision { action, reasoning: GONE.to_owned(), by: Decider::Rules, follow: Follow::RestartIteration })
+    Some(CrashDecision { action, reasoning: GONE.to_owned(), by: CrashDecider::Rules, follow: CrashFollowUp::RestartIteration })
 }
 
 fn given_back() -> String {
@@ -261,57 +268,57 @@ fn given_back() -> String {
 
 /// The decision on work whose session was paused and then ended, where it is certain; `None` where it has to be weighed. Its iterations
 /// were ended, not cut off, however long ago and however little was done.
-pub fn certain_after_pause(facts: &Facts) -> Option<CrashDecision> {
+pub fn certain_after_pause(facts: &CrashFacts) -> Option<CrashDecision> {
     let iterations = count(facts.iterations as usize, "iteration");
     let reasoning = format!("its counters contradict each other: {iterations} and no tokens");
     let follow = follow(facts.marker.as_ref(), facts.effect);
-    let decided = |action, reasoning| Some(CrashDecision { action, reasoning, by: Decider::Rules, follow });
+    let decided = |action, reasoning| Some(CrashDecision { action, reasoning, by: CrashDecider::Rules, follow });
     match gone(facts) {
         Some(gone) => Some(gone),
-        None if facts.given_back => decided(Action::ContinueTask, given_back()),
-        None if is_inconsistent(facts) => decided(Action::RestartTask, reasoning),
+        None if facts.given_back => decided(CrashAction::ContinueTask, given_back()),
+        None if is_inconsistent(facts) => decided(CrashAction::RestartTask, reasoning),
         None => None,
     }
 }
 
 /// Fifty iterations cannot have used no tokens. Unknown is not 0.
-fn is_inconsistent(facts: &Facts) -> bool {
+fn is_inconsistent(facts: &CrashFacts) -> bool {
     facts.iterations > 1 && facts.tokens == Some(0)
 }
 
 /// The decision by files, counters and reports.
-pub fn by_rules(facts: &Facts) -> CrashDecision {
+pub fn by_rules(facts: &CrashFacts) -> CrashDecision {
     let (action, reasoning) = weigh(facts);
-    CrashDecision { action, reasoning, by: Decider::Rules, follow: follow(facts.marker.as_ref(), facts.effect) }
+    CrashDecision { action, reasoning, by: CrashDecider::Rules, follow: follow(facts.marker.as_ref(), facts.effect) }
 }
 
-fn weigh(facts: &Facts) -> (Action, String) {
+fn weigh(facts: &CrashFacts) -> (CrashAction, String) {
     let changed = count(usize::try_from(facts.changed).unwrap_or(usize::MAX), "changed file");
     match (facts.progress, facts.tests_pass) {
         (Some(100), Some(true)) if facts.said_of_this => {
-            return (Action::NextTask, "it was reported as 100% done, and its tests pass".into());
+            return (CrashAction::NextTask, "it was reported as 100% done, and its tests pass".into());
         }
         (Some(100), None) if facts.said_of_this && facts.has_steps => {
-            return (Action::NextTask, "it was reported as 100% done; whether its tests pass is found out first".into());
+            return (CrashAction::NextTask, "it was reported as 100% done; whether its tests pass is found out first".into());
         }
-        (Some(percent), _) => return (Action::ContinueTask, format!("{percent}% of it was reported as done; {changed}")),
+        (Some(percent), _) => return (CrashAction::ContinueTask, format!("{percent}% of it was reported as done; {changed}")),
         (None, _) => {}
     }
     if facts.changed == 0 {
-        return (Action::RestartTask, "nothing was changed yet".into());
+        return (CrashAction::RestartTask, "nothing was changed yet".into());
     }
     if facts.empty == facts.changed {
-        return (Action::RestartTask, format!("all that was changed is empty: {changed}"));
+        return (CrashAction::RestartTask, format!("all that was changed is empty: {changed}"));
     }
     if facts.commits > 0 {
         let commits = count(usize::try_from(facts.commits).unwrap_or(usize::MAX), "commit");
-        return (Action::ContinueTask, format!("its agent made {commits}; {changed}"));
+        return (CrashAction::ContinueTask, format!("its agent made {commits}; {changed}"));
     }
     if facts.recent == Some(0) {
-        return (Action::HumanReview, format!("{changed}, none of them in the last hour before it was cut off"));
+        return (CrashAction::HumanReview, format!("{changed}, none of them in the last hour before it was cut off"));
     }
     if facts.changed >= MANY_FILES {
-        return (Action::HumanReview, format!("{changed}, and nothing was said of how far the work is"));
+        return (CrashAction::HumanReview, format!("{changed}, and nothing was said of how far the work is"));
     }
-    (Action::ContinueTask, format!("its work is there: {changed}"))
+    (CrashAction::ContinueTask, format!("its work is there: {changed}"))
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 /// What is known of one task that was cut off.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Piece {
+pub struct CrashedTaskTimes {
     /// When it was claimed.
     pub begun: Timestamp,
     /// The last sign of life.
@@ -23,7 +23,7 @@ pub struct Piece {
 /// A crash that cut tasks off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Crash {
+pub struct CrashEstimate {
     /// The last sign of life of all of them.
     pub crash_time: Timestamp,
     /// When something of the work was kept last.
@@ -37,19 +37,19 @@ pub struct Crash {
 }
 
 /// The crash that cut these tasks off.
-pub fn crash(pieces: &[Piece], now: Timestamp) -> Option<Crash> {
+pub fn crash(pieces: &[CrashedTaskTimes], now: Timestamp) -> Option<CrashEstimate> {
     let crash_time = pieces.iter().map(|piece| piece.ended).max()?;
     let last_checkpoint = pieces.iter().map(|piece| piece.kept.min(piece.ended)).max()?;
     let since = |from: Timestamp, to: Timestamp| seconds(to.duration_since(from));
     let worked: u64 = pieces.iter().map(|piece| since(piece.begun, piece.ended)).sum();
-    let lost = |piece: &Piece| match (piece.anew, piece.is_there) {
+    let lost = |piece: &CrashedTaskTimes| match (piece.anew, piece.is_there) {
         (true, _) => since(piece.begun, piece.ended),
         (false, true) => 0,
         (false, false) => since(piece.kept, piece.ended),
     };
     let lost: u64 = pieces.iter().map(lost).sum();
     let percent = lost.min(worked).saturating_mul(100).checked_div(worked).unwrap_or(0);
-    Some(Crash {
+    Some(CrashEstimate {
         crash_time,
         last_checkpoint,
         crash_duration: since(crash_time, now),
@@ -60,7 +60,7 @@ pub fn crash(pieces: &[Piece], now: Timestamp) -> Option<Crash> {
 }
 
 /// How many seconds a task takes from now on, if it goes on as fast as before.
-fn remaining(piece: &Piece) -> Option<u64> {
+fn remaining(piece: &CrashedTaskTimes) -> Option<u64> {
     let worked = seconds(piece.ended.duration_since(piece.begun));
     let progress = u64::from(piece.progress.filter(|percent| *percent > 0)?);
     let whole = worked.saturating_mul(100).checked_div(progress)?;
@@ -81,17 +81,19 @@ mod tests {
 
     #[test]
     fn loss_and_rest_are_estimated() {
-        let goes_on = Piece { begun: at(0), ended: at(800), kept: at(780), progress: Some(80), anew: false, is_there: false };
-        let anew = Piece { begun: at(700), ended: at(800), kept: at(790), progress: Some(5), anew: true, is_there: true };
+        let goes_on =
+            CrashedTaskTimes { begun: at(0), ended: at(800), kept: at(780), progress: Some(80), anew: false, is_there: false };
+        let anew =
+            CrashedTaskTimes { begun: at(700), ended: at(800), kept: at(790), progress: Some(5), anew: true, is_there: true };
         let told = crash(&[goes_on], at(890)).unwrap();
         assert_eq!((told.crash_time, told.last_checkpoint, told.crash_duration), (at(800), at(780), 90));
         assert_eq!((told.estimated_loss, told.estimated_seconds), (2, Some(200)));
         let told = crash(&[goes_on, anew], at(100)).unwrap();
         assert_eq!((told.estimated_loss, told.estimated_seconds, told.crash_duration), (13, Some(2000), 0));
-        let never_kept = Piece { kept: at(0), is_there: true, ..goes_on };
+        let never_kept = CrashedTaskTimes { kept: at(0), is_there: true, ..goes_on };
         let told = crash(&[never_kept], at(890)).unwrap();
         assert_eq!((told.estimated_loss, told.last_checkpoint), (0, at(0)), "its files are on the disk");
-        let unknown = Piece { progress: None, kept: at(999), ..goes_on };
+        let unknown = CrashedTaskTimes { progress: None, kept: at(999), ..goes_on };
         let told = crash(&[unknown], at(890)).unwrap();
         assert_eq!((told.estimated_loss, told.estimated_seconds, told.last_checkpoint), (0, None, at(800)));
         assert_eq!(crash(&[], at(0)), None);

@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::decide::{Action, CrashDecision, Decider, Facts};
+use super::decide::{CrashAction, CrashDecider, CrashDecision, CrashFacts};
 use super::files::FileState;
-use super::marker::{Marker, follow};
-use crate::domain::base::ids::CaseId;
+use super::marker::{IterationMarker, follow};
+use crate::domain::base::ids::TaskId;
 use crate::error::{Code, Error, Result};
 
 /// How many characters of a reasoning are kept.
@@ -15,7 +15,7 @@ const LONGEST: usize = 2000;
 /// What the evaluator finds on its standard input.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Question<'a> {
+pub struct EvaluatorQuestion<'a> {
     /// The version of these keys.
     pub schema: u32,
     /// The goal that the task belongs to.
@@ -29,7 +29,7 @@ pub struct Question<'a> {
     /// The tasks that are done.
     pub task_history: Vec<PastTask<'a>>,
     /// Where its program was.
-    pub marker: Option<&'a Marker>,
+    pub marker: Option<&'a IterationMarker>,
     /// Its progress in percent.
     pub progress: Option<u8>,
 }
@@ -39,7 +39,7 @@ pub struct Question<'a> {
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)] // as in the case and its record
 pub struct CurrentTask<'a> {
-    pub id: &'a CaseId,
+    pub id: &'a TaskId,
     pub title: &'a str,
     pub workspace: Option<&'a str>,
     pub iterations: u32,
@@ -56,13 +56,13 @@ pub struct CurrentTask<'a> {
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)]
 pub struct PastTask<'a> {
-    pub id: &'a CaseId,
+    pub id: &'a TaskId,
     pub title: &'a str,
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    action: Action,
+struct EvaluatorAnswer {
+    action: CrashAction,
     reasoning: String,
 }
 
@@ -70,17 +70,17 @@ struct Answer {
 ///
 /// # Errors
 /// `INVALID_INPUT`: then the rules decide.
-pub fn answer(output: &str, facts: &Facts) -> Result<CrashDecision> {
+pub fn answer(output: &str, facts: &CrashFacts) -> Result<CrashDecision> {
     let bad = |why: &str| Error::new(Code::InvalidInput, format!("recovery.evaluator gave no usable answer: {why}"));
     let text = output.trim();
     if text.is_empty() {
         return Err(bad("it printed nothing"));
     }
-    let answer: Answer = serde_json::from_str(text).map_err(|e| bad(&e.to_string()))?;
+    let answer: EvaluatorAnswer = serde_json::from_str(text).map_err(|e| bad(&e.to_string()))?;
     let reasoning: String = answer.reasoning.chars().map(|c| if c.is_control() { ' ' } else { c }).take(LONGEST).collect();
     if reasoning.trim().is_empty() {
         return Err(bad("it gives no reasoning"));
     }
     let follow = follow(facts.marker.as_ref(), facts.effect);
-    Ok(CrashDecision { action: answer.action, reasoning: reasoning.trim().to_owned(), by: Decider::Evaluator, follow })
+    Ok(CrashDecision { action: answer.action, reasoning: reasoning.trim().to_owned(), by: CrashDecider::Evaluator, follow })
 }

@@ -83,9 +83,9 @@ impl FileState {
         let counts = &mut self.file_counts;
         counts.total_files += 1;
         match kind(path) {
-            Some(Kind::Config) => counts.config_files += 1,
-            Some(Kind::Test) => counts.test_files += 1,
-            Some(Kind::Source) => counts.source_files += 1,
+            Some(WorktreeFileKind::Config) => counts.config_files += 1,
+            Some(WorktreeFileKind::Test) => counts.test_files += 1,
+            Some(WorktreeFileKind::Source) => counts.source_files += 1,
             None => {}
         }
         self.last_modified = self.last_modified.max(Some(modified));
@@ -106,25 +106,25 @@ pub fn recent_since(crash: Timestamp, begun: Option<Timestamp>) -> Timestamp {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum WorktreeFileKind {
     Source,
     Test,
     Config,
 }
 
 /// The kind of a file, by its name and folders.
-fn kind(path: &str) -> Option<Kind> {
+fn kind(path: &str) -> Option<WorktreeFileKind> {
     let lower = path.to_ascii_lowercase();
     let (folders, name) = lower.rsplit_once('/').unwrap_or(("", &lower));
     let (stem, ending) = name.rsplit_once('.').unwrap_or((name, ""));
     let is_test = |part: &str| matches!(part, "test" | "tests" | "spec" | "specs" | "__tests__");
     let words = || stem.split(['_', '-', '.']);
     if CONFIGS.contains(&name) {
-        Some(Kind::Config)
+        Some(WorktreeFileKind::Config)
     } else if folders.split('/').any(is_test) || words().any(is_test) {
-        Some(Kind::Test)
+        Some(WorktreeFileKind::Test)
     } else if SOURCES.contains(&ending) {
-        Some(Kind::Source)
+        Some(WorktreeFileKind::Source)
     } else {
         None
     }

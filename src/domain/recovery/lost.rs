@@ -10,7 +10,7 @@ const WITHIN: SignedDuration = SignedDuration::from_secs(60);
 /// What is on disk in the place of a file that a capture holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum OnDisk {
+pub enum LostFileOnDisk {
     /// Nothing.
     Gone,
     /// An empty file.
@@ -21,7 +21,7 @@ pub enum OnDisk {
     Other,
 }
 
-impl OnDisk {
+impl LostFileOnDisk {
     /// Whether the content was lost, and not replaced by another.
     pub fn is_loss(self) -> bool {
         match self {
@@ -43,12 +43,12 @@ impl OnDisk {
 
 /// Whether the machine emptied the file, for certain enough to put its content back unasked. `stopped` is the last sign of life of an
 /// iteration that ended because the machine stopped; `None` where it did not.
-pub fn comes_back(found: OnDisk, modified: Option<Timestamp>, stopped: Option<Timestamp>) -> bool {
+pub fn comes_back(found: LostFileOnDisk, modified: Option<Timestamp>, stopped: Option<Timestamp>) -> bool {
     let (Some(modified), Some(stopped)) = (modified, stopped) else { return false };
     match found {
-        OnDisk::Empty | OnDisk::Zeros => modified.duration_since(stopped).abs() <= WITHIN,
+        LostFileOnDisk::Empty | LostFileOnDisk::Zeros => modified.duration_since(stopped).abs() <= WITHIN,
         // Somebody may have deleted or rewritten it.
-        OnDisk::Gone | OnDisk::Other => false,
+        LostFileOnDisk::Gone | LostFileOnDisk::Other => false,
     }
 }
 
@@ -60,16 +60,16 @@ mod tests {
     fn only_what_the_machine_emptied_just_then_comes_back_by_itself() {
         let at = |second: i64| Some(Timestamp::from_second(1_000_000 + second).unwrap());
         for (found, modified, stopped, expected) in [
-            (OnDisk::Empty, at(0), at(0), true),
-            (OnDisk::Zeros, at(60), at(0), true),
-            (OnDisk::Empty, at(-60), at(0), true),
-            (OnDisk::Empty, at(61), at(0), false),
-            (OnDisk::Zeros, at(-61), at(0), false),
+            (LostFileOnDisk::Empty, at(0), at(0), true),
+            (LostFileOnDisk::Zeros, at(60), at(0), true),
+            (LostFileOnDisk::Empty, at(-60), at(0), true),
+            (LostFileOnDisk::Empty, at(61), at(0), false),
+            (LostFileOnDisk::Zeros, at(-61), at(0), false),
             // The machine did not stop, or nothing is known of the file's time.
-            (OnDisk::Empty, at(0), None, false),
-            (OnDisk::Empty, None, at(0), false),
-            (OnDisk::Gone, at(0), at(0), false),
-            (OnDisk::Other, at(0), at(0), false),
+            (LostFileOnDisk::Empty, at(0), None, false),
+            (LostFileOnDisk::Empty, None, at(0), false),
+            (LostFileOnDisk::Gone, at(0), at(0), false),
+            (LostFileOnDisk::Other, at(0), at(0), false),
         ] {
             assert_eq!(comes_back(found, modified, stopped), expected, "{found:?} {modified:?} {stopped:?}");
         }

@@ -4,11 +4,11 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::about::Replaced;
-use crate::domain::agent::stream::seen::Exchange;
-use crate::domain::agent::stream::summary::Summary;
+use crate::domain::agent::stream::about::TextReplacement;
+use crate::domain::agent::stream::seen::ModelExchange;
+use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::base::text_hash::text_hash;
-use crate::domain::work::signal::Signal;
+use crate::domain::work::signal::AgentSignal;
 
 /// What the program did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -29,7 +29,7 @@ pub enum MarkerKind {
 /// The last marker of an iteration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Marker {
+pub struct IterationMarker {
     /// What the program did.
     pub kind: MarkerKind,
     /// When its keeper recorded it.
@@ -54,47 +54,47 @@ pub struct Marker {
     pub about: Option<String>,
 }
 
-impl Marker {
+impl IterationMarker {
     fn new(kind: MarkerKind, at: Timestamp) -> Self {
         Self { kind, at, tool_name: None, tool_kind: None, tool_use_id: None, request_id: None, hash: None, about: None }
     }
 
     /// The marker after a signal; `told` includes it, `before` is the one until then. While one of several calls still runs, that is
     /// where the program is.
-    pub fn after(before: Option<Self>, signal: &Signal, told: &Summary, at: Timestamp) -> Option<Self> {
+    pub fn after(before: Option<Self>, signal: &AgentSignal, told: &StreamSummary, at: Timestamp) -> Option<Self> {
         match signal {
-            Signal::RequestSent(sent) => Some(Self::of_exchange(MarkerKind::RequestSent, sent, at)),
-            Signal::ResponseReceived(answer) => Some(Self::of_exchange(MarkerKind::ResponseReceived, answer, at)),
-            Signal::Waiting { question } => {
+            AgentSignal::RequestSent(sent) => Some(Self::of_exchange(MarkerKind::RequestSent, sent, at)),
+            AgentSignal::ResponseReceived(answer) => Some(Self::of_exchange(MarkerKind::ResponseReceived, answer, at)),
+            AgentSignal::Waiting { question } => {
                 Some(Self { hash: Some(text_hash(&[question])), ..Self::new(MarkerKind::WaitingForUser, at) })
             }
-            Signal::ToolStarted(_) => Self::of_open_call(told, at).or(before),
-            Signal::ToolCompleted(call) => Some(Self::of_open_call(told, at).unwrap_or_else(|| Self {
+            AgentSignal::ToolStarted(_) => Self::of_open_call(told, at).or(before),
+            AgentSignal::ToolCompleted(call) => Some(Self::of_open_call(told, at).unwrap_or_else(|| Self {
                 tool_name: Some(call.name.clone()),
                 tool_use_id: call.id.clone(),
                 hash: call.hash.clone(),
                 ..Self::new(MarkerKind::ToolCompleted, at)
             })),
-            Signal::Complete {}
-            | Signal::Blocked { .. }
-            | Signal::Progress { .. }
-            | Signal::Learning { .. }
-            | Signal::Phase { .. }
-            | Signal::Subtask { .. }
-            | Signal::File(_)
-            | Signal::Ready { .. }
-            | Signal::Estimate { .. }
-            | Signal::Depends { .. }
-            | Signal::Session { .. }
-            | Signal::Seen(_) => before,
+            AgentSignal::Complete {}
+            | AgentSignal::Blocked { .. }
+            | AgentSignal::Progress { .. }
+            | AgentSignal::Learning { .. }
+            | AgentSignal::Phase { .. }
+            | AgentSignal::Subtask { .. }
+            | AgentSignal::File(_)
+            | AgentSignal::Ready { .. }
+            | AgentSignal::Estimate { .. }
+            | AgentSignal::Depends { .. }
+            | AgentSignal::Session { .. }
+            | AgentSignal::Seen(_) => before,
         }
     }
 
-    fn of_exchange(kind: MarkerKind, told: &Exchange, at: Timestamp) -> Self {
+    fn of_exchange(kind: MarkerKind, told: &ModelExchange, at: Timestamp) -> Self {
         Self { request_id: told.id.clone(), hash: told.hash.clone(), ..Self::new(kind, at) }
     }
 
-    fn of_open_call(told: &Summary, at: Timestamp) -> Option<Self> {
+    fn of_open_call(told: &StreamSummary, at: Timestamp) -> Option<Self> {
         let call = told.begun.last()?;
         Some(Self {
             tool_name: Some(call.name.clone()),
@@ -125,7 +125,7 @@ impl Marker {
 /// What is recorded of an iteration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Recorded {
+pub enum IterationRecordState {
     /// It is whole.
     #[default]
     Whole,
@@ -137,7 +137,7 @@ pub enum Recorded {
     Damaged,
 }
 
-impl Recorded {
+impl IterationRecordState {
     // serde asks with a reference.
     #[allow(clippy::trivially_copy_pass_by_ref)]
     fn is_whole(&self) -> bool {
@@ -148,19 +148,19 @@ impl Recorded {
 /// Where an iteration was when it was cut off.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CutOff {
+pub struct CutOffPoint {
     /// The last marker.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub marker: Option<Marker>,
+    pub marker: Option<IterationMarker>,
     /// Whether the program's output has markers.
     pub tells_markers: bool,
     /// What is found of the effect of a begun call.
-    pub effect: Effect,
+    pub effect: ToolCallEffect,
     /// The last sign of life.
     pub saved_at: Timestamp,
     /// What its keeper had recorded.
-    #[serde(default, skip_serializing_if = "Recorded::is_whole")]
-    pub recorded: Recorded,
+    #[serde(default, skip_serializing_if = "IterationRecordState::is_whole")]
+    pub recorded: IterationRecordState,
     /// When its agent said in it last how far it is.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub progress_at: Option<Timestamp>,
@@ -170,7 +170,7 @@ pub struct CutOff {
 #[derive(Debug, Clone)]
 pub struct LastHeard {
     /// The last marker.
-    pub marker: Option<Marker>,
+    pub marker: Option<IterationMarker>,
     /// The last sign of life.
     pub saved_at: Timestamp,
     /// When its agent said in it last how far it is.
@@ -180,7 +180,7 @@ pub struct LastHeard {
 /// What is found of the effect that a begun call was to have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Effect {
+pub enum ToolCallEffect {
     /// The file has the content that was to be written, or no longer the text that was to be replaced.
     There,
     /// It has not.
@@ -190,24 +190,24 @@ pub enum Effect {
 }
 
 /// What a file with this content says of a call that was to write or replace these texts; `None` where there is no such file.
-pub fn effect(texts: &[Replaced<'_>], content: Option<&str>) -> Effect {
-    let Some(content) = content else { return if texts.is_empty() { Effect::Unknown } else { Effect::Missing } };
-    let one = |text: &Replaced<'_>| match text {
-        Replaced { old: "", new } if content == *new => Effect::There,
-        Replaced { old: "", .. } => Effect::Missing,
-        Replaced { old, .. } if content.contains(*old) => Effect::Missing,
-        Replaced { new, .. } if content.contains(*new) => Effect::There,
-        Replaced { .. } => Effect::Unknown,
+pub fn effect(texts: &[TextReplacement<'_>], content: Option<&str>) -> ToolCallEffect {
+    let Some(content) = content else { return if texts.is_empty() { ToolCallEffect::Unknown } else { ToolCallEffect::Missing } };
+    let one = |text: &TextReplacement<'_>| match text {
+        TextReplacement { old: "", new } if content == *new => ToolCallEffect::There,
+        TextReplacement { old: "", .. } => ToolCallEffect::Missing,
+        TextReplacement { old, .. } if content.contains(*old) => ToolCallEffect::Missing,
+        TextReplacement { new, .. } if content.contains(*new) => ToolCallEffect::There,
+        TextReplacement { .. } => ToolCallEffect::Unknown,
     };
     let mut found = texts.iter().map(one);
-    let Some(first) = found.next() else { return Effect::Unknown };
-    if found.all(|other| other == first) { first } else { Effect::Unknown }
+    let Some(first) = found.next() else { return ToolCallEffect::Unknown };
+    if found.all(|other| other == first) { first } else { ToolCallEffect::Unknown }
 }
 
 /// What a crash at a marker means for the iteration: the matrix of recovery.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Follow {
+pub enum CrashFollowUp {
     /// No request was sent: the iteration is made again.
     RestartIteration,
     /// The request is sent again.
@@ -227,25 +227,25 @@ pub enum Follow {
 }
 
 /// What follows from a crash at a marker; `None` is before the first one, while the prompt was put together.
-pub fn follow(marker: Option<&Marker>, effect: Effect) -> Follow {
-    let Some(marker) = marker else { return Follow::RestartIteration };
+pub fn follow(marker: Option<&IterationMarker>, effect: ToolCallEffect) -> CrashFollowUp {
+    let Some(marker) = marker else { return CrashFollowUp::RestartIteration };
     match marker.kind {
-        MarkerKind::RequestSent => Follow::RetryCall,
-        MarkerKind::ResponseReceived => Follow::ProcessResponse,
-        MarkerKind::ToolCompleted => Follow::Continue,
-        MarkerKind::WaitingForUser => Follow::AskAgain,
+        MarkerKind::RequestSent => CrashFollowUp::RetryCall,
+        MarkerKind::ResponseReceived => CrashFollowUp::ProcessResponse,
+        MarkerKind::ToolCompleted => CrashFollowUp::Continue,
+        MarkerKind::WaitingForUser => CrashFollowUp::AskAgain,
         MarkerKind::ToolStarted => match (marker.tool_kind.unwrap_or(ToolKind::Other), effect) {
-            (ToolKind::Read, _) => Follow::RepeatTool,
-            (ToolKind::Write | ToolKind::Edit, Effect::There) => Follow::SkipTool,
-            (ToolKind::Write | ToolKind::Edit, Effect::Missing) => Follow::RepeatTool,
+            (ToolKind::Read, _) => CrashFollowUp::RepeatTool,
+            (ToolKind::Write | ToolKind::Edit, ToolCallEffect::There) => CrashFollowUp::SkipTool,
+            (ToolKind::Write | ToolKind::Edit, ToolCallEffect::Missing) => CrashFollowUp::RepeatTool,
             // The whole content is written once more.
-            (ToolKind::Write, Effect::Unknown) => Follow::RepeatTool,
-            (ToolKind::Edit, Effect::Unknown) | (ToolKind::Shell | ToolKind::Other, _) => Follow::CheckTool,
+            (ToolKind::Write, ToolCallEffect::Unknown) => CrashFollowUp::RepeatTool,
+            (ToolKind::Edit, ToolCallEffect::Unknown) | (ToolKind::Shell | ToolKind::Other, _) => CrashFollowUp::CheckTool,
         },
     }
 }
 
-impl Follow {
+impl CrashFollowUp {
     /// In words, as an end of a sentence on the crash.
     pub const fn in_words(self) -> &'static str {
         match self {

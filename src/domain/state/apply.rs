@@ -12,11 +12,11 @@ mod session;
 mod spending;
 mod work;
 
-use super::event::{Envelope, Event};
+use super::event::{Event, EventEnvelope};
 use super::whole::State;
-use crate::domain::operation::settle::Settled;
+use crate::domain::operation::settle::OperationSettlement;
 use crate::domain::planning::gates;
-use crate::domain::work::case::Status;
+use crate::domain::work::case::TaskStatus;
 use crate::error::{Code, Error, Result};
 
 fn refuse<T>(code: Code, what: impl Into<String>) -> Result<T> {
@@ -28,7 +28,7 @@ impl State {
     ///
     /// # Errors
     /// The code that a verb reports when it asks for something impossible. The state is then unchanged.
-    pub fn apply(&mut self, envelope: &Envelope) -> Result<()> {
+    pub fn apply(&mut self, envelope: &EventEnvelope) -> Result<()> {
         // A state that recovery adopted may skip numbers: it gets a number above all that were ever known.
         let adopted = matches!(envelope.event, Event::StateAdopted { .. }) && envelope.seq > self.seq;
         let follows = adopted || envelope.seq == self.seq + 1;
@@ -56,7 +56,7 @@ impl State {
         gates::settle(&mut self.restorable.gates, self.record.plan.as_deref());
     }
 
-    fn apply_event(&mut self, envelope: &Envelope) -> Result<()> {
+    fn apply_event(&mut self, envelope: &EventEnvelope) -> Result<()> {
         let at = envelope.at;
         match &envelope.event {
             Event::CasesAdded { cases } => self.add_cases_by(&envelope.by, cases)?,
@@ -93,7 +93,7 @@ impl State {
             Event::ConflictGivenBack { id, conflict } => self.give_back(id, conflict)?,
             Event::Delayed { id, delay } => self.delay(id, delay.as_deref())?,
             Event::WorkReleased { agent, status, reason, retry, complete, gate, discarded } => {
-                let goes_on = *status == Status::Pending && gate.as_ref().is_none_or(|gate| gate.goes_on());
+                let goes_on = *status == TaskStatus::Pending && gate.as_ref().is_none_or(|gate| gate.goes_on());
                 self.release(agent, *status, reason, (*retry, *discarded, goes_on), complete.as_ref(), at)?;
                 if let Some(gate) = gate {
                     self.hold(gate);
@@ -113,7 +113,7 @@ impl State {
             Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,
             Event::OperationReversed { .. } => self.reverse_operation()?,
             Event::OperationEnded { end, edits, changes, mode, moved: _ } => {
-                let settled = Settled { edits: edits.clone(), changes: changes.clone(), mode: *mode };
+                let settled = OperationSettlement { edits: edits.clone(), changes: changes.clone(), mode: *mode };
                 self.end_operation(*end, settled, at)?
             }
             Event::StateAdopted { state, .. } => self.adopt(state),

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use super::event::Event;
 use crate::domain::base::names::Oid;
-use crate::domain::recovery::decide::Action;
-use crate::domain::work::agent::{IterationReport, Outcome};
+use crate::domain::recovery::decide::CrashAction;
+use crate::domain::work::agent::{IterationOutcome, IterationReport};
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub enum Step {
+pub enum AttemptEventKind {
     /// An iteration began.
     Start,
     /// It ended.
@@ -25,17 +25,17 @@ pub enum Step {
 
 /// A part of an attempt.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attempt {
+pub struct AttemptRecord {
     /// What happened.
-    pub event: Step,
+    pub event: AttemptEventKind,
     /// More about it.
-    pub details: Details,
+    pub details: AttemptDetails,
 }
 
 /// More about a part of an attempt.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Details {
+pub struct AttemptDetails {
     /// Names of changed files.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub files_modified: Vec<String>,
@@ -47,7 +47,7 @@ pub struct Details {
     pub error: Option<String>,
     /// What was decided after a crash.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decision: Option<Action>,
+    pub decision: Option<CrashAction>,
     /// How many tests passed when they ran last, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub test_status: Option<TestStatus>,
@@ -62,29 +62,37 @@ pub struct TestStatus {
 }
 
 /// What an event says of an attempt; `None` where it is about something else.
-pub fn of(event: &Event) -> Option<Attempt> {
-    let attempt = |event, details| Some(Attempt { event, details });
+pub fn of(event: &Event) -> Option<AttemptRecord> {
+    let attempt = |event, details| Some(AttemptRecord { event, details });
     if let Event::IterationIntended { from, .. } = event {
-        attempt(Step::Start, Details { last_commit: Some(from.clone()), ..Details::default() })
+        attempt(AttemptEventKind::Start, AttemptDetails { last_commit: Some(from.clone()), ..AttemptDetails::default() })
     } else if let Event::Signalled { .. } = event {
-        attempt(Step::Signal, Details::default())
+        attempt(AttemptEventKind::Signal, AttemptDetails::default())
     } else if let Event::IterationEnded { report, .. } = event {
-        let step = if report.outcome == Outcome::Crashed { Step::Crash } else { Step::Iteration };
+        let step =
+            if report.outcome == IterationOutcome::Crashed { AttemptEventKind::Crash } else { AttemptEventKind::Iteration };
         attempt(step, ended(report))
     } else if let Event::RecoveryDecided { decision, .. } = event {
-        attempt(Step::CrashRecovery, Details { decision: Some(decision.action), ..Details::default() })
+        attempt(AttemptEventKind::CrashRecovery, AttemptDetails { decision: Some(decision.action), ..AttemptDetails::default() })
     } else {
         None
     }
 }
 
-fn ended(report: &IterationReport) -> Details {
+fn ended(report: &IterationReport) -> AttemptDetails {
     let error = match &report.outcome {
-        Outcome::Complete | Outcome::Waiting { .. } => None,
-        Outcome::Blocked { reason } => Some(reason.clone()),
-        Outcome::Unfinished { why } | Outcome::Limited { why, .. } | Outcome::NeedsHuman { why, .. } => Some(why.clone()),
-        Outcome::Stopped => Some("it was stopped".into()),
-        Outcome::Crashed => Some("its keeper or the machine died".into()),
+        IterationOutcome::Complete | IterationOutcome::Waiting { .. } => None,
+        IterationOutcome::Blocked { reason } => Some(reason.clone()),
+        IterationOutcome::Unfinished { why }
+        | IterationOutcome::Limited { why, .. }
+        | IterationOutcome::NeedsHuman { why, .. } => Some(why.clone()),
+        IterationOutcome::Stopped => Some("it was stopped".into()),
+        IterationOutcome::Crashed => Some("its keeper or the machine died".into()),
     };
-    Details { files_modified: report.files.clone(), last_commit: Some(report.to.clone()), error, ..Details::default() }
+    AttemptDetails {
+        files_modified: report.files.clone(),
+        last_commit: Some(report.to.clone()),
+        error,
+        ..AttemptDetails::default()
+    }
 }

@@ -2,16 +2,16 @@
 
 use jiff::Timestamp;
 
-use super::event::{By, Event};
+use super::event::{Event, EventAuthor};
 use super::whole::State;
 use super::whole::tests::{applied, applied_by, id, opened, with_progress};
 use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::base::names::Oid;
-use crate::domain::base::text::Change;
-use crate::domain::work::agent::{IterationReport, Outcome};
-use crate::domain::work::case::{CaseChange, CaseEdit, Status};
-use crate::domain::work::reports::Reports;
-use crate::domain::work::signal::Signal;
+use crate::domain::base::text::ValueChange;
+use crate::domain::work::agent::{IterationOutcome, IterationReport};
+use crate::domain::work::case::{TaskChangeSet, TaskFieldChange, TaskStatus};
+use crate::domain::work::reports::TaskReports;
+use crate::domain::work::signal::AgentSignal;
 
 fn agent() -> AgentId {
     AgentId::new("a-001").unwrap()
@@ -21,24 +21,24 @@ fn token() -> Token {
     Token::new("k").unwrap()
 }
 
-fn report(outcome: Outcome) -> Box<IterationReport> {
+fn report(outcome: IterationOutcome) -> Box<IterationReport> {
     let oid = "1".repeat(40);
     let json = serde_json::json!({"outcome": outcome, "from": oid, "to": oid, "durationMs": 1});
     Box::new(serde_json::from_value(json).unwrap())
 }
 
-fn ends(state: &mut State, outcome: Outcome) {
+fn ends(state: &mut State, outcome: IterationOutcome) {
     applied(state, Event::IterationEnded { agent: agent(), token: token(), report: report(outcome) });
 }
 
-fn released(status: Status) -> Event {
+fn released(status: TaskStatus) -> Event {
     let reason = String::new();
     Event::WorkReleased { agent: agent(), status, reason, retry: false, complete: None, gate: None, discarded: false }
 }
 
-fn edited(old: Status, new: Status) -> Event {
-    let changes = vec![CaseChange::Status(Change::new(old, new))];
-    Event::CasesChanged { edits: vec![CaseEdit { id: id(), changes }] }
+fn edited(old: TaskStatus, new: TaskStatus) -> Event {
+    let changes = vec![TaskFieldChange::Status(ValueChange::new(old, new))];
+    Event::CasesChanged { edits: vec![TaskChangeSet { id: id(), changes }] }
 }
 
 fn claims(state: &mut State) {
@@ -61,7 +61,7 @@ fn made(state: &State) -> u32 {
     state.restorable.agents[&agent()].work.as_ref().unwrap().iteration
 }
 
-fn reports(state: &State) -> Reports {
+fn reports(state: &State) -> TaskReports {
     state.reports(&id()).cloned().unwrap_or_default()
 }
 
@@ -69,15 +69,15 @@ fn reports(state: &State) -> Reports {
 fn done() -> State {
     let mut state = with_progress();
     for signal in [
-        Signal::Progress { percent: 100 },
-        Signal::Subtask { name: "part".into(), done: true, planned: false },
-        Signal::Depends { names: vec!["library".into()] },
-        Signal::Ready { name: "api".into(), text: "there".into() },
+        AgentSignal::Progress { percent: 100 },
+        AgentSignal::Subtask { name: "part".into(), done: true, planned: false },
+        AgentSignal::Depends { names: vec!["library".into()] },
+        AgentSignal::Ready { name: "api".into(), text: "there".into() },
     ] {
         applied(&mut state, Event::Signalled { agent: agent(), token: token(), signal });
     }
-    ends(&mut state, Outcome::Complete);
-    applied(&mut state, released(Status::Done));
+    ends(&mut state, IterationOutcome::Complete);
+    applied(&mut state, released(TaskStatus::Done));
     state.restorable.reports.get_mut(&id()).unwrap().verified = Some(true);
     state
 }
@@ -91,18 +91,22 @@ fn is_given_back(state: &State) {
 
 #[test]
 fn what_is_given_back_is_not_complete_until_an_agent_says_so_again() {
-    for (by, to) in [(By::Supervisor, Status::Pending), (By::Supervisor, Status::Blocked), (By::User, Status::Pending)] {
+    for (by, to) in [
+        (EventAuthor::Supervisor, TaskStatus::Pending),
+        (EventAuthor::Supervisor, TaskStatus::Blocked),
+        (EventAuthor::User, TaskStatus::Pending),
+    ] {
         let mut state = done();
         assert!(!reports(&state).given_back);
-        applied_by(&mut state, by, edited(Status::Done, to));
+        applied_by(&mut state, by, edited(TaskStatus::Done, to));
         is_given_back(&state);
-        if to == Status::Blocked {
-            applied_by(&mut state, By::User, edited(Status::Blocked, Status::Pending));
+        if to == TaskStatus::Blocked {
+            applied_by(&mut state, EventAuthor::User, edited(TaskStatus::Blocked, TaskStatus::Pending));
         }
         claims(&mut state);
         applied(&mut state, intended(1));
         is_given_back(&state);
-        ends(&mut state, Outcome::Complete);
+        ends(&mut state, IterationOutcome::Complete);
         assert!(!reports(&state).given_back);
         applied(&mut state, Event::VerificationFailed { agent: agent(), why: "no".into(), round: 1 });
         is_given_back(&state);
@@ -110,24 +114,30 @@ fn what_is_given_back_is_not_complete_until_an_agent_says_so_again() {
     }
     // What is only archived is as it was.
     let mut state = done();
-    applied_by(&mut state, By::User, edited(Status::Done, Status::Archived));
-    applied_by(&mut state, By::User, edited(Status::Archived, Status::Done));
+    applied_by(&mut state, EventAuthor::User, edited(TaskStatus::Done, TaskStatus::Archived));
+    applied_by(&mut state, EventAuthor::User, edited(TaskStatus::Archived, TaskStatus::Done));
     assert_eq!((reports(&state).progress, reports(&state).given_back), (Some(100), false));
 }
 
 #[test]
 fn numbers_of_iterations_go_on_after_a_cut_and_begin_at_1_in_a_new_attempt() {
-    for outcome in [Outcome::Crashed, Outcome::Stopped, Outcome::Unfinished { why: "x".into() }] {
+    for outcome in [IterationOutcome::Crashed, IterationOutcome::Stopped, IterationOutcome::Unfinished { why: "x".into() }] {
         let mut state = with_progress();
         ends(&mut state, outcome.clone());
-        applied(&mut state, released(Status::Pending));
+        applied(&mut state, released(TaskStatus::Pending));
         claims(&mut state);
         assert_eq!(made(&state), 1, "{outcome:?}");
         let refused = |iteration| {
             let mut state = state.clone();
             let at = Timestamp::UNIX_EPOCH;
-            let txn = crate::domain::base::ids::TxnId::new("x").unwrap();
-            let envelope = super::event::Envelope { seq: state.seq + 1, at, txn, by: By::Supervisor, event: intended(iteration) };
+            let txn = crate::domain::base::ids::OperationId::new("x").unwrap();
+            let envelope = super::event::EventEnvelope {
+                seq: state.seq + 1,
+                at,
+                txn,
+                by: EventAuthor::Supervisor,
+                event: intended(iteration),
+            };
             state.apply(&envelope).is_err()
         };
         assert_eq!([0, 1, 2, 3].map(refused), [true, false, false, true]);
@@ -138,32 +148,32 @@ fn numbers_of_iterations_go_on_after_a_cut_and_begin_at_1_in_a_new_attempt() {
     }
     // A human wants it tried again.
     let mut state = with_progress();
-    ends(&mut state, Outcome::Unfinished { why: "x".into() });
-    applied(&mut state, released(Status::Failed));
-    applied_by(&mut state, By::User, edited(Status::Failed, Status::Pending));
+    ends(&mut state, IterationOutcome::Unfinished { why: "x".into() });
+    applied(&mut state, released(TaskStatus::Failed));
+    applied_by(&mut state, EventAuthor::User, edited(TaskStatus::Failed, TaskStatus::Pending));
     claims(&mut state);
     assert_eq!((made(&state), reports(&state).progress), (0, Some(80)));
 }
 
 #[test]
 fn what_a_killed_agent_said_in_its_iteration_is_taken_back() {
-    let learning = |text: &str| Signal::Learning { text: text.into(), scope: None };
+    let learning = |text: &str| AgentSignal::Learning { text: text.into(), scope: None };
     for at_the_end in [true, false] {
         let mut state = with_progress();
         applied(&mut state, Event::Signalled { agent: agent(), token: token(), signal: learning("stays") });
-        ends(&mut state, Outcome::Unfinished { why: "x".into() });
+        ends(&mut state, IterationOutcome::Unfinished { why: "x".into() });
         applied(&mut state, intended(2));
-        let part = Signal::Subtask { name: "part".into(), done: true, planned: false };
-        for signal in [Signal::Progress { percent: 95 }, part, learning("goes")] {
+        let part = AgentSignal::Subtask { name: "part".into(), done: true, planned: false };
+        for signal in [AgentSignal::Progress { percent: 95 }, part, learning("goes")] {
             applied(&mut state, Event::Signalled { agent: agent(), token: token(), signal });
         }
         assert_eq!(state.record.learnings.len(), 2);
-        let stopped = *report(Outcome::Stopped);
+        let stopped = *report(IterationOutcome::Stopped);
         let killed = IterationReport { discarded: at_the_end, ..stopped };
         applied(&mut state, Event::IterationEnded { agent: agent(), token: token(), report: Box::new(killed) });
         // Or it had ended by itself when it was killed.
         let reason = String::new();
-        let status = Status::Pending;
+        let status = TaskStatus::Pending;
         let event = Event::WorkReleased {
             agent: agent(),
             status,

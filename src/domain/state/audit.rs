@@ -2,22 +2,22 @@
 
 use jiff::Timestamp;
 
-use super::attempt::{self, Attempt};
-use super::event::{By, Envelope, Event, OperationEnd};
+use super::attempt::{self, AttemptRecord};
+use super::event::{Event, EventAuthor, EventEnvelope, OperationEnd};
 use super::whole::State;
-use crate::domain::base::ids::{AgentId, CaseId, GateId, TxnId};
+use crate::domain::base::ids::{AgentId, GateId, OperationId, TaskId};
 use crate::domain::base::names::RefName;
 use crate::domain::base::plural::{count, count_of};
-use crate::domain::base::text::Text;
+use crate::domain::base::text::TextOrBlob;
 use crate::domain::base::times;
-use crate::domain::work::agent::Outcome;
-use crate::domain::work::case::{Case, CaseChange, CaseEdit, Status};
-use crate::domain::work::checks::named::NamedStep;
-use crate::domain::work::gate::Decision;
-use crate::domain::work::session::{Request, SessionState};
-use crate::domain::work::signal::{FileReport, FileRole, Signal, ToolReport};
+use crate::domain::work::agent::IterationOutcome;
+use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
+use crate::domain::work::checks::named::NamedVerifyStep;
+use crate::domain::work::gate::GateDecision;
+use crate::domain::work::session::{SessionState, SupervisorRequest};
+use crate::domain::work::signal::{AgentSignal, FileReport, ReportedFileRole, ToolReport};
 use crate::domain::work::task_branches::task_of;
-use crate::domain::work::verification::{StepResult, Verification};
+use crate::domain::work::verification::{MergeVerification, VerifyStepResult};
 use crate::error::Result;
 
 /// One line of a case's history.
@@ -28,33 +28,33 @@ pub struct AuditEntry {
     /// When it happened.
     pub at: Timestamp,
     /// Who did it.
-    pub by: By,
+    pub by: EventAuthor,
     /// Its transaction.
-    pub txn: TxnId,
+    pub txn: OperationId,
     /// The event's name, as in JSON.
     pub event: &'static str,
     /// What happened, in words.
     pub text: String,
     /// What an attempt at the task did.
-    pub attempt: Option<Attempt>,
+    pub attempt: Option<AttemptRecord>,
 }
 
-/// The history of one case, event by event; see [`Audit::push`].
+/// The history of one case, event by event; see [`AuditTrail::push`].
 #[derive(Debug)]
-pub struct Audit {
-    id: CaseId,
+pub struct AuditTrail {
+    id: TaskId,
     state: State,
     entries: Vec<AuditEntry>,
 }
 
-impl Audit {
+impl AuditTrail {
     /// Begins the history of a case.
-    pub fn of(id: CaseId) -> Self {
+    pub fn of(id: TaskId) -> Self {
         Self { id, state: State::default(), entries: Vec::new() }
     }
 
-    /// As [`Audit::of`], where the events up to this state are not passed.
-    pub fn after(id: CaseId, state: State) -> Self {
+    /// As [`AuditTrail::of`], where the events up to this state are not passed.
+    pub fn after(id: TaskId, state: State) -> Self {
         Self { id, state, entries: Vec::new() }
     }
 
@@ -62,22 +62,22 @@ impl Audit {
     ///
     /// # Errors
     /// Where the event does not fit the state before it.
-    pub fn push(&mut self, envelope: &Envelope) -> Result<()> {
+    pub fn push(&mut self, envelope: &EventEnvelope) -> Result<()> {
         let old = self.state.restorable.cases.get(&self.id).cloned();
         let concerned = self.concerns(&envelope.event);
         self.state.apply(envelope)?;
         let new = self.state.restorable.cases.get(&self.id);
         let edits = match (&old, new) {
-            (Some(old), Some(new)) => CaseChange::between(old, new),
+            (Some(old), Some(new)) => TaskFieldChange::between(old, new),
             (None, Some(_)) | (Some(_), None) | (None, None) => Vec::new(),
         };
         let appeared = old.is_none() && new.is_some();
         if concerned || appeared || !edits.is_empty() {
             let (_, what) = describe(&envelope.event, &self.state);
             // The text of a release has its reason already.
-            let said = |edit: &CaseChange| {
+            let said = |edit: &TaskFieldChange| {
                 let released = if let Event::WorkReleased { reason, .. } = &envelope.event { Some(reason) } else { None };
-                released.is_some() && matches!(edit, CaseChange::Reason(change) if change.new.as_ref() == released)
+                released.is_some() && matches!(edit, TaskFieldChange::Reason(change) if change.new.as_ref() == released)
             };
             let changes: Vec<String> = edits.iter().filter(|edit| !said(edit)).map(change_text).collect();
             let text = match (new.filter(|_| appeared), changes.is_empty()) {
@@ -86,7 +86,7 @@ impl Audit {
                 (None, false) if matches!(envelope.event, Event::CasesChanged { .. }) => changes.join("; "),
                 (None, false) => format!("{what}: {}", changes.join("; ")),
             };
-            let Envelope { seq, at, txn, by, event } = envelope;
+            let EventEnvelope { seq, at, txn, by, event } = envelope;
             let (by, txn) = (by.clone(), txn.clone());
             self.entries.push(AuditEntry { seq: *seq, at: *at, by, txn, event: event.name(), text, attempt: attempt::of(event) });
         }
@@ -163,7 +163,7 @@ fn branches<'n>(names: impl IntoIterator<Item = &'n RefName>) -> String {
 }
 
 /// A change of a field in words.
-pub fn change_text(change: &CaseChange) -> String {
+pub fn change_text(change: &TaskFieldChange) -> String {
     fn or_none<T: ToString>(value: Option<&T>) -> String {
         value.map_or_else(|| "none".into(), ToString::to_string)
     }
@@ -171,30 +171,30 @@ pub fn change_text(change: &CaseChange) -> String {
         if values.is_empty() { "none".into() } else { values.iter().map(T::to_string).collect::<Vec<_>>().join(", ") }
     }
     let (old, new) = match change {
-        CaseChange::Title(c) => (format!("\"{}\"", c.old), format!("\"{}\"", c.new)),
-        CaseChange::Body(c) => (size(c.old.as_ref()), size(c.new.as_ref())),
-        CaseChange::Parent(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
-        CaseChange::After(c) => (list(&c.old), list(&c.new)),
-        CaseChange::Needs(c) => (list(&c.old), list(&c.new)),
-        CaseChange::StartEarly(c) => (c.old.to_string(), c.new.to_string()),
-        CaseChange::Persona(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
-        CaseChange::Verify(c) => (list(&c.old), list(&c.new)),
-        CaseChange::Limits(c) => (c.old.in_words(), c.new.in_words()),
-        CaseChange::Status(c) => (c.old.to_string(), c.new.to_string()),
-        CaseChange::Merged(c) => {
-            let commit = |merged: Option<&crate::domain::work::case::Merged>| or_none(merged.map(|m| &m.commit));
+        TaskFieldChange::Title(c) => (format!("\"{}\"", c.old), format!("\"{}\"", c.new)),
+        TaskFieldChange::Body(c) => (size(c.old.as_ref()), size(c.new.as_ref())),
+        TaskFieldChange::Parent(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
+        TaskFieldChange::After(c) => (list(&c.old), list(&c.new)),
+        TaskFieldChange::Needs(c) => (list(&c.old), list(&c.new)),
+        TaskFieldChange::StartEarly(c) => (c.old.to_string(), c.new.to_string()),
+        TaskFieldChange::Persona(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
+        TaskFieldChange::Verify(c) => (list(&c.old), list(&c.new)),
+        TaskFieldChange::Limits(c) => (c.old.in_words(), c.new.in_words()),
+        TaskFieldChange::Status(c) => (c.old.to_string(), c.new.to_string()),
+        TaskFieldChange::Merged(c) => {
+            let commit = |merged: Option<&crate::domain::work::case::MergedTaskWork>| or_none(merged.map(|m| &m.commit));
             (commit(c.old.as_ref()), commit(c.new.as_ref()))
         }
-        CaseChange::Reason(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
+        TaskFieldChange::Reason(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
     };
     format!("{} {old} → {new}", change.field())
 }
 
-fn size(text: Option<&Text>) -> String {
+fn size(text: Option<&TextOrBlob>) -> String {
     match text {
         None => "none".into(),
-        Some(Text::Inline(text)) => format!("{} bytes", text.len()),
-        Some(Text::Stored { size, .. }) => format!("{size} bytes"),
+        Some(TextOrBlob::Inline(text)) => format!("{} bytes", text.len()),
+        Some(TextOrBlob::Stored { size, .. }) => format!("{size} bytes"),
     }
 }
 
@@ -293,22 +293,22 @@ const LONGEST_TITLE: usize = 200;
 
 /// The title of a transaction that several such events make: each gate that a human let continue is named.
 pub fn with_further(title: &str, event: &Event) -> Option<String> {
-    let Event::GateDecided { id, decision: Decision::Approved, .. } = event else { return None };
+    let Event::GateDecided { id, decision: GateDecision::Approved, .. } = event else { return None };
     let named =
         title.strip_prefix(APPROVED).or_else(|| title.strip_prefix(APPROVED_ALL)).filter(|named| !named.ends_with('…'))?;
     let further = if title.len() + id.as_str().len() > LONGEST_TITLE { "…".to_owned() } else { id.to_string() };
     Some(format!("{APPROVED_ALL}{named}, {further}"))
 }
 
-fn decision_text(id: &GateId, decision: &Decision) -> String {
+fn decision_text(id: &GateId, decision: &GateDecision) -> String {
     match decision {
-        Decision::Approved => format!("{APPROVED}{id}"),
-        Decision::Rejected { reason } => format!("rejected gate {id}: {reason}"),
-        Decision::Answered { text } => format!("answered gate {id}: {text}"),
+        GateDecision::Approved => format!("{APPROVED}{id}"),
+        GateDecision::Rejected { reason } => format!("rejected gate {id}: {reason}"),
+        GateDecision::Answered { text } => format!("answered gate {id}: {text}"),
     }
 }
 
-fn verified_text(task: &CaseId, verification: &Verification) -> String {
+fn verified_text(task: &TaskId, verification: &MergeVerification) -> String {
     match verification.summary() {
         Some(failure) => format!("the merge of {task} is not verified: {failure}"),
         None if verification.passed() => format!("the merge of {task} is verified"),
@@ -319,76 +319,76 @@ fn verified_text(task: &CaseId, verification: &Verification) -> String {
     }
 }
 
-fn step_text(result: &StepResult) -> String {
+fn step_text(result: &VerifyStepResult) -> String {
     match (result.why(), result.tests_in_words()) {
-        (Some(why), _) => format!("verify step '{}' {why}", NamedStep::of(&result.command).label()),
+        (Some(why), _) => format!("verify step '{}' {why}", NamedVerifyStep::of(&result.command).label()),
         (None, Some(tests)) => format!("verified: {}, {tests}", result.command),
         (None, None) => format!("verified: {}", result.command),
     }
 }
 
-fn released_text(agent: &AgentId, status: Status, reason: &str) -> String {
+fn released_text(agent: &AgentId, status: TaskStatus, reason: &str) -> String {
     match status {
-        Status::Done => format!("{agent} ended its work: {reason}"),
-        Status::Pending | Status::Active | Status::Blocked | Status::Failed | Status::Archived => {
+        TaskStatus::Done => format!("{agent} ended its work: {reason}"),
+        TaskStatus::Pending | TaskStatus::Active | TaskStatus::Blocked | TaskStatus::Failed | TaskStatus::Archived => {
             format!("{agent} ended its work, {status}: {reason}")
         }
     }
 }
 
-fn request_text(request: &Request) -> String {
+fn request_text(request: &SupervisorRequest) -> String {
     let whom = |agents: &[AgentId]| {
         if agents.is_empty() { "all agents".into() } else { agents.iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ") }
     };
     match request {
-        Request::Stop { agents, .. } => format!("stop {}", whom(agents)),
-        Request::Kill { agents, .. } => format!("kill {}", whom(agents)),
-        Request::Pause { force: false } => "pause".into(),
-        Request::Pause { force: true } => "pause at once".into(),
-        Request::Resume => "resume".into(),
-        Request::Merge { task } => format!("merge {task}"),
-        Request::Redirect { agent, to, .. } => format!("redirect {agent} to {to}"),
-        Request::Block { tasks, reason } => format!("block {}: {reason}", named("task", tasks)),
-        Request::Quit => "end the session".into(),
+        SupervisorRequest::Stop { agents, .. } => format!("stop {}", whom(agents)),
+        SupervisorRequest::Kill { agents, .. } => format!("kill {}", whom(agents)),
+        SupervisorRequest::Pause { force: false } => "pause".into(),
+        SupervisorRequest::Pause { force: true } => "pause at once".into(),
+        SupervisorRequest::Resume => "resume".into(),
+        SupervisorRequest::Merge { task } => format!("merge {task}"),
+        SupervisorRequest::Redirect { agent, to, .. } => format!("redirect {agent} to {to}"),
+        SupervisorRequest::Block { tasks, reason } => format!("block {}: {reason}", named("task", tasks)),
+        SupervisorRequest::Quit => "end the session".into(),
     }
 }
 
-fn outcome_text(outcome: &Outcome) -> String {
+fn outcome_text(outcome: &IterationOutcome) -> String {
     match outcome {
-        Outcome::Complete => "complete".into(),
-        Outcome::Blocked { reason } => format!("blocked: {reason}"),
-        Outcome::Waiting { question } => format!("asks: {question}"),
-        Outcome::Unfinished { why } => format!("unfinished: {why}"),
-        Outcome::Limited { why, .. } => format!("not counted, the model's service refuses for now: {why}"),
-        Outcome::NeedsHuman { cause, why } => format!("{}: {why}", cause.in_words()),
-        Outcome::Stopped => "stopped".into(),
-        Outcome::Crashed => "crashed".into(),
+        IterationOutcome::Complete => "complete".into(),
+        IterationOutcome::Blocked { reason } => format!("blocked: {reason}"),
+        IterationOutcome::Waiting { question } => format!("asks: {question}"),
+        IterationOutcome::Unfinished { why } => format!("unfinished: {why}"),
+        IterationOutcome::Limited { why, .. } => format!("not counted, the model's service refuses for now: {why}"),
+        IterationOutcome::NeedsHuman { cause, why } => format!("{}: {why}", cause.in_words()),
+        IterationOutcome::Stopped => "stopped".into(),
+        IterationOutcome::Crashed => "crashed".into(),
     }
 }
 
 /// A signal in words.
-pub fn signal_text(signal: &Signal) -> String {
+pub fn signal_text(signal: &AgentSignal) -> String {
     match signal {
-        Signal::Complete {} => "complete".into(),
-        Signal::Blocked { reason } => format!("blocked: {reason}"),
-        Signal::Waiting { question } => format!("waiting: {question}"),
-        Signal::Progress { percent } => format!("progress {percent}%"),
-        Signal::Learning { text, .. } => format!("learning: {text}"),
-        Signal::Phase { name, confidence } => format!("phase {name}{}", sure_text(*confidence)),
-        Signal::Subtask { name, planned: true, .. } => format!("subtask {name} planned"),
-        Signal::Subtask { name, done, .. } => format!("subtask {name}{}", if *done { " done" } else { "" }),
-        Signal::File(file) => format!("file {}{}", file.path, file_text(file)),
-        Signal::Ready { name, .. } => format!("ready: {name}"),
-        Signal::ToolStarted(ToolReport { name, about: None, .. }) => format!("tool {name} started"),
-        Signal::ToolStarted(ToolReport { name, about: Some(about), .. }) => format!("tool {name} started: {about}"),
-        Signal::ToolCompleted(ToolReport { name, failed: true, .. }) => format!("tool {name} failed"),
-        Signal::ToolCompleted(ToolReport { name, .. }) => format!("tool {name} ended"),
-        Signal::RequestSent(_) => "request sent".into(),
-        Signal::ResponseReceived(_) => "response received".into(),
-        Signal::Session { id } => format!("session {id}"),
-        Signal::Seen(_) => "output".into(),
-        Signal::Estimate { seconds } => format!("{} to go", times::span(*seconds)),
-        Signal::Depends { names } => format!("uses {}", names.join(", ")),
+        AgentSignal::Complete {} => "complete".into(),
+        AgentSignal::Blocked { reason } => format!("blocked: {reason}"),
+        AgentSignal::Waiting { question } => format!("waiting: {question}"),
+        AgentSignal::Progress { percent } => format!("progress {percent}%"),
+        AgentSignal::Learning { text, .. } => format!("learning: {text}"),
+        AgentSignal::Phase { name, confidence } => format!("phase {name}{}", sure_text(*confidence)),
+        AgentSignal::Subtask { name, planned: true, .. } => format!("subtask {name} planned"),
+        AgentSignal::Subtask { name, done, .. } => format!("subtask {name}{}", if *done { " done" } else { "" }),
+        AgentSignal::File(file) => format!("file {}{}", file.path, file_text(file)),
+        AgentSignal::Ready { name, .. } => format!("ready: {name}"),
+        AgentSignal::ToolStarted(ToolReport { name, about: None, .. }) => format!("tool {name} started"),
+        AgentSignal::ToolStarted(ToolReport { name, about: Some(about), .. }) => format!("tool {name} started: {about}"),
+        AgentSignal::ToolCompleted(ToolReport { name, failed: true, .. }) => format!("tool {name} failed"),
+        AgentSignal::ToolCompleted(ToolReport { name, .. }) => format!("tool {name} ended"),
+        AgentSignal::RequestSent(_) => "request sent".into(),
+        AgentSignal::ResponseReceived(_) => "response received".into(),
+        AgentSignal::Session { id } => format!("session {id}"),
+        AgentSignal::Seen(_) => "output".into(),
+        AgentSignal::Estimate { seconds } => format!("{} to go", times::span(*seconds)),
+        AgentSignal::Depends { names } => format!("uses {}", names.join(", ")),
     }
 }
 
@@ -398,8 +398,8 @@ fn sure_text(confidence: Option<f64>) -> String {
 
 fn file_text(file: &FileReport) -> String {
     let what = match file.role {
-        Some(FileRole::Related) => " is related",
-        Some(FileRole::Test) => " is a test",
+        Some(ReportedFileRole::Related) => " is related",
+        Some(ReportedFileRole::Test) => " is a test",
         None if file.done => " done",
         None => "",
     };
@@ -424,30 +424,30 @@ fn listed<T: ToString>(what: &str, names: &[T]) -> String {
     }
 }
 
-fn added_text(cases: &[Case]) -> String {
+fn added_text(cases: &[Task]) -> String {
     match cases {
         [one] => format!("add {}: {}", one.id, one.title),
         many => format!("import {}", count(many.len(), "case")),
     }
 }
 
-fn edits_text(edits: &[CaseEdit]) -> String {
-    let status = |edit: &CaseEdit| {
-        edit.changes.iter().find_map(|change| if let CaseChange::Status(status) = change { Some(status.new) } else { None })
+fn edits_text(edits: &[TaskChangeSet]) -> String {
+    let status = |edit: &TaskChangeSet| {
+        edit.changes.iter().find_map(|change| if let TaskFieldChange::Status(status) = change { Some(status.new) } else { None })
     };
     let Some(first) = edits.first() else { return "change nothing".into() };
-    let ids: Vec<&CaseId> = edits.iter().map(|edit| &edit.id).collect();
+    let ids: Vec<&TaskId> = edits.iter().map(|edit| &edit.id).collect();
     let whom = named("case", &ids);
     match status(first).filter(|first| edits.iter().all(|edit| status(edit) == Some(*first))) {
-        Some(Status::Pending) => format!("unblock {whom}"),
-        Some(Status::Blocked) => format!("block {whom}"),
-        Some(Status::Archived) => format!("archive {whom}"),
-        Some(Status::Done) => format!("{whom} done"),
-        Some(Status::Failed) => format!("{whom} failed"),
-        Some(Status::Active) => format!("{whom} active"),
+        Some(TaskStatus::Pending) => format!("unblock {whom}"),
+        Some(TaskStatus::Blocked) => format!("block {whom}"),
+        Some(TaskStatus::Archived) => format!("archive {whom}"),
+        Some(TaskStatus::Done) => format!("{whom} done"),
+        Some(TaskStatus::Failed) => format!("{whom} failed"),
+        Some(TaskStatus::Active) => format!("{whom} active"),
         None if first.changes.iter().any(|change| change.merges().is_some()) => format!("{whom} has nothing to merge"),
         None => {
-            let fields: Vec<&str> = first.changes.iter().map(CaseChange::field).collect();
+            let fields: Vec<&str> = first.changes.iter().map(TaskFieldChange::field).collect();
             format!("edit {whom}: {}", fields.join(", "))
         }
     }
@@ -461,7 +461,7 @@ mod tests {
     fn the_title_names_each_gate_that_was_approved_at_once() {
         let approved = |number: usize| Event::GateDecided {
             id: GateId::new(format!("claim-t{number}")).unwrap(),
-            decision: Decision::Approved,
+            decision: GateDecision::Approved,
             complete: None,
         };
         let titled = |count| {

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::whole::Restorable;
-use crate::domain::base::ids::{AgentId, CaseId, GateId};
+use super::whole::RestorableState;
+use crate::domain::base::ids::{AgentId, GateId, TaskId};
 use crate::domain::work::agent::{Agent, Workspace};
-use crate::domain::work::case::Case;
+use crate::domain::work::case::Task;
 use crate::domain::work::gate::Gate;
-use crate::domain::work::reports::Reports;
-use crate::domain::work::session::Mode;
+use crate::domain::work::reports::TaskReports;
+use crate::domain::work::session::SessionMode;
 
 /// New values; `None` for what is gone.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
@@ -19,29 +19,29 @@ use crate::domain::work::session::Mode;
 pub struct RestorableChanges {
     /// Cases.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub cases: BTreeMap<CaseId, Option<Case>>,
+    pub cases: BTreeMap<TaskId, Option<Task>>,
     /// Agents.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<AgentId, Option<Agent>>,
     /// Workspaces, by task.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub workspaces: BTreeMap<CaseId, Option<Workspace>>,
+    pub workspaces: BTreeMap<TaskId, Option<Workspace>>,
     /// Gates.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub gates: BTreeMap<GateId, Option<Gate>>,
     /// What was reported of tasks.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub reports: BTreeMap<CaseId, Option<Reports>>,
+    pub reports: BTreeMap<TaskId, Option<TaskReports>>,
     /// The mode.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub mode: Option<Mode>,
+    pub mode: Option<SessionMode>,
 }
 
 impl RestorableChanges {
     /// What makes `now` into `then`.
-    pub fn between(now: &Restorable, then: &Restorable) -> Self {
+    pub fn between(now: &RestorableState, then: &RestorableState) -> Self {
         // Every field is listed, so that a new one has to be considered.
-        let Restorable { cases, agents, workspaces, mode, gates, reports } = then;
+        let RestorableState { cases, agents, workspaces, mode, gates, reports } = then;
         Self {
             cases: changed(&now.cases, cases),
             agents: changed(&now.agents, agents),
@@ -58,7 +58,7 @@ impl RestorableChanges {
     }
 
     /// Makes the changes.
-    pub fn apply(&self, to: &mut Restorable) {
+    pub fn apply(&self, to: &mut RestorableState) {
         let Self { cases, agents, workspaces, gates, reports, mode } = self;
         change(&mut to.cases, cases);
         change(&mut to.agents, agents);
@@ -92,12 +92,12 @@ mod tests {
     fn what_differs_makes_one_state_into_the_other_and_nothing_else_is_recorded() {
         let id = |text: &str| AgentId::new(text).unwrap();
         let agent = |text: &str| (id(text), Agent { id: id(text), work: None });
-        let of = |agents: &[&str], mode| Restorable {
+        let of = |agents: &[&str], mode| RestorableState {
             agents: agents.iter().map(|a| agent(a)).collect(),
             mode,
-            ..Restorable::default()
+            ..RestorableState::default()
         };
-        let (now, then) = (of(&["a-001", "b-001"], Mode::SemiAuto), of(&["b-001", "c-001"], Mode::Autopilot));
+        let (now, then) = (of(&["a-001", "b-001"], SessionMode::SemiAuto), of(&["b-001", "c-001"], SessionMode::Autopilot));
         let changes = RestorableChanges::between(&now, &then);
         assert_eq!(changes.agents.keys().map(AgentId::as_str).collect::<Vec<_>>(), ["a-001", "c-001"]);
         let mut made = now.clone();

@@ -10,38 +10,38 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::changes::RestorableChanges;
-use super::place::Placing;
+use super::place::RepositoryRelocation;
 use super::whole::State;
-use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
+use crate::domain::base::ids::{AgentId, CheckpointName, GateId, OperationId, RequestId, SessionId, TaskId, Token};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::CheckpointRecord;
-use crate::domain::checkpoint::purge::LeftByPurge;
+use crate::domain::checkpoint::purge::PurgeLeftover;
 use crate::domain::hook::run::HookRun;
-use crate::domain::operation::journaled::{AsideChange, Operation, RefChange};
+use crate::domain::operation::journaled::{JournaledOperation, RefChange, TrashChange};
 use crate::domain::planning::step::PlanStep;
 use crate::domain::recovery::decide::CrashDecision;
 use crate::domain::work::agent::{IterationReport, Workspace};
-use crate::domain::work::case::{Case, CaseEdit, Status};
-use crate::domain::work::conflict::Conflict;
-use crate::domain::work::delay::Delay;
-use crate::domain::work::gate::{Decision, Gate};
+use crate::domain::work::case::{Task, TaskChangeSet, TaskStatus};
+use crate::domain::work::conflict::AssignedConflict;
+use crate::domain::work::delay::DelayedSessionStep;
+use crate::domain::work::gate::{Gate, GateDecision};
 use crate::domain::work::learnings::LearningId;
-use crate::domain::work::reports::ChangedLines;
-use crate::domain::work::session::{Mode, Request, Session, SessionState};
-use crate::domain::work::verification::{StepResult, Verification};
+use crate::domain::work::reports::ChangedLineCounts;
+use crate::domain::work::session::{Session, SessionMode, SessionState, SupervisorRequest};
+use crate::domain::work::verification::{MergeVerification, VerifyStepResult};
 
 /// An event with its place, time, transaction and author.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Envelope {
+pub struct EventEnvelope {
     /// Its number, from 1. Only an adopted state may leave a gap.
     pub seq: u64,
     /// When it was appended.
     pub at: Timestamp,
     /// The transaction it belongs to.
-    pub txn: TxnId,
+    pub txn: OperationId,
     /// Who did it.
-    pub by: By,
+    pub by: EventAuthor,
     /// What happened.
     pub event: Event,
 }
@@ -49,7 +49,7 @@ pub struct Envelope {
 /// Who did something.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum By {
+pub enum EventAuthor {
     /// A human, or a human's script, by a verb.
     User,
     /// The supervisor process.
@@ -60,7 +60,7 @@ pub enum By {
     Recovery,
 }
 
-impl fmt::Display for By {
+impl fmt::Display for EventAuthor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::User => f.pad("user"),
@@ -78,12 +78,12 @@ pub enum Event {
     /// Cases were added; an import is one event.
     CasesAdded {
         /// The cases, in the order in which they were given.
-        cases: Vec<Case>,
+        cases: Vec<Task>,
     },
     /// Fields of cases were changed.
     CasesChanged {
         /// What changed, case by case.
-        edits: Vec<CaseEdit>,
+        edits: Vec<TaskChangeSet>,
     },
     /// A step of planning.
     Planned {
@@ -93,7 +93,7 @@ pub enum Event {
     /// A line for the history of a case.
     Audited {
         /// The case.
-        id: CaseId,
+        id: TaskId,
         /// The line.
         text: String,
     },
@@ -117,14 +117,14 @@ pub enum Event {
     /// The mode was changed.
     ModeChanged {
         /// The old mode and the new one.
-        mode: Change<Mode>,
+        mode: ValueChange<SessionMode>,
     },
     /// A verb asks the supervisor for something.
     Requested {
         /// The request's id.
         id: RequestId,
         /// The request.
-        request: Request,
+        request: SupervisorRequest,
     },
     /// The supervisor has handled a request.
     RequestHandled {
@@ -138,14 +138,14 @@ pub enum Event {
     /// A workspace is ready.
     WorkspaceOpened {
         /// The task it is for.
-        task: CaseId,
+        task: TaskId,
         /// The workspace.
         workspace: Workspace,
     },
     /// A workspace was moved to the trash.
     WorkspaceClosed {
         /// The task it was for.
-        task: CaseId,
+        task: TaskId,
         /// Where it is now; `None` where it did not exist any more.
         trash: Option<String>,
     },
@@ -167,7 +167,7 @@ pub enum Event {
         /// The agent.
         agent: AgentId,
         /// The task.
-        task: CaseId,
+        task: TaskId,
         /// Whether its work was complete before, so that it continues with verification: see `workReleased`.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         complete: bool,
@@ -208,7 +208,7 @@ pub enum Event {
         /// The iteration's token.
         token: Token,
         /// The signal.
-        signal: crate::domain::work::signal::Signal,
+        signal: crate::domain::work::signal::AgentSignal,
     },
     /// It was decided what becomes of a task whose iteration was cut off by a crash, or whose session was paused and then ended.
     RecoveryDecided {
@@ -244,40 +244,40 @@ pub enum Event {
     /// A verify step of a task has ended.
     StepVerified {
         /// The task.
-        id: CaseId,
+        id: TaskId,
         /// The commit of its branch that the step was run on.
         of: Oid,
         /// The result.
-        result: Box<StepResult>,
+        result: Box<VerifyStepResult>,
     },
     /// The commands that verify a merge were run on its result.
     MergeVerified {
         /// The task.
-        id: CaseId,
+        id: TaskId,
         /// The result, and the merge for which it is valid.
-        verification: Box<Verification>,
+        verification: Box<MergeVerification>,
     },
     /// The merge of a task has a conflict that its agent is to settle.
     ConflictGivenBack {
         /// The task.
-        id: CaseId,
+        id: TaskId,
         /// The conflict.
-        conflict: Box<Conflict>,
+        conflict: Box<AssignedConflict>,
     },
     /// A step for a task failed and is tried again later, or that is over.
     Delayed {
         /// The task.
-        id: CaseId,
+        id: TaskId,
         /// What failed; `None` where nothing is waited for any more.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        delay: Option<Box<Delay>>,
+        delay: Option<Box<DelayedSessionStep>>,
     },
     /// The agent is free again, and its task is no longer active.
     WorkReleased {
         /// The agent.
         agent: AgentId,
         /// The task's status from now on.
-        status: Status,
+        status: TaskStatus,
         /// The reason.
         reason: String,
         /// Whether this counts as a retry.
@@ -302,7 +302,7 @@ pub enum Event {
         /// The gate.
         id: GateId,
         /// The decision.
-        decision: Decision,
+        decision: GateDecision,
         /// The commit at which a human said that the task is complete.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         complete: Option<Oid>,
@@ -348,15 +348,15 @@ pub enum Event {
         forgotten: Vec<Oid>,
         /// The tasks whose text or verify steps were masked.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        masked: Vec<CaseId>,
+        masked: Vec<TaskId>,
         /// Where a path was named: its contents that could not be deleted.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        left: Option<LeftByPurge>,
+        left: Option<PurgeLeftover>,
     },
     /// An operation was planned and is about to change refs or files.
     OperationBegan {
         /// The plan.
-        operation: Box<Operation>,
+        operation: Box<JournaledOperation>,
     },
     /// The direction of an operation was changed: it is being reversed.
     OperationReversed {
@@ -369,16 +369,16 @@ pub enum Event {
         end: OperationEnd,
         /// Changes of cases that belong to it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        edits: Vec<CaseEdit>,
+        edits: Vec<TaskChangeSet>,
         /// What it changed of the restorable state.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         changes: Option<Box<RestorableChanges>>,
         /// The change of the mode that it made.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        mode: Option<Change<Mode>>,
+        mode: Option<ValueChange<SessionMode>>,
         /// Files that no capture holds and that were in its way: they are in the trash, and undo puts them back.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        moved: Vec<AsideChange>,
+        moved: Vec<TrashChange>,
     },
     /// A new log begins with a state that recovery found elsewhere.
     StateAdopted {
@@ -390,17 +390,17 @@ pub enum Event {
     /// The repository was moved, restored or copied: paths recorded before this event refer to the old place.
     RepositoryPlaced {
         /// The old and the new place, and how it came there.
-        placing: Box<Placing>,
+        placing: Box<RepositoryRelocation>,
     },
     /// The workspace of a task was captured while its agent worked, because something had changed.
     WorkspaceCaptured {
         /// The task.
-        task: CaseId,
+        task: TaskId,
         /// The capture.
         capture: Oid,
         /// How many lines it differs in from where the branch was started, where that is known.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        lines: Option<ChangedLines>,
+        lines: Option<ChangedLineCounts>,
     },
     /// A human changed the text of a learning.
     LearningEdited {

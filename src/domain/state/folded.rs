@@ -4,28 +4,28 @@ use std::collections::{BTreeMap, HashSet};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use crate::domain::base::ids::CaseId;
-use crate::domain::work::case::Case;
+use crate::domain::base::ids::TaskId;
+use crate::domain::work::case::Task;
 
 /// The ids of all cases in lower case, from the second question on. It follows from the cases, so all are equal.
 #[derive(Debug, Default)]
-pub struct FoldedIds {
+pub struct FoldedTaskIds {
     known: OnceLock<HashSet<String>>,
     was_asked: AtomicBool,
 }
 
-impl FoldedIds {
+impl FoldedTaskIds {
     /// Whether one of the cases has this id, given in lower case.
-    pub fn has(&self, cases: &BTreeMap<CaseId, Case>, folded: &str) -> bool {
+    pub fn has(&self, cases: &BTreeMap<TaskId, Task>, folded: &str) -> bool {
         // One question is answered faster by looking.
         if self.known.get().is_none() && !self.was_asked.swap(true, Ordering::Relaxed) {
             return cases.keys().any(|id| id.as_str().eq_ignore_ascii_case(folded));
         }
-        self.known.get_or_init(|| cases.keys().map(CaseId::folded).collect()).contains(folded)
+        self.known.get_or_init(|| cases.keys().map(TaskId::folded).collect()).contains(folded)
     }
 
     /// A case was added.
-    pub fn add(&mut self, id: &CaseId) {
+    pub fn add(&mut self, id: &TaskId) {
         if let Some(known) = self.known.get_mut() {
             known.insert(id.folded());
         }
@@ -37,13 +37,13 @@ impl FoldedIds {
     }
 }
 
-impl Clone for FoldedIds {
+impl Clone for FoldedTaskIds {
     fn clone(&self) -> Self {
         Self::default()
     }
 }
 
-impl PartialEq for FoldedIds {
+impl PartialEq for FoldedTaskIds {
     fn eq(&self, _: &Self) -> bool {
         true
     }
@@ -57,10 +57,10 @@ mod tests {
     #[test]
     fn an_id_is_found_in_any_case_at_the_first_question_and_at_later_ones() {
         let mut state = State::default();
-        let ids = |names: &[&str]| names.iter().map(|name| CaseId::new(*name).unwrap()).collect::<Vec<_>>();
-        let mut folded = FoldedIds::default();
-        let case = |id: &CaseId| serde_json::json!({"id": id, "kind": "task", "title": "t", "status": "pending", "createdAt": "2026-01-01T00:00:00Z"});
-        let add = |state: &mut State, folded: &mut FoldedIds, id: &CaseId| {
+        let ids = |names: &[&str]| names.iter().map(|name| TaskId::new(*name).unwrap()).collect::<Vec<_>>();
+        let mut folded = FoldedTaskIds::default();
+        let case = |id: &TaskId| serde_json::json!({"id": id, "kind": "task", "title": "t", "status": "pending", "createdAt": "2026-01-01T00:00:00Z"});
+        let add = |state: &mut State, folded: &mut FoldedTaskIds, id: &TaskId| {
             state.restorable.cases.insert(id.clone(), serde_json::from_value(case(id)).unwrap());
             folded.add(id);
         };

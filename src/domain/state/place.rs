@@ -2,22 +2,22 @@
 //! Pure.
 //!
 //! Absolute paths are recorded in many places: workspaces in the state, operations in the log, worktrees in checkpoints.
-//! They are valid for the place where the repository was when they were recorded. A [`Placing`] is an event that says that
+//! They are valid for the place where the repository was when they were recorded. A [`RepositoryRelocation`] is an event that says that
 //! the repository is at a new place. Everything recorded before it is read as if it had been recorded at the new place.
 
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::whole::Restorable;
+use super::whole::RestorableState;
 use crate::domain::checkpoint::document::CheckpointDocument;
-use crate::domain::operation::journaled::{Operation, SubmoduleChange, WorkspaceChange};
-use crate::domain::operation::transaction::Transaction;
+use crate::domain::operation::journaled::{JournaledOperation, SubmoduleChange, WorkspaceChange};
+use crate::domain::operation::transaction::OperationRecord;
 
 /// Where a repository is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Place {
+pub struct RepositoryLocation {
     /// Its common git directory, absolute.
     pub common_dir: String,
     /// The folder of its main worktree; `None` where git does not name one.
@@ -27,7 +27,7 @@ pub struct Place {
 
 /// What is now at the recorded place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Recorded {
+pub enum RecordedLocationState {
     /// This very folder: the device and inode of both are equal now.
     ThisFolder,
     /// Another folder, whose repository has the recorded id.
@@ -40,7 +40,7 @@ pub enum Recorded {
 
 /// Whether this folder has the recorded inode. Device numbers are not recorded, because they change with every mount.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Inode {
+pub enum InodeMatch {
     /// It has.
     Same,
     /// It has another one.
@@ -49,7 +49,7 @@ pub enum Inode {
 
 /// What this repository is, compared with the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Finding {
+pub enum RepositoryProvenance {
     /// It is the recorded one, wherever it is now.
     Ours,
     /// It is the recorded one, and was put here by other means than a move within a file system. The worktrees that refer to
@@ -61,18 +61,24 @@ pub enum Finding {
 
 /// Decides what this repository is. Where the recorded place cannot be read, only the inode can prove that this is the
 /// original.
-pub fn find(recorded: Recorded, inode: Inode) -> Finding {
+pub fn find(recorded: RecordedLocationState, inode: InodeMatch) -> RepositoryProvenance {
     match (recorded, inode) {
-        (Recorded::OtherWithTheId, Inode::Same | Inode::Other) | (Recorded::Unknown, Inode::Other) => Finding::Copy,
-        (Recorded::ThisFolder | Recorded::WithoutTheId | Recorded::Unknown, Inode::Same) => Finding::Ours,
-        (Recorded::ThisFolder | Recorded::WithoutTheId, Inode::Other) => Finding::Restored,
+        (RecordedLocationState::OtherWithTheId, InodeMatch::Same | InodeMatch::Other)
+        | (RecordedLocationState::Unknown, InodeMatch::Other) => RepositoryProvenance::Copy,
+        (
+            RecordedLocationState::ThisFolder | RecordedLocationState::WithoutTheId | RecordedLocationState::Unknown,
+            InodeMatch::Same,
+        ) => RepositoryProvenance::Ours,
+        (RecordedLocationState::ThisFolder | RecordedLocationState::WithoutTheId, InodeMatch::Other) => {
+            RepositoryProvenance::Restored
+        }
     }
 }
 
 /// How a repository came to its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Arrival {
+pub enum RelocationCause {
     /// It was moved within a file system.
     Moved,
     /// It was put there from elsewhere, and the original does not exist any more.
@@ -84,27 +90,27 @@ pub enum Arrival {
 /// A repository is at a new place.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Placing {
+pub struct RepositoryRelocation {
     /// How it came there.
-    pub how: Arrival,
+    pub how: RelocationCause,
     /// The place according to older records.
-    pub from: Place,
+    pub from: RepositoryLocation,
     /// The new place.
-    pub to: Place,
+    pub to: RepositoryLocation,
 }
 
 /// A placing and its number in the log, for the state.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PlacedAt {
+pub struct RelocationRecord {
     /// The number of the event.
     pub seq: u64,
     /// The placing.
     #[serde(flatten)]
-    pub placing: Placing,
+    pub placing: RepositoryRelocation,
 }
 
-impl Placing {
+impl RepositoryRelocation {
     /// A path recorded at the old place, translated to the new one. Paths outside the repository stay as they are.
     pub fn path(&self, path: &str) -> String {
         let worktrees = self.from.worktree.as_deref().zip(self.to.worktree.as_deref());
@@ -121,7 +127,7 @@ impl Placing {
     /// original, not to a copy: for a copy the result is a path within its own trash that does not exist.
     fn trash_path(&self, path: &str) -> String {
         let there = self.path(path);
-        let is_shared = self.how == Arrival::Copied && there == path;
+        let is_shared = self.how == RelocationCause::Copied && there == path;
         if is_shared { format!("{}/axiom/trash/not-here{path}", self.to.common_dir) } else { there }
     }
 
@@ -133,9 +139,9 @@ impl Placing {
     pub fn words(&self) -> String {
         let from = self.from.worktree.as_deref().unwrap_or(&self.from.common_dir);
         match self.how {
-            Arrival::Moved => format!("the repository was moved here from {from}"),
-            Arrival::Restored => format!("the repository was restored here; it was at {from}"),
-            Arrival::Copied => format!("the repository is a copy of {from}, and independent of it from now on"),
+            RelocationCause::Moved => format!("the repository was moved here from {from}"),
+            RelocationCause::Restored => format!("the repository was restored here; it was at {from}"),
+            RelocationCause::Copied => format!("the repository is a copy of {from}, and independent of it from now on"),
         }
     }
 
@@ -144,12 +150,12 @@ impl Placing {
     }
 
     /// Translates the paths of the workspaces of a state.
-    pub fn restorable(&self, restorable: &mut Restorable) {
+    pub fn restorable(&self, restorable: &mut RestorableState) {
         restorable.workspaces.values_mut().for_each(|workspace| self.change(&mut workspace.path));
     }
 
     /// Translates all paths of an operation.
-    pub fn operation(&self, operation: &mut Operation) {
+    pub fn operation(&self, operation: &mut JournaledOperation) {
         operation.advances.iter_mut().for_each(|one| self.change(&mut one.path));
         operation.worktrees.iter_mut().for_each(|one| self.change(&mut one.path));
         operation.submodules.iter_mut().for_each(|one| self.submodule(one));
@@ -176,7 +182,7 @@ impl Placing {
     }
 
     /// Translates all paths of a transaction.
-    pub fn transaction(&self, transaction: &mut Transaction) {
+    pub fn transaction(&self, transaction: &mut OperationRecord) {
         transaction.advances.iter_mut().for_each(|one| self.change(&mut one.path));
         transaction.worktrees.iter_mut().for_each(|one| self.change(&mut one.path));
         transaction.submodules.iter_mut().for_each(|one| self.submodule(one));
@@ -203,7 +209,7 @@ impl Placing {
 
 /// Reduces an operation that was open when the repository was copied to the part that belongs to the copy: its refs and its
 /// main worktree. Linked worktrees belong to the original, and are neither finished nor reversed here.
-pub fn own_part(operation: &mut Operation, place: &Place) {
+pub fn own_part(operation: &mut JournaledOperation, place: &RepositoryLocation) {
     let own = |path: &str| place.worktree.as_deref() == Some(path);
     operation.workspaces.clear();
     operation.worktrees.retain(|one| own(&one.path));
@@ -223,27 +229,27 @@ mod tests {
 
     #[test]
     fn what_a_repository_is_follows_from_the_recorded_place_and_the_inode() {
-        use Finding::{Copy, Ours, Restored};
+        use RepositoryProvenance::{Copy, Ours, Restored};
         let table = [
-            (Recorded::ThisFolder, Ours, Restored),
+            (RecordedLocationState::ThisFolder, Ours, Restored),
             // A snapshot of a file system has the inodes of the original.
-            (Recorded::OtherWithTheId, Copy, Copy),
-            (Recorded::WithoutTheId, Ours, Restored),
-            (Recorded::Unknown, Ours, Copy),
+            (RecordedLocationState::OtherWithTheId, Copy, Copy),
+            (RecordedLocationState::WithoutTheId, Ours, Restored),
+            (RecordedLocationState::Unknown, Ours, Copy),
         ];
         for (recorded, same, other) in table {
-            assert_eq!(find(recorded, Inode::Same), same, "{recorded:?}");
-            assert_eq!(find(recorded, Inode::Other), other, "{recorded:?}");
+            assert_eq!(find(recorded, InodeMatch::Same), same, "{recorded:?}");
+            assert_eq!(find(recorded, InodeMatch::Other), other, "{recorded:?}");
         }
     }
 
-    fn place(worktree: &str) -> Place {
-        Place { common_dir: format!("{worktree}/.git"), worktree: Some(worktree.into()) }
+    fn place(worktree: &str) -> RepositoryLocation {
+        RepositoryLocation { common_dir: format!("{worktree}/.git"), worktree: Some(worktree.into()) }
     }
 
     #[test]
     fn a_recorded_path_is_read_where_the_repository_is() {
-        let placing = Placing { how: Arrival::Moved, from: place("/a/repo"), to: place("/b/x") };
+        let placing = RepositoryRelocation { how: RelocationCause::Moved, from: place("/a/repo"), to: place("/b/x") };
         let table = [
             ("/a/repo", "/b/x"),
             ("/a/repo/.worktrees/ed-001-t", "/b/x/.worktrees/ed-001-t"),
@@ -255,7 +261,7 @@ mod tests {
             assert_eq!(placing.path(recorded), here);
         }
         // What was put aside outside is the original's, and a copy finds nothing of it.
-        let copied = Placing { how: Arrival::Copied, ..placing.clone() };
+        let copied = RepositoryRelocation { how: RelocationCause::Copied, ..placing.clone() };
         for (recorded, here) in [
             ("/a/repo/.worktrees/trash/x", "/b/x/.worktrees/trash/x"),
             ("/w/trash/x", "/b/x/.git/axiom/trash/not-here/w/trash/x"),
@@ -263,11 +269,11 @@ mod tests {
             assert_eq!(copied.trash_path(recorded), here);
         }
         assert_eq!(placing.trash_path("/w/trash/x"), "/w/trash/x");
-        let from = Place { common_dir: "/g".into(), worktree: Some("/w".into()) };
-        let placing = Placing { from, ..placing };
+        let from = RepositoryLocation { common_dir: "/g".into(), worktree: Some("/w".into()) };
+        let placing = RepositoryRelocation { from, ..placing };
         assert_eq!((placing.path("/g/worktrees/x"), placing.path("/w/f")), ("/b/x/.git/worktrees/x".into(), "/b/x/f".into()));
         // Into a folder below the old place: the longest name is the one that is meant.
-        let down = Placing { how: Arrival::Moved, from: place("/a"), to: place("/a/b") };
+        let down = RepositoryRelocation { how: RelocationCause::Moved, from: place("/a"), to: place("/a/b") };
         assert_eq!(down.path("/a/.git/x"), "/a/b/.git/x");
     }
 }

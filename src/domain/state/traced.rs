@@ -3,18 +3,18 @@
 
 use super::event::{Event, OperationEnd};
 use super::whole::State;
-use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::operation::journaled::{Operation, OperationKind};
-use crate::domain::work::agent::{IterationReport, Outcome};
-use crate::domain::work::case::CaseEdit;
-use crate::domain::work::delay::Delay;
-use crate::domain::work::gate::Decision;
-use crate::domain::work::session::{Request, Session, SessionState};
-use crate::domain::work::verification::StepResult;
+use crate::domain::base::ids::{AgentId, TaskId};
+use crate::domain::operation::journaled::{JournaledOperation, OperationKind};
+use crate::domain::work::agent::{IterationOutcome, IterationReport};
+use crate::domain::work::case::TaskChangeSet;
+use crate::domain::work::delay::DelayedSessionStep;
+use crate::domain::work::gate::GateDecision;
+use crate::domain::work::session::{Session, SessionState, SupervisorRequest};
+use crate::domain::work::verification::VerifyStepResult;
 
 /// How much somebody has to ask for to see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Interest {
+pub enum TraceInterest {
     /// It says what happened.
     Info,
     /// It is a step in between.
@@ -22,17 +22,17 @@ pub enum Interest {
 }
 
 /// What is known of an event, as `key=value`.
-pub type Facts = Vec<(&'static str, String)>;
+pub type TraceFacts = Vec<(&'static str, String)>;
 
 fn known<T: ToString>(name: &'static str, value: Option<T>) -> Option<(&'static str, String)> {
     value.map(|value| (name, value.to_string()))
 }
 
 /// What is traced of an event; `state` is the state after it.
-pub fn facts(event: &Event, state: &State) -> (Interest, Facts) {
+pub fn facts(event: &Event, state: &State) -> (TraceInterest, TraceFacts) {
     match event {
-        Event::SessionStarted { session } => (Interest::Info, begun(session, state)),
-        Event::SessionChanged { state: now, .. } => (Interest::Info, session_facts(*now, state)),
+        Event::SessionStarted { session } => (TraceInterest::Info, begun(session, state)),
+        Event::SessionChanged { state: now, .. } => (TraceInterest::Info, session_facts(*now, state)),
         Event::ModeChanged { mode } => info([("from", mode.old.as_str().to_owned()), ("to", mode.new.as_str().to_owned())]),
         Event::Requested { id, request } => info([("request", id.to_string()), ("what", request_word(request).to_owned())]),
         Event::RequestHandled { id, done, message: _ } => info([("request", id.to_string()), ("done", done.to_string())]),
@@ -51,7 +51,7 @@ pub fn facts(event: &Event, state: &State) -> (Interest, Facts) {
             of_agent(agent, [("decision", decision.action.as_str().to_owned())], state)
         }
         Event::VerificationFailed { agent, round, why: _ } => of_agent(agent, [("round", round.to_string())], state),
-        Event::StepVerified { id, result, .. } => (Interest::Info, step_facts(id, result)),
+        Event::StepVerified { id, result, .. } => (TraceInterest::Info, step_facts(id, result)),
         Event::MergeVerified { id, verification: of } => {
             let steps = ("steps", of.results.len().to_string());
             info([("task", id.to_string()), steps, ("passed", of.passed().to_string())])
@@ -59,14 +59,14 @@ pub fn facts(event: &Event, state: &State) -> (Interest, Facts) {
         Event::ConflictGivenBack { id, conflict: of } => {
             info([("task", id.to_string()), ("files", of.files.len().to_string()), ("round", of.round.to_string())])
         }
-        Event::Delayed { id, delay } => (Interest::Info, delay_facts(id, delay.as_deref())),
+        Event::Delayed { id, delay } => (TraceInterest::Info, delay_facts(id, delay.as_deref())),
         Event::GateOpened { gate } => info([("gate", gate.id.to_string())]),
         Event::GateDecided { id, decision, .. } => {
             info([("gate", id.to_string()), ("decision", decision_word(decision).to_owned())])
         }
         Event::CheckpointCreated { checkpoint } => info([("checkpoint", checkpoint.name.to_string())]),
         Event::CheckpointsDeleted { names } => info([("checkpoints", names.len().to_string())]),
-        Event::OperationBegan { operation } => (Interest::Info, operation_facts(operation)),
+        Event::OperationBegan { operation } => (TraceInterest::Info, operation_facts(operation)),
         Event::OperationEnded { end, edits, .. } => {
             info([("end", end_word(*end).to_owned()), ("cases", edits.len().to_string()), ("merges", merges(edits).to_string())])
         }
@@ -74,9 +74,10 @@ pub fn facts(event: &Event, state: &State) -> (Interest, Facts) {
         Event::ConfigBackupRestored { what } => info([("what", what.clone())]),
         Event::LogRepaired { bytes, .. } => info([("bytes", bytes.to_string())]),
         Event::OperationReversed { .. } | Event::StateAdopted { .. } | Event::RepositoryPlaced { .. } => info([]),
-        Event::Planned { step: _ } => {
-            (Interest::Info, known("phase", state.record.plan.as_ref().map(|plan| plan.phase.as_str())).into_iter().collect())
-        }
+        Event::Planned { step: _ } => (
+            TraceInterest::Info,
+            known("phase", state.record.plan.as_ref().map(|plan| plan.phase.as_str())).into_iter().collect(),
+        ),
         Event::CasesAdded { cases } => debug([("cases", cases.len().to_string())]),
         Event::CasesChanged { edits } => debug([("cases", edits.len().to_string()), ("merges", merges(edits).to_string())]),
         Event::HookRan { run } => debug([("failed", run.failure.is_some().to_string())]),
@@ -95,21 +96,25 @@ pub fn facts(event: &Event, state: &State) -> (Interest, Facts) {
 }
 
 /// The agent, what is known of it, and the task that it works on.
-fn of_agent(agent: &AgentId, facts: impl IntoIterator<Item = (&'static str, String)>, state: &State) -> (Interest, Facts) {
+fn of_agent(
+    agent: &AgentId,
+    facts: impl IntoIterator<Item = (&'static str, String)>,
+    state: &State,
+) -> (TraceInterest, TraceFacts) {
     let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
     let facts = std::iter::once(("agent", agent.to_string())).chain(facts);
-    (Interest::Info, facts.chain(known("task", work.map(|work| &work.task))).collect())
+    (TraceInterest::Info, facts.chain(known("task", work.map(|work| &work.task))).collect())
 }
 
-fn info<const N: usize>(facts: [(&'static str, String); N]) -> (Interest, Facts) {
-    (Interest::Info, facts.into())
+fn info<const N: usize>(facts: [(&'static str, String); N]) -> (TraceInterest, TraceFacts) {
+    (TraceInterest::Info, facts.into())
 }
 
-fn debug<const N: usize>(facts: [(&'static str, String); N]) -> (Interest, Facts) {
-    (Interest::Debug, facts.into())
+fn debug<const N: usize>(facts: [(&'static str, String); N]) -> (TraceInterest, TraceFacts) {
+    (TraceInterest::Debug, facts.into())
 }
 
-fn begun(session: &Session, state: &State) -> Facts {
+fn begun(session: &Session, state: &State) -> TraceFacts {
     vec![
         ("session", session.id.to_string()),
         ("pid", session.pid.to_string()),
@@ -118,12 +123,12 @@ fn begun(session: &Session, state: &State) -> Facts {
     ]
 }
 
-fn delay_facts(task: &CaseId, delay: Option<&Delay>) -> Facts {
+fn delay_facts(task: &TaskId, delay: Option<&DelayedSessionStep>) -> TraceFacts {
     let why = delay.into_iter().flat_map(|delay| [("code", delay.code.clone()), ("tried", delay.tried.to_string())]);
     std::iter::once(("task", task.to_string())).chain(why).collect()
 }
 
-fn operation_facts(operation: &Operation) -> Facts {
+fn operation_facts(operation: &JournaledOperation) -> TraceFacts {
     vec![
         ("what", operation_word(&operation.kind).to_owned()),
         ("refs", (operation.refs.len() + operation.advances.len()).to_string()),
@@ -134,7 +139,7 @@ fn operation_facts(operation: &Operation) -> Facts {
 }
 
 /// The session, and when it ended, what it came to.
-fn session_facts(now: SessionState, state: &State) -> Facts {
+fn session_facts(now: SessionState, state: &State) -> TraceFacts {
     let mut facts = vec![("state", now.as_str().to_owned())];
     if !now.is_open() {
         let spent = &state.record.session_spent;
@@ -148,7 +153,7 @@ fn session_facts(now: SessionState, state: &State) -> Facts {
     facts
 }
 
-fn iteration_facts(report: &IterationReport) -> Facts {
+fn iteration_facts(report: &IterationReport) -> TraceFacts {
     let mut facts = vec![
         ("outcome", outcome_word(&report.outcome).to_owned()),
         ("ms", report.duration_ms.to_string()),
@@ -162,7 +167,7 @@ fn iteration_facts(report: &IterationReport) -> Facts {
     facts
 }
 
-fn step_facts(task: &CaseId, result: &StepResult) -> Facts {
+fn step_facts(task: &TaskId, result: &VerifyStepResult) -> TraceFacts {
     let run = result.run.as_deref();
     let tests = run.and_then(|run| run.tests.as_ref()).map(|tests| format!("{}/{}", tests.passed, tests.total()));
     let mut facts = vec![("task", task.to_string()), ("passed", result.failure.is_none().to_string())];
@@ -172,15 +177,15 @@ fn step_facts(task: &CaseId, result: &StepResult) -> Facts {
     facts
 }
 
-fn merges(edits: &[CaseEdit]) -> usize {
+fn merges(edits: &[TaskChangeSet]) -> usize {
     edits.iter().filter(|edit| edit.changes.iter().any(|change| change.merges().is_some())).count()
 }
 
-const fn decision_word(decision: &Decision) -> &'static str {
+const fn decision_word(decision: &GateDecision) -> &'static str {
     match decision {
-        Decision::Approved => "approved",
-        Decision::Rejected { .. } => "rejected",
-        Decision::Answered { .. } => "answered",
+        GateDecision::Approved => "approved",
+        GateDecision::Rejected { .. } => "rejected",
+        GateDecision::Answered { .. } => "answered",
     }
 }
 
@@ -191,16 +196,16 @@ const fn end_word(end: OperationEnd) -> &'static str {
     }
 }
 
-const fn request_word(request: &Request) -> &'static str {
+const fn request_word(request: &SupervisorRequest) -> &'static str {
     match request {
-        Request::Stop { .. } => "stop",
-        Request::Kill { .. } => "kill",
-        Request::Pause { .. } => "pause",
-        Request::Resume => "resume",
-        Request::Merge { .. } => "merge",
-        Request::Quit => "quit",
-        Request::Redirect { .. } => "redirect",
-        Request::Block { .. } => "block",
+        SupervisorRequest::Stop { .. } => "stop",
+        SupervisorRequest::Kill { .. } => "kill",
+        SupervisorRequest::Pause { .. } => "pause",
+        SupervisorRequest::Resume => "resume",
+        SupervisorRequest::Merge { .. } => "merge",
+        SupervisorRequest::Quit => "quit",
+        SupervisorRequest::Redirect { .. } => "redirect",
+        SupervisorRequest::Block { .. } => "block",
     }
 }
 
@@ -218,16 +223,16 @@ const fn operation_word(kind: &OperationKind) -> &'static str {
 }
 
 /// The outcome without the agent's words.
-const fn outcome_word(outcome: &Outcome) -> &'static str {
+const fn outcome_word(outcome: &IterationOutcome) -> &'static str {
     match outcome {
-        Outcome::Complete => "complete",
-        Outcome::Blocked { .. } => "blocked",
-        Outcome::Waiting { .. } => "waiting",
-        Outcome::Unfinished { .. } => "unfinished",
-        Outcome::Limited { .. } => "limited",
-        Outcome::NeedsHuman { .. } => "needsHuman",
-        Outcome::Stopped => "stopped",
-        Outcome::Crashed => "crashed",
+        IterationOutcome::Complete => "complete",
+        IterationOutcome::Blocked { .. } => "blocked",
+        IterationOutcome::Waiting { .. } => "waiting",
+        IterationOutcome::Unfinished { .. } => "unfinished",
+        IterationOutcome::Limited { .. } => "limited",
+        IterationOutcome::NeedsHuman { .. } => "needsHuman",
+        IterationOutcome::Stopped => "stopped",
+        IterationOutcome::Crashed => "crashed",
     }
 }
 
@@ -238,11 +243,12 @@ mod tests {
     #[test]
     fn numbers_are_traced_and_words_are_not() {
         let (agent, state) = (AgentId::new("ed-001").unwrap(), State::default());
-        let report = crate::domain::work::spending::tests::used(Some(5), None, Outcome::Blocked { reason: "my secret".into() });
+        let report =
+            crate::domain::work::spending::tests::used(Some(5), None, IterationOutcome::Blocked { reason: "my secret".into() });
         let token = crate::domain::base::ids::Token::new("k-secret").unwrap();
         let (interest, facts) = facts(&Event::IterationEnded { agent, token, report: Box::new(report) }, &state);
         let words = format!("{facts:?}");
-        assert_eq!(interest, Interest::Info);
+        assert_eq!(interest, TraceInterest::Info);
         assert!(facts.contains(&("outcome", "blocked".to_owned())) && facts.contains(&("tokens", "5".to_owned())), "{words}");
         assert!(!words.contains("secret"), "{words}");
     }

@@ -10,7 +10,7 @@ use crate::domain::recovery::git_damage::GitDamage;
 
 /// A lasting condition because of which a verb refuses or does less than it should.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Wedge {
+pub enum BlockingCondition {
     /// A lock file of git's. Its owner is proved dead.
     DeadLock {
         /// Its path.
@@ -105,7 +105,7 @@ pub enum Wedge {
 
 /// Who resolves a condition.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WayOut {
+pub enum ConditionRemedy {
     /// `git axiom recover --yes`.
     Recover,
     /// A human, with these commands; each has an explanation.
@@ -115,7 +115,7 @@ pub enum WayOut {
 /// A condition as `recover` shows it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct WedgeView {
+pub struct BlockingConditionView {
     /// The name of the condition.
     pub reason: &'static str,
     /// The condition in words.
@@ -128,7 +128,7 @@ pub struct WedgeView {
     pub hints: Vec<String>,
 }
 
-impl Wedge {
+impl BlockingCondition {
     /// The name of the condition, for scripts.
     pub fn name(&self) -> &'static str {
         match self {
@@ -214,13 +214,13 @@ impl Wedge {
     }
 
     /// How to resolve it.
-    pub fn way_out(&self) -> WayOut {
-        let by_hand = |hints: &[String]| WayOut::ByHand(hints.to_vec());
+    pub fn way_out(&self) -> ConditionRemedy {
+        let by_hand = |hints: &[String]| ConditionRemedy::ByHand(hints.to_vec());
         match self {
             Self::DeadLock { .. }
             | Self::CheckpointRefsGone { .. }
             | Self::NotTheWorktree { workspace: true, .. }
-            | Self::DamagedWorktree { by_hand: None, .. } => WayOut::Recover,
+            | Self::DamagedWorktree { by_hand: None, .. } => ConditionRemedy::Recover,
             Self::DamagedWorktree { by_hand: Some(command), .. } => by_hand(std::slice::from_ref(command)),
             Self::EarlierDamage { .. } => by_hand(&[
                 "git axiom recover --from partial --yes    continues with the state as it is; the damaged files are kept"
@@ -234,7 +234,7 @@ impl Wedge {
                 "git axiom checkpoint delete --protected --yes {}    forgets the checkpoints that cannot be restored",
                 names.join(" ")
             )]),
-            Self::Git(damage) if damage.recovers() => WayOut::Recover,
+            Self::Git(damage) if damage.recovers() => ConditionRemedy::Recover,
             Self::Git(damage) => by_hand(&damage.by_hand()),
             Self::NotTheWorktree { path, workspace: false, taken: true, .. } => by_hand(&[
                 format!("mv '{path}' ELSEWHERE && git worktree prune    if you no longer need that worktree"),
@@ -269,12 +269,12 @@ impl Wedge {
     }
 
     /// For display by `recover`.
-    pub fn view(&self) -> WedgeView {
+    pub fn view(&self) -> BlockingConditionView {
         let (recovers, hints) = match self.way_out() {
-            WayOut::Recover => (true, Vec::new()),
-            WayOut::ByHand(hints) => (false, hints),
+            ConditionRemedy::Recover => (true, Vec::new()),
+            ConditionRemedy::ByHand(hints) => (false, hints),
         };
-        WedgeView { reason: self.name(), what: self.words(), stops: self.stops(), recovers, hints }
+        BlockingConditionView { reason: self.name(), what: self.words(), stops: self.stops(), recovers, hints }
     }
 }
 
@@ -292,28 +292,28 @@ mod tests {
     #[test]
     fn every_reason_has_words_and_a_way_out() {
         let text = || "x".to_owned();
-        let not_it = |workspace, taken| Wedge::NotTheWorktree { path: text(), what: text(), workspace, taken };
+        let not_it = |workspace, taken| BlockingCondition::NotTheWorktree { path: text(), what: text(), workspace, taken };
         let all = [
-            Wedge::DeadLock { path: text() },
-            Wedge::EarlierDamage { what: text() },
-            Wedge::CheckpointsGone { names: vec![text()], all: true },
-            Wedge::CheckpointsGone { names: vec![text(), text()], all: false },
-            Wedge::CheckpointRefsGone { names: vec![text()] },
-            Wedge::CheckpointsRewritten { names: vec![text()] },
-            Wedge::Git(GitDamage::Stash { number: 1, unlogged: None }),
-            Wedge::Git(GitDamage::Index { worktree: text() }),
+            BlockingCondition::DeadLock { path: text() },
+            BlockingCondition::EarlierDamage { what: text() },
+            BlockingCondition::CheckpointsGone { names: vec![text()], all: true },
+            BlockingCondition::CheckpointsGone { names: vec![text(), text()], all: false },
+            BlockingCondition::CheckpointRefsGone { names: vec![text()] },
+            BlockingCondition::CheckpointsRewritten { names: vec![text()] },
+            BlockingCondition::Git(GitDamage::Stash { number: 1, unlogged: None }),
+            BlockingCondition::Git(GitDamage::Index { worktree: text() }),
             not_it(true, false),
             not_it(false, true),
             not_it(false, false),
-            Wedge::DamagedWorktree { path: text(), what: text(), by_hand: None },
-            Wedge::DamagedWorktree { path: text(), what: text(), by_hand: Some(text()) },
-            Wedge::WorktreeMoved { path: text(), now_at: Some(text()) },
-            Wedge::WorktreeMoved { path: text(), now_at: None },
-            Wedge::LeftWorkspace { path: text(), branch: text() },
-            Wedge::LeftBranch { branch: text() },
-            Wedge::NotCaptured { path: text(), why: text() },
-            Wedge::PlanCutOff { phase: "decompose" },
-            Wedge::NoCheckpoint { code: "X", why: text(), hints: vec![text()] },
+            BlockingCondition::DamagedWorktree { path: text(), what: text(), by_hand: None },
+            BlockingCondition::DamagedWorktree { path: text(), what: text(), by_hand: Some(text()) },
+            BlockingCondition::WorktreeMoved { path: text(), now_at: Some(text()) },
+            BlockingCondition::WorktreeMoved { path: text(), now_at: None },
+            BlockingCondition::LeftWorkspace { path: text(), branch: text() },
+            BlockingCondition::LeftBranch { branch: text() },
+            BlockingCondition::NotCaptured { path: text(), why: text() },
+            BlockingCondition::PlanCutOff { phase: "decompose" },
+            BlockingCondition::NoCheckpoint { code: "X", why: text(), hints: vec![text()] },
         ];
         for wedge in all {
             let view = wedge.view();

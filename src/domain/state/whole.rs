@@ -7,34 +7,34 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::folded::FoldedIds;
-use super::place::PlacedAt;
+use super::folded::FoldedTaskIds;
+use super::place::RelocationRecord;
 use crate::domain::base::defaults::is_default;
-use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, TxnId};
+use crate::domain::base::ids::{AgentId, CheckpointName, GateId, OperationId, RequestId, TaskId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::nearest;
 use crate::domain::checkpoint::document::DeletedCheckpoint;
-use crate::domain::checkpoint::existing::Checkpoints;
+use crate::domain::checkpoint::existing::CheckpointCatalog;
 use crate::domain::checkpoint::local_refs::StashEntry;
-use crate::domain::checkpoint::purge::LeftByPurge;
-use crate::domain::operation::journaled::Operation;
-use crate::domain::planning::plan::Plan;
-use crate::domain::recovery::decide::Decided;
+use crate::domain::checkpoint::purge::PurgeLeftover;
+use crate::domain::operation::journaled::JournaledOperation;
+use crate::domain::planning::plan::GoalPlan;
+use crate::domain::recovery::decide::LastCrashDecision;
 use crate::domain::work::agent::{Agent, IterationReport, Workspace};
-use crate::domain::work::answer::Answer;
-use crate::domain::work::case::{Case, Kind, Status};
-use crate::domain::work::checks::kept::KeptResult;
-use crate::domain::work::conflict::Conflict;
-use crate::domain::work::delay::Delay;
+use crate::domain::work::answer::PendingAnswer;
+use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::checks::kept::KeptVerifyResult;
+use crate::domain::work::conflict::AssignedConflict;
+use crate::domain::work::delay::DelayedSessionStep;
 use crate::domain::work::gate::Gate;
-use crate::domain::work::last_run::LastRun;
+use crate::domain::work::last_run::LastIteration;
 use crate::domain::work::learnings::{Learning, LearningId};
-use crate::domain::work::ledger::Ledger;
-use crate::domain::work::reports::Reports;
-use crate::domain::work::session::{Mode, Request, Session};
-use crate::domain::work::session_time::SessionTime;
-use crate::domain::work::spending::{Doubt, Most, Results, Tally, Usd};
-use crate::domain::work::verification::{ProgramUse, Verification};
+use crate::domain::work::ledger::UsageLedger;
+use crate::domain::work::reports::TaskReports;
+use crate::domain::work::session::{Session, SessionMode, SupervisorRequest};
+use crate::domain::work::session_time::SessionRunTime;
+use crate::domain::work::spending::{HighestIterationUsage, TaskResultCounts, UnknownUsage, UsageTally, Usd};
+use crate::domain::work::verification::{MergeVerification, ProgramUsage};
 use crate::error::{Code, Error, Result};
 
 /// The whole state after event number `seq`.
@@ -46,49 +46,49 @@ pub struct State {
     /// When the last event was appended.
     pub updated_at: Option<Timestamp>,
     /// The part that a rollback restores.
-    pub restorable: Restorable,
+    pub restorable: RestorableState,
     /// The part that is never rolled back.
-    pub record: Record,
+    pub record: PermanentRecord,
     /// The ids of the cases in lower case; whoever adds or replaces cases tells it.
     #[serde(skip)]
-    pub folded: FoldedIds,
+    pub folded: FoldedTaskIds,
 }
 
 /// The part of the state that a rollback restores.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Restorable {
+pub struct RestorableState {
     /// All cases.
-    pub cases: BTreeMap<CaseId, Case>,
+    pub cases: BTreeMap<TaskId, Task>,
     /// All agents that ever worked.
     pub agents: BTreeMap<AgentId, Agent>,
     /// The workspaces that exist, by task.
-    pub workspaces: BTreeMap<CaseId, Workspace>,
+    pub workspaces: BTreeMap<TaskId, Workspace>,
     /// The mode.
-    pub mode: Mode,
+    pub mode: SessionMode,
     /// The gates that wait for a human.
     pub gates: BTreeMap<GateId, Gate>,
     /// What was reported of the work in each workspace, by task. Use [`State::reports`]: what is here may be of a workspace that
     /// is gone.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub reports: BTreeMap<CaseId, Reports>,
+    pub reports: BTreeMap<TaskId, TaskReports>,
 }
 
-impl Restorable {
+impl RestorableState {
     /// The group that a case is directly in.
-    pub fn group_of(&self, case: &Case) -> Option<&Case> {
+    pub fn group_of(&self, case: &Task) -> Option<&Task> {
         self.cases.get(case.parent.as_ref()?)
     }
 
     /// The groups that a case is in, the innermost first and its goal last. There is an end also where a damaged state has a circle.
-    pub fn groups_around(&self, case: &Case) -> impl Iterator<Item = &Case> + use<'_> {
+    pub fn groups_around(&self, case: &Task) -> impl Iterator<Item = &Task> + use<'_> {
         std::iter::successors(self.group_of(case), |group| self.group_of(group)).take(self.cases.len())
     }
 
     /// Stops all work: active cases become pending, without a retry counted.
     pub fn put_to_rest(&mut self) {
-        for case in self.cases.values_mut().filter(|case| case.status == Status::Active) {
-            case.status = Status::Pending;
+        for case in self.cases.values_mut().filter(|case| case.status == TaskStatus::Active) {
+            case.status = TaskStatus::Pending;
         }
         self.agents.values_mut().for_each(|agent| agent.work = None);
     }
@@ -97,34 +97,34 @@ impl Restorable {
 /// The part of the state that is never rolled back.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Record {
+pub struct PermanentRecord {
     /// Counters of cases.
-    pub cases: BTreeMap<CaseId, CaseRecord>,
+    pub cases: BTreeMap<TaskId, TaskRecord>,
     /// The running or last session.
     pub session: Option<Session>,
     /// Requests that the supervisor has not handled yet.
-    pub requests: BTreeMap<RequestId, Request>,
+    pub requests: BTreeMap<RequestId, SupervisorRequest>,
     /// The checkpoints that exist.
-    pub checkpoints: Checkpoints,
+    pub checkpoints: CheckpointCatalog,
     /// Checkpoints that were deleted and can still be brought back, by capture.
     pub deleted_checkpoints: BTreeMap<Oid, DeletedCheckpoint>,
     /// What purges could not delete: the next one of the path looks again.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub left_by_purges: Vec<LeftByPurge>,
+    pub left_by_purges: Vec<PurgeLeftover>,
     /// The checkpoint that is being made.
     pub checkpoint_intent: Option<CheckpointName>,
     /// The operation that has begun and not ended.
     pub open: Option<OpenOperation>,
     /// Where the repository was: records older than each of these events have paths of the place before it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub placings: Vec<PlacedAt>,
+    pub placings: Vec<RelocationRecord>,
     /// The branches below `axiom/` that git axiom made; `None` where nothing is known of any: what recovery began anew takes
     /// those of its tasks for ours.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub made_branches: Option<BTreeSet<RefName>>,
     /// What the running session tries again later, by task.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub delays: BTreeMap<CaseId, Delay>,
+    pub delays: BTreeMap<TaskId, DelayedSessionStep>,
     /// What agents learnt, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnings: Vec<Learning>,
@@ -132,20 +132,20 @@ pub struct Record {
     #[serde(skip_serializing_if = "is_default")]
     pub added_by_agents: u32,
     /// Running sums of what was used, by whom and when.
-    #[serde(skip_serializing_if = "Ledger::is_empty")]
-    pub ledger: Ledger,
+    #[serde(skip_serializing_if = "UsageLedger::is_empty")]
+    pub ledger: UsageLedger,
     /// What the iterations of the newest session used.
-    #[serde(skip_serializing_if = "Tally::is_empty")]
-    pub session_spent: Tally,
+    #[serde(skip_serializing_if = "UsageTally::is_empty")]
+    pub session_spent: UsageTally,
     /// How long programs ran in the newest session.
-    #[serde(skip_serializing_if = "SessionTime::is_empty")]
-    pub session_time: SessionTime,
+    #[serde(skip_serializing_if = "SessionRunTime::is_empty")]
+    pub session_time: SessionRunTime,
     /// The same when a human allowed the session as much again.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub session_counted_from: Option<Tally>,
+    pub session_counted_from: Option<UsageTally>,
     /// The plan that is worked on, or the last one. A rollback takes back the cases that it became, not what was planned.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub plan: Option<Box<Plan>>,
+    pub plan: Option<Box<GoalPlan>>,
     /// What attached sessions have led to.
     #[serde(skip_serializing_if = "AttachedCounts::is_empty")]
     pub attached: AttachedCounts,
@@ -181,7 +181,7 @@ impl AttachedCounts {
 /// Counters and last results of one case.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct CaseRecord {
+pub struct TaskRecord {
     /// Attempts that a crash ended.
     pub retry_count: u32,
     /// Iterations run, over all attempts.
@@ -198,13 +198,13 @@ pub struct CaseRecord {
     pub interrupted: bool,
     /// The result of verifying its merge, and the merge for which it is valid.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub merge_verified: Option<Box<Verification>>,
+    pub merge_verified: Option<Box<MergeVerification>>,
     /// The results of its verify steps, and the commits on which they were run.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub verified: Vec<KeptResult>,
+    pub verified: Vec<KeptVerifyResult>,
     /// The last conflict of its merge that was given to an agent, in this workspace.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub conflict: Option<Box<Conflict>>,
+    pub conflict: Option<Box<AssignedConflict>>,
     /// How many verifications in a row have failed since it was claimed.
     #[serde(skip_serializing_if = "is_default")]
     pub failed_rounds: u32,
@@ -213,16 +213,16 @@ pub struct CaseRecord {
     pub complete: Option<Oid>,
     /// A human's answer that no agent program has been started with yet.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub answer: Option<Answer>,
+    pub answer: Option<PendingAnswer>,
     /// The answers that programs were started with, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub answered: Vec<Answer>,
+    pub answered: Vec<PendingAnswer>,
     /// How its last iteration in this workspace ended.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub last_run: Option<Box<LastRun>>,
+    pub last_run: Option<Box<LastIteration>>,
     /// What was decided of it after its last crash, or when its paused session was taken up again.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub recovery: Option<Box<Decided>>,
+    pub recovery: Option<Box<LastCrashDecision>>,
     /// When its session was paused, where that has ended and it was not decided yet how the work goes on.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub set_aside: Option<Timestamp>,
@@ -230,42 +230,42 @@ pub struct CaseRecord {
     #[serde(skip_serializing_if = "BTreeSet::is_empty")]
     pub edited: BTreeSet<String>,
     /// Iterations whose tokens are not known.
-    #[serde(skip_serializing_if = "Doubt::is_empty")]
-    pub tokens_doubt: Doubt,
+    #[serde(skip_serializing_if = "UnknownUsage::is_empty")]
+    pub tokens_doubt: UnknownUsage,
     /// Iterations whose cost is not known.
-    #[serde(skip_serializing_if = "Doubt::is_empty")]
-    pub cost_doubt: Doubt,
+    #[serde(skip_serializing_if = "UnknownUsage::is_empty")]
+    pub cost_doubt: UnknownUsage,
     /// What became of the work.
-    #[serde(skip_serializing_if = "Results::is_empty")]
-    pub results: Results,
+    #[serde(skip_serializing_if = "TaskResultCounts::is_empty")]
+    pub results: TaskResultCounts,
     /// What was used when a human allowed as much again: its limits count from there.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub counted_from: Option<Tally>,
+    pub counted_from: Option<UsageTally>,
     /// The agent program that worked on it last.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub last_program: String,
     /// Entries of the user's stash that went while agents worked on it, since it was merged last.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub stash_taken: Vec<StashTaken>,
+    pub stash_taken: Vec<TakenStashEntry>,
 }
 
 /// An entry of the user's stash that went while an agent worked on a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct StashTaken {
+pub struct TakenStashEntry {
     /// The entry.
     pub entry: StashEntry,
     /// The operation that recorded it: its undo brings the entry back.
-    pub operation: TxnId,
+    pub operation: OperationId,
 }
 
 /// How many answers are kept.
 const MOST_ANSWERS: usize = 20;
 
-impl CaseRecord {
+impl TaskRecord {
     /// What was used for it, and what became of it.
-    pub fn tally(&self) -> Tally {
-        Tally {
+    pub fn tally(&self) -> UsageTally {
+        UsageTally {
             iterations: u64::from(self.iterations),
             tokens: self.tokens_used,
             cost: self.cost_usd.and_then(Usd::of),
@@ -277,7 +277,7 @@ impl CaseRecord {
     }
 
     /// Counts an iteration. `most` is what one of the same program used at most.
-    pub fn ran(&mut self, report: &IterationReport, most: Most) {
+    pub fn ran(&mut self, report: &IterationReport, most: HighestIterationUsage) {
         let mut tally = self.tally();
         tally.add(report, most);
         self.count(&tally);
@@ -285,13 +285,13 @@ impl CaseRecord {
     }
 
     /// Counts a look at the work by the program of a persona.
-    pub fn looked(&mut self, used: &ProgramUse, duration_ms: u64, most: Most) {
+    pub fn looked(&mut self, used: &ProgramUsage, duration_ms: u64, most: HighestIterationUsage) {
         let mut tally = self.tally();
         tally.looked(used, duration_ms, most);
         self.count(&tally);
     }
 
-    fn count(&mut self, tally: &Tally) {
+    fn count(&mut self, tally: &UsageTally) {
         self.iterations = u32::try_from(tally.iterations).unwrap_or(u32::MAX);
         (self.tokens_used, self.cost_usd) = (tally.tokens, tally.cost.map(Usd::dollars));
         (self.tokens_doubt, self.cost_doubt) = (tally.tokens_doubt, tally.cost_doubt);
@@ -312,9 +312,9 @@ impl CaseRecord {
 #[serde(rename_all = "camelCase")]
 pub struct OpenOperation {
     /// Its transaction.
-    pub txn: TxnId,
+    pub txn: OperationId,
     /// Its plan.
-    pub operation: Operation,
+    pub operation: JournaledOperation,
     /// Whether it is being reversed.
     #[serde(default)]
     pub reversing: bool,
@@ -322,7 +322,7 @@ pub struct OpenOperation {
 
 impl State {
     /// Whether the last attempt at a task was cut off, and its work is to go on.
-    pub fn is_interrupted(&self, task: &CaseId) -> bool {
+    pub fn is_interrupted(&self, task: &TaskId) -> bool {
         self.record.cases.get(task).is_some_and(|record| record.interrupted)
     }
 
@@ -330,10 +330,10 @@ impl State {
     ///
     /// # Errors
     /// `UNKNOWN_TASK`, with the nearest id as a hint.
-    pub fn case(&self, id: &CaseId) -> Result<&Case> {
+    pub fn case(&self, id: &TaskId) -> Result<&Task> {
         self.restorable.cases.get(id).ok_or_else(|| {
             let error = Error::new(Code::UnknownTask, format!("there is no case '{id}'"));
-            let known = self.restorable.cases.keys().map(CaseId::as_str);
+            let known = self.restorable.cases.keys().map(TaskId::as_str);
             nearest::hinted(error, id.as_str(), known, "see 'git axiom task list'")
         })
     }
@@ -349,7 +349,7 @@ impl State {
     }
 
     /// The plan that is worked on.
-    pub fn open_plan(&self) -> Option<&Plan> {
+    pub fn open_plan(&self) -> Option<&GoalPlan> {
         self.record.plan.as_deref().filter(|plan| plan.is_open())
     }
 
@@ -363,7 +363,7 @@ impl State {
     }
 
     /// The agent that works on a task.
-    pub fn agent_on(&self, task: &CaseId) -> Option<&Agent> {
+    pub fn agent_on(&self, task: &TaskId) -> Option<&Agent> {
         self.restorable.agents.values().find(|agent| agent.work.as_ref().is_some_and(|work| &work.task == task))
     }
 
@@ -373,15 +373,16 @@ impl State {
     }
 
     /// What was reported of the work on a task, as long as that work is there: in its workspace, or done.
-    pub fn reports(&self, task: &CaseId) -> Option<&Reports> {
-        let is_done = || self.restorable.cases.get(task).is_some_and(|case| case.status == Status::Done);
+    pub fn reports(&self, task: &TaskId) -> Option<&TaskReports> {
+        let is_done = || self.restorable.cases.get(task).is_some_and(|case| case.status == TaskStatus::Done);
         let is_there = self.restorable.workspaces.contains_key(task) || is_done();
         self.restorable.reports.get(task).filter(|_| is_there)
     }
 
     /// How many tasks are done.
     pub fn tasks_done(&self) -> u32 {
-        self.restorable.cases.values().filter(|case| case.kind == Kind::Task && case.status == Status::Done).count() as u32
+        self.restorable.cases.values().filter(|case| case.kind == TaskKind::Task && case.status == TaskStatus::Done).count()
+            as u32
     }
 }
 
@@ -389,21 +390,21 @@ impl State {
 pub(super) mod tests {
     use super::*;
     use crate::domain::base::ids::{SessionId, Token};
-    use crate::domain::state::event::{By, Envelope, Event};
+    use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
     use crate::domain::work::session::SessionState;
-    use crate::domain::work::signal::Signal;
+    use crate::domain::work::signal::AgentSignal;
 
-    pub fn id() -> CaseId {
-        CaseId::new("t").unwrap()
+    pub fn id() -> TaskId {
+        TaskId::new("t").unwrap()
     }
 
     pub fn applied(state: &mut State, event: Event) {
-        applied_by(state, By::Supervisor, event);
+        applied_by(state, EventAuthor::Supervisor, event);
     }
 
-    pub fn applied_by(state: &mut State, by: By, event: Event) {
+    pub fn applied_by(state: &mut State, by: EventAuthor, event: Event) {
         let at = Timestamp::from_second(i64::try_from(state.seq).unwrap()).unwrap();
-        let envelope = Envelope { seq: state.seq + 1, at, txn: TxnId::new("x").unwrap(), by, event };
+        let envelope = EventEnvelope { seq: state.seq + 1, at, txn: OperationId::new("x").unwrap(), by, event };
         state.apply(&envelope).unwrap();
     }
 
@@ -416,9 +417,9 @@ pub(super) mod tests {
 
     pub fn with_progress() -> State {
         let mut state = State::default();
-        let case = Case {
+        let case = Task {
             id: id(),
-            kind: Kind::Task,
+            kind: TaskKind::Task,
             title: "T".into(),
             body: None,
             parent: None,
@@ -427,8 +428,8 @@ pub(super) mod tests {
             start_early: false,
             persona: None,
             verify: vec![],
-            limits: crate::domain::work::budget::Limits::default(),
-            status: Status::Pending,
+            limits: crate::domain::work::budget::BudgetLimits::default(),
+            status: TaskStatus::Pending,
             merged: None,
             reason: None,
             created_at: Timestamp::UNIX_EPOCH,
@@ -448,7 +449,7 @@ pub(super) mod tests {
                 program: String::new(),
                 resumes: None,
             },
-            Event::Signalled { agent, token, signal: Signal::Progress { percent: 80 } },
+            Event::Signalled { agent, token, signal: AgentSignal::Progress { percent: 80 } },
         ] {
             applied(&mut state, event);
         }
@@ -463,8 +464,8 @@ pub(super) mod tests {
             target: RefName::branch("main"),
             slots: 1,
             max_iterations: 1,
-            limits: crate::domain::work::budget::Limits::default(),
-            task_limits: crate::domain::work::budget::Limits::default(),
+            limits: crate::domain::work::budget::BudgetLimits::default(),
+            task_limits: crate::domain::work::budget::BudgetLimits::default(),
             state: SessionState::Running,
             paused_at: None,
             start_checkpoint: None,
@@ -515,14 +516,14 @@ pub(super) mod tests {
             gate: None,
             discarded: false,
         };
-        applied(&mut state, released(Status::Pending));
+        applied(&mut state, released(TaskStatus::Pending));
         assert_eq!(progress(&state), Some(80), "it is interrupted, and its work is there");
         applied(&mut state, Event::WorkspaceClosed { task: id(), trash: None });
         assert_eq!(progress(&state), None);
         applied(&mut state, opened());
         assert_eq!(progress(&state), None, "a new workspace begins anew");
         let mut done = with_progress();
-        applied(&mut done, released(Status::Done));
+        applied(&mut done, released(TaskStatus::Done));
         applied(&mut done, Event::WorkspaceClosed { task: id(), trash: None });
         assert_eq!(progress(&done), Some(80));
     }

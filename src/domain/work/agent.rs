@@ -4,12 +4,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::defaults::is_default;
-use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::recovery::marker::CutOff;
-use crate::domain::work::gate::Cause;
-use crate::domain::work::reports::Reports;
-use crate::domain::work::resuming::{ProgramSession, Resumed};
+use crate::domain::recovery::marker::CutOffPoint;
+use crate::domain::work::gate::ReviewCause;
+use crate::domain::work::reports::TaskReports;
+use crate::domain::work::resuming::{ProgramSession, ResumedRunResult};
 
 /// A linked worktree in which an agent works on one task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -33,7 +33,7 @@ pub struct Agent {
     pub id: AgentId,
     /// Its current work.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub work: Option<Work>,
+    pub work: Option<AgentWork>,
 }
 
 impl Agent {
@@ -46,20 +46,20 @@ impl Agent {
     /// still open, and the next session goes on with the answer.
     pub fn waits_for_an_answer(&self) -> bool {
         let stage = self.work.as_ref().map(|work| &work.stage);
-        matches!(stage, Some(Stage::Between { last: Some(Outcome::Waiting { .. }) }))
+        matches!(stage, Some(IterationStage::Between { last: Some(IterationOutcome::Waiting { .. }) }))
     }
 }
 
 /// One agent's work on one task, from claim to release.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Work {
+pub struct AgentWork {
     /// The task.
-    pub task: CaseId,
+    pub task: TaskId,
     /// How many iterations of this attempt were intended so far: the numbers go on where an earlier claim was cut off.
     pub iteration: u32,
     /// The stage of its iteration.
-    pub stage: Stage,
+    pub stage: IterationStage,
     /// When it was claimed.
     pub claimed_at: Timestamp,
     /// When there was a last sign of activity.
@@ -84,7 +84,7 @@ pub struct Work {
     pub phase: Option<String>,
     /// How the newest iteration ended, if its program sent no signal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub silent_end: Option<SilentEnd>,
+    pub silent_end: Option<SilentProgramEnd>,
     /// How many iterations in a row ended like this.
     #[serde(default, skip_serializing_if = "is_default")]
     pub same_ends: u32,
@@ -96,27 +96,27 @@ pub struct Work {
     pub added: u32,
     /// What had been said when the newest iteration was intended, in case its agent is killed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub said_before: Option<Box<SaidBefore>>,
+    pub said_before: Option<Box<EarlierReports>>,
 }
 
 /// What agents had said of a task before an iteration.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SaidBefore {
+pub struct EarlierReports {
     /// The last event before it: learnings of later ones are of the iteration.
     pub seq: u64,
     /// The reports.
     #[serde(default)]
-    pub reports: Reports,
+    pub reports: TaskReports,
 }
 
-impl Work {
+impl AgentWork {
     /// A claim, before its first iteration. `last` is how the task's last iteration ended, if that still counts.
-    pub fn claimed(task: CaseId, last: Option<Outcome>, at: Timestamp) -> Self {
+    pub fn claimed(task: TaskId, last: Option<IterationOutcome>, at: Timestamp) -> Self {
         Self {
             task,
             iteration: 0,
-            stage: Stage::Between { last },
+            stage: IterationStage::Between { last },
             claimed_at: at,
             last_activity: at,
             from: None,
@@ -137,12 +137,12 @@ impl Work {
 /// The stage of an agent's work within an iteration.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Stage {
+pub enum IterationStage {
     /// Claimed, or between two iterations.
     Between {
         /// How the last iteration of this claim ended.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        last: Option<Outcome>,
+        last: Option<IterationOutcome>,
     },
     /// A keeper is to be started. Its folder shows whether it was.
     Intended {
@@ -158,7 +158,7 @@ pub enum Stage {
     },
 }
 
-impl Stage {
+impl IterationStage {
     /// The token of the current iteration.
     pub fn token(&self) -> Option<&Token> {
         match self {
@@ -173,16 +173,18 @@ impl Stage {
         match self {
             Self::Intended { .. } | Self::Running { .. } => !lives,
             Self::Between {
-                last: None | Some(Outcome::Waiting { .. } | Outcome::Unfinished { .. } | Outcome::Limited { .. }),
+                last:
+                    None
+                    | Some(IterationOutcome::Waiting { .. } | IterationOutcome::Unfinished { .. } | IterationOutcome::Limited { .. }),
             } => false,
             Self::Between {
                 last:
                     Some(
-                        Outcome::Complete
-                        | Outcome::Blocked { .. }
-                        | Outcome::NeedsHuman { .. }
-                        | Outcome::Stopped
-                        | Outcome::Crashed,
+                        IterationOutcome::Complete
+                        | IterationOutcome::Blocked { .. }
+                        | IterationOutcome::NeedsHuman { .. }
+                        | IterationOutcome::Stopped
+                        | IterationOutcome::Crashed,
                     ),
             } => true,
         }
@@ -192,7 +194,7 @@ impl Stage {
 /// How an iteration ended, as the supervisor understood it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Outcome {
+pub enum IterationOutcome {
     /// The task is complete, by exit status 0 or by signal.
     Complete,
     /// The agent reports that it cannot go on.
@@ -221,7 +223,7 @@ pub enum Outcome {
     /// Only a human can help: to sign in, to allow what was refused.
     NeedsHuman {
         /// What is missing.
-        cause: Cause,
+        cause: ReviewCause,
         /// What the program said.
         why: String,
     },
@@ -236,7 +238,7 @@ pub enum Outcome {
 #[serde(rename_all = "camelCase")]
 pub struct IterationReport {
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: IterationOutcome,
     /// The exit code, where the program exited by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit_code: Option<i32>,
@@ -267,7 +269,7 @@ pub struct IterationReport {
     /// How the program ended, if it sent no signal and exit status 0 alone does not complete the task. If that repeats, the
     /// task fails.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub silent_end: Option<SilentEnd>,
+    pub silent_end: Option<SilentProgramEnd>,
     /// The tool calls that the program refused.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub denied: Vec<String>,
@@ -276,13 +278,13 @@ pub struct IterationReport {
     pub unfinished: Vec<String>,
     /// Where its program was, where a crash cut it off.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cut: Option<Box<CutOff>>,
+    pub cut: Option<Box<CutOffPoint>>,
     /// The program's own session, where it told one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub session: Option<Box<ProgramSession>>,
     /// How it went, where it was to go on with a session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub resumed: Option<Resumed>,
+    pub resumed: Option<ResumedRunResult>,
     /// The name of the agent program.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub ran: String,
@@ -301,15 +303,15 @@ impl IterationReport {
     /// Whether it counts as one of those that a task may have: not where the model's service refused, or the program did not know
     /// the session with which it was to go on.
     pub fn counts(&self) -> bool {
-        !matches!(self.outcome, Outcome::Limited { .. }) && self.resumed != Some(Resumed::InVain)
+        !matches!(self.outcome, IterationOutcome::Limited { .. }) && self.resumed != Some(ResumedRunResult::InVain)
     }
 }
 
 /// The end of a program that sent no signal.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SilentEnd {
-    /// Its exit status, as [`super::outcome::End::status`] says.
+pub struct SilentProgramEnd {
+    /// Its exit status, as [`super::outcome::AgentProgramEnd::status`] says.
     pub exit: i32,
     /// The tree of its files.
     pub tree: Oid,
@@ -318,7 +320,7 @@ pub struct SilentEnd {
     pub lines: Vec<String>,
 }
 
-impl SilentEnd {
+impl SilentProgramEnd {
     /// Whether another end is the same. Words that contain a digit (times, ids, counts) may differ.
     pub fn is_like(&self, other: &Self) -> bool {
         let told = |end: &Self| end.lines.iter().map(|line| without_numbers(line)).collect::<Vec<_>>();
@@ -345,7 +347,7 @@ mod tests {
 
     #[test]
     fn ends_are_alike_but_for_numbers() {
-        let end = |exit, digit: &str, line: &str| SilentEnd {
+        let end = |exit, digit: &str, line: &str| SilentProgramEnd {
             exit,
             tree: Oid::new(digit.repeat(40)).unwrap(),
             lines: vec![line.to_owned()],

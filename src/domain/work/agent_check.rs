@@ -2,12 +2,12 @@
 
 mod finding;
 
-use super::agent::Outcome;
-use super::gate::Cause;
-use crate::domain::agent::stream::seen::Failed;
-use crate::domain::agent::stream::summary::Summary;
-use crate::domain::agent::stream::trouble::Trouble;
-pub use finding::Finding;
+use super::agent::IterationOutcome;
+use super::gate::ReviewCause;
+use crate::domain::agent::stream::seen::AgentRunFailure;
+use crate::domain::agent::stream::summary::StreamSummary;
+use crate::domain::agent::stream::trouble::ModelTrouble;
+pub use finding::AgentCheckFinding;
 
 /// The file that the agent is to write.
 pub const ANSWER: &str = "answer.txt";
@@ -36,11 +36,11 @@ pub const TASK_SCRIPT: &str = "echo ok > answer.txt\nsh check.sh\ngit axiom sign
 
 /// What is known after the run.
 #[derive(Debug, Clone, Default)]
-pub struct Facts {
+pub struct AgentCheckFacts {
     /// How the iteration ended; `None` where it did not.
-    pub outcome: Option<Outcome>,
+    pub outcome: Option<IterationOutcome>,
     /// What its output said.
-    pub told: Summary,
+    pub told: StreamSummary,
     /// Whether it said that the task is complete, by `git axiom signal` or by the tag; of a program that needs not say so, by its
     /// exit status.
     pub reported: bool,
@@ -57,74 +57,81 @@ pub struct Facts {
 }
 
 /// What is missing; nothing where all is well.
-pub fn findings(facts: &Facts) -> Vec<Finding> {
-    let mut all: Vec<Finding> = of_end(facts).into_iter().collect();
-    if let Some(first) = facts.told.denied.first().filter(|_| !all.iter().any(|one| matches!(one, Finding::ToolDenied { .. }))) {
-        all.push(Finding::ToolDenied { why: first.in_words() });
+pub fn findings(facts: &AgentCheckFacts) -> Vec<AgentCheckFinding> {
+    let mut all: Vec<AgentCheckFinding> = of_end(facts).into_iter().collect();
+    if let Some(first) =
+        facts.told.denied.first().filter(|_| !all.iter().any(|one| matches!(one, AgentCheckFinding::ToolDenied { .. })))
+    {
+        all.push(AgentCheckFinding::ToolDenied { why: first.in_words() });
     }
-    let is_complete = facts.outcome == Some(Outcome::Complete);
+    let is_complete = facts.outcome == Some(IterationOutcome::Complete);
     let ran = all.is_empty();
     if ran && !facts.reported {
-        all.push(Finding::NoSignal { said: facts.said.clone() });
+        all.push(AgentCheckFinding::NoSignal { said: facts.said.clone() });
     }
     if !facts.answered && (ran || is_complete) {
-        all.push(Finding::NothingWritten);
+        all.push(AgentCheckFinding::NothingWritten);
     }
-    all.extend(facts.other.clone().map(|path| Finding::OtherGitAxiom { path }));
+    all.extend(facts.other.clone().map(|path| AgentCheckFinding::OtherGitAxiom { path }));
     all
 }
 
 /// What is the matter with how it ended. It is well where nothing but a report is missing.
-fn of_end(facts: &Facts) -> Option<Finding> {
+fn of_end(facts: &AgentCheckFacts) -> Option<AgentCheckFinding> {
     let told = &facts.told;
-    if facts.outcome == Some(Outcome::Complete) {
+    if facts.outcome == Some(IterationOutcome::Complete) {
         return None;
     }
-    if let Some(Failed { trouble, message, .. }) = &told.failed {
-        return Some(of_trouble(*trouble, message).unwrap_or_else(|| Finding::Failed { why: message.clone() }));
+    if let Some(AgentRunFailure { trouble, message, .. }) = &told.failed {
+        return Some(of_trouble(*trouble, message).unwrap_or_else(|| AgentCheckFinding::Failed { why: message.clone() }));
     }
     let waited = told.last_wait.as_ref().and_then(|waits| of_trouble(waits.trouble, &waits.why));
     match &facts.outcome {
-        Some(Outcome::NeedsHuman { cause: Cause::SignIn, why }) => Some(Finding::NotSignedIn { why: why.clone() }),
-        Some(Outcome::NeedsHuman { cause: Cause::ToolDenied, why }) => Some(Finding::ToolDenied { why: why.clone() }),
-        Some(Outcome::NeedsHuman { cause: Cause::VerifyFailed | Cause::HookVeto | Cause::Recovery, why }) => {
-            Some(Finding::Failed { why: why.clone() })
+        Some(IterationOutcome::NeedsHuman { cause: ReviewCause::SignIn, why }) => {
+            Some(AgentCheckFinding::NotSignedIn { why: why.clone() })
         }
-        Some(Outcome::Limited { why, .. }) => Some(Finding::ModelBusy { why: why.clone() }),
-        Some(Outcome::Waiting { question }) => Some(Finding::Asked { question: question.clone() }),
-        Some(Outcome::Blocked { reason }) => Some(Finding::Failed { why: reason.clone() }),
-        Some(Outcome::Unfinished { .. }) if facts.over_time => Some(waited.unwrap_or(Finding::TimeLimit)),
-        Some(Outcome::Unfinished { why }) => {
+        Some(IterationOutcome::NeedsHuman { cause: ReviewCause::ToolDenied, why }) => {
+            Some(AgentCheckFinding::ToolDenied { why: why.clone() })
+        }
+        Some(IterationOutcome::NeedsHuman {
+            cause: ReviewCause::VerifyFailed | ReviewCause::HookVeto | ReviewCause::Recovery,
+            why,
+        }) => Some(AgentCheckFinding::Failed { why: why.clone() }),
+        Some(IterationOutcome::Limited { why, .. }) => Some(AgentCheckFinding::ModelBusy { why: why.clone() }),
+        Some(IterationOutcome::Waiting { question }) => Some(AgentCheckFinding::Asked { question: question.clone() }),
+        Some(IterationOutcome::Blocked { reason }) => Some(AgentCheckFinding::Failed { why: reason.clone() }),
+        Some(IterationOutcome::Unfinished { .. }) if facts.over_time => Some(waited.unwrap_or(AgentCheckFinding::TimeLimit)),
+        Some(IterationOutcome::Unfinished { why }) => {
             let ended_well = told.ended.as_ref().is_some_and(|ended| ended.success);
             (!ended_well).then(|| unfinished(why, &facts.last_lines))
         }
-        Some(Outcome::Stopped) | None => Some(waited.unwrap_or(Finding::TimeLimit)),
-        Some(Outcome::Crashed) => Some(Finding::Failed { why: "its keeper died".into() }),
-        Some(Outcome::Complete) => None,
+        Some(IterationOutcome::Stopped) | None => Some(waited.unwrap_or(AgentCheckFinding::TimeLimit)),
+        Some(IterationOutcome::Crashed) => Some(AgentCheckFinding::Failed { why: "its keeper died".into() }),
+        Some(IterationOutcome::Complete) => None,
     }
 }
 
-fn of_trouble(trouble: Trouble, why: &str) -> Option<Finding> {
+fn of_trouble(trouble: ModelTrouble, why: &str) -> Option<AgentCheckFinding> {
     match trouble {
-        Trouble::SignIn => Some(Finding::NotSignedIn { why: why.to_owned() }),
-        Trouble::RateLimit | Trouble::Overload => Some(Finding::ModelBusy { why: why.to_owned() }),
-        Trouble::Other => None,
+        ModelTrouble::SignIn => Some(AgentCheckFinding::NotSignedIn { why: why.to_owned() }),
+        ModelTrouble::RateLimit | ModelTrouble::Overload => Some(AgentCheckFinding::ModelBusy { why: why.to_owned() }),
+        ModelTrouble::Other => None,
     }
 }
 
 /// Parts of a line, in lower case, that together say that a folder is not trusted.
 const NOT_TRUSTED: [&[&str]; 3] = [&["trust", "folder"], &["trust", "directory"], &["trust", "workspace"]];
 
-fn unfinished(why: &str, last_lines: &[String]) -> Finding {
+fn unfinished(why: &str, last_lines: &[String]) -> AgentCheckFinding {
     let of_trust = |line: &&String| {
         let line = line.to_ascii_lowercase();
         NOT_TRUSTED.iter().any(|parts| parts.iter().all(|part| line.contains(part)))
     };
     match last_lines.iter().find(of_trust) {
-        Some(line) => Finding::FolderNotTrusted { why: line.clone() },
+        Some(line) => AgentCheckFinding::FolderNotTrusted { why: line.clone() },
         None => {
             let said = last_lines.last().map(|line| format!("; it said: {line}")).unwrap_or_default();
-            Finding::Failed { why: format!("{why}{said}") }
+            AgentCheckFinding::Failed { why: format!("{why}{said}") }
         }
     }
 }
@@ -132,61 +139,64 @@ fn unfinished(why: &str, last_lines: &[String]) -> Finding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::agent::stream::seen::{Ended, Waits};
+    use crate::domain::agent::stream::seen::{AgentRunResult, ModelWait};
 
-    fn unfinished() -> Option<Outcome> {
-        Some(Outcome::Unfinished { why: "it exited with status 9".into() })
+    fn unfinished() -> Option<IterationOutcome> {
+        Some(IterationOutcome::Unfinished { why: "it exited with status 9".into() })
     }
 
-    fn names(facts: &Facts) -> Vec<&'static str> {
-        findings(facts).iter().map(Finding::name).collect()
+    fn names(facts: &AgentCheckFacts) -> Vec<&'static str> {
+        findings(facts).iter().map(AgentCheckFinding::name).collect()
     }
 
-    fn told(waits: Option<Trouble>, failed: Option<Trouble>, ended: Option<bool>) -> Summary {
+    fn told(waits: Option<ModelTrouble>, failed: Option<ModelTrouble>, ended: Option<bool>) -> StreamSummary {
         let why = String::new;
-        let mut told = Summary::default();
-        told.last_wait = waits.map(|trouble| Waits { trouble, status: None, why: why(), seconds: None });
-        told.failed = failed.map(|trouble| Failed { trouble, status: None, message: why() });
-        told.ended = ended.map(|success| Ended { success, text: None });
+        let mut told = StreamSummary::default();
+        told.last_wait = waits.map(|trouble| ModelWait { trouble, status: None, why: why(), seconds: None });
+        told.failed = failed.map(|trouble| AgentRunFailure { trouble, status: None, message: why() });
+        told.ended = ended.map(|success| AgentRunResult { success, text: None });
         told
     }
 
     #[test]
     fn the_end_decides_and_what_the_program_waited_for_explains_it() {
-        let limited = Some(Outcome::Limited { why: "429".into(), seconds: None });
-        let stopped = Some(Outcome::Stopped);
+        let limited = Some(IterationOutcome::Limited { why: "429".into(), seconds: None });
+        let stopped = Some(IterationOutcome::Stopped);
         let table = [
             (unfinished(), told(None, None, None), true, "timeLimit"),
-            (unfinished(), told(Some(Trouble::Overload), None, None), true, "modelBusy"),
-            (unfinished(), told(Some(Trouble::Other), None, None), true, "timeLimit"),
+            (unfinished(), told(Some(ModelTrouble::Overload), None, None), true, "modelBusy"),
+            (unfinished(), told(Some(ModelTrouble::Other), None, None), true, "timeLimit"),
             (unfinished(), told(None, None, None), false, "failed"),
-            (unfinished(), told(None, Some(Trouble::Other), Some(false)), false, "failed"),
-            (unfinished(), told(None, Some(Trouble::SignIn), None), true, "notSignedIn"),
+            (unfinished(), told(None, Some(ModelTrouble::Other), Some(false)), false, "failed"),
+            (unfinished(), told(None, Some(ModelTrouble::SignIn), None), true, "notSignedIn"),
             (limited, told(None, None, None), false, "modelBusy"),
-            (stopped, told(Some(Trouble::SignIn), None, None), false, "notSignedIn"),
+            (stopped, told(Some(ModelTrouble::SignIn), None, None), false, "notSignedIn"),
             (None, told(None, None, None), false, "timeLimit"),
         ];
         for (outcome, told, over_time, expected) in table {
-            let facts = Facts { outcome, told, over_time, ..Facts::default() };
+            let facts = AgentCheckFacts { outcome, told, over_time, ..AgentCheckFacts::default() };
             assert_eq!(names(&facts), [expected], "{facts:?}");
         }
     }
 
     #[test]
     fn a_success_is_only_one_with_a_report_and_a_file() {
-        let facts = |outcome, reported, answered| Facts {
+        let facts = |outcome, reported, answered| AgentCheckFacts {
             outcome,
             reported,
             answered,
             told: told(None, None, Some(true)),
-            ..Facts::default()
+            ..AgentCheckFacts::default()
         };
-        assert_eq!(names(&facts(Some(Outcome::Complete), true, true)), [] as [&str; 0]);
-        assert_eq!(names(&facts(Some(Outcome::Complete), true, false)), ["nothingWritten"]);
-        assert_eq!(names(&facts(Some(Outcome::Complete), false, true)), ["noSignal"]);
+        assert_eq!(names(&facts(Some(IterationOutcome::Complete), true, true)), [] as [&str; 0]);
+        assert_eq!(names(&facts(Some(IterationOutcome::Complete), true, false)), ["nothingWritten"]);
+        assert_eq!(names(&facts(Some(IterationOutcome::Complete), false, true)), ["noSignal"]);
         assert_eq!(names(&facts(unfinished(), false, false)), ["noSignal", "nothingWritten"]);
         // A failure before a success that counts is no failure.
-        let complete = Facts { told: told(None, Some(Trouble::RateLimit), None), ..facts(Some(Outcome::Complete), true, true) };
+        let complete = AgentCheckFacts {
+            told: told(None, Some(ModelTrouble::RateLimit), None),
+            ..facts(Some(IterationOutcome::Complete), true, true)
+        };
         assert_eq!(names(&complete), [] as [&str; 0]);
     }
 
@@ -198,7 +208,11 @@ mod tests {
             ("no such folder", "failed"),
             ("trust me", "failed"),
         ] {
-            let facts = Facts { outcome: unfinished(), last_lines: vec![line.into(), "bye".into()], ..Facts::default() };
+            let facts = AgentCheckFacts {
+                outcome: unfinished(),
+                last_lines: vec![line.into(), "bye".into()],
+                ..AgentCheckFacts::default()
+            };
             assert_eq!(names(&facts), [expected], "{line}");
         }
     }

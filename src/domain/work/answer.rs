@@ -5,25 +5,25 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::gate::{Decision, Gate, GateKind};
+use super::gate::{Gate, GateDecision, GateKind};
 
 /// An answer that no agent program has been started with yet.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Answer {
+pub struct PendingAnswer {
     /// What the agent asked.
     pub question: String,
     /// The human's words.
     pub text: String,
 }
 
-impl Answer {
+impl PendingAnswer {
     /// The answer that a decision at this gate gives, if it gives one.
-    pub fn given(gate: &Gate, decision: &Decision) -> Option<Self> {
+    pub fn given(gate: &Gate, decision: &GateDecision) -> Option<Self> {
         let text = match (gate.kind, decision) {
-            (GateKind::Question, Decision::Answered { text }) => text.clone(),
-            (GateKind::Question, Decision::Approved) => "Yes.".to_owned(),
-            (GateKind::Question, Decision::Rejected { .. })
+            (GateKind::Question, GateDecision::Answered { text }) => text.clone(),
+            (GateKind::Question, GateDecision::Approved) => "Yes.".to_owned(),
+            (GateKind::Question, GateDecision::Rejected { .. })
             | (
                 GateKind::Claim
                 | GateKind::Merge

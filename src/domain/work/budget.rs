@@ -3,14 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::amounts::{cost, seconds, thousands, tokens};
-use super::spending::{Tally, Usd};
+use super::spending::{UsageTally, Usd};
 use crate::domain::base::times;
 use crate::error::{Code, Error, Result};
 
 /// What may be used. What has no limit is `None`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Limits {
+pub struct BudgetLimits {
     /// US dollars.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub max_cost: Option<Usd>,
@@ -22,7 +22,7 @@ pub struct Limits {
     pub max_time: Option<u64>,
 }
 
-impl Limits {
+impl BudgetLimits {
     /// Whether there is none.
     #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
     pub fn is_empty(&self) -> bool {
@@ -40,14 +40,14 @@ impl Limits {
     }
 }
 
-impl Limits {
+impl BudgetLimits {
     /// In words: `$5.00, 200,000 tokens, 2h`.
     pub fn in_words(&self) -> String {
-        let of = |of: Of, limit: Option<u64>| limit.map(|limit| of.words(limit));
+        let of = |of: BudgetResource, limit: Option<u64>| limit.map(|limit| of.words(limit));
         let all = [
-            of(Of::Cost, self.max_cost.map(|cost| cost.0)),
-            of(Of::Tokens, self.max_tokens),
-            of(Of::Time, self.max_time.map(|seconds| seconds.saturating_mul(1000))),
+            of(BudgetResource::Cost, self.max_cost.map(|cost| cost.0)),
+            of(BudgetResource::Tokens, self.max_tokens),
+            of(BudgetResource::Time, self.max_time.map(|seconds| seconds.saturating_mul(1000))),
         ];
         let all: Vec<String> = all.into_iter().flatten().collect();
         if all.is_empty() { "none".to_owned() } else { all.join(", ") }
@@ -64,7 +64,7 @@ impl Limits {
 
 /// The new limits that options and answers give: `none` takes one away, what is not named stays.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NewLimits {
+pub struct NewBudgetLimits {
     /// US dollars.
     pub max_cost: Option<Option<Usd>>,
     /// Tokens.
@@ -73,7 +73,7 @@ pub struct NewLimits {
     pub max_time: Option<Option<u64>>,
 }
 
-impl NewLimits {
+impl NewBudgetLimits {
     /// Reads what was given for each.
     ///
     /// # Errors
@@ -92,8 +92,8 @@ impl NewLimits {
     }
 
     /// The limits afterwards.
-    pub fn on(&self, old: Limits) -> Limits {
-        Limits {
+    pub fn on(&self, old: BudgetLimits) -> BudgetLimits {
+        BudgetLimits {
             max_cost: self.max_cost.unwrap_or(old.max_cost),
             max_tokens: self.max_tokens.unwrap_or(old.max_tokens),
             max_time: self.max_time.unwrap_or(old.max_time),
@@ -104,7 +104,7 @@ impl NewLimits {
 /// What a limit limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Of {
+pub enum BudgetResource {
     /// US dollars.
     Cost,
     /// Tokens.
@@ -113,7 +113,7 @@ pub enum Of {
     Time,
 }
 
-impl Of {
+impl BudgetResource {
     /// The option that sets the limit.
     pub const fn option(self) -> &'static str {
         match self {
@@ -136,9 +136,9 @@ impl Of {
 /// How a limit stands. Amounts are millionths of a dollar, tokens, milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Used {
+pub struct BudgetUsage {
     /// What is limited.
-    pub of: Of,
+    pub of: BudgetResource,
     /// The limit.
     pub limit: u64,
     /// What was used of it.
@@ -147,7 +147,7 @@ pub struct Used {
     pub known: bool,
 }
 
-impl Used {
+impl BudgetUsage {
     /// Whether nothing is left.
     pub fn is_reached(&self) -> bool {
         self.used >= self.limit
@@ -155,25 +155,25 @@ impl Used {
 
     /// By how much the limit is exceeded; parts of a second do not count.
     pub fn over(&self) -> Option<u64> {
-        let least = if self.of == Of::Time { 1000 } else { 1 };
+        let least = if self.of == BudgetResource::Time { 1000 } else { 1 };
         self.used.checked_sub(self.limit).filter(|over| *over >= least)
     }
 
     /// What an answer that raises the limit looks like.
     pub const fn raised(&self) -> &'static str {
         match self.of {
-            Of::Cost => "'$AMOUNT'",
-            Of::Tokens => "'NUMBER tokens'",
-            Of::Time => "TIME",
+            BudgetResource::Cost => "'$AMOUNT'",
+            BudgetResource::Tokens => "'NUMBER tokens'",
+            BudgetResource::Time => "TIME",
         }
     }
 
     /// In words: `$6.20 of $5.00, $1.20 over`.
     pub fn in_words(&self) -> String {
         let at_least = if self.known { "" } else { "at least " };
-        let (amount, unit): (fn(Of, u64) -> String, _) = match self.of {
-            Of::Cost | Of::Time => (Of::words, ""),
-            Of::Tokens => (|_, tokens| thousands(tokens), " tokens"),
+        let (amount, unit): (fn(BudgetResource, u64) -> String, _) = match self.of {
+            BudgetResource::Cost | BudgetResource::Time => (BudgetResource::words, ""),
+            BudgetResource::Tokens => (|_, tokens| thousands(tokens), " tokens"),
         };
         let amount = |number| amount(self.of, number);
         let over = self.over().map_or_else(String::new, |over| format!(", {} over", amount(over)));
@@ -181,23 +181,23 @@ impl Used {
     }
 }
 
-/// The form of [`Used`] in documents: dollars, tokens, seconds.
+/// The form of [`BudgetUsage`] in documents: dollars, tokens, seconds.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct UsedLine {
-    of: Of,
+pub struct BudgetUsageJson {
+    of: BudgetResource,
     limit: serde_json::Value,
     used: serde_json::Value,
     over: Option<serde_json::Value>,
     known: bool,
 }
 
-impl From<&Used> for UsedLine {
-    fn from(used: &Used) -> Self {
+impl From<&BudgetUsage> for BudgetUsageJson {
+    fn from(used: &BudgetUsage) -> Self {
         let amount = |amount: u64| match used.of {
-            Of::Cost => Usd(amount).dollars().into(),
-            Of::Tokens => amount.into(),
-            Of::Time => (amount / 1000).into(),
+            BudgetResource::Cost => Usd(amount).dollars().into(),
+            BudgetResource::Tokens => amount.into(),
+            BudgetResource::Time => (amount / 1000).into(),
         };
         let over = used.over().map(amount);
         Self { of: used.of, limit: amount(used.limit), used: amount(used.used), over, known: used.known }
@@ -206,7 +206,7 @@ impl From<&Used> for UsedLine {
 
 /// What counts towards the limits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Spent {
+pub struct BudgetSpending {
     tokens: (u64, bool),
     cost: (u64, bool),
     time_ms: u64,
@@ -214,7 +214,7 @@ pub struct Spent {
 
 /// What an iteration that still runs has used by now, as far as it tells.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Running {
+pub struct RunningIterationUsage {
     /// Tokens.
     pub tokens: Option<u64>,
     /// Cost.
@@ -223,10 +223,10 @@ pub struct Running {
     pub time_ms: u64,
 }
 
-impl Spent {
+impl BudgetSpending {
     /// What was used since `from`, where a human allowed as much again then.
-    pub fn since(all: &Tally, from: Option<&Tally>) -> Self {
-        let sums = |tally: &Tally| {
+    pub fn since(all: &UsageTally, from: Option<&UsageTally>) -> Self {
+        let sums = |tally: &UsageTally| {
             let tokens = tally.tokens.unwrap_or(0).saturating_add(tally.tokens_doubt.assumed);
             let cost = tally.cost.map_or(0, |cost| cost.0).saturating_add(tally.cost_doubt.assumed);
             (tokens, cost, tally.duration_ms, tally.tokens_doubt.iterations, tally.cost_doubt.iterations)
@@ -241,7 +241,7 @@ impl Spent {
 
     /// And what runs.
     #[must_use]
-    pub fn with(mut self, running: Running) -> Self {
+    pub fn with(mut self, running: RunningIterationUsage) -> Self {
         self.tokens.0 = self.tokens.0.saturating_add(running.tokens.unwrap_or(0));
         self.cost.0 = self.cost.0.saturating_add(running.cost.map_or(0, |cost| cost.0));
         self.time_ms = self.time_ms.saturating_add(running.time_ms);
@@ -256,12 +256,12 @@ impl Spent {
     }
 
     /// How each limit stands.
-    pub fn of(self, limits: Limits) -> Vec<Used> {
-        let used = |of, limit: Option<u64>, (used, known): (u64, bool)| Some(Used { of, limit: limit?, used, known });
+    pub fn of(self, limits: BudgetLimits) -> Vec<BudgetUsage> {
+        let used = |of, limit: Option<u64>, (used, known): (u64, bool)| Some(BudgetUsage { of, limit: limit?, used, known });
         [
-            used(Of::Cost, limits.max_cost.map(|cost| cost.0), self.cost),
-            used(Of::Tokens, limits.max_tokens, self.tokens),
-            used(Of::Time, limits.max_time.map(|seconds| seconds.saturating_mul(1000)), (self.time_ms, true)),
+            used(BudgetResource::Cost, limits.max_cost.map(|cost| cost.0), self.cost),
+            used(BudgetResource::Tokens, limits.max_tokens, self.tokens),
+            used(BudgetResource::Time, limits.max_time.map(|seconds| seconds.saturating_mul(1000)), (self.time_ms, true)),
         ]
         .into_iter()
         .flatten()
@@ -269,8 +269,8 @@ impl Spent {
     }
 
     /// The limits that are reached.
-    pub fn reached(self, limits: Limits) -> Vec<Used> {
-        self.of(limits).into_iter().filter(Used::is_reached).collect()
+    pub fn reached(self, limits: BudgetLimits) -> Vec<BudgetUsage> {
+        self.of(limits).into_iter().filter(BudgetUsage::is_reached).collect()
     }
 }
 
@@ -278,22 +278,22 @@ impl Spent {
 ///
 /// # Errors
 /// `INVALID_INPUT`.
-pub fn raised(text: &str, reached: &[Used]) -> Result<NewLimits> {
-    let mut limits = NewLimits::default();
+pub fn raised(text: &str, reached: &[BudgetUsage]) -> Result<NewBudgetLimits> {
+    let mut limits = NewBudgetLimits::default();
     let hint = "such as '$10', '500k tokens' or '2h'; several with commas";
     for part in text.split(',').map(str::trim).filter(|part| !part.is_empty()) {
         let lower = part.to_ascii_lowercase();
         let bare = lower.strip_suffix("tokens").map(str::trim);
         let of = match reached {
-            _ if bare.is_some() => Of::Tokens,
-            _ if lower.starts_with('$') || lower.ends_with("usd") => Of::Cost,
+            _ if bare.is_some() => BudgetResource::Tokens,
+            _ if lower.starts_with('$') || lower.ends_with("usd") => BudgetResource::Cost,
             [one] => one.of,
-            _ => Of::Time,
+            _ => BudgetResource::Time,
         };
         match of {
-            Of::Cost => limits.max_cost = Some(Some(cost(part)?)),
-            Of::Tokens => limits.max_tokens = Some(Some(tokens(bare.unwrap_or(&lower))?)),
-            Of::Time => limits.max_time = Some(Some(seconds(part)?)),
+            BudgetResource::Cost => limits.max_cost = Some(Some(cost(part)?)),
+            BudgetResource::Tokens => limits.max_tokens = Some(Some(tokens(bare.unwrap_or(&lower))?)),
+            BudgetResource::Time => limits.max_time = Some(Some(seconds(part)?)),
         }
     }
     if limits.is_empty() {
@@ -305,68 +305,77 @@ pub fn raised(text: &str, reached: &[Used]) -> Result<NewLimits> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::work::agent::Outcome;
-    use crate::domain::work::spending::Most;
+    use crate::domain::work::agent::IterationOutcome;
+    use crate::domain::work::spending::HighestIterationUsage;
     use crate::domain::work::spending::tests::used;
 
-    fn limits(cost: Option<f64>, tokens: Option<u64>, time: Option<u64>) -> Limits {
-        Limits { max_cost: cost.and_then(Usd::of), max_tokens: tokens, max_time: time }
+    fn limits(cost: Option<f64>, tokens: Option<u64>, time: Option<u64>) -> BudgetLimits {
+        BudgetLimits { max_cost: cost.and_then(Usd::of), max_tokens: tokens, max_time: time }
     }
 
-    fn tally(reports: &[(Option<u64>, Option<f64>, Outcome)]) -> Tally {
-        let mut tally = Tally::default();
-        reports.iter().for_each(|(tokens, cost, outcome)| tally.add(&used(*tokens, *cost, outcome.clone()), Most::default()));
+    fn tally(reports: &[(Option<u64>, Option<f64>, IterationOutcome)]) -> UsageTally {
+        let mut tally = UsageTally::default();
+        reports.iter().for_each(|(tokens, cost, outcome)| {
+            tally.add(&used(*tokens, *cost, outcome.clone()), HighestIterationUsage::default())
+        });
         tally
     }
 
     #[test]
     fn a_limit_is_reached_when_nothing_is_left_and_what_is_over_is_told() {
-        let all = tally(&[(Some(60), Some(0.5), Outcome::Complete), (Some(60), Some(0.7), Outcome::Complete)]);
-        let reached = Spent::since(&all, None).reached(limits(Some(1.0), Some(120), Some(60)));
-        assert_eq!(reached.iter().map(Used::in_words).collect::<Vec<_>>(), ["$1.20 of $1.00, $0.20 over", "120 of 120 tokens"]);
-        assert_eq!(reached.iter().map(|one| one.of).collect::<Vec<_>>(), [Of::Cost, Of::Tokens]);
-        assert!(Spent::since(&all, None).reached(limits(Some(1.21), Some(121), None)).is_empty());
-        assert!(Spent::default().reached(Limits::default()).is_empty());
-        let json = serde_json::to_value(UsedLine::from(&reached[0])).unwrap();
+        let all = tally(&[(Some(60), Some(0.5), IterationOutcome::Complete), (Some(60), Some(0.7), IterationOutcome::Complete)]);
+        let reached = BudgetSpending::since(&all, None).reached(limits(Some(1.0), Some(120), Some(60)));
+        assert_eq!(
+            reached.iter().map(BudgetUsage::in_words).collect::<Vec<_>>(),
+            ["$1.20 of $1.00, $0.20 over", "120 of 120 tokens"]
+        );
+        assert_eq!(reached.iter().map(|one| one.of).collect::<Vec<_>>(), [BudgetResource::Cost, BudgetResource::Tokens]);
+        assert!(BudgetSpending::since(&all, None).reached(limits(Some(1.21), Some(121), None)).is_empty());
+        assert!(BudgetSpending::default().reached(BudgetLimits::default()).is_empty());
+        let json = serde_json::to_value(BudgetUsageJson::from(&reached[0])).unwrap();
         assert_eq!(json, serde_json::json!({"of": "cost", "limit": 1.0, "used": 1.2, "over": 0.2, "known": true}));
     }
 
     #[test]
     fn what_was_cut_off_counts_as_the_most_and_is_no_certain_sum() {
-        let all = tally(&[(Some(60), Some(0.5), Outcome::Complete), (None, None, Outcome::Stopped)]);
-        let reached = Spent::since(&all, None).reached(limits(Some(1.0), None, None));
+        let all = tally(&[(Some(60), Some(0.5), IterationOutcome::Complete), (None, None, IterationOutcome::Stopped)]);
+        let reached = BudgetSpending::since(&all, None).reached(limits(Some(1.0), None, None));
         assert_eq!(reached[0].in_words(), "at least $1.00 of $1.00");
     }
 
     #[test]
     fn what_was_allowed_again_counts_from_then_and_what_runs_counts_too() {
-        let then = tally(&[(Some(60), Some(5.0), Outcome::Stopped), (None, None, Outcome::Stopped)]);
+        let then = tally(&[(Some(60), Some(5.0), IterationOutcome::Stopped), (None, None, IterationOutcome::Stopped)]);
         let mut now = then;
-        now.add(&used(Some(10), Some(0.5), Outcome::Complete), Most::default());
-        let spent = Spent::since(&now, Some(&then));
+        now.add(&used(Some(10), Some(0.5), IterationOutcome::Complete), HighestIterationUsage::default());
+        let spent = BudgetSpending::since(&now, Some(&then));
         assert_eq!(spent.of(limits(Some(1.0), None, Some(2)))[0].in_words(), "$0.50 of $1.00");
         assert_eq!(spent.of(limits(None, None, Some(2)))[0].in_words(), "1s of 2s");
-        let running = Running { tokens: Some(5), cost: Usd::of(0.75), time_ms: 700 };
+        let running = RunningIterationUsage { tokens: Some(5), cost: Usd::of(0.75), time_ms: 700 };
         let reached = spent.with(running).reached(limits(Some(1.0), Some(16), Some(2)));
-        assert_eq!(reached.iter().map(Used::in_words).collect::<Vec<_>>(), ["$1.25 of $1.00, $0.25 over", "2s of 2s"]);
+        assert_eq!(reached.iter().map(BudgetUsage::in_words).collect::<Vec<_>>(), ["$1.25 of $1.00, $0.25 over", "2s of 2s"]);
     }
 
     #[test]
     fn an_answer_names_the_new_limits() {
-        let reached = |of: &[Of]| -> Vec<Used> { of.iter().map(|of| Used { of: *of, limit: 1, used: 1, known: true }).collect() };
-        let answered = |text: &str, of: &[Of]| raised(text, &reached(of)).map(|new| new.on(Limits::default()));
-        assert_eq!(answered("10", &[Of::Cost]).unwrap(), limits(Some(10.0), None, None));
-        assert_eq!(answered("500k tokens, $3", &[Of::Time]).unwrap(), limits(Some(3.0), Some(500_000), None));
-        assert_eq!(answered("2h", &[Of::Cost, Of::Time]).unwrap(), limits(None, None, Some(7200)));
-        assert!(answered("", &[Of::Cost]).is_err() && answered("much", &[Of::Cost]).is_err());
+        let reached = |of: &[BudgetResource]| -> Vec<BudgetUsage> {
+            of.iter().map(|of| BudgetUsage { of: *of, limit: 1, used: 1, known: true }).collect()
+        };
+        let answered = |text: &str, of: &[BudgetResource]| raised(text, &reached(of)).map(|new| new.on(BudgetLimits::default()));
+        assert_eq!(answered("10", &[BudgetResource::Cost]).unwrap(), limits(Some(10.0), None, None));
+        assert_eq!(answered("500k tokens, $3", &[BudgetResource::Time]).unwrap(), limits(Some(3.0), Some(500_000), None));
+        assert_eq!(answered("2h", &[BudgetResource::Cost, BudgetResource::Time]).unwrap(), limits(None, None, Some(7200)));
+        assert!(answered("", &[BudgetResource::Cost]).is_err() && answered("much", &[BudgetResource::Cost]).is_err());
     }
 
     #[test]
     fn limits_are_set_and_taken_away_one_by_one() {
         let old = limits(Some(5.0), Some(10), None);
-        let new = NewLimits::read(Some("none"), None, Some("2h")).unwrap();
+        let new = NewBudgetLimits::read(Some("none"), None, Some("2h")).unwrap();
         assert_eq!(new.on(old), limits(None, Some(10), Some(7200)));
-        assert!(NewLimits::default().is_empty() && !new.is_empty() && NewLimits::read(Some("x"), None, None).is_err());
+        assert!(
+            NewBudgetLimits::default().is_empty() && !new.is_empty() && NewBudgetLimits::read(Some("x"), None, None).is_err()
+        );
         assert_eq!(new.on(old).in_words(), "10 tokens, 2h");
         assert_eq!(limits(Some(2.5), None, Some(60)).options(), "--max-cost 2.5 --max-time 60s");
     }

@@ -5,17 +5,17 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::text::{Change, Text};
-use crate::domain::work::budget::Limits;
-use crate::domain::work::needs::Need;
+use crate::domain::base::text::{TextOrBlob, ValueChange};
+use crate::domain::work::budget::BudgetLimits;
+use crate::domain::work::needs::NeededReadyPoint;
 use crate::error::{Code, Error, Result};
 
 /// The level of a case in the tree of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Kind {
+pub enum TaskKind {
     /// The goal; an epic.
     Directive,
     /// A group of tasks; a sprint.
@@ -27,7 +27,7 @@ pub enum Kind {
 /// The stored status of a case. `waiting` and `interrupted` are derived when shown, never stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Status {
+pub enum TaskStatus {
     /// To be worked on.
     Pending,
     /// An agent works on it.
@@ -68,16 +68,16 @@ macro_rules! words {
     };
 }
 
-words!(Kind, "kind of case", "kinds are directive, operation and task",
+words!(TaskKind, "kind of case", "kinds are directive, operation and task",
     Directive "directive" | "epic", Operation "operation" | "sprint", Task "task");
-words!(Status, "status", "statuses are pending, active, done, blocked, failed and archived",
+words!(TaskStatus, "status", "statuses are pending, active, done, blocked, failed and archived",
     Pending "pending" | "todo" | "queued", Active "active" | "doing" | "running", Done "done",
     Blocked "blocked" | "stuck", Failed "failed", Archived "archived");
 
 /// A record that a task's work is in the target branch.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Merged {
+pub struct MergedTaskWork {
     /// The commit of the target branch that contains the work.
     pub commit: Oid,
     /// The branch it was merged into.
@@ -87,25 +87,25 @@ pub struct Merged {
 /// A unit of planned work, with everything that a rollback restores of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Case {
+pub struct Task {
     /// Its id.
-    pub id: CaseId,
+    pub id: TaskId,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: TaskKind,
     /// One line.
     pub title: String,
     /// The task for the agent; with the preset `shell`, a script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub body: Option<Text>,
+    pub body: Option<TextOrBlob>,
     /// The case it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub parent: Option<CaseId>,
+    pub parent: Option<TaskId>,
     /// The cases that have to be merged before it can start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub after: Vec<CaseId>,
+    pub after: Vec<TaskId>,
     /// What of these cases has to be ready before it begins, in place of their merged work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub needs: Vec<Need>,
+    pub needs: Vec<NeededReadyPoint>,
     /// Whether an agent begins, once, on what needs none of it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub start_early: bool,
@@ -116,13 +116,13 @@ pub struct Case {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub verify: Vec<String>,
     /// What it may use; what is not limited here may be by the configuration.
-    #[serde(default, skip_serializing_if = "Limits::is_empty")]
-    pub limits: Limits,
+    #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
+    pub limits: BudgetLimits,
     /// Its status.
-    pub status: Status,
+    pub status: TaskStatus,
     /// The merge of its work, if it is merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub merged: Option<Merged>,
+    pub merged: Option<MergedTaskWork>,
     /// Why it is blocked or failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -130,13 +130,13 @@ pub struct Case {
     pub created_at: Timestamp,
 }
 
-impl Case {
+impl Task {
     /// Whether nothing is left to do: it is merged or archived.
     pub fn is_settled(&self) -> bool {
         match self.status {
-            Status::Archived => true,
-            Status::Done => self.merged.is_some() || self.kind != Kind::Task,
-            Status::Pending | Status::Active | Status::Blocked | Status::Failed => false,
+            TaskStatus::Archived => true,
+            TaskStatus::Done => self.merged.is_some() || self.kind != TaskKind::Task,
+            TaskStatus::Pending | TaskStatus::Active | TaskStatus::Blocked | TaskStatus::Failed => false,
         }
     }
 }
@@ -144,23 +144,23 @@ impl Case {
 /// The change of one field of a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-#[allow(missing_docs)] // each variant is the field of `Case` of that name
-pub enum CaseChange {
-    Title(Change<String>),
-    Body(Change<Option<Text>>),
-    Parent(Change<Option<CaseId>>),
-    After(Change<Vec<CaseId>>),
-    Needs(Change<Vec<Need>>),
-    StartEarly(Change<bool>),
-    Persona(Change<Option<String>>),
-    Verify(Change<Vec<String>>),
-    Limits(Change<Limits>),
-    Status(Change<Status>),
-    Merged(Change<Option<Merged>>),
-    Reason(Change<Option<String>>),
+#[allow(missing_docs)] // each variant is the field of `Task` of that name
+pub enum TaskFieldChange {
+    Title(ValueChange<String>),
+    Body(ValueChange<Option<TextOrBlob>>),
+    Parent(ValueChange<Option<TaskId>>),
+    After(ValueChange<Vec<TaskId>>),
+    Needs(ValueChange<Vec<NeededReadyPoint>>),
+    StartEarly(ValueChange<bool>),
+    Persona(ValueChange<Option<String>>),
+    Verify(ValueChange<Vec<String>>),
+    Limits(ValueChange<BudgetLimits>),
+    Status(ValueChange<TaskStatus>),
+    Merged(ValueChange<Option<MergedTaskWork>>),
+    Reason(ValueChange<Option<String>>),
 }
 
-impl CaseChange {
+impl TaskFieldChange {
     /// The name of the field.
     pub fn field(&self) -> &'static str {
         match self {
@@ -180,7 +180,7 @@ impl CaseChange {
     }
 
     /// The merge, where the change marks the task as merged.
-    pub fn merges(&self) -> Option<&Merged> {
+    pub fn merges(&self) -> Option<&MergedTaskWork> {
         if let Self::Merged(change) = self { change.new.as_ref() } else { None }
     }
 
@@ -204,8 +204,8 @@ impl CaseChange {
     }
 
     /// Makes the change if the field has the old value. Returns whether it had.
-    pub fn apply(&self, case: &mut Case) -> bool {
-        fn put<T: PartialEq + Clone>(field: &mut T, change: &Change<T>) -> bool {
+    pub fn apply(&self, case: &mut Task) -> bool {
+        fn put<T: PartialEq + Clone>(field: &mut T, change: &ValueChange<T>) -> bool {
             let fits = *field == change.old;
             if fits {
                 *field = change.new.clone();
@@ -230,7 +230,7 @@ impl CaseChange {
 
     /// Whether work that was complete before the change is still complete. Verification runs again in any case.
     pub fn leaves_complete(&self) -> bool {
-        let open = |status: Status| matches!(status, Status::Pending | Status::Blocked);
+        let open = |status: TaskStatus| matches!(status, TaskStatus::Pending | TaskStatus::Blocked);
         match self {
             Self::Title(_) | Self::Body(_) | Self::Merged(_) => false,
             Self::Status(change) => open(change.old) && open(change.new),
@@ -246,9 +246,9 @@ impl CaseChange {
     }
 
     /// The changes that turn `old` into `new`, field by field. Id, kind and time of creation never change.
-    pub fn between(old: &Case, new: &Case) -> Vec<Self> {
-        fn differ<T: PartialEq + Clone>(a: &T, b: &T, wrap: fn(Change<T>) -> CaseChange) -> Option<CaseChange> {
-            (a != b).then(|| wrap(Change::new(a.clone(), b.clone())))
+    pub fn between(old: &Task, new: &Task) -> Vec<Self> {
+        fn differ<T: PartialEq + Clone>(a: &T, b: &T, wrap: fn(ValueChange<T>) -> TaskFieldChange) -> Option<TaskFieldChange> {
+            (a != b).then(|| wrap(ValueChange::new(a.clone(), b.clone())))
         }
         [
             differ(&old.title, &new.title, Self::Title),
@@ -273,21 +273,21 @@ impl CaseChange {
 /// All changes of one case within one event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CaseEdit {
+pub struct TaskChangeSet {
     /// The case.
-    pub id: CaseId,
+    pub id: TaskId,
     /// The changes.
-    pub changes: Vec<CaseChange>,
+    pub changes: Vec<TaskFieldChange>,
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn case(title: &str, status: Status) -> Case {
-        Case {
-            id: CaseId::new("a").unwrap(),
-            kind: Kind::Task,
+    fn case(title: &str, status: TaskStatus) -> Task {
+        Task {
+            id: TaskId::new("a").unwrap(),
+            kind: TaskKind::Task,
             title: title.into(),
             body: None,
             parent: None,
@@ -296,7 +296,7 @@ mod tests {
             start_early: false,
             persona: None,
             verify: vec![],
-            limits: crate::domain::work::budget::Limits::default(),
+            limits: crate::domain::work::budget::BudgetLimits::default(),
             status,
             merged: None,
             reason: None,
@@ -306,21 +306,21 @@ mod tests {
 
     #[test]
     fn aliases_of_statuses_are_accepted() {
-        for (word, status) in [("todo", Status::Pending), ("doing", Status::Active), ("stuck", Status::Blocked)] {
-            assert_eq!(word.parse::<Status>().unwrap(), status);
+        for (word, status) in [("todo", TaskStatus::Pending), ("doing", TaskStatus::Active), ("stuck", TaskStatus::Blocked)] {
+            assert_eq!(word.parse::<TaskStatus>().unwrap(), status);
         }
-        assert!("nope".parse::<Status>().is_err());
+        assert!("nope".parse::<TaskStatus>().is_err());
     }
 
     #[test]
     fn changes_between_two_cases_turn_one_into_the_other_and_back() {
-        let (old, new) = (case("x", Status::Pending), case("y", Status::Blocked));
-        let changes = CaseChange::between(&old, &new);
+        let (old, new) = (case("x", TaskStatus::Pending), case("y", TaskStatus::Blocked));
+        let changes = TaskFieldChange::between(&old, &new);
         let mut now = old.clone();
         assert!(changes.iter().all(|change| change.apply(&mut now)));
         assert_eq!(now, new);
         assert!(changes.into_iter().all(|change| change.inverse().apply(&mut now)));
         assert_eq!(now, old);
-        assert!(!CaseChange::Title(Change::new("other".into(), "z".into())).apply(&mut now), "expects the old value");
+        assert!(!TaskFieldChange::Title(ValueChange::new("other".into(), "z".into())).apply(&mut now), "expects the old value");
     }
 }

@@ -2,23 +2,23 @@
 
 use super::ready::{persona_of, ready_tasks};
 use super::unblocking::unblocking_power;
-use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::state::whole::State;
 
 /// A ready task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct ReadyTaskChoice {
     /// Its id.
-    pub id: CaseId,
+    pub id: TaskId,
     /// Its title.
     pub title: String,
     /// The groups that it is a part of, the innermost first, and the goal of all last.
-    pub groups: Vec<CaseId>,
+    pub groups: Vec<TaskId>,
     /// How many open cases wait for it, directly or not.
     pub unblocks: usize,
 }
 
-impl Choice {
+impl ReadyTaskChoice {
     /// What depends on it, in words.
     pub fn what_waits(&self) -> String {
         if self.unblocks == 0 { "atomic".to_owned() } else { format!("unblocks {}", self.unblocks) }
@@ -26,11 +26,11 @@ impl Choice {
 }
 
 /// The ready tasks of an agent's persona, in the order in which they would be claimed.
-pub fn choices(state: &State, agent: &AgentId) -> Vec<Choice> {
+pub fn choices(state: &State, agent: &AgentId) -> Vec<ReadyTaskChoice> {
     let power = unblocking_power(state);
     let of_persona = ready_tasks(state).into_iter().filter(|case| agent.is_of(persona_of(case)));
     of_persona
-        .map(|case| Choice {
+        .map(|case| ReadyTaskChoice {
             id: case.id.clone(),
             title: case.title.clone(),
             groups: state.restorable.groups_around(case).map(|group| group.id.clone()).collect(),
@@ -42,17 +42,17 @@ pub fn choices(state: &State, agent: &AgentId) -> Vec<Choice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::work::case::Kind;
+    use crate::domain::work::case::TaskKind;
 
     #[test]
     fn ready_tasks_of_the_persona_are_offered_and_what_unblocks_most_is_first() {
         let mut state = State::default();
         let mut add = |id: &str, persona: Option<&str>, after: &[&str]| {
             let mut case = crate::domain::work::wip::tests::case();
-            case.id = CaseId::new(id).unwrap();
+            case.id = TaskId::new(id).unwrap();
             case.persona = persona.map(str::to_owned);
-            case.after = after.iter().map(|id| CaseId::new(*id).unwrap()).collect();
-            case.status = crate::domain::work::case::Status::Pending;
+            case.after = after.iter().map(|id| TaskId::new(*id).unwrap()).collect();
+            case.status = crate::domain::work::case::TaskStatus::Pending;
             case.merged = None;
             state.restorable.cases.insert(case.id.clone(), case);
         };
@@ -63,10 +63,10 @@ mod tests {
         add("goal", None, &[]);
         add("milestone", None, &[]);
         for (id, parent, kind) in
-            [("milestone", "goal", Kind::Operation), ("goal", "", Kind::Directive), ("b", "milestone", Kind::Task)]
+            [("milestone", "goal", TaskKind::Operation), ("goal", "", TaskKind::Directive), ("b", "milestone", TaskKind::Task)]
         {
-            let case = state.restorable.cases.get_mut(&CaseId::new(id).unwrap()).unwrap();
-            (case.kind, case.parent) = (kind, CaseId::new(parent).ok());
+            let case = state.restorable.cases.get_mut(&TaskId::new(id).unwrap()).unwrap();
+            (case.kind, case.parent) = (kind, TaskId::new(parent).ok());
         }
         let of = |agent: &str| {
             let all = choices(&state, &AgentId::new(agent).unwrap());
@@ -75,6 +75,6 @@ mod tests {
         assert_eq!(of("agent-001"), ["b unblocks 1", "a atomic"]);
         assert_eq!(of("ed-001"), ["d atomic"]);
         let around = &choices(&state, &AgentId::new("agent-001").unwrap())[0].groups;
-        assert_eq!(around.iter().map(CaseId::as_str).collect::<Vec<_>>(), ["milestone", "goal"]);
+        assert_eq!(around.iter().map(TaskId::as_str).collect::<Vec<_>>(), ["milestone", "goal"]);
     }
 }

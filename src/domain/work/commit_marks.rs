@@ -6,7 +6,7 @@ use crate::domain::base::names::Oid;
 
 /// The marks of one message.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Marks {
+pub struct CommitMarks {
     /// The tasks that its `Axiom-Task` trailers and its `#<task> @<agent>` subject tags name.
     pub tasks: Vec<String>,
     /// The commits that it reverts, named by `Axiom-Reverts` trailers or by the line that `git revert` writes.
@@ -14,8 +14,8 @@ pub struct Marks {
 }
 
 /// Reads the marks of a message. Allocates nothing for messages without marks, which most of a long history has.
-pub fn read(message: &str) -> Marks {
-    let mut marks = Marks::default();
+pub fn read(message: &str) -> CommitMarks {
+    let mut marks = CommitMarks::default();
     let bytes = message.as_bytes();
     let subject = message.lines().next().unwrap_or_default();
     if subject.contains('#') && subject.contains('@') {
@@ -51,7 +51,7 @@ fn is_id(word: &str) -> bool {
 }
 
 /// Reads the trailers, which are lines of the last paragraph.
-fn trailers(message: &str, marks: &mut Marks) {
+fn trailers(message: &str, marks: &mut CommitMarks) {
     let end = message.trim_end();
     let last = end.rfind("\n\n").map_or("", |at| &end[at + 2..]);
     for line in last.lines() {

@@ -7,7 +7,7 @@ use crate::domain::base::names::Oid;
 /// Who settles a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Level {
+pub enum ConflictLevel {
     /// Nobody has to: the task's commits apply to the target one by one.
     Trivial,
     /// An agent, in another iteration.
@@ -16,7 +16,7 @@ pub enum Level {
     Human,
 }
 
-impl Level {
+impl ConflictLevel {
     /// The word.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -29,7 +29,7 @@ impl Level {
 
 /// What an agent could do about a conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Program {
+pub enum ConflictProgramAbility {
     /// Its program reads a prompt.
     ReadsPrompts,
     /// It runs a script, which would only do the same again.
@@ -37,10 +37,10 @@ pub enum Program {
 }
 
 /// Who settles a conflict that no merge in memory could, where agents were given `rounds` of them already for this task.
-pub fn level(program: Program, rounds: u32, max_retries: u32) -> Level {
+pub fn level(program: ConflictProgramAbility, rounds: u32, max_retries: u32) -> ConflictLevel {
     match program {
-        Program::ReadsPrompts if rounds < max_retries => Level::Agent,
-        Program::ReadsPrompts | Program::RunsScript => Level::Human,
+        ConflictProgramAbility::ReadsPrompts if rounds < max_retries => ConflictLevel::Agent,
+        ConflictProgramAbility::ReadsPrompts | ConflictProgramAbility::RunsScript => ConflictLevel::Human,
     }
 }
 
@@ -50,7 +50,7 @@ pub const MOST: usize = 50;
 /// A conflict that was given to an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Conflict {
+pub struct AssignedConflict {
     /// The commit of the target with which the merge was computed.
     pub target: Oid,
     /// The commit of the task's branch.
@@ -66,7 +66,7 @@ pub struct Conflict {
 
 /// Which sides have a file in conflict.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Sides {
+pub enum ConflictFileSides {
     /// Both.
     Both,
     /// The target deleted it.
@@ -77,28 +77,32 @@ pub enum Sides {
 
 /// A file in conflict, in a workspace in which a merge is in progress.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenFile {
+pub struct OpenConflictFile {
     /// Its path.
     pub path: String,
     /// Which sides have it.
-    pub sides: Sides,
+    pub sides: ConflictFileSides,
     /// Whether it has conflict markers.
     pub is_marked: bool,
 }
 
-impl OpenFile {
+impl OpenConflictFile {
     fn in_words(&self, target: &str) -> String {
         let note = match (self.sides, self.is_marked) {
-            (Sides::Both, true) => String::new(),
-            (Sides::Both, false) => " (no conflict marker is in it: it has to be as it is to stay)".to_owned(),
-            (Sides::DeletedByTarget, _) => format!(" (`{target}` deleted it, your branch changed it: keep it, or delete it)"),
-            (Sides::DeletedByTask, _) => format!(" (your branch deleted it, `{target}` changed it: keep it, or delete it)"),
+            (ConflictFileSides::Both, true) => String::new(),
+            (ConflictFileSides::Both, false) => " (no conflict marker is in it: it has to be as it is to stay)".to_owned(),
+            (ConflictFileSides::DeletedByTarget, _) => {
+                format!(" (`{target}` deleted it, your branch changed it: keep it, or delete it)")
+            }
+            (ConflictFileSides::DeletedByTask, _) => {
+                format!(" (your branch deleted it, `{target}` changed it: keep it, or delete it)")
+            }
         };
         format!("{}{note}", self.path)
     }
 }
 
-impl Conflict {
+impl AssignedConflict {
     /// What the next agent is told where an earlier one has merged the target, and nobody has said that the work is complete since.
     pub fn merged_in_words(&self, target: &str) -> String {
         let files: String = self.files.iter().map(|file| format!("- {file}\n")).collect();
@@ -111,7 +115,7 @@ impl Conflict {
 
     /// What the next agent is told, where the merge is in progress in its workspace with these files open, or where it has to begin it
     /// itself.
-    pub fn in_words(&self, target: &str, begun: Option<&[OpenFile]>) -> String {
+    pub fn in_words(&self, target: &str, begun: Option<&[OpenConflictFile]>) -> String {
         let list = |items: &[String]| items.iter().map(|item| format!("- {item}\n")).collect::<String>();
         let behind = if self.theirs.is_empty() {
             String::new()
@@ -153,11 +157,11 @@ mod tests {
     #[test]
     fn agents_settle_a_conflict_a_few_times_and_scripts_never() {
         let table = [
-            (Program::ReadsPrompts, 0, 3, Level::Agent),
-            (Program::ReadsPrompts, 2, 3, Level::Agent),
-            (Program::ReadsPrompts, 3, 3, Level::Human),
-            (Program::ReadsPrompts, 0, 0, Level::Human),
-            (Program::RunsScript, 0, 3, Level::Human),
+            (ConflictProgramAbility::ReadsPrompts, 0, 3, ConflictLevel::Agent),
+            (ConflictProgramAbility::ReadsPrompts, 2, 3, ConflictLevel::Agent),
+            (ConflictProgramAbility::ReadsPrompts, 3, 3, ConflictLevel::Human),
+            (ConflictProgramAbility::ReadsPrompts, 0, 0, ConflictLevel::Human),
+            (ConflictProgramAbility::RunsScript, 0, 3, ConflictLevel::Human),
         ];
         for (program, rounds, most, expected) in table {
             assert_eq!(level(program, rounds, most), expected, "{program:?} {rounds} {most}");
@@ -168,25 +172,25 @@ mod tests {
     fn the_agent_is_told_both_sides() {
         let oid = Oid::new("1".repeat(40)).unwrap();
         let (files, theirs) = (vec!["a b".to_owned()], vec!["2222222 other (u)".to_owned()]);
-        let conflict = Conflict { target: oid.clone(), branch: oid, files, theirs, round: 1 };
+        let conflict = AssignedConflict { target: oid.clone(), branch: oid, files, theirs, round: 1 };
         let words = conflict.in_words("main", None);
         assert!(
             words.contains("`git merge main`") && words.contains("- a b\n") && words.contains("- 2222222 other (u)\n"),
             "{words}"
         );
-        let file = |path: &str, sides, is_marked| OpenFile { path: path.into(), sides, is_marked };
+        let file = |path: &str, sides, is_marked| OpenConflictFile { path: path.into(), sides, is_marked };
         let open = [
-            file("m", Sides::Both, true),
-            file("b", Sides::Both, false),
-            file("t", Sides::DeletedByTarget, false),
-            file("w", Sides::DeletedByTask, false),
+            file("m", ConflictFileSides::Both, true),
+            file("b", ConflictFileSides::Both, false),
+            file("t", ConflictFileSides::DeletedByTarget, false),
+            file("w", ConflictFileSides::DeletedByTask, false),
         ];
         let words = conflict.in_words("main", Some(&open));
         let parts =
             ["- m\n- b (no conflict marker", "- t (`main` deleted it", "- w (your branch deleted it", "- 2222222 other (u)\n"];
         assert!(parts.iter().all(|part| words.contains(part)) && !words.contains("git merge"), "{words}");
         assert!(conflict.in_words("main", Some(&[])).contains("No file is in conflict any more"));
-        let many: Vec<OpenFile> = (0..60).map(|n| file(&n.to_string(), Sides::Both, true)).collect();
+        let many: Vec<OpenConflictFile> = (0..60).map(|n| file(&n.to_string(), ConflictFileSides::Both, true)).collect();
         assert!(conflict.in_words("main", Some(&many)).contains("- 49\n- and 10 more\n"));
     }
 }

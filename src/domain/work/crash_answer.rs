@@ -1,19 +1,19 @@
 //! What a human answers at the gate of work that a crash cut off, in place of letting an agent go on. Pure.
 
-use super::gate::{Cause, Gate, GateKind};
-use crate::domain::base::ids::CaseId;
+use super::gate::{Gate, GateKind, ReviewCause};
+use crate::domain::base::ids::TaskId;
 use crate::error::{Code, Error, Result};
 
 /// An answer at such a gate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum CrashAnswer {
+pub enum CrashGateAnswer {
     /// The work is complete: it is verified and merged.
     Complete,
     /// The task begins anew; what is there is kept aside.
     Anew,
 }
 
-impl CrashAnswer {
+impl CrashGateAnswer {
     /// The answer that these words give at the gates; `None` where others take words.
     ///
     /// # Errors
@@ -22,7 +22,7 @@ impl CrashAnswer {
         let takes_words = |gate: &&Gate| matches!(gate.kind, GateKind::Question | GateKind::Budget | GateKind::Planning);
         let Some(gate) = gates.iter().find(|gate| !takes_words(gate)) else { return Ok(None) };
         let approve = gate.kind.command(gate.id.as_str());
-        if gates.iter().any(|gate| gate.kind != GateKind::HumanReview || gate.cause != Some(Cause::Recovery)) {
+        if gates.iter().any(|gate| gate.kind != GateKind::HumanReview || gate.cause != Some(ReviewCause::Recovery)) {
             let what = format!("gate '{}' takes no answer in words", gate.id);
             return Err(Error::new(Code::InvalidInput, what).hint(approve).hint(format!("git axiom gate reject {}", gate.id)));
         }
@@ -37,7 +37,7 @@ impl CrashAnswer {
     }
 
     /// The answers with what they do, for the gate of a task.
-    pub fn offered(task: &CaseId) -> Vec<String> {
+    pub fn offered(task: &TaskId) -> Vec<String> {
         let command = format!("git axiom gate answer human-review-{task}");
         vec![
             format!("{command} complete    verifies and merges what is on its branch"),

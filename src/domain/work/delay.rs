@@ -2,20 +2,20 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::agent::Stage;
-use super::case::Status;
-use super::failures::{MOST_TRIES, Step};
+use super::agent::IterationStage;
+use super::case::TaskStatus;
+use super::failures::{MOST_TRIES, SessionStep};
 use super::gate::{Gate, GateKind};
 use crate::domain::base::defaults::is_default;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::whole::State;
 
 /// A step of a task that failed and will be tried again: for people. The session's own counts are in its memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Delay {
+pub struct DelayedSessionStep {
     /// The step.
-    pub step: Step,
+    pub step: SessionStep,
     /// The code of its error.
     pub code: String,
     /// The error in words.
@@ -30,7 +30,7 @@ pub struct Delay {
     pub until: Option<jiff::Timestamp>,
 }
 
-impl Delay {
+impl DelayedSessionStep {
     /// What is waited for, in words.
     pub fn in_words(&self) -> String {
         format!("{}: {}", self.in_short(), self.why)
@@ -52,22 +52,29 @@ impl Delay {
 }
 
 /// Whether a step for a task is still going to be tried: a delay exists only so long.
-pub fn is_still_tried(state: &State, task: &CaseId, step: Step) -> bool {
+pub fn is_still_tried(state: &State, task: &TaskId, step: SessionStep) -> bool {
     let Some(case) = state.restorable.cases.get(task) else { return false };
     let stage = || Some(&state.agent_on(task)?.work.as_ref()?.stage);
     match step {
-        Step::Claim => case.status == Status::Pending && !is_held(state, task),
-        Step::Start => matches!(stage(), Some(Stage::Between { .. } | Stage::Intended { .. })),
-        Step::Watch | Step::Finish => matches!(stage(), Some(Stage::Intended { .. } | Stage::Running { .. })),
-        Step::Settle => matches!(stage(), Some(Stage::Between { .. })),
-        Step::Merge | Step::VerifyMerge => case.status == Status::Done && case.merged.is_none(),
+        SessionStep::Claim => case.status == TaskStatus::Pending && !is_held(state, task),
+        SessionStep::Start => matches!(stage(), Some(IterationStage::Between { .. } | IterationStage::Intended { .. })),
+        SessionStep::Watch | SessionStep::Finish => {
+            matches!(stage(), Some(IterationStage::Intended { .. } | IterationStage::Running { .. }))
+        }
+        SessionStep::Settle => matches!(stage(), Some(IterationStage::Between { .. })),
+        SessionStep::Merge | SessionStep::VerifyMerge => case.status == TaskStatus::Done && case.merged.is_none(),
         // These are steps of no task, or no wait for one.
-        Step::PutAside | Step::Begin | Step::Request | Step::Checkpoint | Step::Copies | Step::Log => false,
+        SessionStep::PutAside
+        | SessionStep::Begin
+        | SessionStep::Request
+        | SessionStep::Checkpoint
+        | SessionStep::Copies
+        | SessionStep::Log => false,
     }
 }
 
 /// Whether a human has to decide before the task is claimed, whatever the mode.
-fn is_held(state: &State, task: &CaseId) -> bool {
+fn is_held(state: &State, task: &TaskId) -> bool {
     let id = Gate::id_for(GateKind::Claim, task).ok();
     id.and_then(|id| state.restorable.gates.get(&id)).is_some_and(Gate::holds)
 }
@@ -76,15 +83,15 @@ fn is_held(state: &State, task: &CaseId) -> bool {
 mod tests {
     use super::*;
     use crate::domain::base::ids::{AgentId, Token};
-    use crate::domain::work::agent::{Agent, Work};
-    use crate::domain::work::case::{Case, Kind};
-    use crate::domain::work::gate::Held;
+    use crate::domain::work::agent::{Agent, AgentWork};
+    use crate::domain::work::case::{Task, TaskKind};
+    use crate::domain::work::gate::TaskHoldReason;
 
-    fn state_with(status: Status, stage: Option<Stage>) -> State {
-        let (mut state, task) = (State::default(), CaseId::new("t").unwrap());
-        let case = Case {
+    fn state_with(status: TaskStatus, stage: Option<IterationStage>) -> State {
+        let (mut state, task) = (State::default(), TaskId::new("t").unwrap());
+        let case = Task {
             id: task.clone(),
-            kind: Kind::Task,
+            kind: TaskKind::Task,
             title: String::new(),
             body: None,
             parent: None,
@@ -93,7 +100,7 @@ mod tests {
             start_early: false,
             persona: None,
             verify: Vec::new(),
-            limits: crate::domain::work::budget::Limits::default(),
+            limits: crate::domain::work::budget::BudgetLimits::default(),
             status,
             merged: None,
             reason: None,
@@ -102,7 +109,7 @@ mod tests {
         state.restorable.cases.insert(task.clone(), case);
         if let Some(stage) = stage {
             let id = AgentId::new("a-001").unwrap();
-            let work = Some(Work { stage, ..Work::claimed(task, None, jiff::Timestamp::UNIX_EPOCH) });
+            let work = Some(AgentWork { stage, ..AgentWork::claimed(task, None, jiff::Timestamp::UNIX_EPOCH) });
             state.restorable.agents.insert(id.clone(), Agent { id, work });
         }
         state
@@ -112,25 +119,35 @@ mod tests {
     #[test]
     fn a_step_is_still_tried_only_where_its_task_is_at_it() {
         let token = || Token::new("1".repeat(32)).unwrap();
-        let between = || Some(Stage::Between { last: None });
-        let cases: [(State, &[Step]); 8] = [
-            (state_with(Status::Pending, None), &[Step::Claim]),
-            (state_with(Status::Active, between()), &[Step::Start, Step::Settle]),
-            (state_with(Status::Active, Some(Stage::Intended { token: token() })), &[Step::Start, Step::Watch, Step::Finish]),
-            (state_with(Status::Active, Some(Stage::Running { token: token(), pid: 1 })), &[Step::Watch, Step::Finish]),
-            (state_with(Status::Done, None), &[Step::Merge, Step::VerifyMerge]),
-            (state_with(Status::Blocked, None), &[]),
-            (state_with(Status::Failed, None), &[]),
-            (state_with(Status::Archived, None), &[]),
+        let between = || Some(IterationStage::Between { last: None });
+        let cases: [(State, &[SessionStep]); 8] = [
+            (state_with(TaskStatus::Pending, None), &[SessionStep::Claim]),
+            (state_with(TaskStatus::Active, between()), &[SessionStep::Start, SessionStep::Settle]),
+            (
+                state_with(TaskStatus::Active, Some(IterationStage::Intended { token: token() })),
+                &[SessionStep::Start, SessionStep::Watch, SessionStep::Finish],
+            ),
+            (
+                state_with(TaskStatus::Active, Some(IterationStage::Running { token: token(), pid: 1 })),
+                &[SessionStep::Watch, SessionStep::Finish],
+            ),
+            (state_with(TaskStatus::Done, None), &[SessionStep::Merge, SessionStep::VerifyMerge]),
+            (state_with(TaskStatus::Blocked, None), &[]),
+            (state_with(TaskStatus::Failed, None), &[]),
+            (state_with(TaskStatus::Archived, None), &[]),
         ];
-        let task = CaseId::new("t").unwrap();
+        let task = TaskId::new("t").unwrap();
         for (state, expected) in cases {
-            let tried: Vec<Step> = Step::ALL.into_iter().filter(|step| is_still_tried(&state, &task, *step)).collect();
+            let tried: Vec<SessionStep> =
+                SessionStep::ALL.into_iter().filter(|step| is_still_tried(&state, &task, *step)).collect();
             assert_eq!(tried, expected, "{:?}", state.restorable.cases[&task].status);
         }
-        let mut held = state_with(Status::Pending, None);
-        let gate = Gate::holding(&task, Held::Failed, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let mut held = state_with(TaskStatus::Pending, None);
+        let gate = Gate::holding(&task, TaskHoldReason::Failed, jiff::Timestamp::UNIX_EPOCH).unwrap();
         held.restorable.gates.insert(gate.id.clone(), gate);
-        assert!(!is_still_tried(&held, &task, Step::Claim) && !is_still_tried(&held, &CaseId::new("u").unwrap(), Step::Claim));
+        assert!(
+            !is_still_tried(&held, &task, SessionStep::Claim)
+                && !is_still_tried(&held, &TaskId::new("u").unwrap(), SessionStep::Claim)
+        );
     }
 }

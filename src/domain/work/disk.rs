@@ -16,7 +16,7 @@ const HARDLY_ANY_FILE: u64 = 100;
 
 /// What a file system has left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Space {
+pub struct FreeDiskSpace {
     /// Bytes that this user may still write.
     pub free: u64,
     /// All its bytes.
@@ -28,7 +28,7 @@ pub struct Space {
 /// How little that is, least serious first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Level {
+pub enum DiskSpaceLevel {
     /// Enough.
     #[default]
     Enough,
@@ -40,7 +40,7 @@ pub enum Level {
     Emergency,
 }
 
-impl Level {
+impl DiskSpaceLevel {
     /// The code of the level; `None` where there is enough.
     pub const fn code(self) -> Option<Code> {
         match self {
@@ -63,38 +63,38 @@ impl Level {
 
 /// From when on a level applies, in MB. 0 is never; neither is one that a file system could not be above if it were empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Thresholds {
-    /// For [`Level::Warning`].
+pub struct DiskSpaceThresholds {
+    /// For [`DiskSpaceLevel::Warning`].
     pub warning: u64,
-    /// For [`Level::Critical`].
+    /// For [`DiskSpaceLevel::Critical`].
     pub critical: u64,
-    /// For [`Level::Emergency`].
+    /// For [`DiskSpaceLevel::Emergency`].
     pub emergency: u64,
 }
 
-impl Thresholds {
+impl DiskSpaceThresholds {
     /// Whether each level is more serious than the one before.
     pub const fn are_in_order(&self) -> bool {
         self.emergency <= self.critical && self.critical <= self.warning
     }
 
     /// The level of a file system.
-    pub fn level(&self, space: &Space) -> Level {
+    pub fn level(&self, space: &FreeDiskSpace) -> DiskSpaceLevel {
         let below = |threshold: u64| is_below(space, threshold);
         let few_files = |threshold: u64, few: u64| threshold > 0 && space.free_files.is_some_and(|free| free < few);
         if below(self.emergency) || few_files(self.emergency, HARDLY_ANY_FILE) {
-            Level::Emergency
+            DiskSpaceLevel::Emergency
         } else if below(self.critical) || few_files(self.critical, FEW_FILES) {
-            Level::Critical
+            DiskSpaceLevel::Critical
         } else if below(self.warning) {
-            Level::Warning
+            DiskSpaceLevel::Warning
         } else {
-            Level::Enough
+            DiskSpaceLevel::Enough
         }
     }
 
     /// What has to be free on a file system so that work goes on there, in words: never more than it could have.
-    pub fn to_go_on(&self, space: &Space) -> String {
+    pub fn to_go_on(&self, space: &FreeDiskSpace) -> String {
         let of = [self.critical, self.emergency].into_iter().find(|threshold| is_below_total(space, *threshold));
         match of {
             Some(threshold) if is_below(space, threshold) => format!("{threshold} MB have to be free"),
@@ -103,13 +103,13 @@ impl Thresholds {
     }
 
     /// What is short on a file system, in words, with the threshold that it is under; `None` where there is enough.
-    pub fn words(&self, space: &Space, place: &str) -> Option<String> {
+    pub fn words(&self, space: &FreeDiskSpace, place: &str) -> Option<String> {
         let level = self.level(space);
         let threshold = match level {
-            Level::Enough => return None,
-            Level::Warning => self.warning,
-            Level::Critical => self.critical,
-            Level::Emergency => self.emergency,
+            DiskSpaceLevel::Enough => return None,
+            DiskSpaceLevel::Warning => self.warning,
+            DiskSpaceLevel::Critical => self.critical,
+            DiskSpaceLevel::Emergency => self.emergency,
         };
         let key = level.key();
         Some(if is_below(space, threshold) {
@@ -120,12 +120,12 @@ impl Thresholds {
     }
 }
 
-fn is_below(space: &Space, threshold: u64) -> bool {
+fn is_below(space: &FreeDiskSpace, threshold: u64) -> bool {
     is_below_total(space, threshold) && space.free < threshold.saturating_mul(MB)
 }
 
 /// Whether a file system is measured by a threshold at all.
-fn is_below_total(space: &Space, threshold: u64) -> bool {
+fn is_below_total(space: &FreeDiskSpace, threshold: u64) -> bool {
     threshold > 0 && threshold.saturating_mul(MB) < space.total
 }
 
@@ -133,38 +133,48 @@ fn is_below_total(space: &Space, threshold: u64) -> bool {
 mod tests {
     use super::*;
 
-    const DOCUMENTED: Thresholds = Thresholds { warning: 1000, critical: 500, emergency: 100 };
-    const OFF: Thresholds = Thresholds { warning: 0, critical: 0, emergency: 0 };
+    const DOCUMENTED: DiskSpaceThresholds = DiskSpaceThresholds { warning: 1000, critical: 500, emergency: 100 };
+    const OFF: DiskSpaceThresholds = DiskSpaceThresholds { warning: 0, critical: 0, emergency: 0 };
 
-    fn space(mb: u64) -> Space {
-        Space { free: mb * MB, total: 10_000 * MB, free_files: None }
+    fn space(mb: u64) -> FreeDiskSpace {
+        FreeDiskSpace { free: mb * MB, total: 10_000 * MB, free_files: None }
     }
 
     #[test]
     fn each_level_begins_below_its_threshold() {
         let levels = [1000, 999, 500, 499, 100, 99, 0].map(|mb| DOCUMENTED.level(&space(mb)));
-        let expected =
-            [Level::Enough, Level::Warning, Level::Warning, Level::Critical, Level::Critical, Level::Emergency, Level::Emergency];
+        let expected = [
+            DiskSpaceLevel::Enough,
+            DiskSpaceLevel::Warning,
+            DiskSpaceLevel::Warning,
+            DiskSpaceLevel::Critical,
+            DiskSpaceLevel::Critical,
+            DiskSpaceLevel::Emergency,
+            DiskSpaceLevel::Emergency,
+        ];
         assert_eq!(levels, expected);
         assert!(levels.windows(2).all(|pair| pair[0] <= pair[1]));
-        assert_eq!(OFF.level(&space(0)), Level::Enough);
+        assert_eq!(OFF.level(&space(0)), DiskSpaceLevel::Enough);
     }
 
     /// Otherwise nothing could be saved there, ever.
     #[test]
     fn a_file_system_that_is_smaller_than_a_threshold_is_not_measured_by_it() {
-        let of = |total: u64| Space { free: 5 * MB, total: total * MB, free_files: None };
+        let of = |total: u64| FreeDiskSpace { free: 5 * MB, total: total * MB, free_files: None };
         let levels = [64, 100, 101, 501].map(|total| DOCUMENTED.level(&of(total)));
-        assert_eq!(levels, [Level::Enough, Level::Enough, Level::Emergency, Level::Emergency]);
-        assert_eq!(Thresholds { emergency: 0, ..DOCUMENTED }.level(&of(600)), Level::Critical);
+        assert_eq!(
+            levels,
+            [DiskSpaceLevel::Enough, DiskSpaceLevel::Enough, DiskSpaceLevel::Emergency, DiskSpaceLevel::Emergency]
+        );
+        assert_eq!(DiskSpaceThresholds { emergency: 0, ..DOCUMENTED }.level(&of(600)), DiskSpaceLevel::Critical);
     }
 
     #[test]
     fn a_file_system_without_room_for_more_files_is_full_too() {
-        let with = |files| Space { free_files: Some(files), ..space(5000) };
+        let with = |files| FreeDiskSpace { free_files: Some(files), ..space(5000) };
         let levels = [1000, 999, 99].map(|files| DOCUMENTED.level(&with(files)));
-        assert_eq!(levels, [Level::Enough, Level::Critical, Level::Emergency]);
-        assert_eq!(OFF.level(&with(0)), Level::Enough);
+        assert_eq!(levels, [DiskSpaceLevel::Enough, DiskSpaceLevel::Critical, DiskSpaceLevel::Emergency]);
+        assert_eq!(OFF.level(&with(0)), DiskSpaceLevel::Enough);
         assert_eq!(DOCUMENTED.words(&with(7), "/r").unwrap(), "only 7 more files can be made where '/r' is");
     }
 
@@ -179,31 +189,32 @@ mod tests {
     fn what_has_to_be_free_is_possible_and_enough() {
         for total in [90, 300, 400, 501, 10_000] {
             for free in [5, 99] {
-                let space = Space { free: free * MB, total: total * MB, free_files: None };
+                let space = FreeDiskSpace { free: free * MB, total: total * MB, free_files: None };
                 let said = DOCUMENTED.to_go_on(&space);
                 let Some(needed) = said.split(' ').next().and_then(|number| number.parse::<u64>().ok()) else { continue };
                 assert!(needed < total, "{total} {said}");
-                let then = Space { free: needed * MB, ..space };
-                assert!(DOCUMENTED.level(&then) < Level::Critical, "{total} {said}");
+                let then = FreeDiskSpace { free: needed * MB, ..space };
+                assert!(DOCUMENTED.level(&then) < DiskSpaceLevel::Critical, "{total} {said}");
             }
         }
-        let small = Space { free: 50 * MB, total: 400 * MB, free_files: None };
+        let small = FreeDiskSpace { free: 50 * MB, total: 400 * MB, free_files: None };
         assert_eq!(DOCUMENTED.to_go_on(&small), "100 MB have to be free");
-        let few = Space { free: 5000 * MB, total: 10_000 * MB, free_files: Some(3) };
+        let few = FreeDiskSpace { free: 5000 * MB, total: 10_000 * MB, free_files: Some(3) };
         assert_eq!(DOCUMENTED.to_go_on(&few), "it must be possible to make 1000 more files");
     }
 
     #[test]
     fn thresholds_go_from_warning_to_emergency() {
         assert!(DOCUMENTED.are_in_order() && OFF.are_in_order());
-        assert!(!Thresholds { warning: 400, ..DOCUMENTED }.are_in_order());
-        assert!(!Thresholds { emergency: 600, ..DOCUMENTED }.are_in_order());
+        assert!(!DiskSpaceThresholds { warning: 400, ..DOCUMENTED }.are_in_order());
+        assert!(!DiskSpaceThresholds { emergency: 600, ..DOCUMENTED }.are_in_order());
     }
 
     #[test]
     fn codes_are_those_of_the_documents() {
-        let codes = [Level::Warning, Level::Critical, Level::Emergency].map(|level| level.code().unwrap().as_str());
+        let codes = [DiskSpaceLevel::Warning, DiskSpaceLevel::Critical, DiskSpaceLevel::Emergency]
+            .map(|level| level.code().unwrap().as_str());
         assert_eq!(codes, ["DISK_WARNING", "DISK_CRITICAL", "DISK_EMERGENCY"]);
-        assert_eq!(Level::Enough.code(), None);
+        assert_eq!(DiskSpaceLevel::Enough.code(), None);
     }
 }

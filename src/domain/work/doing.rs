@@ -6,17 +6,17 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::times;
 
 /// One thing that is being done.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Doing {
+pub struct SupervisorActivity {
     /// What it is.
-    pub what: DoingKind,
+    pub what: SupervisorActivityKind,
     /// The task that waits for it.
-    pub task_id: Option<CaseId>,
+    pub task_id: Option<TaskId>,
     /// The agent on whose behalf.
     pub agent_id: Option<AgentId>,
     /// What runs: the step or the hook, and of a planner its phase.
@@ -34,7 +34,7 @@ pub struct Doing {
 /// What is being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum DoingKind {
+pub enum SupervisorActivityKind {
     /// git makes a workspace, with the project's filters and its post-checkout hook.
     MakesWorkspace,
     /// A hook is asked whether a task may be started.
@@ -57,14 +57,14 @@ pub enum DoingKind {
     Plans,
 }
 
-impl Doing {
+impl SupervisorActivity {
     /// Something of the session.
-    pub fn of_session(what: DoingKind, since: Timestamp) -> Self {
+    pub fn of_session(what: SupervisorActivityKind, since: Timestamp) -> Self {
         Self { what, task_id: None, agent_id: None, name: None, place: None, of: None, since, limit_seconds: None }
     }
 
     /// Something for a task.
-    pub fn of_task(what: DoingKind, task: &CaseId, since: Timestamp) -> Self {
+    pub fn of_task(what: SupervisorActivityKind, task: &TaskId, since: Timestamp) -> Self {
         Self { task_id: Some(task.clone()), ..Self::of_session(what, since) }
     }
 
@@ -85,15 +85,15 @@ impl Doing {
     /// Whether the outcome decides if a task is merged.
     pub fn is_verification(&self) -> bool {
         match self.what {
-            DoingKind::Verifies | DoingKind::VerifiesMerge => true,
-            DoingKind::MakesWorkspace
-            | DoingKind::AsksHook
-            | DoingKind::TellsHook
-            | DoingKind::Evaluates
-            | DoingKind::Filters
-            | DoingKind::Merges
-            | DoingKind::Ends
-            | DoingKind::Plans => false,
+            SupervisorActivityKind::Verifies | SupervisorActivityKind::VerifiesMerge => true,
+            SupervisorActivityKind::MakesWorkspace
+            | SupervisorActivityKind::AsksHook
+            | SupervisorActivityKind::TellsHook
+            | SupervisorActivityKind::Evaluates
+            | SupervisorActivityKind::Filters
+            | SupervisorActivityKind::Merges
+            | SupervisorActivityKind::Ends
+            | SupervisorActivityKind::Plans => false,
         }
     }
 
@@ -106,16 +106,18 @@ impl Doing {
             (_, _) => String::new(),
         };
         match self.what {
-            DoingKind::MakesWorkspace => format!("{about}git makes its workspace, with the project's filters and hooks"),
-            DoingKind::AsksHook => format!("{about}the hook {name} is asked whether it may start{place}"),
-            DoingKind::TellsHook => format!("{about}the hook {name} runs{place}"),
-            DoingKind::Verifies => format!("{about}its verify step '{name}' runs{place}"),
-            DoingKind::VerifiesMerge => format!("{about}'{name}' checks the result of its merge{place}"),
-            DoingKind::Evaluates => format!("{about}recovery.evaluator is asked what becomes of it"),
-            DoingKind::Filters => format!("{about}filters store what its agent left"),
-            DoingKind::Merges => format!("{about}it is being merged"),
-            DoingKind::Ends => format!("{about}its agent is being ended"),
-            DoingKind::Plans => format!("{about}the planner works on the phase {name}"),
+            SupervisorActivityKind::MakesWorkspace => {
+                format!("{about}git makes its workspace, with the project's filters and hooks")
+            }
+            SupervisorActivityKind::AsksHook => format!("{about}the hook {name} is asked whether it may start{place}"),
+            SupervisorActivityKind::TellsHook => format!("{about}the hook {name} runs{place}"),
+            SupervisorActivityKind::Verifies => format!("{about}its verify step '{name}' runs{place}"),
+            SupervisorActivityKind::VerifiesMerge => format!("{about}'{name}' checks the result of its merge{place}"),
+            SupervisorActivityKind::Evaluates => format!("{about}recovery.evaluator is asked what becomes of it"),
+            SupervisorActivityKind::Filters => format!("{about}filters store what its agent left"),
+            SupervisorActivityKind::Merges => format!("{about}it is being merged"),
+            SupervisorActivityKind::Ends => format!("{about}its agent is being ended"),
+            SupervisorActivityKind::Plans => format!("{about}the planner works on the phase {name}"),
         }
     }
 
@@ -133,21 +135,21 @@ mod tests {
 
     #[test]
     fn each_is_said_with_its_place_and_its_times() {
-        let (task, since) = (CaseId::new("t").unwrap(), Timestamp::UNIX_EPOCH);
-        let step = Doing {
+        let (task, since) = (TaskId::new("t").unwrap(), Timestamp::UNIX_EPOCH);
+        let step = SupervisorActivity {
             name: Some("tests".into()),
             place: Some(2),
             of: Some(3),
             limit_seconds: Some(1800),
-            ..Doing::of_task(DoingKind::Verifies, &task, since)
+            ..SupervisorActivity::of_task(SupervisorActivityKind::Verifies, &task, since)
         };
         let said = step.in_words(Timestamp::from_second(12).unwrap());
         assert_eq!(said, "t: its verify step 'tests' runs (2 of 3), for 12s, at most 30min");
         assert!(step.is_verification());
-        let alone = Doing { place: Some(1), of: Some(1), ..step };
+        let alone = SupervisorActivity { place: Some(1), of: Some(1), ..step };
         assert_eq!(alone.what_in_words(), "t: its verify step 'tests' runs");
         let json = serde_json::to_string(&alone).unwrap();
-        assert_eq!(serde_json::from_str::<Doing>(&json).unwrap(), alone);
+        assert_eq!(serde_json::from_str::<SupervisorActivity>(&json).unwrap(), alone);
         // The clock may have been set back.
         assert!(alone.in_words(Timestamp::MIN).contains("for 0s"));
     }

@@ -11,7 +11,7 @@ use crate::error::Code;
 /// A step of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Step {
+pub enum SessionStep {
     /// The checkpoint of the session's start.
     Begin,
     /// Making the workspace of a task and claiming it.
@@ -40,7 +40,7 @@ pub enum Step {
     Log,
 }
 
-impl Step {
+impl SessionStep {
     /// All steps, in the order of the documentation.
     pub const ALL: [Self; 13] = [
         Self::Begin,
@@ -80,7 +80,7 @@ impl Step {
 
 /// What kind of problem an error is, for the question whether to try again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Class {
+pub enum FailureClass {
     /// It may pass by itself; nobody knows.
     Transient,
     /// Something changed in between.
@@ -103,7 +103,7 @@ pub enum Class {
     Ours,
 }
 
-impl Class {
+impl FailureClass {
     /// All classes, in the order of the documentation.
     pub const ALL: [Self; 10] = [
         Self::Transient,
@@ -203,7 +203,7 @@ impl Class {
 
 /// How often a step of the same task has failed in a row, this time included.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Times {
+pub struct StepFailureCounts {
     /// With errors that count: after [`MOST_TRIES`] a human has to look.
     pub tried: u32,
     /// With errors that only say that it is not its turn yet.
@@ -226,7 +226,7 @@ pub fn pause_after(failures: u32) -> Duration {
 
 /// What follows a failure.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Follows {
+pub enum FailureResponse {
     /// The step is tried again, and that is counted.
     Retry {
         /// The pause before.
@@ -252,28 +252,30 @@ pub enum Follows {
 }
 
 /// What follows the failure of a step, where it has failed this often.
-pub fn what_follows(step: Step, code: Code, times: Times) -> Follows {
-    let class = Class::of(code);
+pub fn what_follows(step: SessionStep, code: Code, times: StepFailureCounts) -> FailureResponse {
+    let class = FailureClass::of(code);
     match rule(step, class) {
-        Rule::Retry(_) | Rule::RetryOrEnd if times.tried < MOST_TRIES => Follows::Retry { after: pause_after(times.tried) },
-        Rule::Retry(gate) | Rule::Gate(gate) => Follows::Gate(gate),
-        Rule::Wait => Follows::Wait { after: pause_after(times.tried.saturating_add(times.looked)) },
-        Rule::Again => Follows::Again,
-        Rule::Block => Follows::Block,
-        Rule::GoOn => Follows::GoOn,
-        Rule::Answer => Follows::Answer,
-        Rule::RetryOrEnd | Rule::EndSession => Follows::EndSession,
+        FailureRule::Retry(_) | FailureRule::RetryOrEnd if times.tried < MOST_TRIES => {
+            FailureResponse::Retry { after: pause_after(times.tried) }
+        }
+        FailureRule::Retry(gate) | FailureRule::Gate(gate) => FailureResponse::Gate(gate),
+        FailureRule::Wait => FailureResponse::Wait { after: pause_after(times.tried.saturating_add(times.looked)) },
+        FailureRule::Again => FailureResponse::Again,
+        FailureRule::Block => FailureResponse::Block,
+        FailureRule::GoOn => FailureResponse::GoOn,
+        FailureRule::Answer => FailureResponse::Answer,
+        FailureRule::RetryOrEnd | FailureRule::EndSession => FailureResponse::EndSession,
     }
 }
 
-/// Whether a failure of this kind is counted, see [`Times`].
-pub fn is_counted(step: Step, code: Code) -> bool {
-    matches!(rule(step, Class::of(code)), Rule::Retry(_) | Rule::RetryOrEnd)
+/// Whether a failure of this kind is counted, see [`StepFailureCounts`].
+pub fn is_counted(step: SessionStep, code: Code) -> bool {
+    matches!(rule(step, FailureClass::of(code)), FailureRule::Retry(_) | FailureRule::RetryOrEnd)
 }
 
 /// The steps that stand still for all tasks where what failed for one of them concerns all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Shared {
+pub enum SharedSessionStep {
     /// Claims.
     Claims,
     /// Merges and their verification.
@@ -284,31 +286,34 @@ pub enum Shared {
 
 /// What stands still for all tasks when a step fails for one: there is no space, or somebody else is carrying out an operation,
 /// for any other task too. So one is tried in each pause, not all. A lock of git's may be one of this task's branch only.
-pub const fn stands_still(step: Step, code: Code) -> Option<Shared> {
+pub const fn stands_still(step: SessionStep, code: Code) -> Option<SharedSessionStep> {
     let shared = match step {
-        Step::Claim => Shared::Claims,
-        Step::Merge | Step::VerifyMerge => Shared::Merges,
-        Step::Begin
-        | Step::Start
-        | Step::Watch
-        | Step::Finish
-        | Step::Settle
-        | Step::PutAside
-        | Step::Request
-        | Step::Checkpoint
-        | Step::Copies
-        | Step::Log => return None,
+        SessionStep::Claim => SharedSessionStep::Claims,
+        SessionStep::Merge | SessionStep::VerifyMerge => SharedSessionStep::Merges,
+        SessionStep::Begin
+        | SessionStep::Start
+        | SessionStep::Watch
+        | SessionStep::Finish
+        | SessionStep::Settle
+        | SessionStep::PutAside
+        | SessionStep::Request
+        | SessionStep::Checkpoint
+        | SessionStep::Copies
+        | SessionStep::Log => return None,
     };
-    match (Class::of(code), code) {
-        (Class::Full, _) | (Class::Held, Code::Busy) => Some(shared),
-        (Class::Held | Class::Transient | Class::Moved | Class::Workspace | Class::Branch, _) => None,
-        (Class::User | Class::Filter | Class::Everything | Class::Ours, _) => None,
+    match (FailureClass::of(code), code) {
+        (FailureClass::Full, _) | (FailureClass::Held, Code::Busy) => Some(shared),
+        (
+            FailureClass::Held | FailureClass::Transient | FailureClass::Moved | FailureClass::Workspace | FailureClass::Branch,
+            _,
+        ) => None,
+        (FailureClass::User | FailureClass::Filter | FailureClass::Everything | FailureClass::Ours, _) => None,
     }
 }
 
 /// A field of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Rule {
+enum FailureRule {
     /// Up to [`MOST_TRIES`] times, then a gate.
     Retry(GateKind),
     Wait,
@@ -322,90 +327,90 @@ enum Rule {
     EndSession,
 }
 
-fn rule(step: Step, class: Class) -> Rule {
-    use Class::{Branch, Everything, Filter, Full, Held, Moved, Ours, Transient, User, Workspace};
+fn rule(step: SessionStep, class: FailureClass) -> FailureRule {
+    use FailureClass::{Branch, Everything, Filter, Full, Held, Moved, Ours, Transient, User, Workspace};
     match step {
         // Somebody has just started the session and sees the error.
-        Step::Begin => Rule::EndSession,
-        Step::Claim => match class {
-            Transient | Moved | Workspace => Rule::Retry(GateKind::Claim),
-            Full | Held => Rule::Wait,
-            Branch | User => Rule::Block,
+        SessionStep::Begin => FailureRule::EndSession,
+        SessionStep::Claim => match class {
+            Transient | Moved | Workspace => FailureRule::Retry(GateKind::Claim),
+            Full | Held => FailureRule::Wait,
+            Branch | User => FailureRule::Block,
             // Nothing is made for a repository that a human has to unlock first: whoever lets it go on has done so.
-            Filter => Rule::Gate(GateKind::Claim),
-            Everything | Ours => Rule::EndSession,
+            Filter => FailureRule::Gate(GateKind::Claim),
+            Everything | Ours => FailureRule::EndSession,
         },
-        Step::Start => match class {
-            Transient | Moved => Rule::Retry(GateKind::Claim),
-            Full | Held => Rule::Wait,
-            Workspace | Branch => Rule::Gate(GateKind::Claim),
-            User | Filter => Rule::Block,
-            Everything | Ours => Rule::EndSession,
+        SessionStep::Start => match class {
+            Transient | Moved => FailureRule::Retry(GateKind::Claim),
+            Full | Held => FailureRule::Wait,
+            Workspace | Branch => FailureRule::Gate(GateKind::Claim),
+            User | Filter => FailureRule::Block,
+            Everything | Ours => FailureRule::EndSession,
         },
         // The program runs whatever happens here. Its keeper knows how it ends.
-        Step::Watch => match class {
-            Transient | Moved | Full | Held | Workspace | Branch | User | Filter => Rule::Wait,
-            Everything | Ours => Rule::EndSession,
+        SessionStep::Watch => match class {
+            Transient | Moved | Full | Held | Workspace | Branch | User | Filter => FailureRule::Wait,
+            Everything | Ours => FailureRule::EndSession,
         },
-        Step::Finish => match class {
-            Transient => Rule::Retry(GateKind::Claim),
-            Full | Held => Rule::Wait,
+        SessionStep::Finish => match class {
+            Transient => FailureRule::Retry(GateKind::Claim),
+            Full | Held => FailureRule::Wait,
             // HEAD is elsewhere, a conflict, no branch: the agent did that.
-            Moved | Workspace | Branch => Rule::Again,
-            User | Filter => Rule::Gate(GateKind::Claim),
-            Everything | Ours => Rule::EndSession,
+            Moved | Workspace | Branch => FailureRule::Again,
+            User | Filter => FailureRule::Gate(GateKind::Claim),
+            Everything | Ours => FailureRule::EndSession,
         },
-        Step::Settle => match class {
-            Transient | Moved => Rule::Retry(GateKind::Claim),
-            Full | Held => Rule::Wait,
-            Workspace | Branch | User | Filter => Rule::Gate(GateKind::Claim),
-            Everything | Ours => Rule::EndSession,
+        SessionStep::Settle => match class {
+            Transient | Moved => FailureRule::Retry(GateKind::Claim),
+            Full | Held => FailureRule::Wait,
+            Workspace | Branch | User | Filter => FailureRule::Gate(GateKind::Claim),
+            Everything | Ours => FailureRule::EndSession,
         },
-        Step::Merge | Step::VerifyMerge => match class {
-            Transient | Moved => Rule::Retry(GateKind::Merge),
+        SessionStep::Merge | SessionStep::VerifyMerge => match class {
+            Transient | Moved => FailureRule::Retry(GateKind::Merge),
             // A broken workspace is another agent's, and is repaired before its next iteration.
-            Full | Held | Workspace => Rule::Wait,
-            Branch | User | Filter => Rule::Gate(GateKind::Merge),
-            Everything | Ours => Rule::EndSession,
+            Full | Held | Workspace => FailureRule::Wait,
+            Branch | User | Filter => FailureRule::Gate(GateKind::Merge),
+            Everything | Ours => FailureRule::EndSession,
         },
-        Step::Request => match class {
-            Full | Held => Rule::Wait,
-            Transient | Moved | Workspace | Branch | User | Filter | Everything | Ours => Rule::Answer,
+        SessionStep::Request => match class {
+            Full | Held => FailureRule::Wait,
+            Transient | Moved | Workspace | Branch | User | Filter | Everything | Ours => FailureRule::Answer,
         },
         // The task is merged already: see `ops::supervise::closing`.
-        Step::PutAside | Step::Checkpoint | Step::Copies => Rule::GoOn,
+        SessionStep::PutAside | SessionStep::Checkpoint | SessionStep::Copies => FailureRule::GoOn,
         // Nothing was appended and nothing was done: all is looked at again. After a failed sync nothing more may be
         // acknowledged.
-        Step::Log => match class {
-            Full | Held => Rule::Wait,
+        SessionStep::Log => match class {
+            Full | Held => FailureRule::Wait,
             // Somebody else recorded something first.
-            Moved => Rule::RetryOrEnd,
-            Transient | Workspace | Branch | User | Filter | Everything | Ours => Rule::EndSession,
+            Moved => FailureRule::RetryOrEnd,
+            Transient | Workspace | Branch | User | Filter | Everything | Ours => FailureRule::EndSession,
         },
     }
 }
 
 /// The table as Markdown, for the documentation.
 pub fn table() -> String {
-    let codes = |class: Class| {
-        let codes = Code::ALL.iter().filter(|code| Class::of(**code) == class);
+    let codes = |class: FailureClass| {
+        let codes = Code::ALL.iter().filter(|code| FailureClass::of(**code) == class);
         codes.map(|code| format!("`{code}`")).collect::<Vec<_>>().join(", ")
     };
     let mut text = String::from("| class | codes |\n| --- | --- |\n");
-    for class in Class::ALL {
-        let codes = if class == Class::Ours { "all others: no step should meet them".to_owned() } else { codes(class) };
+    for class in FailureClass::ALL {
+        let codes = if class == FailureClass::Ours { "all others: no step should meet them".to_owned() } else { codes(class) };
         text.push_str(&format!("| {} | {codes} |\n", class.word()));
     }
-    let columns: Vec<&str> = Class::ALL.iter().map(|class| class.word()).collect();
+    let columns: Vec<&str> = FailureClass::ALL.iter().map(|class| class.word()).collect();
     text.push_str(&format!("\n| while … | {} |\n|{}\n", columns.join(" | "), " --- |".repeat(columns.len() + 1)));
-    for step in Step::ALL {
-        let fields: Vec<String> = Class::ALL.iter().map(|class| rule(step, *class).in_words()).collect();
+    for step in SessionStep::ALL {
+        let fields: Vec<String> = FailureClass::ALL.iter().map(|class| rule(step, *class).in_words()).collect();
         text.push_str(&format!("| {} | {} |\n", step.words(), fields.join(" | ")));
     }
     text
 }
 
-impl Rule {
+impl FailureRule {
     fn in_words(self) -> String {
         match self {
             Self::Retry(gate) => format!("retry, then {} gate", gate.as_str()),
@@ -425,8 +430,8 @@ impl Rule {
 mod tests {
     use super::*;
 
-    fn follows(step: Step, code: Code, tried: u32) -> Follows {
-        what_follows(step, code, Times { tried, looked: 0 })
+    fn follows(step: SessionStep, code: Code, tried: u32) -> FailureResponse {
+        what_follows(step, code, StepFailureCounts { tried, looked: 0 })
     }
 
     /// The row of each step, by a code of each class.
@@ -434,12 +439,12 @@ mod tests {
     fn the_table_is_as_documented() {
         let document = include_str!("../../../docs/ERRORS.md");
         assert!(document.contains(&table()), "docs/ERRORS.md is stale: AXIOM_UPDATE_DOCS=1 cargo test --test it docs::");
-        for step in Step::ALL {
+        for step in SessionStep::ALL {
             let row = document.lines().find(|line| line.starts_with(&format!("| {} |", step.words()))).unwrap();
             let fields: Vec<&str> = row.trim_matches('|').split('|').map(str::trim).skip(1).collect();
-            assert_eq!(fields.len(), Class::ALL.len());
-            for (class, field) in Class::ALL.into_iter().zip(fields) {
-                let codes = Code::ALL.iter().copied().filter(|code| Class::of(*code) == class);
+            assert_eq!(fields.len(), FailureClass::ALL.len());
+            for (class, field) in FailureClass::ALL.into_iter().zip(fields) {
+                let codes = Code::ALL.iter().copied().filter(|code| FailureClass::of(*code) == class);
                 for code in codes {
                     for tried in [1, MOST_TRIES - 1, MOST_TRIES, MOST_TRIES + 1] {
                         let expected = match (field.split_once(", then "), tried < MOST_TRIES) {
@@ -448,14 +453,14 @@ mod tests {
                             (None, _) => field,
                         };
                         let found = match follows(step, code, tried) {
-                            Follows::Retry { .. } => "retry".to_owned(),
-                            Follows::Wait { .. } => "wait".to_owned(),
-                            Follows::Again => "another iteration".to_owned(),
-                            Follows::Gate(kind) => format!("{} gate", kind.as_str()),
-                            Follows::Block => "task blocked".to_owned(),
-                            Follows::GoOn => "goes on".to_owned(),
-                            Follows::Answer => "answered with it".to_owned(),
-                            Follows::EndSession => "session ends".to_owned(),
+                            FailureResponse::Retry { .. } => "retry".to_owned(),
+                            FailureResponse::Wait { .. } => "wait".to_owned(),
+                            FailureResponse::Again => "another iteration".to_owned(),
+                            FailureResponse::Gate(kind) => format!("{} gate", kind.as_str()),
+                            FailureResponse::Block => "task blocked".to_owned(),
+                            FailureResponse::GoOn => "goes on".to_owned(),
+                            FailureResponse::Answer => "answered with it".to_owned(),
+                            FailureResponse::EndSession => "session ends".to_owned(),
                         };
                         assert_eq!(found, expected, "{step:?} {code} {tried}");
                     }
@@ -467,12 +472,20 @@ mod tests {
     /// Wherever a full disk or a lock is met in the middle of the work, the work waits and goes on by itself.
     #[test]
     fn a_full_disk_and_a_lock_wait_at_every_step_of_a_task() {
-        for step in [Step::Claim, Step::Start, Step::Watch, Step::Finish, Step::Settle, Step::Merge, Step::VerifyMerge, Step::Log]
-        {
+        for step in [
+            SessionStep::Claim,
+            SessionStep::Start,
+            SessionStep::Watch,
+            SessionStep::Finish,
+            SessionStep::Settle,
+            SessionStep::Merge,
+            SessionStep::VerifyMerge,
+            SessionStep::Log,
+        ] {
             for code in [Code::DiskFull, Code::DiskCritical, Code::DiskEmergency, Code::Busy, Code::GitLocked] {
                 for looked in [1, 1000, u32::MAX] {
-                    let follows = what_follows(step, code, Times { tried: 3, looked });
-                    assert!(matches!(follows, Follows::Wait { .. }), "{step:?} {code}: {follows:?}");
+                    let follows = what_follows(step, code, StepFailureCounts { tried: 3, looked });
+                    assert!(matches!(follows, FailureResponse::Wait { .. }), "{step:?} {code}: {follows:?}");
                 }
                 assert!(!is_counted(step, code));
             }
@@ -482,8 +495,15 @@ mod tests {
     /// `BUSY` says that somebody is carrying it out; this says that nobody does, and a human has to decide.
     #[test]
     fn an_interrupted_operation_ends_the_session_where_it_is_in_the_way() {
-        for step in [Step::Claim, Step::Start, Step::Finish, Step::Settle, Step::Merge, Step::VerifyMerge] {
-            assert_eq!(follows(step, Code::OperationOpen, 1), Follows::EndSession, "{step:?}");
+        for step in [
+            SessionStep::Claim,
+            SessionStep::Start,
+            SessionStep::Finish,
+            SessionStep::Settle,
+            SessionStep::Merge,
+            SessionStep::VerifyMerge,
+        ] {
+            assert_eq!(follows(step, Code::OperationOpen, 1), FailureResponse::EndSession, "{step:?}");
         }
     }
 
@@ -492,10 +512,10 @@ mod tests {
     fn only_a_full_disk_and_our_own_lock_make_all_claims_and_merges_stand_still() {
         for code in Code::ALL.iter().copied() {
             let shared = matches!(code, Code::DiskFull | Code::DiskCritical | Code::DiskEmergency | Code::Busy);
-            for step in Step::ALL {
+            for step in SessionStep::ALL {
                 let expected = match step.words() {
-                    "its workspace is made" => Some(Shared::Claims),
-                    "it is merged" | "its merge is verified" => Some(Shared::Merges),
+                    "its workspace is made" => Some(SharedSessionStep::Claims),
+                    "it is merged" | "its merge is verified" => Some(SharedSessionStep::Merges),
                     _ => None,
                 };
                 assert_eq!(stands_still(step, code), expected.filter(|_| shared), "{step:?} {code}");
@@ -512,11 +532,11 @@ mod tests {
 
     #[test]
     fn nothing_is_tried_for_ever_that_counts() {
-        for step in Step::ALL {
+        for step in SessionStep::ALL {
             for code in Code::ALL {
                 let last = follows(step, *code, MOST_TRIES);
-                assert!(!matches!(last, Follows::Retry { .. }), "{step:?} {code}");
-                assert_eq!(is_counted(step, *code), matches!(follows(step, *code, 1), Follows::Retry { .. }));
+                assert!(!matches!(last, FailureResponse::Retry { .. }), "{step:?} {code}");
+                assert_eq!(is_counted(step, *code), matches!(follows(step, *code, 1), FailureResponse::Retry { .. }));
             }
         }
     }

@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::budget::Used;
-use super::guarded::{Allowed, Seen};
+use super::budget::BudgetUsage;
+use super::guarded::{AllowedGuardedFiles, GuardedFilesDigest};
 use super::task_branches;
-use crate::domain::base::ids::{AgentId, CaseId, GateId, MAX_ID_LENGTH};
+use crate::domain::base::ids::{AgentId, GateId, MAX_ID_LENGTH, TaskId};
 use crate::domain::base::names::RefName;
 use crate::domain::planning::gates;
 use crate::error::Result;
@@ -73,7 +73,7 @@ impl GateKind {
 /// Why a task waits at its claim gate for a human, in autopilot too: mostly because of what a human did to it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Held {
+pub enum TaskHoldReason {
     /// Its agent was stopped.
     Stopped,
     /// Its agent was killed.
@@ -90,7 +90,7 @@ pub enum Held {
     Masked,
 }
 
-impl Held {
+impl TaskHoldReason {
     /// All reasons.
     pub const ALL: [Self; 7] =
         [Self::Stopped, Self::Killed, Self::Redirected, Self::RolledBack, Self::Broken, Self::Failed, Self::Masked];
@@ -111,7 +111,7 @@ impl Held {
 /// What happens to a task after a human took it from its agent or rolled it back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Afterwards {
+pub enum AfterHalt {
     /// It waits at a claim gate, in every mode.
     #[default]
     Waits,
@@ -119,7 +119,7 @@ pub enum Afterwards {
     Again,
 }
 
-impl Afterwards {
+impl AfterHalt {
     /// The value for the option `--retry`.
     pub const fn with_retry(retry: bool) -> Self {
         if retry { Self::Again } else { Self::Waits }
@@ -132,7 +132,7 @@ impl Afterwards {
     }
 
     /// The reason for holding the task; `None` where the task is not held.
-    pub const fn holds(self, held: Held) -> Option<Held> {
+    pub const fn holds(self, held: TaskHoldReason) -> Option<TaskHoldReason> {
         match self {
             Self::Waits => Some(held),
             Self::Again => None,
@@ -143,7 +143,7 @@ impl Afterwards {
 /// In which workspace an agent begins the task that it is sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Place {
+pub enum RedirectWorkspace {
     /// In one of that task's own.
     #[default]
     Own,
@@ -151,7 +151,7 @@ pub enum Place {
     Same,
 }
 
-impl Place {
+impl RedirectWorkspace {
     /// The value for the option `--same-workspace`.
     pub const fn with_same(same: bool) -> Self {
         if same { Self::Same } else { Self::Own }
@@ -161,20 +161,20 @@ impl Place {
 /// Where a human sends an agent: it claims the gate's task as soon as it has left its own.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Sent {
+pub struct GateRedirect {
     /// The agent.
     pub agent: AgentId,
     /// The task that it leaves.
-    pub from: CaseId,
+    pub from: TaskId,
     /// Where it begins.
     #[serde(default)]
-    pub place: Place,
+    pub place: RedirectWorkspace,
 }
 
 /// The subject of a review.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Cause {
+pub enum ReviewCause {
     /// The task, or the result of its merge, did not pass its verification.
     VerifyFailed,
     /// A hook of the project keeps the task from being started or merged.
@@ -187,7 +187,7 @@ pub enum Cause {
     Recovery,
 }
 
-impl Cause {
+impl ReviewCause {
     /// What is the matter, in words.
     pub const fn in_words(self) -> &'static str {
         match self {
@@ -210,7 +210,7 @@ pub struct Gate {
     pub kind: GateKind,
     /// The task concerned.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub task_id: Option<CaseId>,
+    pub task_id: Option<TaskId>,
     /// One line for the human.
     pub reason: String,
     /// Details that help to decide: conflicting files, the context of a question.
@@ -221,24 +221,24 @@ pub struct Gate {
     pub more: usize,
     /// The guarded files that whoever approves has seen here or at a gate before. The merge may change exactly these.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub guarded: Option<Seen>,
+    pub guarded: Option<GuardedFilesDigest>,
     /// The subject of a review, where there is a fixed word for it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cause: Option<Cause>,
+    pub cause: Option<ReviewCause>,
     /// The limits that are reached, at the gate of a budget.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub used: Vec<Used>,
+    pub used: Vec<BudgetUsage>,
     /// When it was opened.
     pub opened_at: Timestamp,
     /// The human's decision, until the supervisor has carried it out.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub decision: Option<Decision>,
+    pub decision: Option<GateDecision>,
     /// Why the task is held at its claim gate: no mode claims it automatically.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub held: Option<Held>,
+    pub held: Option<TaskHoldReason>,
     /// Which agent claims the task, where a human sends it there.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub sent: Option<Sent>,
+    pub sent: Option<GateRedirect>,
 }
 
 #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
@@ -247,12 +247,12 @@ fn is_none(count: &usize) -> bool {
 }
 
 /// The reason of a gate at which a merge waits because of guarded files.
-pub fn changes_guarded(task: &CaseId, reasons: &str) -> String {
+pub fn changes_guarded(task: &TaskId, reasons: &str) -> String {
     format!("{task}{CHANGES_GUARDED}{reasons}")
 }
 
 /// The reason of a gate at which a merge waits that conflicts with its target.
-pub fn conflicts(task: &CaseId, target: &str) -> String {
+pub fn conflicts(task: &TaskId, target: &str) -> String {
     format!("{task}{CONFLICTS}{target}")
 }
 
@@ -276,11 +276,11 @@ const CHANGES_GUARDED: &str = " changes guarded files: ";
 /// again.
 pub fn to_settle_first(reason: &str) -> Option<String> {
     if let Some((task, _)) = reason.split_once(CHANGES_GUARDED) {
-        let branch = task_branches::branch_of(&CaseId::new(task).ok()?);
+        let branch = task_branches::branch_of(&TaskId::new(task).ok()?);
         return Some(format!("first look at them: git diff HEAD...{}", branch.short()));
     }
     let (task, target) = reason.split_once(CONFLICTS)?;
-    CaseId::new(task).is_ok().then(|| {
+    TaskId::new(task).is_ok().then(|| {
         format!(
             "first, in the workspace of {task} (git axiom task show {task}): git merge {target} (if none is in progress), resolve it, commit"
         )
@@ -319,7 +319,7 @@ impl Gate {
     ///
     /// # Errors
     /// `INVALID_ID`, which cannot happen for a valid task id.
-    pub fn id_for(kind: GateKind, task: &CaseId) -> Result<GateId> {
+    pub fn id_for(kind: GateKind, task: &TaskId) -> Result<GateId> {
         let kind = kind.as_str().replace('_', "-");
         // Cuts the task's id, so that the gate's id stays within the length limit.
         let room = MAX_ID_LENGTH - kind.len() - 1;
@@ -350,27 +350,27 @@ impl Gate {
     ///
     /// # Errors
     /// As [`Gate::id_for`].
-    pub fn of_task(kind: GateKind, task: &CaseId, reason: String, now: Timestamp) -> Result<Self> {
+    pub fn of_task(kind: GateKind, task: &TaskId, reason: String, now: Timestamp) -> Result<Self> {
         Ok(Self { task_id: Some(task.clone()), ..Self::plain(Self::id_for(kind, task)?, kind, reason, now) })
     }
 
     /// The gate of a task whose merge was undone.
-    pub fn for_undone_merge(task: &CaseId, now: Timestamp) -> Option<Self> {
+    pub fn for_undone_merge(task: &TaskId, now: Timestamp) -> Option<Self> {
         let reason = format!("its merge was taken back; approve to merge {task} again");
         Self::of_task(GateKind::Merge, task, reason, now).ok()
     }
 
     /// The claim gate that holds a task which a human took from its agent or rolled back.
-    pub fn holding(task: &CaseId, held: Held, now: Timestamp) -> Option<Self> {
+    pub fn holding(task: &TaskId, held: TaskHoldReason, now: Timestamp) -> Option<Self> {
         let reason = format!("{task} {}; approve to start it again", held.in_words());
         Some(Self { held: Some(held), ..Self::of_task(GateKind::Claim, task, reason, now).ok()? })
     }
 
     /// The approved claim gate of a task whose agent was paused at once: it goes on with it when the session does.
-    pub fn going_on(task: &CaseId, now: Timestamp) -> Option<Self> {
+    pub fn going_on(task: &TaskId, now: Timestamp) -> Option<Self> {
         let reason = format!("{task}{GOES_ON}");
         let gate = Self::of_task(GateKind::Claim, task, reason, now).ok()?;
-        Some(Self { decision: Some(Decision::Approved), ..gate })
+        Some(Self { decision: Some(GateDecision::Approved), ..gate })
     }
 
     /// Whether it is such a gate: nobody has decided at it.
@@ -379,10 +379,10 @@ impl Gate {
     }
 
     /// The approved claim gate of the task that a human sends an agent to.
-    pub fn sending(to: &CaseId, sent: Sent, now: Timestamp) -> Option<Self> {
+    pub fn sending(to: &TaskId, sent: GateRedirect, now: Timestamp) -> Option<Self> {
         let reason = format!("{} goes on with {to}, and leaves {}", sent.agent, sent.from);
         let gate = Self::of_task(GateKind::Claim, to, reason, now).ok()?;
-        Some(Self { decision: Some(Decision::Approved), sent: Some(sent), ..gate })
+        Some(Self { decision: Some(GateDecision::Approved), sent: Some(sent), ..gate })
     }
 
     /// The id of the gate at which the session's budget waits.
@@ -397,12 +397,12 @@ impl Gate {
     ///
     /// # Errors
     /// As [`Gate::id_for`].
-    pub fn for_budget(task: Option<&CaseId>, used: Vec<Used>, now: Timestamp) -> Result<Self> {
-        let words: Vec<String> = used.iter().map(Used::in_words).collect();
+    pub fn for_budget(task: Option<&TaskId>, used: Vec<BudgetUsage>, now: Timestamp) -> Result<Self> {
+        let words: Vec<String> = used.iter().map(BudgetUsage::in_words).collect();
         let whose = task.map_or("the session".to_owned(), ToString::to_string);
         let reason = format!("{whose} has used up its budget: {}", words.join("; "));
         let id = task.map_or_else(Self::of_session, |task| Self::id_for(GateKind::Budget, task))?;
-        let raise = format!("raise it: git axiom gate answer {id} {}", used.first().map_or("AMOUNT", Used::raised));
+        let raise = format!("raise it: git axiom gate answer {id} {}", used.first().map_or("AMOUNT", BudgetUsage::raised));
         let stop = if task.is_some() { "block the task" } else { "end the session" };
         let details = vec![
             format!("go on once, with as much again: git axiom gate approve {id}"),
@@ -421,23 +421,23 @@ impl Gate {
     }
 
     /// Which guarded files its task's merge may change, as it was decided.
-    pub fn allows(&self) -> Allowed {
+    pub fn allows(&self) -> AllowedGuardedFiles {
         match &self.guarded {
-            Some(seen) if self.is_approved() => Allowed::Exactly(seen.clone()),
-            Some(_) | None => Allowed::Nothing,
+            Some(seen) if self.is_approved() => AllowedGuardedFiles::Exactly(seen.clone()),
+            Some(_) | None => AllowedGuardedFiles::Nothing,
         }
     }
 
     /// Whether a human has decided that it may go on.
     pub fn is_approved(&self) -> bool {
         match &self.decision {
-            Some(Decision::Approved | Decision::Answered { .. }) => true,
-            Some(Decision::Rejected { .. }) | None => false,
+            Some(GateDecision::Approved | GateDecision::Answered { .. }) => true,
+            Some(GateDecision::Rejected { .. }) | None => false,
         }
     }
 
     /// What the gate of a merge says that only asks, because of the mode.
-    pub fn to_merge(task: &CaseId, target: &RefName) -> String {
+    pub fn to_merge(task: &TaskId, target: &RefName) -> String {
         format!("merge {task} into {}", target.short())
     }
 
@@ -447,9 +447,9 @@ impl Gate {
     }
 
     /// The task whose merge a human has rejected here, and why.
-    pub fn rejects_merge(&self) -> Option<(&CaseId, &str)> {
+    pub fn rejects_merge(&self) -> Option<(&TaskId, &str)> {
         match (self.kind, &self.decision) {
-            (GateKind::Merge | GateKind::HumanReview, Some(Decision::Rejected { reason })) => {
+            (GateKind::Merge | GateKind::HumanReview, Some(GateDecision::Rejected { reason })) => {
                 self.task_id.as_ref().map(|task| (task, reason.as_str()))
             }
             (_, _) => None,
@@ -494,8 +494,8 @@ impl Gate {
     }
 
     /// Whether the task waits there because a purge masked words of it, or has waited.
-    pub fn is_for_masked(&self, task: &CaseId) -> bool {
-        self.held == Some(Held::Masked) && self.task_id.as_ref() == Some(task)
+    pub fn is_for_masked(&self, task: &TaskId) -> bool {
+        self.held == Some(TaskHoldReason::Masked) && self.task_id.as_ref() == Some(task)
     }
 
     /// Whether it prevents claims of its task, because no human has decided yet.
@@ -512,7 +512,7 @@ impl Gate {
 /// A human's decision at a gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Decision {
+pub enum GateDecision {
     /// Go ahead.
     Approved,
     /// Do not; the task becomes blocked with this reason.
@@ -542,25 +542,25 @@ mod tests {
 
     #[test]
     fn a_gate_is_approved_by_a_yes_or_an_answer_only() {
-        let task = CaseId::new("t").unwrap();
+        let task = TaskId::new("t").unwrap();
         let gate = Gate::of_task(GateKind::HumanReview, &task, String::new(), Timestamp::UNIX_EPOCH).unwrap();
         let decided = |decision| Gate { decision, ..gate.clone() }.is_approved();
-        assert!(decided(Some(Decision::Approved)) && decided(Some(Decision::Answered { text: "yes".to_owned() })));
-        assert!(!decided(Some(Decision::Rejected { reason: "no".to_owned() })) && !decided(None));
+        assert!(decided(Some(GateDecision::Approved)) && decided(Some(GateDecision::Answered { text: "yes".to_owned() })));
+        assert!(!decided(Some(GateDecision::Rejected { reason: "no".to_owned() })) && !decided(None));
     }
 
     #[test]
     fn what_was_approved_does_not_conflict_any_more_and_is_not_to_be_settled_again() {
-        let task = CaseId::new("three").unwrap();
+        let task = TaskId::new("three").unwrap();
         let waits = Gate::of_task(GateKind::Merge, &task, conflicts(&task, "main"), Timestamp::UNIX_EPOCH).unwrap();
         let waits = Gate { details: vec!["a.txt".to_owned()], ..waits };
         assert_eq!((waits.reason_now().as_str(), waits.lines_below().len()), ("three conflicts with main", 2));
-        let approved = Gate { decision: Some(Decision::Approved), ..waits.clone() };
+        let approved = Gate { decision: Some(GateDecision::Approved), ..waits.clone() };
         assert_eq!(
             (approved.reason_now().as_str(), approved.lines_below()),
             ("three conflicted with main", vec!["a.txt".to_owned()])
         );
-        let rejected = Gate { decision: Some(Decision::Rejected { reason: "no".to_owned() }), ..waits };
+        let rejected = Gate { decision: Some(GateDecision::Rejected { reason: "no".to_owned() }), ..waits };
         assert_eq!(rejected.reason_now(), "three conflicts with main");
     }
 
@@ -578,7 +578,7 @@ mod tests {
     fn a_conflict_is_settled_before_its_gate_is_approved() {
         assert!(to_settle_first("three conflicts with main").unwrap().contains("git merge main"));
         assert_eq!(to_settle_first("merge three into main"), None);
-        let look = to_settle_first(&changes_guarded(&CaseId::new("three").unwrap(), ".claude"));
+        let look = to_settle_first(&changes_guarded(&TaskId::new("three").unwrap(), ".claude"));
         assert_eq!(look.unwrap(), "first look at them: git diff HEAD...axiom/three");
         assert_eq!(to_settle_first("what is there conflicts with main"), None);
     }

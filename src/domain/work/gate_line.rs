@@ -2,36 +2,36 @@
 
 use serde::Serialize;
 
-use super::budget::UsedLine;
-use super::gate::{Cause, Decision, Gate, GateKind, Held};
-use crate::domain::base::ids::CaseId;
+use super::budget::BudgetUsageJson;
+use super::gate::{Gate, GateDecision, GateKind, ReviewCause, TaskHoldReason};
+use crate::domain::base::ids::TaskId;
 
 /// A gate.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct GateLine {
+pub struct OpenGateJson {
     /// Its id.
     pub id: String,
     /// The kind of decision.
     pub kind: GateKind,
     /// The task concerned.
-    pub task_id: Option<CaseId>,
+    pub task_id: Option<TaskId>,
     /// One line for the human.
     pub reason: String,
     /// Details that help to decide.
-    pub details: GateDetails,
+    pub details: OpenGateDetailsJson,
     /// When it was opened.
     pub opened_at: jiff::Timestamp,
     /// The human's decision, until it is carried out.
-    pub decision: Option<DecisionLine>,
+    pub decision: Option<OpenGateDecisionJson>,
     /// Why the task is held, so that no mode claims it automatically.
-    pub held: Option<Held>,
+    pub held: Option<TaskHoldReason>,
 }
 
 /// Details that help to decide at a gate. Empty ones are left out.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct GateDetails {
+pub struct OpenGateDetailsJson {
     /// The files that are in conflict, or that a human should look at.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub files: Vec<String>,
@@ -43,22 +43,22 @@ pub struct GateDetails {
     pub notes: Vec<String>,
     /// The subject of a review.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub cause: Option<Cause>,
+    pub cause: Option<ReviewCause>,
     /// The limits that are reached.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub limits: Vec<UsedLine>,
+    pub limits: Vec<BudgetUsageJson>,
 }
 
 /// A decision at a gate.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct DecisionLine {
+pub struct OpenGateDecisionJson {
     /// approved, rejected or answered.
     pub is: &'static str,
     /// The reason or the answer.
     pub text: Option<String>,
 }
 
-impl DecisionLine {
+impl OpenGateDecisionJson {
     /// In words, until it is carried out.
     pub fn in_words(&self) -> String {
         match &self.text {
@@ -68,24 +68,26 @@ impl DecisionLine {
     }
 }
 
-impl From<&Decision> for DecisionLine {
-    fn from(decision: &Decision) -> Self {
+impl From<&GateDecision> for OpenGateDecisionJson {
+    fn from(decision: &GateDecision) -> Self {
         match decision {
-            Decision::Approved => Self { is: "approved", text: None },
-            Decision::Rejected { reason } => Self { is: "rejected", text: Some(reason.clone()) },
-            Decision::Answered { text } => Self { is: "answered", text: Some(text.clone()) },
+            GateDecision::Approved => Self { is: "approved", text: None },
+            GateDecision::Rejected { reason } => Self { is: "rejected", text: Some(reason.clone()) },
+            GateDecision::Answered { text } => Self { is: "answered", text: Some(text.clone()) },
         }
     }
 }
 
-impl From<&Gate> for GateLine {
+impl From<&Gate> for OpenGateJson {
     fn from(gate: &Gate) -> Self {
         let Gate { id, kind, task_id, reason: _, details, more, guarded: _, cause, used, opened_at, decision, held, sent: _ } =
             gate;
         let details = match kind {
-            GateKind::Merge if cause.is_none() => {
-                GateDetails { files: details.clone(), more_files: Some(*more).filter(|more| *more > 0), ..GateDetails::default() }
-            }
+            GateKind::Merge if cause.is_none() => OpenGateDetailsJson {
+                files: details.clone(),
+                more_files: Some(*more).filter(|more| *more > 0),
+                ..OpenGateDetailsJson::default()
+            },
             GateKind::Merge
             | GateKind::Claim
             | GateKind::Question
@@ -94,11 +96,11 @@ impl From<&Gate> for GateLine {
             | GateKind::Planning
             | GateKind::Budget
             | GateKind::Disk => {
-                let limits = used.iter().map(UsedLine::from).collect();
-                GateDetails { notes: details.clone(), cause: *cause, limits, ..GateDetails::default() }
+                let limits = used.iter().map(BudgetUsageJson::from).collect();
+                OpenGateDetailsJson { notes: details.clone(), cause: *cause, limits, ..OpenGateDetailsJson::default() }
             }
         };
-        let decision = decision.as_ref().map(DecisionLine::from);
+        let decision = decision.as_ref().map(OpenGateDecisionJson::from);
         let (task_id, reason) = (task_id.clone(), gate.reason_now());
         Self { id: id.to_string(), kind: *kind, task_id, reason, details, opened_at: *opened_at, decision, held: *held }
     }
@@ -110,11 +112,11 @@ mod tests {
 
     #[test]
     fn details_and_decision_are_objects() {
-        let task = CaseId::new("t").unwrap();
-        let mut gate = Gate::holding(&task, Held::Broken, jiff::Timestamp::UNIX_EPOCH).unwrap();
+        let task = TaskId::new("t").unwrap();
+        let mut gate = Gate::holding(&task, TaskHoldReason::Broken, jiff::Timestamp::UNIX_EPOCH).unwrap();
         gate.details = vec!["why".to_owned()];
-        gate.decision = Some(Decision::Rejected { reason: "no".to_owned() });
-        let written = |gate: &Gate| serde_json::to_value(GateLine::from(gate)).unwrap();
+        gate.decision = Some(GateDecision::Rejected { reason: "no".to_owned() });
+        let written = |gate: &Gate| serde_json::to_value(OpenGateJson::from(gate)).unwrap();
         assert_eq!(written(&gate)["details"], serde_json::json!({"notes": ["why"]}));
         assert_eq!(written(&gate)["decision"], serde_json::json!({"is": "rejected", "text": "no"}));
         gate.kind = GateKind::Merge;

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::case::Case;
-use crate::domain::base::ids::CaseId;
+use super::case::Task;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 
@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Result};
 ///
 /// # Errors
 /// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`.
-pub fn check_added(state: &State, cases: &[Case]) -> Result<()> {
+pub fn check_added(state: &State, cases: &[Task]) -> Result<()> {
     let mut batch = HashSet::new();
     for case in cases {
         if state.is_taken(case.id.as_str()) || !batch.insert(case.id.folded()) {
@@ -22,7 +22,7 @@ pub fn check_added(state: &State, cases: &[Case]) -> Result<()> {
 }
 
 /// The error for an id that something has already.
-pub fn taken(id: &CaseId) -> Error {
+pub fn taken(id: &TaskId) -> Error {
     Error::new(Code::DuplicateId, format!("the id '{id}' is taken"))
         .hint("ids and checkpoint names are unique without regard to case: choose another with --id")
 }
@@ -31,9 +31,9 @@ pub fn taken(id: &CaseId) -> Error {
 ///
 /// # Errors
 /// `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`.
-pub fn check_changed(state: &State, cases: &[Case]) -> Result<()> {
-    let new: HashMap<&CaseId, &Case> = cases.iter().map(|case| (&case.id, case)).collect();
-    let find = |id: &CaseId| new.get(id).copied().or_else(|| state.restorable.cases.get(id));
+pub fn check_changed(state: &State, cases: &[Task]) -> Result<()> {
+    let new: HashMap<&TaskId, &Task> = cases.iter().map(|case| (&case.id, case)).collect();
+    let find = |id: &TaskId| new.get(id).copied().or_else(|| state.restorable.cases.get(id));
     for case in cases {
         for other in case.after.iter().chain(&case.parent) {
             if find(other).is_none() {
@@ -49,7 +49,7 @@ pub fn check_changed(state: &State, cases: &[Case]) -> Result<()> {
     if cases.iter().all(|case| case.after.is_empty() && case.parent.is_none()) {
         return Ok(());
     }
-    let mut parts: BTreeMap<&CaseId, Vec<&CaseId>> = BTreeMap::new();
+    let mut parts: BTreeMap<&TaskId, Vec<&TaskId>> = BTreeMap::new();
     let unchanged = state.restorable.cases.values().filter(|case| !new.contains_key(&case.id));
     for case in unchanged.chain(cases) {
         if let Some(parent) = &case.parent {
@@ -72,20 +72,20 @@ pub fn check_changed(state: &State, cases: &[Case]) -> Result<()> {
     }
 }
 
-fn cycle(what: &str, path: &[&CaseId]) -> Result<()> {
+fn cycle(what: &str, path: &[&TaskId]) -> Result<()> {
     let path: Vec<&str> = path.iter().map(|id| id.as_str()).collect();
     Err(Error::new(Code::DependencyCycle, format!("{what}: {}", path.join(" → "))).hint("leave one of these dependencies out"))
 }
 
 /// A cycle reachable from `starts` by `next`; its first case is also the last. Looks at each case once.
 fn find_cycle<'a>(
-    starts: impl Iterator<Item = &'a CaseId>,
-    next: impl Fn(&'a CaseId) -> Vec<&'a CaseId>,
-) -> Option<Vec<&'a CaseId>> {
-    let mut seen: HashSet<&CaseId> = HashSet::new();
+    starts: impl Iterator<Item = &'a TaskId>,
+    next: impl Fn(&'a TaskId) -> Vec<&'a TaskId>,
+) -> Option<Vec<&'a TaskId>> {
+    let mut seen: HashSet<&TaskId> = HashSet::new();
     // The path from the start to the current case, each with the neighbours still to be visited.
-    let mut way: Vec<(&CaseId, std::vec::IntoIter<&CaseId>)> = Vec::new();
-    let mut on_way: HashSet<&CaseId> = HashSet::new();
+    let mut way: Vec<(&TaskId, std::vec::IntoIter<&TaskId>)> = Vec::new();
+    let mut on_way: HashSet<&TaskId> = HashSet::new();
     for start in starts {
         if seen.insert(start) {
             on_way.insert(start);
@@ -116,29 +116,29 @@ fn find_cycle<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::work::case::{Kind, Status};
+    use crate::domain::work::case::{TaskKind, TaskStatus};
 
-    fn case(id: &str, parent: Option<&str>, after: &[&str]) -> Case {
-        Case {
-            id: CaseId::new(id).unwrap(),
-            kind: Kind::Task,
+    fn case(id: &str, parent: Option<&str>, after: &[&str]) -> Task {
+        Task {
+            id: TaskId::new(id).unwrap(),
+            kind: TaskKind::Task,
             title: id.into(),
             body: None,
-            parent: parent.map(|p| CaseId::new(p).unwrap()),
-            after: after.iter().map(|a| CaseId::new(*a).unwrap()).collect(),
+            parent: parent.map(|p| TaskId::new(p).unwrap()),
+            after: after.iter().map(|a| TaskId::new(*a).unwrap()).collect(),
             needs: vec![],
             start_early: false,
             persona: None,
             verify: vec![],
-            limits: crate::domain::work::budget::Limits::default(),
-            status: Status::Pending,
+            limits: crate::domain::work::budget::BudgetLimits::default(),
+            status: TaskStatus::Pending,
             merged: None,
             reason: None,
             created_at: jiff::Timestamp::UNIX_EPOCH,
         }
     }
 
-    fn check(cases: &[Case]) -> std::result::Result<(), Code> {
+    fn check(cases: &[Task]) -> std::result::Result<(), Code> {
         check_added(&State::default(), cases).map_err(|error| error.code())
     }
 
@@ -161,12 +161,12 @@ mod tests {
     #[test]
     fn long_chains_take_no_longer_than_they_are() {
         let id = |n: usize| format!("c{n}");
-        let mut cases: Vec<Case> = (0..20_000).map(|n| case(&id(n), None, &[&id(n.max(1) - 1)])).collect();
+        let mut cases: Vec<Task> = (0..20_000).map(|n| case(&id(n), None, &[&id(n.max(1) - 1)])).collect();
         cases[0].after.clear();
         assert_eq!(check(&cases), Ok(()));
         cases.reverse();
         assert_eq!(check(&cases), Ok(()));
-        cases[19_999].after.push(CaseId::new("c19999").unwrap());
+        cases[19_999].after.push(TaskId::new("c19999").unwrap());
         assert_eq!(check(&cases), Err(Code::DependencyCycle));
     }
 

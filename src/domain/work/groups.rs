@@ -5,45 +5,45 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use super::case::{Case, Kind, Status};
+use super::case::{Task, TaskKind, TaskStatus};
 use super::needs;
-use super::standing::Facts;
-use crate::domain::base::ids::CaseId;
+use super::standing::TaskWorkFacts;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::whole::State;
 
 /// What is known of a group from its parts.
 #[derive(Debug, Clone, Copy)]
-struct Whole {
+struct GroupTotals {
     /// Whether all of it is merged or settled.
     is_in_target: bool,
     progress: u8,
-    facts: Facts,
+    facts: TaskWorkFacts,
 }
 
 /// The tree of groups of one state.
 #[derive(Debug)]
-pub struct Groups<'a> {
+pub struct TaskGroupTree<'a> {
     state: &'a State,
-    parts: HashMap<&'a CaseId, Vec<&'a Case>>,
+    parts: HashMap<&'a TaskId, Vec<&'a Task>>,
     /// What agents report of their tasks.
-    reported: HashMap<&'a CaseId, u8>,
-    groups: HashMap<&'a CaseId, Whole>,
+    reported: HashMap<&'a TaskId, u8>,
+    groups: HashMap<&'a TaskId, GroupTotals>,
     /// Since when a gate is open for a task.
-    gates: HashMap<&'a CaseId, Timestamp>,
+    gates: HashMap<&'a TaskId, Timestamp>,
     /// Active tasks on which nobody works any more: that is seen of processes, and the state does not have it.
-    cut_off: HashSet<CaseId>,
+    cut_off: HashSet<TaskId>,
 }
 
-impl<'a> Groups<'a> {
+impl<'a> TaskGroupTree<'a> {
     /// Reads the tree.
     pub fn of(state: &'a State) -> Self {
         Self::with_cut_off(state, HashSet::new())
     }
 
-    /// As [`Groups::of`], where nobody works any more on these active tasks.
-    pub fn with_cut_off(state: &'a State, cut_off: HashSet<CaseId>) -> Self {
+    /// As [`TaskGroupTree::of`], where nobody works any more on these active tasks.
+    pub fn with_cut_off(state: &'a State, cut_off: HashSet<TaskId>) -> Self {
         let cases = &state.restorable.cases;
-        let mut parts: HashMap<&CaseId, Vec<&Case>> = HashMap::new();
+        let mut parts: HashMap<&TaskId, Vec<&Task>> = HashMap::new();
         let mut topmost_first = Vec::new();
         for case in cases.values() {
             match state.restorable.group_of(case) {
@@ -56,7 +56,7 @@ impl<'a> Groups<'a> {
         // What is left of earlier agents' work counts until the next agent says otherwise.
         let left = state.restorable.reports.keys().filter_map(|task| Some((task, state.reports(task)?.progress?)));
         let reported = left.chain(heard).collect();
-        let mut gates: HashMap<&CaseId, Timestamp> = HashMap::new();
+        let mut gates: HashMap<&TaskId, Timestamp> = HashMap::new();
         for gate in state.restorable.gates.values().filter(|gate| gate.decision.is_none()) {
             if let Some(task) = &gate.task_id {
                 let since = gates.entry(task).or_insert(gate.opened_at);
@@ -70,7 +70,7 @@ impl<'a> Groups<'a> {
             topmost_first.extend(tree.parts(&case.id));
             at += 1;
         }
-        for group in topmost_first.into_iter().rev().filter(|case| case.kind != Kind::Task) {
+        for group in topmost_first.into_iter().rev().filter(|case| case.kind != TaskKind::Task) {
             let answer = tree.answer(group);
             tree.groups.insert(&group.id, answer);
         }
@@ -83,70 +83,72 @@ impl<'a> Groups<'a> {
     }
 
     /// From the answers of its parts.
-    fn answer(&self, group: &Case) -> Whole {
+    fn answer(&self, group: &Task) -> GroupTotals {
         let parts = self.parts(&group.id);
         // What is archived is no part of the plan any more.
-        let counted = parts.iter().filter(|part| part.status != Status::Archived);
+        let counted = parts.iter().filter(|part| part.status != TaskStatus::Archived);
         let sum: usize = counted.clone().map(|part| usize::from(self.progress(part))).sum();
         let mean = sum.checked_div(counted.clone().count()).and_then(|mean| u8::try_from(mean).ok()).unwrap_or(0);
-        let facts = counted.map(|part| self.facts(part)).fold(Facts::default(), Facts::and);
-        Whole { is_in_target: parts.iter().all(|part| self.is_in_target(&part.id)), progress: mean, facts }
+        let facts = counted.map(|part| self.facts(part)).fold(TaskWorkFacts::default(), TaskWorkFacts::and);
+        GroupTotals { is_in_target: parts.iter().all(|part| self.is_in_target(&part.id)), progress: mean, facts }
     }
 
     /// What is known of the work on a case.
-    pub(super) fn facts(&self, case: &Case) -> Facts {
+    pub(super) fn facts(&self, case: &Task) -> TaskWorkFacts {
         match case.kind {
-            Kind::Task => {
-                let facts = Facts::of_task(case, self.state.reports(&case.id), self.state.is_interrupted(&case.id));
+            TaskKind::Task => {
+                let facts = TaskWorkFacts::of_task(case, self.state.reports(&case.id), self.state.is_interrupted(&case.id));
                 if self.is_cut_off(case) { facts.of_nobody() } else { facts }
             }
-            Kind::Operation | Kind::Directive => self.groups.get(&case.id).map_or_else(Facts::default, |whole| whole.facts),
+            TaskKind::Operation | TaskKind::Directive => {
+                self.groups.get(&case.id).map_or_else(TaskWorkFacts::default, |whole| whole.facts)
+            }
         }
     }
 
     /// Whether nobody works on an active task any more.
-    pub(super) fn is_cut_off(&self, case: &Case) -> bool {
-        case.status == Status::Active && self.cut_off.contains(&case.id)
+    pub(super) fn is_cut_off(&self, case: &Task) -> bool {
+        case.status == TaskStatus::Active && self.cut_off.contains(&case.id)
     }
 
     /// Since when a case waits: for a human, or since it was added for other cases.
-    pub fn waiting_since(&self, case: &'a Case) -> Option<Timestamp> {
-        let for_others = || case.status == Status::Pending && !self.dependencies_met(case);
+    pub fn waiting_since(&self, case: &'a Task) -> Option<Timestamp> {
+        let for_others = || case.status == TaskStatus::Pending && !self.dependencies_met(case);
         self.gates.get(&case.id).copied().or_else(|| for_others().then_some(case.created_at))
     }
 
     /// The direct parts of a group.
-    pub fn parts(&self, id: &CaseId) -> &[&'a Case] {
+    pub fn parts(&self, id: &TaskId) -> &[&'a Task] {
         self.parts.get(id).map_or(&[], Vec::as_slice)
     }
 
     /// The cases that `case` still waits for: groups around it that are blocked or archived; its own dependencies and those of its groups
     /// that are not merged yet, and of which what is needed is not ready.
-    pub fn waits_for(&self, case: &'a Case) -> impl Iterator<Item = &'a CaseId> {
+    pub fn waits_for(&self, case: &'a Task) -> impl Iterator<Item = &'a TaskId> {
         let around = || self.state.restorable.groups_around(case);
-        let is_held = |group: &&Case| matches!(group.status, Status::Blocked | Status::Archived);
+        let is_held = |group: &&Task| matches!(group.status, TaskStatus::Blocked | TaskStatus::Archived);
         let held_by = around().filter(is_held).map(|group| &group.id);
         let waits = std::iter::once(case).chain(around()).flat_map(|case| case.after.iter().map(move |id| (case, id)));
-        let is_waited_for = |(case, id): &(&Case, &CaseId)| !self.is_in_target(id) && !needs::lets_begin(self.state, case, id);
+        let is_waited_for = |(case, id): &(&Task, &TaskId)| !self.is_in_target(id) && !needs::lets_begin(self.state, case, id);
         held_by.chain(waits.filter(is_waited_for).map(|(_, id)| id))
     }
 
     /// Whether all dependencies of `case` are merged (or, for groups, settled).
-    pub fn dependencies_met(&self, case: &'a Case) -> bool {
+    pub fn dependencies_met(&self, case: &'a Task) -> bool {
         self.waits_for(case).next().is_none()
     }
 
-    pub(super) fn is_in_target(&self, id: &CaseId) -> bool {
+    pub(super) fn is_in_target(&self, id: &TaskId) -> bool {
         let Some(case) = self.state.restorable.cases.get(id) else { return false };
         case.is_settled() || self.groups.get(id).is_some_and(|whole| whole.is_in_target)
     }
 
     /// Progress in percent: of a task, as its agent reports it; of a group, the mean of its parts. What is archived keeps what it had.
-    pub fn progress(&self, case: &Case) -> u8 {
+    pub fn progress(&self, case: &Task) -> u8 {
         match case.kind {
-            _ if case.status == Status::Done || case.merged.is_some() => 100,
-            Kind::Task => self.reported.get(&case.id).copied().unwrap_or(0),
-            Kind::Operation | Kind::Directive => self.groups.get(&case.id).map_or(0, |whole| whole.progress),
+            _ if case.status == TaskStatus::Done || case.merged.is_some() => 100,
+            TaskKind::Task => self.reported.get(&case.id).copied().unwrap_or(0),
+            TaskKind::Operation | TaskKind::Directive => self.groups.get(&case.id).map_or(0, |whole| whole.progress),
         }
     }
 }

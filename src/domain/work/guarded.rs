@@ -38,7 +38,7 @@ const NAMED: usize = 6;
 
 /// What is at a path, before or after a merge.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum GuardedPathKind {
     /// A file.
     File,
     /// A symbolic link or a submodule: below it is what is elsewhere.
@@ -47,46 +47,46 @@ pub enum What {
 
 /// The guarded names. Each covers itself and all that is below it.
 #[derive(Debug, Clone)]
-pub struct Names(Vec<Name>);
+pub struct GuardedNames(Vec<GuardedName>);
 
 #[derive(Debug, Clone)]
-struct Name {
+struct GuardedName {
     text: String,
     parts: Vec<String>,
-    place: Place,
+    place: GuardedNameScope,
 }
 
 /// Where a name is guarded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Place {
+enum GuardedNameScope {
     /// In any folder.
     Anywhere,
     /// Below the top only: a guarded link leads there.
     Top,
 }
 
-impl Names {
+impl GuardedNames {
     /// git axiom's own folder and the configured names.
     pub fn new(configured: &[String]) -> Self {
         let all = std::iter::once(OURS).chain(configured.iter().map(String::as_str)).map(|text| {
             let parts = text.split('/').filter(|part| !part.is_empty()).map(|part| folded(part.as_bytes()));
-            Name { text: text.to_owned(), parts: parts.collect(), place: Place::Anywhere }
+            GuardedName { text: text.to_owned(), parts: parts.collect(), place: GuardedNameScope::Anywhere }
         });
         Self(all.filter(|name| !name.parts.is_empty()).collect())
     }
 
     /// The guarded name that a change of `path` concerns: the path is one, or is below one, in any folder. A folder above one
     /// counts where it leads elsewhere, since the guarded name is then there.
-    pub fn concerned(&self, path: &RepoPath, what: What) -> Option<&str> {
+    pub fn concerned(&self, path: &RepoPath, what: GuardedPathKind) -> Option<&str> {
         let parts: Vec<String> = path.as_bytes().split(|byte| *byte == b'/').map(folded).collect();
-        let is_concerned = |name: &&Name| {
+        let is_concerned = |name: &&GuardedName| {
             let from = match name.place {
-                Place::Anywhere => parts.len(),
-                Place::Top => 1,
+                GuardedNameScope::Anywhere => parts.len(),
+                GuardedNameScope::Top => 1,
             };
             (0..from).filter_map(|from| parts.get(from..)).any(|rest| match what {
-                What::File => rest.starts_with(&name.parts),
-                What::LeadsElsewhere => rest.starts_with(&name.parts) || name.parts.starts_with(rest),
+                GuardedPathKind::File => rest.starts_with(&name.parts),
+                GuardedPathKind::LeadsElsewhere => rest.starts_with(&name.parts) || name.parts.starts_with(rest),
             })
         };
         self.0.iter().find(is_concerned).map(|name| name.text.as_str())
@@ -115,14 +115,14 @@ pub fn is_attributes_file(path: &RepoPath) -> bool {
 
 /// Why a file is guarded.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Why {
+pub enum GuardReason {
     /// It is, or is below, this name.
     Named(String),
     /// It names drivers of git's attributes, which are programs that git runs for the files that it names.
     Drivers,
 }
 
-impl fmt::Display for Why {
+impl fmt::Display for GuardReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Named(name) => f.write_str(name),
@@ -137,7 +137,7 @@ pub struct GuardedFile {
     /// Its path.
     pub path: RepoPath,
     /// Why it is guarded.
-    pub why: Why,
+    pub why: GuardReason,
     /// Its mode and content after the merge; `None` where it is deleted.
     pub after: Option<(u32, Oid)>,
 }
@@ -159,7 +159,7 @@ impl GuardedFiles {
 
     /// Why they are guarded, each reason once.
     pub fn reasons(&self) -> String {
-        let mut reasons: Vec<&Why> = Vec::new();
+        let mut reasons: Vec<&GuardReason> = Vec::new();
         for file in &self.0 {
             if !reasons.contains(&&file.why) {
                 reasons.push(&file.why);
@@ -169,14 +169,14 @@ impl GuardedFiles {
     }
 
     /// What a human who approves them has seen.
-    pub fn seen(&self) -> Seen {
+    pub fn seen(&self) -> GuardedFilesDigest {
         let mut hasher = Sha256::new();
         for GuardedFile { path, why: _, after } in &self.0 {
             let after = after.as_ref().map_or_else(|| "gone".to_owned(), |(mode, oid)| format!("{mode:o} {oid}"));
             hasher.update(format!("{after} {}\n", path.as_bytes().len()));
             hasher.update(path.as_bytes());
         }
-        Seen(hex::to_hex(&hasher.finalize()))
+        GuardedFilesDigest(hex::to_hex(&hasher.finalize()))
     }
 }
 
@@ -184,20 +184,20 @@ impl GuardedFiles {
 /// not depend on the commits, so a branch may move as long as these files do not change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct Seen(String);
+pub struct GuardedFilesDigest(String);
 
 /// Which guarded files a merge may change.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Allowed {
+pub enum AllowedGuardedFiles {
     /// None: nobody has seen any.
     Nothing,
     /// Exactly those that a human saw and approved.
-    Exactly(Seen),
+    Exactly(GuardedFilesDigest),
     /// Whatever it changes: the human who merges said so.
     Everything,
 }
 
-impl Allowed {
+impl AllowedGuardedFiles {
     /// Whether these may be changed.
     pub fn covers(&self, files: &GuardedFiles) -> bool {
         match self {
@@ -212,9 +212,9 @@ impl Allowed {
 mod tests {
     use super::*;
 
-    fn concerned(configured: &[&str], path: &str, what: What) -> Option<String> {
+    fn concerned(configured: &[&str], path: &str, what: GuardedPathKind) -> Option<String> {
         let configured: Vec<String> = configured.iter().map(|text| (*text).to_owned()).collect();
-        Names::new(&configured).concerned(&RepoPath::new(path.as_bytes()), what).map(str::to_owned)
+        GuardedNames::new(&configured).concerned(&RepoPath::new(path.as_bytes()), what).map(str::to_owned)
     }
 
     #[test]
@@ -241,7 +241,7 @@ mod tests {
             ("src/main.rs", None),
             ("", None),
         ] {
-            assert_eq!(concerned(&DEFAULT, path, What::File).as_deref(), name, "{path}");
+            assert_eq!(concerned(&DEFAULT, path, GuardedPathKind::File).as_deref(), name, "{path}");
         }
     }
 
@@ -260,7 +260,7 @@ mod tests {
             (".envrc::$DATA", ".envrc"),
             (".claude:x:$INDEX_ALLOCATION/x", ".claude"),
         ] {
-            assert_eq!(concerned(&DEFAULT, path, What::File).as_deref(), Some(name), "{path}");
+            assert_eq!(concerned(&DEFAULT, path, GuardedPathKind::File).as_deref(), Some(name), "{path}");
         }
     }
 
@@ -275,8 +275,8 @@ mod tests {
             ("sub", None, None),
             (".vscode/other", None, None),
         ] {
-            assert_eq!(concerned(&DEFAULT, path, What::File).as_deref(), file, "{path}");
-            assert_eq!(concerned(&DEFAULT, path, What::LeadsElsewhere).as_deref(), elsewhere, "{path}");
+            assert_eq!(concerned(&DEFAULT, path, GuardedPathKind::File).as_deref(), file, "{path}");
+            assert_eq!(concerned(&DEFAULT, path, GuardedPathKind::LeadsElsewhere).as_deref(), elsewhere, "{path}");
         }
     }
 
@@ -291,7 +291,7 @@ mod tests {
             (&["deploy/", "Makefile"], "deploys/prod.sh", false),
             (&["", "/"], "x", false),
         ] {
-            assert_eq!(concerned(configured, path, What::File).is_some(), guarded, "{configured:?} {path}");
+            assert_eq!(concerned(configured, path, GuardedPathKind::File).is_some(), guarded, "{configured:?} {path}");
         }
     }
 
@@ -305,7 +305,7 @@ mod tests {
     }
 
     /// A path, why it is guarded, and its mode and the digit of its id.
-    type Row = (&'static str, Why, Option<(u32, char)>);
+    type Row = (&'static str, GuardReason, Option<(u32, char)>);
 
     fn files(all: &[Row]) -> GuardedFiles {
         let oid = |digit: char| Oid::new(digit.to_string().repeat(40)).unwrap();
@@ -319,7 +319,7 @@ mod tests {
 
     #[test]
     fn an_approval_is_for_the_files_that_were_seen_as_they_were() {
-        let why = || Why::Named(".claude".to_owned());
+        let why = || GuardReason::Named(".claude".to_owned());
         let seen = files(&[(".claude/a", why(), Some((0o100_644, '1')))]);
         let others: [GuardedFiles; 6] = [
             files(&[(".claude/a", why(), Some((0o100_644, '2')))]),
@@ -329,8 +329,10 @@ mod tests {
             files(&[(".claude/a", why(), Some((0o100_644, '1'))), (".claude/b", why(), None)]),
             files(&[(".claude/a", why(), None), (".claude/a", why(), Some((0o100_644, '1')))]),
         ];
-        let allowed = Allowed::Exactly(seen.seen());
-        assert!(allowed.covers(&seen) && Allowed::Everything.covers(&seen) && !Allowed::Nothing.covers(&seen));
+        let allowed = AllowedGuardedFiles::Exactly(seen.seen());
+        assert!(
+            allowed.covers(&seen) && AllowedGuardedFiles::Everything.covers(&seen) && !AllowedGuardedFiles::Nothing.covers(&seen)
+        );
         assert!(others.iter().all(|other| !allowed.covers(other)));
         let digests: std::collections::BTreeSet<String> = others.iter().map(|other| other.seen().0).collect();
         assert_eq!(digests.len(), others.len());
@@ -338,8 +340,9 @@ mod tests {
 
     #[test]
     fn each_reason_is_named_once() {
-        let named = |name: &str| Why::Named(name.to_owned());
-        let all = files(&[(".axiom/a", named(".axiom"), None), (".axiom/b", named(".axiom"), None), ("x", Why::Drivers, None)]);
+        let named = |name: &str| GuardReason::Named(name.to_owned());
+        let all =
+            files(&[(".axiom/a", named(".axiom"), None), (".axiom/b", named(".axiom"), None), ("x", GuardReason::Drivers, None)]);
         assert_eq!(all.reasons(), ".axiom, drivers in .gitattributes");
         assert!(GuardedFiles::new(Vec::new()).is_none());
     }

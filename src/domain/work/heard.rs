@@ -5,11 +5,11 @@
 
 use std::mem::discriminant;
 
-use super::signal::{MAX_NAME, Signal, ToolReport, markers};
+use super::signal::{AgentSignal, MAX_NAME, ToolReport, markers};
 use crate::domain::agent::stream::about::about;
 use crate::domain::agent::stream::rules::StreamRules;
-use crate::domain::agent::stream::seen::{Exchange, MAX_WORDS, Seen, ToolCompleted, ToolStarted, cut};
-use crate::domain::agent::stream::summary::Summary;
+use crate::domain::agent::stream::seen::{MAX_WORDS, ModelExchange, StreamEvent, ToolCallEnd, ToolCallStart, cut};
+use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::base::ids::Token;
 
 /// How many signals may wait to be recorded.
@@ -23,25 +23,25 @@ const ABOUT: usize = 200;
 
 /// What one run has said, and what of it waits to be recorded.
 #[derive(Debug)]
-pub struct Heard {
+pub struct RunSignalQueue {
     token: Token,
     /// The hash of the prompt, until the first request was told.
     prompt: Option<String>,
-    summary: Summary,
-    recorded: Recorded,
-    waiting: Vec<Signal>,
+    summary: StreamSummary,
+    recorded: RecordedSignalCounts,
+    waiting: Vec<AgentSignal>,
     /// What was said while there was no room.
-    newest: Newest,
+    newest: NewestSignals,
     /// What was said when the run had recorded all that it may.
-    last: Newest,
+    last: NewestSignals,
 }
 
 /// The newest signal of each kind, in the order in which they came.
 #[derive(Debug, Default)]
-struct Newest(Vec<Signal>);
+struct NewestSignals(Vec<AgentSignal>);
 
-impl Newest {
-    fn put(&mut self, signal: Signal) {
+impl NewestSignals {
+    fn put(&mut self, signal: AgentSignal) {
         self.0.retain(|other| !is_same_kind(other, &signal));
         self.0.push(signal);
     }
@@ -49,61 +49,63 @@ impl Newest {
 
 /// How much was given away to be recorded.
 #[derive(Debug, Default)]
-struct Recorded {
+struct RecordedSignalCounts {
     markers: u64,
     others: u64,
 }
 
-impl Recorded {
-    fn of(&mut self, signal: &Signal) -> (&mut u64, u64) {
+impl RecordedSignalCounts {
+    fn of(&mut self, signal: &AgentSignal) -> (&mut u64, u64) {
         if is_frequent(signal) { (&mut self.markers, MOST_MARKERS) } else { (&mut self.others, MOST_OTHERS) }
     }
 
     /// Whether one more like this may be recorded.
-    fn has_room(&mut self, signal: &Signal) -> bool {
+    fn has_room(&mut self, signal: &AgentSignal) -> bool {
         let (counter, most) = self.of(signal);
         *counter < most
     }
 
-    fn count(&mut self, signal: &Signal) {
+    fn count(&mut self, signal: &AgentSignal) {
         *self.of(signal).0 += 1;
     }
 }
 
-impl Heard {
+impl RunSignalQueue {
     /// Nothing yet, of a run of a program with these rules; its agent reports with `token`.
     pub fn new(rules: &StreamRules, token: &Token, prompt: Option<String>) -> Self {
         Self {
             token: token.clone(),
             prompt,
-            summary: Summary::new(rules),
-            recorded: Recorded::default(),
+            summary: StreamSummary::new(rules),
+            recorded: RecordedSignalCounts::default(),
             waiting: Vec::new(),
-            newest: Newest::default(),
-            last: Newest::default(),
+            newest: NewestSignals::default(),
+            last: NewestSignals::default(),
         }
     }
 
     /// Adds what was seen.
-    pub fn add(&mut self, seen: Seen) {
+    pub fn add(&mut self, seen: StreamEvent) {
         self.summary.add(&seen);
         match seen {
-            Seen::Text { text } => markers(&text, &self.token).into_iter().for_each(|said| self.put(said)),
-            Seen::RequestSent(mut sent) => {
+            StreamEvent::Text { text } => markers(&text, &self.token).into_iter().for_each(|said| self.put(said)),
+            StreamEvent::RequestSent(mut sent) => {
                 sent.hash = sent.hash.or(self.prompt.take());
-                self.put(Signal::RequestSent(named(sent)));
+                self.put(AgentSignal::RequestSent(named(sent)));
             }
-            Seen::ResponseReceived(answer) => self.put(Signal::ResponseReceived(named(answer))),
-            Seen::ToolStarted(call) => self.put(Signal::ToolStarted(begun(call))),
-            Seen::ToolCompleted(call) => self.put(Signal::ToolCompleted(ended(call))),
-            Seen::Session { id } => self.put(Signal::Session { id }),
+            StreamEvent::ResponseReceived(answer) => self.put(AgentSignal::ResponseReceived(named(answer))),
+            StreamEvent::ToolStarted(call) => self.put(AgentSignal::ToolStarted(begun(call))),
+            StreamEvent::ToolCompleted(call) => self.put(AgentSignal::ToolCompleted(ended(call))),
+            StreamEvent::Session { id } => self.put(AgentSignal::Session { id }),
             // The sum so far, so that whoever reads it needs to know no rule of the program's.
-            Seen::Usage(_) => self.put(Signal::Seen(Box::new(Seen::Usage(self.summary.usage)))),
-            Seen::Denied(_) | Seen::Waits(_) | Seen::Ended(_) | Seen::Failed(_) => self.put(Signal::Seen(Box::new(seen))),
+            StreamEvent::Usage(_) => self.put(AgentSignal::Seen(Box::new(StreamEvent::Usage(self.summary.usage)))),
+            StreamEvent::Denied(_) | StreamEvent::Waits(_) | StreamEvent::Ended(_) | StreamEvent::Failed(_) => {
+                self.put(AgentSignal::Seen(Box::new(seen)))
+            }
         }
     }
 
-    fn put(&mut self, signal: Signal) {
+    fn put(&mut self, signal: AgentSignal) {
         let Ok(signal) = signal.validated() else { return };
         if !self.recorded.has_room(&signal) {
             self.last.put(signal);
@@ -116,7 +118,7 @@ impl Heard {
     }
 
     /// What can be recorded now.
-    pub fn take(&mut self) -> Vec<Signal> {
+    pub fn take(&mut self) -> Vec<AgentSignal> {
         let mut signals = std::mem::take(&mut self.waiting);
         for signal in std::mem::take(&mut self.newest).0 {
             if self.recorded.has_room(&signal) {
@@ -130,48 +132,51 @@ impl Heard {
     }
 
     /// What is left at the end, with what the agent said last, so that whoever looks for the reason of an end need not read its log.
-    pub fn end(&mut self) -> Vec<Signal> {
+    pub fn end(&mut self) -> Vec<AgentSignal> {
         let mut signals = std::mem::take(&mut self.waiting);
         signals.append(&mut self.newest.0);
         signals.append(&mut self.last.0);
         let last = self.summary.last_text.take();
-        signals.extend(last.map(|text| Signal::Seen(Box::new(Seen::Text { text: cut(text, MAX_WORDS) }))));
+        signals.extend(last.map(|text| AgentSignal::Seen(Box::new(StreamEvent::Text { text: cut(text, MAX_WORDS) }))));
         signals
     }
 }
 
 /// Whether a run says such things all the time.
-fn is_frequent(signal: &Signal) -> bool {
+fn is_frequent(signal: &AgentSignal) -> bool {
     match signal {
-        Signal::RequestSent(_) | Signal::ResponseReceived(_) | Signal::ToolStarted(_) | Signal::ToolCompleted(_) => true,
-        Signal::Seen(seen) => matches!(**seen, Seen::Usage(_)),
-        Signal::Complete {}
-        | Signal::Blocked { .. }
-        | Signal::Waiting { .. }
-        | Signal::Progress { .. }
-        | Signal::Learning { .. }
-        | Signal::Phase { .. }
-        | Signal::Subtask { .. }
-        | Signal::File(_)
-        | Signal::Ready { .. }
-        | Signal::Estimate { .. }
-        | Signal::Depends { .. }
-        | Signal::Session { .. } => false,
+        AgentSignal::RequestSent(_)
+        | AgentSignal::ResponseReceived(_)
+        | AgentSignal::ToolStarted(_)
+        | AgentSignal::ToolCompleted(_) => true,
+        AgentSignal::Seen(seen) => matches!(**seen, StreamEvent::Usage(_)),
+        AgentSignal::Complete {}
+        | AgentSignal::Blocked { .. }
+        | AgentSignal::Waiting { .. }
+        | AgentSignal::Progress { .. }
+        | AgentSignal::Learning { .. }
+        | AgentSignal::Phase { .. }
+        | AgentSignal::Subtask { .. }
+        | AgentSignal::File(_)
+        | AgentSignal::Ready { .. }
+        | AgentSignal::Estimate { .. }
+        | AgentSignal::Depends { .. }
+        | AgentSignal::Session { .. } => false,
     }
 }
 
-fn is_same_kind(one: &Signal, other: &Signal) -> bool {
+fn is_same_kind(one: &AgentSignal, other: &AgentSignal) -> bool {
     match (one, other) {
-        (Signal::Seen(one), Signal::Seen(other)) => discriminant(&**one) == discriminant(&**other),
+        (AgentSignal::Seen(one), AgentSignal::Seen(other)) => discriminant(&**one) == discriminant(&**other),
         (one, other) => discriminant(one) == discriminant(other),
     }
 }
 
-fn named(told: Exchange) -> Exchange {
-    Exchange { id: told.id.map(|id| one_line(&id, MAX_NAME / 4)).filter(|id| !id.is_empty()), hash: told.hash }
+fn named(told: ModelExchange) -> ModelExchange {
+    ModelExchange { id: told.id.map(|id| one_line(&id, MAX_NAME / 4)).filter(|id| !id.is_empty()), hash: told.hash }
 }
 
-fn begun(call: ToolStarted) -> ToolReport {
+fn begun(call: ToolCallStart) -> ToolReport {
     let about = about(&call.input).map(|text| one_line(&text, ABOUT)).filter(|text| !text.is_empty());
     ToolReport {
         name: tool(&call.name),
@@ -183,7 +188,7 @@ fn begun(call: ToolStarted) -> ToolReport {
     }
 }
 
-fn ended(call: ToolCompleted) -> ToolReport {
+fn ended(call: ToolCallEnd) -> ToolReport {
     let id = call.id.map(|id| one_line(&id, MAX_NAME / 4));
     ToolReport { name: tool(&call.name), id, hash: Some(call.hash), does: None, about: None, failed: call.failed }
 }
@@ -203,24 +208,30 @@ fn one_line(text: &str, most: usize) -> String {
 mod tests {
     use super::*;
     use crate::domain::agent::adapter::ToolKind;
-    use crate::domain::agent::stream::rules::Counting;
-    use crate::domain::agent::stream::seen::{Ended, Usage};
+    use crate::domain::agent::stream::rules::UsageCounting;
+    use crate::domain::agent::stream::seen::{AgentRunResult, TokenUsage};
 
-    fn heard() -> Heard {
-        let rules = StreamRules { usage: Counting::Step, ..StreamRules::default() };
-        Heard::new(&rules, &Token::new("t0").unwrap(), Some("of the prompt".into()))
+    fn heard() -> RunSignalQueue {
+        let rules = StreamRules { usage: UsageCounting::Step, ..StreamRules::default() };
+        RunSignalQueue::new(&rules, &Token::new("t0").unwrap(), Some("of the prompt".into()))
     }
 
-    fn says(text: &str) -> Seen {
-        Seen::Text { text: text.into() }
+    fn says(text: &str) -> StreamEvent {
+        StreamEvent::Text { text: text.into() }
     }
 
-    fn call(id: usize) -> Seen {
+    fn call(id: usize) -> StreamEvent {
         let (id, name, kind) = (Some(id.to_string()), "Bash".to_owned(), ToolKind::Shell);
-        Seen::ToolStarted(ToolStarted { id, name, kind, input: serde_json::json!({"command": "make\nall"}), hash: "h".into() })
+        StreamEvent::ToolStarted(ToolCallStart {
+            id,
+            name,
+            kind,
+            input: serde_json::json!({"command": "make\nall"}),
+            hash: "h".into(),
+        })
     }
 
-    const USED: Seen = Seen::Usage(Usage { input: Some(2), output: None, cached: None, cost_usd: None });
+    const USED: StreamEvent = StreamEvent::Usage(TokenUsage { input: Some(2), output: None, cached: None, cost_usd: None });
 
     /// However much is said around it.
     #[test]
@@ -232,19 +243,19 @@ mod tests {
             heard.add(USED);
             if number == 2 * MOST_WAITING {
                 heard.add(says("done\n<axiom t0>COMPLETE</axiom>"));
-                heard.add(Seen::Session { id: "s".into() });
-                heard.add(Seen::Ended(Ended { success: true, text: None }));
+                heard.add(StreamEvent::Session { id: "s".into() });
+                heard.add(StreamEvent::Ended(AgentRunResult { success: true, text: None }));
             }
         }
         let first = heard.take();
-        let at = |what: &dyn Fn(&Signal) -> bool| first.iter().filter(|signal| what(signal)).count();
+        let at = |what: &dyn Fn(&AgentSignal) -> bool| first.iter().filter(|signal| what(signal)).count();
         assert!(first.len() < MOST_WAITING + 10, "{}", first.len());
-        assert_eq!(at(&|signal| *signal == Signal::Complete {}), 1);
-        assert_eq!(at(&|signal| matches!(signal, Signal::Session { .. })), 1);
-        assert_eq!(at(&|signal| matches!(signal, Signal::Seen(seen) if matches!(**seen, Seen::Ended(_)))), 1);
-        let sum = Usage { input: Some(6_000), ..Usage::default() };
-        assert!(first.contains(&Signal::Seen(Box::new(Seen::Usage(sum)))), "the newest sum");
-        assert!(matches!(heard.end().as_slice(), [Signal::Seen(last)] if **last == says("words")));
+        assert_eq!(at(&|signal| *signal == AgentSignal::Complete {}), 1);
+        assert_eq!(at(&|signal| matches!(signal, AgentSignal::Session { .. })), 1);
+        assert_eq!(at(&|signal| matches!(signal, AgentSignal::Seen(seen) if matches!(**seen, StreamEvent::Ended(_)))), 1);
+        let sum = TokenUsage { input: Some(6_000), ..TokenUsage::default() };
+        assert!(first.contains(&AgentSignal::Seen(Box::new(StreamEvent::Usage(sum)))), "the newest sum");
+        assert!(matches!(heard.end().as_slice(), [AgentSignal::Seen(last)] if **last == says("words")));
     }
 
     #[test]
@@ -253,7 +264,7 @@ mod tests {
         (0..MOST_WAITING).for_each(|number| heard.add(call(number)));
         heard.add(says("<axiom t0>COMPLETE</axiom>\n<axiom t0>BLOCKED: no</axiom>\n<axiom t0>COMPLETE</axiom>"));
         let last = heard.take().split_off(MOST_WAITING);
-        assert_eq!(last, [Signal::Blocked { reason: "no".into() }, Signal::Complete {}]);
+        assert_eq!(last, [AgentSignal::Blocked { reason: "no".into() }, AgentSignal::Complete {}]);
     }
 
     /// A run may say a million things, and its end is recorded all the same.
@@ -273,23 +284,23 @@ mod tests {
         heard.add(says("<axiom t0>WAITING: which?</axiom>"));
         assert_eq!(heard.take(), []);
         let end = heard.end();
-        assert!(end.contains(&Signal::Waiting { question: "which?".into() }), "{end:?}");
-        assert!(end.contains(&Signal::Progress { percent: 49 }));
+        assert!(end.contains(&AgentSignal::Waiting { question: "which?".into() }), "{end:?}");
+        assert!(end.contains(&AgentSignal::Progress { percent: 49 }));
     }
 
     #[test]
     fn the_first_request_has_the_prompts_hash_and_an_id_is_one_line() {
         let mut heard = heard();
-        heard.add(Seen::RequestSent(Exchange::default()));
-        heard.add(Seen::ResponseReceived(Exchange { id: Some(" m\n1".into()), hash: Some("a".into()) }));
-        heard.add(Seen::RequestSent(Exchange { id: None, hash: Some("r".into()) }));
-        heard.add(Seen::RequestSent(Exchange::default()));
-        let hash = |hash: &str| Signal::RequestSent(Exchange { id: None, hash: Some(hash.into()) });
-        let answer = Signal::ResponseReceived(Exchange { id: Some("m 1".into()), hash: Some("a".into()) });
-        let expected = [hash("of the prompt"), answer, hash("r"), Signal::RequestSent(Exchange::default())];
+        heard.add(StreamEvent::RequestSent(ModelExchange::default()));
+        heard.add(StreamEvent::ResponseReceived(ModelExchange { id: Some(" m\n1".into()), hash: Some("a".into()) }));
+        heard.add(StreamEvent::RequestSent(ModelExchange { id: None, hash: Some("r".into()) }));
+        heard.add(StreamEvent::RequestSent(ModelExchange::default()));
+        let hash = |hash: &str| AgentSignal::RequestSent(ModelExchange { id: None, hash: Some(hash.into()) });
+        let answer = AgentSignal::ResponseReceived(ModelExchange { id: Some("m 1".into()), hash: Some("a".into()) });
+        let expected = [hash("of the prompt"), answer, hash("r"), AgentSignal::RequestSent(ModelExchange::default())];
         assert_eq!(heard.take(), expected);
         heard.add(call(1));
-        let [Signal::ToolStarted(report)] = &heard.take()[..] else { panic!() };
+        let [AgentSignal::ToolStarted(report)] = &heard.take()[..] else { panic!() };
         assert_eq!((report.about.as_deref(), report.hash.as_deref()), (Some("make all"), Some("h")));
     }
 }

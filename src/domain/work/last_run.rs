@@ -4,14 +4,14 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::agent::{IterationReport, Outcome};
-use super::outcome::End;
-use super::resuming::{ProgramSession, Resumed, left_by};
+use super::agent::{IterationOutcome, IterationReport};
+use super::outcome::AgentProgramEnd;
+use super::resuming::{ProgramSession, ResumedRunResult, left_by};
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::seen::ToolStarted;
-use crate::domain::agent::stream::summary::Summary;
+use crate::domain::agent::stream::seen::ToolCallStart;
+use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::base::names::Oid;
-use crate::domain::recovery::marker::CutOff;
+use crate::domain::recovery::marker::CutOffPoint;
 
 /// How many refused calls, calls without an end, and files are kept.
 const MOST: usize = 20;
@@ -21,11 +21,11 @@ const LONGEST: usize = 300;
 /// How the last iteration of a task ended.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct LastRun {
+pub struct LastIteration {
     /// Its number.
     pub iteration: u32,
     /// How it ended.
-    pub outcome: Outcome,
+    pub outcome: IterationOutcome,
     /// The branch's commit after it.
     pub to: Oid,
     /// Files that were left uncommitted, and why.
@@ -39,7 +39,7 @@ pub struct LastRun {
     pub unfinished: Vec<String>,
     /// Where its program was, where a crash cut it off or somebody stopped it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cut: Option<Box<CutOff>>,
+    pub cut: Option<Box<CutOffPoint>>,
     /// The verify step that failed after it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failed_verify: Option<String>,
@@ -51,18 +51,18 @@ pub struct LastRun {
     pub in_vain: Option<String>,
 }
 
-impl LastRun {
+impl LastIteration {
     /// What a report says. `before` is how the one before it ended.
     pub fn of(report: &IterationReport, iteration: u32, before: Option<&Self>) -> Self {
         let failed_verify = before.filter(|_| leaves_open(&report.outcome)).and_then(|before| before.failed_verify.clone());
         let session = left_by(report, before.and_then(|before| before.session.as_deref())).map(Box::new);
         let left_out = report.left_out.iter().take(MOST).cloned().collect();
         let in_vain = match (&report.resumed, &report.outcome) {
-            (Some(Resumed::InVain), Outcome::Unfinished { why }) => Some(short(why)),
+            (Some(ResumedRunResult::InVain), IterationOutcome::Unfinished { why }) => Some(short(why)),
             (_, _) => None,
         };
         // What was cut off is still the last that an agent did.
-        if let (Some(Resumed::InVain | Resumed::NotYet), Some(before)) = (report.resumed, before) {
+        if let (Some(ResumedRunResult::InVain | ResumedRunResult::NotYet), Some(before)) = (report.resumed, before) {
             return Self { to: report.to.clone(), left_out, session, in_vain, ..before.clone() };
         }
         Self {
@@ -86,40 +86,46 @@ impl LastRun {
 }
 
 /// Whether an iteration with this end did not come to what it was told: the next one is told it again.
-pub fn leaves_open(outcome: &Outcome) -> bool {
+pub fn leaves_open(outcome: &IterationOutcome) -> bool {
     match outcome {
-        Outcome::Stopped | Outcome::Crashed | Outcome::Limited { .. } | Outcome::NeedsHuman { .. } => true,
-        Outcome::Complete | Outcome::Blocked { .. } | Outcome::Waiting { .. } | Outcome::Unfinished { .. } => false,
+        IterationOutcome::Stopped
+        | IterationOutcome::Crashed
+        | IterationOutcome::Limited { .. }
+        | IterationOutcome::NeedsHuman { .. } => true,
+        IterationOutcome::Complete
+        | IterationOutcome::Blocked { .. }
+        | IterationOutcome::Waiting { .. }
+        | IterationOutcome::Unfinished { .. } => false,
     }
 }
 
 /// The refused calls in words.
-pub fn denied(told: &Summary) -> Vec<String> {
+pub fn denied(told: &StreamSummary) -> Vec<String> {
     told.denied.iter().take(MOST).map(|one| short(&one.in_words())).collect()
 }
 
 /// Whether it is told where the program was: where a crash cut it off or somebody stopped it, and its work counts.
-pub fn tells_where(end: &End, outcome: &Outcome) -> bool {
+pub fn tells_where(end: &AgentProgramEnd, outcome: &IterationOutcome) -> bool {
     match outcome {
-        Outcome::Crashed => true,
-        Outcome::Stopped => *end == End::Stopped,
-        Outcome::Complete
-        | Outcome::Blocked { .. }
-        | Outcome::Waiting { .. }
-        | Outcome::Unfinished { .. }
-        | Outcome::Limited { .. }
-        | Outcome::NeedsHuman { .. } => false,
+        IterationOutcome::Crashed => true,
+        IterationOutcome::Stopped => *end == AgentProgramEnd::Stopped,
+        IterationOutcome::Complete
+        | IterationOutcome::Blocked { .. }
+        | IterationOutcome::Waiting { .. }
+        | IterationOutcome::Unfinished { .. }
+        | IterationOutcome::Limited { .. }
+        | IterationOutcome::NeedsHuman { .. } => false,
     }
 }
 
 /// The calls in words that had begun and not ended, of tools that may have effects beyond the files of the workspace. Where the run
 /// was cut off, with those that the program itself broke off then.
-pub fn unfinished(told: &Summary, cut_off: bool) -> Vec<String> {
+pub fn unfinished(told: &StreamSummary, cut_off: bool) -> Vec<String> {
     let may_repeat = |kind| match kind {
         ToolKind::Read | ToolKind::Write | ToolKind::Edit => true,
         ToolKind::Shell | ToolKind::Other => false,
     };
-    let is_denied = |call: &&ToolStarted| told.denied.iter().any(|denied| denied.id.is_some() && denied.id == call.id);
+    let is_denied = |call: &&ToolCallStart| told.denied.iter().any(|denied| denied.id.is_some() && denied.id == call.id);
     let broken = told.broken.iter().filter(|call| cut_off && !is_denied(call));
     let open = broken.chain(&told.begun).filter(|call| !may_repeat(call.kind));
     open.take(MOST)
@@ -138,13 +144,13 @@ fn short(text: &str) -> String {
 #[cfg(test)]
 pub(in crate::domain) mod tests {
     use super::*;
-    use crate::domain::agent::stream::seen::{Denied, Exchange, Seen, ToolCompleted};
+    use crate::domain::agent::stream::seen::{ModelExchange, StreamEvent, ToolCallDenial, ToolCallEnd};
 
     /// A run with this outcome that left nothing else.
-    pub fn last(outcome: Outcome) -> LastRun {
+    pub fn last(outcome: IterationOutcome) -> LastIteration {
         let to = Oid::new("1".repeat(40)).unwrap();
         let nothing = Vec::new();
-        LastRun {
+        LastIteration {
             iteration: 1,
             outcome,
             to,
@@ -160,7 +166,7 @@ pub(in crate::domain) mod tests {
 
     #[test]
     fn only_calls_that_may_not_be_repeated_are_named() {
-        let mut told = Summary::default();
+        let mut told = StreamSummary::default();
         for (name, kind, input) in [
             ("Bash", ToolKind::Shell, serde_json::json!("deploy\n--now")),
             ("Read", ToolKind::Read, serde_json::json!("a")),
@@ -168,27 +174,33 @@ pub(in crate::domain) mod tests {
             ("Write", ToolKind::Write, serde_json::json!("a")),
             ("mail", ToolKind::Other, serde_json::json!({"to": "all"})),
         ] {
-            told.add(&Seen::ToolStarted(ToolStarted { id: Some(name.into()), name: name.into(), kind, input, hash: "".into() }));
+            told.add(&StreamEvent::ToolStarted(ToolCallStart {
+                id: Some(name.into()),
+                name: name.into(),
+                kind,
+                input,
+                hash: "".into(),
+            }));
         }
-        told.add(&Seen::Denied(Denied {
+        told.add(&StreamEvent::Denied(ToolCallDenial {
             id: None,
             tool: "Bash".into(),
             about: Some("git push\n  && make".into()),
             why: "not\u{7} allowed".into(),
         }));
-        told.add(&Seen::Denied(Denied { id: None, tool: "x".into(), about: None, why: String::new() }));
+        told.add(&StreamEvent::Denied(ToolCallDenial { id: None, tool: "x".into(), about: None, why: String::new() }));
         assert_eq!(unfinished(&told, false), ["Bash: deploy --now", "mail"]);
         // As a program ends its calls when it is stopped.
         let ended = |failed| {
             let (id, name) = (Some("Bash".to_owned()), String::new());
-            Seen::ToolCompleted(ToolCompleted { id, name, failed, exit: None, output: String::new(), hash: String::new() })
+            StreamEvent::ToolCompleted(ToolCallEnd { id, name, failed, exit: None, output: String::new(), hash: String::new() })
         };
         let (mut broken, mut done) = (told.clone(), told.clone());
         broken.add(&ended(true));
         done.add(&ended(false));
         assert_eq!(unfinished(&broken, true), ["Bash: deploy --now", "mail"]);
         assert_eq!((unfinished(&broken, false), unfinished(&done, true)), (vec!["mail".into()], vec!["mail".to_owned()]));
-        broken.add(&Seen::ResponseReceived(Exchange::default()));
+        broken.add(&StreamEvent::ResponseReceived(ModelExchange::default()));
         assert_eq!(unfinished(&broken, true), ["mail"]);
         assert_eq!(denied(&told), ["Bash git push && make: not  allowed", "x"]);
     }

@@ -7,10 +7,10 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::case::Case;
+use super::case::Task;
 use super::ready::DEFAULT_PERSONA;
-use super::signal::Signal;
-use crate::domain::base::ids::{AgentId, CaseId};
+use super::signal::AgentSignal;
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::state::event::Event;
 use crate::error::{Code, Error, Result};
 
@@ -66,7 +66,7 @@ impl<'de> Deserialize<'de> for LearningId {
 /// Where a learning applies.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Scope {
+pub enum LearningScope {
     /// To its task only.
     Task,
     /// To all tasks of its agent's persona.
@@ -75,7 +75,7 @@ pub enum Scope {
     Project,
 }
 
-impl Scope {
+impl LearningScope {
     /// The words of the command line.
     pub const WORDS: [&'static str; 3] = ["task", "persona", "project"];
 
@@ -94,7 +94,7 @@ impl Scope {
     }
 }
 
-impl std::str::FromStr for Scope {
+impl std::str::FromStr for LearningScope {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
         match text {
@@ -116,9 +116,9 @@ pub struct Learning {
     /// Its id.
     pub id: LearningId,
     /// Where it applies.
-    pub scope: Scope,
+    pub scope: LearningScope,
     /// The task in which it was learnt.
-    pub task: CaseId,
+    pub task: TaskId,
     /// The agent.
     pub agent: AgentId,
     /// What was learnt.
@@ -136,19 +136,19 @@ impl Learning {
         persona_of(&self.agent)
     }
 
-    fn applies_to(&self, task: &CaseId, persona: &str) -> bool {
+    fn applies_to(&self, task: &TaskId, persona: &str) -> bool {
         match self.scope {
-            Scope::Task => self.task == *task,
-            Scope::Persona => self.persona() == persona,
-            Scope::Project => true,
+            LearningScope::Task => self.task == *task,
+            LearningScope::Persona => self.persona() == persona,
+            LearningScope::Project => true,
         }
     }
 
     fn says_the_same(&self, other: &Self) -> bool {
         let same_place = match self.scope {
-            Scope::Task => self.task == other.task,
-            Scope::Persona => self.persona() == other.persona(),
-            Scope::Project => true,
+            LearningScope::Task => self.task == other.task,
+            LearningScope::Persona => self.persona() == other.persona(),
+            LearningScope::Project => true,
         };
         self.scope == other.scope && same_place && self.text.trim() == other.text.trim()
     }
@@ -177,18 +177,18 @@ pub fn add(all: &mut Vec<Learning>, new: Learning) {
 }
 
 /// Takes back what an agent learnt in a task after event `seq`. What had to go because of it stays gone.
-pub fn withdraw(all: &mut Vec<Learning>, (agent, task): (&AgentId, &CaseId), seq: u64) {
+pub fn withdraw(all: &mut Vec<Learning>, (agent, task): (&AgentId, &TaskId), seq: u64) {
     all.retain(|one| one.agent != *agent || one.task != *task || one.id <= LearningId::of_event(seq));
 }
 
 /// The learnings that apply to a task, oldest first.
-pub fn of_task<'a>(all: &'a [Learning], case: &Case) -> Vec<&'a Learning> {
+pub fn of_task<'a>(all: &'a [Learning], case: &Task) -> Vec<&'a Learning> {
     let persona = case.persona.as_deref().unwrap_or(DEFAULT_PERSONA);
     all.iter().filter(|one| one.applies_to(&case.id, persona)).collect()
 }
 
 /// The texts for the prompt of a task, oldest first: the newest ones, up to the limits.
-pub fn for_prompt(all: &[Learning], case: &Case) -> Vec<String> {
+pub fn for_prompt(all: &[Learning], case: &Task) -> Vec<String> {
     let mut left = PROMPT_BYTES;
     let mut chosen: Vec<String> = Vec::new();
     for learning in of_task(all, case).into_iter().rev() {
@@ -209,7 +209,7 @@ pub const fn changes(event: &Event) -> bool {
     }
     matches!(
         event,
-        Event::Signalled { signal: Signal::Learning { .. }, .. }
+        Event::Signalled { signal: AgentSignal::Learning { .. }, .. }
             | Event::WorkReleased { discarded: true, .. }
             | Event::LearningEdited { .. }
             | Event::LearningForgotten { .. }
@@ -233,13 +233,13 @@ pub fn page<'a>(learnings: impl Iterator<Item = &'a Learning>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::work::case::{Kind, Status};
+    use crate::domain::work::case::{TaskKind, TaskStatus};
 
-    fn learning(number: u64, scope: Scope, task: &str, agent: &str, text: &str) -> Learning {
+    fn learning(number: u64, scope: LearningScope, task: &str, agent: &str, text: &str) -> Learning {
         Learning {
             id: LearningId::of_event(number),
             scope,
-            task: CaseId::new(task).unwrap(),
+            task: TaskId::new(task).unwrap(),
             agent: AgentId::new(agent).unwrap(),
             text: text.into(),
             at: Timestamp::UNIX_EPOCH,
@@ -247,10 +247,10 @@ mod tests {
         }
     }
 
-    fn case(id: &str, persona: Option<&str>) -> Case {
-        Case {
-            id: CaseId::new(id).unwrap(),
-            kind: Kind::Task,
+    fn case(id: &str, persona: Option<&str>) -> Task {
+        Task {
+            id: TaskId::new(id).unwrap(),
+            kind: TaskKind::Task,
             title: "T".into(),
             body: None,
             parent: None,
@@ -259,8 +259,8 @@ mod tests {
             start_early: false,
             persona: persona.map(str::to_owned),
             verify: vec![],
-            limits: crate::domain::work::budget::Limits::default(),
-            status: Status::Pending,
+            limits: crate::domain::work::budget::BudgetLimits::default(),
+            status: TaskStatus::Pending,
             merged: None,
             reason: None,
             created_at: Timestamp::UNIX_EPOCH,
@@ -270,11 +270,11 @@ mod tests {
     #[test]
     fn each_applies_where_its_scope_says() {
         let all = [
-            learning(1, Scope::Task, "a", "ed-001", "of a"),
-            learning(2, Scope::Persona, "a", "ed-002", "of ed"),
-            learning(3, Scope::Project, "a", "ed-001", "of all"),
+            learning(1, LearningScope::Task, "a", "ed-001", "of a"),
+            learning(2, LearningScope::Persona, "a", "ed-002", "of ed"),
+            learning(3, LearningScope::Project, "a", "ed-001", "of all"),
         ];
-        let texts = |case: &Case| for_prompt(&all, case).join(", ");
+        let texts = |case: &Task| for_prompt(&all, case).join(", ");
         assert_eq!(texts(&case("a", Some("ed"))), "of a, of ed, of all");
         assert_eq!(texts(&case("b", Some("ed"))), "of ed, of all");
         assert_eq!(texts(&case("b", None)), "of all");
@@ -282,7 +282,7 @@ mod tests {
 
     #[test]
     fn a_prompt_has_the_newest_up_to_its_limits() {
-        let of = |number: u64, text: String| learning(number, Scope::Project, "a", "ed-001", &text);
+        let of = |number: u64, text: String| learning(number, LearningScope::Project, "a", "ed-001", &text);
         let many: Vec<Learning> = (0..80).map(|number| of(number, format!("n{number}"))).collect();
         let texts = for_prompt(&many, &case("b", None));
         assert_eq!((texts.len(), texts[0].as_str(), texts[49].as_str()), (MOST_IN_PROMPT, "n30", "n79"));
@@ -295,18 +295,21 @@ mod tests {
     #[test]
     fn the_same_is_known_once_and_the_oldest_go_first() {
         let mut all = Vec::new();
-        for (number, scope, task) in
-            [(1, Scope::Project, "a"), (2, Scope::Project, "b"), (3, Scope::Task, "a"), (4, Scope::Task, "b")]
-        {
+        for (number, scope, task) in [
+            (1, LearningScope::Project, "a"),
+            (2, LearningScope::Project, "b"),
+            (3, LearningScope::Task, "a"),
+            (4, LearningScope::Task, "b"),
+        ] {
             add(&mut all, learning(number, scope, task, "ed-001", "same"));
         }
         assert_eq!(all.iter().map(|one| one.id.to_string()).collect::<Vec<_>>(), ["learning-1", "learning-3", "learning-4"]);
         for number in 0..600 {
-            add(&mut all, learning(10 + number, Scope::Project, "a", "ed-001", &format!("n{number}")));
+            add(&mut all, learning(10 + number, LearningScope::Project, "a", "ed-001", &format!("n{number}")));
         }
         assert_eq!((all.len(), all[MOST - 1].text.as_str()), (MOST, "n599"));
         for number in 0..9 {
-            add(&mut all, learning(1000 + number, Scope::Project, "a", "ed-001", &format!("{number}").repeat(60_000)));
+            add(&mut all, learning(1000 + number, LearningScope::Project, "a", "ed-001", &format!("{number}").repeat(60_000)));
         }
         assert!(all.iter().map(|one| one.text.len()).sum::<usize>() <= MOST_BYTES && !all.is_empty());
     }
@@ -318,15 +321,18 @@ mod tests {
         for bad in ["12", "learning-", "learning-+1", "learning-x", "learning-99999999999999999999"] {
             assert_eq!(bad.parse::<LearningId>().unwrap_err().code(), Code::InvalidId, "{bad}");
         }
-        for word in Scope::WORDS {
-            assert_eq!(word.parse::<Scope>().unwrap().as_str(), word);
+        for word in LearningScope::WORDS {
+            assert_eq!(word.parse::<LearningScope>().unwrap().as_str(), word);
         }
-        assert_eq!([None, Some("all"), Some("persona")].map(Scope::of_signal), [Scope::Project, Scope::Task, Scope::Persona]);
+        assert_eq!(
+            [None, Some("all"), Some("persona")].map(LearningScope::of_signal),
+            [LearningScope::Project, LearningScope::Task, LearningScope::Persona]
+        );
     }
 
     #[test]
     fn no_line_of_a_text_looks_like_another_learning() {
-        let one = learning(1, Scope::Project, "a", "ed-001", "first\n- second\n# third");
+        let one = learning(1, LearningScope::Project, "a", "ed-001", "first\n- second\n# third");
         let page = page(std::iter::once(&one));
         assert_eq!(page.lines().filter(|line| line.starts_with("- ")).count(), 1, "{page}");
         assert!(page.contains("- first\n  - second\n  # third\n  (learning-1, project, ed-001 on a, 1970-01-01)\n"), "{page}");

@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
-use super::spending::{Became, Most, Tally};
+use super::spending::{HighestIterationUsage, TaskResult, UsageTally};
 use crate::domain::work::agent::IterationReport;
-use crate::domain::work::verification::ProgramUse;
+use crate::domain::work::verification::ProgramUsage;
 
 /// How many days have a sum of their own; older ones are one sum.
 const MOST_DAYS: usize = 400;
@@ -22,22 +22,22 @@ pub const OTHERS: &str = "";
 /// The sums.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Ledger {
+pub struct UsageLedger {
     /// All of it.
-    pub total: Tally,
+    pub total: UsageTally,
     /// By agent.
-    pub agents: BTreeMap<String, Tally>,
+    pub agents: BTreeMap<String, UsageTally>,
     /// By persona.
-    pub personas: BTreeMap<String, Tally>,
+    pub personas: BTreeMap<String, UsageTally>,
     /// By agent program.
-    pub programs: BTreeMap<String, Tally>,
+    pub programs: BTreeMap<String, UsageTally>,
     /// By day, in UTC.
-    pub days: BTreeMap<String, Tally>,
+    pub days: BTreeMap<String, UsageTally>,
 }
 
 /// Whose an iteration or a result is. What is not known is empty.
 #[derive(Debug, Clone, Copy)]
-pub struct Whose<'a> {
+pub struct UsageOwner<'a> {
     /// The agent.
     pub agent: &'a str,
     /// The persona of the task.
@@ -48,36 +48,36 @@ pub struct Whose<'a> {
     pub at: Timestamp,
 }
 
-impl Ledger {
+impl UsageLedger {
     /// Whether nothing was counted yet.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// The most that an iteration of this program used.
-    pub fn most_of(&self, program: &str) -> Most {
-        self.programs.get(program).map(Tally::most).unwrap_or_default()
+    pub fn most_of(&self, program: &str) -> HighestIterationUsage {
+        self.programs.get(program).map(UsageTally::most).unwrap_or_default()
     }
 
     /// Counts an iteration.
-    pub fn ran(&mut self, whose: Whose<'_>, report: &IterationReport) {
+    pub fn ran(&mut self, whose: UsageOwner<'_>, report: &IterationReport) {
         let most = self.most_of(whose.program);
         self.each(whose, |tally| tally.add(report, most));
     }
 
     /// Counts a look at the work by the program of a persona.
-    pub fn looked(&mut self, whose: Whose<'_>, used: &ProgramUse, duration_ms: u64) {
+    pub fn looked(&mut self, whose: UsageOwner<'_>, used: &ProgramUsage, duration_ms: u64) {
         let most = self.most_of(whose.program);
         self.each(whose, |tally| tally.looked(used, duration_ms, most));
     }
 
     /// Counts what became of work.
-    pub fn became(&mut self, whose: Whose<'_>, what: Became) {
+    pub fn became(&mut self, whose: UsageOwner<'_>, what: TaskResult) {
         self.each(whose, |tally| tally.results.count(what));
     }
 
-    fn each(&mut self, whose: Whose<'_>, count: impl Fn(&mut Tally)) {
-        let Whose { agent, persona, program, at } = whose;
+    fn each(&mut self, whose: UsageOwner<'_>, count: impl Fn(&mut UsageTally)) {
+        let UsageOwner { agent, persona, program, at } = whose;
         let day = at.to_zoned(TimeZone::UTC).date().to_string();
         count(&mut self.total);
         for (sums, name) in [(&mut self.agents, agent), (&mut self.personas, persona), (&mut self.programs, program)] {
@@ -96,26 +96,26 @@ impl Ledger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::work::agent::Outcome;
+    use crate::domain::work::agent::IterationOutcome;
     use crate::domain::work::spending::tests::used;
 
     fn day(number: i64) -> Timestamp {
         Timestamp::from_second(number * 86_400).unwrap()
     }
 
-    fn whose<'a>(agent: &'a str, program: &'a str, at: Timestamp) -> Whose<'a> {
-        Whose { agent, persona: "ed", program, at }
+    fn whose<'a>(agent: &'a str, program: &'a str, at: Timestamp) -> UsageOwner<'a> {
+        UsageOwner { agent, persona: "ed", program, at }
     }
 
     #[test]
     fn every_way_to_sum_has_the_same_total() {
-        let mut ledger = Ledger::default();
+        let mut ledger = UsageLedger::default();
         for (agent, program, number) in [("ed-001", "claude", 0), ("ed-002", "claude", 1), ("ed-001", "codex", 1)] {
-            ledger.ran(whose(agent, program, day(number)), &used(Some(10), Some(0.1), Outcome::Complete));
+            ledger.ran(whose(agent, program, day(number)), &used(Some(10), Some(0.1), IterationOutcome::Complete));
         }
-        ledger.became(whose("ed-001", "codex", day(1)), Became::Merged);
+        ledger.became(whose("ed-001", "codex", day(1)), TaskResult::Merged);
         for sums in [&ledger.agents, &ledger.personas, &ledger.programs, &ledger.days] {
-            let mut all = Tally::default();
+            let mut all = UsageTally::default();
             sums.values().for_each(|sum| all.merge(sum));
             assert_eq!(all, ledger.total);
         }
@@ -125,18 +125,18 @@ mod tests {
 
     #[test]
     fn a_cut_off_iteration_counts_as_the_most_of_its_program() {
-        let mut ledger = Ledger::default();
-        ledger.ran(whose("a", "claude", day(0)), &used(Some(10), Some(0.1), Outcome::Complete));
-        ledger.ran(whose("b", "claude", day(0)), &used(None, None, Outcome::Stopped));
-        ledger.ran(whose("b", "codex", day(0)), &used(None, None, Outcome::Stopped));
+        let mut ledger = UsageLedger::default();
+        ledger.ran(whose("a", "claude", day(0)), &used(Some(10), Some(0.1), IterationOutcome::Complete));
+        ledger.ran(whose("b", "claude", day(0)), &used(None, None, IterationOutcome::Stopped));
+        ledger.ran(whose("b", "codex", day(0)), &used(None, None, IterationOutcome::Stopped));
         assert_eq!(ledger.agents["b"].tokens_doubt.assumed, 10);
     }
 
     #[test]
     fn the_number_of_sums_is_limited_and_nothing_is_lost() {
-        let mut ledger = Ledger::default();
+        let mut ledger = UsageLedger::default();
         for number in 0..1100 {
-            ledger.ran(whose(&format!("a-{number}"), "p", day(number)), &used(Some(1), None, Outcome::Complete));
+            ledger.ran(whose(&format!("a-{number}"), "p", day(number)), &used(Some(1), None, IterationOutcome::Complete));
         }
         assert_eq!((ledger.days.len(), ledger.agents.len()), (MOST_DAYS, MOST_NAMES + 1));
         assert_eq!(ledger.days[OTHERS].tokens, Some(701));

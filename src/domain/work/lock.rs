@@ -22,9 +22,9 @@ const MOST_SHOWN: usize = 80;
 
 /// How many may hold a lock at once: 1 to 1000.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Slots(u32);
+pub struct LockSlots(u32);
 
-impl Slots {
+impl LockSlots {
     /// Their number.
     pub fn count(self) -> u32 {
         self.0
@@ -36,13 +36,13 @@ impl Slots {
     }
 }
 
-impl Default for Slots {
+impl Default for LockSlots {
     fn default() -> Self {
         Self(1)
     }
 }
 
-impl FromStr for Slots {
+impl FromStr for LockSlots {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
@@ -56,7 +56,7 @@ impl FromStr for Slots {
     }
 }
 
-impl fmt::Display for Slots {
+impl fmt::Display for LockSlots {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.fmt(f)
     }
@@ -69,7 +69,7 @@ pub fn slot_file(name: &LockName, slot: u32) -> String {
 
 /// The file that is locked by the first of those who wait. There is a queue for each number of slots, so that who waits for
 /// few slots does not hold up who may use more.
-pub fn queue_file(name: &LockName, slots: Slots) -> String {
+pub fn queue_file(name: &LockName, slots: LockSlots) -> String {
     format!("{}.queue-{slots}", name.folded())
 }
 
@@ -84,7 +84,7 @@ pub fn slot_of(file: &str) -> Option<(LockName, u32)> {
 /// What the holder of a slot wrote into its file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Holder {
+pub struct LockHolderRecord {
     /// The process that took it: the command, or git axiom on its behalf.
     pub pid: i32,
     /// When that process began, as the system counts.
@@ -99,7 +99,7 @@ pub struct Holder {
     pub taken_at: Timestamp,
 }
 
-impl Holder {
+impl LockHolderRecord {
     /// The content of the file: one line.
     ///
     /// # Errors
@@ -156,18 +156,18 @@ pub fn command_line(words: &[OsString]) -> String {
 mod tests {
     use super::*;
 
-    fn holder(command: &str) -> Holder {
+    fn holder(command: &str) -> LockHolderRecord {
         let taken_at = "2026-01-13T12:00:00Z".parse().unwrap();
-        Holder { pid: 12, start: 34, slots: 3, command: command.to_owned(), folder: "/x".to_owned(), taken_at }
+        LockHolderRecord { pid: 12, start: 34, slots: 3, command: command.to_owned(), folder: "/x".to_owned(), taken_at }
     }
 
     #[test]
     fn slots_are_few_and_at_least_one() {
         for good in ["1", "3", "1000"] {
-            assert_eq!(good.parse::<Slots>().unwrap().to_string(), good);
+            assert_eq!(good.parse::<LockSlots>().unwrap().to_string(), good);
         }
         for bad in ["0", "1001", "-1", "", "x", "1.5", "99999999999999999999"] {
-            assert_eq!(bad.parse::<Slots>().unwrap_err().code(), Code::InvalidInput, "{bad}");
+            assert_eq!(bad.parse::<LockSlots>().unwrap_err().code(), Code::InvalidInput, "{bad}");
         }
     }
 
@@ -186,11 +186,11 @@ mod tests {
     fn what_a_holder_says_is_read_again_unless_it_is_unfinished() {
         let holder = holder("make 'a\nb'");
         let line = holder.to_line().unwrap();
-        assert_eq!(Holder::of_line(&line), Some(holder.clone()));
-        assert_eq!(Holder::of_line(&[line.as_slice(), b"the end of a longer one\n"].concat()), Some(holder));
-        assert_eq!(Holder::of_line(&line[..line.len() - 1]), None);
-        assert_eq!(Holder::of_line(b""), None);
-        assert_eq!(Holder::of_line(b"{}\n"), None);
+        assert_eq!(LockHolderRecord::of_line(&line), Some(holder.clone()));
+        assert_eq!(LockHolderRecord::of_line(&[line.as_slice(), b"the end of a longer one\n"].concat()), Some(holder));
+        assert_eq!(LockHolderRecord::of_line(&line[..line.len() - 1]), None);
+        assert_eq!(LockHolderRecord::of_line(b""), None);
+        assert_eq!(LockHolderRecord::of_line(b"{}\n"), None);
     }
 
     #[test]

@@ -2,30 +2,30 @@
 
 use std::collections::BTreeSet;
 
-use super::case::{Case, Kind, Status};
-use crate::domain::base::ids::CaseId;
+use super::case::{Task, TaskKind, TaskStatus};
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
-use crate::domain::base::text::Text;
+use crate::domain::base::text::TextOrBlob;
 
 /// Whether an agent may still be given the case: then it waits at a gate.
-pub fn may_run(case: &Case) -> bool {
+pub fn may_run(case: &Task) -> bool {
     let is_open = match case.status {
-        Status::Pending | Status::Active | Status::Blocked | Status::Failed => true,
-        Status::Done | Status::Archived => false,
+        TaskStatus::Pending | TaskStatus::Active | TaskStatus::Blocked | TaskStatus::Failed => true,
+        TaskStatus::Done | TaskStatus::Archived => false,
     };
-    is_open && case.kind == Kind::Task
+    is_open && case.kind == TaskKind::Task
 }
 
 /// The cases of which title, body or a verify step is changed: `is_masked` judges texts, `texts` are the stored ones that change.
 pub fn masked<'c>(
-    cases: impl IntoIterator<Item = &'c Case>,
+    cases: impl IntoIterator<Item = &'c Task>,
     is_masked: impl Fn(&[u8]) -> bool,
     texts: &BTreeSet<Oid>,
-) -> Vec<CaseId> {
-    let has = |case: &&Case| {
+) -> Vec<TaskId> {
+    let has = |case: &&Task| {
         let body = case.body.as_ref().is_some_and(|body| match body {
-            Text::Inline(text) => is_masked(text.as_bytes()),
-            Text::Stored { blob, .. } => texts.contains(blob),
+            TextOrBlob::Inline(text) => is_masked(text.as_bytes()),
+            TextOrBlob::Stored { blob, .. } => texts.contains(blob),
         });
         body || is_masked(case.title.as_bytes()) || case.verify.iter().any(|step| is_masked(step.as_bytes()))
     };
@@ -36,7 +36,7 @@ pub fn masked<'c>(
 mod tests {
     use super::*;
 
-    fn case(id: &str, json: &str) -> Case {
+    fn case(id: &str, json: &str) -> Task {
         let text =
             format!(r#"{{"id":"{id}","kind":"task","title":"t","status":"pending","createdAt":"2026-01-01T00:00:00Z"{json}}}"#);
         serde_json::from_str(&text).unwrap()

@@ -7,24 +7,24 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::case::{Case, Status};
+use super::case::{Task, TaskStatus};
 use super::reports::ReadyPoint;
 use super::signal::MAX_NAME;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 
 /// What the agent of another task reports as ready: `TASK:NAME`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Need {
+pub struct NeededReadyPoint {
     /// The other task, which is one of those that the task comes after.
-    pub task: CaseId,
+    pub task: TaskId,
     /// The name by which its agent reports it.
     pub name: String,
 }
 
-impl fmt::Display for Need {
+impl fmt::Display for NeededReadyPoint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.task, self.name)
     }
@@ -32,55 +32,55 @@ impl fmt::Display for Need {
 
 /// A case that another one comes after, and what it needs of it, where that is not its merged work.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct After {
+pub struct TaskDependency {
     /// The case.
-    pub case: CaseId,
+    pub case: TaskId,
     /// What has to be ready of it.
     pub name: Option<String>,
 }
 
-impl FromStr for After {
+impl FromStr for TaskDependency {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let Some((case, name)) = text.split_once(':') else { return Ok(Self { case: CaseId::new(text)?, name: None }) };
+        let Some((case, name)) = text.split_once(':') else { return Ok(Self { case: TaskId::new(text)?, name: None }) };
         if name.trim().is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
             return Err(Error::new(Code::InvalidInput, format!("'{text}' does not name what has to be ready"))
                 .hint("TASK:NAME waits for 'git axiom signal ready NAME TEXT' of the agent of TASK"));
         }
-        Ok(Self { case: CaseId::new(case)?, name: Some(name.to_owned()) })
+        Ok(Self { case: TaskId::new(case)?, name: Some(name.to_owned()) })
     }
 }
 
 /// The cases of a list, and what is needed of them.
-pub fn split(list: Vec<After>) -> (Vec<CaseId>, Vec<Need>) {
-    let mut needs: Vec<Need> = Vec::new();
-    for After { case, name } in &list {
-        let need = name.as_ref().map(|name| Need { task: case.clone(), name: name.clone() });
+pub fn split(list: Vec<TaskDependency>) -> (Vec<TaskId>, Vec<NeededReadyPoint>) {
+    let mut needs: Vec<NeededReadyPoint> = Vec::new();
+    for TaskDependency { case, name } in &list {
+        let need = name.as_ref().map(|name| NeededReadyPoint { task: case.clone(), name: name.clone() });
         needs.extend(need.filter(|need| !needs.contains(need)));
     }
     (list.into_iter().map(|after| after.case).collect(), needs)
 }
 
 /// What is ready of the work on a task, as its agent reported it.
-pub fn ready<'a>(state: &'a State, need: &Need) -> Option<&'a ReadyPoint> {
+pub fn ready<'a>(state: &'a State, need: &NeededReadyPoint) -> Option<&'a ReadyPoint> {
     state.reports(&need.task)?.ready.iter().find(|point| point.name == need.name)
 }
 
 /// What a case needs of those that it comes after: a rollback may have brought back other dependencies.
-fn named(case: &Case) -> impl Iterator<Item = &Need> {
+fn named(case: &Task) -> impl Iterator<Item = &NeededReadyPoint> {
     case.needs.iter().filter(|need| case.after.contains(&need.task))
 }
 
 /// What a case needs and is not ready yet. What is merged needs not be.
-pub fn open<'a>(state: &'a State, case: &'a Case) -> impl Iterator<Item = &'a Need> {
-    let is_settled = |need: &Need| state.restorable.cases.get(&need.task).is_none_or(Case::is_settled);
+pub fn open<'a>(state: &'a State, case: &'a Task) -> impl Iterator<Item = &'a NeededReadyPoint> {
+    let is_settled = |need: &NeededReadyPoint| state.restorable.cases.get(&need.task).is_none_or(Task::is_settled);
     named(case).filter(move |need| ready(state, need).is_none() && !is_settled(need))
 }
 
 /// Whether a case need not wait for another one to be merged: all that it needs of it is ready, or it begins on what does not need it.
 /// It does that once.
-pub fn lets_begin(state: &State, case: &Case, other: &CaseId) -> bool {
+pub fn lets_begin(state: &State, case: &Task, other: &TaskId) -> bool {
     if !named(case).any(|need| need.task == *other) {
         return false;
     }
@@ -89,15 +89,15 @@ pub fn lets_begin(state: &State, case: &Case, other: &CaseId) -> bool {
 }
 
 /// The cases that have to be merged before the work on this one is, although it was begun before they were.
-pub fn to_merge_first<'a>(state: &'a State, case: &'a Case) -> impl Iterator<Item = &'a CaseId> {
-    let is_merged = |id: &CaseId| state.restorable.cases.get(id).is_none_or(Case::is_settled);
+pub fn to_merge_first<'a>(state: &'a State, case: &'a Task) -> impl Iterator<Item = &'a TaskId> {
+    let is_merged = |id: &TaskId| state.restorable.cases.get(id).is_none_or(Task::is_settled);
     named(case).map(|need| &need.task).filter(move |id| !is_merged(id))
 }
 
 /// What others still wait for of a task: the names, each with the tasks that do.
-pub fn awaited<'a>(state: &'a State, task: &CaseId) -> BTreeMap<&'a str, Vec<&'a CaseId>> {
-    let mut awaited: BTreeMap<&str, Vec<&CaseId>> = BTreeMap::new();
-    for case in state.restorable.cases.values().filter(|case| matches!(case.status, Status::Pending | Status::Active)) {
+pub fn awaited<'a>(state: &'a State, task: &TaskId) -> BTreeMap<&'a str, Vec<&'a TaskId>> {
+    let mut awaited: BTreeMap<&str, Vec<&TaskId>> = BTreeMap::new();
+    for case in state.restorable.cases.values().filter(|case| matches!(case.status, TaskStatus::Pending | TaskStatus::Active)) {
         for need in open(state, case).filter(|need| need.task == *task) {
             awaited.entry(need.name.as_str()).or_default().push(&case.id);
         }
@@ -112,12 +112,12 @@ mod tests {
     #[test]
     fn a_need_has_a_task_and_a_name() {
         let (ids, needs) = split(vec!["a", "b:x y", "b:z", "b:z"].into_iter().map(|text| text.parse().unwrap()).collect());
-        assert_eq!(ids.iter().map(CaseId::as_str).collect::<Vec<_>>(), ["a", "b", "b", "b"]);
+        assert_eq!(ids.iter().map(TaskId::as_str).collect::<Vec<_>>(), ["a", "b", "b", "b"]);
         assert_eq!(needs.iter().map(ToString::to_string).collect::<Vec<_>>(), ["b:x y", "b:z"]);
         for (text, code) in
             [("b:", Code::InvalidInput), ("b: ", Code::InvalidInput), (":x", Code::InvalidId), ("b:a\nb", Code::InvalidInput)]
         {
-            assert_eq!(text.parse::<After>().unwrap_err().code(), code, "{text}");
+            assert_eq!(text.parse::<TaskDependency>().unwrap_err().code(), code, "{text}");
         }
     }
 }

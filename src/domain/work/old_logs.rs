@@ -5,13 +5,13 @@
 
 use jiff::SignedDuration;
 
-use super::case::Status;
-use crate::domain::base::ids::CaseId;
+use super::case::TaskStatus;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::whole::State;
 
 /// Whether somebody still needs what was printed for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Need {
+pub enum AgentLogNeed {
     /// An agent works on it, or its end is not recorded yet.
     WorkedOn,
     /// What becomes of its result is not decided: it is not merged, archived or gone; or it is the goal of a plan that is open.
@@ -21,22 +21,22 @@ pub enum Need {
 }
 
 /// Who needs the logs of a task.
-pub fn need(state: &State, task: &CaseId) -> Need {
+pub fn need(state: &State, task: &TaskId) -> AgentLogNeed {
     if state.agent_on(task).is_some() {
-        return Need::WorkedOn;
+        return AgentLogNeed::WorkedOn;
     }
     if state.open_plan().is_some_and(|plan| plan.directive_case.id == *task) {
-        return Need::Undecided;
+        return AgentLogNeed::Undecided;
     }
     match state.restorable.cases.get(task.as_str()) {
-        Some(case) if case.merged.is_none() && case.status != Status::Archived => Need::Undecided,
-        Some(_) | None => Need::Over,
+        Some(case) if case.merged.is_none() && case.status != TaskStatus::Archived => AgentLogNeed::Undecided,
+        Some(_) | None => AgentLogNeed::Over,
     }
 }
 
 /// A log, as far as this decides about it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Log {
+pub struct OldAgentLog {
     /// Its bytes on disk.
     pub bytes: u64,
     /// How long ago it was written to.
@@ -44,22 +44,22 @@ pub struct Log {
     /// Whether it is compressed.
     pub is_packed: bool,
     /// Who needs it.
-    pub need: Need,
+    pub need: AgentLogNeed,
 }
 
-impl Log {
+impl OldAgentLog {
     /// Whether it is compressed now, being older than this.
     pub fn is_to_pack(&self, age: SignedDuration) -> bool {
-        !self.is_packed && self.bytes > 0 && self.age > age && self.need != Need::WorkedOn
+        !self.is_packed && self.bytes > 0 && self.age > age && self.need != AgentLogNeed::WorkedOn
     }
 }
 
 /// Which logs go, by their places in the list, so that all have at most `limit` bytes: the oldest first, of those that nobody needs and
 /// that are older than `age`. 0 is no limit. Where those are not enough, more stays than the limit.
-pub fn beyond(limit: u64, age: SignedDuration, logs: &[Log]) -> Vec<usize> {
+pub fn beyond(limit: u64, age: SignedDuration, logs: &[OldAgentLog]) -> Vec<usize> {
     let mut sum: u64 = logs.iter().map(|log| log.bytes).sum();
-    let mut oldest: Vec<(usize, &Log)> =
-        logs.iter().enumerate().filter(|(_, log)| log.need == Need::Over && log.age > age).collect();
+    let mut oldest: Vec<(usize, &OldAgentLog)> =
+        logs.iter().enumerate().filter(|(_, log)| log.need == AgentLogNeed::Over && log.age > age).collect();
     oldest.sort_by_key(|(_, log)| std::cmp::Reverse(log.age));
     let mut gone = Vec::new();
     for (place, log) in oldest {
@@ -76,30 +76,41 @@ pub fn beyond(limit: u64, age: SignedDuration, logs: &[Log]) -> Vec<usize> {
 mod tests {
     use super::*;
 
-    fn log(bytes: u64, days: i64, need: Need) -> Log {
-        Log { bytes, age: SignedDuration::from_hours(24 * days), is_packed: false, need }
+    fn log(bytes: u64, days: i64, need: AgentLogNeed) -> OldAgentLog {
+        OldAgentLog { bytes, age: SignedDuration::from_hours(24 * days), is_packed: false, need }
     }
 
     #[test]
     fn only_what_is_old_and_at_rest_is_compressed() {
         let week = SignedDuration::from_hours(24 * 7);
-        let old = log(5, 8, Need::Over);
-        let packed = Log { is_packed: true, ..old };
-        let cases =
-            [old, log(5, 8, Need::Undecided), log(5, 7, Need::Over), log(0, 8, Need::Over), log(5, 8, Need::WorkedOn), packed];
+        let old = log(5, 8, AgentLogNeed::Over);
+        let packed = OldAgentLog { is_packed: true, ..old };
+        let cases = [
+            old,
+            log(5, 8, AgentLogNeed::Undecided),
+            log(5, 7, AgentLogNeed::Over),
+            log(0, 8, AgentLogNeed::Over),
+            log(5, 8, AgentLogNeed::WorkedOn),
+            packed,
+        ];
         assert_eq!(cases.map(|log| log.is_to_pack(week)), [true, true, false, false, false, false]);
     }
 
     #[test]
     fn the_oldest_go_until_the_rest_fits_and_what_somebody_needs_never_does() {
         let none = SignedDuration::ZERO;
-        let logs = [log(10, 1, Need::Over), log(10, 3, Need::Over), log(10, 2, Need::Over), log(50, 9, Need::Undecided)];
+        let logs = [
+            log(10, 1, AgentLogNeed::Over),
+            log(10, 3, AgentLogNeed::Over),
+            log(10, 2, AgentLogNeed::Over),
+            log(50, 9, AgentLogNeed::Undecided),
+        ];
         assert_eq!(beyond(80, none, &logs), <Vec<usize>>::new());
         assert_eq!(beyond(79, none, &logs), [1]);
         assert_eq!(beyond(65, none, &logs), [1, 2]);
         assert_eq!(beyond(10, none, &logs), [1, 2, 0], "more than the limit stays");
         assert_eq!(beyond(10, SignedDuration::from_hours(24), &logs), [1, 2], "too young");
         assert_eq!(beyond(0, none, &logs), <Vec<usize>>::new(), "no limit");
-        assert_eq!(beyond(10, none, &[log(50, 9, Need::WorkedOn)]), <Vec<usize>>::new());
+        assert_eq!(beyond(10, none, &[log(50, 9, AgentLogNeed::WorkedOn)]), <Vec<usize>>::new());
     }
 }

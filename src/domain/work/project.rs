@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::agent::Agent;
-use super::view::{TaskCounts, TaskProgress};
+use super::view::{TaskProgress, TaskStatusCounts};
 use crate::domain::state::whole::State;
 
 /// The status of a project.
@@ -25,7 +25,7 @@ pub enum ProjectStatus {
 /// The status of the session, from the record and from whether its supervisor process is alive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum SessionNow {
+pub enum LiveSessionStatus {
     /// No session is open.
     Idle,
     /// It is running.
@@ -40,7 +40,7 @@ pub enum SessionNow {
     Crashed,
 }
 
-impl SessionNow {
+impl LiveSessionStatus {
     /// The word used in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -55,18 +55,23 @@ impl SessionNow {
 }
 
 /// The status of a project, from its session and its tasks; `set_aside` are those whose session ended while it was paused.
-pub fn project_status(session: SessionNow, tasks: &TaskCounts, progress: &TaskProgress, set_aside: usize) -> ProjectStatus {
+pub fn project_status(
+    session: LiveSessionStatus,
+    tasks: &TaskStatusCounts,
+    progress: &TaskProgress,
+    set_aside: usize,
+) -> ProjectStatus {
     let is_over = progress.total > 0 && progress.merged == progress.total;
     let is_stuck = tasks.failed + tasks.blocked > 0 && tasks.active == 0 && progress.ready == 0;
     match session {
-        SessionNow::Crashed if is_over => ProjectStatus::Completed,
-        SessionNow::Crashed => ProjectStatus::Active,
-        SessionNow::Pausing | SessionNow::Paused => ProjectStatus::Paused,
-        SessionNow::Running | SessionNow::Ending => ProjectStatus::Active,
-        SessionNow::Idle if is_over => ProjectStatus::Completed,
-        SessionNow::Idle if set_aside > 0 => ProjectStatus::Paused,
-        SessionNow::Idle if is_stuck => ProjectStatus::Failed,
-        SessionNow::Idle => ProjectStatus::Idle,
+        LiveSessionStatus::Crashed if is_over => ProjectStatus::Completed,
+        LiveSessionStatus::Crashed => ProjectStatus::Active,
+        LiveSessionStatus::Pausing | LiveSessionStatus::Paused => ProjectStatus::Paused,
+        LiveSessionStatus::Running | LiveSessionStatus::Ending => ProjectStatus::Active,
+        LiveSessionStatus::Idle if is_over => ProjectStatus::Completed,
+        LiveSessionStatus::Idle if set_aside > 0 => ProjectStatus::Paused,
+        LiveSessionStatus::Idle if is_stuck => ProjectStatus::Failed,
+        LiveSessionStatus::Idle => ProjectStatus::Idle,
     }
 }
 
@@ -83,7 +88,7 @@ mod tests {
     fn a_project_stands_as_its_session_does_and_without_one_as_its_tasks() {
         use ProjectStatus::{Active, Completed, Failed, Idle, Paused};
         let tasks = |failed, ready, merged, total| {
-            let counts = TaskCounts { failed, ..TaskCounts::default() };
+            let counts = TaskStatusCounts { failed, ..TaskStatusCounts::default() };
             (counts, TaskProgress { total, merged, ready, ..TaskProgress::default() })
         };
         let table = [
@@ -95,12 +100,22 @@ mod tests {
         ];
         for ((counts, progress), alone) in table {
             let status = |session| project_status(session, &counts, &progress, 0);
-            let all = [SessionNow::Idle, SessionNow::Running, SessionNow::Ending, SessionNow::Paused, SessionNow::Crashed];
+            let all = [
+                LiveSessionStatus::Idle,
+                LiveSessionStatus::Running,
+                LiveSessionStatus::Ending,
+                LiveSessionStatus::Paused,
+                LiveSessionStatus::Crashed,
+            ];
             // A crash alone is no failure: what it cut off waits to be recovered.
             let crashed = if alone == Completed { Completed } else { Active };
             assert_eq!(all.map(status), [alone, Active, Active, Paused, crashed], "{counts:?} {progress:?}");
         }
         let (counts, progress) = tasks(0, 1, 0, 2);
-        assert_eq!(project_status(SessionNow::Idle, &counts, &progress, 1), Paused, "its session ended while it was paused");
+        assert_eq!(
+            project_status(LiveSessionStatus::Idle, &counts, &progress, 1),
+            Paused,
+            "its session ended while it was paused"
+        );
     }
 }

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::case::{Case, Kind, Status};
+use super::case::{Task, TaskKind, TaskStatus};
 use super::gate::GateKind;
-use super::groups::Groups;
+use super::groups::TaskGroupTree;
 use super::needs;
 use super::unblocking::unblocking_power;
-use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::state::whole::State;
 use crate::error::{Result, some_of};
 
@@ -19,22 +19,22 @@ pub const DEFAULT_PERSONA: &str = "agent";
 const NAMED: usize = 3;
 
 /// The persona of a task.
-pub fn persona_of(case: &Case) -> &str {
+pub fn persona_of(case: &Task) -> &str {
     case.persona.as_deref().unwrap_or(DEFAULT_PERSONA)
 }
 
 /// The pending tasks whose dependencies are merged: highest unblocking power first, then oldest, then by id.
-pub fn ready_tasks(state: &State) -> Vec<&Case> {
-    let groups = Groups::of(state);
-    let mut ready: Vec<&Case> = state
+pub fn ready_tasks(state: &State) -> Vec<&Task> {
+    let groups = TaskGroupTree::of(state);
+    let mut ready: Vec<&Task> = state
         .restorable
         .cases
         .values()
-        .filter(|case| case.kind == Kind::Task && case.status == Status::Pending && groups.dependencies_met(case))
+        .filter(|case| case.kind == TaskKind::Task && case.status == TaskStatus::Pending && groups.dependencies_met(case))
         .collect();
     if ready.len() > 1 {
         let power = unblocking_power(state);
-        let of = |case: &Case| power.get(&case.id).copied().unwrap_or(0);
+        let of = |case: &Task| power.get(&case.id).copied().unwrap_or(0);
         ready.sort_by(|a, b| of(b).cmp(&of(a)).then(a.created_at.cmp(&b.created_at)).then(a.id.cmp(&b.id)));
     }
     ready
@@ -44,14 +44,14 @@ pub fn ready_tasks(state: &State) -> Vec<&Case> {
 #[derive(Debug, Default)]
 pub struct ReadyQueue {
     seq: Option<u64>,
-    order: Rc<[CaseId]>,
-    all: BTreeSet<CaseId>,
+    order: Rc<[TaskId]>,
+    all: BTreeSet<TaskId>,
 }
 
 impl ReadyQueue {
     /// The ready tasks of `state`, which has to be a later state of the same log at each call, in the order of
     /// [`ready_tasks`].
-    pub fn order(&mut self, state: &State) -> Rc<[CaseId]> {
+    pub fn order(&mut self, state: &State) -> Rc<[TaskId]> {
         if self.seq != Some(state.seq) {
             self.seq = Some(state.seq);
             self.order = ready_tasks(state).into_iter().map(|case| case.id.clone()).collect();
@@ -61,7 +61,7 @@ impl ReadyQueue {
     }
 
     /// Whether a task is ready in `state`.
-    pub fn contains(&mut self, state: &State, task: &CaseId) -> bool {
+    pub fn contains(&mut self, state: &State, task: &TaskId) -> bool {
         self.order(state);
         self.all.contains(task)
     }
@@ -72,7 +72,7 @@ impl ReadyQueue {
 ///
 /// # Errors
 /// `INVALID_ID` where the persona has characters that an id cannot have.
-pub fn agent_for(state: &State, case: &Case, is_taken: impl Fn(&AgentId) -> bool) -> Result<AgentId> {
+pub fn agent_for(state: &State, case: &Task, is_taken: impl Fn(&AgentId) -> bool) -> Result<AgentId> {
     let persona = persona_of(case);
     let free = |id: &AgentId| !is_taken(id) && state.restorable.agents.get(id).is_none_or(|agent| agent.work.is_none());
     if let Some(known) = state.record.cases.get(&case.id).and_then(|record| record.last_agent.as_ref())
@@ -92,16 +92,16 @@ pub fn agent_for(state: &State, case: &Case, is_taken: impl Fn(&AgentId) -> bool
 }
 
 /// What a pending case waits for; `None` where that is nothing. Why the one is blocked for which it waits is said too.
-fn waits_for_in_words<'a>(groups: &Groups<'a>, case: &'a Case) -> Option<String> {
-    let mut others: Vec<&CaseId> = Vec::new();
+fn waits_for_in_words<'a>(groups: &TaskGroupTree<'a>, case: &'a Task) -> Option<String> {
+    let mut others: Vec<&TaskId> = Vec::new();
     for other in groups.waits_for(case) {
         if !others.contains(&other) {
             others.push(other);
         }
     }
-    let blocked = |other: &CaseId| {
+    let blocked = |other: &TaskId| {
         let other = groups.state().restorable.cases.get(other)?;
-        other.reason.as_ref().filter(|_| other.status == Status::Blocked)
+        other.reason.as_ref().filter(|_| other.status == TaskStatus::Blocked)
     };
     match others.as_slice() {
         [] => None,
@@ -111,7 +111,7 @@ fn waits_for_in_words<'a>(groups: &Groups<'a>, case: &'a Case) -> Option<String>
         }),
         some => {
             let word =
-                |other: &&CaseId| blocked(other).map_or_else(|| other.to_string(), |why| format!("{other} (blocked: {why})"));
+                |other: &&TaskId| blocked(other).map_or_else(|| other.to_string(), |why| format!("{other} (blocked: {why})"));
             Some(format!("waits for {}", some_of(&some.iter().map(word).collect::<Vec<_>>(), NAMED)))
         }
     }
@@ -119,19 +119,19 @@ fn waits_for_in_words<'a>(groups: &Groups<'a>, case: &'a Case) -> Option<String>
 
 /// Why no more work is possible: one line for each task that is not merged, for `run --until-idle`.
 pub fn reasons_for_rest(state: &State) -> Vec<String> {
-    let groups = Groups::of(state);
-    let open = state.restorable.cases.values().filter(|case| case.kind == Kind::Task && !case.is_settled());
+    let groups = TaskGroupTree::of(state);
+    let open = state.restorable.cases.values().filter(|case| case.kind == TaskKind::Task && !case.is_settled());
     let session_gate = state.restorable.gates.values().find(|gate| gate.task_id.is_none() && gate.kind != GateKind::Planning);
     open.map(|case| {
         let gate = state.restorable.gates.values().find(|gate| gate.task_id.as_ref() == Some(&case.id));
         let why = match (gate, case.status) {
             (Some(gate), _) => format!("waits at gate {}: {}", gate.id, gate.reason),
-            (None, Status::Pending) => match (waits_for_in_words(&groups, case), session_gate) {
+            (None, TaskStatus::Pending) => match (waits_for_in_words(&groups, case), session_gate) {
                 (Some(others), _) => others,
                 (None, Some(gate)) => format!("waits at gate {}: {}", gate.id, gate.reason),
                 (None, None) => "is still pending".to_owned(),
             },
-            (None, Status::Done) => match needs::to_merge_first(state, case).collect::<Vec<_>>().as_slice() {
+            (None, TaskStatus::Done) => match needs::to_merge_first(state, case).collect::<Vec<_>>().as_slice() {
                 [] => "is done but not merged".to_owned(),
                 others => format!("is done, and is merged after {}", some_of(others, NAMED)),
             },
@@ -148,24 +148,24 @@ pub fn reasons_for_rest(state: &State) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::state::whole::CaseRecord;
+    use crate::domain::state::whole::TaskRecord;
 
-    fn state(cases: &[(&str, &[&str], Status)]) -> State {
+    fn state(cases: &[(&str, &[&str], TaskStatus)]) -> State {
         let mut state = State::default();
         for (id, after, status) in cases {
-            let id = CaseId::new(*id).unwrap();
-            let case = Case {
+            let id = TaskId::new(*id).unwrap();
+            let case = Task {
                 id: id.clone(),
-                kind: Kind::Task,
+                kind: TaskKind::Task,
                 title: id.to_string(),
                 body: None,
                 parent: None,
-                after: after.iter().map(|a| CaseId::new(*a).unwrap()).collect(),
+                after: after.iter().map(|a| TaskId::new(*a).unwrap()).collect(),
                 needs: vec![],
                 start_early: false,
                 persona: None,
                 verify: vec![],
-                limits: crate::domain::work::budget::Limits::default(),
+                limits: crate::domain::work::budget::BudgetLimits::default(),
                 status: *status,
                 merged: None,
                 reason: None,
@@ -178,14 +178,14 @@ mod tests {
 
     #[test]
     fn everything_that_a_task_waits_for_is_named() {
-        use Status::{Blocked, Failed, Pending};
+        use TaskStatus::{Blocked, Failed, Pending};
         let names = ["a", "b", "c", "d"];
         let mut state =
             state(&[("a", &[], Failed), ("b", &[], Blocked), ("c", &[], Failed), ("d", &[], Failed), ("x", &[], Pending)]);
         state.restorable.cases.get_mut("b").unwrap().reason = Some("not now".to_owned());
         let said = |state: &mut State, many: usize| {
             state.restorable.cases.get_mut("x").unwrap().after =
-                names[..many].iter().map(|of| CaseId::new(*of).unwrap()).collect();
+                names[..many].iter().map(|of| TaskId::new(*of).unwrap()).collect();
             reasons_for_rest(state).pop().unwrap()
         };
         assert_eq!(said(&mut state, 1), "x waits for a");
@@ -195,7 +195,7 @@ mod tests {
 
     #[test]
     fn the_task_that_unblocks_most_is_first_and_unmerged_dependencies_wait() {
-        use Status::{Done, Pending};
+        use TaskStatus::{Done, Pending};
         let state = state(&[
             ("a", &[], Pending),
             ("b", &[], Pending),
@@ -211,28 +211,30 @@ mod tests {
 
     #[test]
     fn tasks_of_a_blocked_or_archived_group_are_held_however_deep_they_are() {
-        let mut state = state(&[("o", &[], Status::Blocked), ("p", &[], Status::Pending), ("a", &[], Status::Pending)]);
-        let id = |id: &str| CaseId::new(id).unwrap();
+        let mut state =
+            state(&[("o", &[], TaskStatus::Blocked), ("p", &[], TaskStatus::Pending), ("a", &[], TaskStatus::Pending)]);
+        let id = |id: &str| TaskId::new(id).unwrap();
         for (group, parent) in [("o", None), ("p", Some("o"))] {
             let case = state.restorable.cases.get_mut(group).unwrap();
-            (case.kind, case.parent, case.reason) = (Kind::Operation, parent.map(id), Some("not now".to_owned()));
+            (case.kind, case.parent, case.reason) = (TaskKind::Operation, parent.map(id), Some("not now".to_owned()));
         }
         state.restorable.cases.get_mut("a").unwrap().parent = Some(id("p"));
         assert!(ready_tasks(&state).is_empty());
         assert_eq!(reasons_for_rest(&state), ["a waits for o, which is blocked: not now"]);
-        state.restorable.cases.get_mut("o").unwrap().status = Status::Archived;
+        state.restorable.cases.get_mut("o").unwrap().status = TaskStatus::Archived;
         assert!(ready_tasks(&state).is_empty());
-        state.restorable.cases.get_mut("o").unwrap().status = Status::Pending;
+        state.restorable.cases.get_mut("o").unwrap().status = TaskStatus::Pending;
         assert_eq!(ready_tasks(&state).len(), 1);
     }
 
     #[test]
     fn what_is_ready_is_looked_up_anew_after_an_event() {
-        let (b, c) = (CaseId::new("b").unwrap(), CaseId::new("c").unwrap());
-        let mut state = state(&[("a", &[], Status::Pending), ("b", &["a"], Status::Pending), ("c", &[], Status::Pending)]);
+        let (b, c) = (TaskId::new("b").unwrap(), TaskId::new("c").unwrap());
+        let mut state =
+            state(&[("a", &[], TaskStatus::Pending), ("b", &["a"], TaskStatus::Pending), ("c", &[], TaskStatus::Pending)]);
         let mut queue = ReadyQueue::default();
-        assert_eq!(queue.order(&state).iter().map(CaseId::as_str).collect::<Vec<_>>(), ["a", "c"]);
-        state.restorable.cases.get_mut("a").unwrap().status = Status::Archived;
+        assert_eq!(queue.order(&state).iter().map(TaskId::as_str).collect::<Vec<_>>(), ["a", "c"]);
+        state.restorable.cases.get_mut("a").unwrap().status = TaskStatus::Archived;
         state.seq += 1;
         assert!(queue.contains(&state, &b) && queue.contains(&state, &c));
         assert_eq!(queue.order(&state).len(), 2);
@@ -240,12 +242,12 @@ mod tests {
 
     #[test]
     fn the_agent_that_knew_the_task_takes_it() {
-        let mut state = state(&[("a", &[], Status::Pending)]);
+        let mut state = state(&[("a", &[], TaskStatus::Pending)]);
         let case = state.restorable.cases.values().next().unwrap().clone();
         let nobody = |_: &AgentId| false;
         assert_eq!(agent_for(&state, &case, nobody).unwrap().as_str(), "agent-001");
         assert_eq!(agent_for(&state, &case, |id| id.as_str() == "agent-001").unwrap().as_str(), "agent-002");
-        let record = CaseRecord { last_agent: Some(AgentId::new("agent-007").unwrap()), ..CaseRecord::default() };
+        let record = TaskRecord { last_agent: Some(AgentId::new("agent-007").unwrap()), ..TaskRecord::default() };
         state.record.cases.insert(case.id.clone(), record);
         assert_eq!(agent_for(&state, &case, nobody).unwrap().as_str(), "agent-007");
         assert_eq!(agent_for(&state, &case, |id| id.as_str() == "agent-007").unwrap().as_str(), "agent-001");

@@ -8,8 +8,8 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::agent::{IterationReport, Outcome};
-use super::signal::{FileReport, Signal};
+use super::agent::{IterationOutcome, IterationReport};
+use super::signal::{AgentSignal, FileReport};
 use crate::domain::base::defaults::is_default;
 use crate::domain::base::names::Oid;
 
@@ -31,7 +31,7 @@ pub const MOST_BYTES: usize = 128 * 1024;
 /// All that was reported of the work on one task.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Reports {
+pub struct TaskReports {
     /// When the task was first claimed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub started_at: Option<Timestamp>,
@@ -76,7 +76,7 @@ pub struct Reports {
     pub verified: Option<bool>,
     /// The newest capture of its workspace that was made while an agent worked in it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub captured: Option<Captured>,
+    pub captured: Option<TaskCaptureRecord>,
     /// Whether the work was given back to an agent, and none has reported it as complete since.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub given_back: bool,
@@ -98,20 +98,20 @@ pub struct PhaseConfidence {
 /// A capture of a workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Captured {
+pub struct TaskCaptureRecord {
     /// When it was made.
     pub at: Timestamp,
     /// The capture.
     pub capture: Oid,
     /// How many lines it differs in from where the branch was started, where that is known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub lines: Option<ChangedLines>,
+    pub lines: Option<ChangedLineCounts>,
 }
 
 /// How many lines were changed, as `git diff --shortstat` counts them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ChangedLines {
+pub struct ChangedLineCounts {
     /// Files that differ.
     #[serde(default)]
     pub files: u64,
@@ -121,7 +121,7 @@ pub struct ChangedLines {
     pub deletions: u64,
 }
 
-impl ChangedLines {
+impl ChangedLineCounts {
     /// Added and removed ones together.
     pub fn total(self) -> u64 {
         self.insertions.saturating_add(self.deletions)
@@ -145,13 +145,13 @@ pub struct Subtask {
     /// Its name.
     pub name: String,
     /// How far it is.
-    pub stage: PartStage,
+    pub stage: SubtaskStage,
 }
 
 /// How far a part of a task is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum PartStage {
+pub enum SubtaskStage {
     /// It comes later.
     Planned,
     /// It was begun.
@@ -160,43 +160,43 @@ pub enum PartStage {
     Done,
 }
 
-impl Reports {
+impl TaskReports {
     /// Takes up a signal of the task's agent.
-    pub fn hear(&mut self, signal: &Signal, at: Timestamp) {
+    pub fn hear(&mut self, signal: &AgentSignal, at: Timestamp) {
         self.recorded_at = Some(at);
         match signal {
-            Signal::Progress { percent } => self.progress = Some(*percent),
-            Signal::Phase { name, confidence } => {
+            AgentSignal::Progress { percent } => self.progress = Some(*percent),
+            AgentSignal::Phase { name, confidence } => {
                 self.phase = Some(name.clone());
                 if let Some(confidence) = *confidence {
                     self.put_confidence(name, confidence);
                 }
             }
-            Signal::Subtask { name, done, planned } => {
+            AgentSignal::Subtask { name, done, planned } => {
                 let stage = match (done, planned) {
-                    (true, _) => PartStage::Done,
-                    (false, true) => PartStage::Planned,
-                    (false, false) => PartStage::Begun,
+                    (true, _) => SubtaskStage::Done,
+                    (false, true) => SubtaskStage::Planned,
+                    (false, false) => SubtaskStage::Begun,
                 };
                 self.put_subtask(name, stage);
             }
-            Signal::File(report) => self.put_file(report),
-            Signal::Ready { name, text } => self.put_ready(name, text),
-            Signal::Estimate { seconds } => {
+            AgentSignal::File(report) => self.put_file(report),
+            AgentSignal::Ready { name, text } => self.put_ready(name, text),
+            AgentSignal::Estimate { seconds } => {
                 let seconds = i64::try_from(*seconds).unwrap_or(i64::MAX);
                 self.expected_at = at.checked_add(SignedDuration::from_secs(seconds)).ok();
             }
-            Signal::Depends { names } => names.iter().for_each(|name| self.put_dependency(name)),
-            Signal::Complete {}
-            | Signal::Blocked { .. }
-            | Signal::Waiting { .. }
-            | Signal::Learning { .. }
-            | Signal::ToolStarted(_)
-            | Signal::ToolCompleted(_)
-            | Signal::RequestSent(_)
-            | Signal::ResponseReceived(_)
-            | Signal::Session { .. }
-            | Signal::Seen(_) => {}
+            AgentSignal::Depends { names } => names.iter().for_each(|name| self.put_dependency(name)),
+            AgentSignal::Complete {}
+            | AgentSignal::Blocked { .. }
+            | AgentSignal::Waiting { .. }
+            | AgentSignal::Learning { .. }
+            | AgentSignal::ToolStarted(_)
+            | AgentSignal::ToolCompleted(_)
+            | AgentSignal::RequestSent(_)
+            | AgentSignal::ResponseReceived(_)
+            | AgentSignal::Session { .. }
+            | AgentSignal::Seen(_) => {}
         }
     }
 
@@ -207,7 +207,7 @@ impl Reports {
         let new: Vec<&String> = report.files.iter().filter(|name| !self.changed.contains(*name)).take(room).collect();
         self.changed.extend(new.into_iter().cloned());
         self.files_modified = self.changed.len() as u64;
-        self.given_back &= report.outcome != Outcome::Complete;
+        self.given_back &= report.outcome != IterationOutcome::Complete;
     }
 
     /// The work is given back to an agent (a conflict, a rejected merge, a failed verification, a human): what was reported and
@@ -250,7 +250,7 @@ impl Reports {
         self.confidences.drain(..over);
     }
 
-    fn put_subtask(&mut self, name: &str, stage: PartStage) {
+    fn put_subtask(&mut self, name: &str, stage: SubtaskStage) {
         if let Some(known) = self.subtasks.iter_mut().find(|known| known.name == name) {
             known.stage = stage;
         } else if self.subtasks.len() < MOST_SUBTASKS && self.has_room(name.len()) {
@@ -323,27 +323,27 @@ fn bytes_of(file: &FileReport) -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::work::signal::FileRole;
+    use crate::domain::work::signal::ReportedFileRole;
 
-    fn heard(signals: &[Signal]) -> Reports {
-        let mut reports = Reports::default();
+    fn heard(signals: &[AgentSignal]) -> TaskReports {
+        let mut reports = TaskReports::default();
         signals.iter().for_each(|signal| reports.hear(signal, Timestamp::UNIX_EPOCH));
         reports
     }
 
-    fn subtask(name: &str, done: bool, planned: bool) -> Signal {
-        Signal::Subtask { name: name.into(), done, planned }
+    fn subtask(name: &str, done: bool, planned: bool) -> AgentSignal {
+        AgentSignal::Subtask { name: name.into(), done, planned }
     }
 
-    fn file(report: FileReport) -> Signal {
-        Signal::File(Box::new(report))
+    fn file(report: FileReport) -> AgentSignal {
+        AgentSignal::File(Box::new(report))
     }
 
     #[test]
     fn a_part_is_named_once_and_has_its_newest_stage() {
         let reports = heard(&[subtask("a", false, true), subtask("b", false, false), subtask("a", true, false)]);
         let found: Vec<_> = reports.subtasks.iter().map(|part| (part.name.as_str(), part.stage)).collect();
-        assert_eq!(found, [("a", PartStage::Done), ("b", PartStage::Begun)]);
+        assert_eq!(found, [("a", SubtaskStage::Done), ("b", SubtaskStage::Begun)]);
     }
 
     #[test]
@@ -359,34 +359,34 @@ mod tests {
         let reports = heard(&[file(first.clone()), file(second)]);
         assert_eq!(reports.files, [FileReport { confidence: Some(0.5), ..first.clone() }]);
         let done = FileReport { path: "a".into(), done: true, ..FileReport::default() };
-        let role = FileReport { path: "b".into(), role: Some(FileRole::Test), ..FileReport::default() };
+        let role = FileReport { path: "b".into(), role: Some(ReportedFileRole::Test), ..FileReport::default() };
         let reports = heard(&[file(first.clone()), file(done), file(role.clone())]);
         assert_eq!(reports.files, [FileReport { done: true, next: None, ..first }, role]);
     }
 
     #[test]
     fn an_estimate_is_a_time_and_confidence_is_kept_by_phase() {
-        let phase = |name: &str, confidence| Signal::Phase { name: name.into(), confidence };
+        let phase = |name: &str, confidence| AgentSignal::Phase { name: name.into(), confidence };
         let all = [phase("loop1", Some(0.2)), phase("loop1", Some(0.5)), phase("loop2", Some(0.7)), phase("b", None)];
-        let reports = heard(&[&[Signal::Estimate { seconds: 60 }][..], &all].concat());
+        let reports = heard(&[&[AgentSignal::Estimate { seconds: 60 }][..], &all].concat());
         assert_eq!(reports.expected_at, Some(Timestamp::from_second(60).unwrap()));
         assert_eq!((reports.phase.as_deref(), reports.confidence()), (Some("b"), Some(0.7)));
         let series: Vec<_> = reports.confidences.iter().map(|one| (one.phase.as_str(), one.confidence)).collect();
         assert_eq!(series, [("loop1", 0.5), ("loop2", 0.7)]);
-        let many: Vec<Signal> = (0..100).map(|number| phase(&number.to_string(), Some(0.5))).collect();
+        let many: Vec<AgentSignal> = (0..100).map(|number| phase(&number.to_string(), Some(0.5))).collect();
         let reports = heard(&many);
         assert_eq!((reports.confidences.len(), reports.confidences[0].phase.as_str()), (MOST_PHASES, "50"));
     }
 
     #[test]
     fn what_is_over_a_limit_is_counted() {
-        let mut reports = Reports::default();
+        let mut reports = TaskReports::default();
         for number in 0..600 {
             let name = format!("n{number}");
             for signal in [
                 subtask(&name, false, false),
                 file(FileReport { path: name.clone(), ..FileReport::default() }),
-                Signal::Depends { names: vec![name.clone()] },
+                AgentSignal::Depends { names: vec![name.clone()] },
             ] {
                 reports.hear(&signal, Timestamp::UNIX_EPOCH);
             }
@@ -395,7 +395,7 @@ mod tests {
         assert_eq!(kept, [MOST_SUBTASKS, MOST_FILES, MOST_DEPENDENCIES]);
         assert_eq!(reports.left_out, 400 + 100 + 500);
         let long = "x".repeat(4096);
-        let many: Vec<Signal> = (0..100).map(|number| subtask(&format!("{number}{long}"), false, false)).collect();
+        let many: Vec<AgentSignal> = (0..100).map(|number| subtask(&format!("{number}{long}"), false, false)).collect();
         let reports = heard(&many);
         let bytes: usize = reports.subtasks.iter().map(|part| part.name.len()).sum();
         assert!(bytes <= MOST_BYTES && reports.left_out > 0, "{bytes}");
@@ -403,10 +403,10 @@ mod tests {
 
     #[test]
     fn changed_files_are_counted_once() {
-        use crate::domain::work::agent::Outcome;
+        use crate::domain::work::agent::IterationOutcome;
         let oid = Oid::new("1".repeat(40)).unwrap();
         let of = |files: &[&str]| IterationReport {
-            outcome: Outcome::Complete,
+            outcome: IterationOutcome::Complete,
             exit_code: None,
             signal: None,
             from: oid.clone(),
@@ -428,7 +428,7 @@ mod tests {
             conflict_round: None,
             discarded: false,
         };
-        let mut reports = Reports::default();
+        let mut reports = TaskReports::default();
         reports.iterated(&of(&["a", "b"]), Timestamp::UNIX_EPOCH);
         reports.iterated(&of(&["b", "c"]), Timestamp::UNIX_EPOCH);
         assert_eq!(reports.files_modified, 3);

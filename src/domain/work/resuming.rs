@@ -4,12 +4,12 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-use super::agent::{IterationReport, Outcome};
-use super::last_run::LastRun;
-use super::outcome::End;
-use crate::domain::agent::adapter::{Adapter, PromptKind};
-use crate::domain::agent::stream::seen::Usage;
-use crate::domain::agent::stream::summary::Summary;
+use super::agent::{IterationOutcome, IterationReport};
+use super::last_run::LastIteration;
+use super::outcome::AgentProgramEnd;
+use crate::domain::agent::adapter::{AdapterPromptKind, AgentAdapter};
+use crate::domain::agent::stream::seen::TokenUsage;
+use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::base::names::Oid;
 
 /// The longest id of a session that is put into a command.
@@ -31,7 +31,7 @@ pub struct ProgramSession {
     pub path: String,
     /// What the program has counted last of it.
     #[serde(default)]
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// Whether the run was cut off, so that it is to be gone on with. One that ended by itself is not.
     #[serde(default)]
     pub open: bool,
@@ -40,7 +40,7 @@ pub struct ProgramSession {
 /// How a run went that was to go on with a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Resumed {
+pub enum ResumedRunResult {
     /// The agent worked.
     WentOn,
     /// It was ended, or refused by the model's service, before its agent had done anything.
@@ -50,53 +50,55 @@ pub enum Resumed {
 }
 
 /// Whether an iteration was cut off, where its program could go on: it did not end by itself, and what it did is all there.
-pub fn was_cut_off(end: &End, outcome: &Outcome) -> bool {
+pub fn was_cut_off(end: &AgentProgramEnd, outcome: &IterationOutcome) -> bool {
     match outcome {
         // After a stop of the machine its own files may be incomplete as well.
-        Outcome::Crashed => *end == End::KeeperDied,
-        Outcome::Stopped => true,
-        Outcome::Unfinished { .. } => match end {
-            End::Signalled(signal) => KILLED_BY.contains(signal),
-            End::OverLimit(_) => true,
-            End::Exited(_)
-            | End::Stopped
-            | End::Killed
-            | End::CannotStart(_)
-            | End::NotStarted(_)
-            | End::KeeperDied
-            | End::Unproved => false,
+        IterationOutcome::Crashed => *end == AgentProgramEnd::KeeperDied,
+        IterationOutcome::Stopped => true,
+        IterationOutcome::Unfinished { .. } => match end {
+            AgentProgramEnd::Signalled(signal) => KILLED_BY.contains(signal),
+            AgentProgramEnd::OverLimit(_) => true,
+            AgentProgramEnd::Exited(_)
+            | AgentProgramEnd::Stopped
+            | AgentProgramEnd::Killed
+            | AgentProgramEnd::CannotStart(_)
+            | AgentProgramEnd::NotStarted(_)
+            | AgentProgramEnd::KeeperDied
+            | AgentProgramEnd::Unproved => false,
         },
-        Outcome::Complete
-        | Outcome::Blocked { .. }
-        | Outcome::Waiting { .. }
-        | Outcome::Limited { .. }
-        | Outcome::NeedsHuman { .. } => false,
+        IterationOutcome::Complete
+        | IterationOutcome::Blocked { .. }
+        | IterationOutcome::Waiting { .. }
+        | IterationOutcome::Limited { .. }
+        | IterationOutcome::NeedsHuman { .. } => false,
     }
 }
 
 /// How a run went that was to go on with a session.
-pub fn how_it_went(end: &End, outcome: &Outcome, told: &Summary, changed: bool) -> Resumed {
+pub fn how_it_went(end: &AgentProgramEnd, outcome: &IterationOutcome, told: &StreamSummary, changed: bool) -> ResumedRunResult {
     if told.responses > 0 || told.texts > 0 || told.tool_calls > 0 || changed {
-        return Resumed::WentOn;
+        return ResumedRunResult::WentOn;
     }
     match outcome {
         // It was silent: the next one could be as well.
-        Outcome::Unfinished { .. } if !matches!(end, End::Signalled(_)) => Resumed::InVain,
-        Outcome::Stopped
-        | Outcome::Crashed
-        | Outcome::Limited { .. }
-        | Outcome::NeedsHuman { .. }
-        | Outcome::Unfinished { .. } => Resumed::NotYet,
+        IterationOutcome::Unfinished { .. } if !matches!(end, AgentProgramEnd::Signalled(_)) => ResumedRunResult::InVain,
+        IterationOutcome::Stopped
+        | IterationOutcome::Crashed
+        | IterationOutcome::Limited { .. }
+        | IterationOutcome::NeedsHuman { .. }
+        | IterationOutcome::Unfinished { .. } => ResumedRunResult::NotYet,
         // It has reported something.
-        Outcome::Complete | Outcome::Blocked { .. } | Outcome::Waiting { .. } => Resumed::WentOn,
+        IterationOutcome::Complete | IterationOutcome::Blocked { .. } | IterationOutcome::Waiting { .. } => {
+            ResumedRunResult::WentOn
+        }
     }
 }
 
 /// Where the next iteration begins.
 #[derive(Debug, Clone, Copy)]
-pub struct Now<'a> {
+pub struct NextIterationStart<'a> {
     /// The program that works on the task.
-    pub program: &'a Adapter,
+    pub program: &'a AgentAdapter,
     /// The path of the workspace.
     pub path: &'a str,
     /// The commit of the branch, where the workspace is on it.
@@ -107,7 +109,7 @@ pub struct Now<'a> {
 
 /// Why an iteration that was cut off begins anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Anew {
+pub enum FreshStartReason {
     /// The program has no command for it.
     NoCommand,
     /// The id cannot stand in a command.
@@ -120,7 +122,7 @@ pub enum Anew {
     OtherFiles,
 }
 
-impl fmt::Display for Anew {
+impl fmt::Display for FreshStartReason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Self::NoCommand => "the program cannot",
@@ -133,27 +135,27 @@ impl fmt::Display for Anew {
 }
 
 /// The session to go on with; `None` where nothing was cut off that could be gone on with.
-pub fn session<'a>(last: Option<&'a LastRun>, now: Now<'_>) -> Option<Result<&'a str, Anew>> {
+pub fn session<'a>(last: Option<&'a LastIteration>, now: NextIterationStart<'_>) -> Option<Result<&'a str, FreshStartReason>> {
     let last = last?;
     let session = last.session.as_ref().filter(|session| session.open)?;
     let as_it_was = |changes: &[String]| changes.iter().all(|path| last.left_out_why(path).is_some());
     Some(if now.program.name != session.program {
-        Err(Anew::OtherProgram)
-    } else if now.program.resume.is_empty() || now.program.prompt != PromptKind::Prompt {
-        Err(Anew::NoCommand)
+        Err(FreshStartReason::OtherProgram)
+    } else if now.program.resume.is_empty() || now.program.prompt != AdapterPromptKind::Prompt {
+        Err(FreshStartReason::NoCommand)
     } else if !can_be_in_a_command(&session.id) {
-        Err(Anew::OddId)
+        Err(FreshStartReason::OddId)
     } else if now.path != session.path {
-        Err(Anew::OtherPlace)
+        Err(FreshStartReason::OtherPlace)
     } else if now.head != Some(&last.to) || !now.changes.is_some_and(as_it_was) {
-        Err(Anew::OtherFiles)
+        Err(FreshStartReason::OtherFiles)
     } else {
         Ok(session.id.as_str())
     })
 }
 
 /// The command that goes on with a session.
-pub fn command(program: &Adapter, id: &str) -> Vec<String> {
+pub fn command(program: &AgentAdapter, id: &str) -> Vec<String> {
     program.resume.iter().map(|word| word.replace(PLACE, id)).collect()
 }
 
@@ -166,13 +168,13 @@ fn can_be_in_a_command(id: &str) -> bool {
 /// The session as a run leaves it. `before` is what it was to go on with.
 pub fn left_by(report: &IterationReport, before: Option<&ProgramSession>) -> Option<ProgramSession> {
     match report.resumed {
-        Some(Resumed::InVain) => None,
+        Some(ResumedRunResult::InVain) => None,
         // Nothing has happened in it.
-        Some(Resumed::NotYet) => before.map(|before| {
+        Some(ResumedRunResult::NotYet) => before.map(|before| {
             let usage = report.session.as_ref().map_or(before.usage, |session| session.usage);
             ProgramSession { usage, ..before.clone() }
         }),
-        Some(Resumed::WentOn) | None => report.session.as_deref().cloned(),
+        Some(ResumedRunResult::WentOn) | None => report.session.as_deref().cloned(),
     }
 }
 
@@ -186,60 +188,69 @@ mod tests {
         Oid::new(digit.repeat(40)).unwrap()
     }
 
-    fn claude() -> Adapter {
+    fn claude() -> AgentAdapter {
         presets::preset("claude").unwrap()
     }
 
-    fn open(id: &str) -> LastRun {
-        let session =
-            ProgramSession { id: id.into(), program: "claude".into(), path: "/w".into(), usage: Usage::default(), open: true };
-        LastRun { session: Some(Box::new(session)), left_out: vec!["a b (too large)".into()], ..last(Outcome::Stopped) }
+    fn open(id: &str) -> LastIteration {
+        let session = ProgramSession {
+            id: id.into(),
+            program: "claude".into(),
+            path: "/w".into(),
+            usage: TokenUsage::default(),
+            open: true,
+        };
+        LastIteration {
+            session: Some(Box::new(session)),
+            left_out: vec!["a b (too large)".into()],
+            ..last(IterationOutcome::Stopped)
+        }
     }
 
     #[test]
     fn what_is_as_it_was_is_gone_on_with() {
         let (program, head, other) = (claude(), oid("1"), oid("2"));
-        let codex = Adapter { name: "codex".into(), ..claude() };
-        let cannot = Adapter { resume: Vec::new(), ..claude() };
+        let codex = AgentAdapter { name: "codex".into(), ..claude() };
+        let cannot = AgentAdapter { resume: Vec::new(), ..claude() };
         let (left, more) = (["a b".to_owned()], ["a b".to_owned(), "a".to_owned()]);
-        let now = Now { program: &program, path: "/w", head: Some(&head), changes: Some(&left) };
+        let now = NextIterationStart { program: &program, path: "/w", head: Some(&head), changes: Some(&left) };
         let run = open("0b-c");
         for (now, expected) in [
             (now, Ok("0b-c")),
-            (Now { changes: Some(&[]), ..now }, Ok("0b-c")),
-            (Now { changes: Some(&more), ..now }, Err(Anew::OtherFiles)),
-            (Now { changes: None, ..now }, Err(Anew::OtherFiles)),
-            (Now { head: Some(&other), ..now }, Err(Anew::OtherFiles)),
-            (Now { head: None, ..now }, Err(Anew::OtherFiles)),
-            (Now { path: "/v", ..now }, Err(Anew::OtherPlace)),
-            (Now { program: &codex, ..now }, Err(Anew::OtherProgram)),
-            (Now { program: &cannot, ..now }, Err(Anew::NoCommand)),
+            (NextIterationStart { changes: Some(&[]), ..now }, Ok("0b-c")),
+            (NextIterationStart { changes: Some(&more), ..now }, Err(FreshStartReason::OtherFiles)),
+            (NextIterationStart { changes: None, ..now }, Err(FreshStartReason::OtherFiles)),
+            (NextIterationStart { head: Some(&other), ..now }, Err(FreshStartReason::OtherFiles)),
+            (NextIterationStart { head: None, ..now }, Err(FreshStartReason::OtherFiles)),
+            (NextIterationStart { path: "/v", ..now }, Err(FreshStartReason::OtherPlace)),
+            (NextIterationStart { program: &codex, ..now }, Err(FreshStartReason::OtherProgram)),
+            (NextIterationStart { program: &cannot, ..now }, Err(FreshStartReason::NoCommand)),
         ] {
             assert_eq!(session(Some(&run), now), Some(expected), "{now:?}");
         }
         for odd in ["", "--dangerous", "a b", "{prompt}", "a\n", &"x".repeat(LONGEST_ID + 1)] {
-            assert_eq!(session(Some(&open(odd)), now), Some(Err(Anew::OddId)), "{odd}");
+            assert_eq!(session(Some(&open(odd)), now), Some(Err(FreshStartReason::OddId)), "{odd}");
         }
-        assert_eq!(session(Some(&last(Outcome::Stopped)), now), None);
+        assert_eq!(session(Some(&last(IterationOutcome::Stopped)), now), None);
         assert_eq!(session(None, now), None);
         assert!(command(&program, "0b-c").ends_with(&["--resume".to_owned(), "0b-c".to_owned()]));
     }
 
     #[test]
     fn what_ended_by_itself_is_not_cut_off() {
-        let unfinished = || Outcome::Unfinished { why: "x".into() };
+        let unfinished = || IterationOutcome::Unfinished { why: "x".into() };
         for (end, outcome, expected) in [
-            (End::Stopped, Outcome::Stopped, true),
-            (End::Killed, Outcome::Stopped, true),
-            (End::KeeperDied, Outcome::Crashed, true),
-            (End::Unproved, Outcome::Crashed, false),
-            (End::Signalled(9), unfinished(), true),
-            (End::OverLimit("time limit"), unfinished(), true),
-            (End::Signalled(11), unfinished(), false),
-            (End::Exited(1), unfinished(), false),
-            (End::NotStarted("x".into()), unfinished(), false),
-            (End::Stopped, Outcome::Complete, false),
-            (End::Exited(1), Outcome::Limited { why: "x".into(), seconds: None }, false),
+            (AgentProgramEnd::Stopped, IterationOutcome::Stopped, true),
+            (AgentProgramEnd::Killed, IterationOutcome::Stopped, true),
+            (AgentProgramEnd::KeeperDied, IterationOutcome::Crashed, true),
+            (AgentProgramEnd::Unproved, IterationOutcome::Crashed, false),
+            (AgentProgramEnd::Signalled(9), unfinished(), true),
+            (AgentProgramEnd::OverLimit("time limit"), unfinished(), true),
+            (AgentProgramEnd::Signalled(11), unfinished(), false),
+            (AgentProgramEnd::Exited(1), unfinished(), false),
+            (AgentProgramEnd::NotStarted("x".into()), unfinished(), false),
+            (AgentProgramEnd::Stopped, IterationOutcome::Complete, false),
+            (AgentProgramEnd::Exited(1), IterationOutcome::Limited { why: "x".into(), seconds: None }, false),
         ] {
             assert_eq!(was_cut_off(&end, &outcome), expected, "{end:?} {outcome:?}");
         }
@@ -247,18 +258,24 @@ mod tests {
 
     #[test]
     fn a_run_that_did_nothing_was_in_vain_where_it_ended_by_itself() {
-        let (nothing, mut something) = (Summary::default(), Summary::default());
+        let (nothing, mut something) = (StreamSummary::default(), StreamSummary::default());
         something.responses = 1;
-        let unfinished = || Outcome::Unfinished { why: "x".into() };
+        let unfinished = || IterationOutcome::Unfinished { why: "x".into() };
         for (end, outcome, told, changed, expected) in [
-            (End::Exited(1), unfinished(), &nothing, false, Resumed::InVain),
-            (End::OverLimit("silence limit"), unfinished(), &nothing, false, Resumed::InVain),
-            (End::Exited(1), unfinished(), &something, false, Resumed::WentOn),
-            (End::Exited(1), unfinished(), &nothing, true, Resumed::WentOn),
-            (End::Signalled(9), unfinished(), &nothing, false, Resumed::NotYet),
-            (End::Stopped, Outcome::Stopped, &nothing, false, Resumed::NotYet),
-            (End::Exited(1), Outcome::Limited { why: "x".into(), seconds: None }, &nothing, false, Resumed::NotYet),
-            (End::Exited(0), Outcome::Complete, &nothing, false, Resumed::WentOn),
+            (AgentProgramEnd::Exited(1), unfinished(), &nothing, false, ResumedRunResult::InVain),
+            (AgentProgramEnd::OverLimit("silence limit"), unfinished(), &nothing, false, ResumedRunResult::InVain),
+            (AgentProgramEnd::Exited(1), unfinished(), &something, false, ResumedRunResult::WentOn),
+            (AgentProgramEnd::Exited(1), unfinished(), &nothing, true, ResumedRunResult::WentOn),
+            (AgentProgramEnd::Signalled(9), unfinished(), &nothing, false, ResumedRunResult::NotYet),
+            (AgentProgramEnd::Stopped, IterationOutcome::Stopped, &nothing, false, ResumedRunResult::NotYet),
+            (
+                AgentProgramEnd::Exited(1),
+                IterationOutcome::Limited { why: "x".into(), seconds: None },
+                &nothing,
+                false,
+                ResumedRunResult::NotYet,
+            ),
+            (AgentProgramEnd::Exited(0), IterationOutcome::Complete, &nothing, false, ResumedRunResult::WentOn),
         ] {
             assert_eq!(how_it_went(&end, &outcome, told, changed), expected, "{end:?} {outcome:?}");
         }

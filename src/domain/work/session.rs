@@ -3,16 +3,16 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::budget::Limits;
-use super::gate::{Afterwards, Place};
-use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, SessionId};
+use super::budget::BudgetLimits;
+use super::gate::{AfterHalt, RedirectWorkspace};
+use crate::domain::base::ids::{AgentId, CheckpointName, SessionId, TaskId};
 use crate::domain::base::names::RefName;
 use crate::error::{Code, Error, Result};
 
 /// Which steps wait for a human.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Mode {
+pub enum SessionMode {
     /// Each claim and each merge waits at a gate.
     #[default]
     SemiAuto,
@@ -22,7 +22,7 @@ pub enum Mode {
     Autopilot,
 }
 
-impl Mode {
+impl SessionMode {
     /// The word used in JSON and on the command line.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -59,7 +59,7 @@ impl Mode {
     }
 }
 
-impl std::str::FromStr for Mode {
+impl std::str::FromStr for SessionMode {
     type Err = Error;
     fn from_str(text: &str) -> Result<Self> {
         match text {
@@ -89,11 +89,11 @@ pub struct Session {
     /// How many iterations a task may take.
     pub max_iterations: u32,
     /// What it may use.
-    #[serde(default, skip_serializing_if = "Limits::is_empty")]
-    pub limits: Limits,
+    #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
+    pub limits: BudgetLimits,
     /// What each task may use that has no limits of its own.
-    #[serde(default, skip_serializing_if = "Limits::is_empty")]
-    pub task_limits: Limits,
+    #[serde(default, skip_serializing_if = "BudgetLimits::is_empty")]
+    pub task_limits: BudgetLimits,
     /// The state of the session.
     pub state: SessionState,
     /// When a human paused it, where it was not let continue since; it stays so when the session ends.
@@ -162,17 +162,17 @@ impl SessionState {
 /// A request of a verb to the supervisor.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Request {
+pub enum SupervisorRequest {
     /// Stop agents: the program's stop signal, a grace period, then SIGKILL. Their tasks become pending.
     Stop {
         /// The agents; empty for all of them.
         agents: Vec<AgentId>,
         /// The tasks they worked on at the time of the request: these are held even if the agent has released them by then.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        tasks: Vec<CaseId>,
+        tasks: Vec<TaskId>,
         /// What happens to the tasks.
-        #[serde(default, skip_serializing_if = "Afterwards::is_default")]
-        afterwards: Afterwards,
+        #[serde(default, skip_serializing_if = "AfterHalt::is_default")]
+        afterwards: AfterHalt,
     },
     /// Kill agents at once.
     Kill {
@@ -180,10 +180,10 @@ pub enum Request {
         agents: Vec<AgentId>,
         /// The tasks they worked on at the time of the request: these are held even if the agent has released them by then.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        tasks: Vec<CaseId>,
+        tasks: Vec<TaskId>,
         /// What happens to the tasks.
-        #[serde(default, skip_serializing_if = "Afterwards::is_default")]
-        afterwards: Afterwards,
+        #[serde(default, skip_serializing_if = "AfterHalt::is_default")]
+        afterwards: AfterHalt,
     },
     /// Start no further iteration; pause when the running ones have ended.
     Pause {
@@ -195,27 +195,27 @@ pub enum Request {
     /// Merge a task that waits at its merge gate.
     Merge {
         /// The task.
-        task: CaseId,
+        task: TaskId,
     },
     /// Send an agent to another task.
     Redirect {
         /// The agent.
         agent: AgentId,
         /// The task that it works on.
-        from: CaseId,
+        from: TaskId,
         /// The task that it is to work on.
-        to: CaseId,
+        to: TaskId,
         /// In which workspace.
         #[serde(default)]
-        place: Place,
+        place: RedirectWorkspace,
         /// What happens to the task that it leaves.
-        #[serde(default, skip_serializing_if = "Afterwards::is_default")]
-        afterwards: Afterwards,
+        #[serde(default, skip_serializing_if = "AfterHalt::is_default")]
+        afterwards: AfterHalt,
     },
     /// Block tasks that agents work on; the agents are stopped.
     Block {
         /// The tasks.
-        tasks: Vec<CaseId>,
+        tasks: Vec<TaskId>,
         /// Why.
         reason: String,
     },

@@ -6,14 +6,14 @@ use serde::{Deserialize, Serialize};
 /// The time of a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct SessionTime {
+pub struct SessionRunTime {
     ran_ms: u64,
     /// Since when at least one runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<Timestamp>,
 }
 
-impl SessionTime {
+impl SessionRunTime {
     /// The time of a new session.
     pub fn beginning(runs: bool, at: Timestamp) -> Self {
         Self { ran_ms: 0, since: runs.then_some(at) }
@@ -51,13 +51,13 @@ mod tests {
 
     #[test]
     fn what_runs_at_the_same_time_counts_once() {
-        let mut time = SessionTime::beginning(false, at(0));
+        let mut time = SessionRunTime::beginning(false, at(0));
         // One from 10 to 30, another from 20 to 40, a third from 60.
         for (runs, second) in [(true, 10), (true, 20), (true, 30), (false, 40), (true, 60)] {
             time.follow(runs, at(second));
         }
         assert_eq!((time.millis(at(60)), time.millis(at(61))), (30_000, 31_000));
         assert_eq!(time.millis(at(5)), 30_000, "the clock went back");
-        assert_eq!(SessionTime::beginning(true, at(0)).millis(at(2)), 2_000, "a program that outlived the last session");
+        assert_eq!(SessionRunTime::beginning(true, at(0)).millis(at(2)), 2_000, "a program that outlived the last session");
     }
 }

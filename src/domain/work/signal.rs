@@ -4,9 +4,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::learnings::Scope;
+use super::learnings::LearningScope;
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::seen::{Exchange, Seen};
+use crate::domain::agent::stream::seen::{ModelExchange, StreamEvent};
 use crate::domain::base::ids::Token;
 use crate::error::{Code, Error, Result};
 
@@ -22,7 +22,7 @@ pub const MAX_NAMES: usize = 100;
 /// One report of an agent. Reading it from JSON is in `signal_json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(tag = "kind", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Signal {
+pub enum AgentSignal {
     /// The task is complete.
     Complete {},
     /// The agent cannot go on.
@@ -80,9 +80,9 @@ pub enum Signal {
     /// A tool call has ended.
     ToolCompleted(ToolReport),
     /// A request was sent to the model.
-    RequestSent(Exchange),
+    RequestSent(ModelExchange),
     /// The model answered.
-    ResponseReceived(Exchange),
+    ResponseReceived(ModelExchange),
     /// How long the rest of the task will take.
     Estimate {
         /// Seconds from now on.
@@ -100,13 +100,13 @@ pub enum Signal {
     },
     /// What the program's output says of its end, its cost, and what was refused. It is no event: the report of the iteration has what
     /// follows from it.
-    Seen(Box<Seen>),
+    Seen(Box<StreamEvent>),
 }
 
 /// What a file is for the task, where it is not one that the work changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum FileRole {
+pub enum ReportedFileRole {
     /// It helps to understand the work.
     Related,
     /// It tests the work.
@@ -136,7 +136,7 @@ pub struct FileReport {
     pub confidence: Option<f64>,
     /// What else it is, where the work does not change it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub role: Option<FileRole>,
+    pub role: Option<ReportedFileRole>,
 }
 
 /// A tool call.
@@ -162,7 +162,7 @@ pub struct ToolReport {
     pub failed: bool,
 }
 
-impl Signal {
+impl AgentSignal {
     /// Whether only the output of a program can say this, and no report of an agent.
     pub fn is_of_output(&self) -> bool {
         matches!(self, Self::Session { .. } | Self::Seen(_))
@@ -212,7 +212,7 @@ impl Signal {
             Self::Progress { .. } => {}
             Self::Learning { text: learnt, scope } => {
                 text("the learning", learnt)?;
-                scope.as_deref().map_or(Ok(()), |word| word.parse::<Scope>().map(drop))?;
+                scope.as_deref().map_or(Ok(()), |word| word.parse::<LearningScope>().map(drop))?;
             }
             Self::Phase { name: phase, confidence } => {
                 name("the phase", phase)?;
@@ -302,22 +302,22 @@ fn optional(what: &str, value: Option<&str>) -> Result<()> {
 /// The markers in `message`, in order: `<axiom TOKEN>COMPLETE</axiom>`, `BLOCKED: reason`, `WAITING: question` or `PROGRESS:
 /// n` between the tags, alone on a line. Text with another token, with other text on the same line, or over a limit is not a
 /// marker: the model may be quoting one.
-pub fn markers(message: &str, token: &Token) -> Vec<Signal> {
+pub fn markers(message: &str, token: &Token) -> Vec<AgentSignal> {
     let open = format!("<axiom {token}>");
     message.lines().filter_map(|line| marker(line.trim(), &open)).collect()
 }
 
-fn marker(line: &str, open: &str) -> Option<Signal> {
+fn marker(line: &str, open: &str) -> Option<AgentSignal> {
     let body = line.strip_prefix(open)?.strip_suffix("</axiom>")?.trim();
     if body.contains("<axiom ") || body.contains("</axiom>") {
         return None;
     }
     let signal = match body.split_once(':') {
-        None if body == "COMPLETE" => Signal::Complete {},
+        None if body == "COMPLETE" => AgentSignal::Complete {},
         None => return None,
-        Some(("BLOCKED", reason)) => Signal::Blocked { reason: reason.trim().to_owned() },
-        Some(("WAITING", question)) => Signal::Waiting { question: question.trim().to_owned() },
-        Some(("PROGRESS", percent)) => Signal::Progress { percent: percent.trim().trim_end_matches('%').parse().ok()? },
+        Some(("BLOCKED", reason)) => AgentSignal::Blocked { reason: reason.trim().to_owned() },
+        Some(("WAITING", question)) => AgentSignal::Waiting { question: question.trim().to_owned() },
+        Some(("PROGRESS", percent)) => AgentSignal::Progress { percent: percent.trim().trim_end_matches('%').parse().ok()? },
         Some(_) => return None,
     };
     signal.validated().ok()
@@ -335,7 +335,8 @@ mod tests {
     fn markers_count_alone_on_a_line_with_the_right_token() {
         let said =
             "working\n<axiom t0>PROGRESS: 40%</axiom>\r\n  <axiom t0>BLOCKED: no: key </axiom>\n<axiom t0>COMPLETE</axiom>\n";
-        let expected = [Signal::Progress { percent: 40 }, Signal::Blocked { reason: "no: key".into() }, Signal::Complete {}];
+        let expected =
+            [AgentSignal::Progress { percent: 40 }, AgentSignal::Blocked { reason: "no: key".into() }, AgentSignal::Complete {}];
         assert_eq!(markers(said, &token()), expected);
     }
 
@@ -359,28 +360,28 @@ mod tests {
     #[test]
     fn limits_hold() {
         let long = "x".repeat(MAX_TEXT + 1);
-        assert_eq!(Signal::Blocked { reason: long }.validated().unwrap_err().code(), Code::TooLarge);
-        assert!(Signal::Blocked { reason: "x".repeat(MAX_TEXT) }.validated().is_ok());
-        let many = Signal::Depends { names: vec!["x".into(); MAX_NAMES + 1] };
+        assert_eq!(AgentSignal::Blocked { reason: long }.validated().unwrap_err().code(), Code::TooLarge);
+        assert!(AgentSignal::Blocked { reason: "x".repeat(MAX_TEXT) }.validated().is_ok());
+        let many = AgentSignal::Depends { names: vec!["x".into(); MAX_NAMES + 1] };
         assert_eq!(many.validated().unwrap_err().code(), Code::TooLarge);
         for bad in [
-            Signal::Progress { percent: 101 },
-            Signal::Waiting { question: " ".into() },
-            Signal::Phase { name: "a\nb".into(), confidence: None },
-            Signal::Phase { name: "a".into(), confidence: Some(1.5) },
-            Signal::Subtask { name: "a".into(), done: true, planned: true },
-            Signal::File(Box::new(FileReport {
+            AgentSignal::Progress { percent: 101 },
+            AgentSignal::Waiting { question: " ".into() },
+            AgentSignal::Phase { name: "a\nb".into(), confidence: None },
+            AgentSignal::Phase { name: "a".into(), confidence: Some(1.5) },
+            AgentSignal::Subtask { name: "a".into(), done: true, planned: true },
+            AgentSignal::File(Box::new(FileReport {
                 path: "a".into(),
                 done: true,
-                role: Some(FileRole::Test),
+                role: Some(ReportedFileRole::Test),
                 ..FileReport::default()
             })),
-            Signal::Learning { text: "a".into(), scope: Some("all".into()) },
-            Signal::Estimate { seconds: MAX_ESTIMATE + 1 },
-            Signal::Depends { names: vec![] },
-            Signal::Depends { names: vec!["a".into(), " ".into()] },
-            Signal::File(Box::new(FileReport { path: "a".into(), line: Some(0), ..FileReport::default() })),
-            Signal::File(Box::new(FileReport { path: "a".into(), confidence: Some(f64::NAN), ..FileReport::default() })),
+            AgentSignal::Learning { text: "a".into(), scope: Some("all".into()) },
+            AgentSignal::Estimate { seconds: MAX_ESTIMATE + 1 },
+            AgentSignal::Depends { names: vec![] },
+            AgentSignal::Depends { names: vec!["a".into(), " ".into()] },
+            AgentSignal::File(Box::new(FileReport { path: "a".into(), line: Some(0), ..FileReport::default() })),
+            AgentSignal::File(Box::new(FileReport { path: "a".into(), confidence: Some(f64::NAN), ..FileReport::default() })),
         ] {
             assert_eq!(bad.clone().validated().unwrap_err().code(), Code::InvalidInput, "{bad:?}");
         }
@@ -390,13 +391,13 @@ mod tests {
     fn json_round_trip() {
         let tool = ToolReport { name: "Bash".into(), id: Some("1".into()), ..ToolReport::default() };
         for signal in [
-            Signal::Complete {},
-            Signal::Progress { percent: 3 },
-            Signal::ToolStarted(tool),
-            Signal::RequestSent(Exchange::default()),
+            AgentSignal::Complete {},
+            AgentSignal::Progress { percent: 3 },
+            AgentSignal::ToolStarted(tool),
+            AgentSignal::RequestSent(ModelExchange::default()),
         ] {
             let json = serde_json::to_string(&signal).unwrap();
-            assert_eq!(serde_json::from_str::<Signal>(&json).unwrap(), signal, "{json}");
+            assert_eq!(serde_json::from_str::<AgentSignal>(&json).unwrap(), signal, "{json}");
             assert!(json.contains(&format!("\"kind\":\"{}\"", signal.kind())), "{json}");
         }
     }

@@ -7,12 +7,12 @@ use std::fmt;
 use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess};
 
-use super::signal::{FileReport, Signal, ToolReport};
-use crate::domain::agent::stream::seen::{Exchange, Seen};
+use super::signal::{AgentSignal, FileReport, ToolReport};
+use crate::domain::agent::stream::seen::{ModelExchange, StreamEvent};
 
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Kind {
+enum AgentSignalKind {
     Complete,
     Blocked,
     Waiting,
@@ -55,50 +55,54 @@ contents! {
 }
 
 /// Reads the signal of this kind from the rest of the object.
-fn read<'de, D: Deserializer<'de>>(kind: &Kind, rest: D) -> Result<Signal, D::Error> {
+fn read<'de, D: Deserializer<'de>>(kind: &AgentSignalKind, rest: D) -> Result<AgentSignal, D::Error> {
     Ok(match kind {
-        Kind::Complete => Nothing::deserialize(rest).map(|Nothing {}| Signal::Complete {})?,
-        Kind::RequestSent => Signal::RequestSent(Exchange::deserialize(rest)?),
-        Kind::ResponseReceived => Signal::ResponseReceived(Exchange::deserialize(rest)?),
-        Kind::Blocked => Blocked::deserialize(rest).map(|Blocked { reason }| Signal::Blocked { reason })?,
-        Kind::Waiting => Waiting::deserialize(rest).map(|Waiting { question }| Signal::Waiting { question })?,
-        Kind::Progress => Progress::deserialize(rest).map(|Progress { percent }| Signal::Progress { percent })?,
-        Kind::Learning => Learning::deserialize(rest).map(|Learning { text, scope }| Signal::Learning { text, scope })?,
-        Kind::Phase => Phase::deserialize(rest).map(|Phase { name, confidence }| Signal::Phase { name, confidence })?,
-        Kind::Subtask => {
-            Subtask::deserialize(rest).map(|Subtask { name, done, planned }| Signal::Subtask { name, done, planned })?
+        AgentSignalKind::Complete => Nothing::deserialize(rest).map(|Nothing {}| AgentSignal::Complete {})?,
+        AgentSignalKind::RequestSent => AgentSignal::RequestSent(ModelExchange::deserialize(rest)?),
+        AgentSignalKind::ResponseReceived => AgentSignal::ResponseReceived(ModelExchange::deserialize(rest)?),
+        AgentSignalKind::Blocked => Blocked::deserialize(rest).map(|Blocked { reason }| AgentSignal::Blocked { reason })?,
+        AgentSignalKind::Waiting => Waiting::deserialize(rest).map(|Waiting { question }| AgentSignal::Waiting { question })?,
+        AgentSignalKind::Progress => Progress::deserialize(rest).map(|Progress { percent }| AgentSignal::Progress { percent })?,
+        AgentSignalKind::Learning => {
+            Learning::deserialize(rest).map(|Learning { text, scope }| AgentSignal::Learning { text, scope })?
         }
-        Kind::Ready => Ready::deserialize(rest).map(|Ready { name, text }| Signal::Ready { name, text })?,
-        Kind::File => Signal::File(Box::new(FileReport::deserialize(rest)?)),
-        Kind::ToolStarted => Signal::ToolStarted(ToolReport::deserialize(rest)?),
-        Kind::ToolCompleted => Signal::ToolCompleted(ToolReport::deserialize(rest)?),
-        Kind::Estimate => Estimate::deserialize(rest).map(|Estimate { seconds }| Signal::Estimate { seconds })?,
-        Kind::Session => Session::deserialize(rest).map(|Session { id }| Signal::Session { id })?,
-        Kind::Seen => Signal::Seen(Box::new(Seen::deserialize(rest)?)),
-        Kind::Depends => Depends::deserialize(rest).map(|Depends { names }| Signal::Depends { names })?,
+        AgentSignalKind::Phase => {
+            Phase::deserialize(rest).map(|Phase { name, confidence }| AgentSignal::Phase { name, confidence })?
+        }
+        AgentSignalKind::Subtask => {
+            Subtask::deserialize(rest).map(|Subtask { name, done, planned }| AgentSignal::Subtask { name, done, planned })?
+        }
+        AgentSignalKind::Ready => Ready::deserialize(rest).map(|Ready { name, text }| AgentSignal::Ready { name, text })?,
+        AgentSignalKind::File => AgentSignal::File(Box::new(FileReport::deserialize(rest)?)),
+        AgentSignalKind::ToolStarted => AgentSignal::ToolStarted(ToolReport::deserialize(rest)?),
+        AgentSignalKind::ToolCompleted => AgentSignal::ToolCompleted(ToolReport::deserialize(rest)?),
+        AgentSignalKind::Estimate => Estimate::deserialize(rest).map(|Estimate { seconds }| AgentSignal::Estimate { seconds })?,
+        AgentSignalKind::Session => Session::deserialize(rest).map(|Session { id }| AgentSignal::Session { id })?,
+        AgentSignalKind::Seen => AgentSignal::Seen(Box::new(StreamEvent::deserialize(rest)?)),
+        AgentSignalKind::Depends => Depends::deserialize(rest).map(|Depends { names }| AgentSignal::Depends { names })?,
     })
 }
 
-impl<'de> Deserialize<'de> for Signal {
+impl<'de> Deserialize<'de> for AgentSignal {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_map(SignalVisitor)
+        deserializer.deserialize_map(AgentSignalVisitor)
     }
 }
 
-struct SignalVisitor;
+struct AgentSignalVisitor;
 
-impl<'de> de::Visitor<'de> for SignalVisitor {
-    type Value = Signal;
+impl<'de> de::Visitor<'de> for AgentSignalVisitor {
+    type Value = AgentSignal;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object with the kind of a signal")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Signal, A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<AgentSignal, A::Error> {
         match map.next_key()? {
             None => Err(de::Error::missing_field("kind")),
-            Some(Key::Kind) => read(&map.next_value()?, MapAccessDeserializer::new(map)),
-            Some(Key::Other(first)) => {
+            Some(AgentSignalKey::Kind) => read(&map.next_value()?, MapAccessDeserializer::new(map)),
+            Some(AgentSignalKey::Other(first)) => {
                 let mut rest = serde_json::Map::new();
                 let value = map.next_value()?;
                 rest.insert(first, value);
@@ -108,62 +112,67 @@ impl<'de> de::Visitor<'de> for SignalVisitor {
                     }
                 }
                 let kind = rest.remove("kind").ok_or_else(|| de::Error::missing_field("kind"))?;
-                let kind = Kind::deserialize(kind).map_err(de::Error::custom)?;
+                let kind = AgentSignalKind::deserialize(kind).map_err(de::Error::custom)?;
                 read(&kind, serde_json::Value::Object(rest)).map_err(de::Error::custom)
             }
         }
     }
 }
 
-enum Key {
+enum AgentSignalKey {
     Kind,
     Other(String),
 }
 
-impl<'de> Deserialize<'de> for Key {
+impl<'de> Deserialize<'de> for AgentSignalKey {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct KeyVisitor;
-        impl de::Visitor<'_> for KeyVisitor {
-            type Value = Key;
+        struct AgentSignalKeyVisitor;
+        impl de::Visitor<'_> for AgentSignalKeyVisitor {
+            type Value = AgentSignalKey;
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("a key")
             }
-            fn visit_str<E: de::Error>(self, key: &str) -> Result<Key, E> {
-                Ok(if key == "kind" { Key::Kind } else { Key::Other(key.to_owned()) })
+            fn visit_str<E: de::Error>(self, key: &str) -> Result<AgentSignalKey, E> {
+                Ok(if key == "kind" { AgentSignalKey::Kind } else { AgentSignalKey::Other(key.to_owned()) })
             }
         }
-        deserializer.deserialize_identifier(KeyVisitor)
+        deserializer.deserialize_identifier(AgentSignalKeyVisitor)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::work::signal::FileRole;
+    use crate::domain::work::signal::ReportedFileRole;
 
-    fn all() -> Vec<Signal> {
+    fn all() -> Vec<AgentSignal> {
         let text = || "a \"b\"\n\u{1F600}".to_owned();
         vec![
-            Signal::Complete {},
-            Signal::Blocked { reason: text() },
-            Signal::Waiting { question: text() },
-            Signal::Progress { percent: 40 },
-            Signal::Learning { text: text(), scope: Some(text()) },
-            Signal::Learning { text: text(), scope: None },
-            Signal::Phase { name: text(), confidence: None },
-            Signal::Phase { name: text(), confidence: Some(0.75) },
-            Signal::Subtask { name: text(), done: true, planned: false },
-            Signal::Subtask { name: text(), done: false, planned: true },
-            Signal::File(Box::new(FileReport { path: text(), line: Some(3), confidence: Some(0.1), ..FileReport::default() })),
-            Signal::File(Box::new(FileReport { path: text(), role: Some(FileRole::Test), ..FileReport::default() })),
-            Signal::Ready { name: text(), text: text() },
-            Signal::ToolStarted(ToolReport { name: text(), id: Some(text()), ..ToolReport::default() }),
-            Signal::ToolCompleted(ToolReport { name: text(), ..ToolReport::default() }),
-            Signal::RequestSent(Exchange::default()),
-            Signal::RequestSent(Exchange { id: None, hash: Some(text()) }),
-            Signal::ResponseReceived(Exchange { id: Some(text()), hash: Some(text()) }),
-            Signal::Estimate { seconds: 1200 },
-            Signal::Depends { names: vec![text()] },
+            AgentSignal::Complete {},
+            AgentSignal::Blocked { reason: text() },
+            AgentSignal::Waiting { question: text() },
+            AgentSignal::Progress { percent: 40 },
+            AgentSignal::Learning { text: text(), scope: Some(text()) },
+            AgentSignal::Learning { text: text(), scope: None },
+            AgentSignal::Phase { name: text(), confidence: None },
+            AgentSignal::Phase { name: text(), confidence: Some(0.75) },
+            AgentSignal::Subtask { name: text(), done: true, planned: false },
+            AgentSignal::Subtask { name: text(), done: false, planned: true },
+            AgentSignal::File(Box::new(FileReport {
+                path: text(),
+                line: Some(3),
+                confidence: Some(0.1),
+                ..FileReport::default()
+            })),
+            AgentSignal::File(Box::new(FileReport { path: text(), role: Some(ReportedFileRole::Test), ..FileReport::default() })),
+            AgentSignal::Ready { name: text(), text: text() },
+            AgentSignal::ToolStarted(ToolReport { name: text(), id: Some(text()), ..ToolReport::default() }),
+            AgentSignal::ToolCompleted(ToolReport { name: text(), ..ToolReport::default() }),
+            AgentSignal::RequestSent(ModelExchange::default()),
+            AgentSignal::RequestSent(ModelExchange { id: None, hash: Some(text()) }),
+            AgentSignal::ResponseReceived(ModelExchange { id: Some(text()), hash: Some(text()) }),
+            AgentSignal::Estimate { seconds: 1200 },
+            AgentSignal::Depends { names: vec![text()] },
         ]
     }
 
@@ -171,14 +180,14 @@ mod tests {
     fn every_signal_reads_back_wherever_its_kind_stands() {
         for signal in all() {
             let json = serde_json::to_string(&signal).unwrap();
-            assert_eq!(serde_json::from_str::<Signal>(&json).unwrap(), signal, "{json}");
+            assert_eq!(serde_json::from_str::<AgentSignal>(&json).unwrap(), signal, "{json}");
             // Another order of keys: the kind last.
             let mut object: serde_json::Map<String, serde_json::Value> = serde_json::from_str(&json).unwrap();
             let kind = object.remove("kind").unwrap();
             let rest = serde_json::to_string(&object).unwrap();
             let comma = if object.is_empty() { "" } else { "," };
             let turned = format!("{}{comma}\"kind\":{kind}}}", rest.strip_suffix('}').unwrap());
-            assert_eq!(serde_json::from_str::<Signal>(&turned).unwrap(), signal, "{turned}");
+            assert_eq!(serde_json::from_str::<AgentSignal>(&turned).unwrap(), signal, "{turned}");
         }
     }
 
@@ -198,7 +207,7 @@ mod tests {
             r#""complete""#,
         ];
         for text in bad {
-            assert!(serde_json::from_str::<Signal>(text).is_err(), "{text}");
+            assert!(serde_json::from_str::<AgentSignal>(text).is_err(), "{text}");
         }
     }
 }

@@ -3,8 +3,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::agent::{IterationReport, Outcome};
-use super::verification::ProgramUse;
+use super::agent::{IterationOutcome, IterationReport};
+use super::verification::ProgramUsage;
 use crate::domain::base::defaults::is_default;
 
 /// US dollars, in millionths: they are compared and added exactly. In JSON a number of dollars.
@@ -53,7 +53,7 @@ impl<'de> Deserialize<'de> for Usd {
 /// Iterations, and looks of personas at the work, of which something is not known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Doubt {
+pub struct UnknownUsage {
     /// How many there were.
     #[serde(skip_serializing_if = "is_default")]
     pub iterations: u64,
@@ -65,7 +65,7 @@ pub struct Doubt {
     pub most: u64,
 }
 
-impl Doubt {
+impl UnknownUsage {
     /// Whether nothing is in doubt, and nothing was known either.
     #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
     pub fn is_empty(&self) -> bool {
@@ -88,7 +88,7 @@ impl Doubt {
 /// The sum of iterations, and what became of the work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Tally {
+pub struct UsageTally {
     /// How many iterations.
     pub iterations: u64,
     /// Tokens, as far as they are known.
@@ -100,20 +100,20 @@ pub struct Tally {
     /// Milliseconds in which programs ran.
     pub duration_ms: u64,
     /// Iterations whose tokens are not known.
-    #[serde(skip_serializing_if = "Doubt::is_empty")]
-    pub tokens_doubt: Doubt,
+    #[serde(skip_serializing_if = "UnknownUsage::is_empty")]
+    pub tokens_doubt: UnknownUsage,
     /// Iterations whose cost is not known.
-    #[serde(skip_serializing_if = "Doubt::is_empty")]
-    pub cost_doubt: Doubt,
+    #[serde(skip_serializing_if = "UnknownUsage::is_empty")]
+    pub cost_doubt: UnknownUsage,
     /// What became of the work.
-    #[serde(skip_serializing_if = "Results::is_empty")]
-    pub results: Results,
+    #[serde(skip_serializing_if = "TaskResultCounts::is_empty")]
+    pub results: TaskResultCounts,
 }
 
 /// What became of work: how many tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Results {
+pub struct TaskResultCounts {
     /// Merged.
     pub merged: u64,
     /// Taken back after it was merged.
@@ -122,7 +122,7 @@ pub struct Results {
     pub failed: u64,
 }
 
-impl Results {
+impl TaskResultCounts {
     /// Whether there is nothing yet.
     #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
     pub fn is_empty(&self) -> bool {
@@ -130,11 +130,11 @@ impl Results {
     }
 
     /// Counts one more.
-    pub fn count(&mut self, what: Became) {
+    pub fn count(&mut self, what: TaskResult) {
         let number = match what {
-            Became::Merged => &mut self.merged,
-            Became::TakenBack => &mut self.taken_back,
-            Became::Failed => &mut self.failed,
+            TaskResult::Merged => &mut self.merged,
+            TaskResult::TakenBack => &mut self.taken_back,
+            TaskResult::Failed => &mut self.failed,
         };
         *number = number.saturating_add(1);
     }
@@ -142,7 +142,7 @@ impl Results {
 
 /// What became of the work on a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Became {
+pub enum TaskResult {
     /// It was merged.
     Merged,
     /// Its merge was taken back.
@@ -153,35 +153,35 @@ pub enum Became {
 
 /// The most that one iteration is known to have used elsewhere.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Most {
+pub struct HighestIterationUsage {
     /// Tokens.
     pub tokens: u64,
     /// Millionths of a dollar.
     pub cost: u64,
 }
 
-impl Tally {
+impl UsageTally {
     /// Whether nothing was counted yet.
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 
     /// Adds an iteration. `most` is what one of the same program used at most, for the case that this one tells nothing.
-    pub fn add(&mut self, report: &IterationReport, most: Most) {
+    pub fn add(&mut self, report: &IterationReport, most: HighestIterationUsage) {
         if report.not_started {
             return;
         }
-        let cut_off = report.cut_off || matches!(report.outcome, Outcome::Stopped | Outcome::Crashed);
+        let cut_off = report.cut_off || matches!(report.outcome, IterationOutcome::Stopped | IterationOutcome::Crashed);
         self.iterations = self.iterations.saturating_add(u64::from(report.counts()));
         self.used((report.tokens, report.cost_usd.and_then(Usd::of)), report.duration_ms, cut_off, most);
     }
 
     /// Adds a look at the work by the program of a persona: no iteration, and paid like one.
-    pub fn looked(&mut self, used: &ProgramUse, duration_ms: u64, most: Most) {
+    pub fn looked(&mut self, used: &ProgramUsage, duration_ms: u64, most: HighestIterationUsage) {
         self.used((used.tokens, used.cost_usd), duration_ms, used.cut_off, most);
     }
 
-    fn used(&mut self, (tokens, cost): (Option<u64>, Option<Usd>), duration_ms: u64, cut_off: bool, most: Most) {
+    fn used(&mut self, (tokens, cost): (Option<u64>, Option<Usd>), duration_ms: u64, cut_off: bool, most: HighestIterationUsage) {
         self.duration_ms = self.duration_ms.saturating_add(duration_ms);
         self.tokens = sum(self.tokens, tokens);
         self.cost = sum(self.cost.map(|cost| cost.0), cost.map(|cost| cost.0)).map(Usd);
@@ -190,13 +190,13 @@ impl Tally {
     }
 
     /// The most that one of these iterations used.
-    pub fn most(&self) -> Most {
-        Most { tokens: self.tokens_doubt.most, cost: self.cost_doubt.most }
+    pub fn most(&self) -> HighestIterationUsage {
+        HighestIterationUsage { tokens: self.tokens_doubt.most, cost: self.cost_doubt.most }
     }
 
     /// Adds another sum.
     pub fn merge(&mut self, other: &Self) {
-        let join = |mine: Doubt, its: Doubt| Doubt {
+        let join = |mine: UnknownUsage, its: UnknownUsage| UnknownUsage {
             iterations: mine.iterations.saturating_add(its.iterations),
             assumed: mine.assumed.saturating_add(its.assumed),
             most: mine.most.max(its.most),
@@ -209,7 +209,7 @@ impl Tally {
             duration_ms: add(self.duration_ms, other.duration_ms),
             tokens_doubt: join(self.tokens_doubt, other.tokens_doubt),
             cost_doubt: join(self.cost_doubt, other.cost_doubt),
-            results: Results {
+            results: TaskResultCounts {
                 merged: add(self.results.merged, other.results.merged),
                 taken_back: add(self.results.taken_back, other.results.taken_back),
                 failed: add(self.results.failed, other.results.failed),
@@ -231,14 +231,14 @@ pub(crate) mod tests {
     use super::*;
 
     /// The report of an iteration that used this much.
-    pub(crate) fn used(tokens: Option<u64>, cost_usd: Option<f64>, outcome: Outcome) -> IterationReport {
+    pub(crate) fn used(tokens: Option<u64>, cost_usd: Option<f64>, outcome: IterationOutcome) -> IterationReport {
         let zeros = "0".repeat(40);
         let json = serde_json::json!({ "outcome": outcome, "from": zeros, "to": zeros, "durationMs": 1500, "tokens": tokens });
         IterationReport { cost_usd, ..serde_json::from_value(json).unwrap() }
     }
 
-    fn unfinished() -> Outcome {
-        Outcome::Unfinished { why: String::new() }
+    fn unfinished() -> IterationOutcome {
+        IterationOutcome::Unfinished { why: String::new() }
     }
 
     #[test]
@@ -257,31 +257,31 @@ pub(crate) mod tests {
 
     #[test]
     fn unknown_is_never_zero() {
-        let mut tally = Tally::default();
-        tally.add(&used(None, None, unfinished()), Most::default());
+        let mut tally = UsageTally::default();
+        tally.add(&used(None, None, unfinished()), HighestIterationUsage::default());
         assert_eq!((tally.tokens, tally.cost, tally.iterations, tally.duration_ms), (None, None, 1, 1500));
-        tally.add(&used(Some(10), None, Outcome::Complete), Most::default());
+        tally.add(&used(Some(10), None, IterationOutcome::Complete), HighestIterationUsage::default());
         assert_eq!((tally.tokens, tally.tokens_doubt.iterations, tally.cost_doubt.iterations), (Some(10), 1, 2));
-        let limited = Outcome::Limited { why: String::new(), seconds: None };
-        tally.add(&used(Some(5), Some(0.5), limited), Most::default());
+        let limited = IterationOutcome::Limited { why: String::new(), seconds: None };
+        tally.add(&used(Some(5), Some(0.5), limited), HighestIterationUsage::default());
         assert_eq!((tally.tokens, tally.cost, tally.iterations), (Some(15), Usd::of(0.5), 2), "it does not count, and was paid");
         let never = IterationReport { not_started: true, ..used(None, None, unfinished()) };
         let before = tally;
-        tally.add(&never, Most::default());
+        tally.add(&never, HighestIterationUsage::default());
         assert_eq!(tally, before);
     }
 
     #[test]
     fn what_a_cut_off_iteration_used_is_assumed_to_be_the_most_that_is_known() {
-        let of_the_program = Most { tokens: 7, cost: 70 };
-        let mut tally = Tally::default();
+        let of_the_program = HighestIterationUsage { tokens: 7, cost: 70 };
+        let mut tally = UsageTally::default();
         tally.add(&used(None, None, unfinished()), of_the_program);
         assert_eq!((tally.tokens_doubt.assumed, tally.cost_doubt.assumed), (0, 0), "it ended by itself");
-        tally.add(&used(None, None, Outcome::Stopped), of_the_program);
+        tally.add(&used(None, None, IterationOutcome::Stopped), of_the_program);
         assert_eq!((tally.tokens_doubt.assumed, tally.cost_doubt.assumed), (7, 70));
         tally.add(&used(Some(100), Some(1.0), unfinished()), of_the_program);
         tally.add(&used(Some(30), Some(0.3), unfinished()), of_the_program);
-        tally.add(&used(None, None, Outcome::Crashed), of_the_program);
+        tally.add(&used(None, None, IterationOutcome::Crashed), of_the_program);
         assert_eq!((tally.tokens_doubt.assumed, tally.cost_doubt.assumed), (107, 1_000_070));
         let over_limit = IterationReport { cut_off: true, ..used(None, Some(0.1), unfinished()) };
         tally.add(&over_limit, of_the_program);
@@ -290,23 +290,23 @@ pub(crate) mod tests {
 
     #[test]
     fn a_look_at_the_work_is_paid_and_no_iteration() {
-        let mut tally = Tally::default();
-        let used = ProgramUse { program: "p".into(), tokens: Some(7), cost_usd: Usd::of(0.5), cut_off: false };
-        tally.looked(&used, 1500, Most::default());
+        let mut tally = UsageTally::default();
+        let used = ProgramUsage { program: "p".into(), tokens: Some(7), cost_usd: Usd::of(0.5), cut_off: false };
+        tally.looked(&used, 1500, HighestIterationUsage::default());
         assert_eq!((tally.iterations, tally.tokens, tally.cost, tally.duration_ms), (0, Some(7), Usd::of(0.5), 1500));
-        tally.looked(&ProgramUse { cut_off: true, ..ProgramUse::default() }, 0, Most::default());
+        tally.looked(&ProgramUsage { cut_off: true, ..ProgramUsage::default() }, 0, HighestIterationUsage::default());
         assert_eq!((tally.tokens_doubt.assumed, tally.tokens_doubt.iterations), (7, 1));
     }
 
     #[test]
     fn a_merged_sum_is_the_sum_of_both() {
-        let (mut a, mut b, mut both) = (Tally::default(), Tally::default(), Tally::default());
-        for (which, report) in [(0, used(Some(3), Some(0.1), unfinished())), (1, used(None, None, Outcome::Stopped))] {
-            if which == 0 { &mut a } else { &mut b }.add(&report, Most::default());
-            both.add(&report, Most::default());
+        let (mut a, mut b, mut both) = (UsageTally::default(), UsageTally::default(), UsageTally::default());
+        for (which, report) in [(0, used(Some(3), Some(0.1), unfinished())), (1, used(None, None, IterationOutcome::Stopped))] {
+            if which == 0 { &mut a } else { &mut b }.add(&report, HighestIterationUsage::default());
+            both.add(&report, HighestIterationUsage::default());
         }
-        b.results.count(Became::Merged);
-        both.results.count(Became::Merged);
+        b.results.count(TaskResult::Merged);
+        both.results.count(TaskResult::Merged);
         both.tokens_doubt.assumed = 0;
         both.cost_doubt.assumed = 0;
         a.merge(&b);

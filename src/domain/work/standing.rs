@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::case::{Case, Kind, Status};
-use super::groups::Groups;
-use super::reports::{PartStage, PhaseConfidence, ReadyPoint, Reports};
-use super::signal::{FileReport, FileRole};
-use super::view::Shown;
-use crate::domain::base::ids::CaseId;
+use super::case::{Task, TaskKind, TaskStatus};
+use super::groups::TaskGroupTree;
+use super::reports::{PhaseConfidence, ReadyPoint, SubtaskStage, TaskReports};
+use super::signal::{FileReport, ReportedFileRole};
+use super::view::DisplayedTaskStatus;
+use crate::domain::base::ids::TaskId;
 
 /// A group that has come no further than this many percent is starting.
 pub const STARTING: u8 = 5;
@@ -19,7 +19,7 @@ pub const STARTING: u8 = 5;
 /// How many parts a case has, and how far they are. What is in none of the three is ready, blocked or failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PartCounts {
+pub struct TaskPartCounts {
     /// All: of a group, what is not archived; of a task, what its agent named.
     pub total: usize,
     /// Those that are complete.
@@ -30,16 +30,16 @@ pub struct PartCounts {
     pub waiting: usize,
 }
 
-impl PartCounts {
+impl TaskPartCounts {
     /// The parts that the agents of a task named.
-    pub fn of_reports(reports: &Reports) -> Self {
+    pub fn of_reports(reports: &TaskReports) -> Self {
         let mut counts = Self::default();
         for part in &reports.subtasks {
             counts.total += 1;
             match part.stage {
-                PartStage::Done => counts.completed += 1,
-                PartStage::Begun => counts.in_progress += 1,
-                PartStage::Planned => counts.waiting += 1,
+                SubtaskStage::Done => counts.completed += 1,
+                SubtaskStage::Begun => counts.in_progress += 1,
+                SubtaskStage::Planned => counts.waiting += 1,
             }
         }
         counts
@@ -51,15 +51,21 @@ impl PartCounts {
         u8::try_from(percent).ok()
     }
 
-    fn of_group<'a>(groups: &Groups<'a>, group: &'a Case) -> Self {
+    fn of_group<'a>(groups: &TaskGroupTree<'a>, group: &'a Task) -> Self {
         let mut counts = Self::default();
-        for part in groups.parts(&group.id).iter().filter(|part| part.status != Status::Archived) {
+        for part in groups.parts(&group.id).iter().filter(|part| part.status != TaskStatus::Archived) {
             counts.total += 1;
-            match Shown::of(groups, part) {
-                Shown::Done | Shown::Completed => counts.completed += 1,
-                Shown::Active | Shown::Starting | Shown::InProgress | Shown::Interrupted => counts.in_progress += 1,
-                Shown::Waiting => counts.waiting += 1,
-                Shown::Pending | Shown::Blocked | Shown::Failed | Shown::Archived => {}
+            match DisplayedTaskStatus::of(groups, part) {
+                DisplayedTaskStatus::Done | DisplayedTaskStatus::Completed => counts.completed += 1,
+                DisplayedTaskStatus::Active
+                | DisplayedTaskStatus::Starting
+                | DisplayedTaskStatus::InProgress
+                | DisplayedTaskStatus::Interrupted => counts.in_progress += 1,
+                DisplayedTaskStatus::Waiting => counts.waiting += 1,
+                DisplayedTaskStatus::Pending
+                | DisplayedTaskStatus::Blocked
+                | DisplayedTaskStatus::Failed
+                | DisplayedTaskStatus::Archived => {}
             }
         }
         counts
@@ -69,9 +75,9 @@ impl PartCounts {
 /// How far a case is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Standing<'a> {
+pub struct TaskStanding<'a> {
     /// Its parts.
-    pub parts: PartCounts,
+    pub parts: TaskPartCounts,
     /// When work on it began.
     pub started_at: Option<Timestamp>,
     /// When something was last recorded of the work.
@@ -82,20 +88,20 @@ pub struct Standing<'a> {
     pub confidence: Option<f64>,
     /// Of a group: what each of its parts comes after, where it comes after anything.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub dependencies: Option<BTreeMap<&'a CaseId, &'a [CaseId]>>,
+    pub dependencies: Option<BTreeMap<&'a TaskId, &'a [TaskId]>>,
 }
 
-impl<'a> Standing<'a> {
+impl<'a> TaskStanding<'a> {
     /// How far `case` is.
-    pub fn of(groups: &Groups<'a>, case: &'a Case) -> Self {
+    pub fn of(groups: &TaskGroupTree<'a>, case: &'a Task) -> Self {
         let facts = groups.facts(case);
         let reports = groups.state().reports(&case.id);
         let (parts, dependencies) = match case.kind {
-            Kind::Task => (reports.map(PartCounts::of_reports).unwrap_or_default(), None),
-            Kind::Operation | Kind::Directive => {
+            TaskKind::Task => (reports.map(TaskPartCounts::of_reports).unwrap_or_default(), None),
+            TaskKind::Operation | TaskKind::Directive => {
                 let parts = groups.parts(&case.id).iter().filter(|part| !part.after.is_empty());
                 let after = parts.map(|part| (&part.id, part.after.as_slice())).collect();
-                (PartCounts::of_group(groups, case), Some(after))
+                (TaskPartCounts::of_group(groups, case), Some(after))
             }
         };
         Self {
@@ -111,7 +117,7 @@ impl<'a> Standing<'a> {
 
 /// What is known of the work on a task, or of the tasks of a group together.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub struct Facts {
+pub struct TaskWorkFacts {
     /// The first claim.
     pub started_at: Option<Timestamp>,
     /// The newest record.
@@ -126,16 +132,16 @@ pub struct Facts {
     confidence: (f64, u32),
 }
 
-impl Facts {
+impl TaskWorkFacts {
     /// Of a task.
-    pub(super) fn of_task(case: &Case, reports: Option<&Reports>, interrupted: bool) -> Self {
-        let sure = reports.and_then(Reports::confidence);
+    pub(super) fn of_task(case: &Task, reports: Option<&TaskReports>, interrupted: bool) -> Self {
+        let sure = reports.and_then(TaskReports::confidence);
         Self {
             started_at: reports.and_then(|reports| reports.started_at),
             recorded_at: reports.and_then(|reports| reports.recorded_at),
-            is_active: case.status == Status::Active,
-            is_interrupted: interrupted && case.status == Status::Pending,
-            has_done: case.status == Status::Done,
+            is_active: case.status == TaskStatus::Active,
+            is_interrupted: interrupted && case.status == TaskStatus::Pending,
+            has_done: case.status == TaskStatus::Done,
             confidence: (sure.unwrap_or(0.0), u32::from(sure.is_some())),
         }
     }
@@ -168,38 +174,38 @@ impl Facts {
 }
 
 /// The status to show for a group.
-pub(super) fn group_shown<'a>(groups: &Groups<'a>, group: &'a Case) -> Shown {
+pub(super) fn group_shown<'a>(groups: &TaskGroupTree<'a>, group: &'a Task) -> DisplayedTaskStatus {
     match group.status {
-        Status::Archived => return Shown::Archived,
-        Status::Blocked => return Shown::Blocked,
-        Status::Failed => return Shown::Failed,
-        Status::Done => return Shown::Completed,
-        Status::Pending | Status::Active => {}
+        TaskStatus::Archived => return DisplayedTaskStatus::Archived,
+        TaskStatus::Blocked => return DisplayedTaskStatus::Blocked,
+        TaskStatus::Failed => return DisplayedTaskStatus::Failed,
+        TaskStatus::Done => return DisplayedTaskStatus::Completed,
+        TaskStatus::Pending | TaskStatus::Active => {}
     }
     let facts = groups.facts(group);
-    let has_parts = groups.parts(&group.id).iter().any(|part| part.status != Status::Archived);
+    let has_parts = groups.parts(&group.id).iter().any(|part| part.status != TaskStatus::Archived);
     let progress = groups.progress(group);
     if has_parts && groups.is_in_target(&group.id) {
-        Shown::Completed
+        DisplayedTaskStatus::Completed
     } else if facts.is_active && progress <= STARTING {
-        Shown::Starting
+        DisplayedTaskStatus::Starting
     } else if facts.is_active {
-        Shown::InProgress
+        DisplayedTaskStatus::InProgress
     } else if facts.is_interrupted {
-        Shown::Interrupted
+        DisplayedTaskStatus::Interrupted
     } else if !groups.dependencies_met(group) {
-        Shown::Waiting
+        DisplayedTaskStatus::Waiting
     } else if facts.has_done || facts.started_at.is_some() {
-        Shown::InProgress
+        DisplayedTaskStatus::InProgress
     } else {
-        Shown::Pending
+        DisplayedTaskStatus::Pending
     }
 }
 
 /// What agents reported of one task, for `task show`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Reported<'a> {
+pub struct ReportedWork<'a> {
     /// The phase.
     pub phase: Option<&'a str>,
     /// How sure the agent was of each phase.
@@ -211,7 +217,7 @@ pub struct Reported<'a> {
     /// The files that are worked on or done.
     pub files: Vec<ReportedFile<'a>>,
     /// What else the work needs.
-    pub context: Context<'a>,
+    pub context: ReportedContext<'a>,
     /// How many files its iterations changed.
     pub files_modified: u64,
     /// Whether its verification passed when it was last run.
@@ -238,7 +244,7 @@ pub struct ReportedFile<'a> {
 /// What the work uses and does not change.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Context<'a> {
+pub struct ReportedContext<'a> {
     /// Libraries.
     pub dependencies: &'a [String],
     /// Files that help to understand the work.
@@ -247,20 +253,20 @@ pub struct Context<'a> {
     pub test_files: Vec<&'a str>,
 }
 
-impl<'a> Reported<'a> {
+impl<'a> ReportedWork<'a> {
     /// What was reported, in this form.
-    pub fn of(reports: &'a Reports) -> Self {
-        let with = |role: Option<FileRole>| reports.files.iter().filter(move |file| file.role == role);
+    pub fn of(reports: &'a TaskReports) -> Self {
+        let with = |role: Option<ReportedFileRole>| reports.files.iter().filter(move |file| file.role == role);
         Self {
             phase: reports.phase.as_deref(),
             confidences: &reports.confidences,
             estimated_completion: reports.expected_at,
             subtasks: &reports.subtasks,
             files: with(None).map(ReportedFile::of).collect(),
-            context: Context {
+            context: ReportedContext {
                 dependencies: &reports.dependencies,
-                related_files: with(Some(FileRole::Related)).map(|file| file.path.as_str()).collect(),
-                test_files: with(Some(FileRole::Test)).map(|file| file.path.as_str()).collect(),
+                related_files: with(Some(ReportedFileRole::Related)).map(|file| file.path.as_str()).collect(),
+                test_files: with(Some(ReportedFileRole::Test)).map(|file| file.path.as_str()).collect(),
             },
             files_modified: reports.files_modified,
             tests_passing: reports.verified,
@@ -286,24 +292,24 @@ impl<'a> ReportedFile<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::ids::{AgentId, CaseId};
+    use crate::domain::base::ids::{AgentId, TaskId};
     use crate::domain::base::names::{Oid, RefName};
-    use crate::domain::state::whole::{CaseRecord, State};
+    use crate::domain::state::whole::{State, TaskRecord};
     use crate::domain::work::agent::Workspace;
-    use crate::domain::work::case::Merged;
+    use crate::domain::work::case::MergedTaskWork;
 
-    fn id(text: &str) -> CaseId {
-        CaseId::new(text).unwrap()
+    fn id(text: &str) -> TaskId {
+        TaskId::new(text).unwrap()
     }
 
     fn at(second: i64) -> Timestamp {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn case(name: &str, kind: Kind, parent: Option<&str>, status: Status) -> Case {
-        let merged = (status == Status::Done && kind == Kind::Task)
-            .then(|| Merged { commit: Oid::new("1".repeat(40)).unwrap(), target: RefName::branch("main") });
-        Case {
+    fn case(name: &str, kind: TaskKind, parent: Option<&str>, status: TaskStatus) -> Task {
+        let merged = (status == TaskStatus::Done && kind == TaskKind::Task)
+            .then(|| MergedTaskWork { commit: Oid::new("1".repeat(40)).unwrap(), target: RefName::branch("main") });
+        Task {
             id: id(name),
             kind,
             title: name.into(),
@@ -314,7 +320,7 @@ mod tests {
             start_early: false,
             persona: None,
             verify: vec![],
-            limits: crate::domain::work::budget::Limits::default(),
+            limits: crate::domain::work::budget::BudgetLimits::default(),
             status,
             merged,
             reason: None,
@@ -323,11 +329,11 @@ mod tests {
     }
 
     /// A group `g` with tasks of these statuses, called a, b, c …
-    fn group(statuses: &[Status]) -> State {
+    fn group(statuses: &[TaskStatus]) -> State {
         let mut state = State::default();
         let tasks = statuses.iter().zip('a'..);
-        let tasks = tasks.map(|(status, name)| case(&name.to_string(), Kind::Task, Some("g"), *status));
-        for case in tasks.chain([case("g", Kind::Operation, None, Status::Pending)]) {
+        let tasks = tasks.map(|(status, name)| case(&name.to_string(), TaskKind::Task, Some("g"), *status));
+        for case in tasks.chain([case("g", TaskKind::Operation, None, TaskStatus::Pending)]) {
             let branch = RefName::branch("x");
             let base = Oid::new("1".repeat(40)).unwrap();
             let workspace = Workspace { agent: AgentId::new("a-001").unwrap(), path: "/w".into(), branch, base };
@@ -340,60 +346,60 @@ mod tests {
     fn report(state: &mut State, task: &str, progress: u8, second: i64, confidence: Option<f64>) {
         let (started_at, recorded_at) = (Some(at(second)), Some(at(second + 10)));
         let confidences = confidence.map(|confidence| PhaseConfidence { phase: "a".into(), confidence }).into_iter().collect();
-        let reports = Reports { started_at, recorded_at, progress: Some(progress), confidences, ..Reports::default() };
+        let reports = TaskReports { started_at, recorded_at, progress: Some(progress), confidences, ..TaskReports::default() };
         state.restorable.reports.insert(id(task), reports);
     }
 
-    fn shown(state: &State) -> Shown {
-        Shown::of(&Groups::of(state), &state.restorable.cases[&id("g")])
+    fn shown(state: &State) -> DisplayedTaskStatus {
+        DisplayedTaskStatus::of(&TaskGroupTree::of(state), &state.restorable.cases[&id("g")])
     }
 
     #[test]
     fn a_group_is_called_by_how_far_its_parts_are() {
-        use Status::{Active, Archived, Done, Failed, Pending};
-        let table: [(&[Status], Shown); 8] = [
-            (&[], Shown::Pending),
-            (&[Pending, Pending], Shown::Pending),
-            (&[Active, Pending], Shown::Starting),
-            (&[Active, Done], Shown::InProgress),
-            (&[Done, Failed], Shown::InProgress),
-            (&[Done, Done, Archived], Shown::Completed),
-            (&[Archived], Shown::Pending),
-            (&[Archived, Pending], Shown::Pending),
+        use TaskStatus::{Active, Archived, Done, Failed, Pending};
+        let table: [(&[TaskStatus], DisplayedTaskStatus); 8] = [
+            (&[], DisplayedTaskStatus::Pending),
+            (&[Pending, Pending], DisplayedTaskStatus::Pending),
+            (&[Active, Pending], DisplayedTaskStatus::Starting),
+            (&[Active, Done], DisplayedTaskStatus::InProgress),
+            (&[Done, Failed], DisplayedTaskStatus::InProgress),
+            (&[Done, Done, Archived], DisplayedTaskStatus::Completed),
+            (&[Archived], DisplayedTaskStatus::Pending),
+            (&[Archived, Pending], DisplayedTaskStatus::Pending),
         ];
         for (statuses, expected) in table {
             assert_eq!(shown(&group(statuses)), expected, "{statuses:?}");
         }
         let mut state = group(&[Active, Pending]);
         report(&mut state, "a", 80, 5, None);
-        assert_eq!(shown(&state), Shown::InProgress);
+        assert_eq!(shown(&state), DisplayedTaskStatus::InProgress);
         let mut state = group(&[Pending]);
-        state.record.cases.insert(id("a"), CaseRecord { interrupted: true, ..CaseRecord::default() });
+        state.record.cases.insert(id("a"), TaskRecord { interrupted: true, ..TaskRecord::default() });
         report(&mut state, "a", 80, 5, None);
-        assert_eq!(shown(&state), Shown::Interrupted);
-        assert_eq!(Groups::of(&state).progress(&state.restorable.cases[&id("g")]), 80, "its work is there");
+        assert_eq!(shown(&state), DisplayedTaskStatus::Interrupted);
+        assert_eq!(TaskGroupTree::of(&state).progress(&state.restorable.cases[&id("g")]), 80, "its work is there");
         let mut state = group(&[Pending]);
-        state.restorable.cases.insert(id("x"), case("x", Kind::Task, None, Pending));
+        state.restorable.cases.insert(id("x"), case("x", TaskKind::Task, None, Pending));
         state.restorable.cases.get_mut(&id("g")).unwrap().after = vec![id("x")];
-        assert_eq!(shown(&state), Shown::Waiting);
+        assert_eq!(shown(&state), DisplayedTaskStatus::Waiting);
     }
 
     #[test]
     fn an_active_task_on_which_nobody_works_is_interrupted() {
-        let state = group(&[Status::Active, Status::Active]);
+        let state = group(&[TaskStatus::Active, TaskStatus::Active]);
         let of = |cut_off: &[&str]| {
-            let groups = Groups::with_cut_off(&state, cut_off.iter().map(|of| id(of)).collect());
-            ["a", "b", "g"].map(|of| Shown::of(&groups, &state.restorable.cases[&id(of)]))
+            let groups = TaskGroupTree::with_cut_off(&state, cut_off.iter().map(|of| id(of)).collect());
+            ["a", "b", "g"].map(|of| DisplayedTaskStatus::of(&groups, &state.restorable.cases[&id(of)]))
         };
-        assert_eq!(of(&[]), [Shown::Active, Shown::Active, Shown::Starting]);
-        assert_eq!(of(&["a"]), [Shown::Interrupted, Shown::Active, Shown::Starting]);
-        assert_eq!(of(&["a", "b"]), [Shown::Interrupted; 3]);
+        assert_eq!(of(&[]), [DisplayedTaskStatus::Active, DisplayedTaskStatus::Active, DisplayedTaskStatus::Starting]);
+        assert_eq!(of(&["a"]), [DisplayedTaskStatus::Interrupted, DisplayedTaskStatus::Active, DisplayedTaskStatus::Starting]);
+        assert_eq!(of(&["a", "b"]), [DisplayedTaskStatus::Interrupted; 3]);
     }
 
     #[test]
     fn what_is_archived_keeps_its_progress_and_counts_in_no_group() {
-        use Status::{Archived, Done, Pending};
-        let progress = |state: &State, of: &str| Groups::of(state).progress(&state.restorable.cases[&id(of)]);
+        use TaskStatus::{Archived, Done, Pending};
+        let progress = |state: &State, of: &str| TaskGroupTree::of(state).progress(&state.restorable.cases[&id(of)]);
         let mut state = group(&[Done, Pending, Archived, Archived]);
         report(&mut state, "b", 20, 5, None);
         report(&mut state, "c", 40, 5, None);
@@ -404,21 +410,21 @@ mod tests {
 
     #[test]
     fn a_group_adds_up_its_parts() {
-        use Status::{Active, Archived, Done, Pending};
+        use TaskStatus::{Active, Archived, Done, Pending};
         let mut state = group(&[Done, Active, Pending, Pending, Archived]);
         state.restorable.cases.get_mut(&id("c")).unwrap().after = vec![id("b")];
         report(&mut state, "a", 100, 7, Some(0.9));
         report(&mut state, "b", 50, 3, Some(0.7));
-        let groups = Groups::of(&state);
-        let standing = Standing::of(&groups, &state.restorable.cases[&id("g")]);
-        assert_eq!(standing.parts, PartCounts { total: 4, completed: 1, in_progress: 1, waiting: 1 });
+        let groups = TaskGroupTree::of(&state);
+        let standing = TaskStanding::of(&groups, &state.restorable.cases[&id("g")]);
+        assert_eq!(standing.parts, TaskPartCounts { total: 4, completed: 1, in_progress: 1, waiting: 1 });
         assert_eq!((standing.started_at, standing.last_checkpoint), (Some(at(3)), Some(at(17))));
         assert_eq!(standing.confidence, Some(0.8));
         let dependencies = serde_json::to_value(&standing.dependencies).unwrap();
         assert_eq!(dependencies, serde_json::json!({"c": ["b"]}));
-        let waits = Standing::of(&groups, &state.restorable.cases[&id("c")]);
+        let waits = TaskStanding::of(&groups, &state.restorable.cases[&id("c")]);
         assert_eq!((waits.waiting_since, waits.dependencies), (Some(at(1)), None));
-        let ready = Standing::of(&groups, &state.restorable.cases[&id("d")]);
+        let ready = TaskStanding::of(&groups, &state.restorable.cases[&id("d")]);
         assert_eq!(ready.waiting_since, None);
     }
 }

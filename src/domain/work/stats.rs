@@ -3,13 +3,13 @@
 use serde::Serialize;
 
 use super::ledger::OTHERS;
-use super::spending::{Doubt, Tally, Usd};
+use super::spending::{UnknownUsage, UsageTally, Usd};
 use crate::domain::base::natural;
 use crate::domain::state::whole::State;
 
 /// What is summed up separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum By {
+pub enum StatsGrouping {
     /// Tasks.
     Task,
     /// Agents.
@@ -22,7 +22,7 @@ pub enum By {
     Day,
 }
 
-impl By {
+impl StatsGrouping {
     /// All, in the order of the help.
     pub const ALL: [Self; 5] = [Self::Task, Self::Agent, Self::Persona, Self::Program, Self::Day];
 
@@ -48,7 +48,7 @@ impl By {
     }
 }
 
-impl std::str::FromStr for By {
+impl std::str::FromStr for StatsGrouping {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
         let found = Self::ALL.into_iter().find(|by| by.as_str() == text);
@@ -59,7 +59,7 @@ impl std::str::FromStr for By {
 /// A sum.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Line {
+pub struct StatsLine {
     /// Whose it is; `None` for what has no name.
     pub name: Option<String>,
     /// The title of a task.
@@ -67,13 +67,13 @@ pub struct Line {
     pub title: Option<String>,
     /// The sum.
     #[serde(flatten)]
-    pub sum: Sum,
+    pub sum: StatsSum,
 }
 
 /// The numbers of a sum. What is not known is `None`, never 0.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Sum {
+pub struct StatsSum {
     /// How many iterations.
     pub iterations: u64,
     /// Tokens, as far as they are known.
@@ -94,10 +94,10 @@ pub struct Sum {
     pub failed: u64,
 }
 
-impl From<&Tally> for Sum {
-    fn from(tally: &Tally) -> Self {
-        let Tally { iterations, tokens, cost, duration_ms, tokens_doubt, cost_doubt, results } = *tally;
-        let unknown = |doubt: Doubt| doubt.iterations;
+impl From<&UsageTally> for StatsSum {
+    fn from(tally: &UsageTally) -> Self {
+        let UsageTally { iterations, tokens, cost, duration_ms, tokens_doubt, cost_doubt, results } = *tally;
+        let unknown = |doubt: UnknownUsage| doubt.iterations;
         Self {
             iterations,
             tokens,
@@ -113,45 +113,45 @@ impl From<&Tally> for Sum {
 }
 
 /// The sums, ordered by name as people count, what has no name last; and the sum of all.
-pub fn stats(state: &State, by: By) -> (Vec<Line>, Sum) {
+pub fn stats(state: &State, by: StatsGrouping) -> (Vec<StatsLine>, StatsSum) {
     let ledger = &state.record.ledger;
-    let of = |sums: &std::collections::BTreeMap<String, Tally>| {
+    let of = |sums: &std::collections::BTreeMap<String, UsageTally>| {
         sums.iter().map(|(name, tally)| (name.clone(), None, *tally)).collect::<Vec<_>>()
     };
     let all = match by {
-        By::Task => {
+        StatsGrouping::Task => {
             let cases = state.record.cases.iter().map(|(id, record)| (id, record.tally())).filter(|(_, tally)| !tally.is_empty());
             let title = |id| state.restorable.cases.get(id).map(|case| case.title.clone());
             cases.map(|(id, tally)| (id.to_string(), title(id), tally)).collect()
         }
-        By::Agent => of(&ledger.agents),
-        By::Persona => of(&ledger.personas),
-        By::Program => of(&ledger.programs),
-        By::Day => of(&ledger.days),
+        StatsGrouping::Agent => of(&ledger.agents),
+        StatsGrouping::Persona => of(&ledger.personas),
+        StatsGrouping::Program => of(&ledger.programs),
+        StatsGrouping::Day => of(&ledger.days),
     };
     let (unnamed, named): (Vec<_>, Vec<_>) = all.into_iter().partition(|(name, ..)| name == OTHERS);
     let ordered = natural::sorted(named, |(name, ..)| name.as_str()).into_iter().chain(unnamed);
-    let lines = ordered.map(|(name, title, tally)| Line {
+    let lines = ordered.map(|(name, title, tally)| StatsLine {
         name: Some(name).filter(|name| name != OTHERS),
         title,
-        sum: Sum::from(&tally),
+        sum: StatsSum::from(&tally),
     });
-    (lines.collect(), Sum::from(&ledger.total))
+    (lines.collect(), StatsSum::from(&ledger.total))
 }
 
 /// The sums as CSV (RFC 4180), with a heading. What is not known is empty.
-pub fn csv(by: By, lines: &[Line]) -> String {
-    let titles = if by == By::Task { ",title" } else { "" };
+pub fn csv(by: StatsGrouping, lines: &[StatsLine]) -> String {
+    let titles = if by == StatsGrouping::Task { ",title" } else { "" };
     let mut text = format!(
         "{}{titles},iterations,tokens,tokensUnknown,costUsd,costUnknown,duration,merged,takenBack,failed\r\n",
         by.as_str()
     );
-    for Line { name, title, sum } in lines {
+    for StatsLine { name, title, sum } in lines {
         let mut fields = vec![field(name.as_deref().unwrap_or_default())];
-        if by == By::Task {
+        if by == StatsGrouping::Task {
             fields.push(field(title.as_deref().unwrap_or_default()));
         }
-        let Sum { iterations, tokens, tokens_unknown, cost_usd, cost_unknown, duration, merged, taken_back, failed } = sum;
+        let StatsSum { iterations, tokens, tokens_unknown, cost_usd, cost_unknown, duration, merged, taken_back, failed } = sum;
         let or_empty = |number: Option<String>| number.unwrap_or_default();
         fields.extend([iterations.to_string(), or_empty(tokens.map(|n| n.to_string())), tokens_unknown.to_string()]);
         fields.extend([or_empty(cost_usd.map(|n| n.to_string())), cost_unknown.to_string()]);
@@ -172,31 +172,31 @@ fn field(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::ids::CaseId;
-    use crate::domain::work::agent::Outcome;
+    use crate::domain::base::ids::TaskId;
+    use crate::domain::work::agent::IterationOutcome;
     use crate::domain::work::spending::tests::used;
-    use crate::domain::work::spending::{Became, Most};
+    use crate::domain::work::spending::{HighestIterationUsage, TaskResult};
 
     fn with(title: &str) -> State {
         let mut state = State::default();
-        let case = crate::domain::work::case::Case { title: title.to_owned(), ..crate::domain::work::wip::tests::case() };
+        let case = crate::domain::work::case::Task { title: title.to_owned(), ..crate::domain::work::wip::tests::case() };
         let id = case.id.clone();
         state.restorable.cases.insert(id.clone(), case);
         let record = state.record.cases.entry(id).or_default();
-        record.ran(&used(Some(1200), Some(0.25), Outcome::Complete), Most::default());
-        record.ran(&used(None, None, Outcome::Stopped), Most::default());
-        record.results.count(Became::Merged);
+        record.ran(&used(Some(1200), Some(0.25), IterationOutcome::Complete), HighestIterationUsage::default());
+        record.ran(&used(None, None, IterationOutcome::Stopped), HighestIterationUsage::default());
+        record.results.count(TaskResult::Merged);
         state
     }
 
     #[test]
     fn a_title_is_no_formula_and_breaks_no_line() {
         let state = with("=HYPERLINK(\"x\"),\nb");
-        let (lines, _) = stats(&state, By::Task);
+        let (lines, _) = stats(&state, StatsGrouping::Task);
         let id = lines[0].name.clone().unwrap();
         let heading = "task,title,iterations,tokens,tokensUnknown,costUsd,costUnknown,duration,merged,takenBack,failed";
         let line = format!("{id},\"'=HYPERLINK(\"\"x\"\"),\nb\",2,1200,1,0.25,1,3,1,0,0");
-        assert_eq!(csv(By::Task, &lines), format!("{heading}\r\n{line}\r\n"));
+        assert_eq!(csv(StatsGrouping::Task, &lines), format!("{heading}\r\n{line}\r\n"));
         for (text, written) in [("a b", "a b"), ("-1", "\"'-1\""), ("@x", "\"'@x\""), ("+x", "\"'+x\""), ("a=b", "a=b")] {
             assert_eq!(field(text), written);
         }
@@ -206,17 +206,17 @@ mod tests {
     fn unknown_is_null_and_names_are_ordered_as_people_count() {
         let mut state = with("T");
         for id in ["t-10", "t-9", "t-none"] {
-            let record = state.record.cases.entry(CaseId::new(id).unwrap()).or_default();
+            let record = state.record.cases.entry(TaskId::new(id).unwrap()).or_default();
             if id != "t-none" {
-                record.ran(&used(None, None, Outcome::Complete), Most::default());
+                record.ran(&used(None, None, IterationOutcome::Complete), HighestIterationUsage::default());
             }
         }
-        let (lines, total) = stats(&state, By::Task);
+        let (lines, total) = stats(&state, StatsGrouping::Task);
         let names: Vec<&str> = lines.iter().skip(1).filter_map(|line| line.name.as_deref()).collect();
         assert!(names.ends_with(&["t-9", "t-10"]) || lines[0].name.as_deref() == Some("t-9"), "{names:?}");
         let unknown = lines.iter().find(|line| line.name.as_deref() == Some("t-9")).unwrap();
         assert_eq!((unknown.sum.tokens, unknown.sum.cost_usd, unknown.sum.cost_unknown), (None, None, 1));
-        assert_eq!(total, Sum::from(&Tally::default()));
-        assert!(stats(&State::default(), By::Day).0.is_empty());
+        assert_eq!(total, StatsSum::from(&UsageTally::default()));
+        assert!(stats(&State::default(), StatsGrouping::Day).0.is_empty());
     }
 }

@@ -3,21 +3,21 @@
 
 use std::collections::BTreeSet;
 
-use super::case::Kind;
-use crate::domain::base::ids::CaseId;
+use super::case::TaskKind;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::operation::journaled::RefChange;
 use crate::domain::state::whole::State;
 
 /// The name of a task's branch.
-pub fn branch_of(task: &CaseId) -> RefName {
+pub fn branch_of(task: &TaskId) -> RefName {
     RefName::branch(&format!("axiom/{task}"))
 }
 
 /// The task with this branch, if the name is one of a task's branch.
-pub fn task_of(branch: &RefName) -> Option<CaseId> {
-    branch.as_str().strip_prefix(BRANCHES).and_then(|id| CaseId::new(id).ok())
+pub fn task_of(branch: &RefName) -> Option<TaskId> {
+    branch.as_str().strip_prefix(BRANCHES).and_then(|id| TaskId::new(id).ok())
 }
 
 impl State {
@@ -58,7 +58,7 @@ impl State {
     /// axiom's. Otherwise recovered work would be ignored.
     pub(in crate::domain) fn take_branches_for_ours(&mut self) {
         if self.record.made_branches.is_none() {
-            let tasks = self.restorable.cases.values().filter(|case| case.kind == Kind::Task);
+            let tasks = self.restorable.cases.values().filter(|case| case.kind == TaskKind::Task);
             self.record.made_branches = Some(tasks.map(|case| branch_of(&case.id)).collect());
         }
     }
@@ -68,25 +68,25 @@ impl State {
 mod tests {
     use super::*;
     use crate::domain::base::names::Oid;
-    use crate::domain::base::text::Change;
-    use crate::domain::state::whole::CaseRecord;
+    use crate::domain::base::text::ValueChange;
+    use crate::domain::state::whole::TaskRecord;
 
     #[test]
     fn a_branch_is_ours_from_the_moment_we_make_it_until_we_delete_it() {
-        let (task, mut state) = (CaseId::new("t").unwrap(), State::default());
+        let (task, mut state) = (TaskId::new("t").unwrap(), State::default());
         let (branch, oid) = (branch_of(&task), Oid::new("1".repeat(40)).unwrap());
         assert!(!state.made_branch(&branch), "somebody else's, if there is one");
         state.make_branch(&branch);
         assert!(state.made_branch(&branch) && !state.made_branch(&RefName::branch("axiom/other")));
         let moved = |old: Option<&Oid>, new: Option<&Oid>| {
-            vec![RefChange { name: branch.clone(), value: Change::new(old.cloned(), new.cloned()) }]
+            vec![RefChange { name: branch.clone(), value: ValueChange::new(old.cloned(), new.cloned()) }]
         };
         state.follow_branches(&moved(Some(&oid), None));
         assert!(!state.made_branch(&branch), "who makes one of that name now is somebody else");
         state.follow_branches(&moved(None, Some(&oid)));
         assert!(!state.made_branch(&branch), "nobody ever worked on it");
         let record =
-            CaseRecord { last_agent: Some(crate::domain::base::ids::AgentId::new("ed-001").unwrap()), ..CaseRecord::default() };
+            TaskRecord { last_agent: Some(crate::domain::base::ids::AgentId::new("ed-001").unwrap()), ..TaskRecord::default() };
         state.record.cases.insert(task, record);
         state.follow_branches(&moved(None, Some(&oid)));
         assert!(state.made_branch(&branch), "an undo brought it back");

@@ -2,38 +2,38 @@
 
 use std::borrow::Cow;
 
-use super::signal::Signal;
+use super::signal::AgentSignal;
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::seen::{Seen, ToolCompleted, ToolStarted};
-use crate::domain::agent::stream::summary::Summary;
+use crate::domain::agent::stream::seen::{StreamEvent, ToolCallEnd, ToolCallStart};
+use crate::domain::agent::stream::summary::StreamSummary;
 
 /// Adds a signal.
-pub fn add(told: &mut Summary, signal: &Signal) {
+pub fn add(told: &mut StreamSummary, signal: &AgentSignal) {
     if let Some(seen) = seen(signal) {
         told.add(&seen);
     }
 }
 
 /// Whether a signal only marks what a program does, and is no report of its agent.
-pub fn is_marker(signal: &Signal) -> bool {
+pub fn is_marker(signal: &AgentSignal) -> bool {
     seen(signal).is_some()
 }
 
 /// What a signal says that the program's output told; `None` of a report of its agent.
-fn seen(signal: &Signal) -> Option<Cow<'_, Seen>> {
+fn seen(signal: &AgentSignal) -> Option<Cow<'_, StreamEvent>> {
     let seen = match signal {
-        Signal::Seen(seen) => return Some(Cow::Borrowed(seen)),
-        Signal::Session { id } => Seen::Session { id: id.clone() },
-        Signal::RequestSent(sent) => Seen::RequestSent(sent.clone()),
-        Signal::ResponseReceived(answer) => Seen::ResponseReceived(answer.clone()),
-        Signal::ToolStarted(call) => Seen::ToolStarted(ToolStarted {
+        AgentSignal::Seen(seen) => return Some(Cow::Borrowed(seen)),
+        AgentSignal::Session { id } => StreamEvent::Session { id: id.clone() },
+        AgentSignal::RequestSent(sent) => StreamEvent::RequestSent(sent.clone()),
+        AgentSignal::ResponseReceived(answer) => StreamEvent::ResponseReceived(answer.clone()),
+        AgentSignal::ToolStarted(call) => StreamEvent::ToolStarted(ToolCallStart {
             id: call.id.clone(),
             name: call.name.clone(),
             kind: call.does.unwrap_or(ToolKind::Other),
             input: call.about.clone().map_or(serde_json::Value::Null, serde_json::Value::from),
             hash: call.hash.clone().unwrap_or_default(),
         }),
-        Signal::ToolCompleted(call) => Seen::ToolCompleted(ToolCompleted {
+        AgentSignal::ToolCompleted(call) => StreamEvent::ToolCompleted(ToolCallEnd {
             id: call.id.clone(),
             name: call.name.clone(),
             failed: call.failed,
@@ -41,17 +41,17 @@ fn seen(signal: &Signal) -> Option<Cow<'_, Seen>> {
             output: String::new(),
             hash: call.hash.clone().unwrap_or_default(),
         }),
-        Signal::Complete {}
-        | Signal::Blocked { .. }
-        | Signal::Waiting { .. }
-        | Signal::Progress { .. }
-        | Signal::Learning { .. }
-        | Signal::Phase { .. }
-        | Signal::Subtask { .. }
-        | Signal::File(_)
-        | Signal::Ready { .. }
-        | Signal::Estimate { .. }
-        | Signal::Depends { .. } => return None,
+        AgentSignal::Complete {}
+        | AgentSignal::Blocked { .. }
+        | AgentSignal::Waiting { .. }
+        | AgentSignal::Progress { .. }
+        | AgentSignal::Learning { .. }
+        | AgentSignal::Phase { .. }
+        | AgentSignal::Subtask { .. }
+        | AgentSignal::File(_)
+        | AgentSignal::Ready { .. }
+        | AgentSignal::Estimate { .. }
+        | AgentSignal::Depends { .. } => return None,
     };
     Some(Cow::Owned(seen))
 }

@@ -3,17 +3,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::whole::State;
 
 /// How many words of 64 cases a block has: 512 bytes of each case are in use at a time.
 const WORDS: usize = 64;
 
 /// How many open cases wait for each open case that any waits for.
-pub fn unblocking_power(state: &State) -> BTreeMap<&CaseId, usize> {
+pub fn unblocking_power(state: &State) -> BTreeMap<&TaskId, usize> {
     let cases = &state.restorable.cases;
-    let is_open = |id: &&CaseId| cases.get(*id).is_some_and(|case| !case.is_settled());
-    let mut numbers: HashMap<&CaseId, usize> = HashMap::new();
+    let is_open = |id: &&TaskId| cases.get(*id).is_some_and(|case| !case.is_settled());
+    let mut numbers: HashMap<&TaskId, usize> = HashMap::new();
     // Cases that neither wait nor are waited for have no number.
     let mut waiting: Vec<Vec<usize>> = Vec::new();
     for case in cases.values().filter(|case| !case.is_settled()) {

@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::checks::counted::TestCounts;
-use super::checks::named::NamedStep;
-use super::checks::reported::StepReport;
+use super::checks::named::NamedVerifyStep;
+use super::checks::reported::VerifyStepReport;
 use crate::domain::base::names::Oid;
 use crate::domain::work::spending::Usd;
 
@@ -17,7 +17,7 @@ const LINE: usize = 400;
 /// A merge that is not made yet: its two commits and the resulting tree. A verification is valid for exactly this merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct MergeOf {
+pub struct MergeCandidate {
     /// The commit of the task's branch.
     pub branch: Oid,
     /// The commit of the target branch.
@@ -29,7 +29,7 @@ pub struct MergeOf {
 /// What is asked whether a merge may be made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Checker {
+pub enum VerifyChecker {
     /// A command of `verify` or `merge.verify`.
     #[default]
     Command,
@@ -37,7 +37,7 @@ pub enum Checker {
     Hook,
 }
 
-impl Checker {
+impl VerifyChecker {
     /// Whether it is the one that is left out.
     #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
     fn is_default(&self) -> bool {
@@ -48,7 +48,7 @@ impl Checker {
 /// What the agent program of a persona used that looked at the work.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct ProgramUse {
+pub struct ProgramUsage {
     /// The program.
     pub program: String,
     /// Tokens, where it tells them.
@@ -65,7 +65,7 @@ pub struct ProgramUse {
 /// What is known of the run of a command.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct StepRun {
+pub struct VerifyStepRun {
     /// Its exit status, where it exited by itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<i32>,
@@ -76,21 +76,21 @@ pub struct StepRun {
     pub tests: Option<TestCounts>,
     /// The last lines that it reported of itself, oldest first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub reported: Vec<StepReport>,
+    pub reported: Vec<VerifyStepReport>,
     /// What the program of a persona used; `None` of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub used: Option<ProgramUse>,
+    pub used: Option<ProgramUsage>,
 }
 
 /// The result of one command or hook.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct StepResult {
+pub struct VerifyStepResult {
     /// The command as it is written, with its name; or the hook's file.
     pub command: String,
     /// Which of the two it is.
-    #[serde(default, skip_serializing_if = "Checker::is_default")]
-    pub by: Checker,
+    #[serde(default, skip_serializing_if = "VerifyChecker::is_default")]
+    pub by: VerifyChecker,
     /// Why it did not pass; `None` if it passed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -99,18 +99,18 @@ pub struct StepResult {
     pub lines: Vec<String>,
     /// What is known of its run; nothing of a hook's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub run: Option<Box<StepRun>>,
+    pub run: Option<Box<VerifyStepRun>>,
 }
 
-impl StepResult {
+impl VerifyStepResult {
     /// How the tests ended, in words, where they were counted: `15/20 passed`.
     pub fn tests_in_words(&self) -> Option<String> {
         Some(self.run.as_ref()?.tests.as_ref()?.in_words())
     }
 
     /// The persona that looked at the work, what its program used, and how long it took.
-    pub fn used(&self) -> Option<(&str, &ProgramUse, u64)> {
-        let (run, persona) = (self.run.as_deref()?, NamedStep::of(&self.command).persona()?);
+    pub fn used(&self) -> Option<(&str, &ProgramUsage, u64)> {
+        let (run, persona) = (self.run.as_deref()?, NamedVerifyStep::of(&self.command).persona()?);
         Some((persona, run.used.as_ref()?, run.duration_ms))
     }
 
@@ -124,7 +124,7 @@ impl StepResult {
 /// A hook that is asked before a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AskedHook {
+pub struct PreMergeHook {
     /// Its file.
     pub hook: String,
     /// The digest of all approved files, of which it is one: whatever it reads beside itself may decide too.
@@ -134,43 +134,43 @@ pub struct AskedHook {
 /// What has to pass before a merge: hooks first, then commands, each in order.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Demands {
+pub struct MergeRequirements {
     /// The `pre-merge` hooks.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub hooks: Vec<AskedHook>,
+    pub hooks: Vec<PreMergeHook>,
     /// The commands of `merge.verify`.
     pub commands: Vec<String>,
 }
 
-impl Demands {
+impl MergeRequirements {
     /// Whether nothing has to pass.
     pub fn is_empty(&self) -> bool {
         self.hooks.is_empty() && self.commands.is_empty()
     }
 
     /// All of them, as they are shown.
-    pub fn names(&self) -> impl Iterator<Item = (Checker, &String)> {
-        let hooks = self.hooks.iter().map(|asked| (Checker::Hook, &asked.hook));
-        hooks.chain(self.commands.iter().map(|command| (Checker::Command, command)))
+    pub fn names(&self) -> impl Iterator<Item = (VerifyChecker, &String)> {
+        let hooks = self.hooks.iter().map(|asked| (VerifyChecker::Hook, &asked.hook));
+        hooks.chain(self.commands.iter().map(|command| (VerifyChecker::Command, command)))
     }
 }
 
 /// The verification of a merge.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Verification {
+pub struct MergeVerification {
     /// The merge.
-    pub of: MergeOf,
+    pub of: MergeCandidate,
     /// What has to pass.
     #[serde(flatten)]
-    pub demands: Demands,
+    pub demands: MergeRequirements,
     /// The results of what was run: up to the first that failed.
-    pub results: Vec<StepResult>,
+    pub results: Vec<VerifyStepResult>,
 }
 
-impl Verification {
+impl MergeVerification {
     /// The result of the command or hook that failed.
-    pub fn failed(&self) -> Option<&StepResult> {
+    pub fn failed(&self) -> Option<&VerifyStepResult> {
         self.results.iter().find(|result| result.failure.is_some())
     }
 
@@ -181,30 +181,30 @@ impl Verification {
     }
 
     /// The results of the first commands and hooks, as far as they have passed: they need not be run again for this merge.
-    pub fn passed_so_far(&self) -> Vec<StepResult> {
+    pub fn passed_so_far(&self) -> Vec<VerifyStepResult> {
         let pairs = self.results.iter().zip(self.demands.names());
         let passed = pairs.take_while(|(result, name)| result.failure.is_none() && (result.by, &result.command) == *name);
         passed.map(|(result, _)| result.clone()).collect()
     }
 
     /// The results that `older` does not have: what was run since then.
-    pub fn news<'v>(&'v self, older: Option<&'v Self>) -> impl Iterator<Item = &'v StepResult> {
+    pub fn news<'v>(&'v self, older: Option<&'v Self>) -> impl Iterator<Item = &'v VerifyStepResult> {
         let known = older.filter(|older| older.is_about(&self.of, &self.demands)).map_or(&[][..], |older| &older.results);
         self.results.iter().filter(move |result| !known.contains(result))
     }
 
     /// Whether it is valid for exactly this merge and these demands.
-    pub fn is_about(&self, of: &MergeOf, demands: &Demands) -> bool {
+    pub fn is_about(&self, of: &MergeCandidate, demands: &MergeRequirements) -> bool {
         self.of == *of && self.demands == *demands
     }
 
     /// What failed, in one line.
     pub fn summary(&self) -> Option<String> {
         let failed = self.failed()?;
-        let (what, why) = (NamedStep::of(&failed.command).label(), failed.why().unwrap_or_default());
+        let (what, why) = (NamedVerifyStep::of(&failed.command).label(), failed.why().unwrap_or_default());
         Some(match failed.by {
-            Checker::Command => format!("merge.verify '{what}' {why}"),
-            Checker::Hook => format!("hook pre-merge {} {why}", failed.command),
+            VerifyChecker::Command => format!("merge.verify '{what}' {why}"),
+            VerifyChecker::Hook => format!("hook pre-merge {} {why}", failed.command),
         })
     }
 }
@@ -229,45 +229,45 @@ fn last(output: &str, most: usize) -> Vec<String> {
 mod tests {
     use super::*;
 
-    fn of(branch: char, target: char, tree: char) -> MergeOf {
+    fn of(branch: char, target: char, tree: char) -> MergeCandidate {
         let oid = |digit: char| Oid::new(digit.to_string().repeat(40)).unwrap();
-        MergeOf { branch: oid(branch), target: oid(target), tree: oid(tree) }
+        MergeCandidate { branch: oid(branch), target: oid(target), tree: oid(tree) }
     }
 
-    fn passes(command: &str) -> StepResult {
-        StepResult { command: command.into(), ..StepResult::default() }
+    fn passes(command: &str) -> VerifyStepResult {
+        VerifyStepResult { command: command.into(), ..VerifyStepResult::default() }
     }
 
-    fn commands(all: &[&str]) -> Demands {
-        Demands { hooks: Vec::new(), commands: all.iter().map(|command| (*command).to_owned()).collect() }
+    fn commands(all: &[&str]) -> MergeRequirements {
+        MergeRequirements { hooks: Vec::new(), commands: all.iter().map(|command| (*command).to_owned()).collect() }
     }
 
     #[test]
     fn it_holds_for_one_merge_and_its_commands_alone() {
         let demands = commands(&["a", "b"]);
-        let one = Verification { of: of('1', '2', '3'), demands: demands.clone(), results: vec![passes("a"), passes("b")] };
+        let one = MergeVerification { of: of('1', '2', '3'), demands: demands.clone(), results: vec![passes("a"), passes("b")] };
         assert!(one.passed() && one.is_about(&of('1', '2', '3'), &demands));
         for other in [of('9', '2', '3'), of('1', '9', '3'), of('1', '2', '9')] {
             assert!(!one.is_about(&other, &demands));
         }
-        let hook = |digest: &str| AskedHook { hook: "h".to_owned(), digest: digest.to_owned() };
-        let with_hook = |digest| Demands { hooks: vec![hook(digest)], ..demands.clone() };
+        let hook = |digest: &str| PreMergeHook { hook: "h".to_owned(), digest: digest.to_owned() };
+        let with_hook = |digest| MergeRequirements { hooks: vec![hook(digest)], ..demands.clone() };
         for other in [commands(&["a"]), commands(&["b", "a"]), with_hook("1")] {
             assert!(!one.is_about(&of('1', '2', '3'), &other));
         }
-        let hooked = Verification { demands: with_hook("1"), ..one.clone() };
+        let hooked = MergeVerification { demands: with_hook("1"), ..one.clone() };
         assert!(!hooked.is_about(&of('1', '2', '3'), &with_hook("2")) && !hooked.passed(), "other content, and not asked");
-        let as_command = Verification { results: vec![passes("h"), passes("a"), passes("b")], ..hooked };
+        let as_command = MergeVerification { results: vec![passes("h"), passes("a"), passes("b")], ..hooked };
         assert!(!as_command.passed(), "a command of the hook's name is not the hook");
     }
 
     #[test]
     fn a_command_that_failed_or_was_not_run_passes_nothing() {
-        let with = |results| Verification { of: of('1', '2', '3'), demands: commands(&["a", "b"]), results };
+        let with = |results| MergeVerification { of: of('1', '2', '3'), demands: commands(&["a", "b"]), results };
         assert!(!with(vec![passes("a")]).passed());
         assert!(!with(Vec::new()).passed());
         assert!(!with(vec![passes("b"), passes("a")]).passed());
-        let failed = StepResult { failure: Some("exited with status 1".into()), ..passes("b") };
+        let failed = VerifyStepResult { failure: Some("exited with status 1".into()), ..passes("b") };
         let failed = with(vec![passes("a"), failed]);
         assert!(!failed.passed());
         assert_eq!(failed.passed_so_far(), [passes("a")]);
@@ -278,9 +278,9 @@ mod tests {
     #[test]
     fn what_was_known_already_is_no_news() {
         let of = |branch| of(branch, '2', '3');
-        let with = |branch, results| Verification { of: of(branch), demands: commands(&["a", "b"]), results };
+        let with = |branch, results| MergeVerification { of: of(branch), demands: commands(&["a", "b"]), results };
         let (one, both) = (with('1', vec![passes("a")]), with('1', vec![passes("a"), passes("b")]));
-        let names = |verification: &Verification, older: Option<&Verification>| {
+        let names = |verification: &MergeVerification, older: Option<&MergeVerification>| {
             verification.news(older).map(|result| result.command.clone()).collect::<Vec<_>>().join(" ")
         };
         assert_eq!(

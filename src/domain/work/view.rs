@@ -2,17 +2,17 @@
 
 use serde::Serialize;
 
-use super::case::{Case, Kind, Status};
+use super::case::{Task, TaskKind, TaskStatus};
 use super::gate::{Gate, to_settle_first};
-use super::groups::Groups;
+use super::groups::TaskGroupTree;
 use super::standing;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::whole::State;
 
 /// The displayed status: the stored one, except for pending cases that cannot start or that a crash interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Shown {
+pub enum DisplayedTaskStatus {
     /// Ready to be claimed.
     Pending,
     /// Pending, and its dependencies are not merged yet.
@@ -37,18 +37,18 @@ pub enum Shown {
     Completed,
 }
 
-impl Shown {
+impl DisplayedTaskStatus {
     /// The word used in JSON.
     pub const fn as_str(self) -> &'static str {
         match self {
-            Self::Pending => Status::Pending.as_str(),
+            Self::Pending => TaskStatus::Pending.as_str(),
             Self::Waiting => "waiting",
             Self::Interrupted => "interrupted",
-            Self::Active => Status::Active.as_str(),
-            Self::Done => Status::Done.as_str(),
-            Self::Blocked => Status::Blocked.as_str(),
-            Self::Failed => Status::Failed.as_str(),
-            Self::Archived => Status::Archived.as_str(),
+            Self::Active => TaskStatus::Active.as_str(),
+            Self::Done => TaskStatus::Done.as_str(),
+            Self::Blocked => TaskStatus::Blocked.as_str(),
+            Self::Failed => TaskStatus::Failed.as_str(),
+            Self::Archived => TaskStatus::Archived.as_str(),
             Self::Starting => "starting",
             Self::InProgress => "inProgress",
             Self::Completed => "completed",
@@ -73,24 +73,24 @@ impl Shown {
     }
 
     /// The status to show for a case.
-    pub fn of<'a>(groups: &Groups<'a>, case: &'a Case) -> Self {
+    pub fn of<'a>(groups: &TaskGroupTree<'a>, case: &'a Task) -> Self {
         match case.kind {
-            Kind::Task => Self::of_task(groups, case),
-            Kind::Operation | Kind::Directive => standing::group_shown(groups, case),
+            TaskKind::Task => Self::of_task(groups, case),
+            TaskKind::Operation | TaskKind::Directive => standing::group_shown(groups, case),
         }
     }
 
-    fn of_task<'a>(groups: &Groups<'a>, case: &'a Case) -> Self {
+    fn of_task<'a>(groups: &TaskGroupTree<'a>, case: &'a Task) -> Self {
         match case.status {
-            Status::Pending if !groups.dependencies_met(case) => Self::Waiting,
-            Status::Pending if groups.state().is_interrupted(&case.id) => Self::Interrupted,
-            Status::Pending => Self::Pending,
-            Status::Active if groups.is_cut_off(case) => Self::Interrupted,
-            Status::Active => Self::Active,
-            Status::Done => Self::Done,
-            Status::Blocked => Self::Blocked,
-            Status::Failed => Self::Failed,
-            Status::Archived => Self::Archived,
+            TaskStatus::Pending if !groups.dependencies_met(case) => Self::Waiting,
+            TaskStatus::Pending if groups.state().is_interrupted(&case.id) => Self::Interrupted,
+            TaskStatus::Pending => Self::Pending,
+            TaskStatus::Active if groups.is_cut_off(case) => Self::Interrupted,
+            TaskStatus::Active => Self::Active,
+            TaskStatus::Done => Self::Done,
+            TaskStatus::Blocked => Self::Blocked,
+            TaskStatus::Failed => Self::Failed,
+            TaskStatus::Archived => Self::Archived,
         }
     }
 }
@@ -99,7 +99,7 @@ impl Shown {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)] // the fields are the stored statuses
-pub struct TaskCounts {
+pub struct TaskStatusCounts {
     pub pending: u32,
     pub active: u32,
     pub done: u32,
@@ -149,16 +149,16 @@ pub fn next_commands(state: &State) -> Vec<String> {
 }
 
 /// The tasks that do not go on unless a human does something: those that failed or are blocked.
-pub fn stuck(state: &State) -> Vec<&Case> {
-    let is_stuck = |case: &&Case| match case.status {
-        Status::Failed | Status::Blocked => case.kind == Kind::Task,
-        Status::Pending | Status::Active | Status::Done | Status::Archived => false,
+pub fn stuck(state: &State) -> Vec<&Task> {
+    let is_stuck = |case: &&Task| match case.status {
+        TaskStatus::Failed | TaskStatus::Blocked => case.kind == TaskKind::Task,
+        TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Archived => false,
     };
     state.restorable.cases.values().filter(is_stuck).collect()
 }
 
 /// The commands for one of them.
-pub fn commands_of_stuck(id: &CaseId) -> [String; 2] {
+pub fn commands_of_stuck(id: &TaskId) -> [String; 2] {
     [
         format!("git axiom output {id}    shows what its agent printed"),
         format!("git axiom task unblock {id}    makes it pending again"),
@@ -166,25 +166,25 @@ pub fn commands_of_stuck(id: &CaseId) -> [String; 2] {
 }
 
 /// Counts all tasks.
-pub fn count_tasks(state: &State) -> (TaskCounts, TaskProgress) {
-    let groups = Groups::of(state);
-    let (mut counts, mut progress) = (TaskCounts::default(), TaskProgress::default());
-    for case in state.restorable.cases.values().filter(|case| case.kind == Kind::Task) {
+pub fn count_tasks(state: &State) -> (TaskStatusCounts, TaskProgress) {
+    let groups = TaskGroupTree::of(state);
+    let (mut counts, mut progress) = (TaskStatusCounts::default(), TaskProgress::default());
+    for case in state.restorable.cases.values().filter(|case| case.kind == TaskKind::Task) {
         let counter = match case.status {
-            Status::Pending => &mut counts.pending,
-            Status::Active => &mut counts.active,
-            Status::Done => &mut counts.done,
-            Status::Blocked => &mut counts.blocked,
-            Status::Failed => &mut counts.failed,
-            Status::Archived => &mut counts.archived,
+            TaskStatus::Pending => &mut counts.pending,
+            TaskStatus::Active => &mut counts.active,
+            TaskStatus::Done => &mut counts.done,
+            TaskStatus::Blocked => &mut counts.blocked,
+            TaskStatus::Failed => &mut counts.failed,
+            TaskStatus::Archived => &mut counts.archived,
         };
         *counter += 1;
-        progress.total += u32::from(case.status != Status::Archived);
-        progress.merged += u32::from(case.merged.is_some() && case.status == Status::Done);
-        if case.status == Status::Pending {
+        progress.total += u32::from(case.status != TaskStatus::Archived);
+        progress.merged += u32::from(case.merged.is_some() && case.status == TaskStatus::Done);
+        if case.status == TaskStatus::Pending {
             let counter = match groups.waiting_since(case) {
                 None => &mut progress.ready,
-                Some(_) if Shown::of(&groups, case) == Shown::Waiting => &mut progress.waiting,
+                Some(_) if DisplayedTaskStatus::of(&groups, case) == DisplayedTaskStatus::Waiting => &mut progress.waiting,
                 Some(_) => &mut progress.at_gates,
             };
             *counter += 1;

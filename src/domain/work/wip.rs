@@ -2,9 +2,9 @@
 
 use std::fmt::Write;
 
-use super::agent::Outcome;
-use super::case::Case;
-use super::reports::Reports;
+use super::agent::IterationOutcome;
+use super::case::Task;
+use super::reports::TaskReports;
 use super::signal::FileReport;
 use crate::domain::base::ids::AgentId;
 
@@ -16,39 +16,39 @@ const MOST_FILES: usize = 20;
 
 /// What the message is about.
 #[derive(Debug, Clone, Copy)]
-pub struct Leftovers<'a> {
+pub struct WipCommitContext<'a> {
     /// The task.
-    pub case: &'a Case,
+    pub case: &'a Task,
     /// The agent that left them.
     pub agent: &'a AgentId,
     /// The number of the iteration.
     pub iteration: u32,
     /// How the iteration ended: what is left of a complete task is no work in progress.
-    pub outcome: &'a Outcome,
+    pub outcome: &'a IterationOutcome,
     /// What was reported of the task.
-    pub reports: Option<&'a Reports>,
+    pub reports: Option<&'a TaskReports>,
 }
 
 /// The message: `WIP: TITLE (80%) #task @agent`, the files in progress, the newest capture, and the trailers.
-pub fn message(of: &Leftovers<'_>) -> String {
-    let Leftovers { case, agent, iteration, outcome, reports } = of;
+pub fn message(of: &WipCommitContext<'_>) -> String {
+    let WipCommitContext { case, agent, iteration, outcome, reports } = of;
     let (id, title) = (&case.id, &case.title);
     let mut text = match outcome {
-        Outcome::Complete => format!("{title} #{id} @{agent}\n\n"),
-        Outcome::Blocked { .. }
-        | Outcome::Waiting { .. }
-        | Outcome::Unfinished { .. }
-        | Outcome::Limited { .. }
-        | Outcome::NeedsHuman { .. }
-        | Outcome::Stopped
-        | Outcome::Crashed => {
+        IterationOutcome::Complete => format!("{title} #{id} @{agent}\n\n"),
+        IterationOutcome::Blocked { .. }
+        | IterationOutcome::Waiting { .. }
+        | IterationOutcome::Unfinished { .. }
+        | IterationOutcome::Limited { .. }
+        | IterationOutcome::NeedsHuman { .. }
+        | IterationOutcome::Stopped
+        | IterationOutcome::Crashed => {
             let progress = reports.and_then(|reports| reports.progress);
             let progress = progress.map_or_else(String::new, |percent| format!(" ({percent}%)"));
             format!("{PREFIX}{title}{progress} #{id} @{agent}\n\n")
         }
     };
     let _ = write!(text, "Left uncommitted by iteration {iteration}.\n\n");
-    if let Some(reports) = reports.filter(|_| **outcome != Outcome::Complete) {
+    if let Some(reports) = reports.filter(|_| **outcome != IterationOutcome::Complete) {
         push_files(&mut text, reports);
         if let Some(captured) = &reports.captured {
             let _ = write!(text, "Last capture: {} {}\n\n", captured.at.strftime("%Y-%m-%dT%H:%M:%SZ"), captured.capture);
@@ -63,7 +63,7 @@ pub fn is_wip(subject: &str) -> bool {
     subject.starts_with(PREFIX)
 }
 
-fn push_files(text: &mut String, reports: &Reports) {
+fn push_files(text: &mut String, reports: &TaskReports) {
     let files: Vec<&FileReport> = reports.files.iter().filter(|file| !file.done && file.role.is_none()).collect();
     if files.is_empty() {
         return;
@@ -82,18 +82,18 @@ fn push_files(text: &mut String, reports: &Reports) {
 #[cfg(test)]
 pub(in crate::domain) mod tests {
     use super::*;
-    use crate::domain::base::ids::CaseId;
+    use crate::domain::base::ids::TaskId;
     use crate::domain::base::names::Oid;
-    use crate::domain::work::case::{Kind, Status};
+    use crate::domain::work::case::{TaskKind, TaskStatus};
     use crate::domain::work::commit_marks;
-    use crate::domain::work::reports::Captured;
-    use crate::domain::work::signal::FileRole;
+    use crate::domain::work::reports::TaskCaptureRecord;
+    use crate::domain::work::signal::ReportedFileRole;
 
     /// A task.
-    pub fn case() -> Case {
-        Case {
-            id: CaseId::new("auth").unwrap(),
-            kind: Kind::Task,
+    pub fn case() -> Task {
+        Task {
+            id: TaskId::new("auth").unwrap(),
+            kind: TaskKind::Task,
             title: "Log in".into(),
             body: None,
             parent: None,
@@ -102,17 +102,17 @@ pub(in crate::domain) mod tests {
             start_early: false,
             persona: None,
             verify: vec![],
-            limits: crate::domain::work::budget::Limits::default(),
-            status: Status::Active,
+            limits: crate::domain::work::budget::BudgetLimits::default(),
+            status: TaskStatus::Active,
             merged: None,
             reason: None,
             created_at: jiff::Timestamp::UNIX_EPOCH,
         }
     }
 
-    fn of(outcome: &Outcome, reports: Option<&Reports>) -> String {
+    fn of(outcome: &IterationOutcome, reports: Option<&TaskReports>) -> String {
         let agent = AgentId::new("ed-001").unwrap();
-        message(&Leftovers { case: &case(), agent: &agent, iteration: 3, outcome, reports })
+        message(&WipCommitContext { case: &case(), agent: &agent, iteration: 3, outcome, reports })
     }
 
     const TRAILERS: &str = "Axiom-Task: auth\nAxiom-Agent: ed-001\nAxiom-Iteration: 3\n";
@@ -120,18 +120,22 @@ pub(in crate::domain) mod tests {
     #[test]
     fn work_in_progress_says_how_far_it_is() {
         let file = |path: &str, confidence| FileReport { path: path.into(), confidence, ..FileReport::default() };
-        let reports = Reports {
+        let reports = TaskReports {
             progress: Some(80),
             files: vec![
                 file("src/a.rs", Some(0.82)),
                 FileReport { done: true, ..file("src/done.rs", None) },
-                FileReport { role: Some(FileRole::Related), ..file("src/b.rs", None) },
+                FileReport { role: Some(ReportedFileRole::Related), ..file("src/b.rs", None) },
                 file("src/c.rs", None),
             ],
-            captured: Some(Captured { at: jiff::Timestamp::UNIX_EPOCH, capture: Oid::new("a".repeat(40)).unwrap(), lines: None }),
-            ..Reports::default()
+            captured: Some(TaskCaptureRecord {
+                at: jiff::Timestamp::UNIX_EPOCH,
+                capture: Oid::new("a".repeat(40)).unwrap(),
+                lines: None,
+            }),
+            ..TaskReports::default()
         };
-        let text = of(&Outcome::Stopped, Some(&reports));
+        let text = of(&IterationOutcome::Stopped, Some(&reports));
         let body = "Left uncommitted by iteration 3.\n\nFiles in progress:\n- src/a.rs (82% confidence)\n- src/c.rs";
         let capture = format!("Last capture: 1970-01-01T00:00:00Z {}", "a".repeat(40));
         assert_eq!(text, format!("WIP: Log in (80%) #auth @ed-001\n\n{body}\n\n{capture}\n\n{TRAILERS}"));
@@ -140,17 +144,17 @@ pub(in crate::domain) mod tests {
 
     #[test]
     fn what_is_complete_is_no_work_in_progress() {
-        let reports = Reports { progress: Some(80), ..Reports::default() };
+        let reports = TaskReports { progress: Some(80), ..TaskReports::default() };
         let body = "Left uncommitted by iteration 3.\n\n";
-        assert_eq!(of(&Outcome::Complete, Some(&reports)), format!("Log in #auth @ed-001\n\n{body}{TRAILERS}"));
-        assert_eq!(of(&Outcome::Crashed, None), format!("WIP: Log in #auth @ed-001\n\n{body}{TRAILERS}"));
+        assert_eq!(of(&IterationOutcome::Complete, Some(&reports)), format!("Log in #auth @ed-001\n\n{body}{TRAILERS}"));
+        assert_eq!(of(&IterationOutcome::Crashed, None), format!("WIP: Log in #auth @ed-001\n\n{body}{TRAILERS}"));
     }
 
     #[test]
     fn many_files_are_counted() {
         let file = |number| FileReport { path: format!("f{number}"), ..FileReport::default() };
-        let reports = Reports { files: (0..30).map(file).collect(), ..Reports::default() };
-        let text = of(&Outcome::Stopped, Some(&reports));
+        let reports = TaskReports { files: (0..30).map(file).collect(), ..TaskReports::default() };
+        let text = of(&IterationOutcome::Stopped, Some(&reports));
         assert!(text.contains("- f19\n- and 10 more\n\n"), "{text}");
     }
 }

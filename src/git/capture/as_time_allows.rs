@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::domain::base::names::RepoPath;
-use crate::domain::checkpoint::in_time::{Pace, Rank, ordered};
+use crate::domain::checkpoint::in_time::{ReadingPace, ReadingPriority, ordered};
 use crate::error::{Code, Result};
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::staged_paths::StagedPaths;
@@ -14,7 +14,7 @@ use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
-use super::gaps::{Gaps, reads_through};
+use super::gaps::{CaptureGaps, reads_through};
 use super::worktree::CaptureOptions;
 
 /// From so many bytes on, what was read of a part is written out before the clock is looked at: else the time that the disk takes
@@ -29,11 +29,11 @@ const WRITTEN_OUT: u64 = 4 * 1024 * 1024;
 pub(in crate::git) fn as_time_allows<T: Ord>(
     (repository, until): (&Repository, Option<Instant>),
     files: Vec<T>,
-    place: impl Fn(&T) -> (Rank, u64),
+    place: impl Fn(&T) -> (ReadingPriority, u64),
     mut read: impl FnMut(Vec<T>) -> Result<Option<()>>,
 ) -> Result<Option<Vec<T>>> {
     let Some(until) = until else { return Ok(read(files)?.map(|()| Vec::new())) };
-    let (mut pace, mut late) = (Pace::default(), Vec::new());
+    let (mut pace, mut late) = (ReadingPace::default(), Vec::new());
     for rank in ordered(files, place) {
         let (mut files, mut sizes): (Vec<T>, Vec<u64>) = rank.into_iter().unzip();
         pace.begins();
@@ -70,7 +70,7 @@ impl Captures<'_> {
         (worktree, index): (&Worktree, &Path),
         options: &CaptureOptions,
         (changed, untracked): (&mut ChangedPaths, &BTreeSet<RepoPath>),
-        gaps: &mut Gaps,
+        gaps: &mut CaptureGaps,
     ) -> Result<StagedPaths> {
         if options.until.is_none() {
             return self.stage_readable(worktree, index, changed, gaps);
@@ -78,9 +78,9 @@ impl Captures<'_> {
         let named = options.named.within(worktree.path());
         let place = |path: &RepoPath| {
             let rank = match untracked.contains(path) {
-                false => Rank::Tracked,
-                true if named.covers(path, false) => Rank::Named,
-                true => Rank::Untracked,
+                false => ReadingPriority::Tracked,
+                true if named.covers(path, false) => ReadingPriority::Named,
+                true => ReadingPriority::Untracked,
             };
             (rank, size_of(worktree, path))
         };
@@ -100,7 +100,7 @@ impl Captures<'_> {
         worktree: &Worktree,
         index: &Path,
         changed: &mut ChangedPaths,
-        gaps: &mut Gaps,
+        gaps: &mut CaptureGaps,
     ) -> Result<StagedPaths> {
         match changed.stage_held(self.repo, worktree, index) {
             // A file that can be opened may fail in the middle. git says which one it met first; all are tried.

@@ -1,4 +1,4 @@
-//! Finds what git does not report, so that a checkpoint can list what a capture does not hold. The type [`Coverage`] itself
+//! Finds what git does not report, so that a checkpoint can list what a capture does not hold. The type [`CaptureCoverage`] itself
 //! is in `domain`.
 
 use std::collections::BTreeSet;
@@ -7,16 +7,16 @@ use std::path::Path;
 use walkdir::WalkDir;
 
 use crate::domain::base::names::RepoPath;
-pub use crate::domain::checkpoint::document::{Coverage, PathSample};
+pub use crate::domain::checkpoint::document::{CaptureCoverage, PathSample};
 use crate::files;
 
-use super::gaps::{Gaps, is_gap};
-use super::permissions::Usual;
+use super::gaps::{CaptureGaps, is_gap};
+use super::permissions::UsualPermissions;
 use crate::git::repo::worktrees::Worktree;
 
 /// What git does not report.
 #[derive(Debug, Default)]
-pub(in crate::git) struct Unmentioned {
+pub(in crate::git) struct UnreportedPaths {
     /// Sockets, fifos and devices.
     pub special: Vec<RepoPath>,
     /// Folders that contain a `.git`, except the worktree's own top folder.
@@ -35,11 +35,11 @@ pub(in crate::git) fn find_unmentioned(
     worktree: &Worktree,
     skipped: &BTreeSet<RepoPath>,
     closes: impl Fn(&RepoPath) -> bool,
-    gaps: &mut Gaps,
-) -> Unmentioned {
+    gaps: &mut CaptureGaps,
+) -> UnreportedPaths {
     use std::os::unix::ffi::OsStrExt;
     use std::os::unix::fs::{FileTypeExt, MetadataExt};
-    let (root, usual) = (worktree.path(), Usual::of(worktree));
+    let (root, usual) = (worktree.path(), UsualPermissions::of(worktree));
     let (mut special, mut with_git, mut narrow, mut attributes) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     let mut closed = Vec::new();
     let inside = |path: &Path| RepoPath::new(path.strip_prefix(root).unwrap_or(path).as_os_str().as_bytes());
@@ -87,5 +87,5 @@ pub(in crate::git) fn find_unmentioned(
     }
     special.sort();
     with_git.sort();
-    Unmentioned { special, with_git, narrow, attributes, closed }
+    UnreportedPaths { special, with_git, narrow, attributes, closed }
 }

@@ -55,7 +55,7 @@ impl Captures<'_> {
             return Ok(changes);
         }
         let all: BTreeSet<&RepoPath> = old.raw.iter().chain(new.raw).map(|one| &one.path).collect();
-        let (mut of_bytes, mut folders) = (Vec::new(), Folders::default());
+        let (mut of_bytes, mut folders) = (Vec::new(), TreeEntryCache::default());
         for path in all {
             let (old, new_one) = (bytes_of(old.raw, path), bytes_of(new.raw, path));
             if old == new_one || change_of(&changes, path).is_some() {
@@ -108,9 +108,9 @@ impl Captures<'_> {
 
 /// A cache of trees that were read: many paths are in few folders.
 #[derive(Debug, Default)]
-pub(in crate::git) struct Folders(HashMap<Oid, BTreeMap<Vec<u8>, FileId>>);
+pub(in crate::git) struct TreeEntryCache(HashMap<Oid, BTreeMap<Vec<u8>, FileId>>);
 
-impl Folders {
+impl TreeEntryCache {
     /// The file or submodule that a tree has at a path; `None` if there is nothing or a folder.
     ///
     /// # Errors
@@ -156,11 +156,11 @@ pub fn bytes_by(ours: &[RawFile], theirs: &[RawFile], is_theirs: impl Fn(&RepoPa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_path_differs_where_mode_blob_or_held_bytes_do() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let blob = |text: &str| repo.objects().write_blob(text.as_bytes()).unwrap();
         let path = |name: &str| RepoPath::new(name.as_bytes());

@@ -10,17 +10,17 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 
-use crate::domain::base::line_ends::Settings;
+use crate::domain::base::line_ends::LineEndConfig;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::coverage::Coverage;
-use super::permissions::Permissions;
+use super::coverage::CaptureCoverage;
+use super::permissions::RecordedPermissions;
 use super::raw::RawFile;
 use crate::git::checkpoint::limits;
 use crate::git::index::file::{IndexExtras, IndexFacts};
-use crate::git::objects::database::{GITLINK, NewCommit, Signature, TREE, TreeEntry};
+use crate::git::objects::database::{GITLINK, NewCommit, PersonIdent, TREE, TreeEntry};
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
@@ -62,7 +62,7 @@ pub(super) const SUBJECT: &str = "flags, conflicts and operation in progress";
 
 /// One file of an operation in progress.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct OperationFile {
+pub struct GitOperationFile {
     /// Its path below the worktree's git directory.
     pub path: RepoPath,
     /// The blob of its content.
@@ -76,10 +76,10 @@ pub struct CaptureExtras {
     /// What the index holds in addition to its tree.
     pub index: IndexExtras,
     /// The files of the operation in progress.
-    pub operation: Vec<OperationFile>,
+    pub operation: Vec<GitOperationFile>,
     /// Files and folders that have unusual permissions, an ACL or user attributes; ordered by path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub modes: Vec<Permissions>,
+    pub modes: Vec<RecordedPermissions>,
     /// The bytes of files that git would not give back unchanged, ordered by path.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub raw: Vec<RawFile>,
@@ -88,8 +88,8 @@ pub struct CaptureExtras {
     pub gaps: Vec<RepoPath>,
     /// The configuration of line ends at the time of the capture: with it, a checkout of the tree writes the bytes that the
     /// files had.
-    #[serde(skip_serializing_if = "Settings::is_default")]
-    pub line_ends: Settings,
+    #[serde(skip_serializing_if = "LineEndConfig::is_default")]
+    pub line_ends: LineEndConfig,
 }
 
 impl CaptureExtras {
@@ -98,7 +98,12 @@ impl CaptureExtras {
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
-    pub(in crate::git) fn read(r: &Repository, worktree: &Worktree, facts: IndexFacts, coverage: &mut Coverage) -> Result<Self> {
+    pub(in crate::git) fn read(
+        r: &Repository,
+        worktree: &Worktree,
+        facts: IndexFacts,
+        coverage: &mut CaptureCoverage,
+    ) -> Result<Self> {
         let (intent_to_add, intent_modes) = facts.intent_to_add.into_iter().unzip();
         let index = IndexExtras {
             unmerged: facts.unmerged,
@@ -154,7 +159,7 @@ impl CaptureExtras {
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED`.
-    pub(in crate::git) fn commit(&self, repository: &Repository, who: &Signature) -> Result<Option<Oid>> {
+    pub(in crate::git) fn commit(&self, repository: &Repository, who: &PersonIdent) -> Result<Option<Oid>> {
         if self.is_empty() {
             return Ok(None);
         }
@@ -209,9 +214,9 @@ impl CaptureExtras {
     }
 }
 
-fn operation_file(repository: &Repository, worktree: &Worktree, path: &Path) -> Result<OperationFile> {
+fn operation_file(repository: &Repository, worktree: &Worktree, path: &Path) -> Result<GitOperationFile> {
     let oid = repository.objects().write_blob(&files::read(path, limits::EXTRAS)?)?;
-    Ok(OperationFile { path: in_git_dir(worktree, path), oid })
+    Ok(GitOperationFile { path: in_git_dir(worktree, path), oid })
 }
 
 /// The path of a file within the git directory of a worktree.

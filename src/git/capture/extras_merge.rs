@@ -5,8 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::base::names::{Oid, RepoPath};
 
-use super::extras::{CaptureExtras, OperationFile};
-use super::permissions::{Permissions, recorded};
+use super::extras::{CaptureExtras, GitOperationFile};
+use super::permissions::{RecordedPermissions, recorded};
 use crate::git::history::questions::TreeChange;
 use crate::git::index::file::{ConflictStage, IndexExtras};
 
@@ -15,7 +15,7 @@ const REMAINS: [&str; 4] = ["MERGE_MSG", "SQUASH_MSG", "MERGE_RR", "AUTO_MERGE"]
 
 /// The extras of a worktree at three moments.
 #[derive(Debug, Clone, Copy)]
-pub struct Moments<'a> {
+pub struct ExtrasMergeInput<'a> {
     /// When the transaction ended.
     pub left: &'a CaptureExtras,
     /// Before the transaction: the state to which the undo goes back.
@@ -30,7 +30,7 @@ pub struct Moments<'a> {
 
 /// What an index holds about one path that a tree cannot hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-struct Said {
+struct PathIndexExtras {
     stages: Vec<(u8, u32, Oid)>,
     intent: Option<u32>,
     skip: bool,
@@ -38,7 +38,7 @@ struct Said {
     left_out: bool,
 }
 
-impl Moments<'_> {
+impl ExtrasMergeInput<'_> {
     /// The merged extras: what the transaction changed is as before it, everything else is as it is now. Kept bytes belong
     /// to the files: they are those from before the transaction, and the caller handles files that stay.
     ///
@@ -63,13 +63,13 @@ impl Moments<'_> {
 
     /// Permissions that the transaction did not change stay as they are now. For files that git takes for unchanged,
     /// permissions may not be recorded now: such files count as not changed since.
-    fn modes(&self) -> Result<Vec<Permissions>, Vec<String>> {
+    fn modes(&self) -> Result<Vec<RecordedPermissions>, Vec<String>> {
         let [left, back, now] = [self.left, self.back, self.now].map(|extras| &extras.modes[..]);
         let paths: BTreeSet<&RepoPath> = back.iter().chain(now).map(|one| &one.path).collect();
         let (mut settled, mut conflicts) = (Vec::new(), Vec::new());
         for path in paths {
             let [left, back, now] = [left, back, now].map(|modes| recorded(modes, path));
-            let is_both = |now: &Permissions| left.is_some_and(|left| left != now) && back.is_none_or(|back| back != now);
+            let is_both = |now: &RecordedPermissions| left.is_some_and(|left| left != now) && back.is_none_or(|back| back != now);
             match now {
                 _ if left == back => settled.extend(now.cloned()),
                 Some(now) if is_both(now) => conflicts.push(format!("the permissions of {path}")),
@@ -81,7 +81,7 @@ impl Moments<'_> {
 
     /// If the transaction did not change the operation in progress, it stays as it is now, whatever was begun or ended
     /// since. The caller must check which paths and branches that operation may still change.
-    fn operation(&self) -> Result<Vec<OperationFile>, String> {
+    fn operation(&self) -> Result<Vec<GitOperationFile>, String> {
         let [left, now] = [self.left, self.now].map(|extras| files(extras, |_| true));
         if left == now {
             return Ok(self.back.operation.clone());
@@ -108,7 +108,7 @@ impl Moments<'_> {
         }
         let entries: BTreeMap<&RepoPath, &TreeChange> = self.entries.iter().map(|change| (&change.path, change)).collect();
         let since: BTreeSet<&RepoPath> = self.since.iter().map(|change| &change.path).collect();
-        let nothing = Said::default();
+        let nothing = PathIndexExtras::default();
         let (mut settled, mut conflicts) = (BTreeMap::new(), Vec::new());
         let paths: BTreeSet<&RepoPath> = left.keys().chain(back.keys()).chain(now.keys()).copied().collect();
         for path in paths {
@@ -128,8 +128,13 @@ impl Moments<'_> {
 
 /// What the index holds about a path afterwards; `None` if both sides changed it. `entry` is how the undo changes the path's
 /// entry, `since` whether the entry was changed after the transaction.
-fn settled_path<'s>([left, back, now]: [&'s Said; 3], entry: Option<&TreeChange>, since: bool) -> Option<&'s Said> {
-    const NOTHING: &Said = &Said { stages: Vec::new(), intent: None, skip: false, assume: false, left_out: false };
+fn settled_path<'s>(
+    [left, back, now]: [&'s PathIndexExtras; 3],
+    entry: Option<&TreeChange>,
+    since: bool,
+) -> Option<&'s PathIndexExtras> {
+    const NOTHING: &PathIndexExtras =
+        &PathIndexExtras { stages: Vec::new(), intent: None, skip: false, assume: false, left_out: false };
     let by_transaction = entry.is_some() || left != back;
     let by_others = since || left != now;
     let marks_only = left == back && left.stages == now.stages && left.intent == now.intent;
@@ -153,7 +158,7 @@ impl CaptureExtras {
 }
 
 fn files(extras: &CaptureExtras, wanted: impl Fn(&str) -> bool) -> BTreeMap<&RepoPath, &Oid> {
-    let wanted = |file: &&OperationFile| wanted(&file.path.to_string());
+    let wanted = |file: &&GitOperationFile| wanted(&file.path.to_string());
     extras.operation.iter().filter(wanted).map(|file| (&file.path, &file.oid)).collect()
 }
 
@@ -162,8 +167,8 @@ fn in_progress(extras: &CaptureExtras) -> Option<&'static str> {
     extras.in_progress().first().map(|kind| kind.words())
 }
 
-fn by_path(index: &IndexExtras) -> BTreeMap<&RepoPath, Said> {
-    let mut all: BTreeMap<&RepoPath, Said> = BTreeMap::new();
+fn by_path(index: &IndexExtras) -> BTreeMap<&RepoPath, PathIndexExtras> {
+    let mut all: BTreeMap<&RepoPath, PathIndexExtras> = BTreeMap::new();
     for ConflictStage { path, stage, mode, oid } in &index.unmerged {
         all.entry(path).or_default().stages.push((*stage, *mode, oid.clone()));
     }
@@ -181,7 +186,7 @@ fn by_path(index: &IndexExtras) -> BTreeMap<&RepoPath, Said> {
     all
 }
 
-fn extras_of(all: &BTreeMap<&RepoPath, Said>) -> IndexExtras {
+fn extras_of(all: &BTreeMap<&RepoPath, PathIndexExtras>) -> IndexExtras {
     let mut index = IndexExtras { sparse: all.values().any(|said| said.left_out), ..IndexExtras::default() };
     for (path, said) in all {
         let path = || (*path).clone();
@@ -223,7 +228,7 @@ mod tests {
     }
 
     fn doing(names: &[&str]) -> CaptureExtras {
-        let file = |name: &&str| OperationFile { path: path(name), oid: oid("1") };
+        let file = |name: &&str| GitOperationFile { path: path(name), oid: oid("1") };
         CaptureExtras { operation: names.iter().map(file).collect(), ..CaptureExtras::default() }
     }
 
@@ -239,7 +244,7 @@ mod tests {
     }
 
     fn settle([left, back, now]: [&CaptureExtras; 3], entries: &[TreeChange]) -> Result<CaptureExtras, Vec<String>> {
-        Moments { left, back, now, entries, since: &[] }.settle()
+        ExtrasMergeInput { left, back, now, entries, since: &[] }.settle()
     }
 
     #[test]
@@ -259,8 +264,12 @@ mod tests {
     #[test]
     fn permissions_that_the_transaction_did_not_touch_are_as_they_are_now() {
         let with = |modes: &[(&str, u32)]| {
-            let one =
-                |(name, mode): &(&str, u32)| Permissions { path: path(name), mode: *mode, folder: false, attributes: Vec::new() };
+            let one = |(name, mode): &(&str, u32)| RecordedPermissions {
+                path: path(name),
+                mode: *mode,
+                folder: false,
+                attributes: Vec::new(),
+            };
             CaptureExtras { modes: modes.iter().map(one).collect(), ..CaptureExtras::default() }
         };
         let (none, closed, open) = (with(&[]), with(&[("a", 0o600)]), with(&[("a", 0o644)]));

@@ -16,20 +16,20 @@ use crate::domain::base::path_set::PathSet;
 use crate::error::{Error, is_everybodys_limit};
 use crate::files;
 
-use super::coverage::Coverage;
+use super::coverage::CaptureCoverage;
 
 /// How much is read at once of a file that is only tried.
 const PART: usize = 1024 * 1024;
 
 /// The paths that were not read.
 #[derive(Debug, Clone, Default)]
-pub(in crate::git) struct Gaps {
+pub(in crate::git) struct CaptureGaps {
     paths: BTreeSet<RepoPath>,
     /// Those for which there was no time.
     late: BTreeSet<RepoPath>,
 }
 
-impl Gaps {
+impl CaptureGaps {
     /// Adds a file or folder.
     pub fn add(&mut self, path: RepoPath) {
         self.paths.insert(path);
@@ -68,7 +68,7 @@ impl Gaps {
     }
 
     /// Names the topmost ones in the coverage, and returns all of these, in order.
-    pub fn name(self, coverage: &mut Coverage) -> Vec<RepoPath> {
+    pub fn name(self, coverage: &mut CaptureCoverage) -> Vec<RepoPath> {
         let topmost: Vec<RepoPath> = PathSet::new(self.paths).iter().cloned().collect();
         topmost.iter().for_each(|path| coverage.unreadable.add(path.clone()));
         self.late.iter().for_each(|path| coverage.not_in_time.add(path.clone()));
@@ -130,10 +130,10 @@ mod tests {
 
     #[test]
     fn of_gaps_the_topmost_are_named() {
-        let mut gaps = Gaps::default();
+        let mut gaps = CaptureGaps::default();
         ["a/b", "a", "c"].into_iter().for_each(|path| gaps.add(RepoPath::new(path)));
         gaps.add_late([RepoPath::new("b")]);
-        let mut coverage = Coverage::default();
+        let mut coverage = CaptureCoverage::default();
         assert!(["a/b", "b"].into_iter().all(|path| gaps.has(&RepoPath::new(path))) && !gaps.has(&RepoPath::new("d")));
         assert_eq!(gaps.name(&mut coverage), ["a", "b", "c"].map(RepoPath::new));
         assert_eq!((coverage.unreadable.count, coverage.not_in_time.count), (2, 1));

@@ -17,12 +17,12 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Error, Result};
 use crate::files;
 
-use super::coverage::Coverage;
+use super::coverage::CaptureCoverage;
 use super::file_stat::FileStat;
-use super::given_memory::{Key, Memory};
+use super::given_memory::{RoundTripCache, RoundTripKey};
 use super::lfs_store::{LFS, LfsStore};
 use super::raw::{RAW_LIMIT, RawFile};
-use crate::git::index::conversions::Asked;
+use crate::git::index::conversions::RequestedConversion;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
@@ -35,7 +35,7 @@ const READ: u64 = 64 * 1024 * 1024;
 
 /// A regular file that git tracks and takes for unchanged.
 #[derive(Debug, Clone)]
-pub(in crate::git) struct Tracked {
+pub(in crate::git) struct UnchangedFile {
     pub path: RepoPath,
     pub oid: gix::ObjectId,
     pub stat: FileStat,
@@ -43,19 +43,19 @@ pub(in crate::git) struct Tracked {
 
 /// Which unchanged files are looked at.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) struct Unchanged<'a> {
+pub(in crate::git) struct RoundTripScan<'a> {
     pub worktree: &'a Worktree,
     /// The index that contains the files, and the attributes that a checkout would use.
     pub index: &'a Path,
     /// The `.gitattributes` files.
     pub attributes: &'a BTreeSet<RepoPath>,
     /// How much of the worktree is looked at.
-    pub scope: Scope,
+    pub scope: CaptureScope,
 }
 
 /// How much of a worktree is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum Scope {
+pub(in crate::git) enum CaptureScope {
     /// Everything: decisions are remembered.
     Whole,
     /// Some paths: nothing is remembered.
@@ -64,20 +64,20 @@ pub(in crate::git) enum Scope {
 
 /// What is known before any file is looked at.
 #[derive(Debug)]
-pub(in crate::git) struct Known {
+pub(in crate::git) struct RoundTripContext {
     /// A digest of everything that decides about conversions.
     rules: String,
-    memory: Memory,
+    memory: RoundTripCache,
 }
 
 /// A file that is not decided yet, with its key.
-struct Open {
-    file: Tracked,
-    key: Key,
+struct UndecidedFile {
+    file: UnchangedFile,
+    key: RoundTripKey,
 }
 
 /// Whether a checkout gives a file back.
-enum Is {
+enum RoundTripVerdict {
     GivenBack,
     Differing,
     /// It is a file of Git LFS: its blob, a pointer, says what its bytes are.
@@ -91,18 +91,18 @@ impl Captures<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
-    pub(in crate::git) fn known_conversions(&self, at: &Unchanged<'_>) -> Result<Option<Known>> {
+    pub(in crate::git) fn known_conversions(&self, at: &RoundTripScan<'_>) -> Result<Option<RoundTripContext>> {
         let rules = self.repo.conversions().conversion_rules(at.worktree, at.attributes)?;
         let memory = match at.scope {
-            Scope::Whole => Memory::read(self.repo, at.worktree),
-            Scope::Part => None,
+            CaptureScope::Whole => RoundTripCache::read(self.repo, at.worktree),
+            CaptureScope::Part => None,
         };
         // Files that were converted by earlier rules may still be on disk as they were then.
         if rules.is_none() && memory.is_none() {
             return Ok(None);
         }
         let rules = self.rules_digest(rules.as_deref().unwrap_or_default())?;
-        Ok(Some(Known { rules, memory: memory.unwrap_or_default() }))
+        Ok(Some(RoundTripContext { rules, memory: memory.unwrap_or_default() }))
     }
 
     /// The bytes of those unchanged files that a checkout would not give back. Files whose bytes cannot be kept, or that are
@@ -112,39 +112,39 @@ impl Captures<'_> {
     /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn raw_unchanged(
         &self,
-        at: &Unchanged<'_>,
-        Known { rules, memory }: Known,
-        files: impl IntoIterator<Item = Tracked>,
-        coverage: &mut Coverage,
+        at: &RoundTripScan<'_>,
+        RoundTripContext { rules, memory }: RoundTripContext,
+        files: impl IntoIterator<Item = UnchangedFile>,
+        coverage: &mut CaptureCoverage,
     ) -> Result<Vec<RawFile>> {
         let mut next = memory.successor(&rules);
         let (mut open, mut differing) = (Vec::new(), Vec::new());
         for file in files {
-            let key = Key::of(file.path.as_bytes(), &file.oid, &file.stat);
+            let key = RoundTripKey::of(file.path.as_bytes(), &file.oid, &file.stat);
             match memory.recall(&rules, key) {
                 Some(None) => next.given_back(key),
-                Some(Some(raw)) => differing.push((Open { file, key }, Some(raw.clone()))),
-                None => open.push(Open { file, key }),
+                Some(Some(raw)) => differing.push((UndecidedFile { file, key }, Some(raw.clone()))),
+                None => open.push(UndecidedFile { file, key }),
             }
         }
         if !open.is_empty() {
             let begun = self.now_on_disk()?;
             for (one, is) in self.decide(at, open)? {
                 match is {
-                    Is::GivenBack if one.file.stat.is_older_than(begun) => next.given_back(one.key),
-                    Is::GivenBack => {}
-                    Is::Differing => differing.push((one, None)),
-                    Is::Lfs => {
+                    RoundTripVerdict::GivenBack if one.file.stat.is_older_than(begun) => next.given_back(one.key),
+                    RoundTripVerdict::GivenBack => {}
+                    RoundTripVerdict::Differing => differing.push((one, None)),
+                    RoundTripVerdict::Lfs => {
                         let pointer = Oid::from_bytes(one.file.oid.as_bytes())?;
                         differing.push((one, Some(pointer)));
                     }
-                    Is::NotTried => coverage.converted.add(one.file.path),
+                    RoundTripVerdict::NotTried => coverage.converted.add(one.file.path),
                 }
             }
         }
         let mut raw = Vec::with_capacity(differing.len());
         let store = LfsStore::of(self.repo);
-        for (Open { file, key }, known) in differing {
+        for (UndecidedFile { file, key }, known) in differing {
             let held_as = Oid::from_bytes(file.oid.as_bytes())?;
             let is_lfs = known.as_ref() == Some(&held_as);
             let (known, lfs) =
@@ -159,13 +159,13 @@ impl Captures<'_> {
         }
         store.sync_new()?;
         match at.scope {
-            Scope::Whole => next.write_unless(&memory, self.repo, at.worktree),
-            Scope::Part => {}
+            CaptureScope::Whole => next.write_unless(&memory, self.repo, at.worktree),
+            CaptureScope::Part => {}
         }
         Ok(raw)
     }
 
-    fn decide(&self, at: &Unchanged<'_>, open: Vec<Open>) -> Result<Vec<(Open, Is)>> {
+    fn decide(&self, at: &RoundTripScan<'_>, open: Vec<UndecidedFile>) -> Result<Vec<(UndecidedFile, RoundTripVerdict)>> {
         let paths: Vec<&RepoPath> = open.iter().map(|one| &one.file.path).collect();
         let asked = self.repo.conversions().asked_both_ways(at.worktree, at.index, &paths)?;
         let gix = self.repo.gix()?;
@@ -174,42 +174,44 @@ impl Captures<'_> {
         let (mut tried, mut bytes) = (Vec::new(), 0);
         for (one, asked) in open.into_iter().zip(asked) {
             let length = match asked {
-                (Asked::LineEnds(_), Asked::LineEnds(line_ends)) if line_ends.may_put_in() => {
+                (RequestedConversion::LineEnds(_), RequestedConversion::LineEnds(line_ends)) if line_ends.may_put_in() => {
                     let blob =
                         Oid::from_bytes(one.file.oid.as_bytes()).and_then(|oid| self.repo.objects().read_blob(&oid, READ)).ok();
                     blob.map(|blob| line_ends.length_checked_out(&blob) as u64)
                 }
-                (Asked::LineEnds(_), Asked::LineEnds(_)) => gix.find_header(one.file.oid).ok().map(|header| header.size()),
-                (Asked::More, _) | (_, Asked::More)
+                (RequestedConversion::LineEnds(_), RequestedConversion::LineEnds(_)) => {
+                    gix.find_header(one.file.oid).ok().map(|header| header.size())
+                }
+                (RequestedConversion::More, _) | (_, RequestedConversion::More)
                     if of_lfs.contains(&one.file.path) && self.pointer_in(&one.file).is_some() =>
                 {
-                    decided.push((one, Is::Lfs));
+                    decided.push((one, RoundTripVerdict::Lfs));
                     continue;
                 }
-                (Asked::More, _) | (_, Asked::More) => {
+                (RequestedConversion::More, _) | (_, RequestedConversion::More) => {
                     bytes += u64::from(one.file.stat.size);
                     if bytes <= TRIED.0 && tried.len() < TRIED.1 {
                         tried.push(one)
                     } else {
-                        decided.push((one, Is::NotTried))
+                        decided.push((one, RoundTripVerdict::NotTried))
                     }
                     continue;
                 }
             };
             // If the blob cannot be read, the bytes are kept, to be safe.
             let same = length.is_some_and(|length| FileStat::low_bits(length) == one.file.stat.size);
-            decided.push((one, if same { Is::GivenBack } else { Is::Differing }));
+            decided.push((one, if same { RoundTripVerdict::GivenBack } else { RoundTripVerdict::Differing }));
         }
         let paths: Vec<&RepoPath> = tried.iter().map(|one| &one.file.path).collect();
         let differing = self.written_otherwise(at.worktree, at.index, &paths)?;
         for one in tried {
             let is = if differing.contains(&one.file.path) {
-                Is::Differing
+                RoundTripVerdict::Differing
             } else if stat_of(at.worktree, &one.file.path).as_ref() == Some(&one.file.stat) {
-                Is::GivenBack
+                RoundTripVerdict::GivenBack
             } else {
                 // The file changed during the trial.
-                Is::NotTried
+                RoundTripVerdict::NotTried
             };
             decided.push((one, is));
         }
@@ -217,7 +219,7 @@ impl Captures<'_> {
     }
 
     /// Those of the files that have the filter of Git LFS.
-    fn lfs_files(&self, at: &Unchanged<'_>, paths: &[&RepoPath]) -> Result<BTreeSet<RepoPath>> {
+    fn lfs_files(&self, at: &RoundTripScan<'_>, paths: &[&RepoPath]) -> Result<BTreeSet<RepoPath>> {
         let filters = self.repo.conversions().filters(at.worktree)?;
         if filters.get(LFS).is_none() {
             return Ok(BTreeSet::new());
@@ -228,7 +230,7 @@ impl Captures<'_> {
     }
 
     /// The pointer that the blob of a file is, if it is one.
-    fn pointer_in(&self, file: &Tracked) -> Option<LfsPointer> {
+    fn pointer_in(&self, file: &UnchangedFile) -> Option<LfsPointer> {
         let oid = Oid::from_bytes(file.oid.as_bytes()).ok()?;
         LfsPointer::parse(&self.repo.objects().read_blob(&oid, LONGEST).ok()?)
     }
@@ -238,7 +240,7 @@ impl Captures<'_> {
     fn named_by_pointer(
         &self,
         worktree: &Worktree,
-        file: &Tracked,
+        file: &UnchangedFile,
         blob: Oid,
         store: &LfsStore,
     ) -> Result<(Option<Oid>, Option<LfsPointer>)> {
@@ -253,7 +255,7 @@ impl Captures<'_> {
     }
 
     /// The blob with the bytes of a file; `None` if they cannot be kept.
-    fn bytes_of(&self, worktree: &Worktree, file: &Tracked, known: Option<Oid>) -> Result<Option<Oid>> {
+    fn bytes_of(&self, worktree: &Worktree, file: &UnchangedFile, known: Option<Oid>) -> Result<Option<Oid>> {
         if let Some(oid) = known.filter(|oid| self.repo.objects().has_object(oid)) {
             self.repo.durability().note_written(gix_id(&oid)?);
             return Ok(Some(oid));
@@ -285,8 +287,8 @@ impl Captures<'_> {
     }
 }
 
-fn is_more((stored, written): &(Asked, Asked)) -> bool {
-    matches!((stored, written), (Asked::More, _) | (_, Asked::More))
+fn is_more((stored, written): &(RequestedConversion, RequestedConversion)) -> bool {
+    matches!((stored, written), (RequestedConversion::More, _) | (_, RequestedConversion::More))
 }
 
 /// The stat data of a regular file; `None` for anything else.

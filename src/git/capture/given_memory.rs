@@ -8,7 +8,7 @@ use crate::domain::base::names::Oid;
 use crate::error::Result;
 
 use super::file_stat::FileStat;
-use super::remembered::{Remembered, long_hash};
+use super::remembered::{CaptureCacheKind, long_hash};
 use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
@@ -17,9 +17,9 @@ use crate::git::repo::worktrees::Worktree;
 const HEADER: &str = "git axiom: given back 1";
 /// A hash of a file's path, blob and stat data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::git) struct Key(u128);
+pub(in crate::git) struct RoundTripKey(u128);
 
-impl Key {
+impl RoundTripKey {
     pub fn of(path: &[u8], oid: &gix::oid, stat: &FileStat) -> Self {
         Self(long_hash((path, oid.as_bytes(), stat)))
     }
@@ -27,19 +27,19 @@ impl Key {
 
 /// What is remembered of one worktree.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::git) struct Memory {
+pub(in crate::git) struct RoundTripCache {
     /// A digest of everything that decides about conversions.
     rules: String,
     /// Files that a checkout gives back; sorted once all are added.
-    given_back: Vec<Key>,
+    given_back: Vec<RoundTripKey>,
     /// Files that a checkout does not give back, with the blobs of their bytes.
-    differing: BTreeMap<Key, Oid>,
+    differing: BTreeMap<RoundTripKey, Oid>,
 }
 
-impl Memory {
+impl RoundTripCache {
     /// Reads what is remembered of a worktree; `None` if there is nothing or it cannot be read.
     pub fn read(repository: &Repository, worktree: &Worktree) -> Option<Self> {
-        let body = Remembered::GivenBack.read(repository, worktree)?;
+        let body = CaptureCacheKind::GivenBack.read(repository, worktree)?;
         let (lines, keys) = body.split_at(memchr::memmem::find(&body, b"\n\n")? + 1);
         let mut lines = std::str::from_utf8(lines).ok()?.lines();
         if lines.next() != Some(HEADER) {
@@ -48,16 +48,16 @@ impl Memory {
         let mut memory = Self { rules: lines.next()?.to_owned(), ..Self::default() };
         for line in lines {
             let (key, oid) = line.split_once(' ')?;
-            memory.differing.insert(Key(u128::from_str_radix(key, 16).ok()?), Oid::new(oid).ok()?);
+            memory.differing.insert(RoundTripKey(u128::from_str_radix(key, 16).ok()?), Oid::new(oid).ok()?);
         }
-        let keys = keys[1..].chunks_exact(16).map(|key| Key(u128::from_le_bytes(key.try_into().unwrap_or_default())));
+        let keys = keys[1..].chunks_exact(16).map(|key| RoundTripKey(u128::from_le_bytes(key.try_into().unwrap_or_default())));
         memory.given_back.extend(keys);
         Some(memory)
     }
 
     /// What is remembered of a file: `None` if nothing, `Some(None)` if a checkout gives it back, otherwise the blob of its
     /// bytes.
-    pub fn recall(&self, rules: &str, key: Key) -> Option<Option<&Oid>> {
+    pub fn recall(&self, rules: &str, key: RoundTripKey) -> Option<Option<&Oid>> {
         if self.rules != rules {
             return None;
         }
@@ -72,11 +72,11 @@ impl Memory {
         Self { rules: rules.to_owned(), given_back: Vec::with_capacity(self.given_back.len()), differing: BTreeMap::new() }
     }
 
-    pub fn given_back(&mut self, key: Key) {
+    pub fn given_back(&mut self, key: RoundTripKey) {
         self.given_back.push(key);
     }
 
-    pub fn differs(&mut self, key: Key, bytes: Oid) {
+    pub fn differs(&mut self, key: RoundTripKey, bytes: Oid) {
         self.differing.insert(key, bytes);
     }
 
@@ -92,7 +92,7 @@ impl Memory {
         }
         content.push(b'\n');
         content.extend(self.given_back.iter().flat_map(|key| key.0.to_le_bytes()));
-        Remembered::GivenBack.write(content, repository, worktree);
+        CaptureCacheKind::GivenBack.write(content, repository, worktree);
     }
 }
 
@@ -103,7 +103,11 @@ impl Captures<'_> {
     /// `GIT_FAILED`.
     pub(in crate::git) fn rules_digest(&self, rules: &[u8]) -> Result<String> {
         // Another version of git axiom may compute other keys: then the digest is another one too.
-        let probe = Key::of(b"probe", gix::hash::ObjectId::null(self.repo.hash().gix()).as_ref(), &FileStat::default_for_probe());
+        let probe = RoundTripKey::of(
+            b"probe",
+            gix::hash::ObjectId::null(self.repo.hash().gix()).as_ref(),
+            &FileStat::default_for_probe(),
+        );
         let digest = self.repo.hash().digest(&[&probe.0.to_le_bytes(), rules].concat())?;
         Ok(to_hex(&digest))
     }
@@ -112,25 +116,25 @@ impl Captures<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
-    fn key(number: u32) -> Key {
+    fn key(number: u32) -> RoundTripKey {
         let stat = FileStat { size: number, ..FileStat::default_for_probe() };
-        Key::of(b"path", gix::hash::ObjectId::null(gix::hash::Kind::Sha1).as_ref(), &stat)
+        RoundTripKey::of(b"path", gix::hash::ObjectId::null(gix::hash::Kind::Sha1).as_ref(), &stat)
     }
 
     #[test]
     fn what_is_remembered_is_read_back_whole_or_not_at_all() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let (repo, main) = (scratch.repo(), scratch.main());
             let blob = Oid::new(scratch.git(&["rev-parse", "HEAD:a.txt"])).unwrap();
-            assert_eq!(Memory::read(&repo, &main), None);
-            let mut memory = Memory::default().successor("rules");
+            assert_eq!(RoundTripCache::read(&repo, &main), None);
+            let mut memory = RoundTripCache::default().successor("rules");
             (0..100).for_each(|number| memory.given_back(key(number)));
             memory.differs(key(100), blob.clone());
-            memory.write_unless(&Memory::default(), &repo, &main);
-            let read = Memory::read(&repo, &main).unwrap();
+            memory.write_unless(&RoundTripCache::default(), &repo, &main);
+            let read = RoundTripCache::read(&repo, &main).unwrap();
             assert!((0..100).all(|number| read.recall("rules", key(number)) == Some(None)));
             assert_eq!(read.recall("rules", key(100)), Some(Some(&blob)));
             assert_eq!(read.recall("rules", key(101)), None);
@@ -141,7 +145,7 @@ mod tests {
     #[test]
     fn files_are_told_apart_by_everything_that_a_change_touches() {
         let (stat, oid) = (FileStat::default_for_probe(), gix::hash::ObjectId::null(gix::hash::Kind::Sha1));
-        let one = Key::of(b"path", oid.as_ref(), &stat);
+        let one = RoundTripKey::of(b"path", oid.as_ref(), &stat);
         let FileStat { modified: (seconds, nanos), changed, inode, .. } = stat;
         let others = [
             FileStat { size: 9, ..stat },
@@ -150,7 +154,7 @@ mod tests {
             FileStat { changed: (changed.0, changed.1 + 1), ..stat },
             FileStat { inode: inode + 1, ..stat },
         ];
-        assert!(others.iter().all(|other| Key::of(b"path", oid.as_ref(), other) != one));
-        assert_ne!(Key::of(b"other", oid.as_ref(), &stat), one);
+        assert!(others.iter().all(|other| RoundTripKey::of(b"path", oid.as_ref(), other) != one));
+        assert_ne!(RoundTripKey::of(b"other", oid.as_ref(), &stat), one);
     }
 }

@@ -24,7 +24,7 @@ const LIMIT: u64 = 100 * 1024 * 1024;
 
 /// Ignored files and folders, sorted; each list is ordered by path.
 #[derive(Debug, Default)]
-pub(in crate::git) struct SortedIgnored {
+pub(in crate::git) struct SortedIgnoredPaths {
     /// Files and links that are held.
     pub held: Vec<RepoPath>,
     /// The topmost files and folders that are not held.
@@ -41,8 +41,8 @@ pub(in crate::git) struct SortedIgnored {
 
 /// Sorts the topmost ignored files and folders by what the configuration includes. A folder is listed only if a pattern
 /// covers it or leads into it.
-pub(in crate::git) fn sort_ignored(root: &Path, ignored: Vec<RepoPath>, options: &CaptureOptions) -> SortedIgnored {
-    let mut sorted = SortedIgnored::default();
+pub(in crate::git) fn sort_ignored(root: &Path, ignored: Vec<RepoPath>, options: &CaptureOptions) -> SortedIgnoredPaths {
+    let mut sorted = SortedIgnoredPaths::default();
     if options.include.is_empty() {
         sorted.rest = ignored;
         hold_named(root, options, &mut sorted);
@@ -70,7 +70,7 @@ pub(in crate::git) fn sort_ignored(root: &Path, ignored: Vec<RepoPath>, options:
     sorted.ordered()
 }
 
-impl SortedIgnored {
+impl SortedIgnoredPaths {
     fn ordered(mut self) -> Self {
         let Self { held, rest, excluded, over_limit, special, unread } = &mut self;
         [held, rest, excluded, over_limit, special, unread].into_iter().for_each(|paths| paths.sort());
@@ -78,7 +78,7 @@ impl SortedIgnored {
     }
 }
 
-fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut SortedIgnored) {
+fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut SortedIgnoredPaths) {
     if options.never.contains(&path) {
         return;
     }
@@ -100,14 +100,14 @@ fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut 
     } else if !(covered || options.include.leads_into(&path)) || place.join(".git").symlink_metadata().is_ok() {
         sorted.rest.push(path);
     } else {
-        let mut below = SortedIgnored::default();
+        let mut below = SortedIgnoredPaths::default();
         let Ok(listed) = files::list(&place) else { return sorted.unread.push(path) };
         for entry in listed {
             use std::os::unix::ffi::OsStrExt;
             let inside = RepoPath::new([path.as_bytes(), b"/", entry.file_name().as_bytes()].concat());
             sort_one(root, inside, options, &mut below);
         }
-        let SortedIgnored { held, rest, excluded, over_limit: _, special, unread } = below;
+        let SortedIgnoredPaths { held, rest, excluded, over_limit: _, special, unread } = below;
         sorted.unread.extend(unread);
         if held.is_empty() && excluded.is_empty() {
             sorted.rest.push(path);
@@ -122,14 +122,14 @@ fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut 
 
 /// What the configuration excludes.
 #[derive(Debug, Default)]
-pub(in crate::git) struct Excluded {
+pub(in crate::git) struct ExcludedPaths {
     /// The topmost files and folders, as far as git reports something in them.
     pub paths: BTreeSet<RepoPath>,
     /// All that is tracked, in order, where anything may be excluded.
     tracked: Vec<RepoPath>,
 }
 
-impl Excluded {
+impl ExcludedPaths {
     fn has_tracked(&self, folder: &RepoPath) -> bool {
         let below = RepoPath::new([folder.as_bytes(), b"/"].concat());
         let first = self.tracked.partition_point(|path| *path < below);
@@ -178,16 +178,16 @@ impl Captures<'_> {
         (index, options): (&Path, &CaptureOptions),
         entries: &mut Vec<StatusEntry>,
         unread: &mut Vec<RepoPath>,
-    ) -> Result<Excluded> {
+    ) -> Result<ExcludedPaths> {
         let (root, exclude) = (worktree.path(), &options.exclude);
         if exclude.is_empty() {
-            return Ok(Excluded::default());
+            return Ok(ExcludedPaths::default());
         }
         let output = self.repo.git_in(worktree).index(index).args(["ls-files", "-z"]).run_ok()?;
         let mut tracked: Vec<RepoPath> = output.stdout.split(|byte| *byte == 0).map(RepoPath::new).collect();
         tracked.sort_unstable();
         let mut excluded = BTreeSet::new();
-        let all = Excluded { paths: BTreeSet::new(), tracked };
+        let all = ExcludedPaths { paths: BTreeSet::new(), tracked };
         let has_tracked = |folder: &RepoPath| all.has_tracked(folder);
         entries.retain(|StatusEntry { path, kind }| {
             let is_folder = match kind {
@@ -212,7 +212,7 @@ impl Captures<'_> {
             }
             stays
         });
-        Ok(Excluded { paths: excluded, ..all })
+        Ok(ExcludedPaths { paths: excluded, ..all })
     }
 }
 
@@ -234,7 +234,7 @@ mod tests {
         let (include, exclude) = (patterns(include), patterns(&["*.no"]));
         let options = CaptureOptions { max_file_size: 1 << 40, include, exclude, ..CaptureOptions::default() };
         let ignored = ignored.iter().map(|path| RepoPath::new(path.as_bytes())).collect();
-        let SortedIgnored { held, rest, excluded, over_limit, .. } = sort_ignored(dir.path(), ignored, &options);
+        let SortedIgnoredPaths { held, rest, excluded, over_limit, .. } = sort_ignored(dir.path(), ignored, &options);
         [held, rest, excluded, over_limit].map(|paths| paths.iter().map(ToString::to_string).collect())
     }
 

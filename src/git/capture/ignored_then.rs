@@ -46,11 +46,11 @@ impl Captures<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn the_rules_are_those_of_the_tree_and_of_the_exclude_files() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         scratch.write(".gitignore", b"*.o\nbuilt/\n");
         scratch.write("sub/.gitignore", b"!kept.o\n");
         scratch.git(&["add", "-A"]);

@@ -89,11 +89,11 @@ impl Captures<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn kept_files_take_the_place_of_those_of_the_capture_as_git_would_hold_them() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         scratch.write(".gitignore", b"ignored\n");
         scratch.write(".gitattributes", b"*.crlf text eol=lf\n");
         let (repo, main, options) = (scratch.repo(), scratch.main(), CaptureOptions { max_file_size: 10, ..Default::default() });

@@ -8,10 +8,10 @@ use std::path::Path;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result, some_of};
 
-use super::coverage::Coverage;
-use super::differing::Folders;
+use super::coverage::CaptureCoverage;
+use super::differing::TreeEntryCache;
 use super::worktree::WorktreeCapture;
-use crate::git::index::file::{IndexFacts, IndexInfo, read};
+use crate::git::index::file::{IndexFacts, IndexInfoInput, read};
 use crate::git::objects::database::{GITLINK, TREE};
 use crate::git::repo::head::Head;
 use crate::git::repo::repository::Repository;
@@ -19,7 +19,7 @@ use crate::git::repo::worktrees::Worktree;
 
 /// What an index has at a path whose content is lost.
 #[derive(Debug)]
-struct Lost {
+struct LostIndexEntry {
     path: RepoPath,
     /// Mode and content; `None` of a path in conflict.
     entry: Option<(u32, Oid)>,
@@ -27,7 +27,7 @@ struct Lost {
 
 /// The contents that a private index does without.
 #[derive(Debug, Default)]
-pub(super) struct LostContents(Vec<Lost>);
+pub(super) struct LostContents(Vec<LostIndexEntry>);
 
 impl LostContents {
     /// Takes the lost contents at these paths out of a private index: an empty file stands in the place of each one, so that git takes
@@ -44,19 +44,19 @@ impl LostContents {
         let mut lost = Self::default();
         let Some(file) = read(r, index).filter(|_| !paths.is_empty()) else { return Ok(lost) };
         let nothing = r.objects().write_blob(b"")?;
-        let mut info = IndexInfo::default();
+        let mut info = IndexInfoInput::default();
         for entry in file.entries().iter().filter(|entry| entry.stage_raw() == 0) {
             let path = RepoPath::new(entry.path(&file).to_vec());
             if paths.contains(&path) {
                 let (mode, oid) = (entry.mode.bits(), Oid::from_bytes(entry.id.as_bytes())?);
                 info.set(&path, mode, &nothing, 0);
-                lost.0.push(Lost { path, entry: Some((mode, oid)) });
+                lost.0.push(LostIndexEntry { path, entry: Some((mode, oid)) });
             }
         }
         facts.unmerged.retain(|stage| {
             let is_here = !paths.contains(&stage.path) || r.objects().holds(&stage.oid);
             if !is_here && !lost.0.iter().any(|one| one.path == stage.path) {
-                lost.0.push(Lost { path: stage.path.clone(), entry: None });
+                lost.0.push(LostIndexEntry { path: stage.path.clone(), entry: None });
             }
             is_here
         });
@@ -74,12 +74,12 @@ impl LostContents {
         &self,
         (r, worktree): (&Repository, &Worktree),
         head: &Head,
-        info: &mut IndexInfo,
-        coverage: &mut Coverage,
+        info: &mut IndexInfoInput,
+        coverage: &mut CaptureCoverage,
     ) -> Result<()> {
         let tree = head.commit().and_then(|commit| r.objects().read_commit(commit).ok()).map(|commit| commit.tree);
-        let mut folders = Folders::default();
-        for Lost { path, entry } in &self.0 {
+        let mut folders = TreeEntryCache::default();
+        for LostIndexEntry { path, entry } in &self.0 {
             if let Some((mode, oid)) = entry.as_ref().filter(|(_, oid)| r.index(worktree).is_there_whole(oid)) {
                 info.set(path, *mode, oid, 0);
                 continue;
@@ -122,7 +122,7 @@ impl crate::git::repo::handles::Captures<'_> {
         capture: &WorktreeCapture,
         paths: &BTreeSet<RepoPath>,
     ) -> Result<()> {
-        let (mut folders, mut damaged) = (Folders::default(), Vec::new());
+        let (mut folders, mut damaged) = (TreeEntryCache::default(), Vec::new());
         for path in paths {
             let file = folders.file_at(self.repo, &capture.tree, path)?.filter(|file| !file.is_submodule());
             if file.is_some_and(|file| !self.repo.index(worktree).is_there_whole(&file.oid)) {

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::base::names::RepoPath;
 use crate::files;
 
-use super::ignored_held::SortedIgnored;
+use super::ignored_held::SortedIgnoredPaths;
 use super::worktree::CaptureOptions;
 use crate::git::index::path_patterns::PathPatterns;
 
@@ -60,18 +60,18 @@ impl NamedPaths {
 }
 
 /// Moves what is named from the ignored files and folders that are not held to those that are.
-pub(super) fn hold_named(root: &Path, options: &CaptureOptions, sorted: &mut SortedIgnored) {
+pub(super) fn hold_named(root: &Path, options: &CaptureOptions, sorted: &mut SortedIgnoredPaths) {
     let named = options.named.within(root);
     if named.is_empty() {
         return;
     }
-    let mut naming = Naming { root, options, named, bytes: 0 };
+    let mut naming = NamedIgnoredSearch { root, options, named, bytes: 0 };
     for path in std::mem::take(&mut sorted.rest) {
         naming.sort(path, sorted);
     }
 }
 
-struct Naming<'a> {
+struct NamedIgnoredSearch<'a> {
     root: &'a Path,
     options: &'a CaptureOptions,
     named: PathPatterns,
@@ -79,8 +79,8 @@ struct Naming<'a> {
     bytes: u64,
 }
 
-impl Naming<'_> {
-    fn sort(&mut self, path: RepoPath, sorted: &mut SortedIgnored) {
+impl NamedIgnoredSearch<'_> {
+    fn sort(&mut self, path: RepoPath, sorted: &mut SortedIgnoredPaths) {
         if self.options.never.contains(&path) {
             return;
         }
@@ -111,13 +111,13 @@ impl Naming<'_> {
     }
 
     /// A folder of which something may be named.
-    fn enter(&mut self, path: RepoPath, place: &Path, sorted: &mut SortedIgnored) {
+    fn enter(&mut self, path: RepoPath, place: &Path, sorted: &mut SortedIgnoredPaths) {
         let listed = files::list(place).ok().filter(|listed| listed.len() <= MOST_ENTRIES);
         let Some(listed) = listed else {
             sorted.rest.push(path);
             return;
         };
-        let mut below = SortedIgnored::default();
+        let mut below = SortedIgnoredPaths::default();
         for entry in listed {
             self.sort(RepoPath::new([path.as_bytes(), b"/", entry.file_name().as_bytes()].concat()), &mut below);
         }
@@ -176,7 +176,7 @@ mod tests {
         let exclude = PathPatterns::new(&["*.no".to_owned()]);
         let options = CaptureOptions { max_file_size: 1000, named, exclude, ..CaptureOptions::default() };
         let rest = ignored.iter().map(|path| RepoPath::new(path.as_bytes())).collect();
-        let mut sorted = SortedIgnored { rest, ..SortedIgnored::default() };
+        let mut sorted = SortedIgnoredPaths { rest, ..SortedIgnoredPaths::default() };
         hold_named(dir.path(), &options, &mut sorted);
         [sorted.held, sorted.rest, sorted.over_limit].map(|paths| {
             let mut paths: Vec<String> = paths.iter().map(ToString::to_string).collect();

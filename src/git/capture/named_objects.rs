@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use crate::domain::base::names::Oid;
 use crate::error::Result;
 
-use super::extras::OperationFile;
+use super::extras::GitOperationFile;
 use crate::git::checkpoint::limits;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Captures;
@@ -14,7 +14,7 @@ use crate::git::repo::shortcuts::FastWay;
 
 /// Objects that are named and that exist.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::git) struct Named {
+pub(in crate::git) struct NamedObjects {
     /// Commits. A parent of another one is left out, since that one keeps it alive.
     pub commits: Vec<Oid>,
     /// Trees.
@@ -27,9 +27,9 @@ impl Captures<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
-    pub(in crate::git) fn named_by(&self, files: &[OperationFile]) -> Result<Named> {
+    pub(in crate::git) fn named_by(&self, files: &[GitOperationFile]) -> Result<NamedObjects> {
         if files.is_empty() {
-            return Ok(Named::default());
+            return Ok(NamedObjects::default());
         }
         let mut ids = BTreeSet::new();
         for file in files {
@@ -52,7 +52,7 @@ impl Captures<'_> {
                 }
             }
         }
-        Ok(Named { commits: commits.into_iter().collect(), trees })
+        Ok(NamedObjects { commits: commits.into_iter().collect(), trees })
     }
 
     fn add_names(&self, content: &[u8], ids: &mut BTreeSet<Oid>) -> Result<()> {
@@ -69,12 +69,12 @@ impl Captures<'_> {
 mod tests {
     use super::*;
     use crate::domain::base::names::RepoPath;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn commits_and_trees_are_found_in_any_text_and_a_chain_is_kept_by_its_end() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let of = |what: &str| Oid::new(scratch.git(&["rev-parse", what])).unwrap();
             let mut text = format!("pick {} first\n", of("HEAD"));
             for number in 0..3 {
@@ -87,8 +87,8 @@ mod tests {
             text.push_str(&format!("{tree}{{x}} {blob} {end}0 {} {}", "0".repeat(width), "1".repeat(width)));
             let repo = scratch.repo();
             let oid = repo.objects().write_blob(text.as_bytes()).unwrap();
-            let files = [OperationFile { path: RepoPath::new(&b"MERGE_MSG"[..]), oid }];
-            assert_eq!(repo.captures().named_by(&files).unwrap(), Named { commits: vec![end], trees: vec![tree] });
+            let files = [GitOperationFile { path: RepoPath::new(&b"MERGE_MSG"[..]), oid }];
+            assert_eq!(repo.captures().named_by(&files).unwrap(), NamedObjects { commits: vec![end], trees: vec![tree] });
         }
     }
 }

@@ -15,7 +15,7 @@ use super::worktree::{CaptureOptions, WorktreeCapture, is_below};
 
 /// What is never content of one worktree.
 #[derive(Debug, Default)]
-pub(super) struct NeverContent {
+pub(super) struct NonContentPaths {
     git_dirs: Vec<RepoPath>,
     worktrees: Vec<RepoPath>,
 }
@@ -27,7 +27,7 @@ impl Captures<'_> {
     }
 
     /// What is never content of a worktree.
-    pub(super) fn never_content(&self, worktree: &Worktree, options: &CaptureOptions) -> NeverContent {
+    pub(super) fn never_content(&self, worktree: &Worktree, options: &CaptureOptions) -> NonContentPaths {
         let root = worktree.path();
         let mut git_dirs: Vec<RepoPath> = Vec::new();
         for git_dir in [self.repo.common_dir(), worktree.git_dir()] {
@@ -49,11 +49,11 @@ impl Captures<'_> {
         let others = others.map(|inside| RepoPath::new(inside.as_os_str().as_bytes()));
         // Thousands may be in the folder of the workspaces, which is left out as a whole.
         let worktrees = others.filter(|inside| !options.excluded.iter().any(|root| is_below(inside, root))).collect();
-        NeverContent { git_dirs, worktrees }
+        NonContentPaths { git_dirs, worktrees }
     }
 }
 
-impl NeverContent {
+impl NonContentPaths {
     /// The options of a capture that leaves these out; `None` where there is nothing to leave out.
     pub fn leaving_out(&self, options: &CaptureOptions) -> Option<CaptureOptions> {
         if self.git_dirs.is_empty() && self.worktrees.is_empty() {

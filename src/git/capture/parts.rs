@@ -37,11 +37,11 @@ impl Captures<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_plain_commit_is_no_capture() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         assert_eq!(scratch.repo().captures().capture_parts(&head).unwrap_err().code(), Code::CheckpointDamaged);
     }

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
-use crate::files::{self, Attributes};
+use crate::files::{self, ExtendedAttributes};
 
 use super::gaps::is_caused_by_gap;
 use crate::git::history::questions::TreeChange;
@@ -41,20 +41,20 @@ const VALUE_LIMIT: u64 = 64 * 1024;
 /// The name of an attribute. In JSON it is written like a path: as text, or as hex if it is not text.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(transparent)]
-pub struct AttributeName(RepoPath);
+pub struct ExtendedAttributeName(RepoPath);
 
 /// An extended attribute, or an ACL.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Attribute {
+pub struct ExtendedAttribute {
     /// Its name.
-    pub name: AttributeName,
+    pub name: ExtendedAttributeName,
     /// Its value, as a blob.
     pub oid: Oid,
 }
 
 /// The recorded permissions of a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Permissions {
+pub struct RecordedPermissions {
     /// Its path.
     pub path: RepoPath,
     /// Its mode.
@@ -63,17 +63,17 @@ pub struct Permissions {
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub folder: bool,
     /// All its ACLs and user attributes.
-    pub attributes: Vec<Attribute>,
+    pub attributes: Vec<ExtendedAttribute>,
 }
 
 /// The usual permissions in a worktree.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) struct Usual {
+pub(in crate::git) struct UsualPermissions {
     /// The read and write bits of a file that git creates.
     mode: u32,
 }
 
-impl Usual {
+impl UsualPermissions {
     /// Reads them from the index file, which git creates with the user's umask.
     pub fn of(worktree: &Worktree) -> Self {
         let mode = std::fs::metadata(worktree.index_file()).map_or(0o644, |meta| meta.permissions().mode());
@@ -109,7 +109,7 @@ impl Usual {
         repository: &Repository,
         root: &Path,
         paths: impl Iterator<Item = &'p RepoPath>,
-    ) -> Result<Vec<Permissions>> {
+    ) -> Result<Vec<RecordedPermissions>> {
         repository
             .captures()
             .permissions(root, paths, |found, is_folder| !found.attributes.is_empty() || !self.is_usual(found.mode, is_folder))
@@ -123,8 +123,8 @@ impl Captures<'_> {
         &self,
         root: &Path,
         paths: impl Iterator<Item = &'p RepoPath>,
-        wanted: impl Fn(&Permissions, bool) -> bool,
-    ) -> Result<Vec<Permissions>> {
+        wanted: impl Fn(&RecordedPermissions, bool) -> bool,
+    ) -> Result<Vec<RecordedPermissions>> {
         let mut all: BTreeSet<RepoPath> = BTreeSet::new();
         for path in paths {
             all.extend(path.folders_above());
@@ -141,10 +141,12 @@ impl Captures<'_> {
             let Some((meta, attributes)) = there else { continue };
             let mut recorded = Vec::with_capacity(attributes.len());
             for (name, value) in attributes {
-                recorded
-                    .push(Attribute { name: AttributeName(RepoPath::new(name)), oid: self.repo.objects().write_blob(&value)? });
+                recorded.push(ExtendedAttribute {
+                    name: ExtendedAttributeName(RepoPath::new(name)),
+                    oid: self.repo.objects().write_blob(&value)?,
+                });
             }
-            let one = Permissions { path, mode: mode_of(&meta), folder: meta.is_dir(), attributes: recorded };
+            let one = RecordedPermissions { path, mode: mode_of(&meta), folder: meta.is_dir(), attributes: recorded };
             if wanted(&one, meta.is_dir()) {
                 found.push(one);
             }
@@ -162,21 +164,21 @@ impl Captures<'_> {
         &self,
         worktree: &Worktree,
         replaced: &[TreeChange],
-        known: &[Permissions],
-        comes: &[Permissions],
-    ) -> Result<Vec<Permissions>> {
-        let usual = Usual::of(worktree);
+        known: &[RecordedPermissions],
+        comes: &[RecordedPermissions],
+    ) -> Result<Vec<RecordedPermissions>> {
+        let usual = UsualPermissions::of(worktree);
         let looked_at = |change: &TreeChange| match &change.old {
             Some(_) => Some(change.path.clone()),
             None => change.path.folders_above().last(),
         };
         let goes: Vec<RepoPath> = replaced.iter().filter_map(looked_at).collect();
         let unusual = usual.unusual_ones(self.repo, worktree.path(), goes.iter())?;
-        let is_given = |one: &Permissions, _| recorded(comes, &one.path).is_some();
+        let is_given = |one: &RecordedPermissions, _| recorded(comes, &one.path).is_some();
         let given: Vec<RepoPath> =
             comes.iter().filter(|one| recorded(known, &one.path) != Some(one)).map(|one| one.path.clone()).collect();
         let given = self.permissions(worktree.path(), given.iter(), is_given)?;
-        let mut all: BTreeMap<RepoPath, Permissions> = BTreeMap::new();
+        let mut all: BTreeMap<RepoPath, RecordedPermissions> = BTreeMap::new();
         for one in unusual.into_iter().chain(given).chain(known.iter().cloned()) {
             all.insert(one.path.clone(), one);
         }
@@ -191,7 +193,7 @@ impl Captures<'_> {
     pub fn permissions_that_change(
         &self,
         worktree: &Worktree,
-        (now, then): (&[Permissions], &[Permissions]),
+        (now, then): (&[RecordedPermissions], &[RecordedPermissions]),
         changes: impl Fn(&RepoPath) -> bool,
     ) -> Result<Vec<RepoPath>> {
         let mut paths = Vec::new();
@@ -208,37 +210,38 @@ impl Captures<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED` if a blob is missing.
-    pub(in crate::git) fn known(&self, one: &Permissions) -> Result<Known> {
-        let read = |attributes: &Vec<Attribute>| -> Result<Attributes> {
-            let value =
-                |one: &Attribute| Ok((one.name.0.as_bytes().to_vec(), self.repo.objects().read_blob(&one.oid, VALUE_LIMIT)?));
+    pub(in crate::git) fn known(&self, one: &RecordedPermissions) -> Result<ResolvedPermissions> {
+        let read = |attributes: &Vec<ExtendedAttribute>| -> Result<ExtendedAttributes> {
+            let value = |one: &ExtendedAttribute| {
+                Ok((one.name.0.as_bytes().to_vec(), self.repo.objects().read_blob(&one.oid, VALUE_LIMIT)?))
+            };
             attributes.iter().map(value).collect()
         };
         let bits = if one.folder { RECORDED.1 } else { RECORDED.0 };
-        Ok(Known { mode: one.mode & bits, folder: one.folder, attributes: read(&one.attributes)? })
+        Ok(ResolvedPermissions { mode: one.mode & bits, folder: one.folder, attributes: read(&one.attributes)? })
     }
 }
 
 /// The recorded permissions of a file or folder, with values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::git) struct Known {
+pub(in crate::git) struct ResolvedPermissions {
     /// Its mode.
     pub mode: u32,
     /// Whether it is a folder.
     pub folder: bool,
     /// Its ACLs and attributes.
-    pub attributes: Attributes,
+    pub attributes: ExtendedAttributes,
 }
 
-impl Known {
+impl ResolvedPermissions {
     /// Whether putting this back changes anything.
-    fn differs(&self, mode: u32, attributes: &Attributes) -> bool {
+    fn differs(&self, mode: u32, attributes: &ExtendedAttributes) -> bool {
         (self.mode, &self.attributes) != (mode, attributes)
     }
 }
 
 /// The metadata and attributes of a file or folder; `None` for anything else.
-fn read(place: &Path) -> Result<Option<(Metadata, Attributes)>> {
+fn read(place: &Path) -> Result<Option<(Metadata, ExtendedAttributes)>> {
     let Some(meta) = files::metadata(place)?.filter(|meta| meta.is_file() || meta.is_dir()) else { return Ok(None) };
     Ok(Some((meta, files::attributes(place)?)))
 }
@@ -248,6 +251,6 @@ fn mode_of(meta: &Metadata) -> u32 {
 }
 
 /// The recorded permissions of a path; `modes` are ordered by path.
-pub(in crate::git) fn recorded<'m>(modes: &'m [Permissions], path: &RepoPath) -> Option<&'m Permissions> {
+pub(in crate::git) fn recorded<'m>(modes: &'m [RecordedPermissions], path: &RepoPath) -> Option<&'m RecordedPermissions> {
     modes.get(modes.binary_search_by(|one| one.path.cmp(path)).ok()?)
 }

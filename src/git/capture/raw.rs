@@ -17,14 +17,14 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::coverage::Coverage;
+use super::coverage::CaptureCoverage;
 use super::differing::{HeldFiles, bytes_of};
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::index::changed_paths::ChangedPaths;
-use crate::git::index::conversions::Asked;
+use crate::git::index::conversions::RequestedConversion;
 use crate::git::index::file::{in_folder, nul_list};
 use crate::git::index::filter_memory::{hung_lately, note_hung};
-use crate::git::index::filters::{ByFilter, FilterTime};
+use crate::git::index::filters::{FilesByFilter, FilterTimeBudget};
 use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::prepared::quoted_lines;
@@ -77,7 +77,7 @@ impl Captures<'_> {
         worktree: &Worktree,
         index: &Path,
         changed: &ChangedPaths,
-        coverage: &mut Coverage,
+        coverage: &mut CaptureCoverage,
     ) -> Result<Vec<RawFile>> {
         let differing = self.not_given_back(worktree, index, changed)?;
         let small = |path: &&RepoPath| size(worktree, path).is_some_and(|size| size <= RAW_LIMIT);
@@ -142,7 +142,7 @@ impl Captures<'_> {
         git.args(["read-tree", from.as_str()]).run_ok()?;
         // A file that cannot be kept is too large, or changes at this moment, which the restore detects.
         let changed = ChangedPaths::sort(worktree, paths)?;
-        let mut raw = self.raw_files(worktree, &index, &changed, &mut Coverage::default())?;
+        let mut raw = self.raw_files(worktree, &index, &changed, &mut CaptureCoverage::default())?;
         raw.extend_from_slice(known);
         raw.sort_by(|one, other| one.path.cmp(&other.path));
         Ok(raw)
@@ -154,8 +154,8 @@ impl Captures<'_> {
     /// `GIT_FAILED`.
     pub(in crate::git) fn may_add_returns(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<bool> {
         Ok(self.repo.conversions().asked(worktree, paths)?.iter().any(|asked| match asked {
-            Asked::LineEnds(line_ends) => line_ends.may_put_in(),
-            Asked::More => true,
+            RequestedConversion::LineEnds(line_ends) => line_ends.may_put_in(),
+            RequestedConversion::More => true,
         }))
     }
 
@@ -169,11 +169,11 @@ impl Captures<'_> {
         let mut tried = Vec::new();
         for (path, asked) in files.iter().zip(self.repo.conversions().asked_both_ways(worktree, index, &files)?) {
             let try_it = match asked {
-                (Asked::LineEnds(LineEnds::AsIs), Asked::LineEnds(LineEnds::AsIs)) => false,
-                (Asked::LineEnds(_), Asked::LineEnds(written)) => {
+                (RequestedConversion::LineEnds(LineEnds::AsIs), RequestedConversion::LineEnds(LineEnds::AsIs)) => false,
+                (RequestedConversion::LineEnds(_), RequestedConversion::LineEnds(written)) => {
                     written.may_put_in() || has_return(&worktree.path().join(path.to_path()))?
                 }
-                (Asked::More, _) | (_, Asked::More) => true,
+                (RequestedConversion::More, _) | (_, RequestedConversion::More) => true,
             };
             if try_it {
                 tried.push(*path);
@@ -201,8 +201,8 @@ impl Captures<'_> {
         let there = worktree.with_files_in(&folder);
         let filters = self.repo.conversions().filters(worktree)?;
         let attributes = self.repo.git_in(worktree).index(index).args(["check-attr", "--cached"]);
-        let ByFilter { plain, filtered } = self.repo.conversions().by_filter(&filters, attributes, tried)?;
-        let time = FilterTime::begin();
+        let FilesByFilter { plain, filtered } = self.repo.conversions().by_filter(&filters, attributes, tried)?;
+        let time = FilterTimeBudget::begin();
         let plain = (!plain.is_empty()).then(|| (String::new(), plain));
         for (name, paths) in plain.into_iter().chain(filtered) {
             let filter = filters.get(&name).cloned().unwrap_or_default();

@@ -14,14 +14,14 @@ const LIMIT: u64 = 256 * 1024 * 1024;
 
 /// What is remembered of a worktree.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) enum Remembered {
+pub(in crate::git) enum CaptureCacheKind {
     /// Which unchanged files a checkout gives back.
     GivenBack,
     /// The blobs of untracked files.
     Untracked,
 }
 
-impl Remembered {
+impl CaptureCacheKind {
     /// What was remembered; `None` if there is nothing, or it is damaged.
     pub fn read(self, repository: &Repository, worktree: &Worktree) -> Option<Vec<u8>> {
         let mut content = files::read_optional(&self.place(repository, worktree), LIMIT).ok()??;
@@ -73,22 +73,22 @@ pub(in crate::git) fn long_hash(of: impl Hash) -> u128 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_file_is_read_back_whole_or_not_at_all() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let (repo, main) = (scratch.repo(), scratch.main());
-            assert_eq!(Remembered::Untracked.read(&repo, &main), None);
-            Remembered::Untracked.write(b"all of it".to_vec(), &repo, &main);
-            assert_eq!(Remembered::Untracked.read(&repo, &main).unwrap(), b"all of it");
-            assert_eq!(Remembered::GivenBack.read(&repo, &main), None);
-            let place = Remembered::Untracked.place(&repo, &main);
+            assert_eq!(CaptureCacheKind::Untracked.read(&repo, &main), None);
+            CaptureCacheKind::Untracked.write(b"all of it".to_vec(), &repo, &main);
+            assert_eq!(CaptureCacheKind::Untracked.read(&repo, &main).unwrap(), b"all of it");
+            assert_eq!(CaptureCacheKind::GivenBack.read(&repo, &main), None);
+            let place = CaptureCacheKind::Untracked.place(&repo, &main);
             let whole = std::fs::read(&place).unwrap();
             for cut in [0, 10, whole.len() / 2, whole.len() - 1] {
                 files::write_scratch(&place, &whole[..cut]).unwrap();
-                assert_eq!(Remembered::Untracked.read(&repo, &main), None, "{cut}");
+                assert_eq!(CaptureCacheKind::Untracked.read(&repo, &main), None, "{cut}");
             }
         }
     }

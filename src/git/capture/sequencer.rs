@@ -15,7 +15,7 @@ const LIMIT: u64 = 16 * 1024 * 1024;
 
 /// An operation that git has begun and not finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum InProgress {
+pub enum GitOperation {
     /// `git rebase`, with everything that it picks or merges.
     Rebase,
     /// `git am`.
@@ -32,7 +32,7 @@ pub enum InProgress {
     Bisect,
 }
 
-impl InProgress {
+impl GitOperation {
     /// The operations in progress, judged by which files and folders exist in a worktree's git directory.
     fn told_by(is_there: impl Fn(&str) -> bool) -> Vec<Self> {
         let mailbox = is_there("rebase-apply/applying");
@@ -78,13 +78,13 @@ impl InProgress {
 
 impl CaptureExtras {
     /// The operations that were in progress.
-    pub fn in_progress(&self) -> Vec<InProgress> {
+    pub fn in_progress(&self) -> Vec<GitOperation> {
         let is_there = |name: &str| {
             let rest = |path: &[u8]| path.strip_prefix(name.as_bytes()).map(<[u8]>::to_vec);
             let is_it = |rest: Vec<u8>| rest.is_empty() || rest.starts_with(b"/");
             self.operation.iter().filter_map(|file| rest(file.path.as_bytes())).any(is_it)
         };
-        InProgress::told_by(is_there)
+        GitOperation::told_by(is_there)
     }
 }
 
@@ -93,10 +93,10 @@ impl Captures<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub fn in_progress(&self, worktree: &Worktree) -> Result<Vec<InProgress>> {
+    pub fn in_progress(&self, worktree: &Worktree) -> Result<Vec<GitOperation>> {
         let refs = self.refs_in_progress(worktree)?;
         let is_ref = |name: &str| refs.iter().any(|(found, _)| found.as_str() == name);
-        Ok(InProgress::told_by(|name| worktree.git_dir().join(name).symlink_metadata().is_ok() || is_ref(name)))
+        Ok(GitOperation::told_by(|name| worktree.git_dir().join(name).symlink_metadata().is_ok() || is_ref(name)))
     }
 
     /// The branches that an operation in progress in a worktree will move or switch back to, although HEAD is on none of
@@ -104,18 +104,18 @@ impl Captures<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`, `TOO_LARGE`.
-    pub fn branches_in_progress(&self, worktree: &Worktree) -> Result<Vec<(RefName, InProgress)>> {
+    pub fn branches_in_progress(&self, worktree: &Worktree) -> Result<Vec<(RefName, GitOperation)>> {
         let read = |name: &str| lines(&worktree.git_dir().join(name));
         let mut found = Vec::new();
         for name in ["rebase-merge/head-name", "rebase-apply/head-name"] {
             let full = read(name)?.into_iter().filter(|name| name.starts_with("refs/heads/"));
-            found.extend(full.map(|name| (RefName::new(name), InProgress::Rebase)));
+            found.extend(full.map(|name| (RefName::new(name), GitOperation::Rebase)));
         }
         // Three lines for each ref: its name, its old value, its new value.
         let updated = read("rebase-merge/update-refs")?.into_iter().step_by(3);
-        found.extend(updated.map(|name| (RefName::new(name), InProgress::Rebase)));
+        found.extend(updated.map(|name| (RefName::new(name), GitOperation::Rebase)));
         let start = read("BISECT_START")?.into_iter().next();
-        found.extend(start.map(|name| (RefName::branch_named(&name), InProgress::Bisect)));
+        found.extend(start.map(|name| (RefName::branch_named(&name), GitOperation::Bisect)));
         Ok(found)
     }
 }
@@ -129,24 +129,24 @@ fn lines(path: &Path) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
-    fn told(names: &[&str]) -> Vec<InProgress> {
-        InProgress::told_by(|name| names.contains(&name))
+    fn told(names: &[&str]) -> Vec<GitOperation> {
+        GitOperation::told_by(|name| names.contains(&name))
     }
 
     #[test]
     fn what_a_rebase_does_on_its_way_is_part_of_it() {
         assert_eq!(told(&[]), []);
-        assert_eq!(told(&["rebase-merge", "CHERRY_PICK_HEAD", "sequencer"]), [InProgress::Rebase]);
-        assert_eq!(told(&["rebase-apply"]), [InProgress::Rebase]);
-        assert_eq!(told(&["rebase-apply", "rebase-apply/applying"]), [InProgress::Mailbox]);
-        assert_eq!(told(&["MERGE_HEAD", "BISECT_LOG"]), [InProgress::Merge, InProgress::Bisect]);
+        assert_eq!(told(&["rebase-merge", "CHERRY_PICK_HEAD", "sequencer"]), [GitOperation::Rebase]);
+        assert_eq!(told(&["rebase-apply"]), [GitOperation::Rebase]);
+        assert_eq!(told(&["rebase-apply", "rebase-apply/applying"]), [GitOperation::Mailbox]);
+        assert_eq!(told(&["MERGE_HEAD", "BISECT_LOG"]), [GitOperation::Merge, GitOperation::Bisect]);
     }
 
     #[test]
     fn branches_are_found_where_git_finds_them() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let (repo, main) = (scratch.repo(), scratch.main());
         let names = || -> Vec<String> {
             repo.captures().branches_in_progress(&main).unwrap().iter().map(|(name, _)| name.as_str().to_owned()).collect()
@@ -157,12 +157,12 @@ mod tests {
         }
         scratch.git(&["bisect", "start", "HEAD", "HEAD~3"]);
         assert_eq!(names(), ["refs/heads/main"]);
-        assert_eq!(repo.captures().in_progress(&main).unwrap(), [InProgress::Bisect]);
+        assert_eq!(repo.captures().in_progress(&main).unwrap(), [GitOperation::Bisect]);
         scratch.git(&["bisect", "reset"]);
         scratch.git(&["branch", "below", "HEAD~1"]);
         scratch.git(&["-c", "sequence.editor=sed -i 1ibreak", "rebase", "-q", "-i", "--update-refs", "--root"]);
         assert_eq!(names(), ["refs/heads/main", "refs/heads/below"]);
-        assert_eq!(repo.captures().in_progress(&main).unwrap(), [InProgress::Rebase]);
+        assert_eq!(repo.captures().in_progress(&main).unwrap(), [GitOperation::Rebase]);
         for branch in ["main", "below"] {
             let refused = crate::git::repo::scratch::try_git_at(&scratch.path(), &["branch", "-f", branch, "HEAD"]);
             assert!(!refused.status.success(), "git refuses it too");

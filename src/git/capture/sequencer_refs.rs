@@ -7,8 +7,8 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::files;
 
-use super::extras::OperationFile;
-use crate::git::refs::edits::{Expected, RefEdit, update_script};
+use super::extras::GitOperationFile;
+use crate::git::refs::edits::{ExpectedRefValue, RefEdit, update_script};
 use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::RefFormat;
 use crate::git::repo::worktrees::Worktree;
@@ -24,7 +24,7 @@ const BELOW: &[&str] = &["refs/bisect/", "refs/rewritten/"];
 const LIMIT: u64 = 100;
 
 /// A ref and the id that it names.
-type Value = (RefName, Oid);
+type SequencerRef = (RefName, Oid);
 
 impl Captures<'_> {
     /// The refs of a worktree that belong to an operation in progress, as the files that they would be, ordered by name.
@@ -32,10 +32,10 @@ impl Captures<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`.
-    pub(in crate::git) fn operation_refs(&self, worktree: &Worktree) -> Result<Vec<OperationFile>> {
-        let file = |(name, oid): Value| {
+    pub(in crate::git) fn operation_refs(&self, worktree: &Worktree) -> Result<Vec<GitOperationFile>> {
+        let file = |(name, oid): SequencerRef| {
             let oid = self.repo.objects().write_blob(format!("{oid}\n").as_bytes())?;
-            Ok(OperationFile { path: RepoPath::new(name.as_str().as_bytes()), oid })
+            Ok(GitOperationFile { path: RepoPath::new(name.as_str().as_bytes()), oid })
         };
         self.refs_in_progress(worktree)?.into_iter().map(file).collect()
     }
@@ -48,8 +48,8 @@ impl Captures<'_> {
     pub(in crate::git) fn restore_operation_refs<'f>(
         &self,
         worktree: &Worktree,
-        files: &'f [OperationFile],
-    ) -> Result<Vec<&'f OperationFile>> {
+        files: &'f [GitOperationFile],
+    ) -> Result<Vec<&'f GitOperationFile>> {
         if self.repo.ref_format() == RefFormat::Files {
             return Ok(files.iter().collect());
         }
@@ -61,8 +61,11 @@ impl Captures<'_> {
                 None => rest.push(file),
             }
         }
-        let edit =
-            |(name, new): (&RefName, Option<&Oid>)| RefEdit { name: name.clone(), expected: Expected::Any, new: new.cloned() };
+        let edit = |(name, new): (&RefName, Option<&Oid>)| RefEdit {
+            name: name.clone(),
+            expected: ExpectedRefValue::Any,
+            new: new.cloned(),
+        };
         let goes = present.iter().filter(|(name, _)| !wanted.iter().any(|(other, _)| other == name));
         let comes = wanted.iter().filter(|value| !present.contains(value));
         let edits: Vec<RefEdit> =
@@ -80,7 +83,7 @@ impl Captures<'_> {
     }
 
     /// The ref that a file stands for; `None` if it is not such a ref, or the object that it names does not exist.
-    fn as_ref_value(&self, file: &OperationFile) -> Result<Option<Value>> {
+    fn as_ref_value(&self, file: &GitOperationFile) -> Result<Option<SequencerRef>> {
         let Ok(name) = std::str::from_utf8(file.path.as_bytes()) else { return Ok(None) };
         if !ROOT_REFS.contains(&name) && !BELOW.iter().any(|folder| name.starts_with(folder)) {
             return Ok(None);
@@ -94,14 +97,14 @@ impl Captures<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(in crate::git) fn refs_in_progress(&self, worktree: &Worktree) -> Result<Vec<Value>> {
+    pub(in crate::git) fn refs_in_progress(&self, worktree: &Worktree) -> Result<Vec<SequencerRef>> {
         if self.repo.ref_format() == RefFormat::Files {
             return Ok(Vec::new());
         }
         let git = self.repo.git_in(worktree).args(["for-each-ref", "--include-root-refs", "--format=%(refname) %(objectname)"]);
         let text = git.args(ROOT_REFS).args(BELOW).text()?;
         let unclear = |line: &str| Error::new(crate::error::Code::GitFailed, format!("git printed '{line}' for a ref"));
-        let value = |line: &str| -> Result<Value> {
+        let value = |line: &str| -> Result<SequencerRef> {
             let (name, oid) = line.split_once(' ').ok_or_else(|| unclear(line))?;
             Ok((RefName::new(name), Oid::new(oid)?))
         };

@@ -5,7 +5,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Code;
-use crate::git::repo::scratch::{Scratch, git_at};
+use crate::git::repo::scratch::{ScratchRepository, git_at};
 
 use crate::git::{CaptureExtras, CaptureOptions, WorktreeCapture};
 
@@ -13,7 +13,7 @@ fn options() -> CaptureOptions {
     CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])], ..Default::default() }
 }
 
-fn capture(scratch: &Scratch) -> WorktreeCapture {
+fn capture(scratch: &ScratchRepository) -> WorktreeCapture {
     let before = std::fs::read(scratch.path().join(".git/index")).ok();
     let capture = scratch.landed(|repo| repo.captures().capture_worktree(&scratch.main(), &options()).unwrap());
     assert_eq!(std::fs::read(scratch.path().join(".git/index")).ok(), before, "the user's index was touched");
@@ -21,7 +21,7 @@ fn capture(scratch: &Scratch) -> WorktreeCapture {
 }
 
 /// What `git add -A` makes of the worktree, in a copy of the repository's folder.
-fn plain(scratch: &Scratch) -> Oid {
+fn plain(scratch: &ScratchRepository) -> Oid {
     let copy = tempfile::tempdir().unwrap();
     let status = std::process::Command::new("cp").arg("-a").arg(scratch.path()).arg(copy.path()).status().unwrap();
     assert!(status.success());
@@ -33,7 +33,7 @@ fn plain(scratch: &Scratch) -> Oid {
 #[test]
 fn a_capture_holds_staged_unstaged_deleted_and_untracked_apart() {
     for kind in [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]] {
-        let scratch = Scratch::new(kind);
+        let scratch = ScratchRepository::new(kind);
         scratch.write("staged.txt", b"one\n");
         scratch.git(&["add", "staged.txt"]);
         let staged = scratch.git(&["write-tree"]);
@@ -67,7 +67,7 @@ fn a_capture_holds_staged_unstaged_deleted_and_untracked_apart() {
 
 #[test]
 fn what_is_not_held_is_said() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     scratch.write(".gitignore", b"*.log\nbuild/\n");
     scratch.write("x.log", b"");
     scratch.write("build/deep/y", b"");
@@ -88,7 +88,7 @@ fn what_is_not_held_is_said() {
 
 #[test]
 fn an_unborn_branch_without_index_is_captured() {
-    let scratch = Scratch::empty(&[]);
+    let scratch = ScratchRepository::empty(&[]);
     scratch.write("new", b"1");
     let repo = scratch.repo();
     let taken = capture(&scratch);
@@ -100,7 +100,7 @@ fn an_unborn_branch_without_index_is_captured() {
 
 #[test]
 fn conflicts_flags_and_a_merge_in_progress_are_kept() {
-    let scratch = Scratch::in_a_merge(&["quiet", "gone"]);
+    let scratch = ScratchRepository::in_a_merge(&["quiet", "gone"]);
     scratch.git(&["update-index", "--assume-unchanged", "quiet"]);
     scratch.git(&["update-index", "--skip-worktree", "gone"]);
     scratch.write("quiet", b"changed");
@@ -131,7 +131,7 @@ fn conflicts_flags_and_a_merge_in_progress_are_kept() {
 
 #[test]
 fn an_edit_in_the_same_moment_as_the_index_is_seen() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     // git writes the index, and the file changes at once, to the same length.
     for round in 0..5_u8 {
         scratch.write("a.txt", &[b'0' + round, b'\n']);
@@ -144,7 +144,7 @@ fn an_edit_in_the_same_moment_as_the_index_is_seen() {
 
 #[test]
 fn split_and_sparse_indexes_and_linked_worktrees_are_captured() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     scratch.git(&["update-index", "--split-index"]);
     scratch.write("a.txt", b"split\n");
     assert_eq!(capture(&scratch).tree, plain(&scratch));
@@ -171,7 +171,7 @@ fn split_and_sparse_indexes_and_linked_worktrees_are_captured() {
 
 #[test]
 fn a_workspace_without_its_pointer_is_refused() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let linked = scratch.path().join(".worktrees/w");
     scratch.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
     let repo = scratch.repo();

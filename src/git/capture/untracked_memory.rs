@@ -9,7 +9,7 @@ use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
 use super::file_stat::FileStat;
-use super::remembered::{Remembered, long_hash};
+use super::remembered::{CaptureCacheKind, long_hash};
 
 /// The first line of the file.
 const HEADER: &[u8] = b"git axiom: untracked 1\n";
@@ -20,28 +20,28 @@ const STAT: usize = 24;
 /// The hash of a path. Two files with the same stat data, the number of the file included, are one file with two names: so
 /// nothing wrong is remembered even if two hashes were the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-struct PathHash([u8; PATH]);
+struct FilePathHash([u8; PATH]);
 
 /// What is remembered of one worktree.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::git) struct UntrackedMemory {
+pub(in crate::git) struct UntrackedBlobCache {
     /// Ordered by the hash of the path.
-    files: Vec<(PathHash, FileStat, gix::ObjectId)>,
+    files: Vec<(FilePathHash, FileStat, gix::ObjectId)>,
 }
 
-impl UntrackedMemory {
+impl UntrackedBlobCache {
     /// What is remembered of a worktree; nothing if it cannot be read.
     pub fn read(repository: &Repository, worktree: &Worktree) -> Self {
         Self { files: Self::decode(repository, worktree).unwrap_or_default() }
     }
 
-    fn decode(repository: &Repository, worktree: &Worktree) -> Option<Vec<(PathHash, FileStat, gix::ObjectId)>> {
-        let content = Remembered::Untracked.read(repository, worktree)?;
+    fn decode(repository: &Repository, worktree: &Worktree) -> Option<Vec<(FilePathHash, FileStat, gix::ObjectId)>> {
+        let content = CaptureCacheKind::Untracked.read(repository, worktree)?;
         let lines = content.strip_prefix(HEADER)?.chunks_exact(PATH + STAT + repository.hash().bytes());
         let files = lines.map(|line| {
             let (path, rest) = line.split_first_chunk()?;
             let (stat, id) = rest.split_first_chunk()?;
-            Some((PathHash(*path), FileStat::from_bytes(stat), gix::ObjectId::try_from(id).ok()?))
+            Some((FilePathHash(*path), FileStat::from_bytes(stat), gix::ObjectId::try_from(id).ok()?))
         });
         let files: Vec<_> = files.collect::<Option<_>>()?;
         files.is_sorted_by_key(|(path, ..)| *path).then_some(files)
@@ -49,14 +49,14 @@ impl UntrackedMemory {
 
     /// The blob of a file, if the file is as it was.
     pub fn recall(&self, path: &RepoPath, stat: &FileStat) -> Option<gix::ObjectId> {
-        let hash = PathHash::of(path);
+        let hash = FilePathHash::of(path);
         let at = self.files.binary_search_by(|(one, ..)| one.cmp(&hash)).ok()?;
         self.files.get(at).filter(|(_, then, _)| then == stat).map(|(_, _, id)| *id)
     }
 
     /// A memory of these files. Of two with the same hash, one is remembered.
     pub fn of<'p>(files: impl Iterator<Item = (&'p RepoPath, FileStat, gix::ObjectId)>) -> Self {
-        let mut files: Vec<_> = files.map(|(path, stat, id)| (PathHash::of(path), stat, id)).collect();
+        let mut files: Vec<_> = files.map(|(path, stat, id)| (FilePathHash::of(path), stat, id)).collect();
         files.sort_unstable_by_key(|(path, ..)| *path);
         files.dedup_by_key(|(path, ..)| *path);
         Self { files }
@@ -73,11 +73,11 @@ impl UntrackedMemory {
             content.extend(stat.to_bytes());
             content.extend(id.as_slice());
         }
-        Remembered::Untracked.write(content, repository, worktree);
+        CaptureCacheKind::Untracked.write(content, repository, worktree);
     }
 }
 
-impl PathHash {
+impl FilePathHash {
     fn of(path: &RepoPath) -> Self {
         Self(long_hash(path.as_bytes()).to_be_bytes())
     }
@@ -86,30 +86,30 @@ impl PathHash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn what_is_remembered_is_recalled_for_the_same_file_only() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let (repo, main) = (scratch.repo(), scratch.main());
             let id = gix::ObjectId::from_hex(scratch.git(&["rev-parse", "HEAD:a.txt"]).as_bytes()).unwrap();
             let (path, stat) = (|number: u32| RepoPath::new(format!("new/{number}").as_bytes()), FileStat::default_for_probe());
             let stat = |number: u32| FileStat { size: number, ..stat };
             let paths: Vec<_> = (0..100).map(path).collect();
-            let empty = UntrackedMemory::read(&repo, &main);
+            let empty = UntrackedBlobCache::read(&repo, &main);
             assert_eq!(empty.recall(&paths[0], &stat(0)), None);
             let files = paths.iter().zip(0..).map(|(path, number)| (path, stat(number), id));
-            UntrackedMemory::of(files).write_unless(&empty, &repo, &main);
-            let read = UntrackedMemory::read(&repo, &main);
+            UntrackedBlobCache::of(files).write_unless(&empty, &repo, &main);
+            let read = UntrackedBlobCache::read(&repo, &main);
             assert!((0..100).all(|number| read.recall(&path(number), &stat(number)) == Some(id)));
             assert_eq!(read.recall(&path(1), &stat(2)), None);
             assert_eq!(read.recall(&path(100), &stat(1)), None);
             // The same again writes nothing.
-            let place = Remembered::Untracked.place(&repo, &main);
+            let place = CaptureCacheKind::Untracked.place(&repo, &main);
             crate::files::remove_file(&place).unwrap();
             let files = paths.iter().zip(0..).map(|(path, number)| (path, stat(number), id));
-            UntrackedMemory::of(files).write_unless(&read, &repo, &main);
+            UntrackedBlobCache::of(files).write_unless(&read, &repo, &main);
             assert!(!place.exists());
         }
     }

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use super::extras::{CaptureExtras, LIST};
 use super::worktree::INDEX_OF;
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::checkpoint::purge::Cut;
+use crate::domain::checkpoint::purge::CaptureRemovals;
 use crate::error::{Code, Error, Result};
 use crate::git::checkpoint::limits;
-use crate::git::objects::database::{CommitData, ObjectKind, TREE, TreeEntry};
+use crate::git::objects::database::{CommitContent, ObjectKind, TREE, TreeEntry};
 use crate::git::repo::handles::{Captures, Objects};
 
 /// A capture that was made anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rewritten {
+pub struct RewrittenCapture {
     /// The new capture.
     pub capture: Oid,
     /// The paths that it lacks.
@@ -21,7 +21,7 @@ pub struct Rewritten {
 }
 
 /// What a capture consists of, without what is taken out.
-struct Trees {
+struct ReducedCapture {
     base: Oid,
     index: Oid,
     files: Oid,
@@ -40,9 +40,14 @@ impl Captures<'_> {
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED` where it is no capture; `GIT_FAILED`, `DISK_FULL`.
-    pub fn without(&self, capture: &Oid, cut: &Cut, mut further: impl FnMut(&Oid) -> Result<Oid>) -> Result<Option<Rewritten>> {
+    pub fn without(
+        &self,
+        capture: &Oid,
+        cut: &CaptureRemovals,
+        mut further: impl FnMut(&Oid) -> Result<Oid>,
+    ) -> Result<Option<RewrittenCapture>> {
         let objects = self.repo.objects();
-        let Trees { base, index, files, staged, extras, paths, changed: _ } = self.trees_without(capture, cut)?;
+        let ReducedCapture { base, index, files, staged, extras, paths, changed: _ } = self.trees_without(capture, cut)?;
         let mut parents = vec![base.clone()];
         for (parent, extras) in extras {
             parents.push(match extras {
@@ -52,18 +57,18 @@ impl Captures<'_> {
         }
         let new_index = objects.commit_with(&index, &staged, &parents)?;
         let made = objects.commit_with(capture, &files, &[base, new_index])?;
-        Ok((made != *capture).then_some(Rewritten { capture: made, paths }))
+        Ok((made != *capture).then_some(RewrittenCapture { capture: made, paths }))
     }
 
     /// The paths that a capture has and lacks without what `cut` takes; `None` where nothing changes. No capture is made.
     ///
     /// # Errors
     /// As [`Captures::without`].
-    pub fn paths_without(&self, capture: &Oid, cut: &Cut) -> Result<Option<BTreeSet<RepoPath>>> {
+    pub fn paths_without(&self, capture: &Oid, cut: &CaptureRemovals) -> Result<Option<BTreeSet<RepoPath>>> {
         self.trees_without(capture, cut).map(|trees| trees.changed.then_some(trees.paths))
     }
 
-    fn trees_without(&self, capture: &Oid, cut: &Cut) -> Result<Trees> {
+    fn trees_without(&self, capture: &Oid, cut: &CaptureRemovals) -> Result<ReducedCapture> {
         let objects = self.repo.objects();
         let commit = objects.read_commit(capture)?;
         let [base, index, ..] = commit.parents.as_slice() else {
@@ -79,7 +84,7 @@ impl Captures<'_> {
             extras.map(|parent| Ok((parent.clone(), self.extras_without(&parent, cut)?))).collect::<Result<_>>()?;
         let others = extras.iter().any(|(old, new)| new.as_ref().is_some_and(|new| new != old));
         let changed = others || files != commit.tree || staged != index_data.tree;
-        Ok(Trees { base: base.clone(), index: index.clone(), files, staged, extras, paths, changed })
+        Ok(ReducedCapture { base: base.clone(), index: index.clone(), files, staged, extras, paths, changed })
     }
 
     /// The contents that a capture has at a path: of files, staged ones, those with exact bytes and in conflict. What is missing of it is
@@ -91,7 +96,7 @@ impl Captures<'_> {
         found.extend(objects.contents_at(&commit.tree, path).unwrap_or_default());
         let Some(index) = commit.parents.get(1).and_then(|index| objects.read_commit(index).ok()) else { return found };
         found.extend(objects.contents_at(&index.tree, path).unwrap_or_default());
-        let cut = Cut { path: Some(path.clone()), blobs: BTreeSet::new() };
+        let cut = CaptureRemovals { path: Some(path.clone()), blobs: BTreeSet::new() };
         for parent in index.parents.iter().skip(1).filter(|parent| objects.holds(parent)) {
             let Ok(Some((_, extras, _))) = self.extras_in(parent) else { continue };
             let raw = extras.raw.into_iter().map(|raw| (raw.path, raw.oid));
@@ -134,7 +139,7 @@ impl Captures<'_> {
     }
 
     /// The commit with the extras, without bytes and stages of what is taken out; `None` where it is no such commit.
-    fn extras_without(&self, commit: &Oid, cut: &Cut) -> Result<Option<Oid>> {
+    fn extras_without(&self, commit: &Oid, cut: &CaptureRemovals) -> Result<Option<Oid>> {
         let objects = self.repo.objects();
         let Some((data, mut extras, mut entries)) = self.extras_in(commit)? else { return Ok(None) };
         let before = extras.clone();
@@ -162,7 +167,7 @@ impl Captures<'_> {
     }
 
     /// A commit with extras, what is in it, and the entries of its tree; `None` where it is no such commit.
-    fn extras_in(&self, commit: &Oid) -> Result<Option<(CommitData, CaptureExtras, Vec<TreeEntry>)>> {
+    fn extras_in(&self, commit: &Oid) -> Result<Option<(CommitContent, CaptureExtras, Vec<TreeEntry>)>> {
         let objects = self.repo.objects();
         let data = objects.read_commit(commit)?;
         let entries = objects.read_tree(&data.tree)?;
@@ -195,7 +200,7 @@ impl Objects<'_> {
         &self,
         tree: &Oid,
         instead: Option<&Oid>,
-        cut: &Cut,
+        cut: &CaptureRemovals,
         above: &RepoPath,
         gone: &mut BTreeSet<RepoPath>,
     ) -> Result<Oid> {

@@ -14,19 +14,19 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::coverage::{Coverage, Unmentioned, find_unmentioned};
+use super::coverage::{CaptureCoverage, UnreportedPaths, find_unmentioned};
 use super::extras::CaptureExtras;
-use super::gaps::Gaps;
-use super::given_back::{Scope, Tracked, Unchanged, stat_of};
-use super::ignored_held::{Excluded, SortedIgnored, sort_ignored};
+use super::gaps::CaptureGaps;
+use super::given_back::{CaptureScope, RoundTripScan, UnchangedFile, stat_of};
+use super::ignored_held::{ExcludedPaths, SortedIgnoredPaths, sort_ignored};
 use super::lost_contents::LostContents;
 use super::named_ignored::NamedPaths;
-use super::permissions::Usual;
+use super::permissions::UsualPermissions;
 use super::raw::RawFile;
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::conversions::is_of_no_encoding;
-use crate::git::index::file::{Belief, IndexInfo, copy_index, in_folder, mark};
-use crate::git::index::instead::{CopiedIndex, copy_or_make};
+use crate::git::index::file::{IndexInfoInput, StatTrust, copy_index, in_folder, mark};
+use crate::git::index::instead::{StartingIndex, copy_or_make};
 use crate::git::index::path_patterns::PathPatterns;
 use crate::git::index::staged_paths::StagedPaths;
 use crate::git::index::status::{StatusEntry, StatusKind};
@@ -73,7 +73,7 @@ pub struct WorktreeCapture {
     /// What the trees cannot hold: flags and conflicts of the index, the operation in progress, permissions, kept bytes.
     pub extras: CaptureExtras,
     /// What is not held.
-    pub coverage: Coverage,
+    pub coverage: CaptureCoverage,
     /// The ignored files that are held; empty if only some paths were looked at.
     #[serde(default)]
     pub included: Vec<RepoPath>,
@@ -84,7 +84,7 @@ pub struct WorktreeCapture {
 
 /// The commits of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CaptureCommit {
+pub struct CaptureCommits {
     /// The commit of the files, in the shape of a stash: its parents are what was checked out, and `index`.
     pub commit: Oid,
     /// The commit of the index.
@@ -101,7 +101,7 @@ struct FilesTree {
 }
 
 /// How a worktree differs from its index.
-struct Content {
+struct IndexDifference {
     /// The paths that differ.
     changed: ChangedPaths,
     /// Those of them that git does not track.
@@ -133,7 +133,7 @@ impl Captures<'_> {
         };
         let lost = self.lost_in(worktree, &capture)?;
         if !lost.is_empty() {
-            capture = self.capture_without(worktree, options, (&lost, Belief::Less))?;
+            capture = self.capture_without(worktree, options, (&lost, StatTrust::Less))?;
             self.none_is_damaged(worktree, &capture, &lost)?;
         }
         Ok(never.named_in(capture))
@@ -175,11 +175,11 @@ impl Captures<'_> {
     /// # Errors
     /// As [`Captures::capture_worktree`].
     pub(in crate::git) fn capture_by_git(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
-        match self.capture_without(worktree, options, (&BTreeSet::new(), Belief::AsGit)) {
+        match self.capture_without(worktree, options, (&BTreeSet::new(), StatTrust::AsGit)) {
             Err(error) if error.code() == Code::GitFailed => {
                 let lost = self.lost_of_index(worktree)?;
                 let is_mended = !lost.is_empty() || is_of_no_encoding(&error.to_string());
-                if is_mended { self.capture_without(worktree, options, (&lost, Belief::Less)) } else { Err(error) }
+                if is_mended { self.capture_without(worktree, options, (&lost, StatTrust::Less)) } else { Err(error) }
             }
             taken => taken,
         }
@@ -190,12 +190,12 @@ impl Captures<'_> {
         &self,
         worktree: &Worktree,
         options: &CaptureOptions,
-        (lost, belief): (&BTreeSet<RepoPath>, Belief),
+        (lost, belief): (&BTreeSet<RepoPath>, StatTrust),
     ) -> Result<WorktreeCapture> {
         let folder = self.repo.scratch_folder()?;
         let staged = in_folder(&folder, "staged");
         let head = self.repo.refs().head(worktree)?;
-        let CopiedIndex { mut facts, with_head } = copy_or_make(self.repo, worktree, &head, (&folder, &staged), belief)?;
+        let StartingIndex { mut facts, with_head } = copy_or_make(self.repo, worktree, &head, (&folder, &staged), belief)?;
         let worktree = with_head.as_ref().unwrap_or(worktree);
         let lost = LostContents::take_out(self.repo, (worktree, &staged), &mut facts, lost)?;
         // A file that exists in spite of its 'skip-worktree' flag is content like any other. Without a sparse checkout, a
@@ -213,7 +213,7 @@ impl Captures<'_> {
         };
         let as_is = facts.assume_unchanged.is_empty() && present.is_empty();
         let looked_at = if as_is { staged.clone() } else { another("index")? };
-        let (mut coverage, mut gaps) = (Coverage::default(), Gaps::default());
+        let (mut coverage, mut gaps) = (CaptureCoverage::default(), CaptureGaps::default());
         if with_head.is_some() {
             coverage.unreadable.add(RepoPath::new(INDEX));
         }
@@ -221,13 +221,13 @@ impl Captures<'_> {
         let (mut entries, mut unread) = self.repo.index(worktree).status_and_unread(Some(&looked_at), closed.as_deref())?;
         entries.extend(self.repo.index(worktree).hidden_by_case(&looked_at, &entries)?);
         entries.retain(|entry| may_be_content(entry, options));
-        let usual = Usual::of(worktree);
+        let usual = UsualPermissions::of(worktree);
         let excluded = self.take_excluded(worktree, (&staged, options), &mut entries, &mut unread)?;
         unread.into_iter().for_each(|path| gaps.add(path));
         let mut submodules = facts.gitlinks.clone();
         let found = (entries, excluded, facts.gitlinks.as_slice());
         let named = (&mut coverage, &mut gaps);
-        let Content { mut changed, untracked, narrow, attributes, included } =
+        let IndexDifference { mut changed, untracked, narrow, attributes, included } =
             self.content_of(worktree, found, options, named)?;
         let narrow = self.tracked_ones(worktree, &staged, narrow)?;
         gaps.add_closed(worktree.path(), &narrow);
@@ -246,7 +246,7 @@ impl Captures<'_> {
         };
         let hidden = facts.skip_worktree.iter().chain(changed.gone()).filter(|path| path.file_name() == b".gitattributes");
         let attributes: BTreeSet<RepoPath> = attributes.into_iter().chain(hidden.cloned()).collect();
-        let at = Unchanged { worktree, index: &index, attributes: &attributes, scope: Scope::Whole };
+        let at = RoundTripScan { worktree, index: &index, attributes: &attributes, scope: CaptureScope::Whole };
         if let Some(known) = self.known_conversions(&at)? {
             let tracked = self.unchanged_files(worktree, &index, (&changed, &gaps))?;
             raw.extend(self.raw_unchanged(&at, known, tracked, &mut coverage)?);
@@ -270,7 +270,7 @@ impl Captures<'_> {
     }
 
     /// The nested repositories that git keeps as those of submodules.
-    fn kept_as_modules(&self, worktree: &Worktree, coverage: &Coverage) -> Vec<RepoPath> {
+    fn kept_as_modules(&self, worktree: &Worktree, coverage: &CaptureCoverage) -> Vec<RepoPath> {
         let is_kept = |path: &&RepoPath| self.repo.worktrees().keeps_as_module(worktree, &worktree.path().join(path.to_path()));
         coverage.nested_repositories.paths.iter().filter(is_kept).cloned().collect()
     }
@@ -279,10 +279,10 @@ impl Captures<'_> {
     fn content_of(
         &self,
         worktree: &Worktree,
-        (entries, mut excluded, submodules): (Vec<StatusEntry>, Excluded, &[RepoPath]),
+        (entries, mut excluded, submodules): (Vec<StatusEntry>, ExcludedPaths, &[RepoPath]),
         options: &CaptureOptions,
-        (coverage, gaps): (&mut Coverage, &mut Gaps),
-    ) -> Result<Content> {
+        (coverage, gaps): (&mut CaptureCoverage, &mut CaptureGaps),
+    ) -> Result<IndexDifference> {
         let mut skipped: BTreeSet<RepoPath> = options.excluded.iter().cloned().collect();
         let (mut changed, mut untracked, mut ignored) = (Vec::new(), Vec::new(), Vec::new());
         for StatusEntry { path, kind } in entries {
@@ -304,7 +304,7 @@ impl Captures<'_> {
                 }
             }
         }
-        let SortedIgnored { held, rest, excluded: more, over_limit, special: _, unread } =
+        let SortedIgnoredPaths { held, rest, excluded: more, over_limit, special: _, unread } =
             sort_ignored(worktree.path(), ignored, options);
         unread.into_iter().for_each(|path| gaps.add(path));
         excluded.paths.extend(more);
@@ -317,7 +317,8 @@ impl Captures<'_> {
         changed.extend(included.iter().cloned());
         let untracked = changed[tracked..].iter().cloned().collect();
         let closes = |folder: &RepoPath| excluded.closes(options, folder);
-        let Unmentioned { special, with_git, narrow, attributes, closed } = find_unmentioned(worktree, &skipped, closes, gaps);
+        let UnreportedPaths { special, with_git, narrow, attributes, closed } =
+            find_unmentioned(worktree, &skipped, closes, gaps);
         excluded.paths.extend(closed);
         excluded.paths.into_iter().for_each(|path| coverage.excluded.add(path));
         name_repositories(with_git, submodules, &changed, coverage);
@@ -327,7 +328,7 @@ impl Captures<'_> {
         let there: BTreeSet<&RepoPath> = sorted.there().collect();
         let included: Vec<RepoPath> = included.into_iter().filter(|path| there.contains(path)).collect();
         included.iter().for_each(|path| coverage.included.add(path.clone()));
-        Ok(Content { changed: sorted, untracked, narrow, attributes, included })
+        Ok(IndexDifference { changed: sorted, untracked, narrow, attributes, included })
     }
 
     /// The regular files of an index that are not among the changed ones, nor among those that were not read.
@@ -335,8 +336,8 @@ impl Captures<'_> {
         &self,
         worktree: &Worktree,
         index: &Path,
-        (changed, gaps): (&ChangedPaths, &Gaps),
-    ) -> Result<Vec<Tracked>> {
+        (changed, gaps): (&ChangedPaths, &CaptureGaps),
+    ) -> Result<Vec<UnchangedFile>> {
         let is_changed: BTreeSet<&RepoPath> = changed.there().collect();
         let output = self.repo.git_in(worktree).index(index).args(["ls-files", "-s", "-z"]).run_ok()?;
         let mut files = Vec::new();
@@ -350,7 +351,7 @@ impl Captures<'_> {
             if !(is_changed.contains(&path) || gaps.has(&path))
                 && let (Some(stat), Ok(oid)) = (stat_of(worktree, &path), gix::ObjectId::from_hex(oid))
             {
-                files.push(Tracked { path, oid, stat });
+                files.push(UnchangedFile { path, oid, stat });
             }
         }
         Ok(files)
@@ -373,7 +374,7 @@ impl Captures<'_> {
         worktree: &Worktree,
         index: &Path,
         (changed, staged): (&ChangedPaths, StagedPaths),
-        coverage: &mut Coverage,
+        coverage: &mut CaptureCoverage,
     ) -> Result<FilesTree> {
         let StagedPaths { refused, unfiltered, encrypted, lfs } = staged;
         refused.into_iter().for_each(|path| coverage.refused_names.add(path));
@@ -392,9 +393,9 @@ impl Captures<'_> {
         worktree: &Worktree,
         staged: &Path,
         (head, lost, extras): (&Head, &LostContents, &CaptureExtras),
-        coverage: &mut Coverage,
+        coverage: &mut CaptureCoverage,
     ) -> Result<Oid> {
-        let mut info = IndexInfo::default();
+        let mut info = IndexInfoInput::default();
         lost.put_in_place((self.repo, worktree), head, &mut info, coverage)?;
         for stage in &extras.index.unmerged {
             info.remove(&stage.path, &stage.oid);
@@ -418,7 +419,7 @@ impl Captures<'_> {
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED`.
-    pub fn commit_capture(&self, capture: &WorktreeCapture, message: &str, further: &[Oid]) -> Result<CaptureCommit> {
+    pub fn commit_capture(&self, capture: &WorktreeCapture, message: &str, further: &[Oid]) -> Result<CaptureCommits> {
         let who = self.repo.objects().signature()?;
         // git may have written these objects, and perhaps nothing else refers to the checked-out commit.
         for oid in [&capture.tree, &capture.index_tree].into_iter().chain(capture.head.commit()) {
@@ -436,12 +437,12 @@ impl Captures<'_> {
             self.repo.objects().write_commit(&NewCommit { tree: &capture.index_tree, parents, who: &who, message: &note })?;
         let parents = vec![base, index.clone()];
         let commit = self.repo.objects().write_commit(&NewCommit { tree: &capture.tree, parents, who: &who, message })?;
-        Ok(CaptureCommit { commit, index })
+        Ok(CaptureCommits { commit, index })
     }
 }
 
 /// The kept bytes of files whose filter did not run. Where such bytes are kept, no filter runs when they are written either.
-fn held_as_they_are(unfiltered: Vec<(RepoPath, Oid)>, coverage: &mut Coverage) -> impl Iterator<Item = RawFile> {
+fn held_as_they_are(unfiltered: Vec<(RepoPath, Oid)>, coverage: &mut CaptureCoverage) -> impl Iterator<Item = RawFile> {
     unfiltered.iter().for_each(|(path, _)| coverage.unfiltered.add(path.clone()));
     unfiltered.into_iter().map(|(path, oid)| RawFile { path, held_as: oid.clone(), oid, lfs: None })
 }
@@ -461,7 +462,7 @@ fn not_too_large(
     worktree: &Worktree,
     paths: Vec<RepoPath>,
     options: &CaptureOptions,
-    (coverage, gaps): (&mut Coverage, &mut Gaps),
+    (coverage, gaps): (&mut CaptureCoverage, &mut CaptureGaps),
 ) -> Vec<RepoPath> {
     let mut kept = Vec::with_capacity(paths.len());
     for path in paths {
@@ -477,7 +478,7 @@ fn not_too_large(
 }
 
 /// Lists the nested repositories that git does not report because it tracks, or tracked, something in their place.
-fn name_repositories(with_git: Vec<RepoPath>, submodules: &[RepoPath], changed: &[RepoPath], coverage: &mut Coverage) {
+fn name_repositories(with_git: Vec<RepoPath>, submodules: &[RepoPath], changed: &[RepoPath], coverage: &mut CaptureCoverage) {
     let mut whole: Vec<RepoPath> = Vec::new();
     for folder in with_git {
         if submodules.iter().chain(&whole).any(|above| is_below(&folder, above)) {

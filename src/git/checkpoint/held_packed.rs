@@ -7,25 +7,25 @@ use crate::error::{Code, Error, Result};
 
 use super::held_refs::HeldRefs;
 use crate::git::objects::database::gix_id;
-use crate::git::refs::local::{Listed, PackedStat};
-use crate::git::refs::packed_memory::{Remembered, Source};
+use crate::git::refs::local::{ListedRefs, PackedRefsStat};
+use crate::git::refs::packed_memory::{CachedPackedRefs, PackedRefsSource};
 use crate::git::repo::handles::Checkpoints;
 
 impl Checkpoints<'_> {
     /// The packed refs as objects, from the cache or newly written; `None` where git has to read the packed refs.
-    pub(in crate::git) fn packed_group(&self, listed: &Listed) -> Result<Option<(PackedStat, Remembered)>> {
+    pub(in crate::git) fn packed_group(&self, listed: &ListedRefs) -> Result<Option<(PackedRefsStat, CachedPackedRefs)>> {
         let Some(stat) = self.repo.refs().packed_stat() else {
             // No file means no packed refs. Where it is not a regular file, git has to read it.
             let nothing = std::fs::symlink_metadata(self.repo.refs().packed_refs_file()).is_err();
-            let none = PackedStat { text: String::new(), changed: 0 };
-            return Ok(nothing.then(|| (none, Remembered::default())));
+            let none = PackedRefsStat { text: String::new(), changed: 0 };
+            return Ok(nothing.then(|| (none, CachedPackedRefs::default())));
         };
         let hiding = self.repo.refs().digest_of_names(listed)?;
         if let Some((group, holder)) = self.repo.refs().remembered(&stat, &hiding)? {
             for oid in group.tree.iter().chain(&group.commits) {
                 self.repo.durability().note_written(gix_id(oid)?);
             }
-            return Ok(Some((stat, Remembered { group, hiding, source: Source::Memory(holder) })));
+            return Ok(Some((stat, CachedPackedRefs { group, hiding, source: PackedRefsSource::Memory(holder) })));
         }
         let now = env::now().as_nanosecond();
         let Some(packed) = self.repo.refs().packed_refs() else { return Ok(None) };
@@ -37,8 +37,9 @@ impl Checkpoints<'_> {
         let group = self.write_group(lines)?;
         // If the file was replaced meanwhile, `stat` does not belong to the refs that were read.
         let is_same = self.repo.refs().packed_stat().as_ref() == Some(&stat);
-        let source = if is_same && crate::git::Refs::tells_apart(&stat, now) { Source::File } else { Source::NewFile };
-        Ok(Some((stat, Remembered { group, hiding, source })))
+        let source =
+            if is_same && crate::git::Refs::tells_apart(&stat, now) { PackedRefsSource::File } else { PackedRefsSource::NewFile };
+        Ok(Some((stat, CachedPackedRefs { group, hiding, source })))
     }
 
     /// Checks that all objects that keep packed refs still exist, if the packed refs have changed since they were read: the
@@ -68,7 +69,9 @@ impl Checkpoints<'_> {
     /// # Errors
     /// `GIT_FAILED`.
     pub fn held_before(&self, held: &HeldRefs) -> Result<Option<Oid>> {
-        let Some((_, Remembered { group, source: Source::Memory(holder), .. })) = &held.packed else { return Ok(None) };
+        let Some((_, CachedPackedRefs { group, source: PackedRefsSource::Memory(holder), .. })) = &held.packed else {
+            return Ok(None);
+        };
         Ok(if self.repo.refs().still_holds(holder)? { group.tree.clone() } else { None })
     }
 }

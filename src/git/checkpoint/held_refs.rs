@@ -12,9 +12,9 @@ use crate::domain::checkpoint::local_refs::{BUCKET, STASH, StashEntry, buckets, 
 use crate::error::Result;
 
 use crate::git::objects::database::{TREE, TreeEntry, gix_id};
-use crate::git::refs::local::{Listed, PackedStat};
-use crate::git::refs::packed_memory::Remembered;
-use crate::git::refs::tips::Kept;
+use crate::git::refs::local::{ListedRefs, PackedRefsStat};
+use crate::git::refs::packed_memory::CachedPackedRefs;
+use crate::git::refs::tips::KeptTips;
 use crate::git::repo::branch_config::to_text;
 use crate::git::repo::handles::Checkpoints;
 
@@ -40,12 +40,12 @@ pub struct HeldRefs {
     /// Refs that are not held, because an object is missing or the ref is not valid.
     pub not_held: Vec<RefName>,
     /// What may be cached of the packed refs.
-    pub(in crate::git) packed: Option<(PackedStat, Remembered)>,
+    pub(in crate::git) packed: Option<(PackedRefsStat, CachedPackedRefs)>,
 }
 
 /// Some refs, as objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::git) struct Group {
+pub(in crate::git) struct HeldRefGroup {
     /// A tree with a folder for each bucket; `None` where there is no ref.
     pub tree: Option<Oid>,
     /// Commits that keep the targets of the refs reachable.
@@ -70,7 +70,7 @@ impl Checkpoints<'_> {
                 None => listed = self.repo.refs().listed_by_git()?,
             }
         }
-        let Listed { refs, links, stash, unclear, but_packed: _ } = listed;
+        let ListedRefs { refs, links, stash, unclear, but_packed: _ } = listed;
         let lines = refs.iter().map(|(name, oid)| (oid.clone(), name.as_str()));
         let stashed = stash.iter().map(|entry| (entry.id.clone(), STASH));
         let loose = self.write_group(lines.chain(stashed).collect())?;
@@ -113,12 +113,12 @@ impl Checkpoints<'_> {
     /// Takes refs and stash entries out of which something is known to be missing, however far down: a checkpoint that held them
     /// would not be whole. Returns their names. All are looked at where objects are known to be lost; otherwise only stash entries, and
     /// only what git wrote together with them: git syncs none of it.
-    fn broken_ones(&self, listed: &mut Listed) -> Result<Vec<RefName>> {
+    fn broken_ones(&self, listed: &mut ListedRefs) -> Result<Vec<RefName>> {
         let mut broken = BTreeSet::new();
         if !self.repo.durability().lost_objects()?.is_empty() {
             if listed.but_packed {
                 let unclear = std::mem::take(&mut listed.unclear);
-                *listed = Listed { unclear, ..self.repo.refs().listed_by_git()? };
+                *listed = ListedRefs { unclear, ..self.repo.refs().listed_by_git()? };
             }
             let tips: BTreeSet<&Oid> = listed.refs.values().chain(listed.stash.iter().map(|entry| &entry.id)).collect();
             broken = self.repo.objects().broken_tips(&tips.into_iter().cloned().collect::<Vec<_>>())?;
@@ -141,18 +141,18 @@ impl Checkpoints<'_> {
     }
 
     /// Writes refs bucket by bucket, ordered by the ids of their targets.
-    pub(in crate::git) fn write_group(&self, mut lines: Vec<(Oid, &str)>) -> Result<Group> {
+    pub(in crate::git) fn write_group(&self, mut lines: Vec<(Oid, &str)>) -> Result<HeldRefGroup> {
         lines.sort_unstable();
         lines.dedup();
         let gix = self.repo.gix()?;
-        let mut group = Group::default();
+        let mut group = HeldRefGroup::default();
         let mut tips: Vec<Oid> = lines.iter().map(|(oid, _)| oid.clone()).collect();
         tips.dedup();
         let mut folders = Vec::new();
         for (number, part) in buckets(&tips, BUCKET).into_iter().enumerate() {
             let tips = tips.get(part).unwrap_or_default();
             let (Some(first), Some(last)) = (tips.first(), tips.last()) else { continue };
-            let mut kept = Kept::default();
+            let mut kept = KeptTips::default();
             let mut missing = BTreeSet::new();
             for tip in tips {
                 if !self.repo.tips().keep_tip(&gix, tip, &mut kept)? {

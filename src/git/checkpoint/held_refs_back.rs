@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::checkpoint::branch_config::BranchConfigs;
-use crate::domain::checkpoint::local_refs::{LocalRefs, STASH, StashEntry, of_lines};
+use crate::domain::checkpoint::local_refs::{LocalRefSnapshot, STASH, StashEntry, of_lines};
 use crate::error::{Code, Error, Result};
 
 use super::held_refs::{CONFIG, LIMIT, LIST, REFS};
-use crate::git::objects::database::{CommitData, TreeEntry, gix_id};
+use crate::git::objects::database::{CommitContent, TreeEntry, gix_id};
 use crate::git::repo::branch_config::of_text;
 use crate::git::repo::handles::Checkpoints;
 
@@ -17,10 +17,10 @@ impl Checkpoints<'_> {
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED`; `GIT_FAILED` where an object is missing.
-    pub fn refs_of_checkpoint(&self, capture: &Oid) -> Result<LocalRefs> {
+    pub fn refs_of_checkpoint(&self, capture: &Oid) -> Result<LocalRefSnapshot> {
         let (_, folder) = self.refs_in_record(capture)?;
         let unclear = || Error::new(Code::CheckpointDamaged, format!("the refs in {} cannot be read", folder.oid.short()));
-        let (mut held, mut loose, mut stash) = (LocalRefs::default(), BTreeMap::new(), String::new());
+        let (mut held, mut loose, mut stash) = (LocalRefSnapshot::default(), BTreeMap::new(), String::new());
         for entry in self.repo.objects().read_tree(&folder.oid)? {
             let text =
                 || Ok::<_, Error>(String::from_utf8_lossy(&self.repo.objects().read_blob(&entry.oid, LIMIT)?).into_owned());
@@ -45,7 +45,7 @@ impl Checkpoints<'_> {
     }
 
     /// The commit with a checkpoint's document, and the folder of the refs that it holds.
-    fn refs_in_record(&self, capture: &Oid) -> Result<(CommitData, TreeEntry)> {
+    fn refs_in_record(&self, capture: &Oid) -> Result<(CommitContent, TreeEntry)> {
         let damaged = || Error::new(Code::CheckpointDamaged, format!("capture {} holds no refs", capture.short()));
         let (record, entries) = self.record_of(capture)?.ok_or_else(damaged)?;
         let folder = entries.into_iter().find(|entry| entry.name == REFS).ok_or_else(damaged)?;

@@ -32,7 +32,7 @@ mod tests {
     use super::*;
     use crate::domain::base::ids::CheckpointName;
     use crate::git::objects::database::ObjectKind;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
     use crate::git::{CaptureOptions, Repository};
 
     /// Content with one byte too many. The memory is never touched.
@@ -46,7 +46,7 @@ mod tests {
 
     #[test]
     fn what_could_not_be_read_again_is_not_written() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let options = CaptureOptions { max_file_size: 1000, ..Default::default() };
         let taken = repo.captures().capture_worktree(&scratch.main(), &options).unwrap();

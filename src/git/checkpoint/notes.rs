@@ -15,7 +15,7 @@ use crate::domain::base::own_names::NOTES;
 use crate::error::{Code, Error, Result};
 
 use crate::git::objects::database::{NewCommit, TREE, TreeEntry};
-use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::NoteStore;
 
 /// How many notes a folder may contain before it is split.
@@ -30,11 +30,11 @@ const LONGEST_HISTORY: usize = if cfg!(debug_assertions) { 40 } else { 1000 };
 const LENGTH: &str = "Notes-History: ";
 
 /// Changes within one folder: the rest of an object's hex digits, and its new note.
-type Edits<'a> = Vec<(&'a str, Option<&'a Oid>)>;
+type NoteEdits<'a> = Vec<(&'a str, Option<&'a Oid>)>;
 
 /// The notes at one moment.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Notes {
+pub struct NotesSnapshot {
     commit: Option<Oid>,
     tree: Option<Oid>,
     /// The first parent of the commit.
@@ -45,7 +45,7 @@ pub struct Notes {
     unreadable: bool,
 }
 
-impl Notes {
+impl NotesSnapshot {
     /// Whether the commit of the ref is missing or damaged: then all notes are lost.
     pub fn are_lost(&self) -> bool {
         self.unreadable
@@ -63,7 +63,7 @@ impl Notes {
 }
 
 /// The state of one change of the notes.
-struct Editing {
+struct NoteEditState {
     /// Whether a tree of the notes was missing or damaged.
     damaged: Cell<bool>,
 }
@@ -73,16 +73,18 @@ impl NoteStore<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED` where the ref cannot be read.
-    pub fn load(&self) -> Result<Notes> {
+    pub fn load(&self) -> Result<NotesSnapshot> {
         let Some(commit) = self.repo.refs().read_ref(&RefName::new(NOTES))? else {
-            return Ok(Notes::default());
+            return Ok(NotesSnapshot::default());
         };
         match self.repo.objects().read_commit(&commit) {
             Ok(data) => {
                 let (tree, parent) = (Some(data.tree), data.parents.into_iter().next());
-                Ok(Notes { commit: Some(commit), tree, parent, message: data.message, unreadable: false })
+                Ok(NotesSnapshot { commit: Some(commit), tree, parent, message: data.message, unreadable: false })
             }
-            Err(error) if is_damage(&error) => Ok(Notes { commit: Some(commit), unreadable: true, ..Notes::default() }),
+            Err(error) if is_damage(&error) => {
+                Ok(NotesSnapshot { commit: Some(commit), unreadable: true, ..NotesSnapshot::default() })
+            }
             Err(error) => Err(error),
         }
     }
@@ -91,7 +93,7 @@ impl NoteStore<'_> {
     ///
     /// # Errors
     /// Fails if git cannot be started.
-    pub fn note_of(&self, notes: &Notes, object: &Oid) -> Result<Option<Oid>> {
+    pub fn note_of(&self, notes: &NotesSnapshot, object: &Oid) -> Result<Option<Oid>> {
         let (mut tree, mut rest) = (notes.tree.clone(), object.as_str());
         while let Some(folder) = tree {
             let entries = match self.repo.objects().read_tree(&folder) {
@@ -116,7 +118,7 @@ impl NoteStore<'_> {
     ///
     /// # Errors
     /// Fails if git cannot be started.
-    pub fn all_notes(&self, notes: &Notes) -> Result<BTreeMap<Oid, Oid>> {
+    pub fn all_notes(&self, notes: &NotesSnapshot) -> Result<BTreeMap<Oid, Oid>> {
         let mut all = BTreeMap::new();
         let mut folders: Vec<(String, Oid)> = notes.tree.iter().map(|tree| (String::new(), tree.clone())).collect();
         while let Some((above, folder)) = folders.pop() {
@@ -142,12 +144,12 @@ impl NoteStore<'_> {
     ///
     /// # Errors
     /// `DISK_FULL`. Fails if git cannot be started.
-    pub fn edit_notes(&self, notes: &Notes, changes: &BTreeMap<Oid, Option<Oid>>) -> Result<Vec<RefEdit>> {
-        let edits: Edits<'_> = changes.iter().map(|(object, note)| (object.as_str(), note.as_ref())).collect();
+    pub fn edit_notes(&self, notes: &NotesSnapshot, changes: &BTreeMap<Oid, Option<Oid>>) -> Result<Vec<RefEdit>> {
+        let edits: NoteEdits<'_> = changes.iter().map(|(object, note)| (object.as_str(), note.as_ref())).collect();
         if edits.is_empty() {
             return Ok(Vec::new());
         }
-        let editing = Editing { damaged: Cell::new(notes.unreadable) };
+        let editing = NoteEditState { damaged: Cell::new(notes.unreadable) };
         let tree = match self.edit_folder(&editing, notes.tree.as_ref(), edits)? {
             Some(tree) => tree,
             None => self.repo.objects().empty_tree()?,
@@ -172,13 +174,13 @@ impl NoteStore<'_> {
         let what = if begun_anew { "git axiom: notes, begun anew" } else { "git axiom: notes" };
         let message = format!("{what}\n\n{LENGTH}{length}");
         let new = self.repo.objects().write_commit(&NewCommit { tree: &tree, parents, who: &who, message: &message })?;
-        let expected = Expected::from_old(notes.commit.clone());
+        let expected = ExpectedRefValue::from_old(notes.commit.clone());
         Ok(vec![RefEdit { name: RefName::new(NOTES), expected, new: Some(new) }])
     }
 
     /// How many commits the history of the notes has, at most [`LONGEST_HISTORY`]. Commits of others do not
     /// say it and are counted, as far as the newest that does.
-    fn history_length(&self, notes: &Notes) -> Result<usize> {
+    fn history_length(&self, notes: &NotesSnapshot) -> Result<usize> {
         if notes.commit.is_none() {
             return Ok(0);
         }
@@ -204,16 +206,16 @@ impl NoteStore<'_> {
     ///
     /// # Errors
     /// `DISK_FULL`.
-    pub fn cut_notes(&self, notes: &Notes) -> Result<Option<RefEdit>> {
+    pub fn cut_notes(&self, notes: &NotesSnapshot) -> Result<Option<RefEdit>> {
         let (Some(commit), Some(tree), Some(_)) = (&notes.commit, &notes.tree, &notes.parent) else { return Ok(None) };
         let who = self.repo.objects().signature()?;
         let new = NewCommit { tree, parents: Vec::new(), who: &who, message: "git axiom: notes, compacted" };
         let new = Some(self.repo.objects().write_commit(&new)?);
-        Ok(Some(RefEdit { name: RefName::new(NOTES), expected: Expected::Value(commit.clone()), new }))
+        Ok(Some(RefEdit { name: RefName::new(NOTES), expected: ExpectedRefValue::Value(commit.clone()), new }))
     }
 
     /// The folder after the edits; `None` where it becomes empty.
-    fn edit_folder(&self, editing: &Editing, tree: Option<&Oid>, edits: Edits<'_>) -> Result<Option<Oid>> {
+    fn edit_folder(&self, editing: &NoteEditState, tree: Option<&Oid>, edits: NoteEdits<'_>) -> Result<Option<Oid>> {
         let there = match tree.map(|tree| self.repo.objects().read_tree(tree)).transpose() {
             Ok(there) => there.unwrap_or_default(),
             Err(error) if is_damage(&error) => {
@@ -223,7 +225,7 @@ impl NoteStore<'_> {
             Err(error) => return Err(error),
         };
         let mut entries: BTreeMap<Vec<u8>, TreeEntry> = there.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
-        let mut below: BTreeMap<&str, Edits<'_>> = BTreeMap::new();
+        let mut below: BTreeMap<&str, NoteEdits<'_>> = BTreeMap::new();
         let length = edits.first().map_or(0, |(rest, _)| rest.len());
         for (rest, note) in edits {
             let folder = rest.get(..2).filter(|_| rest.len() > 2);
@@ -255,10 +257,10 @@ impl NoteStore<'_> {
 
     fn edit_below(
         &self,
-        editing: &Editing,
+        editing: &NoteEditState,
         entries: &mut BTreeMap<Vec<u8>, TreeEntry>,
         folder: &str,
-        edits: Edits<'_>,
+        edits: NoteEdits<'_>,
     ) -> Result<()> {
         let name = folder.as_bytes().to_vec();
         let old = entries.get(&name).map(|entry| entry.oid.clone());
@@ -270,7 +272,7 @@ impl NoteStore<'_> {
     }
 
     /// Splits a folder that has too many notes.
-    fn split(&self, editing: &Editing, entries: &mut BTreeMap<Vec<u8>, TreeEntry>, length: usize) -> Result<()> {
+    fn split(&self, editing: &NoteEditState, entries: &mut BTreeMap<Vec<u8>, TreeEntry>, length: usize) -> Result<()> {
         let is_note = |entry: &TreeEntry| {
             entry.mode == 0o100_644 && entry.name.len() == length && entry.name.iter().all(u8::is_ascii_hexdigit)
         };
@@ -280,7 +282,7 @@ impl NoteStore<'_> {
         let flat: Vec<TreeEntry> = entries.values().filter(|entry| is_note(entry)).cloned().collect();
         entries.retain(|_, entry| !is_note(entry));
         let names: Vec<String> = flat.iter().map(|entry| String::from_utf8_lossy(&entry.name).into_owned()).collect();
-        let mut below: BTreeMap<&str, Edits<'_>> = BTreeMap::new();
+        let mut below: BTreeMap<&str, NoteEdits<'_>> = BTreeMap::new();
         for (name, entry) in names.iter().zip(&flat) {
             below.entry(&name[..2]).or_default().push((&name[2..], Some(&entry.oid)));
         }
@@ -296,12 +298,12 @@ fn is_damage(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn git_and_we_read_each_others_notes_few_and_many() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let repo = scratch.repo();
             scratch.git(&["notes", "--ref=axiom", "add", "-m", "of somebody else", "HEAD"]);
             let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
@@ -342,7 +344,7 @@ mod tests {
 
     #[test]
     fn the_history_of_the_notes_is_begun_anew_before_it_is_long_and_the_notes_stay() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         // Of git and of others: nothing says how long it is.
         scratch.git(&["notes", "--ref=axiom", "add", "-m", "of somebody else", "HEAD"]);
@@ -353,7 +355,7 @@ mod tests {
             let commit = NewCommit { tree: &tree, parents: vec![newest], who: &who, message: "git axiom: notes" };
             newest = repo.objects().write_commit(&commit).unwrap();
         }
-        let edit = RefEdit { name: RefName::new(NOTES), expected: Expected::Value(first), new: Some(newest) };
+        let edit = RefEdit { name: RefName::new(NOTES), expected: ExpectedRefValue::Value(first), new: Some(newest) };
         repo.refs().update_refs(&[edit], "test").unwrap();
         let note = repo.objects().write_blob(b"ours\n").unwrap();
         let mut lengths = Vec::new();
@@ -370,7 +372,7 @@ mod tests {
     fn lost_objects_of_the_notes_are_lost_notes_and_no_error() {
         for kind in [&[][..], &["--ref-format=reftable"]] {
             for (what, has_commit) in [("refs/notes/axiom", false), ("refs/notes/axiom^{tree}", true)] {
-                let scratch = Scratch::new(kind);
+                let scratch = ScratchRepository::new(kind);
                 let set = |object: &Oid, note: &str| {
                     let repo = scratch.repo();
                     let note = repo.objects().write_blob(note.as_bytes()).unwrap();

@@ -1,6 +1,6 @@
 //! How much space former notes need: each commit of the notes keeps the one before it alive.
 
-use super::notes::Notes;
+use super::notes::NotesSnapshot;
 use crate::error::{Code, Error, Result};
 use crate::git::repo::handles::NoteStore;
 
@@ -18,7 +18,7 @@ impl NoteStore<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`, also where a part of it is missing.
-    pub fn history_size(&self, notes: &Notes) -> Result<NotesHistory> {
+    pub fn history_size(&self, notes: &NotesSnapshot) -> Result<NotesHistory> {
         let (Some(parent), Some(tree)) = (notes.parent(), notes.tree()) else { return Ok(NotesHistory::default()) };
         let without = format!("^{tree}");
         let number = |args: &[&str]| -> Result<u64> {

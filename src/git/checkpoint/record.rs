@@ -6,7 +6,7 @@ use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 
 use super::limits;
-use crate::git::objects::database::{CommitData, TreeEntry};
+use crate::git::objects::database::{CommitContent, TreeEntry};
 use crate::git::repo::handles::Checkpoints;
 
 /// The name of the JSON document in the tree of its commit.
@@ -59,7 +59,7 @@ impl Checkpoints<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED` where a commit or tree is missing.
-    pub(in crate::git) fn record_of(&self, capture: &Oid) -> Result<Option<(CommitData, Vec<TreeEntry>)>> {
+    pub(in crate::git) fn record_of(&self, capture: &Oid) -> Result<Option<(CommitContent, Vec<TreeEntry>)>> {
         let Some(index) = self.repo.objects().read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(None) };
         // The record is the second or third parent of the index commit: after the commit, and after the extras if there are
         // any.

@@ -15,9 +15,9 @@ use super::limits;
 use super::record::JSON;
 use super::tag::foreign_tag;
 use super::texts::{TRIES, wait_a_little};
-use crate::git::capture::worktree::{CaptureCommit, WorktreeCapture};
-use crate::git::objects::database::{NewCommit, Signature, TREE, TreeEntry, gix_id};
-use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::capture::worktree::{CaptureCommits, WorktreeCapture};
+use crate::git::objects::database::{NewCommit, PersonIdent, TREE, TreeEntry, gix_id};
+use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::Checkpoints;
 
 /// The objects of a checkpoint, made but not yet referenced.
@@ -32,18 +32,18 @@ pub struct CheckpointObjects {
 /// What the tag of a checkpoint is made from; the same values give the same tag.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct TagData {
+pub struct CheckpointTag {
     /// The commit that was checked out; `None` on an unborn branch.
     pub commit: Option<Oid>,
     /// The tagger, and the time.
-    pub tagger: Signature,
+    pub tagger: PersonIdent,
 }
 
 /// What a checkpoint has beside its capture ref.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Marking {
+pub enum CheckpointMark {
     /// This tag, and the note on it.
-    Tag(TagData),
+    Tag(CheckpointTag),
     /// The note on its capture.
     Note,
     /// Nothing.
@@ -88,7 +88,8 @@ impl Checkpoints<'_> {
         let parents = kept.iter().chain(&refs.commits).filter(|oid| seen.insert(*oid)).cloned().collect();
         let message = format!("checkpoint {name}: its document, and what it keeps");
         let record = self.repo.objects().write_commit(&NewCommit { tree: &tree, parents, who: &who, message: &message })?;
-        let CaptureCommit { commit, .. } = self.repo.captures().commit_capture(main, &format!("checkpoint {name}"), &[record])?;
+        let CaptureCommits { commit, .. } =
+            self.repo.captures().commit_capture(main, &format!("checkpoint {name}"), &[record])?;
         env::fault_point("git.checkpoint-objects");
         Ok(CheckpointObjects { capture: commit, json: blob })
     }
@@ -98,23 +99,24 @@ impl Checkpoints<'_> {
     /// # Errors
     /// `DUPLICATE_ID` where the name is taken, `IN_THE_WAY` where another tag has the name; as `Refs::update_refs`. Then
     /// there is no checkpoint.
-    pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, marking: &Marking) -> Result<()> {
+    pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, marking: &CheckpointMark) -> Result<()> {
         let capture_name = capture_ref(name);
-        let capture = RefEdit { name: capture_name.clone(), expected: Expected::Absent, new: Some(objects.capture.clone()) };
+        let capture =
+            RefEdit { name: capture_name.clone(), expected: ExpectedRefValue::Absent, new: Some(objects.capture.clone()) };
         let tag_name = checkpoint_tag(name);
         let tag = match marking {
-            Marking::Tag(tag) => tag,
-            Marking::Note => {
+            CheckpointMark::Tag(tag) => tag,
+            CheckpointMark::Note => {
                 // The ref alone first: a note that a crash leaves on a capture without a ref would be found by nobody.
                 self.repo.refs().update_refs(&[capture], &format!("git axiom: checkpoint {name}"))?;
                 env::fault_point("git.checkpoint-noted");
                 let note = BTreeMap::from([(objects.capture.clone(), Some(objects.json.clone()))]);
                 return self.repo.notes().set_notes(&note);
             }
-            Marking::Nothing => return self.repo.refs().update_refs(&[capture], &format!("git axiom: checkpoint {name}")),
+            CheckpointMark::Nothing => return self.repo.refs().update_refs(&[capture], &format!("git axiom: checkpoint {name}")),
         };
         let object = self.write_tag(name, &objects.capture, tag)?;
-        let tag = RefEdit { name: tag_name.clone(), expected: Expected::Absent, new: Some(object.clone()) };
+        let tag = RefEdit { name: tag_name.clone(), expected: ExpectedRefValue::Absent, new: Some(object.clone()) };
         let note = BTreeMap::from([(object, Some(objects.json.clone()))]);
         let mut last = None;
         for _ in 0..TRIES {
@@ -156,11 +158,11 @@ impl Checkpoints<'_> {
     ///
     /// # Errors
     /// `IN_THE_WAY` where another object has the tag's name; as `Refs::update_refs`.
-    pub fn complete_checkpoint(&self, name: &CheckpointName, capture: &Oid, json: &Oid, marking: &Marking) -> Result<Oid> {
+    pub fn complete_checkpoint(&self, name: &CheckpointName, capture: &Oid, json: &Oid, marking: &CheckpointMark) -> Result<Oid> {
         let object = match marking {
-            Marking::Tag(tag) => self.complete_tag(name, capture, tag)?,
-            Marking::Note => capture.clone(),
-            Marking::Nothing => return Ok(capture.clone()),
+            CheckpointMark::Tag(tag) => self.complete_tag(name, capture, tag)?,
+            CheckpointMark::Note => capture.clone(),
+            CheckpointMark::Nothing => return Ok(capture.clone()),
         };
         let note = match self.repo.notes().note_of(&self.repo.notes().load()?, &object)? {
             Some(there) => self.repo.notes().note_with_ours(&there, json)?,
@@ -172,14 +174,14 @@ impl Checkpoints<'_> {
         Ok(object)
     }
 
-    fn complete_tag(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
+    fn complete_tag(&self, name: &CheckpointName, capture: &Oid, tag: &CheckpointTag) -> Result<Oid> {
         let object = self.write_tag(name, capture, tag)?;
         let tag_name = checkpoint_tag(name);
         match self.repo.refs().read_ref(&tag_name)? {
             Some(present) if present == object => {}
             Some(_) => return Err(foreign_tag(&tag_name)),
             None => {
-                let edit = RefEdit { name: tag_name, expected: Expected::Absent, new: Some(object.clone()) };
+                let edit = RefEdit { name: tag_name, expected: ExpectedRefValue::Absent, new: Some(object.clone()) };
                 self.repo.refs().update_refs(&[edit], &format!("git axiom: checkpoint {name}"))?;
                 env::fault_point("git.checkpoint-tagged");
             }
@@ -204,10 +206,15 @@ impl Checkpoints<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
     use crate::git::{CaptureOptions, Repository};
 
-    fn publish(scratch: &Scratch, repo: &Repository, name: &str, kept: &[Oid]) -> (CheckpointName, CheckpointObjects, Marking) {
+    fn publish(
+        scratch: &ScratchRepository,
+        repo: &Repository,
+        name: &str,
+        kept: &[Oid],
+    ) -> (CheckpointName, CheckpointObjects, CheckpointMark) {
         let options = CaptureOptions { max_file_size: 1000, excluded: Vec::new(), ..Default::default() };
         let taken = repo.captures().capture_worktree(&scratch.main(), &options).unwrap();
         let name = CheckpointName::new(name).unwrap();
@@ -216,7 +223,10 @@ mod tests {
             .checkpoints()
             .checkpoint_objects(&name, &taken, json.as_bytes(), kept, &repo.checkpoints().hold_local_refs().unwrap())
             .unwrap();
-        let tag = Marking::Tag(TagData { commit: taken.head.commit().cloned(), tagger: repo.objects().signature().unwrap() });
+        let tag = CheckpointMark::Tag(CheckpointTag {
+            commit: taken.head.commit().cloned(),
+            tagger: repo.objects().signature().unwrap(),
+        });
         repo.checkpoints().publish_checkpoint(&name, &objects, &tag).unwrap();
         (name, objects, tag)
     }
@@ -224,7 +234,7 @@ mod tests {
     #[test]
     fn a_checkpoint_is_made_lost_and_completed() {
         for kind in [&[][..], &["--ref-format=reftable"], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let repo = scratch.repo();
             scratch.git(&["notes", "--ref=axiom", "add", "-m", "of somebody else", "HEAD"]);
             let describe = scratch.git(&["describe", "--always"]);
@@ -266,7 +276,7 @@ mod tests {
 
     #[test]
     fn checkpoints_made_at_once_lose_no_note() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         std::thread::scope(|scope| {
             for writer in 0..3 {
                 let scratch = &scratch;
@@ -284,7 +294,7 @@ mod tests {
 
     #[test]
     fn an_unborn_branch_has_checkpoints_too() {
-        let scratch = Scratch::empty(&[]);
+        let scratch = ScratchRepository::empty(&[]);
         let repo = scratch.repo();
         scratch.write("new", b"1");
         let (_, objects, _) = publish(&scratch, &repo, "first", &[]);

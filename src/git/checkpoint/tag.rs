@@ -7,13 +7,13 @@ use crate::domain::base::own_names::CAPTURES;
 use crate::error::{Code, Error, Result};
 
 use super::limits;
-use super::refs::TagData;
+use super::refs::CheckpointTag;
 use crate::git::objects::database::{NewCommit, ObjectKind};
 use crate::git::repo::handles::Checkpoints;
 
 impl Checkpoints<'_> {
     /// Writes the annotated tag, and the empty commit on top of the one that was checked out.
-    pub(in crate::git) fn write_tag(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
+    pub(in crate::git) fn write_tag(&self, name: &CheckpointName, capture: &Oid, tag: &CheckpointTag) -> Result<Oid> {
         let base = match &tag.commit {
             Some(commit) => commit.clone(),
             None => self.repo.objects().root_commit()?,
@@ -31,7 +31,7 @@ impl Checkpoints<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED` where the commit that was checked out is missing; as `Objects::write_object`.
-    pub fn tag_of_checkpoint(&self, name: &CheckpointName, capture: &Oid, tag: &TagData) -> Result<Oid> {
+    pub fn tag_of_checkpoint(&self, name: &CheckpointName, capture: &Oid, tag: &CheckpointTag) -> Result<Oid> {
         self.write_tag(name, capture, tag)
     }
 

@@ -6,8 +6,8 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::TEXTS;
 use crate::error::{Code, Error, Result};
 
-use crate::git::objects::database::{NewCommit, Signature, TREE, TreeEntry};
-use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::objects::database::{NewCommit, PersonIdent, TREE, TreeEntry};
+use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::NoteStore;
 
 /// How often a compare-and-swap is tried again after another process changed the ref.
@@ -35,10 +35,10 @@ impl NoteStore<'_> {
                 return Ok(blobs);
             }
             // A root commit: texts are only added, so a history would keep nothing more.
-            let who = Signature::fixed();
+            let who = PersonIdent::fixed();
             let commit = NewCommit { tree: &tree, parents: Vec::new(), who: &who, message: "long texts" };
             let new = Some(self.repo.objects().write_commit(&commit)?);
-            let edit = RefEdit { name: name.clone(), expected: Expected::from_old(old), new };
+            let edit = RefEdit { name: name.clone(), expected: ExpectedRefValue::from_old(old), new };
             match self.repo.refs().update_refs(&[edit], "git axiom: texts") {
                 Ok(()) => return Ok(blobs),
                 Err(e) if matches!(e.code(), Code::ChangedMeanwhile | Code::GitLocked) => {
@@ -106,12 +106,12 @@ pub(in crate::git) fn wait_a_little() {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn texts_of_several_writers_at_once_are_all_kept_through_a_gc() {
         for kind in [&[][..], &["--ref-format=reftable"], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let texts: Vec<String> = (0..12).map(|n| format!("text {n}")).collect();
             let ids: Vec<Oid> = std::thread::scope(|scope| {
                 let writers: Vec<_> = texts

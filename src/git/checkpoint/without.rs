@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::limits;
-use super::notes::Notes;
+use super::notes::NotesSnapshot;
 use super::record::JSON;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{NOTES, TEXTS};
-use crate::domain::checkpoint::purge::{Cut, Masks};
+use crate::domain::checkpoint::purge::{CaptureRemovals, TextMasks};
 use crate::error::Result;
 use crate::git::TEXT_LIMIT;
-use crate::git::capture::without::Rewritten;
+use crate::git::capture::without::RewrittenCapture;
 use crate::git::objects::database::{NewCommit, TREE};
-use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::{Checkpoints, NoteStore};
 
 /// The largest note that is read.
@@ -36,10 +36,10 @@ impl Checkpoints<'_> {
     pub fn checkpoint_without(
         &self,
         capture: &Oid,
-        cut: &Cut,
+        cut: &CaptureRemovals,
         document: &[u8],
         captures: &BTreeMap<Oid, Oid>,
-    ) -> Result<Option<Rewritten>> {
+    ) -> Result<Option<RewrittenCapture>> {
         self.repo.captures().without(capture, cut, |parent| self.record_again(parent, document, captures))
     }
 
@@ -64,7 +64,7 @@ impl NoteStore<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`.
-    pub fn note_with(&self, note: &Oid, old: &[u8], new: &[u8], masks: &Masks) -> Result<Oid> {
+    pub fn note_with(&self, note: &Oid, old: &[u8], new: &[u8], masks: &TextMasks) -> Result<Oid> {
         let bytes = self.repo.objects().read_blob(note, NOTE_LIMIT)?;
         let text = match bytes.strip_prefix(old) {
             Some(rest) => [new, masks.applied(rest).as_deref().unwrap_or(rest)].concat(),
@@ -77,7 +77,7 @@ impl NoteStore<'_> {
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED`.
-    pub fn edit_without_history(&self, notes: &Notes, changes: &BTreeMap<Oid, Option<Oid>>) -> Result<Option<RefEdit>> {
+    pub fn edit_without_history(&self, notes: &NotesSnapshot, changes: &BTreeMap<Oid, Option<Oid>>) -> Result<Option<RefEdit>> {
         let name = RefName::new(NOTES);
         let Some(old) = self.repo.refs().read_ref(&name)? else { return Ok(None) };
         let edits = self.edit_notes(notes, changes)?;
@@ -86,7 +86,7 @@ impl NoteStore<'_> {
         let who = self.repo.objects().signature()?;
         let commit = NewCommit { tree: &tree, parents: Vec::new(), who: &who, message: "git axiom: notes, compacted" };
         let new = self.repo.objects().write_commit(&commit)?;
-        Ok(Some(RefEdit { name, expected: Expected::Value(old), new: Some(new) }))
+        Ok(Some(RefEdit { name, expected: ExpectedRefValue::Value(old), new: Some(new) }))
     }
 
     /// The change of the ref of long texts that masks them, and the new ids of those that were masked, which `masks` gets too. `None`
@@ -94,7 +94,7 @@ impl NoteStore<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`.
-    pub fn masked_texts(&self, masks: &mut Masks) -> Result<Option<MaskedTexts>> {
+    pub fn masked_texts(&self, masks: &mut TextMasks) -> Result<Option<MaskedTexts>> {
         let (name, objects) = (RefName::new(TEXTS), self.repo.objects());
         let Some(old) = self.repo.refs().read_ref(&name)? else { return Ok(None) };
         let data = objects.read_commit(&old)?;
@@ -119,7 +119,7 @@ impl NoteStore<'_> {
         renamed.iter().for_each(|(old, new)| masks.rename(old, new));
         let tree = self.with_texts(None, &blobs)?;
         let new = objects.commit_with(&old, &tree, &[])?;
-        let edit = RefEdit { name, expected: Expected::Value(old), new: Some(new) };
+        let edit = RefEdit { name, expected: ExpectedRefValue::Value(old), new: Some(new) };
         Ok(Some(MaskedTexts { edit, renamed }))
     }
 }

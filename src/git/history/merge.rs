@@ -4,12 +4,12 @@
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
-use super::merge_memory::KnownMerge;
+use super::merge_memory::CachedMerge;
 use super::merge_place::{DRIVER_LIMIT, MergeFolder, MergePrograms, failed};
 use crate::git::index::file::ConflictStage;
-use crate::git::objects::database::{NewCommit, Signature};
+use crate::git::objects::database::{NewCommit, PersonIdent};
 use crate::git::repo::handles::History;
-use crate::git::repo::program::Output;
+use crate::git::repo::program::GitOutput;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;
 
@@ -128,7 +128,7 @@ impl History<'_> {
         place.fill(&self.repo.objects().tree_of(&asked.attributes)?)?;
         let git = place.git().limited(DRIVER_LIMIT).ended_by(given_up);
         let merge = read(&git.args(asked.arguments()).run()?)?;
-        self.remember_merge(KnownMerge { asked, merge: merge.clone() });
+        self.remember_merge(CachedMerge { asked, merge: merge.clone() });
         Ok(merge)
     }
 
@@ -167,7 +167,7 @@ impl History<'_> {
     /// # Errors
     /// `DISK_FULL`, `IO_FAILED`.
     pub fn commit_in_memory(&self, tree: &Oid, parent: &Oid) -> Result<Oid> {
-        let (who, message) = (&Signature::fixed(), "A commit of a task, applied in memory");
+        let (who, message) = (&PersonIdent::fixed(), "A commit of a task, applied in memory");
         self.repo.objects().write_commit(&NewCommit { tree, parents: vec![parent.clone()], who, message })
     }
 
@@ -187,7 +187,7 @@ impl History<'_> {
 }
 
 /// What `git merge-tree` printed.
-fn read(output: &Output) -> Result<MarkedMerge> {
+fn read(output: &GitOutput) -> Result<MarkedMerge> {
     let mut fields = output.stdout.split(|b| *b == 0).filter(|field| !field.is_empty());
     let tree = fields.next().and_then(|tree| std::str::from_utf8(tree).ok()).map(Oid::new);
     match (output.code, tree) {
@@ -216,11 +216,11 @@ fn stage(field: &[u8]) -> Option<ConflictStage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn merges_and_reverts_come_out_clean_or_name_the_files() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         let base = head();

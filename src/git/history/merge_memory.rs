@@ -18,15 +18,15 @@ const MOST: usize = 200;
 
 /// A merge, and what came of it.
 #[derive(Debug, Clone)]
-pub struct KnownMerge {
+pub struct CachedMerge {
     pub(super) asked: MergeToRun,
     pub(super) merge: MarkedMerge,
 }
 
 /// What a repository knows of such merges.
 #[derive(Debug, Default)]
-pub(in crate::git) struct MergeMemory {
-    known: Mutex<Vec<KnownMerge>>,
+pub(in crate::git) struct MergeCache {
+    known: Mutex<Vec<CachedMerge>>,
     runs_aside: AtomicBool,
     to_run: Mutex<Option<MergeToRun>>,
     given_up: Mutex<Option<Arc<AtomicBool>>>,
@@ -55,15 +55,15 @@ impl History<'_> {
     ///
     /// # Errors
     /// As [`History::merge_in_memory`].
-    pub fn run_merge(&self, asked: MergeToRun, given_up: Arc<AtomicBool>) -> Result<KnownMerge> {
+    pub fn run_merge(&self, asked: MergeToRun, given_up: Arc<AtomicBool>) -> Result<CachedMerge> {
         *self.repo.merges.given_up.lock().unwrap_or_else(PoisonError::into_inner) = Some(given_up);
         let merge = self.merge(asked.clone())?;
         self.repo.durability().sync_objects()?;
-        Ok(KnownMerge { asked, merge })
+        Ok(CachedMerge { asked, merge })
     }
 
     /// Remembers a merge.
-    pub fn remember_merge(&self, merge: KnownMerge) {
+    pub fn remember_merge(&self, merge: CachedMerge) {
         let mut known = self.repo.merges.known.lock().unwrap_or_else(PoisonError::into_inner);
         if known.len() >= MOST {
             known.remove(0);
@@ -94,11 +94,11 @@ mod tests {
     use super::*;
     use crate::domain::base::names::Oid;
     use crate::git::MergeResult;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     /// Two branches that change a file which this driver merges.
-    fn with_driver(command: &str) -> (Scratch, Oid, Oid) {
-        let scratch = Scratch::new(&[]);
+    fn with_driver(command: &str) -> (ScratchRepository, Oid, Oid) {
+        let scratch = ScratchRepository::new(&[]);
         let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         scratch.write(".gitattributes", b"a.txt merge=driven\n");
         scratch.write("word", b"driven\n");

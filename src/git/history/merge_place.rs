@@ -18,7 +18,7 @@ use crate::git::index::file::in_folder;
 use crate::git::objects::database::TREE;
 use crate::git::objects::tree_read::RawTree;
 use crate::git::repo::own_scratch::ScratchFolder;
-use crate::git::repo::program::{Git, Output};
+use crate::git::repo::program::{Git, GitOutput};
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
@@ -163,7 +163,7 @@ fn attributes_files(repo: &Repository, asked: &MergeToRun) -> Result<Vec<(RepoPa
 }
 
 /// The error of a merge whose drivers took too long; otherwise git's.
-pub(super) fn failed(output: &Output) -> Error {
+pub(super) fn failed(output: &GitOutput) -> Error {
     if !output.is_over_limit() {
         return output.error();
     }

@@ -13,7 +13,7 @@ const LARGE: &str = "core.bigFileThreshold=2m";
 
 /// A file in which two trees differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileLines {
+pub struct FileDiffStat {
     /// Its path.
     pub path: RepoPath,
     /// What happens to it.
@@ -27,7 +27,7 @@ impl History<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub fn file_lines(&self, old: &Oid, new: &Oid) -> Result<Vec<FileLines>> {
+    pub fn file_lines(&self, old: &Oid, new: &Oid) -> Result<Vec<FileDiffStat>> {
         let changes = self.diff_trees(old, new)?;
         if changes.is_empty() {
             return Ok(Vec::new());
@@ -38,7 +38,7 @@ impl History<'_> {
         let lines = |path: &RepoPath| counted.get(path).copied().flatten();
         Ok(changes
             .into_iter()
-            .map(|change| FileLines { lines: lines(&change.path), change: change.what(), path: change.path })
+            .map(|change| FileDiffStat { lines: lines(&change.path), change: change.what(), path: change.path })
             .collect())
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use crate::domain::base::listed::FileChange;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::work::reports::ChangedLines;
+use crate::domain::work::reports::ChangedLineCounts;
 use crate::error::{Code, Error, Result};
 
 use crate::git::history::patch::numstat;
@@ -50,7 +50,7 @@ const DIFF: usize = 20_000;
 const MOST_COUNTED: usize = 2_000;
 
 /// The tree differences that were computed last.
-pub(in crate::git) type Diffs = Mutex<Vec<((Oid, Oid), Vec<TreeChange>)>>;
+pub(in crate::git) type TreeDiffCache = Mutex<Vec<((Oid, Oid), Vec<TreeChange>)>>;
 
 /// A path in which two trees differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -124,8 +124,8 @@ pub(in crate::git) fn parse_raw(bytes: &[u8]) -> Result<Vec<TreeChange>> {
 }
 
 /// The sum of the output of `--numstat -z`. A binary file has no lines.
-fn sum_of_lines(bytes: &[u8]) -> ChangedLines {
-    let mut sum = ChangedLines::default();
+fn sum_of_lines(bytes: &[u8]) -> ChangedLineCounts {
+    let mut sum = ChangedLineCounts::default();
     let all = numstat(bytes);
     sum.files = all.len() as u64;
     for (insertions, deletions) in all.into_iter().filter_map(|(_, lines)| lines) {
@@ -164,7 +164,7 @@ impl History<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub fn changed_lines(&self, old: &Oid, new: &Oid) -> Result<Option<ChangedLines>> {
+    pub fn changed_lines(&self, old: &Oid, new: &Oid) -> Result<Option<ChangedLineCounts>> {
         if self.diff_trees(old, new)?.len() > MOST_COUNTED {
             return Ok(None);
         }
@@ -397,18 +397,18 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn changed_lines_are_summed_and_binary_files_have_none() {
         let sum = sum_of_lines(b"3\t1\ta b\0-\t-\tpicture\x002\t0\tc\td\0");
-        assert_eq!(sum, ChangedLines { files: 3, insertions: 5, deletions: 1 });
-        assert_eq!(sum_of_lines(b""), ChangedLines::default());
+        assert_eq!(sum, ChangedLineCounts { files: 3, insertions: 5, deletions: 1 });
+        assert_eq!(sum_of_lines(b""), ChangedLineCounts::default());
     }
 
     #[test]
     fn differences_and_trailers_are_found() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         let first = head();

@@ -19,7 +19,7 @@ use crate::git::repo::handles::History;
 
 /// The content of a commit, without author, committer and time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Said {
+struct UnsignedCommit {
     tree: Oid,
     parents: Vec<Oid>,
     message: String,
@@ -27,18 +27,18 @@ struct Said {
 
 /// A commit that has to be signed, with the objects that it refers to: they may not be in the object database yet.
 #[derive(Debug)]
-pub struct ToSign {
-    said: Said,
+pub struct PendingSignature {
+    said: UnsignedCommit,
     objects: Vec<(ObjectKind, Vec<u8>)>,
 }
 
 /// The state of signing in this process.
 #[derive(Debug, Default)]
-pub struct Signatures {
+pub struct SigningState {
     /// Whether the caller can have commits signed.
     wanted: bool,
-    signed: HashMap<Said, Vec<u8>>,
-    to_sign: Option<ToSign>,
+    signed: HashMap<UnsignedCommit, Vec<u8>>,
+    to_sign: Option<PendingSignature>,
 }
 
 /// A call of git that signs a commit, to be run by the caller.
@@ -51,14 +51,14 @@ pub struct SigningCall {
 }
 
 impl History<'_> {
-    fn with_signatures<T>(&self, change: impl FnOnce(&mut Signatures) -> T) -> T {
+    fn with_signatures<T>(&self, change: impl FnOnce(&mut SigningState) -> T) -> T {
         change(&mut self.repo.signatures.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
     /// Turns the signing of commits for branches on or off; if on, commits are signed where git would sign them. Forgets all
     /// signed commits.
     pub fn want_signatures(&self, wanted: bool) {
-        self.with_signatures(|signatures| *signatures = Signatures { wanted, ..Signatures::default() });
+        self.with_signatures(|signatures| *signatures = SigningState { wanted, ..SigningState::default() });
     }
 
     /// Writes a commit for a branch, by the user, with the current time. It is signed if `commit.gpgSign` asks for it and
@@ -70,7 +70,7 @@ impl History<'_> {
         if !self.with_signatures(|signatures| signatures.wanted) || !self.signs_commits()? {
             return self.commit_tree(tree, parents, message);
         }
-        let said = Said { tree: tree.clone(), parents: parents.to_vec(), message: message.to_owned() };
+        let said = UnsignedCommit { tree: tree.clone(), parents: parents.to_vec(), message: message.to_owned() };
         if let Some(content) = self.with_signatures(|signatures| signatures.signed.get(&said).cloned()) {
             return self.repo.objects().write_object(ObjectKind::Commit, content);
         }
@@ -83,7 +83,7 @@ impl History<'_> {
                 self.repo.objects().read_object("commit", parent, crate::git::checkpoint::limits::STRUCTURE)?,
             ));
         }
-        self.with_signatures(|signatures| signatures.to_sign = Some(ToSign { said, objects }));
+        self.with_signatures(|signatures| signatures.to_sign = Some(PendingSignature { said, objects }));
         Err(Error::new(Code::SigningFailed, "a commit has to be signed first"))
     }
 
@@ -100,7 +100,7 @@ impl History<'_> {
     }
 
     /// The commit that has to be signed before [`History::commit_for_branch`] can succeed.
-    pub fn take_to_sign(&self) -> Option<ToSign> {
+    pub fn take_to_sign(&self) -> Option<PendingSignature> {
         self.with_signatures(|signatures| signatures.to_sign.take())
     }
 
@@ -108,7 +108,7 @@ impl History<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
-    pub fn signing_call(&self, to_sign: &ToSign, folder: &Path) -> Result<SigningCall> {
+    pub fn signing_call(&self, to_sign: &PendingSignature, folder: &Path) -> Result<SigningCall> {
         let (objects, message) = (folder.join("objects"), folder.join("message"));
         crate::files::create_dir_all(&objects)?;
         crate::files::write_scratch(&message, to_sign.said.message.as_bytes())?;
@@ -139,7 +139,7 @@ impl History<'_> {
     ///
     /// # Errors
     /// `SIGNING_FAILED` where the commit has another tree or other parents, or is not signed.
-    pub fn keep_signed(&self, to_sign: ToSign, folder: &Path, printed: &str) -> Result<()> {
+    pub fn keep_signed(&self, to_sign: PendingSignature, folder: &Path, printed: &str) -> Result<()> {
         let failed = || Error::new(Code::SigningFailed, "git did not sign the commit").why(printed.trim().to_owned());
         let named = printed.lines().rev().find_map(|line| Oid::new(line.trim()).ok()).ok_or_else(failed)?;
         let there = quoted(&folder.join("objects"));

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::operation::task_rollback::{self, Heights, Logged, TakenBack};
+use crate::domain::operation::task_rollback::{self, HistoryCommit, HistoryHeights, RolledBackTask};
 use crate::domain::work::commit_marks;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -26,11 +26,11 @@ const FURTHEST: u64 = 50_000;
 /// Where each task's commits begin in a history, from the last read: it shows how far back a task's commits can be. Without
 /// the cache, or if it does not fit, the whole history is read.
 #[derive(Debug, Serialize, Deserialize)]
-struct Memory {
+struct TaskCommitCache {
     version: u32,
     /// The commit whose history was read.
     tip: Oid,
-    heights: Heights,
+    heights: HistoryHeights,
 }
 
 impl History<'_> {
@@ -45,7 +45,7 @@ impl History<'_> {
     ///
     /// # Errors
     /// As [`History::all_task_commits`].
-    pub fn task_commits_for(&self, to: &Oid, wanted: &[TakenBack]) -> Result<Vec<Logged>> {
+    pub fn task_commits_for(&self, to: &Oid, wanted: &[RolledBackTask]) -> Result<Vec<HistoryCommit>> {
         // With a cut or grafted history, positions counted from its beginning mean nothing.
         if !self.repo.shortcuts().allow(FastWay::ReadHistory) {
             return self.all_task_commits(to);
@@ -72,8 +72,8 @@ impl History<'_> {
 
     /// The heights for the whole history of `to`, from the cache and the commits since then; `None` where the cache cannot
     /// be used.
-    fn remembered_heights(&self, to: &Oid) -> Result<Option<Heights>> {
-        let Some(Memory { tip, heights, .. }) = self.read_memory() else { return Ok(None) };
+    fn remembered_heights(&self, to: &Oid) -> Result<Option<HistoryHeights>> {
+        let Some(TaskCommitCache { tip, heights, .. }) = self.read_memory() else { return Ok(None) };
         if tip == *to {
             return Ok(Some(heights));
         }
@@ -111,18 +111,18 @@ impl History<'_> {
     }
 
     /// Reads the cache; a damaged file is ignored. The file has a line with the checksum, then the JSON.
-    fn read_memory(&self) -> Option<Memory> {
+    fn read_memory(&self) -> Option<TaskCommitCache> {
         let bytes = files::read_optional(&self.memory_file(), MEMORY).ok()??;
         let (sum, json) = std::str::from_utf8(&bytes).ok()?.split_once('\n')?;
         let sum = u32::from_str_radix(sum, 16).ok()?;
-        let memory: Memory = serde_json::from_str(json).ok().filter(|_| crc32c::crc32c(json.as_bytes()) == sum)?;
+        let memory: TaskCommitCache = serde_json::from_str(json).ok().filter(|_| crc32c::crc32c(json.as_bytes()) == sum)?;
         (memory.version == VERSION).then_some(memory)
     }
 
     /// Writes the cache if git axiom is used in this repository already; a failure does no harm.
-    fn remember(&self, tip: &Oid, heights: Heights) {
+    fn remember(&self, tip: &Oid, heights: HistoryHeights) {
         let file = self.memory_file();
-        let memory = Memory { version: VERSION, tip: tip.clone(), heights };
+        let memory = TaskCommitCache { version: VERSION, tip: tip.clone(), heights };
         if let Some(folder) = file.parent()
             && self.repo.common_dir().join("axiom").is_dir()
             && let Ok(json) = serde_json::to_string(&memory)
@@ -140,12 +140,12 @@ impl History<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED` where a commit is missing.
-    pub fn all_task_commits(&self, to: &Oid) -> Result<Vec<Logged>> {
+    pub fn all_task_commits(&self, to: &Oid) -> Result<Vec<HistoryCommit>> {
         self.task_commits_since(to, None)
     }
 
     /// The commits in the history of `to` that are not in that of `from`; without `from`, all of them.
-    fn task_commits_since(&self, to: &Oid, from: Option<&Oid>) -> Result<Vec<Logged>> {
+    fn task_commits_since(&self, to: &Oid, from: Option<&Oid>) -> Result<Vec<HistoryCommit>> {
         // First ordered by date, for which git need not know all commits before it prints. Parents then follow their
         // children unless a clock was wrong.
         let here = if from.is_none() { self.walk_history(to) } else { None };
@@ -159,7 +159,12 @@ impl History<'_> {
         }
     }
 
-    pub(in crate::git) fn task_commits_in_order(&self, to: &Oid, from: Option<&Oid>, order: Option<&str>) -> Result<Vec<Logged>> {
+    pub(in crate::git) fn task_commits_in_order(
+        &self,
+        to: &Oid,
+        from: Option<&Oid>,
+        order: Option<&str>,
+    ) -> Result<Vec<HistoryCommit>> {
         let git = self.repo.git().env("GIT_NO_REPLACE_OBJECTS", "1");
         let git = git.args(["log", "-z", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate"]);
         let git = git.args(order).args(["--encoding=UTF-8", "--format=%H %P%n%B", to.as_str()]);
@@ -176,7 +181,7 @@ impl History<'_> {
             let oid = ids.next().ok_or_else(unclear)??;
             let parents = ids.collect::<Result<_>>()?;
             let subject = message.lines().next().unwrap_or_default().to_owned();
-            commits.push(Logged { oid, parents, subject, marks: commit_marks::read(message) });
+            commits.push(HistoryCommit { oid, parents, subject, marks: commit_marks::read(message) });
             Ok(())
         })?;
         Ok(commits)
@@ -227,7 +232,7 @@ impl History<'_> {
 }
 
 /// Whether every commit comes before all of its parents.
-fn parents_follow(log: &[Logged]) -> bool {
+fn parents_follow(log: &[HistoryCommit]) -> bool {
     let mut seen: HashSet<&Oid> = HashSet::with_capacity(log.len());
     log.iter().all(|commit| seen.insert(&commit.oid) && !commit.parents.iter().any(|parent| seen.contains(parent)))
 }
@@ -235,11 +240,11 @@ fn parents_follow(log: &[Logged]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_history_is_read_with_its_marks_and_branches_are_found() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         let first = head();

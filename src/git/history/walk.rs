@@ -10,7 +10,7 @@ use gix::ObjectId;
 use gix::objs::{Find, Kind};
 
 use crate::domain::base::names::Oid;
-use crate::domain::operation::task_rollback::Logged;
+use crate::domain::operation::task_rollback::HistoryCommit;
 use crate::domain::work::commit_marks;
 
 use crate::git::objects::database::gix_id;
@@ -24,7 +24,7 @@ const WAITING: usize = 8;
 const LARGE: usize = 1024 * 1024;
 
 /// A raw commit.
-struct Raw {
+struct RawCommit {
     id: ObjectId,
     bytes: Vec<u8>,
     parents: Vec<ObjectId>,
@@ -34,7 +34,7 @@ struct Raw {
 
 /// A commit that waits in the queue: the newest comes first, and of two with the same second the one that was found first.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
-struct Met {
+struct QueuedCommit {
     seconds: i64,
     order: std::cmp::Reverse<u64>,
     place: usize,
@@ -42,7 +42,7 @@ struct Met {
 
 impl History<'_> {
     /// All commits in the history of `to`, newest first by date; `None` where git has to read them.
-    pub(in crate::git) fn walk_history(&self, to: &Oid) -> Option<Vec<Logged>> {
+    pub(in crate::git) fn walk_history(&self, to: &Oid) -> Option<Vec<HistoryCommit>> {
         if !self.repo.shortcuts().allow(FastWay::ReadHistory) {
             return None;
         }
@@ -65,23 +65,24 @@ impl History<'_> {
 
 /// Passes each commit to `each` once, newest first by date; `None` where a commit cannot be read, or where `each` returns
 /// `false`.
-fn walk(gix: &gix::Repository, start: ObjectId, mut each: impl FnMut(Raw) -> bool) -> Option<()> {
+fn walk(gix: &gix::Repository, start: ObjectId, mut each: impl FnMut(RawCommit) -> bool) -> Option<()> {
     let mut seen = HashSet::from([start]);
-    let mut waiting: BinaryHeap<Met> = BinaryHeap::new();
+    let mut waiting: BinaryHeap<QueuedCommit> = BinaryHeap::new();
     // The commits in the queue, by their index; free indexes are used again.
-    let (mut raws, mut free): (Vec<Option<Raw>>, Vec<usize>) = (Vec::new(), Vec::new());
+    let (mut raws, mut free): (Vec<Option<RawCommit>>, Vec<usize>) = (Vec::new(), Vec::new());
     let mut order = 0;
-    let mut met = |id: ObjectId, waiting: &mut BinaryHeap<Met>, raws: &mut Vec<Option<Raw>>, free: &mut Vec<usize>| {
-        let (seconds, raw) = read(gix, id)?;
-        let place = free.pop().unwrap_or_else(|| {
-            raws.push(None);
-            raws.len() - 1
-        });
-        *raws.get_mut(place)? = Some(raw);
-        order += 1;
-        waiting.push(Met { seconds, order: std::cmp::Reverse(order), place });
-        Some(())
-    };
+    let mut met =
+        |id: ObjectId, waiting: &mut BinaryHeap<QueuedCommit>, raws: &mut Vec<Option<RawCommit>>, free: &mut Vec<usize>| {
+            let (seconds, raw) = read(gix, id)?;
+            let place = free.pop().unwrap_or_else(|| {
+                raws.push(None);
+                raws.len() - 1
+            });
+            *raws.get_mut(place)? = Some(raw);
+            order += 1;
+            waiting.push(QueuedCommit { seconds, order: std::cmp::Reverse(order), place });
+            Some(())
+        };
     met(start, &mut waiting, &mut raws, &mut free)?;
     while let Some(next) = waiting.pop() {
         let raw = raws.get_mut(next.place)?.take()?;
@@ -99,7 +100,7 @@ fn walk(gix: &gix::Repository, start: ObjectId, mut each: impl FnMut(Raw) -> boo
 }
 
 /// One commit, and its committer time.
-fn read(gix: &gix::Repository, id: ObjectId) -> Option<(i64, Raw)> {
+fn read(gix: &gix::Repository, id: ObjectId) -> Option<(i64, RawCommit)> {
     let mut bytes = Vec::new();
     let found = gix.objects.try_find(&id, &mut bytes).ok()??;
     let (kind, length) = (found.kind, found.data.len());
@@ -120,17 +121,17 @@ fn read(gix: &gix::Repository, id: ObjectId) -> Option<(i64, Raw)> {
             return None;
         }
     }
-    Some((seconds?, Raw { id, bytes, parents, message: end + 2 }))
+    Some((seconds?, RawCommit { id, bytes, parents, message: end + 2 }))
 }
 
-fn read_all(parts: &Receiver<Vec<Raw>>) -> Option<Vec<Logged>> {
+fn read_all(parts: &Receiver<Vec<RawCommit>>) -> Option<Vec<HistoryCommit>> {
     let mut all = Vec::new();
-    for Raw { id, bytes, parents, message } in parts.iter().flatten() {
+    for RawCommit { id, bytes, parents, message } in parts.iter().flatten() {
         let message = String::from_utf8_lossy(bytes.get(message..)?);
         let subject = message.lines().next().unwrap_or_default().to_owned();
         let oid = |id: &ObjectId| Oid::from_bytes(id.as_bytes()).ok();
         let parents = parents.iter().map(oid).collect::<Option<Vec<Oid>>>()?;
-        all.push(Logged { oid: oid(&id)?, parents, subject, marks: commit_marks::read(&message) });
+        all.push(HistoryCommit { oid: oid(&id)?, parents, subject, marks: commit_marks::read(&message) });
     }
     Some(all)
 }
@@ -140,11 +141,11 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     /// A history of commits with up to three parents, with only a few different times, some of them before those of their
     /// parents.
-    fn tangled(scratch: &Scratch) -> Oid {
+    fn tangled(scratch: &ScratchRepository) -> Oid {
         let mut stream = String::new();
         let mut dice = 7_u64;
         let mut roll = |sides: u64| {
@@ -171,7 +172,7 @@ mod tests {
     #[test]
     fn a_tangled_history_is_what_git_says_it_is() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let tip = tangled(&scratch);
             let repo = scratch.repo();
             let log = repo.history().walk_history(&tip).unwrap();
@@ -182,7 +183,7 @@ mod tests {
 
     #[test]
     fn what_commits_do_not_say_themselves_is_gits_to_say() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         let walked = || scratch.repo().history().walk_history(&head());
         assert_eq!(walked().unwrap().len(), 1);

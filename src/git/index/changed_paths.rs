@@ -10,7 +10,7 @@ use super::file::nul_list;
 use super::filters::is_of_a_filter;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
-use crate::git::restore::place::{Found, look};
+use crate::git::restore::place::{PathOccupant, look};
 
 /// Paths whose index entries shall be updated to what is on disk.
 #[derive(Debug, Default)]
@@ -29,9 +29,9 @@ impl ChangedPaths {
         for path in paths {
             // git refuses to update a path that is now below a symbolic link, so missing paths are removed explicitly.
             let keep = match look(worktree.path(), &path)? {
-                Found::File(_) | Found::Link(..) => true,
-                Found::Folder => worktree.path().join(path.to_path()).join(".git").exists(),
-                Found::Missing | Found::Below(_) | Found::Special => false,
+                PathOccupant::File(_) | PathOccupant::Link(..) => true,
+                PathOccupant::Folder => worktree.path().join(path.to_path()).join(".git").exists(),
+                PathOccupant::Missing | PathOccupant::Below(_) | PathOccupant::Special => false,
             };
             if keep { sorted.update.push(path) } else { sorted.remove.push(path) }
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::domain::base::git_config;
-use crate::domain::base::line_ends::{AutoCrlf, Eol, LineEnds, Settings, Text};
+use crate::domain::base::line_ends::{AutoCrlf, EolAttribute, LineEndConfig, LineEnds, TextAttribute};
 use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -34,7 +34,7 @@ const ATTRIBUTES_LIMIT: u64 = 1024 * 1024;
 
 /// The conversions that configuration and attributes ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum Asked {
+pub(in crate::git) enum RequestedConversion {
     /// A conversion of line ends, or none.
     LineEnds(LineEnds),
     /// Keywords, a filter or an encoding: the result is known only after trying it.
@@ -43,7 +43,7 @@ pub(in crate::git) enum Asked {
 
 /// Where git reads attributes.
 #[derive(Debug, Clone, Copy)]
-enum From<'a> {
+enum AttributesSource<'a> {
     /// From the files, and from the index if a file is missing: these apply when a file is stored.
     Files,
     /// From an index alone: these apply when its files are written into another folder.
@@ -61,24 +61,30 @@ impl Conversions<'_> {
         worktree: &Worktree,
         index: &Path,
         paths: &[&RepoPath],
-    ) -> Result<Vec<(Asked, Asked)>> {
+    ) -> Result<Vec<(RequestedConversion, RequestedConversion)>> {
         let settings = self.line_end_settings(worktree)?;
-        let stored = self.asked_by(settings, worktree, From::Files, paths)?;
-        Ok(stored.into_iter().zip(self.asked_by(settings, worktree, From::Index(index), paths)?).collect())
+        let stored = self.asked_by(settings, worktree, AttributesSource::Files, paths)?;
+        Ok(stored.into_iter().zip(self.asked_by(settings, worktree, AttributesSource::Index(index), paths)?).collect())
     }
 
     /// The conversions of each file when git stores it.
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(in crate::git) fn asked(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Asked>> {
-        self.asked_by(self.line_end_settings(worktree)?, worktree, From::Files, paths)
+    pub(in crate::git) fn asked(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<RequestedConversion>> {
+        self.asked_by(self.line_end_settings(worktree)?, worktree, AttributesSource::Files, paths)
     }
 
-    fn asked_by(&self, settings: Settings, worktree: &Worktree, from: From<'_>, paths: &[&RepoPath]) -> Result<Vec<Asked>> {
+    fn asked_by(
+        &self,
+        settings: LineEndConfig,
+        worktree: &Worktree,
+        from: AttributesSource<'_>,
+        paths: &[&RepoPath],
+    ) -> Result<Vec<RequestedConversion>> {
         let git = match from {
-            From::Files => self.repo.git_in(worktree).arg("check-attr"),
-            From::Index(index) => self.repo.git_in(worktree).index(index).args(["check-attr", "--cached"]),
+            AttributesSource::Files => self.repo.git_in(worktree).arg("check-attr"),
+            AttributesSource::Index(index) => self.repo.git_in(worktree).index(index).args(["check-attr", "--cached"]),
         };
         let output = git.args(["-z", "--stdin"]).args(ATTRIBUTES).stdin(nul_list(paths.iter().copied())).run_ok()?;
         let mut fields = output.stdout.split(|byte| *byte == 0);
@@ -116,12 +122,12 @@ impl Conversions<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(in crate::git) fn line_end_settings(&self, worktree: &Worktree) -> Result<Settings> {
+    pub(in crate::git) fn line_end_settings(&self, worktree: &Worktree) -> Result<LineEndConfig> {
         if self.repo.shortcuts().allow_in(FastWay::ReadWorktreeConfiguration, worktree) {
             let gix = self.repo.gix()?;
             let config = gix.config_snapshot();
             let value = |key: &str| value_of(&config, key);
-            return Ok(Settings::of(value("core.autocrlf").as_deref(), value("core.eol").as_deref()));
+            return Ok(LineEndConfig::of(value("core.autocrlf").as_deref(), value("core.eol").as_deref()));
         }
         let git = self.repo.git_in(worktree).args(["config", "--null", "--get-regexp", r"^core\.(autocrlf|eol)$"]);
         // Exit code 1 means that none is set.
@@ -134,7 +140,7 @@ impl Conversions<'_> {
                 (_, _) => {}
             }
         }
-        Ok(Settings::of(autocrlf, eol))
+        Ok(LineEndConfig::of(autocrlf, eol))
     }
 
     /// Everything that decides about conversions, as one text that changes whenever any of it changes: the configuration,
@@ -175,10 +181,13 @@ impl Conversions<'_> {
 }
 
 /// The conversions that the values of [`ATTRIBUTES`] ask for.
-fn of_attributes([text, crlf, eol, ident, filter, encoding]: [&[u8]; 6], settings: Settings) -> Asked {
+fn of_attributes([text, crlf, eol, ident, filter, encoding]: [&[u8]; 6], settings: LineEndConfig) -> RequestedConversion {
     let given = |value: &[u8]| !matches!(value, b"unspecified" | b"unset");
     if given(ident) || given(filter) || given(encoding) {
-        return Asked::More;
+        return RequestedConversion::More;
     }
-    Asked::LineEnds(LineEnds::of((Text::of(text), Text::of(crlf), Eol::of(eol)), settings))
+    RequestedConversion::LineEnds(LineEnds::of(
+        (TextAttribute::of(text), TextAttribute::of(crlf), EolAttribute::of(eol)),
+        settings,
+    ))
 }

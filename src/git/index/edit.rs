@@ -20,24 +20,24 @@ use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::repo::handles::Index;
 use crate::git::repo::repository::HashKind;
 use crate::git::repo::shortcuts::FastWay;
-use crate::git::restore::place::Stamp;
-use crate::git::restore::types::Placed;
+use crate::git::restore::place::FileTouchStamp;
+use crate::git::restore::types::PlacedFile;
 
-use entries::{ASSUME_VALID, EXTENDED, HEADER, Header, Reader, SIZE, STAGE, Writer, opened};
-pub(in crate::git) use trees::Trees;
+use entries::{ASSUME_VALID, EXTENDED, HEADER, IndexEntryReader, IndexEntryWriter, IndexHeader, SIZE, STAGE, opened};
+pub(in crate::git) use trees::CachedTreeUpdate;
 
 /// An edit of the entry of one path.
 #[derive(Debug, Clone)]
-pub(in crate::git) struct EntryEdit<'a> {
+pub(in crate::git) struct IndexEntryEdit<'a> {
     pub path: &'a RepoPath,
-    pub kind: EditKind<'a>,
+    pub kind: IndexEntryEditKind<'a>,
     /// Whether the old tree does not have the path.
     pub is_new: bool,
 }
 
 /// What an edit does to an entry.
 #[derive(Debug, Clone)]
-pub(in crate::git) enum EditKind<'a> {
+pub(in crate::git) enum IndexEntryEditKind<'a> {
     /// The entry is set to this file. Stat data is given if the file on disk is certainly this file.
     Set(&'a FileId, Option<std::fs::Metadata>),
     /// The entry is removed.
@@ -48,7 +48,7 @@ pub(in crate::git) enum EditKind<'a> {
 
 /// An index file with some entries replaced.
 #[derive(Debug)]
-pub(in crate::git) struct Edited {
+pub(in crate::git) struct EditedIndex {
     pub bytes: Vec<u8>,
     /// Whether a file changed in the second in which the index was written, or later. Such a file may differ from its entry.
     /// git compares its content only if the index is not newer, so the new index must keep the time of the old one.
@@ -61,15 +61,15 @@ pub(in crate::git) fn edit(
     bytes: &[u8],
     hash: HashKind,
     modified: i64,
-    edits: &[EntryEdit<'_>],
-    trees: &Trees<'_>,
-) -> Option<Edited> {
+    edits: &[IndexEntryEdit<'_>],
+    trees: &CachedTreeUpdate<'_>,
+) -> Option<EditedIndex> {
     let width = hash.bytes();
-    let (body, Header { names, count }) = opened(bytes, width)?;
+    let (body, IndexHeader { names, count }) = opened(bytes, width)?;
     let mut out = Vec::with_capacity(bytes.len() + 200 * edits.len());
     out.extend_from_slice(&body[..HEADER]);
-    let mut writer = Writer { out, count: 0, names, width, modified, is_racy: false, last: Vec::new() };
-    let mut reader = Reader::new(body, names, width);
+    let mut writer = IndexEntryWriter { out, count: 0, names, width, modified, is_racy: false, last: Vec::new() };
+    let mut reader = IndexEntryReader::new(body, names, width);
     let mut open = edits.iter().peekable();
     for _ in 0..count {
         let entry = reader.next()?;
@@ -96,15 +96,15 @@ pub(in crate::git) fn edit(
     // With 'index.skipHash', git writes zeros in place of the checksum. This is kept.
     let sum = if bytes[body.len()..].iter().all(|byte| *byte == 0) { vec![0; width] } else { hash.digest(&writer.out).ok()? };
     writer.out.extend_from_slice(&sum);
-    Some(Edited { bytes: writer.out, is_racy: writer.is_racy })
+    Some(EditedIndex { bytes: writer.out, is_racy: writer.is_racy })
 }
 
 /// An index whose entries of files that changed in the second `since` (in which it was written) or later are believed by nobody:
 /// they have no size, as where git itself is not sure. For file systems that do not let a copy have the time of the original.
 /// `None` for what is not supported here, and where entries are in another file (a split index).
 pub(in crate::git) fn without_racy_sizes(bytes: &[u8], hash: HashKind, since: i64) -> Option<Vec<u8>> {
-    let (body, Header { names, count }) = opened(bytes, hash.bytes())?;
-    let (mut out, mut reader) = (body.to_vec(), Reader::new(body, names, hash.bytes()));
+    let (body, IndexHeader { names, count }) = opened(bytes, hash.bytes())?;
+    let (mut out, mut reader) = (body.to_vec(), IndexEntryReader::new(body, names, hash.bytes()));
     for _ in 0..count {
         let start = reader.at;
         let changed = reader.next()?.changed_at()?;
@@ -123,8 +123,8 @@ pub(in crate::git) fn without_racy_sizes(bytes: &[u8], hash: HashKind, since: i6
 /// The tree of an index, if the index has it as a cached tree and holds nothing that a tree cannot hold.
 pub(in crate::git) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
     let width = hash.bytes();
-    let (body, Header { names, count }) = opened(bytes, width)?;
-    let mut reader = Reader::new(body, names, width);
+    let (body, IndexHeader { names, count }) = opened(bytes, width)?;
+    let mut reader = IndexEntryReader::new(body, names, width);
     for _ in 0..count {
         if reader.next()?.flags & (ASSUME_VALID | EXTENDED | STAGE) != 0 {
             return None;
@@ -136,8 +136,8 @@ pub(in crate::git) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
 /// An index file without its cached trees, all else byte for byte; `None` where there are none, or it is not fully understood.
 pub(in crate::git) fn without_cached_trees(bytes: &[u8], hash: HashKind) -> Option<Vec<u8>> {
     let width = hash.bytes();
-    let (body, Header { names, count }) = opened(bytes, width)?;
-    let mut reader = Reader::new(body, names, width);
+    let (body, IndexHeader { names, count }) = opened(bytes, width)?;
+    let mut reader = IndexEntryReader::new(body, names, width);
     for _ in 0..count {
         reader.next()?;
     }
@@ -149,15 +149,15 @@ pub(in crate::git) fn without_cached_trees(bytes: &[u8], hash: HashKind) -> Opti
 }
 
 /// Whether no path is both a file and a folder.
-fn fits(writer: &Writer, edits: &[EntryEdit<'_>]) -> Option<bool> {
-    let is_added = |edit: &&EntryEdit<'_>| edit.is_new && matches!(edit.kind, EditKind::Set(..));
+fn fits(writer: &IndexEntryWriter, edits: &[IndexEntryEdit<'_>]) -> Option<bool> {
+    let is_added = |edit: &&IndexEntryEdit<'_>| edit.is_new && matches!(edit.kind, IndexEntryEditKind::Set(..));
     let set: Vec<&RepoPath> = edits.iter().filter(is_added).map(|edit| edit.path).collect();
     if set.is_empty() {
         return Some(true);
     }
     // All names in one piece, and where each is.
     let (mut text, mut names) = (Vec::with_capacity(writer.out.len()), Vec::with_capacity(writer.count as usize));
-    let mut reader = Reader::new(&writer.out, writer.names, writer.width);
+    let mut reader = IndexEntryReader::new(&writer.out, writer.names, writer.width);
     for _ in 0..writer.count {
         let start = text.len();
         text.extend_from_slice(reader.next()?.name);
@@ -178,11 +178,11 @@ impl Index<'_> {
     ///
     /// # Errors
     /// `DISK_FULL`, `IO_FAILED`; the old index is then still in place.
-    pub(in crate::git) fn edit_whole_index(&self, tree: &Oid, lock: &IndexLock, placed: &[Placed]) -> Result<bool> {
+    pub(in crate::git) fn edit_whole_index(&self, tree: &Oid, lock: &IndexLock, placed: &[PlacedFile]) -> Result<bool> {
         let Some((bytes, meta)) = self.index_bytes() else { return Ok(false) };
         let Some(now) = tree_of(&bytes, self.repo.hash()) else { return Ok(false) };
         let changes = self.repo.history().diff_trees(&now, tree)?;
-        let trees = Trees { repository: self.repo, old: &now, new: tree };
+        let trees = CachedTreeUpdate { repository: self.repo, old: &now, new: tree };
         self.install_edited((&bytes, &meta), &changes, &trees, lock, placed)
     }
 
@@ -195,14 +195,14 @@ impl Index<'_> {
         changes: &[TreeChange],
         (old, new): (&Oid, &Oid),
         lock: &IndexLock,
-        placed: &[Placed],
+        placed: &[PlacedFile],
     ) -> Result<bool> {
         let Some((bytes, meta)) = self.index_bytes() else { return Ok(false) };
         // With only some of the changes, the new tree of a changed folder is unknown.
         if self.repo.history().diff_trees(old, new)? != changes {
             return Ok(false);
         }
-        let trees = Trees { repository: self.repo, old, new };
+        let trees = CachedTreeUpdate { repository: self.repo, old, new };
         self.install_edited((&bytes, &meta), changes, &trees, lock, placed)
     }
 
@@ -219,33 +219,38 @@ impl Index<'_> {
         &self,
         (bytes, meta): (&[u8], &std::fs::Metadata),
         changes: &[TreeChange],
-        trees: &Trees<'_>,
+        trees: &CachedTreeUpdate<'_>,
         lock: &IndexLock,
-        placed: &[Placed],
+        placed: &[PlacedFile],
     ) -> Result<bool> {
-        let is = |placed: &&Placed| -> Option<std::fs::Metadata> {
+        let is = |placed: &&PlacedFile| -> Option<std::fs::Metadata> {
             let meta = std::fs::symlink_metadata(self.worktree.path().join(placed.path.to_path())).ok()?;
-            (Stamp::of(&meta) == placed.stamp).then_some(meta)
+            (FileTouchStamp::of(&meta) == placed.stamp).then_some(meta)
         };
-        let mut edits: BTreeMap<&RepoPath, EntryEdit<'_>> = BTreeMap::new();
+        let mut edits: BTreeMap<&RepoPath, IndexEntryEdit<'_>> = BTreeMap::new();
         for one in placed {
             if let Some(meta) = is(&one) {
-                edits.insert(&one.path, EntryEdit { path: &one.path, kind: EditKind::Look(&one.file, meta), is_new: false });
+                edits.insert(
+                    &one.path,
+                    IndexEntryEdit { path: &one.path, kind: IndexEntryEditKind::Look(&one.file, meta), is_new: false },
+                );
             }
         }
         for change in changes {
             let path = &change.path;
             let kind = match (&change.new, edits.remove(path).map(|edit| edit.kind)) {
-                (Some(new), Some(EditKind::Look(file, meta))) if file == new => EditKind::Set(new, Some(meta)),
-                (Some(new), _) => EditKind::Set(new, None),
-                (None, _) => EditKind::Remove,
+                (Some(new), Some(IndexEntryEditKind::Look(file, meta))) if file == new => {
+                    IndexEntryEditKind::Set(new, Some(meta))
+                }
+                (Some(new), _) => IndexEntryEditKind::Set(new, None),
+                (None, _) => IndexEntryEditKind::Remove,
             };
-            edits.insert(path, EntryEdit { path, kind, is_new: change.old.is_none() });
+            edits.insert(path, IndexEntryEdit { path, kind, is_new: change.old.is_none() });
         }
         if edits.is_empty() {
             return Ok(true);
         }
-        let edits: Vec<EntryEdit<'_>> = edits.into_values().collect();
+        let edits: Vec<IndexEntryEdit<'_>> = edits.into_values().collect();
         let Some(edited) = edit(bytes, self.repo.hash(), meta.mtime(), &edits, trees) else { return Ok(false) };
         self.worktree.verify()?;
         lock.clear_new_index()?;

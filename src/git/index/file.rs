@@ -58,7 +58,7 @@ pub struct IndexExtras {
 
 /// How far the stat data of a copied index are believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum Belief {
+pub(in crate::git) enum StatTrust {
     /// As git does.
     AsGit,
     /// Less: nothing is believed of entries of the moment in which the index was written. git then looks at none of these files when it
@@ -72,21 +72,21 @@ pub(in crate::git) enum Belief {
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
 pub(in crate::git) fn copy_index(hash: HashKind, from: &Path, to: &Path) -> Result<()> {
-    copy_index_believing(Belief::AsGit, hash, from, to)
+    copy_index_believing(StatTrust::AsGit, hash, from, to)
 }
 
 /// As [`copy_index`], of which stat data are believed so far.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub(in crate::git) fn copy_index_believing(belief: Belief, hash: HashKind, from: &Path, to: &Path) -> Result<()> {
+pub(in crate::git) fn copy_index_believing(belief: StatTrust, hash: HashKind, from: &Path, to: &Path) -> Result<()> {
     let Some(mut file) = files::open_optional(from)? else { return Ok(()) };
     let mut bytes = Vec::new();
     let modified = file.metadata().and_then(|meta| meta.modified()).map_err(|e| Error::io("access", from, e))?;
     file.read_to_end(&mut bytes).map_err(|e| Error::io("read", from, e))?;
     let careful = match belief {
-        Belief::AsGit => None,
-        Belief::Less => without_racy_sizes(&bytes, hash, seconds_of(modified)),
+        StatTrust::AsGit => None,
+        StatTrust::Less => without_racy_sizes(&bytes, hash, seconds_of(modified)),
     };
     write_as_of(to, &careful.unwrap_or(bytes), hash, modified)
 }
@@ -219,11 +219,11 @@ pub(in crate::git) fn mark(r: &Repository, worktree: &Worktree, index: &Path, fl
 
 /// Lines for `update-index -z --index-info`.
 #[derive(Debug, Default)]
-pub(in crate::git) struct IndexInfo {
+pub(in crate::git) struct IndexInfoInput {
     lines: Vec<u8>,
 }
 
-impl IndexInfo {
+impl IndexInfoInput {
     /// Removes all stages of a path. `any` is any id of the repository: only its length matters.
     pub fn remove(&mut self, path: &RepoPath, any: &Oid) {
         self.line(&format!("0 {}", "0".repeat(any.as_str().len())), path);

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use crate::env;
 use crate::files;
 
-use super::filters::Filter;
+use super::filters::FilterDriver;
 use crate::git::capture::remembered::long_hash;
 use crate::git::repo::repository::Repository;
 
@@ -22,12 +22,12 @@ const LARGEST: u64 = 64 * 1024;
 const NAME: &str = "filters-that-hang";
 
 /// Whether a filter did not answer a while ago.
-pub(in crate::git) fn hung_lately(r: &Repository, name: &str, filter: &Filter) -> bool {
+pub(in crate::git) fn hung_lately(r: &Repository, name: &str, filter: &FilterDriver) -> bool {
     is_named(&read(r), &key(name, filter), env::now())
 }
 
 /// Remembers that a filter did not answer. A failure does no harm.
-pub(in crate::git) fn note_hung(r: &Repository, name: &str, filter: &Filter) {
+pub(in crate::git) fn note_hung(r: &Repository, name: &str, filter: &FilterDriver) {
     tracing::warn!(filter = name, "a filter does not answer: its files are held as they are");
     let (now, key) = (env::now(), key(name, filter));
     let all = read(r);
@@ -50,7 +50,7 @@ fn read(r: &Repository) -> String {
 }
 
 /// Another command is another filter.
-fn key(name: &str, filter: &Filter) -> String {
+fn key(name: &str, filter: &FilterDriver) -> String {
     format!("{:032x}", long_hash((name, &filter.stores_by)))
 }
 
@@ -65,16 +65,16 @@ fn is_named(text: &str, key: &str, now: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_filter_is_asked_again_after_a_while_or_when_it_is_another_one() {
         let now = Timestamp::from_second(10_000).unwrap();
         assert!(is_named("a 9500\n", "a", now));
         assert!(!is_named("a 9400\n", "a", now) && !is_named("a 10001\n", "a", now) && !is_named("b 9500\na x\n", "a", now));
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
-        let [one, other] = ["x", "y"].map(|command| Filter { stores_by: command.to_owned(), is_required: false });
+        let [one, other] = ["x", "y"].map(|command| FilterDriver { stores_by: command.to_owned(), is_required: false });
         assert!(!hung_lately(&repo, "f", &one));
         note_hung(&repo, "f", &one);
         note_hung(&repo, "g", &one);

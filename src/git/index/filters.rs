@@ -25,9 +25,9 @@ const LEAST: Duration = Duration::from_millis(500);
 
 /// The time that filters have in a capture.
 #[derive(Debug)]
-pub(in crate::git) struct FilterTime(Instant);
+pub(in crate::git) struct FilterTimeBudget(Instant);
 
-impl FilterTime {
+impl FilterTimeBudget {
     /// From now on.
     pub fn begin() -> Self {
         Self(Instant::now() + ALL_FILTERS)
@@ -44,7 +44,7 @@ pub(in crate::git) const WHOLE_LIMIT: Duration = Duration::from_secs(300);
 
 /// What the configuration says of a filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::git) struct Filter {
+pub(in crate::git) struct FilterDriver {
     /// The commands of `clean` and `process`, one after the other; empty if nothing runs when a file is stored.
     pub stores_by: String,
     /// Whether git fails where it cannot run it.
@@ -53,18 +53,18 @@ pub(in crate::git) struct Filter {
 
 /// The filters of a configuration, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::git) struct Filters(BTreeMap<String, Filter>);
+pub(in crate::git) struct FilterDrivers(BTreeMap<String, FilterDriver>);
 
 /// Files by the filter that they have.
 #[derive(Debug, Default)]
-pub(in crate::git) struct ByFilter {
+pub(in crate::git) struct FilesByFilter {
     /// Those without a filter that is configured.
     pub plain: Vec<RepoPath>,
     /// The others.
     pub filtered: BTreeMap<String, Vec<RepoPath>>,
 }
 
-impl Filters {
+impl FilterDrivers {
     /// Those that a call of git knows.
     fn known_to(git: Git<'_>) -> Result<Self> {
         // Exit code 1 means that there is none.
@@ -74,7 +74,7 @@ impl Filters {
 
     /// Of what `git config --null --get-regexp ^filter\.` prints.
     fn of(listed: &str) -> Self {
-        let mut all: BTreeMap<String, Filter> = BTreeMap::new();
+        let mut all: BTreeMap<String, FilterDriver> = BTreeMap::new();
         for (key, value) in git_config::entries(listed) {
             let Some((name, what)) = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.')) else { continue };
             let filter = all.entry(name.to_owned()).or_default();
@@ -96,7 +96,7 @@ impl Filters {
         Self(all)
     }
 
-    pub fn get(&self, name: &str) -> Option<&Filter> {
+    pub fn get(&self, name: &str) -> Option<&FilterDriver> {
         self.0.get(name)
     }
 
@@ -112,7 +112,7 @@ impl Git<'_> {
     /// A call in which none of these filters runs: contents pass through them unchanged. Calls for an index of ours are such calls
     /// without it.
     #[must_use]
-    pub(in crate::git) fn without(self, filters: &Filters) -> Self {
+    pub(in crate::git) fn without(self, filters: &FilterDrivers) -> Self {
         let pairs = filters.0.keys().flat_map(|name| FILTER_OFF.map(|off| format!("filter.{name}.{off}")));
         pairs.fold(self, |git, pair| git.config(pair))
     }
@@ -125,7 +125,7 @@ impl Repository {
             if self.config_lacks_section("filter") {
                 return Vec::new();
             }
-            Filters::known_to(self.git()).map(|filters| filters.0.into_keys().collect()).unwrap_or_default()
+            FilterDrivers::known_to(self.git()).map(|filters| filters.0.into_keys().collect()).unwrap_or_default()
         })
     }
 }
@@ -135,11 +135,11 @@ impl Conversions<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(in crate::git) fn filters(&self, worktree: &Worktree) -> Result<Filters> {
+    pub(in crate::git) fn filters(&self, worktree: &Worktree) -> Result<FilterDrivers> {
         if self.repo.config_lacks_section("filter") {
-            return Ok(Filters::default());
+            return Ok(FilterDrivers::default());
         }
-        Filters::known_to(self.repo.git_in(worktree))
+        FilterDrivers::known_to(self.repo.git_in(worktree))
     }
 
     /// Whether Git LFS passes contents through further programs: then only it knows what it stores.
@@ -154,8 +154,8 @@ impl Conversions<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(in crate::git) fn by_filter(&self, filters: &Filters, git: Git<'_>, paths: &[&RepoPath]) -> Result<ByFilter> {
-        let mut sorted = ByFilter::default();
+    pub(in crate::git) fn by_filter(&self, filters: &FilterDrivers, git: Git<'_>, paths: &[&RepoPath]) -> Result<FilesByFilter> {
+        let mut sorted = FilesByFilter::default();
         if filters.is_empty() || paths.is_empty() {
             sorted.plain = paths.iter().map(|path| (*path).clone()).collect();
             return Ok(sorted);
@@ -212,7 +212,7 @@ mod tests {
         let listed = "filter.lfs.clean\ngit-lfs clean -- %f\0filter.lfs.process\ngit-lfs filter-process\0filter.lfs.required\ntrue\0\
             filter.a.b.smudge\ncat\0filter.off.clean\n\0filter.off.process\n\0filter.must.required\0filter.may.required\nfalse\0\
             filter.loud.required\nFalse\0";
-        let filters = Filters::of(listed);
+        let filters = FilterDrivers::of(listed);
         let of = |name: &str| filters.get(name).map(|one| (!one.stores_by.is_empty(), one.is_required));
         assert_eq!(of("lfs"), Some((true, true)));
         assert_eq!(of("a.b"), Some((false, false)));
@@ -221,6 +221,6 @@ mod tests {
         assert_eq!(of("may"), Some((false, false)));
         assert_eq!(of("loud"), Some((false, false)));
         assert_eq!(of("other"), None);
-        assert!(Filters::of("").is_empty());
+        assert!(FilterDrivers::of("").is_empty());
     }
 }

@@ -53,11 +53,11 @@ impl Index<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn tracked_folders_and_ignored_paths_are_those_of_git() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         scratch.write(".gitignore", b"*.log\nbuilt/\n!kept.log\n");
         scratch.write("a/b/c.txt", b"");
         scratch.write("built/tracked.txt", b"");

@@ -10,21 +10,21 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::conversions::is_of_no_encoding;
-use super::file::{Belief, IndexExtras, IndexInfo, copy_index_believing, index_facts, mark, nul_list};
+use super::file::{IndexExtras, IndexInfoInput, StatTrust, copy_index_believing, index_facts, mark, nul_list};
 use super::filters::{FILTER_LIMIT, is_of_a_filter};
 use super::lock::IndexLock;
-use super::users::UsersEntries;
-use crate::git::capture::coverage::Coverage;
-use crate::git::capture::differing::Folders;
+use super::users::UserIndexEntries;
+use crate::git::capture::coverage::CaptureCoverage;
+use crate::git::capture::differing::TreeEntryCache;
 use crate::git::capture::extras::{CaptureExtras, OPERATION};
 use crate::git::capture::worktree::is_below;
 use crate::git::checkpoint::limits;
 use crate::git::history::questions::TreeChange;
 use crate::git::objects::database::SYMLINK;
 use crate::git::repo::handles::Index;
-use crate::git::repo::program::Output;
+use crate::git::repo::program::GitOutput;
 use crate::git::restore::place::Trash;
-use crate::git::restore::types::Placed;
+use crate::git::restore::types::PlacedFile;
 
 /// The lock that git takes when it writes an index of ours.
 fn lock_of(index: &Path) -> PathBuf {
@@ -34,9 +34,9 @@ fn lock_of(index: &Path) -> PathBuf {
 }
 
 /// Makes an index, and makes it again where git fails at an attribute of a file that it would not have to look at.
-fn believing(make: impl Fn(Belief) -> Result<()>) -> Result<()> {
-    match make(Belief::AsGit) {
-        Err(error) if is_of_no_encoding(&error.to_string()) => make(Belief::Less),
+fn believing(make: impl Fn(StatTrust) -> Result<()>) -> Result<()> {
+    match make(StatTrust::AsGit) {
+        Err(error) if is_of_no_encoding(&error.to_string()) => make(StatTrust::Less),
         made => made,
     }
 }
@@ -48,7 +48,7 @@ impl Index<'_> {
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; the old index is then still in place.
     pub fn install_index(&self, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
-        self.install(tree, extras, lock, (UsersEntries::new(), &[]))
+        self.install(tree, extras, lock, (UserIndexEntries::new(), &[]))
     }
 
     /// As [`Index::install_index`], after the files in `placed` were put into place. If the index is a plain tree now, only
@@ -56,11 +56,11 @@ impl Index<'_> {
     ///
     /// # Errors
     /// As [`Index::install_index`].
-    pub fn install_index_after(&self, tree: &Oid, extras: &IndexExtras, lock: &IndexLock, placed: &[Placed]) -> Result<()> {
+    pub fn install_index_after(&self, tree: &Oid, extras: &IndexExtras, lock: &IndexLock, placed: &[PlacedFile]) -> Result<()> {
         if *extras == IndexExtras::default() && self.edit_whole_index(tree, lock, placed)? {
             return Ok(());
         }
-        self.install(tree, extras, lock, (UsersEntries::new(), placed))
+        self.install(tree, extras, lock, (UserIndexEntries::new(), placed))
     }
 
     /// As [`Index::install_index`], for reversing an operation that was to bring the index from `tree` to `given_up`, after
@@ -73,7 +73,7 @@ impl Index<'_> {
         (given_up, tree): (&Oid, &Oid),
         extras: &IndexExtras,
         lock: &IndexLock,
-        placed: &[Placed],
+        placed: &[PlacedFile],
     ) -> Result<()> {
         let users = self.users_entries(&self.worktree.index_file(), given_up, tree)?;
         self.install(tree, extras, lock, (users, placed))
@@ -84,7 +84,7 @@ impl Index<'_> {
         tree: &Oid,
         extras: &IndexExtras,
         lock: &IndexLock,
-        (users, placed): (UsersEntries, &[Placed]),
+        (users, placed): (UserIndexEntries, &[PlacedFile]),
     ) -> Result<()> {
         believing(|belief| self.install_by(tree, extras, (lock, belief), (&users, placed)))
     }
@@ -93,8 +93,8 @@ impl Index<'_> {
         &self,
         tree: &Oid,
         extras: &IndexExtras,
-        (lock, belief): (&IndexLock, Belief),
-        (users, placed): (&UsersEntries, &[Placed]),
+        (lock, belief): (&IndexLock, StatTrust),
+        (users, placed): (&UserIndexEntries, &[PlacedFile]),
     ) -> Result<()> {
         let index = self.start_index(lock, belief)?;
         // git refuses to replace an entry with one of these flags if its file has changed, so the flags are cleared first.
@@ -104,11 +104,11 @@ impl Index<'_> {
         let git =
             self.repo.git_in(self.worktree).index(index).config("core.splitIndex=false").config("core.sparseCheckout=false");
         git.args(["read-tree", "--reset", tree.as_str()]).run_ok()?;
-        let mut info = IndexInfo::default();
+        let mut info = IndexInfoInput::default();
         // If the size in an entry differs from the file's, git takes the file for changed and does not compare it. A new
         // entry has no size yet.
-        let mut folders = Folders::default();
-        for Placed { path, file, .. } in placed {
+        let mut folders = TreeEntryCache::default();
+        for PlacedFile { path, file, .. } in placed {
             if folders.file_at(self.repo, tree, path)?.as_ref() == Some(file) {
                 info.set(path, file.mode, &file.oid, 0);
             }
@@ -142,7 +142,7 @@ impl Index<'_> {
         changes: &[TreeChange],
         trees: (&Oid, &Oid),
         lock: &IndexLock,
-        placed: &[Placed],
+        placed: &[PlacedFile],
     ) -> Result<()> {
         if self.edit_index(changes, trees, lock, placed)? {
             return Ok(());
@@ -150,10 +150,10 @@ impl Index<'_> {
         believing(|belief| self.replace_by_git(changes, lock, belief))
     }
 
-    fn replace_by_git(&self, changes: &[TreeChange], lock: &IndexLock, belief: Belief) -> Result<()> {
+    fn replace_by_git(&self, changes: &[TreeChange], lock: &IndexLock, belief: StatTrust) -> Result<()> {
         let index = self.start_index(lock, belief)?;
         let facts = index_facts(self.repo, self.worktree, index)?;
-        let mut info = IndexInfo::default();
+        let mut info = IndexInfoInput::default();
         for change in changes {
             match (&change.new, &change.old) {
                 (Some(new), _) => info.set(&change.path, new.mode, &new.oid, 0),
@@ -171,7 +171,7 @@ impl Index<'_> {
         lock.install()
     }
 
-    fn start_index<'l>(&self, lock: &'l IndexLock, belief: Belief) -> Result<&'l Path> {
+    fn start_index<'l>(&self, lock: &'l IndexLock, belief: StatTrust) -> Result<&'l Path> {
         self.worktree.verify()?;
         lock.clear_new_index()?;
         copy_index_believing(belief, self.repo.hash(), &self.worktree.index_file(), lock.new_index())?;
@@ -208,7 +208,7 @@ impl Index<'_> {
             git.args(["update-index", "-q", "--unmerged", "--ignore-submodules", "--refresh"])
         };
         let filters = self.repo.conversions().filters(self.worktree)?;
-        let is_done = |output: &Output| matches!(output.code, Some(0 | 1));
+        let is_done = |output: &GitOutput| matches!(output.code, Some(0 | 1));
         let output = if filters.is_empty() { git().run()? } else { git().with_filters().limited(FILTER_LIMIT).run()? };
         let output = if is_done(&output) {
             output
@@ -229,7 +229,7 @@ impl Index<'_> {
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`; `INVALID_INPUT` if a path is not one that git uses for operations.
     pub fn restore_operation(&self, extras: &CaptureExtras, trash: &Path) -> Result<()> {
-        let present = CaptureExtras::read(self.repo, self.worktree, Default::default(), &mut Coverage::default())?;
+        let present = CaptureExtras::read(self.repo, self.worktree, Default::default(), &mut CaptureCoverage::default())?;
         if present.operation == extras.operation {
             return Ok(());
         }

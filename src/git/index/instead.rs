@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use super::file::{Belief, IndexFacts, copy_index_believing, in_folder, index_facts, read};
+use super::file::{IndexFacts, StatTrust, copy_index_believing, in_folder, index_facts, read};
 use crate::error::{Code, Error, Result};
 use crate::git::capture::gaps::is_gap;
 use crate::git::repo::handles::Index;
@@ -13,7 +13,7 @@ use crate::git::repo::worktrees::Worktree;
 
 /// What an index has.
 #[derive(Debug)]
-pub(in crate::git) struct CopiedIndex {
+pub(in crate::git) struct StartingIndex {
     pub facts: IndexFacts,
     /// The worktree with an index made from HEAD, where its own cannot be read.
     pub with_head: Option<Worktree>,
@@ -29,14 +29,14 @@ pub(in crate::git) fn copy_or_make(
     worktree: &Worktree,
     head: &Head,
     (folder, copy): (&ScratchFolder, &Path),
-    belief: Belief,
-) -> Result<CopiedIndex> {
+    belief: StatTrust,
+) -> Result<StartingIndex> {
     let copied = |worktree: &Worktree| -> Result<IndexFacts> {
         copy_index_believing(belief, repo.hash(), &worktree.index_file(), copy)?;
         index_facts(repo, worktree, copy)
     };
     let error = match copied(worktree) {
-        Ok(facts) => return Ok(CopiedIndex { facts, with_head: None }),
+        Ok(facts) => return Ok(StartingIndex { facts, with_head: None }),
         Err(error) if error.code() == Code::GitFailed || error.io_cause().is_some_and(is_gap) => error,
         Err(error) => return Err(error),
     };
@@ -46,7 +46,7 @@ pub(in crate::git) fn copy_or_make(
         let git = repo.git_in(&other).config("core.splitIndex=false").config("index.sparse=false");
         git.args(["read-tree", commit.as_str()]).run_ok()?;
     }
-    Ok(CopiedIndex { facts: copied(&other)?, with_head: Some(other) })
+    Ok(StartingIndex { facts: copied(&other)?, with_head: Some(other) })
 }
 
 impl Index<'_> {

@@ -22,7 +22,7 @@ fn is_odd_name(name: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     const ODD: [&str; 17] = [
         ".git/config",
@@ -70,7 +70,7 @@ mod tests {
 
     #[test]
     fn git_refuses_no_name_that_is_not_odd() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         scratch.git(&["config", "core.protectHFS", "true"]);
         let repo = scratch.repo();
         let id = repo.objects().empty_tree().unwrap();

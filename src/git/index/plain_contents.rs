@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::files;
 
 use crate::git::objects::database::TreeEntry;
-use crate::git::objects::tree_read::RawEntry;
+use crate::git::objects::tree_read::RawTreeEntry;
 use crate::git::repo::handles::Conversions;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;
@@ -19,22 +19,22 @@ use crate::git::repo::worktrees::Worktree;
 const LIMIT: u64 = 32 * 1024 * 1024;
 
 /// The entries of a folder by name: one may have very many files, and each is asked for.
-type Entries = HashMap<Vec<u8>, TreeEntry>;
+type FolderTreeEntries = HashMap<Vec<u8>, TreeEntry>;
 
 /// The trees of folders; each is read once.
-struct Folders<'r> {
+struct FolderTrees<'r> {
     repository: &'r Repository,
     /// `None` where git has to do it: there is no such tree, or attributes are in it.
-    known: HashMap<RepoPath, Option<Entries>>,
+    known: HashMap<RepoPath, Option<FolderTreeEntries>>,
 }
 
-impl<'r> Folders<'r> {
+impl<'r> FolderTrees<'r> {
     fn below(repository: &'r Repository, root: &Oid) -> Self {
         Self { repository, known: HashMap::from([(RepoPath::new(Vec::new()), without_attributes(repository, root))]) }
     }
 
     /// A folder's tree, if no attributes are in it or above it.
-    fn get(&mut self, folder: &RepoPath) -> Option<&Entries> {
+    fn get(&mut self, folder: &RepoPath) -> Option<&FolderTreeEntries> {
         if !self.known.contains_key(folder) {
             let (above, name) = folder.split();
             let entry = self.get(&RepoPath::new(above)).and_then(|above| above.get(name));
@@ -45,10 +45,10 @@ impl<'r> Folders<'r> {
     }
 }
 
-fn without_attributes(repository: &Repository, tree: &Oid) -> Option<Entries> {
+fn without_attributes(repository: &Repository, tree: &Oid) -> Option<FolderTreeEntries> {
     let raw = repository.objects().raw_tree(tree).ok()?;
-    let harmless = |entry: &RawEntry<'_>| !entry.name.eq_ignore_ascii_case(b".gitattributes");
-    let named = |entry: Result<RawEntry<'_>>| {
+    let harmless = |entry: &RawTreeEntry<'_>| !entry.name.eq_ignore_ascii_case(b".gitattributes");
+    let named = |entry: Result<RawTreeEntry<'_>>| {
         let entry = entry.ok().filter(harmless)?.to_owned().ok()?;
         Some((entry.name.clone(), entry))
     };
@@ -94,7 +94,7 @@ impl Conversions<'_> {
             return None;
         }
         let root = self.repo.objects().tree_of(tree).ok()?;
-        let mut folders = Folders::below(self.repo, &root);
+        let mut folders = FolderTrees::below(self.repo, &root);
         let mut found = Vec::new();
         for path in paths {
             if path.is_odd() {
@@ -116,7 +116,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
     use crate::skipped::skipped;
 
     const ATTRIBUTES_FOR_ALL: &str = "this machine has attributes or conversions for all repositories";
@@ -128,7 +128,7 @@ mod tests {
     #[test]
     fn contents_are_written_and_hashed_as_git_does() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             scratch.write("run.sh", b"#!/bin/sh\r\n");
             scratch.git(&["add", "-A"]);
             scratch.git(&["update-index", "--chmod=+x", "run.sh"]);
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn attributes_configuration_links_and_odd_names_are_left_to_git() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = || Repository::discover(&scratch.path()).unwrap();
         let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         if !repo().shortcuts().allow(FastWay::PlainContents) {

@@ -93,12 +93,12 @@ mod tests {
 
     use super::*;
     use crate::git::CaptureOptions;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn staged_content_that_a_power_loss_emptied_or_cut_short_is_found() {
         for (kind, bytes) in [(&[][..], 0_u64), (&[], 20), (&["--object-format=sha256"], 0)] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let repo = scratch.repo();
             scratch.write("a.txt", &[7; 5000]);
             scratch.write("new", b"fine");

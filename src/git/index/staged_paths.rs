@@ -15,13 +15,13 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::changed_paths::{ChangedPaths, refused, unreadable_file};
-use super::file::{IndexInfo, nul_list};
+use super::file::{IndexInfoInput, nul_list};
 use super::filter_memory::{hung_lately, note_hung};
-use super::filters::{ByFilter, FILTER_LIMIT, Filter, FilterTime, Filters};
+use super::filters::{FILTER_LIMIT, FilesByFilter, FilterDriver, FilterDrivers, FilterTimeBudget};
 use crate::git::capture::gaps::reads_through;
 use crate::git::capture::lfs_store::{LFS, LfsStore};
 use crate::git::capture::raw::RawFile;
-use crate::git::repo::program::{Git, Output};
+use crate::git::repo::program::{Git, GitOutput};
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
@@ -57,17 +57,17 @@ impl StagedPaths {
 
 /// What may keep git from storing a file.
 #[derive(Clone, Copy)]
-enum Conversion<'a> {
+enum StoringConversion<'a> {
     /// The filter of this name.
-    Filter(&'a str, &'a Filter),
+    Filter(&'a str, &'a FilterDriver),
     /// Its encoding.
     Encoding,
 }
 
 /// One filter, or the encodings, at work on files.
-struct Cleaning<'a> {
+struct ConversionRun<'a> {
     index: &'a PrivateIndex<'a>,
-    by: Conversion<'a>,
+    by: StoringConversion<'a>,
     until: Instant,
     refused: &'a mut Vec<RepoPath>,
 }
@@ -87,7 +87,7 @@ impl ChangedPaths {
     pub fn stage_held(&self, r: &Repository, worktree: &Worktree, file: &Path) -> Result<StagedPaths> {
         let filters = r.conversions().filters(worktree)?;
         let paths: Vec<&RepoPath> = self.there().collect();
-        let ByFilter { mut plain, mut filtered } =
+        let FilesByFilter { mut plain, mut filtered } =
             r.conversions().by_filter(&filters, r.git_in(worktree).arg("check-attr"), &paths)?;
         // Links and the folders of submodules pass through no filter, whatever their attributes say.
         for paths in filtered.values_mut() {
@@ -97,7 +97,7 @@ impl ChangedPaths {
         let index = PrivateIndex { r, worktree, file };
         let mut refused = Vec::new();
         let mut left = index.put(&self.with_only(plain), &mut refused)?;
-        let time = FilterTime::begin();
+        let time = FilterTimeBudget::begin();
         let (mut lfs, mut encrypted) = (Vec::new(), Vec::new());
         for (name, paths) in filtered {
             let Some(filter) = filters.get(&name) else { continue };
@@ -106,7 +106,8 @@ impl ChangedPaths {
                 continue;
             }
             let until = Instant::now() + time.of_next();
-            let cleaning = Cleaning { index: &index, by: Conversion::Filter(&name, filter), until, refused: &mut refused };
+            let cleaning =
+                ConversionRun { index: &index, by: StoringConversion::Filter(&name, filter), until, refused: &mut refused };
             let not_run = cleaning.run(paths)?;
             if !not_run.is_empty() && index.encrypts((&name, filter), &filters, &not_run)? {
                 encrypted.extend(not_run);
@@ -120,10 +121,10 @@ impl ChangedPaths {
     }
 }
 
-impl Cleaning<'_> {
+impl ConversionRun<'_> {
     /// Lets the conversion run; returns the files for which it did not.
     fn run(self, paths: Vec<RepoPath>) -> Result<Vec<RepoPath>> {
-        if let Conversion::Filter(name, filter) = self.by
+        if let StoringConversion::Filter(name, filter) = self.by
             && (filter.stores_by.is_empty() || hung_lately(self.index.r, name, filter))
         {
             return Ok(paths);
@@ -139,8 +140,10 @@ impl Cleaning<'_> {
             }
             let git = match self.by {
                 // Where a filter that is not required fails, git would store the bytes as they are, without a word that we can rely on.
-                Conversion::Filter(name, _) => self.index.git().with_filter(name).config(format!("filter.{name}.required=true")),
-                Conversion::Encoding => self.index.git(),
+                StoringConversion::Filter(name, _) => {
+                    self.index.git().with_filter(name).config(format!("filter.{name}.required=true"))
+                }
+                StoringConversion::Encoding => self.index.git(),
             };
             let git = git.limited(time).args(["--add", "--remove", "--replace", "-z", "--stdin"]).stdin(nul_list(&part));
             let output = git.run()?;
@@ -150,7 +153,7 @@ impl Cleaning<'_> {
             } else if output.is_over_limit() {
                 files::remove_file(&self.index.file.with_extension("lock"))?;
                 // A filter that had hardly any time left is asked next time.
-                if let Conversion::Filter(name, filter) = self.by
+                if let StoringConversion::Filter(name, filter) = self.by
                     && begun.elapsed() * 2 > FILTER_LIMIT
                 {
                     note_hung(self.index.r, name, filter);
@@ -171,7 +174,7 @@ impl Cleaning<'_> {
 }
 
 /// Why git failed, where it was not because of the filter.
-fn other_failure(output: &Output) -> Option<Error> {
+fn other_failure(output: &GitOutput) -> Option<Error> {
     let error = unreadable_file(output.error(), &output.stderr);
     // Whatever else goes wrong in a call for the files of one conversion, may be its doing: then its files are held as they are.
     (!matches!(error.code(), Code::GitFailed | Code::FilterFailed)).then_some(error)
@@ -195,7 +198,7 @@ impl PrivateIndex<'_> {
         }
         refused.extend(paths.without(&encoded).stage(self.r, self.worktree, Some(self.file))?);
         let until = Instant::now() + FILTER_LIMIT;
-        Cleaning { index: self, by: Conversion::Encoding, until, refused }.run(encoded.into_iter().collect())
+        ConversionRun { index: self, by: StoringConversion::Encoding, until, refused }.run(encoded.into_iter().collect())
     }
 
     /// Does what Git LFS does with its files, into our own store: its program may be missing or slow, and contents need not be
@@ -244,7 +247,7 @@ impl PrivateIndex<'_> {
 
     /// Sets the entries of files, but for paths that git refuses because of their names. Returns those that are set.
     fn set(&self, entries: Vec<(RepoPath, u32, Oid)>, not_set: &mut Vec<RepoPath>) -> Result<Vec<(RepoPath, Oid)>> {
-        let (mut info, mut set) = (IndexInfo::default(), Vec::with_capacity(entries.len()));
+        let (mut info, mut set) = (IndexInfoInput::default(), Vec::with_capacity(entries.len()));
         for (path, mode, oid) in entries {
             info.set(&path, mode, &oid, 0);
             set.push((path, oid));
@@ -258,7 +261,7 @@ impl PrivateIndex<'_> {
     }
 
     /// Whether a filter encrypts: what these files, or others with this filter, have in the index shows it; else its command.
-    fn encrypts(&self, (name, filter): (&str, &Filter), filters: &Filters, paths: &[RepoPath]) -> Result<bool> {
+    fn encrypts(&self, (name, filter): (&str, &FilterDriver), filters: &FilterDrivers, paths: &[RepoPath]) -> Result<bool> {
         if is_by_command(&filter.stores_by) || self.are_encrypted(paths)? {
             return Ok(true);
         }

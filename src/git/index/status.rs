@@ -9,7 +9,7 @@ use crate::error::{Code, Error, Result};
 
 use super::conversions::is_of_no_encoding;
 use super::file::{copy_index, in_folder, mark};
-use super::filters::{FILTER_LIMIT, Filters};
+use super::filters::{FILTER_LIMIT, FilterDrivers};
 use crate::git::repo::handles::Index;
 use crate::git::repo::program::Git;
 use crate::git::repo::worktrees::Worktree;
@@ -108,7 +108,7 @@ impl Index<'_> {
     /// file with a filter whose stat data are no proof counts as changed, and whoever stores it finds out that it is not. Else
     /// filters have a limit.
     fn status_with(&self, index: Option<&Path>, config: &[&str]) -> Result<StatusOutput> {
-        let filters = if index.is_some() { Filters::default() } else { self.repo.conversions().filters(self.worktree)? };
+        let filters = if index.is_some() { FilterDrivers::default() } else { self.repo.conversions().filters(self.worktree)? };
         match self.status_with_filters(index, config, &filters) {
             // Without attributes more files count as changed than are.
             Err(error) if is_of_no_encoding(&error.to_string()) => {
@@ -119,7 +119,7 @@ impl Index<'_> {
         }
     }
 
-    fn status_with_filters(&self, index: Option<&Path>, config: &[&str], filters: &Filters) -> Result<StatusOutput> {
+    fn status_with_filters(&self, index: Option<&Path>, config: &[&str], filters: &FilterDrivers) -> Result<StatusOutput> {
         if filters.is_empty() {
             return self.status_of_all(index, config, |git| git);
         }

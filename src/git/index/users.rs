@@ -10,14 +10,14 @@ use crate::git::history::questions::{FileId, TreeChange, parse_raw};
 use crate::git::repo::handles::Index;
 
 /// The user's entries, which stay; `None` for an entry that the user removed.
-pub(in crate::git) type UsersEntries = BTreeMap<RepoPath, Option<FileId>>;
+pub(in crate::git) type UserIndexEntries = BTreeMap<RepoPath, Option<FileId>>;
 
 impl Index<'_> {
     /// The entries of an index file that match neither tree. Conflicts and `git add -N` are not included. Writes nothing.
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(in crate::git) fn users_entries(&self, index: &Path, one: &Oid, two: &Oid) -> Result<UsersEntries> {
+    pub(in crate::git) fn users_entries(&self, index: &Path, one: &Oid, two: &Oid) -> Result<UserIndexEntries> {
         let differing = |tree: &Oid| -> Result<Vec<TreeChange>> {
             let git = self.repo.git_in(self.worktree).index(index);
             let git = git.args(["diff-index", "--cached", "--raw", "-z", "--no-renames", "--ignore-submodules=none"]);

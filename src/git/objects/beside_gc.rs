@@ -23,7 +23,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::database::gix_id;
-use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::Durability;
 
 /// How long git itself trusts the `gc.pid` of a gc on another machine.
@@ -170,15 +170,16 @@ impl Durability<'_> {
 
     /// The edits that undo these edits.
     fn values_before(&self, edits: &[RefEdit]) -> Result<Vec<RefEdit>> {
-        let any: Vec<_> = edits.iter().filter(|edit| edit.expected == Expected::Any).map(|edit| edit.name.clone()).collect();
+        let any: Vec<_> =
+            edits.iter().filter(|edit| edit.expected == ExpectedRefValue::Any).map(|edit| edit.name.clone()).collect();
         let mut values = self.repo.refs().read_refs(&any)?;
         let back = edits.iter().map(|edit| RefEdit {
             name: edit.name.clone(),
-            expected: Expected::from_old(edit.new.clone()),
+            expected: ExpectedRefValue::from_old(edit.new.clone()),
             new: match &edit.expected {
-                Expected::Value(old) => Some(old.clone()),
-                Expected::Absent => None,
-                Expected::Any => values.remove(&edit.name),
+                ExpectedRefValue::Value(old) => Some(old.clone()),
+                ExpectedRefValue::Absent => None,
+                ExpectedRefValue::Any => values.remove(&edit.name),
             },
         });
         Ok(back.collect())
@@ -233,7 +234,7 @@ mod tests {
     use super::*;
     use crate::domain::base::names::RefName;
     use crate::git::repo::repository::Repository;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_gc_is_alive_by_its_process_here_and_by_its_age_elsewhere() {
@@ -253,7 +254,7 @@ mod tests {
     }
 
     /// A commit that no ref reaches, with one file that existed before and one new file.
-    fn unreached(scratch: &Scratch, repo: &Repository) -> Oid {
+    fn unreached(scratch: &ScratchRepository, repo: &Repository) -> Oid {
         use crate::git::objects::database::{NewCommit, TreeEntry};
         scratch.write("reused", b"was there, and nothing refers to it");
         let old = Oid::new(scratch.git(&["hash-object", "-w", "reused"])).unwrap();
@@ -266,10 +267,10 @@ mod tests {
     }
 
     fn publish(commit: &Oid) -> RefEdit {
-        RefEdit { name: RefName::new("refs/axiom/captures/x"), expected: Expected::Absent, new: Some(commit.clone()) }
+        RefEdit { name: RefName::new("refs/axiom/captures/x"), expected: ExpectedRefValue::Absent, new: Some(commit.clone()) }
     }
 
-    fn packs(scratch: &Scratch, kind: &str) -> usize {
+    fn packs(scratch: &ScratchRepository, kind: &str) -> usize {
         let folder = std::fs::read_dir(scratch.path().join(".git/objects/pack"));
         folder.map_or(0, |all| all.flatten().filter(|e| e.path().extension().is_some_and(|end| end == kind)).count())
     }
@@ -277,7 +278,7 @@ mod tests {
     #[test]
     fn beside_a_living_gc_all_that_a_ref_reaches_is_in_a_pack_before_it_moves() {
         for kind in [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let repo = scratch.repo();
             let commit = unreached(&scratch, &repo);
             let sign = format!("{} {}", std::process::id(), env::host_name().unwrap_or_default());
@@ -306,7 +307,7 @@ mod tests {
 
     #[test]
     fn what_a_gc_removed_before_it_was_published_is_taken_back_and_works_the_second_time() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let commit = unreached(&scratch, &repo);
         let edit = publish(&commit);

@@ -10,7 +10,7 @@ use crate::error::Result;
 
 use super::database::gix_id;
 use crate::git::repo::handles::Objects;
-use crate::git::repo::program::{Git, Output};
+use crate::git::repo::program::{Git, GitOutput};
 
 impl Objects<'_> {
     /// Whether an object is in this repository or in one of its alternates; no process is started, nothing is fetched.
@@ -130,7 +130,7 @@ fn lines(objects: &[Oid]) -> String {
     objects.iter().flat_map(|oid| [oid.as_str(), "\n"]).collect()
 }
 
-pub(in crate::git) fn words_of(output: &Output) -> String {
+pub(in crate::git) fn words_of(output: &GitOutput) -> String {
     let words = output.stderr.trim().replace('\n', "; ");
     if words.is_empty() { "git did not say what".to_owned() } else { words }
 }

@@ -11,15 +11,15 @@ use crate::error::{Code, Error, Result};
 
 use super::loose;
 use super::stage_folder::StageFolder;
-use super::staged::Staged;
+use super::staged::StagedObjects;
 use crate::git::checkpoint::limits;
 use crate::git::repo::handles::Objects;
-use crate::git::repo::identity::Identity;
+use crate::git::repo::identity::CommitterIdentity;
 use crate::git::repo::repository::{Repository, for_this_thread};
 
 /// Name, address and time, as in a commit or tag.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct Signature {
+pub struct PersonIdent {
     /// The name.
     pub name: String,
     /// The mail address.
@@ -28,20 +28,20 @@ pub struct Signature {
     pub seconds: i64,
 }
 
-impl Signature {
+impl PersonIdent {
     /// Of this moment.
-    fn now(who: Identity) -> Self {
+    fn now(who: CommitterIdentity) -> Self {
         Self { name: who.name, email: who.email, seconds: env::now().as_second() }
     }
 
     /// That of objects that are the same for the same contents, whoever makes them and when.
     pub(in crate::git) fn fixed() -> Self {
-        let Identity { name, email } = Identity::ours();
+        let CommitterIdentity { name, email } = CommitterIdentity::ours();
         Self { name, email, seconds: 0 }
     }
 }
 
-impl std::fmt::Display for Signature {
+impl std::fmt::Display for PersonIdent {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{} <{}> {} +0000", self.name, self.email, self.seconds)
     }
@@ -55,7 +55,7 @@ pub struct NewCommit<'a> {
     /// Its parents, in order.
     pub parents: Vec<Oid>,
     /// Author and committer.
-    pub who: &'a Signature,
+    pub who: &'a PersonIdent,
     /// The message; a missing line end is added.
     pub message: &'a str,
 }
@@ -73,7 +73,7 @@ pub struct TreeEntry {
 
 /// The content of a commit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CommitData {
+pub struct CommitContent {
     /// Its tree.
     pub tree: Oid,
     /// Its parents, in order.
@@ -157,16 +157,16 @@ impl Objects<'_> {
     ///
     /// # Errors
     /// Where git cannot be started.
-    pub fn signature(&self) -> Result<Signature> {
-        self.repo.identity_or_ours().map(Signature::now)
+    pub fn signature(&self) -> Result<PersonIdent> {
+        self.repo.identity_or_ours().map(PersonIdent::now)
     }
 
     /// The user's identity with the current time: for commits that go onto a branch.
     ///
     /// # Errors
     /// `IDENTITY_MISSING`.
-    pub fn users_signature(&self) -> Result<Signature> {
-        self.repo.identity().map(Signature::now)
+    pub fn users_signature(&self) -> Result<PersonIdent> {
+        self.repo.identity().map(PersonIdent::now)
     }
 
     /// Writes raw object content, which has to be well formed. An object that exists already is not written again, but its
@@ -179,7 +179,7 @@ impl Objects<'_> {
         if let Some(limit) = kind.limit() {
             limits::fits(&format!("a {}", kind.as_str()), content, limit)?;
         }
-        let Some(staged) = Staged::of(self.repo)? else {
+        let Some(staged) = StagedObjects::of(self.repo)? else {
             let git = self.repo.git().writing().args(["hash-object", "-w", "--stdin", "-t", kind.as_str()]);
             let written = Oid::new(git.stdin(content).text()?)?;
             self.repo.durability().note_written(gix_id(&written)?);
@@ -289,7 +289,7 @@ impl Objects<'_> {
     /// # Errors
     /// As [`Objects::write_object`].
     pub fn root_commit(&self) -> Result<Oid> {
-        let who = Signature::fixed();
+        let who = PersonIdent::fixed();
         let tree = self.empty_tree()?;
         self.write_commit(&NewCommit { tree: &tree, parents: Vec::new(), who: &who, message: "no commit yet" })
     }
@@ -351,7 +351,7 @@ impl Objects<'_> {
     ///
     /// # Errors
     /// As [`Objects::read_object`].
-    pub fn read_commit(&self, oid: &Oid) -> Result<CommitData> {
+    pub fn read_commit(&self, oid: &Oid) -> Result<CommitContent> {
         let raw = self.read_object("commit", oid, limits::STRUCTURE)?;
         let text = String::from_utf8_lossy(&raw);
         let (header, message) = text.split_once("\n\n").unwrap_or((&text, ""));
@@ -365,7 +365,7 @@ impl Objects<'_> {
             }
         }
         let damaged = || Error::new(Code::GitFailed, format!("commit {oid} has no tree"));
-        Ok(CommitData { tree: tree.ok_or_else(damaged)?, parents, message: message.to_owned() })
+        Ok(CommitContent { tree: tree.ok_or_else(damaged)?, parents, message: message.to_owned() })
     }
 
     /// The tree of a commit; a tree's own id if `oid` is a tree.
@@ -396,12 +396,12 @@ impl Objects<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn what_is_written_is_read_back_in_both_hashes() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let repo_dir = Scratch::new(kind);
+            let repo_dir = ScratchRepository::new(kind);
             let repo = repo_dir.repo();
             let blob = repo.objects().write_blob(b"long text").unwrap();
             assert_eq!(repo.objects().read_blob(&blob, 9).unwrap(), b"long text");
@@ -415,7 +415,7 @@ mod tests {
             let new = NewCommit { tree: &tree, parents: vec![root.clone()], who: &who, message: "hello\n\nbody" };
             let commit = repo.objects().write_commit(&new).unwrap();
             let read = repo.objects().read_commit(&commit).unwrap();
-            assert_eq!(read, CommitData { tree, parents: vec![root], message: "hello\n\nbody\n".into() });
+            assert_eq!(read, CommitContent { tree, parents: vec![root], message: "hello\n\nbody\n".into() });
             assert_eq!(repo.objects().read_blob(&commit, 10_000).unwrap_err().code(), Code::GitFailed);
             assert!(!repo.objects().has_object(&Oid::new("1".repeat(commit.as_str().len())).unwrap()));
             repo_dir.git(&["fsck", "--strict"]);

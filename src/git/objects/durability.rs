@@ -130,11 +130,11 @@ impl<'r> Durability<'r> {
 #[cfg(test)]
 mod tests {
     use crate::git::objects::database::{ObjectKind, TreeEntry};
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn small_packs_become_one_and_keep_what_nothing_refers_to() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let pack = || {
             let all = scratch.git(&["cat-file", "--batch-all-objects", "--batch-check=%(objectname)"]);
             let repo = scratch.repo();
@@ -161,7 +161,7 @@ mod tests {
 
     #[test]
     fn what_only_captures_reach_is_packed_and_nothing_else_is_touched() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let capture = |text: &str| {
             scratch.landed(|repo| {
                 let objects = repo.objects();

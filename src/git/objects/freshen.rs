@@ -22,13 +22,13 @@ use crate::git::repo::handles::Durability;
 
 /// The packs of one `pack` folder, read when the folder last changed.
 #[derive(Default)]
-struct Folder {
+struct PackFolder {
     packs: PathBuf,
     changed: Option<SystemTime>,
-    known: Vec<Pack>,
+    known: Vec<IndexedPack>,
 }
 
-struct Pack {
+struct IndexedPack {
     /// The path of the `.pack`.
     file: PathBuf,
     index: PackIndex,
@@ -38,8 +38,8 @@ struct Pack {
 
 /// What is known of the packs, and which objects were written or reused since refs last moved.
 #[derive(Default)]
-pub(in crate::git) struct Written {
-    folders: Mutex<Vec<Folder>>,
+pub(in crate::git) struct FreshenState {
+    folders: Mutex<Vec<PackFolder>>,
     noted: Mutex<HashSet<gix::ObjectId>>,
     /// Whether a `git gc` removed needed objects in the last attempt.
     pub too_late: AtomicBool,
@@ -47,7 +47,7 @@ pub(in crate::git) struct Written {
     pub proved: AtomicBool,
 }
 
-impl std::fmt::Debug for Written {
+impl std::fmt::Debug for FreshenState {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Written")
     }
@@ -143,12 +143,12 @@ impl Durability<'_> {
     }
 
     /// Whether the condition holds for one of the packs that exist now.
-    fn with_packs(&self, mut holds: impl FnMut(&Pack) -> bool) -> Result<bool> {
+    fn with_packs(&self, mut holds: impl FnMut(&IndexedPack) -> bool) -> Result<bool> {
         let mut folders = self.repo.written.folders.lock().unwrap_or_else(PoisonError::into_inner);
         if folders.is_empty() {
             let own = self.repo.common_dir().join("objects");
             let all = std::iter::once(own).chain(self.alternates());
-            folders.extend(all.map(|objects| Folder { packs: objects.join("pack"), ..Folder::default() }));
+            folders.extend(all.map(|objects| PackFolder { packs: objects.join("pack"), ..PackFolder::default() }));
         }
         for folder in folders.iter_mut() {
             folder.look(self.repo.hash().gix())?;
@@ -160,7 +160,7 @@ impl Durability<'_> {
     }
 }
 
-impl Folder {
+impl PackFolder {
     /// Lists the packs again if the folder has changed.
     fn look(&mut self, hash: gix::hash::Kind) -> Result<()> {
         let changed = files::metadata(&self.packs)?.and_then(|meta| meta.modified().ok());
@@ -176,7 +176,7 @@ impl Folder {
             // A pack whose index cannot be read is ignored.
             if let Ok(index) = PackIndex::at(&path, hash) {
                 let is_cruft = path.with_extension("mtimes").exists();
-                known.push(Pack { file: path.with_extension("pack"), index, is_cruft });
+                known.push(IndexedPack { file: path.with_extension("pack"), index, is_cruft });
             }
         }
         (self.known, self.changed) = (known, changed);
@@ -184,7 +184,7 @@ impl Folder {
     }
 }
 
-impl Pack {
+impl IndexedPack {
     fn has(&self, id: &gix::oid) -> bool {
         self.index.lookup(id).is_some()
     }
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
     use crate::domain::base::names::Oid;
     use crate::git::objects::database::gix_id;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
     use gix::objs::Exists;
 
     fn age(file: &Path) -> Duration {
@@ -210,14 +210,14 @@ mod tests {
         assert!(age(file) > Duration::from_secs(1_000_000));
     }
 
-    fn packs(scratch: &Scratch, kind: &str) -> Vec<PathBuf> {
+    fn packs(scratch: &ScratchRepository, kind: &str) -> Vec<PathBuf> {
         let all = std::fs::read_dir(scratch.path().join(".git/objects/pack")).unwrap();
         all.map(|entry| entry.unwrap().path()).filter(|path| path.extension().is_some_and(|end| end == kind)).collect()
     }
 
     #[test]
     fn what_is_written_again_is_new_again_wherever_it_is() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let content = b"the same again".as_slice();
         let id = scratch.landed(|repo| repo.objects().write_blob(content).unwrap());
         let loose = loose_file(&scratch.path().join(".git/objects"), &gix_id(&id).unwrap());
@@ -244,7 +244,7 @@ mod tests {
 
     #[test]
     fn what_went_away_after_it_was_written_is_told() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let written: Vec<Oid> = (0..3).map(|n| repo.objects().write_blob(format!("object {n}").as_bytes()).unwrap()).collect();
         assert_eq!(repo.durability().gone_of_noted().unwrap(), 0, "they wait for their names");
@@ -259,7 +259,7 @@ mod tests {
     /// A session is one process for hours, in which every `git gc` of somebody leaves other packs.
     #[test]
     fn packs_that_come_and_go_are_found_by_a_repository_that_was_opened_long_before() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let blob = |number: usize| {
             let mut random = number.wrapping_mul(2_654_435_761);

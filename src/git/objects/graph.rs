@@ -12,13 +12,13 @@ const TAG: u64 = 16 * 1024 * 1024;
 
 /// What refers to what.
 #[derive(Debug, Default)]
-pub struct Graph {
+pub struct ObjectGraph {
     below: BTreeMap<Oid, Vec<Oid>>,
     /// The tree of each commit.
     trees: BTreeMap<Oid, Oid>,
 }
 
-impl Graph {
+impl ObjectGraph {
     /// Of `named` and all that they reach, the objects that reach one of `wanted`, or are it.
     pub fn reaching(&self, wanted: &BTreeSet<Oid>) -> BTreeSet<Oid> {
         let mut above: BTreeMap<&Oid, Vec<&Oid>> = BTreeMap::new();
@@ -66,8 +66,8 @@ impl Objects<'_> {
     ///
     /// # Errors
     /// As [`Objects::reached`]; `GIT_FAILED` where an object cannot be read.
-    pub fn graph(&self, from: &[Oid], without: &[&str]) -> Result<Graph> {
-        let mut graph = Graph::default();
+    pub fn graph(&self, from: &[Oid], without: &[&str]) -> Result<ObjectGraph> {
+        let mut graph = ObjectGraph::default();
         for (oid, _) in self.reached(from, without)? {
             let children = self.referred_to(&oid, &mut graph.trees)?;
             graph.below.insert(oid, children);
@@ -113,7 +113,7 @@ mod tests {
         // 1 → 2 → 3 → 9, 4 → 3, 5 → 6; 9 is a blob that is not listed itself.
         let edges = [(1, vec![2]), (2, vec![3]), (3, vec![9]), (4, vec![3]), (5, vec![6]), (6, vec![])];
         let below = edges.into_iter().map(|(from, to)| (oid(from), to.into_iter().map(oid).collect())).collect();
-        let graph = Graph { below, trees: BTreeMap::new() };
+        let graph = ObjectGraph { below, trees: BTreeMap::new() };
         let all = |numbers: &[u32]| numbers.iter().copied().map(oid).collect::<BTreeSet<Oid>>();
         assert_eq!(graph.reaching(&all(&[9])), all(&[1, 2, 3, 4, 9]));
         assert_eq!(graph.reaching(&all(&[6, 77])), all(&[5, 6]));

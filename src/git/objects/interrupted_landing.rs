@@ -9,7 +9,7 @@ use crate::files;
 
 use super::landing::{LANDING, land_folder, lay_out, loose_in, packs_in};
 use crate::git::repo::handles::Durability;
-use crate::git::repo::own_scratch::DeadFolder;
+use crate::git::repo::own_scratch::OrphanScratchFolder;
 
 /// The largest pack that is taken in after a power loss. Our packs contain only what one operation made.
 const PACK_LIMIT: u64 = 2 * 1024 * 1024 * 1024;
@@ -110,7 +110,7 @@ impl Durability<'_> {
 }
 
 /// On file systems where open files stay under a hidden name (FUSE), a folder cannot be removed yet.
-fn give_up(folder: &DeadFolder) {
+fn give_up(folder: &OrphanScratchFolder) {
     if let Err(error) = folder.remove() {
         tracing::warn!(%error, "a temporary folder stays for cleanup");
     }
@@ -154,11 +154,11 @@ mod tests {
     use crate::git::objects::database::{ObjectKind, gix_id};
     use crate::git::objects::loose::{encoded, loose_file};
     use crate::git::repo::own_scratch::OWNED;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_landing_that_power_loss_interrupted_is_finished_and_a_folder_without_one_goes() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let tree = {
             let blob = repo.objects().write_blob(b"in a tree").unwrap();
@@ -189,7 +189,7 @@ mod tests {
 
     #[test]
     fn a_landing_from_memory_is_finished_too_without_what_is_torn() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let whole = [b"one".as_slice(), &[7; 5000]].map(|content| repo.objects().id_of(ObjectKind::Blob, content).unwrap());
         let left = scratch.path().join(".git/axiom/tmp/git-landing-0123456789abcdef");

@@ -14,15 +14,15 @@ const ROOM: usize = 16 * 1024 * 1024;
 
 /// The trees that were read last.
 #[derive(Debug, Default)]
-pub(in crate::git) struct KeptTrees(Mutex<Kept>);
+pub(in crate::git) struct TreeCache(Mutex<CachedTrees>);
 
 #[derive(Debug, Default)]
-struct Kept {
+struct CachedTrees {
     trees: HashMap<gix::ObjectId, Arc<[u8]>>,
     bytes: usize,
 }
 
-impl KeptTrees {
+impl TreeCache {
     pub(super) fn get(&self, id: &gix::oid) -> Option<Arc<[u8]>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).trees.get(id).cloned()
     }
@@ -31,7 +31,7 @@ impl KeptTrees {
     pub(super) fn keep(&self, id: gix::ObjectId, content: Arc<[u8]>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.bytes + content.len() > ROOM {
-            *kept = Kept::default();
+            *kept = CachedTrees::default();
         }
         if content.len() <= ROOM {
             kept.bytes += content.len();
@@ -43,12 +43,12 @@ impl KeptTrees {
 }
 
 /// Reads trees from memory or, for the first time, from the object database.
-pub(in crate::git) struct Trees<'r> {
+pub(in crate::git) struct TreeReader<'r> {
     repository: &'r Repository,
     gix: gix::Repository,
 }
 
-impl<'r> Trees<'r> {
+impl<'r> TreeReader<'r> {
     /// # Errors
     /// `REPOSITORY_UNSUPPORTED`.
     pub(in crate::git) fn of(repository: &'r Repository) -> Result<Self> {
@@ -73,7 +73,7 @@ impl<'r> Trees<'r> {
     }
 }
 
-impl Find for Trees<'_> {
+impl Find for TreeReader<'_> {
     fn try_find<'a>(&self, id: &gix::oid, buffer: &'a mut Vec<u8>) -> gix::Result<Option<Data<'a>>> {
         if let Some(known) = self.repository.trees.get(id) {
             buffer.clear();

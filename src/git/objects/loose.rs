@@ -163,12 +163,12 @@ mod tests {
 
     use super::*;
     use crate::git::objects::database::{ObjectKind, TreeEntry};
-    use crate::git::repo::scratch::{Scratch, git_at};
+    use crate::git::repo::scratch::{ScratchRepository, git_at};
 
     #[test]
     fn objects_of_all_sizes_are_what_git_takes_them_for() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let repo = scratch.repo();
             for size in [0, 1, 2, 500, SMALL - 10, SMALL - 9, SMALL - 8, SMALL, SMALL + 1, 3 * SMALL] {
                 let content: Vec<u8> = (0..size).map(|place| (place * 7 % 251) as u8 | 0x80).collect();
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn trees_and_commits_are_stored_as_long_as_they_take_one_block() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let blob = repo.objects().write_blob(b"x").unwrap();
         for (count, is_stored) in [(100, true), (200, false)] {
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn loose_objects_are_read_as_git_wrote_them_and_odd_ones_are_left_to_git() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let objects = scratch.path().join(".git/objects");
             for size in [0, 1, 50, 55, 56, 57, 58, 63, 64, 65, 200, 4000, 100_000] {
                 let content: Vec<u8> = (0..size).map(|place| (place * 7 % 251) as u8).collect();

@@ -10,15 +10,15 @@ const TRIES: usize = 20_000;
 
 /// What is in a folder: mode and id by name, in the order of a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct Folder {
+pub(super) struct FolderEntries {
     /// By the name, which ends in `/` where it is a folder's: so git orders them.
     entries: BTreeMap<Vec<u8>, (u32, gix::ObjectId)>,
 }
 
 /// What a folder may have under a name.
-type Value = Option<(u32, gix::ObjectId)>;
+type MaybeEntry = Option<(u32, gix::ObjectId)>;
 
-impl Folder {
+impl FolderEntries {
     /// What a tree has in it; `None` if it cannot be read.
     pub fn of(content: &[u8], hash: gix::hash::Kind) -> Option<Self> {
         let mut folder = Self::default();
@@ -47,7 +47,7 @@ impl Folder {
         content
     }
 
-    fn with(&self, changes: &[(&[u8], Value)]) -> Self {
+    fn with(&self, changes: &[(&[u8], MaybeEntry)]) -> Self {
         let mut changed = self.clone();
         for (name, value) in changes {
             match value {
@@ -61,9 +61,9 @@ impl Folder {
 
 /// The content of the first folder that `is_it`: one of the versions, or one of them with one or two names as another version has
 /// them. Not all are tried where there are many.
-pub(super) fn found_among(versions: &[Folder], is_it: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+pub(super) fn found_among(versions: &[FolderEntries], is_it: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
     let mut tries = TRIES;
-    let mut tried = |folder: &Folder| {
+    let mut tried = |folder: &FolderEntries| {
         tries = tries.checked_sub(1)?;
         let content = folder.content();
         Some(is_it(&content).then_some(content))
@@ -73,13 +73,13 @@ pub(super) fn found_among(versions: &[Folder], is_it: impl Fn(&[u8]) -> bool) ->
             return Some(content);
         }
     }
-    let mut values: BTreeMap<&[u8], BTreeSet<Value>> = BTreeMap::new();
+    let mut values: BTreeMap<&[u8], BTreeSet<MaybeEntry>> = BTreeMap::new();
     for name in versions.iter().flat_map(|version| version.entries.keys()) {
         let all = versions.iter().map(|version| version.entries.get(name).copied());
         values.insert(name, all.collect());
     }
     values.retain(|_, values| values.len() > 1);
-    let single: Vec<(&[u8], Value)> =
+    let single: Vec<(&[u8], MaybeEntry)> =
         values.iter().flat_map(|(name, values)| values.iter().map(|value| (*name, *value))).collect();
     for version in versions {
         for one in &single {
@@ -104,8 +104,8 @@ pub(super) fn found_among(versions: &[Folder], is_it: impl Fn(&[u8]) -> bool) ->
 mod tests {
     use super::*;
 
-    fn folder(entries: &[(&str, u8)]) -> Folder {
-        let mut folder = Folder::default();
+    fn folder(entries: &[(&str, u8)]) -> FolderEntries {
+        let mut folder = FolderEntries::default();
         for (name, id) in entries {
             let mode = if name.ends_with('/') { TREE } else { 0o100_644 };
             folder.set(name.trim_end_matches('/').as_bytes(), mode, gix::ObjectId::from_bytes_or_panic(&[*id; 20]));
@@ -116,7 +116,7 @@ mod tests {
     #[test]
     fn a_folder_is_found_that_is_like_two_others() {
         let versions = [folder(&[("a", 1), ("b", 1), ("d/", 1)]), folder(&[("a", 2), ("b", 2), ("c", 2), ("d/", 2)])];
-        let is = |wanted: &Folder| found_among(&versions, |content| content == wanted.content()).is_some();
+        let is = |wanted: &FolderEntries| found_among(&versions, |content| content == wanted.content()).is_some();
         assert!(is(&versions[1]));
         assert!(is(&folder(&[("a", 2), ("b", 1), ("d/", 1)])), "one name of the other");
         assert!(is(&folder(&[("a", 1), ("b", 2), ("c", 2), ("d/", 1)])), "two names");
@@ -130,8 +130,8 @@ mod tests {
         let whole = folder(&[("a", 1), ("a.c", 2), ("a-b", 3), ("a/", 4)]);
         // git orders the folder 'a' as 'a/', which is behind 'a.c'.
         let content = whole.content();
-        let second = Folder::of(&content, gix::hash::Kind::Sha1).unwrap();
+        let second = FolderEntries::of(&content, gix::hash::Kind::Sha1).unwrap();
         assert_eq!((second.content(), second.entries.len()), (content, 4));
-        assert_eq!(Folder::of(b"100644 torn", gix::hash::Kind::Sha1), None);
+        assert_eq!(FolderEntries::of(b"100644 torn", gix::hash::Kind::Sha1), None);
     }
 }

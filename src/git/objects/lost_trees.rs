@@ -15,7 +15,7 @@ use crate::env;
 use crate::error::Result;
 
 use super::database::{ObjectKind, gix_id};
-use super::lost_tree_search::{Folder, found_among};
+use super::lost_tree_search::{FolderEntries, found_among};
 use crate::git::index::edit::without_cached_trees;
 use crate::git::index::file;
 use crate::git::index::lock::IndexLock;
@@ -37,7 +37,7 @@ pub struct MendedTrees {
 }
 
 /// A file or folder of a listing: its name or path, its mode, its id.
-pub(super) type Listed = (Vec<u8>, u32, gix::ObjectId);
+pub(super) type ListedObject = (Vec<u8>, u32, gix::ObjectId);
 
 impl Durability<'_> {
     /// Writes those trees again that are known to be lost, or that an index names in its cached trees, where something still lists
@@ -65,7 +65,7 @@ impl Durability<'_> {
             self.write_wanted(&self.trees_of(files)?, &wanted, &mut mended)?;
         }
         if wanted.iter().any(|oid| lost.contains(oid) && !mended.again.contains(oid)) {
-            let files: Vec<&[Listed]> = listings.iter().map(|(_, files, _)| files.as_slice()).collect();
+            let files: Vec<&[ListedObject]> = listings.iter().map(|(_, files, _)| files.as_slice()).collect();
             self.search_below_tips(&worktrees, &files, &lost, &mut mended)?;
         }
         self.land()?;
@@ -102,15 +102,15 @@ impl Durability<'_> {
     }
 
     /// All trees that these files make, the innermost ones first.
-    fn trees_of(&self, files: &[Listed]) -> Result<Vec<(Oid, Vec<u8>)>> {
+    fn trees_of(&self, files: &[ListedObject]) -> Result<Vec<(Oid, Vec<u8>)>> {
         let mut made = Vec::new();
         self.add_trees(files, 0, &mut made)?;
         Ok(made)
     }
 
     /// Adds the tree of files that have their first `depth` bytes in common, and the trees below it; returns its id.
-    fn add_trees(&self, files: &[Listed], depth: usize, made: &mut Vec<(Oid, Vec<u8>)>) -> Result<gix::ObjectId> {
-        let mut folder = Folder::default();
+    fn add_trees(&self, files: &[ListedObject], depth: usize, made: &mut Vec<(Oid, Vec<u8>)>) -> Result<gix::ObjectId> {
+        let mut folder = FolderEntries::default();
         let mut rest = files;
         while let Some((path, mode, id)) = rest.first() {
             let tail = &path[depth..];
@@ -144,7 +144,7 @@ impl Durability<'_> {
     fn search_below_tips(
         &self,
         worktrees: &[Worktree],
-        indexes: &[&[Listed]],
+        indexes: &[&[ListedObject]],
         lost: &BTreeSet<Oid>,
         mended: &mut MendedTrees,
     ) -> Result<()> {
@@ -217,24 +217,25 @@ impl Durability<'_> {
     }
 
     /// What a folder has or had in it, as far as it is known: in the indexes, and in these trees. `path` is empty or ends in `/`.
-    fn versions(&self, roots: &[Oid], indexes: &[&[Listed]], path: &[u8]) -> Result<Vec<Folder>> {
+    fn versions(&self, roots: &[Oid], indexes: &[&[ListedObject]], path: &[u8]) -> Result<Vec<FolderEntries>> {
         let mut versions = Vec::new();
         for files in indexes {
             let below = files.partition_point(|(file, _, _)| file.as_slice() < path);
-            let below: Vec<Listed> = files[below..].iter().take_while(|(file, _, _)| file.starts_with(path)).cloned().collect();
+            let below: Vec<ListedObject> =
+                files[below..].iter().take_while(|(file, _, _)| file.starts_with(path)).cloned().collect();
             if below.is_empty() {
                 continue;
             }
             let mut made = Vec::new();
             self.add_trees(&below, path.len(), &mut made)?;
-            versions.extend(made.pop().and_then(|(_, content)| Folder::of(&content, self.repo.hash().gix())));
+            versions.extend(made.pop().and_then(|(_, content)| FolderEntries::of(&content, self.repo.hash().gix())));
         }
         let mut seen = BTreeSet::new();
         for root in roots {
             let there = self.folder_at(root, path);
             if let Some(oid) = there.filter(|oid| seen.insert(oid.clone()) && self.repo.objects().holds(oid)) {
                 let content = self.repo.objects().read_raw_tree(&oid)?;
-                versions.extend(Folder::of(&content, self.repo.hash().gix()));
+                versions.extend(FolderEntries::of(&content, self.repo.hash().gix()));
             }
         }
         Ok(versions)
@@ -266,7 +267,7 @@ impl Durability<'_> {
 }
 
 /// The files of an index that a tree can hold, ordered by path.
-fn listed_in(index: &gix::index::File) -> Vec<Listed> {
+fn listed_in(index: &gix::index::File) -> Vec<ListedObject> {
     let plain = |entry: &&gix::index::Entry| !entry.flags.intersects(Flags::STAGE_MASK | Flags::INTENT_TO_ADD);
     let entries = index.entries().iter().filter(plain);
     entries.map(|entry| (entry.path(index).to_vec(), entry.mode.bits(), entry.id)).collect()

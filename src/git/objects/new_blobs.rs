@@ -11,7 +11,7 @@ use crate::error::{Code, Error, Result};
 
 use super::database::{ObjectKind, gix_id};
 use super::loose;
-use super::staged::Staged;
+use super::staged::StagedObjects;
 use crate::git::repo::repository::Repository;
 
 /// Up to so many new blobs become loose objects.
@@ -27,19 +27,19 @@ const PACK: usize = 64 * 1024 * 1024;
 pub(in crate::git) struct NewBlobs<'r> {
     repository: &'r Repository,
     /// `None` until the first blob, and where git has to write objects.
-    staged: Option<Staged<'r>>,
+    staged: Option<StagedObjects<'r>>,
     /// New ones that are neither written nor packed yet.
     held: Vec<(gix::ObjectId, Vec<u8>)>,
     bytes_held: usize,
     /// How many new ones there were so far.
     new: usize,
-    pack: Pack,
+    pack: BlobPack,
 }
 
 impl<'r> NewBlobs<'r> {
     /// No blobs yet.
     pub fn of(repository: &'r Repository) -> Self {
-        Self { repository, staged: None, held: Vec::new(), bytes_held: 0, new: 0, pack: Pack::default() }
+        Self { repository, staged: None, held: Vec::new(), bytes_held: 0, new: 0, pack: BlobPack::default() }
     }
 
     /// Takes a blob. One that the repository has gets a new time, as in `Objects::write_object`.
@@ -49,7 +49,7 @@ impl<'r> NewBlobs<'r> {
     pub fn add(&mut self, content: Vec<u8>) -> Result<gix::ObjectId> {
         let objects = self.repository.objects();
         if self.staged.is_none() {
-            self.staged = Staged::of(self.repository)?;
+            self.staged = StagedObjects::of(self.repository)?;
         }
         let Some(staged) = self.staged.as_ref().filter(|_| content.len() <= LARGE) else {
             return gix_id(&objects.write_blob(&content)?);
@@ -110,14 +110,14 @@ impl<'r> NewBlobs<'r> {
 
 /// A pack of blobs, without deltas.
 #[derive(Default)]
-struct Pack {
+struct BlobPack {
     /// What comes after the header.
     bytes: Vec<u8>,
     ids: HashSet<gix::ObjectId>,
     deflate: Option<Compress>,
 }
 
-impl Pack {
+impl BlobPack {
     /// The type of a blob in a pack (gitformat-pack).
     const BLOB: u8 = 3;
 
@@ -160,7 +160,7 @@ impl Pack {
 mod tests {
     use super::*;
     use crate::domain::base::names::Oid;
-    use crate::git::repo::scratch::{Scratch, git_at};
+    use crate::git::repo::scratch::{ScratchRepository, git_at};
 
     fn named(id: &gix::oid) -> Oid {
         Oid::from_bytes(id.as_bytes()).unwrap()
@@ -179,7 +179,7 @@ mod tests {
     #[test]
     fn many_blobs_become_a_pack_that_git_finds_whole() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let repo = scratch.repo();
             let (all, mut blobs) = (contents(MANY), NewBlobs::of(&repo));
             let ids: Vec<_> = all.iter().map(|content| blobs.add(content.clone()).unwrap()).collect();
@@ -213,7 +213,7 @@ mod tests {
 
     #[test]
     fn a_few_become_loose_objects() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let mut blobs = NewBlobs::of(&repo);
         let ids: Vec<_> = contents(10).into_iter().map(|content| blobs.add(content).unwrap()).collect();

@@ -38,7 +38,7 @@ const NOTE_LIMIT: u64 = 4096;
 
 /// The result of checking loose objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Proof {
+pub struct LooseCheckReport {
     /// Objects whose content did not match their id; they are in the quarantine folder.
     pub put_aside: Vec<Oid>,
     /// Those of them that were written again.
@@ -83,9 +83,9 @@ impl Durability<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
-    pub fn prove_objects(&self) -> Result<Proof> {
+    pub fn prove_objects(&self) -> Result<LooseCheckReport> {
         if self.objects_are_proved() {
-            return Ok(Proof::default());
+            return Ok(LooseCheckReport::default());
         }
         self.finish_landings()?;
         let bad = self.doubtful_objects()?;
@@ -191,9 +191,9 @@ impl Durability<'_> {
 
     /// Moves objects to the quarantine folder, where git does not see them, and writes those again whose content is still
     /// known.
-    fn quarantine_objects(&self, bad: &[Oid]) -> Result<Proof> {
+    fn quarantine_objects(&self, bad: &[Oid]) -> Result<LooseCheckReport> {
         if bad.is_empty() {
-            return Ok(Proof::default());
+            return Ok(LooseCheckReport::default());
         }
         files::create_dir_all(&self.quarantine())?;
         for oid in bad {
@@ -215,7 +215,7 @@ impl Durability<'_> {
         }
         self.land()?;
         let again = bad.iter().filter(|oid| gix_id(oid).is_ok_and(|id| self.is_there_now(&id).unwrap_or(false)));
-        Ok(Proof { put_aside: bad.to_vec(), written_again: again.cloned().collect(), trees: MendedTrees::default() })
+        Ok(LooseCheckReport { put_aside: bad.to_vec(), written_again: again.cloned().collect(), trees: MendedTrees::default() })
     }
 
     /// Writes those of the wanted objects again that the files of a worktree still contain.
@@ -250,13 +250,13 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
-    fn place(scratch: &Scratch, oid: &Oid) -> PathBuf {
+    fn place(scratch: &ScratchRepository, oid: &Oid) -> PathBuf {
         loose_file(&scratch.path().join(".git/objects"), &gix_id(oid).unwrap())
     }
 
-    fn empty(scratch: &Scratch, oid: &Oid) {
+    fn empty(scratch: &ScratchRepository, oid: &Oid) {
         std::fs::remove_file(place(scratch, oid)).unwrap();
         std::fs::write(place(scratch, oid), b"").unwrap();
     }
@@ -264,7 +264,7 @@ mod tests {
     #[test]
     fn what_a_power_loss_emptied_is_put_aside_and_written_again_where_its_content_is_left() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let of = |what: &str| Oid::new(scratch.git(&["rev-parse", what])).unwrap();
             scratch.write("staged", b"in the index and in a file");
             scratch.git(&["add", "staged"]);
@@ -287,7 +287,7 @@ mod tests {
             assert!(!proof.written_again.contains(&nowhere) && proof.written_again.len() >= 2, "{proof:?}");
             assert!(place(&scratch, &whole).exists() && !place(&scratch, &nowhere).exists());
             assert!(scratch.repo().durability().objects_are_proved(), "by a note for all others");
-            assert_eq!(scratch.repo().durability().prove_objects().unwrap(), Proof::default());
+            assert_eq!(scratch.repo().durability().prove_objects().unwrap(), LooseCheckReport::default());
             scratch.git(&["cat-file", "-e", ":staged"]);
             scratch.git(&["cat-file", "blob", "HEAD:sub/b.txt"]);
             scratch.git(&["fsck", "--strict"]);
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn what_was_synced_is_not_read_again_unless_it_is_empty() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let (old, new) =
             scratch.landed(|repo| (repo.objects().write_blob(b"old").unwrap(), repo.objects().write_blob(b"new").unwrap()));
         let repo = scratch.repo();

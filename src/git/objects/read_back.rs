@@ -15,7 +15,7 @@ const FEW: usize = 256;
 
 /// The result of reading objects back.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct ReadBack {
+pub struct ReadBackReport {
     /// How many objects match their ids.
     pub whole: usize,
     /// Objects that are missing, cannot be read, or do not match their id.
@@ -43,9 +43,9 @@ impl Objects<'_> {
     ///
     /// # Errors
     /// `REPOSITORY_UNSUPPORTED`. Damage is part of the result, not an error.
-    pub fn read_back(&self, objects: &[Oid]) -> Result<ReadBack> {
+    pub fn read_back(&self, objects: &[Oid]) -> Result<ReadBackReport> {
         self.repo.gix()?;
-        let mut all = ReadBack::default();
+        let mut all = ReadBackReport::default();
         for some in threads::in_parts(objects, FEW, |part| vec![self.read_some(part)]) {
             let some = some?;
             all.whole += some.whole;
@@ -55,10 +55,10 @@ impl Objects<'_> {
         Ok(all)
     }
 
-    fn read_some(&self, objects: &[Oid]) -> Result<ReadBack> {
+    fn read_some(&self, objects: &[Oid]) -> Result<ReadBackReport> {
         use gix::objs::Find;
         let gix = self.repo.gix()?;
-        let (mut read, mut content) = (ReadBack::default(), Vec::new());
+        let (mut read, mut content) = (ReadBackReport::default(), Vec::new());
         for oid in objects {
             let id = super::database::gix_id(oid)?;
             if gix.find_header(id).is_ok_and(|header| header.size() > LARGE) {
@@ -96,11 +96,11 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn what_is_not_what_its_name_says_is_found_loose_and_packed() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         for number in 0..600 {
             scratch.write(&format!("f{number}"), format!("content {number}").as_bytes());
         }
@@ -110,7 +110,7 @@ mod tests {
         let all = scratch.repo().objects().all_below(std::slice::from_ref(&head)).unwrap();
         assert!(all.len() > 600);
         let read = scratch.repo().objects().read_back(&all).unwrap();
-        assert_eq!(read, ReadBack { whole: all.len(), ..ReadBack::default() });
+        assert_eq!(read, ReadBackReport { whole: all.len(), ..ReadBackReport::default() });
         let path = |oid: &str| scratch.path().join(".git/objects").join(&oid[..2]).join(&oid[2..]);
         let (empty, other) = (scratch.git(&["rev-parse", "HEAD:f5"]), scratch.git(&["rev-parse", "HEAD:f599"]));
         std::fs::remove_file(path(&empty)).unwrap();

@@ -21,15 +21,15 @@ use super::durability::sync_file_system;
 use super::landing::{land_folder, land_from_memory};
 use super::loose::{self, loose_file};
 use super::stage_folder::StageFolder;
-use super::waiting::Waiting;
+use super::waiting::WaitingObjects;
 use crate::git::repo::handles::Durability;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;
 
 /// The objects that are not yet in the object database.
 #[derive(Default)]
-pub(in crate::git) struct Stage {
-    waiting: Mutex<Waiting>,
+pub(in crate::git) struct ObjectStage {
+    waiting: Mutex<WaitingObjects>,
     /// Made when an object does not fit into memory, when git has to see one, or when they land.
     folder: OnceLock<StageFolder>,
     /// The objects that this process wrote, each after the objects that it refers to.
@@ -41,7 +41,7 @@ pub(in crate::git) struct Stage {
     landing: Mutex<()>,
 }
 
-impl std::fmt::Debug for Stage {
+impl std::fmt::Debug for ObjectStage {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Stage").field("folder", &self.folder).finish_non_exhaustive()
     }
@@ -51,7 +51,7 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Stage {
+impl ObjectStage {
     /// Whether an object is in the stage.
     pub fn has(&self, id: &gix::oid) -> bool {
         let in_folder = |folder: &StageFolder| folder.opened().is_some() && loose_file(folder.path(), id).is_file();
@@ -185,14 +185,14 @@ impl<'r> Durability<'r> {
     ///
     /// # Errors
     /// `REPOSITORY_UNSUPPORTED`.
-    pub(in crate::git) fn stage(&self) -> Result<Option<&'r Stage>> {
+    pub(in crate::git) fn stage(&self) -> Result<Option<&'r ObjectStage>> {
         if let Some(stage) = self.repo.stage.get() {
             return Ok(Some(stage));
         }
         // An error of gix is more to the point than one of git.
         self.repo.gix()?;
         let may = self.repo.shortcuts().allow(FastWay::StageObjects);
-        Ok(may.then(|| self.repo.stage.get_or_init(Stage::default)))
+        Ok(may.then(|| self.repo.stage.get_or_init(ObjectStage::default)))
     }
 
     /// The folder for objects that git makes, which also has those that wait; it is made now if there is none. `None` as for
@@ -259,7 +259,7 @@ impl<'r> Durability<'r> {
         synced.map(|()| self.note_sync(began))
     }
 
-    fn sync_with(&self, stage: &Stage, objects: &Path) -> Result<()> {
+    fn sync_with(&self, stage: &ObjectStage, objects: &Path) -> Result<()> {
         let _one_at_a_time = locked(&stage.landing);
         // Objects that are added during this sync wait for the next one.
         let by_git = stage.by_git.swap(false, Ordering::AcqRel);
@@ -281,16 +281,16 @@ mod tests {
     use super::*;
     use crate::domain::base::names::Oid;
     use crate::git::objects::database::gix_id;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
-    fn is_named(scratch: &Scratch, oid: &Oid) -> bool {
+    fn is_named(scratch: &ScratchRepository, oid: &Oid) -> bool {
         loose_file(&scratch.path().join(".git/objects"), &gix_id(oid).unwrap()).is_file()
     }
 
     #[test]
     fn an_object_gets_its_name_when_it_is_on_disk_and_what_is_never_named_goes() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             // One that waits in memory, and one that does not.
             let (small, large) = (b"small".to_vec(), vec![7_u8; 70_000]);
             let repo = scratch.repo();
@@ -316,7 +316,7 @@ mod tests {
 
     #[test]
     fn a_few_small_objects_land_without_a_folder_for_each() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let tmp = scratch.path().join(".git/axiom/tmp");
         let oids: Vec<Oid> =
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn what_could_not_land_lands_with_the_next_sync() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let blobs = [b"first".as_slice(), b"second"].map(|content| repo.objects().write_blob(content).unwrap());
         let in_the_way = loose_file(&scratch.path().join(".git/objects"), &gix_id(&blobs[1]).unwrap());
@@ -359,7 +359,7 @@ mod tests {
 
     #[test]
     fn a_call_that_writes_finds_all_objects_named() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let blob = repo.objects().write_blob(b"for an index").unwrap();
         let info = format!("100644,{blob},staged");
@@ -378,7 +378,7 @@ mod tests {
 
     #[test]
     fn what_a_power_loss_left_of_an_object_is_written_again() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let content = b"all of it";
         let blob = scratch.landed(|repo| repo.objects().write_blob(content).unwrap());
         let file = loose_file(&scratch.path().join(".git/objects"), &gix_id(&blob).unwrap());

@@ -14,13 +14,13 @@ use crate::git::restore::prepared::quote;
 #[derive(Debug)]
 pub(in crate::git) struct StageFolder {
     folder: ScratchFolder,
-    state: Mutex<State>,
+    state: Mutex<StageFolderState>,
     gix: OnceLock<gix::ThreadSafeRepository>,
 }
 
 /// What the folder is ready for.
 #[derive(Debug)]
-struct State {
+struct StageFolderState {
     /// Whether the folder is there.
     is_there: bool,
     /// Held as long as it is there, where the file system has locks.
@@ -37,7 +37,7 @@ impl StageFolder {
     pub fn make(repo: &Repository) -> Result<Self> {
         let mut folder = repo.scratch_folder()?;
         let owned = folder.take_lock();
-        Ok(Self { folder, state: Mutex::new(State { is_there: true, owned, is_open: false }), gix: OnceLock::new() })
+        Ok(Self { folder, state: Mutex::new(StageFolderState { is_there: true, owned, is_open: false }), gix: OnceLock::new() })
     }
 
     /// The path of the folder.
@@ -64,9 +64,9 @@ impl StageFolder {
         self.claim_as(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn claim_as(&self, state: &mut State) -> Result<()> {
+    fn claim_as(&self, state: &mut StageFolderState) -> Result<()> {
         if !state.is_there || !self.path().is_dir() {
-            *state = State { is_there: false, owned: None, is_open: false };
+            *state = StageFolderState { is_there: false, owned: None, is_open: false };
             files::create_dirs_unsynced(self.path())?;
             state.owned = claim(self.path())?;
             state.is_there = true;
@@ -110,8 +110,8 @@ impl StageFolder {
     /// `IO_FAILED`.
     pub fn put_away(&self) -> Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
-        let State { is_there: true, owned: _until_it_is_gone, .. } =
-            std::mem::replace(&mut *state, State { is_there: false, owned: None, is_open: false })
+        let StageFolderState { is_there: true, owned: _until_it_is_gone, .. } =
+            std::mem::replace(&mut *state, StageFolderState { is_there: false, owned: None, is_open: false })
         else {
             return Ok(());
         };

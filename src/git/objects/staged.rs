@@ -3,18 +3,18 @@
 use crate::error::Result;
 use crate::git::repo::repository::{Repository, for_this_thread};
 
-use super::stage::Stage;
+use super::stage::ObjectStage;
 
 /// The stage, and the objects of the repository as they were when this was made.
-pub(in crate::git) struct Staged<'r> {
+pub(in crate::git) struct StagedObjects<'r> {
     repository: &'r Repository,
     /// Where new objects wait.
-    pub stage: &'r Stage,
+    pub stage: &'r ObjectStage,
     /// The repository, with what is in the folder of the stage.
     gix: gix::Repository,
 }
 
-impl<'r> Staged<'r> {
+impl<'r> StagedObjects<'r> {
     /// `None` in a repository where git has to write objects.
     ///
     /// # Errors

@@ -7,7 +7,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 
 use super::database::gix_id;
-use super::kept_trees::{Trees, unreadable};
+use super::kept_trees::{TreeReader, unreadable};
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::repo::repository::Repository;
 
@@ -32,7 +32,7 @@ pub(in crate::git) fn diff(repository: &Repository, old: &Oid, new: &Oid) -> Res
     if old == new {
         return Ok(Vec::new());
     }
-    let trees = Trees::of(repository)?;
+    let trees = TreeReader::of(repository)?;
     let ((first, one), (second, other)) = (trees.peel(gix_id(old)?)?, trees.peel(gix_id(new)?)?);
     if first == second {
         return Ok(Vec::new());
@@ -82,12 +82,12 @@ mod tests {
 
     use super::*;
     use crate::git::history::questions::parse_raw;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn it_says_what_git_says_of_every_kind_of_change() {
         for kind in [&[][..], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let head = || Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
             for (path, text) in [("a-b", "1"), ("a/x", "2"), ("a.c", "3"), ("file", "4"), ("folder/deep/x", "5"), ("mode", "6")] {
                 scratch.write(path, text.as_bytes());

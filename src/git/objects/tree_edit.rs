@@ -10,7 +10,7 @@ use crate::git::history::questions::TreeChange;
 use crate::git::repo::handles::Objects;
 
 /// The rest of a change's path below the current folder, and the change.
-type Below<'c> = (&'c [u8], &'c TreeChange);
+type RelativeChange<'c> = (&'c [u8], &'c TreeChange);
 
 impl Objects<'_> {
     /// Returns `tree` with each change's new value at its path. The old value of a change is not compared with the tree. A
@@ -23,15 +23,15 @@ impl Objects<'_> {
         if changes.is_empty() {
             return Ok(tree.clone());
         }
-        let below: Vec<Below<'_>> = changes.iter().map(|change| (change.path.as_bytes(), change)).collect();
+        let below: Vec<RelativeChange<'_>> = changes.iter().map(|change| (change.path.as_bytes(), change)).collect();
         self.folder_with(Some(tree), &below)?.map_or_else(|| self.empty_tree(), Ok)
     }
 
     /// Returns `None` if the folder becomes empty.
-    fn folder_with(&self, folder: Option<&Oid>, changes: &[Below<'_>]) -> Result<Option<Oid>> {
+    fn folder_with(&self, folder: Option<&Oid>, changes: &[RelativeChange<'_>]) -> Result<Option<Oid>> {
         let listed = folder.map_or_else(|| Ok(Vec::new()), |folder| self.read_tree(folder))?;
         let mut entries: BTreeMap<Vec<u8>, TreeEntry> = listed.into_iter().map(|entry| (entry.name.clone(), entry)).collect();
-        let mut names: BTreeMap<&[u8], Vec<Below<'_>>> = BTreeMap::new();
+        let mut names: BTreeMap<&[u8], Vec<RelativeChange<'_>>> = BTreeMap::new();
         for (rest, change) in changes {
             let (name, rest) = match rest.iter().position(|byte| *byte == b'/') {
                 Some(end) => (&rest[..end], &rest[end + 1..]),
@@ -40,7 +40,8 @@ impl Objects<'_> {
             names.entry(name).or_default().push((rest, change));
         }
         for (name, changes) in names {
-            let (here, below): (Vec<Below<'_>>, Vec<Below<'_>>) = changes.into_iter().partition(|(rest, _)| rest.is_empty());
+            let (here, below): (Vec<RelativeChange<'_>>, Vec<RelativeChange<'_>>) =
+                changes.into_iter().partition(|(rest, _)| rest.is_empty());
             let was_folder = entries.get(name).filter(|entry| entry.mode == TREE).map(|entry| entry.oid.clone());
             let comes = here.iter().find_map(|(_, change)| change.new.as_ref());
             let goes = !here.is_empty() && comes.is_none() && was_folder.is_none();
@@ -73,11 +74,11 @@ mod tests {
     use super::*;
     use crate::domain::base::names::RepoPath;
     use crate::git::history::questions::FileId;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn what_differs_between_two_trees_makes_the_one_of_the_other() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let tree = |files: &[(&str, &str)]| {
             let blob = |text: &str| repo.objects().write_blob(text.as_bytes()).unwrap();

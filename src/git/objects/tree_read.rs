@@ -20,14 +20,14 @@ pub(in crate::git) struct RawTree {
 
 /// An entry of a tree as it is stored.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) struct RawEntry<'t> {
+pub(in crate::git) struct RawTreeEntry<'t> {
     pub(in crate::git) mode: u32,
     pub(in crate::git) id: &'t gix::oid,
     /// Without `/`.
     pub(in crate::git) name: &'t [u8],
 }
 
-impl RawEntry<'_> {
+impl RawTreeEntry<'_> {
     pub(in crate::git) fn to_owned(self) -> Result<TreeEntry> {
         Ok(TreeEntry { mode: self.mode, oid: Oid::from_bytes(self.id.as_bytes())?, name: self.name.to_vec() })
     }
@@ -38,7 +38,7 @@ impl RawTree {
     ///
     /// # Errors
     /// `GIT_FAILED` as the last one, where the tree is damaged.
-    pub(in crate::git) fn entries(&self) -> impl Iterator<Item = Result<RawEntry<'_>>> {
+    pub(in crate::git) fn entries(&self) -> impl Iterator<Item = Result<RawTreeEntry<'_>>> {
         let mut rest = &self.content[..];
         std::iter::from_fn(move || {
             if rest.is_empty() {
@@ -59,17 +59,17 @@ impl RawTree {
     /// `GIT_FAILED` where the tree is damaged.
     pub(in crate::git) fn find(&self, name: &[u8]) -> Result<Option<TreeEntry>> {
         let found = self.entries().find(|entry| entry.as_ref().is_ok_and(|entry| entry.name == name) || entry.is_err());
-        found.transpose()?.map(RawEntry::to_owned).transpose()
+        found.transpose()?.map(RawTreeEntry::to_owned).transpose()
     }
 }
 
 /// The first entry and what follows it.
-fn first_entry(content: &[u8], width: usize) -> Option<(RawEntry<'_>, &[u8])> {
+fn first_entry(content: &[u8], width: usize) -> Option<(RawTreeEntry<'_>, &[u8])> {
     let nul = memchr::memchr(0, content)?;
     let space = content[..nul].iter().position(|byte| *byte == b' ')?;
     let mode = std::str::from_utf8(&content[..space]).ok().and_then(|mode| u32::from_str_radix(mode, 8).ok())?;
     let id = content.get(nul + 1..nul + 1 + width)?;
-    let entry = RawEntry { mode, id: gix::oid::try_from_bytes(id).ok()?, name: &content[space + 1..nul] };
+    let entry = RawTreeEntry { mode, id: gix::oid::try_from_bytes(id).ok()?, name: &content[space + 1..nul] };
     Some((entry, &content[nul + 1 + width..]))
 }
 

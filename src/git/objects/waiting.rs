@@ -17,21 +17,21 @@ const BYTES: usize = 128 * 1024;
 
 /// The objects that wait in memory, and those of the same operation that have landed: it reads them again at once.
 #[derive(Default)]
-pub(super) struct Waiting {
+pub(super) struct WaitingObjects {
     objects: Storage,
     bytes: usize,
-    landed: HashMap<gix::ObjectId, Landed>,
+    landed: HashMap<gix::ObjectId, LandedObject>,
 }
 
 /// An object that has landed.
-struct Landed {
+struct LandedObject {
     kind: gix::objs::Kind,
     content: Vec<u8>,
     /// The bytes of its file.
     size: u64,
 }
 
-impl Waiting {
+impl WaitingObjects {
     /// Takes an object in; `false` where there is no room for it.
     pub fn take_in(&mut self, id: gix::ObjectId, kind: gix::objs::Kind, content: &[u8]) -> bool {
         if content.len() > LARGEST || self.objects.len() == COUNT || self.bytes + content.len() > BYTES {
@@ -65,7 +65,7 @@ impl Waiting {
         if let Some((kind, content)) = self.let_go(&id)
             && self.landed.len() < COUNT
         {
-            self.landed.insert(id, Landed { kind, content, size });
+            self.landed.insert(id, LandedObject { kind, content, size });
         }
     }
 
@@ -103,12 +103,12 @@ mod tests {
 
     #[test]
     fn there_is_room_for_so_many_objects_and_bytes_and_each_counts_once() {
-        let mut few = Waiting::default();
+        let mut few = WaitingObjects::default();
         for number in 0..COUNT {
             assert!(few.take_in(id(number), Kind::Blob, b"x"), "{number}");
         }
         assert!(!few.take_in(id(COUNT), Kind::Blob, b"x"), "too many");
-        let mut large = Waiting::default();
+        let mut large = WaitingObjects::default();
         assert!(!large.take_in(id(0), Kind::Blob, &[0; LARGEST + 1]), "too large");
         for _ in 0..3 {
             assert!(large.take_in(id(0), Kind::Blob, &[0; LARGEST]), "the same again");

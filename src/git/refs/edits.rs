@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{LINKED, is_own_ref};
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::operation::journaled::RefChange;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -17,13 +17,13 @@ use crate::domain::operation::journaled::HeadState;
 use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::head::Head;
-use crate::git::repo::program::Output;
+use crate::git::repo::program::GitOutput;
 use crate::git::repo::repository::RefFormat;
 use crate::git::repo::worktrees::Worktree;
 
 /// The value that a ref must have for a change to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Expected {
+pub enum ExpectedRefValue {
     /// Exactly this value.
     Value(Oid),
     /// It must not exist.
@@ -32,10 +32,10 @@ pub enum Expected {
     Any,
 }
 
-impl Expected {
+impl ExpectedRefValue {
     /// The expectation for a recorded old value; `None` means that the ref must not exist.
     pub fn from_old(old: Option<Oid>) -> Self {
-        old.map_or(Expected::Absent, Expected::Value)
+        old.map_or(ExpectedRefValue::Absent, ExpectedRefValue::Value)
     }
 }
 
@@ -45,7 +45,7 @@ pub struct RefEdit {
     /// The full name.
     pub name: RefName,
     /// The expected old value.
-    pub expected: Expected,
+    pub expected: ExpectedRefValue,
     /// The new value; `None` deletes the ref.
     pub new: Option<Oid>,
 }
@@ -53,8 +53,8 @@ pub struct RefEdit {
 impl From<&RefChange> for RefEdit {
     /// The recorded change; the ref must still have the old value.
     fn from(change: &RefChange) -> Self {
-        let Change { old, new } = change.value.clone();
-        Self { name: change.name.clone(), expected: Expected::from_old(old), new }
+        let ValueChange { old, new } = change.value.clone();
+        Self { name: change.name.clone(), expected: ExpectedRefValue::from_old(old), new }
     }
 }
 
@@ -186,7 +186,7 @@ impl Refs<'_> {
         let (mut asked, mut others) = (Vec::new(), Vec::new());
         for edit in edits {
             let folder = edit.name.as_str().rsplit_once('/').map_or("", |(folder, _)| folder).to_owned();
-            let is_new = edit.expected == Expected::Absent && edit.new.is_some();
+            let is_new = edit.expected == ExpectedRefValue::Absent && edit.new.is_some();
             if folders.insert(folder) || !is_new { asked.push(edit) } else { others.push(edit.name) }
         }
         for name in others {
@@ -274,13 +274,13 @@ pub(in crate::git) fn update_script(edits: &[RefEdit]) -> Vec<u8> {
     let mut script = b"start\0".to_vec();
     for RefEdit { name, expected, new } in edits {
         let (command, values) = match (expected, new) {
-            (Expected::Value(old), Some(new)) => ("update", format!("{new}\0{old}\0")),
-            (Expected::Absent, Some(new)) => ("create", format!("{new}\0")),
-            (Expected::Any, Some(new)) => ("update", format!("{new}\0\0")),
-            (Expected::Value(old), None) => ("delete", format!("{old}\0")),
+            (ExpectedRefValue::Value(old), Some(new)) => ("update", format!("{new}\0{old}\0")),
+            (ExpectedRefValue::Absent, Some(new)) => ("create", format!("{new}\0")),
+            (ExpectedRefValue::Any, Some(new)) => ("update", format!("{new}\0\0")),
+            (ExpectedRefValue::Value(old), None) => ("delete", format!("{old}\0")),
             // Here an empty old value means "must not exist", for both hash formats.
-            (Expected::Absent, None) => ("verify", "\0".to_owned()),
-            (Expected::Any, None) => ("delete", "\0".to_owned()),
+            (ExpectedRefValue::Absent, None) => ("verify", "\0".to_owned()),
+            (ExpectedRefValue::Any, None) => ("delete", "\0".to_owned()),
         };
         let name = name.in_git();
         for part in [b"option no-deref\0", command.as_bytes(), b" ", name.as_bytes(), b"\0", values.as_bytes()] {
@@ -293,7 +293,7 @@ pub(in crate::git) fn update_script(edits: &[RefEdit]) -> Vec<u8> {
 }
 
 /// Turns git's answer to an aborted transaction into a result.
-fn would_do(output: &Output) -> Result<()> {
+fn would_do(output: &GitOutput) -> Result<()> {
     if output.ok() {
         return Ok(());
     }
@@ -302,7 +302,7 @@ fn would_do(output: &Output) -> Result<()> {
     Err(if by_hook { error.hint("the repository's hook 'reference-transaction' refuses this: see its output") } else { error })
 }
 
-fn refused(output: &Output) -> Error {
+fn refused(output: &GitOutput) -> Error {
     let words = output.stderr.as_str();
     let changed = ["but expected", "reference already exists", "unable to resolve reference", "reference is missing"];
     if changed.iter().any(|part| words.contains(part)) {
@@ -319,15 +319,15 @@ fn refused(output: &Output) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
-    fn edit(name: &str, expected: Expected, new: Option<&Oid>) -> RefEdit {
+    fn edit(name: &str, expected: ExpectedRefValue, new: Option<&Oid>) -> RefEdit {
         RefEdit { name: RefName::new(name), expected, new: new.cloned() }
     }
 
-    fn formats() -> Vec<Scratch> {
+    fn formats() -> Vec<ScratchRepository> {
         let kinds: [&[&str]; 3] = [&[], &["--object-format=sha256"], &["--ref-format=reftable"]];
-        kinds.into_iter().map(Scratch::new).collect()
+        kinds.into_iter().map(ScratchRepository::new).collect()
     }
 
     #[test]
@@ -340,19 +340,19 @@ mod tests {
             let x = "refs/axiom/captures/x";
             let swap = |expected, new| repo.refs().update_refs(&[edit(x, expected, new)], "test");
             let changed = |outcome: Result<()>| assert_eq!(outcome.unwrap_err().code(), Code::ChangedMeanwhile);
-            changed(swap(Expected::Value(first.clone()), Some(&second)));
-            changed(swap(Expected::Value(first.clone()), None));
-            swap(Expected::Absent, None).unwrap();
-            swap(Expected::Any, None).unwrap();
-            swap(Expected::Absent, Some(&first)).unwrap();
+            changed(swap(ExpectedRefValue::Value(first.clone()), Some(&second)));
+            changed(swap(ExpectedRefValue::Value(first.clone()), None));
+            swap(ExpectedRefValue::Absent, None).unwrap();
+            swap(ExpectedRefValue::Any, None).unwrap();
+            swap(ExpectedRefValue::Absent, Some(&first)).unwrap();
             // Creating the same value again fails: a ref that must be absent works as a mutex.
-            changed(swap(Expected::Absent, Some(&first)));
-            changed(swap(Expected::Absent, None));
-            changed(swap(Expected::Value(second.clone()), Some(&first)));
-            swap(Expected::Value(first.clone()), Some(&second)).unwrap();
+            changed(swap(ExpectedRefValue::Absent, Some(&first)));
+            changed(swap(ExpectedRefValue::Absent, None));
+            changed(swap(ExpectedRefValue::Value(second.clone()), Some(&first)));
+            swap(ExpectedRefValue::Value(first.clone()), Some(&second)).unwrap();
             assert_eq!(repo.refs().read_ref(&RefName::new(x)).unwrap(), Some(second.clone()));
             assert_eq!(repo.refs().refs_below("refs/axiom/").unwrap().len(), 1);
-            swap(Expected::Value(second.clone()), None).unwrap();
+            swap(ExpectedRefValue::Value(second.clone()), None).unwrap();
             assert_eq!(repo.refs().read_ref(&RefName::new(x)).unwrap(), None);
         }
     }
@@ -362,8 +362,10 @@ mod tests {
         for scratch in formats() {
             let repo = scratch.repo();
             let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
-            let edits =
-                [edit("refs/axiom/a", Expected::Absent, Some(&first)), edit("refs/heads/main", Expected::Absent, Some(&first))];
+            let edits = [
+                edit("refs/axiom/a", ExpectedRefValue::Absent, Some(&first)),
+                edit("refs/heads/main", ExpectedRefValue::Absent, Some(&first)),
+            ];
             assert_eq!(repo.refs().update_refs(&edits, "test").unwrap_err().code(), Code::ChangedMeanwhile);
             assert!(repo.refs().refs_below("refs/axiom/").unwrap().is_empty());
         }
@@ -371,14 +373,15 @@ mod tests {
 
     #[test]
     fn of_many_new_refs_git_is_asked_about_one_of_each_folder_and_all_locks_are_seen() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
-        let new = |name: String| edit(&name, Expected::Absent, Some(&first));
+        let new = |name: String| edit(&name, ExpectedRefValue::Absent, Some(&first));
         let many: Vec<RefEdit> = (0..40).map(|n| new(format!("refs/heads/{}/{n}", n % 2))).collect();
         assert_eq!(repo.refs().one_of_each_folder(many.clone()).unwrap().len(), 2);
         repo.refs().try_refs(&many).unwrap();
-        let wrong = [&many[..], &[edit("refs/heads/main", Expected::Value(Oid::new("1".repeat(40)).unwrap()), None)]].concat();
+        let wrong =
+            [&many[..], &[edit("refs/heads/main", ExpectedRefValue::Value(Oid::new("1".repeat(40)).unwrap()), None)]].concat();
         assert_eq!(repo.refs().try_refs(&wrong).unwrap_err().code(), Code::ChangedMeanwhile, "what is there is asked about");
         scratch.write(".git/refs/heads/1/39.lock", b"");
         assert_eq!(repo.refs().try_refs(&many).unwrap_err().code(), Code::GitLocked);
@@ -394,13 +397,13 @@ mod tests {
 
     #[test]
     fn a_lock_file_and_a_folder_in_the_way_have_their_own_errors() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
-        let under = edit("refs/heads/main/x", Expected::Absent, Some(&first));
+        let under = edit("refs/heads/main/x", ExpectedRefValue::Absent, Some(&first));
         assert_eq!(repo.refs().update_refs(&[under], "test").unwrap_err().code(), Code::InTheWay);
         scratch.write(".git/refs/heads/y.lock", b"");
-        let locked = edit("refs/heads/y", Expected::Absent, Some(&first));
+        let locked = edit("refs/heads/y", ExpectedRefValue::Absent, Some(&first));
         assert_eq!(repo.refs().update_refs(&[locked], "test").unwrap_err().code(), Code::GitLocked);
     }
 }

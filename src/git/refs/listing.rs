@@ -12,7 +12,7 @@ use crate::error::Result;
 
 use super::edits::RefValue;
 use super::packed::loose_below;
-use super::packed_lines::Packed;
+use super::packed_lines::PackedRefs;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::shortcuts::FastWay;
 
@@ -20,7 +20,7 @@ use crate::git::repo::shortcuts::FastWay;
 #[derive(Debug)]
 pub struct RefListing {
     prefix: String,
-    packed: Arc<Packed>,
+    packed: Arc<PackedRefs>,
     /// The range of the lines in the text of the packed refs.
     lines: std::ops::Range<usize>,
     /// The loose refs, or all refs as git or gix listed them. They hide packed refs of the same name.
@@ -70,7 +70,7 @@ impl Refs<'_> {
         for prefix in prefixes {
             all.push(RefListing {
                 prefix: prefix.to_owned(),
-                packed: Arc::new(Packed::none()),
+                packed: Arc::new(PackedRefs::none()),
                 lines: 0..0,
                 others: self.refs_below(prefix)?,
             });
@@ -167,12 +167,12 @@ fn add_loose_names(folder: &Path, above: &str, names: &mut Vec<String>) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn names_are_those_of_the_refs_loose_packed_or_both() {
         for kind in [&[][..], &["--ref-format=reftable"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let repo = scratch.repo();
             let same = |expected: usize| {
                 for prefix in ["refs/tags/axiom/", "refs/tags/", "refs/heads/", "refs/axiom/captures/"] {

@@ -9,12 +9,12 @@ use gix::bstr::ByteSlice;
 
 use crate::domain::base::names::{Oid, RefName, spelled};
 use crate::domain::base::own_names::LINKED;
-use crate::domain::checkpoint::local_refs::{LEFT_OUT, LocalRefs, STASH, StashEntry, is_held};
+use crate::domain::checkpoint::local_refs::{LEFT_OUT, LocalRefSnapshot, STASH, StashEntry, is_held};
 use crate::error::{Error, Result};
 use crate::files;
 
 use super::own::REF_LIMIT;
-use super::packed_lines::Packed;
+use super::packed_lines::PackedRefs;
 use crate::git::capture::gaps::is_caused_by_gap;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::shortcuts::FastWay;
@@ -22,7 +22,7 @@ use crate::git::repo::worktrees::Worktree;
 
 /// Loose refs by name, or all refs if git listed them.
 #[derive(Debug, Default)]
-pub(in crate::git) struct Listed {
+pub(in crate::git) struct ListedRefs {
     pub refs: BTreeMap<String, Oid>,
     pub links: BTreeMap<String, RefName>,
     pub stash: Vec<StashEntry>,
@@ -35,7 +35,7 @@ pub(in crate::git) struct Listed {
 /// Shows whether the packed refs have changed. The device number is not part of it, since it may be different after a
 /// reboot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::git) struct PackedStat {
+pub(in crate::git) struct PackedRefsStat {
     pub text: String,
     /// The time of its last change (ctime), in nanoseconds since 1970.
     pub changed: i128,
@@ -46,14 +46,14 @@ impl Refs<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
-    pub fn local_refs(&self) -> Result<LocalRefs> {
+    pub fn local_refs(&self) -> Result<LocalRefSnapshot> {
         let mut listed = self.listed_refs()?;
         if listed.but_packed && !self.packed_refs().map_or(Ok(false), |packed| listed.add_packed(&packed))? {
             listed = self.listed_by_git()?;
         }
         let refs = listed.refs.into_iter().map(|(name, oid)| (RefName::new(name), oid)).collect();
         let links = listed.links.into_iter().map(|(name, target)| (RefName::new(name), target)).collect();
-        Ok(LocalRefs { refs, links, stash: listed.stash })
+        Ok(LocalRefSnapshot { refs, links, stash: listed.stash })
     }
 
     pub(in crate::git) fn packed_refs_file(&self) -> std::path::PathBuf {
@@ -65,11 +65,11 @@ impl Refs<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
-    pub(in crate::git) fn listed_refs(&self) -> Result<Listed> {
+    pub(in crate::git) fn listed_refs(&self) -> Result<ListedRefs> {
         if !self.repo.shortcuts().allow(FastWay::ReadRefs) {
             return self.listed_by_git();
         }
-        let mut listed = Listed { but_packed: true, ..Listed::default() };
+        let mut listed = ListedRefs { but_packed: true, ..ListedRefs::default() };
         let is_plain = listed.add_folder(&self.repo.common_dir().join("refs"), "refs/")?;
         for (name, git_dir) in self.linked_names()? {
             let prefix = format!("{LINKED}{name}/refs/worktree/");
@@ -95,8 +95,8 @@ impl Refs<'_> {
     }
 
     /// The refs as git lists them; git omits broken ones.
-    pub(in crate::git) fn listed_by_git(&self) -> Result<Listed> {
-        let mut listed = Listed::default();
+    pub(in crate::git) fn listed_by_git(&self) -> Result<ListedRefs> {
+        let mut listed = ListedRefs::default();
         let format = "--format=%(objectname) %(refname) %(symref)";
         let output = self.repo.git().args(["for-each-ref", format]).run_ok()?;
         listed.add_lines(&output.stdout, "")?;
@@ -116,20 +116,20 @@ impl Refs<'_> {
     }
 
     /// Identifies the current version of the packed refs; `None` if there is no plain file.
-    pub(in crate::git) fn packed_stat(&self) -> Option<PackedStat> {
+    pub(in crate::git) fn packed_stat(&self) -> Option<PackedRefsStat> {
         let meta = std::fs::symlink_metadata(self.packed_refs_file()).ok().filter(std::fs::Metadata::is_file)?;
         let time = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
         let (modified, changed) = (time(meta.mtime(), meta.mtime_nsec()), time(meta.ctime(), meta.ctime_nsec()));
-        Some(PackedStat { text: format!("{} {} {modified} {changed}", meta.ino(), meta.size()), changed })
+        Some(PackedRefsStat { text: format!("{} {} {modified} {changed}", meta.ino(), meta.size()), changed })
     }
 }
 
-impl Listed {
+impl ListedRefs {
     /// Adds the packed refs that no loose ref hides; returns `false` where git has to read them.
     ///
     /// # Errors
     /// `INVALID_INPUT` where a line has no id.
-    pub fn add_packed(&mut self, packed: &Packed) -> Result<bool> {
+    pub fn add_packed(&mut self, packed: &PackedRefs) -> Result<bool> {
         let Ok(lines) = packed.below("refs/") else { return Ok(false) };
         for (name, value) in packed.values(lines).filter(|(name, _)| is_held(name)) {
             if !self.hides(name) {

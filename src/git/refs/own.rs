@@ -13,8 +13,8 @@ use crate::env;
 use crate::error::Result;
 use crate::files::{self, FileLock, LockAttempt};
 
-use super::edits::{Expected, RefEdit};
-use super::packed_lines::{Packed, Unclear};
+use super::edits::{ExpectedRefValue, RefEdit};
+use super::packed_lines::{PackedRefs, UnparsedRefLine};
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::own_scratch::ScratchFolder;
@@ -31,7 +31,7 @@ pub(in crate::git) const PACKED_LIMIT: u64 = 64 * 1024 * 1024;
 pub(in crate::git) const REF_LIMIT: u64 = 4096;
 
 /// A ref that is to be changed or deleted.
-pub(in crate::git) struct Move {
+pub(in crate::git) struct LockedRef {
     name: RefName,
     /// The file with the new content, already synced.
     ready: PathBuf,
@@ -45,21 +45,21 @@ pub(in crate::git) struct Move {
 
 /// Lock files that are removed when this value is dropped.
 #[derive(Default)]
-pub(in crate::git) struct Locks(Vec<PathBuf>);
+pub(in crate::git) struct RefLockFiles(Vec<PathBuf>);
 
-impl Locks {
+impl RefLockFiles {
     /// Adds a lock that was taken.
-    pub fn add(&mut self, one: &Move) {
+    pub fn add(&mut self, one: &LockedRef) {
         self.0.push(one.lock.clone());
     }
 
     /// Removes a lock that was renamed to its ref.
-    pub fn has_moved(&mut self, one: &Move) {
+    pub fn has_moved(&mut self, one: &LockedRef) {
         self.0.retain(|lock| *lock != one.lock);
     }
 }
 
-impl Drop for Locks {
+impl Drop for RefLockFiles {
     fn drop(&mut self) {
         for lock in &self.0 {
             // Git would find it for a living one: where the disk fails once, it is removed all the same.
@@ -91,7 +91,7 @@ impl Refs<'_> {
         // The objects, the new contents of the refs, and the folders in which the refs will be.
         self.repo.durability().sync_objects()?;
         env::fault_point("git.before-refs");
-        let mut locks = Locks::default();
+        let mut locks = RefLockFiles::default();
         for one in &moves {
             if !lock(one)? {
                 return Ok(false);
@@ -155,7 +155,7 @@ impl Refs<'_> {
         let is_plain = |edit: &RefEdit| {
             let name = edit.name.as_str();
             let ours = name == NOTES || is_own_ref(name);
-            ours && edit.new.is_some() && edit.expected != Expected::Any
+            ours && edit.new.is_some() && edit.expected != ExpectedRefValue::Any
         };
         if edits.len() > FEW || !edits.iter().all(is_plain) {
             return false;
@@ -168,7 +168,7 @@ impl Refs<'_> {
         self.repo.shortcuts().allow(FastWay::ChangeOwnRefs)
     }
 
-    fn prepare(&self, folder: &ScratchFolder, number: usize, edit: &RefEdit) -> Result<Option<Move>> {
+    fn prepare(&self, folder: &ScratchFolder, number: usize, edit: &RefEdit) -> Result<Option<LockedRef>> {
         let (file, Some(new)) = (self.repo.common_dir().join(edit.name.in_git()), &edit.new) else { return Ok(None) };
         // git refuses to set a ref to a missing object, and reports it.
         if !self.repo.objects().holds(new) {
@@ -184,7 +184,7 @@ impl Refs<'_> {
         if !above.is_dir() && files::create_public_dir(above).is_err() {
             return Ok(None);
         }
-        Move::ready(folder, number, edit.name.clone(), file, format!("{new}\n").as_bytes())
+        LockedRef::ready(folder, number, edit.name.clone(), file, format!("{new}\n").as_bytes())
     }
 
     /// Appends a line to the reflog of the notes where git would do so; returns `false` where that fails.
@@ -197,8 +197,8 @@ impl Refs<'_> {
         }
         let Some(new) = &edit.new else { return Ok(false) };
         let old = match &edit.expected {
-            Expected::Value(old) => old.to_string(),
-            Expected::Absent | Expected::Any => "0".repeat(new.as_str().len()),
+            ExpectedRefValue::Value(old) => old.to_string(),
+            ExpectedRefValue::Absent | ExpectedRefValue::Any => "0".repeat(new.as_str().len()),
         };
         let line = format!("{old} {new} {}\t{message}\n", self.repo.objects().signature()?);
         let folder = file.parent().map_or(Ok(()), files::create_public_dir);
@@ -231,7 +231,7 @@ impl Refs<'_> {
     }
 }
 
-impl Drop for Move {
+impl Drop for LockedRef {
     fn drop(&mut self) {
         // The folder is then empty, and goes with one call. The lock file is gone before: without this second name it would be taken
         // for one of git's.
@@ -241,7 +241,7 @@ impl Drop for Move {
     }
 }
 
-impl Move {
+impl LockedRef {
     /// Renames the lock file, which is held, to the file of the ref.
     ///
     /// # Errors
@@ -272,7 +272,7 @@ impl Move {
 }
 
 /// Takes the lock, also one that a dead git axiom process left; returns `false` where another process holds it.
-pub(in crate::git) fn lock(one: &Move) -> Result<bool> {
+pub(in crate::git) fn lock(one: &LockedRef) -> Result<bool> {
     let take = || files::hard_link(&one.ready, &one.lock);
     match take() {
         Ok(Some(true)) => Ok(true),
@@ -300,7 +300,7 @@ pub(in crate::git) fn break_dead(lock: &Path) -> Result<bool> {
 }
 
 /// Whether a locked ref has the value that the edit expects, and no packed ref conflicts with its name.
-pub(in crate::git) fn is_as_expected(one: &Move, edit: &RefEdit, packed: &Packed) -> Result<bool> {
+pub(in crate::git) fn is_as_expected(one: &LockedRef, edit: &RefEdit, packed: &PackedRefs) -> Result<bool> {
     // Where the packed refs cannot be read here, git has to report what is wrong with them.
     if in_the_way(one.name.as_str(), packed) != Ok(false) {
         return Ok(false);
@@ -309,18 +309,18 @@ pub(in crate::git) fn is_as_expected(one: &Move, edit: &RefEdit, packed: &Packed
         Some(content) => Some(content),
         None => match packed.value(one.name.as_str()) {
             Ok(value) => value.map(<[u8]>::to_vec),
-            Err(Unclear) => return Ok(false),
+            Err(UnparsedRefLine) => return Ok(false),
         },
     };
     Ok(match (&edit.expected, value) {
-        (Expected::Absent, None) => true,
-        (Expected::Value(old), Some(content)) => content.trim_ascii_end() == old.as_str().as_bytes(),
-        (Expected::Absent, Some(_)) | (Expected::Value(_), None) | (Expected::Any, _) => false,
+        (ExpectedRefValue::Absent, None) => true,
+        (ExpectedRefValue::Value(old), Some(content)) => content.trim_ascii_end() == old.as_str().as_bytes(),
+        (ExpectedRefValue::Absent, Some(_)) | (ExpectedRefValue::Value(_), None) | (ExpectedRefValue::Any, _) => false,
     })
 }
 
 /// Whether a packed ref makes this name impossible: refs `a` and `a/b` cannot both exist.
-fn in_the_way(name: &str, packed: &Packed) -> std::result::Result<bool, Unclear> {
+fn in_the_way(name: &str, packed: &PackedRefs) -> std::result::Result<bool, UnparsedRefLine> {
     for (end, _) in name.match_indices('/').skip(1) {
         if packed.value(&name[..end])?.is_some() {
             return Ok(true);
@@ -333,13 +333,13 @@ fn in_the_way(name: &str, packed: &Packed) -> std::result::Result<bool, Unclear>
 mod tests {
     use super::*;
     use crate::domain::base::names::Oid;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
-    fn edit(name: &str, expected: Expected, new: &Oid) -> RefEdit {
+    fn edit(name: &str, expected: ExpectedRefValue, new: &Oid) -> RefEdit {
         RefEdit { name: RefName::new(name), expected, new: Some(new.clone()) }
     }
 
-    fn two_commits(scratch: &Scratch) -> (Oid, Oid) {
+    fn two_commits(scratch: &ScratchRepository) -> (Oid, Oid) {
         let first = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         scratch.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
         (first, Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap())
@@ -347,17 +347,17 @@ mod tests {
 
     #[test]
     fn refs_of_ours_change_as_git_would_change_them() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let (first, second) = two_commits(&scratch);
         let own = |edits: &[RefEdit]| repo.refs().update_own_refs(edits, "why").unwrap();
         let (x, tag) = ("refs/axiom/captures/x", "refs/tags/axiom/x");
         assert!(own(&[
-            edit(x, Expected::Absent, &first),
-            edit(tag, Expected::Absent, &first),
-            edit(NOTES, Expected::Absent, &first)
+            edit(x, ExpectedRefValue::Absent, &first),
+            edit(tag, ExpectedRefValue::Absent, &first),
+            edit(NOTES, ExpectedRefValue::Absent, &first)
         ]));
-        assert!(own(&[edit(NOTES, Expected::Value(first.clone()), &second)]));
+        assert!(own(&[edit(NOTES, ExpectedRefValue::Value(first.clone()), &second)]));
         for name in [x, tag] {
             assert_eq!(scratch.git(&["rev-parse", name]), first.as_str());
         }
@@ -365,23 +365,26 @@ mod tests {
         assert_eq!(log, format!("{second} why\n{first} why"));
         // Also where they are packed.
         scratch.git(&["pack-refs", "--all"]);
-        assert!(!own(&[edit("refs/axiom/captures/y", Expected::Absent, &first), edit(tag, Expected::Absent, &first)]));
+        assert!(!own(&[
+            edit("refs/axiom/captures/y", ExpectedRefValue::Absent, &first),
+            edit(tag, ExpectedRefValue::Absent, &first)
+        ]));
         assert_eq!(repo.refs().read_ref(&RefName::new("refs/axiom/captures/y")).unwrap(), None);
-        assert!(!own(&[edit(tag, Expected::Value(second.clone()), &first)]));
-        assert!(own(&[edit(tag, Expected::Value(first.clone()), &second)]));
+        assert!(!own(&[edit(tag, ExpectedRefValue::Value(second.clone()), &first)]));
+        assert!(own(&[edit(tag, ExpectedRefValue::Value(first.clone()), &second)]));
         // A ref and a folder with the same name.
         for name in ["refs/axiom/captures/x/y", "refs/axiom/captures", "refs/tags/axiom"] {
-            assert!(!own(&[edit(name, Expected::Absent, &first)]), "{name}");
+            assert!(!own(&[edit(name, ExpectedRefValue::Absent, &first)]), "{name}");
         }
-        assert!(!own(&[edit("refs/heads/z", Expected::Absent, &first)]));
+        assert!(!own(&[edit("refs/heads/z", ExpectedRefValue::Absent, &first)]));
         scratch.write(".git/refs/axiom/captures/z.lock", b"");
-        assert!(!own(&[edit("refs/axiom/captures/z", Expected::Absent, &first)]));
+        assert!(!own(&[edit("refs/axiom/captures/z", ExpectedRefValue::Absent, &first)]));
         assert!(scratch.path().join(".git/refs/axiom/captures/z.lock").exists());
         let gone = Oid::new("1".repeat(40)).unwrap();
-        assert!(!own(&[edit("refs/axiom/captures/v", Expected::Absent, &gone)]), "points at nothing");
-        assert!(repo.refs().update_refs(&[edit("refs/axiom/captures/v", Expected::Absent, &gone)], "why").is_err());
+        assert!(!own(&[edit("refs/axiom/captures/v", ExpectedRefValue::Absent, &gone)]), "points at nothing");
+        assert!(repo.refs().update_refs(&[edit("refs/axiom/captures/v", ExpectedRefValue::Absent, &gone)], "why").is_err());
         scratch.git(&["config", "core.hooksPath", "hooks"]);
-        let hooked = edit("refs/axiom/captures/w", Expected::Absent, &first);
+        let hooked = edit("refs/axiom/captures/w", ExpectedRefValue::Absent, &first);
         assert!(!scratch.repo().refs().update_own_refs(&[hooked], "why").unwrap());
         files::remove_file(&scratch.path().join(".git/refs/axiom/captures/z.lock")).unwrap();
         let left = scratch.repo().git_locks().unwrap();
@@ -391,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_ref_is_refused_where_its_object_has_gone_with_its_pack() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let (first, second) = two_commits(&scratch);
         scratch.git(&["repack", "-q", "-a", "-d"]);
@@ -400,7 +403,7 @@ mod tests {
         scratch.git(&["reflog", "expire", "--expire=now", "--expire-unreachable=now", "--all"]);
         scratch.git(&["update-ref", "-d", "ORIG_HEAD"]);
         scratch.git(&["gc", "-q", "--prune=now"]);
-        let points_at_nothing = edit("refs/axiom/captures/x", Expected::Absent, &second);
+        let points_at_nothing = edit("refs/axiom/captures/x", ExpectedRefValue::Absent, &second);
         assert!(!repo.refs().update_own_refs(std::slice::from_ref(&points_at_nothing), "why").unwrap());
         assert!(repo.refs().update_refs(&[points_at_nothing], "why").is_err());
         assert!(repo.refs().refs_below("refs/axiom/captures/").unwrap().is_empty());
@@ -408,11 +411,11 @@ mod tests {
 
     #[test]
     fn a_folder_of_refs_that_git_emptied_is_no_error() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let (first, _) = two_commits(&scratch);
         let name = "refs/axiom/captures/x";
-        assert!(repo.refs().update_own_refs(&[edit(name, Expected::Absent, &first)], "why").unwrap());
+        assert!(repo.refs().update_own_refs(&[edit(name, ExpectedRefValue::Absent, &first)], "why").unwrap());
         scratch.git(&["pack-refs", "--all"]);
         let folder = scratch.path().join(".git/refs/axiom/captures");
         let (gone, there) = (folder.as_path(), repo.common_dir());
@@ -423,10 +426,10 @@ mod tests {
 
     #[test]
     fn a_lock_of_ours_that_a_crash_left_is_no_lock_and_a_held_one_is() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let (first, _) = two_commits(&scratch);
-        let edit = edit("refs/axiom/captures/x", Expected::Absent, &first);
+        let edit = edit("refs/axiom/captures/x", ExpectedRefValue::Absent, &first);
         let folder = repo.scratch_folder().unwrap();
         let one = repo.refs().prepare(&folder, 0, &edit).unwrap().unwrap();
         assert!(lock(&one).unwrap());
@@ -447,12 +450,12 @@ mod tests {
 
     #[test]
     fn dead_locks_of_ours_are_cleared_and_those_of_git_and_of_the_living_are_not() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let (first, _) = two_commits(&scratch);
         let folder = repo.scratch_folder().unwrap();
         let lock_of = |name: &str| {
-            let edit = edit(name, Expected::Absent, &first);
+            let edit = edit(name, ExpectedRefValue::Absent, &first);
             let one = repo.refs().prepare(&folder, name.len(), &edit).unwrap().unwrap();
             assert!(lock(&one).unwrap());
             one

@@ -11,10 +11,10 @@ use crate::env;
 use crate::error::Result;
 use crate::files;
 
-use super::edits::{Expected, RefEdit, RefValue};
+use super::edits::{ExpectedRefValue, RefEdit, RefValue};
 use super::listing::loose_names;
-use super::own::{Locks, Move, PACKED_LIMIT, REF_LIMIT, is_as_expected, lock};
-use super::packed_lines::{Packed, Unclear};
+use super::own::{LockedRef, PACKED_LIMIT, REF_LIMIT, RefLockFiles, is_as_expected, lock};
+use super::packed_lines::{PackedRefs, UnparsedRefLine};
 use crate::git::repo::handles::Refs;
 
 /// At most this many loose refs are deleted here: each needs its own lock.
@@ -33,7 +33,7 @@ impl Refs<'_> {
         let is_plain = |edit: &RefEdit| {
             let name = edit.name.as_str();
             let ours = is_own_ref(name);
-            ours && edit.new.is_none() && matches!(edit.expected, Expected::Value(_))
+            ours && edit.new.is_none() && matches!(edit.expected, ExpectedRefValue::Value(_))
         };
         if !edits.iter().all(is_plain) || !self.refs_are_plain() || self.has_logs() {
             return Ok(false);
@@ -42,7 +42,7 @@ impl Refs<'_> {
         let folder = self.repo.scratch_folder()?;
         let packed_refs = self.repo.common_dir().join("packed-refs");
         // In this order: a lock file goes before what shows that it is ours.
-        let (mut held, mut locks) = (Vec::new(), Locks::default());
+        let (mut held, mut locks) = (Vec::new(), RefLockFiles::default());
         if !self.take_for_deletion(&folder, &packed_refs, &loose, &mut held, &mut locks)? {
             return Ok(false);
         }
@@ -54,7 +54,7 @@ impl Refs<'_> {
             }
         }
         env::fault_point("git.refs-locked");
-        if let Rest::Less(rest) = rest {
+        if let RemainingPackedRefs::Less(rest) = rest {
             let new = folder.path().join("packed-refs");
             files::write_scratch(&new, &rest)?;
             files::look_like(&new, &packed_refs)?;
@@ -81,8 +81,8 @@ impl Refs<'_> {
         folder: &crate::git::ScratchFolder,
         packed_refs: &Path,
         loose: &BTreeSet<RefName>,
-        held: &mut Vec<Move>,
-        locks: &mut Locks,
+        held: &mut Vec<LockedRef>,
+        locks: &mut RefLockFiles,
     ) -> Result<bool> {
         // If the file is a symbolic link, renaming would replace the link.
         if std::fs::symlink_metadata(packed_refs).is_ok_and(|meta| !meta.is_file()) {
@@ -92,7 +92,7 @@ impl Refs<'_> {
         for (number, (name, file)) in
             std::iter::once((RefName::new("packed-refs"), packed_refs.to_owned())).chain(files).enumerate()
         {
-            let Some(one) = Move::ready(folder, number, name, file, b"")? else { return Ok(false) };
+            let Some(one) = LockedRef::ready(folder, number, name, file, b"")? else { return Ok(false) };
             let is_locked = lock(&one)?;
             if is_locked {
                 locks.add(&one);
@@ -164,7 +164,7 @@ fn names_in(folder: &Path) -> Result<BTreeSet<std::ffi::OsString>> {
 }
 
 /// The packed refs after a deletion.
-enum Rest {
+enum RemainingPackedRefs {
     /// None of the deleted refs was packed.
     Same,
     /// The new content.
@@ -172,14 +172,20 @@ enum Rest {
 }
 
 /// The packed refs without the refs to delete, see [`without`]. The whole file is read only if one of them is in it.
-fn rest_of(packed: &Packed, file: &Path, edits: &[RefEdit], loose: &BTreeSet<RefName>) -> Result<Option<Rest>> {
-    let values: std::result::Result<Vec<_>, Unclear> = edits.iter().map(|edit| packed.value(edit.name.as_str())).collect();
+fn rest_of(
+    packed: &PackedRefs,
+    file: &Path,
+    edits: &[RefEdit],
+    loose: &BTreeSet<RefName>,
+) -> Result<Option<RemainingPackedRefs>> {
+    let values: std::result::Result<Vec<_>, UnparsedRefLine> =
+        edits.iter().map(|edit| packed.value(edit.name.as_str())).collect();
     let Ok(values) = values else { return Ok(None) };
     if values.iter().all(Option::is_none) {
-        return Ok(edits.iter().all(|edit| loose.contains(&edit.name)).then_some(Rest::Same));
+        return Ok(edits.iter().all(|edit| loose.contains(&edit.name)).then_some(RemainingPackedRefs::Same));
     }
     let content = files::read_optional(file, PACKED_LIMIT)?.unwrap_or_default();
-    Ok(without(&content, edits, loose).map(Rest::Less))
+    Ok(without(&content, edits, loose).map(RemainingPackedRefs::Less))
 }
 
 /// The packed refs without the refs to delete; `None` where one of them does not have the expected value, or is neither
@@ -200,7 +206,7 @@ fn without(packed: &[u8], edits: &[RefEdit], loose: &BTreeSet<RefName>) -> Optio
             && let Some((value, name)) = named
             && let Some(edit) = wanted.remove(name)
         {
-            let is_value = matches!(&edit.expected, Expected::Value(old) if old.as_str().as_bytes() == value);
+            let is_value = matches!(&edit.expected, ExpectedRefValue::Value(old) if old.as_str().as_bytes() == value);
             if !is_value && !loose.contains(&edit.name) {
                 return None;
             }
@@ -231,11 +237,11 @@ impl Refs<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn packed_and_loose_refs_of_ours_are_deleted_and_others_stay() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let head = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         scratch.git(&["tag", "-a", "-m", "x", "axiom/annotated"]);
@@ -245,8 +251,11 @@ mod tests {
         for number in 0..30 {
             scratch.git(&["update-ref", &name(number), head.as_str()]);
         }
-        let delete =
-            |name: &str, old: &Oid| RefEdit { name: RefName::new(name), expected: Expected::Value(old.clone()), new: None };
+        let delete = |name: &str, old: &Oid| RefEdit {
+            name: RefName::new(name),
+            expected: ExpectedRefValue::Value(old.clone()),
+            new: None,
+        };
         let all: Vec<RefEdit> = (0..29).map(|number| delete(&name(number), &head)).collect();
         assert!(!repo.refs().delete_own_refs(&all).unwrap(), "many loose ones are git's");
         scratch.git(&["pack-refs", "--all"]);
@@ -272,7 +281,7 @@ mod tests {
 
     #[test]
     fn refs_are_listed_as_git_lists_them() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         scratch.git(&["tag", "-a", "-m", "x", "axiom/annotated"]);
         for name in ["axiom/a", "axiom/a.b", "axiom/z", "axiomx", "b"] {
@@ -297,7 +306,7 @@ mod tests {
 
     #[test]
     fn tags_that_point_at_others_go_with_what_follows_them() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         for name in ["axiom/a", "axiom/b"] {
             scratch.git(&["tag", "-a", "-m", "x", name]);
@@ -305,7 +314,7 @@ mod tests {
         scratch.git(&["pack-refs", "--all"]);
         let tag = Oid::new(scratch.git(&["rev-parse", "axiom/a"])).unwrap();
         let name = RefName::new("refs/tags/axiom/a");
-        assert!(repo.refs().delete_own_refs(&[RefEdit { name, expected: Expected::Value(tag), new: None }]).unwrap());
+        assert!(repo.refs().delete_own_refs(&[RefEdit { name, expected: ExpectedRefValue::Value(tag), new: None }]).unwrap());
         let text = scratch.read(".git/packed-refs");
         assert_eq!(text.lines().filter(|line| line.starts_with('^')).count(), 1, "{text}");
         assert_eq!(scratch.git(&["tag"]), "axiom/b");

@@ -12,14 +12,14 @@ use crate::git::repo::repository::for_this_thread;
 /// The packed refs at one moment, in order. git replaces the file and never changes it in place, so the mapped text stays
 /// the same.
 #[derive(Debug)]
-pub(in crate::git) struct Packed {
-    text: Option<Text>,
+pub(in crate::git) struct PackedRefs {
+    text: Option<PackedRefsText>,
     /// The number of hex digits of a value.
     digits: usize,
 }
 
 #[derive(Debug)]
-enum Text {
+enum PackedRefsText {
     Mapped(Buffer),
     #[cfg(test)]
     Given(&'static [u8]),
@@ -27,18 +27,18 @@ enum Text {
 
 /// A line is not in the form that git writes: git has to read the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) struct Unclear;
+pub(in crate::git) struct UnparsedRefLine;
 
 impl Refs<'_> {
     /// The current packed refs; `None` where git has to read them.
-    pub(in crate::git) fn packed_refs(&self) -> Option<Packed> {
+    pub(in crate::git) fn packed_refs(&self) -> Option<PackedRefs> {
         let digits = 2 * self.repo.hash().bytes();
-        let text = for_this_thread(self.repo.opened().ok()?).refs.open_packed_buffer().ok()?.map(Text::Mapped);
-        Some(Packed { text, digits })
+        let text = for_this_thread(self.repo.opened().ok()?).refs.open_packed_buffer().ok()?.map(PackedRefsText::Mapped);
+        Some(PackedRefs { text, digits })
     }
 }
 
-impl Packed {
+impl PackedRefs {
     /// No packed refs.
     pub fn none() -> Self {
         Self { text: None, digits: 0 }
@@ -46,9 +46,9 @@ impl Packed {
 
     fn bytes(&self) -> &[u8] {
         match &self.text {
-            Some(Text::Mapped(buffer)) => buffer.as_ref(),
+            Some(PackedRefsText::Mapped(buffer)) => buffer.as_ref(),
             #[cfg(test)]
-            Some(Text::Given(bytes)) => bytes,
+            Some(PackedRefsText::Given(bytes)) => bytes,
             None => &[],
         }
     }
@@ -56,8 +56,8 @@ impl Packed {
     /// The byte range of the lines of the refs below `prefix`.
     ///
     /// # Errors
-    /// [`Unclear`].
-    pub fn below(&self, prefix: &str) -> Result<Range<usize>, Unclear> {
+    /// [`UnparsedRefLine`].
+    pub fn below(&self, prefix: &str) -> Result<Range<usize>, UnparsedRefLine> {
         let start = self.first_from(prefix)?;
         let (bytes, mut end) = (self.bytes(), start);
         while end < bytes.len() {
@@ -70,15 +70,15 @@ impl Packed {
                 // All bytes are checked without an early exit: the compiler then checks many at once.
                 let is_hex = |all: bool, byte: &u8| all & (byte.is_ascii_digit() | (b'a'..=b'f').contains(byte));
                 if !value.iter().fold(true, is_hex) {
-                    return Err(Unclear);
+                    return Err(UnparsedRefLine);
                 }
             }
             end = (end + line.len() + 1).min(bytes.len());
         }
-        std::str::from_utf8(&bytes[start..end]).map(|_| start..end).map_err(|_| Unclear)
+        std::str::from_utf8(&bytes[start..end]).map(|_| start..end).map_err(|_| UnparsedRefLine)
     }
 
-    /// The names and values in a range that [`Packed::below`] returned.
+    /// The names and values in a range that [`PackedRefs::below`] returned.
     pub fn values(&self, lines: Range<usize>) -> impl Iterator<Item = (&str, &str)> {
         let mut rest = self.bytes().get(lines).and_then(|lines| std::str::from_utf8(lines).ok()).unwrap_or_default();
         let digits = self.digits;
@@ -101,8 +101,8 @@ impl Packed {
     /// The value of one ref, as it is in the file.
     ///
     /// # Errors
-    /// [`Unclear`].
-    pub fn value(&self, name: &str) -> Result<Option<&[u8]>, Unclear> {
+    /// [`UnparsedRefLine`].
+    pub fn value(&self, name: &str) -> Result<Option<&[u8]>, UnparsedRefLine> {
         let (bytes, start) = (self.bytes(), self.first_from(name)?);
         if start == bytes.len() {
             return Ok(None);
@@ -114,14 +114,14 @@ impl Packed {
     /// Whether there is a ref below a folder; `folder` ends in `/`.
     ///
     /// # Errors
-    /// [`Unclear`].
-    pub fn has_below(&self, folder: &str) -> Result<bool, Unclear> {
+    /// [`UnparsedRefLine`].
+    pub fn has_below(&self, folder: &str) -> Result<bool, UnparsedRefLine> {
         let (bytes, start) = (self.bytes(), self.first_from(folder)?);
         Ok(start < bytes.len() && self.split(line_at(bytes, start))?.1.starts_with(folder.as_bytes()))
     }
 
     /// The offset of the first line whose name is not less than `name`.
-    fn first_from(&self, name: &str) -> Result<usize, Unclear> {
+    fn first_from(&self, name: &str) -> Result<usize, UnparsedRefLine> {
         let bytes = self.bytes();
         // Both are always the start of a ref's line, or the end.
         let (mut low, mut high) = (0, bytes.len());
@@ -138,9 +138,9 @@ impl Packed {
     }
 
     /// The value and the name in a line.
-    fn split<'t>(&self, line: &'t [u8]) -> Result<(&'t [u8], &'t [u8]), Unclear> {
-        let (value, rest) = line.split_at_checked(self.digits).ok_or(Unclear)?;
-        Ok((value, rest.strip_prefix(b" ").ok_or(Unclear)?))
+    fn split<'t>(&self, line: &'t [u8]) -> Result<(&'t [u8], &'t [u8]), UnparsedRefLine> {
+        let (value, rest) = line.split_at_checked(self.digits).ok_or(UnparsedRefLine)?;
+        Ok((value, rest.strip_prefix(b" ").ok_or(UnparsedRefLine)?))
     }
 }
 
@@ -176,13 +176,13 @@ fn ref_after(bytes: &[u8], start: usize) -> usize {
 mod tests {
     use super::*;
 
-    fn packed(lines: &[(&str, bool)]) -> Packed {
+    fn packed(lines: &[(&str, bool)]) -> PackedRefs {
         let oid = "0123456789".repeat(4);
         let line = |(name, is_tag): &(&str, bool)| {
             format!("{oid} {name}\n{}", if *is_tag { format!("^{oid}\n") } else { String::new() })
         };
         let text: String = lines.iter().map(line).collect();
-        Packed { text: Some(Text::Given(text.leak().as_bytes())), digits: 40 }
+        PackedRefs { text: Some(PackedRefsText::Given(text.leak().as_bytes())), digits: 40 }
     }
 
     #[test]
@@ -208,8 +208,8 @@ mod tests {
                 }
             }
         }
-        assert_eq!(Packed::none().value("refs/heads/a"), Ok(None));
-        assert_eq!(Packed::none().below("refs/"), Ok(0..0));
+        assert_eq!(PackedRefs::none().value("refs/heads/a"), Ok(None));
+        assert_eq!(PackedRefs::none().below("refs/"), Ok(0..0));
     }
 
     #[test]
@@ -217,20 +217,20 @@ mod tests {
         let oid = "0123456789".repeat(4);
         let lines = |range: std::ops::Range<u32>| range.map(|n| format!("{oid} refs/heads/b{n:03}\n")).collect::<String>();
         let text = format!("{}<<<<<<< ours\n{}", lines(0..500), lines(500..1000)).leak();
-        let packed = Packed { text: Some(Text::Given(text.as_bytes())), digits: 40 };
-        assert_eq!(packed.below("refs/"), Err(Unclear));
-        assert_eq!(packed.below("refs/heads/"), Err(Unclear));
+        let packed = PackedRefs { text: Some(PackedRefsText::Given(text.as_bytes())), digits: 40 };
+        assert_eq!(packed.below("refs/"), Err(UnparsedRefLine));
+        assert_eq!(packed.below("refs/heads/"), Err(UnparsedRefLine));
     }
 
     #[test]
     fn lines_that_git_does_not_write_are_for_git() {
         for text in [&b"0123 refs/heads/a\n"[..], b"\n", b"<<<<<<< ours\n", b"garbage"] {
-            let packed = Packed { text: Some(Text::Given(text)), digits: 40 };
-            assert_eq!(packed.value("refs/heads/a"), Err(Unclear), "{text:?}");
-            assert_eq!(packed.below("refs/"), Err(Unclear), "{text:?}");
+            let packed = PackedRefs { text: Some(PackedRefsText::Given(text)), digits: 40 };
+            assert_eq!(packed.value("refs/heads/a"), Err(UnparsedRefLine), "{text:?}");
+            assert_eq!(packed.below("refs/"), Err(UnparsedRefLine), "{text:?}");
         }
         let upper = format!("{} refs/heads/a\n", "AB".repeat(20)).leak();
-        let packed = Packed { text: Some(Text::Given(upper.as_bytes())), digits: 40 };
-        assert_eq!(packed.below("refs/"), Err(Unclear));
+        let packed = PackedRefs { text: Some(PackedRefsText::Given(upper.as_bytes())), digits: 40 };
+        assert_eq!(packed.below("refs/"), Err(UnparsedRefLine));
     }
 }

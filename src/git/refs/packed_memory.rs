@@ -8,9 +8,9 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::error::Result;
 use crate::files;
 
-use super::local::{Listed, PackedStat};
+use super::local::{ListedRefs, PackedRefsStat};
 use super::own::REF_LIMIT;
-use crate::git::checkpoint::held_refs::{Group, HeldRefs};
+use crate::git::checkpoint::held_refs::{HeldRefGroup, HeldRefs};
 use crate::git::repo::handles::Refs;
 
 /// The name of the cache file, in git axiom's scratch folder.
@@ -26,24 +26,24 @@ const OLD_IN_SECONDS: i128 = 2_000_000_000;
 
 /// The objects that hold the packed refs, and the digest of the names of loose refs, which may hide some of them.
 #[derive(Debug, Clone, Default)]
-pub(in crate::git) struct Remembered {
-    pub group: Group,
+pub(in crate::git) struct CachedPackedRefs {
+    pub group: HeldRefGroup,
     pub hiding: String,
-    pub source: Source,
+    pub source: PackedRefsSource,
 }
 
 /// The capture of a checkpoint that holds the objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::git) struct Holder {
+pub(in crate::git) struct PackedRefsHolder {
     name: RefName,
     capture: Oid,
 }
 
 /// Where the objects that hold the packed refs come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::git) enum Source {
+pub(in crate::git) enum PackedRefsSource {
     /// From the cache: an earlier checkpoint holds them.
-    Memory(Holder),
+    Memory(PackedRefsHolder),
     /// Written just now, from a packed-refs file whose times distinguish it from any later version.
     File,
     /// Written just now, from a packed-refs file that may change again without its times changing; or there is no such file.
@@ -53,7 +53,7 @@ pub(in crate::git) enum Source {
 
 impl Refs<'_> {
     /// Whether the file was old enough, when it was read, that a later version cannot have the same times.
-    pub(in crate::git) fn tells_apart(stat: &PackedStat, read_at: i128) -> bool {
+    pub(in crate::git) fn tells_apart(stat: &PackedRefsStat, read_at: i128) -> bool {
         let whole_seconds = stat.changed % 1_000_000_000 == 0;
         read_at - stat.changed >= if whole_seconds { OLD_IN_SECONDS } else { OLD }
     }
@@ -62,7 +62,7 @@ impl Refs<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(in crate::git) fn digest_of_names(&self, listed: &Listed) -> Result<String> {
+    pub(in crate::git) fn digest_of_names(&self, listed: &ListedRefs) -> Result<String> {
         let names: String = listed.refs.keys().chain(listed.links.keys()).flat_map(|name| [name.as_str(), "\n"]).collect();
         self.digest(names.as_bytes())
     }
@@ -78,7 +78,11 @@ impl Refs<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(in crate::git) fn remembered(&self, stat: &PackedStat, hiding: &str) -> Result<Option<(Group, Holder)>> {
+    pub(in crate::git) fn remembered(
+        &self,
+        stat: &PackedRefsStat,
+        hiding: &str,
+    ) -> Result<Option<(HeldRefGroup, PackedRefsHolder)>> {
         // A cache that cannot be read is ignored.
         let Ok(Some(content)) = files::read_optional(&self.repo.own_scratch().join(FILE), LIMIT) else { return Ok(None) };
         let Ok(text) = String::from_utf8(content) else { return Ok(None) };
@@ -91,11 +95,11 @@ impl Refs<'_> {
             return Ok(None);
         }
         let Some((name, capture)) = lines.next().and_then(|line| line.split_once(' ')) else { return Ok(None) };
-        let holder = Holder { name: RefName::new(name), capture: Oid::new(capture)? };
+        let holder = PackedRefsHolder { name: RefName::new(name), capture: Oid::new(capture)? };
         if !self.still_holds(&holder)? {
             return Ok(None);
         }
-        let mut group = Group::default();
+        let mut group = HeldRefGroup::default();
         for line in lines {
             match line.split_once(' ') {
                 Some(("tree", oid)) => group.tree = Some(Oid::new(oid)?),
@@ -111,7 +115,7 @@ impl Refs<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(in crate::git) fn still_holds(&self, holder: &Holder) -> Result<bool> {
+    pub(in crate::git) fn still_holds(&self, holder: &PackedRefsHolder) -> Result<bool> {
         Ok(self.value_now(&holder.name)?.as_ref() == Some(&holder.capture))
     }
 
@@ -127,7 +131,9 @@ impl Refs<'_> {
     /// Writes the cache after a checkpoint's capture ref exists. A failure does no harm: the next checkpoint reads the
     /// packed refs again.
     pub fn remember_packed_refs(&self, held: &HeldRefs, name: &RefName, capture: &Oid) {
-        let Some((stat, memory)) = held.packed.as_ref().filter(|(_, memory)| memory.source == Source::File) else { return };
+        let Some((stat, memory)) = held.packed.as_ref().filter(|(_, memory)| memory.source == PackedRefsSource::File) else {
+            return;
+        };
         let mut text = format!("{HEADER}\n{}\n{}\n{name} {capture}\n", stat.text, memory.hiding);
         let group = &memory.group;
         let tree = group.tree.iter().map(|oid| format!("tree {oid}\n"));

@@ -1,6 +1,6 @@
 //! Whether a ref could certainly be changed now, without asking git: for the rehearsal of an operation.
 
-use super::edits::{Expected, RefEdit};
+use super::edits::{ExpectedRefValue, RefEdit};
 use super::own::REF_LIMIT;
 use crate::files;
 use crate::git::repo::handles::Refs;
@@ -9,7 +9,7 @@ impl Refs<'_> {
     /// Whether moving an existing ref to another commit would succeed: it is a file with the expected value, nobody has locked it,
     /// and its folder can be changed. `false` where only git can tell. The caller knows that no hook sees the change.
     pub(in crate::git) fn could_move(&self, edit: &RefEdit) -> bool {
-        let (Expected::Value(old), Some(new)) = (&edit.expected, &edit.new) else { return false };
+        let (ExpectedRefValue::Value(old), Some(new)) = (&edit.expected, &edit.new) else { return false };
         let file = self.repo.common_dir().join(edit.name.in_git());
         let is_plain = std::fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file());
         let has_old = || {
@@ -28,11 +28,11 @@ mod tests {
 
     use super::*;
     use crate::domain::base::names::{Oid, RefName};
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn it_is_certain_only_where_git_would_do_it() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let oid = |what: &str| Oid::new(scratch.git(&["rev-parse", what])).unwrap();
         scratch.git(&["commit", "-q", "--allow-empty", "-m", "one"]);
         let (old, new) = (oid("HEAD~1"), oid("HEAD"));
@@ -44,11 +44,11 @@ mod tests {
             assert!(!ours || scratch.repo().refs().try_refs(std::slice::from_ref(&edit)).is_ok());
             ours
         };
-        let moved = || could(Expected::Value(old.clone()), Some(new.clone()));
+        let moved = || could(ExpectedRefValue::Value(old.clone()), Some(new.clone()));
         assert!(moved());
-        assert!(!could(Expected::Value(new.clone()), Some(new.clone())), "another value");
-        assert!(!could(Expected::Any, Some(new.clone())) && !could(Expected::Value(old.clone()), None));
-        assert!(!could(Expected::Value(old.clone()), Some(oid("HEAD^{tree}"))), "no commit");
+        assert!(!could(ExpectedRefValue::Value(new.clone()), Some(new.clone())), "another value");
+        assert!(!could(ExpectedRefValue::Any, Some(new.clone())) && !could(ExpectedRefValue::Value(old.clone()), None));
+        assert!(!could(ExpectedRefValue::Value(old.clone()), Some(oid("HEAD^{tree}"))), "no commit");
         let lock = scratch.path().join(".git/refs/heads/side.lock");
         std::fs::write(&lock, "").unwrap();
         assert!(!moved(), "locked");

@@ -161,12 +161,12 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use crate::git::repo::repository::Repository;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn one_whose_log_is_gone_is_an_entry_and_stays_one() {
         for kind in [&[][..], &["--ref-format=reftable"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             for text in ["one", "two"] {
                 scratch.write("a.txt", text.as_bytes());
                 scratch.git(&["stash", "push", "-q", "-m", text]);
@@ -189,7 +189,7 @@ mod tests {
     #[test]
     fn entries_go_and_come_back_and_the_others_stay_in_their_order() {
         for kind in [&[][..], &["--ref-format=reftable"], &["--object-format=sha256"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             for text in ["one", "two", "three"] {
                 scratch.write("a.txt", text.as_bytes());
                 scratch.git(&["stash", "push", "-q", "-m", text]);
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn one_whose_commit_is_lost_hides_no_other() {
         for kind in [&[][..], &["--ref-format=reftable"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             for text in ["one", "two", "three"] {
                 scratch.write("a.txt", text.as_bytes());
                 scratch.git(&["stash", "push", "-q", "-m", text]);

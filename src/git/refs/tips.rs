@@ -12,7 +12,7 @@ use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::local_refs::{BUCKET, buckets};
 use crate::error::{Code, Error, Result};
 
-use crate::git::objects::database::{NewCommit, ObjectKind, Signature, TREE, TreeEntry, gix_id};
+use crate::git::objects::database::{NewCommit, ObjectKind, PersonIdent, TREE, TreeEntry, gix_id};
 use crate::git::repo::handles::Tips;
 use crate::git::repo::repository::Repository;
 
@@ -29,7 +29,7 @@ const DEPTH: usize = 100;
 
 /// What is needed to keep some tips reachable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::git) struct Kept {
+pub(in crate::git) struct KeptTips {
     /// The commits among the tips, and the commits that tags point to.
     commits: BTreeSet<Oid>,
     /// The contents of tags, each after a line with its id and length.
@@ -38,7 +38,7 @@ pub(in crate::git) struct Kept {
     objects: BTreeMap<Oid, u32>,
 }
 
-impl Kept {
+impl KeptTips {
     /// The entries of a tree that keeps the tags, blobs and trees.
     ///
     /// # Errors
@@ -74,7 +74,7 @@ impl Tips<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`, `INVALID_INPUT` for an invalid id.
-    pub(in crate::git) fn keep_tip(&self, gix: &gix::Repository, tip: &Oid, kept: &mut Kept) -> Result<bool> {
+    pub(in crate::git) fn keep_tip(&self, gix: &gix::Repository, tip: &Oid, kept: &mut KeptTips) -> Result<bool> {
         let (mut oid, mut tags) = (tip.clone(), Vec::new());
         for _ in 0..DEPTH {
             let kind = if kept.commits.contains(&oid) {
@@ -113,7 +113,7 @@ impl Tips<'_> {
         commits: impl IntoIterator<Item = &'o Oid>,
         tips: impl IntoIterator<Item = &'o Oid>,
     ) -> Result<(Vec<Oid>, Vec<TreeEntry>)> {
-        let (gix, mut kept) = (self.repo.gix()?, Kept::default());
+        let (gix, mut kept) = (self.repo.gix()?, KeptTips::default());
         kept.commits.extend(commits.into_iter().cloned());
         for tip in tips {
             if !self.keep_tip(&gix, tip, &mut kept)? {
@@ -126,7 +126,7 @@ impl Tips<'_> {
     }
 
     fn write_bucket(&self, commits: &[Oid]) -> Result<Oid> {
-        let who = Signature::fixed();
+        let who = PersonIdent::fixed();
         let tree = self.repo.objects().empty_tree()?;
         self.repo.objects().write_commit(&NewCommit { tree: &tree, parents: commits.to_vec(), who: &who, message: MESSAGE })
     }

@@ -11,14 +11,14 @@ use gix::config::File;
 use crate::domain::base::names::{RefName, spelled};
 use crate::domain::checkpoint::branch_config::{BranchConfigChange, BranchConfigs, ConfigValue};
 use crate::domain::checkpoint::local_refs::is_held;
-use crate::domain::operation::journaled::Way;
+use crate::domain::operation::journaled::ChangeDirection;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::repository::Repository;
 use crate::git::checkpoint::texts::{TRIES, wait_a_little};
-use crate::git::refs::own::{Locks, Move, lock};
+use crate::git::refs::own::{LockedRef, RefLockFiles, lock};
 
 /// The largest configuration that is read.
 const LIMIT: u64 = 64 * 1024 * 1024;
@@ -80,8 +80,8 @@ impl Repository {
         let file = self.common_dir().join("config");
         let folder = self.scratch_folder()?;
         let name = RefName::new("config");
-        let Some(one) = Move::ready(&folder, 0, name, file.clone(), new)? else { return Ok(false) };
-        let mut locks = Locks::default();
+        let Some(one) = LockedRef::ready(&folder, 0, name, file.clone(), new)? else { return Ok(false) };
+        let mut locks = RefLockFiles::default();
         // Where hard links are not supported, a lock file that a crash left looks like one of git's.
         if !lock(&one)? && !files::create_if_free(one.lock_file(), new)? {
             return Ok(false);
@@ -174,11 +174,11 @@ fn changed(old: &[u8], changes: &[BranchConfigChange]) -> Option<Vec<u8>> {
     let mut coming = Vec::new();
     for change in to_do {
         match change.way {
-            Way::PutAside => {
+            ChangeDirection::PutAside => {
                 wanted.remove(&change.branch);
                 going.insert(&change.branch);
             }
-            Way::BringBack => {
+            ChangeDirection::BringBack => {
                 wanted.insert(change.branch.clone(), change.values.clone());
                 coming.extend(section(&change.branch, &change.values));
             }
@@ -208,13 +208,13 @@ fn others(text: &[u8]) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
-    fn all(scratch: &Scratch) -> String {
+    fn all(scratch: &ScratchRepository) -> String {
         scratch.git(&["config", "--local", "--list", "-z"])
     }
 
-    fn changes(configs: &BranchConfigs, way: Way) -> Vec<BranchConfigChange> {
+    fn changes(configs: &BranchConfigs, way: ChangeDirection) -> Vec<BranchConfigChange> {
         configs
             .iter()
             .map(|(branch, values)| BranchConfigChange { branch: branch.clone(), values: values.clone(), way })
@@ -223,7 +223,7 @@ mod tests {
 
     #[test]
     fn what_git_says_of_branches_is_read_taken_out_and_brought_back_and_all_else_stays() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let mut text = scratch.read(".git/config");
         text.push_str("# a comment\n[branch \"bare\"]\n\trebase\n[Branch \"x\"] remote = one ; said\n\tMerge = refs/heads/x\n");
         text.push_str("[other \"x\"]\n\tremote = stays \\\n more\n[branch]\n\tautoSetupMerge = always");
@@ -242,13 +242,13 @@ mod tests {
         assert_eq!(of_text(&to_text(&held)).as_ref(), Some(&held), "what is held says the same");
         let mode = || std::fs::metadata(scratch.path().join(".git/config")).unwrap().permissions();
         let shown = mode();
-        repo.change_branch_configs(&changes(&held, Way::PutAside)).unwrap();
+        repo.change_branch_configs(&changes(&held, ChangeDirection::PutAside)).unwrap();
         assert_eq!(repo.branch_configs().unwrap().unwrap().len(), 0);
         let rest = all(&scratch);
         assert!(rest.contains("other.x.remote\nstays  more\0") && rest.contains("branch.axiom/t.remote\nours\0"), "{rest}");
         assert!(scratch.read(".git/config").contains("# a comment\n") && rest.contains("branch.autosetupmerge\nalways"));
-        repo.change_branch_configs(&changes(&held, Way::BringBack)).unwrap();
-        repo.change_branch_configs(&changes(&held, Way::BringBack)).unwrap();
+        repo.change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap();
+        repo.change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap();
         assert_eq!(repo.branch_configs().unwrap().unwrap(), held);
         let sorted = |text: &str| {
             let mut lines: Vec<String> = text.split('\0').map(str::to_owned).collect();
@@ -262,26 +262,26 @@ mod tests {
 
     #[test]
     fn what_is_said_now_is_left_alone_and_so_is_a_file_that_is_none() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let value = |text: &str| vec![ConfigValue { key: "remote".into(), value: Some(text.into()) }];
         let held = BranchConfigs::from([(RefName::branch("x"), value("origin"))]);
         scratch.git(&["config", "branch.x.remote", "mine"]);
         let before = scratch.read(".git/config");
-        for way in [Way::BringBack, Way::PutAside] {
+        for way in [ChangeDirection::BringBack, ChangeDirection::PutAside] {
             repo.change_branch_configs(&changes(&held, way)).unwrap();
             assert_eq!(scratch.read(".git/config"), before, "{way:?}");
         }
         scratch.git(&["config", "--unset", "branch.x.remote"]);
         scratch.write(".git/config.lock", b"");
-        let taken = repo.change_branch_configs(&changes(&held, Way::BringBack)).unwrap_err();
+        let taken = repo.change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap_err();
         assert_eq!((taken.code(), repo.config_is_free().unwrap_err().code()), (Code::GitLocked, Code::GitLocked));
         files::remove_file(&scratch.path().join(".git/config.lock")).unwrap();
         let elsewhere = scratch.path().join("elsewhere");
         files::replace_unsynced(&scratch.path().join(".git/config"), &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, scratch.path().join(".git/config")).unwrap();
         assert_eq!(repo.branch_configs().unwrap(), None);
-        repo.change_branch_configs(&changes(&held, Way::BringBack)).unwrap();
+        repo.change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap();
         assert!(scratch.path().join(".git/config").is_symlink());
     }
 }

@@ -14,7 +14,7 @@ use crate::domain::base::own_names::{BROUGHT, BROUGHT_CAPTURES, SUPERPROJECT_CAP
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::index::file;
-use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::{Index, Refs, Worktrees};
 
 impl Index<'_> {
@@ -103,7 +103,11 @@ impl Refs<'_> {
         }
         let marks: Vec<RefEdit> = lacking
             .iter()
-            .map(|tip| RefEdit { name: RefName::new(format!("{BROUGHT}{tip}")), expected: Expected::Any, new: Some(tip.clone()) })
+            .map(|tip| RefEdit {
+                name: RefName::new(format!("{BROUGHT}{tip}")),
+                expected: ExpectedRefValue::Any,
+                new: Some(tip.clone()),
+            })
             .collect();
         from.refs().update_refs(&marks, "git axiom: to be brought into another worktree's repository")?;
         let captures = !from.refs().refs_below(SUPERPROJECT_CAPTURES)?.is_empty();

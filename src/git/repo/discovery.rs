@@ -25,7 +25,7 @@ const LIMIT: u64 = 64 * 1024;
 
 /// A repository that is not bare and uses the files format for refs.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::git) struct Found {
+pub(in crate::git) struct DiscoveredRepository {
     /// The git directory of the worktree.
     pub git_dir: PathBuf,
     /// The git directory that all worktrees share.
@@ -37,7 +37,7 @@ pub(in crate::git) struct Found {
 }
 
 /// What git would find from `cwd` with these variables; `None` where git has to find it.
-pub(in crate::git) fn find(cwd: &Path, variables: &[(OsString, OsString)]) -> Option<Found> {
+pub(in crate::git) fn find(cwd: &Path, variables: &[(OsString, OsString)]) -> Option<DiscoveredRepository> {
     let redirects = |name: &OsString| {
         let decides = [&b"GIT_CEILING_DIRECTORIES"[..], b"GIT_DISCOVERY_ACROSS_FILESYSTEM"].contains(&name.as_bytes());
         decides || is_repository_local(name) || name.as_bytes().starts_with(b"GIT_TEST_")
@@ -72,13 +72,13 @@ fn exists(path: &Path) -> bool {
     !matches!(std::fs::symlink_metadata(path), Err(e) if e.kind() == ErrorKind::NotFound)
 }
 
-fn main_worktree(top: &Path, git_dir: PathBuf) -> Option<Found> {
+fn main_worktree(top: &Path, git_dir: PathBuf) -> Option<DiscoveredRepository> {
     let is_plain = is_ours(top) && is_ours(&git_dir) && !exists(&git_dir.join("commondir")) && has_head(&git_dir);
     let hash = is_plain.then(|| shared_part(&git_dir))??;
-    found(Found { common_dir: git_dir.clone(), git_dir, top: top.to_owned(), hash })
+    found(DiscoveredRepository { common_dir: git_dir.clone(), git_dir, top: top.to_owned(), hash })
 }
 
-fn linked_worktree(top: &Path, gitfile: &Path) -> Option<Found> {
+fn linked_worktree(top: &Path, gitfile: &Path) -> Option<DiscoveredRepository> {
     let content = files::read_optional(gitfile, LIMIT).ok()??;
     let named = top.join(path_of(line_of(content.strip_prefix(b"gitdir: ")?)?));
     // Submodules and separate git directories have no `commondir` file.
@@ -87,11 +87,11 @@ fn linked_worktree(top: &Path, gitfile: &Path) -> Option<Found> {
     let common_dir = git_dir.join(path_of(line_of(&common)?)).canonicalize().ok()?;
     let is_plain = [top, gitfile, &named, &common_dir].into_iter().all(is_ours) && has_head(&git_dir) && has_head(&common_dir);
     let hash = is_plain.then(|| shared_part(&common_dir))??;
-    found(Found { git_dir, common_dir, top: top.to_owned(), hash })
+    found(DiscoveredRepository { git_dir, common_dir, top: top.to_owned(), hash })
 }
 
 /// Only paths without a newline, which git can print on one line.
-fn found(found: Found) -> Option<Found> {
+fn found(found: DiscoveredRepository) -> Option<DiscoveredRepository> {
     let is_one_line = |path: &Path| !path.as_os_str().as_bytes().contains(&b'\n');
     let all = is_one_line(&found.git_dir) && is_one_line(&found.common_dir) && is_one_line(&found.top);
     all.then_some(found)

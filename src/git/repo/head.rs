@@ -5,7 +5,7 @@ use crate::domain::operation::journaled::HeadState;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::refs::own::{Locks, Move, lock};
+use crate::git::refs::own::{LockedRef, RefLockFiles, lock};
 use crate::git::repo::handles::Refs;
 use std::path::Path;
 
@@ -141,9 +141,9 @@ impl Refs<'_> {
             return Ok(false);
         }
         let (folder, before) = (self.repo.scratch_folder()?, files::read(&file, HEAD_LIMIT)?);
-        let ready = Move::ready(&folder, 0, RefName::new("HEAD"), file.clone(), format!("{new}\n").as_bytes())?;
+        let ready = LockedRef::ready(&folder, 0, RefName::new("HEAD"), file.clone(), format!("{new}\n").as_bytes())?;
         let Some(ready) = ready else { return Ok(false) };
-        let mut locks = Locks::default();
+        let mut locks = RefLockFiles::default();
         if !lock(&ready)? {
             return Ok(false);
         }
@@ -162,12 +162,12 @@ impl Refs<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn head_moves_between_branches_commits_and_unborn_branches() {
         for kind in [&[][..], &["--ref-format=reftable"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let (repo, main) = (scratch.repo(), scratch.main());
             let start = repo.refs().head(&main).unwrap();
             let commit = start.commit().cloned().unwrap();

@@ -104,13 +104,13 @@ mod tests {
 
     use super::*;
     use crate::git::repo::repository::Repository;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_head_that_is_empty_torn_or_gone_is_told_with_the_command_that_makes_it_again() {
         for switched in [None, Some("side"), Some("HEAD^0")] {
             for left in [Some(""), Some("ref: re"), None] {
-                let scratch = Scratch::new(&[]);
+                let scratch = ScratchRepository::new(&[]);
                 scratch.git(&["branch", "side"]);
                 scratch.git(&["commit", "-q", "--allow-empty", "-m", "where main is alone"]);
                 if let Some(to) = switched {

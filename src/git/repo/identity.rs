@@ -5,18 +5,18 @@ use crate::error::{Code, Error, Result};
 
 use super::repository::Repository;
 use super::shortcuts::FastWay;
-use crate::git::objects::database::Signature;
+use crate::git::objects::database::PersonIdent;
 
 /// The name and address of the committer.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Identity {
+pub struct CommitterIdentity {
     /// The name.
     pub name: String,
     /// The mail address.
     pub email: String,
 }
 
-impl Identity {
+impl CommitterIdentity {
     /// That of git axiom itself.
     pub(in crate::git) fn ours() -> Self {
         Self { name: "git axiom".to_owned(), email: "git-axiom@localhost".to_owned() }
@@ -25,7 +25,7 @@ impl Identity {
 
 /// What of a user's identity can be known without a call of git.
 enum PlainIdentity {
-    Known(Identity),
+    Known(CommitterIdentity),
     /// Nothing gives one.
     Missing,
     /// Only git can say.
@@ -38,7 +38,7 @@ impl Repository {
     ///
     /// # Errors
     /// `IDENTITY_MISSING`, with a hint how to set it.
-    pub fn identity(&self) -> Result<Identity> {
+    pub fn identity(&self) -> Result<CommitterIdentity> {
         if let Some(known) = self.identity.get() {
             return Ok(known.clone());
         }
@@ -55,15 +55,15 @@ impl Repository {
     ///
     /// # Errors
     /// Where git cannot be started.
-    pub(in crate::git) fn identity_or_ours(&self) -> Result<Identity> {
+    pub(in crate::git) fn identity_or_ours(&self) -> Result<CommitterIdentity> {
         if self.lacks_identity.get().is_some() {
-            return Ok(Identity::ours());
+            return Ok(CommitterIdentity::ours());
         }
         match self.identity() {
             Err(error) if error.code() == Code::IdentityMissing => {
                 // Known for the life of the handle, so that git is not asked for each object.
                 self.lacks_identity.get_or_init(|| ());
-                Ok(Identity::ours())
+                Ok(CommitterIdentity::ours())
             }
             outcome => outcome,
         }
@@ -73,7 +73,7 @@ impl Repository {
     fn plain_identity(&self) -> PlainIdentity {
         let variable = |name: &str| env::var(name).map(std::ffi::OsString::into_string);
         let found = match (variable("GIT_COMMITTER_NAME"), variable("GIT_COMMITTER_EMAIL")) {
-            (Some(Ok(name)), Some(Ok(email))) => Identity { name, email },
+            (Some(Ok(name)), Some(Ok(email))) => CommitterIdentity { name, email },
             (None, None) if self.shortcuts().allow(FastWay::ReadConfiguration) => {
                 let Ok(gix) = self.gix() else { return PlainIdentity::Unclear };
                 let config = gix.config_snapshot();
@@ -83,7 +83,7 @@ impl Repository {
                     return PlainIdentity::Unclear;
                 }
                 match (value("user.name"), value("user.email")) {
-                    (Some(name), Some(email)) => Identity { name, email },
+                    (Some(name), Some(email)) => CommitterIdentity { name, email },
                     (_, _) => return PlainIdentity::Missing,
                 }
             }
@@ -104,15 +104,15 @@ impl Repository {
     ///
     /// # Errors
     /// `IDENTITY_MISSING`.
-    pub fn author(&self, who: &Signature) -> Result<String> {
+    pub fn author(&self, who: &PersonIdent) -> Result<String> {
         let is_set = |name: &&str| env::var(name).is_some();
         let dated = is_set(&"GIT_AUTHOR_DATE");
         let named = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"].iter().any(is_set);
         if !dated && !named && self.config_lacks_section("author") && self.config_lacks_section("committer") {
             return Ok(who.to_string());
         }
-        let of_now = |Identity { name, email }: &Identity| {
-            Signature { name: name.clone(), email: email.clone(), seconds: who.seconds }.to_string()
+        let of_now = |CommitterIdentity { name, email }: &CommitterIdentity| {
+            PersonIdent { name: name.clone(), email: email.clone(), seconds: who.seconds }.to_string()
         };
         if let Some(known) = self.author.get().filter(|_| !dated) {
             return Ok(of_now(known));
@@ -123,18 +123,18 @@ impl Repository {
             Some(_) if output.ok() && dated => Ok(text),
             Some((who, _)) if output.ok() => {
                 let (name, email) = who.split_once(" <").unwrap_or((who, ""));
-                Ok(of_now(self.author.get_or_init(|| Identity { name: name.to_owned(), email: email.to_owned() })))
+                Ok(of_now(self.author.get_or_init(|| CommitterIdentity { name: name.to_owned(), email: email.to_owned() })))
             }
             Some(_) | None => Err(missing()),
         }
     }
 
-    fn identity_by_git(&self) -> Result<Identity> {
+    fn identity_by_git(&self) -> Result<CommitterIdentity> {
         let output = self.git().config("user.useConfigOnly=true").args(["var", "GIT_COMMITTER_IDENT"]).run()?;
         let text = String::from_utf8_lossy(&output.stdout).into_owned();
         let parsed = text.rsplit_once('>').and_then(|(who, _)| who.split_once('<'));
         match parsed {
-            Some((name, email)) if output.ok() => Ok(Identity { name: name.trim().to_owned(), email: email.to_owned() }),
+            Some((name, email)) if output.ok() => Ok(CommitterIdentity { name: name.trim().to_owned(), email: email.to_owned() }),
             Some(_) | None => Err(missing()),
         }
     }
@@ -149,11 +149,11 @@ fn missing() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_missing_identity_says_what_to_do() {
-        let scratch = Scratch::empty(&[]);
+        let scratch = ScratchRepository::empty(&[]);
         assert_eq!(scratch.repo().identity().unwrap().email, "author@example.org");
         scratch.git(&["config", "--unset", "user.email"]);
         let error = scratch.repo().identity().unwrap_err();
@@ -163,8 +163,8 @@ mod tests {
 
     #[test]
     fn what_is_ours_is_written_without_an_identity_and_by_the_user_where_there_is_one() {
-        let scratch = Scratch::empty(&[]);
-        let who = |scratch: &Scratch| scratch.repo().objects().signature().unwrap().name;
+        let scratch = ScratchRepository::empty(&[]);
+        let who = |scratch: &ScratchRepository| scratch.repo().objects().signature().unwrap().name;
         assert_eq!(who(&scratch), "A U Thor");
         for broken in ["", " ", "<>", "\u{1}"] {
             scratch.git(&["config", "user.name", broken]);

@@ -14,7 +14,7 @@ use super::shortcuts::FastWay;
 use super::worktrees::Worktree;
 
 /// The result of the search for the main worktree.
-enum Found {
+enum FoundMainWorktree {
     /// The path of the main worktree.
     At(PathBuf),
     /// The repository is bare: it has no main worktree of its own.
@@ -33,17 +33,17 @@ impl Worktrees<'_> {
         }
         self.keeps_its_own_worktrees()?;
         let main = match self.find_main()? {
-            Found::At(path) => Worktree::main(path, self.repo.common_dir.clone()),
-            Found::Bare => self.main_of_bare()?,
+            FoundMainWorktree::At(path) => Worktree::main(path, self.repo.common_dir.clone()),
+            FoundMainWorktree::Bare => self.main_of_bare()?,
         };
         Ok(self.repo.main.get_or_init(|| main).clone())
     }
 
-    fn find_main(&self) -> Result<Found> {
+    fn find_main(&self) -> Result<FoundMainWorktree> {
         if self.repo.git_dir == self.repo.common_dir
             && let Some(top) = &self.repo.top
         {
-            return Ok(Found::At(top.clone()));
+            return Ok(FoundMainWorktree::At(top.clone()));
         }
         if self.repo.git_dir == self.repo.common_dir
             && !self.repo.bare
@@ -51,13 +51,13 @@ impl Worktrees<'_> {
             && self.repo.shortcuts().allow(FastWay::FindMainWorktree)
             && let Some(above) = self.repo.common_dir.parent()
         {
-            return Ok(Found::At(above.to_owned()));
+            return Ok(FoundMainWorktree::At(above.to_owned()));
         }
         if self.repo.git_dir == self.repo.common_dir
             && !self.repo.bare
             && let Some(path) = self.top_level()?
         {
-            return Ok(Found::At(path));
+            return Ok(FoundMainWorktree::At(path));
         }
         let output = self.repo.git().args(["config", "--null", "--get-regexp", r"^core\.(bare|worktree)$"]).run()?;
         for entry in output.stdout.split(|b| *b == 0) {
@@ -66,16 +66,18 @@ impl Worktrees<'_> {
             match parts.next() {
                 Some(b"core.worktree") => {
                     let path = self.repo.common_dir.join(path_of(&value(parts.next())));
-                    return path.canonicalize().map(Found::At).map_err(|e| Error::io("find the worktree", &path, e));
+                    return path.canonicalize().map(FoundMainWorktree::At).map_err(|e| Error::io("find the worktree", &path, e));
                 }
                 Some(b"core.bare") if [&b"true"[..], b"yes", b"on", b"1"].contains(&&value(parts.next())[..]) => {
-                    return Ok(Found::Bare);
+                    return Ok(FoundMainWorktree::Bare);
                 }
                 Some(_) | None => {}
             }
         }
         match self.repo.common_dir.parent() {
-            Some(above) if self.repo.common_dir.file_name() == Some(OsStr::new(".git")) => Ok(Found::At(above.to_owned())),
+            Some(above) if self.repo.common_dir.file_name() == Some(OsStr::new(".git")) => {
+                Ok(FoundMainWorktree::At(above.to_owned()))
+            }
             Some(_) | None => {
                 let what = format!("git does not say where the main worktree of '{}' is", self.repo.common_dir.display());
                 Err(Error::new(Code::RepositoryUnsupported, what).hint("run the command in the main worktree"))
@@ -118,11 +120,11 @@ impl Worktrees<'_> {
 mod tests {
     use super::*;
     use crate::git::repo::repository::Repository;
-    use crate::git::repo::scratch::{Scratch, git_at};
+    use crate::git::repo::scratch::{ScratchRepository, git_at};
 
     #[test]
     fn the_main_worktree_is_found_from_everywhere() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let linked = scratch.path().with_file_name("linked");
         scratch.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
         for from in [scratch.path(), scratch.path().join("sub"), scratch.path().join(".git"), linked.clone()] {
@@ -148,7 +150,7 @@ mod tests {
 
     #[test]
     fn of_a_bare_repository_the_worktree_in_which_we_are_called_is_the_main_one() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let dir = tempfile::tempdir().unwrap();
         let bare = dir.path().join("b.git");
         scratch.git(&["clone", "-q", "--bare", ".", bare.to_str().unwrap()]);

@@ -69,11 +69,11 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::{Scratch, git_at};
+    use crate::git::repo::scratch::{ScratchRepository, git_at};
 
     #[test]
     fn what_git_looks_into_is_no_repository_and_what_it_does_not_is_one() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let at = |path: &str| scratch.path().join(path);
         let make = |name: &str| {
             git_at(&scratch.path(), &["init", "-q", name]);

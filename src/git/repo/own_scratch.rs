@@ -68,12 +68,12 @@ pub(in crate::git) fn claim(folder: &Path) -> Result<Option<FileLock>> {
 
 /// A folder whose owner is dead; nobody else takes it away while this value lives.
 #[derive(Debug)]
-pub(in crate::git) struct DeadFolder {
+pub(in crate::git) struct OrphanScratchFolder {
     pub path: PathBuf,
     _lock: FileLock,
 }
 
-impl DeadFolder {
+impl OrphanScratchFolder {
     /// Removes it. A crash leaves a part of it, with its lock as long as there is anything else in it.
     ///
     /// # Errors
@@ -101,7 +101,7 @@ impl Repository {
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub(in crate::git) fn dead_scratch_folders(&self) -> Result<Vec<DeadFolder>> {
+    pub(in crate::git) fn dead_scratch_folders(&self) -> Result<Vec<OrphanScratchFolder>> {
         let mut dead = Vec::new();
         for entry in files::list(&self.own_scratch())? {
             let name = entry.file_name();
@@ -113,7 +113,7 @@ impl Repository {
             let lock = path.join(OWNED);
             // Its owner may take it away right now.
             match FileLock::try_take_existing(&lock) {
-                Ok(LockAttempt::Taken(taken)) if taken.is_on(&lock) => dead.push(DeadFolder { path, _lock: taken }),
+                Ok(LockAttempt::Taken(taken)) if taken.is_on(&lock) => dead.push(OrphanScratchFolder { path, _lock: taken }),
                 Ok(LockAttempt::Taken(_) | LockAttempt::Held) => {}
                 Err(error) => tracing::debug!(%error, "whose temporary folder it is cannot be told"),
             }
@@ -127,11 +127,11 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_folder_is_dead_when_its_lock_is_free_and_only_then() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let (living, left) = (repo.scratch_folder().unwrap(), repo.scratch_folder().unwrap());
         assert!(repo.dead_scratch_folders().unwrap().is_empty(), "also where this process is the owner");

@@ -16,7 +16,7 @@ use crate::git::capture::gaps::is_caused_by_gap;
 
 /// Which repository a folder belongs to, judged by its `.git`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Whose {
+pub enum WorktreeOwner {
     /// The folder does not exist.
     Nobody,
     /// The folder has no `.git` file that names an existing git directory.
@@ -24,12 +24,12 @@ pub enum Whose {
     /// The folder's `.git` names this git directory of ours.
     Ours(PathBuf),
     /// The folder's `.git` names a git directory of another repository.
-    Others(Other),
+    Others(ForeignGitDir),
 }
 
 /// A git directory of another repository that a folder names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Other {
+pub struct ForeignGitDir {
     /// The git directory.
     pub git_dir: PathBuf,
     /// Whether that git directory names the folder too. Otherwise the folder is a copy of the other worktree, or was moved
@@ -37,7 +37,7 @@ pub struct Other {
     pub names_back: bool,
 }
 
-impl Other {
+impl ForeignGitDir {
     /// Whether it looks like a git directory at all, and is not just any folder that a damaged `.git` names.
     pub fn is_a_repository(&self) -> bool {
         self.git_dir.join("HEAD").symlink_metadata().is_ok()
@@ -85,23 +85,23 @@ impl Worktrees<'_> {
     ///
     /// # Errors
     /// `IO_FAILED` where the files cannot be read.
-    pub fn whose(&self, folder: &Path) -> Result<Whose> {
+    pub fn whose(&self, folder: &Path) -> Result<WorktreeOwner> {
         if files::metadata(folder)?.is_none() {
-            return Ok(Whose::Nobody);
+            return Ok(WorktreeOwner::Nobody);
         }
-        let Some(git_dir) = named_by(folder)? else { return Ok(Whose::Unclaimed) };
+        let Some(git_dir) = named_by(folder)? else { return Ok(WorktreeOwner::Unclaimed) };
         match std::fs::metadata(&git_dir) {
             Ok(meta) if meta.is_dir() => {}
-            Ok(_) => return Ok(Whose::Unclaimed),
-            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(Whose::Unclaimed),
+            Ok(_) => return Ok(WorktreeOwner::Unclaimed),
+            Err(e) if matches!(e.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(WorktreeOwner::Unclaimed),
             Err(e) => return Err(Error::io("access", &git_dir, e)),
         }
         let above = git_dir.canonicalize().ok().and_then(|path| path.parent().map(Path::to_owned));
         if above.is_some_and(|above| is_same_place(&above, &self.repo.common_dir().join("worktrees"))) {
-            return Ok(Whose::Ours(git_dir));
+            return Ok(WorktreeOwner::Ours(git_dir));
         }
         let names_back = folder_of(&git_dir)?.is_some_and(|back| is_same_place(&back, folder));
-        Ok(Whose::Others(Other { git_dir, names_back }))
+        Ok(WorktreeOwner::Others(ForeignGitDir { git_dir, names_back }))
     }
 
     /// Whether git treats a folder as a repository.
@@ -115,8 +115,8 @@ impl Worktrees<'_> {
     /// As [`Worktrees::whose`].
     pub fn own_git_dir_of(&self, folder: &Path) -> Result<Option<PathBuf>> {
         match self.whose(folder)? {
-            Whose::Ours(git_dir) => Ok(Some(git_dir)),
-            Whose::Nobody | Whose::Unclaimed | Whose::Others(_) => Ok(None),
+            WorktreeOwner::Ours(git_dir) => Ok(Some(git_dir)),
+            WorktreeOwner::Nobody | WorktreeOwner::Unclaimed | WorktreeOwner::Others(_) => Ok(None),
         }
     }
 
@@ -126,8 +126,8 @@ impl Worktrees<'_> {
     /// `WORKSPACE_NOT_OURS`.
     pub fn not_others(&self, folder: &Path) -> Result<()> {
         match self.whose(folder)? {
-            Whose::Others(other) => Err(not_ours(folder, &other.git_dir)),
-            Whose::Nobody | Whose::Unclaimed | Whose::Ours(_) => Ok(()),
+            WorktreeOwner::Others(other) => Err(not_ours(folder, &other.git_dir)),
+            WorktreeOwner::Nobody | WorktreeOwner::Unclaimed | WorktreeOwner::Ours(_) => Ok(()),
         }
     }
 

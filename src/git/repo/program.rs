@@ -32,7 +32,7 @@ use crate::git::objects::stage_folder::StageFolder;
 
 /// The output of a git call, and how it ended.
 #[derive(Debug)]
-pub struct Output {
+pub struct GitOutput {
     /// The exit code; `None` if a signal ended git.
     pub code: Option<i32>,
     /// Standard output, raw.
@@ -48,7 +48,7 @@ pub struct Output {
     over: Option<Duration>,
 }
 
-impl Output {
+impl GitOutput {
     /// Whether git ended with exit code 0.
     pub fn ok(&self) -> bool {
         self.code == Some(0)
@@ -114,7 +114,7 @@ const PIPE: usize = 64 * 1024;
 
 /// The effect of a git call on the repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Effect {
+enum GitCallEffect {
     /// It changes nothing: it takes no optional locks, and sees the objects of the stage.
     Reads,
     /// It makes objects to which nothing refers yet.
@@ -124,7 +124,7 @@ enum Effect {
 }
 
 /// Which object directories a git call uses.
-enum Objects<'r> {
+enum GitCallObjects<'r> {
     Repository,
     AndThoseOf(&'r StageFolder),
     In(&'r StageFolder),
@@ -132,13 +132,13 @@ enum Objects<'r> {
 
 /// Which filters run in a call for an index of ours.
 #[derive(Debug, PartialEq, Eq)]
-enum AtWork {
+enum ActiveFilters {
     None,
     One(String),
     All,
 }
 
-impl AtWork {
+impl ActiveFilters {
     fn includes(&self, name: &str) -> bool {
         match self {
             Self::None => false,
@@ -150,7 +150,7 @@ impl AtWork {
 
 /// When a call is ended, whatever it waits for.
 #[derive(Debug)]
-struct Limit {
+struct GitCallLimit {
     time: Duration,
     /// Nobody wants what it does any more.
     given_up: Option<Arc<AtomicBool>>,
@@ -170,11 +170,11 @@ pub struct Git<'r> {
     arguments: Vec<OsString>,
     variables: Vec<(OsString, OsString)>,
     stdin: Option<Vec<u8>>,
-    effect: Effect,
-    limit: Option<Limit>,
+    effect: GitCallEffect,
+    limit: Option<GitCallLimit>,
     /// A lock that git holds as long as it runs, in place of that of the operation.
     held: Option<OwnedFd>,
-    filters: AtWork,
+    filters: ActiveFilters,
 }
 
 impl<'r> Git<'r> {
@@ -187,10 +187,10 @@ impl<'r> Git<'r> {
             arguments: Vec::new(),
             variables: Vec::new(),
             stdin: None,
-            effect: Effect::Reads,
+            effect: GitCallEffect::Reads,
             limit: None,
             held: None,
-            filters: AtWork::None,
+            filters: ActiveFilters::None,
         }
     }
 
@@ -243,21 +243,21 @@ impl<'r> Git<'r> {
     /// synced.
     #[must_use]
     pub fn writing(mut self) -> Self {
-        self.effect = Effect::Writes;
+        self.effect = GitCallEffect::Writes;
         self
     }
 
     /// Marks a call that makes objects and changes nothing else that stays. The objects are written to the stage.
     #[must_use]
     pub fn making_objects(mut self) -> Self {
-        self.effect = Effect::MakesObjects;
+        self.effect = GitCallEffect::MakesObjects;
         self
     }
 
     /// Ends git, with all that it has started, after this time: for calls that may run filters.
     #[must_use]
     pub fn limited(mut self, limit: Duration) -> Self {
-        self.limit = Some(Limit { time: limit, given_up: None });
+        self.limit = Some(GitCallLimit { time: limit, given_up: None });
         self
     }
 
@@ -282,14 +282,14 @@ impl<'r> Git<'r> {
     /// whether files have changed in the moment of the last write, and would run their filters for that.
     #[must_use]
     pub(in crate::git) fn with_filters(mut self) -> Self {
-        self.filters = AtWork::All;
+        self.filters = ActiveFilters::All;
         self
     }
 
     /// The same with one filter alone: files of the others, which are not meant, may be looked at too.
     #[must_use]
     pub(in crate::git) fn with_filter(mut self, name: &str) -> Self {
-        self.filters = AtWork::One(name.to_owned());
+        self.filters = ActiveFilters::One(name.to_owned());
         self
     }
 
@@ -306,13 +306,17 @@ impl<'r> Git<'r> {
         self.env("GIT_NO_LAZY_FETCH", "1")
     }
 
-    fn objects(&self) -> Result<Objects<'r>> {
+    fn objects(&self) -> Result<GitCallObjects<'r>> {
         match self.effect {
-            Effect::Reads => {
-                Ok(self.repository.durability().staged_for_readers()?.map_or(Objects::Repository, Objects::AndThoseOf))
+            GitCallEffect::Reads => Ok(self
+                .repository
+                .durability()
+                .staged_for_readers()?
+                .map_or(GitCallObjects::Repository, GitCallObjects::AndThoseOf)),
+            GitCallEffect::MakesObjects => {
+                Ok(self.repository.durability().stage_folder()?.map_or(GitCallObjects::Repository, GitCallObjects::In))
             }
-            Effect::MakesObjects => Ok(self.repository.durability().stage_folder()?.map_or(Objects::Repository, Objects::In)),
-            Effect::Writes => self.repository.durability().land().map(|()| Objects::Repository),
+            GitCallEffect::Writes => self.repository.durability().land().map(|()| GitCallObjects::Repository),
         }
     }
 
@@ -327,7 +331,7 @@ impl<'r> Git<'r> {
         self.arguments.first().is_some_and(|verb| STARTS_NOTHING.iter().any(|one| verb == one))
     }
 
-    fn build(&self, objects: &Objects<'_>) -> Command {
+    fn build(&self, objects: &GitCallObjects<'_>) -> Command {
         let mut command = command("git");
         let repository = self.repository;
         for (name, value) in repository.callers_config() {
@@ -349,24 +353,24 @@ impl<'r> Git<'r> {
         // What is in a submodule is looked at, and changed, in its own repository: a broken one must not fail a call for all else.
         command.args(["-c", "submodule.recurse=false"]);
         match self.effect {
-            Effect::Writes => drop(command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"])),
+            GitCallEffect::Writes => drop(command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"])),
             // Line ends that a checkout would not give back are no reason to refuse a file here: its bytes are held beside the tree. With
             // an index or objects of the user's, what the user has set counts.
-            Effect::Reads | Effect::MakesObjects => {
+            GitCallEffect::Reads | GitCallEffect::MakesObjects => {
                 command.env("GIT_OPTIONAL_LOCKS", "0").args(["-c", "core.safecrlf=false"]);
             }
         }
         match objects {
             // Nothing syncs these objects later.
-            Objects::Repository if self.effect == Effect::MakesObjects => {
+            GitCallObjects::Repository if self.effect == GitCallEffect::MakesObjects => {
                 command.args(["-c", "core.fsync=all", "-c", "core.fsyncMethod=fsync"]);
             }
-            Objects::Repository => {}
-            Objects::AndThoseOf(stage) => {
+            GitCallObjects::Repository => {}
+            GitCallObjects::AndThoseOf(stage) => {
                 command.env("GIT_ALTERNATE_OBJECT_DIRECTORIES", OsStr::from_bytes(&stage.quoted()));
             }
             // These objects are synced together when the stage lands.
-            Objects::In(stage) => drop(command.args(["-c", "core.fsync=none"]).env("GIT_OBJECT_DIRECTORY", stage.path())),
+            GitCallObjects::In(stage) => drop(command.args(["-c", "core.fsync=none"]).env("GIT_OBJECT_DIRECTORY", stage.path())),
         }
         for pair in self.config.iter().chain(&repository.forced) {
             command.arg("-c").arg(pair);
@@ -415,20 +419,20 @@ impl<'r> Git<'r> {
     /// # Errors
     /// `GIT_MISSING` where git cannot be started; `IO_FAILED` where its output cannot be read. A nonzero exit code is not an
     /// error.
-    pub fn run(mut self) -> Result<Output> {
+    pub fn run(mut self) -> Result<GitOutput> {
         let objects = self.objects()?;
         let mut command = self.build(&objects);
         let what = self.name();
         let in_a_workspace = self.worktree.is_some_and(|worktree| !worktree.is_main());
-        let limit = self.limit.take().or(in_a_workspace.then_some(Limit { time: IN_A_WORKSPACE, given_up: None }));
+        let limit = self.limit.take().or(in_a_workspace.then_some(GitCallLimit { time: IN_A_WORKSPACE, given_up: None }));
         let ended = match (limit, self.effect) {
             // A filter that outlives us holds no lock of ours: such a call changes nothing that stays.
-            (Some(limit), Effect::Reads | Effect::MakesObjects) => {
+            (Some(limit), GitCallEffect::Reads | GitCallEffect::MakesObjects) => {
                 command.stdin(Stdio::null());
                 self.repository.say_if_in_operation(&mut command);
                 limited::run_limited(&mut command, self.stdin.take(), what, &limit)
             }
-            (Some(limit), Effect::Writes) => {
+            (Some(limit), GitCallEffect::Writes) => {
                 match self.held.take() {
                     Some(lock) => drop(command.stdin(Stdio::from(lock))),
                     None => self.repository.lend_lock(&mut command, self.stdin.is_some())?,
@@ -440,7 +444,7 @@ impl<'r> Git<'r> {
                 run_captured(&mut command, self.stdin.as_deref(), what)
             }
         };
-        if let (Objects::In(_), Some(stage)) = (objects, self.repository.stage.get()) {
+        if let (GitCallObjects::In(_), Some(stage)) = (objects, self.repository.stage.get()) {
             stage.note_git();
         }
         let mut output = ended?;
@@ -461,8 +465,8 @@ impl<'r> Git<'r> {
     /// Runs git; a nonzero exit code is an error.
     ///
     /// # Errors
-    /// As [`Git::run`] and [`Output::error`].
-    pub fn run_ok(self) -> Result<Output> {
+    /// As [`Git::run`] and [`GitOutput::error`].
+    pub fn run_ok(self) -> Result<GitOutput> {
         let output = self.run()?;
         if output.ok() { Ok(output) } else { Err(output.error()) }
     }
@@ -499,7 +503,7 @@ impl<'r> Git<'r> {
         parts?;
         let stderr = String::from_utf8_lossy(&complaint).into_owned();
         let (code, signal) = (status.code(), status.signal());
-        let output = Output { code, signal, stdout: Vec::new(), stderr, what, full: false, over: None };
+        let output = GitOutput { code, signal, stdout: Vec::new(), stderr, what, full: false, over: None };
         if output.ok() { Ok(()) } else { Err(output.error()) }
     }
 
@@ -531,7 +535,7 @@ fn started(command: &mut Command) -> Result<Child> {
 }
 
 /// Runs a command; only its stdout and stderr are still to be set up, and its stdin if there is input.
-pub(in crate::git) fn run_captured(command: &mut Command, stdin: Option<&[u8]>, what: String) -> Result<Output> {
+pub(in crate::git) fn run_captured(command: &mut Command, stdin: Option<&[u8]>, what: String) -> Result<GitOutput> {
     if stdin.is_some() {
         command.stdin(Stdio::piped());
     }
@@ -552,5 +556,5 @@ pub(in crate::git) fn run_captured(command: &mut Command, stdin: Option<&[u8]>, 
     let output = output.map_err(|e| Error::new(Code::IoFailed, format!("cannot read what {what} prints")).because(e))?;
     let stderr = String::from_utf8_lossy(&output.stderr).into_owned();
     let (code, signal) = (output.status.code(), output.status.signal());
-    Ok(Output { code, signal, stdout: output.stdout, stderr, what, full: false, over: None })
+    Ok(GitOutput { code, signal, stdout: output.stdout, stderr, what, full: false, over: None })
 }

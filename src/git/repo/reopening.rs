@@ -8,7 +8,7 @@ use crate::error::Result;
 
 /// Where a repository is opened again, as the same one; also where it is bare.
 #[derive(Debug)]
-pub struct Reopening {
+pub struct RepositoryLocator {
     main: PathBuf,
     entry: Option<String>,
 }
@@ -18,13 +18,13 @@ impl Repository {
     ///
     /// # Errors
     /// As `Worktrees::main_worktree`.
-    pub fn reopening(&self) -> Result<Reopening> {
+    pub fn reopening(&self) -> Result<RepositoryLocator> {
         let worktrees = self.worktrees();
-        Ok(Reopening { main: worktrees.main_worktree()?.path().to_owned(), entry: worktrees.main_entry() })
+        Ok(RepositoryLocator { main: worktrees.main_worktree()?.path().to_owned(), entry: worktrees.main_entry() })
     }
 }
 
-impl Reopening {
+impl RepositoryLocator {
     /// Opens it.
     ///
     /// # Errors

@@ -18,17 +18,17 @@ use crate::process::os::command::{IN_OPERATION, command_with_callers_repository}
 
 use super::discovery;
 use super::headless::headless;
-use super::identity::Identity;
+use super::identity::CommitterIdentity;
 use super::program::{Git, run_captured};
-use super::shortcuts::{FastWay, Settings};
+use super::shortcuts::{FastWay, ShortcutConditions};
 use super::submodules::OpenSubmodules;
 use super::worktrees::Worktree;
-use crate::git::history::merge_memory::MergeMemory;
-use crate::git::history::questions::Diffs;
-use crate::git::history::signing::Signatures;
-use crate::git::objects::freshen::Written;
-use crate::git::objects::kept_trees::KeptTrees;
-use crate::git::objects::stage::Stage;
+use crate::git::history::merge_memory::MergeCache;
+use crate::git::history::questions::TreeDiffCache;
+use crate::git::history::signing::SigningState;
+use crate::git::objects::freshen::FreshenState;
+use crate::git::objects::kept_trees::TreeCache;
+use crate::git::objects::stage::ObjectStage;
 
 /// The descriptor number of the operation lock in a git child that reads its standard input.
 const LOCK_IN_CHILD: i32 = 9;
@@ -94,40 +94,40 @@ pub struct Repository {
     pub(in crate::git) main: OnceLock<Worktree>,
     /// The entry of the main worktree, if the repository is bare.
     pub(in crate::git) chosen: OnceLock<String>,
-    pub(in crate::git) identity: OnceLock<Identity>,
+    pub(in crate::git) identity: OnceLock<CommitterIdentity>,
     /// Set where git knows no identity of the user's.
     pub(in crate::git) lacks_identity: OnceLock<()>,
     /// The author of commits that git axiom makes, where git had to be asked for it.
-    pub(in crate::git) author: OnceLock<Identity>,
+    pub(in crate::git) author: OnceLock<CommitterIdentity>,
     knows_ref_formats: bool,
     /// The top folder of the worktree in which we were called, if it was found without git.
     pub(in crate::git) top: Option<PathBuf>,
-    pub(in crate::git) diffs: Diffs,
-    pub(in crate::git) trees: KeptTrees,
+    pub(in crate::git) diffs: TreeDiffCache,
+    pub(in crate::git) trees: TreeCache,
     gix: OnceLock<gix::ThreadSafeRepository>,
     /// The known packs, and the objects that were written.
-    pub(in crate::git) written: Written,
+    pub(in crate::git) written: FreshenState,
     /// The new objects that are not yet in the object database.
-    pub(in crate::git) stage: OnceLock<Stage>,
+    pub(in crate::git) stage: OnceLock<ObjectStage>,
     /// Commits that are signed, or have to be signed.
-    pub(in crate::git) signatures: Mutex<Signatures>,
+    pub(in crate::git) signatures: Mutex<SigningState>,
     /// The names of the filters that are configured.
     pub(in crate::git) filter_names: OnceLock<Vec<String>>,
     /// The merges in which programs ran.
-    pub(in crate::git) merges: MergeMemory,
+    pub(in crate::git) merges: MergeCache,
     /// What the settings forbid, once they were read.
-    pub(in crate::git) settings: OnceLock<Settings>,
+    pub(in crate::git) settings: OnceLock<ShortcutConditions>,
     /// The repositories of submodules that were opened, those within others too: each is open once.
     pub(in crate::git) submodules: Arc<Mutex<OpenSubmodules>>,
 }
 
 /// While this value lives, git children hold the operation lock too.
 #[derive(Debug)]
-pub struct HeldInChildren<'r> {
+pub struct InheritedLockGuard<'r> {
     repository: &'r Repository,
 }
 
-impl Drop for HeldInChildren<'_> {
+impl Drop for InheritedLockGuard<'_> {
     fn drop(&mut self) {
         *self.repository.lock.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
@@ -176,14 +176,14 @@ impl Repository {
             author: OnceLock::new(),
             knows_ref_formats: false,
             top: None,
-            diffs: Diffs::default(),
-            trees: KeptTrees::default(),
+            diffs: TreeDiffCache::default(),
+            trees: TreeCache::default(),
             gix: OnceLock::new(),
-            written: Written::default(),
+            written: FreshenState::default(),
             stage: OnceLock::new(),
             signatures: Mutex::default(),
             filter_names: OnceLock::new(),
-            merges: MergeMemory::default(),
+            merges: MergeCache::default(),
             settings: OnceLock::new(),
             submodules: Arc::default(),
         }
@@ -297,10 +297,10 @@ impl Repository {
     ///
     /// # Errors
     /// `IO_FAILED` where the descriptor cannot be copied.
-    pub fn hold_lock_in_children(&self, lock: &FileLock) -> Result<HeldInChildren<'_>> {
+    pub fn hold_lock_in_children(&self, lock: &FileLock) -> Result<InheritedLockGuard<'_>> {
         let copy = lock.descriptor().try_clone_to_owned().map_err(|e| Error::io("copy the lock of", &self.common_dir, e))?;
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(copy);
-        Ok(HeldInChildren { repository: self })
+        Ok(InheritedLockGuard { repository: self })
     }
 
     /// Sets up a git child's standard input and passes it the lock. If the child needs no input, the (empty) lock file is
@@ -355,8 +355,8 @@ impl Repository {
     pub(in crate::git) fn gix(&self) -> Result<gix::Repository> {
         let stage = self.stage.get().filter(|stage| !stage.is_empty());
         // In this order: what leaves the memory meanwhile is then in the folder.
-        let in_memory = stage.and_then(Stage::in_memory);
-        let opened = stage.and_then(Stage::opened);
+        let in_memory = stage.and_then(ObjectStage::in_memory);
+        let opened = stage.and_then(ObjectStage::opened);
         let mut gix = for_this_thread(opened.map_or_else(|| self.opened(), Ok)?);
         if let Some(objects) = in_memory {
             gix.objects.set_object_memory(objects);
@@ -449,11 +449,11 @@ fn in_no_repository(cwd: &Path) -> Error {
 mod tests {
     use super::*;
     use crate::files::{LockAttempt, is_locked};
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn git_children_keep_the_lock_that_their_parent_lost() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let path = scratch.path().join(".git/op.lock");
         for with_input in [false, true] {
             let LockAttempt::Taken(lock) = FileLock::try_take(&path).unwrap() else { panic!("held") };

@@ -7,11 +7,11 @@ use std::process::Command;
 use crate::git::{Repository, Worktree};
 
 /// A repository in a temporary folder.
-pub struct Scratch {
+pub struct ScratchRepository {
     dir: tempfile::TempDir,
 }
 
-impl Scratch {
+impl ScratchRepository {
     /// A repository with `extra` arguments to `git init`, and no commit.
     pub fn empty(extra: &[&str]) -> Self {
         let dir = tempfile::tempdir().unwrap();

@@ -26,7 +26,7 @@ pub(in crate::git) mod read;
 mod tests;
 
 use super::repository::{RefFormat, Repository};
-pub(in crate::git) use read::Settings;
+pub(in crate::git) use read::ShortcutConditions;
 
 /// What is done without the `git` program, if nothing forbids it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -63,7 +63,7 @@ pub(in crate::git) enum FastWay {
 
 /// How a condition is recognised.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) enum Sign {
+pub(in crate::git) enum ConditionSign {
     /// A boolean setting that is not as usual.
     Not(&'static str, bool),
     /// A setting that has this value.
@@ -88,9 +88,9 @@ pub(in crate::git) enum Sign {
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) struct Row {
+pub(in crate::git) struct ShortcutRule {
     /// The condition holds if one of these does.
-    pub signs: &'static [Sign],
+    pub signs: &'static [ConditionSign],
     /// What it forbids.
     pub ways: &'static [FastWay],
     /// Why.
@@ -111,16 +111,16 @@ macro_rules! table {
             pub const ALL: &[Self] = &[$(Self::$condition),*];
 
             /// Its row in the table.
-            pub fn row(self) -> Row {
+            pub fn row(self) -> ShortcutRule {
                 match self {
-                    $(Self::$condition => Row { signs: &[$($sign),+], ways: &[$(FastWay::$way),+], why: $why },)*
+                    $(Self::$condition => ShortcutRule { signs: &[$($sign),+], ways: &[$(FastWay::$way),+], why: $why },)*
                 }
             }
         }
     };
 }
 
-use Sign::{Fact, File, Found, Is, Not, Other, Section, Set, Variable, WorktreeFile};
+use ConditionSign::{Fact, File, Found, Is, Not, Other, Section, Set, Variable, WorktreeFile};
 
 table! {
     /// `git -c`, `GIT_CONFIG_COUNT`.

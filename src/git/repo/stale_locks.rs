@@ -25,7 +25,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(50);
 
 /// A lock file of git's.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct GitLock {
+pub struct GitLockFile {
     /// The path.
     pub path: PathBuf,
     /// How old the lock file is.
@@ -38,7 +38,7 @@ pub struct GitLock {
 
 /// Whether a lock file has an owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Owner {
+pub enum GitLockOwner {
     /// It has no owner; this is proved.
     Dead,
     /// It may have an owner; the reason.
@@ -51,7 +51,7 @@ impl Repository {
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub fn git_locks(&self) -> Result<Vec<GitLock>> {
+    pub fn git_locks(&self) -> Result<Vec<GitLockFile>> {
         let common = self.common_dir();
         // Reflogs have no locks, and git axiom's own folder has none of git's. Folders with packs and loose objects are not
         // descended into.
@@ -67,7 +67,7 @@ impl Repository {
             };
             if entry.file_type().is_file() && entry.file_name().as_bytes().ends_with(b".lock") {
                 let stops_commands = !entry.path().starts_with(common.join("objects"));
-                locks.extend(look(entry.path()).map(|lock| GitLock { stops_commands, ..lock }));
+                locks.extend(look(entry.path()).map(|lock| GitLockFile { stops_commands, ..lock }));
             }
         }
         locks.sort_by(|a, b| a.path.cmp(&b.path));
@@ -78,9 +78,9 @@ impl Repository {
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub fn lock_owner(&self, lock: &GitLock, older_than: Duration) -> Result<Owner> {
+    pub fn lock_owner(&self, lock: &GitLockFile, older_than: Duration) -> Result<GitLockOwner> {
         if lock.age < older_than {
-            return Ok(Owner::Unclear(format!("it is only {} s old", lock.age.as_secs())));
+            return Ok(GitLockOwner::Unclear(format!("it is only {} s old", lock.age.as_secs())));
         }
         let mut places = vec![self.common_dir().to_owned()];
         let only_waits = |words: &[Vec<u8>]| self.only_waits_for_us(words);
@@ -88,7 +88,7 @@ impl Repository {
         let places: Vec<PathBuf> = places.iter().map(|place| place.canonicalize().unwrap_or_else(|_| place.clone())).collect();
         for _ in 1..LOOKS {
             let owner = find_owner(Path::new("/proc"), &lock.path, &places, &only_waits)?;
-            if owner == Owner::Dead {
+            if owner == GitLockOwner::Dead {
                 return Ok(owner);
             }
             // A process that is just starting or ending shows little, and most git processes end soon.
@@ -112,8 +112,8 @@ impl Repository {
     ///
     /// # Errors
     /// `GIT_LOCKED` where it may have an owner; `CHANGED_MEANWHILE` where it is another lock file now; `IO_FAILED`.
-    pub fn remove_dead_lock(&self, lock: &GitLock, older_than: Duration) -> Result<()> {
-        if let Owner::Unclear(why) = self.lock_owner(lock, older_than)? {
+    pub fn remove_dead_lock(&self, lock: &GitLockFile, older_than: Duration) -> Result<()> {
+        if let GitLockOwner::Unclear(why) = self.lock_owner(lock, older_than)? {
             let what = format!("'{}' may belong to a running git command", lock.path.display());
             return Err(Error::new(Code::GitLocked, what).why(why));
         }
@@ -128,17 +128,22 @@ impl Repository {
     }
 }
 
-fn look(path: &Path) -> Option<GitLock> {
+fn look(path: &Path) -> Option<GitLockFile> {
     let meta = path.symlink_metadata().ok()?;
     let age = env::now().as_second().saturating_sub(meta.mtime()).max(0).unsigned_abs();
-    Some(GitLock { path: path.to_owned(), age: Duration::from_secs(age), stops_commands: true, inode: (meta.dev(), meta.ino()) })
+    Some(GitLockFile {
+        path: path.to_owned(),
+        age: Duration::from_secs(age),
+        stops_commands: true,
+        inode: (meta.dev(), meta.ino()),
+    })
 }
 
 /// Examines all processes. A process that cannot be examined, and is called git, may be the owner.
-fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf], only_waits: &dyn Fn(&[Vec<u8>]) -> bool) -> Result<Owner> {
+fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf], only_waits: &dyn Fn(&[Vec<u8>]) -> bool) -> Result<GitLockOwner> {
     let listing = match std::fs::read_dir(proc) {
         Ok(listing) if proc.join("self").exists() => listing,
-        Ok(_) | Err(_) => return Ok(Owner::Unclear("this system does not show who has files open".to_owned())),
+        Ok(_) | Err(_) => return Ok(GitLockOwner::Unclear("this system does not show who has files open".to_owned())),
     };
     for entry in listing {
         let folder = entry.map_err(|e| Error::io("list", proc, e))?.path();
@@ -150,7 +155,7 @@ fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf], only_waits: &dyn Fn(
         let is_git = name.starts_with(b"git") && !name.starts_with(b"git-axiom") && !name.starts_with(b"git_axiom");
         let open = open_files(&folder);
         if open.as_ref().is_ok_and(|open| open.iter().any(|file| file == lock)) {
-            return Ok(Owner::Unclear(format!("process {pid} has it open")));
+            return Ok(GitLockOwner::Unclear(format!("process {pid} has it open")));
         }
         if !is_git || is_zombie(&folder) || only_waits(&words(&folder)) {
             continue;
@@ -165,10 +170,10 @@ fn find_owner(proc: &Path, lock: &Path, places: &[PathBuf], only_waits: &dyn Fn(
             (_, _) => folder.exists(),
         };
         if works_here {
-            return Ok(Owner::Unclear(format!("git process {pid} works in this repository")));
+            return Ok(GitLockOwner::Unclear(format!("git process {pid} works in this repository")));
         }
     }
-    Ok(Owner::Dead)
+    Ok(GitLockOwner::Dead)
 }
 
 /// Whether a process has ended and only waits for its parent to collect it: `pid (name) Z …`.
@@ -230,11 +235,11 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn only_a_lock_that_nobody_owns_is_removed() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         scratch.write(".git/index.lock", b"");
         scratch.write(".git/refs/heads/x.lock", b"");
@@ -244,7 +249,7 @@ mod tests {
         let long = Duration::from_secs(3600);
         assert_eq!(repo.remove_dead_lock(&locks[0], long).unwrap_err().code(), Code::GitLocked);
         let open = std::fs::File::open(&locks[0].path).unwrap();
-        assert!(matches!(repo.lock_owner(&locks[0], now).unwrap(), Owner::Unclear(why) if why.contains("has it open")));
+        assert!(matches!(repo.lock_owner(&locks[0], now).unwrap(), GitLockOwner::Unclear(why) if why.contains("has it open")));
         drop(open);
         // A git process that works here, but was started elsewhere.
         let mut git = std::process::Command::new("git")
@@ -256,11 +261,11 @@ mod tests {
             .spawn()
             .unwrap();
         std::thread::sleep(Duration::from_millis(200));
-        assert!(matches!(repo.lock_owner(&locks[0], now).unwrap(), Owner::Unclear(why) if why.contains("git process")));
+        assert!(matches!(repo.lock_owner(&locks[0], now).unwrap(), GitLockOwner::Unclear(why) if why.contains("git process")));
         drop(git.stdin.take());
         // A process that has ended but was not yet waited for owns nothing.
         std::thread::sleep(Duration::from_millis(200));
-        assert_eq!(repo.lock_owner(&locks[0], now).unwrap(), Owner::Dead);
+        assert_eq!(repo.lock_owner(&locks[0], now).unwrap(), GitLockOwner::Dead);
         git.wait().unwrap();
         for lock in &locks {
             repo.remove_dead_lock(lock, now).unwrap();
@@ -270,7 +275,7 @@ mod tests {
 
     #[test]
     fn upkeep_that_died_is_found_too() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         for lock in [
             "objects/maintenance.lock",
@@ -290,7 +295,7 @@ mod tests {
 
     #[test]
     fn a_git_that_waits_for_us_owns_nothing() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         scratch.git(&["config", "alias.ax", "axiom --json"]);
         scratch.git(&["config", "alias.st", "status"]);
         let repo = scratch.repo();
@@ -315,6 +320,6 @@ mod tests {
     #[test]
     fn where_processes_are_not_shown_nothing_is_proved() {
         let dir = tempfile::tempdir().unwrap();
-        assert!(matches!(find_owner(dir.path(), Path::new("/x"), &[], &|_| false).unwrap(), Owner::Unclear(_)));
+        assert!(matches!(find_owner(dir.path(), Path::new("/x"), &[], &|_| false).unwrap(), GitLockOwner::Unclear(_)));
     }
 }

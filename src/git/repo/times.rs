@@ -49,11 +49,11 @@ fn says_now(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn times_are_read_as_git_reads_them_and_nonsense_is_not_now() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let at = |text: &str| repo.time_of(text).map(|at| at.as_second());
         assert_eq!(at("2026-01-13T12:00:00Z").unwrap(), 1_768_305_600);

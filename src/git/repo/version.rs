@@ -65,14 +65,14 @@ fn version_of(text: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_version_is_read_and_noted_for_the_program_alone() {
         assert_eq!(version_of("git version 2.47.3"), Some((2, 47)));
         assert_eq!(version_of("git version 2.39.5 (Apple Git-154)"), Some((2, 39)));
         assert_eq!(version_of("git version"), None);
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let note = scratch.path().join(".git/axiom/tmp/git-program");
         scratch.repo().require_git_version().unwrap();
         assert!(!note.exists(), "where nothing of ours is, nothing is made");

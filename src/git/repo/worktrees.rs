@@ -29,14 +29,14 @@ pub const FEW_WORKTREES: usize = 64;
 pub struct Worktree {
     path: PathBuf,
     git_dir: PathBuf,
-    role: Role,
+    role: WorktreeRole,
     /// An index in the place of its own.
     index: Option<PathBuf>,
 }
 
 /// The role of a worktree for git axiom.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-enum Role {
+enum WorktreeRole {
     /// The main worktree, for git too.
     Main,
     /// The main worktree of a bare repository; for git it is a linked one.
@@ -62,24 +62,24 @@ pub struct WorktreeEntry {
 
 impl Worktree {
     pub(in crate::git) fn main(path: PathBuf, git_dir: PathBuf) -> Self {
-        Self { path, git_dir, role: Role::Main, index: None }
+        Self { path, git_dir, role: WorktreeRole::Main, index: None }
     }
 
     pub(in crate::git) fn main_of_bare(path: PathBuf, git_dir: PathBuf) -> Self {
-        Self { path, git_dir, role: Role::MainOfBare, index: None }
+        Self { path, git_dir, role: WorktreeRole::MainOfBare, index: None }
     }
 
     pub(in crate::git) fn linked(path: PathBuf, git_dir: PathBuf) -> Self {
-        Self { path, git_dir, role: Role::Linked, index: None }
+        Self { path, git_dir, role: WorktreeRole::Linked, index: None }
     }
 
     pub(in crate::git) fn submodule(path: PathBuf, git_dir: PathBuf) -> Self {
-        Self { path, git_dir, role: Role::Submodule, index: None }
+        Self { path, git_dir, role: WorktreeRole::Submodule, index: None }
     }
 
     /// Whether it is the worktree of a submodule.
     pub fn is_submodule(&self) -> bool {
-        self.role == Role::Submodule
+        self.role == WorktreeRole::Submodule
     }
 
     /// The folder with the files.
@@ -92,7 +92,7 @@ impl Worktree {
     /// # Errors
     /// `REPOSITORY_UNSUPPORTED` where it is not UTF-8: a path that cannot be recorded cannot be restored.
     pub fn path_text(&self) -> Result<String> {
-        utf8(&self.path, if self.role == Role::Main { "mv" } else { "git worktree move" }).map(str::to_owned)
+        utf8(&self.path, if self.role == WorktreeRole::Main { "mv" } else { "git worktree move" }).map(str::to_owned)
     }
 
     /// What its part of a trash is called: another name for each worktree.
@@ -101,9 +101,11 @@ impl Worktree {
     /// As [`flat_name`].
     pub fn name_in_trash(&self) -> Result<OsString> {
         match self.role {
-            Role::Main | Role::MainOfBare => Ok("main".into()),
-            Role::Linked => Ok(self.git_dir.file_name().map_or_else(|| "main".into(), OsStr::to_os_string)),
-            Role::Submodule => Ok(format!("submodule-{}", flat_name(&RepoPath::new(self.path.as_os_str().as_bytes()))?).into()),
+            WorktreeRole::Main | WorktreeRole::MainOfBare => Ok("main".into()),
+            WorktreeRole::Linked => Ok(self.git_dir.file_name().map_or_else(|| "main".into(), OsStr::to_os_string)),
+            WorktreeRole::Submodule => {
+                Ok(format!("submodule-{}", flat_name(&RepoPath::new(self.path.as_os_str().as_bytes()))?).into())
+            }
         }
     }
 
@@ -120,16 +122,16 @@ impl Worktree {
     /// Whether it is the main worktree.
     pub fn is_main(&self) -> bool {
         match self.role {
-            Role::Main | Role::MainOfBare => true,
-            Role::Linked | Role::Submodule => false,
+            WorktreeRole::Main | WorktreeRole::MainOfBare => true,
+            WorktreeRole::Linked | WorktreeRole::Submodule => false,
         }
     }
 
     /// Whether git has an entry for it among the linked worktrees.
     pub(in crate::git) fn is_registered(&self) -> bool {
         match self.role {
-            Role::Main | Role::Submodule => false,
-            Role::MainOfBare | Role::Linked => true,
+            WorktreeRole::Main | WorktreeRole::Submodule => false,
+            WorktreeRole::MainOfBare | WorktreeRole::Linked => true,
         }
     }
 
@@ -149,7 +151,7 @@ impl Worktree {
 
     /// The same git directory with another folder for its files, in which contents are prepared.
     pub(in crate::git) fn with_files_in(&self, folder: &Path) -> Self {
-        Self { path: folder.to_owned(), git_dir: self.git_dir.clone(), role: Role::Main, index: self.index.clone() }
+        Self { path: folder.to_owned(), git_dir: self.git_dir.clone(), role: WorktreeRole::Main, index: self.index.clone() }
     }
 
     /// The same worktree, read with an index in the place of its own.
@@ -173,7 +175,7 @@ impl Worktree {
         if !self.path.is_dir() {
             return broken("the folder is gone");
         }
-        if self.role == Role::Submodule {
+        if self.role == WorktreeRole::Submodule {
             let dot = self.path.join(".git");
             let is_gone = matches!(std::fs::symlink_metadata(&dot), Err(e) if files::says_nothing_is_there(&e));
             // Whoever made this value has seen that the git directory names the folder.
@@ -181,7 +183,7 @@ impl Worktree {
                 return Ok(());
             }
         }
-        if !self.is_registered() && self.role != Role::Submodule {
+        if !self.is_registered() && self.role != WorktreeRole::Submodule {
             return Ok(());
         }
         let pointer = self.path.join(".git");
@@ -189,9 +191,9 @@ impl Worktree {
             return Ok(());
         }
         let content = match files::read_small(&pointer, POINTER_LIMIT)? {
-            files::Small::Content(content) => content,
-            files::Small::Nothing => return broken("its .git file is gone"),
-            files::Small::Odd(what) => return broken(&format!("its .git is {what}")),
+            files::SmallFile::Content(content) => content,
+            files::SmallFile::Nothing => return broken("its .git file is gone"),
+            files::SmallFile::Odd(what) => return broken(&format!("its .git is {what}")),
         };
         let Some(target) = content.strip_prefix(b"gitdir: ") else { return broken("its .git file is damaged") };
         let target = self.path.join(path_of(trimmed(target)));

@@ -7,21 +7,21 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 
-use super::obstacles::Closed;
-use super::prepared::Prepared;
-use super::types::{Attempt, Restore, RestoreReport};
+use super::obstacles::ClosedFolderRule;
+use super::prepared::PreparedFiles;
+use super::types::{ChangeAttempt, RestoreReport, WorktreeRestore};
 use crate::git::capture::gaps::can_be_read;
 use crate::git::capture::worktree::is_below;
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::index::lock::IndexLock;
 use crate::git::index::status::StatusKind;
-use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;
 
 /// The move of a checked-out branch from one commit to another.
 #[derive(Debug, Clone, Copy)]
-pub struct Advance<'a> {
+pub struct CheckoutAdvance<'a> {
     /// The worktree in which it is checked out.
     pub worktree: &'a Worktree,
     /// The branch.
@@ -38,10 +38,10 @@ pub struct Advance<'a> {
     pub reflog: &'a str,
 }
 
-impl Advance<'_> {
+impl CheckoutAdvance<'_> {
     /// The restore of the files.
-    pub fn restore(&self, attempt: Attempt) -> Restore<'_> {
-        Restore { worktree: self.worktree, from: self.old, to: self.new, trash: self.trash, attempt, beside: None }
+    pub fn restore(&self, attempt: ChangeAttempt) -> WorktreeRestore<'_> {
+        WorktreeRestore { worktree: self.worktree, from: self.old, to: self.new, trash: self.trash, attempt, beside: None }
     }
 }
 
@@ -52,20 +52,24 @@ impl Restores<'_> {
     /// # Errors
     /// `IN_THE_WAY` with the changed, staged, untracked or ignored paths that the new commit would change;
     /// `CHANGED_MEANWHILE` if the branch is not at `old`, or is not checked out there.
-    pub fn prepare_advance(&self, advance: &Advance<'_>) -> Result<()> {
+    pub fn prepare_advance(&self, advance: &CheckoutAdvance<'_>) -> Result<()> {
         self.check_branch(advance, &[advance.old])?;
         let changes = self.repo.history().diff_trees(advance.old, advance.new)?;
         self.check_the_way(advance, &changes)?;
-        self.check_obstacles_of(advance.worktree.path(), &self.of_files(advance.worktree, &changes)?, Closed::IsInTheWay)
+        self.check_obstacles_of(
+            advance.worktree.path(),
+            &self.of_files(advance.worktree, &changes)?,
+            ClosedFolderRule::IsInTheWay,
+        )
     }
 
     /// Prepares the contents of the files, as [`Restores::prepare_restore`] does.
     ///
     /// # Errors
     /// As [`Restores::prepare_restore`].
-    pub fn prepare_advance_files(&self, advance: &Advance<'_>) -> Result<Prepared> {
+    pub fn prepare_advance_files(&self, advance: &CheckoutAdvance<'_>) -> Result<PreparedFiles> {
         let changes = self.repo.history().diff_trees(advance.old, advance.new)?;
-        self.prepare_changes(&advance.restore(Attempt::First), &self.of_files(advance.worktree, &changes)?)
+        self.prepare_changes(&advance.restore(ChangeAttempt::First), &self.of_files(advance.worktree, &changes)?)
     }
 
     /// Moves the files, then the branch, then the index, while `index.lock` is held. After a crash, call it again: what is
@@ -75,9 +79,9 @@ impl Restores<'_> {
     /// `GIT_LOCKED`, `CHANGED_MEANWHILE`, `IN_THE_WAY` (first attempt only), `DISK_FULL`, `GIT_FAILED`. As long as the
     /// branch is at `old`, the operation can be reversed.
     ///
-    /// [`Attempt::Back`] leaves alone what was changed meanwhile: files, index entries, and a branch that is at neither
+    /// [`ChangeAttempt::Back`] leaves alone what was changed meanwhile: files, index entries, and a branch that is at neither
     /// commit any more.
-    pub fn apply_advance(&self, advance: &Advance<'_>, attempt: Attempt) -> Result<RestoreReport> {
+    pub fn apply_advance(&self, advance: &CheckoutAdvance<'_>, attempt: ChangeAttempt) -> Result<RestoreReport> {
         self.apply_prepared(advance, attempt, None)
     }
 
@@ -85,23 +89,28 @@ impl Restores<'_> {
     ///
     /// # Errors
     /// As [`Restores::apply_advance`].
-    pub fn apply_prepared(&self, advance: &Advance<'_>, attempt: Attempt, prepared: Option<&Prepared>) -> Result<RestoreReport> {
+    pub fn apply_prepared(
+        &self,
+        advance: &CheckoutAdvance<'_>,
+        attempt: ChangeAttempt,
+        prepared: Option<&PreparedFiles>,
+    ) -> Result<RestoreReport> {
         let lock = match attempt {
-            Attempt::First => IndexLock::take(advance.worktree, advance.tag)?,
-            Attempt::Again | Attempt::Back => IndexLock::take_patiently(advance.worktree, advance.tag)?,
+            ChangeAttempt::First => IndexLock::take(advance.worktree, advance.tag)?,
+            ChangeAttempt::Again | ChangeAttempt::Back => IndexLock::take_patiently(advance.worktree, advance.tag)?,
         };
         let mut changes = self.repo.history().diff_trees(advance.old, advance.new)?;
         let mut passed_by = Vec::new();
         match attempt {
-            Attempt::First => {
+            ChangeAttempt::First => {
                 self.check_branch(advance, &[advance.old, advance.new])?;
                 // Checked again, because the lock now keeps other processes from staging.
                 self.check_the_way(advance, &changes)?;
             }
-            Attempt::Again => self.check_branch(advance, &[advance.old, advance.new])?,
-            Attempt::Back => (changes, passed_by) = self.still_to_take_back(advance, changes)?,
+            ChangeAttempt::Again => self.check_branch(advance, &[advance.old, advance.new])?,
+            ChangeAttempt::Back => (changes, passed_by) = self.still_to_take_back(advance, changes)?,
         }
-        let Advance { worktree, old, new, .. } = *advance;
+        let CheckoutAdvance { worktree, old, new, .. } = *advance;
         env::fault_point("git.advance-before-files");
         let restore = advance.restore(attempt);
         let mut report = self.restore_changes(&restore, &self.of_files(worktree, &changes)?, prepared)?;
@@ -109,16 +118,16 @@ impl Restores<'_> {
         env::fault_point("git.advance-before-ref");
         let now = self.repo.refs().read_ref(advance.branch)?;
         let moves = match attempt {
-            Attempt::First | Attempt::Again => now.as_ref() != Some(new),
-            Attempt::Back => now.as_ref() == Some(old),
+            ChangeAttempt::First | ChangeAttempt::Again => now.as_ref() != Some(new),
+            ChangeAttempt::Back => now.as_ref() == Some(old),
         };
         if moves {
-            let expected = Expected::Value(old.clone());
+            let expected = ExpectedRefValue::Value(old.clone());
             let edit = RefEdit { name: advance.branch.clone(), expected, new: Some(new.clone()) };
             self.repo.refs().update_refs(&[edit], advance.reflog)?;
         }
         env::fault_point("git.advance-before-index");
-        if attempt == Attempt::Back {
+        if attempt == ChangeAttempt::Back {
             let users = self.repo.index(worktree).users_entries(&worktree.index_file(), old, new)?;
             changes.retain(|change| !users.contains_key(&change.path));
         }
@@ -140,7 +149,11 @@ impl Restores<'_> {
 
     /// The changes that have to be reversed, and the paths that are left alone. If the user went on to another commit
     /// meanwhile, only those paths are reversed that this commit has as in `new`.
-    fn still_to_take_back(&self, advance: &Advance<'_>, changes: Vec<TreeChange>) -> Result<(Vec<TreeChange>, Vec<RepoPath>)> {
+    fn still_to_take_back(
+        &self,
+        advance: &CheckoutAdvance<'_>,
+        changes: Vec<TreeChange>,
+    ) -> Result<(Vec<TreeChange>, Vec<RepoPath>)> {
         let head = self.repo.refs().head(advance.worktree)?;
         let differing: BTreeSet<RepoPath> = match head.commit() {
             Some(commit) if commit == advance.old || commit == advance.new => return Ok((changes, Vec::new())),
@@ -151,7 +164,7 @@ impl Restores<'_> {
         Ok((kept, passed_by.into_iter().map(|change| change.path).collect()))
     }
 
-    fn check_branch(&self, advance: &Advance<'_>, allowed: &[&Oid]) -> Result<()> {
+    fn check_branch(&self, advance: &CheckoutAdvance<'_>, allowed: &[&Oid]) -> Result<()> {
         let head = self.repo.refs().head(advance.worktree)?;
         let there = head.commit().is_some_and(|commit| allowed.contains(&commit));
         if head.branch() == Some(advance.branch) && there {
@@ -163,7 +176,7 @@ impl Restores<'_> {
 
     /// Files that `git status` does not look at (`assume-unchanged`, `skip-worktree`), that the new commit changes, and that
     /// match neither the old nor the new commit.
-    fn hidden_edits(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
+    fn hidden_edits(&self, advance: &CheckoutAdvance<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
         let worktree = advance.worktree;
         let facts = self.repo.index(worktree).own_index_facts()?;
         let hidden: BTreeSet<RepoPath> = facts.skip_worktree.iter().chain(&facts.assume_unchanged).cloned().collect();
@@ -175,11 +188,11 @@ impl Restores<'_> {
         let looked_at = |change: &&TreeChange| hidden.contains(&change.path) && !left_out.contains(&change.path);
         let changes: Vec<TreeChange> = changes.iter().filter(looked_at).cloned().collect();
         let (from, to, trash) = (advance.old, advance.new, advance.trash);
-        let restore = Restore { worktree, from, to, trash, attempt: Attempt::First, beside: None };
+        let restore = WorktreeRestore { worktree, from, to, trash, attempt: ChangeAttempt::First, beside: None };
         self.not_as_either(&restore, &changes)
     }
 
-    fn check_the_way(&self, advance: &Advance<'_>, changes: &[TreeChange]) -> Result<()> {
+    fn check_the_way(&self, advance: &CheckoutAdvance<'_>, changes: &[TreeChange]) -> Result<()> {
         // As a rule nothing is there; only otherwise git has to look at the whole worktree.
         if self.repo.captures().are_as_committed(advance.worktree, advance.old, changes)? {
             return Ok(());
@@ -236,11 +249,11 @@ mod tests {
 
     use super::*;
     use crate::git::repo::repository::Repository;
-    use crate::git::repo::scratch::{Scratch, crash_child_of, try_git_at};
+    use crate::git::repo::scratch::{ScratchRepository, crash_child_of, try_git_at};
 
     /// On `main`, and a commit ahead of it that changes `a.txt`, adds `new/x` and removes `sub/b.txt`.
-    fn ahead() -> (Scratch, Oid, Oid) {
-        let scratch = Scratch::new(&[]);
+    fn ahead() -> (ScratchRepository, Oid, Oid) {
+        let scratch = ScratchRepository::new(&[]);
         scratch.write("other.txt", b"other\n");
         scratch.write("staged.txt", b"staged\n");
         scratch.git(&["add", "-A"]);
@@ -256,13 +269,13 @@ mod tests {
         (scratch, old, new)
     }
 
-    fn advance(scratch: &Scratch, old: &Oid, new: &Oid) -> Result<RestoreReport> {
+    fn advance(scratch: &ScratchRepository, old: &Oid, new: &Oid) -> Result<RestoreReport> {
         let (repo, worktree) = (scratch.repo(), scratch.main());
         let trash = scratch.path().join(".git/axiom/trash/t");
         let branch = RefName::branch("main");
-        let advance = Advance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
+        let advance = CheckoutAdvance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
         repo.restore().prepare_advance(&advance)?;
-        repo.restore().apply_advance(&advance, Attempt::First)
+        repo.restore().apply_advance(&advance, ChangeAttempt::First)
     }
 
     #[test]
@@ -327,12 +340,12 @@ mod tests {
             std::mem::forget(IndexLock::take(&worktree, "t").unwrap());
             if files {
                 repo.restore()
-                    .restore_files(&Restore {
+                    .restore_files(&WorktreeRestore {
                         worktree: &worktree,
                         from: &old,
                         to: &new,
                         trash: &trash,
-                        attempt: Attempt::First,
+                        attempt: ChangeAttempt::First,
                         beside: None,
                     })
                     .unwrap();
@@ -341,9 +354,16 @@ mod tests {
                 scratch.git(&["update-ref", "refs/heads/main", new.as_str()]);
             }
             let name = RefName::branch("main");
-            let advance =
-                Advance { worktree: &worktree, branch: &name, old: &old, new: &new, tag: "t", trash: &trash, reflog: "test" };
-            repo.restore().apply_advance(&advance, Attempt::Again).unwrap();
+            let advance = CheckoutAdvance {
+                worktree: &worktree,
+                branch: &name,
+                old: &old,
+                new: &new,
+                tag: "t",
+                trash: &trash,
+                reflog: "test",
+            };
+            repo.restore().apply_advance(&advance, ChangeAttempt::Again).unwrap();
             assert_eq!(scratch.git(&["status", "--porcelain"]), "");
             assert_eq!(scratch.git(&["rev-parse", "HEAD"]), new.as_str());
         }
@@ -356,13 +376,13 @@ mod tests {
         let parts: Vec<&str> = text.split('|').collect();
         let [root, old, new] = parts[..] else { panic!("{text}") };
         let repo = Repository::discover(Path::new(root)).unwrap().isolated();
-        resume(&repo, &Oid::new(old).unwrap(), &Oid::new(new).unwrap(), Attempt::First).unwrap();
+        resume(&repo, &Oid::new(old).unwrap(), &Oid::new(new).unwrap(), ChangeAttempt::First).unwrap();
     }
 
-    fn resume(repo: &Repository, old: &Oid, new: &Oid, attempt: Attempt) -> Result<RestoreReport> {
+    fn resume(repo: &Repository, old: &Oid, new: &Oid, attempt: ChangeAttempt) -> Result<RestoreReport> {
         let worktree = repo.worktrees().main_worktree().unwrap();
         let (trash, branch) = (repo.common_dir().join("axiom/trash/t"), RefName::branch("main"));
-        let advance = Advance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
+        let advance = CheckoutAdvance { worktree: &worktree, branch: &branch, old, new, tag: "t", trash: &trash, reflog: "test" };
         repo.restore().apply_advance(&advance, attempt)
     }
 
@@ -397,7 +417,7 @@ mod tests {
                     .unwrap();
                 assert!(!child.status.success(), "{point} was not reached");
                 let (from, to) = if forwards { (&old, &new) } else { (&new, &old) };
-                let attempt = if forwards { Attempt::Again } else { Attempt::Back };
+                let attempt = if forwards { ChangeAttempt::Again } else { ChangeAttempt::Back };
                 resume(&scratch.repo(), from, to, attempt).unwrap();
                 assert_eq!(scratch.git(&["rev-parse", "HEAD"]), to.as_str(), "{point}, forwards: {forwards}");
                 assert_eq!(scratch.git(&["status", "--porcelain"]), before, "{point}, forwards: {forwards}");
@@ -410,7 +430,7 @@ mod tests {
 
     #[test]
     fn an_index_comes_back_with_conflicts_flags_and_operation() {
-        let scratch = Scratch::in_a_merge(&["quiet"]);
+        let scratch = ScratchRepository::in_a_merge(&["quiet"]);
         scratch.git(&["update-index", "--assume-unchanged", "quiet"]);
         scratch.write("announced", b"x");
         scratch.git(&["add", "-N", "announced"]);
@@ -424,12 +444,12 @@ mod tests {
         let trash = scratch.path().join(".git/axiom/trash/x");
         let empty = repo.captures().capture_worktree(&main, &options).unwrap();
         repo.restore()
-            .restore_files(&Restore {
+            .restore_files(&WorktreeRestore {
                 worktree: &main,
                 from: &empty.tree,
                 to: &taken.tree,
                 trash: &trash,
-                attempt: Attempt::First,
+                attempt: ChangeAttempt::First,
                 beside: None,
             })
             .unwrap();

@@ -7,12 +7,12 @@ use std::fs::Metadata;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
-use super::place::{Found, Looks, Stamp, Trash};
-use super::plan::{Now, Step, decide_back};
-use super::prepared::Had;
-use super::present_files::{FilterFailing, are_as_they_were, hash_files, hash_here, is_what_is_held};
+use super::place::{FileTouchStamp, PathOccupant, Trash, WorktreeInspector};
+use super::plan::{PresentState, RestoreStep, decide_back};
+use super::prepared::RecordedTree;
+use super::present_files::{FailedFilterPolicy, are_as_they_were, hash_files, hash_here, is_what_is_held};
 use super::run::{executable, wanted_folders};
-use super::types::{Attempt, LINK_LIMIT, Planned, Restore};
+use super::types::{ChangeAttempt, LINK_LIMIT, PlannedPath, WorktreeRestore};
 use crate::git::capture::differing::bytes_of;
 use crate::git::capture::extras::CaptureExtras;
 use crate::git::capture::raw::RawFile;
@@ -30,7 +30,7 @@ fn may_be_one_file(error: &Error) -> bool {
 
 /// How files are hashed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Telling {
+enum HashBatching {
     /// All at once: if one file fails, all fail.
     Together,
     /// One by one.
@@ -47,20 +47,20 @@ impl Restores<'_> {
     /// `GIT_FAILED` if trees cannot be read.
     pub(in crate::git) fn plan_back<'c>(
         &self,
-        restore: &Restore<'_>,
+        restore: &WorktreeRestore<'_>,
         changes: &'c [TreeChange],
         trash: &Trash<'_>,
-    ) -> Result<Vec<Planned<'c>>> {
-        let mut plan = self.look_back(restore, changes, trash, Telling::Together);
+    ) -> Result<Vec<PlannedPath<'c>>> {
+        let mut plan = self.look_back(restore, changes, trash, HashBatching::Together);
         for _ in 0..LOOKS {
             if plan.as_ref().err().is_none_or(|error| !may_be_one_file(error)) {
                 break;
             }
             // A file that was seen may have vanished before it was read.
-            plan = self.look_back(restore, changes, trash, Telling::Together);
+            plan = self.look_back(restore, changes, trash, HashBatching::Together);
         }
         match plan {
-            Err(error) if may_be_one_file(&error) => self.look_back(restore, changes, trash, Telling::OneByOne),
+            Err(error) if may_be_one_file(&error) => self.look_back(restore, changes, trash, HashBatching::OneByOne),
             plan => plan,
         }
     }
@@ -69,10 +69,10 @@ impl Restores<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
-    pub(in crate::git) fn not_as_either(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
+    pub(in crate::git) fn not_as_either(&self, restore: &WorktreeRestore<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
         let trash = Trash::unopened(restore.trash);
-        let plan = self.look_back(restore, changes, &trash, Telling::Together)?;
-        let nested = plan.iter().filter(|planned| planned.step == Step::Leave);
+        let plan = self.look_back(restore, changes, &trash, HashBatching::Together)?;
+        let nested = plan.iter().filter(|planned| planned.step == RestoreStep::Leave);
         Ok(nested.map(|planned| planned.path.to_string()).collect())
     }
 
@@ -87,9 +87,10 @@ impl Restores<'_> {
         }
         // Nothing is moved, so there is no trash.
         let trash = worktree.git_dir().join("axiom-no-trash");
-        let restore = Restore { worktree, from, to, trash: &trash, attempt: Attempt::Back, beside: None };
-        let plan = self.look_back(&restore, changes, &Trash::unopened(&trash), Telling::Together)?;
-        let there = changes.iter().zip(plan).filter(|(change, planned)| change.new.is_none() && planned.step == Step::Remove);
+        let restore = WorktreeRestore { worktree, from, to, trash: &trash, attempt: ChangeAttempt::Back, beside: None };
+        let plan = self.look_back(&restore, changes, &Trash::unopened(&trash), HashBatching::Together)?;
+        let there =
+            changes.iter().zip(plan).filter(|(change, planned)| change.new.is_none() && planned.step == RestoreStep::Remove);
         Ok(there.map(|(change, _)| change.clone().reversed()).collect())
     }
 
@@ -106,8 +107,8 @@ impl Restores<'_> {
     ) -> Result<BTreeSet<RepoPath>> {
         let same_mode = |change: &TreeChange| change.old.as_ref().zip(change.new.as_ref()).is_some_and(|(a, b)| a.mode == b.mode);
         let were: Vec<TreeChange> = since.into_iter().filter(same_mode).map(TreeChange::reversed).collect();
-        let had = Had { tree, raw: &extras.raw, line_ends: Some(extras.line_ends) };
-        let same = are_as_they_were(self.repo, worktree, had, (&were, FilterFailing::CostsItsFile))?;
+        let had = RecordedTree { tree, raw: &extras.raw, line_ends: Some(extras.line_ends) };
+        let same = are_as_they_were(self.repo, worktree, had, (&were, FailedFilterPolicy::CostsItsFile))?;
         Ok(were.into_iter().zip(same).filter_map(|(change, same)| same.then_some(change.path)).collect())
     }
 
@@ -135,8 +136,8 @@ impl Restores<'_> {
         if asked.is_empty() {
             return Ok(changes);
         }
-        let will_have = Had { tree, raw: &new.raw, line_ends: Some(new.line_ends) };
-        let same = are_as_they_were(self.repo, worktree, will_have, (&asked, FilterFailing::CostsAll))?;
+        let will_have = RecordedTree { tree, raw: &new.raw, line_ends: Some(new.line_ends) };
+        let same = are_as_they_were(self.repo, worktree, will_have, (&asked, FailedFilterPolicy::CostsAll))?;
         let same: BTreeSet<&RepoPath> = asked.iter().zip(same).filter(|(_, same)| *same).map(|(one, _)| &one.path).collect();
         changes.retain(|change| !same.contains(&change.path));
         Ok(changes)
@@ -185,68 +186,70 @@ impl Restores<'_> {
 
     fn look_back<'c>(
         &self,
-        restore: &Restore<'_>,
+        restore: &WorktreeRestore<'_>,
         changes: &'c [TreeChange],
         trash: &Trash<'_>,
-        telling: Telling,
-    ) -> Result<Vec<Planned<'c>>> {
+        telling: HashBatching,
+    ) -> Result<Vec<PlannedPath<'c>>> {
         let root = restore.worktree.path();
         let (mut seen, mut to_hash) = (Vec::with_capacity(changes.len()), Vec::new());
-        let mut looks = Looks::below(root);
+        let mut looks = WorktreeInspector::below(root);
         let nested = self.nested_repositories(restore, changes)?;
         for change in changes {
             let found = match nested.above(&change.path) {
-                Some(_) => Found::Missing,
+                Some(_) => PathOccupant::Missing,
                 None => looks.look(&change.path)?,
             };
             let (now, stamp) = match &found {
-                Found::Missing | Found::Below(_) if trash.holds(&change.path)? => (Now::MissingButSaved, None),
-                Found::Missing | Found::Below(_) => (Now::Missing, None),
-                Found::Folder => (Now::Folder, None),
-                Found::Special => (Now::Other, None),
-                Found::Link(meta, target) => (self.link_is(change, target)?, Some(Stamp::of(meta))),
-                Found::File(meta) => {
+                PathOccupant::Missing | PathOccupant::Below(_) if trash.holds(&change.path)? => {
+                    (PresentState::MissingButSaved, None)
+                }
+                PathOccupant::Missing | PathOccupant::Below(_) => (PresentState::Missing, None),
+                PathOccupant::Folder => (PresentState::Folder, None),
+                PathOccupant::Special => (PresentState::Other, None),
+                PathOccupant::Link(meta, target) => (self.link_is(change, target)?, Some(FileTouchStamp::of(meta))),
+                PathOccupant::File(meta) => {
                     to_hash.push((change, executable(meta)));
-                    (Now::Unknown, Some(Stamp::of(meta)))
+                    (PresentState::Unknown, Some(FileTouchStamp::of(meta)))
                 }
             };
             seen.push((change, now, stamp));
         }
         let told = match telling {
-            Telling::Together => self.tell(restore, &to_hash)?,
-            Telling::OneByOne => to_hash.iter().map(|file| self.tell_one(restore, *file)).collect::<Result<_>>()?,
+            HashBatching::Together => self.tell(restore, &to_hash)?,
+            HashBatching::OneByOne => to_hash.iter().map(|file| self.tell_one(restore, *file)).collect::<Result<_>>()?,
         };
         let mut told = told.into_iter();
         let needed = wanted_folders(changes);
         let plan = seen.into_iter().map(|(change, now, stamp)| {
-            let now = if now == Now::Unknown { told.next().unwrap_or(Now::Other) } else { now };
-            let now = if now == Now::Folder && needed.contains(&change.path) { Now::NeededFolder } else { now };
+            let now = if now == PresentState::Unknown { told.next().unwrap_or(PresentState::Other) } else { now };
+            let now = if now == PresentState::Folder && needed.contains(&change.path) { PresentState::NeededFolder } else { now };
             let step = decide_back(change.old.is_some(), change.new.is_some(), now);
-            Planned { path: &change.path, step, stamp, new: change.new.as_ref() }
+            PlannedPath { path: &change.path, step, stamp, new: change.new.as_ref() }
         });
         Ok(plan.collect())
     }
 
-    pub(in crate::git) fn link_is(&self, change: &TreeChange, target: &[u8]) -> Result<Now> {
+    pub(in crate::git) fn link_is(&self, change: &TreeChange, target: &[u8]) -> Result<PresentState> {
         let same = |file: &Option<FileId>| match file {
             Some(file) if file.is_link() => Ok(self.repo.objects().read_blob(&file.oid, LINK_LIMIT)? == target),
             Some(_) | None => Ok::<bool, Error>(false),
         };
         Ok(if same(&change.new)? {
-            Now::New
+            PresentState::New
         } else if same(&change.old)? {
-            Now::Old
+            PresentState::Old
         } else {
-            Now::Other
+            PresentState::Other
         })
     }
 
     /// What regular files are, compared with their changes. If only the bytes change, the bytes are compared.
-    pub(in crate::git) fn tell(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
+    pub(in crate::git) fn tell(&self, restore: &WorktreeRestore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<PresentState>> {
         let (by_bytes, by_blob): (Vec<usize>, Vec<usize>) =
             (0..files.len()).partition(|place| files[*place].0.is_of_bytes_alone());
         let these = |places: &[usize]| places.iter().map(|place| files[*place]).collect::<Vec<_>>();
-        let mut told = vec![Now::Other; files.len()];
+        let mut told = vec![PresentState::Other; files.len()];
         for (place, now) in by_blob.iter().zip(self.tell_by_blob(restore, &these(&by_blob))?) {
             told[*place] = now;
         }
@@ -256,23 +259,25 @@ impl Restores<'_> {
         Ok(told)
     }
 
-    fn tell_by_bytes(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
+    fn tell_by_bytes(&self, restore: &WorktreeRestore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<PresentState>> {
         let changes: Vec<TreeChange> = files.iter().map(|(change, _)| (*change).clone()).collect();
-        let new = are_as_they_were(self.repo, restore.worktree, restore.will_have(), (&changes, FilterFailing::CostsItsFile))?;
-        let old = are_as_they_were(self.repo, restore.worktree, restore.had(), (&changes, FilterFailing::CostsItsFile))?;
+        let new =
+            are_as_they_were(self.repo, restore.worktree, restore.will_have(), (&changes, FailedFilterPolicy::CostsItsFile))?;
+        let old = are_as_they_were(self.repo, restore.worktree, restore.had(), (&changes, FailedFilterPolicy::CostsItsFile))?;
         let told = |(new, old)| match (new, old) {
-            (true, _) => Now::New,
-            (false, true) => Now::Old,
-            (false, false) => Now::Other,
+            (true, _) => PresentState::New,
+            (false, true) => PresentState::Old,
+            (false, false) => PresentState::Other,
         };
         Ok(new.into_iter().zip(old).map(told).collect())
     }
 
     /// As [`Restores::tell`], comparing blobs, each by the attributes of the tree that the file is compared with. If only
     /// the mode differs, the execute bit decides.
-    pub(super) fn tell_by_blob(&self, restore: &Restore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<Now>> {
-        let mut told = vec![Now::Other; files.len()];
-        let others = |told: &[Now]| (0..told.len()).filter(|place| told[*place] == Now::Other).collect::<Vec<usize>>();
+    pub(super) fn tell_by_blob(&self, restore: &WorktreeRestore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<PresentState>> {
+        let mut told = vec![PresentState::Other; files.len()];
+        let others =
+            |told: &[PresentState]| (0..told.len()).filter(|place| told[*place] == PresentState::Other).collect::<Vec<usize>>();
         let files_at = |left: &[usize]| left.iter().map(|place| files[*place]).collect::<Vec<(&TreeChange, bool)>>();
         let mut settle = |left: Vec<usize>, as_new: &[Option<Oid>], as_old: &[Option<Oid>]| {
             let now = self.told(&files_at(&left), as_new, as_old);
@@ -307,9 +312,10 @@ impl Restores<'_> {
         let changes: Vec<TreeChange> = files_at(&left).into_iter().map(|(change, _)| change.clone()).collect();
         let reversed: Vec<TreeChange> = changes.iter().map(|change| change.clone().reversed()).collect();
         let blob = |(same, change): (bool, &TreeChange)| change.new.as_ref().filter(|_| same).map(|file| file.oid.clone());
-        let new = are_as_they_were(self.repo, restore.worktree, restore.will_have(), (&changes, FilterFailing::CostsItsFile))?;
+        let new =
+            are_as_they_were(self.repo, restore.worktree, restore.will_have(), (&changes, FailedFilterPolicy::CostsItsFile))?;
         let new: Vec<Option<Oid>> = new.into_iter().zip(&changes).map(blob).collect();
-        let old = are_as_they_were(self.repo, restore.worktree, restore.had(), (&reversed, FilterFailing::CostsItsFile))?;
+        let old = are_as_they_were(self.repo, restore.worktree, restore.had(), (&reversed, FailedFilterPolicy::CostsItsFile))?;
         let old: Vec<Option<Oid>> = old.into_iter().zip(&reversed).map(blob).collect();
         settle(left, &new, &old);
         Ok(told)
@@ -317,14 +323,14 @@ impl Restores<'_> {
 
     /// As [`Restores::tell`] for one file. If its filter fails (its program is missing, for example), the file counts as the
     /// user's.
-    fn tell_one(&self, restore: &Restore<'_>, file: (&TreeChange, bool)) -> Result<Now> {
+    fn tell_one(&self, restore: &WorktreeRestore<'_>, file: (&TreeChange, bool)) -> Result<PresentState> {
         match self.tell(restore, &[file]) {
-            Err(error) if may_be_one_file(&error) => Ok(Now::Other),
-            told => Ok(told?.pop().unwrap_or(Now::Other)),
+            Err(error) if may_be_one_file(&error) => Ok(PresentState::Other),
+            told => Ok(told?.pop().unwrap_or(PresentState::Other)),
         }
     }
 
-    fn told(&self, files: &[(&TreeChange, bool)], as_new: &[Option<Oid>], as_old: &[Option<Oid>]) -> Vec<Now> {
+    fn told(&self, files: &[(&TreeChange, bool)], as_new: &[Option<Oid>], as_old: &[Option<Oid>]) -> Vec<PresentState> {
         let keeps = self.repo.keeps();
         let told = files.iter().zip(as_new).zip(as_old).map(|(((change, executes), as_new), as_old)| {
             let regular = |file: &&FileId| !file.is_link() || !keeps.links;
@@ -333,11 +339,11 @@ impl Restores<'_> {
             let is_new = new
                 .is_some_and(|new| Some(&new.oid) == as_new.as_ref() && (!mode_tells || (new.mode & EXECUTE != 0) == *executes));
             if is_new {
-                Now::New
+                PresentState::New
             } else if old.is_some_and(|old| Some(&old.oid) == as_old.as_ref()) {
-                Now::Old
+                PresentState::Old
             } else {
-                Now::Other
+                PresentState::Other
             }
         });
         told.collect()

@@ -2,7 +2,7 @@
 
 use crate::error::Result;
 
-use super::types::Restore;
+use super::types::WorktreeRestore;
 use crate::git::history::questions::TreeChange;
 use crate::git::repo::handles::Restores;
 
@@ -11,7 +11,7 @@ impl Restores<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(in crate::git) fn changes_of(&self, restore: &Restore<'_>) -> Result<Vec<TreeChange>> {
+    pub(in crate::git) fn changes_of(&self, restore: &WorktreeRestore<'_>) -> Result<Vec<TreeChange>> {
         match &restore.beside {
             Some(beside) => self.repo.captures().changed_files((restore.from, beside.old), (restore.to, beside.new)),
             None => self.repo.history().diff_trees(restore.from, restore.to),

@@ -10,42 +10,44 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::nested_repositories::NestedRepositories;
-use super::permissions::{Dressed, Given};
-use super::place::{Found, Set, Stamp, Trash, look};
-use super::plan::Step;
-use super::prepared::Prepared;
+use super::permissions::{PermissionSource, PreparedPermissions};
+use super::place::{FileTouchStamp, PathOccupant, Trash, TrashSet, look};
+use super::plan::RestoreStep;
+use super::prepared::PreparedFiles;
 use super::run::{changed_meanwhile, vanished};
-use super::types::{Attempt, MovedAside, NotPutBack, Placed, Planned, Restore, RestoreReport, Submodule};
-use crate::git::capture::permissions::Known;
-use crate::git::repo::file_system::Keeps;
+use super::types::{
+    ChangeAttempt, DifferingSubmodule, MovedObstacle, PlacedFile, PlannedPath, RestoreReport, UnrestoredPath, WorktreeRestore,
+};
+use crate::git::capture::permissions::ResolvedPermissions;
+use crate::git::repo::file_system::FileSystemSupport;
 use crate::git::repo::nested::is_repository;
 
 /// One restore while its moves are made.
-pub(in crate::git) struct Work<'a> {
+pub(in crate::git) struct RestoreMoves<'a> {
     pub root: &'a Path,
     pub trash: Trash<'a>,
-    pub prepared: &'a Prepared,
+    pub prepared: &'a PreparedFiles,
     pub nested: NestedRepositories,
     /// The permissions that are recorded for the target.
-    pub wanted: BTreeMap<RepoPath, Known>,
-    pub keeps: Keeps,
-    pub attempt: Attempt,
+    pub wanted: BTreeMap<RepoPath, ResolvedPermissions>,
+    pub keeps: FileSystemSupport,
+    pub attempt: ChangeAttempt,
     /// What prepared files were given, where they were not given it when they were prepared.
-    pub dressed: BTreeMap<RepoPath, Dressed>,
+    pub dressed: BTreeMap<RepoPath, PreparedPermissions>,
     /// Why contents that are missing in the trash could not be made again.
     pub not_made: Option<String>,
     pub report: RestoreReport,
 }
 
 /// A file that waits to be moved into its place.
-enum Ready {
+enum IncomingFile {
     /// Written for this restore.
     Prepared(PathBuf),
     /// The original file, in the trash.
     Kept(PathBuf),
 }
 
-impl Ready {
+impl IncomingFile {
     fn place(&self) -> &Path {
         match self {
             Self::Prepared(place) | Self::Kept(place) => place,
@@ -53,9 +55,9 @@ impl Ready {
     }
 }
 
-impl Work<'_> {
+impl RestoreMoves<'_> {
     /// Opens and creates what the moves need.
-    pub fn begin(&self, plan: &[Planned<'_>], restore: &Restore<'_>) -> Result<()> {
+    pub fn begin(&self, plan: &[PlannedPath<'_>], restore: &WorktreeRestore<'_>) -> Result<()> {
         // Only where permissions are known they are put back.
         if restore.beside.is_some() {
             self.open_folders(plan)?;
@@ -64,31 +66,31 @@ impl Work<'_> {
     }
 
     /// Creates the folder of the trash into which files will be moved.
-    fn make_room(&self, plan: &[Planned<'_>]) -> Result<()> {
-        let goes = |planned: &Planned<'_>| match planned.step {
-            Step::Remove | Step::Swap => true,
-            Step::Place | Step::Done | Step::Conflict | Step::Leave => false,
+    fn make_room(&self, plan: &[PlannedPath<'_>]) -> Result<()> {
+        let goes = |planned: &PlannedPath<'_>| match planned.step {
+            RestoreStep::Remove | RestoreStep::Swap => true,
+            RestoreStep::Place | RestoreStep::Done | RestoreStep::Conflict | RestoreStep::Leave => false,
         };
         if plan.iter().any(goes) { self.trash.make_room(self.set()) } else { Ok(()) }
     }
 
     /// The set of the trash into which files are moved away now.
-    fn set(&self) -> Set {
+    fn set(&self) -> TrashSet {
         match self.attempt {
-            Attempt::First | Attempt::Again => Set::Found,
-            Attempt::Back => Set::PutThere,
+            ChangeAttempt::First | ChangeAttempt::Again => TrashSet::Found,
+            ChangeAttempt::Back => TrashSet::PutThere,
         }
     }
 
     /// Moves away the files that the target does not have, then removes folders that became empty.
-    pub fn remove_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
+    pub fn remove_all(&mut self, plan: &[PlannedPath<'_>]) -> Result<()> {
         let mut folders = BTreeSet::new();
-        if self.attempt != Attempt::First {
+        if self.attempt != ChangeAttempt::First {
             // After a crash, a file may be gone while its folder is still there.
-            let gone = plan.iter().filter(|planned| planned.step == Step::Done && planned.stamp.is_none());
+            let gone = plan.iter().filter(|planned| planned.step == RestoreStep::Done && planned.stamp.is_none());
             folders.extend(gone.flat_map(|planned| planned.path.folders_above()));
         }
-        for planned in plan.iter().filter(|planned| planned.step == Step::Remove) {
+        for planned in plan.iter().filter(|planned| planned.step == RestoreStep::Remove) {
             match self.take_away(planned) {
                 Ok(true) => {
                     self.report.removed.push(planned.path.clone());
@@ -109,17 +111,21 @@ impl Work<'_> {
 
     fn remove_if_empty(&self, folder: &RepoPath) -> Result<()> {
         match look(self.root, folder)? {
-            Found::Folder => files::remove_empty_dir(&self.root.join(folder.to_path())).map(drop),
-            Found::Missing | Found::Below(_) | Found::File(_) | Found::Link(..) | Found::Special => Ok(()),
+            PathOccupant::Folder => files::remove_empty_dir(&self.root.join(folder.to_path())).map(drop),
+            PathOccupant::Missing
+            | PathOccupant::Below(_)
+            | PathOccupant::File(_)
+            | PathOccupant::Link(..)
+            | PathOccupant::Special => Ok(()),
         }
     }
 
     /// Moves the new files into their places.
-    pub fn place_all(&mut self, plan: &[Planned<'_>]) -> Result<()> {
+    pub fn place_all(&mut self, plan: &[PlannedPath<'_>]) -> Result<()> {
         for planned in plan {
             match planned.step {
-                Step::Swap | Step::Place => {}
-                Step::Done | Step::Remove | Step::Conflict | Step::Leave => continue,
+                RestoreStep::Swap | RestoreStep::Place => {}
+                RestoreStep::Done | RestoreStep::Remove | RestoreStep::Conflict | RestoreStep::Leave => continue,
             }
             match self.place_one(planned) {
                 Ok(true) => self.report.written.push(planned.path.clone()),
@@ -131,31 +137,31 @@ impl Work<'_> {
     }
 
     /// Moves one file into its place. Returns whether the place was free or held the expected file.
-    fn place_one(&mut self, planned: &Planned<'_>) -> Result<bool> {
+    fn place_one(&mut self, planned: &PlannedPath<'_>) -> Result<bool> {
         let ready = self.ready(planned.path)?;
         let given = match &ready {
-            Ready::Prepared(_) => self.still_ready(planned.path)?,
+            IncomingFile::Prepared(_) => self.still_ready(planned.path)?,
             // A file from the trash still has its permissions.
-            Ready::Kept(_) => Given::Recorded,
+            IncomingFile::Kept(_) => PermissionSource::Recorded,
         };
         let clear = match planned.step {
-            Step::Swap => self.take_away(planned)?,
-            Step::Place => self.clear_the_way(planned.path)?,
-            Step::Done | Step::Remove | Step::Conflict | Step::Leave => return Ok(true),
+            RestoreStep::Swap => self.take_away(planned)?,
+            RestoreStep::Place => self.clear_the_way(planned.path)?,
+            RestoreStep::Done | RestoreStep::Remove | RestoreStep::Conflict | RestoreStep::Leave => return Ok(true),
         };
         if !clear {
             return Ok(false);
         }
-        let stamp = Stamp::at(ready.place())?;
+        let stamp = FileTouchStamp::at(ready.place())?;
         match given {
-            Given::New => self.as_made_there(planned.path)?,
-            Given::Nothing | Given::Recorded | Given::Replaced => {}
+            PermissionSource::New => self.as_made_there(planned.path)?,
+            PermissionSource::Nothing | PermissionSource::Recorded | PermissionSource::Replaced => {}
         }
         if !self.put(ready.place(), planned.path)? {
             return Ok(false);
         }
         if let Some(file) = planned.new {
-            self.report.placed.push(Placed { path: planned.path.clone(), file: file.clone(), stamp });
+            self.report.placed.push(PlacedFile { path: planned.path.clone(), file: file.clone(), stamp });
         }
         env::fault_point("git.restore-placed");
         Ok(true)
@@ -175,12 +181,12 @@ impl Work<'_> {
 
     /// The file that shall be at a path, ready to be moved there. When reversing, this is the original file, if the trash
     /// has it.
-    fn ready(&self, path: &RepoPath) -> Result<Ready> {
-        let prepared = || self.prepared.place(path).map(Ready::Prepared);
+    fn ready(&self, path: &RepoPath) -> Result<IncomingFile> {
+        let prepared = || self.prepared.place(path).map(IncomingFile::Prepared);
         match self.attempt {
-            Attempt::First | Attempt::Again => prepared(),
-            Attempt::Back => match (self.trash.find(path)?, &self.not_made) {
-                (Some(kept), _) => Ok(Ready::Kept(kept)),
+            ChangeAttempt::First | ChangeAttempt::Again => prepared(),
+            ChangeAttempt::Back => match (self.trash.find(path)?, &self.not_made) {
+                (Some(kept), _) => Ok(IncomingFile::Kept(kept)),
                 (None, None) => prepared(),
                 (None, Some(why)) => Err(Error::new(Code::GitFailed, "its content could not be rebuilt").why(why.clone())),
             },
@@ -190,8 +196,8 @@ impl Work<'_> {
     /// A path changed between look and move. This stops the restore, unless it reverses an attempt.
     fn somebody_was_here(&mut self, path: &RepoPath) -> Result<()> {
         match self.attempt {
-            Attempt::First | Attempt::Again => Err(changed_meanwhile(self.root, &[path.to_string()])),
-            Attempt::Back => {
+            ChangeAttempt::First | ChangeAttempt::Again => Err(changed_meanwhile(self.root, &[path.to_string()])),
+            ChangeAttempt::Back => {
                 self.report.left.push(path.clone());
                 Ok(())
             }
@@ -202,11 +208,11 @@ impl Work<'_> {
     /// help.
     fn failed(&mut self, path: &RepoPath, error: Error) -> Result<()> {
         match self.attempt {
-            Attempt::First | Attempt::Again => Err(vanished(error)),
-            Attempt::Back if error.passes() => Err(error),
-            Attempt::Back => {
+            ChangeAttempt::First | ChangeAttempt::Again => Err(vanished(error)),
+            ChangeAttempt::Back if error.passes() => Err(error),
+            ChangeAttempt::Back => {
                 let now_at = self.trash.find(path).unwrap_or_default();
-                self.report.failed.push(NotPutBack { path: path.clone(), why: error.to_string(), now_at });
+                self.report.failed.push(UnrestoredPath { path: path.clone(), why: error.to_string(), now_at });
                 Ok(())
             }
         }
@@ -214,17 +220,17 @@ impl Work<'_> {
 
     /// Moves a file that was recognised to the trash, and back if it turns out to be another file by now. Returns whether it
     /// was the expected file.
-    fn take_away(&mut self, planned: &Planned<'_>) -> Result<bool> {
+    fn take_away(&mut self, planned: &PlannedPath<'_>) -> Result<bool> {
         env::fault_point("git.restore-before-trash");
         let Some(moved) = self.trash.take_to(self.set(), self.root, planned.path)? else { return Ok(false) };
         env::fault_point("git.restore-in-trash");
-        if Some(Stamp::at(&moved)?) == planned.stamp {
+        if Some(FileTouchStamp::at(&moved)?) == planned.stamp {
             return Ok(true);
         }
         if !files::rename_no_replace(&moved, &self.root.join(planned.path.to_path()))? {
             // Its place is taken again: the file is kept in the trash, and can be put back when the place is free.
             if let Some(now_at) = self.trash.set_apart(&moved, planned.path)? {
-                self.report.moved_aside.push(MovedAside { path: planned.path.clone(), now_at });
+                self.report.moved_aside.push(MovedObstacle { path: planned.path.clone(), now_at });
             }
         }
         Ok(false)
@@ -235,17 +241,17 @@ impl Work<'_> {
         let nested = self.nested.above(path).filter(|folder| is_repository(&self.root.join(folder.to_path())));
         let blocker = match (nested, look(self.root, path)?) {
             (Some(folder), _) => folder,
-            (None, Found::Missing) => return Ok(true),
-            (None, Found::Below(above)) => above,
-            (None, Found::File(_) | Found::Link(..) | Found::Folder | Found::Special) => path.clone(),
+            (None, PathOccupant::Missing) => return Ok(true),
+            (None, PathOccupant::Below(above)) => above,
+            (None, PathOccupant::File(_) | PathOccupant::Link(..) | PathOccupant::Folder | PathOccupant::Special) => path.clone(),
         };
         match self.attempt {
-            Attempt::First | Attempt::Again => {}
-            Attempt::Back => return Ok(false),
+            ChangeAttempt::First | ChangeAttempt::Again => {}
+            ChangeAttempt::Back => return Ok(false),
         }
         env::fault_point("git.restore-before-aside");
         if let Some(now_at) = self.trash.take_aside(self.root, &blocker)? {
-            self.report.moved_aside.push(MovedAside { path: blocker, now_at });
+            self.report.moved_aside.push(MovedObstacle { path: blocker, now_at });
         }
         Ok(true)
     }
@@ -261,14 +267,19 @@ impl Work<'_> {
         Ok(())
     }
 
-    fn make_way_for(&self, Submodule { path, comes, goes }: &Submodule) -> Result<()> {
+    fn make_way_for(&self, DifferingSubmodule { path, comes, goes }: &DifferingSubmodule) -> Result<()> {
         match look(self.root, path)? {
-            Found::Folder if *goes => files::remove_empty_dir(&self.root.join(path.to_path())).map(drop),
-            Found::Missing if *comes => {
+            PathOccupant::Folder if *goes => files::remove_empty_dir(&self.root.join(path.to_path())).map(drop),
+            PathOccupant::Missing if *comes => {
                 self.make_folders(path)?;
                 files::create_users_dir(&self.root.join(path.to_path()))
             }
-            Found::Missing | Found::Below(_) | Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => Ok(()),
+            PathOccupant::Missing
+            | PathOccupant::Below(_)
+            | PathOccupant::File(_)
+            | PathOccupant::Link(..)
+            | PathOccupant::Folder
+            | PathOccupant::Special => Ok(()),
         }
     }
 
@@ -289,31 +300,31 @@ mod tests {
         let root = dir.path().join("w");
         std::fs::create_dir(&root).unwrap();
         std::fs::write(root.join("x"), b"looked at").unwrap();
-        let stamp = Some(Stamp::at(&root.join("x")).unwrap());
+        let stamp = Some(FileTouchStamp::at(&root.join("x")).unwrap());
         std::fs::write(root.join("x"), b"edited since").unwrap();
         let folder = dir.path().join("trash");
         let trash = Trash::open(&folder, &root).unwrap();
-        let prepared = Prepared::empty(dir.path());
+        let prepared = PreparedFiles::empty(dir.path());
         let path = RepoPath::new(&b"x"[..]);
         let report = RestoreReport::default();
         let nested = NestedRepositories::default();
-        let keeps = Keeps { links: true, modes: true };
-        let mut work = Work {
+        let keeps = FileSystemSupport { links: true, modes: true };
+        let mut work = RestoreMoves {
             root: &root,
             trash,
             prepared: &prepared,
             nested,
             wanted: BTreeMap::new(),
             keeps,
-            attempt: Attempt::First,
+            attempt: ChangeAttempt::First,
             dressed: BTreeMap::new(),
             not_made: None,
             report,
         };
-        let error = work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap_err();
+        let error = work.place_all(&[PlannedPath { path: &path, step: RestoreStep::Swap, stamp, new: None }]).unwrap_err();
         assert_eq!(error.code(), Code::ChangedMeanwhile);
-        work.attempt = Attempt::Back;
-        work.place_all(&[Planned { path: &path, step: Step::Swap, stamp, new: None }]).unwrap();
+        work.attempt = ChangeAttempt::Back;
+        work.place_all(&[PlannedPath { path: &path, step: RestoreStep::Swap, stamp, new: None }]).unwrap();
         assert_eq!(work.report.left, [path]);
         assert_eq!(std::fs::read(root.join("x")).unwrap(), b"edited since");
     }

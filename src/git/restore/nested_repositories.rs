@@ -8,11 +8,11 @@ use std::path::Path;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 
-use super::place::{Found, Looks};
-use super::plan::Now;
+use super::place::{PathOccupant, WorktreeInspector};
+use super::plan::PresentState;
 use super::run::{executable, without_submodules};
 use super::trash::something_stays;
-use super::types::{Attempt, Restore};
+use super::types::{ChangeAttempt, WorktreeRestore};
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::repo::handles::Restores;
 use crate::git::repo::nested::is_repository;
@@ -37,14 +37,14 @@ impl Restores<'_> {
     /// `GIT_FAILED`.
     pub(in crate::git) fn nested_repositories(
         &self,
-        restore: &Restore<'_>,
+        restore: &WorktreeRestore<'_>,
         changes: &[TreeChange],
     ) -> Result<NestedRepositories> {
         let root = restore.worktree.path();
         // When an attempt is reversed, the second tree is the state before it.
         let (captured, appears): (&Oid, fn(&TreeChange) -> bool) = match restore.attempt {
-            Attempt::First | Attempt::Again => (restore.from, |change| change.old.is_none()),
-            Attempt::Back => (restore.to, |change| change.new.is_none()),
+            ChangeAttempt::First | ChangeAttempt::Again => (restore.from, |change| change.old.is_none()),
+            ChangeAttempt::Back => (restore.to, |change| change.new.is_none()),
         };
         let mut seen: BTreeMap<RepoPath, bool> = BTreeMap::new();
         for change in changes.iter().filter(|change| appears(change)) {
@@ -84,31 +84,31 @@ impl Restores<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
-    pub fn in_the_way(&self, restore: &Restore<'_>) -> Result<Vec<RepoPath>> {
+    pub fn in_the_way(&self, restore: &WorktreeRestore<'_>) -> Result<Vec<RepoPath>> {
         let root = restore.worktree.path();
         let changes = self.repo.restore().changes_of(restore)?;
         let changes = without_submodules(&changes, &mut Vec::new());
         let nested = self.nested_repositories(restore, &changes)?;
         let gone: BTreeSet<&RepoPath> = changes.iter().filter(|c| c.new.is_none()).map(|c| &c.path).collect();
         let (mut blocking, mut files) = (BTreeSet::new(), Vec::new());
-        let mut looks = Looks::below(root);
+        let mut looks = WorktreeInspector::below(root);
         for change in changes.iter().filter(|change| change.old.is_none()) {
             if let Some(folder) = nested.above(&change.path) {
                 blocking.insert(folder);
                 continue;
             }
             match looks.look(&change.path)? {
-                Found::Missing => {}
-                Found::Below(above) if gone.contains(&above) => {}
-                Found::Below(above) => drop(blocking.insert(above)),
-                Found::Folder if !something_stays(root, &change.path, &gone)? => {}
-                Found::Folder | Found::Special => drop(blocking.insert(change.path.clone())),
-                Found::Link(_, target) => {
-                    if self.link_is(change, &target)? != Now::New {
+                PathOccupant::Missing => {}
+                PathOccupant::Below(above) if gone.contains(&above) => {}
+                PathOccupant::Below(above) => drop(blocking.insert(above)),
+                PathOccupant::Folder if !something_stays(root, &change.path, &gone)? => {}
+                PathOccupant::Folder | PathOccupant::Special => drop(blocking.insert(change.path.clone())),
+                PathOccupant::Link(_, target) => {
+                    if self.link_is(change, &target)? != PresentState::New {
                         blocking.insert(change.path.clone());
                     }
                 }
-                Found::File(meta) => files.push((change, executable(&meta))),
+                PathOccupant::File(meta) => files.push((change, executable(&meta))),
             }
         }
         let told = self.tell(restore, &files)?;
@@ -116,7 +116,9 @@ impl Restores<'_> {
         let mode_fits = |file: &Option<FileId>, executes: bool| {
             file.as_ref().is_some_and(|f| !keeps.modes || (f.mode & 0o100 != 0) == executes)
         };
-        let as_wanted = |(change, executes): &(&TreeChange, bool), now: Now| now == Now::New && mode_fits(&change.new, *executes);
+        let as_wanted = |(change, executes): &(&TreeChange, bool), now: PresentState| {
+            now == PresentState::New && mode_fits(&change.new, *executes)
+        };
         let other = files.iter().zip(told).filter(|(file, now)| !as_wanted(file, *now));
         blocking.extend(other.map(|((change, _), _)| change.path.clone()));
         Ok(blocking.into_iter().collect())

@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result, some_of};
-use crate::files::{self, Standing};
+use crate::files::{self, MoveConstraints};
 
-use super::prepared::Prepared;
+use super::prepared::PreparedFiles;
 use super::run::without_submodules;
-use super::types::Restore;
+use super::types::WorktreeRestore;
 use crate::git::history::questions::TreeChange;
 use crate::git::repo::handles::Restores;
 
@@ -18,7 +18,7 @@ const NAMED: usize = 10;
 
 /// Why something cannot be moved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-enum Why {
+enum ObstacleReason {
     /// `chattr +i`.
     Immutable,
     /// `chattr +a`.
@@ -33,14 +33,14 @@ enum Why {
 
 /// What becomes of a folder that is closed to changes by its mode alone, and this user's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum Closed {
+pub(in crate::git) enum ClosedFolderRule {
     /// The restore opens it: it knows the permissions that everything had.
     IsOpened,
     /// It is in the way.
     IsInTheWay,
 }
 
-impl Why {
+impl ObstacleReason {
     fn words(&self) -> String {
         match self {
             Self::Immutable => "immutable: chattr -i lets it change".to_owned(),
@@ -53,9 +53,9 @@ impl Why {
 }
 
 /// What keeps names in a folder from being created and removed.
-fn of_folder(folder: &Standing, root: &Standing, refusal: Option<Why>) -> Option<Why> {
+fn of_folder(folder: &MoveConstraints, root: &MoveConstraints, refusal: Option<ObstacleReason>) -> Option<ObstacleReason> {
     if folder.mount != root.mount {
-        return Some(Why::Elsewhere);
+        return Some(ObstacleReason::Elsewhere);
     }
     match of_thing(folder, folder) {
         Some(why) => Some(why),
@@ -64,13 +64,13 @@ fn of_folder(folder: &Standing, root: &Standing, refusal: Option<Why>) -> Option
 }
 
 /// What keeps a file or folder from being moved out of its folder.
-fn of_thing(thing: &Standing, folder: &Standing) -> Option<Why> {
+fn of_thing(thing: &MoveConstraints, folder: &MoveConstraints) -> Option<ObstacleReason> {
     if thing.immutable {
-        Some(Why::Immutable)
+        Some(ObstacleReason::Immutable)
     } else if thing.append_only {
-        Some(Why::AppendOnly)
+        Some(ObstacleReason::AppendOnly)
     } else if thing.mount.1 != folder.mount.1 || thing.is_folder && thing.mount != folder.mount {
-        Some(Why::Elsewhere)
+        Some(ObstacleReason::Elsewhere)
     } else {
         None
     }
@@ -82,9 +82,9 @@ impl Restores<'_> {
     ///
     /// # Errors
     /// `IN_THE_WAY` with each path and the reason; `IO_FAILED`, `GIT_FAILED`.
-    pub fn check_obstacles(&self, restore: &Restore<'_>) -> Result<()> {
+    pub fn check_obstacles(&self, restore: &WorktreeRestore<'_>) -> Result<()> {
         let changes = self.repo.restore().changes_of(restore)?;
-        let closed = if restore.beside.is_some() { Closed::IsOpened } else { Closed::IsInTheWay };
+        let closed = if restore.beside.is_some() { ClosedFolderRule::IsOpened } else { ClosedFolderRule::IsInTheWay };
         self.check_obstacles_of(restore.worktree.path(), &changes, closed)
     }
 
@@ -92,20 +92,20 @@ impl Restores<'_> {
     ///
     /// # Errors
     /// As [`Restores::check_obstacles`].
-    pub(in crate::git) fn check_obstacles_of(&self, root: &Path, changes: &[TreeChange], closed: Closed) -> Result<()> {
+    pub(in crate::git) fn check_obstacles_of(&self, root: &Path, changes: &[TreeChange], closed: ClosedFolderRule) -> Result<()> {
         let Some(top) = files::standing(root)? else { return Ok(()) };
         let changes = without_submodules(changes, &mut Vec::new());
-        let mut folders: BTreeMap<PathBuf, Option<Standing>> = BTreeMap::new();
-        let mut refusals: BTreeMap<PathBuf, Option<Why>> = BTreeMap::new();
-        let mut found: BTreeSet<(PathBuf, Why)> = BTreeSet::new();
+        let mut folders: BTreeMap<PathBuf, Option<MoveConstraints>> = BTreeMap::new();
+        let mut refusals: BTreeMap<PathBuf, Option<ObstacleReason>> = BTreeMap::new();
+        let mut found: BTreeSet<(PathBuf, ObstacleReason)> = BTreeSet::new();
         for change in &changes {
             let (folder, standing) = lowest_folder(root, &top, &change.path, &mut folders)?;
             let look = || {
                 let words = files::refuses_changes(&folder)?.to_string();
                 match (files::may_open(&folder), closed) {
-                    (true, Closed::IsOpened) if folder != root => None,
-                    (true, _) => Some(Why::Closed(words)),
-                    (false, _) => Some(Why::Refused(words)),
+                    (true, ClosedFolderRule::IsOpened) if folder != root => None,
+                    (true, _) => Some(ObstacleReason::Closed(words)),
+                    (false, _) => Some(ObstacleReason::Refused(words)),
                 }
             };
             let refusal = refusals.entry(folder.clone()).or_insert_with(look).clone();
@@ -137,7 +137,7 @@ impl Restores<'_> {
     /// # Errors
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; `REPOSITORY_UNSUPPORTED` if the trash is on another file system;
     /// `PERMISSIONS_LOST`.
-    pub fn prepare_restore(&self, restore: &Restore<'_>) -> Result<Prepared> {
+    pub fn prepare_restore(&self, restore: &WorktreeRestore<'_>) -> Result<PreparedFiles> {
         let changes = self.repo.restore().changes_of(restore)?;
         self.prepare_changes(restore, &changes)
     }
@@ -147,7 +147,7 @@ impl Restores<'_> {
     ///
     /// # Errors
     /// As [`Restores::prepare_restore`].
-    pub fn check_contents(&self, restore: &Restore<'_>) -> Result<()> {
+    pub fn check_contents(&self, restore: &WorktreeRestore<'_>) -> Result<()> {
         let changes = self.repo.restore().changes_of(restore)?;
         let wanted = changes.iter().filter(|change| change.new.is_some());
         if self.repo.conversions().plain(restore.to, wanted.map(|change| &change.path)).is_some() {
@@ -161,10 +161,10 @@ impl Restores<'_> {
 /// The lowest existing folder above a path, and what decides whether it can be changed.
 fn lowest_folder(
     root: &Path,
-    top: &Standing,
+    top: &MoveConstraints,
     path: &RepoPath,
-    known: &mut BTreeMap<PathBuf, Option<Standing>>,
-) -> Result<(PathBuf, Standing)> {
+    known: &mut BTreeMap<PathBuf, Option<MoveConstraints>>,
+) -> Result<(PathBuf, MoveConstraints)> {
     let mut lowest = (root.to_owned(), *top);
     for above in path.folders_above() {
         let place = root.join(above.to_path());
@@ -191,19 +191,22 @@ mod tests {
 
     #[test]
     fn what_cannot_be_moved_is_told_by_mount_attributes_and_rights() {
-        let plain = Standing { mount: (1, 1), is_folder: true, immutable: false, append_only: false };
-        let of_a_layer = Standing { mount: (2, 1), is_folder: false, ..plain };
-        let immutable = Standing { immutable: true, ..plain };
-        let append_only = Standing { append_only: true, ..plain };
-        let bound = Standing { mount: (1, 2), ..plain };
+        let plain = MoveConstraints { mount: (1, 1), is_folder: true, immutable: false, append_only: false };
+        let of_a_layer = MoveConstraints { mount: (2, 1), is_folder: false, ..plain };
+        let immutable = MoveConstraints { immutable: true, ..plain };
+        let append_only = MoveConstraints { append_only: true, ..plain };
+        let bound = MoveConstraints { mount: (1, 2), ..plain };
         assert_eq!(of_folder(&plain, &plain, None), None);
-        assert_eq!(of_folder(&immutable, &plain, None), Some(Why::Immutable));
-        assert_eq!(of_folder(&append_only, &plain, None), Some(Why::AppendOnly));
-        assert_eq!(of_folder(&bound, &plain, None), Some(Why::Elsewhere));
-        assert_eq!(of_folder(&plain, &plain, Some(Why::Refused("no".into()))), Some(Why::Refused("no".into())));
-        assert_eq!(of_thing(&bound, &plain), Some(Why::Elsewhere));
+        assert_eq!(of_folder(&immutable, &plain, None), Some(ObstacleReason::Immutable));
+        assert_eq!(of_folder(&append_only, &plain, None), Some(ObstacleReason::AppendOnly));
+        assert_eq!(of_folder(&bound, &plain, None), Some(ObstacleReason::Elsewhere));
+        assert_eq!(
+            of_folder(&plain, &plain, Some(ObstacleReason::Refused("no".into()))),
+            Some(ObstacleReason::Refused("no".into()))
+        );
+        assert_eq!(of_thing(&bound, &plain), Some(ObstacleReason::Elsewhere));
         assert_eq!(of_thing(&of_a_layer, &plain), None);
-        assert_eq!(of_thing(&Standing { is_folder: true, ..of_a_layer }, &plain), Some(Why::Elsewhere));
+        assert_eq!(of_thing(&MoveConstraints { is_folder: true, ..of_a_layer }, &plain), Some(ObstacleReason::Elsewhere));
         // What is below a mount is in its own folder all the same: that one is told.
         assert_eq!(of_thing(&bound, &bound), None);
     }

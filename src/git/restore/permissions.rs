@@ -11,13 +11,13 @@ use std::path::{Path, PathBuf};
 use crate::domain::base::names::RepoPath;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, Attributes};
+use crate::files::{self, ExtendedAttributes};
 
-use super::moves::Work;
-use super::place::{Found, Looks, look};
-use super::plan::Step;
-use super::types::{Attempt, Planned};
-use crate::git::capture::permissions::{Known, Permissions, recorded};
+use super::moves::RestoreMoves;
+use super::place::{PathOccupant, WorktreeInspector, look};
+use super::plan::RestoreStep;
+use super::types::{ChangeAttempt, PlannedPath};
+use crate::git::capture::permissions::{RecordedPermissions, ResolvedPermissions, recorded};
 
 /// What its owner may do with a folder that is being filled.
 const FILLED: u32 = 0o700;
@@ -32,13 +32,13 @@ const FOLDER: u32 = 0o040_000;
 /// The set-group-id bit of a folder: files created in it get its group.
 const SET_GROUP: u32 = 0o2000;
 
-impl Work<'_> {
+impl RestoreMoves<'_> {
     /// Gives prepared files their permissions before the first file moves: permissions that cannot be kept are found here.
     ///
     /// # Errors
     /// `PERMISSIONS_LOST`: nothing was moved.
     pub fn ready_all<'p>(&mut self, paths: impl Iterator<Item = &'p RepoPath>) -> Result<()> {
-        let mut looks = Looks::below(self.root);
+        let mut looks = WorktreeInspector::below(self.root);
         for path in paths {
             let dressed = self.make_ready(path, looks.look(path)?)?;
             self.dressed.insert(path.clone(), dressed);
@@ -48,10 +48,10 @@ impl Work<'_> {
 
     /// Looks again, just before a prepared file takes its place, at the file that it replaces, whose permissions may have been
     /// narrowed since. Only if anything of it changed, the prepared file gets its permissions again.
-    pub(in crate::git) fn still_ready(&self, path: &RepoPath) -> Result<Given> {
+    pub(in crate::git) fn still_ready(&self, path: &RepoPath) -> Result<PermissionSource> {
         let known = self.dressed.get(path).or_else(|| self.prepared.dressed.get(path));
         let place = self.root.join(path.to_path());
-        let now = files::metadata(&place)?.filter(Metadata::is_file).map(|meta| Replaced::of(place, meta)).transpose()?;
+        let now = files::metadata(&place)?.filter(Metadata::is_file).map(|meta| ReplacedFile::of(place, meta)).transpose()?;
         match known {
             Some(known) if known.replaced == now => Ok(known.given),
             Some(_) | None => Ok(self.make_ready(path, look(self.root, path)?)?.given),
@@ -59,36 +59,41 @@ impl Work<'_> {
     }
 
     /// Gives one prepared file its permissions.
-    fn make_ready(&self, path: &RepoPath, there: Found) -> Result<Dressed> {
+    fn make_ready(&self, path: &RepoPath, there: PathOccupant) -> Result<PreparedPermissions> {
         let ready = self.prepared.place(path)?;
         let Some(meta) = files::metadata(&ready)?.filter(Metadata::is_file) else {
-            return Ok(Dressed { given: Given::Nothing, replaced: None });
+            return Ok(PreparedPermissions { given: PermissionSource::Nothing, replaced: None });
         };
         let outcome = self.replaced(path, there).and_then(|replaced| {
             let given = self.give_all(path, (&ready, &meta), replaced.as_ref())?;
-            Ok(Dressed { given, replaced })
+            Ok(PreparedPermissions { given, replaced })
         });
         match (outcome, self.attempt) {
             (Ok(dressed), _) => Ok(dressed),
-            (Err(error), Attempt::First | Attempt::Again) => Err(permissions_lost(path, error)),
+            (Err(error), ChangeAttempt::First | ChangeAttempt::Again) => Err(permissions_lost(path, error)),
             // A reversal is always finished.
-            (Err(error), Attempt::Back) => {
+            (Err(error), ChangeAttempt::Back) => {
                 tracing::warn!(%path, %error, "the permissions of a file could not be put back: only its owner can use it");
                 give_to_owner_alone(&ready)?;
-                Ok(Dressed { given: Given::Recorded, replaced: None })
+                Ok(PreparedPermissions { given: PermissionSource::Recorded, replaced: None })
             }
         }
     }
 
     /// Sets owner and group first, so that no rights are given to the group that the file had before.
-    fn give_all(&self, path: &RepoPath, (ready, now): (&Path, &Metadata), replaced: Option<&Replaced>) -> Result<Given> {
-        let is_its = |replaced: &Replaced| (now.uid(), now.gid()) == (replaced.meta.uid(), replaced.meta.gid());
+    fn give_all(
+        &self,
+        path: &RepoPath,
+        (ready, now): (&Path, &Metadata),
+        replaced: Option<&ReplacedFile>,
+    ) -> Result<PermissionSource> {
+        let is_its = |replaced: &ReplacedFile| (now.uid(), now.gid()) == (replaced.meta.uid(), replaced.meta.gid());
         let has_group = match replaced.filter(|replaced| !is_its(replaced)) {
             Some(replaced) => files::hand_owner(ready, &replaced.meta)?,
             None => true,
         };
         let given = match self.wanted.get(path).filter(|known| !known.folder) {
-            Some(known) => give(ready, known.mode, &known.attributes).map(|()| Given::Recorded)?,
+            Some(known) => give(ready, known.mode, &known.attributes).map(|()| PermissionSource::Recorded)?,
             None => self.hand_over(replaced, ready, now.permissions().mode())?,
         };
         if !has_group && files::opens_for_another_group(mode_of(ready)?) {
@@ -98,21 +103,25 @@ impl Work<'_> {
     }
 
     /// The file that is there, or that an earlier attempt moved to the trash.
-    fn replaced(&self, path: &RepoPath, there: Found) -> Result<Option<Replaced>> {
+    fn replaced(&self, path: &RepoPath, there: PathOccupant) -> Result<Option<ReplacedFile>> {
         let kept = match there {
-            Found::File(meta) => return Replaced::of(self.root.join(path.to_path()), *meta).map(Some),
-            Found::Missing | Found::Below(_) | Found::Link(..) | Found::Folder | Found::Special => self.trash.find(path)?,
+            PathOccupant::File(meta) => return ReplacedFile::of(self.root.join(path.to_path()), *meta).map(Some),
+            PathOccupant::Missing
+            | PathOccupant::Below(_)
+            | PathOccupant::Link(..)
+            | PathOccupant::Folder
+            | PathOccupant::Special => self.trash.find(path)?,
         };
         let Some(kept) = kept else { return Ok(None) };
-        files::metadata(&kept)?.filter(Metadata::is_file).map(|meta| Replaced::of(kept, meta)).transpose()
+        files::metadata(&kept)?.filter(Metadata::is_file).map(|meta| ReplacedFile::of(kept, meta)).transpose()
     }
 
     /// Gives a prepared file, which has mode `now`, the permissions of the file that it replaces.
-    fn hand_over(&self, replaced: Option<&Replaced>, ready: &Path, now: u32) -> Result<Given> {
-        let Some(Replaced { meta, attributes, .. }) = replaced else { return Ok(Given::New) };
+    fn hand_over(&self, replaced: Option<&ReplacedFile>, ready: &Path, now: u32) -> Result<PermissionSource> {
+        let Some(ReplacedFile { meta, attributes, .. }) = replaced else { return Ok(PermissionSource::New) };
         let has_acl = attributes.contains_key(files::ACL);
         let mode = handed(now, meta.permissions().mode(), has_acl, self.keeps.modes);
-        give(ready, mode, attributes).map(|()| Given::Replaced)
+        give(ready, mode, attributes).map(|()| PermissionSource::Replaced)
     }
 
     /// Gives a prepared file what a folder gives to files that are created in it: its group, and its default ACL. The folder is
@@ -133,7 +142,7 @@ impl Work<'_> {
         // Creates a file in a folder of ours with the same default ACL, to see what the kernel gives it.
         let tried = self.prepared.root().join(format!(".made-{}", env::fresh_id()));
         files::create_private_dir(&tried)?;
-        files::set_attributes(&tried, &Attributes::from([(files::DEFAULT_ACL.to_vec(), default)]))?;
+        files::set_attributes(&tried, &ExtendedAttributes::from([(files::DEFAULT_ACL.to_vec(), default)]))?;
         let made = tried.join("made");
         files::write_users_file(&made, b"", mode_of(&ready)? & 0o100 != 0)?;
         give(&ready, mode_of(&made)?, &files::attributes(&made)?)?;
@@ -143,12 +152,12 @@ impl Work<'_> {
 
     /// Opens the folders of this user's that are closed to it by their mode alone and in which something changes. They stay so, but where
     /// the target has recorded other permissions: that of the way back has those of now.
-    pub(in crate::git) fn open_folders(&self, plan: &[Planned<'_>]) -> Result<()> {
+    pub(in crate::git) fn open_folders(&self, plan: &[PlannedPath<'_>]) -> Result<()> {
         let mut seen = BTreeSet::new();
         for planned in plan {
             match planned.step {
-                Step::Remove | Step::Swap | Step::Place => {}
-                Step::Done | Step::Conflict | Step::Leave => continue,
+                RestoreStep::Remove | RestoreStep::Swap | RestoreStep::Place => {}
+                RestoreStep::Done | RestoreStep::Conflict | RestoreStep::Leave => continue,
             }
             let is_folder = |above: &RepoPath| {
                 files::metadata(&self.root.join(above.to_path())).is_ok_and(|meta| meta.is_some_and(|meta| meta.is_dir()))
@@ -165,25 +174,29 @@ impl Work<'_> {
 
     /// Gives the recorded permissions to files and folders that stay in place, if the target recorded others than the
     /// present capture; and closes folders that were made to be filled. What lies in a folder comes before it.
-    pub fn settle_permissions(&self, old: &[Permissions], new: &[Permissions]) -> Result<()> {
+    pub fn settle_permissions(&self, old: &[RecordedPermissions], new: &[RecordedPermissions]) -> Result<()> {
         let written: BTreeSet<&RepoPath> = self.report.written.iter().collect();
-        let stays = |one: &&Permissions| recorded(old, &one.path) != Some(one) && !written.contains(&one.path);
-        let is_closed = |one: &&Permissions| one.folder && one.mode & FILLED != FILLED;
+        let stays = |one: &&RecordedPermissions| recorded(old, &one.path) != Some(one) && !written.contains(&one.path);
+        let is_closed = |one: &&RecordedPermissions| one.folder && one.mode & FILLED != FILLED;
         for one in new.iter().rev().filter(|one| stays(one) || is_closed(one)) {
             let Some(known) = self.wanted.get(&one.path) else { continue };
             match look(self.root, &one.path)? {
-                Found::File(_) if known.folder => {}
-                Found::Folder if !known.folder => {}
-                Found::File(_) | Found::Folder => {
+                PathOccupant::File(_) if known.folder => {}
+                PathOccupant::Folder if !known.folder => {}
+                PathOccupant::File(_) | PathOccupant::Folder => {
                     env::fault_point("git.before-permissions");
                     let place = self.root.join(one.path.to_path());
                     match (give(&place, known.mode, &known.attributes), self.attempt) {
                         (Ok(()), _) => {}
-                        (Err(error), Attempt::First | Attempt::Again) => return Err(permissions_lost(&one.path, error)),
-                        (Err(error), Attempt::Back) => tracing::warn!(path = %one.path, %error, "permissions stay as they are"),
+                        (Err(error), ChangeAttempt::First | ChangeAttempt::Again) => {
+                            return Err(permissions_lost(&one.path, error));
+                        }
+                        (Err(error), ChangeAttempt::Back) => {
+                            tracing::warn!(path = %one.path, %error, "permissions stay as they are")
+                        }
                     }
                 }
-                Found::Missing | Found::Below(_) | Found::Link(..) | Found::Special => {}
+                PathOccupant::Missing | PathOccupant::Below(_) | PathOccupant::Link(..) | PathOccupant::Special => {}
             }
         }
         Ok(())
@@ -195,8 +208,8 @@ impl Work<'_> {
         match self.wanted.get(folder).filter(|known| known.folder) {
             None => files::create_users_dir(&place),
             Some(_) if !files::create_private_dir(&place)? => Ok(()),
-            Some(Known { mode, folder: _, attributes }) => match give(&place, *mode | FILLED, attributes) {
-                Err(error) if self.attempt != Attempt::Back => Err(permissions_lost(folder, error)),
+            Some(ResolvedPermissions { mode, folder: _, attributes }) => match give(&place, *mode | FILLED, attributes) {
+                Err(error) if self.attempt != ChangeAttempt::Back => Err(permissions_lost(folder, error)),
                 _ => Ok(()),
             },
         }
@@ -205,28 +218,28 @@ impl Work<'_> {
 
 /// A prepared file that was given its permissions.
 #[derive(Debug, Clone)]
-pub(in crate::git) struct Dressed {
-    given: Given,
+pub(in crate::git) struct PreparedPermissions {
+    given: PermissionSource,
     /// The file that it replaces, as it was then.
-    replaced: Option<Replaced>,
+    replaced: Option<ReplacedFile>,
 }
 
 /// A file that is replaced: what decides which permissions the new file gets.
 #[derive(Debug, Clone)]
-struct Replaced {
+struct ReplacedFile {
     place: PathBuf,
     meta: Metadata,
-    attributes: Attributes,
+    attributes: ExtendedAttributes,
 }
 
-impl Replaced {
+impl ReplacedFile {
     fn of(place: PathBuf, meta: Metadata) -> Result<Self> {
         let attributes = files::attributes(&place)?;
         Ok(Self { place, meta, attributes })
     }
 }
 
-impl PartialEq for Replaced {
+impl PartialEq for ReplacedFile {
     fn eq(&self, other: &Self) -> bool {
         let of = |meta: &Metadata| (meta.dev(), meta.ino(), meta.mode(), meta.uid(), meta.gid());
         self.place == other.place && of(&self.meta) == of(&other.meta) && self.attributes == other.attributes
@@ -235,7 +248,7 @@ impl PartialEq for Replaced {
 
 /// Which permissions a prepared file was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum Given {
+pub(in crate::git) enum PermissionSource {
     /// None: a link has no permissions.
     Nothing,
     /// Those that the capture recorded.
@@ -262,7 +275,7 @@ fn mode_of(place: &Path) -> Result<u32> {
 
 /// Gives a file or folder exactly these permissions. While the ACL changes, only the owner has access: without the ACL, the
 /// group would get the rights that were only the ACL's mask.
-fn give(place: &Path, mode: u32, attributes: &Attributes) -> Result<()> {
+fn give(place: &Path, mode: u32, attributes: &ExtendedAttributes) -> Result<()> {
     if files::attributes(place)? != *attributes {
         give_to_owner_alone(place)?;
         files::set_attributes(place, attributes)?;

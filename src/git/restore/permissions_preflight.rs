@@ -8,9 +8,9 @@ use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result, some_of};
 use crate::files;
 
-use super::place::{Found, Looks};
-use super::types::Restore;
-use crate::git::capture::permissions::Usual;
+use super::place::{PathOccupant, WorktreeInspector};
+use super::types::WorktreeRestore;
+use crate::git::capture::permissions::UsualPermissions;
 use crate::git::history::questions::TreeChange;
 use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;
@@ -24,7 +24,7 @@ impl Restores<'_> {
     ///
     /// # Errors
     /// `PERMISSIONS_LOST` with each path and the reason; `GIT_FAILED`, `IO_FAILED`.
-    pub fn check_permissions(&self, restore: &Restore<'_>) -> Result<()> {
+    pub fn check_permissions(&self, restore: &WorktreeRestore<'_>) -> Result<()> {
         let Some(beside) = restore.beside else { return Ok(()) };
         let (old, new) = (&beside.old.modes[..], &beside.new.modes[..]);
         let root = restore.worktree.path();
@@ -58,10 +58,10 @@ impl Restores<'_> {
     /// Files whose replacement would be open to another group, because this user may not give it the group of the replaced
     /// file.
     fn of_groups_of_others(&self, worktree: &Worktree, written: &BTreeSet<RepoPath>) -> Result<Vec<String>> {
-        let usual = Usual::of(worktree).mode();
-        let (mut lost, mut looks) = (Vec::new(), Looks::below(worktree.path()));
+        let usual = UsualPermissions::of(worktree).mode();
+        let (mut lost, mut looks) = (Vec::new(), WorktreeInspector::below(worktree.path()));
         for path in written {
-            let Found::File(meta) = looks.look(path)? else { continue };
+            let PathOccupant::File(meta) = looks.look(path)? else { continue };
             let mode = meta.mode() & (usual | ((usual & 0o444) >> 2));
             if files::opens_for_another_group(mode) && !files::may_give_to_group(meta.gid()) {
                 lost.push(format!("'{path}' (this user is not in its group {})", meta.gid()));

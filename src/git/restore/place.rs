@@ -14,7 +14,7 @@ use super::flat::flat_name;
 
 /// What is at a path.
 #[derive(Debug)]
-pub(in crate::git) enum Found {
+pub(in crate::git) enum PathOccupant {
     /// Nothing.
     Missing,
     /// A folder above the path is a file or link instead; its path.
@@ -31,14 +31,14 @@ pub(in crate::git) enum Found {
 
 /// Stat data that shows whether a file was touched between two looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) struct Stamp {
+pub(in crate::git) struct FileTouchStamp {
     device: u64,
     inode: u64,
     size: u64,
     modified: (i64, i64),
 }
 
-impl Stamp {
+impl FileTouchStamp {
     pub fn of(meta: &Metadata) -> Self {
         Self { device: meta.dev(), inode: meta.ino(), size: meta.size(), modified: (meta.mtime(), meta.mtime_nsec()) }
     }
@@ -56,19 +56,19 @@ impl Stamp {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub(in crate::git) fn look(root: &Path, path: &RepoPath) -> Result<Found> {
-    Looks::below(root).look(path)
+pub(in crate::git) fn look(root: &Path, path: &RepoPath) -> Result<PathOccupant> {
+    WorktreeInspector::below(root).look(path)
 }
 
 /// Looks at many paths below a root, and at each folder above them once. A folder may have become something else by the time
 /// that the next path in it is looked at, just as it may after a look at every path: whatever moves files checks again.
 #[derive(Debug)]
-pub(in crate::git) struct Looks<'a> {
+pub(in crate::git) struct WorktreeInspector<'a> {
     root: &'a Path,
     folders: BTreeSet<RepoPath>,
 }
 
-impl<'a> Looks<'a> {
+impl<'a> WorktreeInspector<'a> {
     /// Looks below `root`.
     pub fn below(root: &'a Path) -> Self {
         Self { root, folders: BTreeSet::new() }
@@ -78,15 +78,15 @@ impl<'a> Looks<'a> {
     ///
     /// # Errors
     /// As [`look`].
-    pub fn look(&mut self, path: &RepoPath) -> Result<Found> {
+    pub fn look(&mut self, path: &RepoPath) -> Result<PathOccupant> {
         for above in path.folders_above() {
             if self.folders.contains(&above) {
                 continue;
             }
             match files::metadata(&self.root.join(above.to_path()))? {
-                None => return Ok(Found::Missing),
+                None => return Ok(PathOccupant::Missing),
                 Some(meta) if meta.is_dir() => self.folders.insert(above),
-                Some(_) => return Ok(Found::Below(above)),
+                Some(_) => return Ok(PathOccupant::Below(above)),
             };
         }
         look_at(&self.root.join(path.to_path()))
@@ -97,31 +97,31 @@ impl<'a> Looks<'a> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub(in crate::git) fn look_at(place: &Path) -> Result<Found> {
-    let Some(meta) = files::metadata(place)? else { return Ok(Found::Missing) };
+pub(in crate::git) fn look_at(place: &Path) -> Result<PathOccupant> {
+    let Some(meta) = files::metadata(place)? else { return Ok(PathOccupant::Missing) };
     let kind = meta.file_type();
     if kind.is_dir() {
-        Ok(Found::Folder)
+        Ok(PathOccupant::Folder)
     } else if kind.is_file() {
-        Ok(Found::File(Box::new(meta)))
+        Ok(PathOccupant::File(Box::new(meta)))
     } else if kind.is_symlink() {
         let target = std::fs::read_link(place).map_err(|e| Error::io("read the link", place, e))?;
-        Ok(Found::Link(Box::new(meta), target.as_os_str().as_bytes().to_owned()))
+        Ok(PathOccupant::Link(Box::new(meta), target.as_os_str().as_bytes().to_owned()))
     } else {
-        Ok(Found::Special)
+        Ok(PathOccupant::Special)
     }
 }
 
 /// The sets of files in a trash, which have separate folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum Set {
+pub(in crate::git) enum TrashSet {
     /// What an operation found and moved away: it comes back if the operation is reversed.
     Found,
     /// What an operation had put into place: it is moved here when the operation is reversed.
     PutThere,
 }
 
-impl Set {
+impl TrashSet {
     fn name(self) -> &'static str {
         match self {
             Self::Found => "found",
@@ -168,7 +168,7 @@ impl<'a> Trash<'a> {
         self.folder
     }
 
-    fn copies(&self, set: Set) -> impl Iterator<Item = PathBuf> {
+    fn copies(&self, set: TrashSet) -> impl Iterator<Item = PathBuf> {
         (0..COPIES).map(move |number| self.folder.join(format!("{}-{number}", set.name())))
     }
 
@@ -186,7 +186,7 @@ impl<'a> Trash<'a> {
     /// `IO_FAILED`.
     pub fn find(&self, path: &RepoPath) -> Result<Option<PathBuf>> {
         let name = flat_name(path)?;
-        for copy in self.copies(Set::Found).take_while(|copy| copy.is_dir()) {
+        for copy in self.copies(TrashSet::Found).take_while(|copy| copy.is_dir()) {
             let place = copy.join(&name);
             if files::metadata(&place)?.is_some() {
                 return Ok(Some(place));
@@ -200,7 +200,7 @@ impl<'a> Trash<'a> {
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
-    pub fn make_room(&self, set: Set) -> Result<()> {
+    pub fn make_room(&self, set: TrashSet) -> Result<()> {
         self.copies(set).next().map_or(Ok(()), |copy| files::create_dir_all(&copy))
     }
 
@@ -210,14 +210,14 @@ impl<'a> Trash<'a> {
     /// # Errors
     /// `IO_FAILED`.
     pub fn take(&self, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
-        self.take_to(Set::Found, root, path)
+        self.take_to(TrashSet::Found, root, path)
     }
 
     /// As [`Trash::take`], to one of the two sets.
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub fn take_to(&self, set: Set, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
+    pub fn take_to(&self, set: TrashSet, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
         let (from, name) = (root.join(path.to_path()), flat_name(path)?);
         for copy in self.copies(set) {
             let to = copy.join(&name);

@@ -2,7 +2,7 @@
 
 /// What is at a path now, compared with the two trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum Now {
+pub(in crate::git) enum PresentState {
     /// Nothing.
     Missing,
     /// Nothing, but this transaction's trash holds what was there: an earlier attempt got that far.
@@ -23,7 +23,7 @@ pub(in crate::git) enum Now {
 
 /// What to do with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum Step {
+pub(in crate::git) enum RestoreStep {
     /// Nothing.
     Done,
     /// Move the file to the trash.
@@ -39,28 +39,34 @@ pub(in crate::git) enum Step {
 }
 
 /// Decides what to do, from whether the first tree (`old`) and the second tree (`new`) have the path, and what is there.
-pub(in crate::git) fn decide(old: bool, new: bool, now: Now) -> Step {
+pub(in crate::git) fn decide(old: bool, new: bool, now: PresentState) -> RestoreStep {
     match (old, new, now) {
-        (_, _, Now::Unknown) => Step::Conflict,
-        (_, true, Now::New) => Step::Done,
-        (true, true, Now::Old) => Step::Swap,
-        (true, true, Now::MissingButSaved) => Step::Place,
-        (true, true, Now::Missing | Now::Folder | Now::NeededFolder | Now::Other) => Step::Conflict,
-        (true, false, Now::Missing | Now::MissingButSaved | Now::NeededFolder) => Step::Done,
-        (true, false, Now::Old) => Step::Remove,
-        (true, false, Now::New | Now::Folder | Now::Other) => Step::Conflict,
-        (false, true, Now::Missing | Now::MissingButSaved) => Step::Place,
-        (false, true, Now::Old | Now::Folder | Now::NeededFolder | Now::Other) => Step::Place,
-        (false, false, _) => Step::Done,
+        (_, _, PresentState::Unknown) => RestoreStep::Conflict,
+        (_, true, PresentState::New) => RestoreStep::Done,
+        (true, true, PresentState::Old) => RestoreStep::Swap,
+        (true, true, PresentState::MissingButSaved) => RestoreStep::Place,
+        (true, true, PresentState::Missing | PresentState::Folder | PresentState::NeededFolder | PresentState::Other) => {
+            RestoreStep::Conflict
+        }
+        (true, false, PresentState::Missing | PresentState::MissingButSaved | PresentState::NeededFolder) => RestoreStep::Done,
+        (true, false, PresentState::Old) => RestoreStep::Remove,
+        (true, false, PresentState::New | PresentState::Folder | PresentState::Other) => RestoreStep::Conflict,
+        (false, true, PresentState::Missing | PresentState::MissingButSaved) => RestoreStep::Place,
+        (false, true, PresentState::Old | PresentState::Folder | PresentState::NeededFolder | PresentState::Other) => {
+            RestoreStep::Place
+        }
+        (false, false, _) => RestoreStep::Done,
     }
 }
 
 /// As [`decide`], for reversing what an earlier attempt may have done. What is there and in neither tree was put there by
 /// the user or another process: it stays, and does not stop the rest.
-pub(in crate::git) fn decide_back(old: bool, new: bool, now: Now) -> Step {
+pub(in crate::git) fn decide_back(old: bool, new: bool, now: PresentState) -> RestoreStep {
     match (decide(old, new, now), now) {
-        (Step::Conflict, _) | (Step::Place, Now::Other | Now::Old) => Step::Leave,
-        (step @ (Step::Done | Step::Remove | Step::Swap | Step::Place | Step::Leave), _) => step,
+        (RestoreStep::Conflict, _) | (RestoreStep::Place, PresentState::Other | PresentState::Old) => RestoreStep::Leave,
+        (step @ (RestoreStep::Done | RestoreStep::Remove | RestoreStep::Swap | RestoreStep::Place | RestoreStep::Leave), _) => {
+            step
+        }
     }
 }
 
@@ -70,32 +76,40 @@ mod tests {
 
     #[test]
     fn a_file_that_is_neither_old_nor_new_is_never_replaced_where_a_capture_should_know_it() {
-        for now in [Now::Other, Now::Folder, Now::Unknown, Now::Missing] {
-            assert_eq!(decide(true, true, now), Step::Conflict);
+        for now in [PresentState::Other, PresentState::Folder, PresentState::Unknown, PresentState::Missing] {
+            assert_eq!(decide(true, true, now), RestoreStep::Conflict);
         }
-        assert_eq!(decide(true, false, Now::Other), Step::Conflict);
+        assert_eq!(decide(true, false, PresentState::Other), RestoreStep::Conflict);
     }
 
     #[test]
     fn taking_back_never_stops_and_never_replaces_what_is_in_neither_tree() {
-        let all = [Now::Missing, Now::MissingButSaved, Now::Old, Now::New, Now::NeededFolder, Now::Folder, Now::Other];
+        let all = [
+            PresentState::Missing,
+            PresentState::MissingButSaved,
+            PresentState::Old,
+            PresentState::New,
+            PresentState::NeededFolder,
+            PresentState::Folder,
+            PresentState::Other,
+        ];
         for now in all {
             for (old, new) in [(true, true), (true, false), (false, true), (false, false)] {
-                assert_ne!(decide_back(old, new, now), Step::Conflict, "{old} {new} {now:?}");
+                assert_ne!(decide_back(old, new, now), RestoreStep::Conflict, "{old} {new} {now:?}");
             }
         }
-        assert_eq!(decide_back(true, true, Now::Other), Step::Leave);
-        assert_eq!(decide_back(true, true, Now::Missing), Step::Leave);
-        assert_eq!(decide_back(true, false, Now::Other), Step::Leave);
-        assert_eq!(decide_back(false, true, Now::Other), Step::Leave);
-        assert_eq!(decide_back(true, true, Now::MissingButSaved), Step::Place);
+        assert_eq!(decide_back(true, true, PresentState::Other), RestoreStep::Leave);
+        assert_eq!(decide_back(true, true, PresentState::Missing), RestoreStep::Leave);
+        assert_eq!(decide_back(true, false, PresentState::Other), RestoreStep::Leave);
+        assert_eq!(decide_back(false, true, PresentState::Other), RestoreStep::Leave);
+        assert_eq!(decide_back(true, true, PresentState::MissingButSaved), RestoreStep::Place);
     }
 
     #[test]
     fn doing_it_again_finds_everything_done() {
-        assert_eq!(decide(true, true, Now::New), Step::Done);
-        assert_eq!(decide(false, true, Now::New), Step::Done);
-        assert_eq!(decide(true, false, Now::Missing), Step::Done);
-        assert_eq!(decide(true, true, Now::MissingButSaved), Step::Place);
+        assert_eq!(decide(true, true, PresentState::New), RestoreStep::Done);
+        assert_eq!(decide(false, true, PresentState::New), RestoreStep::Done);
+        assert_eq!(decide(true, false, PresentState::Missing), RestoreStep::Done);
+        assert_eq!(decide(true, true, PresentState::MissingButSaved), RestoreStep::Place);
     }
 }

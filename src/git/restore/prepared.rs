@@ -3,14 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::line_ends::Settings;
+use crate::domain::base::line_ends::LineEndConfig;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::flat::flat_name;
-use super::permissions::Dressed;
-use crate::git::capture::differing::{Folders, bytes_of};
+use super::permissions::PreparedPermissions;
+use crate::git::capture::differing::{TreeEntryCache, bytes_of};
 use crate::git::capture::lfs_store::LfsStore;
 use crate::git::capture::raw::RawFile;
 use crate::git::index::file::{in_folder, nul_list};
@@ -24,18 +24,18 @@ const LONGEST_PATH: usize = if cfg!(target_os = "linux") { 4096 } else { 1024 };
 
 /// Files of a tree, written out, waiting to be moved into place.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedFiles {
     folder: files::OwnFolder,
-    layout: Layout,
+    layout: PreparedLayout,
     /// Whether there is no file.
     is_empty: bool,
     /// What was given to the files, before the first one moves.
-    pub(in crate::git) dressed: BTreeMap<RepoPath, Dressed>,
+    pub(in crate::git) dressed: BTreeMap<RepoPath, PreparedPermissions>,
 }
 
 /// How prepared files are named in their folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Layout {
+enum PreparedLayout {
     /// Flat: this process wrote them.
     Flat,
     /// Each at its path: git wrote them, and decides by the path how.
@@ -44,32 +44,32 @@ enum Layout {
 
 /// The files of a tree, with what is recorded in addition to the tree.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) struct Had<'a> {
+pub(in crate::git) struct RecordedTree<'a> {
     /// The tree.
     pub tree: &'a Oid,
     /// The files whose bytes were kept, ordered by path.
     pub raw: &'a [RawFile],
     /// The configuration of line ends at the time of the capture; `None` for the present one.
-    pub line_ends: Option<Settings>,
+    pub line_ends: Option<LineEndConfig>,
 }
 
-impl Prepared {
+impl PreparedFiles {
     /// Writes `paths` of a tree into a new folder below `parent`, with the bytes that they had. Files whose bytes were kept
     /// get those; all others are written as by a checkout, with filters, modes and links, by the attributes of that tree.
-    /// Nothing is synced: see [`Prepared::sync`].
+    /// Nothing is synced: see [`PreparedFiles::sync`].
     ///
     /// # Errors
     /// `DISK_FULL`, `GIT_FAILED` (a failing filter), `IO_FAILED`.
     pub(in crate::git) fn write(
         r: &Repository,
         worktree: &Worktree,
-        had: Had<'_>,
+        had: RecordedTree<'_>,
         paths: &[RepoPath],
         parent: &Path,
     ) -> Result<Self> {
-        let Had { tree, raw, line_ends } = had;
+        let RecordedTree { tree, raw, line_ends } = had;
         let folder = files::OwnFolder::make_in(parent, ".staged-")?;
-        let prepared = Self { folder, layout: Layout::Flat, is_empty: paths.is_empty(), dressed: BTreeMap::new() };
+        let prepared = Self { folder, layout: PreparedLayout::Flat, is_empty: paths.is_empty(), dressed: BTreeMap::new() };
         if paths.is_empty() {
             return Ok(prepared);
         }
@@ -77,21 +77,21 @@ impl Prepared {
         if raw.is_empty() && as_they_are && r.conversions().write_plain(tree, paths, |path| prepared.place(path))? {
             return Ok(prepared);
         }
-        let prepared = Self { layout: Layout::AsInATree, ..prepared };
+        let prepared = Self { layout: PreparedLayout::AsInATree, ..prepared };
         let scratch = r.scratch_folder()?;
         let index = in_folder(&scratch, "index");
         // The folder serves as an empty worktree, so that git reads the attributes from the index, which holds the tree.
         let here = worktree.with_files_in(prepared.folder.path());
         let git = |args: &[&str]| {
             let git = r.git_in(&here).index(&index).config("core.sparseCheckout=false").args(args);
-            match line_ends.map(Settings::values) {
+            match line_ends.map(LineEndConfig::values) {
                 Some((autocrlf, eol)) => git.config(format!("core.autocrlf={autocrlf}")).config(format!("core.eol={eol}")),
                 None => git,
             }
         };
         git(&["read-tree", tree.as_str()]).run_ok()?;
         // Kept bytes need no filter, which may be missing or fail by now.
-        let Sources { kept, others } = Sources::of(r, tree, paths, raw)?;
+        let ContentSources { kept, others } = ContentSources::of(r, tree, paths, raw)?;
         if !others.is_empty() {
             let git = git(&["checkout-index", "-f", "-q", "-z", "--stdin"]).with_filters().limited(WHOLE_LIMIT);
             let output = git.stdin(nul_list(others.iter().copied())).run()?;
@@ -131,7 +131,7 @@ impl Prepared {
     pub(in crate::git) fn empty(parent: &Path) -> Self {
         Self {
             folder: files::OwnFolder::make_in(parent, ".staged-").unwrap(),
-            layout: Layout::Flat,
+            layout: PreparedLayout::Flat,
             is_empty: true,
             dressed: BTreeMap::new(),
         }
@@ -143,8 +143,8 @@ impl Prepared {
     /// As [`flat_name`].
     pub(in crate::git) fn place(&self, path: &RepoPath) -> Result<PathBuf> {
         match self.layout {
-            Layout::AsInATree if !self.is_too_long(path) => Ok(self.folder.path().join(path.to_path())),
-            Layout::AsInATree | Layout::Flat => Ok(self.folder.path().join(flat_name(path)?)),
+            PreparedLayout::AsInATree if !self.is_too_long(path) => Ok(self.folder.path().join(path.to_path())),
+            PreparedLayout::AsInATree | PreparedLayout::Flat => Ok(self.folder.path().join(flat_name(path)?)),
         }
     }
 
@@ -171,16 +171,16 @@ fn not_written(error: Error, stderr: &str) -> Error {
 
 /// Where the contents of paths come from: kept bytes or a checkout.
 #[derive(Debug, Default)]
-struct Sources<'a> {
+struct ContentSources<'a> {
     /// Regular files whose bytes were kept, and whether each is executable.
     kept: Vec<(&'a RawFile, bool)>,
     /// Files that a checkout writes.
     others: Vec<&'a RepoPath>,
 }
 
-impl<'a> Sources<'a> {
+impl<'a> ContentSources<'a> {
     fn of(r: &Repository, tree: &Oid, paths: &'a [RepoPath], raw: &'a [RawFile]) -> Result<Self> {
-        let (mut sources, mut folders) = (Self::default(), Folders::default());
+        let (mut sources, mut folders) = (Self::default(), TreeEntryCache::default());
         for path in paths {
             let Some(kept) = bytes_of(raw, path) else {
                 sources.others.push(path);

@@ -7,7 +7,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::prepared::{Had, Prepared, quoted_lines};
+use super::prepared::{PreparedFiles, RecordedTree, quoted_lines};
 use crate::git::capture::differing::bytes_of;
 use crate::git::capture::lfs_store::LfsStore;
 use crate::git::capture::raw::RawFile;
@@ -15,7 +15,7 @@ use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::file::{copy_index, in_folder, index_facts, mark};
 use crate::git::index::filter_memory::hung_lately;
-use crate::git::index::filters::{ByFilter, FilterTime, is_of_a_filter};
+use crate::git::index::filters::{FilesByFilter, FilterTimeBudget, is_of_a_filter};
 use crate::git::repo::program::Git;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
@@ -36,7 +36,7 @@ pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid
     // The attributes on disk may differ from the tree's by now, if an earlier attempt already replaced a .gitattributes.
     let git = || r.git_in(worktree).with_attributes_of(tree);
     let filters = r.conversions().filters(worktree)?;
-    let ByFilter { plain, filtered } = r.conversions().by_filter(&filters, git().arg("check-attr"), paths)?;
+    let FilesByFilter { plain, filtered } = r.conversions().by_filter(&filters, git().arg("check-attr"), paths)?;
     let mut known = BTreeMap::new();
     match if plain.is_empty() { Ok(Vec::new()) } else { hashes(git(), &[], &plain) } {
         Err(error) if error.code() == Code::GitFailed => {
@@ -50,7 +50,7 @@ pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid
         }
         hashed => known.extend(hashed?),
     }
-    let time = FilterTime::begin();
+    let time = FilterTimeBudget::begin();
     for (name, paths) in filtered {
         let asked = filters.get(&name).filter(|filter| !hung_lately(r, &name, filter));
         let hashed = match asked.map(|_| hashes(git().limited(time.of_next()), &[], &paths)) {
@@ -110,7 +110,7 @@ pub(in crate::git) fn is_what_is_held(
 
 /// What becomes of files that can only be compared by running filters, where a filter fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum FilterFailing {
+pub(in crate::git) enum FailedFilterPolicy {
     /// Each is compared by itself: the failure of one costs no other.
     CostsItsFile,
     /// All count as different: for what is only told, a filter that fails or hangs is not run again for each file.
@@ -124,8 +124,8 @@ pub(in crate::git) enum FilterFailing {
 pub(in crate::git) fn are_as_they_were(
     r: &Repository,
     worktree: &Worktree,
-    had: Had<'_>,
-    (changes, failing): (&[TreeChange], FilterFailing),
+    had: RecordedTree<'_>,
+    (changes, failing): (&[TreeChange], FailedFilterPolicy),
 ) -> Result<Vec<bool>> {
     let (mut same, mut unknown) = (vec![false; changes.len()], Vec::new());
     for (place, change) in changes.iter().enumerate() {
@@ -137,7 +137,7 @@ pub(in crate::git) fn are_as_they_were(
     }
     let paths: Vec<RepoPath> = unknown.iter().map(|(_, path)| path.clone()).collect();
     let told = match written_the_same(r, worktree, had, &paths) {
-        Err(error) if !error.passes() && paths.len() > 1 && failing == FilterFailing::CostsItsFile => {
+        Err(error) if !error.passes() && paths.len() > 1 && failing == FailedFilterPolicy::CostsItsFile => {
             let each = paths.iter().map(|path| written_the_same(r, worktree, had, std::slice::from_ref(path)).map(|one| one[0]));
             each.map(|one| one.or_else(|error| if error.passes() { Err(error) } else { Ok(false) })).collect::<Result<_>>()?
         }
@@ -151,12 +151,12 @@ pub(in crate::git) fn are_as_they_were(
 }
 
 /// Whether files are what a checkout of the tree writes.
-fn written_the_same(r: &Repository, worktree: &Worktree, had: Had<'_>, paths: &[RepoPath]) -> Result<Vec<bool>> {
+fn written_the_same(r: &Repository, worktree: &Worktree, had: RecordedTree<'_>, paths: &[RepoPath]) -> Result<Vec<bool>> {
     if paths.is_empty() {
         return Ok(Vec::new());
     }
     let scratch = r.scratch_folder()?;
-    let prepared = Prepared::write(r, worktree, Had { raw: &[], ..had }, paths, scratch.path())?;
+    let prepared = PreparedFiles::write(r, worktree, RecordedTree { raw: &[], ..had }, paths, scratch.path())?;
     let same = |path: &RepoPath| {
         let (place, written) = (worktree.path().join(path.to_path()), prepared.place(path)?);
         let are_files = [&place, &written].iter().all(|at| at.symlink_metadata().is_ok_and(|meta| meta.is_file()));

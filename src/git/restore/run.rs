@@ -14,17 +14,17 @@ use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::files;
 
-use super::moves::Work;
+use super::moves::RestoreMoves;
 use super::nested_repositories::NestedRepositories;
-use super::place::{Found, Looks, Stamp, Trash, look_at};
-use super::plan::{Now, Step, decide};
-use super::prepared::{Had, Prepared};
-use super::types::{Attempt, LINK_LIMIT, Placed, Planned, Restore, RestoreReport, Submodule};
-use crate::git::capture::permissions::{Known, Permissions};
+use super::place::{FileTouchStamp, PathOccupant, Trash, WorktreeInspector, look_at};
+use super::plan::{PresentState, RestoreStep, decide};
+use super::prepared::{PreparedFiles, RecordedTree};
+use super::types::{ChangeAttempt, DifferingSubmodule, LINK_LIMIT, PlacedFile, PlannedPath, RestoreReport, WorktreeRestore};
+use crate::git::capture::permissions::{RecordedPermissions, ResolvedPermissions};
 use crate::git::capture::raw::wanted_bytes;
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::objects::durability::sync_file_system;
-use crate::git::repo::file_system::Keeps;
+use crate::git::repo::file_system::FileSystemSupport;
 use crate::git::repo::handles::Restores;
 
 impl Restores<'_> {
@@ -35,9 +35,9 @@ impl Restores<'_> {
     /// `CHANGED_MEANWHILE` if a file matches neither `from` nor `to`. If this is found before the first change, nothing was
     /// changed. If it is found later (the user edits files at this moment), the file stays as it is, and the rest can be
     /// finished or reversed. `DISK_FULL`, `GIT_FAILED` while contents are prepared: nothing was changed. `WORKSPACE_BROKEN`.
-    /// [`Attempt::Back`] leaves such files alone instead of stopping, and reports what cannot be put back; only an error
+    /// [`ChangeAttempt::Back`] leaves such files alone instead of stopping, and reports what cannot be put back; only an error
     /// that waiting may cure (a full disk) stops it.
-    pub fn restore_files(&self, restore: &Restore<'_>) -> Result<RestoreReport> {
+    pub fn restore_files(&self, restore: &WorktreeRestore<'_>) -> Result<RestoreReport> {
         self.restore_prepared(restore, None)
     }
 
@@ -45,7 +45,7 @@ impl Restores<'_> {
     ///
     /// # Errors
     /// As [`Restores::restore_files`].
-    pub fn restore_prepared(&self, restore: &Restore<'_>, prepared: Option<&Prepared>) -> Result<RestoreReport> {
+    pub fn restore_prepared(&self, restore: &WorktreeRestore<'_>, prepared: Option<&PreparedFiles>) -> Result<RestoreReport> {
         let changes = self.repo.restore().changes_of(restore)?;
         self.restore_changes(restore, &changes, prepared)
     }
@@ -56,9 +56,9 @@ impl Restores<'_> {
     /// As [`Restores::restore_files`].
     pub(in crate::git) fn restore_changes(
         &self,
-        restore: &Restore<'_>,
+        restore: &WorktreeRestore<'_>,
         changes: &[TreeChange],
-        prepared: Option<&Prepared>,
+        prepared: Option<&PreparedFiles>,
     ) -> Result<RestoreReport> {
         restore.worktree.verify()?;
         let mut report = RestoreReport::default();
@@ -73,16 +73,16 @@ impl Restores<'_> {
         let root = restore.worktree.path();
         let trash = Trash::open(restore.trash, root)?;
         match restore.attempt {
-            Attempt::Again => trash.end_half_moved(root)?,
+            ChangeAttempt::Again => trash.end_half_moved(root)?,
             // A first attempt has no such moves. When reversing, `put_back` handles them at the end.
-            Attempt::First | Attempt::Back => {}
+            ChangeAttempt::First | ChangeAttempt::Back => {}
         }
         let nested = self.nested_repositories(restore, &changes)?;
         let mut not_made = None;
         let made;
         let has_permissions = prepared.is_some();
         let (prepared, plan) = match restore.attempt {
-            Attempt::First | Attempt::Again => {
+            ChangeAttempt::First | ChangeAttempt::Again => {
                 let prepared = match prepared {
                     Some(prepared) => prepared,
                     None => {
@@ -95,7 +95,7 @@ impl Restores<'_> {
             }
             // The original files come back from the trash, with everything that no tree holds of them: no filter runs, no
             // object is read, no disk space is needed. Only files that are missing in the trash are made again.
-            Attempt::Back => {
+            ChangeAttempt::Back => {
                 let plan = self.plan_back(restore, &changes, &trash)?;
                 let mut gone = BTreeSet::new();
                 for planned in plan.iter().filter(|planned| planned.is_placed()) {
@@ -115,11 +115,11 @@ impl Restores<'_> {
             }
         };
         report.placed = placed_before(&changes, &plan);
-        report.left = plan.iter().filter(|p| p.step == Step::Leave).map(|p| p.path.clone()).collect();
+        report.left = plan.iter().filter(|p| p.step == RestoreStep::Leave).map(|p| p.path.clone()).collect();
         let (wanted, keeps) = (self.all_known(new_modes)?, self.repo.keeps());
         let attempt = restore.attempt;
         let dressed = BTreeMap::new();
-        let mut work = Work { root, trash, prepared, nested, wanted, keeps, attempt, dressed, not_made, report };
+        let mut work = RestoreMoves { root, trash, prepared, nested, wanted, keeps, attempt, dressed, not_made, report };
         if !has_permissions {
             work.ready_all(plan.iter().filter(|one| one.is_placed()).map(|one| one.path)).map_err(vanished)?;
             prepared.sync()?;
@@ -140,7 +140,7 @@ impl Restores<'_> {
     ///
     /// # Errors
     /// As [`Restores::prepare_restore`]; `PERMISSIONS_LOST`.
-    pub(in crate::git) fn prepare_changes(&self, restore: &Restore<'_>, changes: &[TreeChange]) -> Result<Prepared> {
+    pub(in crate::git) fn prepare_changes(&self, restore: &WorktreeRestore<'_>, changes: &[TreeChange]) -> Result<PreparedFiles> {
         let (root, trash) = (restore.worktree.path(), Trash::open(restore.trash, restore.worktree.path())?);
         let changes = without_submodules(changes, &mut Vec::new());
         let mut prepared = self.write_prepared(restore, &changes, restore.trash)?;
@@ -148,7 +148,8 @@ impl Restores<'_> {
         let (wanted, keeps, report) = (self.all_known(modes)?, self.repo.keeps(), RestoreReport::default());
         let nested = NestedRepositories::default();
         let (attempt, dressed, not_made) = (restore.attempt, BTreeMap::new(), None);
-        let mut work = Work { root, trash, prepared: &prepared, nested, wanted, keeps, attempt, dressed, not_made, report };
+        let mut work =
+            RestoreMoves { root, trash, prepared: &prepared, nested, wanted, keeps, attempt, dressed, not_made, report };
         work.ready_all(changes.iter().filter(|change| change.new.is_some()).map(|change| &change.path))?;
         prepared.dressed = work.dressed;
         prepared.sync()?;
@@ -161,40 +162,40 @@ impl Restores<'_> {
     /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
     pub(in crate::git) fn write_prepared(
         &self,
-        restore: &Restore<'_>,
+        restore: &WorktreeRestore<'_>,
         changes: &[TreeChange],
         parent: &Path,
-    ) -> Result<Prepared> {
+    ) -> Result<PreparedFiles> {
         let changes = without_submodules(changes, &mut Vec::new());
         let raw = wanted_bytes(restore.will_have().raw, &changes);
         let wanted: Vec<RepoPath> = changes.iter().filter(|c| c.new.is_some()).map(|c| c.path.clone()).collect();
-        Prepared::write(self.repo, restore.worktree, Had { raw: &raw, ..restore.will_have() }, &wanted, parent)
+        PreparedFiles::write(self.repo, restore.worktree, RecordedTree { raw: &raw, ..restore.will_have() }, &wanted, parent)
     }
 
-    fn all_known(&self, modes: &[Permissions]) -> Result<BTreeMap<RepoPath, Known>> {
+    fn all_known(&self, modes: &[RecordedPermissions]) -> Result<BTreeMap<RepoPath, ResolvedPermissions>> {
         modes.iter().map(|one| Ok((one.path.clone(), self.repo.captures().known(one)?))).collect()
     }
 
     /// Looks at every path and decides what to do with it; nothing is changed.
     fn plan_restore<'c>(
         &self,
-        restore: &Restore<'_>,
+        restore: &WorktreeRestore<'_>,
         changes: &'c [TreeChange],
-        prepared: &Prepared,
+        prepared: &PreparedFiles,
         trash: &Trash<'_>,
         nested: &NestedRepositories,
-    ) -> Result<Vec<Planned<'c>>> {
+    ) -> Result<Vec<PlannedPath<'c>>> {
         let root = restore.worktree.path();
         let keeps = self.repo.keeps();
-        let (mut seen, mut looks) = (Vec::with_capacity(changes.len()), Looks::below(root));
+        let (mut seen, mut looks) = (Vec::with_capacity(changes.len()), WorktreeInspector::below(root));
         let mut to_hash = Vec::new();
         for change in changes {
             let found = match nested.above(&change.path) {
-                Some(_) => Found::Missing,
+                Some(_) => PathOccupant::Missing,
                 None => looks.look(&change.path)?,
             };
             let (now, stamp) = self.recognise(change, &found, (prepared, trash), restore, keeps)?;
-            if now == Now::Unknown {
+            if now == PresentState::Unknown {
                 to_hash.push(change);
             }
             seen.push((change, now, stamp));
@@ -203,12 +204,17 @@ impl Restores<'_> {
         let needed: BTreeSet<RepoPath> = wanted_folders(changes);
         let (mut plan, mut conflicts) = (Vec::new(), Vec::new());
         for (change, now, stamp) in seen {
-            let now = if now == Now::Unknown { if olds.next() == Some(true) { Now::Old } else { Now::Other } } else { now };
-            let now = if now == Now::Folder && needed.contains(&change.path) { Now::NeededFolder } else { now };
+            let now = if now == PresentState::Unknown {
+                if olds.next() == Some(true) { PresentState::Old } else { PresentState::Other }
+            } else {
+                now
+            };
+            let now = if now == PresentState::Folder && needed.contains(&change.path) { PresentState::NeededFolder } else { now };
             match decide(change.old.is_some(), change.new.is_some(), now) {
-                Step::Conflict => conflicts.push(change.path.to_string()),
-                step @ (Step::Done | Step::Remove | Step::Swap | Step::Place | Step::Leave) => {
-                    plan.push(Planned { path: &change.path, step, stamp, new: change.new.as_ref() });
+                RestoreStep::Conflict => conflicts.push(change.path.to_string()),
+                step
+                @ (RestoreStep::Done | RestoreStep::Remove | RestoreStep::Swap | RestoreStep::Place | RestoreStep::Leave) => {
+                    plan.push(PlannedPath { path: &change.path, step, stamp, new: change.new.as_ref() });
                 }
             }
         }
@@ -216,72 +222,72 @@ impl Restores<'_> {
     }
 
     /// Whether the regular files at the paths of changes are the files of the first tree.
-    fn are_old(&self, restore: &Restore<'_>, changes: &[&TreeChange]) -> Result<Vec<bool>> {
+    fn are_old(&self, restore: &WorktreeRestore<'_>, changes: &[&TreeChange]) -> Result<Vec<bool>> {
         // The files of the second tree were recognised before.
         let of_old: Vec<TreeChange> = changes.iter().map(|change| TreeChange { new: None, ..(*change).clone() }).collect();
         let files: Vec<(&TreeChange, bool)> = of_old.iter().map(|change| (change, false)).collect();
-        Ok(self.tell_by_blob(restore, &files)?.into_iter().map(|now| now == Now::Old).collect())
+        Ok(self.tell_by_blob(restore, &files)?.into_iter().map(|now| now == PresentState::Old).collect())
     }
 
     /// What is at a path, compared with the change; `Unknown` if only hashing can show it.
     fn recognise(
         &self,
         change: &TreeChange,
-        found: &Found,
-        (prepared, trash): (&Prepared, &Trash<'_>),
-        restore: &Restore<'_>,
-        keeps: Keeps,
-    ) -> Result<(Now, Option<Stamp>)> {
+        found: &PathOccupant,
+        (prepared, trash): (&PreparedFiles, &Trash<'_>),
+        restore: &WorktreeRestore<'_>,
+        keeps: FileSystemSupport,
+    ) -> Result<(PresentState, Option<FileTouchStamp>)> {
         let is_link = |file: &Option<FileId>| file.as_ref().is_some_and(FileId::is_link);
         match found {
-            Found::Missing | Found::Below(_) => {
-                let now = if trash.holds(&change.path)? { Now::MissingButSaved } else { Now::Missing };
+            PathOccupant::Missing | PathOccupant::Below(_) => {
+                let now = if trash.holds(&change.path)? { PresentState::MissingButSaved } else { PresentState::Missing };
                 Ok((now, None))
             }
-            Found::Folder => Ok((Now::Folder, None)),
-            Found::Special => Ok((Now::Other, None)),
-            Found::Link(meta, target) => {
-                let stamp = Some(Stamp::of(meta));
+            PathOccupant::Folder => Ok((PresentState::Folder, None)),
+            PathOccupant::Special => Ok((PresentState::Other, None)),
+            PathOccupant::Link(meta, target) => {
+                let stamp = Some(FileTouchStamp::of(meta));
                 if change.new.is_some()
-                    && let Found::Link(_, ready) = look_at(&prepared.place(&change.path)?)?
+                    && let PathOccupant::Link(_, ready) = look_at(&prepared.place(&change.path)?)?
                     && ready == *target
                 {
-                    return Ok((Now::New, stamp));
+                    return Ok((PresentState::New, stamp));
                 }
                 match &change.old {
                     Some(old) if is_link(&change.old) && self.repo.objects().read_blob(&old.oid, LINK_LIMIT)? == *target => {
-                        Ok((Now::Old, stamp))
+                        Ok((PresentState::Old, stamp))
                     }
-                    Some(_) | None => Ok((Now::Other, stamp)),
+                    Some(_) | None => Ok((PresentState::Other, stamp)),
                 }
             }
-            Found::File(meta) => {
-                let stamp = Some(Stamp::of(meta));
+            PathOccupant::File(meta) => {
+                let stamp = Some(FileTouchStamp::of(meta));
                 if change.new.is_some()
                     && let place = prepared.place(&change.path)?
-                    && let Found::File(ready) = look_at(&place)?
+                    && let PathOccupant::File(ready) = look_at(&place)?
                     && ready.len() == meta.len()
                     && (!keeps.modes || executable(&ready) == executable(meta))
                     && files::same_bytes(&place, &restore.worktree.path().join(change.path.to_path()))?
                 {
-                    return Ok((Now::New, stamp));
+                    return Ok((PresentState::New, stamp));
                 }
                 let comparable = change.old.is_some() && (!keeps.links || !is_link(&change.old));
-                Ok((if comparable { Now::Unknown } else { Now::Other }, stamp))
+                Ok((if comparable { PresentState::Unknown } else { PresentState::Other }, stamp))
             }
         }
     }
 }
 
 /// The changes of files only. Submodules are taken out and added to `submodules`.
-pub(in crate::git) fn without_submodules(changes: &[TreeChange], submodules: &mut Vec<Submodule>) -> Vec<TreeChange> {
+pub(in crate::git) fn without_submodules(changes: &[TreeChange], submodules: &mut Vec<DifferingSubmodule>) -> Vec<TreeChange> {
     let mut kept = Vec::new();
     for change in changes {
         let mut change = change.clone();
         let is_submodule = |file: &Option<FileId>| file.as_ref().is_some_and(FileId::is_submodule);
         let (was, will_be) = (is_submodule(&change.old), is_submodule(&change.new));
         if was || will_be {
-            submodules.push(Submodule { path: change.path.clone(), comes: will_be && !was, goes: was && !will_be });
+            submodules.push(DifferingSubmodule { path: change.path.clone(), comes: will_be && !was, goes: was && !will_be });
             change.old = change.old.filter(|file| !file.is_submodule());
             change.new = change.new.filter(|file| !file.is_submodule());
         }
@@ -294,10 +300,11 @@ pub(in crate::git) fn without_submodules(changes: &[TreeChange], submodules: &mu
 
 /// The files that an earlier attempt put into place and that an index cannot distinguish from the old ones, because git's
 /// conversions hide the difference.
-fn placed_before(changes: &[TreeChange], plan: &[Planned<'_>]) -> Vec<Placed> {
-    let done = changes.iter().zip(plan).filter(|(change, planned)| change.is_of_bytes_alone() && planned.step == Step::Done);
-    let placed = done.filter_map(|(_, Planned { path, stamp, new, .. })| {
-        Some(Placed { path: (*path).clone(), file: (*new)?.clone(), stamp: (*stamp)? })
+fn placed_before(changes: &[TreeChange], plan: &[PlannedPath<'_>]) -> Vec<PlacedFile> {
+    let done =
+        changes.iter().zip(plan).filter(|(change, planned)| change.is_of_bytes_alone() && planned.step == RestoreStep::Done);
+    let placed = done.filter_map(|(_, PlannedPath { path, stamp, new, .. })| {
+        Some(PlacedFile { path: (*path).clone(), file: (*new)?.clone(), stamp: (*stamp)? })
     });
     placed.collect()
 }

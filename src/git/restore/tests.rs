@@ -11,8 +11,8 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Code;
 
 use super::flat::flat_name;
-use crate::git::repo::scratch::{Scratch, crash_child_of, git_at};
-use crate::git::{Attempt, CaptureExtras, CaptureOptions, Repository, Restore, RestoreReport, Worktree};
+use crate::git::repo::scratch::{ScratchRepository, crash_child_of, git_at};
+use crate::git::{CaptureExtras, CaptureOptions, ChangeAttempt, Repository, RestoreReport, Worktree, WorktreeRestore};
 
 #[derive(Debug, Clone)]
 enum Thing {
@@ -69,9 +69,16 @@ fn tree_of(repo: &Repository, worktree: &Worktree) -> Oid {
     tree
 }
 
-fn restore(scratch: &Scratch, from: &Oid, to: &Oid, trash: &Path) -> crate::error::Result<RestoreReport> {
+fn restore(scratch: &ScratchRepository, from: &Oid, to: &Oid, trash: &Path) -> crate::error::Result<RestoreReport> {
     let (repo, worktree) = (scratch.repo(), scratch.main());
-    repo.restore().restore_files(&Restore { worktree: &worktree, from, to, trash, attempt: Attempt::First, beside: None })
+    repo.restore().restore_files(&WorktreeRestore {
+        worktree: &worktree,
+        from,
+        to,
+        trash,
+        attempt: ChangeAttempt::First,
+        beside: None,
+    })
 }
 
 proptest! {
@@ -79,7 +86,7 @@ proptest! {
 
     #[test]
     fn a_restore_brings_back_exactly_what_was_captured(one in things(), two in things(), prepared in any::<bool>()) {
-        let scratch = Scratch::empty(&[]);
+        let scratch = ScratchRepository::empty(&[]);
         let (repo, main) = (scratch.repo(), scratch.main());
         put(&scratch.path(), &one);
         if prepared {
@@ -104,7 +111,7 @@ proptest! {
 fn a_link_and_a_folder_change_places_and_no_link_in_the_trash_is_followed() {
     let (link, folder) = ((b"a".to_vec(), Thing::Link(0)), (b"a/a".to_vec(), Thing::File(0, false)));
     for (one, two) in [(&link, &folder), (&folder, &link)] {
-        let scratch = Scratch::empty(&[]);
+        let scratch = ScratchRepository::empty(&[]);
         let (repo, main) = (scratch.repo(), scratch.main());
         let trees = [one, two].map(|thing| {
             put(&scratch.path(), std::slice::from_ref(thing));
@@ -119,8 +126,8 @@ fn a_link_and_a_folder_change_places_and_no_link_in_the_trash_is_followed() {
 }
 
 /// A repository, the trees before and after, and where the trash is: with every kind of change.
-fn prepared() -> (Scratch, Oid, Oid, PathBuf) {
-    let scratch = Scratch::new(&[]);
+fn prepared() -> (ScratchRepository, Oid, Oid, PathBuf) {
+    let scratch = ScratchRepository::new(&[]);
     let (repo, main) = (scratch.repo(), scratch.main());
     scratch.write("swap/x", b"in a folder\n");
     scratch.write("deleted", b"deleted\n");
@@ -149,7 +156,7 @@ fn an_edit_after_the_capture_stops_everything_before_the_first_change() {
 
 #[test]
 fn ignored_files_in_the_way_go_to_the_trash_and_are_reported() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let (repo, main) = (scratch.repo(), scratch.main());
     scratch.write("out", b"a tracked file\n");
     scratch.write("secret", b"from the capture\n");
@@ -179,7 +186,7 @@ fn ignored_files_in_the_way_go_to_the_trash_and_are_reported() {
 
 #[test]
 fn a_folder_with_ignored_content_survives_the_removal_of_its_tracked_files() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let (repo, main) = (scratch.repo(), scratch.main());
     let wanted = tree_of(&repo, &main);
     scratch.write(".git/info/exclude", b"*.log\n");
@@ -205,7 +212,7 @@ fn a_link_that_replaced_a_folder_is_not_followed() {
 
 #[test]
 fn filters_of_the_wanted_tree_apply() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let (repo, main) = (scratch.repo(), scratch.main());
     scratch.write(".gitattributes", b"*.dos text eol=crlf\n");
     scratch.write("x.dos", b"one\r\ntwo\r\n");
@@ -222,7 +229,7 @@ fn filters_of_the_wanted_tree_apply() {
 
 #[test]
 fn a_linked_worktree_is_restored_from_any_folder() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let linked = scratch.path().join(".worktrees/w");
     scratch.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
     let repo = Repository::discover(&linked.join("sub")).unwrap().isolated();
@@ -232,12 +239,12 @@ fn a_linked_worktree_is_restored_from_any_folder() {
     let now = tree_of(&repo, &worktree);
     let trash = scratch.path().join(".worktrees/trash/t1");
     repo.restore()
-        .restore_files(&Restore {
+        .restore_files(&WorktreeRestore {
             worktree: &worktree,
             from: &now,
             to: &wanted,
             trash: &trash,
-            attempt: Attempt::First,
+            attempt: ChangeAttempt::First,
             beside: None,
         })
         .unwrap();
@@ -255,12 +262,12 @@ fn crash_child() {
     let worktree = repo.worktrees().main_worktree().unwrap();
     let (from, to) = (Oid::new(from).unwrap(), Oid::new(to).unwrap());
     repo.restore()
-        .restore_files(&Restore {
+        .restore_files(&WorktreeRestore {
             worktree: &worktree,
             from: &from,
             to: &to,
             trash: Path::new(trash),
-            attempt: Attempt::First,
+            attempt: ChangeAttempt::First,
             beside: None,
         })
         .unwrap();
@@ -292,11 +299,11 @@ fn a_crash_at_every_fault_point_is_finished_or_reversed() {
                 .unwrap();
             assert!(!child.status.success(), "{point} was not reached");
             let (from, to) = if forwards { (&now, &wanted) } else { (&wanted, &now) };
-            let attempt = if forwards { Attempt::Again } else { Attempt::Back };
+            let attempt = if forwards { ChangeAttempt::Again } else { ChangeAttempt::Back };
             let (repo, worktree) = (scratch.repo(), scratch.main());
             let report = repo
                 .restore()
-                .restore_files(&Restore { worktree: &worktree, from, to, trash: &trash, attempt, beside: None })
+                .restore_files(&WorktreeRestore { worktree: &worktree, from, to, trash: &trash, attempt, beside: None })
                 .unwrap();
             assert_eq!(report.left, [], "{point}");
             assert_eq!(tree_of(&scratch.repo(), &scratch.main()), *to, "{point}, forwards: {forwards}");
@@ -309,7 +316,7 @@ fn a_file_that_becomes_private_after_the_contents_were_prepared_stays_private() 
     let (scratch, now, wanted, trash) = prepared();
     let (repo, worktree) = (scratch.repo(), scratch.main());
     let (from, to) = (&now, &wanted);
-    let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt: Attempt::First, beside: None };
+    let restore = WorktreeRestore { worktree: &worktree, from, to, trash: &trash, attempt: ChangeAttempt::First, beside: None };
     let ready = repo.restore().prepare_restore(&restore).unwrap();
     let place = scratch.path().join("a.txt");
     std::fs::set_permissions(&place, std::fs::Permissions::from_mode(0o600)).unwrap();
@@ -333,7 +340,7 @@ fn staged_and_trashed_files_need_no_folders_of_their_own() {
 
 #[test]
 fn permissions_that_cannot_be_kept_stop_a_restore_before_anything_moves_and_never_its_way_back() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let from = Oid::new(scratch.git(&["rev-parse", "HEAD^{tree}"])).unwrap();
     scratch.write("a.txt", b"then\n");
     scratch.git(&["add", "-A"]);
@@ -346,12 +353,13 @@ fn permissions_that_cannot_be_kept_stop_a_restore_before_anything_moves_and_neve
     let then = serde_json::json!({"modes": [{"path": "a.txt", "mode": 0o644, "attributes": attributes}]});
     let (now, then): (_, CaptureExtras) = (CaptureExtras::default(), serde_json::from_value(then).unwrap());
     let (repo, worktree, trash) = (scratch.repo(), scratch.main(), scratch.path().parent().unwrap().join("trash"));
-    let beside = Some(crate::domain::base::text::Change::new(&now, &then));
-    let restore = Restore { worktree: &worktree, from: &from, to: &to, trash: &trash, attempt: Attempt::First, beside };
+    let beside = Some(crate::domain::base::text::ValueChange::new(&now, &then));
+    let restore =
+        WorktreeRestore { worktree: &worktree, from: &from, to: &to, trash: &trash, attempt: ChangeAttempt::First, beside };
     let error = repo.restore().restore_files(&restore).unwrap_err();
     assert_eq!((error.code(), scratch.read("a.txt").as_str()), (Code::PermissionsLost, "a\n"), "{error}");
     assert!(error.what().contains("a.txt") && !trash.join("found-0").exists());
-    repo.restore().restore_files(&Restore { attempt: Attempt::Back, ..restore }).unwrap();
+    repo.restore().restore_files(&WorktreeRestore { attempt: ChangeAttempt::Back, ..restore }).unwrap();
     assert_eq!(scratch.read("a.txt"), "then\n");
     assert_eq!(scratch.path().join("a.txt").metadata().unwrap().permissions().mode() & 0o777, 0o600, "its owner's alone");
 }

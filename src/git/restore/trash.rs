@@ -11,7 +11,7 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::files;
 
-use super::place::{Found, Trash, look};
+use super::place::{PathOccupant, Trash, look};
 use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::nested::is_repository;
 use crate::git::repo::worktrees::Worktree;
@@ -22,14 +22,14 @@ const ASIDE: &str = "aside-";
 
 /// Something in a transaction's trash that was in the way of a restore.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct InTrash {
+pub struct TrashedObstacle {
     /// Its path in the worktree.
     pub path: RepoPath,
     /// The folder in the trash below which it has the same path.
     pub folder: PathBuf,
 }
 
-impl InTrash {
+impl TrashedObstacle {
     /// Where it is now.
     pub fn now_at(&self) -> PathBuf {
         self.folder.join(self.path.to_path())
@@ -81,7 +81,7 @@ impl Trash<'_> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn in_trash(trash: &Path) -> Result<Vec<InTrash>> {
+pub fn in_trash(trash: &Path) -> Result<Vec<TrashedObstacle>> {
     let mut all = Vec::new();
     for folder in entries(trash)? {
         let name = folder.file_name().and_then(OsStr::to_str).unwrap_or_default();
@@ -99,7 +99,7 @@ pub fn in_trash(trash: &Path) -> Result<Vec<InTrash>> {
         let inside = place.strip_prefix(&folder).unwrap_or(&place);
         let is_there = || Ok::<_, Error>(files::metadata(&place)?.is_some() || files::is_half_moved(&place)?);
         if inside.components().count() == depth && is_there()? {
-            all.push(InTrash { path: RepoPath::new(inside.as_os_str().as_bytes()), folder });
+            all.push(TrashedObstacle { path: RepoPath::new(inside.as_os_str().as_bytes()), folder });
         }
     }
     all.sort_by(|one, other| one.path.cmp(&other.path));
@@ -125,7 +125,7 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// `IO_FAILED`, `WORKSPACE_BROKEN`.
-pub fn put_back(worktree: &Worktree, item: &InTrash) -> Result<bool> {
+pub fn put_back(worktree: &Worktree, item: &TrashedObstacle) -> Result<bool> {
     worktree.verify()?;
     env::fault_point("git.before-put-back");
     let half_moved = files::is_half_moved(&item.now_at())?;
@@ -143,16 +143,16 @@ fn merge_back(root: &Path, path: &RepoPath, from: &Path) -> Result<bool> {
     let Ok(meta) = std::fs::symlink_metadata(from) else { return Ok(true) };
     let place = root.join(path.to_path());
     match look(root, path)? {
-        Found::Missing => {
+        PathOccupant::Missing => {
             path.folders_above().try_for_each(|folder| files::create_users_dir(&root.join(folder.to_path())))?;
             files::move_whole(from, &place)
         }
         // An empty folder can be replaced: it may stand for a submodule, for example.
-        Found::Folder if meta.is_dir() && entries(&place)?.is_empty() => {
+        PathOccupant::Folder if meta.is_dir() && entries(&place)?.is_empty() => {
             files::holds_no_mount(from)?;
             Ok(files::remove_empty_dir(&place)? && files::move_whole(from, &place)?)
         }
-        Found::Folder if meta.is_dir() && !is_repository(from) && !is_repository(&place) => {
+        PathOccupant::Folder if meta.is_dir() && !is_repository(from) && !is_repository(&place) => {
             let mut all = true;
             for child in entries(from)? {
                 let name = child.file_name().unwrap_or_default().as_bytes();
@@ -161,7 +161,11 @@ fn merge_back(root: &Path, path: &RepoPath, from: &Path) -> Result<bool> {
             }
             Ok(all && files::remove_empty_dir(from)?)
         }
-        Found::Below(_) | Found::File(_) | Found::Link(..) | Found::Folder | Found::Special => Ok(false),
+        PathOccupant::Below(_)
+        | PathOccupant::File(_)
+        | PathOccupant::Link(..)
+        | PathOccupant::Folder
+        | PathOccupant::Special => Ok(false),
     }
 }
 
@@ -170,7 +174,7 @@ fn merge_back(root: &Path, path: &RepoPath, from: &Path) -> Result<bool> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn take_away_again(worktree: &Worktree, item: &InTrash) -> Result<()> {
+pub fn take_away_again(worktree: &Worktree, item: &TrashedObstacle) -> Result<()> {
     let (place, now_at) = (worktree.path().join(item.path.to_path()), item.now_at());
     turn_all_back(&now_at, &place)?;
     let is_folder = |path: &Path| std::fs::symlink_metadata(path).is_ok_and(|meta| meta.is_dir());

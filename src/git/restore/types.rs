@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 
-use super::place::Stamp;
-use super::plan::Step;
-use super::prepared::Had;
+use super::place::FileTouchStamp;
+use super::plan::RestoreStep;
+use super::prepared::RecordedTree;
 use crate::git::capture::extras::CaptureExtras;
 use crate::git::history::questions::FileId;
 use crate::git::repo::worktrees::Worktree;
@@ -17,7 +17,7 @@ pub(in crate::git) const LINK_LIMIT: u64 = 1024 * 1024;
 
 /// Which attempt at a change this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Attempt {
+pub enum ChangeAttempt {
     /// The first attempt: anything unexpected stops it.
     First,
     /// Another attempt after a crash: some of it may already be done.
@@ -29,7 +29,7 @@ pub enum Attempt {
 
 /// What shall be restored.
 #[derive(Debug, Clone, Copy)]
-pub struct Restore<'a> {
+pub struct WorktreeRestore<'a> {
     /// The worktree.
     pub worktree: &'a Worktree,
     /// The tree of its present files: that of a capture just taken.
@@ -39,30 +39,30 @@ pub struct Restore<'a> {
     /// This transaction's trash, on the file system of the worktree. What is replaced or removed is moved there.
     pub trash: &'a Path,
     /// Which attempt it is.
-    pub attempt: Attempt,
+    pub attempt: ChangeAttempt,
     /// The extras of the two captures; `None` if the trees alone describe the files.
-    pub beside: Option<Change<&'a CaptureExtras>>,
+    pub beside: Option<ValueChange<&'a CaptureExtras>>,
 }
 
-impl<'a> Restore<'a> {
+impl<'a> WorktreeRestore<'a> {
     /// The present files: their tree and kept bytes.
-    pub(in crate::git) fn had(&self) -> Had<'a> {
+    pub(in crate::git) fn had(&self) -> RecordedTree<'a> {
         had(self.from, self.beside.map(|beside| beside.old))
     }
 
     /// The restored files: their tree and kept bytes.
-    pub(in crate::git) fn will_have(&self) -> Had<'a> {
+    pub(in crate::git) fn will_have(&self) -> RecordedTree<'a> {
         had(self.to, self.beside.map(|beside| beside.new))
     }
 }
 
-fn had<'a>(tree: &'a Oid, beside: Option<&'a CaptureExtras>) -> Had<'a> {
-    Had { tree, raw: beside.map_or(&[], |beside| &beside.raw), line_ends: beside.map(|beside| beside.line_ends) }
+fn had<'a>(tree: &'a Oid, beside: Option<&'a CaptureExtras>) -> RecordedTree<'a> {
+    RecordedTree { tree, raw: beside.map_or(&[], |beside| &beside.raw), line_ends: beside.map(|beside| beside.line_ends) }
 }
 
 /// Something that no capture holds, that was in the way and is in the trash now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MovedAside {
+pub struct MovedObstacle {
     /// Its path in the worktree.
     pub path: RepoPath,
     /// Where it is now.
@@ -71,7 +71,7 @@ pub struct MovedAside {
 
 /// A submodule that differs between the two trees.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Submodule {
+pub struct DifferingSubmodule {
     /// Its path.
     pub path: RepoPath,
     /// Only the second tree has it.
@@ -88,20 +88,20 @@ pub struct RestoreReport {
     /// Paths removed (they are in the trash).
     pub removed: Vec<RepoPath>,
     /// What was in the way and is in the trash now.
-    pub moved_aside: Vec<MovedAside>,
+    pub moved_aside: Vec<MovedObstacle>,
     /// Submodules that differ between the trees. At most an empty folder of theirs is created or removed.
-    pub submodules: Vec<Submodule>,
+    pub submodules: Vec<DifferingSubmodule>,
     /// Paths that the user or another process changed meanwhile and that were left alone; only if an attempt is reversed.
     pub left: Vec<RepoPath>,
     /// Paths that could not be put back, and why; only if an attempt is reversed.
-    pub failed: Vec<NotPutBack>,
+    pub failed: Vec<UnrestoredPath>,
     /// The files that were put into place.
-    pub placed: Vec<Placed>,
+    pub placed: Vec<PlacedFile>,
 }
 
 /// Something that could not be put back.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct NotPutBack {
+pub struct UnrestoredPath {
     /// Its path in the worktree.
     pub path: RepoPath,
     /// Why it could not be put back.
@@ -112,30 +112,30 @@ pub struct NotPutBack {
 
 /// A file that was put into place, with a stamp that shows whether it is still the same file.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Placed {
+pub struct PlacedFile {
     /// Its path.
     pub path: RepoPath,
     /// Its mode and blob in the tree.
     pub file: FileId,
-    pub(in crate::git) stamp: Stamp,
+    pub(in crate::git) stamp: FileTouchStamp,
 }
 
 /// One path of the plan.
 #[derive(Debug)]
-pub(in crate::git) struct Planned<'a> {
+pub(in crate::git) struct PlannedPath<'a> {
     pub path: &'a RepoPath,
-    pub step: Step,
-    pub stamp: Option<Stamp>,
+    pub step: RestoreStep,
+    pub stamp: Option<FileTouchStamp>,
     /// The file that shall be there.
     pub new: Option<&'a FileId>,
 }
 
-impl Planned<'_> {
+impl PlannedPath<'_> {
     /// Whether a file is put there.
     pub fn is_placed(&self) -> bool {
         match self.step {
-            Step::Swap | Step::Place => true,
-            Step::Done | Step::Remove | Step::Conflict | Step::Leave => false,
+            RestoreStep::Swap | RestoreStep::Place => true,
+            RestoreStep::Done | RestoreStep::Remove | RestoreStep::Conflict | RestoreStep::Leave => false,
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::work::conflict_markers::{has_markers, is_text};
 use crate::error::Result;
 use crate::files;
-use crate::git::capture::extras::{CaptureExtras, OperationFile};
-use crate::git::capture::sequencer::InProgress;
+use crate::git::capture::extras::{CaptureExtras, GitOperationFile};
+use crate::git::capture::sequencer::GitOperation;
 use crate::git::capture::worktree::{WorktreeCapture, is_below};
 use crate::git::history::questions::{FileId, TreeChange};
 use crate::git::index::file::ConflictStage;
@@ -18,7 +18,7 @@ use crate::git::objects::database::GITLINK;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::head::Head;
 use crate::git::repo::worktrees::Worktree;
-use crate::git::restore::place::{Found, look};
+use crate::git::restore::place::{PathOccupant, look};
 
 /// The largest file that is looked at for markers, in bytes. A larger one stays open.
 const LIMIT: u64 = 16 * 1024 * 1024;
@@ -28,7 +28,7 @@ const MERGE_HEAD: &str = "MERGE_HEAD";
 
 /// What the agent says of its work, where a merge is in progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Claim {
+pub enum CompletionClaim {
     /// It is complete, so all files are as they should be.
     Complete,
     /// Nothing: only what is seen in the files counts.
@@ -37,7 +37,7 @@ pub enum Claim {
 
 /// A path in conflict.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct OpenPath {
+pub struct ConflictedPath {
     /// The path.
     pub path: RepoPath,
     /// Which of base, ours and theirs (1 to 3) there are.
@@ -48,7 +48,7 @@ pub struct OpenPath {
 
 /// A merge in progress in a workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct BegunMerge {
+pub struct InProgressMerge {
     /// The commit that is merged into the workspace's branch.
     pub theirs: Oid,
     /// The conflicts.
@@ -57,7 +57,7 @@ pub struct BegunMerge {
     brought: BTreeSet<RepoPath>,
 }
 
-impl BegunMerge {
+impl InProgressMerge {
     /// Whether the merge brings this path, with this content or another.
     pub fn brings(&self, path: &RepoPath) -> bool {
         self.brought.contains(path)
@@ -73,12 +73,12 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
-    pub fn begun_merge(&self, workspace: &Worktree) -> Result<Option<BegunMerge>> {
+    pub fn begun_merge(&self, workspace: &Worktree) -> Result<Option<InProgressMerge>> {
         let text = files::read_small(&workspace.git_dir().join(MERGE_HEAD), 1024)?.content().unwrap_or_default();
         // An octopus merge is none of ours, and none that a conflict is settled by.
         let theirs = std::str::from_utf8(&text).ok().and_then(|text| Oid::new(text.trim()).ok());
         let Some(theirs) = theirs.filter(|oid| self.repo.objects().has_object(oid)) else { return Ok(None) };
-        if self.repo.captures().in_progress(workspace)? != [InProgress::Merge] {
+        if self.repo.captures().in_progress(workspace)? != [GitOperation::Merge] {
             return Ok(None);
         }
         let Some(ours) = self.repo.refs().head(workspace)?.commit().cloned() else { return Ok(None) };
@@ -86,14 +86,14 @@ impl Workspaces<'_> {
         let changes = self.repo.history().diff_trees(&tree_of(&ours)?, &tree_of(&theirs)?)?;
         let brought = changes.into_iter().filter(|change| change.new.is_some()).map(|change| change.path).collect();
         let stages = self.repo.index(workspace).own_index_facts()?.unmerged;
-        Ok(Some(BegunMerge { theirs, stages, brought }))
+        Ok(Some(InProgressMerge { theirs, stages, brought }))
     }
 
     /// The merge in progress that a commit concludes. One that a commit has concluded, after which git was killed, is forgotten.
     ///
     /// # Errors
     /// `GIT_FAILED`, `IO_FAILED`.
-    pub(super) fn merge_to_conclude(&self, workspace: &Worktree) -> Result<Option<BegunMerge>> {
+    pub(super) fn merge_to_conclude(&self, workspace: &Worktree) -> Result<Option<InProgressMerge>> {
         let Some(merge) = self.begun_merge(workspace)? else { return Ok(None) };
         let Some(ours) = self.repo.refs().head(workspace)?.commit().cloned() else { return Ok(None) };
         if merge.stages.is_empty() && self.repo.history().is_ancestor(&merge.theirs, &ours)? {
@@ -107,7 +107,7 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub(super) fn merge_again(&self, workspace: &Worktree, merge: &BegunMerge) -> Result<()> {
+    pub(super) fn merge_again(&self, workspace: &Worktree, merge: &InProgressMerge) -> Result<()> {
         files::replace_keeping(&workspace.git_dir().join(MERGE_HEAD), format!("{}\n", merge.theirs).as_bytes())
     }
 
@@ -115,16 +115,16 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
-    pub fn open_paths(&self, workspace: &Worktree, merge: &BegunMerge) -> Result<Vec<OpenPath>> {
+    pub fn open_paths(&self, workspace: &Worktree, merge: &InProgressMerge) -> Result<Vec<ConflictedPath>> {
         let paths: BTreeSet<&RepoPath> = merge.stages.iter().map(|stage| &stage.path).collect();
         let open = paths.into_iter().map(|path| {
             let stages = merge.stages.iter().filter(|stage| stage.path == *path).map(|stage| stage.stage).collect();
             let is_marked = match self.content_at(workspace, path)? {
-                At::Content(content) => has_markers(&content, &self.sides(merge, path)?, merge.theirs.as_str()),
-                At::Nothing | At::Link => false,
-                At::Odd => true,
+                ConflictedContent::Content(content) => has_markers(&content, &self.sides(merge, path)?, merge.theirs.as_str()),
+                ConflictedContent::Nothing | ConflictedContent::Link => false,
+                ConflictedContent::Odd => true,
             };
-            Ok(OpenPath { path: path.clone(), stages, is_marked })
+            Ok(ConflictedPath { path: path.clone(), stages, is_marked })
         });
         open.collect()
     }
@@ -134,15 +134,21 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
-    pub(super) fn is_settled(&self, workspace: &Worktree, merge: &BegunMerge, path: &RepoPath, claim: Claim) -> Result<bool> {
+    pub(super) fn is_settled(
+        &self,
+        workspace: &Worktree,
+        merge: &InProgressMerge,
+        path: &RepoPath,
+        claim: CompletionClaim,
+    ) -> Result<bool> {
         let is_submodule = |stage: &&ConflictStage| stage.path == *path && stage.mode == GITLINK;
         if merge.stages.iter().any(|stage| is_submodule(&stage)) {
             return Ok(false);
         }
         let content = match self.content_at(workspace, path)? {
-            At::Content(content) => content,
-            At::Nothing | At::Link => return Ok(claim == Claim::Complete),
-            At::Odd => return Ok(false),
+            ConflictedContent::Content(content) => content,
+            ConflictedContent::Nothing | ConflictedContent::Link => return Ok(claim == CompletionClaim::Complete),
+            ConflictedContent::Odd => return Ok(false),
         };
         let sides = self.sides(merge, path)?;
         if has_markers(&content, &sides, merge.theirs.as_str()) {
@@ -150,24 +156,24 @@ impl Workspaces<'_> {
         }
         let is_file = |stage: u8| merge.stage(path, stage).is_some_and(|one| one.mode & 0o170_000 == 0o100_000);
         let was_marked = is_file(2) && is_file(3) && sides.iter().all(|side| is_text(side));
-        Ok(claim == Claim::Complete || was_marked && sides.first() != Some(&content))
+        Ok(claim == CompletionClaim::Complete || was_marked && sides.first() != Some(&content))
     }
 
     /// The contents of ours and theirs at a path in conflict.
-    fn sides(&self, merge: &BegunMerge, path: &RepoPath) -> Result<Vec<Vec<u8>>> {
+    fn sides(&self, merge: &InProgressMerge, path: &RepoPath) -> Result<Vec<Vec<u8>>> {
         let stages = [2, 3].into_iter().filter_map(|stage| merge.stage(path, stage)).filter(|stage| stage.mode != GITLINK);
         stages.map(|stage| self.repo.objects().read_blob(&stage.oid, LIMIT)).collect()
     }
 
-    fn content_at(&self, workspace: &Worktree, path: &RepoPath) -> Result<At> {
+    fn content_at(&self, workspace: &Worktree, path: &RepoPath) -> Result<ConflictedContent> {
         Ok(match look(workspace.path(), path)? {
-            Found::Missing | Found::Below(_) => At::Nothing,
-            Found::Link(..) => At::Link,
-            Found::Folder | Found::Special => At::Odd,
-            Found::File(_) => match files::read_small(&workspace.path().join(path.to_path()), LIMIT)? {
-                files::Small::Content(content) => At::Content(content),
-                files::Small::Nothing => At::Nothing,
-                files::Small::Odd(_) => At::Odd,
+            PathOccupant::Missing | PathOccupant::Below(_) => ConflictedContent::Nothing,
+            PathOccupant::Link(..) => ConflictedContent::Link,
+            PathOccupant::Folder | PathOccupant::Special => ConflictedContent::Odd,
+            PathOccupant::File(_) => match files::read_small(&workspace.path().join(path.to_path()), LIMIT)? {
+                files::SmallFile::Content(content) => ConflictedContent::Content(content),
+                files::SmallFile::Nothing => ConflictedContent::Nothing,
+                files::SmallFile::Odd(_) => ConflictedContent::Odd,
             },
         })
     }
@@ -205,8 +211,8 @@ impl Workspaces<'_> {
         let paths: BTreeSet<&RepoPath> = merged.unmerged.iter().map(|stage| &stage.path).collect();
         let unmerged = paths.into_iter().map(|path| TreeChange { path: path.clone(), old: None, new: ours_of(path) });
         let objects = self.repo.objects();
-        let file = |name: &str, content: String| -> Result<OperationFile> {
-            Ok(OperationFile { path: RepoPath::new(name.as_bytes()), oid: objects.write_blob(content.as_bytes())? })
+        let file = |name: &str, content: String| -> Result<GitOperationFile> {
+            Ok(GitOperationFile { path: RepoPath::new(name.as_bytes()), oid: objects.write_blob(content.as_bytes())? })
         };
         let operation = vec![
             file(MERGE_HEAD, format!("{theirs}\n"))?,
@@ -227,7 +233,7 @@ impl Workspaces<'_> {
 }
 
 /// What is at a path in conflict.
-enum At {
+enum ConflictedContent {
     Content(Vec<u8>),
     Link,
     Nothing,

@@ -7,7 +7,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::shell_word::shell_word;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::capture::differing::Folders;
+use crate::git::capture::differing::TreeEntryCache;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::program::Git;
 use crate::git::repo::worktrees::Worktree;
@@ -52,7 +52,7 @@ impl Workspaces<'_> {
             return Ok(());
         }
         let tree = self.repo.objects().tree_of(commit)?;
-        let attributes = Folders::default().file_at(self.repo, &tree, &RepoPath::new(&b".gitattributes"[..]))?;
+        let attributes = TreeEntryCache::default().file_at(self.repo, &tree, &RepoPath::new(&b".gitattributes"[..]))?;
         let Some(attributes) = attributes.filter(|file| file.is_regular()) else { return Ok(()) };
         let text = self.repo.objects().read_blob(&attributes.oid, ATTRIBUTES)?;
         if memchr::memmem::find(&text, b"filter=git-crypt").is_none() {

@@ -6,7 +6,7 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 
-use crate::domain::checkpoint::document::Coverage;
+use crate::domain::checkpoint::document::CaptureCoverage;
 use crate::domain::operation::journaled::HeadState;
 use crate::git::capture::gaps::can_be_read;
 use crate::git::capture::worktree::CaptureOptions;
@@ -16,11 +16,11 @@ use crate::git::index::file::nul_list;
 use crate::git::index::lock::IndexLock;
 use crate::git::index::status::StatusKind;
 use crate::git::objects::durability::sync_file_system;
-use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::head::Head;
 use crate::git::repo::worktrees::Worktree;
-use crate::git::workspace::begun_merge::{BegunMerge, Claim};
+use crate::git::workspace::begun_merge::{CompletionClaim, InProgressMerge};
 
 /// How often a commit is made again if a `git gc` removes its objects.
 const TRIES: usize = 3;
@@ -33,7 +33,7 @@ pub(super) const LOCK: &str = "leftovers";
 
 /// What to commit, and how.
 #[derive(Debug, Clone, Copy)]
-pub struct Leftovers<'a> {
+pub struct LeftoversRequest<'a> {
     /// The workspace.
     pub workspace: &'a Worktree,
     /// The branch that the workspace is for.
@@ -43,13 +43,13 @@ pub struct Leftovers<'a> {
     /// Larger files are reported, not committed; in bytes.
     pub max_file_size: u64,
     /// What the agent says of its work, where a merge is in progress there.
-    pub claim: Claim,
+    pub claim: CompletionClaim,
 }
 
 /// Why a file was not committed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Skipped {
+pub enum LeftoverSkipReason {
     /// It is over the size limit.
     TooLarge,
     /// Its name looks like a secret.
@@ -68,15 +68,15 @@ pub struct CommittedLeftovers {
     /// The paths in it.
     pub files: Vec<RepoPath>,
     /// The files that were not committed, and why.
-    pub skipped: Vec<(RepoPath, Skipped)>,
+    pub skipped: Vec<(RepoPath, LeftoverSkipReason)>,
 }
 
 /// What is uncommitted, by what becomes of it.
 #[derive(Debug, Default)]
-struct Sorted {
+struct SortedLeftovers {
     stage: Vec<RepoPath>,
     unstage: Vec<RepoPath>,
-    skipped: Vec<(RepoPath, Skipped)>,
+    skipped: Vec<(RepoPath, LeftoverSkipReason)>,
 }
 
 impl Workspaces<'_> {
@@ -85,7 +85,7 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// As [`Workspaces::commit_once`]; `BUSY` where a `git gc` removed objects at every try.
-    pub fn commit_leftovers(&self, leftovers: &Leftovers<'_>) -> Result<CommittedLeftovers> {
+    pub fn commit_leftovers(&self, leftovers: &LeftoversRequest<'_>) -> Result<CommittedLeftovers> {
         let mut tries = 1;
         loop {
             let before = self.repo.refs().read_ref(leftovers.branch)?;
@@ -93,7 +93,7 @@ impl Workspaces<'_> {
             let outcome = self.commit_once(leftovers)?;
             let (Some(commit), Some(old)) = (&outcome.commit, &before) else { return Ok(outcome) };
             let (name, new) = (leftovers.branch.clone(), Some(commit.clone()));
-            let edit = RefEdit { name, expected: Expected::from_old(before.clone()), new };
+            let edit = RefEdit { name, expected: ExpectedRefValue::from_old(before.clone()), new };
             let Err(error) = self.repo.durability().stands_beside_gc(&edit) else { return Ok(outcome) };
             let git = self.repo.git_in(leftovers.workspace).writing();
             git.args(["reset", "--quiet", "--mixed", old.as_str()]).run_ok()?;
@@ -116,8 +116,8 @@ impl Workspaces<'_> {
     /// # Errors
     /// `MERGE_CONFLICT` with unresolved conflicts: nothing is staged then; `CHANGED_MEANWHILE` where HEAD is elsewhere; `IDENTITY_MISSING`;
     /// `GIT_LOCKED`; `WORKSPACE_BROKEN`; `DISK_FULL`.
-    fn commit_once(&self, leftovers: &Leftovers<'_>) -> Result<CommittedLeftovers> {
-        let Leftovers { workspace, branch, message, .. } = *leftovers;
+    fn commit_once(&self, leftovers: &LeftoversRequest<'_>) -> Result<CommittedLeftovers> {
+        let LeftoversRequest { workspace, branch, message, .. } = *leftovers;
         workspace.verify()?;
         self.repo.identity()?;
         self.reattach(workspace, branch)?;
@@ -127,7 +127,7 @@ impl Workspaces<'_> {
             return Ok(committed);
         }
         let merge = self.merge_to_conclude(workspace)?;
-        let Sorted { stage, unstage, skipped } = self.sort_leftovers(leftovers, merge.as_ref())?;
+        let SortedLeftovers { stage, unstage, skipped } = self.sort_leftovers(leftovers, merge.as_ref())?;
         self.reset_entries(workspace, &unstage)?;
         let outcome = CommittedLeftovers { skipped, ..CommittedLeftovers::default() };
         if stage.is_empty() && merge.is_none() {
@@ -156,12 +156,12 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// `MERGE_CONFLICT` where a conflict is open.
-    fn sort_leftovers(&self, leftovers: &Leftovers<'_>, merge: Option<&BegunMerge>) -> Result<Sorted> {
-        let Leftovers { workspace, max_file_size, claim, .. } = *leftovers;
-        let mut sorted = Sorted::default();
+    fn sort_leftovers(&self, leftovers: &LeftoversRequest<'_>, merge: Option<&InProgressMerge>) -> Result<SortedLeftovers> {
+        let LeftoversRequest { workspace, max_file_size, claim, .. } = *leftovers;
+        let mut sorted = SortedLeftovers::default();
         let mut open = Vec::new();
         let (entries, unread) = self.repo.index(workspace).status_and_unread(None, None)?;
-        sorted.skipped.extend(unread.into_iter().map(|folder| (folder, Skipped::Unreadable)));
+        sorted.skipped.extend(unread.into_iter().map(|folder| (folder, LeftoverSkipReason::Unreadable)));
         for entry in entries {
             let reads = can_be_read(&workspace.path().join(entry.path.to_path()));
             let large = is_larger(workspace.path(), &entry.path, max_file_size);
@@ -182,12 +182,12 @@ impl Workspaces<'_> {
                 }
                 // What the other side has was not left by the agent.
                 StatusKind::Tracked { .. } if is_brought => (None, true),
-                StatusKind::NestedRepository => (Some(Skipped::NestedRepository), false),
-                StatusKind::Untracked | StatusKind::Tracked { .. } if !reads => (Some(Skipped::Unreadable), false),
-                StatusKind::Untracked if looks_secret(&entry.path) => (Some(Skipped::Secret), false),
-                StatusKind::Tracked { index: b'A', .. } if looks_secret(&entry.path) => (Some(Skipped::Secret), true),
-                StatusKind::Untracked => (large.then_some(Skipped::TooLarge), false),
-                StatusKind::Tracked { index, .. } => (large.then_some(Skipped::TooLarge), index != b'.'),
+                StatusKind::NestedRepository => (Some(LeftoverSkipReason::NestedRepository), false),
+                StatusKind::Untracked | StatusKind::Tracked { .. } if !reads => (Some(LeftoverSkipReason::Unreadable), false),
+                StatusKind::Untracked if looks_secret(&entry.path) => (Some(LeftoverSkipReason::Secret), false),
+                StatusKind::Tracked { index: b'A', .. } if looks_secret(&entry.path) => (Some(LeftoverSkipReason::Secret), true),
+                StatusKind::Untracked => (large.then_some(LeftoverSkipReason::TooLarge), false),
+                StatusKind::Tracked { index, .. } => (large.then_some(LeftoverSkipReason::TooLarge), index != b'.'),
             };
             match why {
                 Some(why) => {
@@ -204,8 +204,8 @@ impl Workspaces<'_> {
 
     /// Commits everything in an ordinary workspace, with one call of git; `None` where git has to do it, also where anything is
     /// not to be committed. A crash leaves the files staged, or the commit made.
-    fn commit_all(&self, leftovers: &Leftovers<'_>) -> Result<Option<CommittedLeftovers>> {
-        let Leftovers { workspace, branch, message, max_file_size, claim: _ } = *leftovers;
+    fn commit_all(&self, leftovers: &LeftoversRequest<'_>) -> Result<Option<CommittedLeftovers>> {
+        let LeftoversRequest { workspace, branch, message, max_file_size, claim: _ } = *leftovers;
         let options = CaptureOptions { max_file_size, ..CaptureOptions::default() };
         let Some(capture) = self.repo.captures().fast_capture(workspace, &options)? else { return Ok(None) };
         let Head::Branch { name, commit: Some(old) } = &capture.head else { return Ok(None) };
@@ -267,7 +267,8 @@ impl Workspaces<'_> {
                     return elsewhere(commit.short().to_owned());
                 }
                 if tip != *commit {
-                    let edit = RefEdit { name: branch.clone(), expected: Expected::Value(tip), new: Some(commit.clone()) };
+                    let edit =
+                        RefEdit { name: branch.clone(), expected: ExpectedRefValue::Value(tip), new: Some(commit.clone()) };
                     self.repo.refs().update_refs(&[edit], "git axiom: take up a detached HEAD")?;
                 }
                 env::fault_point("git.before-reattach");
@@ -278,8 +279,8 @@ impl Workspaces<'_> {
 }
 
 /// Whether a capture left out nothing that a commit might hold, ignored files apart.
-fn holds_everything(coverage: &Coverage) -> bool {
-    let Coverage {
+fn holds_everything(coverage: &CaptureCoverage) -> bool {
+    let CaptureCoverage {
         ignored: _,
         nested_repositories,
         dirty_submodules,
@@ -348,24 +349,24 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::{Scratch, git_at};
+    use crate::git::repo::scratch::{ScratchRepository, git_at};
 
-    fn commit(scratch: &Scratch) -> Result<CommittedLeftovers> {
+    fn commit(scratch: &ScratchRepository) -> Result<CommittedLeftovers> {
         let workspace = scratch.main();
         let branch = RefName::branch("main");
-        let leftovers = Leftovers {
+        let leftovers = LeftoversRequest {
             workspace: &workspace,
             branch: &branch,
             message: "WIP #t1 @ed-001\n\nAxiom-Task: t1\n",
             max_file_size: 100,
-            claim: Claim::None,
+            claim: CompletionClaim::None,
         };
         scratch.repo().workspaces().commit_leftovers(&leftovers)
     }
 
     #[test]
     fn leftovers_are_committed_but_for_secrets_and_large_files() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         scratch.write(".git/hooks/pre-commit", b"#!/bin/sh\nexit 1\n");
         std::process::Command::new("chmod").arg("+x").arg(scratch.path().join(".git/hooks/pre-commit")).status().unwrap();
         assert_eq!(commit(&scratch).unwrap(), CommittedLeftovers::default());
@@ -394,7 +395,7 @@ mod tests {
 
     #[test]
     fn a_detached_head_on_top_of_the_branch_is_taken_up_and_another_branch_is_not() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         scratch.git(&["switch", "-q", "--detach"]);
         scratch.git(&["commit", "-q", "--allow-empty", "-m", "detached"]);
         scratch.write("new", b"1");

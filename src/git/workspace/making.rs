@@ -12,9 +12,9 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::index::filters::is_of_a_filter;
 use crate::git::objects::durability::sync_file_system;
-use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::Workspaces;
-use crate::git::repo::program::{Git, Output};
+use crate::git::repo::program::{Git, GitOutput};
 use crate::git::repo::worktrees::Worktree;
 
 use super::worktrees::{HALF_MADE, in_the_way};
@@ -45,7 +45,7 @@ const MEETING: Duration = Duration::from_millis(20);
 
 /// How a workspace is made.
 #[derive(Debug, Default)]
-pub struct Adding<'l> {
+pub struct AddWorkspaceOptions<'l> {
     /// Git is ended when this becomes true.
     pub given_up: Arc<AtomicBool>,
     /// A lock that git holds too, so that others know of it if this process dies. Its hooks and filters do not.
@@ -57,11 +57,11 @@ pub struct Adding<'l> {
 
 /// What came of making a workspace.
 #[derive(Debug)]
-pub enum Added {
+pub enum AddWorkspaceOutcome {
     /// It is there, on disk.
     Made(Worktree),
     /// It is not: what git said.
-    NotMade(Box<Output>),
+    NotMade(Box<GitOutput>),
 }
 
 impl Workspaces<'_> {
@@ -72,7 +72,7 @@ impl Workspaces<'_> {
     /// `WORKSPACE_IN_THE_WAY` where the folder exists; `BRANCH_IN_USE`; `CHANGED_MEANWHILE` where a new branch exists;
     /// `DISK_CHECKOUT_FAILED` or `DISK_FULL` where the files cannot be written: what was made is moved to `trash`.
     pub fn create_workspace(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
-        self.created(path, branch, trash, &Adding::default())
+        self.created(path, branch, trash, &AddWorkspaceOptions::default())
     }
 
     /// As [`Workspaces::create_workspace`], for a workspace that gets its files from a capture afterwards: nothing is downloaded for it,
@@ -81,14 +81,14 @@ impl Workspaces<'_> {
     /// # Errors
     /// As [`Workspaces::create_workspace`].
     pub fn create_workspace_again(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
-        self.created(path, branch, trash, &Adding { from_capture: true, ..Adding::default() })
+        self.created(path, branch, trash, &AddWorkspaceOptions { from_capture: true, ..AddWorkspaceOptions::default() })
     }
 
-    fn created(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, adding: &Adding<'_>) -> Result<Worktree> {
+    fn created(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, adding: &AddWorkspaceOptions<'_>) -> Result<Worktree> {
         self.prepare_workspace(path, branch)?;
         match self.add_workspace(path, branch, adding)? {
-            Added::Made(made) => Ok(made),
-            Added::NotMade(output) => Err(self.not_made(path, branch, trash, &output)),
+            AddWorkspaceOutcome::Made(made) => Ok(made),
+            AddWorkspaceOutcome::NotMade(output) => Err(self.not_made(path, branch, trash, &output)),
         }
     }
 
@@ -117,7 +117,12 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// Those of starting git, and of what is looked at afterwards.
-    pub fn add_workspace(&self, path: &Path, branch: &WorkspaceBranch, adding: &Adding<'_>) -> Result<Added> {
+    pub fn add_workspace(
+        &self,
+        path: &Path,
+        branch: &WorkspaceBranch,
+        adding: &AddWorkspaceOptions<'_>,
+    ) -> Result<AddWorkspaceOutcome> {
         env::fault_point("git.before-worktree-add");
         let output = self.git_adds(path, branch, adding)?;
         let entry = || Ok::<_, Error>(self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present));
@@ -126,12 +131,12 @@ impl Workspaces<'_> {
             if let Some(entry) = entry()? {
                 files::write_scratch(&entry.worktree.git_dir().join("locked"), HALF_MADE.as_bytes())?;
             }
-            return Ok(Added::NotMade(Box::new(output)));
+            return Ok(AddWorkspaceOutcome::NotMade(Box::new(output)));
         }
         // A post-checkout hook that fails sets git's exit status too, although the worktree was made. git removes a worktree
         // that it could not finish, and unlocks a finished one.
         if !output.ok() && entry()?.is_none_or(|entry| entry.locked.is_some()) {
-            return Ok(Added::NotMade(Box::new(output)));
+            return Ok(AddWorkspaceOutcome::NotMade(Box::new(output)));
         }
         env::fault_point("git.after-worktree-add");
         sync_file_system(self.repo.common_dir())?;
@@ -140,11 +145,11 @@ impl Workspaces<'_> {
             Error::new(Code::WorkspaceBroken, format!("'{}' was made, but git does not list it", path.display()))
         })?;
         self.link_crypt_keys(&made)?;
-        Ok(Added::Made(made))
+        Ok(AddWorkspaceOutcome::Made(made))
     }
 
     /// Runs `git worktree add`, once more where it met a worktree that another git had only begun to write.
-    fn git_adds(&self, path: &Path, branch: &WorkspaceBranch, adding: &Adding<'_>) -> Result<Output> {
+    fn git_adds(&self, path: &Path, branch: &WorkspaceBranch, adding: &AddWorkspaceOptions<'_>) -> Result<GitOutput> {
         let (mut output, mut branch) = (self.git_adds_once(path, branch, adding)?, branch.clone());
         let mut again = MEETINGS;
         while again > 0 && met_one_that_is_begun(&output) {
@@ -161,7 +166,7 @@ impl Workspaces<'_> {
         Ok(output)
     }
 
-    fn git_adds_once(&self, path: &Path, branch: &WorkspaceBranch, adding: &Adding<'_>) -> Result<Output> {
+    fn git_adds_once(&self, path: &Path, branch: &WorkspaceBranch, adding: &AddWorkspaceOptions<'_>) -> Result<GitOutput> {
         let git =
             self.repo.git().writing().config("checkout.workers=2").args(["worktree", "add", "--quiet", "--no-guess-remote"]);
         let git = match branch {
@@ -184,7 +189,7 @@ impl Workspaces<'_> {
     }
 
     /// Why a workspace was not made; what there is of it goes to `trash`. The caller holds the operation lock.
-    pub fn not_made(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, output: &Output) -> Error {
+    pub fn not_made(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, output: &GitOutput) -> Error {
         let words = output.stderr.as_str();
         let error = output.error();
         if words.contains("already used by worktree") || words.contains("already checked out") {
@@ -198,7 +203,7 @@ impl Workspaces<'_> {
         }
         let cleaned = self.repair_workspace(path, trash).and_then(|_| match branch {
             WorkspaceBranch::New { name, base } if self.repo.refs().read_ref(name)?.as_ref() == Some(base) => {
-                let edit = RefEdit { name: name.clone(), expected: Expected::Value(base.clone()), new: None };
+                let edit = RefEdit { name: name.clone(), expected: ExpectedRefValue::Value(base.clone()), new: None };
                 self.repo.refs().update_refs(&[edit], "git axiom: workspace not made")
             }
             WorkspaceBranch::New { .. } | WorkspaceBranch::Existing(_) | WorkspaceBranch::Detached(_) => Ok(()),
@@ -224,7 +229,7 @@ impl Workspaces<'_> {
 
 /// Whether git ended with an error since the `commondir` of another worktree was still missing or empty: git lists all
 /// worktrees, and writes that file after it has made the folder.
-fn met_one_that_is_begun(output: &Output) -> bool {
+fn met_one_that_is_begun(output: &GitOutput) -> bool {
     !output.ok() && output.stderr.lines().any(|line| line.contains("failed to read") && line.contains("/commondir"))
 }
 
@@ -238,11 +243,11 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_filter_that_fails_is_no_full_disk() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         scratch.write(".gitattributes", b"a.txt filter=odd\n");
         scratch.git(&["add", ".gitattributes"]);
         scratch.git(&["commit", "-qm", "attributes"]);
@@ -264,7 +269,7 @@ mod tests {
 
     #[test]
     fn a_worktree_that_another_git_just_begins_stops_no_making() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let other = scratch.path().join(".git/worktrees/other");
         std::fs::create_dir_all(&other).unwrap();
@@ -278,8 +283,9 @@ mod tests {
                 std::fs::write(other.join("commondir"), "../..\n").unwrap();
             });
             let branch = WorkspaceBranch::New { name: RefName::branch("t1"), base };
-            let made = repo.workspaces().add_workspace(&scratch.path().join("w"), &branch, &Adding::default()).unwrap();
-            assert!(matches!(made, Added::Made(_)), "{made:?}");
+            let made =
+                repo.workspaces().add_workspace(&scratch.path().join("w"), &branch, &AddWorkspaceOptions::default()).unwrap();
+            assert!(matches!(made, AddWorkspaceOutcome::Made(_)), "{made:?}");
         });
     }
 }

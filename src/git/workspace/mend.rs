@@ -11,12 +11,12 @@ use crate::env;
 use crate::error::Result;
 use crate::files;
 
-use super::registration::{Part, is_torn_back, is_torn_pointer};
+use super::registration::{RegistrationFile, is_torn_back, is_torn_pointer};
 use super::registration_mend::write_common_dir;
 use super::worktrees::move_once;
 use crate::git::index::file;
 use crate::git::index::filters::FILTER_LIMIT;
-use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::ownership::is_same_place;
 use crate::git::repo::repository::path_of;
@@ -56,7 +56,7 @@ impl Workspaces<'_> {
         // The folder names its registration and has an index: its files were written, whatever the registration lost.
         let is_made = is_named && self.is_sound(&registration.join("index"));
         let (is_lost, leads_nowhere) =
-            (is_empty("gitdir")?, !self.is_sound_file(&registration.join("commondir"), Part::CommonDir)?);
+            (is_empty("gitdir")?, !self.is_sound_file(&registration.join("commondir"), RegistrationFile::CommonDir)?);
         if (leads_nowhere || is_lost) && !is_made {
             self.put_in_trash(path, trash)?;
             return Ok(Some("was incomplete when the machine stopped, and was moved to the trash"));
@@ -70,7 +70,7 @@ impl Workspaces<'_> {
             self.repo.worktrees().connect(path, &registration)?;
             env::fault_point("git.mend-connected");
         }
-        if !self.is_sound_file(&registration.join("HEAD"), Part::Head)? {
+        if !self.is_sound_file(&registration.join("HEAD"), RegistrationFile::Head)? {
             let head = registration.join("HEAD");
             files::write_atomic(&head, &symbolic(branch))?;
             files::set_mode(&head, mode_of(&registration.join("commondir")))?;
@@ -145,7 +145,8 @@ impl Workspaces<'_> {
         }
         let Some(now) = whole.cloned() else { return Ok(None) };
         if tip.as_ref() != Some(&now) {
-            let edit = RefEdit { name: branch.clone(), expected: Expected::from_old(tip.clone()), new: Some(now.clone()) };
+            let edit =
+                RefEdit { name: branch.clone(), expected: ExpectedRefValue::from_old(tip.clone()), new: Some(now.clone()) };
             self.repo.refs().update_refs(&[edit], "git axiom: commits were lost with the power")?;
         }
         env::fault_point("git.mend-branch-moved");
@@ -244,18 +245,18 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::{Scratch, git_at};
+    use crate::git::repo::scratch::{ScratchRepository, git_at};
     use crate::git::workspace::making::WorkspaceBranch;
 
     struct Workspace {
-        scratch: Scratch,
+        scratch: ScratchRepository,
         path: PathBuf,
         branch: RefName,
         base: Oid,
     }
 
     fn workspace() -> Workspace {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let path = scratch.path().join(".worktrees/ed-001-t1");
         let base = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         let branch = RefName::branch("axiom/t1");
@@ -319,7 +320,7 @@ mod tests {
         let w = workspace();
         std::fs::remove_file(w.registration().join("gitdir")).unwrap();
         let repair = w.scratch.repo().workspaces().repair_workspace(&w.path, &w.trash("1")).unwrap();
-        assert_eq!(repair, crate::git::Repair::PutAside);
+        assert_eq!(repair, crate::git::WorktreeRepair::PutAside);
         assert!(!w.path.exists() && !w.registration().exists() && w.trash("1/folder/work").exists());
     }
 

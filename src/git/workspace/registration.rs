@@ -31,7 +31,7 @@ pub(in crate::git) const COMMON_DIR: &[u8] = b"../..";
 
 /// One of the files that connect a worktree and its repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum Part {
+pub(in crate::git) enum RegistrationFile {
     /// `commondir`: the path of the repository. Always the same.
     CommonDir,
     /// `gitdir`: the path of the worktree's `.git` file.
@@ -51,13 +51,13 @@ pub(in crate::git) enum Part {
 pub struct DamagedWorktree {
     pub(in crate::git) registration: PathBuf,
     pub(in crate::git) folder: Option<PathBuf>,
-    pub(in crate::git) parts: Vec<Part>,
+    pub(in crate::git) parts: Vec<RegistrationFile>,
     pub(in crate::git) half_made: bool,
     /// Why its files could not even be looked at.
     pub(in crate::git) unread: Option<String>,
 }
 
-impl Part {
+impl RegistrationFile {
     pub(in crate::git) fn name(self) -> &'static str {
         match self {
             Self::CommonDir => "commondir",
@@ -92,7 +92,7 @@ impl Part {
 /// # Errors
 /// `IO_FAILED`.
 pub(in crate::git) fn is_torn_pointer(folder: &Path, registration: &Path) -> Result<bool> {
-    let content = files::read_small(&folder.join(Part::Pointer.name()), POINTER_LIMIT)?.content();
+    let content = files::read_small(&folder.join(RegistrationFile::Pointer.name()), POINTER_LIMIT)?.content();
     // Nearly always it is whole.
     let Some(content) = content.filter(|content| !content.ends_with(b"\n")) else { return Ok(false) };
     let line = |path: PathBuf| [b"gitdir: ", path.as_os_str().as_bytes()].concat();
@@ -105,8 +105,8 @@ pub(in crate::git) fn is_torn_pointer(folder: &Path, registration: &Path) -> Res
 /// # Errors
 /// `IO_FAILED`.
 pub(in crate::git) fn is_torn_back(registration: &Path, folder: &Path) -> Result<bool> {
-    let content = files::read_small(&registration.join(Part::GitDir.name()), POINTER_LIMIT)?.content();
-    let ways = spellings(registration, &folder.join(Part::Pointer.name()));
+    let content = files::read_small(&registration.join(RegistrationFile::GitDir.name()), POINTER_LIMIT)?.content();
+    let ways = spellings(registration, &folder.join(RegistrationFile::Pointer.name()));
     let ways: Vec<Vec<u8>> = ways.into_iter().map(|path| path.as_os_str().as_bytes().to_owned()).collect();
     Ok(content.is_some_and(|content| is_torn_of(&content, &ways)))
 }
@@ -150,7 +150,7 @@ impl DamagedWorktree {
 
     /// Whether nothing but its index is damaged: its files can still be captured.
     pub fn lacks_only_its_index(&self) -> bool {
-        self.unread.is_none() && !self.half_made && self.parts == [Part::Index]
+        self.unread.is_none() && !self.half_made && self.parts == [RegistrationFile::Index]
     }
 
     /// What is wrong, for error messages.
@@ -161,9 +161,11 @@ impl DamagedWorktree {
         let names: Vec<&str> = self.parts.iter().map(|part| part.name()).collect();
         let (names, verb) = (names.join(" and "), if names.len() == 1 { "is" } else { "are" });
         match self.parts[..] {
-            [Part::Pointer] => format!("its .git is empty or torn, and belongs to '{}'", self.registration.display()),
-            [Part::Branch] => "the branch that it is on has no content".to_owned(),
-            [Part::Branch, Part::Index] => "the branch that it is on has no content, nor has its index".to_owned(),
+            [RegistrationFile::Pointer] => format!("its .git is empty or torn, and belongs to '{}'", self.registration.display()),
+            [RegistrationFile::Branch] => "the branch that it is on has no content".to_owned(),
+            [RegistrationFile::Branch, RegistrationFile::Index] => {
+                "the branch that it is on has no content, nor has its index".to_owned()
+            }
             _ => format!("{names} in '{}' {verb} empty, torn or gone", self.registration.display()),
         }
     }
@@ -177,10 +179,10 @@ impl DamagedWorktree {
         if self.half_made {
             return "git worktree list; git worktree remove -f -f PATH    removes what was never finished".to_owned();
         }
-        if self.parts.contains(&Part::Branch) {
+        if self.parts.contains(&RegistrationFile::Branch) {
             return "git fsck --lost-found    lists commits; git branch -f NAME COMMIT    sets a branch".to_owned();
         }
-        match (&self.folder, self.parts.contains(&Part::Head)) {
+        match (&self.folder, self.parts.contains(&RegistrationFile::Head)) {
             (None, _) => "git worktree repair PATH    with the path of its folder".to_owned(),
             (Some(_), true) => format!("echo 'ref: refs/heads/BRANCH' > '{registration}/HEAD'    with the branch it was on"),
             (Some(folder), false) => format!("git worktree repair '{}'", folder.display()),
@@ -219,44 +221,44 @@ impl Workspaces<'_> {
             return Ok(None);
         }
         let mut parts = Vec::new();
-        for part in [Part::CommonDir, Part::GitDir, Part::Head] {
+        for part in [RegistrationFile::CommonDir, RegistrationFile::GitDir, RegistrationFile::Head] {
             if !self.is_sound_file(&registration.join(part.name()), part)? {
                 parts.push(part);
             }
         }
-        let folder = match parts.contains(&Part::GitDir) {
+        let folder = match parts.contains(&RegistrationFile::GitDir) {
             true => self.folder_that_names(registration)?,
             false => folder_of(registration)?,
         };
         let stands = |folder: &PathBuf| files::metadata(folder).map(|meta| meta.is_some_and(|meta| meta.is_dir()));
         let stands = folder.as_ref().map_or(Ok(false), stands)?;
         if let Some(folder) = folder.as_ref().filter(|_| stands) {
-            let pointer = folder.join(Part::Pointer.name());
+            let pointer = folder.join(RegistrationFile::Pointer.name());
             if files::metadata(&pointer)?.is_some()
-                && (!self.is_sound_file(&pointer, Part::Pointer)? || is_torn_pointer(folder, registration)?)
+                && (!self.is_sound_file(&pointer, RegistrationFile::Pointer)? || is_torn_pointer(folder, registration)?)
             {
-                parts.push(Part::Pointer);
+                parts.push(RegistrationFile::Pointer);
             }
-            let index = registration.join(Part::Index.name());
+            let index = registration.join(RegistrationFile::Index.name());
             if let Some(branch) = self.branch_in(registration)?
                 && self.is_blank_ref(&branch)?
             {
-                parts.push(Part::Branch);
+                parts.push(RegistrationFile::Branch);
             }
-            if files::metadata(&index)?.is_some() && !self.is_sound_file(&index, Part::Index)? {
-                parts.push(Part::Index);
+            if files::metadata(&index)?.is_some() && !self.is_sound_file(&index, RegistrationFile::Index)? {
+                parts.push(RegistrationFile::Index);
             }
         }
         // A worktree whose folder was deleted needs no mending; but an empty `commondir` stops git everywhere.
-        let matters = stands || folder.is_none() || parts.contains(&Part::CommonDir);
+        let matters = stands || folder.is_none() || parts.contains(&RegistrationFile::CommonDir);
         let damaged = DamagedWorktree { registration: registration.to_owned(), folder, parts, half_made, unread: None };
         Ok((matters && !damaged.parts.is_empty()).then_some(damaged))
     }
 
-    pub(in crate::git) fn is_sound_file(&self, path: &Path, part: Part) -> Result<bool> {
+    pub(in crate::git) fn is_sound_file(&self, path: &Path, part: RegistrationFile) -> Result<bool> {
         // With reftable HEAD is a placeholder. A symbolic link is an old form of HEAD; other things that are not files are
         // not judged.
-        if part == Part::Head && self.repo.ref_format() == RefFormat::Reftable {
+        if part == RegistrationFile::Head && self.repo.ref_format() == RefFormat::Reftable {
             return Ok(true);
         }
         match files::metadata(path)? {
@@ -265,7 +267,7 @@ impl Workspaces<'_> {
             None => return Ok(false),
         }
         match files::read_start(path, POINTER_LIMIT)? {
-            Some(content) => Ok(part.is_sound(&content) && !(part == Part::Head && self.is_torn_name(&content)?)),
+            Some(content) => Ok(part.is_sound(&content) && !(part == RegistrationFile::Head && self.is_torn_name(&content)?)),
             None => Ok(false),
         }
     }
@@ -295,7 +297,7 @@ impl Workspaces<'_> {
     pub fn is_blank_ref(&self, name: &RefName) -> Result<bool> {
         let file = self.repo.common_dir().join(name.in_git());
         let is_file = files::metadata(&file)?.is_some_and(|meta| meta.is_file());
-        Ok(is_file && !self.is_sound_file(&file, Part::Branch)?)
+        Ok(is_file && !self.is_sound_file(&file, RegistrationFile::Branch)?)
     }
 
     /// The folder whose `.git` names this registration, searched next to the known worktrees.
@@ -306,7 +308,7 @@ impl Workspaces<'_> {
         let mut places: Vec<PathBuf> = main.iter().map(|main| main.join(".worktrees")).collect();
         places.extend(main.into_iter().chain(known).filter_map(|folder| folder.parent().map(Path::to_owned)));
         // What is left of a torn path leads to the folder above, or to one beside.
-        let rest = files::read_start(&registration.join(Part::GitDir.name()), POINTER_LIMIT)?.unwrap_or_default();
+        let rest = files::read_start(&registration.join(RegistrationFile::GitDir.name()), POINTER_LIMIT)?.unwrap_or_default();
         let rest = path_of(rest.split(|byte| *byte == 0).next().unwrap_or_default());
         places.extend(rest.parent().filter(|above| above.is_absolute() && above.parent().is_some()).map(Path::to_owned));
         // Whoever calls from there names it.
@@ -358,7 +360,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_path_is_known_in_each_way_that_git_writes_it() {
@@ -369,7 +371,7 @@ mod tests {
 
     #[test]
     fn the_beginning_of_a_branchs_name_is_no_head() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         scratch.git(&["worktree", "add", "-q", "../w", "-b", "agents/two"]);
         let registration = scratch.path().join(".git/worktrees/w");
@@ -378,7 +380,7 @@ mod tests {
         for rest in 4..whole.len() - 1 {
             std::fs::write(registration.join("HEAD"), &whole[..rest]).unwrap();
             let damage = damage().unwrap_or_else(|| panic!("{rest}"));
-            assert_eq!(damage.parts, [Part::Head], "{rest}");
+            assert_eq!(damage.parts, [RegistrationFile::Head], "{rest}");
             repo.workspaces().mend_worktree(&damage, &scratch.path().join(format!(".git/axiom/trash/{rest}"))).unwrap();
         }
         // Whoever writes it by hand leaves the line end out.
@@ -391,17 +393,21 @@ mod tests {
     #[test]
     fn files_that_a_power_loss_left_are_told_from_those_that_git_wrote() {
         type Contents = &'static [&'static [u8]];
-        let table: &[(Part, Contents, Contents)] = &[
-            (Part::CommonDir, &[b"../..\n", b"/r/.git\n"], &[b"", b"\n", b"\0\0\0\0\0\0", b"../", b"..", b"../..\0"]),
-            (Part::GitDir, &[b"/w/.git\n", b"../../../w/.git\n"], &[b"", b"\0\0\0", b"/home/us", b"/w/.gi", b"/w/.git\0\0"]),
+        let table: &[(RegistrationFile, Contents, Contents)] = &[
+            (RegistrationFile::CommonDir, &[b"../..\n", b"/r/.git\n"], &[b"", b"\n", b"\0\0\0\0\0\0", b"../", b"..", b"../..\0"]),
             (
-                Part::Head,
+                RegistrationFile::GitDir,
+                &[b"/w/.git\n", b"../../../w/.git\n"],
+                &[b"", b"\0\0\0", b"/home/us", b"/w/.gi", b"/w/.git\0\0"],
+            ),
+            (
+                RegistrationFile::Head,
                 &[b"ref: refs/heads/x\n", b"1111111111111111111111111111111111111111\n"],
                 &[b"", b"ref: \n", b"\0", b"x", b"ref: refs/hea\0\0", b"ref: r", b"ref: refs", b"1111111111"],
             ),
-            (Part::Index, &[b"DIRC\0\0\0\x02"], &[b"", b"\0\0\0\0\0"]),
-            (Part::Branch, &[b"1111111111111111111111111111111111111111\n"], &[b"", b"\0\0"]),
-            (Part::Pointer, &[b"gitdir: /r/.git/worktrees/w\n", b"somebody else's"], &[b"", b" \n", b"\0\0"]),
+            (RegistrationFile::Index, &[b"DIRC\0\0\0\x02"], &[b"", b"\0\0\0\0\0"]),
+            (RegistrationFile::Branch, &[b"1111111111111111111111111111111111111111\n"], &[b"", b"\0\0"]),
+            (RegistrationFile::Pointer, &[b"gitdir: /r/.git/worktrees/w\n", b"somebody else's"], &[b"", b" \n", b"\0\0"]),
         ];
         for (part, sound, damaged) in table {
             assert!(sound.iter().all(|content| part.is_sound(content)), "{part:?}");

@@ -10,7 +10,7 @@ use crate::error::{Error, Result};
 use crate::files;
 
 use super::mend::{MendedBranch, symbolic};
-use super::registration::{COMMON_DIR, DamagedWorktree, Part};
+use super::registration::{COMMON_DIR, DamagedWorktree, RegistrationFile};
 use super::worktrees::move_once;
 use crate::git::repo::handles::Workspaces;
 
@@ -19,7 +19,7 @@ const LOG_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// Where HEAD of a worktree was, according to its reflog.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum WasAt {
+enum ReflogHead {
     Branch(RefName),
     Commit(Oid),
 }
@@ -31,7 +31,7 @@ impl Workspaces<'_> {
     /// `IO_FAILED`, `GIT_FAILED`.
     pub fn can_mend_worktree(&self, damaged: &DamagedWorktree) -> Result<bool> {
         let has_log = || Ok::<_, Error>(self.was_at(&damaged.registration)?.is_some());
-        let needs_log = damaged.parts.contains(&Part::Head) || damaged.parts.contains(&Part::Branch);
+        let needs_log = damaged.parts.contains(&RegistrationFile::Head) || damaged.parts.contains(&RegistrationFile::Branch);
         Ok(!damaged.half_made && damaged.unread.is_none() && damaged.folder.is_some() && (!needs_log || has_log()?))
     }
 
@@ -45,10 +45,10 @@ impl Workspaces<'_> {
         if unread.is_some() {
             return Ok(Vec::new());
         }
-        let put_aside = |part: Part| move_once(&registration.join(part.name()), &trash.join(part.name()));
+        let put_aside = |part: RegistrationFile| move_once(&registration.join(part.name()), &trash.join(part.name()));
         let mut done = Vec::new();
-        if parts.contains(&Part::CommonDir) {
-            put_aside(Part::CommonDir)?;
+        if parts.contains(&RegistrationFile::CommonDir) {
+            put_aside(RegistrationFile::CommonDir)?;
             env::fault_point("git.mend-worktree-aside");
             write_common_dir(registration)?;
             done.push("it leads to its repository again".to_owned());
@@ -56,21 +56,23 @@ impl Workspaces<'_> {
         if *half_made {
             return Ok(done);
         }
-        if let Some(folder) = folder.as_ref().filter(|_| parts.contains(&Part::GitDir) || parts.contains(&Part::Pointer)) {
-            if parts.contains(&Part::GitDir) {
-                put_aside(Part::GitDir)?;
+        if let Some(folder) =
+            folder.as_ref().filter(|_| parts.contains(&RegistrationFile::GitDir) || parts.contains(&RegistrationFile::Pointer))
+        {
+            if parts.contains(&RegistrationFile::GitDir) {
+                put_aside(RegistrationFile::GitDir)?;
             }
             self.repo.worktrees().connect(folder, registration)?;
             done.push("folder and repository refer to each other again".to_owned());
         }
-        if parts.contains(&Part::Head)
+        if parts.contains(&RegistrationFile::Head)
             && let Some(was_at) = self.was_at(registration)?
         {
-            put_aside(Part::Head)?;
+            put_aside(RegistrationFile::Head)?;
             env::fault_point("git.mend-worktree-head");
             let (content, words) = match &was_at {
-                WasAt::Branch(name) => (symbolic(name), format!("it is on {} again", name.short())),
-                WasAt::Commit(oid) => (
+                ReflogHead::Branch(name) => (symbolic(name), format!("it is on {} again", name.short())),
+                ReflogHead::Commit(oid) => (
                     format!("{oid}\n").into_bytes(),
                     format!("it is at {} again, on no branch, since its log names none", oid.short()),
                 ),
@@ -85,10 +87,10 @@ impl Workspaces<'_> {
         {
             done.push(format!("{} is at {} again, the newest commit of its log", branch.short(), now.short()));
         }
-        let index = registration.join(Part::Index.name());
+        let index = registration.join(RegistrationFile::Index.name());
         if let Some(folder) = folder
             && files::metadata(&index)?.is_some()
-            && !self.is_sound_file(&index, Part::Index)?
+            && !self.is_sound_file(&index, RegistrationFile::Index)?
             && self.mend_index(folder, trash)?
         {
             done.push("its index was rebuilt from its commit: nothing is staged in it".to_owned());
@@ -104,9 +106,9 @@ impl Workspaces<'_> {
         if !self.is_git_s_list_stopped()? {
             return Ok(false);
         }
-        for damaged in self.damaged_worktrees()?.into_iter().filter(|one| one.parts.contains(&Part::CommonDir)) {
+        for damaged in self.damaged_worktrees()?.into_iter().filter(|one| one.parts.contains(&RegistrationFile::CommonDir)) {
             let trash = self.repo.common_dir().join("axiom/trash").join(env::fresh_id());
-            let only = DamagedWorktree { parts: vec![Part::CommonDir], ..damaged };
+            let only = DamagedWorktree { parts: vec![RegistrationFile::CommonDir], ..damaged };
             self.mend_worktree(&only, &trash)?;
             tracing::warn!(worktree = %only.place().display(), "an empty 'commondir' was mended, which made git fail everywhere");
         }
@@ -116,7 +118,7 @@ impl Workspaces<'_> {
     /// Where HEAD was, according to its reflog: on the branch that it was switched to last, or else the branch with the
     /// worktree's name, if that branch is at the last commit; otherwise detached at that commit. `None` where there is no
     /// reflog, or the commit is missing.
-    fn was_at(&self, registration: &Path) -> Result<Option<WasAt>> {
+    fn was_at(&self, registration: &Path) -> Result<Option<ReflogHead>> {
         let log = files::read_optional(&registration.join("logs/HEAD"), LOG_LIMIT)?.unwrap_or_default();
         let log = spelled(&log);
         let Some((last, switched_to)) = last_of(&log) else { return Ok(None) };
@@ -126,8 +128,8 @@ impl Workspaces<'_> {
         let name = registration.file_name().map(|name| spelled(name.as_bytes()).into_owned());
         let candidate = switched_to.map(str::to_owned).or(name).map(|name| RefName::branch(&name));
         match candidate {
-            Some(branch) if self.repo.refs().read_ref(&branch)?.as_ref() == Some(&last) => Ok(Some(WasAt::Branch(branch))),
-            Some(_) | None => Ok(Some(WasAt::Commit(last))),
+            Some(branch) if self.repo.refs().read_ref(&branch)?.as_ref() == Some(&last) => Ok(Some(ReflogHead::Branch(branch))),
+            Some(_) | None => Ok(Some(ReflogHead::Commit(last))),
         }
     }
 }
@@ -137,7 +139,7 @@ impl Workspaces<'_> {
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
 pub(super) fn write_common_dir(registration: &Path) -> Result<()> {
-    files::replace_keeping(&registration.join(Part::CommonDir.name()), &[COMMON_DIR, b"\n"].concat())
+    files::replace_keeping(&registration.join(RegistrationFile::CommonDir.name()), &[COMMON_DIR, b"\n"].concat())
 }
 
 /// The last commit in the reflog of a HEAD, and the branch that it was switched to last.

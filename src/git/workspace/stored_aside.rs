@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::file::{copy_index, in_folder, nul_list};
-use crate::git::index::filters::{ByFilter, Filters, is_of_a_filter};
+use crate::git::index::filters::{FilesByFilter, FilterDrivers, is_of_a_filter};
 use crate::git::index::lock::IndexLock;
 use crate::git::index::status::{StatusEntry, StatusKind};
 use crate::git::repo::handles::Workspaces;
@@ -26,7 +26,7 @@ const LARGEST: u64 = 1024 * 1024 * 1024;
 
 /// An index of a workspace in which its changed files with filters are stored.
 #[derive(Debug)]
-pub struct StoredAside {
+pub struct FilteredIndex {
     made_from: Option<Vec<u8>>,
     index: Vec<u8>,
 }
@@ -47,7 +47,7 @@ impl Workspaces<'_> {
         workspace: &Worktree,
         max_file_size: u64,
         given_up: &Arc<AtomicBool>,
-    ) -> Result<Option<StoredAside>> {
+    ) -> Result<Option<FilteredIndex>> {
         workspace.verify()?;
         let filters = self.repo.conversions().filters(workspace)?;
         if filters.is_empty() {
@@ -72,7 +72,7 @@ impl Workspaces<'_> {
         let changed = ChangedPaths::sort(workspace, paths)?;
         let there: Vec<&RepoPath> = changed.there().collect();
         let attributes = self.repo.git_in(workspace).arg("check-attr");
-        let ByFilter { filtered, plain: _ } = self.repo.conversions().by_filter(&filters, attributes, &there)?;
+        let FilesByFilter { filtered, plain: _ } = self.repo.conversions().by_filter(&filters, attributes, &there)?;
         if filtered.is_empty() {
             return Ok(None);
         }
@@ -82,14 +82,14 @@ impl Workspaces<'_> {
             self.store_by(workspace, &index, (&filters, &name, &paths), (time, given_up))?;
         }
         let stored = files::read(&index, LARGEST)?;
-        Ok(Some(StoredAside { made_from, index: stored }))
+        Ok(Some(FilteredIndex { made_from, index: stored }))
     }
 
     fn store_by(
         &self,
         workspace: &Worktree,
         index: &Path,
-        (filters, name, paths): (&Filters, &str, &[RepoPath]),
+        (filters, name, paths): (&FilterDrivers, &str, &[RepoPath]),
         (time, given_up): (Duration, &Arc<AtomicBool>),
     ) -> Result<()> {
         // What the index names must be on disk before anybody takes it.
@@ -116,7 +116,7 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// `GIT_LOCKED`, `IO_FAILED`, `DISK_FULL`.
-    pub fn take_stored(&self, workspace: &Worktree, stored: &StoredAside) -> Result<bool> {
+    pub fn take_stored(&self, workspace: &Worktree, stored: &FilteredIndex) -> Result<bool> {
         IndexLock::remove_if_ours_stale(workspace, LOCK)?;
         let lock = IndexLock::take_patiently(workspace, LOCK)?;
         if files::read_optional(&workspace.index_file(), LARGEST)? != stored.made_from {
@@ -136,10 +136,10 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
-    fn with_filter(clean: &str) -> Scratch {
-        let scratch = Scratch::new(&[]);
+    fn with_filter(clean: &str) -> ScratchRepository {
+        let scratch = ScratchRepository::new(&[]);
         scratch.write(".gitattributes", b"*.f filter=f\n");
         scratch.git(&["config", "filter.f.clean", clean]);
         scratch.write("x.f", b"x\n");
@@ -147,7 +147,7 @@ mod tests {
         scratch
     }
 
-    fn store(scratch: &Scratch) -> Result<Option<StoredAside>> {
+    fn store(scratch: &ScratchRepository) -> Result<Option<FilteredIndex>> {
         scratch.repo().workspaces().store_aside(&scratch.main(), 1000, &Arc::default())
     }
 

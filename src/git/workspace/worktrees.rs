@@ -12,7 +12,7 @@ use crate::files;
 use crate::domain::operation::journaled::HeadState;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::head::Head;
-use crate::git::repo::ownership::Whose;
+use crate::git::repo::ownership::WorktreeOwner;
 use crate::git::repo::program::joined;
 use crate::git::repo::worktrees::{Worktree, WorktreeEntry};
 
@@ -26,7 +26,7 @@ const EXCLUDE_LIMIT: u64 = 16 * 1024 * 1024;
 /// move.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Aside {
+pub struct TrashedWorkspace {
     /// The old path of its folder.
     pub path: PathBuf,
     /// The path of its folder in the trash.
@@ -41,7 +41,7 @@ pub struct Aside {
 
 /// The result of [`Workspaces::repair_workspace`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Repair {
+pub enum WorktreeRepair {
     /// Nothing was wrong.
     Sound,
     /// The `.git` file or `gitdir` was missing or damaged, and was written again.
@@ -67,12 +67,12 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// As `Refs::head`.
-    pub fn plan_aside(&self, workspace: &Worktree, moved_to: &Path) -> Result<Aside> {
+    pub fn plan_aside(&self, workspace: &Worktree, moved_to: &Path) -> Result<TrashedWorkspace> {
         let head = self.repo.refs().head(workspace)?;
         let name = moved_to.file_name().unwrap_or_default();
         let git_dir_moved_to = self.repo.common_dir().join("axiom/trash").join(joined(&format!("{}-", env::fresh_id()), name));
         let (path, git_dir) = (workspace.path().to_owned(), workspace.git_dir().to_owned());
-        Ok(Aside { path, moved_to: moved_to.to_owned(), git_dir, git_dir_moved_to, head })
+        Ok(TrashedWorkspace { path, moved_to: moved_to.to_owned(), git_dir, git_dir_moved_to, head })
     }
 
     /// Moves a workspace to the trash: detaches HEAD, then moves the folder with all files, ignored ones included, then the
@@ -80,7 +80,7 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`, `CHANGED_MEANWHILE`.
-    pub fn put_aside(&self, aside: &Aside) -> Result<()> {
+    pub fn put_aside(&self, aside: &TrashedWorkspace) -> Result<()> {
         let workspace = Worktree::linked(aside.path.clone(), aside.git_dir.clone());
         // A workspace that git cannot read is moved without detaching HEAD.
         let works = || Ok::<_, Error>(self.damage_of(&aside.git_dir)?.is_none());
@@ -92,7 +92,7 @@ impl Workspaces<'_> {
         }
         env::fault_point("git.aside-detached");
         // A folder whose `.git` names another repository belongs to that one and is not moved, even if it is recorded here.
-        if !matches!(self.repo.worktrees().whose(&aside.path)?, Whose::Others(_)) {
+        if !matches!(self.repo.worktrees().whose(&aside.path)?, WorktreeOwner::Others(_)) {
             move_once(&aside.path, &aside.moved_to)?;
         }
         env::fault_point("git.aside-moved");
@@ -104,7 +104,7 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// `WORKSPACE_IN_THE_WAY` where its old path is taken; `IO_FAILED`.
-    pub fn bring_back(&self, aside: &Aside) -> Result<Worktree> {
+    pub fn bring_back(&self, aside: &TrashedWorkspace) -> Result<Worktree> {
         for (from, to) in [(&aside.git_dir_moved_to, &aside.git_dir), (&aside.moved_to, &aside.path)] {
             if from.symlink_metadata().is_ok() && to.symlink_metadata().is_ok() {
                 return Err(in_the_way(to));
@@ -140,7 +140,7 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
-    pub fn bring_back_lost(&self, aside: &Aside) -> Result<()> {
+    pub fn bring_back_lost(&self, aside: &TrashedWorkspace) -> Result<()> {
         let has_branch = |entry: &WorktreeEntry| {
             aside.head.branch().is_some() && entry.head.as_ref().and_then(Head::branch) == aside.head.branch()
         };
@@ -158,21 +158,21 @@ impl Workspaces<'_> {
     ///
     /// # Errors
     /// `WORKSPACE_NOT_OURS` where the folder is another repository's; `IO_FAILED`, `GIT_FAILED`.
-    pub fn repair_workspace(&self, path: &Path, trash: &Path) -> Result<Repair> {
+    pub fn repair_workspace(&self, path: &Path, trash: &Path) -> Result<WorktreeRepair> {
         self.repo.worktrees().not_others(path)?;
         let folder = path.symlink_metadata().is_ok();
         let registered = self.repo.worktrees().worktree_at(path)?.filter(|entry| !entry.worktree.is_main());
         let Some(entry) = registered else {
             if !folder {
-                return Ok(Repair::Nothing);
+                return Ok(WorktreeRepair::Nothing);
             }
             // git does not list one whose `gitdir` is lost.
             self.put_in_trash(path, trash)?;
-            return Ok(Repair::PutAside);
+            return Ok(WorktreeRepair::PutAside);
         };
         let half_made = entry.is_half_made();
         if entry.present && !half_made {
-            return Ok(Repair::Sound);
+            return Ok(WorktreeRepair::Sound);
         }
         if folder && !half_made {
             // The folder lost its `.git`, which is written again from the registration.
@@ -182,7 +182,7 @@ impl Workspaces<'_> {
                 move_once(&place, &trash.join("dot-git"))?;
             }
             self.repo.worktrees().connect(path, entry.worktree.git_dir())?;
-            return Ok(Repair::Reconnected);
+            return Ok(WorktreeRepair::Reconnected);
         }
         if folder {
             move_once(path, &trash.join("folder"))?;
@@ -190,7 +190,7 @@ impl Workspaces<'_> {
         }
         let registration = self.repo.common_dir().join("axiom/trash").join(env::fresh_id());
         move_once(entry.worktree.git_dir(), &registration)?;
-        Ok(if folder { Repair::PutAside } else { Repair::Unregistered })
+        Ok(if folder { WorktreeRepair::PutAside } else { WorktreeRepair::Unregistered })
     }
 
     /// Moves a folder away, durably and as a whole; does nothing where it is not there. After a crash a second call finishes it.
@@ -274,13 +274,13 @@ mod tests {
     use crate::domain::base::names::{Oid, RefName};
     use crate::git::WorkspaceBranch;
     use crate::git::repo::repository::Repository;
-    use crate::git::repo::scratch::{Scratch, crash_child_of, git_at};
+    use crate::git::repo::scratch::{ScratchRepository, crash_child_of, git_at};
 
-    fn place(scratch: &Scratch) -> (PathBuf, PathBuf) {
+    fn place(scratch: &ScratchRepository) -> (PathBuf, PathBuf) {
         (scratch.path().join(".worktrees/ed-001-t1"), scratch.path().join(".worktrees/trash/x"))
     }
 
-    fn fresh(scratch: &Scratch) -> WorkspaceBranch {
+    fn fresh(scratch: &ScratchRepository) -> WorkspaceBranch {
         let base = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         WorkspaceBranch::New { name: RefName::branch("axiom/t1"), base }
     }
@@ -288,7 +288,7 @@ mod tests {
     #[test]
     fn a_workspace_is_made_put_aside_and_brought_back_with_ignored_files() {
         for kind in [&[][..], &["--ref-format=reftable"]] {
-            let scratch = Scratch::new(kind);
+            let scratch = ScratchRepository::new(kind);
             let repo = scratch.repo();
             let (path, trash) = place(&scratch);
             assert!(repo.workspaces().exclude_folder(&RepoPath::new(&b".worktrees"[..])).unwrap());
@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn what_is_in_the_way_is_named() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let (path, trash) = place(&scratch);
         scratch.write(".worktrees/ed-001-t1/file", b"");
@@ -346,28 +346,28 @@ mod tests {
 
     #[test]
     fn half_made_and_half_removed_workspaces_are_repaired() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let (path, trash) = place(&scratch);
         let make = |branch| repo.workspaces().create_workspace(&path, &branch, &trash).unwrap();
         let repair = |n: u32| repo.workspaces().repair_workspace(&path, &trash.join(n.to_string())).unwrap();
-        assert_eq!(repair(0), Repair::Nothing);
+        assert_eq!(repair(0), WorktreeRepair::Nothing);
         let made = make(fresh(&scratch));
-        assert_eq!(repair(1), Repair::Sound);
+        assert_eq!(repair(1), WorktreeRepair::Sound);
         std::fs::write(path.join("work"), b"w").unwrap();
         std::fs::remove_file(path.join(".git")).unwrap();
-        assert_eq!(repair(2), Repair::Reconnected);
+        assert_eq!(repair(2), WorktreeRepair::Reconnected);
         assert_eq!(git_at(&path, &["status", "--porcelain"]), "?? work");
         // The state that a killed `worktree add` leaves.
         std::fs::write(made.git_dir().join("locked"), b"initializing").unwrap();
-        assert_eq!(repair(3), Repair::PutAside);
+        assert_eq!(repair(3), WorktreeRepair::PutAside);
         assert!(!path.exists() && trash.join("3/folder/work").exists());
         make(WorkspaceBranch::Existing(RefName::branch("axiom/t1")));
         std::fs::remove_dir_all(&path).unwrap();
-        assert_eq!(repair(4), Repair::Unregistered);
+        assert_eq!(repair(4), WorktreeRepair::Unregistered);
         std::fs::create_dir(&path).unwrap();
         std::fs::write(path.join("left"), b"").unwrap();
-        assert_eq!(repair(5), Repair::PutAside);
+        assert_eq!(repair(5), WorktreeRepair::PutAside);
         make(WorkspaceBranch::Existing(RefName::branch("axiom/t1")));
     }
 
@@ -377,7 +377,7 @@ mod tests {
         let Some(text) = crate::env::var("AXIOM_TEST_ASIDE").and_then(|text| text.into_string().ok()) else { return };
         let (root, json) = text.split_once('|').unwrap();
         let repo = Repository::discover(Path::new(root)).unwrap().isolated();
-        let aside: Aside = serde_json::from_str(json).unwrap();
+        let aside: TrashedWorkspace = serde_json::from_str(json).unwrap();
         repo.workspaces().put_aside(&aside).unwrap();
         repo.workspaces().bring_back(&aside).unwrap();
     }
@@ -393,7 +393,7 @@ mod tests {
             "git.back-moved",
         ] {
             for away in [true, false] {
-                let scratch = Scratch::new(&[]);
+                let scratch = ScratchRepository::new(&[]);
                 let repo = scratch.repo();
                 let (path, trash) = place(&scratch);
                 let made = repo.workspaces().create_workspace(&path, &fresh(&scratch), &trash).unwrap();

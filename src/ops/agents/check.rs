@@ -8,24 +8,24 @@ use std::time::{Duration, Instant};
 use super::facts::{facts, hear, runs};
 use super::find;
 use crate::config::Config;
-use crate::domain::agent::adapter::{Adapter, PromptKind};
-use crate::domain::agent::stream::summary::Summary;
-use crate::domain::agent::stream::trouble::Trouble;
-use crate::domain::base::ids::CaseId;
+use crate::domain::agent::adapter::{AdapterPromptKind, AgentAdapter};
+use crate::domain::agent::stream::summary::StreamSummary;
+use crate::domain::agent::stream::trouble::ModelTrouble;
+use crate::domain::base::ids::TaskId;
 use crate::domain::work::agent::IterationReport;
-use crate::domain::work::agent_check::{Facts, Finding, SCRIPT, SCRIPT_TEXT, TASK, TASK_SCRIPT, findings};
-use crate::domain::work::case::{Kind, Status};
-use crate::domain::work::session::Mode;
+use crate::domain::work::agent_check::{AgentCheckFacts, AgentCheckFinding, SCRIPT, SCRIPT_TEXT, TASK, TASK_SCRIPT, findings};
+use crate::domain::work::case::{TaskKind, TaskStatus};
+use crate::domain::work::session::SessionMode;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::Repository;
-use crate::ops::cases::edit::{self, NewCase};
+use crate::ops::cases::edit::{self, NewTaskRequest};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
-use crate::ops::programs::{Programs, program};
-use crate::ops::supervise::notice::{Notice, Watcher};
-use crate::ops::supervise::{self, AfterCrash, Ending, Interrupts, Options};
+use crate::ops::context::placement::VerbPurpose;
+use crate::ops::programs::{SessionPrograms, program};
+use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
+use crate::ops::supervise::{self, CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions};
 use crate::process::client::leftovers;
 use crate::process::keeper::spec::EXIT;
 
@@ -40,11 +40,11 @@ const CLEARING: Duration = Duration::from_secs(5);
 
 /// What a check has found out.
 #[derive(Debug)]
-pub struct Checked {
+pub struct AgentCheckReport {
     /// Where the program is.
     pub path: Option<PathBuf>,
     /// What is missing.
-    pub findings: Vec<Finding>,
+    pub findings: Vec<AgentCheckFinding>,
     /// The record of its iteration.
     pub report: Option<IterationReport>,
 }
@@ -53,24 +53,24 @@ pub struct Checked {
 ///
 /// # Errors
 /// `CONFIG_INVALID` where there is no such program; `INTERRUPTED`; what prevents a session.
-pub fn check(config: &Config, name: &str, interrupts: &Interrupts) -> Result<Checked> {
+pub fn check(config: &Config, name: &str, interrupts: &InterruptCounter) -> Result<AgentCheckReport> {
     let adapter = program(config, name)?;
     let word = adapter.command.first().cloned().unwrap_or_default();
     let Some(path) = find(&word) else {
-        let findings = vec![Finding::ProgramNotFound { program: word }];
-        return Ok(Checked { path: None, findings, report: None });
+        let findings = vec![AgentCheckFinding::ProgramNotFound { program: word }];
+        return Ok(AgentCheckReport { path: None, findings, report: None });
     };
-    let scratch = Scratch::new()?;
+    let scratch = AgentCheckFolder::new()?;
     let ran = run(&scratch, config, &adapter, interrupts);
     scratch.remove()?;
     let (facts, report) = ran?;
-    Ok(Checked { path: Some(path), findings: findings(&facts), report })
+    Ok(AgentCheckReport { path: Some(path), findings: findings(&facts), report })
 }
 
 /// A folder in the temporary folder. Removed when dropped.
-struct Scratch(PathBuf);
+struct AgentCheckFolder(PathBuf);
 
-impl Scratch {
+impl AgentCheckFolder {
     fn new() -> Result<Self> {
         let folder = env::temp_dir().join(format!("{}check-{}", files::SCRATCH_PREFIX, env::fresh_id()));
         files::create_dir_all(&folder)?;
@@ -94,50 +94,50 @@ impl Scratch {
     }
 }
 
-impl Drop for Scratch {
+impl Drop for AgentCheckFolder {
     fn drop(&mut self) {
         let _ = files::remove_scratch(&self.0);
     }
 }
 
 /// Whoever runs a check wants to know how it ends.
-struct Silent;
+struct AgentCheckWatcher;
 
-impl Watcher for Silent {
-    fn notice(&mut self, _notice: Notice) {}
+impl SessionWatcher for AgentCheckWatcher {
+    fn notice(&mut self, _notice: SessionNotice) {}
 }
 
 fn run(
-    scratch: &Scratch,
+    scratch: &AgentCheckFolder,
     config: &Config,
-    adapter: &Adapter,
-    interrupts: &Interrupts,
-) -> Result<(Facts, Option<IterationReport>)> {
+    adapter: &AgentAdapter,
+    interrupts: &InterruptCounter,
+) -> Result<(AgentCheckFacts, Option<IterationReport>)> {
     let repo = scratch.0.join("repo");
     files::create_dir_all(&repo)?;
     files::write_scratch(&repo.join(SCRIPT), SCRIPT_TEXT.as_bytes())?;
     Repository::make(&repo, "main")?;
-    let mut ctx = Context::open(&repo, Purpose::Write)?;
+    let mut ctx = Context::open(&repo, VerbPurpose::Write)?;
     ctx.config.agents.grace_seconds = config.agents.grace_seconds;
     ctx.config.agents.time_limit = Some(LIMIT.as_secs());
-    let task = CaseId::new("check")?;
+    let task = TaskId::new("check")?;
     edit::add(&mut ctx, new_case(&task, adapter))?;
-    let options = Options {
+    let options = SupervisorOptions {
         slots: 1,
         max_iterations: 1,
         until_idle: true,
-        mode: Some(Mode::Autopilot),
+        mode: Some(SessionMode::Autopilot),
         retry: false,
-        after_crash: AfterCrash::default(),
+        after_crash: CrashTaskDecisions::default(),
         target: None,
-        limits: crate::domain::work::budget::Limits::default(),
-        programs: Programs::only(adapter.clone()),
+        limits: crate::domain::work::budget::BudgetLimits::default(),
+        programs: SessionPrograms::only(adapter.clone()),
     };
     let agents = ctx.layout().agents_dir();
     let (over, asked) = (AtomicBool::new(false), AtomicBool::new(false));
     let ending = std::thread::scope(|scope| {
         let watch = scope.spawn(|| watch(&agents, &over, &asked, interrupts));
-        let ending = supervise::run(&mut ctx, options, interrupts, &mut Silent);
+        let ending = supervise::run(&mut ctx, options, interrupts, &mut AgentCheckWatcher);
         over.store(true, Ordering::SeqCst);
         let _ = watch.join();
         ending
@@ -145,19 +145,21 @@ fn run(
     clear(&agents);
     let by_human = interrupts.count() > usize::from(asked.load(Ordering::SeqCst));
     match ending? {
-        Ending::Interrupted if by_human => Err(Error::new(Code::Interrupted, "the check was interrupted")),
-        Ending::AllMerged | Ending::Idle(_) | Ending::Quit | Ending::Interrupted => facts(&ctx, &repo, &task, adapter),
+        SessionOutcome::Interrupted if by_human => Err(Error::new(Code::Interrupted, "the check was interrupted")),
+        SessionOutcome::AllMerged | SessionOutcome::Idle(_) | SessionOutcome::Quit | SessionOutcome::Interrupted => {
+            facts(&ctx, &repo, &task, adapter)
+        }
     }
 }
 
-fn new_case(id: &CaseId, adapter: &Adapter) -> NewCase {
+fn new_case(id: &TaskId, adapter: &AgentAdapter) -> NewTaskRequest {
     let body = match adapter.prompt {
-        PromptKind::Prompt => TASK,
-        PromptKind::Script => TASK_SCRIPT,
+        AdapterPromptKind::Prompt => TASK,
+        AdapterPromptKind::Script => TASK_SCRIPT,
     };
-    NewCase {
+    NewTaskRequest {
         id: Some(id.clone()),
-        kind: Kind::Task,
+        kind: TaskKind::Task,
         title: "Check this agent program".into(),
         body: Some(body.to_owned()),
         parent: None,
@@ -166,8 +168,8 @@ fn new_case(id: &CaseId, adapter: &Adapter) -> NewCase {
         start_early: false,
         persona: None,
         verify: Vec::new(),
-        limits: crate::domain::work::budget::Limits::default(),
-        status: Status::Pending,
+        limits: crate::domain::work::budget::BudgetLimits::default(),
+        status: TaskStatus::Pending,
         reason: None,
         merged: None,
     }
@@ -175,12 +177,12 @@ fn new_case(id: &CaseId, adapter: &Adapter) -> NewCase {
 
 /// Ends the session where waiting longer tells nothing more: the program tries again and again to sign in, the model's service
 /// refuses, or the time is over.
-fn watch(agents: &Path, over: &AtomicBool, asked: &AtomicBool, interrupts: &Interrupts) {
-    let (begun, mut read, mut sum) = (Instant::now(), BTreeMap::new(), Summary::default());
+fn watch(agents: &Path, over: &AtomicBool, asked: &AtomicBool, interrupts: &InterruptCounter) {
+    let (begun, mut read, mut sum) = (Instant::now(), BTreeMap::new(), StreamSummary::default());
     while !over.load(Ordering::SeqCst) {
         hear(agents, &mut read, &mut sum);
-        let is_signed_out = sum.waits.as_ref().is_some_and(|waits| waits.trouble == Trouble::SignIn);
-        let refuses = |trouble| matches!(trouble, Trouble::RateLimit | Trouble::Overload);
+        let is_signed_out = sum.waits.as_ref().is_some_and(|waits| waits.trouble == ModelTrouble::SignIn);
+        let refuses = |trouble| matches!(trouble, ModelTrouble::RateLimit | ModelTrouble::Overload);
         // Some programs try again by themselves: only the end of one counts.
         let has_ended = || runs(agents).iter().any(|dir| dir.join(EXIT).is_file());
         let is_refused = sum.failed.as_ref().is_some_and(|failed| refuses(failed.trouble)) && has_ended();

@@ -6,17 +6,17 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::check::LIMIT;
-use crate::domain::agent::adapter::Adapter;
-use crate::domain::agent::stream::summary::Summary;
-use crate::domain::base::ids::CaseId;
+use crate::domain::agent::adapter::AgentAdapter;
+use crate::domain::agent::stream::summary::StreamSummary;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::event::Event;
-use crate::domain::work::agent::{IterationReport, Outcome};
-use crate::domain::work::agent_check::{ANSWER, FOUND, Facts, SAID};
-use crate::domain::work::signal::Signal;
+use crate::domain::work::agent::{IterationOutcome, IterationReport};
+use crate::domain::work::agent_check::{ANSWER, AgentCheckFacts, FOUND, SAID};
+use crate::domain::work::signal::AgentSignal;
 use crate::domain::work::told;
 use crate::env;
 use crate::error::Result;
-use crate::files::{self, Small};
+use crate::files::{self, SmallFile};
 use crate::ops::context::handle::Context;
 use crate::ops::history;
 use crate::ops::output::logs;
@@ -37,7 +37,7 @@ pub(super) fn runs(agents: &Path) -> Vec<PathBuf> {
 }
 
 /// Adds what the runs have said since the last call.
-pub(super) fn hear(agents: &Path, read: &mut BTreeMap<PathBuf, u64>, sum: &mut Summary) {
+pub(super) fn hear(agents: &Path, read: &mut BTreeMap<PathBuf, u64>, sum: &mut StreamSummary) {
     for dir in runs(agents) {
         let from = read.entry(dir.clone()).or_default();
         let Ok(new) = state::read_signals(&dir, *from) else { continue };
@@ -49,7 +49,7 @@ pub(super) fn hear(agents: &Path, read: &mut BTreeMap<PathBuf, u64>, sum: &mut S
 /// Whether the last tag in what it printed says that the task is complete. Such a tag is in the record of the end, not in the log.
 fn tagged_complete(dir: &Path) -> bool {
     match state::keeper_state(dir) {
-        Ok(KeeperState::Ended(exit)) => exit.markers.last() == Some(&Signal::Complete {}),
+        Ok(KeeperState::Ended(exit)) => exit.markers.last() == Some(&AgentSignal::Complete {}),
         Ok(
             KeeperState::Alive(_)
             | KeeperState::Starting
@@ -65,13 +65,18 @@ fn tagged_complete(dir: &Path) -> bool {
 ///
 /// # Errors
 /// Those of a damaged log; `IO_FAILED`.
-pub(super) fn facts(ctx: &Context, repo: &Path, task: &CaseId, adapter: &Adapter) -> Result<(Facts, Option<IterationReport>)> {
-    let (mut facts, mut report, mut log) = (Facts::default(), None, None);
+pub(super) fn facts(
+    ctx: &Context,
+    repo: &Path,
+    task: &TaskId,
+    adapter: &AgentAdapter,
+) -> Result<(AgentCheckFacts, Option<IterationReport>)> {
+    let (mut facts, mut report, mut log) = (AgentCheckFacts::default(), None, None);
     history::each_event(ctx.layout(), |envelope| {
         if let Event::TaskClaimed { agent, .. } = &envelope.event {
             log = Some(ctx.layout().agent_log(agent, task));
         }
-        if let Event::Signalled { signal: Signal::Complete {}, .. } = &envelope.event {
+        if let Event::Signalled { signal: AgentSignal::Complete {}, .. } = &envelope.event {
             facts.reported = true;
         }
         if let Event::IterationEnded { report: ended, .. } = envelope.event {
@@ -85,8 +90,8 @@ pub(super) fn facts(ctx: &Context, repo: &Path, task: &CaseId, adapter: &Adapter
     let wrote = |name: &str| {
         let places = [Some(repo.to_owned()), workspace.clone()].into_iter().flatten();
         places.map(|folder| folder.join(name)).find_map(|path| match files::read_small(&path, MOST_READ) {
-            Ok(Small::Content(bytes)) => Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
-            Ok(Small::Nothing | Small::Odd(_)) | Err(_) => None,
+            Ok(SmallFile::Content(bytes)) => Some(String::from_utf8_lossy(&bytes).trim().to_owned()),
+            Ok(SmallFile::Nothing | SmallFile::Odd(_)) | Err(_) => None,
         })
     };
     facts.answered = wrote(ANSWER).is_some();
@@ -95,7 +100,7 @@ pub(super) fn facts(ctx: &Context, repo: &Path, task: &CaseId, adapter: &Adapter
     facts.other = wrote(FOUND).filter(|found| !found.is_empty() && Some(Path::new(found)) != own.as_deref());
     facts.over_time = report.as_ref().is_some_and(|report| u128::from(report.duration_ms) >= LIMIT.as_millis());
     facts.outcome = report.as_ref().map(|report| report.outcome.clone());
-    facts.reported |= adapter.exit_completes && facts.outcome == Some(Outcome::Complete);
+    facts.reported |= adapter.exit_completes && facts.outcome == Some(IterationOutcome::Complete);
     let lines = |log: PathBuf| logs::last_lines(&log, Timestamp::UNIX_EPOCH, LAST_LINES).unwrap_or_default();
     facts.last_lines = log.map(lines).unwrap_or_default();
     Ok((facts, report))

@@ -4,14 +4,14 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::domain::attach::answer::Answer;
-use crate::domain::attach::program::Program;
+use crate::domain::attach::answer::AgentHookAnswer;
+use crate::domain::attach::program::AttachedProgram;
 use crate::domain::base::own_names::CAPTURES;
 use crate::env;
-use crate::files::{self, Small};
+use crate::files::{self, SmallFile};
 use crate::git::Repository;
 use crate::process::os::command::command;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 
 /// How many submodules may lie in one another.
 const DEEPEST: usize = 16;
@@ -24,7 +24,7 @@ pub(super) fn repository_around(folder: &Path) -> Option<Repository> {
     let mut folder = folder.to_owned();
     for _ in 0..DEEPEST {
         let repo = Repository::discover(&folder).ok()?;
-        if Layout::new(repo.common_dir()).exists() || was_prepared(&repo) {
+        if StoreLayout::new(repo.common_dir()).exists() || was_prepared(&repo) {
             return Some(repo);
         }
         let top = repo.worktrees().current_worktree().ok()?.path().to_owned();
@@ -47,8 +47,8 @@ fn superproject_of(top: &Path, common_dir: &Path) -> Option<PathBuf> {
     // Its git directory is in that of the worktree around it, or its folder is named there.
     let is_absorbed = !common_dir.starts_with(top) && common_dir.components().any(|part| part.as_os_str() == "modules");
     let is_named = || match files::read_small(&outer.join(".gitmodules"), LARGEST) {
-        Ok(Small::Content(bytes)) => String::from_utf8_lossy(&bytes).lines().any(|line| names(line, inside)),
-        Ok(Small::Nothing | Small::Odd(_)) | Err(_) => false,
+        Ok(SmallFile::Content(bytes)) => String::from_utf8_lossy(&bytes).lines().any(|line| names(line, inside)),
+        Ok(SmallFile::Nothing | SmallFile::Odd(_)) | Err(_) => false,
     };
     (is_absorbed || is_named()).then(|| outer.to_owned())
 }
@@ -60,7 +60,7 @@ fn names(line: &str, path: &str) -> bool {
 
 /// The same call once more without the variables by which git's own hooks and aliases name a repository to the programs that they start:
 /// where that is not the one in which the agent works, its folder decides. `None` where there are no such variables.
-pub(super) fn without_variables(program: Program, payload: &[u8], here: &Path) -> Option<Answer> {
+pub(super) fn without_variables(program: AttachedProgram, payload: &[u8], here: &Path) -> Option<AgentHookAnswer> {
     env::var("GIT_DIR")?;
     let mut command = command(env::own_program().ok()?);
     command.args(["hook", program.as_str()]).current_dir(here);
@@ -69,7 +69,7 @@ pub(super) fn without_variables(program: Program, payload: &[u8], here: &Path) -
     child.stdin.take()?.write_all(payload).ok()?;
     let ended = child.wait_with_output().ok()?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-    Some(Answer { stdout: text(&ended.stdout), stderr: text(&ended.stderr), blocks: ended.status.code() == Some(2) })
+    Some(AgentHookAnswer { stdout: text(&ended.stdout), stderr: text(&ended.stderr), blocks: ended.status.code() == Some(2) })
 }
 
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::prompts::{self, files_of};
 use super::sessions;
 use crate::domain::base::names::Oid;
-use crate::domain::checkpoint::document::{CheckpointRecord, Trigger};
+use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger};
 use crate::error::{Result, some_of};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
@@ -44,8 +44,8 @@ fn changed(ctx: &Context, number: u32) -> Result<Vec<String>> {
     for one in since {
         let Some(tree) = files_of(ctx, one, &stamp.worktree) else { continue };
         match (is_own(one), one.trigger) {
-            (true, Trigger::Prompt) => add(ctx, &mut others, &left, &tree)?,
-            (false, Trigger::Edits) if one.attached.is_some() => add(ctx, &mut others, &last, &tree)?,
+            (true, CheckpointTrigger::Prompt) => add(ctx, &mut others, &left, &tree)?,
+            (false, CheckpointTrigger::Edits) if one.attached.is_some() => add(ctx, &mut others, &last, &tree)?,
             (true | false, _) => {}
         }
         if is_own(one) {

@@ -7,24 +7,24 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::around::{repository_around, without_variables};
-use super::own_commits::OwnCommits;
-use super::saving::{self, Saved, Wanted};
+use super::own_commits::OwnCommitTracker;
+use super::saving::{self, SaveOutcome, SaveRequest};
 use super::went_back::went_back;
 use super::{join, named, prompts, sessions};
-use crate::domain::attach::act::{Act, Later, act};
-use crate::domain::attach::answer::Answer;
-use crate::domain::attach::payload::{self, HookEvent, Moment};
-use crate::domain::attach::program::Program;
-use crate::domain::attach::shell::{self, Surroundings};
-use crate::domain::attach::stamp::{Stamp, session_key};
+use crate::domain::attach::act::{AttachAction, DeferredSave, act};
+use crate::domain::attach::answer::AgentHookAnswer;
+use crate::domain::attach::payload::{self, AgentHookEvent, AgentHookMoment};
+use crate::domain::attach::program::AttachedProgram;
+use crate::domain::attach::shell::{self, ShellSurroundings};
+use crate::domain::attach::stamp::{AttachedSessionStamp, session_key};
 use crate::domain::base::names::Oid;
-use crate::domain::checkpoint::document::Trigger;
+use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, Small};
+use crate::files::{self, SmallFile};
 use crate::git::{NamedPaths, Repository};
 use crate::store::fired;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 use crate::store::{self, attach::AttachFiles};
 
 /// The largest file whose bytes are kept before an edit: larger ones are in captures only where they are tracked.
@@ -33,23 +33,23 @@ const LARGEST: u64 = 50 * 1024 * 1024;
 /// A line for the joiner.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct Line {
+pub(super) struct JoinerLine {
     /// The session; a watch has none.
     #[serde(default)]
-    pub stamp: Option<Stamp>,
+    pub stamp: Option<AttachedSessionStamp>,
     /// The worktree in which it happened.
     pub worktree: String,
     /// The folder that the paths are relative to.
     pub folder: String,
-    pub later: Later,
+    pub later: DeferredSave,
 }
 
 /// A call that concerns a repository of ours.
-struct Call {
-    program: Program,
-    event: HookEvent,
+struct AttachHookCall {
+    program: AttachedProgram,
+    event: AgentHookEvent,
     folder: PathBuf,
-    stamp: Stamp,
+    stamp: AttachedSessionStamp,
     repo: Repository,
     /// The git directory of the session's worktree.
     git_dir: PathBuf,
@@ -62,7 +62,7 @@ struct Call {
 
 /// What a program sent, shortened.
 #[derive(Debug, Default)]
-pub struct Payload {
+pub struct HookPayload {
     /// The bytes of its JSON.
     pub bytes: Vec<u8>,
     /// Whether it was not sent to its end in time.
@@ -70,10 +70,10 @@ pub struct Payload {
 }
 
 /// Does what an event asks for and returns what is answered. Never fails: what was not saved is noted in the session.
-pub fn run(program: Program, payload: &Payload, here: &Path) -> Answer {
-    let Payload { bytes, is_late } = payload;
+pub fn run(program: AttachedProgram, payload: &HookPayload, here: &Path) -> AgentHookAnswer {
+    let HookPayload { bytes, is_late } = payload;
     if let Some(event) = payload::read(program, bytes) {
-        return match Call::of(program, event, here) {
+        return match AttachHookCall::of(program, event, here) {
             Some(call) => call.act(),
             None => without_variables(program, bytes, here).unwrap_or_default(),
         };
@@ -81,32 +81,32 @@ pub fn run(program: Program, payload: &Payload, here: &Path) -> Answer {
     if (*is_late || !bytes.is_empty()) && !payload::is_payload(bytes) {
         unreadable(program, here);
     }
-    Answer::default()
+    AgentHookAnswer::default()
 }
 
 /// A call that says nothing that can be read: what there is now is saved in the background, and the session says that it is not protected.
-fn unreadable(program: Program, here: &Path) {
+fn unreadable(program: AttachedProgram, here: &Path) {
     let (session, folder, name) = (String::new(), None, "unreadable".to_owned());
-    let event = HookEvent { session, folder, name, subagent: false, moment: Moment::AfterShell };
-    let Some(mut call) = Call::of(program, event, here) else { return };
+    let event = AgentHookEvent { session, folder, name, subagent: false, moment: AgentHookMoment::AfterShell };
+    let Some(mut call) = AttachHookCall::of(program, event, here) else { return };
     if let Some(known) = sessions::of_caller(&call.files, program) {
         call.stamp.session = known;
     }
-    call.hand_over(Later::Anything);
+    call.hand_over(DeferredSave::Anything);
     call.note(|session| {
         session.unprotected = Some("what its hook was sent could not be read, so nothing was saved before it".to_owned());
     });
 }
 
-impl Call {
-    fn of(program: Program, event: HookEvent, here: &Path) -> Option<Self> {
+impl AttachHookCall {
+    fn of(program: AttachedProgram, event: AgentHookEvent, here: &Path) -> Option<Self> {
         let named = event.folder.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute());
         let folder = named.unwrap_or_else(|| here.to_owned());
         let Some(repo) = repository_around(&folder) else {
             outside(program, &event, &folder);
             return None;
         };
-        let layout = Layout::new(repo.common_dir());
+        let layout = StoreLayout::new(repo.common_dir());
         let files = AttachFiles::of(&layout);
         files.ensure().ok()?;
         let folder = folder.canonicalize().ok()?;
@@ -115,7 +115,7 @@ impl Call {
         let all: Vec<_> = all.collect();
         let around = all.iter().filter(|worktree| folder.starts_with(worktree.path()));
         let own = around.max_by_key(|worktree| worktree.path().as_os_str().len())?;
-        let of_it = Layout::of_worktree(repo.common_dir(), own.git_dir());
+        let of_it = StoreLayout::of_worktree(repo.common_dir(), own.git_dir());
         if let Err(error) = fired::mark(&of_it, program.as_str(), &event.name) {
             tracing::debug!(%error, "that a hook was called was not noted");
         }
@@ -123,19 +123,19 @@ impl Call {
         let git_dir = own.git_dir().to_owned();
         let head = repo.refs().head(own).ok().and_then(|head| head.commit().cloned());
         let has_others = all.len() > 1;
-        let stamp = Stamp { program, session: session_key(program, &event.session), worktree };
+        let stamp = AttachedSessionStamp { program, session: session_key(program, &event.session), worktree };
         Some(Self { program, event, folder, stamp, repo, git_dir, head, has_others, files })
     }
 
-    fn act(&self) -> Answer {
+    fn act(&self) -> AgentHookAnswer {
         let aliases = |name: &str| self.repo.alias(name);
         let folder = self.folder.display().to_string();
-        let act = act(&self.event, Surroundings { aliases: &aliases, worktree: &self.stamp.worktree, folder: &folder });
+        let act = act(&self.event, ShellSurroundings { aliases: &aliases, worktree: &self.stamp.worktree, folder: &folder });
         self.carry_out(act)
     }
 
-    fn own_commits(&self) -> OwnCommits<'_> {
-        OwnCommits {
+    fn own_commits(&self) -> OwnCommitTracker<'_> {
+        OwnCommitTracker {
             repo: &self.repo,
             worktree: &self.stamp.worktree,
             folder: &self.folder,
@@ -144,10 +144,14 @@ impl Call {
         }
     }
 
-    fn carry_out(&self, act: Act) -> Answer {
+    fn carry_out(&self, act: AttachAction) -> AgentHookAnswer {
         let (outside, nested) = match &act {
-            Act::Keep(paths) | Act::HandOver(Later::Edited { paths }) => (self.outside(paths), self.nested(paths)),
-            Act::Note | Act::Save(_) | Act::HandOver(_) | Act::Decided(..) => Default::default(),
+            AttachAction::Keep(paths) | AttachAction::HandOver(DeferredSave::Edited { paths }) => {
+                (self.outside(paths), self.nested(paths))
+            }
+            AttachAction::Note | AttachAction::Save(_) | AttachAction::HandOver(_) | AttachAction::Decided(..) => {
+                Default::default()
+            }
         };
         if !outside.is_empty() || !nested.is_empty() {
             self.note(|session| {
@@ -156,27 +160,27 @@ impl Call {
             });
         }
         match act {
-            Act::Note => {
+            AttachAction::Note => {
                 self.note(|_| {});
-                Answer::default()
+                AgentHookAnswer::default()
             }
-            Act::Save(trigger) => self.save(trigger),
-            Act::Keep(paths) => {
+            AttachAction::Save(trigger) => self.save(trigger),
+            AttachAction::Keep(paths) => {
                 self.keep(&paths);
-                Answer::default()
+                AgentHookAnswer::default()
             }
-            Act::HandOver(later) => {
-                let ends = self.event.moment == Moment::SessionEnd;
+            AttachAction::HandOver(later) => {
+                let ends = self.event.moment == AgentHookMoment::SessionEnd;
                 self.note(|session| session.ended = ends);
                 self.hand_over(later);
-                Answer::default()
+                AgentHookAnswer::default()
             }
-            Act::Decided(verbs, before) => {
+            AttachAction::Decided(verbs, before) => {
                 self.carry_out(*before);
                 // Where nobody is asked, nobody allows it.
                 let asked = if self.program.can_ask() { verbs.clone() } else { Vec::new() };
                 self.note(|session| session.asked = asked);
-                Answer::decided(self.program, &self.event.name, &verbs)
+                AgentHookAnswer::decided(self.program, &self.event.name, &verbs)
             }
         }
     }
@@ -215,20 +219,26 @@ impl Call {
         repo.worktrees().has_a_repository_in(folder) && !is_listed
     }
 
-    fn note(&self, change: impl FnOnce(&mut sessions::Session)) {
+    fn note(&self, change: impl FnOnce(&mut sessions::AttachedSession)) {
         let mut session = sessions::of(&self.files, &self.stamp);
         match &self.event.moment {
-            Moment::BeforeShell { command } => session.call = Some(self.own_commits().begins(command)),
-            Moment::AfterShell => {
+            AgentHookMoment::BeforeShell { command } => session.call = Some(self.own_commits().begins(command)),
+            AgentHookMoment::AfterShell => {
                 let call = session.call_ends();
                 self.own_commits().add(&self.files, &mut session, call);
             }
             // What was committed until here by others is theirs.
-            Moment::Prompt { .. } | Moment::SessionStart | Moment::TurnEnd | Moment::SessionEnd => drop(session.call_ends()),
-            Moment::BeforeEdit { .. } | Moment::AfterEdit { .. } | Moment::SubagentEnd | Moment::WorktreeRemove => {}
+            AgentHookMoment::Prompt { .. }
+            | AgentHookMoment::SessionStart
+            | AgentHookMoment::TurnEnd
+            | AgentHookMoment::SessionEnd => drop(session.call_ends()),
+            AgentHookMoment::BeforeEdit { .. }
+            | AgentHookMoment::AfterEdit { .. }
+            | AgentHookMoment::SubagentEnd
+            | AgentHookMoment::WorktreeRemove => {}
         }
-        session.rests = matches!(self.event.moment, Moment::TurnEnd | Moment::SessionEnd);
-        if !matches!(self.event.moment, Moment::BeforeShell { .. } | Moment::BeforeEdit { .. }) {
+        session.rests = matches!(self.event.moment, AgentHookMoment::TurnEnd | AgentHookMoment::SessionEnd);
+        if !matches!(self.event.moment, AgentHookMoment::BeforeShell { .. } | AgentHookMoment::BeforeEdit { .. }) {
             session.asked.clear();
         }
         change(&mut session);
@@ -241,18 +251,18 @@ impl Call {
         }
     }
 
-    fn hand_over(&self, later: Later) {
+    fn hand_over(&self, later: DeferredSave) {
         let (folder, worktree) = (self.folder.display().to_string(), self.stamp.worktree.clone());
-        let line = Line { stamp: Some(self.stamp.clone()), worktree, folder, later };
+        let line = JoinerLine { stamp: Some(self.stamp.clone()), worktree, folder, later };
         let handed = self.files.hand_over(&serde_json::to_vec(&line).unwrap_or_default());
         if let Err(error) = handed.and_then(|()| join::start(&self.files, Path::new(&self.stamp.worktree))) {
             self.note(|session| session.unprotected = Some(error.to_string()));
         }
     }
 
-    fn save(&self, trigger: Trigger) -> Answer {
+    fn save(&self, trigger: CheckpointTrigger) -> AgentHookAnswer {
         let (stamp, own) = (Some(self.stamp.clone()), Some(PathBuf::from(&self.stamp.worktree)));
-        let wanted = Wanted { stamp, own, named: self.named(), ..Wanted::all(trigger) };
+        let wanted = SaveRequest { stamp, own, named: self.named(), ..SaveRequest::all(trigger) };
         match saving::in_time(Path::new(&self.stamp.worktree), wanted) {
             Ok(saved) => self.saved(&saved, trigger),
             Err(error) => self.failed(trigger, &error),
@@ -262,22 +272,22 @@ impl Call {
     /// What the command that is about to run names.
     fn named(&self) -> NamedPaths {
         match &self.event.moment {
-            Moment::BeforeShell { command } => named::places(&shell::named(command), &self.folder),
-            Moment::SessionStart
-            | Moment::Prompt { .. }
-            | Moment::BeforeEdit { .. }
-            | Moment::AfterEdit { .. }
-            | Moment::AfterShell
-            | Moment::TurnEnd
-            | Moment::SubagentEnd
-            | Moment::WorktreeRemove
-            | Moment::SessionEnd => NamedPaths::default(),
+            AgentHookMoment::BeforeShell { command } => named::places(&shell::named(command), &self.folder),
+            AgentHookMoment::SessionStart
+            | AgentHookMoment::Prompt { .. }
+            | AgentHookMoment::BeforeEdit { .. }
+            | AgentHookMoment::AfterEdit { .. }
+            | AgentHookMoment::AfterShell
+            | AgentHookMoment::TurnEnd
+            | AgentHookMoment::SubagentEnd
+            | AgentHookMoment::WorktreeRemove
+            | AgentHookMoment::SessionEnd => NamedPaths::default(),
         }
     }
 
-    fn saved(&self, saved: &Saved, trigger: Trigger) -> Answer {
-        let mut answer = Answer::default();
-        let is_prompt = trigger == Trigger::Prompt;
+    fn saved(&self, saved: &SaveOutcome, trigger: CheckpointTrigger) -> AgentHookAnswer {
+        let mut answer = AgentHookAnswer::default();
+        let is_prompt = trigger == CheckpointTrigger::Prompt;
         let mut seen = None;
         self.note(|session| {
             session.unprotected = None;
@@ -290,9 +300,9 @@ impl Call {
         });
         let told = seen.zip(saved.record.as_ref());
         if let Some(fact) = told.and_then(|(seen, record)| went_back(&saved.ctx, &self.stamp.worktree, seen, record)) {
-            answer = Answer::context(self.program, &self.event.name, &fact);
+            answer = AgentHookAnswer::context(self.program, &self.event.name, &fact);
         }
-        if let (Moment::Prompt { text }, Some(record)) = (&self.event.moment, &saved.record) {
+        if let (AgentHookMoment::Prompt { text }, Some(record)) = (&self.event.moment, &saved.record) {
             let keeps = saved.ctx.config.attach.prompt_text == "local";
             let noted = if keeps { prompts::note(&self.files, record.name.as_str(), text) } else { Ok(()) };
             if let Err(error) = noted {
@@ -300,25 +310,25 @@ impl Call {
             }
         }
         if let Some(record) = &saved.record {
-            self.hand_over(Later::Made { checkpoint: record.name.clone() });
+            self.hand_over(DeferredSave::Made { checkpoint: record.name.clone() });
         }
         // The other worktrees, and what there was no time for, are looked at while the program goes on.
         if (is_prompt && self.has_others) || !saved.all_read {
-            self.hand_over(Later::Others);
+            self.hand_over(DeferredSave::Others);
         }
         answer
     }
 
     /// Nothing was saved: the human is asked before a risky command where the program can ask; else the work goes on and `status`
     /// says it.
-    fn failed(&self, trigger: Trigger, error: &Error) -> Answer {
+    fn failed(&self, trigger: CheckpointTrigger, error: &Error) -> AgentHookAnswer {
         self.note(|session| session.unprotected = Some(error.to_string()));
         let asks = saving::open(Path::new(&self.stamp.worktree)).map_or(true, |ctx| ctx.config.attach.on_failure == "ask");
-        if trigger != Trigger::BeforeShell || !asks {
-            return Answer::default();
+        if trigger != CheckpointTrigger::BeforeShell || !asks {
+            return AgentHookAnswer::default();
         }
         let reason = format!("git axiom could not save what this command may destroy: {error}");
-        Answer::ask(self.program, &self.event.name, &reason)
+        AgentHookAnswer::ask(self.program, &self.event.name, &reason)
     }
 
     /// Keeps the bytes of files that are about to be edited, where they were changed since the last look: at once, and not synced. The joiner
@@ -344,9 +354,9 @@ impl Call {
         }
         let (bytes, mode) = match (meta.is_file(), meta.is_symlink()) {
             (true, _) => match files::read_small_of_user(place, LARGEST)? {
-                Small::Content(bytes) => (bytes, if meta.mode() & 0o100 == 0 { 0o100_644 } else { 0o100_755 }),
+                SmallFile::Content(bytes) => (bytes, if meta.mode() & 0o100 == 0 { 0o100_644 } else { 0o100_755 }),
                 // It went, or no capture would hold it.
-                Small::Nothing | Small::Odd(_) => return Ok(()),
+                SmallFile::Nothing | SmallFile::Odd(_) => return Ok(()),
             },
             (false, true) => match std::fs::read_link(place) {
                 Ok(to) => (to.into_os_string().into_vec(), 0o120_000),
@@ -356,14 +366,14 @@ impl Call {
         };
         let copy = self.files.keep(&bytes)?;
         env::fault_point("attach.copied");
-        self.hand_over(Later::Kept { path: place.display().to_string(), copy, mode });
+        self.hand_over(DeferredSave::Kept { path: place.display().to_string(), copy, mode });
         Ok(())
     }
 }
 
 /// A prompt in no repository: where repositories are in the folder, it is noted that nothing was saved of them.
-fn outside(program: Program, event: &HookEvent, folder: &Path) {
-    let is_prompt = matches!(event.moment, Moment::Prompt { .. });
+fn outside(program: AttachedProgram, event: &AgentHookEvent, folder: &Path) {
+    let is_prompt = matches!(event.moment, AgentHookMoment::Prompt { .. });
     if !is_prompt || !Repository::discover(folder).is_err_and(|error| error.code() == Code::NotARepository) {
         return;
     }

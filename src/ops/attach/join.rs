@@ -5,36 +5,36 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::hook::Line;
+use super::hook::JoinerLine;
 use super::packing;
 use super::prompts;
-use super::saving::{self, Wanted};
-use crate::domain::attach::act::{Joined, KeptCopy, Later, joined, kept};
+use super::saving::{self, SaveRequest};
+use crate::domain::attach::act::{DeferredSave, JoinedSave, KeptFileCopy, joined, kept};
 use crate::domain::base::ids::CheckpointName;
-use crate::domain::checkpoint::document::Trigger;
+use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::hook::event::HookEvent;
-use crate::domain::hook::facts::Facts;
+use crate::domain::hook::facts::HookFacts;
 use crate::env;
 use crate::error::{Code, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::git::Repository;
-use crate::ops::checkpoint::Kept;
+use crate::ops::checkpoint::EarlierFile;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::report;
-use crate::ops::watch::{Waiting, Watch};
+use crate::ops::watch::{ForegroundWait, WaitObserver};
 use crate::own_process::session::begin_session;
 use crate::process::os::detached;
 use crate::store::attach::AttachFiles;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 
 /// How often a line that cannot be carried out is tried before it waits for the next joiner.
 const TRIES: u32 = 3;
 
 /// Nobody watches.
-struct Unwatched;
+struct JoinerWaitObserver;
 
-impl Watch for Unwatched {
-    fn begun(&mut self, _: Waiting<'_>) {}
+impl WaitObserver for JoinerWaitObserver {
+    fn begun(&mut self, _: ForegroundWait<'_>) {}
 
     fn ended(&mut self) {}
 
@@ -64,7 +64,7 @@ pub(super) fn start(files: &AttachFiles, worktree: &Path) -> Result<()> {
 pub fn run(worktree: &Path) -> Result<()> {
     begin_session()?;
     let repo = Repository::discover(worktree)?;
-    let files = AttachFiles::of(&Layout::new(repo.common_dir()));
+    let files = AttachFiles::of(&StoreLayout::new(repo.common_dir()));
     drop(repo);
     loop {
         let LockAttempt::Taken(lock) = FileLock::try_take(&files.joiner_lock())? else { return Ok(()) };
@@ -86,9 +86,9 @@ fn until_empty(files: &AttachFiles, worktree: &Path) -> Result<()> {
         let interval = saving::open(worktree).map_or(2, |ctx| ctx.config.attach.min_interval);
         // A part of the interval for what comes together; the rest is for the checkpoint.
         std::thread::sleep(Duration::from_millis(interval.saturating_mul(250).min(1000)));
-        let (paths, lines): (Vec<PathBuf>, Vec<Option<Line>>) =
+        let (paths, lines): (Vec<PathBuf>, Vec<Option<JoinerLine>>) =
             files.lines().into_iter().map(|(path, json)| (path, serde_json::from_slice(&json).ok())).unzip();
-        let lines: Vec<Line> = lines.into_iter().flatten().collect();
+        let lines: Vec<JoinerLine> = lines.into_iter().flatten().collect();
         env::fault_point("attach.joining");
         match in_each_worktree(files, &lines, worktree) {
             Ok(()) => {
@@ -118,10 +118,11 @@ fn note_unsaved(files: &AttachFiles, why: Option<&str>) {
 
 /// Carries lines out worktree by worktree, each for its own session, in the order in which their first lines came.
 /// What happened in one that is gone is carried out where the joiner was started.
-fn in_each_worktree(files: &AttachFiles, lines: &[Line], started_in: &Path) -> Result<()> {
-    let place =
-        |line: &Line| Some(PathBuf::from(&line.worktree)).filter(|place| place.is_dir()).unwrap_or_else(|| started_in.into());
-    let mut groups: Vec<(PathBuf, Vec<Line>)> = Vec::new();
+fn in_each_worktree(files: &AttachFiles, lines: &[JoinerLine], started_in: &Path) -> Result<()> {
+    let place = |line: &JoinerLine| {
+        Some(PathBuf::from(&line.worktree)).filter(|place| place.is_dir()).unwrap_or_else(|| started_in.into())
+    };
+    let mut groups: Vec<(PathBuf, Vec<JoinerLine>)> = Vec::new();
     for line in lines {
         let place = place(line);
         match groups.iter_mut().find(|(known, _)| *known == place) {
@@ -129,75 +130,84 @@ fn in_each_worktree(files: &AttachFiles, lines: &[Line], started_in: &Path) -> R
             None => groups.push((place, vec![line.clone()])),
         }
     }
-    let others = lines.iter().rev().find(|line| line.later == Later::Others);
+    let others = lines.iter().rev().find(|line| line.later == DeferredSave::Others);
     if let Some(Err(error)) = others.map(|others| saving::read_ahead(&place(others))) {
         tracing::debug!(%error, "what there was no time for is read when it is saved");
     }
     groups.iter().try_for_each(|(worktree, group)| carry_out(files, group, worktree))?;
     // Last, so that what a session did is saved as its own.
     let Some(others) = others else { return Ok(()) };
-    saving::now(&place(others), &Wanted { stamp: others.stamp.clone(), ..Wanted::all(Trigger::Edits) }).map(drop)
+    saving::now(&place(others), &SaveRequest { stamp: others.stamp.clone(), ..SaveRequest::all(CheckpointTrigger::Edits) })
+        .map(drop)
 }
 
-fn carry_out(files: &AttachFiles, lines: &[Line], worktree: &Path) -> Result<()> {
+fn carry_out(files: &AttachFiles, lines: &[JoinerLine], worktree: &Path) -> Result<()> {
     let absolute = lines.iter().map(|line| match &line.later {
-        Later::Edited { paths } => {
+        DeferredSave::Edited { paths } => {
             let there = paths.iter().map(|path| Path::new(&line.folder).join(path).display().to_string());
-            Later::Edited { paths: there.collect() }
+            DeferredSave::Edited { paths: there.collect() }
         }
-        Later::Anything | Later::Turn | Later::Start | Later::Others | Later::Made { .. } | Later::Kept { .. } => {
-            line.later.clone()
-        }
+        DeferredSave::Anything
+        | DeferredSave::Turn
+        | DeferredSave::Start
+        | DeferredSave::Others
+        | DeferredSave::Made { .. }
+        | DeferredSave::Kept { .. } => line.later.clone(),
     });
-    let absolute: Vec<Later> = absolute.collect();
+    let absolute: Vec<DeferredSave> = absolute.collect();
     let stamp = lines.iter().rev().find_map(|line| line.stamp.clone());
     let (trigger, only) = match joined(absolute.iter()) {
-        Joined::Nothing => (None, None),
-        Joined::Paths(paths) => (Some(Trigger::Edits), Some(paths.into_iter().map(PathBuf::from).collect())),
-        Joined::All(trigger) => (Some(trigger), None),
+        JoinedSave::Nothing => (None, None),
+        JoinedSave::Paths(paths) => (Some(CheckpointTrigger::Edits), Some(paths.into_iter().map(PathBuf::from).collect())),
+        JoinedSave::All(trigger) => (Some(trigger), None),
     };
     // First what was there before the edits.
     for moment in kept(absolute.iter()) {
-        let kept: Vec<Kept> = moment.into_iter().filter_map(|one| as_it_was(files, one)).collect();
+        let kept: Vec<EarlierFile> = moment.into_iter().filter_map(|one| as_it_was(files, one)).collect();
         if kept.is_empty() {
             continue;
         }
-        saving::now(worktree, &Wanted { kept, stamp: stamp.clone(), ..Wanted::all(Trigger::Edits) })?;
+        saving::now(worktree, &SaveRequest { kept, stamp: stamp.clone(), ..SaveRequest::all(CheckpointTrigger::Edits) })?;
     }
     let mut ctx = match trigger {
-        Some(trigger) => saved(worktree, Wanted { only, stamp, ..Wanted::all(trigger) })?,
+        Some(trigger) => saved(worktree, SaveRequest { only, stamp, ..SaveRequest::all(trigger) })?,
         None => saving::open(worktree)?,
     };
     for line in lines {
-        if let Later::Made { checkpoint } = &line.later {
+        if let DeferredSave::Made { checkpoint } = &line.later {
             tell(&mut ctx, checkpoint)?;
         }
     }
-    report::report(&mut ctx, &mut Unwatched);
+    report::report(&mut ctx, &mut JoinerWaitObserver);
     if let Err(error) = packing::pack(&ctx) {
         tracing::warn!(%error, "the checkpoints of sessions are not packed");
     }
     prompts::forget_expired(&ctx)
 }
 
-fn copies(lines: &[Line]) -> impl Iterator<Item = &str> {
+fn copies(lines: &[JoinerLine]) -> impl Iterator<Item = &str> {
     lines.iter().filter_map(|line| match &line.later {
-        Later::Kept { copy, .. } => Some(copy.as_str()),
-        Later::Edited { .. } | Later::Anything | Later::Others | Later::Turn | Later::Start | Later::Made { .. } => None,
+        DeferredSave::Kept { copy, .. } => Some(copy.as_str()),
+        DeferredSave::Edited { .. }
+        | DeferredSave::Anything
+        | DeferredSave::Others
+        | DeferredSave::Turn
+        | DeferredSave::Start
+        | DeferredSave::Made { .. } => None,
     })
 }
 
 /// The bytes that were kept of a file; `None` where a power loss left none of them, since they were not synced.
-fn as_it_was(files: &AttachFiles, one: KeptCopy) -> Option<Kept> {
+fn as_it_was(files: &AttachFiles, one: KeptFileCopy) -> Option<EarlierFile> {
     let bytes = files.kept(&one.copy)?;
-    Some(Kept { path: PathBuf::from(one.path), bytes, mode: one.mode })
+    Some(EarlierFile { path: PathBuf::from(one.path), bytes, mode: one.mode })
 }
 
 /// A file outside of every worktree fails a checkpoint of known paths: then everything is looked at.
-fn saved(worktree: &Path, wanted: Wanted) -> Result<Context> {
+fn saved(worktree: &Path, wanted: SaveRequest) -> Result<Context> {
     match saving::now(worktree, &wanted) {
         Err(error) if wanted.only.is_some() && error.code() == Code::InvalidInput => {
-            saving::now(worktree, &Wanted { only: None, ..wanted }).map(|saved| saved.ctx)
+            saving::now(worktree, &SaveRequest { only: None, ..wanted }).map(|saved| saved.ctx)
         }
         outcome => outcome.map(|saved| saved.ctx),
     }
@@ -206,11 +216,11 @@ fn saved(worktree: &Path, wanted: Wanted) -> Result<Context> {
 /// Hooks are told of a checkpoint that was made while the program waited.
 fn tell(ctx: &mut Context, checkpoint: &CheckpointName) -> Result<()> {
     let Some(record) = ctx.state().record.checkpoints.get(checkpoint)?.cloned() else { return Ok(()) };
-    ctx.hooks.note(Facts {
+    ctx.hooks.note(HookFacts {
         checkpoint: Some(record.name),
         trigger: Some(record.trigger),
         commit_hash: record.git_commit,
-        ..Facts::new(HookEvent::PostCheckpoint, env::now())
+        ..HookFacts::new(HookEvent::PostCheckpoint, env::now())
     });
     Ok(())
 }

@@ -4,9 +4,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::sessions::{self, Session, ShellCall};
+use super::sessions::{self, AttachedSession, ShellCall};
 use crate::domain::attach::shell::head_moves::{HeadLogEntry, explain};
-use crate::domain::attach::shell::{self, Surroundings};
+use crate::domain::attach::shell::{self, ShellSurroundings};
 use crate::domain::base::names::Oid;
 use crate::env;
 use crate::files;
@@ -17,7 +17,7 @@ use crate::store::attach::AttachFiles;
 const MOST: u64 = 1024 * 1024;
 
 /// The worktree of a session at one moment.
-pub(super) struct OwnCommits<'a> {
+pub(super) struct OwnCommitTracker<'a> {
     pub repo: &'a Repository,
     pub worktree: &'a str,
     pub folder: &'a Path,
@@ -26,17 +26,17 @@ pub(super) struct OwnCommits<'a> {
     pub head: Option<&'a Oid>,
 }
 
-impl OwnCommits<'_> {
+impl OwnCommitTracker<'_> {
     /// A shell command begins.
     pub fn begins(&self, command: &str) -> ShellCall {
         let (aliases, folder) = (|name: &str| self.repo.alias(name), self.folder.display().to_string());
-        let moves = shell::head_moves(command, Surroundings { aliases: &aliases, worktree: self.worktree, folder: &folder });
+        let moves = shell::head_moves(command, ShellSurroundings { aliases: &aliases, worktree: self.worktree, folder: &folder });
         let logged = self.log().metadata().map_or(0, |meta| meta.len());
         ShellCall { began: env::now(), head: self.head.cloned(), logged, moves }
     }
 
     /// A shell command has ended: what it committed is added to the session's.
-    pub fn add(&self, files: &AttachFiles, session: &mut Session, call: Option<ShellCall>) {
+    pub fn add(&self, files: &AttachFiles, session: &mut AttachedSession, call: Option<ShellCall>) {
         let Some(call) = call.filter(|call| !call.moves.is_empty() && call.head.as_ref() != self.head) else { return };
         let (Some(from), Some(to)) = (call.head.clone(), self.head.cloned()) else { return };
         let entries = self.entries(call.logged);

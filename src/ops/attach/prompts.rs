@@ -8,18 +8,18 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::sessions;
-use crate::domain::attach::program::Program;
+use crate::domain::attach::program::AttachedProgram;
 use crate::domain::attach::stamp::{prompt_name, prompt_number};
 use crate::domain::base::names::Oid;
 use crate::domain::base::plural::count;
-use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Trigger};
+use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, CheckpointTrigger};
 use crate::domain::recovery::mask::masked;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::git::Repository;
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
-use crate::ops::rollback::Part;
+use crate::ops::rollback::RollbackScope;
 use crate::ops::task_diff::TaskDiff;
 use crate::store::attach::{AttachFiles, PromptLine};
 
@@ -37,7 +37,7 @@ pub struct Prompt {
     /// When it was sent.
     pub at: Timestamp,
     /// The program.
-    pub program: Option<Program>,
+    pub program: Option<AttachedProgram>,
     /// The session.
     pub session: Option<String>,
     /// The worktree of the session.
@@ -103,13 +103,13 @@ pub fn list(ctx: &Context, most: usize) -> Result<Vec<Prompt>> {
     all.sort_by_key(|record| record.age());
     let texts = AttachFiles::of(ctx.layout()).prompts()?;
     let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
-    let places = all.iter().enumerate().rev().filter(|(_, record)| record.trigger == Trigger::Prompt);
+    let places = all.iter().enumerate().rev().filter(|(_, record)| record.trigger == CheckpointTrigger::Prompt);
     Ok(places.take(most).filter_map(|(place, record)| prompt(ctx, record, &all[place + 1..], &texts)).collect())
 }
 
 /// A prompt, as far as it is known without looking at any git object.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Newest {
+pub struct PromptHeader {
     /// Its number.
     pub number: u32,
     /// Its checkpoint.
@@ -126,12 +126,12 @@ pub struct Newest {
 ///
 /// # Errors
 /// Where the checkpoints or the first lines cannot be read.
-pub fn newest(ctx: &Context, among: usize) -> Result<Vec<Newest>> {
+pub fn newest(ctx: &Context, among: usize) -> Result<Vec<PromptHeader>> {
     let mut texts = AttachFiles::of(ctx.layout()).prompts()?;
     let of = |record: &CheckpointRecord| {
-        let number = prompt_number(record.name.as_str()).filter(|_| record.trigger == Trigger::Prompt)?;
+        let number = prompt_number(record.name.as_str()).filter(|_| record.trigger == CheckpointTrigger::Prompt)?;
         let place = texts.iter().position(|one| one.number == number);
-        Some(Newest {
+        Some(PromptHeader {
             number,
             checkpoint: record.name.to_string(),
             session: record.attached.as_ref()?.session.clone(),
@@ -139,7 +139,7 @@ pub fn newest(ctx: &Context, among: usize) -> Result<Vec<Newest>> {
             text: place.map(|place| texts.swap_remove(place).text),
         })
     };
-    let mut all: Vec<Newest> = ctx.state().record.checkpoints.newest(among)?.into_iter().filter_map(of).collect();
+    let mut all: Vec<PromptHeader> = ctx.state().record.checkpoints.newest(among)?.into_iter().filter_map(of).collect();
     all.sort_by_key(|one| std::cmp::Reverse(one.number));
     Ok(all)
 }
@@ -171,8 +171,9 @@ fn prompt(
 /// The lines of each file that changed until the session's next prompt, or until the newest checkpoint.
 fn changed(ctx: &Context, record: &CheckpointRecord, later: &[&CheckpointRecord]) -> Option<Vec<Option<(u64, u64)>>> {
     let session = record.attached.as_ref().map(|stamp| &stamp.session);
-    let is_next =
-        |one: &&&CheckpointRecord| one.trigger == Trigger::Prompt && one.attached.as_ref().map(|stamp| &stamp.session) == session;
+    let is_next = |one: &&&CheckpointRecord| {
+        one.trigger == CheckpointTrigger::Prompt && one.attached.as_ref().map(|stamp| &stamp.session) == session
+    };
     let end = later.iter().find(is_next).or(later.last()).copied().unwrap_or(record);
     let worktree = checkpoint::read_document(ctx, record).ok()?.attached?.worktree;
     let lines = between(ctx, (record, end), &worktree, |repo, old, new| repo.history().file_lines(old, new))?;
@@ -235,7 +236,7 @@ pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
     all.sort_by_key(|record| record.age());
     let later: Vec<_> = all.into_iter().skip_while(|one| one.name != record.name).skip(1).collect();
     let is_of_it = |one: &&&CheckpointRecord| one.attached.as_ref().is_some_and(|of| of.session == stamp.session);
-    let next = later.iter().filter(is_of_it).find(|one| one.trigger == Trigger::Prompt);
+    let next = later.iter().filter(is_of_it).find(|one| one.trigger == CheckpointTrigger::Prompt);
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);
     let (workspace, tip, new) = match (next, entry) {
         (None, Some(entry)) => {
@@ -275,7 +276,7 @@ pub fn forget_expired(ctx: &Context) -> Result<()> {
 
 /// What became of HEAD in the worktree of a prompt's session.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Since {
+pub enum HeadSincePrompt {
     /// It is as it was before the prompt.
     Same,
     /// The branch is the same, and holds these commits more, the newest first, each provably made by a shell command of the session.
@@ -286,30 +287,30 @@ pub enum Since {
 
 /// What going back to a checkpoint restores where nobody says more.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Back {
+pub enum CheckpointRollbackScope {
     /// Everything: it is not that of a prompt.
     Everything,
     /// The worktree of the prompt's session: files, index, HEAD, and branch.
-    Worktree(PathBuf, Since),
+    Worktree(PathBuf, HeadSincePrompt),
     /// Only the files of that worktree: HEAD and branch are also somebody else's by now.
     Files([PathBuf; 1]),
 }
 
-impl Back {
+impl CheckpointRollbackScope {
     /// The same as a part of a checkpoint.
-    pub fn part(&self) -> Part<'_> {
+    pub fn part(&self) -> RollbackScope<'_> {
         match self {
-            Self::Everything => Part::Whole,
-            Self::Worktree(place, _) => Part::Worktree(place),
-            Self::Files(places) => Part::Paths(places),
+            Self::Everything => RollbackScope::Whole,
+            Self::Worktree(place, _) => RollbackScope::Worktree(place),
+            Self::Files(places) => RollbackScope::Paths(places),
         }
     }
 
     /// What a human ought to know of it.
     pub fn note(&self) -> Option<String> {
         match self {
-            Self::Everything | Self::Worktree(_, Since::Same | Since::Others) => None,
-            Self::Worktree(_, Since::OwnCommits(commits)) => {
+            Self::Everything | Self::Worktree(_, HeadSincePrompt::Same | HeadSincePrompt::Others) => None,
+            Self::Worktree(_, HeadSincePrompt::OwnCommits(commits)) => {
                 let commits = count(commits.len(), "commit");
                 Some(format!("the branch goes back too: all that was committed since is {commits} of this session"))
             }
@@ -324,8 +325,8 @@ impl Back {
     /// The commits over which the branch goes back: abbreviated id and subject.
     pub fn commits(&self) -> &[String] {
         match self {
-            Self::Worktree(_, Since::OwnCommits(commits)) => commits,
-            Self::Everything | Self::Worktree(_, Since::Same | Since::Others) | Self::Files(_) => &[],
+            Self::Worktree(_, HeadSincePrompt::OwnCommits(commits)) => commits,
+            Self::Everything | Self::Worktree(_, HeadSincePrompt::Same | HeadSincePrompt::Others) | Self::Files(_) => &[],
         }
     }
 }
@@ -335,10 +336,10 @@ impl Back {
 ///
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `CHECKPOINT_DAMAGED`; `INVALID_INPUT` where the worktree is gone.
-pub fn back(ctx: &Context, name: &str) -> Result<Back> {
+pub fn back(ctx: &Context, name: &str) -> Result<CheckpointRollbackScope> {
     let record = checkpoint::find(ctx, name)?;
-    if record.trigger != Trigger::Prompt {
-        return Ok(Back::Everything);
+    if record.trigger != CheckpointTrigger::Prompt {
+        return Ok(CheckpointRollbackScope::Everything);
     }
     let document = checkpoint::read_document(ctx, &record)?;
     let Some(stamp) = &document.attached else {
@@ -347,8 +348,8 @@ pub fn back(ctx: &Context, name: &str) -> Result<Back> {
     };
     let place = PathBuf::from(&stamp.worktree);
     Ok(match since(ctx, &document)? {
-        Since::Others => Back::Files([place]),
-        since @ (Since::Same | Since::OwnCommits(_)) => Back::Worktree(place, since),
+        HeadSincePrompt::Others => CheckpointRollbackScope::Files([place]),
+        since @ (HeadSincePrompt::Same | HeadSincePrompt::OwnCommits(_)) => CheckpointRollbackScope::Worktree(place, since),
     })
 }
 
@@ -356,8 +357,8 @@ pub fn back(ctx: &Context, name: &str) -> Result<Back> {
 ///
 /// # Errors
 /// `INVALID_INPUT` where the worktree is gone.
-fn since(ctx: &Context, document: &CheckpointDocument) -> Result<Since> {
-    let Some(stamp) = &document.attached else { return Ok(Since::Same) };
+fn since(ctx: &Context, document: &CheckpointDocument) -> Result<HeadSincePrompt> {
+    let Some(stamp) = &document.attached else { return Ok(HeadSincePrompt::Same) };
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);
     let Some(entry) = entry else {
         return Err(Error::new(Code::InvalidInput, format!("the worktree '{}' is gone", stamp.worktree))
@@ -370,20 +371,20 @@ fn since(ctx: &Context, document: &CheckpointDocument) -> Result<Since> {
         None => (document.branch.as_ref(), document.git_commit.as_ref()),
     };
     if (now.branch(), now.commit()) == (branch, commit) {
-        return Ok(Since::Same);
+        return Ok(HeadSincePrompt::Same);
     }
     let (true, Some(then), Some(tip)) = (now.branch() == branch && branch.is_some(), commit, now.commit()) else {
-        return Ok(Since::Others);
+        return Ok(HeadSincePrompt::Others);
     };
     let history = ctx.repo.history();
     if !history.is_ancestor(then, tip)? {
-        return Ok(Since::Others);
+        return Ok(HeadSincePrompt::Others);
     }
     let commits = history.log(tip, std::slice::from_ref(then), MOST_COMMITS + 1)?;
     let own = own_commits(ctx, &stamp.session)?;
     let all_own = commits.len() <= MOST_COMMITS && commits.iter().all(|commit| own.contains(&commit.oid));
     let named = |commit: &crate::git::LoggedCommit| format!("{} {}", commit.oid.short(), commit.subject);
-    Ok(if all_own { Since::OwnCommits(commits.iter().map(named).collect()) } else { Since::Others })
+    Ok(if all_own { HeadSincePrompt::OwnCommits(commits.iter().map(named).collect()) } else { HeadSincePrompt::Others })
 }
 
 /// The commits that shell commands of a session provably made.

@@ -6,16 +6,16 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::standing::newest_document;
-use crate::domain::attach::stamp::Stamp;
-use crate::domain::checkpoint::document::{CheckpointRecord, Trigger};
+use crate::domain::attach::stamp::AttachedSessionStamp;
+use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger};
 use crate::domain::checkpoint::in_time::for_reading;
-use crate::domain::state::event::By;
+use crate::domain::state::event::EventAuthor;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::NamedPaths;
-use crate::ops::checkpoint::{self, CheckpointRequest, Kept};
+use crate::ops::checkpoint::{self, CheckpointRequest, EarlierFile};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::{self, Purpose};
+use crate::ops::context::placement::{self, VerbPurpose};
 use crate::store::attach::AttachFiles;
 
 /// How much longer than `attach.deadline` a program waits at most: it gives its hooks 20 s or more where `attach` has written them.
@@ -27,14 +27,14 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// What is to be saved.
 #[derive(Debug, Clone)]
-pub(super) struct Wanted {
-    pub trigger: Trigger,
+pub(super) struct SaveRequest {
+    pub trigger: CheckpointTrigger,
     /// The paths that are looked at; `None` for everything.
     pub only: Option<Vec<PathBuf>>,
     /// Files as they were before an edit.
-    pub kept: Vec<Kept>,
+    pub kept: Vec<EarlierFile>,
     /// The session; a watch has none.
-    pub stamp: Option<Stamp>,
+    pub stamp: Option<AttachedSessionStamp>,
     /// What a command is about to change.
     pub named: NamedPaths,
     /// The worktree that the program waits for.
@@ -43,16 +43,16 @@ pub(super) struct Wanted {
     pub waits_since: Option<Instant>,
 }
 
-impl Wanted {
+impl SaveRequest {
     /// Everything, by nobody's session.
-    pub(super) fn all(trigger: Trigger) -> Self {
+    pub(super) fn all(trigger: CheckpointTrigger) -> Self {
         Self { trigger, only: None, kept: Vec::new(), stamp: None, named: NamedPaths::default(), own: None, waits_since: None }
     }
 }
 
 /// What came of it.
 #[derive(Debug)]
-pub(super) struct Saved {
+pub(super) struct SaveOutcome {
     /// The checkpoint; `None` where nothing had changed.
     pub record: Option<CheckpointRecord>,
     /// Whether there was time for all that it is to hold.
@@ -61,10 +61,10 @@ pub(super) struct Saved {
 }
 
 /// How far the thread is that saves.
-enum SavingStep {
+enum SaveProgress {
     /// The program waits so long at most.
     Waits(Duration),
-    Ended(Result<Box<Saved>>),
+    Ended(Result<Box<SaveOutcome>>),
 }
 
 /// Saves within the time that a program may wait. Files for which there is no time are named as not held. What takes longer all the
@@ -73,7 +73,7 @@ enum SavingStep {
 ///
 /// # Errors
 /// Those of a checkpoint; `BUSY` where it takes too long.
-pub(super) fn in_time(folder: &Path, wanted: Wanted) -> Result<Saved> {
+pub(super) fn in_time(folder: &Path, wanted: SaveRequest) -> Result<SaveOutcome> {
     let (to, from) = mpsc::channel();
     let folder = folder.to_owned();
     let begun = Instant::now();
@@ -81,11 +81,11 @@ pub(super) fn in_time(folder: &Path, wanted: Wanted) -> Result<Saved> {
         let saved = open(&folder).and_then(|mut ctx| {
             let deadline = Duration::from_secs(ctx.config.attach.deadline.into());
             // Whoever waits no more needs no answer.
-            let _ = to.send(SavingStep::Waits(deadline + LONGER));
+            let _ = to.send(SaveProgress::Waits(deadline + LONGER));
             ctx.set_patience(deadline);
-            with(ctx, &Wanted { waits_since: Some(begun), ..wanted })
+            with(ctx, &SaveRequest { waits_since: Some(begun), ..wanted })
         });
-        drop(to.send(SavingStep::Ended(saved.map(Box::new))));
+        drop(to.send(SaveProgress::Ended(saved.map(Box::new))));
     };
     std::thread::Builder::new()
         .name("save".into())
@@ -94,8 +94,8 @@ pub(super) fn in_time(folder: &Path, wanted: Wanted) -> Result<Saved> {
     let mut longest = TO_BEGIN;
     loop {
         match from.recv_timeout(longest.saturating_sub(begun.elapsed())) {
-            Ok(SavingStep::Waits(most)) => longest = most,
-            Ok(SavingStep::Ended(saved)) => return saved.map(|saved| *saved),
+            Ok(SaveProgress::Waits(most)) => longest = most,
+            Ok(SaveProgress::Ended(saved)) => return saved.map(|saved| *saved),
             Err(_) => return Err(Error::new(Code::Busy, format!("nothing was saved within {} s", longest.as_secs()))),
         }
     }
@@ -105,11 +105,11 @@ pub(super) fn in_time(folder: &Path, wanted: Wanted) -> Result<Saved> {
 ///
 /// # Errors
 /// Those of a checkpoint.
-pub(super) fn now(folder: &Path, wanted: &Wanted) -> Result<Saved> {
+pub(super) fn now(folder: &Path, wanted: &SaveRequest) -> Result<SaveOutcome> {
     with(open(folder)?, wanted)
 }
 
-fn with(mut ctx: Context, wanted: &Wanted) -> Result<Saved> {
+fn with(mut ctx: Context, wanted: &SaveRequest) -> Result<SaveOutcome> {
     let reading = for_reading(Duration::from_secs(ctx.config.attach.deadline.into()));
     let request = CheckpointRequest {
         only: wanted.only.clone(),
@@ -128,7 +128,7 @@ fn with(mut ctx: Context, wanted: &Wanted) -> Result<Saved> {
     let mark = AttachFiles::of(ctx.layout()).looked_at();
     let marked = if wanted.only.is_none() && wanted.kept.is_empty() { files::write_scratch(&mark, b"") } else { Ok(()) };
     // Each prompt has a number to come back to.
-    let made = if wanted.trigger == Trigger::Prompt {
+    let made = if wanted.trigger == CheckpointTrigger::Prompt {
         Some(checkpoint::create_and_tell(&mut ctx, &request)?)
     } else {
         checkpoint::create_if_changed(&mut ctx, &request)?
@@ -139,7 +139,7 @@ fn with(mut ctx: Context, wanted: &Wanted) -> Result<Saved> {
         // What no checkpoint has is kept before it is edited.
         files::remove_file(&mark)?;
     }
-    Ok(Saved { record: made.map(|(record, _)| record), all_read, ctx })
+    Ok(SaveOutcome { record: made.map(|(record, _)| record), all_read, ctx })
 }
 
 /// Reads what the newest checkpoint had no time for while nobody has to wait for that; the checkpoint that follows names it.
@@ -160,10 +160,10 @@ pub(super) fn read_ahead(folder: &Path) -> Result<()> {
 /// # Errors
 /// As [`Context::open`].
 pub(super) fn open(folder: &Path) -> Result<Context> {
-    let mut ctx = Context::open(folder, Purpose::Write)?;
+    let mut ctx = Context::open(folder, VerbPurpose::Write)?;
     placement::main_is_chosen(&ctx)?;
     ctx.load_usable_config()?;
-    ctx.act_as(By::Supervisor)?;
+    ctx.act_as(EventAuthor::Supervisor)?;
     ctx.set_patience(PATIENCE);
     Ok(ctx)
 }

@@ -7,9 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use super::standing::newest_coverage;
 use super::{excludes, prompts};
-use crate::domain::attach::program::Program;
+use crate::domain::attach::program::AttachedProgram;
 use crate::domain::attach::shell::head_moves::HeadMove;
-use crate::domain::attach::stamp::Stamp;
+use crate::domain::attach::stamp::AttachedSessionStamp;
 use crate::domain::base::names::Oid;
 use crate::env;
 use crate::error::Result;
@@ -19,7 +19,7 @@ use crate::ops::context::handle::Context;
 use crate::process::keeper::spec::ProcessId;
 use crate::process::os::{caller, foreground};
 use crate::store::attach::AttachFiles;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 
 /// For how long a session whose process is not known counts as living after it was heard of.
 const HEARD_OF: i64 = 60 * 60;
@@ -27,9 +27,9 @@ const HEARD_OF: i64 = 60 * 60;
 /// An attached session.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Session {
+pub struct AttachedSession {
     /// Its program.
-    pub program: Program,
+    pub program: AttachedProgram,
     /// Its key.
     pub id: String,
     /// The worktree that it works in.
@@ -109,11 +109,11 @@ const OUTSIDE: usize = 5;
 /// A session as `sessions` and `status` show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SessionView {
+pub struct AttachedSessionJson {
     /// Its key.
     pub id: String,
     /// Its program.
-    pub program: Program,
+    pub program: AttachedProgram,
     /// The worktree that it works in.
     pub worktree: String,
     /// When it was first heard of.
@@ -140,10 +140,10 @@ pub struct SessionView {
     pub exclude_changes: Vec<String>,
 }
 
-impl From<Session> for SessionView {
-    fn from(one: Session) -> Self {
+impl From<AttachedSession> for AttachedSessionJson {
+    fn from(one: AttachedSession) -> Self {
         let alive = one.is_alive();
-        let Session {
+        let AttachedSession {
             program,
             id,
             worktree,
@@ -175,7 +175,7 @@ impl From<Session> for SessionView {
     }
 }
 
-impl Session {
+impl AttachedSession {
     /// Whether its program still runs, as far as can be seen.
     pub fn is_alive(&self) -> bool {
         let heard = env::now().duration_since(self.last_activity).as_secs() < HEARD_OF;
@@ -231,10 +231,10 @@ fn add_newest(known: &mut Vec<String>, named: Vec<String>) {
 }
 
 /// The session of a stamp as it is known, or a new one.
-pub(super) fn of(files: &AttachFiles, stamp: &Stamp) -> Session {
-    let known = files.session(&stamp.session).and_then(|json| serde_json::from_slice::<Session>(&json).ok());
+pub(super) fn of(files: &AttachFiles, stamp: &AttachedSessionStamp) -> AttachedSession {
+    let known = files.session(&stamp.session).and_then(|json| serde_json::from_slice::<AttachedSession>(&json).ok());
     let now = env::now();
-    let new = || Session {
+    let new = || AttachedSession {
         program: stamp.program,
         id: stamp.session.clone(),
         worktree: stamp.worktree.clone(),
@@ -257,29 +257,29 @@ pub(super) fn of(files: &AttachFiles, stamp: &Stamp) -> Session {
         moves: Vec::new(),
     };
     let known = known.unwrap_or_else(new);
-    Session { process: caller::caller(), last_activity: now, worktree: stamp.worktree.clone(), ended: false, ..known }
+    AttachedSession { process: caller::caller(), last_activity: now, worktree: stamp.worktree.clone(), ended: false, ..known }
 }
 
 /// The session of the program that calls, where it does not say which: the one of its process that was heard of last.
-pub(super) fn of_caller(files: &AttachFiles, program: Program) -> Option<String> {
+pub(super) fn of_caller(files: &AttachFiles, program: AttachedProgram) -> Option<String> {
     let process = caller::caller()?;
-    let all = files.sessions().into_iter().filter_map(|(json, _)| serde_json::from_slice::<Session>(&json).ok());
+    let all = files.sessions().into_iter().filter_map(|(json, _)| serde_json::from_slice::<AttachedSession>(&json).ok());
     let its = all.filter(|one| one.program == program && one.process == Some(process));
     its.max_by_key(|one| one.last_activity).map(|one| one.id)
 }
 
 /// Whether a shell command of another session ran in this one's worktree since then.
-pub(super) fn another_ran(files: &AttachFiles, session: &Session, since: Timestamp) -> bool {
-    let all = files.sessions().into_iter().filter_map(|(json, _)| serde_json::from_slice::<Session>(&json).ok());
+pub(super) fn another_ran(files: &AttachFiles, session: &AttachedSession, since: Timestamp) -> bool {
+    let all = files.sessions().into_iter().filter_map(|(json, _)| serde_json::from_slice::<AttachedSession>(&json).ok());
     let mut others = all.filter(|one| one.id != session.id && one.worktree == session.worktree);
     others.any(|one| one.ran_since(since))
 }
 
 /// Whether a program asked the human for this verb in the command that runs now, in the repository of this folder.
-pub fn was_asked(folder: &Path, program: Program, verb: &str) -> bool {
+pub fn was_asked(folder: &Path, program: AttachedProgram, verb: &str) -> bool {
     let Ok(repo) = Repository::discover(folder) else { return false };
-    let files = AttachFiles::of(&Layout::new(repo.common_dir()));
-    let sessions = files.sessions().into_iter().filter_map(|(json, _)| serde_json::from_slice::<Session>(&json).ok());
+    let files = AttachFiles::of(&StoreLayout::new(repo.common_dir()));
+    let sessions = files.sessions().into_iter().filter_map(|(json, _)| serde_json::from_slice::<AttachedSession>(&json).ok());
     let mut sessions = sessions.filter(|one| one.program == program && one.is_alive());
     sessions.any(|one| one.asked.iter().any(|asked| asked == verb))
 }
@@ -288,7 +288,7 @@ pub fn was_asked(folder: &Path, program: Program, verb: &str) -> bool {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub(super) fn write(files: &AttachFiles, session: &Session) -> Result<()> {
+pub(super) fn write(files: &AttachFiles, session: &AttachedSession) -> Result<()> {
     files.write_session(&session.id, &serde_json::to_vec(session).unwrap_or_default())
 }
 
@@ -304,21 +304,21 @@ pub(in crate::ops) fn nothing_can_be_written(ctx: &Context) -> Option<String> {
 }
 
 /// The sessions of a repository, the newest activity first. One in whose worktree nothing could be captured is unprotected, it alone.
-pub fn list(ctx: &Context) -> Vec<Session> {
+pub fn list(ctx: &Context) -> Vec<AttachedSession> {
     let files = AttachFiles::of(ctx.layout());
     let read = |(json, is_unsaved): (Vec<u8>, bool)| {
-        let session = serde_json::from_slice::<Session>(&json).ok()?;
+        let session = serde_json::from_slice::<AttachedSession>(&json).ok()?;
         let why = || is_unsaved.then(|| "what happened could not be written down: is the disk full?".to_owned());
-        Some(Session { unprotected: session.unprotected.clone().or_else(why), ..session })
+        Some(AttachedSession { unprotected: session.unprotected.clone().or_else(why), ..session })
     };
-    let mut all: Vec<Session> = files.sessions().into_iter().filter_map(read).collect();
+    let mut all: Vec<AttachedSession> = files.sessions().into_iter().filter_map(read).collect();
     all.sort_by_key(|session| std::cmp::Reverse(session.last_activity));
     if let Some(why) = nothing_can_be_written(ctx) {
         for session in all.iter_mut().filter(|session| session.is_alive()) {
             session.unprotected.get_or_insert_with(|| why.clone());
         }
     }
-    if all.iter().any(Session::is_alive)
+    if all.iter().any(AttachedSession::is_alive)
         && let Some(coverage) = newest_coverage(ctx)
     {
         for session in &mut all {
@@ -335,10 +335,10 @@ pub fn list(ctx: &Context) -> Vec<Session> {
 ///
 /// # Errors
 /// Where the checkpoints cannot be read.
-pub fn files_changed(ctx: &Context, session: &Session) -> Result<Option<usize>> {
+pub fn files_changed(ctx: &Context, session: &AttachedSession) -> Result<Option<usize>> {
     let mut all = ctx.state().record.checkpoints.all()?;
     all.sort_by_key(|record| record.age());
-    let is_of_it = |stamp: &Stamp| stamp.session == session.id;
+    let is_of_it = |stamp: &AttachedSessionStamp| stamp.session == session.id;
     let first = all.iter().find(|record| record.attached.as_deref().is_some_and(is_of_it));
     let (Some(first), Some(newest)) = (first, all.last()) else { return Ok(None) };
     let changes = |repo: &Repository, old: &Oid, new: &Oid| -> Result<Vec<TreeChange>> {

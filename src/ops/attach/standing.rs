@@ -4,20 +4,20 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
-use super::sessions::{self, SessionView};
-use super::watching::record::{self, Standing};
-use crate::domain::checkpoint::document::{CheckpointDocument, Coverage};
+use super::sessions::{self, AttachedSessionJson};
+use super::watching::record::{self, WatchStatus};
+use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointDocument};
 use crate::ops::checkpoint::read_document;
 use crate::ops::context::handle::Context;
 
 /// What is attached and watched now.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Attached {
+pub struct AttachStatus {
     /// The sessions whose program runs, the newest activity first.
-    pub sessions: Vec<SessionView>,
+    pub sessions: Vec<AttachedSessionJson>,
     /// The watches, by worktree.
-    pub watches: Vec<Standing>,
+    pub watches: Vec<WatchStatus>,
 }
 
 /// What the newest checkpoint does not hold of the worktree where this was called, because it was not read or captured, and what others
@@ -31,7 +31,7 @@ pub fn not_held_here(ctx: &Context) -> Vec<String> {
 }
 
 /// What the newest checkpoint does not hold, by worktree, each with its submodules.
-pub(super) fn newest_coverage(ctx: &Context) -> Option<BTreeMap<String, Coverage>> {
+pub(super) fn newest_coverage(ctx: &Context) -> Option<BTreeMap<String, CaptureCoverage>> {
     newest_document(ctx).map(|document| document.coverage_with_submodules())
 }
 
@@ -42,7 +42,7 @@ pub(super) fn newest_document(ctx: &Context) -> Option<CheckpointDocument> {
 }
 
 /// What is attached and watched now.
-pub fn attached(ctx: &Context) -> Attached {
-    let sessions = sessions::list(ctx).into_iter().map(SessionView::from).filter(|one| one.alive).collect();
-    Attached { sessions, watches: record::list(ctx) }
+pub fn attached(ctx: &Context) -> AttachStatus {
+    let sessions = sessions::list(ctx).into_iter().map(AttachedSessionJson::from).filter(|one| one.alive).collect();
+    AttachStatus { sessions, watches: record::list(ctx) }
 }

@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use super::prompts;
 use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::document::CheckpointRecord;
-use crate::domain::operation::transaction::Transaction;
-use crate::domain::state::event::By;
+use crate::domain::operation::transaction::OperationRecord;
+use crate::domain::state::event::EventAuthor;
 use crate::error::{Result, some_of};
 use crate::ops::context::handle::Context;
 use crate::ops::history;
@@ -17,9 +17,9 @@ const NAMED: usize = 5;
 /// What a human took back in this worktree since event `seen`, as a sentence for the agent: of the files that `record`, made just now, holds
 /// otherwise than the agent left them, those that are as the human's last step made them. A step and its undo say nothing.
 pub(super) fn went_back(ctx: &Context, worktree: &str, seen: u64, record: &CheckpointRecord) -> Option<String> {
-    let enough = |known: &[Transaction]| known.iter().any(|one| one.first_seq <= seen);
+    let enough = |known: &[OperationRecord]| known.iter().any(|one| one.first_seq <= seen);
     let all = history::newest_transactions(ctx, enough).ok()?;
-    let since = all.iter().filter(|one| one.first_seq > seen && one.by == By::User);
+    let since = all.iter().filter(|one| one.first_seq > seen && one.by == EventAuthor::User);
     // The oldest first.
     let changes: Vec<_> =
         since.flat_map(|one| &one.worktrees).filter(|change| change.path == worktree).map(|change| &change.files).collect();

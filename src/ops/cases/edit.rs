@@ -6,17 +6,17 @@
 use std::collections::BTreeSet;
 
 use super::{limits, texts};
-use crate::domain::base::ids::{AgentId, CaseId, GateId};
+use crate::domain::base::ids::{AgentId, GateId, TaskId};
 use crate::domain::base::plural::count;
-use crate::domain::base::text::Text;
-use crate::domain::planning::plan::Plan;
-use crate::domain::state::event::{By, Event};
+use crate::domain::base::text::TextOrBlob;
+use crate::domain::planning::plan::GoalPlan;
+use crate::domain::state::event::{Event, EventAuthor};
 use crate::domain::state::whole::State;
-use crate::domain::work::budget::{Limits, NewLimits};
-use crate::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
+use crate::domain::work::budget::{BudgetLimits, NewBudgetLimits};
+use crate::domain::work::case::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskKind, TaskStatus};
 use crate::domain::work::checks::named;
-use crate::domain::work::gate::Decision;
-use crate::domain::work::needs::{self, After, Need};
+use crate::domain::work::gate::GateDecision;
+use crate::domain::work::needs::{self, NeededReadyPoint, TaskDependency};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
@@ -30,21 +30,21 @@ const MAX_LIST: usize = 1000;
 
 /// A case to add.
 #[derive(Debug, Clone)]
-pub struct NewCase {
+pub struct NewTaskRequest {
     /// Its id; generated where `None`.
-    pub id: Option<CaseId>,
+    pub id: Option<TaskId>,
     /// Its kind.
-    pub kind: Kind,
+    pub kind: TaskKind,
     /// Its title: one line.
     pub title: String,
     /// The body: the instructions for the agent.
     pub body: Option<String>,
     /// The case it is a part of.
-    pub parent: Option<CaseId>,
+    pub parent: Option<TaskId>,
     /// The cases that must be done before it.
-    pub after: Vec<CaseId>,
+    pub after: Vec<TaskId>,
     /// What of them has to be ready, in place of their merged work.
-    pub needs: Vec<Need>,
+    pub needs: Vec<NeededReadyPoint>,
     /// Whether an agent begins before that.
     pub start_early: bool,
     /// The kind of agent that works on it.
@@ -52,26 +52,26 @@ pub struct NewCase {
     /// Commands that must pass before it is done.
     pub verify: Vec<String>,
     /// What it may use.
-    pub limits: Limits,
+    pub limits: BudgetLimits,
     /// Its status; never active.
-    pub status: Status,
+    pub status: TaskStatus,
     /// Why it is blocked or failed.
     pub reason: Option<String>,
     /// The commit and branch that hold its work, once merged.
-    pub merged: Option<Merged>,
+    pub merged: Option<MergedTaskWork>,
 }
 
 /// The new values of a case's fields; `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]
-pub struct NewFields {
+pub struct TaskEditRequest {
     /// The new title.
     pub title: Option<String>,
     /// The new body; `Some(None)` removes it.
     pub body: Option<Option<String>>,
     /// The new parent; `Some(None)` removes it.
-    pub parent: Option<Option<CaseId>>,
+    pub parent: Option<Option<TaskId>>,
     /// The new dependencies.
-    pub after: Option<Vec<After>>,
+    pub after: Option<Vec<TaskDependency>>,
     /// Whether an agent begins before what it needs is ready.
     pub start_early: Option<bool>,
     /// The new persona; `Some(None)` removes it.
@@ -79,7 +79,7 @@ pub struct NewFields {
     /// The new verify steps.
     pub verify: Option<Vec<String>>,
     /// The new limits.
-    pub limits: NewLimits,
+    pub limits: NewBudgetLimits,
 }
 
 /// Adds one case and returns it as stored.
@@ -87,14 +87,14 @@ pub struct NewFields {
 /// # Errors
 /// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `INVALID_INPUT`, `INVALID_ID`, `TOO_LARGE`, `TOO_MANY_TASKS`;
 /// those of storing texts and of appending. Then nothing was added.
-pub fn add(ctx: &mut Context, new: NewCase) -> Result<Case> {
+pub fn add(ctx: &mut Context, new: NewTaskRequest) -> Result<Task> {
     check(&new)?;
     limits::personas_exist(&ctx.config, &new.verify)?;
-    if matches!(ctx.by(), By::Agent(_)) && !new.limits.is_empty() {
+    if matches!(ctx.by(), EventAuthor::Agent(_)) && !new.limits.is_empty() {
         return Err(Error::new(Code::NotForAgents, "an agent does not decide what a task may use")
             .hint("add the task without --max-cost, --max-tokens and --max-time"));
     }
-    if new.kind == Kind::Task {
+    if new.kind == TaskKind::Task {
         limits::can_be_kept(&ctx.config, new.persona.as_deref(), &new.verify, new.limits)?;
     }
     let body = match &new.body {
@@ -121,8 +121,8 @@ pub fn add(ctx: &mut Context, new: NewCase) -> Result<Case> {
 const IN_AN_ITERATION: u32 = 20;
 const IN_A_SESSION: u32 = 200;
 
-pub(in crate::ops) fn agents_may_add(state: &State, by: &By) -> Result<()> {
-    let By::Agent(agent) = by else { return Ok(()) };
+pub(in crate::ops) fn agents_may_add(state: &State, by: &EventAuthor) -> Result<()> {
+    let EventAuthor::Agent(agent) = by else { return Ok(()) };
     let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
     let refused = |who: String, most: u32, time: &str| {
         let tasks = count(most, "task");
@@ -137,8 +137,8 @@ pub(in crate::ops) fn agents_may_add(state: &State, by: &By) -> Result<()> {
 }
 
 /// Builds the case from the request.
-pub(in crate::ops) fn build(new: NewCase, id: CaseId, body: Option<Text>) -> Case {
-    Case {
+pub(in crate::ops) fn build(new: NewTaskRequest, id: TaskId, body: Option<TextOrBlob>) -> Task {
+    Task {
         id,
         kind: new.kind,
         title: new.title,
@@ -157,27 +157,27 @@ pub(in crate::ops) fn build(new: NewCase, id: CaseId, body: Option<Text>) -> Cas
     }
 }
 
-fn without_repeats(ids: Vec<CaseId>) -> Vec<CaseId> {
+fn without_repeats(ids: Vec<TaskId>) -> Vec<TaskId> {
     let mut seen = BTreeSet::new();
     ids.into_iter().filter(|id| seen.insert(id.clone())).collect()
 }
 
 /// The next free ids `<kind>-NNN`: they continue after the highest number that a known case or checkpoint has.
-pub(in crate::ops) fn next_ids(state: &State, kind: Kind, count: usize, reserved: &BTreeSet<String>) -> Result<Vec<CaseId>> {
+pub(in crate::ops) fn next_ids(state: &State, kind: TaskKind, count: usize, reserved: &BTreeSet<String>) -> Result<Vec<TaskId>> {
     let prefix = format!("{kind}-");
     let known =
-        state.restorable.cases.keys().map(CaseId::folded).chain(state.record.checkpoints.folded_names().map(str::to_owned));
-    let promised = state.open_plan().map(Plan::ids).unwrap_or_default();
+        state.restorable.cases.keys().map(TaskId::folded).chain(state.record.checkpoints.folded_names().map(str::to_owned));
+    let promised = state.open_plan().map(GoalPlan::ids).unwrap_or_default();
     let known = known.chain(promised.iter().map(|id| id.folded()));
     let number = |id: &str| id.strip_prefix(&prefix).and_then(|digits| digits.parse::<u64>().ok());
     let highest = known.chain(reserved.iter().cloned()).filter_map(|id| number(&id)).max().unwrap_or(0);
     // A number this high is in an id that a user chose; it is not a continuation of generated ids.
     let start = if highest > u64::from(u32::MAX) { 0 } else { highest };
-    (1..).map(|step| format!("{prefix}{:03}", start + step)).take(count).map(CaseId::new).collect()
+    (1..).map(|step| format!("{prefix}{:03}", start + step)).take(count).map(TaskId::new).collect()
 }
 
 /// Checks the fields for which the state is not needed.
-pub(in crate::ops) fn check(new: &NewCase) -> Result<()> {
+pub(in crate::ops) fn check(new: &NewTaskRequest) -> Result<()> {
     check_title(&new.title)?;
     new.persona.as_deref().map_or(Ok(()), check_persona)?;
     check_verify(&new.verify)?;
@@ -186,16 +186,16 @@ pub(in crate::ops) fn check(new: &NewCase) -> Result<()> {
     check_early(new.kind, &new.needs, new.start_early)
 }
 
-fn check_limits(kind: Kind, limits: Limits) -> Result<()> {
-    if kind != Kind::Task && !limits.is_empty() {
+fn check_limits(kind: TaskKind, limits: BudgetLimits) -> Result<()> {
+    if kind != TaskKind::Task && !limits.is_empty() {
         return Err(Error::new(Code::InvalidInput, format!("only a task has a budget, not a {kind}"))
             .hint("give it to its tasks, or to all: git config axiom.budget.maxCost USD"));
     }
     Ok(())
 }
 
-fn check_early(kind: Kind, needs: &[Need], start_early: bool) -> Result<()> {
-    if kind != Kind::Task && !needs.is_empty() {
+fn check_early(kind: TaskKind, needs: &[NeededReadyPoint], start_early: bool) -> Result<()> {
+    if kind != TaskKind::Task && !needs.is_empty() {
         return Err(Error::new(Code::InvalidInput, format!("only a task waits for what is ready, not a {kind}"))
             .hint("--after ID    waits until all of it is merged"));
     }
@@ -262,7 +262,7 @@ fn check_length(what: &str, length: usize) -> Result<()> {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`, and as [`add`]; then nothing was changed.
-pub fn edit(ctx: &mut Context, id: &CaseId, edit: NewFields) -> Result<Vec<CaseChange>> {
+pub fn edit(ctx: &mut Context, id: &TaskId, edit: TaskEditRequest) -> Result<Vec<TaskFieldChange>> {
     edit.title.as_deref().map_or(Ok(()), check_title)?;
     edit.persona.iter().flatten().try_for_each(|persona| check_persona(persona))?;
     if let Some(verify) = &edit.verify {
@@ -292,7 +292,7 @@ pub fn edit(ctx: &mut Context, id: &CaseId, edit: NewFields) -> Result<Vec<CaseC
         // Where nothing is named any more, there is nothing to begin before.
         let start_early = edit.start_early.unwrap_or(old.start_early && !needs.is_empty());
         check_early(old.kind, &needs, start_early)?;
-        let new = Case {
+        let new = Task {
             title: edit.title.unwrap_or_else(|| old.title.clone()),
             body: body.unwrap_or_else(|| old.body.clone()),
             parent: edit.parent.unwrap_or_else(|| old.parent.clone()),
@@ -304,47 +304,47 @@ pub fn edit(ctx: &mut Context, id: &CaseId, edit: NewFields) -> Result<Vec<CaseC
             limits: edit.limits.on(old.limits),
             ..old.clone()
         };
-        made = CaseChange::between(old, &new);
+        made = TaskFieldChange::between(old, &new);
         Ok(changed(id, made.clone()))
     })?;
     Ok(made)
 }
 
-fn changed(id: &CaseId, changes: Vec<CaseChange>) -> Vec<Event> {
+fn changed(id: &TaskId, changes: Vec<TaskFieldChange>) -> Vec<Event> {
     if changes.is_empty() {
         return Vec::new();
     }
-    vec![Event::CasesChanged { edits: vec![CaseEdit { id: id.clone(), changes }] }]
+    vec![Event::CasesChanged { edits: vec![TaskChangeSet { id: id.clone(), changes }] }]
 }
 
 /// The new status and reason of a case.
-struct Restated {
-    status: Status,
+struct RestatedTask {
+    status: TaskStatus,
     reason: Option<String>,
     /// Those of its gates that this closes.
     closes: Vec<GateId>,
 }
 
-impl Restated {
-    fn to(status: Status, reason: Option<String>) -> Self {
+impl RestatedTask {
+    fn to(status: TaskStatus, reason: Option<String>) -> Self {
         Self { status, reason, closes: Vec::new() }
     }
 }
 
 /// Changes status and reason of cases, all or none, and returns the ids of those that changed.
-fn restate(ctx: &mut Context, ids: &[CaseId], decide: impl Fn(&State, &Case) -> Result<Restated>) -> Result<Vec<CaseId>> {
+fn restate(ctx: &mut Context, ids: &[TaskId], decide: impl Fn(&State, &Task) -> Result<RestatedTask>) -> Result<Vec<TaskId>> {
     let mut touched = Vec::new();
     ctx.append_with(|state| {
         let (mut edits, mut events) = (Vec::new(), Vec::new());
         for id in without_repeats(ids.to_vec()) {
             let old = state.case(&id)?;
-            let Restated { status, reason, closes } = decide(state, old)?;
-            let changes = CaseChange::between(old, &Case { status, reason, ..old.clone() });
+            let RestatedTask { status, reason, closes } = decide(state, old)?;
+            let changes = TaskFieldChange::between(old, &Task { status, reason, ..old.clone() });
             if !changes.is_empty() || !closes.is_empty() {
                 touched.push(id.clone());
             }
             if !changes.is_empty() {
-                edits.push(CaseEdit { id, changes });
+                edits.push(TaskChangeSet { id, changes });
             }
             events.extend(closes.into_iter().map(|id| Event::GateClosed { id, reason: format!("made {status} by hand") }));
         }
@@ -356,28 +356,28 @@ fn restate(ctx: &mut Context, ids: &[CaseId], decide: impl Fn(&State, &Case) -> 
     Ok(touched)
 }
 
-fn no_way(case: &Case, verb: &str) -> Error {
+fn no_way(case: &Task, verb: &str) -> Error {
     Error::new(Code::InvalidTransition, format!("'{}' is {}, so it cannot be {verb}", case.id, case.status)).hint(instead(case))
 }
 
 /// A hint at the right command, where a verb does not apply to the status of a case.
-fn instead(case: &Case) -> String {
+fn instead(case: &Task) -> String {
     let id = &case.id;
     match case.status {
-        Status::Pending => format!("agents may claim it already; 'git axiom task block {id} --reason R' prevents that"),
-        Status::Active => "an agent works on it: see 'git axiom status'".to_owned(),
-        Status::Done if case.merged.is_some() => {
+        TaskStatus::Pending => format!("agents may claim it already; 'git axiom task block {id} --reason R' prevents that"),
+        TaskStatus::Active => "an agent works on it: see 'git axiom status'".to_owned(),
+        TaskStatus::Done if case.merged.is_some() => {
             "its work is merged: 'git axiom log --undoable' lists what can be taken back".to_owned()
         }
-        Status::Done => {
+        TaskStatus::Done => {
             format!("git axiom merge {id}    merges its work; git axiom task archive {id}    archives it")
         }
-        Status::Archived => "'git axiom undo ID' restores it: see 'git axiom log' for the id".to_owned(),
-        Status::Blocked | Status::Failed => format!("git axiom task show {id}    shows the reason"),
+        TaskStatus::Archived => "'git axiom undo ID' restores it: see 'git axiom log' for the id".to_owned(),
+        TaskStatus::Blocked | TaskStatus::Failed => format!("git axiom task show {id}    shows the reason"),
     }
 }
 
-fn active(state: &State, case: &Case, verb: &str) -> Error {
+fn active(state: &State, case: &Task, verb: &str) -> Error {
     let agent = state.agent_on(&case.id).map_or_else(|| "AGENT".to_owned(), |agent| agent.id.to_string());
     Error::new(Code::InvalidTransition, format!("an agent works on '{}', so it cannot be {verb}", case.id))
         .hint(format!("git axiom stop {agent}    then run the command again"))
@@ -388,12 +388,14 @@ fn active(state: &State, case: &Case, verb: &str) -> Error {
 /// # Errors
 /// `UNKNOWN_TASK`; `INVALID_TRANSITION` for cases that an agent works on, or that are done or archived; `INVALID_INPUT`,
 /// `TOO_LARGE` for the reason. Then nothing was changed.
-pub fn block(ctx: &mut Context, ids: &[CaseId], reason: &str) -> Result<Vec<CaseId>> {
+pub fn block(ctx: &mut Context, ids: &[TaskId], reason: &str) -> Result<Vec<TaskId>> {
     may_block(ctx.state(), ids, reason)?;
     restate(ctx, ids, |state, case| match case.status {
-        Status::Pending | Status::Blocked | Status::Failed => Ok(Restated::to(Status::Blocked, Some(reason.to_owned()))),
-        Status::Active => Err(active(state, case, "blocked")),
-        Status::Done | Status::Archived => Err(no_way(case, "blocked")),
+        TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Failed => {
+            Ok(RestatedTask::to(TaskStatus::Blocked, Some(reason.to_owned())))
+        }
+        TaskStatus::Active => Err(active(state, case, "blocked")),
+        TaskStatus::Done | TaskStatus::Archived => Err(no_way(case, "blocked")),
     })
 }
 
@@ -401,7 +403,7 @@ pub fn block(ctx: &mut Context, ids: &[CaseId], reason: &str) -> Result<Vec<Case
 ///
 /// # Errors
 /// As [`block`].
-pub fn may_block(state: &State, ids: &[CaseId], reason: &str) -> Result<()> {
+pub fn may_block(state: &State, ids: &[TaskId], reason: &str) -> Result<()> {
     if reason.trim().is_empty() {
         return Err(Error::new(Code::InvalidInput, "a reason is needed").hint("give it with --reason"));
     }
@@ -411,8 +413,8 @@ pub fn may_block(state: &State, ids: &[CaseId], reason: &str) -> Result<()> {
     ids.iter().try_for_each(|id| {
         let case = state.case(id)?;
         match case.status {
-            Status::Pending | Status::Blocked | Status::Failed | Status::Active => Ok(()),
-            Status::Done | Status::Archived => Err(no_way(case, "blocked")),
+            TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Failed | TaskStatus::Active => Ok(()),
+            TaskStatus::Done | TaskStatus::Archived => Err(no_way(case, "blocked")),
         }
     })
 }
@@ -422,24 +424,24 @@ pub fn may_block(state: &State, ids: &[CaseId], reason: &str) -> Result<()> {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; `INVALID_TRANSITION` for all others; then nothing was changed.
-pub fn unblock(ctx: &mut Context, ids: &[CaseId]) -> Result<Vec<CaseId>> {
+pub fn unblock(ctx: &mut Context, ids: &[TaskId]) -> Result<Vec<TaskId>> {
     restate(ctx, ids, |state, case| {
         let closes = rejected_gates(state, &case.id);
-        let pending = Restated { status: Status::Pending, reason: None, closes };
+        let pending = RestatedTask { status: TaskStatus::Pending, reason: None, closes };
         match case.status {
-            Status::Blocked | Status::Failed => Ok(pending),
-            Status::Pending | Status::Done if case.merged.is_none() && !pending.closes.is_empty() => Ok(pending),
-            Status::Active if !pending.closes.is_empty() => Err(no_way(case, "unblocked")
+            TaskStatus::Blocked | TaskStatus::Failed => Ok(pending),
+            TaskStatus::Pending | TaskStatus::Done if case.merged.is_none() && !pending.closes.is_empty() => Ok(pending),
+            TaskStatus::Active if !pending.closes.is_empty() => Err(no_way(case, "unblocked")
                 .hint(format!("its gate was rejected: once a session has blocked it, git axiom task unblock {}", case.id))),
-            Status::Pending | Status::Active | Status::Done | Status::Archived => Err(no_way(case, "unblocked")),
+            TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Archived => Err(no_way(case, "unblocked")),
         }
     })
 }
 
 /// The gates of a case that a human rejected, which no session has acted on yet.
-fn rejected_gates(state: &State, id: &CaseId) -> Vec<GateId> {
+fn rejected_gates(state: &State, id: &TaskId) -> Vec<GateId> {
     let gates = state.restorable.gates.values().filter(|gate| gate.task_id.as_ref() == Some(id));
-    let rejected = gates.filter(|gate| matches!(gate.decision, Some(Decision::Rejected { .. })));
+    let rejected = gates.filter(|gate| matches!(gate.decision, Some(GateDecision::Rejected { .. })));
     rejected.map(|gate| gate.id.clone()).collect()
 }
 
@@ -447,11 +449,11 @@ fn rejected_gates(state: &State, id: &CaseId) -> Vec<GateId> {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; `INVALID_TRANSITION` for cases that an agent works on; then nothing was changed.
-pub fn archive(ctx: &mut Context, ids: &[CaseId]) -> Result<Vec<CaseId>> {
+pub fn archive(ctx: &mut Context, ids: &[TaskId]) -> Result<Vec<TaskId>> {
     restate(ctx, ids, |state, case| match case.status {
-        Status::Active => Err(active(state, case, "archived")),
-        Status::Pending | Status::Done | Status::Blocked | Status::Failed | Status::Archived => {
-            Ok(Restated::to(Status::Archived, case.reason.clone()))
+        TaskStatus::Active => Err(active(state, case, "archived")),
+        TaskStatus::Pending | TaskStatus::Done | TaskStatus::Blocked | TaskStatus::Failed | TaskStatus::Archived => {
+            Ok(RestatedTask::to(TaskStatus::Archived, case.reason.clone()))
         }
     })
 }

@@ -5,16 +5,16 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 
-use super::edit::{self, NewCase};
+use super::edit::{self, NewTaskRequest};
 use super::limits;
 use super::texts;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
-use crate::domain::work::budget::Limits;
-use crate::domain::work::case::{Case, Kind, Merged, Status};
+use crate::domain::work::budget::BudgetLimits;
+use crate::domain::work::case::{MergedTaskWork, Task, TaskKind, TaskStatus};
 use crate::domain::work::graph;
-use crate::domain::work::needs::{self, After};
+use crate::domain::work::needs::{self, TaskDependency};
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::context::handle::Context;
@@ -25,7 +25,7 @@ pub const MAX_CASES: usize = 100_000;
 /// One line, with the keys of `task list --json`; derived keys are ignored.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Line {
+struct TaskImportLine {
     id: Option<String>,
     #[serde(default)]
     kind: Option<String>,
@@ -35,23 +35,23 @@ struct Line {
     #[serde(default)]
     parent: Option<String>,
     #[serde(default)]
-    after: Option<OneOrMany>,
+    after: Option<ImportOneOrMany>,
     #[serde(default)]
-    needs: Option<OneOrMany>,
+    needs: Option<ImportOneOrMany>,
     #[serde(default)]
     start_early: bool,
     #[serde(default)]
     persona: Option<String>,
     #[serde(default)]
-    verify: Option<OneOrMany>,
+    verify: Option<ImportOneOrMany>,
     #[serde(default)]
-    limits: Option<Limits>,
+    limits: Option<BudgetLimits>,
     #[serde(default)]
     status: Option<String>,
     #[serde(default)]
     reason: Option<String>,
     #[serde(default)]
-    merged: Option<Merged>,
+    merged: Option<MergedTaskWork>,
     // Derived keys: `task list --json` prints them, but they are no fields of a case.
     #[serde(default, rename = "schema")]
     _schema: IgnoredAny,
@@ -106,12 +106,12 @@ struct Line {
 
 #[derive(Debug, Deserialize)]
 #[serde(untagged)]
-enum OneOrMany {
+enum ImportOneOrMany {
     One(String),
     Many(Vec<String>),
 }
 
-impl OneOrMany {
+impl ImportOneOrMany {
     fn into_vec(self) -> Vec<String> {
         match self {
             Self::One(one) => vec![one],
@@ -121,16 +121,16 @@ impl OneOrMany {
 }
 
 /// A case with the number of its line, for errors.
-struct Numbered {
+struct NumberedTask {
     line: usize,
-    case: NewCase,
+    case: NewTaskRequest,
 }
 
 /// What an import has done.
 #[derive(Debug)]
-pub struct Imported {
+pub struct TaskImportReport {
     /// The ids, in the order of the file.
-    pub ids: Vec<CaseId>,
+    pub ids: Vec<TaskId>,
     /// How many were active in the file: they are imported as pending, since none of our agents works on them.
     pub were_active: usize,
 }
@@ -139,10 +139,10 @@ pub struct Imported {
 ///
 /// # Errors
 /// `INVALID_INPUT`, `INVALID_ID`, `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `TOO_LARGE`, with the line.
-pub fn import(ctx: &mut Context, text: &str) -> Result<Imported> {
+pub fn import(ctx: &mut Context, text: &str) -> Result<TaskImportReport> {
     let (mut numbered, were_active) = parse(text)?;
     let personas_exist =
-        |n: &Numbered| limits::personas_exist(&ctx.config, &n.case.verify).map_err(|error| at_line(n.line, error));
+        |n: &NumberedTask| limits::personas_exist(&ctx.config, &n.case.verify).map_err(|error| at_line(n.line, error));
     numbered.iter().try_for_each(personas_exist)?;
     settle_done(ctx, &mut numbered)?;
     let bodies: Vec<&str> = numbered.iter().filter_map(|n| n.case.body.as_deref()).collect();
@@ -150,7 +150,7 @@ pub fn import(ctx: &mut Context, text: &str) -> Result<Imported> {
     let bodies: Vec<_> = numbered.iter().map(|n| n.case.body.is_some().then(|| stored.next()).flatten()).collect();
     let mut ids = Vec::new();
     if numbered.is_empty() {
-        return Ok(Imported { ids, were_active });
+        return Ok(TaskImportReport { ids, were_active });
     }
     ctx.append_with(|state| {
         check_ids(state, &numbered)?;
@@ -161,14 +161,14 @@ pub fn import(ctx: &mut Context, text: &str) -> Result<Imported> {
         ids = cases.iter().map(|case| case.id.clone()).collect();
         Ok(vec![Event::CasesAdded { cases }])
     })?;
-    Ok(Imported { ids, were_active })
+    Ok(TaskImportReport { ids, were_active })
 }
 
 fn at_line(line: usize, error: Error) -> Error {
     error.context(format!("line {line}"))
 }
 
-fn parse(text: &str) -> Result<(Vec<Numbered>, usize)> {
+fn parse(text: &str) -> Result<(Vec<NumberedTask>, usize)> {
     let (mut all, mut were_active) = (Vec::new(), 0);
     for (index, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
         let line = index + 1;
@@ -176,7 +176,7 @@ fn parse(text: &str) -> Result<(Vec<Numbered>, usize)> {
             return Err(Error::new(Code::TooLarge, format!("line {line}: more than {MAX_CASES} cases in one import"))
                 .hint("split the file: parts that refer to each other belong together"));
         }
-        let parsed: Line = serde_json::from_str(text).map_err(|e| {
+        let parsed: TaskImportLine = serde_json::from_str(text).map_err(|e| {
             Error::new(Code::InvalidInput, format!("line {line} is not a case"))
                 .because(e)
                 .hint("one JSON object per line, with the keys of 'git axiom task list --json'; only title is needed")
@@ -184,39 +184,40 @@ fn parse(text: &str) -> Result<(Vec<Numbered>, usize)> {
         let (case, was_active) = convert(parsed).map_err(|error| at_line(line, error))?;
         edit::check(&case).map_err(|error| at_line(line, error))?;
         were_active += usize::from(was_active);
-        all.push(Numbered { line, case });
+        all.push(NumberedTask { line, case });
     }
     Ok((all, were_active))
 }
 
-fn convert(line: Line) -> Result<(NewCase, bool)> {
-    let status = line.status.as_deref().map_or(Ok(Status::Pending), str::parse::<Status>)?;
-    let was_active = status == Status::Active;
-    let status = if was_active { Status::Pending } else { status };
-    let named = line.after.into_iter().chain(line.needs).flat_map(OneOrMany::into_vec);
-    let (after, needs) = needs::split(named.map(|text| text.parse()).collect::<Result<Vec<After>>>()?);
-    let case = NewCase {
-        id: line.id.map(CaseId::new).transpose()?,
-        kind: line.kind.as_deref().map_or(Ok(Kind::Task), str::parse)?,
+fn convert(line: TaskImportLine) -> Result<(NewTaskRequest, bool)> {
+    let status = line.status.as_deref().map_or(Ok(TaskStatus::Pending), str::parse::<TaskStatus>)?;
+    let was_active = status == TaskStatus::Active;
+    let status = if was_active { TaskStatus::Pending } else { status };
+    let named = line.after.into_iter().chain(line.needs).flat_map(ImportOneOrMany::into_vec);
+    let (after, needs) = needs::split(named.map(|text| text.parse()).collect::<Result<Vec<TaskDependency>>>()?);
+    let case = NewTaskRequest {
+        id: line.id.map(TaskId::new).transpose()?,
+        kind: line.kind.as_deref().map_or(Ok(TaskKind::Task), str::parse)?,
         title: line.title,
         body: line.body,
-        parent: line.parent.map(CaseId::new).transpose()?,
+        parent: line.parent.map(TaskId::new).transpose()?,
         after,
         needs,
         start_early: line.start_early,
         persona: line.persona,
-        verify: line.verify.map(OneOrMany::into_vec).unwrap_or_default(),
+        verify: line.verify.map(ImportOneOrMany::into_vec).unwrap_or_default(),
         limits: line.limits.unwrap_or_default(),
         status,
         reason: line.reason,
-        merged: line.merged.filter(|_| status == Status::Done),
+        merged: line.merged.filter(|_| status == TaskStatus::Done),
     };
     Ok((case, was_active))
 }
 
 /// Tasks that are done in the file, without a merge: their work is taken to be in the branch that is checked out now.
-fn settle_done(ctx: &Context, all: &mut [Numbered]) -> Result<()> {
-    let unsettled = |n: &&mut Numbered| n.case.status == Status::Done && n.case.kind == Kind::Task && n.case.merged.is_none();
+fn settle_done(ctx: &Context, all: &mut [NumberedTask]) -> Result<()> {
+    let unsettled =
+        |n: &&mut NumberedTask| n.case.status == TaskStatus::Done && n.case.kind == TaskKind::Task && n.case.merged.is_none();
     let mut unsettled = all.iter_mut().filter(unsettled).peekable();
     let Some(first) = unsettled.peek().map(|n| n.line) else { return Ok(()) };
     let head = ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?;
@@ -226,17 +227,17 @@ fn settle_done(ctx: &Context, all: &mut [Numbered]) -> Result<()> {
             .hint("check out the branch that has the work, or import such tasks with the status archived"));
     };
     for n in unsettled {
-        n.case.merged = Some(Merged { commit: commit.clone(), target: name.clone() });
+        n.case.merged = Some(MergedTaskWork { commit: commit.clone(), target: name.clone() });
     }
     Ok(())
 }
 
 /// Checks that all given ids are free, and that none is given twice.
-fn check_ids(state: &State, all: &[Numbered]) -> Result<()> {
-    let cases = state.restorable.cases.keys().map(CaseId::folded);
+fn check_ids(state: &State, all: &[NumberedTask]) -> Result<()> {
+    let cases = state.restorable.cases.keys().map(TaskId::folded);
     let mut taken: BTreeMap<String, Option<usize>> = cases.map(|id| (id, None)).collect();
     taken.extend(state.record.checkpoints.folded_names().map(|name| (name.to_owned(), None)));
-    for Numbered { line, case } in all {
+    for NumberedTask { line, case } in all {
         let Some(id) = &case.id else { continue };
         if let Some(by) = taken.insert(id.folded(), Some(*line)) {
             let by = by.map_or_else(String::new, |line| format!(" by line {line}"));
@@ -248,15 +249,19 @@ fn check_ids(state: &State, all: &[Numbered]) -> Result<()> {
 }
 
 /// Gives the next free ids to the cases without one, and builds all cases.
-fn name_all(state: &State, all: Vec<Numbered>, bodies: Vec<Option<crate::domain::base::text::Text>>) -> Result<Vec<Case>> {
-    let given: BTreeSet<String> = all.iter().filter_map(|n| n.case.id.as_ref().map(CaseId::folded)).collect();
-    let mut fresh: BTreeMap<&str, std::vec::IntoIter<CaseId>> = BTreeMap::new();
-    for kind in Kind::ALL {
+fn name_all(
+    state: &State,
+    all: Vec<NumberedTask>,
+    bodies: Vec<Option<crate::domain::base::text::TextOrBlob>>,
+) -> Result<Vec<Task>> {
+    let given: BTreeSet<String> = all.iter().filter_map(|n| n.case.id.as_ref().map(TaskId::folded)).collect();
+    let mut fresh: BTreeMap<&str, std::vec::IntoIter<TaskId>> = BTreeMap::new();
+    for kind in TaskKind::ALL {
         let count = all.iter().filter(|n| n.case.id.is_none() && n.case.kind == *kind).count();
         fresh.insert(kind.as_str(), edit::next_ids(state, *kind, count, &given)?.into_iter());
     }
     let mut made = Vec::with_capacity(all.len());
-    for (Numbered { mut case, .. }, body) in all.into_iter().zip(bodies) {
+    for (NumberedTask { mut case, .. }, body) in all.into_iter().zip(bodies) {
         let id = case.id.take().or_else(|| fresh.get_mut(case.kind.as_str()).and_then(Iterator::next));
         let id = id.ok_or_else(|| Error::new(Code::Internal, "there are fewer fresh ids than cases"))?;
         made.push(edit::build(case, id, body));
@@ -264,8 +269,8 @@ fn name_all(state: &State, all: Vec<Numbered>, bodies: Vec<Option<crate::domain:
     Ok(made)
 }
 
-fn check_references(state: &State, cases: &[Case], lines: &[usize]) -> Result<()> {
-    let new: BTreeSet<&CaseId> = cases.iter().map(|case| &case.id).collect();
+fn check_references(state: &State, cases: &[Task], lines: &[usize]) -> Result<()> {
+    let new: BTreeSet<&TaskId> = cases.iter().map(|case| &case.id).collect();
     for (case, line) in cases.iter().zip(lines) {
         for other in case.after.iter().chain(&case.parent) {
             if !new.contains(other) && !state.restorable.cases.contains_key(other) {

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::texts;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::text::MAX_TEXT;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
@@ -14,7 +14,7 @@ use crate::ops::editor;
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; as [`editor::edit`].
-pub fn body(ctx: &Context, id: &CaseId, folder: &Path) -> Result<Option<String>> {
+pub fn body(ctx: &Context, id: &TaskId, folder: &Path) -> Result<Option<String>> {
     let body = ctx.state().case(id)?.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
     let text = editor::edit(folder, &body.unwrap_or_default(), MAX_TEXT as u64)?;
     Ok(Some(text).filter(|text| !text.is_empty()))

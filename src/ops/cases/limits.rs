@@ -2,22 +2,22 @@
 //! personas exist that are to check their work.
 
 use crate::config::Config;
-use crate::domain::agent::adapter::Adapter;
+use crate::domain::agent::adapter::AgentAdapter;
 use crate::domain::base::nearest;
-use crate::domain::work::budget::Limits;
-use crate::domain::work::checks::named::NamedStep;
+use crate::domain::work::budget::BudgetLimits;
+use crate::domain::work::checks::named::NamedVerifyStep;
 use crate::error::{Code, Error, Result};
-use crate::ops::programs::Programs;
+use crate::ops::programs::SessionPrograms;
 
 /// Checks it for a task of this persona and for the personas among its verify steps, by the configured programs.
 ///
 /// # Errors
 /// `USAGE_UNKNOWN`; `CONFIG_INVALID` where the programs are not known.
-pub fn can_be_kept(config: &Config, persona: Option<&str>, verify: &[String], limits: Limits) -> Result<()> {
+pub fn can_be_kept(config: &Config, persona: Option<&str>, verify: &[String], limits: BudgetLimits) -> Result<()> {
     if limits.max_cost.is_none() && limits.max_tokens.is_none() {
         return Ok(());
     }
-    program_keeps(Programs::configured(config)?.of_persona(persona), limits)?;
+    program_keeps(SessionPrograms::configured(config)?.of_persona(persona), limits)?;
     personas_keep(config, verify, limits)
 }
 
@@ -25,12 +25,12 @@ pub fn can_be_kept(config: &Config, persona: Option<&str>, verify: &[String], li
 ///
 /// # Errors
 /// As [`can_be_kept`].
-pub fn personas_keep(config: &Config, verify: &[String], limits: Limits) -> Result<()> {
+pub fn personas_keep(config: &Config, verify: &[String], limits: BudgetLimits) -> Result<()> {
     let mut named = personas(verify).filter(|persona| config.personas.contains_key(*persona)).peekable();
     if named.peek().is_none() {
         return Ok(());
     }
-    let programs = Programs::configured(config)?;
+    let programs = SessionPrograms::configured(config)?;
     named.try_for_each(|persona| program_keeps(programs.of_persona(Some(persona)), limits))
 }
 
@@ -51,14 +51,14 @@ pub fn name_persona(verify: &[String]) -> bool {
 }
 
 fn personas(verify: &[String]) -> impl Iterator<Item = &str> {
-    verify.iter().filter_map(|step| NamedStep::of(step).persona())
+    verify.iter().filter_map(|step| NamedVerifyStep::of(step).persona())
 }
 
 /// Checks it for an agent program.
 ///
 /// # Errors
 /// `USAGE_UNKNOWN`.
-pub fn program_keeps(program: &Adapter, limits: Limits) -> Result<()> {
+pub fn program_keeps(program: &AgentAdapter, limits: BudgetLimits) -> Result<()> {
     let name = &program.name;
     if limits.max_cost.is_some() && !program.tells_cost() {
         let what = format!("a limit on the cost cannot be kept: '{name}' does not tell what it costs");

@@ -1,9 +1,9 @@
 //! Texts of cases: short ones are in the event itself, long ones are stored in git first.
 
-use crate::domain::base::text::{INLINE_LIMIT, MAX_TEXT, Text};
+use crate::domain::base::text::{INLINE_LIMIT, MAX_TEXT, TextOrBlob};
 use crate::domain::state::whole::State;
-use crate::domain::work::case::Case;
-use crate::domain::work::prompt::Part;
+use crate::domain::work::case::Task;
+use crate::domain::work::prompt::PromptTask;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;
@@ -16,7 +16,7 @@ const MOST_PARENTS: usize = 8;
 ///
 /// # Errors
 /// `TOO_LARGE`; as `NoteStore::store_texts`.
-pub fn store(repo: &Repository, texts: &[&str]) -> Result<Vec<Text>> {
+pub fn store(repo: &Repository, texts: &[&str]) -> Result<Vec<TextOrBlob>> {
     if let Some(text) = texts.iter().find(|text| text.len() > MAX_TEXT) {
         let what = format!("a text of {} bytes is over the limit of {MAX_TEXT}", text.len());
         return Err(Error::new(Code::TooLarge, what).hint("put long material into a file of the repository and refer to it"));
@@ -26,10 +26,10 @@ pub fn store(repo: &Repository, texts: &[&str]) -> Result<Vec<Text>> {
     env::fault_point("texts.after-store");
     let stored = texts.iter().map(|text| {
         if text.len() <= INLINE_LIMIT {
-            return Ok(Text::Inline((*text).to_owned()));
+            return Ok(TextOrBlob::Inline((*text).to_owned()));
         }
         let blob = blobs.next().ok_or_else(|| Error::new(Code::Internal, "there are fewer blobs than texts"))?;
-        Ok(Text::Stored { blob, size: text.len() as u64 })
+        Ok(TextOrBlob::Stored { blob, size: text.len() as u64 })
     });
     stored.collect()
 }
@@ -38,10 +38,10 @@ pub fn store(repo: &Repository, texts: &[&str]) -> Result<Vec<Text>> {
 ///
 /// # Errors
 /// As `NoteStore::load_text`.
-pub fn load(repo: &Repository, text: &Text) -> Result<String> {
+pub fn load(repo: &Repository, text: &TextOrBlob) -> Result<String> {
     match text {
-        Text::Inline(text) => Ok(text.clone()),
-        Text::Stored { blob, .. } => Ok(String::from_utf8_lossy(&repo.notes().load_text(blob)?).into_owned()),
+        TextOrBlob::Inline(text) => Ok(text.clone()),
+        TextOrBlob::Stored { blob, .. } => Ok(String::from_utf8_lossy(&repo.notes().load_text(blob)?).into_owned()),
     }
 }
 
@@ -49,7 +49,7 @@ pub fn load(repo: &Repository, text: &Text) -> Result<String> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn body_of(repo: &Repository, case: &Case) -> Result<String> {
+pub fn body_of(repo: &Repository, case: &Task) -> Result<String> {
     case.body.as_ref().map_or_else(|| Ok(String::new()), |text| load(repo, text))
 }
 
@@ -57,9 +57,9 @@ pub fn body_of(repo: &Repository, case: &Case) -> Result<String> {
 ///
 /// # Errors
 /// As [`load`].
-pub fn parents_of<'s>(repo: &Repository, state: &'s State, case: &Case) -> Result<Vec<Part<'s>>> {
+pub fn parents_of<'s>(repo: &Repository, state: &'s State, case: &Task) -> Result<Vec<PromptTask<'s>>> {
     let chain = state.restorable.groups_around(case).take(MOST_PARENTS);
-    let mut parents = chain.map(|case| Ok(Part { case, body: body_of(repo, case)? })).collect::<Result<Vec<_>>>()?;
+    let mut parents = chain.map(|case| Ok(PromptTask { case, body: body_of(repo, case)? })).collect::<Result<Vec<_>>>()?;
     parents.reverse();
     Ok(parents)
 }

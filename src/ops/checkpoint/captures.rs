@@ -7,18 +7,19 @@ use std::sync::Mutex;
 use jiff::Timestamp;
 
 use super::excluded;
-use super::still::Still;
+use super::still::SuspendedAgents;
 use super::submodules::{self, CapturedSubmodule, capture_with_submodules};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::BRANCHES;
-use crate::domain::checkpoint::document::{Coverage, WorkspaceState};
+use crate::domain::checkpoint::document::{CaptureCoverage, WorkspaceState};
 use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::domain::operation::journaled::HeldSubmodule;
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{
-    CaptureOptions, DamagedWorktree, FEW_WORKTREES, NamedPaths, PathPatterns, Repository, Whose, Worktree, WorktreeCapture,
+    CaptureOptions, DamagedWorktree, FEW_WORKTREES, NamedPaths, PathPatterns, Repository, Worktree, WorktreeCapture,
+    WorktreeOwner,
 };
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
@@ -52,7 +53,7 @@ pub struct CapturedWorkspace {
 
 /// Everything that a checkpoint captured.
 #[derive(Debug, Clone)]
-pub struct Captured {
+pub struct CheckpointCaptures {
     /// The main worktree.
     pub main: CapturedWorktree,
     /// The linked worktrees: the agents' workspaces and others.
@@ -68,7 +69,7 @@ pub struct Captured {
     /// Those of them that are left out, since something of their history is lost.
     pub broken_refs: Vec<RefName>,
     /// What the checkpoint does not hold, by the worktree's path.
-    pub coverage: BTreeMap<String, Coverage>,
+    pub coverage: BTreeMap<String, CaptureCoverage>,
     /// Why everything was examined, where only some paths were requested.
     pub looked_at_all: Option<String>,
     /// Requested paths that exist nowhere: not in the worktree, not in the index, not in the checkpoint that this one builds
@@ -76,7 +77,7 @@ pub struct Captured {
     pub nowhere: Vec<PathBuf>,
 }
 
-impl Captured {
+impl CheckpointCaptures {
     /// The states of all linked worktrees.
     pub fn states(&self) -> impl Iterator<Item = &WorkspaceState> {
         self.workspaces.iter().map(|workspace| &workspace.state).chain(&self.earlier)
@@ -105,7 +106,7 @@ impl Captured {
     /// Whether there was time for all files.
     pub(super) fn all_read(&self) -> bool {
         let submodules = self.submodules.iter().map(|one| &one.coverage);
-        self.coverage.values().chain(submodules).all(Coverage::all_read)
+        self.coverage.values().chain(submodules).all(CaptureCoverage::all_read)
     }
 
     /// The paths of worktrees that could not be captured: nothing is changed in them.
@@ -117,11 +118,11 @@ impl Captured {
 
 /// The worktrees of the repository.
 #[derive(Debug)]
-pub(super) struct There {
+pub(super) struct CapturableWorktrees {
     /// Those that can be captured, the main one first.
     pub worktrees: Vec<Worktree>,
     /// The coverage of those that cannot be captured.
-    pub coverage: BTreeMap<String, Coverage>,
+    pub coverage: BTreeMap<String, CaptureCoverage>,
     /// The paths of linked worktrees, also of missing ones.
     pub linked: Vec<PathBuf>,
 }
@@ -147,7 +148,7 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
 /// # Errors
 /// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `DISK_FULL`, `GIT_FAILED`, `REPOSITORY_UNSUPPORTED` where the path of a worktree
 /// is not UTF-8: then there is no capture.
-pub fn capture_all(ctx: &Context) -> Result<Captured> {
+pub fn capture_all(ctx: &Context) -> Result<CheckpointCaptures> {
     capture_all_with(ctx, &capture_options(ctx))
 }
 
@@ -157,7 +158,7 @@ pub fn capture_all(ctx: &Context) -> Result<Captured> {
 /// # Errors
 /// As [`capture_all`].
 pub fn read_ahead(ctx: &Context, worktrees: &BTreeSet<String>) -> Result<()> {
-    let There { worktrees: there, linked, .. } = there(ctx)?;
+    let CapturableWorktrees { worktrees: there, linked, .. } = there(ctx)?;
     let options = beside(&capture_options(ctx), &linked);
     let is_meant = |one: &&Worktree| one.path_text().is_ok_and(|path| worktrees.contains(&path));
     for worktree in there.iter().filter(is_meant) {
@@ -170,7 +171,7 @@ pub fn read_ahead(ctx: &Context, worktrees: &BTreeSet<String>) -> Result<()> {
 }
 
 /// As [`capture_all`], with these `options`.
-pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Result<Captured> {
+pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Result<CheckpointCaptures> {
     let (captured, coverage) = each(ctx, options, there(ctx)?)?;
     together(ctx, captured.into_iter().map(|one| (one, None)).collect(), coverage)
 }
@@ -180,7 +181,7 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
 ///
 /// # Errors
 /// As [`capture_all`].
-pub fn would_be_held(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<BTreeMap<String, Coverage>> {
+pub fn would_be_held(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<BTreeMap<String, CaptureCoverage>> {
     let (captured, mut coverage) = each(ctx, &capture_options(ctx), there_beside(ctx, damaged)?)?;
     refs(ctx)?;
     let objects = ctx.repo.objects();
@@ -199,7 +200,7 @@ pub fn would_be_held(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<BTree
                 coverage.insert(path, held);
             }
             Err(error) if !one.worktree.is_main() && !error.is_everybodys() => {
-                coverage.insert(path, Coverage::of_nothing(error.to_string()));
+                coverage.insert(path, CaptureCoverage::of_nothing(error.to_string()));
             }
             Err(error) => return Err(error),
         }
@@ -215,11 +216,15 @@ pub(super) fn beside(options: &CaptureOptions, linked: &[PathBuf]) -> CaptureOpt
 }
 
 /// The captures of the worktrees that can be captured, the main one's first, and the coverage of the others.
-fn each(ctx: &Context, options: &CaptureOptions, there: There) -> Result<(Vec<CapturedWorktree>, BTreeMap<String, Coverage>)> {
-    let There { worktrees, mut coverage, linked } = there;
+fn each(
+    ctx: &Context,
+    options: &CaptureOptions,
+    there: CapturableWorktrees,
+) -> Result<(Vec<CapturedWorktree>, BTreeMap<String, CaptureCoverage>)> {
+    let CapturableWorktrees { worktrees, mut coverage, linked } = there;
     let options = &beside(options, &linked);
     let outcomes = {
-        let still = Still::hold(ctx);
+        let still = SuspendedAgents::hold(ctx);
         let outcomes = capture_in_parallel(&ctx.repo, &worktrees, options)?;
         still.release();
         outcomes
@@ -230,7 +235,7 @@ fn each(ctx: &Context, options: &CaptureOptions, there: There) -> Result<(Vec<Ca
             Ok((capture, submodules)) => captured.push(CapturedWorktree { worktree, capture, submodules }),
             // A linked worktree that cannot be captured affects only those who work in it.
             Err(error) if !worktree.is_main() && !error.is_everybodys() => {
-                coverage.insert(worktree.path_text()?, Coverage::of_nothing(error.to_string()));
+                coverage.insert(worktree.path_text()?, CaptureCoverage::of_nothing(error.to_string()));
             }
             Err(error) => return Err(error),
         }
@@ -245,13 +250,13 @@ fn each(ctx: &Context, options: &CaptureOptions, there: There) -> Result<(Vec<Ca
 ///
 /// # Errors
 /// An unreadable object in the index of the main worktree.
-pub(super) fn without_unreadable_index(ctx: &Context, captured: &mut Captured) -> Result<()> {
+pub(super) fn without_unreadable_index(ctx: &Context, captured: &mut CheckpointCaptures) -> Result<()> {
     ctx.repo.index(&captured.main.worktree).nothing_lost_is_held(&captured.main.capture)?;
     for one in std::mem::take(&mut captured.workspaces) {
         match ctx.repo.index(&one.captured.worktree).nothing_lost_is_held(&one.captured.capture) {
             Ok(()) => captured.workspaces.push(one),
             Err(error) if !error.is_everybodys() => {
-                captured.coverage.insert(one.state.path, Coverage::of_nothing(error.to_string()));
+                captured.coverage.insert(one.state.path, CaptureCoverage::of_nothing(error.to_string()));
             }
             Err(error) => return Err(error),
         }
@@ -282,12 +287,12 @@ pub fn write_again(ctx: &mut Context) {
 ///
 /// # Errors
 /// `WORKSPACE_BROKEN`, `FILE_UNREADABLE`, `GIT_FAILED`.
-pub(super) fn there(ctx: &Context) -> Result<There> {
+pub(super) fn there(ctx: &Context) -> Result<CapturableWorktrees> {
     there_beside(ctx, &ctx.repo.workspaces().damaged_worktrees()?)
 }
 
 /// As [`there`], where these worktrees are known to be damaged.
-fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<There> {
+fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<CapturableWorktrees> {
     let main = ctx.repo.worktrees().main_worktree()?;
     let mut worktrees = vec![main];
     let mut coverage = BTreeMap::new();
@@ -295,7 +300,7 @@ fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<There> {
     let damaged: Vec<&DamagedWorktree> = damaged.iter().filter(|one| !one.lacks_only_its_index()).collect();
     for one in &damaged {
         known.extend(one.folder().map(Path::to_owned));
-        coverage.insert(one.place().display().to_string(), Coverage::of_nothing(one.why()));
+        coverage.insert(one.place().display().to_string(), CaptureCoverage::of_nothing(one.why()));
     }
     let scratch = merge::scratch::places(ctx)?;
     let is_damaged = |worktree: &Worktree| damaged.iter().any(|one| one.is_at(worktree.git_dir()));
@@ -319,16 +324,16 @@ fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<There> {
             continue;
         }
         let nothing = match gone(path) {
-            Ok(true) => Coverage { missing: true, ..Coverage::default() },
-            Ok(false) => Coverage::of_nothing("it is no longer a worktree of this repository"),
-            Err(error) => Coverage::of_nothing(error.to_string()),
+            Ok(true) => CaptureCoverage { missing: true, ..CaptureCoverage::default() },
+            Ok(false) => CaptureCoverage::of_nothing("it is no longer a worktree of this repository"),
+            Err(error) => CaptureCoverage::of_nothing(error.to_string()),
         };
         coverage.insert(workspace.path.clone(), nothing);
     }
-    Ok(There { worktrees, coverage, linked: known })
+    Ok(CapturableWorktrees { worktrees, coverage, linked: known })
 }
 
-/// Combines the captures of worktrees, the main worktree's first, into one [`Captured`]. A linked worktree's commit is
+/// Combines the captures of worktrees, the main worktree's first, into one [`CheckpointCaptures`]. A linked worktree's commit is
 /// passed where there is one already.
 ///
 /// # Errors
@@ -336,8 +341,8 @@ fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<There> {
 pub(super) fn together(
     ctx: &Context,
     captured: Vec<(CapturedWorktree, Option<Oid>)>,
-    mut coverage: BTreeMap<String, Coverage>,
-) -> Result<Captured> {
+    mut coverage: BTreeMap<String, CaptureCoverage>,
+) -> Result<CheckpointCaptures> {
     let mut captured = captured.into_iter();
     let Some((mut main, _)) = captured.next() else {
         return Err(Error::new(Code::Internal, "the main worktree was not captured"));
@@ -352,7 +357,18 @@ pub(super) fn together(
     }
     let (refs, broken_refs) = refs(ctx)?;
     let (earlier, main_captured_at, looked_at_all, nowhere) = (Vec::new(), None, None, Vec::new());
-    Ok(Captured { main, workspaces, submodules, earlier, main_captured_at, refs, broken_refs, coverage, looked_at_all, nowhere })
+    Ok(CheckpointCaptures {
+        main,
+        workspaces,
+        submodules,
+        earlier,
+        main_captured_at,
+        refs,
+        broken_refs,
+        coverage,
+        looked_at_all,
+        nowhere,
+    })
 }
 
 /// The coverage of a linked worktree that is missing, replaced by something else, or cannot be read; `None` where it is
@@ -360,28 +376,28 @@ pub(super) fn together(
 ///
 /// # Errors
 /// Those that concern everything, not this worktree.
-fn in_the_place_of(ctx: &Context, worktree: &Worktree) -> Result<Option<Coverage>> {
+fn in_the_place_of(ctx: &Context, worktree: &Worktree) -> Result<Option<CaptureCoverage>> {
     let path = worktree.path();
     let looked = gone(path).and_then(|gone| {
         if gone {
-            return Ok(Some(Coverage { missing: true, ..Coverage::default() }));
+            return Ok(Some(CaptureCoverage { missing: true, ..CaptureCoverage::default() }));
         }
         // Fails where the path is not UTF-8: it could not be recorded.
         worktree.path_text()?;
         // In a copied repository, for example: the folder is a worktree of the original, which holds its contents.
-        if let Whose::Others(other) = ctx.repo.worktrees().whose(path)? {
-            return Ok(Some(Coverage::of_nothing(format!("its .git names '{}'", other.git_dir.display()))));
+        if let WorktreeOwner::Others(other) = ctx.repo.worktrees().whose(path)? {
+            return Ok(Some(CaptureCoverage::of_nothing(format!("its .git names '{}'", other.git_dir.display()))));
         }
         Ok(match worktree.verify() {
             Ok(()) => None,
             Err(_) if ctx.repo.worktrees().has_a_repository_in(path) => {
-                Some(Coverage::of_nothing("another repository is in its place"))
+                Some(CaptureCoverage::of_nothing("another repository is in its place"))
             }
-            Err(error) => Some(Coverage::of_nothing(error.to_string())),
+            Err(error) => Some(CaptureCoverage::of_nothing(error.to_string())),
         })
     });
     match looked {
-        Err(error) if !error.is_everybodys() => Ok(Some(Coverage::of_nothing(error.to_string()))),
+        Err(error) if !error.is_everybodys() => Ok(Some(CaptureCoverage::of_nothing(error.to_string()))),
         looked => looked,
     }
 }
@@ -419,7 +435,7 @@ fn with_commit(ctx: &Context, captured: CapturedWorktree, commit: Option<Oid>) -
 fn owner<'s>(
     state: &'s State,
     path: &Path,
-) -> Option<(&'s crate::domain::base::ids::CaseId, &'s crate::domain::work::agent::Workspace)> {
+) -> Option<(&'s crate::domain::base::ids::TaskId, &'s crate::domain::work::agent::Workspace)> {
     let workspaces = || state.restorable.workspaces.iter();
     let is_there = |workspace: &str| Path::new(workspace).canonicalize().is_ok_and(|place| place == path);
     // Most are recorded by the path itself: only for the others the disk is asked.
@@ -429,10 +445,14 @@ fn owner<'s>(
 }
 
 /// What became of the capture of one worktree, with its submodules.
-type CaptureOutcome = Result<(WorktreeCapture, Vec<CapturedSubmodule>)>;
+type WorktreeCaptureOutcome = Result<(WorktreeCapture, Vec<CapturedSubmodule>)>;
 
 /// Captures in parallel; the results, failures too, are in the order of `worktrees`.
-fn capture_in_parallel(repo: &Repository, worktrees: &[Worktree], options: &CaptureOptions) -> Result<Vec<CaptureOutcome>> {
+fn capture_in_parallel(
+    repo: &Repository,
+    worktrees: &[Worktree],
+    options: &CaptureOptions,
+) -> Result<Vec<WorktreeCaptureOutcome>> {
     let next = Mutex::new(0_usize);
     let take = || {
         let mut next = next.lock().unwrap_or_else(std::sync::PoisonError::into_inner);

@@ -5,13 +5,13 @@ use serde::Serialize;
 use super::heal;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::checkpoint::Depth;
+use crate::ops::checkpoint::HealDepth;
 use crate::ops::context::handle::Context;
 
 /// The disk space that the repository takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Space {
+pub struct RepositorySpace {
     /// The number of loose objects.
     pub loose: u64,
     /// Bytes of loose objects and packs.
@@ -21,13 +21,13 @@ pub struct Space {
 /// What compacting did.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Compacted {
+pub struct CompactReport {
     /// The space before.
     #[serde(rename = "old")]
-    pub before: Space,
+    pub before: RepositorySpace,
     /// The space after.
     #[serde(rename = "new")]
-    pub after: Space,
+    pub after: RepositorySpace,
     /// Whether the history of the notes was cut.
     pub notes_cut: bool,
     /// Why nothing was packed: git packs only where it can work with every worktree, and where nothing is lost that it reaches.
@@ -36,7 +36,7 @@ pub struct Compacted {
 
 /// The objects of the repository, as git counts them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Objects {
+pub struct RepositoryObjectCounts {
     /// The number of loose objects.
     pub loose: u64,
     /// Their bytes.
@@ -51,23 +51,23 @@ pub struct Objects {
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn space(ctx: &Context) -> Result<Space> {
+pub fn space(ctx: &Context) -> Result<RepositorySpace> {
     let objects = objects(ctx)?;
-    Ok(Space { loose: objects.loose, bytes: objects.loose_bytes + objects.packed_bytes })
+    Ok(RepositorySpace { loose: objects.loose, bytes: objects.loose_bytes + objects.packed_bytes })
 }
 
 /// Counts the objects of the repository.
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn objects(ctx: &Context) -> Result<Objects> {
+pub fn objects(ctx: &Context) -> Result<RepositoryObjectCounts> {
     let text = ctx.repo.git().args(["count-objects", "-v"]).text()?;
     let value = |key: &str| -> Result<u64> {
         let line = text.lines().find_map(|line| line.strip_prefix(key)?.strip_prefix(": "));
         line.and_then(|value| value.parse().ok())
             .ok_or_else(|| Error::new(Code::GitFailed, format!("'git count-objects' did not say {key}")))
     };
-    Ok(Objects {
+    Ok(RepositoryObjectCounts {
         loose: value("count")?,
         loose_bytes: value("size")? * 1024,
         packs: value("packs")?,
@@ -80,9 +80,9 @@ pub fn objects(ctx: &Context) -> Result<Objects> {
 ///
 /// # Errors
 /// `BUSY`, `OPERATION_OPEN`, `DISK_FULL`, `GIT_FAILED`.
-pub fn compact(ctx: &mut Context) -> Result<Compacted> {
+pub fn compact(ctx: &mut Context) -> Result<CompactReport> {
     ctx.with_operation_lock(|ctx| {
-        heal::heal(ctx, Depth::Notes)?;
+        heal::heal(ctx, HealDepth::Notes)?;
         let before = space(ctx)?;
         env::fault_point("checkpoint.before-cut");
         let cut = ctx.repo.notes().cut_notes(&ctx.repo.notes().load()?)?;
@@ -108,6 +108,6 @@ pub fn compact(ctx: &mut Context) -> Result<Compacted> {
             // Another git process may be at it: then it packs them.
             tracing::warn!(%error, "the refs stay loose");
         }
-        Ok(Compacted { before, after: space(ctx)?, notes_cut: !edits.is_empty(), not_packed })
+        Ok(CompactReport { before, after: space(ctx)?, notes_cut: !edits.is_empty(), not_packed })
     })
 }

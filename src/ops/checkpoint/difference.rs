@@ -10,11 +10,11 @@ use super::submodules::{options_within, repository_of};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::listed::FileChange;
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Coverage};
+use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointDocument, CheckpointRecord};
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureExtras, Repository, TREE, TreeChange, TreeEntry, Worktree};
 use crate::ops::context::handle::Context;
-use crate::ops::operation::differences::{Then, differences, differences_of_two};
+use crate::ops::operation::differences::{ComparedCapture, differences, differences_of_two};
 
 /// One path that differs.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
@@ -28,7 +28,7 @@ pub struct ChangedPath {
 /// A difference between two trees of files.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Difference {
+pub struct CheckpointDifference {
     /// The older side: a checkpoint.
     pub old: CheckpointName,
     /// The newer side: a checkpoint, or `None` for the files as they are now.
@@ -46,7 +46,7 @@ pub struct Difference {
     pub hidden: Vec<RepoPath>,
 }
 
-impl Difference {
+impl CheckpointDifference {
     /// What `git diff` prints of it with these options, submodules too. Writes at most objects that nothing refers to.
     ///
     /// # Errors
@@ -70,7 +70,7 @@ impl Difference {
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`; `INVALID_INPUT` where a checkpoint does not hold that
 /// worktree; those of a capture.
-pub fn difference(ctx: &Context, from: &str, to: Option<&str>) -> Result<Difference> {
+pub fn difference(ctx: &Context, from: &str, to: Option<&str>) -> Result<CheckpointDifference> {
     let from = find(ctx, from)?;
     let to = to.map(|to| find(ctx, to)).transpose()?;
     let worktree = ctx.repo.worktrees().current_worktree()?;
@@ -92,7 +92,7 @@ pub fn difference(ctx: &Context, from: &str, to: Option<&str>) -> Result<Differe
     let mut files: Vec<ChangedPath> = files.collect();
     let submodules = in_submodules(ctx, (&from, to.as_ref()), &worktree)?;
     files.extend(submodules.iter().flat_map(|one| one.files.iter().cloned()));
-    Ok(Difference { old: from.name, new: to.map(|to| to.name), files, trees: (old.tree, new), hidden, submodules })
+    Ok(CheckpointDifference { old: from.name, new: to.map(|to| to.name), files, trees: (old.tree, new), hidden, submodules })
 }
 
 /// The difference in one submodule.
@@ -125,7 +125,7 @@ impl SubmoduleDifference {
 }
 
 /// A submodule's repository, and its captures in two checkpoints.
-type Between = (Arc<Repository>, (Oid, Oid));
+type SubmoduleCapturePair = (Arc<Repository>, (Oid, Oid));
 
 /// The submodules of a worktree that two checkpoints hold differently: their repositories and trees of files.
 ///
@@ -135,7 +135,7 @@ pub(in crate::ops) fn submodules_between(
     ctx: &Context,
     (from, to): (&CheckpointRecord, &CheckpointRecord),
     worktree: &str,
-) -> Result<Vec<Between>> {
+) -> Result<Vec<SubmoduleCapturePair>> {
     let (old, new) = (read_document(ctx, from)?, read_document(ctx, to)?);
     let mut found = Vec::new();
     for then in old.submodules_in(worktree) {
@@ -165,13 +165,13 @@ fn in_submodules(
         let Ok(repo) = repository_of(ctx, then) else { continue };
         let held = repo.captures().capture_parts(&then.capture)?.files;
         let extras = CaptureExtras::of_capture(&repo, &then.capture)?;
-        let before = Then { tree: &held, extras: &extras, coverage: Some(&then.coverage) };
+        let before = ComparedCapture { tree: &held, extras: &extras, coverage: Some(&then.coverage) };
         let (tree, changes) = match &new {
             Some(new) => {
                 let Some(later) = new.submodules_in(&place).find(|one| one.path == then.path) else { continue };
                 let tree = repo.captures().capture_parts(&later.capture)?.files;
                 let extras = CaptureExtras::of_capture(&repo, &later.capture)?;
-                let after = Then { tree: &tree, extras: &extras, coverage: Some(&later.coverage) };
+                let after = ComparedCapture { tree: &tree, extras: &extras, coverage: Some(&later.coverage) };
                 let changes = differences_of_two(&repo, before, after)?;
                 (tree, changes)
             }
@@ -200,19 +200,19 @@ fn in_submodules(
 }
 
 /// What a checkpoint holds of a worktree.
-struct Held {
+struct CheckpointWorktree {
     tree: Oid,
     extras: CaptureExtras,
-    coverage: Option<Coverage>,
+    coverage: Option<CaptureCoverage>,
 }
 
-impl Held {
-    fn files(&self) -> Then<'_> {
-        Then { tree: &self.tree, extras: &self.extras, coverage: self.coverage.as_ref() }
+impl CheckpointWorktree {
+    fn files(&self) -> ComparedCapture<'_> {
+        ComparedCapture { tree: &self.tree, extras: &self.extras, coverage: self.coverage.as_ref() }
     }
 }
 
-fn held(ctx: &Context, record: &CheckpointRecord, worktree: &Worktree) -> Result<Held> {
+fn held(ctx: &Context, record: &CheckpointRecord, worktree: &Worktree) -> Result<CheckpointWorktree> {
     let document = read_document(ctx, record);
     let (capture, coverage) = if worktree.is_main() {
         // Where the document is damaged, only the coverage is unknown: the capture is in the record.
@@ -223,7 +223,7 @@ fn held(ctx: &Context, record: &CheckpointRecord, worktree: &Worktree) -> Result
         (capture_of(record, document, worktree)?, coverage)
     };
     let extras = CaptureExtras::of_capture(&ctx.repo, &capture)?;
-    Ok(Held { tree: ctx.repo.objects().read_commit(&capture)?.tree, extras, coverage })
+    Ok(CheckpointWorktree { tree: ctx.repo.objects().read_commit(&capture)?.tree, extras, coverage })
 }
 
 /// The capture of a linked worktree.

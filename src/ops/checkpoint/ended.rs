@@ -6,10 +6,10 @@ use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{CAPTURES, capture_ref};
 use crate::domain::checkpoint::document::CheckpointRecord;
-use crate::domain::checkpoint::ended::{Standing, rewritten_in};
+use crate::domain::checkpoint::ended::{CheckpointAvailability, rewritten_in};
 use crate::error::Result;
 use crate::files;
-use crate::git::{Expected, RefEdit};
+use crate::git::{ExpectedRefValue, RefEdit};
 use crate::ops::context::handle::Context;
 
 /// The largest map of a rewrite that is read.
@@ -21,13 +21,13 @@ const FEW: usize = 64;
 ///
 /// # Errors
 /// `GIT_FAILED`, `IO_FAILED`.
-pub fn ended(ctx: &Context) -> Result<BTreeMap<CheckpointName, Standing>> {
+pub fn ended(ctx: &Context) -> Result<BTreeMap<CheckpointName, CheckpointAvailability>> {
     let all = ctx.state().record.checkpoints.all()?;
     ended_of(ctx, &all)
 }
 
 /// The same for some checkpoints.
-pub(super) fn ended_of(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMap<CheckpointName, Standing>> {
+pub(super) fn ended_of(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMap<CheckpointName, CheckpointAvailability>> {
     let now = named_now(ctx, records)?;
     let odd: Vec<&CheckpointRecord> =
         records.iter().copied().filter(|record| now.get(&record.name) != Some(&record.capture)).collect();
@@ -40,7 +40,7 @@ pub(super) fn ended_of(ctx: &Context, records: &[&CheckpointRecord]) -> Result<B
     let broken = ctx.repo.objects().broken_tips(&without.into_iter().collect::<Vec<_>>())?;
     let standing = |record: &&CheckpointRecord| {
         let (is_whole, is_rewritten) = (!broken.contains(&record.capture), rewritten.contains(&record.capture));
-        (record.name.clone(), Standing::of(&record.capture, now.get(&record.name), is_whole, is_rewritten))
+        (record.name.clone(), CheckpointAvailability::of(&record.capture, now.get(&record.name), is_whole, is_rewritten))
     };
     Ok(odd.iter().map(standing).collect())
 }
@@ -76,13 +76,16 @@ fn rewritten(ctx: &Context) -> Result<BTreeSet<Oid>> {
 /// # Errors
 /// As a change of refs.
 pub fn refs_again(ctx: &mut Context) -> Result<Vec<CheckpointName>> {
-    let gone: Vec<CheckpointName> =
-        ended(ctx)?.into_iter().filter(|(_, standing)| *standing == Standing::RefGone).map(|(name, _)| name).collect();
+    let gone: Vec<CheckpointName> = ended(ctx)?
+        .into_iter()
+        .filter(|(_, standing)| *standing == CheckpointAvailability::RefGone)
+        .map(|(name, _)| name)
+        .collect();
     let mut edits = Vec::new();
     for name in &gone {
         if let Some(record) = ctx.state().record.checkpoints.get(name)? {
             let (name, new) = (capture_ref(name), Some(record.capture.clone()));
-            edits.push(RefEdit { name, expected: Expected::Absent, new });
+            edits.push(RefEdit { name, expected: ExpectedRefValue::Absent, new });
         }
     }
     if !edits.is_empty() {

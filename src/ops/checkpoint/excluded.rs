@@ -8,7 +8,7 @@ use crate::domain::base::names::RepoPath;
 use crate::domain::base::path_set::PathSet;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git::{Coverage, Worktree};
+use crate::git::{CaptureCoverage, Worktree};
 use crate::ops::context::handle::Context;
 use crate::ops::{trash, workspaces};
 
@@ -17,7 +17,11 @@ use crate::ops::{trash, workspaces};
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
-pub(super) fn name_users_own(ctx: &Context, (main, known): (&Worktree, &[PathBuf]), coverage: &mut Coverage) -> Result<()> {
+pub(super) fn name_users_own(
+    ctx: &Context,
+    (main, known): (&Worktree, &[PathBuf]),
+    coverage: &mut CaptureCoverage,
+) -> Result<()> {
     let Some(folder) = workspaces::folder(ctx) else { return Ok(()) };
     let theirs = match main.path().join(folder.to_path()).symlink_metadata() {
         Ok(meta) if meta.is_dir() => not_ours(ctx, (main, known), &folder)?,
@@ -40,7 +44,7 @@ pub(super) fn name_users_own(ctx: &Context, (main, known): (&Worktree, &[PathBuf
 ///
 /// # Errors
 /// As [`name_users_own`].
-pub(super) fn name_again(ctx: &Context, both: (&Worktree, &[PathBuf]), coverage: &mut Coverage) -> Result<()> {
+pub(super) fn name_again(ctx: &Context, both: (&Worktree, &[PathBuf]), coverage: &mut CaptureCoverage) -> Result<()> {
     let left_out = PathSet::new(workspaces::folder(ctx));
     let ignored = &mut coverage.ignored;
     let listed = ignored.paths.len();

@@ -10,11 +10,11 @@ use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{CAPTURES, TAGS, capture_ref, checkpoint_tag};
 use crate::domain::checkpoint::document::CheckpointRecord;
-use crate::domain::checkpoint::marks::Marks;
-use crate::domain::state::event::{By, Event};
+use crate::domain::checkpoint::marks::CheckpointMarks;
+use crate::domain::state::event::{Event, EventAuthor};
 use crate::env;
 use crate::error::{Code, Result};
-use crate::git::{Expected, RefEdit};
+use crate::git::{ExpectedRefValue, RefEdit};
 use crate::ops::context::handle::Context;
 use crate::own_process::threads;
 
@@ -23,7 +23,7 @@ const MANY: usize = 256;
 
 /// What does not agree with the capture refs.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Lost {
+pub struct CheckpointRefDamage {
     /// Checkpoints without tag or note.
     pub incomplete: Vec<CheckpointName>,
     /// Capture refs of checkpoints that the state does not know.
@@ -35,7 +35,7 @@ pub struct Lost {
     pub left_over: bool,
 }
 
-impl Lost {
+impl CheckpointRefDamage {
     /// Whether nothing is wrong that can be put right.
     pub fn is_empty(&self) -> bool {
         self.incomplete.is_empty() && self.unknown.is_empty() && !self.left_over
@@ -44,7 +44,7 @@ impl Lost {
 
 /// What is read to find lost tags and notes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Depth {
+pub enum HealDepth {
     /// The refs of this many of the newest checkpoints. If one is lost, all are looked at.
     Newest(usize),
     /// The names of all refs, and the notes of the newest and the oldest checkpoint. If one of these two notes is missing,
@@ -58,12 +58,12 @@ pub enum Depth {
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn look(ctx: &Context, depth: Depth) -> Result<Lost> {
+pub fn look(ctx: &Context, depth: HealDepth) -> Result<CheckpointRefDamage> {
     let record = &ctx.state().record;
     let mut thorough = match depth {
-        Depth::Newest(count) if newest_are_whole(ctx, count)? => return Ok(Lost::default()),
-        Depth::Newest(_) | Depth::Names => false,
-        Depth::Notes => true,
+        HealDepth::Newest(count) if newest_are_whole(ctx, count)? => return Ok(CheckpointRefDamage::default()),
+        HealDepth::Newest(_) | HealDepth::Names => false,
+        HealDepth::Notes => true,
     };
     let all = record.checkpoints.all()?;
     let [captures, tags] = ctx.repo.refs().ref_listings([CAPTURES, TAGS])?;
@@ -74,7 +74,7 @@ pub fn look(ctx: &Context, depth: Depth) -> Result<Lost> {
     for end in ends.into_iter().flatten() {
         thorough = thorough || ctx.repo.notes().note_of(&notes, &end.tag)?.is_none();
     }
-    let mut lost = Lost::default();
+    let mut lost = CheckpointRefDamage::default();
     // All three lists are sorted by name and may be long: they are walked in parallel.
     let (mut known, mut tagged) = (all.into_iter().peekable(), tags.iter().peekable());
     for (name, capture) in captures.iter() {
@@ -101,9 +101,9 @@ pub fn look(ctx: &Context, depth: Depth) -> Result<Lost> {
             let again = record.checkpoints.get(&gone.record.name)?.is_some();
             lost.left_over |= !again
                 && match gone.record.marks() {
-                    Marks::Tagged => tags.get(gone.record.name.as_str()) == Some(&gone.record.tag.as_str()),
-                    Marks::Noted => ctx.repo.notes().note_of(&notes, &gone.record.tag)?.is_some(),
-                    Marks::Bare => false,
+                    CheckpointMarks::Tagged => tags.get(gone.record.name.as_str()) == Some(&gone.record.tag.as_str()),
+                    CheckpointMarks::Noted => ctx.repo.notes().note_of(&notes, &gone.record.tag)?.is_some(),
+                    CheckpointMarks::Bare => false,
                 };
         }
     }
@@ -128,15 +128,15 @@ fn newest_are_whole(ctx: &Context, count: usize) -> Result<bool> {
 /// Repairs what a look finds, if that is possible without waiting: no operation is open, and the operation lock is
 /// free. Returns the completed checkpoints. Failures are only logged: a command that only reads must not fail because of
 /// them.
-pub fn at_once(ctx: &mut Context, depth: Depth) -> Vec<CheckpointName> {
-    if ctx.state().record.open.is_some() || matches!(ctx.by(), By::Agent(_)) {
+pub fn at_once(ctx: &mut Context, depth: HealDepth) -> Vec<CheckpointName> {
+    if ctx.state().record.open.is_some() || matches!(ctx.by(), EventAuthor::Agent(_)) {
         return Vec::new();
     }
     let outcome = look(ctx, depth).and_then(|lost| {
         if lost.is_empty() {
             return Ok(Vec::new());
         }
-        ctx.with_operation_lock_within(Duration::ZERO, |ctx| heal(ctx, Depth::Names))
+        ctx.with_operation_lock_within(Duration::ZERO, |ctx| heal(ctx, HealDepth::Names))
     });
     match outcome {
         Ok(healed) => healed,
@@ -153,7 +153,7 @@ pub fn at_once(ctx: &mut Context, depth: Depth) -> Vec<CheckpointName> {
 ///
 /// # Errors
 /// `OPERATION_OPEN`, `GIT_FAILED`, `DISK_FULL`.
-pub fn heal(ctx: &mut Context, depth: Depth) -> Result<Vec<CheckpointName>> {
+pub fn heal(ctx: &mut Context, depth: HealDepth) -> Result<Vec<CheckpointName>> {
     ctx.no_open_operation()?;
     super::complete_intent(ctx)?;
     let lost = look(ctx, depth)?;
@@ -244,11 +244,11 @@ pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
     for gone in gone.clone() {
         let name = checkpoint_tag(&gone.name);
         if tags.get(&name) == Some(&gone.tag) {
-            edits.push(RefEdit { name, expected: Expected::Value(gone.tag.clone()), new: None });
+            edits.push(RefEdit { name, expected: ExpectedRefValue::Value(gone.tag.clone()), new: None });
         }
     }
     // Without a tag the note itself shows what is left to do.
-    let has_note_alone = |gone: &CheckpointRecord| gone.marks() == Marks::Noted;
+    let has_note_alone = |gone: &CheckpointRecord| gone.marks() == CheckpointMarks::Noted;
     if edits.is_empty() && !gone.clone().any(has_note_alone) {
         return Ok(());
     }

@@ -3,23 +3,23 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::captures::{Captured, CapturedWorktree, There, beside, capture_all_with, there, together};
+use super::captures::{CapturableWorktrees, CapturedWorktree, CheckpointCaptures, beside, capture_all_with, there, together};
 use super::excluded;
 use super::look::document_of;
 use super::own::main_then;
-use super::still::Still;
+use super::still::SuspendedAgents;
 use super::submodules;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RepoPath, without_dots};
 use crate::domain::base::own_names::capture_ref;
-use crate::domain::checkpoint::document::{CheckpointDocument, Coverage, WorkspaceState};
+use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointDocument, WorkspaceState};
 use crate::domain::checkpoint::known_paths;
 use crate::error::{Code, Error, Result};
-use crate::git::{CaptureOptions, Earlier, KeptFile, Worktree};
+use crate::git::{CaptureOptions, EarlierCapture, KeptFile, Worktree};
 use crate::ops::context::handle::Context;
 
 /// The complete checkpoint that the contents of all other paths are taken from.
-struct Complete {
+struct CompleteCheckpoint {
     name: CheckpointName,
     capture: Oid,
     document: CheckpointDocument,
@@ -32,8 +32,8 @@ struct Complete {
 ///
 /// # Errors
 /// `INVALID_INPUT` where a path is in no worktree; those of a capture.
-pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]) -> Result<Captured> {
-    let There { worktrees, coverage, linked } = there(ctx)?;
+pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]) -> Result<CheckpointCaptures> {
+    let CapturableWorktrees { worktrees, coverage, linked } = there(ctx)?;
     let options = &beside(options, &linked);
     let named = by_worktree(&worktrees, paths)?;
     let asked: BTreeMap<PathBuf, Vec<RepoPath>> = worktrees.iter().map(|one| one.path().to_owned()).zip(named.clone()).collect();
@@ -57,7 +57,13 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]
                     earlier.iter().filter_map(|one| Some((one.path.clone(), complete.document.coverage.get(&one.path)?.clone()))),
                 );
                 let submodules = submodules::still_held(ctx, &complete.document);
-                return Ok(Captured { nowhere, submodules, earlier, main_captured_at, ..together(ctx, captured, coverage)? });
+                return Ok(CheckpointCaptures {
+                    nowhere,
+                    submodules,
+                    earlier,
+                    main_captured_at,
+                    ..together(ctx, captured, coverage)?
+                });
             }
             Ok(Err(why)) => why,
             // The cause may be one agent's folder: the full capture can leave that one out and capture the others.
@@ -66,19 +72,19 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]
         },
         Err(why) => why,
     };
-    Ok(Captured { looked_at_all: Some(why), ..capture_all_with(ctx, options)? })
+    Ok(CheckpointCaptures { looked_at_all: Some(why), ..capture_all_with(ctx, options)? })
 }
 
-type Commits = Vec<(CapturedWorktree, Option<Oid>)>;
+type WorktreeCaptureCommits = Vec<(CapturedWorktree, Option<Oid>)>;
 
 /// Captures one worktree after the other: each takes very little time.
 fn of_all(
     ctx: &Context,
     options: &CaptureOptions,
-    complete: &Complete,
+    complete: &CompleteCheckpoint,
     (worktrees, named): (Vec<Worktree>, Vec<Vec<RepoPath>>),
-) -> Result<std::result::Result<Commits, String>> {
-    let still = Still::hold(ctx);
+) -> Result<std::result::Result<WorktreeCaptureCommits, String>> {
+    let still = SuspendedAgents::hold(ctx);
     let mut all = Vec::with_capacity(worktrees.len());
     for (worktree, named) in worktrees.into_iter().zip(named) {
         let path = worktree.path_text()?;
@@ -96,7 +102,7 @@ fn of_all(
             let (path, name) = (worktree.path().display(), &complete.name);
             return Ok(Err(format!("the newest complete checkpoint, {name}, does not hold '{path}'")));
         };
-        let earlier = Earlier { checkpoint: &complete.name, main: &complete.capture, capture, coverage };
+        let earlier = EarlierCapture { checkpoint: &complete.name, main: &complete.capture, capture, coverage };
         let mut paths = complete.since.get(&worktree.path_text()?).cloned().unwrap_or_default();
         paths.extend(named);
         if submodules::holds_one_of(&complete.document.submodules, &worktree.path_text()?, &paths) {
@@ -121,7 +127,7 @@ fn of_all(
 
 /// A file as it was at an earlier moment.
 #[derive(Debug, Clone)]
-pub struct Kept {
+pub struct EarlierFile {
     /// Its absolute path.
     pub path: PathBuf,
     /// Its bytes; of a link, where it pointed to.
@@ -136,7 +142,7 @@ pub struct Kept {
 /// # Errors
 /// Where the worktrees cannot be listed.
 pub fn can_build_on_newest(ctx: &Context) -> Result<bool> {
-    let There { worktrees, .. } = there(ctx)?;
+    let CapturableWorktrees { worktrees, .. } = there(ctx)?;
     Ok(newest(ctx).and_then(|newest| newest.all(ctx, &worktrees)).is_some())
 }
 
@@ -145,8 +151,8 @@ pub fn can_build_on_newest(ctx: &Context) -> Result<bool> {
 ///
 /// # Errors
 /// `INTERNAL` where nothing can be built on the newest checkpoint: see [`can_build_on_newest`]; those of a capture.
-pub(super) fn capture_kept(ctx: &Context, options: &CaptureOptions, kept: &[Kept]) -> Result<Captured> {
-    let There { worktrees, coverage, .. } = there(ctx)?;
+pub(super) fn capture_kept(ctx: &Context, options: &CaptureOptions, kept: &[EarlierFile]) -> Result<CheckpointCaptures> {
+    let CapturableWorktrees { worktrees, coverage, .. } = there(ctx)?;
     let mut by_tree: Vec<Vec<KeptFile>> = vec![Vec::new(); worktrees.len()];
     for file in kept {
         // Outside of all worktrees there is nothing to keep.
@@ -196,24 +202,24 @@ pub(super) fn capture_kept(ctx: &Context, options: &CaptureOptions, kept: &[Kept
 }
 
 /// The newest checkpoint, whatever was looked at for it.
-struct Newest {
+struct NewestCheckpoint {
     name: CheckpointName,
     capture: Oid,
     document: CheckpointDocument,
 }
 
 /// `None` where there is none that can be read, or where git axiom itself changed files after it.
-fn newest(ctx: &Context) -> Option<Newest> {
+fn newest(ctx: &Context) -> Option<NewestCheckpoint> {
     known_paths::base(ctx.state()).ok()?;
     let newest = ctx.state().record.checkpoints.newest(1).ok()?;
     let record = newest.first()?;
     let (_, document) = document_of(ctx, &record.capture).ok()?;
-    Some(Newest { name: record.name.clone(), capture: record.capture.clone(), document })
+    Some(NewestCheckpoint { name: record.name.clone(), capture: record.capture.clone(), document })
 }
 
-impl Newest {
+impl NewestCheckpoint {
     /// Its captures of all these worktrees, where all of them have the same HEAD as then.
-    fn all(&self, ctx: &Context, worktrees: &[Worktree]) -> Option<Commits> {
+    fn all(&self, ctx: &Context, worktrees: &[Worktree]) -> Option<WorktreeCaptureCommits> {
         worktrees.iter().map(|worktree| self.of(ctx, worktree)).collect()
     }
 
@@ -235,7 +241,7 @@ impl Newest {
             Some(only) => (&only.all_else_as_of, &only.all_else_capture),
             None => (&self.name, &self.capture),
         };
-        let earlier = Earlier { checkpoint, main, capture: then, coverage };
+        let earlier = EarlierCapture { checkpoint, main, capture: then, coverage };
         let mut capture = ctx.repo.captures().capture_again(head, earlier).ok()?;
         if let (Some(only), Some(known)) = (&mut capture.coverage.only, &coverage.only) {
             only.paths.clone_from(&known.paths);
@@ -249,8 +255,8 @@ impl Newest {
 /// have mistyped a name.
 fn nowhere(
     ctx: &Context,
-    complete: &Complete,
-    captured: &Commits,
+    complete: &CompleteCheckpoint,
+    captured: &WorktreeCaptureCommits,
     asked: &BTreeMap<PathBuf, Vec<RepoPath>>,
 ) -> Result<Vec<PathBuf>> {
     let mut nowhere = Vec::new();
@@ -270,7 +276,7 @@ fn nowhere(
 }
 
 /// Reads the checkpoint to build on; an error says in words why there is none.
-fn complete(ctx: &Context) -> std::result::Result<Complete, String> {
+fn complete(ctx: &Context) -> std::result::Result<CompleteCheckpoint, String> {
     let base = known_paths::base(ctx.state())?;
     let record = base.complete;
     let unreadable = |error: Error| format!("checkpoint {} cannot be read: {error}", record.name);
@@ -286,10 +292,10 @@ fn complete(ctx: &Context) -> std::result::Result<Complete, String> {
         let only = document.coverage.iter().filter(|(path, _)| looked_at(path));
         since = only.filter_map(|(path, of)| Some((path.clone(), of.only.as_ref()?.paths.clone()))).collect();
     }
-    Ok(Complete { name: record.name.clone(), capture: record.capture.clone(), document, since })
+    Ok(CompleteCheckpoint { name: record.name.clone(), capture: record.capture.clone(), document, since })
 }
 
-impl Complete {
+impl CompleteCheckpoint {
     /// Whether it has an earlier moment of a worktree, of which nothing was looked at since.
     fn stays_earlier(&self, path: &str) -> bool {
         let looked_at = self.since.get(path).is_some_and(|paths| !paths.is_empty());
@@ -307,7 +313,7 @@ impl Complete {
     }
 
     /// The capture of a worktree, and what the capture does not hold.
-    fn of(&self, worktree: &Worktree) -> Option<(&Oid, &Coverage)> {
+    fn of(&self, worktree: &Worktree) -> Option<(&Oid, &CaptureCoverage)> {
         if worktree.is_main() {
             return Some((&self.capture, self.document.main_coverage()?));
         }

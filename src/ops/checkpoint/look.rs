@@ -12,9 +12,9 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::nearest;
 use crate::domain::base::own_names::checkpoint_tag;
 use crate::domain::base::times;
-use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, CheckpointType, Trigger};
-use crate::domain::checkpoint::ended::Standing;
-use crate::domain::checkpoint::known_paths::OnlyCount;
+use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, CheckpointTrigger, CheckpointType};
+use crate::domain::checkpoint::ended::CheckpointAvailability;
+use crate::domain::checkpoint::known_paths::KnownPathsCount;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -33,7 +33,7 @@ const CALLED: usize = 30;
 /// One line of the list.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Listed {
+pub struct CheckpointListing {
     /// Its number in the list, from 1, oldest first.
     pub number: usize,
     /// Its name.
@@ -42,7 +42,7 @@ pub struct Listed {
     #[serde(rename = "type")]
     pub kind: CheckpointType,
     /// The reason for making it.
-    pub trigger: Trigger,
+    pub trigger: CheckpointTrigger,
     /// When it was made.
     pub created_at: Timestamp,
     /// The commit that was checked out in the main worktree.
@@ -60,19 +60,19 @@ pub struct Listed {
     /// How many bytes it added to the repository.
     pub size: Option<u64>,
     /// Whether it can be restored.
-    pub standing: Standing,
+    pub standing: CheckpointAvailability,
     /// Where only known paths were examined: how many, and which checkpoint holds the rest.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "listed::only")]
-    pub only: Option<OnlyCount>,
+    pub only: Option<KnownPathsCount>,
 }
 
 /// A checkpoint with its document.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Shown {
+pub struct CheckpointDetails {
     /// Its line in the list.
     #[serde(flatten)]
-    pub listed: Listed,
+    pub listed: CheckpointListing,
     /// Its document.
     pub document: CheckpointDocument,
     /// The current size in bytes of each path that the coverage lists, by absolute path. Missing paths are left out, and
@@ -84,14 +84,14 @@ pub struct Shown {
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn list(ctx: &Context, newest: Option<usize>) -> Result<Vec<Listed>> {
+pub fn list(ctx: &Context, newest: Option<usize>) -> Result<Vec<CheckpointListing>> {
     let all = &ctx.state().record.checkpoints;
     let records = all.newest(newest.unwrap_or(usize::MAX))?;
     let first = all.len() - records.len();
     let since = commits_since(ctx, &records)?;
     let standings = ended::ended_of(ctx, &records)?;
     let numbered = records.into_iter().enumerate();
-    let standing = |record: &CheckpointRecord| standings.get(&record.name).copied().unwrap_or(Standing::There);
+    let standing = |record: &CheckpointRecord| standings.get(&record.name).copied().unwrap_or(CheckpointAvailability::There);
     numbered.map(|(index, record)| listed(ctx, first + index + 1, (record, standing(record)), &since)).collect()
 }
 
@@ -119,10 +119,10 @@ fn commits_since(ctx: &Context, records: &[&CheckpointRecord]) -> Result<BTreeMa
 fn listed(
     ctx: &Context,
     number: usize,
-    (record, standing): (&CheckpointRecord, Standing),
+    (record, standing): (&CheckpointRecord, CheckpointAvailability),
     since: &BTreeMap<Oid, u64>,
-) -> Result<Listed> {
-    Ok(Listed {
+) -> Result<CheckpointListing> {
+    Ok(CheckpointListing {
         number,
         name: record.name.clone(),
         kind: record.kind,
@@ -186,14 +186,14 @@ pub fn newest_at(ctx: &Context, at: Timestamp) -> Result<CheckpointRecord> {
 ///
 /// # Errors
 /// As [`find`]; `CHECKPOINT_DAMAGED`.
-pub fn show(ctx: &Context, text: &str) -> Result<Shown> {
+pub fn show(ctx: &Context, text: &str) -> Result<CheckpointDetails> {
     let record = find(ctx, text)?;
     let document = read_document(ctx, &record)?;
     let all = list(ctx, None)?;
     match all.into_iter().find(|listed| listed.name == record.name) {
         Some(listed) => {
             let sizes_now = sizes_now(&document);
-            Ok(Shown { listed, document, sizes_now })
+            Ok(CheckpointDetails { listed, document, sizes_now })
         }
         None => Err(Error::new(Code::Internal, "a checkpoint is not in the list of them")),
     }

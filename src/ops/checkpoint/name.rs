@@ -9,7 +9,7 @@ use crate::domain::attach::stamp::prompt_name;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
-use crate::domain::checkpoint::document::Trigger;
+use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::env;
@@ -22,7 +22,7 @@ use crate::ops::context::handle::Context;
 /// `DUPLICATE_ID`; those of an append.
 pub(super) fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointName> {
     let (name, refs) = match &wanted.name {
-        Some(name) => (name.clone(), Refs::of(ctx, name)?),
+        Some(name) => (name.clone(), CheckpointNameRefs::of(ctx, name)?),
         None => automatic(ctx, wanted)?,
     };
     // Synced together with the objects. If this event is lost nevertheless, recovery adopts the capture ref as that of an
@@ -37,8 +37,8 @@ pub(super) fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<Ch
 }
 
 /// `<trigger>-<time>`, with a numeric suffix where that name is taken.
-fn automatic(ctx: &Context, wanted: &CheckpointRequest) -> Result<(CheckpointName, Refs)> {
-    if wanted.trigger == Trigger::Prompt {
+fn automatic(ctx: &Context, wanted: &CheckpointRequest) -> Result<(CheckpointName, CheckpointNameRefs)> {
+    if wanted.trigger == CheckpointTrigger::Prompt {
         return next_prompt(ctx);
     }
     let plain = plain_name(wanted, env::now());
@@ -47,7 +47,7 @@ fn automatic(ctx: &Context, wanted: &CheckpointRequest) -> Result<(CheckpointNam
         if ctx.state().is_taken(name.as_str()) {
             continue;
         }
-        let refs = Refs::of(ctx, &name)?;
+        let refs = CheckpointNameRefs::of(ctx, &name)?;
         if refs.are_free() {
             return Ok((name, refs));
         }
@@ -56,13 +56,13 @@ fn automatic(ctx: &Context, wanted: &CheckpointRequest) -> Result<(CheckpointNam
 }
 
 /// The name of the next prompt: no number is used twice, whatever was deleted.
-fn next_prompt(ctx: &Context) -> Result<(CheckpointName, Refs)> {
+fn next_prompt(ctx: &Context) -> Result<(CheckpointName, CheckpointNameRefs)> {
     for number in ctx.state().record.attached.prompts.saturating_add(1)..u32::MAX {
         let name = CheckpointName::new(prompt_name(number))?;
         if ctx.state().is_taken(name.as_str()) {
             continue;
         }
-        let refs = Refs::of(ctx, &name)?;
+        let refs = CheckpointNameRefs::of(ctx, &name)?;
         if refs.are_free() {
             return Ok((name, refs));
         }
@@ -74,19 +74,19 @@ fn next_prompt(ctx: &Context) -> Result<(CheckpointName, Refs)> {
 fn plain_name(wanted: &CheckpointRequest, now: Timestamp) -> String {
     let time = env::time_zone().to_datetime(now).strftime("%Y-%m-%dT%H-%M-%S");
     match (wanted.trigger, &wanted.about) {
-        (Trigger::AfterMerge, Some(task)) => format!("after-{}-{time}", &task.as_str()[..task.as_str().len().min(60)]),
+        (CheckpointTrigger::AfterMerge, Some(task)) => format!("after-{}-{time}", &task.as_str()[..task.as_str().len().min(60)]),
         (trigger, _) => format!("{}-{time}", trigger.as_str()),
     }
 }
 
 /// The refs that have the name of a checkpoint.
-struct Refs {
+struct CheckpointNameRefs {
     /// Also of a checkpoint that the state does not know.
     capture: Option<RefName>,
     tag: Option<RefName>,
 }
 
-impl Refs {
+impl CheckpointNameRefs {
     fn of(ctx: &Context, name: &CheckpointName) -> Result<Self> {
         let names = [capture_ref(name), checkpoint_tag(name)];
         let mut in_use = ctx.repo.refs().names_in_use(&names)?;

@@ -4,16 +4,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use super::captures::{Captured, CapturedWorktree, beside, together};
+use super::captures::{CapturedWorktree, CheckpointCaptures, beside, together};
 use super::excluded;
-use super::still::Still;
+use super::still::SuspendedAgents;
 use super::submodules::{capture_with_submodules, still_held};
 use super::unchanged::newest;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
-use crate::domain::checkpoint::document::{CheckpointDocument, Coverage, WorkspaceState};
+use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointDocument, WorkspaceState};
 use crate::error::Result;
-use crate::git::{CaptureOptions, Earlier, Head, Worktree, WorktreeCapture};
+use crate::git::{CaptureOptions, EarlierCapture, Head, Worktree, WorktreeCapture};
 use crate::ops::context::handle::Context;
 use crate::ops::merge;
 
@@ -25,7 +25,7 @@ const NOT_YET: &str = "it was not captured yet: the next checkpoint, made in the
 ///
 /// # Errors
 /// Those of a capture of that worktree.
-pub(super) fn capture(ctx: &Context, options: &CaptureOptions, own: &Path) -> Result<Option<Captured>> {
+pub(super) fn capture(ctx: &Context, options: &CaptureOptions, own: &Path) -> Result<Option<CheckpointCaptures>> {
     let linked = ctx.repo.worktrees().list_linked()?;
     if linked.is_empty() {
         return Ok(None);
@@ -37,7 +37,7 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, own: &Path) -> Re
     if !worktree.is_main() && then.is_none() {
         return Ok(None);
     }
-    let still = Still::hold(ctx);
+    let still = SuspendedAgents::hold(ctx);
     let folders: Vec<PathBuf> = linked.iter().map(|one| one.path().to_owned()).collect();
     let options = &beside(options, &folders);
     let captured = capture_with_submodules(&ctx.repo, &worktree, options);
@@ -62,7 +62,7 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, own: &Path) -> Re
         match capture_with_submodules(&ctx.repo, worktree, options) {
             Ok((capture, submodules)) => all.push(CapturedWorktree { worktree: worktree.clone(), capture, submodules }),
             Err(error) if !error.is_everybodys() => {
-                coverage.insert(worktree.path_text()?, Coverage::of_nothing(error.to_string()));
+                coverage.insert(worktree.path_text()?, CaptureCoverage::of_nothing(error.to_string()));
             }
             Err(error) => return Err(error),
         }
@@ -86,7 +86,7 @@ pub(super) fn capture(ctx: &Context, options: &CaptureOptions, own: &Path) -> Re
 fn not_known<'w>(ctx: &Context, own: &Path, linked: &'w [Worktree], document: &CheckpointDocument) -> Vec<&'w Worktree> {
     let is_known = |path: &Path| {
         let task = ctx.state().restorable.workspaces.iter().find(|(_, workspace)| Path::new(&workspace.path) == path);
-        let is_held = |(task, _): (&CaseId, _)| {
+        let is_held = |(task, _): (&TaskId, _)| {
             document.workspaces.iter().any(|then| Path::new(&then.path) == path && then.task_id.as_ref() == Some(task))
         };
         task.is_none_or(is_held)
@@ -113,7 +113,7 @@ fn coverage_of_others(
     own: &Path,
     linked: &[Worktree],
     document: &CheckpointDocument,
-) -> Result<BTreeMap<String, Coverage>> {
+) -> Result<BTreeMap<String, CaptureCoverage>> {
     let mut coverage = BTreeMap::new();
     let mut scratch = None;
     for path in linked.iter().map(Worktree::path).filter(|path| *path != own) {
@@ -127,7 +127,7 @@ fn coverage_of_others(
             scratch = Some(merge::scratch::places(ctx)?);
         }
         if !scratch.iter().flatten().any(|place| place == path) {
-            coverage.insert(text.to_owned(), Coverage::of_nothing(NOT_YET.to_owned()));
+            coverage.insert(text.to_owned(), CaptureCoverage::of_nothing(NOT_YET.to_owned()));
         }
     }
     // Workspaces that were gone or no worktrees then.
@@ -148,7 +148,7 @@ pub(super) fn main_then(ctx: &Context, capture: &Oid, document: &CheckpointDocum
         (None, Some(commit)) => Head::Detached { commit },
         (None, None) => return None,
     };
-    let earlier = Earlier { checkpoint: &document.name, main: capture, capture, coverage };
+    let earlier = EarlierCapture { checkpoint: &document.name, main: capture, capture, coverage };
     let then = ctx.repo.captures().capture_again(head, earlier).ok()?;
     Some(WorktreeCapture { coverage: coverage.clone(), included: coverage.included.paths.clone(), ..then })
 }

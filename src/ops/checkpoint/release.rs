@@ -10,7 +10,7 @@ use crate::domain::base::own_names::KEPT;
 use crate::env;
 use crate::error::Result;
 use crate::files;
-use crate::git::{Expected, RefEdit};
+use crate::git::{ExpectedRefValue, RefEdit};
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::live;
 use crate::ops::tidy;
@@ -46,7 +46,7 @@ fn release_kept(ctx: &Context) -> Result<()> {
     for kept in ctx.repo.refs().refs_below(KEPT)? {
         let made = ctx.repo.objects().commit_time(&kept.oid)?.unwrap_or(now);
         if now.duration_since(made) > limit && Some(&kept.name) != open.as_ref() {
-            edits.push(RefEdit { name: kept.name, expected: Expected::Value(kept.oid), new: None });
+            edits.push(RefEdit { name: kept.name, expected: ExpectedRefValue::Value(kept.oid), new: None });
         } else {
             oldest = oldest.min(made);
         }

@@ -6,15 +6,15 @@ use std::collections::BTreeMap;
 use jiff::SignedDuration;
 
 use super::{heal, release, total};
-use crate::domain::base::ids::{CheckpointName, TxnId};
+use crate::domain::base::ids::{CheckpointName, OperationId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
 use crate::domain::base::plural::count;
-use crate::domain::base::text::Change;
-use crate::domain::checkpoint::document::{CheckpointRecord, Trigger};
-use crate::domain::checkpoint::retention::{self, Protection, Rules};
-use crate::domain::operation::journaled::{Operation, OperationKind, RefChange};
-use crate::domain::state::event::By;
+use crate::domain::base::text::ValueChange;
+use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger};
+use crate::domain::checkpoint::retention::{self, RetentionProtection, RetentionRules};
+use crate::domain::operation::journaled::{JournaledOperation, OperationKind, RefChange};
+use crate::domain::state::event::EventAuthor;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{self, CheckpointRequest};
@@ -23,9 +23,9 @@ use crate::ops::operation;
 use crate::ops::tidy;
 
 /// The retention rules of the configuration.
-pub fn rules(ctx: &Context) -> Rules {
+pub fn rules(ctx: &Context) -> RetentionRules {
     let config = &ctx.config.checkpoints;
-    Rules {
+    RetentionRules {
         max_count: config.max_count,
         max_age_days: config.max_age_days,
         protect_named: config.protect_named,
@@ -36,11 +36,11 @@ pub fn rules(ctx: &Context) -> Rules {
 
 /// What was deleted.
 #[derive(Debug, Clone)]
-pub struct Deleted {
+pub struct CheckpointDeletionReport {
     /// The names of the deleted checkpoints, oldest first.
     pub names: Vec<CheckpointName>,
     /// The transaction id, for `undo`. `None` where there was nothing to delete.
-    pub txn: Option<TxnId>,
+    pub txn: Option<OperationId>,
 }
 
 /// The checkpoints that `names` mean, each once. Protected ones are allowed only if `protected`.
@@ -55,14 +55,14 @@ pub fn chosen(ctx: &Context, names: &[String], protected: bool) -> Result<Vec<Ch
         for why in kept.get(&record.name).into_iter().flatten().rev() {
             match why {
                 // The newest checkpoints are protected from retention, but the user may delete them.
-                Protection::Newest => {}
-                Protection::OpenOperation => ctx.no_open_operation()?,
-                Protection::Named | Protection::Undo | Protection::SessionStart if !protected => {
+                RetentionProtection::Newest => {}
+                RetentionProtection::OpenOperation => ctx.no_open_operation()?,
+                RetentionProtection::Named | RetentionProtection::Undo | RetentionProtection::SessionStart if !protected => {
                     return Err(Error::new(Code::Protected, format!("checkpoint '{}' is protected", record.name))
                         .why(why.why())
                         .hint("--protected deletes it anyway"));
                 }
-                Protection::Named | Protection::Undo | Protection::SessionStart => {}
+                RetentionProtection::Named | RetentionProtection::Undo | RetentionProtection::SessionStart => {}
             }
         }
         chosen.insert((record.seq, record.name.clone()), record);
@@ -99,7 +99,7 @@ pub fn cleanup_plan(
 /// Those of older checkpoints that cannot be read.
 pub fn protected_by_name(ctx: &Context) -> Result<usize> {
     let kept = retention::protections(ctx.state(), &rules(ctx), env::now())?;
-    Ok(kept.values().filter(|reasons| reasons.contains(&Protection::Named)).count())
+    Ok(kept.values().filter(|reasons| reasons.contains(&RetentionProtection::Named)).count())
 }
 
 /// Deletes checkpoints; waits for other operations. Their contents are kept for `keepDeletedDays`, so that undo can bring
@@ -107,21 +107,21 @@ pub fn protected_by_name(ctx: &Context) -> Result<usize> {
 ///
 /// # Errors
 /// `BUSY`, `OPERATION_OPEN`, `DISK_FULL`, `GIT_FAILED`.
-pub fn delete(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> {
-    ctx.with_operation_lock(|ctx| delete_locked(ctx, names, Keep::ForUndo))
+pub fn delete(ctx: &mut Context, names: &[CheckpointName]) -> Result<CheckpointDeletionReport> {
+    ctx.with_operation_lock(|ctx| delete_locked(ctx, names, DeletedCheckpointFate::ForUndo))
 }
 
 /// As [`delete`], after a checkpoint of the state before.
 ///
 /// # Errors
 /// As [`delete`] and [`checkpoint::create`].
-pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> {
+pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<CheckpointDeletionReport> {
     if names.is_empty() {
-        return Ok(Deleted { names: Vec::new(), txn: None });
+        return Ok(CheckpointDeletionReport { names: Vec::new(), txn: None });
     }
     ctx.with_operation_lock(|ctx| {
-        checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeCleanup))?;
-        let deleted = delete_locked(ctx, names, Keep::ForUndo)?;
+        checkpoint::create_locked(ctx, &CheckpointRequest::by(CheckpointTrigger::BeforeCleanup))?;
+        let deleted = delete_locked(ctx, names, DeletedCheckpointFate::ForUndo)?;
         if let Err(error) = release::release(ctx) {
             tracing::warn!(%error, "what has had its time is kept for longer");
         }
@@ -131,14 +131,18 @@ pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<Deleted> 
 
 /// What becomes of the contents of a checkpoint that is deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Keep {
+pub(super) enum DeletedCheckpointFate {
     /// They are kept for `keepDeletedDays`.
     ForUndo,
     /// Nothing keeps them any more.
     Nothing,
 }
 
-pub(super) fn delete_locked(ctx: &mut Context, names: &[CheckpointName], keep: Keep) -> Result<Deleted> {
+pub(super) fn delete_locked(
+    ctx: &mut Context,
+    names: &[CheckpointName],
+    keep: DeletedCheckpointFate,
+) -> Result<CheckpointDeletionReport> {
     ctx.no_open_operation()?;
     checkpoint::complete_intent(ctx)?;
     // Another process may have deleted some while this one waited for the lock.
@@ -148,34 +152,35 @@ pub(super) fn delete_locked(ctx: &mut Context, names: &[CheckpointName], keep: K
     }
     there.sort_by(|a, b| a.age().cmp(&b.age()));
     if there.is_empty() {
-        return Ok(Deleted { names: Vec::new(), txn: None });
+        return Ok(CheckpointDeletionReport { names: Vec::new(), txn: None });
     }
     let now = env::now();
     let days = match keep {
-        Keep::ForUndo => SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days)),
-        Keep::Nothing => SignedDuration::ZERO,
+        DeletedCheckpointFate::ForUndo => SignedDuration::from_hours(24 * i64::from(ctx.config.checkpoints.keep_deleted_days)),
+        DeletedCheckpointFate::Nothing => SignedDuration::ZERO,
     };
     let kind = OperationKind::DeleteCheckpoints { until: now.checked_add(days).unwrap_or(now) };
     let title = match there.as_slice() {
         [one] => format!("delete checkpoint {}", one.name),
         many => format!("delete {}", count(many.len(), "checkpoint")),
     };
-    let mut operation = Operation::new(kind, title);
+    let mut operation = JournaledOperation::new(kind, title);
     let names: Vec<RefName> = there.iter().map(|record| capture_ref(&record.name)).collect();
     let values = ctx.repo.refs().read_refs(&names)?;
     operation.refs.extend(rewritten_tags(ctx, &there, &values)?);
     for name in names {
         let old = values.get(&name).cloned();
         // A missing commit cannot be kept: its contents are lost already.
-        let there = old.clone().filter(|capture| keep == Keep::ForUndo && ctx.repo.objects().has_object(capture));
+        let there =
+            old.clone().filter(|capture| keep == DeletedCheckpointFate::ForUndo && ctx.repo.objects().has_object(capture));
         operation.kept.extend(there);
-        operation.refs.push(RefChange { name, value: Change::new(old, None) });
+        operation.refs.push(RefChange { name, value: ValueChange::new(old, None) });
     }
     operation::run(ctx, operation)?;
     env::fault_point("checkpoint.captures-gone");
     heal::clear_deleted(ctx)?;
     let names = there.into_iter().map(|record| record.name).collect();
-    Ok(Deleted { names, txn: Some(ctx.txn().clone()) })
+    Ok(CheckpointDeletionReport { names, txn: Some(ctx.txn().clone()) })
 }
 
 /// The tags of checkpoints that a rewrite of the history has ended: it has rewritten them too, so that they are none that we know.
@@ -188,7 +193,7 @@ fn rewritten_tags(ctx: &Context, there: &[CheckpointRecord], now: &BTreeMap<RefN
         if let Some(tag) = tag
             && ctx.repo.checkpoints().is_tag_of_ours(&record.name, &tag)?
         {
-            changes.push(RefChange { name, value: Change::new(Some(tag), None) });
+            changes.push(RefChange { name, value: ValueChange::new(Some(tag), None) });
         }
     }
     Ok(changes)
@@ -196,7 +201,7 @@ fn rewritten_tags(ctx: &Context, there: &[CheckpointRecord], now: &BTreeMap<RefN
 
 /// Retention: deletes expired checkpoints in a transaction of its own, and releases what was kept for undo long enough.
 /// Called after each checkpoint; a failure here never fails the checkpoint that was made.
-pub(super) fn retain(ctx: &mut Context, made: Trigger) {
+pub(super) fn retain(ctx: &mut Context, made: CheckpointTrigger) {
     // A checkpoint made for safety before another operation deletes nothing: the user may want back just what it would
     // delete.
     if retention::is_safety(made) || ctx.found.nothing_expires {
@@ -207,9 +212,11 @@ pub(super) fn retain(ctx: &mut Context, made: Trigger) {
         if gone.is_empty() {
             return Ok(());
         }
-        ctx.in_its_own_transaction(By::Supervisor, |ctx| delete_locked(ctx, &gone, Keep::ForUndo)).map(|deleted| {
-            tracing::info!(count = deleted.names.len(), "old checkpoints were deleted");
-        })
+        ctx.in_its_own_transaction(EventAuthor::Supervisor, |ctx| delete_locked(ctx, &gone, DeletedCheckpointFate::ForUndo)).map(
+            |deleted| {
+                tracing::info!(count = deleted.names.len(), "old checkpoints were deleted");
+            },
+        )
     });
     if let Err(error) = outcome.and_then(|()| total::thin(ctx)).and_then(|()| release::release(ctx)) {
         tracing::warn!(%error, "old checkpoints could not be deleted");

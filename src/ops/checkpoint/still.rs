@@ -11,11 +11,11 @@ const LIMIT: Duration = Duration::from_secs(20);
 
 /// Suspended agents; they continue when this is released or dropped.
 #[derive(Debug)]
-pub(super) struct Still {
+pub(super) struct SuspendedAgents {
     held: Vec<HoldGuard>,
 }
 
-impl Still {
+impl SuspendedAgents {
     /// Asks the keeper of every running agent to suspend it. An agent whose keeper does not answer (it may be ending)
     /// continues: its files are then not captured at one moment, but one after the other, as by `git add`.
     pub fn hold(ctx: &Context) -> Self {

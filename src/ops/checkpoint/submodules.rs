@@ -11,14 +11,14 @@ use std::time::{Duration, SystemTime};
 use jiff::Timestamp;
 
 use super::captures::CapturedWorktree;
-use super::verify::{Look, Problem};
+use super::verify::{CheckpointProblem, CheckpointVerifyDepth};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::own_names::{BROUGHT_CAPTURES, KEPT, SUPERPROJECT_CAPTURES, SUPERPROJECT_KEPT, submodule_capture_ref};
 use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::error::{Code, Error, Result};
-use crate::git::{CaptureOptions, Expected, RefEdit, Repository, SubmoduleFolder, Worktree, WorktreeCapture};
+use crate::git::{CaptureOptions, ExpectedRefValue, RefEdit, Repository, SubmoduleFolder, Worktree, WorktreeCapture};
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
@@ -107,10 +107,14 @@ fn look_into(
     Ok(())
 }
 
-type Looked = (Arc<Repository>, Worktree, WorktreeCapture);
+type ExaminedSubmodule = (Arc<Repository>, Worktree, WorktreeCapture);
 
 /// `None` where there is nothing to capture.
-fn capture_one(repo: &Repository, (above, folder): (&Worktree, &Path), options: &CaptureOptions) -> Result<Option<Looked>> {
+fn capture_one(
+    repo: &Repository,
+    (above, folder): (&Worktree, &Path),
+    options: &CaptureOptions,
+) -> Result<Option<ExaminedSubmodule>> {
     let git_dir = match repo.worktrees().submodule_folder(above, folder)? {
         SubmoduleFolder::Ours(git_dir) => git_dir,
         // Its `.git` alone was deleted: what is there is captured all the same.
@@ -186,7 +190,7 @@ impl SubmoduleState {
 
 /// Where the repository of a submodule is that a checkpoint holds.
 #[derive(Debug)]
-pub(in crate::ops) enum Whereabouts {
+pub(in crate::ops) enum SubmoduleWhereabouts {
     /// It is that of the same folder, wherever git keeps it now.
     Here(Arc<Repository>),
     /// It is that of another folder of the same worktree now.
@@ -201,14 +205,14 @@ pub(in crate::ops) enum Whereabouts {
 ///
 /// # Errors
 /// `REPOSITORY_UNSUPPORTED`, `IO_FAILED`.
-pub(in crate::ops) fn whereabouts(ctx: &Context, state: &SubmoduleState) -> Result<Whereabouts> {
+pub(in crate::ops) fn whereabouts(ctx: &Context, state: &SubmoduleState) -> Result<SubmoduleWhereabouts> {
     let (folder, worktrees, recorded) = (state.folder(), ctx.repo.worktrees(), Path::new(&state.git_dir));
     let (mut moved, mut has_lost_it) = (None, false);
     for git_dir in worktrees.places_of_submodule(recorded) {
         if worktrees.is_submodule(&folder, &git_dir) {
             let repo = ctx.repo.submodule(&folder, &git_dir)?;
             if repo.objects().holds(&state.capture) {
-                return Ok(Whereabouts::Here(repo));
+                return Ok(SubmoduleWhereabouts::Here(repo));
             }
             has_lost_it |= git_dir == recorded;
         } else if let Some(elsewhere) = worktrees.folder_of_submodule(&git_dir)
@@ -220,11 +224,11 @@ pub(in crate::ops) fn whereabouts(ctx: &Context, state: &SubmoduleState) -> Resu
         }
     }
     Ok(match moved {
-        Some(repo) => Whereabouts::Moved(repo),
-        None if has_lost_it => Whereabouts::Lost("its repository has lost the capture"),
-        None if recorded.is_dir() && !worktrees.has_configuration(recorded) => Whereabouts::Torn,
-        None if recorded.is_dir() => Whereabouts::Lost("its repository is not that of this folder any more"),
-        None => Whereabouts::Lost("its repository was removed"),
+        Some(repo) => SubmoduleWhereabouts::Moved(repo),
+        None if has_lost_it => SubmoduleWhereabouts::Lost("its repository has lost the capture"),
+        None if recorded.is_dir() && !worktrees.has_configuration(recorded) => SubmoduleWhereabouts::Torn,
+        None if recorded.is_dir() => SubmoduleWhereabouts::Lost("its repository is not that of this folder any more"),
+        None => SubmoduleWhereabouts::Lost("its repository was removed"),
     })
 }
 
@@ -239,12 +243,12 @@ pub(in crate::ops) fn repository_of(ctx: &Context, state: &SubmoduleState) -> Re
         Err(Error::new(Code::CheckpointDamaged, what).why(why))
     };
     match whereabouts(ctx, state)? {
-        Whereabouts::Here(repo) => Ok(repo),
-        Whereabouts::Moved(repo) => {
+        SubmoduleWhereabouts::Here(repo) => Ok(repo),
+        SubmoduleWhereabouts::Moved(repo) => {
             gone(format!("its repository is that of '{}' now", repo.submodule_worktree().path().display()))
         }
-        Whereabouts::Lost(why) => gone(why.to_owned()),
-        Whereabouts::Torn => gone("the configuration of its repository cannot be read".to_owned()),
+        SubmoduleWhereabouts::Lost(why) => gone(why.to_owned()),
+        SubmoduleWhereabouts::Torn => gone("the configuration of its repository cannot be read".to_owned()),
     }
 }
 
@@ -290,7 +294,7 @@ fn ref_edit(repo: &Repository, name: &CheckpointName, new: Option<Oid>) -> Resul
     if now == new {
         return Ok(Vec::new());
     }
-    let expected = now.map_or(Expected::Absent, Expected::Value);
+    let expected = now.map_or(ExpectedRefValue::Absent, ExpectedRefValue::Value);
     Ok(vec![RefEdit { name, expected, new }])
 }
 
@@ -338,14 +342,14 @@ pub(in crate::ops) fn collect(ctx: &Context, lfs_age: Duration) -> Result<()> {
         for value in captures.into_iter().collect::<Result<Vec<_>>>()?.into_iter().flatten() {
             let name = value.name.as_str().rsplit('/').next().and_then(|name| CheckpointName::new(name).ok());
             if name.is_none_or(|name| !names.contains(&name)) {
-                edits.push(RefEdit { name: value.name, expected: Expected::Value(value.oid), new: None });
+                edits.push(RefEdit { name: value.name, expected: ExpectedRefValue::Value(value.oid), new: None });
             }
         }
         for value in repo.refs().refs_below(SUPERPROJECT_KEPT)? {
             // Behind the transaction is the workspace that it is of.
             let txn = value.name.as_str().strip_prefix(SUPERPROJECT_KEPT).and_then(|rest| rest.split('.').next());
             if txn.is_none_or(|txn| !kept.contains(txn)) {
-                edits.push(RefEdit { name: value.name, expected: Expected::Value(value.oid), new: None });
+                edits.push(RefEdit { name: value.name, expected: ExpectedRefValue::Value(value.oid), new: None });
             }
         }
         if !edits.is_empty() {
@@ -363,7 +367,11 @@ pub(in crate::ops) fn collect(ctx: &Context, lfs_age: Duration) -> Result<()> {
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(super) fn problems(ctx: &Context, document: &CheckpointDocument, look: Look) -> Result<(Vec<Problem>, Vec<String>)> {
+pub(super) fn problems(
+    ctx: &Context,
+    document: &CheckpointDocument,
+    look: CheckpointVerifyDepth,
+) -> Result<(Vec<CheckpointProblem>, Vec<String>)> {
     let (mut problems, mut not_held) = (Vec::new(), Vec::new());
     for state in &document.submodules {
         let folder = state.folder();
@@ -379,17 +387,19 @@ pub(super) fn problems(ctx: &Context, document: &CheckpointDocument, look: Look)
                 continue;
             }
             Err(error) => {
-                problems.push(Problem { what: error.to_string(), repairable: false });
+                problems.push(CheckpointProblem { what: error.to_string(), repairable: false });
                 continue;
             }
         };
         let capture = std::slice::from_ref(&state.capture);
-        let mut add = |what: String, repairable| problems.push(Problem { what, repairable });
+        let mut add = |what: String, repairable| problems.push(CheckpointProblem { what, repairable });
         if let Some(words) = repo.objects().missing_below(capture)? {
             add(format!("objects of the submodule '{}' are missing or damaged: {words}", folder.display()), false);
             continue;
         }
-        if look == Look::Whole && !repo.objects().read_back(&repo.objects().all_below(capture)?)?.damaged.is_empty() {
+        if look == CheckpointVerifyDepth::Whole
+            && !repo.objects().read_back(&repo.objects().all_below(capture)?)?.damaged.is_empty()
+        {
             add(format!("objects of the submodule '{}' are corrupt", folder.display()), false);
         }
         if repo.refs().read_ref(&submodule_capture_ref(&document.name))?.as_ref() != Some(&state.capture) {

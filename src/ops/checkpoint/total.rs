@@ -6,11 +6,11 @@
 use serde::{Deserialize, Serialize};
 
 use super::compact::space;
-use super::remove::{Keep, delete_locked, rules};
+use super::remove::{DeletedCheckpointFate, delete_locked, rules};
 use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::checkpoint::retention;
-use crate::domain::state::event::By;
+use crate::domain::state::event::EventAuthor;
 use crate::domain::work::disk::MB;
 use crate::env;
 use crate::error::Result;
@@ -22,7 +22,7 @@ const LARGEST: u64 = 1024;
 
 /// What was measured last. It may be lost at any time: then it is measured anew.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Total {
+pub struct CheckpointsTotal {
     /// The bytes that checkpoints alone hold.
     pub alone: u64,
     /// The bytes of all objects.
@@ -31,7 +31,7 @@ pub struct Total {
     is_rest: bool,
 }
 
-impl Total {
+impl CheckpointsTotal {
     /// Whether checkpoints may hold more than this by now.
     fn may_be_over(&self, of_all: u64, max: u64) -> bool {
         of_all < self.of_all || self.alone.saturating_add(of_all - self.of_all) > max
@@ -49,7 +49,7 @@ pub fn limit(ctx: &Context) -> Option<u64> {
 }
 
 /// What was measured last, where there is a limit.
-pub fn known(ctx: &Context) -> Option<Total> {
+pub fn known(ctx: &Context) -> Option<CheckpointsTotal> {
     limit(ctx)?;
     let json = files::read_optional(&ctx.layout().total_held(), LARGEST).ok()??;
     serde_json::from_slice(&json).ok()
@@ -75,10 +75,10 @@ pub(super) fn thin(ctx: &mut Context) -> Result<()> {
     };
     let count = fewest(thinnable.len(), |count| Ok(without(count)? <= max))?;
     let alone = without(count)?;
-    let total = Total { alone, of_all, is_rest: count == thinnable.len() };
+    let total = CheckpointsTotal { alone, of_all, is_rest: count == thinnable.len() };
     if count > 0 {
         let gone = thinnable[..count].to_vec();
-        ctx.in_its_own_transaction(By::Supervisor, |ctx| delete_locked(ctx, &gone, Keep::Nothing))?;
+        ctx.in_its_own_transaction(EventAuthor::Supervisor, |ctx| delete_locked(ctx, &gone, DeletedCheckpointFate::Nothing))?;
         tracing::info!(count, "checkpoints were deleted: checkpoints.maxTotal");
     }
     let json = serde_json::to_vec(&total).unwrap_or_default();
@@ -120,12 +120,12 @@ mod tests {
 
     #[test]
     fn it_is_measured_anew_only_where_it_may_be_over() {
-        let known = Total { alone: 40, of_all: 100, is_rest: false };
+        let known = CheckpointsTotal { alone: 40, of_all: 100, is_rest: false };
         let table = [(100, 50, false), (110, 50, false), (111, 50, true), (99, 50, true), (100, 39, true)];
         for (of_all, max, expected) in table {
             assert_eq!(known.may_be_over(of_all, max), expected, "{of_all} {max}");
         }
-        let rest = Total { is_rest: true, ..known };
+        let rest = CheckpointsTotal { is_rest: true, ..known };
         assert_eq!((known.is_over(10), rest.is_over(10), rest.is_over(40)), (false, true, false));
     }
 }

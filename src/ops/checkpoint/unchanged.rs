@@ -1,6 +1,6 @@
 //! Whether anything differs from the newest checkpoint, and the captures of it that are as good as new ones.
 
-use super::captures::{Captured, CapturedWorktree};
+use super::captures::{CapturedWorktree, CheckpointCaptures};
 use super::look::document_of;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
@@ -22,7 +22,7 @@ pub(super) fn newest(ctx: &Context) -> Result<Option<(Oid, CheckpointDocument)>>
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(super) fn is_as_newest(ctx: &Context, (captured, refs): &(Captured, HeldRefs)) -> Result<bool> {
+pub(super) fn is_as_newest(ctx: &Context, (captured, refs): &(CheckpointCaptures, HeldRefs)) -> Result<bool> {
     let Some((capture, document)) = newest(ctx)? else { return Ok(false) };
     let same_place = document.coverage.keys().eq(captured.coverage.keys());
     let same_head = is_checked_out(&captured.main, document.branch.as_ref(), document.git_commit.as_ref());
@@ -57,7 +57,7 @@ pub(super) fn is_as_newest(ctx: &Context, (captured, refs): &(Captured, HeldRefs
 }
 
 /// Whether a submodule is as an earlier checkpoint has it.
-fn is_same_submodule(captured: &Captured, then: &SubmoduleState, now: &SubmoduleState) -> Result<bool> {
+fn is_same_submodule(captured: &CheckpointCaptures, then: &SubmoduleState, now: &SubmoduleState) -> Result<bool> {
     let same_place = (&then.worktree, &then.path, &then.git_dir) == (&now.worktree, &now.path, &now.git_dir);
     let same_head = (&then.branch, &then.head) == (&now.branch, &now.head);
     if !same_place || !same_head || then.coverage != now.coverage {
@@ -73,7 +73,7 @@ fn is_same_submodule(captured: &Captured, then: &SubmoduleState, now: &Submodule
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(super) fn use_again(ctx: &Context, captured: &mut Captured) -> Result<()> {
+pub(super) fn use_again(ctx: &Context, captured: &mut CheckpointCaptures) -> Result<()> {
     if captured.workspaces.is_empty() && captured.submodules.is_empty() {
         return Ok(());
     }

@@ -11,16 +11,16 @@ use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
 use crate::domain::base::plural::count;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
-use crate::domain::checkpoint::ended::Standing;
+use crate::domain::checkpoint::ended::CheckpointAvailability;
 use crate::error::{Result, some_of};
-use crate::git::{Marking, ReadBack};
-use crate::ops::checkpoint::{Depth, find};
+use crate::git::{CheckpointMark, ReadBackReport};
+use crate::ops::checkpoint::{HealDepth, find};
 use crate::ops::context::handle::Context;
 
 /// Something that is wrong with a checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Problem {
+pub struct CheckpointProblem {
     /// What is wrong, in words.
     pub what: String,
     /// Whether `--repair` can fix it from what is left.
@@ -30,16 +30,16 @@ pub struct Problem {
 /// The result for one checkpoint.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Verified {
+pub struct VerifiedCheckpoint {
     /// The checkpoint.
     pub name: CheckpointName,
     /// What is wrong; empty where the checkpoint is complete.
-    pub problems: Vec<Problem>,
+    pub problems: Vec<CheckpointProblem>,
     /// The submodules that it held and that are not held any more, in words: their repository was removed.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub submodules_not_held: Vec<String>,
     /// How it stands: whether it can be restored at all.
-    pub standing: Standing,
+    pub standing: CheckpointAvailability,
     /// How many of its objects are missing here because this is a partial clone: git fetches them from a promisor remote
     /// when it needs them.
     pub owed: usize,
@@ -47,7 +47,7 @@ pub struct Verified {
 
 /// How thoroughly checkpoints are verified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Look {
+pub enum CheckpointVerifyDepth {
     /// Every object is read completely.
     Whole,
     /// Commits and trees are read; for blobs only their existence is checked.
@@ -57,9 +57,9 @@ pub enum Look {
 /// The result for all checkpoints that were verified.
 #[derive(Debug, Clone, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Verification {
+pub struct CheckpointVerifyReport {
     /// Each checkpoint, oldest first.
-    pub checkpoints: Vec<Verified>,
+    pub checkpoints: Vec<VerifiedCheckpoint>,
     /// What is missing of everything else that git refers to (refs, worktrees, indexes), in words: `git gc` fails because of
     /// it. Checked only where all checkpoints were verified and none is damaged.
     pub beside: Option<String>,
@@ -72,7 +72,7 @@ pub struct Verification {
 /// Something that was repaired.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct PutRight {
+pub struct CheckpointRepair {
     /// The checkpoint.
     pub name: CheckpointName,
     /// What had been wrong, in words.
@@ -83,7 +83,7 @@ pub struct PutRight {
 ///
 /// # Errors
 /// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`; `GIT_FAILED` where git itself fails. Damage is a result, not an error.
-pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verification> {
+pub fn verify(ctx: &Context, name: Option<&str>, look: CheckpointVerifyDepth) -> Result<CheckpointVerifyReport> {
     let mut records: Vec<CheckpointRecord> = match name {
         Some(name) => vec![find(ctx, name)?],
         None => ctx.state().record.checkpoints.all()?.into_iter().cloned().collect(),
@@ -93,10 +93,10 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
     // One walk for all captures: only where it fails, each is walked separately, to find the damaged ones.
     let all: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
     let whole = ctx.repo.objects().missing_below(&all)?.is_none();
-    let read = if look == Look::Whole { read(ctx, &records, whole)? } else { ReadBack::default() };
+    let read = if look == CheckpointVerifyDepth::Whole { read(ctx, &records, whole)? } else { ReadBackReport::default() };
     let mut contents = BTreeMap::new();
     let mut verified = |record: &CheckpointRecord| {
-        let standing = standings.get(&record.name).copied().unwrap_or(Standing::There);
+        let standing = standings.get(&record.name).copied().unwrap_or(CheckpointAvailability::There);
         let mut problems = problems(ctx, record, standing, whole)?;
         problems.extend(lfs_contents(ctx, record, look, &mut contents));
         problems.extend(unreadable(ctx, record, &read.damaged));
@@ -107,37 +107,37 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: Look) -> Result<Verificat
         };
         problems.extend(of_submodules);
         let owed = if problems.is_empty() { owed(ctx, record)? } else { 0 };
-        Ok(Verified { name: record.name.clone(), problems, submodules_not_held, standing, owed })
+        Ok(VerifiedCheckpoint { name: record.name.clone(), problems, submodules_not_held, standing, owed })
     };
     let mut checkpoints = records.iter().map(&mut verified).collect::<Result<Vec<_>>>()?;
     if name.is_none() {
-        checkpoints.extend(heal::look(ctx, Depth::Names)?.unreadable.into_iter().map(no_checkpoint));
+        checkpoints.extend(heal::look(ctx, HealDepth::Names)?.unreadable.into_iter().map(no_checkpoint));
     }
     let damaged = checkpoints.iter().any(|one| !one.problems.is_empty());
     let beside = if name.is_none() && !damaged { ctx.repo.objects().missing_of_all()? } else { None };
     let not_read = match (look, read.too_large.len()) {
-        (Look::Quick, _) => Some("file contents; only their existence was checked".to_owned()),
-        (Look::Whole, 0) => None,
-        (Look::Whole, large) => Some(format!("{} of more than 512 MB", count(large, "object"))),
+        (CheckpointVerifyDepth::Quick, _) => Some("file contents; only their existence was checked".to_owned()),
+        (CheckpointVerifyDepth::Whole, 0) => None,
+        (CheckpointVerifyDepth::Whole, large) => Some(format!("{} of more than 512 MB", count(large, "object"))),
     };
-    Ok(Verification { checkpoints, beside, read: read.whole, not_read })
+    Ok(CheckpointVerifyReport { checkpoints, beside, read: read.whole, not_read })
 }
 
 /// The result for a capture ref without a checkpoint.
-fn no_checkpoint(name: CheckpointName) -> Verified {
+fn no_checkpoint(name: CheckpointName) -> VerifiedCheckpoint {
     let named = capture_ref(&name);
     let what = format!("{named} holds no checkpoint that can be read; 'git update-ref -d {named}' deletes it");
-    Verified {
+    VerifiedCheckpoint {
         name,
-        problems: vec![Problem { what, repairable: false }],
+        problems: vec![CheckpointProblem { what, repairable: false }],
         submodules_not_held: Vec::new(),
-        standing: Standing::There,
+        standing: CheckpointAvailability::There,
         owed: 0,
     }
 }
 
 /// Reads all objects that the checkpoints hold: what their captures reach, and their tags.
-fn read(ctx: &Context, records: &[CheckpointRecord], whole: bool) -> Result<ReadBack> {
+fn read(ctx: &Context, records: &[CheckpointRecord], whole: bool) -> Result<ReadBackReport> {
     let captures: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
     let mut objects = if whole {
         ctx.repo.objects().all_below(&captures)?
@@ -154,7 +154,7 @@ fn read(ctx: &Context, records: &[CheckpointRecord], whole: bool) -> Result<Read
 }
 
 /// The objects of a checkpoint that could not be read, as one problem.
-fn unreadable(ctx: &Context, record: &CheckpointRecord, damaged: &[Oid]) -> Option<Problem> {
+fn unreadable(ctx: &Context, record: &CheckpointRecord, damaged: &[Oid]) -> Option<CheckpointProblem> {
     if damaged.is_empty() {
         return None;
     }
@@ -165,20 +165,27 @@ fn unreadable(ctx: &Context, record: &CheckpointRecord, damaged: &[Oid]) -> Opti
     }
     let only_tag = of_it.iter().all(|oid| **oid == record.tag);
     let what = format!("objects are corrupt: {}", some_of(&of_it, 5));
-    Some(Problem { what, repairable: only_tag })
+    Some(CheckpointProblem { what, repairable: only_tag })
 }
 
 /// The LFS files of a checkpoint whose contents are not here any more, as one problem. A capture that cannot be read is another one.
-fn lfs_contents(ctx: &Context, record: &CheckpointRecord, look: Look, known: &mut BTreeMap<String, bool>) -> Option<Problem> {
+fn lfs_contents(
+    ctx: &Context,
+    record: &CheckpointRecord,
+    look: CheckpointVerifyDepth,
+    known: &mut BTreeMap<String, bool>,
+) -> Option<CheckpointProblem> {
     let document = document_of(ctx, &record.capture).ok().map(|(_, document)| document);
     let others = document.iter().flat_map(|document| document.workspaces.iter().map(|workspace| &workspace.capture));
     let captures = std::iter::once(&record.capture).chain(others);
     let wrong: Vec<String> = captures
-        .flat_map(|capture| ctx.repo.captures().lfs_problems(capture, look == Look::Whole, known).unwrap_or_default())
+        .flat_map(|capture| {
+            ctx.repo.captures().lfs_problems(capture, look == CheckpointVerifyDepth::Whole, known).unwrap_or_default()
+        })
         .map(|path| path.to_string())
         .collect();
     let what = format!("contents of LFS files are missing or damaged: {}", some_of(&wrong, 5));
-    (!wrong.is_empty()).then_some(Problem { what, repairable: false })
+    (!wrong.is_empty()).then_some(CheckpointProblem { what, repairable: false })
 }
 
 /// How many objects of its trees are missing here, in a partial clone.
@@ -204,7 +211,11 @@ fn owed(ctx: &Context, record: &CheckpointRecord) -> Result<usize> {
 ///
 /// # Errors
 /// As [`verify`]; `OPERATION_OPEN`, `BUSY`, `DISK_FULL`.
-pub fn repair(ctx: &mut Context, name: Option<&str>, look: Look) -> Result<(Verification, Vec<PutRight>)> {
+pub fn repair(
+    ctx: &mut Context,
+    name: Option<&str>,
+    look: CheckpointVerifyDepth,
+) -> Result<(CheckpointVerifyReport, Vec<CheckpointRepair>)> {
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let before = verify(ctx, name, look)?.checkpoints;
@@ -220,13 +231,13 @@ pub fn repair(ctx: &mut Context, name: Option<&str>, look: Look) -> Result<(Veri
                 failed.push((record.name, error.to_string()));
             }
         }
-        let healed = heal::heal(ctx, Depth::Notes)?;
+        let healed = heal::heal(ctx, HealDepth::Notes)?;
         let mut after = verify(ctx, name, look)?;
         let repaired = put_right(before, &after.checkpoints, healed);
         for (name, why) in failed {
             // What failed may have been completed since.
             let left = after.checkpoints.iter_mut().find(|found| found.name == name && !found.problems.is_empty());
-            let problem = Problem { what: format!("it could not be repaired: {why}"), repairable: true };
+            let problem = CheckpointProblem { what: format!("it could not be repaired: {why}"), repairable: true };
             left.into_iter().for_each(|found| found.problems.push(problem.clone()));
         }
         Ok((after, repaired))
@@ -234,27 +245,36 @@ pub fn repair(ctx: &mut Context, name: Option<&str>, look: Look) -> Result<(Veri
 }
 
 /// The problems that no longer exist, and what else was completed.
-fn put_right(before: Vec<Verified>, after: &[Verified], healed: Vec<CheckpointName>) -> Vec<PutRight> {
+fn put_right(
+    before: Vec<VerifiedCheckpoint>,
+    after: &[VerifiedCheckpoint],
+    healed: Vec<CheckpointName>,
+) -> Vec<CheckpointRepair> {
     let mut repaired = Vec::new();
-    for Verified { name, problems, .. } in before {
+    for VerifiedCheckpoint { name, problems, .. } in before {
         let left = after.iter().find(|found| found.name == name);
         let gone = problems.into_iter().filter(|problem| left.is_some_and(|left| !left.problems.contains(problem)));
-        repaired.extend(gone.map(|problem| PutRight { name: name.clone(), what: problem.what }));
+        repaired.extend(gone.map(|problem| CheckpointRepair { name: name.clone(), what: problem.what }));
     }
     let others = healed.into_iter().filter(|name| !repaired.iter().any(|one| one.name == *name));
-    let others: Vec<PutRight> =
-        others.map(|name| PutRight { name, what: "its tag, note or record was missing".into() }).collect();
+    let others: Vec<CheckpointRepair> =
+        others.map(|name| CheckpointRepair { name, what: "its tag, note or record was missing".into() }).collect();
     repaired.extend(others);
     repaired
 }
 
-fn problems(ctx: &Context, record: &CheckpointRecord, standing: Standing, whole: bool) -> Result<Vec<Problem>> {
+fn problems(
+    ctx: &Context,
+    record: &CheckpointRecord,
+    standing: CheckpointAvailability,
+    whole: bool,
+) -> Result<Vec<CheckpointProblem>> {
     let mut problems = Vec::new();
-    let mut add = |what: String, repairable: bool| problems.push(Problem { what, repairable });
+    let mut add = |what: String, repairable: bool| problems.push(CheckpointProblem { what, repairable });
     match standing {
-        Standing::There => {}
-        Standing::RefGone => add(standing.words().into(), true),
-        Standing::Rewritten | Standing::Gone => {
+        CheckpointAvailability::There => {}
+        CheckpointAvailability::RefGone => add(standing.words().into(), true),
+        CheckpointAvailability::Rewritten | CheckpointAvailability::Gone => {
             add(standing.words().into(), false);
             return Ok(problems);
         }
@@ -276,7 +296,7 @@ fn problems(ctx: &Context, record: &CheckpointRecord, standing: Standing, whole:
     }
     disagreements(ctx, record, &document).into_iter().for_each(|what| add(what, false));
     let noted = match marking(&document) {
-        Marking::Tag(tag) => {
+        CheckpointMark::Tag(tag) => {
             let tag_name = checkpoint_tag(&record.name);
             let expected = ctx.repo.checkpoints().tag_of_checkpoint(&record.name, &record.capture, &tag);
             match (expected, ctx.repo.refs().read_ref(&tag_name)?) {
@@ -288,8 +308,8 @@ fn problems(ctx: &Context, record: &CheckpointRecord, standing: Standing, whole:
                 (Ok(expected), Some(_)) => Ok(expected),
             }
         }
-        Marking::Note => Ok(record.capture.clone()),
-        Marking::Nothing => return Ok(problems),
+        CheckpointMark::Note => Ok(record.capture.clone()),
+        CheckpointMark::Nothing => return Ok(problems),
     };
     match noted.map(|noted| wrong_note(ctx, &noted, &json)) {
         Ok(None) => {}

@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::handle::Context;
-use super::stand_in::{self, Users};
-use super::trust::Trust;
-use crate::config::{self, GitEntry, Layers, Loaded, Usable, byte_order_mark};
-use crate::domain::state::event::{By, Event};
+use super::stand_in::{self, EffectiveUserConfig};
+use super::trust::ProjectTrust;
+use crate::config::{self, ConfigLayers, EffectiveConfig, GitConfigValue, UsableConfig, byte_order_mark};
+use crate::domain::state::event::{Event, EventAuthor};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, Small};
+use crate::files::{self, SmallFile};
 use crate::git::Repository;
 use crate::hook::project_files::{CONFIG, ProjectFiles, SHARED};
-use crate::ops::hooks::standing::Hooks;
+use crate::ops::hooks::standing::RepositoryHooks;
 
 /// The largest configuration file that is read.
 pub const MAX_FILE: u64 = 16 * 1024 * 1024;
@@ -26,7 +26,7 @@ pub fn user_file() -> Option<PathBuf> {
 
 /// What counts of the project's configuration.
 #[derive(Debug, Clone, Copy)]
-pub enum OfProject<'c> {
+pub enum EffectiveProjectConfig<'c> {
     /// Nothing.
     Nothing,
     /// This file.
@@ -42,42 +42,55 @@ pub enum OfProject<'c> {
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn load_usable(repo: &Repository, project: OfProject<'_>, command_line: Vec<(String, String)>) -> Result<Usable> {
+pub fn load_usable(
+    repo: &Repository,
+    project: EffectiveProjectConfig<'_>,
+    command_line: Vec<(String, String)>,
+) -> Result<UsableConfig> {
     load(&stand_in::users(), repo, project, command_line)
 }
 
-fn load(users: &Users, repo: &Repository, project: OfProject<'_>, command_line: Vec<(String, String)>) -> Result<Usable> {
+fn load(
+    users: &EffectiveUserConfig,
+    repo: &Repository,
+    project: EffectiveProjectConfig<'_>,
+    command_line: Vec<(String, String)>,
+) -> Result<UsableConfig> {
     let (mut layers, unreadable) = layers(users, Some(repo), project)?;
     layers.command_line = command_line;
-    let Usable { loaded, problems } = config::load_usable(&layers)?;
-    Ok(Usable { loaded, problems: unreadable.into_iter().chain(problems).collect() })
+    let UsableConfig { loaded, problems } = config::load_usable(&layers)?;
+    Ok(UsableConfig { loaded, problems: unreadable.into_iter().chain(problems).collect() })
 }
 
 /// What is in the layers; without a repository, the user's file alone. Also returns why a file could not be read.
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn layers(users: &Users, repo: Option<&Repository>, project: OfProject<'_>) -> Result<(Layers, Vec<Error>)> {
-    let mut layers = Layers { git: repo.map_or(Ok(Vec::new()), from_git)?, ..Layers::default() };
+pub fn layers(
+    users: &EffectiveUserConfig,
+    repo: Option<&Repository>,
+    project: EffectiveProjectConfig<'_>,
+) -> Result<(ConfigLayers, Vec<Error>)> {
+    let mut layers = ConfigLayers { git: repo.map_or(Ok(Vec::new()), from_git)?, ..ConfigLayers::default() };
     let mut unreadable = Vec::new();
     match users {
-        Users::Nothing => {}
-        Users::AsItIs(file) | Users::Backup(file, _) => layers.user_file = Some(file.clone()),
-        Users::Broken(why) => unreadable.push(why.again()),
+        EffectiveUserConfig::Nothing => {}
+        EffectiveUserConfig::AsItIs(file) | EffectiveUserConfig::Backup(file, _) => layers.user_file = Some(file.clone()),
+        EffectiveUserConfig::Broken(why) => unreadable.push(why.again()),
     }
     let of_project = |repo, bytes| project_file(repo).and_then(|path| as_text(path, bytes));
     match (repo, project) {
-        (None, _) | (_, OfProject::Nothing) => {}
-        (Some(repo), OfProject::All(bytes)) => match of_project(repo, bytes) {
+        (None, _) | (_, EffectiveProjectConfig::Nothing) => {}
+        (Some(repo), EffectiveProjectConfig::All(bytes)) => match of_project(repo, bytes) {
             Ok(file) => layers.project_file = Some(file),
             Err(error) => unreadable.push(error),
         },
-        (Some(repo), OfProject::AsApproved(bytes)) => {
+        (Some(repo), EffectiveProjectConfig::AsApproved(bytes)) => {
             let (path, text) = of_project(repo, bytes)?;
             layers.project_file = Some((PathBuf::from(format!("{} (as approved)", path.display())), text));
         }
         // It could be read when it was approved.
-        (Some(repo), OfProject::WhatItAdds(bytes)) => layers.project_file_before = of_project(repo, bytes).ok(),
+        (Some(repo), EffectiveProjectConfig::WhatItAdds(bytes)) => layers.project_file_before = of_project(repo, bytes).ok(),
     }
     Ok((layers, unreadable))
 }
@@ -88,12 +101,12 @@ pub fn layers(users: &Users, repo: Option<&Repository>, project: OfProject<'_>) 
 /// `CONFIG_INVALID` where it is no text; `IO_FAILED`.
 pub(super) fn users_text(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
     match files::read_small_of_user(&path, MAX_FILE)? {
-        Small::Nothing if path.is_symlink() => {
+        SmallFile::Nothing if path.is_symlink() => {
             Err(Error::new(Code::ConfigInvalid, format!("'{}' is a symbolic link that leads nowhere", path.display())))
         }
-        Small::Nothing => Ok(None),
-        Small::Content(bytes) => as_text(path, &bytes).map(Some),
-        Small::Odd(what) => Err(Error::new(Code::ConfigInvalid, format!("'{}' is {what}", path.display()))),
+        SmallFile::Nothing => Ok(None),
+        SmallFile::Content(bytes) => as_text(path, &bytes).map(Some),
+        SmallFile::Odd(what) => Err(Error::new(Code::ConfigInvalid, format!("'{}' is {what}", path.display()))),
     }
 }
 
@@ -125,7 +138,7 @@ pub fn project_file(repo: &Repository) -> Result<PathBuf> {
 }
 
 /// The values of `git config` below `axiom.`, also those of the caller's `git -c`.
-fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
+fn from_git(repo: &Repository) -> Result<Vec<GitConfigValue>> {
     if repo.config_lacks_section("axiom") {
         return Ok(Vec::new());
     }
@@ -146,7 +159,7 @@ fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
             None => (entry, None),
         };
         let origin = origin.strip_prefix("file:").unwrap_or(origin).trim_end_matches(':');
-        entries.push(GitEntry { origin: origin.to_owned(), key: key.to_owned(), value });
+        entries.push(GitConfigValue { origin: origin.to_owned(), key: key.to_owned(), value });
     }
     Ok(entries)
 }
@@ -157,62 +170,62 @@ fn from_git(repo: &Repository) -> Result<Vec<GitEntry>> {
 ///
 /// # Errors
 /// As [`load_usable`].
-pub fn load_trusted(repo: &Repository, command_line: Vec<(String, String)>) -> Result<Trusted> {
-    read_trusted(repo, command_line, Backup::Kept)
+pub fn load_trusted(repo: &Repository, command_line: Vec<(String, String)>) -> Result<TrustedConfig> {
+    read_trusted(repo, command_line, ConfigBackupUpdate::Kept)
 }
 
 /// Whether a configuration all of which can be used becomes the backup.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Backup {
+enum ConfigBackupUpdate {
     Kept,
     AsItIs,
 }
 
 /// Why the configuration does not count as it is written, in words; changes nothing.
 pub fn problem(repo: &Repository) -> Option<String> {
-    match read_trusted(repo, Vec::new(), Backup::AsItIs) {
-        Ok(Trusted { usable, stood_in, trust: _ }) => {
+    match read_trusted(repo, Vec::new(), ConfigBackupUpdate::AsItIs) {
+        Ok(TrustedConfig { usable, stood_in, trust: _ }) => {
             stood_in.into_iter().chain(usable.problems).next().map(|error| format!("{}: {error}", error.code()))
         }
         Err(error) => Some(format!("{}: {error}", error.code())),
     }
 }
 
-fn read_trusted(repo: &Repository, command_line: Vec<(String, String)>, backup: Backup) -> Result<Trusted> {
+fn read_trusted(repo: &Repository, command_line: Vec<(String, String)>, backup: ConfigBackupUpdate) -> Result<TrustedConfig> {
     let (users, (trust, of_project)) = (stand_in::users(), stand_in::of_project(repo));
     let lapsed = trust.lapsed();
     let project = match &trust {
-        Trust::Approved(files) if of_project.is_some() => files.config().map(OfProject::AsApproved),
-        Trust::Approved(files) => files.config().map(OfProject::All),
-        Trust::Nothing | Trust::Waiting { .. } | Trust::Unusable { .. } => {
-            lapsed.as_ref().and_then(ProjectFiles::config).map(OfProject::WhatItAdds)
+        ProjectTrust::Approved(files) if of_project.is_some() => files.config().map(EffectiveProjectConfig::AsApproved),
+        ProjectTrust::Approved(files) => files.config().map(EffectiveProjectConfig::All),
+        ProjectTrust::Nothing | ProjectTrust::Waiting { .. } | ProjectTrust::Unusable { .. } => {
+            lapsed.as_ref().and_then(ProjectFiles::config).map(EffectiveProjectConfig::WhatItAdds)
         }
     };
-    let usable = load(&users, repo, project.unwrap_or(OfProject::Nothing), command_line)?;
-    if usable.problems.is_empty() && backup == Backup::Kept {
+    let usable = load(&users, repo, project.unwrap_or(EffectiveProjectConfig::Nothing), command_line)?;
+    if usable.problems.is_empty() && backup == ConfigBackupUpdate::Kept {
         stand_in::keep_backup(&users);
     }
     let of_user = match users {
-        Users::Backup(_, why) => Some(why),
-        Users::Nothing | Users::AsItIs(_) | Users::Broken(_) => None,
+        EffectiveUserConfig::Backup(_, why) => Some(why),
+        EffectiveUserConfig::Nothing | EffectiveUserConfig::AsItIs(_) | EffectiveUserConfig::Broken(_) => None,
     };
-    Ok(Trusted { usable, trust, stood_in: of_user.into_iter().chain(of_project).collect() })
+    Ok(TrustedConfig { usable, trust, stood_in: of_user.into_iter().chain(of_project).collect() })
 }
 
 /// What counts in a repository.
 #[derive(Debug)]
-pub struct Trusted {
+pub struct TrustedConfig {
     /// The configuration.
-    pub usable: Usable,
+    pub usable: UsableConfig,
     /// What counts of the project's files.
-    pub trust: Trust,
+    pub trust: ProjectTrust,
     /// For each file that something stands in for, why: warnings of the code `CONFIG_BACKUP_RESTORED`.
     pub stood_in: Vec<Error>,
 }
 
 /// What the user is to be told of the configuration.
 #[derive(Debug, Default)]
-pub struct Told {
+pub struct ConfigMessages {
     /// Files that something stands in for.
     pub warnings: Vec<Error>,
     /// What of it does not count.
@@ -225,22 +238,22 @@ impl Context {
     ///
     /// # Errors
     /// `CONFIG_INVALID`, with the file or setting; `CONFIG_DAMAGED`; `BARE_REPOSITORY`, `GIT_FAILED`.
-    pub fn load_config(&mut self, command_line: Vec<(String, String)>) -> Result<Told> {
+    pub fn load_config(&mut self, command_line: Vec<(String, String)>) -> Result<ConfigMessages> {
         self.repo.worktrees().main_worktree()?;
-        let Trusted { usable, trust, stood_in } = load_trusted(&self.repo, command_line)?;
+        let TrustedConfig { usable, trust, stood_in } = load_trusted(&self.repo, command_line)?;
         self.take_config(usable.whole()?, &trust, !stood_in.is_empty());
-        Ok(Told { warnings: stood_in, notes: note_on(&trust).into_iter().collect() })
+        Ok(ConfigMessages { warnings: stood_in, notes: note_on(&trust).into_iter().collect() })
     }
 
     /// Records what stands in for a configuration file that cannot be read, once for each such content. Nothing depends on it, so
     /// where it cannot be recorded, the verb goes on.
-    pub fn record_restored(&mut self, told: &Told) {
+    pub fn record_restored(&mut self, told: &ConfigMessages) {
         let all: Vec<String> = told.warnings.iter().map(|warning| warning.to_string()).collect();
         let what = all.join("; ");
         if what.is_empty() || self.state().record.config_restored.as_ref() == Some(&what) {
             return;
         }
-        let recorded = self.in_its_own_transaction(By::User, |ctx| ctx.append(Event::ConfigBackupRestored { what }));
+        let recorded = self.in_its_own_transaction(EventAuthor::User, |ctx| ctx.append(Event::ConfigBackupRestored { what }));
         if let Err(error) = recorded {
             tracing::warn!(%error, "it is not recorded that a backup of the configuration counts");
         }
@@ -251,29 +264,29 @@ impl Context {
     ///
     /// # Errors
     /// `BARE_REPOSITORY`, `GIT_FAILED`.
-    pub fn load_usable_config(&mut self) -> Result<Told> {
+    pub fn load_usable_config(&mut self) -> Result<ConfigMessages> {
         self.repo.worktrees().main_worktree()?;
-        let Trusted { usable: Usable { loaded, problems }, trust, stood_in } = load_trusted(&self.repo, Vec::new())?;
+        let TrustedConfig { usable: UsableConfig { loaded, problems }, trust, stood_in } = load_trusted(&self.repo, Vec::new())?;
         self.take_config(loaded, &trust, !problems.is_empty() || !stood_in.is_empty());
         let left_out = |error: &Error| format!("note: left out of the configuration, so nothing expires: {error}");
         let notes = problems.iter().map(left_out).chain(note_on(&trust)).collect();
-        Ok(Told { warnings: stood_in, notes })
+        Ok(ConfigMessages { warnings: stood_in, notes })
     }
 
     /// `is_part`: something was left out of the configuration, or a backup stands in for it. What is left out, or not approved any
     /// more, may say that more is kept: so nothing expires.
-    fn take_config(&mut self, loaded: Loaded, trust: &Trust, is_part: bool) {
+    fn take_config(&mut self, loaded: EffectiveConfig, trust: &ProjectTrust, is_part: bool) {
         self.found.unapproved_verify = unapproved_verify(&self.repo, trust, &loaded);
         self.found.nothing_expires = is_part || trust.has_lapsed();
         self.found.lapsed_keys = trust.lapsed().map(|files| keys_of(&self.repo, &files)).unwrap_or_default();
         self.config = loaded.config;
-        self.hooks = Hooks::of(trust, &self.layout().trusted_dir());
+        self.hooks = RepositoryHooks::of(trust, &self.layout().trusted_dir());
     }
 
     /// Reads again which hooks are approved, where a human had to do that first: an approval may have come meanwhile.
     pub fn read_hooks_again(&mut self) {
         if self.hooks.wait_for_approval() {
-            let now = Hooks::of(&stand_in::of_project(&self.repo).0, &self.layout().trusted_dir());
+            let now = RepositoryHooks::of(&stand_in::of_project(&self.repo).0, &self.layout().trusted_dir());
             self.hooks.read_again(now);
         }
     }
@@ -294,15 +307,15 @@ fn keys_of(repo: &Repository, files: &ProjectFiles) -> Vec<String> {
 /// The path of the project's configuration, where it sets `merge.verify` or may do so, nobody approved it as it is, and neither
 /// git's configuration nor the command line sets it. Commands that nobody approved are not run; but a verification that the
 /// project demands, or demanded when it was approved, is not skipped silently either.
-fn unapproved_verify(repo: &Repository, trust: &Trust, loaded: &Loaded) -> Option<PathBuf> {
+fn unapproved_verify(repo: &Repository, trust: &ProjectTrust, loaded: &EffectiveConfig) -> Option<PathBuf> {
     let is_ours = loaded.settings.iter().any(|(name, setting)| {
-        name == "merge.verify" && matches!(setting.source, config::Source::Git(_) | config::Source::CommandLine)
+        name == "merge.verify" && matches!(setting.source, config::ConfigSource::Git(_) | config::ConfigSource::CommandLine)
     });
     let now_wants = match trust {
-        Trust::Nothing | Trust::Approved(_) => false,
-        Trust::Waiting { now, .. } => now.config().is_some_and(may_want_verify),
+        ProjectTrust::Nothing | ProjectTrust::Approved(_) => false,
+        ProjectTrust::Waiting { now, .. } => now.config().is_some_and(may_want_verify),
         // Nobody knows what it says.
-        Trust::Unusable { .. } => true,
+        ProjectTrust::Unusable { .. } => true,
     };
     let wanted = trust.lapsed().is_some_and(|files| files.config().is_some_and(may_want_verify));
     let path = || project_file(repo).unwrap_or_else(|_| Path::new(SHARED).join(CONFIG));
@@ -318,21 +331,21 @@ fn may_want_verify(bytes: &[u8]) -> bool {
 }
 
 /// A note where the project's files are not applied.
-pub fn note_on(trust: &Trust) -> Option<String> {
-    let command = if matches!(trust, Trust::Waiting { .. }) { ": git axiom trust" } else { "" };
+pub fn note_on(trust: &ProjectTrust) -> Option<String> {
+    let command = if matches!(trust, ProjectTrust::Waiting { .. }) { ": git axiom trust" } else { "" };
     why_not_applied(trust).map(|why| format!("note: {why}{command}"))
 }
 
 /// Why the project's files are not applied, in words.
-pub fn why_not_applied(trust: &Trust) -> Option<String> {
+pub fn why_not_applied(trust: &ProjectTrust) -> Option<String> {
     match trust {
-        Trust::Nothing | Trust::Approved(_) => None,
-        Trust::Waiting { before: None, .. } => {
+        ProjectTrust::Nothing | ProjectTrust::Approved(_) => None,
+        ProjectTrust::Waiting { before: None, .. } => {
             Some("nothing of the project's files is applied or run before you approve them".into())
         }
-        Trust::Waiting { before: Some(_), .. } => {
+        ProjectTrust::Waiting { before: Some(_), .. } => {
             Some("the project's files have changed, so nothing of them is applied or run".into())
         }
-        Trust::Unusable { why, .. } => Some(format!("nothing of the project's files is applied or run: {why}")),
+        ProjectTrust::Unusable { why, .. } => Some(format!("nothing of the project's files is applied or run: {why}")),
     }
 }

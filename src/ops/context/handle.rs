@@ -4,27 +4,27 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::placement::{self, Purpose};
+use super::placement::{self, VerbPurpose};
 use crate::config::Config;
-use crate::domain::base::ids::{AgentId, Token, TxnId};
+use crate::domain::base::ids::{AgentId, OperationId, Token};
 use crate::domain::hook::due::due;
 use crate::domain::planning::step;
-use crate::domain::state::event::{By, Envelope, Event};
-use crate::domain::state::traced::{self, Interest};
+use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
+use crate::domain::state::traced::{self, TraceInterest};
 use crate::domain::state::whole::{OpenOperation, State};
 use crate::domain::work::learnings;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
-use crate::git::{Proof, Repository};
+use crate::git::{LooseCheckReport, Repository};
 use crate::ops::deinit::journal::not_leaving;
-use crate::ops::hooks::standing::{DEPTH, Hooks};
+use crate::ops::hooks::standing::{DEPTH, RepositoryHooks};
 use crate::ops::purge::journal::not_purging;
 use crate::ops::recover::log_recovery;
 use crate::process::client::kept;
 use crate::process::os::command::IN_OPERATION;
-use crate::store::handle::{Author, Store};
-use crate::store::layout::Layout;
+use crate::store::handle::{AppendAuthor, Store};
+use crate::store::layout::StoreLayout;
 use crate::store::learnings as pages;
 use crate::store::planning;
 
@@ -41,10 +41,10 @@ pub struct Context {
     /// The configuration that applies.
     pub config: Config,
     /// What was found while the repository was opened, for placement and repair.
-    pub found: Found,
+    pub found: OpeningFindings,
     /// The hooks, and what they are to be told; none before the configuration is loaded.
-    pub hooks: Hooks,
-    author: Author,
+    pub hooks: RepositoryHooks,
+    author: AppendAuthor,
     /// Whether this context holds the operation lock: then no other process is carrying out an operation.
     holds_operation_lock: bool,
     /// How long to wait for an operation of another process.
@@ -53,14 +53,14 @@ pub struct Context {
 
 /// What was found while the repository was opened, and by the first operation after the machine was started.
 #[derive(Debug, Default)]
-pub struct Found {
+pub struct OpeningFindings {
     /// Notes for the user on the place of the repository.
     pub said: Vec<String>,
     /// Whether the repository was moved, restored or copied, and this command only reads: the next command that changes
     /// something settles that first. Until then the folders of the original's workspaces are still in their places.
     pub unsettled: bool,
     /// The result of checking loose objects, where this was the first operation after the machine was started.
-    pub proof: Proof,
+    pub proof: LooseCheckReport,
     /// The repository's own configuration file, where it sets `merge.verify` and nobody has approved it.
     pub unapproved_verify: Option<PathBuf>,
     /// Whether a part of the configuration does not count, which may say that more is kept: then nothing expires.
@@ -73,7 +73,7 @@ pub struct Found {
 
 /// The progress of an open operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Progress {
+pub enum OpenOperationProgress {
     /// A process is carrying it out.
     UnderWay,
     /// The process that carried it out has ended.
@@ -125,8 +125,8 @@ pub fn below_an_operation() -> bool {
 ///
 /// # Errors
 /// None in practice: the id consists of hexadecimal digits.
-pub fn fresh_txn(seq: u64) -> Result<TxnId> {
-    TxnId::begun_after(seq, &env::fresh_id())
+pub fn fresh_txn(seq: u64) -> Result<OperationId> {
+    OperationId::begun_after(seq, &env::fresh_id())
 }
 
 /// A fresh secret of a run: nobody guesses it.
@@ -145,7 +145,7 @@ impl Context {
     /// `NOT_A_REPOSITORY` and the other errors of [`Repository::discover`]; `REPOSITORY_UNSUPPORTED` where the path of the
     /// repository is not UTF-8; those of [`placement::settle`]; the codes of a damaged log;
     /// `OPERATION_OPEN` where git axiom is half out of the repository.
-    pub fn open(cwd: &Path, purpose: Purpose) -> Result<Self> {
+    pub fn open(cwd: &Path, purpose: VerbPurpose) -> Result<Self> {
         let repo = Repository::discover(cwd)?;
         not_leaving(repo.common_dir())?;
         not_purging(repo.common_dir(), purpose)?;
@@ -159,27 +159,27 @@ impl Context {
     pub fn open_to_purge(cwd: &Path) -> Result<Self> {
         let repo = Repository::discover(cwd)?;
         not_leaving(repo.common_dir())?;
-        Self::of(repo, Purpose::Write)
+        Self::of(repo, VerbPurpose::Write)
     }
 
-    fn of(repo: Repository, purpose: Purpose) -> Result<Self> {
+    fn of(repo: Repository, purpose: VerbPurpose) -> Result<Self> {
         repo.worktrees().require_plain_place()?;
         let store = log_recovery::load(&repo)?;
-        let by = calling_agent().or_else(|| kept_agent(repo.common_dir())).map_or(By::User, By::Agent);
-        let author = Author { txn: fresh_txn(store.state().seq)?, by };
-        let (config, found) = (Config::default(), Found::default());
+        let by = calling_agent().or_else(|| kept_agent(repo.common_dir())).map_or(EventAuthor::User, EventAuthor::Agent);
+        let author = AppendAuthor { txn: fresh_txn(store.state().seq)?, by };
+        let (config, found) = (Config::default(), OpeningFindings::default());
         let mut ctx = Self {
             repo: Arc::new(repo),
             store,
             config,
             found,
-            hooks: Hooks::default(),
+            hooks: RepositoryHooks::default(),
             author,
             holds_operation_lock: false,
             patience: OPERATION_PATIENCE,
         };
         ctx.found.said = placement::settle(&mut ctx, purpose)?;
-        ctx.found.unsettled = purpose == Purpose::Look && !ctx.found.said.is_empty();
+        ctx.found.unsettled = purpose == VerbPurpose::Look && !ctx.found.said.is_empty();
         Ok(ctx)
     }
 
@@ -187,8 +187,8 @@ impl Context {
     ///
     /// # Errors
     /// As [`fresh_txn`].
-    pub fn act_as(&mut self, by: By) -> Result<()> {
-        self.author = Author { txn: fresh_txn(self.state().seq)?, by };
+    pub fn act_as(&mut self, by: EventAuthor) -> Result<()> {
+        self.author = AppendAuthor { txn: fresh_txn(self.state().seq)?, by };
         Ok(())
     }
 
@@ -196,8 +196,8 @@ impl Context {
     ///
     /// # Errors
     /// Whatever `work` returns.
-    pub fn in_its_own_transaction<T>(&mut self, by: By, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        let apart = Author { txn: fresh_txn(self.state().seq)?, by };
+    pub fn in_its_own_transaction<T>(&mut self, by: EventAuthor, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        let apart = AppendAuthor { txn: fresh_txn(self.state().seq)?, by };
         let own = std::mem::replace(&mut self.author, apart);
         let outcome = work(self);
         self.author = own;
@@ -205,17 +205,17 @@ impl Context {
     }
 
     /// Continues a transaction that exists in the log.
-    pub fn join(&mut self, txn: TxnId) {
+    pub fn join(&mut self, txn: OperationId) {
         self.author.txn = txn;
     }
 
     /// The transaction that events are appended in.
-    pub fn txn(&self) -> &TxnId {
+    pub fn txn(&self) -> &OperationId {
         &self.author.txn
     }
 
     /// Who appends events.
-    pub fn by(&self) -> &By {
+    pub fn by(&self) -> &EventAuthor {
         &self.author.by
     }
 
@@ -225,7 +225,7 @@ impl Context {
     }
 
     /// The paths of git axiom's own files.
-    pub fn layout(&self) -> &Layout {
+    pub fn layout(&self) -> &StoreLayout {
         self.store.layout()
     }
 
@@ -233,7 +233,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`Store::append_with`].
-    pub fn append(&mut self, event: Event) -> Result<Vec<Envelope>> {
+    pub fn append(&mut self, event: Event) -> Result<Vec<EventEnvelope>> {
         self.append_with(|_| Ok(vec![event]))
     }
 
@@ -241,7 +241,7 @@ impl Context {
     ///
     /// # Errors
     /// As [`Store::append_with`].
-    pub fn append_with(&mut self, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
+    pub fn append_with(&mut self, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<EventEnvelope>> {
         let mut told = Vec::new();
         let listens = self.hooks.listen();
         let appended = self.store.append_with(&self.author, |state| {
@@ -282,24 +282,24 @@ impl Context {
     ///
     /// # Errors
     /// As [`Store::append_with`].
-    pub fn append_unsynced(&mut self, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<Envelope>> {
+    pub fn append_unsynced(&mut self, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<EventEnvelope>> {
         let appended = self.store.append_unsynced(&self.author, decide)?;
         self.trace(&appended);
         Ok(appended)
     }
 
     /// Traces what was appended, where somebody wants to know: see [`traced`].
-    fn trace(&self, appended: &[Envelope]) {
+    fn trace(&self, appended: &[EventEnvelope]) {
         if !tracing::enabled!(tracing::Level::INFO) {
             return;
         }
-        for Envelope { seq, by, event, .. } in appended {
+        for EventEnvelope { seq, by, event, .. } in appended {
             let (interest, facts) = traced::facts(event, self.state());
             let facts: Vec<String> = facts.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
             let (name, facts) = (event.name(), facts.join(" "));
             match interest {
-                Interest::Info => tracing::info!(seq, %by, "{name} {facts}"),
-                Interest::Debug => tracing::debug!(seq, %by, "{name} {facts}"),
+                TraceInterest::Info => tracing::info!(seq, %by, "{name} {facts}"),
+                TraceInterest::Debug => tracing::debug!(seq, %by, "{name} {facts}"),
             }
         }
     }
@@ -383,17 +383,17 @@ impl Context {
     ///
     /// # Errors
     /// `IO_FAILED`; the codes of a damaged log.
-    pub fn open_operation(&self) -> Result<Option<(OpenOperation, Progress)>> {
+    pub fn open_operation(&self) -> Result<Option<(OpenOperation, OpenOperationProgress)>> {
         let Some(open) = self.state().record.open.clone() else { return Ok(None) };
         if self.holds_operation_lock {
-            return Ok(Some((open, Progress::Interrupted)));
+            return Ok(Some((open, OpenOperationProgress::Interrupted)));
         }
         if files::is_locked(&self.layout().operation_lock())? {
-            return Ok(Some((open, Progress::UnderWay)));
+            return Ok(Some((open, OpenOperationProgress::UnderWay)));
         }
         // The operation may have ended between reading the state and testing the lock.
         let now = Store::load(self.layout().clone())?;
-        Ok(now.state().record.open.clone().map(|open| (open, Progress::Interrupted)))
+        Ok(now.state().record.open.clone().map(|open| (open, OpenOperationProgress::Interrupted)))
     }
 
     /// Refuses a verb that touches files or refs while an operation is open.
@@ -404,10 +404,10 @@ impl Context {
         let Some((open, progress)) = self.open_operation()? else { return Ok(()) };
         let title = &open.operation.title;
         Err(match progress {
-            Progress::Interrupted => Error::new(Code::OperationOpen, format!("'{title}' was interrupted"))
+            OpenOperationProgress::Interrupted => Error::new(Code::OperationOpen, format!("'{title}' was interrupted"))
                 .hint("git axiom rollback --continue    finishes it")
                 .hint("git axiom rollback --abort    reverses it"),
-            Progress::UnderWay => Error::new(Code::Busy, format!("'{title}' is under way in another process"))
+            OpenOperationProgress::UnderWay => Error::new(Code::Busy, format!("'{title}' is under way in another process"))
                 .hint("wait for it to end, then run the command again"),
         })
     }

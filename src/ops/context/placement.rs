@@ -13,16 +13,18 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
 
-use crate::domain::state::event::{By, Event};
-use crate::domain::state::place::{self, Arrival, Finding, Place, Placing, Recorded};
+use crate::domain::state::event::{Event, EventAuthor};
+use crate::domain::state::place::{
+    self, RecordedLocationState, RelocationCause, RepositoryLocation, RepositoryProvenance, RepositoryRelocation,
+};
 use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
-use crate::git::{Repository, Whose};
-use crate::store::identity::{self, Identity};
+use crate::git::{Repository, WorktreeOwner};
+use crate::store::identity::{self, RecordedIdentity};
 use crate::store::known_repositories;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 
 use super::handle::Context;
 use super::ownership;
@@ -32,7 +34,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// Whether a verb writes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
+pub enum VerbPurpose {
     /// It only reads: nothing is written, and the state is shown as it will be once the change is settled.
     Look,
     /// It may write.
@@ -40,15 +42,15 @@ pub enum Purpose {
 }
 
 /// The result of comparing the repository with its recorded place.
-enum Found {
+enum PlacementFinding {
     /// The place is the recorded one: nothing to settle.
     Settled,
     /// No place is recorded yet, and nothing shows that this is a copy.
     Unknown,
     /// The same repository in the same place under another inode.
-    SamePlace(Identity),
+    SamePlace(RecordedIdentity),
     /// The repository was moved, restored or copied here.
-    Placed(Placing, Option<Identity>),
+    Placed(RepositoryRelocation, Option<RecordedIdentity>),
 }
 
 /// Settles the place of the repository, before anything else is done; returns notes for the user.
@@ -57,21 +59,23 @@ enum Found {
 /// `BUSY`, `IO_FAILED`, `DISK_FULL`; `REPOSITORY_UNSUPPORTED` where the main worktree of a copy is the original's;
 /// `WORKSPACE_NOT_OURS` where the current folder is the copy of a linked worktree; `NOT_THE_OWNER` for root in the
 /// repository of another user.
-pub fn settle(ctx: &mut Context, purpose: Purpose) -> Result<Vec<String>> {
-    let found = if ctx.layout().exists() { look(ctx)? } else { Found::Settled };
-    if purpose == Purpose::Write {
+pub fn settle(ctx: &mut Context, purpose: VerbPurpose) -> Result<Vec<String>> {
+    let found = if ctx.layout().exists() { look(ctx)? } else { PlacementFinding::Settled };
+    if purpose == VerbPurpose::Write {
         ownership::root_is_the_owner(&ctx.repo)?;
         ctx.repo.worktrees().not_in_a_copied_worktree()?;
     }
     match (purpose, found) {
-        (_, Found::Settled) | (Purpose::Look, Found::Unknown) => Ok(Vec::new()),
-        (Purpose::Look, Found::SamePlace(_)) => Ok(Vec::new()),
-        (Purpose::Look, Found::Placed(placing, _)) => {
+        (_, PlacementFinding::Settled) | (VerbPurpose::Look, PlacementFinding::Unknown) => Ok(Vec::new()),
+        (VerbPurpose::Look, PlacementFinding::SamePlace(_)) => Ok(Vec::new()),
+        (VerbPurpose::Look, PlacementFinding::Placed(placing, _)) => {
             let said = format!("{}; the next command that changes something will record this", placing.words());
             ctx.store.look_as(&placing);
             Ok(vec![said])
         }
-        (Purpose::Write, Found::Unknown | Found::SamePlace(_) | Found::Placed(..)) => locked(ctx),
+        (VerbPurpose::Write, PlacementFinding::Unknown | PlacementFinding::SamePlace(_) | PlacementFinding::Placed(..)) => {
+            locked(ctx)
+        }
     }
 }
 
@@ -79,7 +83,7 @@ pub fn settle(ctx: &mut Context, purpose: Purpose) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// As [`known_repositories::note`].
-pub fn list(layout: &Layout) -> Result<()> {
+pub fn list(layout: &StoreLayout) -> Result<()> {
     known_repositories::note(layout)
 }
 
@@ -87,13 +91,13 @@ pub fn list(layout: &Layout) -> Result<()> {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn write_down(layout: &Layout, repo: &Repository) -> Result<()> {
+pub fn write_down(layout: &StoreLayout, repo: &Repository) -> Result<()> {
     if files::metadata(&layout.identity())?.is_some() {
         return Ok(());
     }
     layout.ensure()?;
     env::fault_point("placement.before-identity");
-    identity::write_first(layout, &Identity::fresh(here(repo), repo.worktrees().main_entry())?)
+    identity::write_first(layout, &RecordedIdentity::fresh(here(repo), repo.worktrees().main_entry())?)
 }
 
 /// Chooses the recorded main worktree of a bare repository, for callers without a [`Context`].
@@ -101,7 +105,7 @@ pub fn write_down(layout: &Layout, repo: &Repository) -> Result<()> {
 /// # Errors
 /// `IO_FAILED`; `EVENT_LOG_TOO_NEW`.
 pub fn recall_main(repo: &Repository) -> Result<()> {
-    if let Some(entry) = identity::read(&Layout::new(repo.common_dir()))?.and_then(|identity| identity.main_entry) {
+    if let Some(entry) = identity::read(&StoreLayout::new(repo.common_dir()))?.and_then(|identity| identity.main_entry) {
         repo.worktrees().choose_main(&entry);
     }
     Ok(())
@@ -139,62 +143,74 @@ pub fn choose_here(ctx: &mut Context, cwd: &Path) -> Result<bool> {
         return Err(gone);
     };
     // The workspace of a task cannot be the main worktree, and an agent cannot choose one.
-    if ctx.by() != &By::User || repo.refs().head(&main)?.branch().is_some_and(|branch| task_branches::task_of(branch).is_some()) {
+    if ctx.by() != &EventAuthor::User
+        || repo.refs().head(&main)?.branch().is_some_and(|branch| task_branches::task_of(branch).is_some())
+    {
         return Err(gone);
     }
-    let chosen = Identity { main_entry: repo.worktrees().main_entry(), ..identity };
+    let chosen = RecordedIdentity { main_entry: repo.worktrees().main_entry(), ..identity };
     identity::write(ctx.layout(), &chosen.at(here(&repo))?)?;
     ctx.repo = repo.into();
     Ok(true)
 }
 
-fn here(repo: &Repository) -> Place {
+fn here(repo: &Repository) -> RepositoryLocation {
     let text = |path: &Path| path.to_string_lossy().into_owned();
     let worktree = repo.worktrees().main_worktree().ok().map(|main| text(main.path()));
-    Place { common_dir: text(repo.common_dir()), worktree }
+    RepositoryLocation { common_dir: text(repo.common_dir()), worktree }
 }
 
-fn look(ctx: &Context) -> Result<Found> {
+fn look(ctx: &Context) -> Result<PlacementFinding> {
     let Some(identity) = identity::read(ctx.layout())? else {
-        return Ok(original_by_workspaces(ctx)?.map_or(Found::Unknown, |placing| Found::Placed(placing, None)));
+        return Ok(
+            original_by_workspaces(ctx)?.map_or(PlacementFinding::Unknown, |placing| PlacementFinding::Placed(placing, None))
+        );
     };
     if let Some(entry) = &identity.main_entry {
         ctx.repo.worktrees().choose_main(entry);
     }
     let (recorded, inode) = identity.compare(ctx.repo.common_dir())?;
     let how = match (place::find(recorded, inode), recorded) {
-        (Finding::Ours, Recorded::ThisFolder) if !main_has_moved(ctx, &identity) => return Ok(Found::Settled),
-        (Finding::Ours, Recorded::ThisFolder) => Arrival::Moved,
-        (Finding::Restored, Recorded::ThisFolder) => return Ok(Found::SamePlace(identity)),
-        (Finding::Ours, Recorded::OtherWithTheId | Recorded::WithoutTheId | Recorded::Unknown) => Arrival::Moved,
-        (Finding::Restored, Recorded::OtherWithTheId | Recorded::WithoutTheId | Recorded::Unknown) => Arrival::Restored,
-        (Finding::Copy, _) => Arrival::Copied,
+        (RepositoryProvenance::Ours, RecordedLocationState::ThisFolder) if !main_has_moved(ctx, &identity) => {
+            return Ok(PlacementFinding::Settled);
+        }
+        (RepositoryProvenance::Ours, RecordedLocationState::ThisFolder) => RelocationCause::Moved,
+        (RepositoryProvenance::Restored, RecordedLocationState::ThisFolder) => return Ok(PlacementFinding::SamePlace(identity)),
+        (
+            RepositoryProvenance::Ours,
+            RecordedLocationState::OtherWithTheId | RecordedLocationState::WithoutTheId | RecordedLocationState::Unknown,
+        ) => RelocationCause::Moved,
+        (
+            RepositoryProvenance::Restored,
+            RecordedLocationState::OtherWithTheId | RecordedLocationState::WithoutTheId | RecordedLocationState::Unknown,
+        ) => RelocationCause::Restored,
+        (RepositoryProvenance::Copy, _) => RelocationCause::Copied,
     };
     // A running session keeps using the paths that it knows.
-    if how == Arrival::Moved && ctx.supervisor_alive()? {
-        return Ok(Found::Settled);
+    if how == RelocationCause::Moved && ctx.supervisor_alive()? {
+        return Ok(PlacementFinding::Settled);
     }
-    let placing = Placing { how, from: identity.place.clone(), to: here(&ctx.repo) };
-    Ok(Found::Placed(placing, Some(identity)))
+    let placing = RepositoryRelocation { how, from: identity.place.clone(), to: here(&ctx.repo) };
+    Ok(PlacementFinding::Placed(placing, Some(identity)))
 }
 
 /// Whether the main worktree of a bare repository is at another path than recorded, and is not a copy. (Where the repository
 /// is not bare, its main worktree moves together with it.)
-fn main_has_moved(ctx: &Context, identity: &Identity) -> bool {
+fn main_has_moved(ctx: &Context, identity: &RecordedIdentity) -> bool {
     let now = identity.main_entry.as_ref().and_then(|_| here(&ctx.repo).worktree);
     now.is_some() && now != identity.place.worktree && ctx.repo.worktrees().not_in_a_copied_worktree().is_ok()
 }
 
 /// For a repository whose recorded place is lost: it is a copy where one of its workspaces belongs to
 /// another repository, and that repository's registration names this workspace too.
-fn original_by_workspaces(ctx: &Context) -> Result<Option<Placing>> {
+fn original_by_workspaces(ctx: &Context) -> Result<Option<RepositoryRelocation>> {
     for workspace in ctx.state().restorable.workspaces.values() {
-        let Whose::Others(other) = ctx.repo.worktrees().whose(Path::new(&workspace.path))? else { continue };
+        let WorktreeOwner::Others(other) = ctx.repo.worktrees().whose(Path::new(&workspace.path))? else { continue };
         let common = other.git_dir.ancestors().nth(2).filter(|_| other.names_back);
         let Some(common) = common else { continue };
         let worktree = common.parent().filter(|_| common.ends_with(".git")).map(|path| path.to_string_lossy().into_owned());
-        let from = Place { common_dir: common.to_string_lossy().into_owned(), worktree };
-        return Ok(Some(Placing { how: Arrival::Copied, from, to: here(&ctx.repo) }));
+        let from = RepositoryLocation { common_dir: common.to_string_lossy().into_owned(), worktree };
+        return Ok(Some(RepositoryRelocation { how: RelocationCause::Copied, from, to: here(&ctx.repo) }));
     }
     Ok(None)
 }
@@ -210,29 +226,31 @@ fn locked(ctx: &mut Context) -> Result<Vec<String>> {
     // Another process may have settled it while this one waited for the lock.
     ctx.store.refresh()?;
     match look(ctx)? {
-        Found::Settled => Ok(Vec::new()),
-        Found::Unknown => write_down(ctx.layout(), &ctx.repo).map(|()| Vec::new()),
-        Found::SamePlace(identity) => {
+        PlacementFinding::Settled => Ok(Vec::new()),
+        PlacementFinding::Unknown => write_down(ctx.layout(), &ctx.repo).map(|()| Vec::new()),
+        PlacementFinding::SamePlace(identity) => {
             let place = here(&ctx.repo);
             identity::write(ctx.layout(), &identity.at(place)?)?;
             Ok(vec!["the repository was restored in the same place; its worktrees still belong to it".into()])
         }
-        Found::Placed(placing, identity) => {
+        PlacementFinding::Placed(placing, identity) => {
             let mut said = vec![placing.words()];
             said.extend(match placing.how {
-                Arrival::Copied => copied::leave_the_original_alone(ctx, &placing)?,
-                Arrival::Moved | Arrival::Restored => moved::take_along(ctx, &placing)?,
+                RelocationCause::Copied => copied::leave_the_original_alone(ctx, &placing)?,
+                RelocationCause::Moved | RelocationCause::Restored => moved::take_along(ctx, &placing)?,
             });
             env::fault_point("placement.before-event");
             tell(ctx, &placing)?;
             env::fault_point("placement.before-identity");
             let identity = match (placing.how, identity) {
-                (Arrival::Moved | Arrival::Restored, Some(identity)) => identity.at(placing.to)?,
-                (Arrival::Copied, identity) => {
+                (RelocationCause::Moved | RelocationCause::Restored, Some(identity)) => identity.at(placing.to)?,
+                (RelocationCause::Copied, identity) => {
                     let chosen = identity.and_then(|identity| identity.main_entry);
-                    Identity::fresh(placing.to, chosen.or_else(|| ctx.repo.worktrees().main_entry()))?
+                    RecordedIdentity::fresh(placing.to, chosen.or_else(|| ctx.repo.worktrees().main_entry()))?
                 }
-                (Arrival::Moved | Arrival::Restored, None) => Identity::fresh(placing.to, ctx.repo.worktrees().main_entry())?,
+                (RelocationCause::Moved | RelocationCause::Restored, None) => {
+                    RecordedIdentity::fresh(placing.to, ctx.repo.worktrees().main_entry())?
+                }
             };
             identity::write(ctx.layout(), &identity)?;
             Ok(said)
@@ -241,8 +259,8 @@ fn locked(ctx: &mut Context) -> Result<Vec<String>> {
 }
 
 /// Appends the event. A crash after it leads here again: then the event is there already.
-fn tell(ctx: &mut Context, placing: &Placing) -> Result<()> {
-    ctx.in_its_own_transaction(By::Recovery, |ctx| {
+fn tell(ctx: &mut Context, placing: &RepositoryRelocation) -> Result<()> {
+    ctx.in_its_own_transaction(EventAuthor::Recovery, |ctx| {
         ctx.append_with(|state| {
             let told = state.record.placings.last().is_some_and(|last| last.placing == *placing);
             Ok(if told { Vec::new() } else { vec![Event::RepositoryPlaced { placing: Box::new(placing.clone()) }] })

@@ -6,44 +6,46 @@
 use std::path::PathBuf;
 
 use super::configure::{MAX_FILE, as_text, project_file, user_file, users_text};
-use super::trust::{self, Trust};
+use super::trust::{self, ProjectTrust};
 use crate::config;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::Repository;
-use crate::hook::project_files::{CONFIG, Origin, ProjectFiles};
+use crate::hook::project_files::{CONFIG, ProjectFileOrigin, ProjectFiles};
 use crate::store::config_backup;
 
 /// A configuration file with its path and content.
-pub type File = (PathBuf, String);
+pub type ConfigFileText = (PathBuf, String);
 
 /// What counts of the user's own file.
 #[derive(Debug)]
-pub enum Users {
+pub enum EffectiveUserConfig {
     /// There is none.
     Nothing,
     /// The file as it is.
-    AsItIs(File),
+    AsItIs(ConfigFileText),
     /// Its backup, for this reason.
-    Backup(File, Error),
+    Backup(ConfigFileText, Error),
     /// Nothing: the file cannot be read, and neither can a backup.
     Broken(Error),
 }
 
 /// What counts of the user's own file. Whatever is in its place (a named pipe), nothing is waited for.
-pub fn users() -> Users {
+pub fn users() -> EffectiveUserConfig {
     let why = match user_file().map_or(Ok(None), |path| users_text(path).and_then(|file| file.map(readable).transpose())) {
-        Ok(None) => return Users::Nothing,
-        Ok(Some(file)) => return Users::AsItIs(file),
+        Ok(None) => return EffectiveUserConfig::Nothing,
+        Ok(Some(file)) => return EffectiveUserConfig::AsItIs(file),
         Err(why) => why,
     };
     if why.is_everybodys() {
-        return Users::Broken(why);
+        return EffectiveUserConfig::Broken(why);
     }
     match backup_of_users() {
-        Ok(Some(file)) => Users::Backup(file, restored("your configuration cannot be read, so its backup counts", why, "--user")),
-        Ok(None) => Users::Broken(damaged(why)),
-        Err(error) => Users::Broken(damaged(why).hint(error.to_string())),
+        Ok(Some(file)) => {
+            EffectiveUserConfig::Backup(file, restored("your configuration cannot be read, so its backup counts", why, "--user"))
+        }
+        Ok(None) => EffectiveUserConfig::Broken(damaged(why)),
+        Err(error) => EffectiveUserConfig::Broken(damaged(why).hint(error.to_string())),
     }
 }
 
@@ -51,20 +53,20 @@ pub fn users() -> Users {
 ///
 /// # Errors
 /// `NOT_PRIVATE`, `TOO_LARGE`, `IO_FAILED`; `CONFIG_INVALID` where it is damaged.
-pub fn backup_of_users() -> Result<Option<File>> {
+pub fn backup_of_users() -> Result<Option<ConfigFileText>> {
     let (Some(path), Some(bytes)) = (config_backup::file(), config_backup::read(MAX_FILE)?) else { return Ok(None) };
     as_text(path, &bytes).and_then(readable).map(Some)
 }
 
 /// Makes a backup of the user's own file, all of which could be used. An empty file is none: a full disk or an editor that failed
 /// leaves that, too. Work does not depend on it.
-pub fn keep_backup(users: &Users) {
+pub fn keep_backup(users: &EffectiveUserConfig) {
     let (path, text) = match users {
-        Users::AsItIs(file) => file,
-        Users::Nothing | Users::Backup(..) | Users::Broken(_) => return,
+        EffectiveUserConfig::AsItIs(file) => file,
+        EffectiveUserConfig::Nothing | EffectiveUserConfig::Backup(..) | EffectiveUserConfig::Broken(_) => return,
     };
     // A file of another user's, of whom this is the home, gets no backup that it could not replace.
-    let is_ours = || files::foreign(path).is_ok_and(|foreign| foreign != Some(files::Foreign::Owned));
+    let is_ours = || files::foreign(path).is_ok_and(|foreign| foreign != Some(files::ForeignFileReason::Owned));
     if !text.trim().is_empty()
         && is_ours()
         && let Err(error) = config_backup::keep(text.as_bytes(), MAX_FILE)
@@ -75,16 +77,19 @@ pub fn keep_backup(users: &Users) {
 
 /// What counts of the project's files, and why something stands in for their configuration: where that alone differs from what a
 /// human approved, and cannot be read, the approved content counts.
-pub fn of_project(repo: &Repository) -> (Trust, Option<Error>) {
+pub fn of_project(repo: &Repository) -> (ProjectTrust, Option<Error>) {
     match trust::trust(repo) {
-        Trust::Waiting { now, before: Some(before) } => match broken(repo, &now) {
+        ProjectTrust::Waiting { now, before: Some(before) } => match broken(repo, &now) {
             Some(why) if without_config(&before.files()) == without_config(&now) && is_readable(repo, &before.files()) => {
                 let what = "the project's configuration cannot be read, so what you approved counts";
-                (Trust::Approved(before.files()), Some(restored(what, why, "--repo")))
+                (ProjectTrust::Approved(before.files()), Some(restored(what, why, "--repo")))
             }
-            Some(_) | None => (Trust::Waiting { now, before: Some(before) }, None),
+            Some(_) | None => (ProjectTrust::Waiting { now, before: Some(before) }, None),
         },
-        other @ (Trust::Nothing | Trust::Approved(_) | Trust::Waiting { .. } | Trust::Unusable { .. }) => (other, None),
+        other @ (ProjectTrust::Nothing
+        | ProjectTrust::Approved(_)
+        | ProjectTrust::Waiting { .. }
+        | ProjectTrust::Unusable { .. }) => (other, None),
     }
 }
 
@@ -105,11 +110,11 @@ fn is_readable(repo: &Repository, files: &ProjectFiles) -> bool {
 /// All but the configuration, and what is in a folder of its name.
 fn without_config(files: &ProjectFiles) -> ProjectFiles {
     let is_config = |path: &str| path.strip_prefix(CONFIG).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
-    let others = files.iter().filter(|(place, _)| place.origin != Origin::Shared || !is_config(&place.path));
+    let others = files.iter().filter(|(place, _)| place.origin != ProjectFileOrigin::Shared || !is_config(&place.path));
     others.map(|(place, file)| (place.clone(), file.clone())).collect()
 }
 
-fn readable((path, text): File) -> Result<File> {
+fn readable((path, text): ConfigFileText) -> Result<ConfigFileText> {
     config::file_entries(&path, &text)?;
     Ok((path, text))
 }

@@ -7,14 +7,14 @@ use super::placement;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;
-use crate::hook::approvals::{Approval, Approvals, For};
+use crate::hook::approvals::{Approval, ApprovalFolder, ApprovedRepository};
 use crate::hook::project_files::{ProjectFiles, SHARED};
 use crate::store::identity;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 
 /// What counts of the project's files.
 #[derive(Debug)]
-pub enum Trust {
+pub enum ProjectTrust {
     /// The project brings no files, and this clone has no hooks.
     Nothing,
     /// A human approved exactly these files.
@@ -35,7 +35,7 @@ pub enum Trust {
     },
 }
 
-impl Trust {
+impl ProjectTrust {
     /// Whether something that was approved, or may have been, counts no more.
     pub fn has_lapsed(&self) -> bool {
         match self {
@@ -54,28 +54,28 @@ impl Trust {
 }
 
 /// Which repository an approval has to be for.
-fn for_this(repo: &Repository) -> Result<Option<For>> {
-    let Some(identity) = identity::read(&Layout::new(repo.common_dir()))? else { return Ok(None) };
-    Ok(Some(For { repository: repo.common_dir().to_string_lossy().into_owned(), id: identity.id }))
+fn for_this(repo: &Repository) -> Result<Option<ApprovedRepository>> {
+    let Some(identity) = identity::read(&StoreLayout::new(repo.common_dir()))? else { return Ok(None) };
+    Ok(Some(ApprovedRepository { repository: repo.common_dir().to_string_lossy().into_owned(), id: identity.id }))
 }
 
 /// Reads the project's files from the main worktree, and what was approved for this repository. Writes nothing. What cannot be
-/// read is [`Trust::Unusable`] and no error: verbs that save and bring back have to work nevertheless. Files that were approved
+/// read is [`ProjectTrust::Unusable`] and no error: verbs that save and bring back have to work nevertheless. Files that were approved
 /// and are gone wait for approval too, since a verification may go with them.
-pub fn trust(repo: &Repository) -> Trust {
+pub fn trust(repo: &Repository) -> ProjectTrust {
     let before = match approved(repo) {
         Ok(before) => before,
-        Err(why) => return Trust::Unusable { why, before: None },
+        Err(why) => return ProjectTrust::Unusable { why, before: None },
     };
     let now = match read(repo) {
         Ok(now) => now,
-        Err(why) => return Trust::Unusable { why, before },
+        Err(why) => return ProjectTrust::Unusable { why, before },
     };
     let then = before.as_ref().map(Approval::files).unwrap_or_default();
     match then == now {
-        true if now.is_empty() => Trust::Nothing,
-        true => Trust::Approved(now),
-        false => Trust::Waiting { now, before },
+        true if now.is_empty() => ProjectTrust::Nothing,
+        true => ProjectTrust::Approved(now),
+        false => ProjectTrust::Waiting { now, before },
     }
 }
 
@@ -85,7 +85,7 @@ pub fn trust(repo: &Repository) -> Trust {
 /// `NOT_TRUSTED` where others could have written it; `IO_FAILED`.
 pub fn approved(repo: &Repository) -> Result<Option<Approval>> {
     // Without a place for approvals, nothing was approved.
-    let (Some(of), Ok(approvals)) = (for_this(repo)?, Approvals::of_user()) else { return Ok(None) };
+    let (Some(of), Ok(approvals)) = (for_this(repo)?, ApprovalFolder::of_user()) else { return Ok(None) };
     approvals.get(&of)
 }
 
@@ -96,7 +96,7 @@ fn read(repo: &Repository) -> Result<ProjectFiles> {
         true => repo.index(&main).executables_below(SHARED)?,
         false => None,
     };
-    let own = Layout::new(repo.common_dir());
+    let own = StoreLayout::new(repo.common_dir());
     match &executables {
         Some(known) => ProjectFiles::read(main.path(), own.root(), Some(&|path| known.contains(path))),
         None => ProjectFiles::read(main.path(), own.root(), None),
@@ -106,13 +106,13 @@ fn read(repo: &Repository) -> Result<ProjectFiles> {
 /// Records that a human approved exactly these files for this repository. On disk when this returns.
 ///
 /// # Errors
-/// As [`Approvals::put`]; `INTERNAL` where the identity of the repository cannot be read.
+/// As [`ApprovalFolder::put`]; `INTERNAL` where the identity of the repository cannot be read.
 pub fn approve(repo: &Repository, files: &ProjectFiles) -> Result<()> {
-    let layout = Layout::new(repo.common_dir());
+    let layout = StoreLayout::new(repo.common_dir());
     layout.ensure()?;
     placement::write_down(&layout, repo)?;
     let of = for_this(repo)?.ok_or_else(|| Error::new(Code::Internal, "the repository has no identity"))?;
-    Approvals::of_user()?.put(&Approval::new(of, env::now(), files))
+    ApprovalFolder::of_user()?.put(&Approval::new(of, env::now(), files))
 }
 
 /// As [`approve`], where the files that wait are still those that a human has seen: those with this digest. Returns them.
@@ -121,9 +121,9 @@ pub fn approve(repo: &Repository, files: &ProjectFiles) -> Result<()> {
 /// `CHANGED_MEANWHILE` where they are others; as [`approve`].
 pub fn approve_as_shown(repo: &Repository, shown: &str) -> Result<ProjectFiles> {
     match trust(repo) {
-        Trust::Waiting { now, .. } if now.digest().as_str() == shown => approve(repo, &now).map(|()| now),
-        Trust::Unusable { why, .. } => Err(why),
-        Trust::Nothing | Trust::Approved(_) | Trust::Waiting { .. } => Err(Error::new(
+        ProjectTrust::Waiting { now, .. } if now.digest().as_str() == shown => approve(repo, &now).map(|()| now),
+        ProjectTrust::Unusable { why, .. } => Err(why),
+        ProjectTrust::Nothing | ProjectTrust::Approved(_) | ProjectTrust::Waiting { .. } => Err(Error::new(
             Code::ChangedMeanwhile,
             "the project's files are no longer those that were shown: nothing was approved",
         )
@@ -134,10 +134,10 @@ pub fn approve_as_shown(repo: &Repository, shown: &str) -> Result<ProjectFiles> 
 /// Takes the approval for this repository back. Returns whether there was one.
 ///
 /// # Errors
-/// As [`Approvals::remove`].
+/// As [`ApprovalFolder::remove`].
 pub fn revoke(repo: &Repository) -> Result<bool> {
     match for_this(repo)? {
-        Some(of) => Approvals::of_user()?.remove(&of),
+        Some(of) => ApprovalFolder::of_user()?.remove(&of),
         None => Ok(false),
     }
 }

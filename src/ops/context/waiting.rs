@@ -7,22 +7,22 @@ use std::time::Duration;
 
 use super::handle::Context;
 use crate::error::Result;
-use crate::process::os::bell::{Bell, LONGEST, What};
-pub use crate::process::os::bell::{Heard, Input, Rope};
+use crate::process::os::bell::{FolderTrigger, LONGEST, WakeListener};
+pub use crate::process::os::bell::{TerminalInput, WakeOutcome, WakeSender};
 
 /// How often to look where nothing can be watched.
 const LOOK: Duration = Duration::from_millis(25);
 
 /// Waits for new events, again and again.
 #[derive(Debug)]
-pub struct Waiting {
-    bell: Option<Bell>,
+pub struct LogEventWaiter {
+    bell: Option<WakeListener>,
 }
 
-impl Waiting {
+impl LogEventWaiter {
     /// Nothing is watched yet.
     pub fn begin() -> Self {
-        Self { bell: Bell::new().ok() }
+        Self { bell: WakeListener::new().ok() }
     }
 
     /// Waits until an event may have come, at most a second, and reads what has come. The first wait is short: what came before
@@ -40,37 +40,37 @@ impl Waiting {
         self.for_the_log_or(ctx, Vec::new());
     }
 
-    /// As [`Waiting::for_the_log`]; changes in these folders count too, as far as they exist.
+    /// As [`LogEventWaiter::for_the_log`]; changes in these folders count too, as far as they exist.
     pub fn for_the_log_or(&mut self, ctx: &Context, mut folders: Vec<PathBuf>) {
         folders.retain(|folder| folder.is_dir());
         folders.push(ctx.layout().state_dir());
         self.for_changes(folders);
     }
 
-    /// As [`Waiting::for_the_log_or`], at most this long; what is typed at a terminal ends the wait too.
+    /// As [`LogEventWaiter::for_the_log_or`], at most this long; what is typed at a terminal ends the wait too.
     pub fn for_the_log_or_keys(
         &mut self,
         ctx: &Context,
         mut folders: Vec<PathBuf>,
         keys: BorrowedFd<'_>,
         most: Duration,
-    ) -> Heard {
+    ) -> WakeOutcome {
         folders.retain(|folder| folder.is_dir());
         folders.push(ctx.layout().state_dir());
         match &mut self.bell {
             None => {
                 std::thread::sleep(LOOK);
-                Heard { rang: true, input: Input::Ready }
+                WakeOutcome { rang: true, input: TerminalInput::Ready }
             }
             Some(bell) => {
-                let is_watched = bell.watch_only(folders.into_iter().map(|folder| (folder, What::Changes)).collect());
+                let is_watched = bell.watch_only(folders.into_iter().map(|folder| (folder, FolderTrigger::Changes)).collect());
                 bell.wait_or_read(if is_watched { most } else { LOOK.min(most) }, Some(keys))
             }
         }
     }
 
     /// For other threads: it ends a wait. `None` where nothing can ring.
-    pub fn rope(&self) -> Option<Rope> {
+    pub fn rope(&self) -> Option<WakeSender> {
         self.bell.as_ref().and_then(|bell| bell.rope().ok())
     }
 
@@ -83,7 +83,7 @@ impl Waiting {
         match &mut self.bell {
             None => std::thread::sleep(LOOK),
             Some(bell) => {
-                let is_watched = bell.watch_only(folders.into_iter().map(|folder| (folder, What::Changes)).collect());
+                let is_watched = bell.watch_only(folders.into_iter().map(|folder| (folder, FolderTrigger::Changes)).collect());
                 bell.wait(if is_watched { LONGEST } else { LOOK });
             }
         }
@@ -102,7 +102,7 @@ mod tests {
     #[test]
     fn what_changes_after_the_last_look_ends_the_next_wait() {
         let dir = tempfile::tempdir().unwrap();
-        let mut waiting = Waiting::begin();
+        let mut waiting = LogEventWaiter::begin();
         let mut wait = || {
             let begun = Instant::now();
             waiting.for_changes(vec![dir.path().to_owned()]);

@@ -3,25 +3,25 @@
 
 use std::collections::BTreeMap;
 
-use super::journal::{Journal, Phase};
+use super::journal::{DeinitJournal, DeinitPhase};
 use super::submodules;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::NOTES;
 use crate::env;
 use crate::error::Result;
 use crate::files;
-use crate::git::{Expected, RefEdit, Repository};
+use crate::git::{ExpectedRefValue, RefEdit, Repository};
 use crate::ops::hide_refs;
 use crate::store::known_repositories;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 
 /// Takes everything out; returns the refs that somebody else changed since, which stay. The caller holds the locks.
 ///
 /// # Errors
 /// As each step: then the same call completes it later.
-pub(super) fn carry_out(repo: &Repository, journal: &mut Journal) -> Result<Vec<RefName>> {
+pub(super) fn carry_out(repo: &Repository, journal: &mut DeinitJournal) -> Result<Vec<RefName>> {
     let mut stayed = Vec::new();
-    if journal.phase == Phase::Leaving {
+    if journal.phase == DeinitPhase::Leaving {
         for aside in &journal.asides {
             repo.workspaces().put_aside(aside)?;
         }
@@ -43,20 +43,20 @@ pub(super) fn carry_out(repo: &Repository, journal: &mut Journal) -> Result<Vec<
         if let Some(folder) = &journal.workspace_folder {
             files::remove_empty_dir(folder)?;
         }
-        journal.phase = Phase::Folder;
+        journal.phase = DeinitPhase::Folder;
         journal.write(repo.common_dir())?;
         env::fault_point("deinit.folder-left");
     }
     // Objects wait in our folder until they land.
     repo.durability().put_stage_away();
-    repo.workspaces().move_away(Layout::new(repo.common_dir()).root(), &journal.state())?;
+    repo.workspaces().move_away(StoreLayout::new(repo.common_dir()).root(), &journal.state())?;
     env::fault_point("deinit.folder-moved");
-    Journal::end(repo.common_dir())?;
+    DeinitJournal::end(repo.common_dir())?;
     Ok(stayed)
 }
 
 /// Where others have notes in our ref, only ours go, and the history that has them.
-fn forget_notes(repo: &Repository, journal: &Journal) -> Result<()> {
+fn forget_notes(repo: &Repository, journal: &DeinitJournal) -> Result<()> {
     if journal.notes.is_empty() {
         return Ok(());
     }
@@ -67,14 +67,14 @@ fn forget_notes(repo: &Repository, journal: &Journal) -> Result<()> {
     repo.refs().update_refs(cut.as_slice(), "git axiom: taken out")
 }
 
-fn delete_refs(repo: &Repository, journal: &Journal) -> Result<Vec<RefName>> {
+fn delete_refs(repo: &Repository, journal: &DeinitJournal) -> Result<Vec<RefName>> {
     let names: Vec<RefName> = journal.refs.iter().map(|one| one.name.clone()).collect();
     let now = repo.refs().read_refs(&names)?;
     let (mut edits, mut stayed) = (Vec::new(), Vec::new());
     for gone in &journal.refs {
         match now.get(&gone.name) {
             Some(oid) if *oid == gone.oid => {
-                edits.push(RefEdit { name: gone.name.clone(), expected: Expected::Value(oid.clone()), new: None });
+                edits.push(RefEdit { name: gone.name.clone(), expected: ExpectedRefValue::Value(oid.clone()), new: None });
             }
             Some(_) => stayed.push(gone.name.clone()),
             None => {}

@@ -9,7 +9,7 @@ use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::Aside;
+use crate::git::TrashedWorkspace;
 
 /// The version of this format.
 const SCHEMA: u32 = 1;
@@ -20,7 +20,7 @@ const LIMIT: u64 = 256 * 1024 * 1024;
 /// How far it has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Phase {
+pub enum DeinitPhase {
     /// The bundle is being made: nothing has been taken out, and the next call begins anew.
     Preparing,
     /// The bundle is in place. What is recorded here is being taken out.
@@ -31,7 +31,7 @@ pub enum Phase {
 
 /// A ref that goes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Gone {
+pub struct DeinitRef {
     /// Its name.
     pub name: RefName,
     /// Its value: with another one it stays.
@@ -40,7 +40,7 @@ pub struct Gone {
 
 /// Something that moves beside the repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Move {
+pub struct DeinitMove {
     /// Where it is.
     pub from: PathBuf,
     /// Where it goes.
@@ -50,7 +50,7 @@ pub struct Move {
 /// A workspace that moves beside the repository.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct MovedWorkspace {
+pub struct DeinitWorkspace {
     /// Where it was.
     pub path: PathBuf,
     /// Where it is.
@@ -63,24 +63,24 @@ pub struct MovedWorkspace {
 /// All that is taken out.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Journal {
+pub struct DeinitJournal {
     schema: u32,
     /// How far it has come.
-    pub phase: Phase,
+    pub phase: DeinitPhase,
     /// The folder beside the repository.
     pub folder: PathBuf,
     /// The checkpoint that was made first.
     pub checkpoint: Option<CheckpointName>,
     /// The refs that go. Their values are in the bundle.
-    pub refs: Vec<Gone>,
+    pub refs: Vec<DeinitRef>,
     /// Objects whose notes are ours, where others have notes in the same ref.
     pub notes: Vec<Oid>,
     /// Registered workspaces.
-    pub asides: Vec<Aside>,
+    pub asides: Vec<TrashedWorkspace>,
     /// Workspaces, as told.
-    pub workspaces: Vec<MovedWorkspace>,
+    pub workspaces: Vec<DeinitWorkspace>,
     /// Other folders of ours.
-    pub moves: Vec<Move>,
+    pub moves: Vec<DeinitMove>,
     /// Lines of `info/exclude`.
     pub exclude: Vec<String>,
     /// Values of `transfer.hideRefs`.
@@ -93,12 +93,12 @@ pub struct Journal {
     pub stays: Vec<String>,
 }
 
-impl Journal {
+impl DeinitJournal {
     /// One with nothing in it yet.
     pub fn new(folder: PathBuf) -> Self {
         Self {
             schema: SCHEMA,
-            phase: Phase::Preparing,
+            phase: DeinitPhase::Preparing,
             folder,
             checkpoint: None,
             refs: Vec::new(),
@@ -168,9 +168,9 @@ pub fn not_leaving(common_dir: &Path) -> Result<()> {
     if files::metadata(&place(common_dir))?.is_none() {
         return Ok(());
     }
-    match Journal::read(common_dir)?.map(|journal| journal.phase) {
-        None | Some(Phase::Preparing) => Ok(()),
-        Some(Phase::Leaving | Phase::Folder) => {
+    match DeinitJournal::read(common_dir)?.map(|journal| journal.phase) {
+        None | Some(DeinitPhase::Preparing) => Ok(()),
+        Some(DeinitPhase::Leaving | DeinitPhase::Folder) => {
             Err(Error::new(Code::OperationOpen, "git axiom is being taken out of this repository, and that was interrupted")
                 .hint("git axiom deinit    completes it"))
         }

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::base::names::RefName;
-use crate::domain::checkpoint::document::Trigger;
+use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::program_hooks::recipe::RECIPES;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -23,13 +23,13 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::git::Repository;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
-use crate::ops::program_hooks::place::Scope;
-use crate::ops::program_hooks::put::{Became, Doing};
+use crate::ops::program_hooks::place::AttachScope;
+use crate::ops::program_hooks::put::{ProgramFileChange, WriteProgramFiles};
 use crate::ops::program_hooks::{attach, skill};
 use crate::ops::recover::repair;
 use crate::ops::{disk, merge};
-use crate::store::layout::Layout;
-use journal::{Journal, Phase};
+use crate::store::layout::StoreLayout;
+use journal::{DeinitJournal, DeinitPhase};
 
 pub(in crate::ops) use plan::own_refs;
 
@@ -38,9 +38,9 @@ const PATIENCE: Duration = Duration::from_millis(500);
 
 /// What was taken out, or would be.
 #[derive(Debug)]
-pub struct Left {
+pub struct DeinitReport {
     /// All that goes and what stays.
-    pub journal: Journal,
+    pub journal: DeinitJournal,
     /// Refs that somebody changed meanwhile, which stay.
     pub stayed: Vec<RefName>,
     /// Files of programs that are attached, which lose our hooks.
@@ -64,7 +64,7 @@ pub fn is_here(ctx: &Context) -> Result<bool> {
 ///
 /// # Errors
 /// As [`leave`].
-pub fn preview(ctx: &Context, folder: Option<&Path>) -> Result<Left> {
+pub fn preview(ctx: &Context, folder: Option<&Path>) -> Result<DeinitReport> {
     if ctx.supervisor_alive()? {
         return Err(session_runs());
     }
@@ -73,8 +73,8 @@ pub fn preview(ctx: &Context, folder: Option<&Path>) -> Result<Left> {
     let folder = beside::folder(ctx, folder)?;
     let captured = checkpoint::capture_all(ctx)?;
     let (journal, _) = plan::plan(ctx, folder, &captured.coverage)?;
-    let detached = detach(ctx, Doing::DryRun)?;
-    Ok(Left { journal, stayed: Vec::new(), detached, bundle_size: None, root: ctx.layout().root().to_owned() })
+    let detached = detach(ctx, WriteProgramFiles::DryRun)?;
+    Ok(DeinitReport { journal, stayed: Vec::new(), detached, bundle_size: None, root: ctx.layout().root().to_owned() })
 }
 
 /// Takes everything of ours out: a checkpoint, the bundle, then what the journal names. A crash before the bundle is in place leaves
@@ -83,7 +83,7 @@ pub fn preview(ctx: &Context, folder: Option<&Path>) -> Result<Left> {
 /// # Errors
 /// `SUPERVISOR_RUNNING`, `BUSY` where somebody works; `OPERATION_OPEN`, `IN_THE_WAY`, `DISK_FULL`, those of a checkpoint: then nothing
 /// was taken out.
-pub fn leave(ctx: &mut Context, folder: Option<&Path>) -> Result<Left> {
+pub fn leave(ctx: &mut Context, folder: Option<&Path>) -> Result<DeinitReport> {
     disk::has_room_to_save(ctx, "make a checkpoint")?;
     ctx.layout().ensure()?;
     let _supervisor = supervisor_lock(ctx.layout())?;
@@ -93,7 +93,7 @@ pub fn leave(ctx: &mut Context, folder: Option<&Path>) -> Result<Left> {
         merge::scratch::clear_left(ctx)?;
         begin_anew(ctx.repo.common_dir())?;
         let place = beside::folder(ctx, folder)?;
-        let (record, captured) = checkpoint::create_locked(ctx, &CheckpointRequest::by(Trigger::BeforeDeinit))?;
+        let (record, captured) = checkpoint::create_locked(ctx, &CheckpointRequest::by(CheckpointTrigger::BeforeDeinit))?;
         env::fault_point("deinit.checkpoint");
         let (mut journal, bundled) = plan::plan(ctx, place, &captured.coverage)?;
         journal.checkpoint = Some(record.name);
@@ -108,53 +108,53 @@ pub fn leave(ctx: &mut Context, folder: Option<&Path>) -> Result<Left> {
                 return Err(error.context("nothing was taken out"));
             }
         };
-        let detached = detach(ctx, Doing::Really)?;
+        let detached = detach(ctx, WriteProgramFiles::Really)?;
         env::fault_point("deinit.detached");
         // Files of programs that are gone by now need no line any more.
         journal.exclude = plan::exclude_lines(ctx);
-        journal.phase = Phase::Leaving;
+        journal.phase = DeinitPhase::Leaving;
         journal.write(ctx.repo.common_dir())?;
         env::fault_point("deinit.leaving");
         let root = ctx.layout().root().to_owned();
         let stayed = carry_out::carry_out(&ctx.repo, &mut journal)?;
-        Ok(Left { journal, stayed, detached, bundle_size: Some(size), root })
+        Ok(DeinitReport { journal, stayed, detached, bundle_size: Some(size), root })
     })
 }
 
 /// What an interrupted call was to take out; `None` where none was interrupted.
 ///
 /// # Errors
-/// As [`Journal::read`].
-pub fn interrupted(repo: &Repository) -> Result<Option<Journal>> {
-    Ok(Journal::read(repo.common_dir())?.filter(|journal| journal.phase != Phase::Preparing))
+/// As [`DeinitJournal::read`].
+pub fn interrupted(repo: &Repository) -> Result<Option<DeinitJournal>> {
+    Ok(DeinitJournal::read(repo.common_dir())?.filter(|journal| journal.phase != DeinitPhase::Preparing))
 }
 
 /// Completes an interrupted call.
 ///
 /// # Errors
 /// `BUSY`; as [`leave`].
-pub fn complete(repo: &Repository, mut journal: Journal) -> Result<Left> {
-    let layout = Layout::new(repo.common_dir());
+pub fn complete(repo: &Repository, mut journal: DeinitJournal) -> Result<DeinitReport> {
+    let layout = StoreLayout::new(repo.common_dir());
     let root = layout.root().to_owned();
     let size = files::metadata(&journal.bundle())?.map(|meta| meta.len());
     // Without the folder there is nothing left that anybody could lock.
     let locks = match journal.phase {
-        Phase::Preparing | Phase::Leaving => {
+        DeinitPhase::Preparing | DeinitPhase::Leaving => {
             let supervisor = supervisor_lock(&layout)?;
             let LockAttempt::Taken(operation) = FileLock::take(&layout.operation_lock(), PATIENCE)? else {
                 return Err(busy("another operation is under way"));
             };
             Some((supervisor, operation))
         }
-        Phase::Folder => None,
+        DeinitPhase::Folder => None,
     };
     let _in_children = locks.as_ref().map(|(_, operation)| repo.hold_lock_in_children(operation)).transpose()?;
     repair::clear_locks_of_interrupted(repo)?;
     let stayed = carry_out::carry_out(repo, &mut journal)?;
-    Ok(Left { journal, stayed, detached: Vec::new(), bundle_size: size, root })
+    Ok(DeinitReport { journal, stayed, detached: Vec::new(), bundle_size: size, root })
 }
 
-fn supervisor_lock(layout: &Layout) -> Result<FileLock> {
+fn supervisor_lock(layout: &StoreLayout) -> Result<FileLock> {
     match FileLock::take(&layout.supervisor_lock(), PATIENCE)? {
         LockAttempt::Taken(lock) => Ok(lock),
         LockAttempt::Held => Err(session_runs()),
@@ -172,7 +172,9 @@ pub(super) fn busy(what: impl Into<String>) -> Error {
 
 /// Removes what an earlier call prepared beside the repository and did not use: nothing was taken out, so all of it is still here.
 fn begin_anew(common_dir: &Path) -> Result<()> {
-    let Some(journal) = Journal::read(common_dir)?.filter(|journal| journal.phase == Phase::Preparing) else { return Ok(()) };
+    let Some(journal) = DeinitJournal::read(common_dir)?.filter(|journal| journal.phase == DeinitPhase::Preparing) else {
+        return Ok(());
+    };
     if files::metadata(&journal.folder)?.is_some_and(|meta| meta.is_dir()) {
         for entry in files::list(&journal.folder)? {
             let is_temporary = entry.file_name().to_str().is_some_and(|name| name.starts_with(".tmp-"));
@@ -182,10 +184,10 @@ fn begin_anew(common_dir: &Path) -> Result<()> {
         }
         files::remove_empty_dir(&journal.folder)?;
     }
-    Journal::end(common_dir)
+    DeinitJournal::end(common_dir)
 }
 
-fn make_bundle(ctx: &Context, journal: &Journal, refs: &[crate::git::RefValue]) -> Result<u64> {
+fn make_bundle(ctx: &Context, journal: &DeinitJournal, refs: &[crate::git::RefValue]) -> Result<u64> {
     if !files::create_private_dir(&journal.folder)? {
         return Err(Error::new(Code::InTheWay, format!("'{}' exists already", journal.folder.display())));
     }
@@ -198,16 +200,16 @@ fn make_bundle(ctx: &Context, journal: &Journal, refs: &[crate::git::RefValue]) 
 }
 
 /// Takes our hooks and our skill out of the files of programs; returns those that change.
-fn detach(ctx: &Context, doing: Doing) -> Result<Vec<PathBuf>> {
+fn detach(ctx: &Context, doing: WriteProgramFiles) -> Result<Vec<PathBuf>> {
     let mut changed = Vec::new();
     for recipe in &RECIPES {
-        for done in attach::detach(ctx, recipe, Scope::Here, doing)? {
-            changed.extend((done.became != Became::Unchanged).then_some(done.path));
+        for done in attach::detach(ctx, recipe, AttachScope::Here, doing)? {
+            changed.extend((done.became != ProgramFileChange::Unchanged).then_some(done.path));
         }
     }
     let main = ctx.repo.worktrees().main_worktree()?;
     for done in skill::take_out(ctx, doing)? {
-        changed.extend((done.became != Became::Unchanged).then(|| main.path().join(done.file)));
+        changed.extend((done.became != ProgramFileChange::Unchanged).then(|| main.path().join(done.file)));
     }
     Ok(changed)
 }

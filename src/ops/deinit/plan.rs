@@ -4,55 +4,66 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::journal::{Gone, Journal, Move, MovedWorkspace};
+use super::journal::{DeinitJournal, DeinitMove, DeinitRef, DeinitWorkspace};
 use super::stays;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{BRANCHES, NOTES, REFS, TAGS};
-use crate::domain::checkpoint::document::Coverage;
-use crate::domain::operation::leaving::{Fate, TaskBranch};
+use crate::domain::checkpoint::document::CaptureCoverage;
+use crate::domain::operation::leaving::{TaskBranch, TaskBranchFate};
 use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::Result;
 use crate::files;
-use crate::git::{Head, RefValue, Whose, WorktreeEntry};
+use crate::git::{Head, RefValue, WorktreeEntry, WorktreeOwner};
 use crate::ops::context::handle::Context;
 use crate::ops::program_hooks::place::OF_THIS_USER;
 use crate::ops::{checkpoint, hide_refs, revert_task, trash, workspaces};
 use crate::store::identity;
 
 /// A branch of a task, and what becomes of it.
-pub(super) struct Branch {
+pub(super) struct DeinitBranch {
     pub value: RefValue,
-    pub fate: Fate,
+    pub fate: TaskBranchFate,
 }
 
 /// All that is ours and goes, and what stays. `coverage` says what the captures of workspaces lack.
 ///
 /// # Errors
 /// Those of reading refs, worktrees and files.
-pub(super) fn plan(ctx: &Context, folder: PathBuf, coverage: &BTreeMap<String, Coverage>) -> Result<(Journal, Vec<RefValue>)> {
-    let mut journal = Journal::new(folder);
+pub(super) fn plan(
+    ctx: &Context,
+    folder: PathBuf,
+    coverage: &BTreeMap<String, CaptureCoverage>,
+) -> Result<(DeinitJournal, Vec<RefValue>)> {
+    let mut journal = DeinitJournal::new(folder);
     let locked = workspaces_of_ours(ctx, &mut journal, coverage)?;
     other_folders(ctx, &mut journal)?;
     let branches = branches(ctx, &journal)?;
     let (ours, foreign) = own_refs(ctx)?;
     let notes = notes(ctx)?;
     let mut bundled: Vec<RefValue> = ours.clone();
-    bundled.extend(branches.iter().filter(|one| one.fate != Fate::IsUsers).map(|one| one.value.clone()));
-    let leaving = branches.iter().filter(|one| one.fate == Fate::Goes).map(|one| &one.value).chain(&ours);
+    bundled.extend(branches.iter().filter(|one| one.fate != TaskBranchFate::IsUsers).map(|one| one.value.clone()));
+    let leaving = branches.iter().filter(|one| one.fate == TaskBranchFate::Goes).map(|one| &one.value).chain(&ours);
     let stays_with_notes = |one: &&RefValue| one.name.as_str() != NOTES || !notes.of_others;
-    journal.refs = leaving.filter(stays_with_notes).map(|one| Gone { name: one.name.clone(), oid: one.oid.clone() }).collect();
+    journal.refs =
+        leaving.filter(stays_with_notes).map(|one| DeinitRef { name: one.name.clone(), oid: one.oid.clone() }).collect();
     journal.notes = if notes.of_others { notes.ours } else { Vec::new() };
     journal.hidden = hide_refs::written(ctx)?;
     journal.workspace_folder = workspaces::root(ctx).ok();
     journal.id = identity::read(ctx.layout())?.map(|identity| identity.id);
-    journal.stays =
-        stays::all(ctx, &stays::Known { branches: &branches, foreign: &foreign, locked: &locked, notes: notes.of_others })?;
+    journal.stays = stays::all(
+        ctx,
+        &stays::DeinitFindings { branches: &branches, foreign: &foreign, locked: &locked, notes: notes.of_others },
+    )?;
     Ok((journal, bundled))
 }
 
 /// Plans the moves of workspaces; returns the paths of those that are locked and stay.
-fn workspaces_of_ours(ctx: &Context, journal: &mut Journal, coverage: &BTreeMap<String, Coverage>) -> Result<Vec<String>> {
+fn workspaces_of_ours(
+    ctx: &Context,
+    journal: &mut DeinitJournal,
+    coverage: &BTreeMap<String, CaptureCoverage>,
+) -> Result<Vec<String>> {
     let recorded = ctx.state().restorable.workspaces.values().map(|one| one.path.clone());
     let settling = revert_task::settling(ctx)?.into_iter().map(|one| one.path);
     let paths: BTreeSet<String> = recorded.chain(settling).collect();
@@ -65,7 +76,7 @@ fn workspaces_of_ours(ctx: &Context, journal: &mut Journal, coverage: &BTreeMap<
             &journal.workspaces,
         );
         let not_held = coverage.get(&text).and_then(not_held);
-        let told = MovedWorkspace { path: path.to_owned(), moved_to: to.clone(), not_held };
+        let told = DeinitWorkspace { path: path.to_owned(), moved_to: to.clone(), not_held };
         match ctx.repo.worktrees().worktree_at(path)?.filter(|entry| !entry.worktree.is_main()) {
             Some(entry) if entry.locked.is_some() && !entry.is_half_made() => locked.push(text),
             Some(entry) if entry.present => {
@@ -75,11 +86,11 @@ fn workspaces_of_ours(ctx: &Context, journal: &mut Journal, coverage: &BTreeMap<
             found => {
                 // Its registration, its folder, or neither: each is moved by itself.
                 let registration = found.map(|entry: WorktreeEntry| entry.worktree.git_dir().to_owned());
-                let aside = |from| Move { from, to: ctx.repo.common_dir().join("axiom/trash").join(env::fresh_id()) };
+                let aside = |from| DeinitMove { from, to: ctx.repo.common_dir().join("axiom/trash").join(env::fresh_id()) };
                 journal.moves.extend(registration.map(aside));
-                if path.symlink_metadata().is_ok() && !matches!(ctx.repo.worktrees().whose(path)?, Whose::Others(_)) {
-                    journal.moves.push(Move { from: path.to_owned(), to });
-                    journal.workspaces.push(MovedWorkspace { not_held: None, ..told });
+                if path.symlink_metadata().is_ok() && !matches!(ctx.repo.worktrees().whose(path)?, WorktreeOwner::Others(_)) {
+                    journal.moves.push(DeinitMove { from: path.to_owned(), to });
+                    journal.workspaces.push(DeinitWorkspace { not_held: None, ..told });
                 }
             }
         }
@@ -87,12 +98,12 @@ fn workspaces_of_ours(ctx: &Context, journal: &mut Journal, coverage: &BTreeMap<
     Ok(locked)
 }
 
-fn not_held(coverage: &Coverage) -> Option<u64> {
+fn not_held(coverage: &CaptureCoverage) -> Option<u64> {
     coverage.not_captured.is_none().then(|| coverage.samples().iter().map(|sample| sample.count).sum())
 }
 
 /// A path in `folder` that no other workspace gets.
-fn free_name(folder: &Path, name: &OsStr, taken: &[MovedWorkspace]) -> PathBuf {
+fn free_name(folder: &Path, name: &OsStr, taken: &[DeinitWorkspace]) -> PathBuf {
     let wanted = folder.join(name);
     if taken.iter().all(|one| one.moved_to != wanted) {
         return wanted;
@@ -103,17 +114,17 @@ fn free_name(folder: &Path, name: &OsStr, taken: &[MovedWorkspace]) -> PathBuf {
 }
 
 /// The trash folders: what is in them may be nowhere else.
-fn other_folders(ctx: &Context, journal: &mut Journal) -> Result<()> {
+fn other_folders(ctx: &Context, journal: &mut DeinitJournal) -> Result<()> {
     for (number, from) in trash::places(ctx)?.into_iter().enumerate() {
         if files::metadata(&from)?.is_some_and(|meta| meta.is_dir()) {
             let name = if number == 0 { "trash".to_owned() } else { format!("trash-{number}") };
-            journal.moves.push(Move { from, to: journal.folder.join(name) });
+            journal.moves.push(DeinitMove { from, to: journal.folder.join(name) });
         }
     }
     Ok(())
 }
 
-fn branches(ctx: &Context, journal: &Journal) -> Result<Vec<Branch>> {
+fn branches(ctx: &Context, journal: &DeinitJournal) -> Result<Vec<DeinitBranch>> {
     let target = match checkpoint::target_branch(ctx) {
         Ok(branch) => ctx.repo.refs().read_ref(&branch)?,
         Err(_) => None,
@@ -135,13 +146,13 @@ fn branches(ctx: &Context, journal: &Journal) -> Result<Vec<Branch>> {
         };
         let name = value.name.clone();
         let branch = TaskBranch { made_by_us: ctx.state().made_branch(&name), is_merged, is_used: used.contains(&name), name };
-        found.push(Branch { value, fate: branch.fate() });
+        found.push(DeinitBranch { value, fate: branch.fate() });
     }
     Ok(found)
 }
 
 /// The branches that worktrees have checked out that stay.
-fn used_branches(ctx: &Context, journal: &Journal) -> Result<BTreeSet<RefName>> {
+fn used_branches(ctx: &Context, journal: &DeinitJournal) -> Result<BTreeSet<RefName>> {
     let moves = |entry: &WorktreeEntry| journal.asides.iter().any(|aside| aside.path == entry.worktree.path());
     let mut used = BTreeSet::new();
     for entry in ctx.repo.worktrees().list()?.into_iter().filter(|entry| !moves(entry)) {
@@ -168,18 +179,18 @@ pub(in crate::ops) fn own_refs(ctx: &Context) -> Result<(Vec<RefValue>, Vec<RefN
     Ok((ours, foreign))
 }
 
-struct Notes {
+struct DeinitNotes {
     ours: Vec<Oid>,
     of_others: bool,
 }
 
-fn notes(ctx: &Context) -> Result<Notes> {
+fn notes(ctx: &Context) -> Result<DeinitNotes> {
     let record = &ctx.state().record;
     let there = ctx.repo.notes().all_notes(&ctx.repo.notes().load()?)?;
     let deleted = record.deleted_checkpoints.values().map(|gone| &gone.record);
     let ours: BTreeSet<&Oid> = record.checkpoints.all()?.into_iter().chain(deleted).map(|one| &one.tag).collect();
     let of_others = there.keys().any(|object| !ours.contains(object));
-    Ok(Notes { ours: ours.into_iter().filter(|object| there.contains_key(*object)).cloned().collect(), of_others })
+    Ok(DeinitNotes { ours: ours.into_iter().filter(|object| there.contains_key(*object)).cloned().collect(), of_others })
 }
 
 /// The lines that we write into `info/exclude`. Those of files that stay there are kept.

@@ -1,21 +1,21 @@
 //! What is left alone, in words, with the way to take it out by hand.
 
-use super::plan::Branch;
+use super::plan::DeinitBranch;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::NOTES;
-use crate::domain::operation::leaving::Fate;
+use crate::domain::operation::leaving::TaskBranchFate;
 use crate::domain::program_hooks::recipe::RECIPES;
 use crate::env;
 use crate::error::Result;
 use crate::files;
 use crate::ops::context::handle::Context;
 use crate::ops::program_hooks::attach;
-use crate::ops::program_hooks::place::Scope;
-use crate::ops::program_hooks::put::{Became, Doing};
+use crate::ops::program_hooks::place::AttachScope;
+use crate::ops::program_hooks::put::{ProgramFileChange, WriteProgramFiles};
 
 /// What the plan has found.
-pub(super) struct Known<'a> {
-    pub branches: &'a [Branch],
+pub(super) struct DeinitFindings<'a> {
+    pub branches: &'a [DeinitBranch],
     pub foreign: &'a [RefName],
     pub locked: &'a [String],
     pub notes: bool,
@@ -25,15 +25,17 @@ pub(super) struct Known<'a> {
 ///
 /// # Errors
 /// Those of reading files and settings.
-pub(super) fn all(ctx: &Context, known: &Known<'_>) -> Result<Vec<String>> {
+pub(super) fn all(ctx: &Context, known: &DeinitFindings<'_>) -> Result<Vec<String>> {
     let mut stays = vec!["all commits on your branches, those of agents too".to_owned()];
     for branch in known.branches {
         let name = branch.value.name.short();
         stays.extend(match branch.fate {
-            Fate::Goes => None,
-            Fate::HasCommits => Some(format!("the branch {name}, which is not merged: git branch -D {name}    deletes it")),
-            Fate::IsUsed => Some(format!("the branch {name}, which a worktree uses")),
-            Fate::IsUsers => Some(format!("the branch {name}, which git axiom did not make")),
+            TaskBranchFate::Goes => None,
+            TaskBranchFate::HasCommits => {
+                Some(format!("the branch {name}, which is not merged: git branch -D {name}    deletes it"))
+            }
+            TaskBranchFate::IsUsed => Some(format!("the branch {name}, which a worktree uses")),
+            TaskBranchFate::IsUsers => Some(format!("the branch {name}, which git axiom did not make")),
         });
     }
     stays.extend(known.foreign.iter().map(|tag| format!("the tag {}, which is no checkpoint's", tag.short())));
@@ -57,12 +59,12 @@ fn files_of_the_project(ctx: &Context, stays: &mut Vec<String>) -> Result<()> {
         stays.push("the project's own files in .axiom: git rm -r .axiom    takes them out for everybody".to_owned());
     }
     for recipe in &RECIPES {
-        for (scope, option) in [(Scope::Shared, "--shared"), (Scope::User, "--user")] {
+        for (scope, option) in [(AttachScope::Shared, "--shared"), (AttachScope::User, "--user")] {
             // A file that cannot be read is not ours to tell of.
-            let Ok(all) = attach::detach(ctx, recipe, scope, Doing::DryRun) else { continue };
+            let Ok(all) = attach::detach(ctx, recipe, scope, WriteProgramFiles::DryRun) else { continue };
             for done in all {
-                let is_of_one_file = scope == Scope::Shared && attached_here(ctx, recipe, &done.path);
-                if done.became != Became::Unchanged && !is_of_one_file {
+                let is_of_one_file = scope == AttachScope::Shared && attached_here(ctx, recipe, &done.path);
+                if done.became != ProgramFileChange::Unchanged && !is_of_one_file {
                     let (path, name) = (done.path.display(), recipe.name);
                     stays.push(format!("our hooks in '{path}': git axiom detach {name} {option}    takes them out"));
                 }
@@ -73,6 +75,7 @@ fn files_of_the_project(ctx: &Context, stays: &mut Vec<String>) -> Result<()> {
 }
 
 /// Whether the file of everybody is the one of this user too: then it is detached.
-fn attached_here(ctx: &Context, recipe: &crate::domain::program_hooks::recipe::Recipe, path: &std::path::Path) -> bool {
-    attach::detach(ctx, recipe, Scope::Here, Doing::DryRun).is_ok_and(|all| all.iter().any(|done| done.path == path))
+fn attached_here(ctx: &Context, recipe: &crate::domain::program_hooks::recipe::HookRecipe, path: &std::path::Path) -> bool {
+    attach::detach(ctx, recipe, AttachScope::Here, WriteProgramFiles::DryRun)
+        .is_ok_and(|all| all.iter().any(|done| done.path == path))
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::domain::base::own_names::{BROUGHT_CAPTURES, SUPERPROJECT_CAPTURES, SUPERPROJECT_KEPT};
 use crate::error::Result;
-use crate::git::{Expected, RefEdit, RefValue, Repository};
+use crate::git::{ExpectedRefValue, RefEdit, RefValue, Repository};
 
 /// Takes them out; `folder` is where the bundles go. It is safe to repeat.
 ///
@@ -30,7 +30,8 @@ pub(super) fn take_out(repo: &Repository, folder: &Path) -> Result<()> {
             if bundle.symlink_metadata().is_err() {
                 submodule.write_bundle(&refs, &bundle)?;
             }
-            let gone = refs.into_iter().map(|one| RefEdit { name: one.name, expected: Expected::Value(one.oid), new: None });
+            let gone =
+                refs.into_iter().map(|one| RefEdit { name: one.name, expected: ExpectedRefValue::Value(one.oid), new: None });
             submodule.refs().update_refs(&gone.collect::<Vec<_>>(), "git axiom: taken out")?;
         }
         submodule.durability().put_stage_away();

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::{count, count_of};
 use crate::domain::state::whole::State;
-use crate::domain::work::case::Status;
+use crate::domain::work::case::TaskStatus;
 use crate::error::{Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::merge::cleanup;
@@ -17,7 +17,7 @@ const STAY: usize = 10;
 
 /// Something that can be deleted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Offer {
+pub struct CleanupOffer {
     /// How many there are.
     pub count: usize,
     /// Their bytes, where that is known.
@@ -28,29 +28,30 @@ pub struct Offer {
 ///
 /// # Errors
 /// As [`checkpoint::list`].
-pub fn checkpoints(ctx: &Context) -> Result<Offer> {
+pub fn checkpoints(ctx: &Context) -> Result<CleanupOffer> {
     let names = checkpoint::cleanup_plan(ctx, None, Some(STAY), false)?;
     let listed = checkpoint::list(ctx, None)?;
     let sizes = listed.iter().filter(|one| names.contains(&one.name)).filter_map(|one| one.size);
-    Ok(Offer { count: names.len(), bytes: Some(sizes.sum()) })
+    Ok(CleanupOffer { count: names.len(), bytes: Some(sizes.sum()) })
 }
 
 /// The workspaces and the trash that go with [`delete_workspaces`].
 ///
 /// # Errors
 /// `BARE_REPOSITORY`, `IO_FAILED`.
-pub fn workspaces(ctx: &Context) -> Result<Offer> {
+pub fn workspaces(ctx: &Context) -> Result<CleanupOffer> {
     let failed = failed(ctx.state());
     let paths = failed.iter().filter_map(|task| ctx.state().restorable.workspaces.get(task)).map(|one| PathBuf::from(&one.path));
     let all: Vec<PathBuf> = paths.chain([trash::root(ctx)?, trash::of_files(ctx)]).collect();
-    Ok(Offer { count: failed.len(), bytes: super::size_of(all.iter().map(PathBuf::as_path)) })
+    Ok(CleanupOffer { count: failed.len(), bytes: super::size_of(all.iter().map(PathBuf::as_path)) })
 }
 
 /// The tasks with a workspace that nobody works on any more.
-fn failed(state: &State) -> Vec<CaseId> {
-    let is_over = |task: &&CaseId| {
+fn failed(state: &State) -> Vec<TaskId> {
+    let is_over = |task: &&TaskId| {
         let case = state.restorable.cases.get(*task);
-        case.is_some_and(|case| matches!(case.status, Status::Failed | Status::Archived)) && state.agent_on(task).is_none()
+        case.is_some_and(|case| matches!(case.status, TaskStatus::Failed | TaskStatus::Archived))
+            && state.agent_on(task).is_none()
     };
     state.restorable.workspaces.keys().filter(is_over).cloned().collect()
 }

@@ -7,11 +7,11 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
 use crate::env;
 use crate::error::{Error, Result};
-use crate::files::{self, Beneath, Small};
+use crate::files::{self, DeletionFolder, SmallFile};
 use crate::git::{TREE, TreeEntry};
 use crate::ops::context::handle::Context;
 use crate::ops::merge::cleanup;
@@ -27,7 +27,7 @@ const REGULAR: u32 = 0o100_000;
 
 /// What became of merged workspaces.
 #[derive(Debug, Default)]
-pub(super) struct Thinned {
+pub(super) struct WorkspaceThinReport {
     /// How many files were deleted.
     pub files: usize,
     /// Their bytes.
@@ -37,8 +37,8 @@ pub(super) struct Thinned {
 }
 
 /// Deletes what is held elsewhere. The caller holds the operation lock, and no operation is open.
-pub(super) fn merged_workspaces(ctx: &mut Context) -> Thinned {
-    let mut done = Thinned::default();
+pub(super) fn merged_workspaces(ctx: &mut Context) -> WorkspaceThinReport {
+    let mut done = WorkspaceThinReport::default();
     for task in cleanup::with_workspace(ctx) {
         done.left.extend(cleanup::close_saved(ctx, &task).err());
     }
@@ -80,7 +80,7 @@ fn in_trash(ctx: &Context) -> Result<Vec<(PathBuf, Vec<Oid>)>> {
 }
 
 /// The trees of a merged task that refs keep: of its last capture, of the merge, and of the commits that were merged.
-fn trees(ctx: &Context, task: &CaseId) -> Result<Vec<Oid>> {
+fn trees(ctx: &Context, task: &TaskId) -> Result<Vec<Oid>> {
     let objects = ctx.repo.objects();
     let mut commits: Vec<Oid> = ctx.repo.refs().read_ref(&live_ref(task))?.into_iter().collect();
     let merged = ctx.state().restorable.cases.get(task).and_then(|case| case.merged.as_ref());
@@ -97,13 +97,13 @@ fn trees(ctx: &Context, task: &CaseId) -> Result<Vec<Oid>> {
     commits.iter().map(|commit| Ok(objects.read_commit(commit)?.tree)).collect()
 }
 
-impl Thinned {
+impl WorkspaceThinReport {
     /// Goes through what the trees hold, not through what is on disk: most of that may be ignored.
     fn folder(&mut self, ctx: &Context, place: &Path, trees: &[Oid], depth: usize) -> Result<()> {
         let root = trash::root(ctx)?;
         let Some(below) = place.strip_prefix(&root).ok().filter(|_| depth < DEEPEST) else { return Ok(()) };
         // No link is followed into what is not ours.
-        let Some(folder) = Beneath::open(&root, below)? else { return Ok(()) };
+        let Some(folder) = DeletionFolder::open(&root, below)? else { return Ok(()) };
         let mut here: BTreeMap<Vec<u8>, Vec<TreeEntry>> = BTreeMap::new();
         let mut folders: BTreeMap<Vec<u8>, Vec<Oid>> = BTreeMap::new();
         for tree in trees {
@@ -118,7 +118,7 @@ impl Thinned {
         for (name, held) in here {
             let name = OsStr::from_bytes(&name);
             let path = place.join(name);
-            let Small::Content(bytes) = files::read_small(&path, LARGEST)? else { continue };
+            let SmallFile::Content(bytes) = files::read_small(&path, LARGEST)? else { continue };
             let oid = ctx.repo.objects().id_of_blob(&bytes)?;
             if held.iter().any(|entry| entry.oid == oid) && ctx.repo.objects().has_object(&oid) {
                 env::fault_point("disk.before-thinning");

@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::hook::event::HookEvent;
 use crate::error::Result;
-use crate::files::{self, Small};
+use crate::files::{self, SmallFile};
 use crate::ops::context::handle::Context;
 
-use super::standing::AtEvent;
+use super::standing::EventHooks;
 
 /// The hooks that look at a commit before it is made.
 const NAMES: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];
@@ -42,8 +42,8 @@ pub fn not_run(ctx: &Context) -> Result<Option<String>> {
 
 fn are_run(ctx: &Context) -> bool {
     let as_hook = match ctx.hooks.at(HookEvent::PreMerge) {
-        AtEvent::Run(hooks, _) => hooks.iter().any(|hook| hook.place.path.contains(SAMPLE)),
-        AtEvent::Nothing | AtEvent::NotApproved(_) => false,
+        EventHooks::Run(hooks, _) => hooks.iter().any(|hook| hook.place.path.contains(SAMPLE)),
+        EventHooks::Nothing | EventHooks::NotApproved(_) => false,
     };
     as_hook || ctx.config.merge.verify.iter().any(|step| step.contains(SAMPLE))
 }
@@ -57,8 +57,8 @@ fn found(folder: &Path) -> Option<(Vec<&'static str>, Option<&'static str>)> {
     let first = folder.join(names.first()?);
     let by = match files::read_small(&first, LONGEST) {
         _ if husky.is_some() => Some("husky"),
-        Ok(Small::Content(text)) => made_by(&String::from_utf8_lossy(&text)),
-        Ok(Small::Nothing | Small::Odd(_)) | Err(_) => None,
+        Ok(SmallFile::Content(text)) => made_by(&String::from_utf8_lossy(&text)),
+        Ok(SmallFile::Nothing | SmallFile::Odd(_)) | Err(_) => None,
     };
     Some((names, by))
 }

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use crate::domain::hook::event::HookEvent;
 use crate::error::Result;
 use crate::files;
-use crate::hook::project_files::{HOOKS, LARGEST, Origin, SHARED};
-use crate::hook::samples::Sample;
+use crate::hook::project_files::{HOOKS, LARGEST, ProjectFileOrigin, SHARED};
+use crate::hook::samples::HookSample;
 use crate::ops::context::handle::Context;
-use crate::ops::context::trust::{self, Trust};
+use crate::ops::context::trust::{self, ProjectTrust};
 
 /// What became of a sample for one event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Installed {
+pub enum HookSampleOutcome {
     /// It was copied.
     New,
     /// It is there already, as it is.
@@ -23,13 +23,13 @@ pub enum Installed {
 
 /// A file that was to be made.
 #[derive(Debug)]
-pub struct Copied {
+pub struct CopiedHookSample {
     /// Its event.
     pub event: HookEvent,
     /// Its path.
     pub path: PathBuf,
     /// What became of it.
-    pub how: Installed,
+    pub how: HookSampleOutcome,
 }
 
 /// Copies samples to the folders of their events. Never overwrites anything; a crash leaves some of the files, each whole or, as
@@ -38,16 +38,16 @@ pub struct Copied {
 /// # Errors
 /// `NOT_TRUSTED` where the project's files cannot be approved as they are, so what is in the way might be a link; `IO_FAILED`,
 /// `DISK_FULL`.
-pub fn install(ctx: &Context, samples: &[&Sample], to: Origin) -> Result<Vec<Copied>> {
+pub fn install(ctx: &Context, samples: &[&HookSample], to: ProjectFileOrigin) -> Result<Vec<CopiedHookSample>> {
     if samples.is_empty() {
         return Ok(Vec::new());
     }
-    if let Trust::Unusable { why, .. } = trust::trust(&ctx.repo) {
+    if let ProjectTrust::Unusable { why, .. } = trust::trust(&ctx.repo) {
         return Err(why);
     }
     let folder = match to {
-        Origin::Shared => ctx.repo.worktrees().main_worktree()?.path().join(SHARED).join(HOOKS),
-        Origin::Own => {
+        ProjectFileOrigin::Shared => ctx.repo.worktrees().main_worktree()?.path().join(SHARED).join(HOOKS),
+        ProjectFileOrigin::Own => {
             ctx.layout().ensure()?;
             ctx.layout().root().join(HOOKS)
         }
@@ -56,18 +56,18 @@ pub fn install(ctx: &Context, samples: &[&Sample], to: Origin) -> Result<Vec<Cop
     each.map(|(sample, event)| copy(sample, event, folder.join(format!("{event}.d")))).collect()
 }
 
-fn copy(sample: &Sample, event: HookEvent, folder: PathBuf) -> Result<Copied> {
+fn copy(sample: &HookSample, event: HookEvent, folder: PathBuf) -> Result<CopiedHookSample> {
     for above in folder.ancestors().take(3).collect::<Vec<_>>().into_iter().rev() {
         files::create_users_dir(above)?;
     }
     let path = folder.join(sample.name);
     let how = match files::metadata(&path)? {
-        Some(_) if files::read_optional(&path, LARGEST)?.as_deref() == Some(sample.text.as_bytes()) => Installed::Same,
-        Some(_) => Installed::Taken,
+        Some(_) if files::read_optional(&path, LARGEST)?.as_deref() == Some(sample.text.as_bytes()) => HookSampleOutcome::Same,
+        Some(_) => HookSampleOutcome::Taken,
         None => {
             files::write_users_file(&path, sample.text.as_bytes(), true)?;
-            Installed::New
+            HookSampleOutcome::New
         }
     };
-    Ok(Copied { event, path, how })
+    Ok(CopiedHookSample { event, path, how })
 }

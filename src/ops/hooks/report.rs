@@ -1,17 +1,17 @@
 //! Telling hooks what a verb has done, at its end.
 
-use super::standing::AtEvent;
+use super::standing::EventHooks;
 use super::work;
-use crate::domain::hook::facts::Facts;
+use crate::domain::hook::facts::HookFacts;
 use crate::domain::hook::run::HookRun;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
-use crate::ops::steps::{self, AfterFailure, Job, Runner};
-use crate::ops::watch::{Waiting, Watch};
+use crate::ops::steps::{self, AfterStepFailure, StepJob, StepRunner};
+use crate::ops::watch::{ForegroundWait, WaitObserver};
 
 /// Runs the hooks of everything that is due, one event after the other, and records it; returns all runs. What they do or fail
 /// to do never fails the verb. Where the user ends them, the rest is dropped.
-pub fn report(ctx: &mut Context, watch: &mut dyn Watch) -> Vec<HookRun> {
+pub fn report(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Vec<HookRun> {
     let mut all = Vec::new();
     while let Some(facts) = ctx.hooks.next_due() {
         match run(ctx, &facts, watch) {
@@ -27,11 +27,11 @@ pub fn report(ctx: &mut Context, watch: &mut dyn Watch) -> Vec<HookRun> {
 ///
 /// # Errors
 /// Those of making the steps.
-pub fn run(ctx: &mut Context, facts: &Facts, watch: &mut dyn Watch) -> Result<Option<Vec<HookRun>>> {
-    let AtEvent::Run(hooks, tree) = ctx.hooks.at(facts.event) else { return Ok(Some(Vec::new())) };
+pub fn run(ctx: &mut Context, facts: &HookFacts, watch: &mut dyn WaitObserver) -> Result<Option<Vec<HookRun>>> {
+    let EventHooks::Run(hooks, tree) = ctx.hooks.at(facts.event) else { return Ok(Some(Vec::new())) };
     let steps = work::of(ctx, (&hooks, &tree), facts)?;
-    watch.begun(Waiting::Hooks(facts.event));
-    let running = steps::start(Job::new(ctx, Runner::Verb, AfterFailure::GoOn, steps), None);
+    watch.begun(ForegroundWait::Hooks(facts.event));
+    let running = steps::start(StepJob::new(ctx, StepRunner::Verb, AfterStepFailure::GoOn, steps), None);
     let verdict = running.verdict_unless_ended(watch);
     drop(running);
     watch.ended();

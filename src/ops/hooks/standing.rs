@@ -4,13 +4,13 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::domain::hook::event::{HookEvent, Power};
-use crate::domain::hook::facts::Facts;
+use crate::domain::hook::event::{HookEvent, HookPower};
+use crate::domain::hook::facts::HookFacts;
 use crate::env;
 use crate::error::{Code, Error};
 use crate::hook::approved_tree::ApprovedTree;
-use crate::hook::selection::{Hook, hooks_of};
-use crate::ops::context::trust::Trust;
+use crate::hook::selection::{ProjectHook, hooks_of};
+use crate::ops::context::trust::ProjectTrust;
 
 /// How many hooks one below the other there may be, where hooks call git axiom: the hooks of the deepest are not run.
 const DEEPEST: u32 = 3;
@@ -21,11 +21,11 @@ const MOST_DUE: usize = 1000;
 
 /// What may run at an event.
 #[derive(Debug, Clone)]
-pub enum AtEvent {
+pub enum EventHooks {
     /// There is no hook.
     Nothing,
     /// These hooks.
-    Run(Vec<Hook>, Arc<ApprovedTree>),
+    Run(Vec<ProjectHook>, Arc<ApprovedTree>),
     /// There is one, or may be, that nobody approved as it is; what it is, in words.
     NotApproved(String),
 }
@@ -37,69 +37,69 @@ pub fn not_approved(what: impl Into<String>) -> Error {
 
 /// Which hooks may run, read once when the configuration is.
 #[derive(Debug, Default)]
-enum Standing {
+enum HookApproval {
     #[default]
     Nothing,
     Approved(Arc<ApprovedTree>),
     /// Not approved as they are now, or not there any more.
-    Waiting(Vec<Hook>),
+    Waiting(Vec<ProjectHook>),
     /// Nobody knows what there is, for this reason.
     Unknown(String),
 }
 
 /// The hooks of a repository, and what they are still to be told.
 #[derive(Debug, Default)]
-pub struct Hooks {
-    standing: Standing,
-    due: VecDeque<Facts>,
+pub struct RepositoryHooks {
+    standing: HookApproval,
+    due: VecDeque<HookFacts>,
     /// How many events were dropped since somebody asked.
     dropped: usize,
     /// How many hooks are above this process.
     depth: u32,
 }
 
-impl Hooks {
+impl RepositoryHooks {
     /// Those of the project's files and this clone, as far as they are trusted. Approved ones are to be run from below `trusted`.
-    pub fn of(trust: &Trust, trusted: &Path) -> Self {
+    pub fn of(trust: &ProjectTrust, trusted: &Path) -> Self {
         let all = |files| HookEvent::ALL.into_iter().flat_map(move |event| hooks_of(files, event));
         let standing = match trust {
-            Trust::Nothing => Standing::Nothing,
-            Trust::Approved(files) if all(files).next().is_none() => Standing::Nothing,
-            Trust::Approved(files) => Standing::Approved(Arc::new(ApprovedTree::new(files.clone(), trusted))),
-            Trust::Waiting { now, .. } => {
+            ProjectTrust::Nothing => HookApproval::Nothing,
+            ProjectTrust::Approved(files) if all(files).next().is_none() => HookApproval::Nothing,
+            ProjectTrust::Approved(files) => HookApproval::Approved(Arc::new(ApprovedTree::new(files.clone(), trusted))),
+            ProjectTrust::Waiting { now, .. } => {
                 let before = trust.lapsed().unwrap_or_default();
-                Standing::Waiting(all(now).chain(all(&before)).collect())
+                HookApproval::Waiting(all(now).chain(all(&before)).collect())
             }
-            Trust::Unusable { why, .. } => Standing::Unknown(why.to_string()),
+            ProjectTrust::Unusable { why, .. } => HookApproval::Unknown(why.to_string()),
         };
         let depth = env::var(DEPTH).and_then(|text| text.to_str().and_then(|text| text.parse().ok())).unwrap_or(0);
         Self { standing, depth, ..Self::default() }
     }
 
     /// What may run at an event.
-    pub fn at(&self, event: HookEvent) -> AtEvent {
+    pub fn at(&self, event: HookEvent) -> EventHooks {
         match &self.standing {
-            Standing::Nothing => AtEvent::Nothing,
-            Standing::Approved(tree) => match hooks_of(tree.files(), event) {
-                hooks if hooks.is_empty() => AtEvent::Nothing,
-                hooks => AtEvent::Run(hooks, Arc::clone(tree)),
+            HookApproval::Nothing => EventHooks::Nothing,
+            HookApproval::Approved(tree) => match hooks_of(tree.files(), event) {
+                hooks if hooks.is_empty() => EventHooks::Nothing,
+                hooks => EventHooks::Run(hooks, Arc::clone(tree)),
             },
-            Standing::Waiting(hooks) => match hooks.iter().find(|hook| hook.event == event) {
-                Some(hook) => AtEvent::NotApproved(format!("the hook {} is not approved as it is", hook.place)),
-                None => AtEvent::Nothing,
+            HookApproval::Waiting(hooks) => match hooks.iter().find(|hook| hook.event == event) {
+                Some(hook) => EventHooks::NotApproved(format!("the hook {} is not approved as it is", hook.place)),
+                None => EventHooks::Nothing,
             },
-            Standing::Unknown(why) => AtEvent::NotApproved(format!("nobody knows which hooks there are ({why})")),
+            HookApproval::Unknown(why) => EventHooks::NotApproved(format!("nobody knows which hooks there are ({why})")),
         }
     }
 
     /// Whether some events are told to hooks.
     pub fn listen(&self) -> bool {
-        matches!(self.standing, Standing::Approved(_)) && self.depth < DEEPEST
+        matches!(self.standing, HookApproval::Approved(_)) && self.depth < DEEPEST
     }
 
     /// Whether a human has to approve them first.
     pub fn wait_for_approval(&self) -> bool {
-        matches!(self.standing, Standing::Waiting(_) | Standing::Unknown(_))
+        matches!(self.standing, HookApproval::Waiting(_) | HookApproval::Unknown(_))
     }
 
     /// What was due before stays due, beside what is read anew.
@@ -113,8 +113,8 @@ impl Hooks {
     }
 
     /// An event has happened: where there are hooks for it, it is due to be told.
-    pub fn note(&mut self, facts: Facts) {
-        if !self.listen() || facts.event.power() == Power::Veto || matches!(self.at(facts.event), AtEvent::Nothing) {
+    pub fn note(&mut self, facts: HookFacts) {
+        if !self.listen() || facts.event.power() == HookPower::Veto || matches!(self.at(facts.event), EventHooks::Nothing) {
             return;
         }
         if self.due.len() >= MOST_DUE {
@@ -137,7 +137,7 @@ impl Hooks {
     }
 
     /// What is due next.
-    pub fn next_due(&mut self) -> Option<Facts> {
+    pub fn next_due(&mut self) -> Option<HookFacts> {
         self.due.pop_front()
     }
 

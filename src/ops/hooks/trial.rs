@@ -1,13 +1,13 @@
 //! What a hook is told when a human tries it: the facts as they are now.
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::hook::due::{of_gate, of_task, running_tasks};
 use crate::domain::hook::event::HookEvent;
-use crate::domain::hook::facts::{Completion, Facts};
-use crate::domain::work::case::Status;
-use crate::domain::work::conflict::Level;
+use crate::domain::hook::facts::{HookCompletion, HookFacts};
+use crate::domain::work::case::TaskStatus;
+use crate::domain::work::conflict::ConflictLevel;
 use crate::domain::work::gate::GateKind;
-use crate::domain::work::learnings::Scope;
+use crate::domain::work::learnings::LearningScope;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::MergeResult;
@@ -19,45 +19,45 @@ use crate::ops::merge::branch_of;
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; `USAGE` where the event is about a task and none is named; `GIT_FAILED`.
-pub fn facts(ctx: &Context, event: HookEvent, task: Option<&CaseId>) -> Result<Facts> {
+pub fn facts(ctx: &Context, event: HookEvent, task: Option<&TaskId>) -> Result<HookFacts> {
     let now = env::now();
     let about = match task {
         Some(task) => {
             ctx.state().case(task)?;
             of_task(ctx.state(), task, event, now)
         }
-        None => Facts::new(event, now),
+        None => HookFacts::new(event, now),
     };
-    let about = Facts { trial: true, ..about };
+    let about = HookFacts { trial: true, ..about };
     match event {
         HookEvent::PreTaskStart => named(task, event).map(|_| about),
         HookEvent::PostTaskComplete => completed(ctx, named(task, event)?, about),
         HookEvent::PreMerge | HookEvent::OnConflict => merge(ctx, named(task, event)?, about),
         HookEvent::PostMerge => {
             let merged = ctx.state().case(named(task, event)?)?.merged.clone();
-            Ok(Facts { commit_hash: merged.as_ref().map(|merged| merged.commit.clone()), ..about })
+            Ok(HookFacts { commit_hash: merged.as_ref().map(|merged| merged.commit.clone()), ..about })
         }
-        HookEvent::OnLearning => Ok(Facts {
+        HookEvent::OnLearning => Ok(HookFacts {
             learning_id: Some("learning-0".to_owned()),
-            scope: Some(Scope::of_signal(None).as_str().to_owned()),
+            scope: Some(LearningScope::of_signal(None).as_str().to_owned()),
             content: Some("a trial".to_owned()),
             ..about
         }),
         HookEvent::OnPause => {
-            Ok(Facts { reason: Some("a trial".to_owned()), running_tasks: running_tasks(ctx.state()), ..about })
+            Ok(HookFacts { reason: Some("a trial".to_owned()), running_tasks: running_tasks(ctx.state()), ..about })
         }
         HookEvent::OnError => Ok(about.with_error(Code::AgentFailed, "a trial".to_owned())),
         HookEvent::OnGate => Ok(match ctx.state().restorable.gates.values().next() {
-            Some(gate) => Facts { trial: true, ..of_gate(ctx.state(), gate, now) },
-            None => Facts { reason: Some("a trial".to_owned()), kind: Some(GateKind::Claim), ..about },
+            Some(gate) => HookFacts { trial: true, ..of_gate(ctx.state(), gate, now) },
+            None => HookFacts { reason: Some("a trial".to_owned()), kind: Some(GateKind::Claim), ..about },
         }),
         HookEvent::OnIdle => {
-            let (status, reason) = (Some(Completion::Waiting), Some("a trial".to_owned()));
-            Ok(Facts { status, reason, command: Some("git axiom gate list".to_owned()), ..about })
+            let (status, reason) = (Some(HookCompletion::Waiting), Some("a trial".to_owned()));
+            Ok(HookFacts { status, reason, command: Some("git axiom gate list".to_owned()), ..about })
         }
         HookEvent::PostCheckpoint => {
             let newest = ctx.state().record.checkpoints.newest(1)?.into_iter().next();
-            Ok(Facts {
+            Ok(HookFacts {
                 checkpoint: newest.map(|record| record.name.clone()),
                 trigger: newest.map(|record| record.trigger),
                 commit_hash: newest.and_then(|record| record.git_commit.clone()),
@@ -67,29 +67,37 @@ pub fn facts(ctx: &Context, event: HookEvent, task: Option<&CaseId>) -> Result<F
     }
 }
 
-fn named(task: Option<&CaseId>, event: HookEvent) -> Result<&CaseId> {
+fn named(task: Option<&TaskId>, event: HookEvent) -> Result<&TaskId> {
     task.ok_or_else(|| {
         Error::new(Code::Usage, format!("{event} is about a task, and none is named"))
             .hint(format!("git axiom hooks run {event} --task ID"))
     })
 }
 
-fn completed(ctx: &Context, task: &CaseId, about: Facts) -> Result<Facts> {
+fn completed(ctx: &Context, task: &TaskId, about: HookFacts) -> Result<HookFacts> {
     let case = ctx.state().case(task)?;
-    let status = if matches!(case.status, Status::Blocked | Status::Failed) { Completion::Failed } else { Completion::Done };
+    let status = if matches!(case.status, TaskStatus::Blocked | TaskStatus::Failed) {
+        HookCompletion::Failed
+    } else {
+        HookCompletion::Done
+    };
     let duration = ctx.state().record.cases.get(task).map(|record| record.duration_ms / 1000);
-    Ok(Facts { status: Some(status), duration, ..about })
+    Ok(HookFacts { status: Some(status), duration, ..about })
 }
 
-fn merge(ctx: &Context, task: &CaseId, about: Facts) -> Result<Facts> {
+fn merge(ctx: &Context, task: &TaskId, about: HookFacts) -> Result<HookFacts> {
     let (target, branch) = (target_branch(ctx)?, branch_of(ctx, task));
     let tips = (ctx.repo.refs().read_ref(&target)?, ctx.repo.refs().read_ref(&branch)?);
-    let about = Facts { branch: Some(branch), target: Some(target), ..about };
+    let about = HookFacts { branch: Some(branch), target: Some(target), ..about };
     let (Some(target), Some(branch)) = tips else { return Ok(about) };
     let (merge_tree, files) = match ctx.repo.history().merge_in_memory(&target, &branch)? {
         MergeResult::Clean(tree) => (Some(tree), Vec::new()),
         MergeResult::Conflict(files) => (None, files.iter().map(ToString::to_string).collect()),
     };
-    let about = Facts { merge_tree, ..about };
-    Ok(if about.event == HookEvent::OnConflict { about.in_conflict(files, Level::Human) } else { Facts { files, ..about } })
+    let about = HookFacts { merge_tree, ..about };
+    Ok(if about.event == HookEvent::OnConflict {
+        about.in_conflict(files, ConflictLevel::Human)
+    } else {
+        HookFacts { files, ..about }
+    })
 }

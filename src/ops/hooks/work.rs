@@ -9,29 +9,29 @@ use serde::Serialize;
 
 use super::standing::DEPTH;
 use crate::domain::base::document_schema::SCHEMA;
-use crate::domain::hook::event::{Power, Variable};
-use crate::domain::hook::facts::Facts;
+use crate::domain::hook::event::{HookPower, HookVariable};
+use crate::domain::hook::facts::HookFacts;
 use crate::domain::hook::run::HookRun;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::verification::{Checker, last_lines};
+use crate::domain::work::verification::{VerifyChecker, last_lines};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::hook::approved_tree::ApprovedTree;
-use crate::hook::selection::Hook;
+use crate::hook::selection::ProjectHook;
 use crate::ops::context::handle::Context;
-use crate::ops::steps::{Program, Ran, What, Work};
-use crate::ops::workspaces::{self, Condition};
+use crate::ops::steps::{EndedStepReport, StepCommand, StepProgram, StepSpec};
+use crate::ops::workspaces::{self, WorkspaceCondition};
 
 /// The variable of a trial.
 const TRIAL: &str = "AXIOM_TRIAL";
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
-struct Input<'a> {
+struct HookRunInput<'a> {
     schema: u32,
     #[serde(flatten)]
-    facts: &'a Facts,
+    facts: &'a HookFacts,
     hook: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     main_worktree: Option<&'a str>,
@@ -42,7 +42,7 @@ struct Input<'a> {
 ///
 /// # Errors
 /// `IO_FAILED` where no folder can be found; `INTERNAL`.
-pub fn of(ctx: &Context, (hooks, tree): (&[Hook], &Arc<ApprovedTree>), facts: &Facts) -> Result<Vec<Work>> {
+pub fn of(ctx: &Context, (hooks, tree): (&[ProjectHook], &Arc<ApprovedTree>), facts: &HookFacts) -> Result<Vec<StepSpec>> {
     let main = ctx.repo.worktrees().main_worktree().ok().map(|main| main.path().to_owned());
     let workspace = workspace_of(ctx, facts)?;
     let folder = match workspace.clone().into_iter().chain(main.clone()).find(|folder| folder.is_dir()) {
@@ -50,22 +50,22 @@ pub fn of(ctx: &Context, (hooks, tree): (&[Hook], &Arc<ApprovedTree>), facts: &F
         None => env::current_dir()?,
     };
     let worktree = workspace.and(facts.worktree.clone());
-    let facts = Facts { worktree, ..facts.clone() };
+    let facts = HookFacts { worktree, ..facts.clone() };
     hooks.iter().map(|hook| one(ctx, (hook, tree), &facts, (&folder, main.as_deref()))).collect()
 }
 
 /// The workspace of the task, if it is there and ours: an agent may have put another repository in its place, and git would obey
 /// that one's configuration, or show its history to a hook that decides.
-fn workspace_of(ctx: &Context, facts: &Facts) -> Result<Option<PathBuf>> {
+fn workspace_of(ctx: &Context, facts: &HookFacts) -> Result<Option<PathBuf>> {
     let Some(task) = &facts.task_id else { return Ok(None) };
     let Some(workspace) = ctx.state().restorable.workspaces.get(task) else { return Ok(None) };
     if !Path::new(&workspace.path).is_dir() {
         return Ok(None);
     }
     match (workspaces::condition(ctx, workspace)?, facts.event.power()) {
-        (Condition::Sound, _) => Ok(Some(PathBuf::from(&workspace.path))),
-        (Condition::Mendable | Condition::ForAHuman(_), Power::Report) => Ok(None),
-        (Condition::Mendable | Condition::ForAHuman(_), Power::Veto) => Err(not_ours(workspace)),
+        (WorkspaceCondition::Sound, _) => Ok(Some(PathBuf::from(&workspace.path))),
+        (WorkspaceCondition::Mendable | WorkspaceCondition::ForAHuman(_), HookPower::Report) => Ok(None),
+        (WorkspaceCondition::Mendable | WorkspaceCondition::ForAHuman(_), HookPower::Veto) => Err(not_ours(workspace)),
     }
 }
 
@@ -76,11 +76,11 @@ fn not_ours(workspace: &Workspace) -> Error {
 
 fn one(
     ctx: &Context,
-    (hook, tree): (&Hook, &Arc<ApprovedTree>),
-    facts: &Facts,
+    (hook, tree): (&ProjectHook, &Arc<ApprovedTree>),
+    facts: &HookFacts,
     (folder, main): (&Path, Option<&Path>),
-) -> Result<Work> {
-    let input = Input { schema: SCHEMA, facts, hook: hook.place.to_string(), main_worktree: main.and_then(Path::to_str) };
+) -> Result<StepSpec> {
+    let input = HookRunInput { schema: SCHEMA, facts, hook: hook.place.to_string(), main_worktree: main.and_then(Path::to_str) };
     let json = serde_json::to_string(&input).map_err(|e| Error::new(Code::Internal, "a hook's input is no JSON").because(e))?;
     let mut env: Vec<(&'static str, OsString)> = vec![
         ("AXIOM_EVENT", facts.event.as_str().into()),
@@ -94,17 +94,17 @@ fn one(
     // git does not look for a repository above the folder.
     env.extend(folder.parent().map(|above| ("GIT_CEILING_DIRECTORIES", above.into())));
     let is = match hook.problem {
-        Some(problem) => What::Nothing(problem.to_owned()),
-        None => What::Approved(Arc::clone(tree), hook.place.clone()),
+        Some(problem) => StepCommand::Nothing(problem.to_owned()),
+        None => StepCommand::Approved(Arc::clone(tree), hook.place.clone()),
     };
-    Ok(Work {
+    Ok(StepSpec {
         name: hook.place.to_string(),
-        by: Checker::Hook,
-        program: Program { wrapper: ctx.config.hooks.wrapper.clone(), is },
+        by: VerifyChecker::Hook,
+        program: StepProgram { wrapper: ctx.config.hooks.wrapper.clone(), is },
         folder: folder.to_owned(),
         env,
         // A caller's own, of other events, would mislead.
-        without: Variable::ALL.iter().map(|variable| variable.name()).chain([TRIAL]).collect(),
+        without: HookVariable::ALL.iter().map(|variable| variable.name()).chain([TRIAL]).collect(),
         stdin: format!("{json}\n"),
         limit: Duration::from_secs(ctx.config.hooks.timeout),
         files: None,
@@ -112,10 +112,10 @@ fn one(
 }
 
 /// The records of hooks that ran for an event.
-pub fn records(facts: &Facts, ran: &[Ran]) -> Vec<HookRun> {
-    let hooks = ran.iter().filter(|ran| ran.result.by == Checker::Hook);
+pub fn records(facts: &HookFacts, ran: &[EndedStepReport]) -> Vec<HookRun> {
+    let hooks = ran.iter().filter(|ran| ran.result.by == VerifyChecker::Hook);
     hooks
-        .map(|Ran { result, took, output }| HookRun {
+        .map(|EndedStepReport { result, took, output }| HookRun {
             event: facts.event,
             hook: result.command.clone(),
             task: facts.task_id.clone(),

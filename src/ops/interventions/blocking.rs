@@ -2,28 +2,28 @@
 //! the workspace stays. What is in a blocked group is held by the group (`domain::work::groups`): its tasks keep their status.
 
 use super::ending::{claim_of, wait_released};
-use super::request::{Handled, ask_supervisor};
-use super::{Ending, end_agents};
-use crate::domain::base::ids::{AgentId, CaseId};
+use super::request::{RequestOutcome, ask_supervisor};
+use super::{AgentEndRequest, end_agents};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{Case, Status};
-use crate::domain::work::gate::Afterwards;
-use crate::domain::work::outcome::Halt;
-use crate::domain::work::session::Request;
+use crate::domain::work::case::{Task, TaskStatus};
+use crate::domain::work::gate::AfterHalt;
+use crate::domain::work::outcome::TaskHalt;
+use crate::domain::work::session::SupervisorRequest;
 use crate::error::{Code, Error, Result};
 use crate::ops::cases::edit;
 use crate::ops::context::handle::Context;
-use crate::ops::supervise::notice::Watcher;
-use crate::ops::supervise::{self, Attend, Options};
+use crate::ops::supervise::notice::SessionWatcher;
+use crate::ops::supervise::{self, AttendRequest, SupervisorOptions};
 
 /// How often tasks are looked at again that an agent claims in the same moment.
 const TRIES: usize = 5;
 
 /// What was blocked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Blocked {
+pub struct BlockReport {
     /// The cases that were not blocked before.
-    pub changed: Vec<CaseId>,
+    pub changed: Vec<TaskId>,
     /// The agents that worked on some of them and were stopped.
     pub stopped: Vec<AgentId>,
 }
@@ -33,19 +33,19 @@ pub struct Blocked {
 /// # Errors
 /// As [`edit::block`]; `INVALID_TRANSITION` where an agent completed its task before it could be stopped; as
 /// [`super::end_agents`].
-pub fn block(ctx: &mut Context, ids: &[CaseId], reason: &str, watcher: &mut dyn Watcher) -> Result<Blocked> {
+pub fn block(ctx: &mut Context, ids: &[TaskId], reason: &str, watcher: &mut dyn SessionWatcher) -> Result<BlockReport> {
     edit::may_block(ctx.state(), ids, reason)?;
-    let mut blocked = Blocked::default();
+    let mut blocked = BlockReport::default();
     for _ in 0..TRIES {
-        let worked_on: Vec<(AgentId, CaseId)> =
+        let worked_on: Vec<(AgentId, TaskId)> =
             ids.iter().filter_map(|id| Some((ctx.state().agent_on(id)?.id.clone(), id.clone()))).collect();
         if !worked_on.is_empty() {
             stop(ctx, &worked_on, reason, watcher)?;
             blocked.stopped.extend(worked_on.iter().map(|(agent, _)| agent.clone()));
-            let is_blocked = |id: &CaseId| ctx.state().case(id).is_ok_and(|case| case.status == Status::Blocked);
+            let is_blocked = |id: &TaskId| ctx.state().case(id).is_ok_and(|case| case.status == TaskStatus::Blocked);
             blocked.changed.extend(worked_on.into_iter().map(|(_, id)| id).filter(is_blocked));
         }
-        let rest: Vec<CaseId> = ids.iter().filter(|id| !blocked.changed.contains(id)).cloned().collect();
+        let rest: Vec<TaskId> = ids.iter().filter(|id| !blocked.changed.contains(id)).cloned().collect();
         match edit::block(ctx, &rest, reason) {
             Ok(changed) => {
                 blocked.changed.extend(changed);
@@ -64,18 +64,18 @@ pub fn block(ctx: &mut Context, ids: &[CaseId], reason: &str, watcher: &mut dyn 
 ///
 /// # Errors
 /// As [`edit::archive`] for the cases that are named; as [`super::end_agents`].
-pub fn archive(ctx: &mut Context, ids: &[CaseId], watcher: &mut dyn Watcher) -> Result<Blocked> {
+pub fn archive(ctx: &mut Context, ids: &[TaskId], watcher: &mut dyn SessionWatcher) -> Result<BlockReport> {
     for id in ids {
         ctx.state().case(id)?;
     }
-    let open = |case: &Case| case.merged.is_none() && case.status != Status::Archived;
+    let open = |case: &Task| case.merged.is_none() && case.status != TaskStatus::Archived;
     // First what nobody works on, with the groups: from then on nothing in them is claimed.
-    let at_rest = |case: &&Case| open(case) && case.status != Status::Active;
+    let at_rest = |case: &&Task| open(case) && case.status != TaskStatus::Active;
     let of_groups = within(ctx.state(), ids).filter(at_rest).map(|case| case.id.clone());
-    let first: Vec<CaseId> = ids.iter().cloned().chain(of_groups).collect();
-    let mut archived = Blocked { changed: edit::archive(ctx, &first)?, stopped: Vec::new() };
+    let first: Vec<TaskId> = ids.iter().cloned().chain(of_groups).collect();
+    let mut archived = BlockReport { changed: edit::archive(ctx, &first)?, stopped: Vec::new() };
     archived.stopped = stop_in_groups(ctx, ids, watcher)?;
-    let rest: Vec<CaseId> = within(ctx.state(), ids).filter(|case| open(case)).map(|case| case.id.clone()).collect();
+    let rest: Vec<TaskId> = within(ctx.state(), ids).filter(|case| open(case)).map(|case| case.id.clone()).collect();
     if !rest.is_empty() {
         archived.changed.extend(edit::archive(ctx, &rest)?);
     }
@@ -83,36 +83,37 @@ pub fn archive(ctx: &mut Context, ids: &[CaseId], watcher: &mut dyn Watcher) -> 
 }
 
 /// The cases in these groups, however deep; not those that are named themselves.
-fn within<'a>(state: &'a State, ids: &'a [CaseId]) -> impl Iterator<Item = &'a Case> {
+fn within<'a>(state: &'a State, ids: &'a [TaskId]) -> impl Iterator<Item = &'a Task> {
     let all = &state.restorable;
     let is_within =
-        move |case: &&'a Case| !ids.contains(&case.id) && all.groups_around(case).any(|group| ids.contains(&group.id));
+        move |case: &&'a Task| !ids.contains(&case.id) && all.groups_around(case).any(|group| ids.contains(&group.id));
     all.cases.values().filter(is_within)
 }
 
 /// Stops the agents that work on tasks of these groups, which are held by now; returns them.
-fn stop_in_groups(ctx: &mut Context, ids: &[CaseId], watcher: &mut dyn Watcher) -> Result<Vec<AgentId>> {
+fn stop_in_groups(ctx: &mut Context, ids: &[TaskId], watcher: &mut dyn SessionWatcher) -> Result<Vec<AgentId>> {
     let state = ctx.state();
     let agents: Vec<AgentId> =
         within(state, ids).filter_map(|case| state.agent_on(&case.id)).map(|agent| agent.id.clone()).collect();
     if agents.is_empty() {
         return Ok(agents);
     }
-    let how = Ending { halt: Halt::Stop, afterwards: Afterwards::Again };
-    let ended = end_agents(ctx, &agents, how, Options::attending(), watcher)?;
+    let how = AgentEndRequest { halt: TaskHalt::Stop, afterwards: AfterHalt::Again };
+    let ended = end_agents(ctx, &agents, how, SupervisorOptions::attending(), watcher)?;
     Ok(ended.into_iter().map(|ended| ended.agent).collect())
 }
 
-fn stop(ctx: &mut Context, worked_on: &[(AgentId, CaseId)], reason: &str, watcher: &mut dyn Watcher) -> Result<()> {
+fn stop(ctx: &mut Context, worked_on: &[(AgentId, TaskId)], reason: &str, watcher: &mut dyn SessionWatcher) -> Result<()> {
     let claims: Vec<_> = worked_on.iter().map(|(agent, _)| (agent.clone(), claim_of(ctx, agent))).collect();
-    let tasks: Vec<CaseId> = worked_on.iter().map(|(_, task)| task.clone()).collect();
+    let tasks: Vec<TaskId> = worked_on.iter().map(|(_, task)| task.clone()).collect();
     if ctx.supervisor_alive()? {
-        let Handled { done, message } = ask_supervisor(ctx, Request::Block { tasks, reason: reason.to_owned() })?;
+        let RequestOutcome { done, message } =
+            ask_supervisor(ctx, SupervisorRequest::Block { tasks, reason: reason.to_owned() })?;
         if !done {
             return Err(Error::new(Code::KeeperFailed, message).hint("git axiom status    shows what runs"));
         }
     } else {
-        supervise::attend(ctx, &Attend::Block(tasks, reason.to_owned()), Options::attending(), watcher)?;
+        supervise::attend(ctx, &AttendRequest::Block(tasks, reason.to_owned()), SupervisorOptions::attending(), watcher)?;
     }
     wait_released(ctx, &claims, watcher)
 }

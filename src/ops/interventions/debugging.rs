@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use crate::domain::base::ids::{AgentId, CaseId, Token};
-use crate::domain::state::audit::Audit;
+use crate::domain::base::ids::{AgentId, TaskId, Token};
+use crate::domain::state::audit::AuditTrail;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
-use crate::ops::context::waiting::Waiting;
+use crate::ops::context::placement::VerbPurpose;
+use crate::ops::context::waiting::LogEventWaiter;
 use crate::ops::editor;
 use crate::process::client::control::{self, HoldGuard, MAX_HOLD};
 use crate::process::keeper::spec::KeeperState;
@@ -27,7 +27,7 @@ const RENEW: Duration = Duration::from_secs(20);
 
 /// A workspace that was opened in the editor.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Debugged {
+pub struct DebugReport {
     /// Its path.
     pub workspace: PathBuf,
     /// The agent that was held meanwhile.
@@ -41,7 +41,7 @@ pub struct Debugged {
 /// # Errors
 /// `UNKNOWN_TASK`; `INVALID_TRANSITION` where it has no workspace; `GIT_FAILED` where there is no editor; `IO_FAILED` where the
 /// editor ended with an error.
-pub fn debug(ctx: &mut Context, task: &CaseId) -> Result<Debugged> {
+pub fn debug(ctx: &mut Context, task: &TaskId) -> Result<DebugReport> {
     ctx.state().case(task)?;
     let path = ctx.state().restorable.workspaces.get(task).map(|workspace| PathBuf::from(&workspace.path));
     let Some(workspace) = path.filter(|path| path.is_dir()) else {
@@ -49,7 +49,7 @@ pub fn debug(ctx: &mut Context, task: &CaseId) -> Result<Debugged> {
             .hint(format!("git axiom diff {task}    shows what it changed")));
     };
     let main = ctx.repo.worktrees().main_worktree()?.path().to_owned();
-    let holding = Holding::begin(&main, task.clone())?;
+    let holding = AgentHoldThread::begin(&main, task.clone())?;
     let held = ctx.state().agent_on(task).filter(|agent| agent.token().is_some()).map(|agent| agent.id.clone());
     let text =
         format!("a human opens its workspace{}", held.as_ref().map_or_else(String::new, |agent| format!(", {agent} is held")));
@@ -58,33 +58,33 @@ pub fn debug(ctx: &mut Context, task: &CaseId) -> Result<Debugged> {
     let ended = editor::open(&workspace, OsStr::new("."));
     holding.end();
     ended?;
-    Ok(Debugged { workspace, held, meanwhile: since(ctx, task, before)? })
+    Ok(DebugReport { workspace, held, meanwhile: since(ctx, task, before)? })
 }
 
 /// What happened to a task after this state.
-fn since(ctx: &Context, task: &CaseId, before: State) -> Result<Vec<String>> {
+fn since(ctx: &Context, task: &TaskId, before: State) -> Result<Vec<String>> {
     let seq = before.seq;
-    let mut audit = Audit::after(task.clone(), before);
+    let mut audit = AuditTrail::after(task.clone(), before);
     log::read_after(ctx.layout(), seq, None, |envelope| audit.push(&envelope))?;
     Ok(audit.finish().into_iter().map(|entry| entry.text).collect())
 }
 
 /// A thread that holds the agent of a task, also in iterations that begin meanwhile.
-struct Holding {
+struct AgentHoldThread {
     ends: Arc<AtomicBool>,
     thread: JoinHandle<()>,
 }
 
-impl Holding {
+impl AgentHoldThread {
     /// Begins, and returns when an agent that works on the task is held.
-    fn begin(main: &Path, task: CaseId) -> Result<Self> {
-        let mut ctx = Context::open(main, Purpose::Look)?;
+    fn begin(main: &Path, task: TaskId) -> Result<Self> {
+        let mut ctx = Context::open(main, VerbPurpose::Look)?;
         let mut held = None;
         hold(&ctx, &task, &mut held);
         let ends = Arc::new(AtomicBool::new(false));
         let ended = Arc::clone(&ends);
         let hold_on = move || {
-            let mut waiting = Waiting::begin();
+            let mut waiting = LogEventWaiter::begin();
             while !ended.load(Ordering::SeqCst) {
                 // What cannot be read now can be read at the next look.
                 if waiting.for_events(&mut ctx).is_err() {
@@ -104,14 +104,14 @@ impl Holding {
 }
 
 /// The hold of an iteration.
-struct Held {
+struct IterationHold {
     token: Token,
     since: Instant,
     _guard: HoldGuard,
 }
 
 /// Holds the iteration that runs now, where it is not held yet or not for long any more.
-fn hold(ctx: &Context, task: &CaseId, held: &mut Option<Held>) {
+fn hold(ctx: &Context, task: &TaskId, held: &mut Option<IterationHold>) {
     let Some(agent) = ctx.state().agent_on(task) else { return *held = None };
     let Some(token) = agent.token() else { return *held = None };
     if held.as_ref().is_some_and(|held| held.token == *token && held.since.elapsed() < RENEW) {
@@ -120,7 +120,7 @@ fn hold(ctx: &Context, task: &CaseId, held: &mut Option<Held>) {
     let Ok(KeeperState::Alive(record)) = keeper_state(&ctx.layout().run_dir(&agent.id, token)) else { return };
     match control::hold(&record, MAX_HOLD) {
         // The old hold is let go after the new one has begun.
-        Ok(guard) => *held = Some(Held { token: token.clone(), since: Instant::now(), _guard: guard }),
+        Ok(guard) => *held = Some(IterationHold { token: token.clone(), since: Instant::now(), _guard: guard }),
         Err(error) => tracing::info!(%error, %task, "the agent is not held"),
     }
 }

@@ -4,22 +4,22 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::request::{Handled, PATIENCE, ask_supervisor};
-use crate::domain::base::ids::{AgentId, CaseId, GateId};
+use super::request::{PATIENCE, RequestOutcome, ask_supervisor};
+use crate::domain::base::ids::{AgentId, GateId, TaskId};
 use crate::domain::base::nearest;
 use crate::domain::planning::plan::PLANNER_AGENT;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::Status;
-use crate::domain::work::failures::Step;
-use crate::domain::work::gate::{Afterwards, Gate, GateKind, VERIFICATION_STOPPED};
-use crate::domain::work::outcome::Halt;
-use crate::domain::work::session::Request;
+use crate::domain::work::case::TaskStatus;
+use crate::domain::work::failures::SessionStep;
+use crate::domain::work::gate::{AfterHalt, Gate, GateKind, VERIFICATION_STOPPED};
+use crate::domain::work::outcome::TaskHalt;
+use crate::domain::work::session::SupervisorRequest;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::Waiting;
+use crate::ops::context::waiting::LogEventWaiter;
 use crate::ops::plan;
-use crate::ops::supervise::notice::{Notice, Watcher};
-use crate::ops::supervise::{self, Attend, Options, doing};
+use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
+use crate::ops::supervise::{self, AttendRequest, SupervisorOptions, doing};
 use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
 
@@ -31,11 +31,11 @@ const SAYS_AFTER: Duration = Duration::from_millis(1500);
 
 /// How to end agents, and what happens to their tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Ending {
+pub struct AgentEndRequest {
     /// With their adapter's signal, a grace period and then SIGKILL; or with SIGKILL at once.
-    pub halt: Halt,
+    pub halt: TaskHalt,
     /// Whether their tasks wait for a human.
-    pub afterwards: Afterwards,
+    pub afterwards: AfterHalt,
 }
 
 /// An agent that was ended.
@@ -44,9 +44,9 @@ pub struct EndedAgent {
     /// The agent.
     pub agent: AgentId,
     /// How it was ended.
-    pub how: Halt,
+    pub how: TaskHalt,
     /// The task that it had completed by then: that remains, done or still to be verified.
-    pub completed: Option<CaseId>,
+    pub completed: Option<TaskId>,
     /// The gate at which its task waits.
     pub gate: Option<GateId>,
 }
@@ -59,9 +59,9 @@ pub struct EndedAgent {
 pub fn end_agents(
     ctx: &mut Context,
     agents: &[AgentId],
-    how: Ending,
-    options: Options,
-    watcher: &mut dyn Watcher,
+    how: AgentEndRequest,
+    options: SupervisorOptions,
+    watcher: &mut dyn SessionWatcher,
 ) -> Result<Vec<EndedAgent>> {
     let is_planner = |agent: &AgentId| agent.as_str() == PLANNER_AGENT;
     let mut all = Vec::new();
@@ -85,9 +85,9 @@ pub fn merges_stopped_since(state: &State, since: Timestamp) -> Vec<GateId> {
 fn end_working(
     ctx: &mut Context,
     agents: &[AgentId],
-    how: Ending,
-    options: Options,
-    watcher: &mut dyn Watcher,
+    how: AgentEndRequest,
+    options: SupervisorOptions,
+    watcher: &mut dyn SessionWatcher,
 ) -> Result<Vec<EndedAgent>> {
     for agent in agents {
         if !ctx.state().restorable.agents.contains_key(agent) {
@@ -103,25 +103,25 @@ fn end_working(
         return Ok(Vec::new());
     }
     let task = |agent: &AgentId| Some(ctx.state().restorable.agents.get(agent)?.work.as_ref()?.task.clone());
-    let tasks: Vec<Option<CaseId>> = busy.iter().map(task).collect();
+    let tasks: Vec<Option<TaskId>> = busy.iter().map(task).collect();
     let claims: Vec<_> = busy.iter().map(|agent| (agent.clone(), claim_of(ctx, agent))).collect();
     let (agents, named) = (agents.to_vec(), tasks.iter().flatten().cloned().collect());
-    let Ending { halt, afterwards } = how;
+    let AgentEndRequest { halt, afterwards } = how;
     if ctx.supervisor_alive()? {
         let request = match halt {
-            Halt::Stop => Request::Stop { agents, tasks: named, afterwards },
-            Halt::Kill => Request::Kill { agents, tasks: named, afterwards },
+            TaskHalt::Stop => SupervisorRequest::Stop { agents, tasks: named, afterwards },
+            TaskHalt::Kill => SupervisorRequest::Kill { agents, tasks: named, afterwards },
         };
-        let Handled { done, message } = ask_supervisor(ctx, request)?;
+        let RequestOutcome { done, message } = ask_supervisor(ctx, request)?;
         if !done {
             return Err(Error::new(Code::KeeperFailed, message).hint("git axiom status    shows what runs"));
         }
     } else {
         let wanted = supervise::HaltRequest { agents, tasks: named, halt, afterwards };
-        supervise::attend(ctx, &Attend::End(wanted), options, watcher)?;
+        supervise::attend(ctx, &AttendRequest::End(wanted), options, watcher)?;
     }
     wait_released(ctx, &claims, watcher)?;
-    let completed = |task: &CaseId| is_completed(ctx.state(), task);
+    let completed = |task: &TaskId| is_completed(ctx.state(), task);
     let ended = busy.into_iter().zip(tasks);
     Ok(ended
         .map(|(agent, task)| {
@@ -139,14 +139,14 @@ pub(super) fn unknown_agent(state: &State, agent: &AgentId) -> Error {
 }
 
 /// The gate that holds a task.
-pub(super) fn held_at(state: &State, task: &CaseId) -> Option<GateId> {
+pub(super) fn held_at(state: &State, task: &TaskId) -> Option<GateId> {
     let id = Gate::id_for(GateKind::Claim, task).ok()?;
     state.restorable.gates.get(&id).filter(|gate| gate.holds()).map(|gate| gate.id.clone())
 }
 
 /// Whether an agent has reported a task complete, and that is still valid.
-pub(super) fn is_completed(state: &State, task: &CaseId) -> bool {
-    let done = state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Done);
+pub(super) fn is_completed(state: &State, task: &TaskId) -> bool {
+    let done = state.restorable.cases.get(task).is_some_and(|case| case.status == TaskStatus::Done);
     done || state.record.cases.get(task).is_some_and(|record| record.complete.is_some())
 }
 
@@ -159,10 +159,10 @@ pub(super) fn claim_of(ctx: &Context, agent: &AgentId) -> Option<jiff::Timestamp
 pub(super) fn wait_released(
     ctx: &mut Context,
     claims: &[(AgentId, Option<jiff::Timestamp>)],
-    watcher: &mut dyn Watcher,
+    watcher: &mut dyn SessionWatcher,
 ) -> Result<()> {
     let patience = Duration::from_secs(ctx.config.agents.grace_seconds) + PATIENCE;
-    let (started, mut waiting, mut is_said) = (Instant::now(), Waiting::begin(), false);
+    let (started, mut waiting, mut is_said) = (Instant::now(), LogEventWaiter::begin(), false);
     ctx.store.refresh()?;
     loop {
         let still = claims.iter().find(|(agent, claim)| claim.is_some() && claim_of(ctx, agent) == *claim);
@@ -174,7 +174,7 @@ pub(super) fn wait_released(
         }
         if !is_said && started.elapsed() > SAYS_AFTER {
             is_said = true;
-            watcher.notice(Notice::WaitingFor { what: what_of(ctx, agent)? });
+            watcher.notice(SessionNotice::WaitingFor { what: what_of(ctx, agent)? });
         }
         waiting.for_events(ctx)?;
     }
@@ -190,7 +190,7 @@ fn what_of(ctx: &Context, agent: &AgentId) -> Result<String> {
 fn waits_to_end(ctx: &Context, agent: &AgentId) -> bool {
     let work = ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.as_ref());
     let delay = work.and_then(|work| ctx.state().record.delays.get(&work.task));
-    delay.is_some_and(|delay| delay.step == Step::Finish)
+    delay.is_some_and(|delay| delay.step == SessionStep::Finish)
 }
 
 /// Why an agent still has its task: its program runs on, or has ended and what it left cannot be recorded yet.

@@ -1,20 +1,20 @@
 //! Decisions at gates, and what helps to decide.
 
-use crate::domain::base::ids::{CaseId, GateId};
+use crate::domain::base::ids::{GateId, TaskId};
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::nearest;
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::planning;
 use crate::domain::state::event::Event;
-use crate::domain::work::budget::{self, NewLimits};
-use crate::domain::work::case::{CaseChange, CaseEdit, Status};
-use crate::domain::work::crash_answer::CrashAnswer;
-use crate::domain::work::gate::{Decision, Gate, GateKind, is_of_conflict};
-use crate::domain::work::verification::{Checker, StepResult};
+use crate::domain::work::budget::{self, NewBudgetLimits};
+use crate::domain::work::case::{TaskChangeSet, TaskFieldChange, TaskStatus};
+use crate::domain::work::crash_answer::CrashGateAnswer;
+use crate::domain::work::gate::{Gate, GateDecision, GateKind, is_of_conflict};
+use crate::domain::work::verification::{VerifyChecker, VerifyStepResult};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::merge;
-use crate::ops::merge::sides::Sides;
+use crate::ops::merge::sides::MergeConflictSides;
 use crate::ops::plan;
 use crate::ops::recover::resume;
 use crate::ops::task_diff::{self, TaskDiff};
@@ -25,7 +25,7 @@ use crate::ops::task_diff::{self, TaskDiff};
 /// # Errors
 /// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`; `INVALID_INPUT` where the answer at the gate of a budget is no limit, at one of recovery neither
 /// 'complete' nor 'anew', and where a gate takes no words.
-pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Result<Vec<Gate>> {
+pub fn decide(ctx: &mut Context, names: &[String], decision: &GateDecision) -> Result<Vec<Gate>> {
     let mut ids: Vec<GateId> = Vec::new();
     for name in names {
         let id = find_gate(ctx, name)?;
@@ -51,10 +51,10 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Resul
         gates = ids.iter().filter_map(|id| state.restorable.gates.get(id).cloned()).collect();
         let edits = raised.iter().filter_map(|(task, new)| {
             let case = state.restorable.cases.get(task).filter(|case| new.on(case.limits) != case.limits)?;
-            let limits = CaseChange::Limits(Change::new(case.limits, new.on(case.limits)));
-            Some(CaseEdit { id: task.clone(), changes: vec![limits] })
+            let limits = TaskFieldChange::Limits(ValueChange::new(case.limits, new.on(case.limits)));
+            Some(TaskChangeSet { id: task.clone(), changes: vec![limits] })
         });
-        let edits: Vec<CaseEdit> = edits.collect();
+        let edits: Vec<TaskChangeSet> = edits.collect();
         let edited = (!edits.is_empty()).then_some(Event::CasesChanged { edits });
         edited.into_iter().map(Ok).chain(ids.iter().map(decided)).collect()
     })?;
@@ -63,15 +63,15 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &Decision) -> Resul
 
 /// Carries out an answer at the gates at which a human decides what becomes of work that a crash cut off; `None` at other gates that
 /// take words.
-fn answered_after_crash(ctx: &mut Context, ids: &[GateId], decision: &Decision) -> Result<Option<Vec<Gate>>> {
-    let Decision::Answered { text } = decision else { return Ok(None) };
+fn answered_after_crash(ctx: &mut Context, ids: &[GateId], decision: &GateDecision) -> Result<Option<Vec<Gate>>> {
+    let GateDecision::Answered { text } = decision else { return Ok(None) };
     let gates: Vec<Gate> = ids.iter().filter_map(|id| ctx.state().restorable.gates.get(id).cloned()).collect();
-    let Some(answer) = CrashAnswer::of(&gates, text)? else { return Ok(None) };
+    let Some(answer) = CrashGateAnswer::of(&gates, text)? else { return Ok(None) };
     for gate in &gates {
         let Some(task) = gate.task_id.as_ref() else { continue };
         match answer {
-            CrashAnswer::Anew => drop(resume::begin_anew(ctx, task)?),
-            CrashAnswer::Complete => {
+            CrashGateAnswer::Anew => drop(resume::begin_anew(ctx, task)?),
+            CrashGateAnswer::Complete => {
                 let workspace = ctx.state().restorable.workspaces.get(task);
                 let branch = workspace.map(|workspace| workspace.branch.clone());
                 let tip = branch.map(|branch| ctx.repo.refs().read_ref(&branch)).transpose()?.flatten();
@@ -87,8 +87,8 @@ fn answered_after_crash(ctx: &mut Context, ids: &[GateId], decision: &Decision) 
 }
 
 /// The new limits that an answer gives at gates of budgets, by task.
-fn raised(ctx: &Context, ids: &[GateId], decision: &Decision) -> Result<Vec<(CaseId, NewLimits)>> {
-    let Decision::Answered { text } = decision else { return Ok(Vec::new()) };
+fn raised(ctx: &Context, ids: &[GateId], decision: &GateDecision) -> Result<Vec<(TaskId, NewBudgetLimits)>> {
+    let GateDecision::Answered { text } = decision else { return Ok(Vec::new()) };
     let gates = ids.iter().filter_map(|id| ctx.state().restorable.gates.get(id)).filter(|gate| gate.kind == GateKind::Budget);
     let mut all = Vec::new();
     for gate in gates {
@@ -123,7 +123,7 @@ fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {
 
 /// What helps a human to decide at a gate.
 #[derive(Debug)]
-pub struct Look {
+pub struct GateInspection {
     /// The gate.
     pub gate: Gate,
     /// What its task changed; `None` where nobody has worked on it.
@@ -131,20 +131,20 @@ pub struct Look {
     /// The guarded files that the merge would change.
     pub guarded: Vec<RepoPath>,
     /// Both sides of its merge, where that conflicts now.
-    pub conflict: Option<Sides>,
+    pub conflict: Option<MergeConflictSides>,
     /// Whether what was in the way of its merge is not there any more.
     pub is_clear: bool,
     /// Whether its verify steps have passed, where there were some.
     pub verified: Option<bool>,
     /// The hooks and commands that were run on the result of its merge.
-    pub steps: Vec<Step>,
+    pub steps: Vec<GateStepResult>,
 }
 
 /// The result of one hook or command.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Step {
+pub struct GateStepResult {
     /// Whether it is a hook.
-    pub by: Checker,
+    pub by: VerifyChecker,
     /// The command, or the hook's file.
     pub command: String,
     /// Why it did not pass.
@@ -155,13 +155,13 @@ pub struct Step {
 ///
 /// # Errors
 /// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`; as [`task_diff::of`].
-pub fn look(ctx: &Context, name: &str) -> Result<Look> {
+pub fn look(ctx: &Context, name: &str) -> Result<GateInspection> {
     let id = find_gate(ctx, name)?;
     let state = ctx.state();
     let gate = state.restorable.gates.get(&id).cloned();
     let gate = gate.ok_or_else(|| Error::new(Code::UnknownGate, format!("there is no open gate '{name}'")))?;
     let Some(task) = gate.task_id.clone() else {
-        return Ok(Look {
+        return Ok(GateInspection {
             gate,
             diff: None,
             guarded: Vec::new(),
@@ -177,19 +177,20 @@ pub fn look(ctx: &Context, name: &str) -> Result<Look> {
         Err(error) => return Err(error),
     };
     // What fails here fails when it is merged too, and is told then.
-    let is_done = state.case(&task)?.status == Status::Done;
+    let is_done = state.case(&task)?.status == TaskStatus::Done;
     let files = if is_done { merge::guarded_by(ctx, &task).unwrap_or_default() } else { None };
     let guarded = files.map(|files| files.paths()).unwrap_or_default();
     let conflicts = is_done && gate.kind == GateKind::Merge && is_of_conflict(&gate.reason);
     let conflict = if conflicts { merge::sides::sides(ctx, &task).unwrap_or_default() } else { None };
     let is_clear = is_done && gate.says_what_is_in_the_way() && {
         let foreseen = merge::preview::preview(ctx, &task, &gate.allows());
-        foreseen.is_ok_and(|foreseen| matches!(foreseen, merge::preview::Foreseen::Preview(_)))
+        foreseen.is_ok_and(|foreseen| matches!(foreseen, merge::preview::MergePreviewOutcome::Preview(_)))
     };
     let verified = state.reports(&task).and_then(|reports| reports.verified);
     let of_merge = state.record.cases.get(&task).and_then(|record| record.merge_verified.as_ref());
     let ran = of_merge.map(|verification| verification.results.iter()).into_iter().flatten();
-    let step = |step: &StepResult| Step { by: step.by, command: step.command.clone(), failure: step.failure.clone() };
+    let step =
+        |step: &VerifyStepResult| GateStepResult { by: step.by, command: step.command.clone(), failure: step.failure.clone() };
     let steps = ran.map(step).collect();
-    Ok(Look { gate, diff, guarded, conflict, is_clear, verified, steps })
+    Ok(GateInspection { gate, diff, guarded, conflict, is_clear, verified, steps })
 }

@@ -14,7 +14,7 @@ pub mod quitting;
 pub mod redirect;
 pub mod request;
 
-pub use ending::{EndedAgent, Ending, end_agents, merges_stopped_since};
+pub use ending::{AgentEndRequest, EndedAgent, end_agents, merges_stopped_since};
 pub use gates::decide;
 pub use mode::change_mode;
-pub use request::{Handled, ask_supervisor, make};
+pub use request::{RequestOutcome, ask_supervisor, make};

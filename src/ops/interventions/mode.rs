@@ -1,9 +1,9 @@
 //! The mode: which steps wait for a human.
 
-use crate::domain::base::text::Change;
-use crate::domain::checkpoint::document::Trigger;
+use crate::domain::base::text::ValueChange;
+use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::state::event::Event;
-use crate::domain::work::session::Mode;
+use crate::domain::work::session::SessionMode;
 use crate::error::Result;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
@@ -13,14 +13,14 @@ use crate::ops::context::handle::Context;
 ///
 /// # Errors
 /// Those of the checkpoint: then the mode does not change.
-pub fn change_mode(ctx: &mut Context, new: Mode) -> Result<bool> {
-    let begins = new == Mode::Autopilot && ctx.state().restorable.mode != new;
+pub fn change_mode(ctx: &mut Context, new: SessionMode) -> Result<bool> {
+    let begins = new == SessionMode::Autopilot && ctx.state().restorable.mode != new;
     if begins && ctx.config.checkpoints.before_autopilot {
-        checkpoint::create(ctx, &CheckpointRequest::by(Trigger::BeforeAutopilot))?;
+        checkpoint::create(ctx, &CheckpointRequest::by(CheckpointTrigger::BeforeAutopilot))?;
     }
     let changed = ctx.append_with(|state| {
         let old = state.restorable.mode;
-        Ok((old != new).then(|| Event::ModeChanged { mode: Change::new(old, new) }).into_iter().collect())
+        Ok((old != new).then(|| Event::ModeChanged { mode: ValueChange::new(old, new) }).into_iter().collect())
     })?;
     Ok(!changed.is_empty())
 }

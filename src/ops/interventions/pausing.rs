@@ -2,24 +2,24 @@
 
 use std::collections::BTreeSet;
 
-use super::ending::{Ending, end_agents};
-use super::request::{Handled, ask_supervisor};
-use crate::domain::base::ids::{AgentId, CaseId};
+use super::ending::{AgentEndRequest, end_agents};
+use super::request::{RequestOutcome, ask_supervisor};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::state::whole::State;
-use crate::domain::work::doing::Doing;
-use crate::domain::work::gate::Afterwards;
-use crate::domain::work::outcome::Halt;
-use crate::domain::work::session::{Request, SessionState};
+use crate::domain::work::doing::SupervisorActivity;
+use crate::domain::work::gate::AfterHalt;
+use crate::domain::work::outcome::TaskHalt;
+use crate::domain::work::session::{SessionState, SupervisorRequest};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::Waiting;
-use crate::ops::supervise::keeper_now::KeeperNow;
-use crate::ops::supervise::notice::Watcher;
-use crate::ops::supervise::{Options, doing};
+use crate::ops::context::waiting::LogEventWaiter;
+use crate::ops::supervise::keeper_now::KeeperObservation;
+use crate::ops::supervise::notice::SessionWatcher;
+use crate::ops::supervise::{SupervisorOptions, doing};
 
 /// How agents are paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum How {
+pub enum PauseTiming {
     /// When their iterations end.
     AtBoundary,
     /// At once: they are stopped, their work is committed, and they go on with it after `resume`.
@@ -28,11 +28,11 @@ pub enum How {
 
 /// An agent with a task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Working {
+pub struct WorkingAgent {
     /// The agent.
     pub agent: AgentId,
     /// Its task.
-    pub task: CaseId,
+    pub task: TaskId,
     /// The number of its iteration.
     pub iteration: u32,
     /// The progress that it reports, in percent.
@@ -41,13 +41,13 @@ pub struct Working {
 
 /// The agents of a session that pauses.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Pausing {
+pub struct PauseReport {
     /// Those that still run, until their iterations end.
-    pub running: Vec<Working>,
+    pub running: Vec<WorkingAgent>,
     /// Those that are paused.
-    pub paused: Vec<Working>,
+    pub paused: Vec<WorkingAgent>,
     /// The verifications that run, of tasks and of merges: what passes is still merged.
-    pub verifying: Vec<Doing>,
+    pub verifying: Vec<SupervisorActivity>,
     /// Whether those that run are being ended.
     pub at_once: bool,
 }
@@ -57,18 +57,18 @@ pub struct Pausing {
 ///
 /// # Errors
 /// `IO_FAILED` where the lock of the session cannot be looked at.
-pub fn agents(ctx: &Context) -> Result<Pausing> {
-    let mut all = Pausing::default();
+pub fn agents(ctx: &Context) -> Result<PauseReport> {
+    let mut all = PauseReport::default();
     let supervised = ctx.supervisor_alive()?;
     for agent in ctx.state().busy_agents() {
         let Some(work) = &agent.work else { continue };
         let (task, iteration, progress) = (work.task.clone(), work.iteration, work.progress);
-        let working = Working { agent: agent.id.clone(), task, iteration, progress };
+        let working = WorkingAgent { agent: agent.id.clone(), task, iteration, progress };
         if agent.waits_for_an_answer() {
             // It waits for a human, as before.
         } else if work.stage.token().is_none() {
             all.paused.push(working);
-        } else if supervised || KeeperNow::of(ctx, agent) == KeeperNow::Works {
+        } else if supervised || KeeperObservation::of(ctx, agent) == KeeperObservation::Works {
             // A session is about to see how it ended; without one nothing of it runs.
             all.running.push(working);
         }
@@ -81,10 +81,11 @@ pub fn agents(ctx: &Context) -> Result<Pausing> {
 ///
 /// # Errors
 /// `NO_SUPERVISOR` where no session runs and no agent; as [`ask_supervisor`] and [`end_agents`].
-pub fn pause(ctx: &mut Context, how: How, wait: bool, watcher: &mut dyn Watcher) -> Result<Pausing> {
+pub fn pause(ctx: &mut Context, how: PauseTiming, wait: bool, watcher: &mut dyn SessionWatcher) -> Result<PauseReport> {
     let before = agents(ctx)?;
     let stopped = if ctx.supervisor_alive()? {
-        let Handled { done, message } = ask_supervisor(ctx, Request::Pause { force: how == How::AtOnce })?;
+        let RequestOutcome { done, message } =
+            ask_supervisor(ctx, SupervisorRequest::Pause { force: how == PauseTiming::AtOnce })?;
         if !done {
             return Err(Error::new(Code::InvalidTransition, message).hint("see 'git axiom status'"));
         }
@@ -92,16 +93,16 @@ pub fn pause(ctx: &mut Context, how: How, wait: bool, watcher: &mut dyn Watcher)
     } else {
         without_session(ctx, how, &before, watcher)?
     };
-    let mut waiting = Waiting::begin();
+    let mut waiting = LogEventWaiter::begin();
     while wait && is_pausing(ctx)? {
         waiting.for_events(ctx)?;
     }
-    let mut all = Pausing { at_once: how == How::AtOnce, ..agents(ctx)? };
-    all.verifying = doing::now(ctx)?.into_iter().filter(Doing::is_verification).collect();
-    let verifies = |working: &Working| all.verifying.iter().any(|doing| doing.agent_id.as_ref() == Some(&working.agent));
+    let mut all = PauseReport { at_once: how == PauseTiming::AtOnce, ..agents(ctx)? };
+    all.verifying = doing::now(ctx)?.into_iter().filter(SupervisorActivity::is_verification).collect();
+    let verifies = |working: &WorkingAgent| all.verifying.iter().any(|doing| doing.agent_id.as_ref() == Some(&working.agent));
     let paused = std::mem::take(&mut all.paused).into_iter().filter(|working| !verifies(working)).collect();
     all.paused = paused;
-    if how == How::AtOnce {
+    if how == PauseTiming::AtOnce {
         // They have let go of their tasks, and take them up again.
         let known: BTreeSet<AgentId> = all.running.iter().chain(&all.paused).map(|working| working.agent.clone()).collect();
         all.paused.extend(stopped.into_iter().filter(|working| !known.contains(&working.agent)));
@@ -109,14 +110,19 @@ pub fn pause(ctx: &mut Context, how: How, wait: bool, watcher: &mut dyn Watcher)
     Ok(all)
 }
 
-fn without_session(ctx: &mut Context, how: How, before: &Pausing, watcher: &mut dyn Watcher) -> Result<Vec<Working>> {
+fn without_session(
+    ctx: &mut Context,
+    how: PauseTiming,
+    before: &PauseReport,
+    watcher: &mut dyn SessionWatcher,
+) -> Result<Vec<WorkingAgent>> {
     if before.running.is_empty() {
         return Err(Error::new(Code::NoSupervisor, "no supervisor runs in this repository, and no agent works")
             .hint("nothing begins without one: git axiom run"));
     }
-    if how == How::AtOnce {
-        let ending = Ending { halt: Halt::Stop, afterwards: Afterwards::Again };
-        end_agents(ctx, &[], ending, Options::attending(), watcher)?;
+    if how == PauseTiming::AtOnce {
+        let ending = AgentEndRequest { halt: TaskHalt::Stop, afterwards: AfterHalt::Again };
+        end_agents(ctx, &[], ending, SupervisorOptions::attending(), watcher)?;
         return Ok(before.running.clone());
     }
     Ok(Vec::new())
@@ -139,7 +145,7 @@ fn session_is(state: &State, wanted: SessionState) -> bool {
 /// # Errors
 /// `INVALID_TRANSITION` where nothing is paused; `NO_SUPERVISOR`; as [`ask_supervisor`].
 pub fn resume(ctx: &mut Context) -> Result<usize> {
-    let Handled { done, message } = ask_supervisor(ctx, Request::Resume)?;
+    let RequestOutcome { done, message } = ask_supervisor(ctx, SupervisorRequest::Resume)?;
     if !done {
         return Err(Error::new(Code::InvalidTransition, message).hint("git axiom pause    pauses it; see 'git axiom status'"));
     }

@@ -3,16 +3,16 @@
 use std::time::{Duration, Instant};
 
 use super::pausing;
-use super::request::{Handled, ask_supervisor};
+use super::request::{RequestOutcome, ask_supervisor};
 use crate::domain::base::ids::CheckpointName;
-use crate::domain::checkpoint::document::Trigger;
-use crate::domain::work::session::Request;
+use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::work::session::SupervisorRequest;
 use crate::error::{Code, Error, Result, some_of};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::Waiting;
+use crate::ops::context::waiting::LogEventWaiter;
 use crate::ops::supervise::doing;
-use crate::ops::supervise::notice::{Notice, Watcher};
+use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
 
 /// After how long is said what the end of a session waits for.
 const SAYS_AFTER: Duration = Duration::from_secs(1);
@@ -22,7 +22,7 @@ const NAMED: usize = 6;
 
 /// What is saved before a session ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Before {
+pub enum SaveBeforeQuit {
     /// Nothing in addition: what agents did is committed in any case.
     Nothing,
     /// Everything, in a checkpoint.
@@ -33,15 +33,15 @@ pub enum Before {
 ///
 /// # Errors
 /// `NO_SUPERVISOR`; those of the checkpoint: then the session goes on; as [`ask_supervisor`].
-pub fn quit(ctx: &mut Context, before: Before) -> Result<Option<CheckpointName>> {
+pub fn quit(ctx: &mut Context, before: SaveBeforeQuit) -> Result<Option<CheckpointName>> {
     if !ctx.supervisor_alive()? {
         return Err(nothing_to_quit(ctx, before));
     }
     let made = match before {
-        Before::Nothing => None,
-        Before::Checkpoint => Some(checkpoint::create(ctx, &CheckpointRequest::by(Trigger::Manual))?.name),
+        SaveBeforeQuit::Nothing => None,
+        SaveBeforeQuit::Checkpoint => Some(checkpoint::create(ctx, &CheckpointRequest::by(CheckpointTrigger::Manual))?.name),
     };
-    let Handled { done, message } = ask_supervisor(ctx, Request::Quit)?;
+    let RequestOutcome { done, message } = ask_supervisor(ctx, SupervisorRequest::Quit)?;
     if done { Ok(made) } else { Err(Error::new(Code::InvalidTransition, message).hint("see 'git axiom status'")) }
 }
 
@@ -49,8 +49,8 @@ pub fn quit(ctx: &mut Context, before: Before) -> Result<Option<CheckpointName>>
 ///
 /// # Errors
 /// `IO_FAILED`; those of reading the log.
-pub fn wait(ctx: &mut Context, watcher: &mut dyn Watcher) -> Result<()> {
-    let (begun, mut waiting, mut is_said) = (Instant::now(), Waiting::begin(), false);
+pub fn wait(ctx: &mut Context, watcher: &mut dyn SessionWatcher) -> Result<()> {
+    let (begun, mut waiting, mut is_said) = (Instant::now(), LogEventWaiter::begin(), false);
     while ctx.supervisor_alive()? {
         if !is_said && begun.elapsed() > SAYS_AFTER {
             is_said = true;
@@ -58,7 +58,7 @@ pub fn wait(ctx: &mut Context, watcher: &mut dyn Watcher) -> Result<()> {
             let besides = doing::now(ctx)?.into_iter().map(|doing| doing.what_in_words());
             let all: Vec<String> = agents.chain(besides).collect();
             if !all.is_empty() {
-                watcher.notice(Notice::WaitingFor { what: some_of(&all, NAMED) });
+                watcher.notice(SessionNotice::WaitingFor { what: some_of(&all, NAMED) });
             }
         }
         waiting.for_events(ctx)?;
@@ -67,7 +67,7 @@ pub fn wait(ctx: &mut Context, watcher: &mut dyn Watcher) -> Result<()> {
 }
 
 /// The error where no session runs. Agents that one left may run all the same.
-fn nothing_to_quit(ctx: &Context, before: Before) -> Error {
+fn nothing_to_quit(ctx: &Context, before: SaveBeforeQuit) -> Error {
     let error = Error::new(Code::NoSupervisor, "no supervisor runs in this repository, so there is no session to quit");
     let left: Vec<String> =
         pausing::agents(ctx).unwrap_or_default().running.iter().map(|one| format!("{} on {}", one.agent, one.task)).collect();
@@ -76,7 +76,7 @@ fn nothing_to_quit(ctx: &Context, before: Before) -> Error {
         left => error.hint(format!("git axiom stop --all    ends what a session left: {}", some_of(left, NAMED))),
     };
     match before {
-        Before::Nothing => error,
-        Before::Checkpoint => error.hint("git axiom checkpoint create    makes a checkpoint"),
+        SaveBeforeQuit::Nothing => error,
+        SaveBeforeQuit::Checkpoint => error.hint("git axiom checkpoint create    makes a checkpoint"),
     }
 }

@@ -1,43 +1,43 @@
 //! Redirect: an agent leaves its task and goes on with another one.
 
 use super::ending::{claim_of, held_at, is_completed, unknown_agent, wait_released};
-use super::request::{Handled, ask_supervisor};
-use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId};
-use crate::domain::checkpoint::document::Trigger;
+use super::request::{RequestOutcome, ask_supervisor};
+use crate::domain::base::ids::{AgentId, CheckpointName, GateId, TaskId};
+use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{Case, Kind};
-use crate::domain::work::choices::{Choice, choices};
-use crate::domain::work::gate::{Afterwards, Place};
+use crate::domain::work::case::{Task, TaskKind};
+use crate::domain::work::choices::{ReadyTaskChoice, choices};
+use crate::domain::work::gate::{AfterHalt, RedirectWorkspace};
 use crate::domain::work::ready::persona_of;
-use crate::domain::work::session::Request;
+use crate::domain::work::session::SupervisorRequest;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
-use crate::ops::supervise::notice::Watcher;
-use crate::ops::supervise::{self, Attend, Options, Redirect};
+use crate::ops::supervise::notice::SessionWatcher;
+use crate::ops::supervise::{self, AttendRequest, RedirectRequest, SupervisorOptions};
 
 /// Where an agent is to go, and how.
 #[derive(Debug, Clone)]
-pub struct Wanted {
+pub struct RedirectChoice {
     /// The agent.
     pub agent: AgentId,
     /// The task that it is to work on.
-    pub to: CaseId,
+    pub to: TaskId,
     /// In which workspace.
-    pub place: Place,
+    pub place: RedirectWorkspace,
     /// What happens to the task that it leaves.
-    pub afterwards: Afterwards,
+    pub afterwards: AfterHalt,
 }
 
 /// An agent that was sent to another task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Redirected {
+pub struct RedirectReport {
     /// The agent.
     pub agent: AgentId,
     /// The task that it left.
-    pub from: CaseId,
+    pub from: TaskId,
     /// The task that it goes on with.
-    pub to: CaseId,
+    pub to: TaskId,
     /// Whether it had completed the task that it left: that stands.
     pub completed: bool,
     /// The gate at which the task that it left waits.
@@ -50,7 +50,7 @@ pub struct Redirected {
 ///
 /// # Errors
 /// `UNKNOWN_AGENT`; `INVALID_TRANSITION` where it works on none.
-pub fn task_of(state: &State, agent: &AgentId) -> Result<CaseId> {
+pub fn task_of(state: &State, agent: &AgentId) -> Result<TaskId> {
     let Some(known) = state.restorable.agents.get(agent) else { return Err(unknown_agent(state, agent)) };
     let work = known.work.as_ref().ok_or_else(|| {
         Error::new(Code::InvalidTransition, format!("agent '{agent}' is not working, so there is nothing that it could leave"))
@@ -65,28 +65,28 @@ pub fn task_of(state: &State, agent: &AgentId) -> Result<CaseId> {
 /// # Errors
 /// As [`task_of`]; `UNKNOWN_TASK`, `INVALID_TRANSITION` for a task that is not ready for this agent; those of the checkpoint; as
 /// [`super::end_agents`].
-pub fn redirect(ctx: &mut Context, wanted: &Wanted, watcher: &mut dyn Watcher) -> Result<Redirected> {
-    let Wanted { agent, to, place, afterwards } = wanted.clone();
+pub fn redirect(ctx: &mut Context, wanted: &RedirectChoice, watcher: &mut dyn SessionWatcher) -> Result<RedirectReport> {
+    let RedirectChoice { agent, to, place, afterwards } = wanted.clone();
     let from = task_of(ctx.state(), &agent)?;
     check(ctx.state(), &agent, &to, place)?;
-    let made = checkpoint::create(ctx, &CheckpointRequest::by(Trigger::BeforeRedirect))?;
+    let made = checkpoint::create(ctx, &CheckpointRequest::by(CheckpointTrigger::BeforeRedirect))?;
     let claims = [(agent.clone(), claim_of(ctx, &agent))];
     if ctx.supervisor_alive()? {
-        let request = Request::Redirect { agent: agent.clone(), from: from.clone(), to: to.clone(), place, afterwards };
-        let Handled { done, message } = ask_supervisor(ctx, request)?;
+        let request = SupervisorRequest::Redirect { agent: agent.clone(), from: from.clone(), to: to.clone(), place, afterwards };
+        let RequestOutcome { done, message } = ask_supervisor(ctx, request)?;
         if !done {
             return Err(Error::new(Code::ChangedMeanwhile, message).hint("git axiom status    shows what runs"));
         }
     } else {
-        let wanted = Redirect { agent: agent.clone(), from: from.clone(), to: to.clone(), place, afterwards };
-        supervise::attend(ctx, &Attend::Redirect(wanted), Options::attending(), watcher)?;
+        let wanted = RedirectRequest { agent: agent.clone(), from: from.clone(), to: to.clone(), place, afterwards };
+        supervise::attend(ctx, &AttendRequest::Redirect(wanted), SupervisorOptions::attending(), watcher)?;
     }
     wait_released(ctx, &claims, watcher)?;
     let (completed, gate) = (is_completed(ctx.state(), &from), held_at(ctx.state(), &from));
-    Ok(Redirected { agent, from, to, completed, gate, checkpoint: made.name })
+    Ok(RedirectReport { agent, from, to, completed, gate, checkpoint: made.name })
 }
 
-fn check(state: &State, agent: &AgentId, to: &CaseId, place: Place) -> Result<()> {
+fn check(state: &State, agent: &AgentId, to: &TaskId, place: RedirectWorkspace) -> Result<()> {
     let case = state.case(to)?;
     let open = choices(state, agent);
     if !open.iter().any(|choice| choice.id == *to) {
@@ -94,20 +94,20 @@ fn check(state: &State, agent: &AgentId, to: &CaseId, place: Place) -> Result<()
         return Err(Error::new(Code::InvalidTransition, format!("agent '{agent}' cannot be sent to '{to}': {why}"))
             .hint(ready_in_words(&open)));
     }
-    if place == Place::Same && state.restorable.workspaces.contains_key(to) {
+    if place == RedirectWorkspace::Same && state.restorable.workspaces.contains_key(to) {
         return Err(Error::new(Code::InvalidTransition, format!("'{to}' has a workspace of its own already"))
             .hint("without --same-workspace the agent goes on there"));
     }
     Ok(())
 }
 
-fn why_not(state: &State, agent: &AgentId, case: &Case) -> String {
+fn why_not(state: &State, agent: &AgentId, case: &Task) -> String {
     if let Some(other) = state.agent_on(&case.id) {
         let whose = if other.id == *agent { "it works on that already".to_owned() } else { format!("{} works on it", other.id) };
         return whose;
     }
     let persona = persona_of(case);
-    if case.kind != Kind::Task {
+    if case.kind != TaskKind::Task {
         format!("it is a group ({}), and agents work on tasks", case.kind)
     } else if !agent.is_of(persona) {
         format!("it is for agents of the persona '{persona}'")
@@ -117,7 +117,7 @@ fn why_not(state: &State, agent: &AgentId, case: &Case) -> String {
 }
 
 /// The ready tasks in words, for who has named none or another one.
-pub fn ready_in_words(open: &[Choice]) -> String {
+pub fn ready_in_words(open: &[ReadyTaskChoice]) -> String {
     match open {
         [] => "no task is ready for it: see 'git axiom task list'".to_owned(),
         some => {

@@ -5,11 +5,11 @@ use std::time::{Duration, Instant};
 use crate::domain::base::ids::RequestId;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Agent;
-use crate::domain::work::session::Request;
+use crate::domain::work::session::SupervisorRequest;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::Waiting;
+use crate::ops::context::waiting::LogEventWaiter;
 use crate::process::client::control;
 use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
@@ -20,7 +20,7 @@ pub(super) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Handled {
+pub struct RequestOutcome {
     /// Whether it was done.
     pub done: bool,
     /// The result in words.
@@ -31,7 +31,7 @@ pub struct Handled {
 ///
 /// # Errors
 /// `NO_SUPERVISOR`; `BUSY` where it does not answer in time (the request stays, and is handled later).
-pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
+pub fn ask_supervisor(ctx: &mut Context, request: SupervisorRequest) -> Result<RequestOutcome> {
     if !ctx.supervisor_alive()? {
         return Err(
             Error::new(Code::NoSupervisor, "no supervisor runs in this repository").hint("git axiom run    begins a session")
@@ -40,10 +40,10 @@ pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
     let id = make(ctx, request.clone())?;
     end_programs(ctx, &request);
     // Hooks are asked before an agent is sent elsewhere.
-    let hooks = if matches!(request, Request::Redirect { .. }) { ctx.config.hooks.timeout } else { 0 };
+    let hooks = if matches!(request, SupervisorRequest::Redirect { .. }) { ctx.config.hooks.timeout } else { 0 };
     let patience = PATIENCE + Duration::from_secs(hooks);
     let asked_at = ctx.state().seq;
-    let (started, mut waiting) = (Instant::now(), Waiting::begin());
+    let (started, mut waiting) = (Instant::now(), LogEventWaiter::begin());
     while ctx.state().record.requests.contains_key(&id) {
         if !ctx.supervisor_alive()? {
             // It may have handled the request as the last thing that it did.
@@ -66,20 +66,20 @@ pub fn ask_supervisor(ctx: &mut Context, request: Request) -> Result<Handled> {
 /// Asks the keepers of programs that a request ends whatever the supervisor does meanwhile, so that agents obey at once where it is
 /// just making a commit, a merge or a workspace. The request is in the log by then: the supervisor takes it before their ends, and asks
 /// again those that do not answer here.
-fn end_programs(ctx: &Context, request: &Request) {
+fn end_programs(ctx: &Context, request: &SupervisorRequest) {
     let concerned: Vec<&Agent> = match request {
-        Request::Stop { agents, .. } => {
+        SupervisorRequest::Stop { agents, .. } => {
             ctx.state().busy_agents().filter(|agent| agents.is_empty() || agents.contains(&agent.id)).collect()
         }
-        Request::Block { tasks, .. } => tasks.iter().filter_map(|task| ctx.state().agent_on(task)).collect(),
-        Request::Pause { force: true } => ctx.state().busy_agents().collect(),
+        SupervisorRequest::Block { tasks, .. } => tasks.iter().filter_map(|task| ctx.state().agent_on(task)).collect(),
+        SupervisorRequest::Pause { force: true } => ctx.state().busy_agents().collect(),
         // The workspace is captured before a kill; a redirection may be refused; the others end no program at once.
-        Request::Kill { .. }
-        | Request::Redirect { .. }
-        | Request::Pause { force: false }
-        | Request::Resume
-        | Request::Merge { .. }
-        | Request::Quit => return,
+        SupervisorRequest::Kill { .. }
+        | SupervisorRequest::Redirect { .. }
+        | SupervisorRequest::Pause { force: false }
+        | SupervisorRequest::Resume
+        | SupervisorRequest::Merge { .. }
+        | SupervisorRequest::Quit => return,
     };
     for agent in concerned {
         let Some(token) = agent.token() else { continue };
@@ -95,7 +95,7 @@ fn end_programs(ctx: &Context, request: &Request) {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn make(ctx: &mut Context, request: Request) -> Result<RequestId> {
+pub fn make(ctx: &mut Context, request: SupervisorRequest) -> Result<RequestId> {
     let mut made = None;
     ctx.append_with(|state| {
         let id = RequestId::after(state.seq, &env::fresh_id())?;
@@ -105,13 +105,14 @@ pub fn make(ctx: &mut Context, request: Request) -> Result<RequestId> {
     made.ok_or_else(|| Error::new(Code::Internal, "the request was not made"))
 }
 
-fn answer_to(ctx: &Context, id: &RequestId, after: u64) -> Result<Handled> {
-    let mut answer = Handled { done: false, message: "the request is gone: the event log began anew meanwhile".to_owned() };
+fn answer_to(ctx: &Context, id: &RequestId, after: u64) -> Result<RequestOutcome> {
+    let mut answer =
+        RequestOutcome { done: false, message: "the request is gone: the event log began anew meanwhile".to_owned() };
     log::read_after(ctx.layout(), after, None, |envelope| {
         if let Event::RequestHandled { id: handled, done, message } = envelope.event
             && handled == *id
         {
-            answer = Handled { done, message };
+            answer = RequestOutcome { done, message };
         }
         Ok(())
     })?;

@@ -7,7 +7,7 @@ use std::io::Read;
 use crate::domain::base::ids::LockName;
 use crate::domain::base::natural;
 use crate::domain::base::times;
-use crate::domain::work::lock::{Holder, slot_file, slot_of};
+use crate::domain::work::lock::{LockHolderRecord, slot_file, slot_of};
 use crate::env;
 use crate::error::Result;
 use crate::files::{PrivateFolder, is_held};
@@ -19,37 +19,37 @@ const MOST: u64 = 64 * 1024;
 
 /// One slot of a lock that somebody took once.
 #[derive(Debug)]
-pub struct Slot {
+pub struct LockSlot {
     /// The lock.
     pub name: LockName,
     /// The number of the slot, from 1.
     pub number: u32,
     /// Whether it is free or held.
-    pub state: SlotState,
+    pub state: LockSlotState,
 }
 
 /// Whether a slot is free.
 #[derive(Debug)]
-pub enum SlotState {
+pub enum LockSlotState {
     /// Nobody holds it.
     Free,
     /// Somebody holds it; who, where that could be read.
-    Held(Option<Held>),
+    Held(Option<LockSlotHold>),
 }
 
 /// Who holds a slot.
 #[derive(Debug)]
-pub struct Held {
+pub struct LockSlotHold {
     /// What it wrote when it took the slot.
-    pub by: Holder,
+    pub by: LockHolderRecord,
     /// Whether that process still runs. If not, another one that inherited the descriptor holds the slot.
     pub runs: bool,
 }
 
-impl Held {
+impl LockSlotHold {
     /// The holder in words.
     pub fn in_words(&self) -> String {
-        let Holder { pid, taken_at, .. } = &self.by;
+        let LockHolderRecord { pid, taken_at, .. } = &self.by;
         let what = match self.runs {
             true => format!("process {pid}"),
             false => format!("a process that {pid} left behind"),
@@ -62,7 +62,7 @@ impl Held {
 ///
 /// # Errors
 /// `NOT_PRIVATE` where somebody else made the folder of the locks; `IO_FAILED`.
-pub fn all() -> Result<Vec<Slot>> {
+pub fn all() -> Result<Vec<LockSlot>> {
     let Some(folder) = super::folder_if_there()? else { return Ok(Vec::new()) };
     let mut slots = slots_in(&folder, |_| true)?;
     slots.sort_by(|one, other| natural::compare(one.name.as_str(), other.name.as_str()).then(one.number.cmp(&other.number)));
@@ -79,40 +79,40 @@ pub fn names() -> Result<BTreeSet<String>> {
 }
 
 /// Those who hold a slot of this lock, in no particular order.
-pub(super) fn holders(folder: &PrivateFolder, name: &LockName) -> Result<Vec<(u32, Option<Held>)>> {
+pub(super) fn holders(folder: &PrivateFolder, name: &LockName) -> Result<Vec<(u32, Option<LockSlotHold>)>> {
     let slots = slots_in(folder, |other| other.folded() == name.folded())?;
     let held = slots.into_iter().filter_map(|slot| match slot.state {
-        SlotState::Held(held) => Some((slot.number, held)),
-        SlotState::Free => None,
+        LockSlotState::Held(held) => Some((slot.number, held)),
+        LockSlotState::Free => None,
     });
     Ok(held.collect())
 }
 
-fn slots_in(folder: &PrivateFolder, wanted: impl Fn(&LockName) -> bool) -> Result<Vec<Slot>> {
+fn slots_in(folder: &PrivateFolder, wanted: impl Fn(&LockName) -> bool) -> Result<Vec<LockSlot>> {
     let mut slots = Vec::new();
     for file in folder.names()? {
         let Some((name, number)) = file.to_str().and_then(slot_of).filter(|(name, _)| wanted(name)) else { continue };
         // One that was deleted meanwhile is free.
-        let state = state_of(folder, &name, number)?.unwrap_or(SlotState::Free);
-        slots.push(Slot { name, number, state });
+        let state = state_of(folder, &name, number)?.unwrap_or(LockSlotState::Free);
+        slots.push(LockSlot { name, number, state });
     }
     Ok(slots)
 }
 
 /// The state of a slot; `None` where it has no file.
-pub(super) fn state_of(folder: &PrivateFolder, name: &LockName, number: u32) -> Result<Option<SlotState>> {
+pub(super) fn state_of(folder: &PrivateFolder, name: &LockName, number: u32) -> Result<Option<LockSlotState>> {
     let file = slot_file(name, number);
     let Some(opened) = folder.look_at(OsStr::new(&file))? else { return Ok(None) };
     if !is_held(&opened, &folder.path().join(&file))? {
-        return Ok(Some(SlotState::Free));
+        return Ok(Some(LockSlotState::Free));
     }
     let mut content = Vec::new();
     // If it cannot be read, who holds the slot is unknown, but that it is held is certain.
     let read = opened.take(MOST).read_to_end(&mut content);
-    let by = read.ok().and_then(|_| Holder::of_line(&content));
+    let by = read.ok().and_then(|_| LockHolderRecord::of_line(&content));
     let held = by.map(|by| {
         let runs = foreground::is_alive(ProcessId { pid: by.pid, start: by.start });
-        Held { by, runs }
+        LockSlotHold { by, runs }
     });
-    Ok(Some(SlotState::Held(held)))
+    Ok(Some(LockSlotState::Held(held)))
 }

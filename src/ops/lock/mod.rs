@@ -13,11 +13,11 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::domain::base::ids::LockName;
-use crate::domain::work::lock::Slots;
+use crate::domain::work::lock::LockSlots;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::PrivateFolder;
-use crate::process::os::foreground::{Foreground, status_of};
+use crate::process::os::foreground::{ForegroundProgram, status_of};
 
 /// The variable that tells the command which slot it has.
 const SLOT: &str = "AXIOM_LOCK_SLOT";
@@ -28,15 +28,15 @@ const NOT_EXECUTABLE: u8 = 126;
 
 /// What is to be run, and how.
 #[derive(Debug)]
-pub struct Job {
+pub struct LockJob {
     /// The lock.
     pub name: LockName,
     /// How many may hold it at once.
-    pub slots: Slots,
+    pub slots: LockSlots,
     /// How long to wait for it.
-    pub patience: Patience,
+    pub patience: LockPatience,
     /// Who holds it.
-    pub holder: HeldBy,
+    pub holder: LockHeldBy,
     /// The command and its arguments; not empty.
     pub command: Vec<OsString>,
     /// Its working directory.
@@ -45,7 +45,7 @@ pub struct Job {
 
 /// How long to wait for a lock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Patience {
+pub enum LockPatience {
     /// As long as it takes.
     Endless,
     /// At most so long.
@@ -54,7 +54,7 @@ pub enum Patience {
 
 /// Who holds a lock while a command runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HeldBy {
+pub enum LockHeldBy {
     /// The command and every process that inherits its descriptors.
     ItsProcesses,
     /// This process, until the command has ended.
@@ -63,14 +63,14 @@ pub enum HeldBy {
 
 /// How a job ended that got its lock.
 #[derive(Debug)]
-pub enum Ended {
+pub enum LockJobOutcome {
     /// The command ended with this exit status, a signal counted as shells do.
     Command(u8),
     /// It could not be started, and what a shell would exit with.
     NotStarted(Error, u8),
 }
 
-/// Takes the lock and runs the command. Where the command holds the lock itself ([`HeldBy::ItsProcesses`]), it takes the place
+/// Takes the lock and runs the command. Where the command holds the lock itself ([`LockHeldBy::ItsProcesses`]), it takes the place
 /// of this process, and this returns only if it cannot be started. `tell` is called with what the user should know
 /// meanwhile.
 ///
@@ -79,26 +79,26 @@ pub enum Ended {
 /// # Errors
 /// `BUSY` where it was not free in time; `NOT_PRIVATE` where somebody else made the folder of the locks; `IO_FAILED`,
 /// `DISK_FULL`.
-pub fn run(job: &Job, tell: &mut dyn FnMut(&str)) -> Result<Ended> {
+pub fn run(job: &LockJob, tell: &mut dyn FnMut(&str)) -> Result<LockJobOutcome> {
     let taken = take::take(job, tell)?;
     let slot = taken.slot.to_string();
     let program =
-        Foreground { command: job.command.clone(), folder: job.folder.clone(), env: vec![(SLOT, OsString::from(slot))] };
+        ForegroundProgram { command: job.command.clone(), folder: job.folder.clone(), env: vec![(SLOT, OsString::from(slot))] };
     let failure = match job.holder {
-        HeldBy::ItsProcesses => program.take_our_place(taken.lock.descriptor()),
-        HeldBy::UsAlone => match program.wait_for() {
-            Ok(ended) => return Ok(Ended::Command(status_of(ended))),
+        LockHeldBy::ItsProcesses => program.take_our_place(taken.lock.descriptor()),
+        LockHeldBy::UsAlone => match program.wait_for() {
+            Ok(ended) => return Ok(LockJobOutcome::Command(status_of(ended))),
             Err(e) => e,
         },
     };
     Ok(not_started(job, failure))
 }
 
-fn not_started(job: &Job, failure: std::io::Error) -> Ended {
+fn not_started(job: &LockJob, failure: std::io::Error) -> LockJobOutcome {
     let program = job.command.first().map(|word| word.to_string_lossy()).unwrap_or_default();
     let status = if failure.kind() == ErrorKind::NotFound { NOT_FOUND } else { NOT_EXECUTABLE };
     let error = Error::new(Code::ProgramNotFound, format!("'{program}' cannot be started")).because(failure);
-    Ended::NotStarted(error.hint("the lock is free again"), status)
+    LockJobOutcome::NotStarted(error.hint("the lock is free again"), status)
 }
 
 /// The path of the folder with the locks, below [`env::shared_temp_dir`]. `TMPDIR` is not asked: all clones must meet here.

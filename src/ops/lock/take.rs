@@ -11,13 +11,13 @@ use std::path::PathBuf;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use super::list::{self, Held, SlotState};
-use super::{Job, Patience};
-use crate::domain::work::lock::{Holder, command_line, queue_file, slot_file};
+use super::list::{self, LockSlotHold, LockSlotState};
+use super::{LockJob, LockPatience};
+use crate::domain::work::lock::{LockHolderRecord, command_line, queue_file, slot_file};
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::files::{FileLock, LockAttempt, PrivateFolder};
-use crate::process::os::bell::{Bell, LONGEST, What};
+use crate::process::os::bell::{FolderTrigger, LONGEST, WakeListener};
 use crate::process::os::foreground;
 
 /// The first pause before the slots are looked at again; doubled each time. The system says that a file was closed just before
@@ -28,7 +28,7 @@ const NAMED: usize = 3;
 
 /// A slot that this process holds.
 #[derive(Debug)]
-pub(super) struct Taken {
+pub(super) struct HeldLockSlot {
     /// The lock.
     pub lock: FileLock,
     /// The number of the slot, from 1.
@@ -36,17 +36,17 @@ pub(super) struct Taken {
 }
 
 /// When the patience ends; `None` for never.
-type Until = Option<Instant>;
+type LockDeadline = Option<Instant>;
 
 /// Takes a slot and describes this process in its file.
 ///
 /// # Errors
 /// `BUSY` where none was free in time; `NOT_PRIVATE`, `IO_FAILED`, `DISK_FULL`.
-pub(super) fn take(job: &Job, tell: &mut dyn FnMut(&str)) -> Result<Taken> {
+pub(super) fn take(job: &LockJob, tell: &mut dyn FnMut(&str)) -> Result<HeldLockSlot> {
     let taken = match job.patience {
-        Patience::AtMost(Duration::ZERO) => free_slot(job)?.ok_or_else(|| busy(job))?,
-        Patience::AtMost(most) => in_turn(job, Instant::now().checked_add(most), tell)?,
-        Patience::Endless => in_turn(job, None, tell)?,
+        LockPatience::AtMost(Duration::ZERO) => free_slot(job)?.ok_or_else(|| busy(job))?,
+        LockPatience::AtMost(most) => in_turn(job, Instant::now().checked_add(most), tell)?,
+        LockPatience::Endless => in_turn(job, None, tell)?,
     };
     warn_of_other_numbers(job, &taken, tell);
     describe(job, &taken, tell);
@@ -54,16 +54,16 @@ pub(super) fn take(job: &Job, tell: &mut dyn FnMut(&str)) -> Result<Taken> {
 }
 
 /// The first free slot, without waiting.
-fn free_slot(job: &Job) -> Result<Option<Taken>> {
+fn free_slot(job: &LockJob) -> Result<Option<HeldLockSlot>> {
     // The folder is opened anew each time: a cleaner of temporary files may have removed it.
     let folder = super::folder()?;
     for slot in job.slots.each() {
         // Looked at first: closing a file that could be written to would wake those who wait.
-        if matches!(list::state_of(&folder, &job.name, slot)?, Some(SlotState::Held(_))) {
+        if matches!(list::state_of(&folder, &job.name, slot)?, Some(LockSlotState::Held(_))) {
             continue;
         }
         if let Some(lock) = lock_file(&folder, &slot_file(&job.name, slot))? {
-            return Ok(Some(Taken { lock, slot }));
+            return Ok(Some(HeldLockSlot { lock, slot }));
         }
     }
     Ok(None)
@@ -80,7 +80,7 @@ fn lock_file(folder: &PrivateFolder, name: &str) -> Result<Option<FileLock>> {
 }
 
 /// A slot, after all who came before.
-fn in_turn(job: &Job, until: Until, tell: &mut dyn FnMut(&str)) -> Result<Taken> {
+fn in_turn(job: &LockJob, until: LockDeadline, tell: &mut dyn FnMut(&str)) -> Result<HeldLockSlot> {
     let name = queue_file(&job.name, job.slots);
     let mut told = false;
     let mut say_that_it_waits = || {
@@ -106,7 +106,7 @@ fn in_turn(job: &Job, until: Until, tell: &mut dyn FnMut(&str)) -> Result<Taken>
 }
 
 /// Waits in the queue. `None` where it is not this process's turn in time.
-fn queue(file: File, path: PathBuf, until: Until) -> Result<Option<FileLock>> {
+fn queue(file: File, path: PathBuf, until: LockDeadline) -> Result<Option<FileLock>> {
     let (sender, turn) = channel();
     // The thread cannot be called back: it ends with this process, or when a command takes its place.
     let wait = move || drop(sender.send(FileLock::wait_on(file, &path)));
@@ -123,13 +123,13 @@ fn queue(file: File, path: PathBuf, until: Until) -> Result<Option<FileLock>> {
 }
 
 /// Waits for a slot, as the first of all who wait.
-fn as_the_first(job: &Job, until: Until, say_that_it_waits: &mut dyn FnMut()) -> Result<Taken> {
-    let mut bell: Option<Bell> = None;
+fn as_the_first(job: &LockJob, until: LockDeadline, say_that_it_waits: &mut dyn FnMut()) -> Result<HeldLockSlot> {
+    let mut bell: Option<WakeListener> = None;
     let mut pause = FIRST_PAUSE;
     loop {
         if let Some(bell) = &mut bell {
             let folder = super::folder()?.path().to_owned();
-            bell.watch_only(vec![(folder, What::Closes)]);
+            bell.watch_only(vec![(folder, FolderTrigger::Closes)]);
         }
         if let Some(taken) = free_slot(job)? {
             return Ok(taken);
@@ -146,15 +146,15 @@ fn as_the_first(job: &Job, until: Until, say_that_it_waits: &mut dyn FnMut()) ->
             // Looked at once more before the first pause: a slot may have become free before the folder was watched.
             None => {
                 say_that_it_waits();
-                bell = Some(Bell::new()?);
+                bell = Some(WakeListener::new()?);
             }
         }
     }
 }
 
-fn describe(job: &Job, taken: &Taken, tell: &mut dyn FnMut(&str)) {
+fn describe(job: &LockJob, taken: &HeldLockSlot, tell: &mut dyn FnMut(&str)) {
     let own = foreground::own_id();
-    let holder = Holder {
+    let holder = LockHolderRecord {
         pid: own.map_or_else(|| rustix::process::getpid().as_raw_nonzero().get(), |own| own.pid),
         start: own.map_or(0, |own| own.start),
         slots: job.slots.count(),
@@ -173,11 +173,11 @@ fn describe(job: &Job, taken: &Taken, tell: &mut dyn FnMut(&str)) {
 }
 
 /// Whoever asks for another number of slots at the same time does not mean the same by this name.
-fn warn_of_other_numbers(job: &Job, taken: &Taken, tell: &mut dyn FnMut(&str)) {
+fn warn_of_other_numbers(job: &LockJob, taken: &HeldLockSlot, tell: &mut dyn FnMut(&str)) {
     let holders = super::folder().and_then(|folder| list::holders(&folder, &job.name)).unwrap_or_default();
     let others = holders.iter().filter(|(slot, _)| *slot != taken.slot).filter_map(|(_, held)| held.as_ref());
     let other = others.into_iter().find(|held| held.by.slots != job.slots.count());
-    if let Some(Held { by, .. }) = other {
+    if let Some(LockSlotHold { by, .. }) = other {
         tell(&format!(
             "process {} took lock '{}' with --slots {}, this command has --slots {}: the smaller number does not limit the other",
             by.pid, job.name, by.slots, job.slots
@@ -186,18 +186,18 @@ fn warn_of_other_numbers(job: &Job, taken: &Taken, tell: &mut dyn FnMut(&str)) {
 }
 
 /// Who holds the slots that the job could use, for messages.
-fn held_by(job: &Job) -> String {
+fn held_by(job: &LockJob) -> String {
     let holders = super::folder().and_then(|folder| list::holders(&folder, &job.name)).unwrap_or_default();
     let mut usable: Vec<_> = holders.into_iter().filter(|(slot, _)| *slot <= job.slots.count()).collect();
     usable.sort_unstable_by_key(|(slot, _)| *slot);
-    let known: Vec<String> = usable.iter().filter_map(|(_, held)| held.as_ref()).map(Held::in_words).collect();
+    let known: Vec<String> = usable.iter().filter_map(|(_, held)| held.as_ref()).map(LockSlotHold::in_words).collect();
     match known.is_empty() {
         true => "another process was first".to_owned(),
         false => format!("held by {}", some_of(&known, NAMED)),
     }
 }
 
-fn busy(job: &Job) -> Error {
+fn busy(job: &LockJob) -> Error {
     let error = Error::new(Code::Busy, format!("lock '{}' is not free", job.name)).why(held_by(job));
     error
         .hint("git axiom lock --list    shows who holds what")

@@ -5,14 +5,14 @@
 
 use std::path::Path;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::text::Change;
-use crate::domain::operation::journaled::{Operation, OperationKind, WorktreeChange};
+use crate::domain::base::text::ValueChange;
+use crate::domain::operation::journaled::{JournaledOperation, OperationKind, WorktreeChange};
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::conflict::{Conflict, OpenFile, Sides};
+use crate::domain::work::conflict::{AssignedConflict, ConflictFileSides, OpenConflictFile};
 use crate::error::{Error, Result};
-use crate::git::{BegunMerge, OpenPath, Worktree, WorktreeCapture};
+use crate::git::{ConflictedPath, InProgressMerge, Worktree, WorktreeCapture};
 use crate::ops::checkpoint::capture_options;
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
@@ -22,7 +22,7 @@ use crate::ops::rollback::worktree::head_state;
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn to_settle(ctx: &Context, task: &CaseId, target: &RefName) -> Result<Option<(Conflict, Oid)>> {
+pub fn to_settle(ctx: &Context, task: &TaskId, target: &RefName) -> Result<Option<(AssignedConflict, Oid)>> {
     let state = ctx.state();
     let conflict = state.record.cases.get(task).and_then(|record| record.conflict.as_deref());
     let Some((conflict, workspace)) = conflict.zip(state.restorable.workspaces.get(task)) else { return Ok(None) };
@@ -37,7 +37,7 @@ pub fn to_settle(ctx: &Context, task: &CaseId, target: &RefName) -> Result<Optio
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn half_settled(ctx: &Context, task: &CaseId) -> Result<Option<Conflict>> {
+pub fn half_settled(ctx: &Context, task: &TaskId) -> Result<Option<AssignedConflict>> {
     let state = ctx.state();
     let conflict = state.record.cases.get(task).and_then(|record| record.conflict.as_deref());
     let is_open = state.reports(task).is_some_and(|reports| reports.given_back);
@@ -54,7 +54,7 @@ pub fn half_settled(ctx: &Context, task: &CaseId) -> Result<Option<Conflict>> {
 ///
 /// # Errors
 /// `OPERATION_OPEN`, `BUSY`, `GIT_LOCKED`, `DISK_FULL`, `CHANGED_MEANWHILE` and others of an operation: nothing was changed.
-pub fn begin(ctx: &mut Context, task: &CaseId, (branch, target): (&RefName, &Oid)) -> Result<bool> {
+pub fn begin(ctx: &mut Context, task: &TaskId, (branch, target): (&RefName, &Oid)) -> Result<bool> {
     ctx.with_operation_lock(|ctx| {
         let Some((workspace, worktree)) = place(ctx, task)? else { return Ok(false) };
         if ctx.repo.workspaces().begun_merge(&worktree)?.is_some() {
@@ -69,7 +69,7 @@ pub fn begin(ctx: &mut Context, task: &CaseId, (branch, target): (&RefName, &Oid
         let title = format!("begin the merge of {} in the workspace of {task}", branch.short());
         let kind = OperationKind::BeginMerge { task: task.clone() };
         let worktrees = vec![change(ctx, workspace.path.clone(), &now, &then)?];
-        operation::run(ctx, Operation { worktrees, ..Operation::new(kind, title) })?;
+        operation::run(ctx, JournaledOperation { worktrees, ..JournaledOperation::new(kind, title) })?;
         Ok(true)
     })
 }
@@ -78,12 +78,13 @@ fn change(ctx: &Context, path: String, now: &WorktreeCapture, then: &WorktreeCap
     let commit = |capture: &WorktreeCapture, what: &str| -> Result<Oid> {
         Ok(ctx.repo.captures().commit_capture(capture, what, &[])?.commit)
     };
-    let captures = Change::new(Some(commit(now, "before a merge was begun")?), Some(commit(then, "in the middle of a merge")?));
+    let captures =
+        ValueChange::new(Some(commit(now, "before a merge was begun")?), Some(commit(then, "in the middle of a merge")?));
     Ok(WorktreeChange {
         path,
-        files: Change::new(now.tree.clone(), then.tree.clone()),
-        index: Change::new(now.index_tree.clone(), then.index_tree.clone()),
-        head: Change::new(head_state(&now.head), head_state(&then.head)),
+        files: ValueChange::new(now.tree.clone(), then.tree.clone()),
+        index: ValueChange::new(now.index_tree.clone(), then.index_tree.clone()),
+        head: ValueChange::new(head_state(&now.head), head_state(&then.head)),
         captures,
     })
 }
@@ -92,26 +93,26 @@ fn change(ctx: &Context, path: String, now: &WorktreeCapture, then: &WorktreeCap
 ///
 /// # Errors
 /// `GIT_FAILED`, `IO_FAILED`.
-pub fn open_files(ctx: &Context, task: &CaseId) -> Result<Option<Vec<OpenFile>>> {
+pub fn open_files(ctx: &Context, task: &TaskId) -> Result<Option<Vec<OpenConflictFile>>> {
     let Some((_, worktree)) = place(ctx, task)? else { return Ok(None) };
     let Some(merge) = ctx.repo.workspaces().begun_merge(&worktree)? else { return Ok(None) };
     open_in(ctx, &worktree, &merge).map(Some)
 }
 
-fn open_in(ctx: &Context, worktree: &Worktree, merge: &BegunMerge) -> Result<Vec<OpenFile>> {
+fn open_in(ctx: &Context, worktree: &Worktree, merge: &InProgressMerge) -> Result<Vec<OpenConflictFile>> {
     let open = ctx.repo.workspaces().open_paths(worktree, merge)?.into_iter();
-    let of = |OpenPath { path, stages, is_marked }: OpenPath| {
+    let of = |ConflictedPath { path, stages, is_marked }: ConflictedPath| {
         let sides = match (stages.contains(&2), stages.contains(&3)) {
-            (true, false) => Sides::DeletedByTarget,
-            (false, true) => Sides::DeletedByTask,
-            (true, true) | (false, false) => Sides::Both,
+            (true, false) => ConflictFileSides::DeletedByTarget,
+            (false, true) => ConflictFileSides::DeletedByTask,
+            (true, true) | (false, false) => ConflictFileSides::Both,
         };
-        OpenFile { path: path.to_string(), sides, is_marked }
+        OpenConflictFile { path: path.to_string(), sides, is_marked }
     };
     Ok(open.map(of).collect())
 }
 
-fn place(ctx: &Context, task: &CaseId) -> Result<Option<(Workspace, Worktree)>> {
+fn place(ctx: &Context, task: &TaskId) -> Result<Option<(Workspace, Worktree)>> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(None) };
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?.filter(|entry| entry.present);
     Ok::<_, Error>(entry.map(|entry| (workspace, entry.worktree)))

@@ -4,19 +4,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::RefName;
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::operation::journaled::RefChange;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::Merged;
+use crate::domain::work::case::MergedTaskWork;
 use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::{Expected, Head, RefEdit, Worktree};
+use crate::git::{ExpectedRefValue, Head, RefEdit, Worktree};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::merge::submodules;
@@ -24,7 +24,7 @@ use crate::ops::supervise::live::live_ref;
 use crate::ops::trash;
 
 /// The merged tasks whose workspace was not moved to the trash: a crash came in between, or it was not possible right then.
-pub fn with_workspace(ctx: &Context) -> Vec<CaseId> {
+pub fn with_workspace(ctx: &Context) -> Vec<TaskId> {
     if ctx.config.agents.keep_merged {
         return Vec::new();
     }
@@ -33,16 +33,16 @@ pub fn with_workspace(ctx: &Context) -> Vec<CaseId> {
 }
 
 /// The merged tasks whose branch is still there, as far as the log shows.
-pub fn with_branch(ctx: &Context) -> Vec<CaseId> {
+pub fn with_branch(ctx: &Context) -> Vec<TaskId> {
     if ctx.config.agents.keep_merged {
         return Vec::new();
     }
     let state = ctx.state();
-    let is_left = |task: &&CaseId| merged(state, task).is_some() && state.made_branch(&task_branches::branch_of(task));
+    let is_left = |task: &&TaskId| merged(state, task).is_some() && state.made_branch(&task_branches::branch_of(task));
     state.restorable.cases.keys().filter(is_left).cloned().collect()
 }
 
-fn merged<'s>(state: &'s State, task: &CaseId) -> Option<&'s Merged> {
+fn merged<'s>(state: &'s State, task: &TaskId) -> Option<&'s MergedTaskWork> {
     state.restorable.cases.get(task).and_then(|case| case.merged.as_ref())
 }
 
@@ -50,7 +50,7 @@ fn merged<'s>(state: &'s State, task: &CaseId) -> Option<&'s Merged> {
 ///
 /// # Errors
 /// As [`close_workspace`]; those of a change of refs.
-pub fn clean_up(ctx: &mut Context, task: &CaseId) -> Result<()> {
+pub fn clean_up(ctx: &mut Context, task: &TaskId) -> Result<()> {
     if ctx.config.agents.keep_merged {
         return Ok(());
     }
@@ -63,28 +63,28 @@ pub fn clean_up(ctx: &mut Context, task: &CaseId) -> Result<()> {
 ///
 /// # Errors
 /// `BUSY` where an agent still works in it; those of a capture, where they affect more than this workspace: then it stays.
-pub fn close_workspace(ctx: &mut Context, task: &CaseId) -> Result<()> {
-    close(ctx, task, Unsaved::Moved)
+pub fn close_workspace(ctx: &mut Context, task: &TaskId) -> Result<()> {
+    close(ctx, task, UnsavedWorkspaceFate::Moved)
 }
 
 /// As [`close_workspace`], for a workspace that is about to be deleted: where it cannot be captured, or is not whole, it stays.
 ///
 /// # Errors
 /// As [`close_workspace`]; those of a capture; `WORKSPACE_BROKEN`.
-pub fn close_saved(ctx: &mut Context, task: &CaseId) -> Result<()> {
-    close(ctx, task, Unsaved::Refused)
+pub fn close_saved(ctx: &mut Context, task: &TaskId) -> Result<()> {
+    close(ctx, task, UnsavedWorkspaceFate::Refused)
 }
 
 /// What becomes of a workspace that cannot be captured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Unsaved {
+enum UnsavedWorkspaceFate {
     /// It goes to the trash as it is.
     Moved,
     /// It stays.
     Refused,
 }
 
-fn close(ctx: &mut Context, task: &CaseId, unsaved: Unsaved) -> Result<()> {
+fn close(ctx: &mut Context, task: &TaskId, unsaved: UnsavedWorkspaceFate) -> Result<()> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(()) };
     if files::is_locked(&ctx.layout().workspace_lock(task))? {
         return Err(Error::new(Code::Busy, format!("an agent still works in '{}'", workspace.path)));
@@ -101,7 +101,7 @@ fn close(ctx: &mut Context, task: &CaseId, unsaved: Unsaved) -> Result<()> {
                     ctx.repo.workspaces().put_aside(&aside)?;
                 }
                 // A workspace that cannot be captured goes to the trash unchanged.
-                Err(error) if !error.is_everybodys() && unsaved == Unsaved::Moved => {
+                Err(error) if !error.is_everybodys() && unsaved == UnsavedWorkspaceFate::Moved => {
                     tracing::warn!(%error, %task, "the workspace could not be captured, and is put aside as it is");
                     ctx.repo.workspaces().put_in_trash(path, &trash)?;
                 }
@@ -109,7 +109,7 @@ fn close(ctx: &mut Context, task: &CaseId, unsaved: Unsaved) -> Result<()> {
             }
             Some(trash.display().to_string())
         }
-        Some(_) | None if unsaved == Unsaved::Refused && path.symlink_metadata().is_ok() => {
+        Some(_) | None if unsaved == UnsavedWorkspaceFate::Refused && path.symlink_metadata().is_ok() => {
             return Err(Error::new(
                 Code::WorkspaceBroken,
                 format!("'{}' cannot be captured, so it is not deleted", path.display()),
@@ -138,13 +138,14 @@ pub fn to_delete(ctx: &Context) -> Result<usize> {
 ///
 /// # Errors
 /// Those of reading refs; a crash leaves branches that the next call deletes.
-pub fn delete_branches(ctx: &mut Context, tasks: &[CaseId]) -> Result<Vec<RefName>> {
-    let Leaving { refs, mut gone } = leaving(ctx, tasks)?;
+pub fn delete_branches(ctx: &mut Context, tasks: &[TaskId]) -> Result<Vec<RefName>> {
+    let MergedBranchDeletion { refs, mut gone } = leaving(ctx, tasks)?;
     let mut stay = Vec::new();
     if !refs.is_empty() {
         ctx.append(Event::MergedBranchesLeave { refs: refs.clone() })?;
         env::fault_point("merge.branches-leave");
-        let edit = |RefChange { name, value }: RefChange| RefEdit { name, expected: Expected::from_old(value.old), new: None };
+        let edit =
+            |RefChange { name, value }: RefChange| RefEdit { name, expected: ExpectedRefValue::from_old(value.old), new: None };
         let names = refs.iter().map(|change| change.name.clone()).collect();
         match ctx.repo.refs().update_refs(&refs.into_iter().map(edit).collect::<Vec<_>>(), "git axiom: merged") {
             Ok(()) => gone.extend::<Vec<RefName>>(names),
@@ -164,15 +165,15 @@ pub fn delete_branches(ctx: &mut Context, tasks: &[CaseId]) -> Result<Vec<RefNam
 
 /// The branches of merged tasks that may be deleted, and those that are gone already.
 #[derive(Default)]
-struct Leaving {
+struct MergedBranchDeletion {
     refs: Vec<RefChange>,
     /// A crash came between the deletion and the note of it, or somebody else deleted it.
     gone: Vec<RefName>,
 }
 
-fn leaving(ctx: &Context, tasks: &[CaseId]) -> Result<Leaving> {
-    let mut leaving = Leaving::default();
-    let branches = |task: &CaseId| Some((task_branches::branch_of(task), merged(ctx.state(), task)?.target.clone()));
+fn leaving(ctx: &Context, tasks: &[TaskId]) -> Result<MergedBranchDeletion> {
+    let mut leaving = MergedBranchDeletion::default();
+    let branches = |task: &TaskId| Some((task_branches::branch_of(task), merged(ctx.state(), task)?.target.clone()));
     let ours = tasks.iter().filter_map(branches).filter(|(branch, target)| branch != target && ctx.state().made_branch(branch));
     let ours: BTreeMap<RefName, RefName> = ours.collect();
     if ours.is_empty() {
@@ -185,7 +186,7 @@ fn leaving(ctx: &Context, tasks: &[CaseId]) -> Result<Leaving> {
         match (tips.get(&branch), tips.get(&target)) {
             (None, _) => leaving.gone.push(branch),
             (Some(tip), Some(target)) if !used.contains(&branch) && ctx.repo.history().is_ancestor(tip, target)? => {
-                leaving.refs.push(RefChange { name: branch, value: Change::new(Some(tip.clone()), None) });
+                leaving.refs.push(RefChange { name: branch, value: ValueChange::new(Some(tip.clone()), None) });
             }
             (Some(_), _) => {}
         }
@@ -197,7 +198,7 @@ fn leaving(ctx: &Context, tasks: &[CaseId]) -> Result<Leaving> {
 ///
 /// # Errors
 /// Those of reading refs.
-pub(super) fn would_leave(ctx: &Context, task: &CaseId, target: &RefName) -> Result<Option<RefName>> {
+pub(super) fn would_leave(ctx: &Context, task: &TaskId, target: &RefName) -> Result<Option<RefName>> {
     let branch = task_branches::branch_of(task);
     if ctx.config.agents.keep_merged || branch == *target || !ctx.state().made_branch(&branch) {
         return Ok(None);
@@ -225,9 +226,9 @@ pub(super) fn trash_for(ctx: &Context, path: &Path) -> Result<PathBuf> {
 
 fn keep_uncommitted(
     ctx: &Context,
-    task: &CaseId,
+    task: &TaskId,
     (workspace, worktree): (&Workspace, &Worktree),
-    unsaved: Unsaved,
+    unsaved: UnsavedWorkspaceFate,
 ) -> Result<()> {
     let options = checkpoint::capture_options(ctx);
     let (capture, submodules) = checkpoint::submodules::capture_with_submodules(&ctx.repo, worktree, &options)?;
@@ -235,7 +236,7 @@ fn keep_uncommitted(
     for one in &submodules {
         leaves_out |= one.is_dirty()?;
     }
-    if unsaved == Unsaved::Refused && leaves_out {
+    if unsaved == UnsavedWorkspaceFate::Refused && leaves_out {
         return Err(Error::new(Code::InTheWay, format!("'{}' holds files that no capture can hold", workspace.path))
             .hint("git axiom checkpoint show    names what a checkpoint does not hold"));
     }
@@ -249,6 +250,6 @@ fn keep_uncommitted(
     }
     let commit = ctx.repo.captures().commit_capture(&capture, &format!("workspace of {task}, put aside"), &[])?;
     let name = live_ref(task);
-    let edit = RefEdit { name, expected: Expected::Any, new: Some(commit.commit) };
+    let edit = RefEdit { name, expected: ExpectedRefValue::Any, new: Some(commit.commit) };
     ctx.repo.refs().update_refs(&[edit], &format!("git axiom: workspace of {task} put aside"))
 }

@@ -2,8 +2,8 @@
 
 use super::guarded_links::add_destinations;
 use crate::domain::base::names::Oid;
-use crate::domain::work::guarded::attributes::{Macros, name_drivers};
-use crate::domain::work::guarded::{GuardedFile, GuardedFiles, Names, What, Why, is_attributes_file};
+use crate::domain::work::guarded::attributes::{DriverAttributeMacros, name_drivers};
+use crate::domain::work::guarded::{GuardReason, GuardedFile, GuardedFiles, GuardedNames, GuardedPathKind, is_attributes_file};
 use crate::error::{Code, Result};
 use crate::files;
 use crate::git::{FileId, TreeChange};
@@ -17,14 +17,16 @@ const LARGEST: u64 = 1024 * 1024;
 /// # Errors
 /// `GIT_FAILED` where the contents of the repository cannot be read.
 pub(super) fn guarded_files(ctx: &Context, changes: &[TreeChange], tree: &Oid) -> Result<Option<GuardedFiles>> {
-    let mut names = Names::new(&ctx.config.merge.guarded);
+    let mut names = GuardedNames::new(&ctx.config.merge.guarded);
     add_destinations(ctx, tree, &mut names)?;
     let mut macros = None;
     let mut found = Vec::new();
     for change in changes {
         let why = match names.concerned(&change.path, what(change)) {
-            Some(name) => Some(Why::Named(name.to_owned())),
-            None if is_attributes_file(&change.path) => sets_drivers(ctx, change, tree, &mut macros)?.then_some(Why::Drivers),
+            Some(name) => Some(GuardReason::Named(name.to_owned())),
+            None if is_attributes_file(&change.path) => {
+                sets_drivers(ctx, change, tree, &mut macros)?.then_some(GuardReason::Drivers)
+            }
             None => None,
         };
         if let Some(why) = why {
@@ -35,17 +37,22 @@ pub(super) fn guarded_files(ctx: &Context, changes: &[TreeChange], tree: &Oid) -
     Ok(GuardedFiles::new(found))
 }
 
-fn what(change: &TreeChange) -> What {
+fn what(change: &TreeChange) -> GuardedPathKind {
     match [&change.old, &change.new].into_iter().flatten().all(FileId::is_regular) {
-        true => What::File,
-        false => What::LeadsElsewhere,
+        true => GuardedPathKind::File,
+        false => GuardedPathKind::LeadsElsewhere,
     }
 }
 
 /// Whether a file of attributes names drivers after the merge, or one that is deleted did: what was encrypted would be stored as it is.
 /// What cannot be looked through counts as if it named some. `macros` are found when they are needed first; `Some(None)` where nobody
 /// knows which there are.
-fn sets_drivers(ctx: &Context, change: &TreeChange, tree: &Oid, macros: &mut Option<Option<Macros>>) -> Result<bool> {
+fn sets_drivers(
+    ctx: &Context,
+    change: &TreeChange,
+    tree: &Oid,
+    macros: &mut Option<Option<DriverAttributeMacros>>,
+) -> Result<bool> {
     let Some(file) = change.new.as_ref().or(change.old.as_ref()) else { return Ok(false) };
     if !file.is_regular() {
         return Ok(true);
@@ -61,7 +68,7 @@ fn sets_drivers(ctx: &Context, change: &TreeChange, tree: &Oid, macros: &mut Opt
 }
 
 /// The macros that count in this tree: git reads them from its topmost attributes, and from the user's and the machine's files.
-fn all_macros(ctx: &Context, tree: &Oid) -> Result<Option<Macros>> {
+fn all_macros(ctx: &Context, tree: &Oid) -> Result<Option<DriverAttributeMacros>> {
     let mut texts = Vec::new();
     // A link or a folder of this name is not read by git.
     let top = ctx.repo.objects().tree_entry(tree, b".gitattributes")?.filter(|top| top.mode & 0o170_000 == 0o100_000);
@@ -81,7 +88,7 @@ fn all_macros(ctx: &Context, tree: &Oid) -> Result<Option<Macros>> {
             }
         }
     }
-    Ok(Some(Macros::new(texts.iter().map(Vec::as_slice))))
+    Ok(Some(DriverAttributeMacros::new(texts.iter().map(Vec::as_slice))))
 }
 
 /// The content of a blob; `None` where it is too large.

@@ -1,8 +1,8 @@
 //! Following guarded names that are links within the repository, in a tree. The rule is `domain::work::guarded::links`.
 
 use crate::domain::base::names::Oid;
-use crate::domain::work::guarded::Names;
-use crate::domain::work::guarded::links::{LONGEST, Path, is_part};
+use crate::domain::work::guarded::GuardedNames;
+use crate::domain::work::guarded::links::{GuardedLinkPath, LONGEST, is_part};
 use crate::error::Result;
 use crate::git::{TREE, TreeEntry};
 use crate::ops::context::handle::Context;
@@ -11,13 +11,13 @@ use crate::ops::context::handle::Context;
 const LINK: u32 = 0o120_000;
 
 /// A link: the parts of the folder that it is in, and what it says.
-type Link = (Vec<Vec<u8>>, Vec<u8>);
+type GuardedLink = (Vec<Vec<u8>>, Vec<u8>);
 
 /// Adds what guarded links lead to in this tree.
 ///
 /// # Errors
 /// `GIT_FAILED` where a tree or a link cannot be read.
-pub(super) fn add_destinations(ctx: &Context, tree: &Oid, names: &mut Names) -> Result<()> {
+pub(super) fn add_destinations(ctx: &Context, tree: &Oid, names: &mut GuardedNames) -> Result<()> {
     let mut paths = names.paths();
     while let Some(path) = paths.pop() {
         for (folder, link) in links_on(ctx, tree, &path)? {
@@ -29,7 +29,7 @@ pub(super) fn add_destinations(ctx: &Context, tree: &Oid, names: &mut Names) -> 
 
 /// The first links on the way along a path. There may be several where names differ
 /// in what some file systems ignore.
-fn links_on(ctx: &Context, tree: &Oid, path: &Path) -> Result<Vec<Link>> {
+fn links_on(ctx: &Context, tree: &Oid, path: &GuardedLinkPath) -> Result<Vec<GuardedLink>> {
     let mut links = Vec::new();
     let mut folders = vec![(Vec::new(), tree.clone())];
     while let Some((folder, tree)) = folders.pop() {

@@ -3,35 +3,35 @@
 use std::path::Path;
 
 use super::guarded::guarded_files;
-use super::replay::{self, Computed};
+use super::replay::{self, ComputedMerge};
 use super::{MergeOutcome, branch_of, checked_out, edit, nothing_in_progress, taken_stash};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::hook::event::HookEvent;
-use crate::domain::operation::journaled::{BranchAdvance, Operation, OperationKind, RefChange};
-use crate::domain::work::case::{Case, Kind, Merged, Status};
+use crate::domain::operation::journaled::{BranchAdvance, JournaledOperation, OperationKind, RefChange};
+use crate::domain::work::case::{MergedTaskWork, Task, TaskKind, TaskStatus};
 use crate::domain::work::gate::{Gate, merge_wants_trust};
-use crate::domain::work::guarded::{Allowed, GuardedFiles};
-use crate::domain::work::verification::{AskedHook, Demands, MergeOf, Verification};
+use crate::domain::work::guarded::{AllowedGuardedFiles, GuardedFiles};
+use crate::domain::work::verification::{MergeCandidate, MergeRequirements, MergeVerification, PreMergeHook};
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::hook::selection::Hook;
+use crate::hook::selection::ProjectHook;
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
-use crate::ops::hooks::standing::{AtEvent, not_approved};
+use crate::ops::hooks::standing::{EventHooks, not_approved};
 use crate::ops::operation;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::workspaces;
 
 /// The plan for a merge.
-pub(super) enum Planned {
+pub(super) enum MergePlan {
     /// A clean merge.
     Merge {
         /// The commits to merge, and the result's tree.
-        of: MergeOf,
+        of: MergeCandidate,
         /// The task.
-        case: Box<Case>,
+        case: Box<Task>,
         /// The target branch.
         target: RefName,
         /// The files in which a conflict was settled by applying the task's commits one by one.
@@ -40,9 +40,9 @@ pub(super) enum Planned {
     /// The target has all of the work already.
     HasAll {
         /// The task; its case may not say yet that it is merged.
-        case: Box<Case>,
+        case: Box<Task>,
         /// The commit and branch that have the work.
-        merged: Merged,
+        merged: MergedTaskWork,
     },
     /// The merge cannot be made; its outcome.
     Ends(MergeOutcome),
@@ -52,12 +52,12 @@ pub(super) enum Planned {
 ///
 /// # Errors
 /// Those of [`super::merge_task`] that concern the task and its branch; `HOLDS_MOUNT` for its workspace; `IDENTITY_MISSING`.
-pub(super) fn plan(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Planned> {
+pub(super) fn plan(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergePlan> {
     let case = Box::new(ctx.state().case(task)?.clone());
     if let Some(merged) = case.merged.clone() {
-        return Ok(Planned::HasAll { case, merged });
+        return Ok(MergePlan::HasAll { case, merged });
     }
-    if case.kind != Kind::Task || case.status != Status::Done {
+    if case.kind != TaskKind::Task || case.status != TaskStatus::Done {
         let what = format!("'{task}' is a {} that is {}, so it cannot be merged", case.kind, case.status);
         return Err(Error::new(Code::InvalidTransition, what).hint("only a task that is done is merged"));
     }
@@ -72,7 +72,9 @@ pub(super) fn plan(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Pl
         files::holds_no_mount(Path::new(&workspace.path))?;
     }
     let target = target_branch(ctx)?;
-    let Some(old) = ctx.repo.refs().read_ref(&target)? else { return Ok(Planned::Ends(MergeOutcome::TargetMissing { target })) };
+    let Some(old) = ctx.repo.refs().read_ref(&target)? else {
+        return Ok(MergePlan::Ends(MergeOutcome::TargetMissing { target }));
+    };
     let branch = branch_of(ctx, task);
     workspaces::branch_is_not_others(ctx, task)?;
     let Some(work) = ctx.repo.refs().read_ref(&branch)? else {
@@ -80,29 +82,29 @@ pub(super) fn plan(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Pl
             .hint(format!("git axiom rollback task {task}    starts it again")));
     };
     if ctx.repo.history().is_ancestor(&work, &old)? {
-        return Ok(Planned::HasAll { case, merged: Merged { commit: old, target } });
+        return Ok(MergePlan::HasAll { case, merged: MergedTaskWork { commit: old, target } });
     }
     let (tree, settled) = match replay::compute(ctx, &old, &work)? {
-        Computed::Clean { tree, settled } => (tree, settled),
-        Computed::Conflict(files) => return Ok(Planned::Ends(MergeOutcome::Conflict { files, target: old })),
+        ComputedMerge::Clean { tree, settled } => (tree, settled),
+        ComputedMerge::Conflict(files) => return Ok(MergePlan::Ends(MergeOutcome::Conflict { files, target: old })),
     };
     let changes = ctx.repo.history().diff_trees(&old, &tree)?;
     if let Some(files) = guarded_files(ctx, &changes, &tree)?.filter(|files| !allowed.covers(files)) {
-        return Ok(Planned::Ends(MergeOutcome::Guarded { files }));
+        return Ok(MergePlan::Ends(MergeOutcome::Guarded { files }));
     }
     // Said before hooks are asked and commands run for this merge.
     ctx.repo.identity()?;
-    Ok(Planned::Merge { of: MergeOf { branch: work, target: old, tree }, case, target, settled })
+    Ok(MergePlan::Merge { of: MergeCandidate { branch: work, target: old, tree }, case, target, settled })
 }
 
 /// The guarded files that the merge of a task would change now, for a human who is asked about it. Writes nothing.
 ///
 /// # Errors
 /// As [`super::merge_task`] before its checkpoint.
-pub fn guarded_by(ctx: &Context, task: &CaseId) -> Result<Option<GuardedFiles>> {
-    match plan(ctx, task, &Allowed::Nothing)? {
-        Planned::Ends(MergeOutcome::Guarded { files }) => Ok(Some(files)),
-        Planned::Ends(_) | Planned::Merge { .. } | Planned::HasAll { .. } => Ok(None),
+pub fn guarded_by(ctx: &Context, task: &TaskId) -> Result<Option<GuardedFiles>> {
+    match plan(ctx, task, &AllowedGuardedFiles::Nothing)? {
+        MergePlan::Ends(MergeOutcome::Guarded { files }) => Ok(Some(files)),
+        MergePlan::Ends(_) | MergePlan::Merge { .. } | MergePlan::HasAll { .. } => Ok(None),
     }
 }
 
@@ -111,18 +113,23 @@ pub fn guarded_by(ctx: &Context, task: &CaseId) -> Result<Option<GuardedFiles>> 
 ///
 /// # Errors
 /// `IN_THE_WAY`, `BRANCH_IN_USE`, and those of [`operation::check`].
-pub(super) fn operation_of(ctx: &Context, case: &Case, (target, old): (&RefName, Oid), commit: Oid) -> Result<Operation> {
+pub(super) fn operation_of(
+    ctx: &Context,
+    case: &Task,
+    (target, old): (&RefName, Oid),
+    commit: Oid,
+) -> Result<JournaledOperation> {
     let task = &case.id;
     let kind = OperationKind::Merge { task: task.clone() };
-    let mut operation = Operation::new(kind, format!("merge {task} into {}", target.short()));
-    operation.edits = vec![edit(case, &Merged { commit: commit.clone(), target: target.clone() })];
+    let mut operation = JournaledOperation::new(kind, format!("merge {task} into {}", target.short()));
+    operation.edits = vec![edit(case, &MergedTaskWork { commit: commit.clone(), target: target.clone() })];
     match checked_out(ctx, target)? {
         Some(worktree) => {
             nothing_in_progress(ctx, &worktree)?;
             let (path, branch) = (worktree.path_text()?, target.clone());
-            operation.advances = vec![BranchAdvance { path, branch, commit: Change::new(old, commit) }];
+            operation.advances = vec![BranchAdvance { path, branch, commit: ValueChange::new(old, commit) }];
         }
-        None => operation.refs = vec![RefChange { name: target.clone(), value: Change::new(Some(old), Some(commit)) }],
+        None => operation.refs = vec![RefChange { name: target.clone(), value: ValueChange::new(Some(old), Some(commit)) }],
     }
     // The undo of the merge brings them back too.
     let taken = taken_stash::taken_by(ctx, task)?;
@@ -137,7 +144,7 @@ pub(super) fn operation_of(ctx: &Context, case: &Case, (target, old): (&RefName,
 ///
 /// # Errors
 /// `NOT_TRUSTED` where the commands that verify merges are not approved.
-pub(super) fn unverified(ctx: &Context, case: &Case, of: &MergeOf, settled: &[RepoPath]) -> Result<Option<MergeOutcome>> {
+pub(super) fn unverified(ctx: &Context, case: &Task, of: &MergeCandidate, settled: &[RepoPath]) -> Result<Option<MergeOutcome>> {
     if let Some(path) = &ctx.found.unapproved_verify {
         let what = format!("'{}' sets merge.verify, and these commands are not approved", path.display());
         return Err(not_approved(what).hint("git config axiom.merge.verify COMMAND    sets what verifies merges in this clone"));
@@ -145,7 +152,7 @@ pub(super) fn unverified(ctx: &Context, case: &Case, of: &MergeOf, settled: &[Re
     let demands = demands(ctx, case, settled)?;
     let known = ctx.state().record.cases.get(&case.id).and_then(|record| record.merge_verified.as_deref());
     let known = known.filter(|known| known.is_about(of, &demands));
-    if demands.is_empty() || known.is_some_and(Verification::passed) {
+    if demands.is_empty() || known.is_some_and(MergeVerification::passed) {
         return Ok(None);
     }
     let failed = known.filter(|known| known.failed().is_some()).cloned().map(Box::new);
@@ -157,19 +164,19 @@ pub(super) fn unverified(ctx: &Context, case: &Case, of: &MergeOf, settled: &[Re
 ///
 /// # Errors
 /// `NOT_TRUSTED` where there is a hook that nobody approved as it is.
-pub(super) fn demands(ctx: &Context, case: &Case, settled: &[RepoPath]) -> Result<Demands> {
+pub(super) fn demands(ctx: &Context, case: &Task, settled: &[RepoPath]) -> Result<MergeRequirements> {
     let hooks = match ctx.hooks.at(HookEvent::PreMerge) {
-        AtEvent::Nothing => Vec::new(),
-        AtEvent::Run(hooks, tree) => {
+        EventHooks::Nothing => Vec::new(),
+        EventHooks::Run(hooks, tree) => {
             let digest = tree.files().digest().as_str().to_owned();
-            let asked = |hook: &Hook| AskedHook { hook: hook.place.to_string(), digest: digest.clone() };
+            let asked = |hook: &ProjectHook| PreMergeHook { hook: hook.place.to_string(), digest: digest.clone() };
             hooks.iter().map(asked).collect()
         }
-        AtEvent::NotApproved(what) => {
+        EventHooks::NotApproved(what) => {
             return Err(not_approved(merge_wants_trust(&what)));
         }
     };
     let own = if settled.is_empty() { &[][..] } else { &case.verify };
     let commands = own.iter().chain(&ctx.config.merge.verify).cloned().collect();
-    Ok(Demands { hooks, commands })
+    Ok(MergeRequirements { hooks, commands })
 }

@@ -2,21 +2,21 @@
 
 use serde::Serialize;
 
-use super::plan::{Planned, operation_of, plan, unverified};
+use super::plan::{MergePlan, operation_of, plan, unverified};
 use super::{MergeOutcome, checked_out, cleanup, result_of};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::work::guarded::Allowed;
+use crate::domain::work::guarded::AllowedGuardedFiles;
 use crate::error::{Code, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::rollback::{FileLine, WorkspaceLine};
+use crate::ops::rollback::{AffectedFileLine, AffectedWorkspaceLine};
 
 /// What a merge changes.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Preview {
+pub struct MergePreview {
     /// The task.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
     /// The branch that moves.
     pub target: RefName,
     /// Its current commit.
@@ -24,9 +24,9 @@ pub struct Preview {
     /// Whether the target has all of the work already: then at most the case changes, to say that it is merged.
     pub was_merged_before: bool,
     /// Files that change on the target branch.
-    pub files: Vec<FileLine>,
+    pub files: Vec<AffectedFileLine>,
     /// What happens to the workspace.
-    pub workspaces: Vec<WorkspaceLine>,
+    pub workspaces: Vec<AffectedWorkspaceLine>,
     /// Branches that are deleted, since the target has their commits then.
     pub branches: Vec<RefName>,
     /// Commands that still have to pass on the result before it is merged.
@@ -35,9 +35,9 @@ pub struct Preview {
 
 /// The outcome of a preview.
 #[derive(Debug)]
-pub enum Foreseen {
+pub enum MergePreviewOutcome {
     /// The task can be merged.
-    Preview(Box<Preview>),
+    Preview(Box<MergePreview>),
     /// The task cannot be merged; the outcome is the one that the merge would have.
     Refused(Box<MergeOutcome>),
 }
@@ -46,25 +46,25 @@ pub enum Foreseen {
 ///
 /// # Errors
 /// As [`super::merge_task`], without those of the checkpoint.
-pub fn preview(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Foreseen> {
+pub fn preview(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergePreviewOutcome> {
     ctx.no_open_operation()?;
     match look(ctx, task, allowed) {
         Err(error) if matches!(error.code(), Code::InTheWay | Code::HoldsMount) => {
-            Ok(Foreseen::Refused(Box::new(MergeOutcome::InTheWay { what: error.to_string() })))
+            Ok(MergePreviewOutcome::Refused(Box::new(MergeOutcome::InTheWay { what: error.to_string() })))
         }
         other => other,
     }
 }
 
-fn look(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Foreseen> {
+fn look(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergePreviewOutcome> {
     let (of, case, target, settled) = match plan(ctx, task, allowed)? {
-        Planned::Merge { of, case, target, settled } => (of, case, target, settled),
-        Planned::HasAll { merged, case: _ } => {
+        MergePlan::Merge { of, case, target, settled } => (of, case, target, settled),
+        MergePlan::HasAll { merged, case: _ } => {
             let mut preview = of_target(ctx, task, merged.target, merged.commit)?;
             preview.was_merged_before = true;
-            return Ok(Foreseen::Preview(Box::new(preview)));
+            return Ok(MergePreviewOutcome::Preview(Box::new(preview)));
         }
-        Planned::Ends(outcome) => return Ok(Foreseen::Refused(Box::new(outcome))),
+        MergePlan::Ends(outcome) => return Ok(MergePreviewOutcome::Refused(Box::new(outcome))),
     };
     let mut preview = of_target(ctx, task, target.clone(), of.target.clone())?;
     match unverified(ctx, &case, &of, &settled)? {
@@ -72,28 +72,28 @@ fn look(ctx: &Context, task: &CaseId, allowed: &Allowed) -> Result<Foreseen> {
         Some(MergeOutcome::Unverified { of: _, failed: None }) => {
             preview.verify = super::plan::demands(ctx, &case, &settled)?.names().map(|(_, name)| name.clone()).collect();
         }
-        Some(outcome) => return Ok(Foreseen::Refused(Box::new(outcome))),
+        Some(outcome) => return Ok(MergePreviewOutcome::Refused(Box::new(outcome))),
     }
     let worktree = checked_out(ctx, &target)?.map(|worktree| worktree.path_text()).transpose()?;
     for file in ctx.repo.history().diff_trees(&ctx.repo.objects().read_commit(&of.target)?.tree, &of.tree)? {
-        preview.files.push(FileLine::of(worktree.clone(), file, false));
+        preview.files.push(AffectedFileLine::of(worktree.clone(), file, false));
     }
     // No ref ever points to this commit.
     let commit = result_of(ctx, task, &of)?;
     operation_of(ctx, &case, (&target, of.target), commit)?;
-    Ok(Foreseen::Preview(Box::new(preview)))
+    Ok(MergePreviewOutcome::Preview(Box::new(preview)))
 }
 
-fn of_target(ctx: &Context, task: &CaseId, target: RefName, commit: Oid) -> Result<Preview> {
+fn of_target(ctx: &Context, task: &TaskId, target: RefName, commit: Oid) -> Result<MergePreview> {
     let workspace = ctx.state().restorable.workspaces.get(task).filter(|_| !ctx.config.agents.keep_merged);
-    Ok(Preview {
+    Ok(MergePreview {
         task_id: task.clone(),
         branches: cleanup::would_leave(ctx, task, &target)?.into_iter().collect(),
         target,
         commit,
         was_merged_before: false,
         files: Vec::new(),
-        workspaces: workspace.map(|workspace| WorkspaceLine::going(&workspace.path, task)).into_iter().collect(),
+        workspaces: workspace.map(|workspace| AffectedWorkspaceLine::going(&workspace.path, task)).into_iter().collect(),
         verify: Vec::new(),
     })
 }

@@ -10,7 +10,7 @@ use crate::ops::context::handle::Context;
 const MOST: usize = 100;
 
 /// What comes of a merge.
-pub(super) enum Computed {
+pub(super) enum ComputedMerge {
     /// The tree of the result; `settled` are the files that were in conflict before the commits were applied one by one.
     Clean { tree: Oid, settled: Vec<RepoPath> },
     /// The files in conflict.
@@ -21,12 +21,12 @@ pub(super) enum Computed {
 ///
 /// # Errors
 /// `GIT_FAILED`; those of writing objects.
-pub(super) fn compute(ctx: &Context, target: &Oid, branch: &Oid) -> Result<Computed> {
+pub(super) fn compute(ctx: &Context, target: &Oid, branch: &Oid) -> Result<ComputedMerge> {
     Ok(match ctx.repo.history().merge_in_memory(target, branch)? {
-        MergeResult::Clean(tree) => Computed::Clean { tree, settled: Vec::new() },
+        MergeResult::Clean(tree) => ComputedMerge::Clean { tree, settled: Vec::new() },
         MergeResult::Conflict(files) => match replayed(ctx, target, branch)? {
-            Some(tree) => Computed::Clean { tree, settled: files },
-            None => Computed::Conflict(files),
+            Some(tree) => ComputedMerge::Clean { tree, settled: files },
+            None => ComputedMerge::Conflict(files),
         },
     })
 }

@@ -8,11 +8,11 @@ use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, FileLock, LockAttempt, Small};
+use crate::files::{self, FileLock, LockAttempt, SmallFile};
 use crate::git::WorkspaceBranch;
 use crate::ops::context::handle::Context;
 use crate::ops::{trash, workspaces};
@@ -25,14 +25,14 @@ const LONGEST_NOTE: u64 = 64;
 
 /// What a scratch worktree is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Use {
+pub enum ScratchPurpose {
     /// The result of a merge is verified in it.
     Verification,
     /// A planner works in it.
     Planner,
 }
 
-impl Use {
+impl ScratchPurpose {
     /// As the note says it. That of a verification was always empty.
     const fn noted(self) -> &'static str {
         match self {
@@ -43,9 +43,9 @@ impl Use {
 
     fn of_note(note: &Path) -> Self {
         match files::read_small(note, LONGEST_NOTE) {
-            Ok(Small::Content(content)) if content == Self::Planner.noted().as_bytes() => Self::Planner,
+            Ok(SmallFile::Content(content)) if content == Self::Planner.noted().as_bytes() => Self::Planner,
             // Only words depend on it.
-            Ok(Small::Content(_) | Small::Nothing | Small::Odd(_)) | Err(_) => Self::Verification,
+            Ok(SmallFile::Content(_) | SmallFile::Nothing | SmallFile::Odd(_)) | Err(_) => Self::Verification,
         }
     }
 
@@ -64,7 +64,7 @@ impl Use {
         }
     }
 
-    fn goes_on(self, task: &CaseId) -> String {
+    fn goes_on(self, task: &TaskId) -> String {
         match self {
             Self::Verification => format!("the merge of '{task}' is being verified by another process"),
             Self::Planner => format!("a planner works on '{task}' in another process"),
@@ -74,35 +74,35 @@ impl Use {
 
 /// One that nobody uses: a crash left it.
 #[derive(Debug)]
-pub struct Left {
+pub struct LeftoverScratch {
     /// Its path.
     pub path: PathBuf,
     /// What it was for.
-    pub of: Use,
+    pub of: ScratchPurpose,
 }
 
 /// The worktree, while this process holds its lock.
 #[derive(Debug)]
-pub struct Scratch {
-    task: CaseId,
+pub struct ScratchWorktree {
+    task: TaskId,
     /// Its path.
     pub path: PathBuf,
     _lock: FileLock,
 }
 
 /// The path of a task's scratch worktree.
-fn place(ctx: &Context, task: &CaseId) -> Result<PathBuf> {
+fn place(ctx: &Context, task: &TaskId) -> Result<PathBuf> {
     Ok(workspaces::root(ctx)?.join(format!("verify-{task}")))
 }
 
-fn note(ctx: &Context, task: &CaseId) -> PathBuf {
+fn note(ctx: &Context, task: &TaskId) -> PathBuf {
     ctx.layout().verifying_dir().join(task.as_str())
 }
 
 /// The tasks that have a scratch worktree, or had one when a process crashed.
-fn noted(ctx: &Context) -> Result<Vec<CaseId>> {
+fn noted(ctx: &Context) -> Result<Vec<TaskId>> {
     let entries = files::list(&ctx.layout().verifying_dir())?;
-    Ok(entries.iter().filter_map(|entry| CaseId::new(entry.file_name().to_str()?).ok()).collect())
+    Ok(entries.iter().filter_map(|entry| TaskId::new(entry.file_name().to_str()?).ok()).collect())
 }
 
 /// The paths of all scratch worktrees: they hold no one's work, so no checkpoint holds them.
@@ -117,12 +117,12 @@ pub fn places(ctx: &Context) -> Result<Vec<PathBuf>> {
 ///
 /// # Errors
 /// As [`places`].
-pub fn left(ctx: &Context) -> Result<Vec<Left>> {
+pub fn left(ctx: &Context) -> Result<Vec<LeftoverScratch>> {
     let mut left = Vec::new();
     for task in noted(ctx)? {
         let path = place(ctx, &task)?;
         if !files::is_locked(&ctx.layout().verify_lock(&task))? && files::metadata(&path)?.is_some() {
-            left.push(Left { path, of: Use::of_note(&note(ctx, &task)) });
+            left.push(LeftoverScratch { path, of: ScratchPurpose::of_note(&note(ctx, &task)) });
         }
     }
     Ok(left)
@@ -132,12 +132,12 @@ pub fn left(ctx: &Context) -> Result<Vec<Left>> {
 ///
 /// # Errors
 /// `BUSY` where another process holds it.
-pub(in crate::ops) fn claim(ctx: &Context, task: &CaseId, of: Use) -> Result<FileLock> {
+pub(in crate::ops) fn claim(ctx: &Context, task: &TaskId, of: ScratchPurpose) -> Result<FileLock> {
     match FileLock::take(&ctx.layout().verify_lock(task), PATIENCE)? {
         LockAttempt::Taken(lock) => Ok(lock),
         LockAttempt::Held => Err(Error::new(Code::Busy, of.goes_on(task)).hint(match of {
-            Use::Verification => "git axiom status    shows when it is merged",
-            Use::Planner => "git axiom plan show    shows how far it is",
+            ScratchPurpose::Verification => "git axiom status    shows when it is merged",
+            ScratchPurpose::Planner => "git axiom plan show    shows how far it is",
         })),
     }
 }
@@ -147,7 +147,12 @@ pub(in crate::ops) fn claim(ctx: &Context, task: &CaseId, of: Use) -> Result<Fil
 /// # Errors
 /// `WORKSPACE_IN_THE_WAY` where a file or folder that is not ours is there; `DISK_CHECKOUT_FAILED`, `GIT_FAILED`,
 /// `IO_FAILED`.
-pub(in crate::ops) fn set_up(ctx: &Context, (task, of): (&CaseId, Use), commit: &Oid, lock: FileLock) -> Result<Scratch> {
+pub(in crate::ops) fn set_up(
+    ctx: &Context,
+    (task, of): (&TaskId, ScratchPurpose),
+    commit: &Oid,
+    lock: FileLock,
+) -> Result<ScratchWorktree> {
     let (path, note) = (place(ctx, task)?, note(ctx, task));
     let is_ours = files::metadata(&note)?.is_some();
     if !is_ours && files::metadata(&path)?.is_some() {
@@ -163,10 +168,10 @@ pub(in crate::ops) fn set_up(ctx: &Context, (task, of): (&CaseId, Use), commit: 
     let half_made = trash::fresh(ctx, "half-made")?;
     ctx.repo.workspaces().create_workspace(&path, &WorkspaceBranch::Detached(commit.clone()), &half_made)?;
     env::fault_point("verify.made");
-    Ok(Scratch { task: task.clone(), path, _lock: lock })
+    Ok(ScratchWorktree { task: task.clone(), path, _lock: lock })
 }
 
-impl Scratch {
+impl ScratchWorktree {
     /// Removes the worktree; its files are deleted in the background. A crash leaves what [`clear_left`] removes.
     ///
     /// # Errors
@@ -202,18 +207,18 @@ fn clear(ctx: &Context, path: &Path) -> Result<Option<JoinHandle<()>>> {
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
-pub fn clear_left(ctx: &Context) -> Result<Vec<Left>> {
+pub fn clear_left(ctx: &Context) -> Result<Vec<LeftoverScratch>> {
     let mut cleared = Vec::new();
     for task in noted(ctx)? {
         let LockAttempt::Taken(_lock) = FileLock::try_take(&ctx.layout().verify_lock(&task))? else { continue };
         let path = place(ctx, &task)?;
         let was_there = files::metadata(&path)?.is_some();
-        let of = Use::of_note(&note(ctx, &task));
+        let of = ScratchPurpose::of_note(&note(ctx, &task));
         if let Some(removal) = clear(ctx, &path)? {
             let _ = removal.join();
         }
         files::remove_file(&note(ctx, &task))?;
-        cleared.extend(was_there.then_some(Left { path, of }));
+        cleared.extend(was_there.then_some(LeftoverScratch { path, of }));
     }
     Ok(cleared)
 }

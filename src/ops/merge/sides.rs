@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use super::plan::{Planned, plan};
+use super::plan::{MergePlan, plan};
 use super::{MergeOutcome, branch_of};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::work::guarded::Allowed;
+use crate::domain::work::guarded::AllowedGuardedFiles;
 use crate::error::Result;
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
@@ -18,18 +18,18 @@ const MOST_COMMITS: usize = 20;
 
 /// A conflict, as it is now.
 #[derive(Debug, Clone)]
-pub struct Sides {
+pub struct MergeConflictSides {
     /// The files in conflict.
     pub files: Vec<RepoPath>,
     /// What the task did.
-    pub ours: Side,
+    pub ours: MergeConflictSide,
     /// What the target got since the task's branch began.
-    pub theirs: Side,
+    pub theirs: MergeConflictSide,
 }
 
 /// One side of a conflict.
 #[derive(Debug, Clone)]
-pub struct Side {
+pub struct MergeConflictSide {
     /// The branch.
     pub branch: RefName,
     /// Its commit.
@@ -37,12 +37,12 @@ pub struct Side {
     /// The tasks of its commits that changed the files.
     pub tasks: BTreeSet<String>,
     /// These commits, newest first.
-    pub commits: Vec<SideCommit>,
+    pub commits: Vec<ConflictSideCommit>,
 }
 
 /// A commit that changed files in conflict.
 #[derive(Debug, Clone)]
-pub struct SideCommit {
+pub struct ConflictSideCommit {
     /// The commit.
     pub oid: Oid,
     /// The first line of its message.
@@ -57,8 +57,9 @@ pub struct SideCommit {
 ///
 /// # Errors
 /// As [`super::merge_task`] before its checkpoint.
-pub fn sides(ctx: &Context, task: &CaseId) -> Result<Option<Sides>> {
-    let Planned::Ends(MergeOutcome::Conflict { files, target: theirs }) = plan(ctx, task, &Allowed::Everything)? else {
+pub fn sides(ctx: &Context, task: &TaskId) -> Result<Option<MergeConflictSides>> {
+    let MergePlan::Ends(MergeOutcome::Conflict { files, target: theirs }) = plan(ctx, task, &AllowedGuardedFiles::Everything)?
+    else {
         return Ok(None);
     };
     let branch = branch_of(ctx, task);
@@ -66,20 +67,20 @@ pub fn sides(ctx: &Context, task: &CaseId) -> Result<Option<Sides>> {
     let mut own = side(ctx, branch, (&theirs, &ours), &files)?;
     // Its agent's own commits name no task.
     own.tasks.insert(task.to_string());
-    Ok(Some(Sides { ours: own, theirs: side(ctx, target_branch(ctx)?, (&ours, &theirs), &files)?, files }))
+    Ok(Some(MergeConflictSides { ours: own, theirs: side(ctx, target_branch(ctx)?, (&ours, &theirs), &files)?, files }))
 }
 
-fn side(ctx: &Context, branch: RefName, (without, tip): (&Oid, &Oid), files: &[RepoPath]) -> Result<Side> {
+fn side(ctx: &Context, branch: RefName, (without, tip): (&Oid, &Oid), files: &[RepoPath]) -> Result<MergeConflictSide> {
     let history = ctx.repo.history();
     let asked = &files[..files.len().min(MOST_FILES)];
-    let mut side = Side { branch, tip: tip.clone(), tasks: BTreeSet::new(), commits: Vec::new() };
+    let mut side = MergeConflictSide { branch, tip: tip.clone(), tasks: BTreeSet::new(), commits: Vec::new() };
     for commit in history.log_of_paths(without, tip, asked, MOST_COMMITS)? {
         let before = commit.parents.first().cloned().unwrap_or(ctx.repo.objects().empty_tree()?);
         let changed: BTreeSet<RepoPath> =
             history.diff_trees(&before, &commit.oid)?.into_iter().map(|change| change.path).collect();
         let of_it = asked.iter().filter(|file| changed.contains(*file)).cloned().collect();
         side.tasks.extend(commit.tasks.iter().cloned());
-        side.commits.push(SideCommit { oid: commit.oid, subject: commit.subject, tasks: commit.tasks, files: of_it });
+        side.commits.push(ConflictSideCommit { oid: commit.oid, subject: commit.subject, tasks: commit.tasks, files: of_it });
     }
     Ok(side)
 }

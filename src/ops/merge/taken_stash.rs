@@ -1,8 +1,8 @@
 //! Entries of the user's stash that went while agents worked on a task.
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::checkpoint::local_refs::StashEntry;
-use crate::domain::operation::journaled::{StashChange, Way};
+use crate::domain::operation::journaled::{ChangeDirection, StashChange};
 use crate::error::{Result, some_of};
 use crate::ops::context::handle::Context;
 
@@ -14,7 +14,7 @@ const NAMED: usize = 3;
 ///
 /// # Errors
 /// `GIT_FAILED`, `IO_FAILED`.
-pub fn taken_by(ctx: &Context, task: &CaseId) -> Result<Vec<StashEntry>> {
+pub fn taken_by(ctx: &Context, task: &TaskId) -> Result<Vec<StashEntry>> {
     match ctx.state().record.cases.get(task) {
         Some(record) if !record.stash_taken.is_empty() => {
             gone(ctx, record.stash_taken.iter().map(|one| one.entry.clone()).collect())
@@ -25,7 +25,7 @@ pub fn taken_by(ctx: &Context, task: &CaseId) -> Result<Vec<StashEntry>> {
 
 /// The changes of an operation that records these entries as removed.
 pub fn put_aside(entries: &[StashEntry]) -> Vec<StashChange> {
-    entries.iter().map(|entry| StashChange { entry: entry.clone(), way: Way::PutAside }).collect()
+    entries.iter().map(|entry| StashChange { entry: entry.clone(), way: ChangeDirection::PutAside }).collect()
 }
 
 /// Those of the entries that are not in the stash now, and can be brought back.
@@ -39,7 +39,7 @@ pub fn gone(ctx: &Context, entries: Vec<StashEntry>) -> Result<Vec<StashEntry>> 
 }
 
 /// What happened, in words.
-pub fn sentence(task: &CaseId, entries: &[StashEntry]) -> String {
+pub fn sentence(task: &TaskId, entries: &[StashEntry]) -> String {
     let name =
         |entry: &StashEntry| format!("'{}'", if entry.message.is_empty() { entry.id.short() } else { entry.message.as_str() });
     let named = some_of(&entries.iter().map(name).collect::<Vec<_>>(), NAMED);

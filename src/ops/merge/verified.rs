@@ -5,58 +5,60 @@
 
 use std::thread::JoinHandle;
 
-use super::scratch::{self, Scratch};
+use super::scratch::{self, ScratchWorktree};
 use super::{MergeOutcome, branch_of, merge_of, merge_task, plan, result_of};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::HookEvent;
-use crate::domain::hook::facts::Facts;
+use crate::domain::hook::facts::HookFacts;
 use crate::domain::hook::run::HookRun;
 use crate::domain::state::event::Event;
-use crate::domain::work::checks::named::NamedStep;
-use crate::domain::work::checks::shown::CheckOf;
-use crate::domain::work::conflict::Level;
-use crate::domain::work::guarded::Allowed;
-use crate::domain::work::verification::{Demands, MergeOf, StepResult, Verification};
+use crate::domain::work::checks::named::NamedVerifyStep;
+use crate::domain::work::checks::shown::TaskCheckSubject;
+use crate::domain::work::conflict::ConflictLevel;
+use crate::domain::work::guarded::AllowedGuardedFiles;
+use crate::domain::work::verification::{MergeCandidate, MergeRequirements, MergeVerification, VerifyStepResult};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::FileLock;
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
-use crate::ops::hooks::standing::AtEvent;
+use crate::ops::hooks::standing::EventHooks;
 use crate::ops::hooks::work;
-use crate::ops::steps::{self, About, AfterFailure, Difference, Job, Runner, Running, RunningStep, Verdict, Work};
-use crate::ops::watch::{Waiting, Watch};
-use crate::process::os::bell::Rope;
+use crate::ops::steps::{
+    self, AfterStepFailure, RunningStep, RunningStepJob, StepCommits, StepContext, StepJob, StepJobOutcome, StepRunner, StepSpec,
+};
+use crate::ops::watch::{ForegroundWait, WaitObserver};
+use crate::process::os::bell::WakeSender;
 
 /// How many times a merge is verified while a branch moves meanwhile.
 pub const TRIES: u32 = 3;
 
 /// A recorded result, and the thread that deletes the files of its worktree.
-type Finished = (Option<Box<Verification>>, Option<JoinHandle<()>>);
+type FinishedMergeCheck = (Option<Box<MergeVerification>>, Option<JoinHandle<()>>);
 
 /// A running verification.
 #[derive(Debug)]
-pub struct Check {
+pub struct RunningMergeCheck {
     /// The task.
-    pub task: CaseId,
-    of: MergeOf,
-    demands: Demands,
+    pub task: TaskId,
+    of: MergeCandidate,
+    demands: MergeRequirements,
     /// What the hooks among them are told.
-    facts: Facts,
+    facts: HookFacts,
     runs: Vec<HookRun>,
     /// What has passed already for this very merge, and what has ended since.
-    so_far: Vec<StepResult>,
-    running: Running,
-    result: Option<Verification>,
-    place: Place,
+    so_far: Vec<VerifyStepResult>,
+    running: RunningStepJob,
+    result: Option<MergeVerification>,
+    place: MergeCheckPlace,
 }
 
 /// Where a merge is verified, while this process holds the lock.
 #[derive(Debug)]
-enum Place {
+enum MergeCheckPlace {
     /// In a worktree of its own.
-    Scratch(Scratch),
+    Scratch(ScratchWorktree),
     /// Nowhere: only hooks are asked.
     Nowhere { _lock: FileLock },
 }
@@ -67,22 +69,22 @@ enum Place {
 /// # Errors
 /// `BUSY` where another process verifies it; `CHANGED_MEANWHILE` where the merge is not clean any more; those of making a
 /// worktree.
-pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner, rope: Option<Rope>) -> Result<Check> {
-    let lock = scratch::claim(ctx, task, scratch::Use::Verification)?;
+pub fn begin(ctx: &mut Context, task: &TaskId, runner: StepRunner, rope: Option<WakeSender>) -> Result<RunningMergeCheck> {
+    let lock = scratch::claim(ctx, task, scratch::ScratchPurpose::Verification)?;
     let (of, demands, place) = ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let changed = || Error::new(Code::ChangedMeanwhile, format!("the branches of the merge of '{task}' changed meanwhile"));
         let (of, settled) = merge_of(ctx, task)?.ok_or_else(changed)?;
         let demands = plan::demands(ctx, ctx.state().case(task)?, &settled)?;
         let place = if demands.commands.is_empty() {
-            Place::Nowhere { _lock: lock }
+            MergeCheckPlace::Nowhere { _lock: lock }
         } else {
             let commit = result_of(ctx, task, &of)?;
-            Place::Scratch(scratch::set_up(ctx, (task, scratch::Use::Verification), &commit, lock)?)
+            MergeCheckPlace::Scratch(scratch::set_up(ctx, (task, scratch::ScratchPurpose::Verification), &commit, lock)?)
         };
         Ok((of, demands, place))
     })?;
-    let facts = Facts {
+    let facts = HookFacts {
         branch: Some(branch_of(ctx, task)),
         target: Some(target_branch(ctx)?),
         merge_tree: Some(of.tree.clone()),
@@ -90,38 +92,38 @@ pub fn begin(ctx: &mut Context, task: &CaseId, runner: Runner, rope: Option<Rope
     };
     let known = ctx.state().record.cases.get(task).and_then(|record| record.merge_verified.as_deref());
     let known = known.filter(|known| known.is_about(&of, &demands));
-    let so_far = known.map(Verification::passed_so_far).unwrap_or_default();
+    let so_far = known.map(MergeVerification::passed_so_far).unwrap_or_default();
     let steps = steps_of(ctx, (task, &of), &demands, &facts, &place)?.into_iter().skip(so_far.len()).collect();
-    let running = steps::start(Job::new(ctx, runner, AfterFailure::Stop, steps), rope);
-    Ok(Check { task: task.clone(), of, demands, facts, runs: Vec::new(), so_far, running, result: None, place })
+    let running = steps::start(StepJob::new(ctx, runner, AfterStepFailure::Stop, steps), rope);
+    Ok(RunningMergeCheck { task: task.clone(), of, demands, facts, runs: Vec::new(), so_far, running, result: None, place })
 }
 
 /// The hooks, in the task's workspace, and the commands, on the result of the merge.
 fn steps_of(
     ctx: &Context,
-    (task, of): (&CaseId, &MergeOf),
-    demands: &Demands,
-    facts: &Facts,
-    place: &Place,
-) -> Result<Vec<Work>> {
+    (task, of): (&TaskId, &MergeCandidate),
+    demands: &MergeRequirements,
+    facts: &HookFacts,
+    place: &MergeCheckPlace,
+) -> Result<Vec<StepSpec>> {
     let mut steps = match ctx.hooks.at(HookEvent::PreMerge) {
-        AtEvent::Run(hooks, tree) => work::of(ctx, (&hooks, &tree), facts)?,
-        AtEvent::Nothing | AtEvent::NotApproved(_) => Vec::new(),
+        EventHooks::Run(hooks, tree) => work::of(ctx, (&hooks, &tree), facts)?,
+        EventHooks::Nothing | EventHooks::NotApproved(_) => Vec::new(),
     };
-    if let Place::Scratch(scratch) = place {
+    if let MergeCheckPlace::Scratch(scratch) = place {
         let agent = ctx.state().record.cases.get(task).and_then(|record| record.last_agent.as_ref());
         let commands: Vec<(usize, &String)> = demands.commands.iter().enumerate().collect();
         let all = format!("{} {} {}", of.branch, of.target, of.tree);
-        let work = Some(Difference { from: &of.target, to: &of.branch });
-        let about = About { task, agent, what: CheckOf::Merge.as_str(), of: &all, work };
+        let work = Some(StepCommits { from: &of.target, to: &of.branch });
+        let about = StepContext { task, agent, what: TaskCheckSubject::Merge.as_str(), of: &all, work };
         steps.extend(steps::commands(ctx, &commands, &scratch.path, about)?);
     }
     Ok(steps)
 }
 
-impl Check {
+impl RunningMergeCheck {
     /// The verdict, once there is one.
-    pub fn verdict(&self) -> Option<Verdict> {
+    pub fn verdict(&self) -> Option<StepJobOutcome> {
         self.running.verdict()
     }
 
@@ -129,24 +131,24 @@ impl Check {
     pub fn now(&self) -> Option<RunningStep> {
         let now = self.running.now()?;
         let passed = self.demands.names().count().saturating_sub(now.of);
-        let name = NamedStep::of(&now.name).label().to_owned();
+        let name = NamedVerifyStep::of(&now.name).label().to_owned();
         Some(RunningStep { name, place: now.place + passed, of: now.of + passed, ..now })
     }
 
     /// What is known while it still runs, where a step has ended since the last call.
-    pub fn news(&mut self) -> Option<Verification> {
+    pub fn news(&mut self) -> Option<MergeVerification> {
         let ended = self.running.ended();
         if ended.is_empty() {
             return None;
         }
         self.so_far.extend(ended.into_iter().map(|ran| ran.result));
-        let so_far = Verification { of: self.of.clone(), demands: self.demands.clone(), results: self.so_far.clone() };
+        let so_far = MergeVerification { of: self.of.clone(), demands: self.demands.clone(), results: self.so_far.clone() };
         // The last result is recorded with the verdict.
         (so_far.failed().is_none() && !so_far.passed()).then_some(so_far)
     }
 
     /// Keeps the result in memory until it is recorded.
-    pub fn ended_with(&mut self, verdict: Verdict) {
+    pub fn ended_with(&mut self, verdict: StepJobOutcome) {
         self.runs = work::records(&self.facts, &verdict.ran);
         self.so_far.extend(self.running.ended().into_iter().map(|ran| ran.result));
         let mut results = std::mem::take(&mut self.so_far);
@@ -154,13 +156,14 @@ impl Check {
             // It is not known which step failed: none counts as passed.
             let first = self.demands.names().next().map(|(by, name)| (by, name.clone()));
             let (by, command) = first.unwrap_or_default();
-            results = vec![StepResult { command, by, failure: Some(failure.summary.clone()), ..StepResult::default() }];
+            results =
+                vec![VerifyStepResult { command, by, failure: Some(failure.summary.clone()), ..VerifyStepResult::default() }];
         }
-        self.result = Some(Verification { of: self.of.clone(), demands: self.demands.clone(), results });
+        self.result = Some(MergeVerification { of: self.of.clone(), demands: self.demands.clone(), results });
     }
 
     /// The result, once it is known.
-    pub fn result(&self) -> Option<&Verification> {
+    pub fn result(&self) -> Option<&MergeVerification> {
         self.result.as_ref()
     }
 
@@ -180,7 +183,7 @@ impl Check {
     ///
     /// # Errors
     /// Those of the log. A worktree that cannot be removed is left to recovery.
-    pub fn finish(mut self, ctx: &mut Context, verdict: Verdict) -> Result<Finished> {
+    pub fn finish(mut self, ctx: &mut Context, verdict: StepJobOutcome) -> Result<FinishedMergeCheck> {
         self.ended_with(verdict);
         let recorded = self.record(ctx);
         let verification = self.result.take().map(Box::new);
@@ -197,28 +200,28 @@ impl Check {
     }
 
     /// Ends it, and waits for nothing: when the returned thread has ended, what is left can be removed.
-    pub fn give_up(self) -> (Option<JoinHandle<()>>, CheckRemains) {
-        (self.running.give_up(), CheckRemains { place: self.place })
+    pub fn give_up(self) -> (Option<JoinHandle<()>>, MergeCheckRemains) {
+        (self.running.give_up(), MergeCheckRemains { place: self.place })
     }
 }
 
 /// What is left of a verification that has ended: its worktree, and the lock that keeps others from the same merge.
 #[derive(Debug)]
-pub struct CheckRemains {
-    place: Place,
+pub struct MergeCheckRemains {
+    place: MergeCheckPlace,
 }
 
-impl CheckRemains {
+impl MergeCheckRemains {
     /// Removes the worktree. The returned thread deletes the files.
     pub fn remove(self, ctx: &mut Context) -> Option<JoinHandle<()>> {
         match self.place {
-            Place::Scratch(scratch) => take_down(ctx, scratch),
-            Place::Nowhere { .. } => None,
+            MergeCheckPlace::Scratch(scratch) => take_down(ctx, scratch),
+            MergeCheckPlace::Nowhere { .. } => None,
         }
     }
 }
 
-fn take_down(ctx: &mut Context, scratch: Scratch) -> Option<JoinHandle<()>> {
+fn take_down(ctx: &mut Context, scratch: ScratchWorktree) -> Option<JoinHandle<()>> {
     scratch.take_down(ctx).unwrap_or_else(|error| {
         tracing::warn!(%error, "the worktree of a verification stays until the next recovery");
         None
@@ -229,18 +232,23 @@ fn take_down(ctx: &mut Context, scratch: Scratch) -> Option<JoinHandle<()>> {
 ///
 /// # Errors
 /// As [`merge_task`] and [`begin`]; `INTERRUPTED`; `CHANGED_MEANWHILE` where a branch moves each time.
-pub fn merge_verified(ctx: &mut Context, task: &CaseId, allowed: &Allowed, watch: &mut dyn Watch) -> Result<MergeOutcome> {
+pub fn merge_verified(
+    ctx: &mut Context,
+    task: &TaskId,
+    allowed: &AllowedGuardedFiles,
+    watch: &mut dyn WaitObserver,
+) -> Result<MergeOutcome> {
     for _ in 0..TRIES {
         run_drivers(ctx, task)?;
         let outcome = merge_task(ctx, task, allowed)?;
         if let MergeOutcome::Conflict { files, target: _ } = &outcome {
-            super::tell_of_conflict(ctx, task, files, Level::Human);
+            super::tell_of_conflict(ctx, task, files, ConflictLevel::Human);
         }
         let MergeOutcome::Unverified { of, failed: _ } = outcome else { return Ok(outcome) };
         ctx.act_as(ctx.by().clone())?;
-        let check = begin(ctx, task, Runner::Verb, None)?;
+        let check = begin(ctx, task, StepRunner::Verb, None)?;
         let names: Vec<&str> = check.demands.names().map(|(_, name)| name.as_str()).collect();
-        watch.begun(Waiting::Verification(&names));
+        watch.begun(ForegroundWait::Verification(&names));
         let verdict = check.running.verdict_unless_ended(watch);
         watch.ended();
         let Some(verdict) = verdict else {
@@ -264,7 +272,7 @@ pub fn merge_verified(ctx: &mut Context, task: &CaseId, allowed: &Allowed, watch
 }
 
 /// Lets merge drivers run before the operation lock is taken: their result is remembered.
-fn run_drivers(ctx: &Context, task: &CaseId) -> Result<()> {
+fn run_drivers(ctx: &Context, task: &TaskId) -> Result<()> {
     if !ctx.repo.history().may_run_drivers()? {
         return Ok(());
     }
@@ -276,7 +284,7 @@ fn run_drivers(ctx: &Context, task: &CaseId) -> Result<()> {
 }
 
 /// The error for a merge whose commits changed each time it was verified.
-pub fn moves_each_time(task: &CaseId) -> Error {
+pub fn moves_each_time(task: &TaskId) -> Error {
     Error::new(Code::ChangedMeanwhile, format!("the target moved each time the merge of '{task}' was verified"))
         .hint(format!("git axiom merge {task}    tries it again"))
 }

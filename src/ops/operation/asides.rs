@@ -4,10 +4,10 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::ids::TxnId;
-use crate::domain::operation::journaled::{AsideChange, Operation, Way};
+use crate::domain::base::ids::OperationId;
+use crate::domain::operation::journaled::{ChangeDirection, JournaledOperation, TrashChange};
 use crate::error::Result;
-use crate::git::{self, InTrash, MovedAside, Worktree, take_away_again};
+use crate::git::{self, MovedObstacle, TrashedObstacle, Worktree, take_away_again};
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
@@ -20,22 +20,22 @@ fn there(ctx: &Context, path: &str) -> Result<Option<Worktree>> {
     }
 }
 
-pub(super) fn take_away(ctx: &Context, change: &AsideChange) -> Result<()> {
+pub(super) fn take_away(ctx: &Context, change: &TrashChange) -> Result<()> {
     match there(ctx, &change.worktree)? {
         Some(worktree) => take_away_again(&worktree, &in_trash(change)),
         None => Ok(()),
     }
 }
 
-pub(super) fn in_trash(change: &AsideChange) -> InTrash {
-    InTrash { path: change.path.clone(), folder: PathBuf::from(&change.trash) }
+pub(super) fn in_trash(change: &TrashChange) -> TrashedObstacle {
+    TrashedObstacle { path: change.path.clone(), folder: PathBuf::from(&change.trash) }
 }
 
 /// The files that were in the way of an operation and are in its trash.
 ///
 /// # Errors
 /// `IO_FAILED`, `WORKSPACE_BROKEN`.
-pub(super) fn moved_aside(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<Vec<AsideChange>> {
+pub(super) fn moved_aside(ctx: &Context, operation: &JournaledOperation, txn: &OperationId) -> Result<Vec<TrashChange>> {
     let worktrees = operation.worktrees.iter().map(|change| &change.path);
     let worktrees = worktrees.chain(operation.submodules.iter().map(|change| &change.worktree.path));
     let paths: BTreeSet<&String> = worktrees.chain(operation.advances.iter().map(|change| &change.path)).collect();
@@ -43,9 +43,9 @@ pub(super) fn moved_aside(ctx: &Context, operation: &Operation, txn: &TxnId) -> 
     for path in paths {
         // A worktree that was removed meanwhile: there is no place to put anything back to.
         let Some(there) = there(ctx, path)? else { continue };
-        for InTrash { path: inside, folder } in git::in_trash(&trash::of(ctx, &there, txn)?)? {
+        for TrashedObstacle { path: inside, folder } in git::in_trash(&trash::of(ctx, &there, txn)?)? {
             let (worktree, trash) = (path.clone(), folder.display().to_string());
-            all.push(AsideChange { worktree, path: inside, trash, way: Way::PutAside });
+            all.push(TrashChange { worktree, path: inside, trash, way: ChangeDirection::PutAside });
         }
     }
     Ok(all)
@@ -55,7 +55,7 @@ pub(super) fn moved_aside(ctx: &Context, operation: &Operation, txn: &TxnId) -> 
 ///
 /// # Errors
 /// `IO_FAILED`, `WORKSPACE_BROKEN`.
-pub(super) fn put_back(ctx: &Context, asides: &[AsideChange]) -> Result<Vec<MovedAside>> {
+pub(super) fn put_back(ctx: &Context, asides: &[TrashChange]) -> Result<Vec<MovedObstacle>> {
     let mut stay = Vec::new();
     for change in asides {
         let item = in_trash(change);
@@ -72,7 +72,7 @@ pub(super) fn put_back(ctx: &Context, asides: &[AsideChange]) -> Result<Vec<Move
             Some(_) | None => false,
         };
         if !back {
-            stay.push(MovedAside { now_at: item.now_at(), path: item.path });
+            stay.push(MovedObstacle { now_at: item.now_at(), path: item.path });
         }
     }
     Ok(stay)

@@ -7,13 +7,13 @@ use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::checkpoint::document::CheckpointDocument;
-use crate::domain::operation::journaled::{HeadState, Operation, RefChange};
+use crate::domain::operation::journaled::{HeadState, JournaledOperation, RefChange};
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, LoggedCommit};
 use crate::ops::context::handle::Context;
 use crate::ops::workspaces;
 
-use crate::ops::rollback::preview::{CommitLine, Preview};
+use crate::ops::rollback::preview::{RemovedCommitLine, RollbackPreview};
 
 /// How many commits are listed at most.
 const COMMITS: usize = 1000;
@@ -24,11 +24,11 @@ pub(in crate::ops) fn add_refs(
     ctx: &Context,
     name: &CheckpointName,
     document: &CheckpointDocument,
-    operation: &mut Operation,
-    preview: &mut Preview,
+    operation: &mut JournaledOperation,
+    preview: &mut RollbackPreview,
 ) -> Result<()> {
     for change in &mut operation.refs {
-        if let Some(Reverting { commit, commits, on_upstream }) = reverting(ctx, change, name)? {
+        if let Some(BranchRevert { commit, commits, on_upstream }) = reverting(ctx, change, name)? {
             let line = |commit: LoggedCommit| line(commit, Some(&change.name));
             preview.on_upstream.push((change.name.clone(), commits.len(), on_upstream));
             preview.reverted.push(change.name.clone());
@@ -41,11 +41,11 @@ pub(in crate::ops) fn add_refs(
     lost_commits(ctx, &operation.refs, document, preview)
 }
 
-fn line(commit: LoggedCommit, branch: Option<&RefName>) -> CommitLine {
-    CommitLine { id: commit.oid, subject: commit.subject, branch: branch.cloned() }
+fn line(commit: LoggedCommit, branch: Option<&RefName>) -> RemovedCommitLine {
+    RemovedCommitLine { id: commit.oid, subject: commit.subject, branch: branch.cloned() }
 }
 
-fn lost_commits(ctx: &Context, refs: &[RefChange], document: &CheckpointDocument, preview: &mut Preview) -> Result<()> {
+fn lost_commits(ctx: &Context, refs: &[RefChange], document: &CheckpointDocument, preview: &mut RollbackPreview) -> Result<()> {
     let then = refs.iter().filter_map(|change| change.value.new.as_ref());
     let without: Vec<Oid> = document.refs.values().chain(&document.git_commit).chain(then).cloned().collect();
     let mut seen = BTreeSet::new();
@@ -74,7 +74,7 @@ fn lost_commits(ctx: &Context, refs: &[RefChange], document: &CheckpointDocument
 }
 
 /// Adds to the preview the commits that only a detached HEAD reaches, where the operation moves that HEAD.
-pub(in crate::ops) fn add_detached(ctx: &Context, operation: &Operation, preview: &mut Preview) -> Result<()> {
+pub(in crate::ops) fn add_detached(ctx: &Context, operation: &JournaledOperation, preview: &mut RollbackPreview) -> Result<()> {
     for change in operation.worktrees.iter().filter(|change| change.head.old != change.head.new) {
         let HeadState::Detached(commit) = &change.head.old else { continue };
         let mut stay: BTreeSet<Oid> =
@@ -92,7 +92,7 @@ pub(in crate::ops) fn add_detached(ctx: &Context, operation: &Operation, preview
 }
 
 /// The revert of a branch, instead of a reset.
-struct Reverting {
+struct BranchRevert {
     commit: Oid,
     commits: Vec<LoggedCommit>,
     on_upstream: usize,
@@ -100,7 +100,7 @@ struct Reverting {
 
 /// The commit that reverts a branch instead of resetting it, where an upstream has some of the commits that would be
 /// removed.
-fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result<Option<Reverting>> {
+fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result<Option<BranchRevert>> {
     let (Some(old), Some(new)) = (&change.value.old, &change.value.new) else { return Ok(None) };
     if change.name.as_str().starts_with(BRANCHES) || ctx.repo.history().is_ancestor(old, new)? {
         return Ok(None);
@@ -121,7 +121,7 @@ fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result
     let message =
         format!("Roll back to checkpoint {name}\n\nThe commits since are on an upstream, so they are reverted, not removed.\n");
     let commit = ctx.repo.history().commit_tree(&tree, std::slice::from_ref(old), &message)?;
-    Ok(Some(Reverting { commit, commits, on_upstream }))
+    Ok(Some(BranchRevert { commit, commits, on_upstream }))
 }
 
 /// Checks that no worktree outside of the operation uses a branch that moves: the worktree would seem to have staged changes
@@ -129,7 +129,7 @@ fn reverting(ctx: &Context, change: &RefChange, name: &CheckpointName) -> Result
 ///
 /// # Errors
 /// `BRANCH_IN_USE`, naming the worktree and what is in progress there.
-pub(crate) fn branches_are_free(ctx: &Context, operation: &Operation) -> Result<()> {
+pub(crate) fn branches_are_free(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     let part: BTreeSet<&Path> = operation
         .worktrees
         .iter()

@@ -2,10 +2,10 @@
 //! takes the file for unchanged and would not restore it exactly; and permissions.
 
 use crate::domain::base::names::Oid;
-use crate::domain::operation::journaled::{Operation, WorktreeChange};
+use crate::domain::operation::journaled::{JournaledOperation, WorktreeChange};
 use crate::error::Result;
 use crate::git::{CaptureExtras, Repository, TreeChange, Worktree, WorktreeCapture};
-use crate::ops::checkpoint::{Captured, CapturedWorktree};
+use crate::ops::checkpoint::{CapturedWorktree, CheckpointCaptures};
 use crate::ops::context::handle::Context;
 
 use super::steps::{capture_with, extras_of};
@@ -16,7 +16,11 @@ use super::steps::{capture_with, extras_of};
 ///
 /// # Errors
 /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
-pub(in crate::ops) fn keep_bytes_replaced(ctx: &Context, operation: &mut Operation, captured: &Captured) -> Result<()> {
+pub(in crate::ops) fn keep_bytes_replaced(
+    ctx: &Context,
+    operation: &mut JournaledOperation,
+    captured: &CheckpointCaptures,
+) -> Result<()> {
     for change in &mut operation.worktrees {
         if let Some(now) = captured.worktree_at(&change.path) {
             keep_bytes(&ctx.repo, change, now)?;

@@ -3,10 +3,10 @@
 use std::path::Path;
 
 use crate::domain::base::names::RefName;
-use crate::domain::operation::journaled::{HeadState, Operation, Way};
+use crate::domain::operation::journaled::{ChangeDirection, HeadState, JournaledOperation};
 use crate::domain::operation::settle::edit_fits;
 use crate::error::{Code, Error, Result};
-use crate::git::{Attempt, IndexLock, RefEdit, Repository, Restore};
+use crate::git::{ChangeAttempt, IndexLock, RefEdit, Repository, WorktreeRestore};
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
@@ -20,7 +20,7 @@ use super::{mounts, submodules};
 /// # Errors
 /// `CHANGED_MEANWHILE`, `GIT_FAILED` (an index cannot be read, for example), `IN_THE_WAY`, `PERMISSIONS_LOST`, `GIT_LOCKED`, `WORKSPACE_IN_THE_WAY`,
 /// `WORKSPACE_BROKEN`, `HOLDS_MOUNT`.
-pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
+pub(super) fn expectations(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     let mut changed = Vec::new();
     let names: Vec<RefName> = operation.refs.iter().map(|change| change.name.clone()).collect();
     let now = ctx.repo.refs().read_refs(&names)?;
@@ -54,11 +54,11 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     }
     for change in &operation.worktrees {
         let there = worktree(ctx, &change.path)?;
-        restore(ctx, (&ctx.repo, &there), change, (ctx.txn(), Attempt::First), can_be_restored)?;
+        restore(ctx, (&ctx.repo, &there), change, (ctx.txn(), ChangeAttempt::First), can_be_restored)?;
     }
     for change in operation.submodules.iter().filter(|change| change.checked_out.old) {
         let (repo, there) = submodules::opened(ctx, change)?;
-        restore(ctx, (&repo, &there), &change.worktree, (ctx.txn(), Attempt::First), can_be_restored)?;
+        restore(ctx, (&repo, &there), &change.worktree, (ctx.txn(), ChangeAttempt::First), can_be_restored)?;
     }
     trash::are_folders(ctx, operation)?;
     let refs = operation.refs.iter().map(RefEdit::from);
@@ -71,30 +71,30 @@ pub(super) fn expectations(ctx: &Context, operation: &Operation) -> Result<()> {
     for change in &operation.workspaces {
         let taken = Path::new(&change.workspace.path).symlink_metadata().is_ok();
         match change.way {
-            Way::BringBack if taken && !ctx.found.unsettled => {
+            ChangeDirection::BringBack if taken && !ctx.found.unsettled => {
                 return Err(Error::new(Code::WorkspaceInTheWay, format!("'{}' exists already", change.workspace.path))
                     .hint("move it away, and try again"));
             }
-            Way::BringBack | Way::PutAside => {}
+            ChangeDirection::BringBack | ChangeDirection::PutAside => {}
         }
     }
     mounts::are_left_alone(ctx, operation)
 }
 
-fn can_be_restored(repo: &Repository, restore: &Restore<'_>) -> Result<()> {
+fn can_be_restored(repo: &Repository, restore: &WorktreeRestore<'_>) -> Result<()> {
     repo.index(restore.worktree).can_be_read()?;
     repo.restore().check_obstacles(restore)?;
     repo.restore().check_permissions(restore)
 }
 
 /// Asks git, and so its hooks, whether each HEAD may be changed as the operation changes it.
-fn heads_may_move(ctx: &Context, operation: &Operation) -> Result<()> {
+fn heads_may_move(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     for change in operation.worktrees.iter().filter(|change| change.head.old != change.head.new) {
         let there = worktree(ctx, &change.path)?;
         ctx.repo.refs().try_head(&there, &ctx.repo.refs().head(&there)?, &change.head.new)?;
     }
     // The HEAD of a workspace that goes to the trash is detached.
-    for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside && !change.lost) {
+    for change in operation.workspaces.iter().filter(|change| change.way == ChangeDirection::PutAside && !change.lost) {
         let on_branch = matches!(change.head, HeadState::Branch(_));
         if let Some(commit) = change.commit.as_ref().filter(|_| on_branch)
             && is_there(ctx, &change.workspace.path)?
@@ -111,19 +111,21 @@ fn heads_may_move(ctx: &Context, operation: &Operation) -> Result<()> {
 ///
 /// # Errors
 /// As [`crate::git::Restores::prepare_restore`].
-pub(super) fn contents(ctx: &Context, operation: &Operation) -> Result<()> {
+pub(super) fn contents(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     for change in &operation.worktrees {
         let there = worktree(ctx, &change.path)?;
-        let check = |repo: &Repository, restore: &Restore<'_>| repo.restore().check_contents(restore);
-        restore(ctx, (&ctx.repo, &there), change, (ctx.txn(), Attempt::First), check)?;
+        let check = |repo: &Repository, restore: &WorktreeRestore<'_>| repo.restore().check_contents(restore);
+        restore(ctx, (&ctx.repo, &there), change, (ctx.txn(), ChangeAttempt::First), check)?;
     }
     for change in operation.submodules.iter().filter(|change| change.checked_out.old) {
         let (repo, there) = submodules::opened(ctx, change)?;
-        let check = |repo: &Repository, restore: &Restore<'_>| repo.restore().check_contents(restore);
-        restore(ctx, (&repo, &there), &change.worktree, (ctx.txn(), Attempt::First), check)?;
+        let check = |repo: &Repository, restore: &WorktreeRestore<'_>| repo.restore().check_contents(restore);
+        restore(ctx, (&repo, &there), &change.worktree, (ctx.txn(), ChangeAttempt::First), check)?;
     }
     for change in &operation.advances {
-        advance(ctx, change, ctx.txn(), |ctx, advance| ctx.repo.restore().check_contents(&advance.restore(Attempt::First)))?;
+        advance(ctx, change, ctx.txn(), |ctx, advance| {
+            ctx.repo.restore().check_contents(&advance.restore(ChangeAttempt::First))
+        })?;
     }
     Ok(())
 }

@@ -4,19 +4,19 @@ use std::collections::BTreeSet;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
-use crate::domain::checkpoint::document::Coverage;
+use crate::domain::checkpoint::document::CaptureCoverage;
 use crate::error::Result;
 use crate::git::{CaptureExtras, RawFile, Repository, TreeChange, Worktree, WorktreeCapture, bytes_of};
 
 /// The files of a capture.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::ops) struct Then<'a> {
+pub(in crate::ops) struct ComparedCapture<'a> {
     /// Its tree.
     pub tree: &'a Oid,
     /// What it holds in addition to the tree.
     pub extras: &'a CaptureExtras,
     /// What it does not hold.
-    pub coverage: Option<&'a Coverage>,
+    pub coverage: Option<&'a CaptureCoverage>,
 }
 
 /// What one of the two says nothing of, because it could not be read or is never content: whatever is there stays, also where the
@@ -52,11 +52,11 @@ pub(in crate::ops) fn beyond(repo: &Repository, reach: &PathSet, (old, new): (&O
 pub(in crate::ops) fn differences(
     repo: &Repository,
     (worktree, now): (&Worktree, &WorktreeCapture),
-    then: Then<'_>,
+    then: ComparedCapture<'_>,
     only: Option<&PathSet>,
 ) -> Result<Vec<TreeChange>> {
-    let Then { tree, extras, coverage: _ } = then;
-    let here = Then { tree: &now.tree, extras: &now.extras, coverage: Some(&now.coverage) };
+    let ComparedCapture { tree, extras, coverage: _ } = then;
+    let here = ComparedCapture { tree: &now.tree, extras: &now.extras, coverage: Some(&now.coverage) };
     let mut changes = differences_of_two(repo, here, then)?;
     let reach = out_of_reach(now, extras);
     changes.retain(|change| only.is_none_or(|only| only.covers(&change.path)) && is_within(&reach, change));
@@ -72,14 +72,18 @@ pub(in crate::ops) fn differences(
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(in crate::ops) fn differences_of_two(repo: &Repository, old: Then<'_>, new: Then<'_>) -> Result<Vec<TreeChange>> {
+pub(in crate::ops) fn differences_of_two(
+    repo: &Repository,
+    old: ComparedCapture<'_>,
+    new: ComparedCapture<'_>,
+) -> Result<Vec<TreeChange>> {
     let mut changes = repo.captures().differing(old.extras.beside(old.tree), new.extras.beside(new.tree))?;
-    let knows = |one: Then<'_>, path: &RepoPath| is_decided(&one.extras.raw, one.coverage, path);
+    let knows = |one: ComparedCapture<'_>, path: &RepoPath| is_decided(&one.extras.raw, one.coverage, path);
     changes.retain(|change| !change.is_of_bytes_alone() || knows(old, &change.path) && knows(new, &change.path));
     Ok(changes)
 }
 
 /// Whether a capture knows the exact bytes of a file that it holds.
-pub(in crate::ops) fn is_decided(raw: &[RawFile], coverage: Option<&Coverage>, path: &RepoPath) -> bool {
+pub(in crate::ops) fn is_decided(raw: &[RawFile], coverage: Option<&CaptureCoverage>, path: &RepoPath) -> bool {
     bytes_of(raw, path).is_some() || coverage.is_some_and(|coverage| coverage.decides_bytes_of(path))
 }

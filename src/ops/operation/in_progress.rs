@@ -6,13 +6,13 @@ use serde::Serialize;
 
 use crate::domain::base::names::{RefName, RepoPath};
 use crate::error::Result;
-use crate::git::{CaptureExtras, InProgress, Worktree};
+use crate::git::{CaptureExtras, GitOperation, Worktree};
 use crate::ops::context::handle::Context;
 
 /// What happens to an operation of git's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum OperationFate {
+pub enum GitOperationFate {
     /// It is ended.
     Ended,
     /// Another operation of the same kind takes its place.
@@ -24,24 +24,24 @@ pub enum OperationFate {
 /// An operation of git's that waits for the user in a worktree, and does not stay as it is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct OperationLine {
+pub struct GitOperationLine {
     /// The worktree.
     pub worktree: String,
     /// Which operation, in words.
     pub what: &'static str,
     /// What happens to it.
-    pub action: OperationFate,
+    pub action: GitOperationFate,
     /// Refs of this worktree only that are part of it (`refs/bisect/…`), and that are created, deleted or moved with it.
     pub refs: Vec<RefName>,
 }
 
-impl OperationLine {
+impl GitOperationLine {
     /// The line as text.
     pub fn text(&self) -> String {
         let becomes = match self.action {
-            OperationFate::Ended => "ended",
-            OperationFate::Replaced => "replaced by another",
-            OperationFate::BroughtBack => "restored",
+            GitOperationFate::Ended => "ended",
+            GitOperationFate::Replaced => "replaced by another",
+            GitOperationFate::BroughtBack => "restored",
         };
         format!("{} in {}: {becomes}", self.what, self.worktree)
     }
@@ -53,34 +53,38 @@ impl OperationLine {
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(in crate::ops) fn holds_branch(ctx: &Context, worktree: &Worktree) -> Result<Option<InProgress>> {
-    Ok(ctx.repo.captures().in_progress(worktree)?.into_iter().find(|kind| *kind != InProgress::Bisect))
+pub(in crate::ops) fn holds_branch(ctx: &Context, worktree: &Worktree) -> Result<Option<GitOperation>> {
+    Ok(ctx.repo.captures().in_progress(worktree)?.into_iter().find(|kind| *kind != GitOperation::Bisect))
 }
 
 /// The fate of the operations that are in progress now, and of those that were in the capture `then`.
-pub(in crate::ops) fn operations(worktree: &str, now: &CaptureExtras, then: &CaptureExtras) -> Vec<OperationLine> {
+pub(in crate::ops) fn operations(worktree: &str, now: &CaptureExtras, then: &CaptureExtras) -> Vec<GitOperationLine> {
     if then.has_operation_of(now) {
         return Vec::new();
     }
     let moved = refs_that_differ(now, then);
     let (now, then) = (now.in_progress(), then.in_progress());
-    let line = |kind: &InProgress, action| OperationLine {
+    let line = |kind: &GitOperation, action| GitOperationLine {
         worktree: worktree.to_owned(),
         what: kind.words(),
         action,
         refs: moved.iter().filter(|name| is_part_of(name, *kind)).cloned().collect(),
     };
     let ends =
-        now.iter().map(|kind| line(kind, if then.contains(kind) { OperationFate::Replaced } else { OperationFate::Ended }));
-    let back = then.iter().filter(|kind| !now.contains(kind)).map(|kind| line(kind, OperationFate::BroughtBack));
+        now.iter().map(|kind| line(kind, if then.contains(kind) { GitOperationFate::Replaced } else { GitOperationFate::Ended }));
+    let back = then.iter().filter(|kind| !now.contains(kind)).map(|kind| line(kind, GitOperationFate::BroughtBack));
     ends.chain(back).collect()
 }
 
-fn is_part_of(name: &RefName, kind: InProgress) -> bool {
+fn is_part_of(name: &RefName, kind: GitOperation) -> bool {
     match kind {
-        InProgress::Bisect => name.as_str().starts_with("refs/bisect/"),
-        InProgress::Rebase => name.as_str().starts_with("refs/rewritten/"),
-        InProgress::Mailbox | InProgress::Merge | InProgress::CherryPick | InProgress::Revert | InProgress::Sequence => false,
+        GitOperation::Bisect => name.as_str().starts_with("refs/bisect/"),
+        GitOperation::Rebase => name.as_str().starts_with("refs/rewritten/"),
+        GitOperation::Mailbox
+        | GitOperation::Merge
+        | GitOperation::CherryPick
+        | GitOperation::Revert
+        | GitOperation::Sequence => false,
     }
 }
 

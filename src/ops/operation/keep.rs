@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 
 use super::submodules;
-use crate::domain::base::ids::TxnId;
+use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{KEPT, REFS};
-use crate::domain::operation::journaled::{Operation, RefChange};
+use crate::domain::operation::journaled::{JournaledOperation, RefChange};
 use crate::env;
 use crate::error::{Code, Result};
-use crate::git::{Expected, NewCommit, RefEdit, Repository, TREE, TreeEntry};
+use crate::git::{ExpectedRefValue, NewCommit, RefEdit, Repository, TREE, TreeEntry};
 use crate::ops::context::handle::Context;
 
 /// The entry for what cannot be a commit's parent: contents of tags, and blobs and trees that refs point to.
@@ -17,7 +17,7 @@ const TIPS: &str = "tips";
 
 /// What the ref of a transaction keeps.
 #[derive(Debug, Default)]
-pub(in crate::ops) struct Kept {
+pub(in crate::ops) struct KeepRefContents {
     /// Commits; where there were many, commits that reach them.
     pub parents: Vec<Oid>,
     /// Trees of worktrees and indexes.
@@ -26,12 +26,12 @@ pub(in crate::ops) struct Kept {
     pub tips: Option<Oid>,
 }
 
-impl Kept {
+impl KeepRefContents {
     /// What a transaction's ref keeps; `None` where there is no such ref, or where it is damaged.
     ///
     /// # Errors
     /// `GIT_FAILED` where refs cannot be read.
-    pub fn by(ctx: &Context, txn: &TxnId) -> Result<Option<Self>> {
+    pub fn by(ctx: &Context, txn: &OperationId) -> Result<Option<Self>> {
         let Some(kept) = ctx.repo.refs().read_ref(&name_of(txn))?.filter(|kept| ctx.repo.objects().holds(kept)) else {
             return Ok(None);
         };
@@ -58,7 +58,7 @@ fn names_a_commit(change: &RefChange) -> bool {
 }
 
 /// The name of the ref that keeps what a transaction needs.
-pub(in crate::ops) fn name_of(txn: &TxnId) -> RefName {
+pub(in crate::ops) fn name_of(txn: &OperationId) -> RefName {
     RefName::new(format!("{KEPT}{txn}"))
 }
 
@@ -68,7 +68,7 @@ pub(in crate::ops) fn name_of(txn: &TxnId) -> RefName {
 /// # Errors
 /// `CHANGED_MEANWHILE` where it keeps something else; `DISK_FULL`, `GIT_FAILED`.
 pub(super) fn publish(repo: &Repository, name: RefName, commit: Oid, reflog: &str) -> Result<()> {
-    let edit = RefEdit { name: name.clone(), expected: Expected::Absent, new: Some(commit.clone()) };
+    let edit = RefEdit { name: name.clone(), expected: ExpectedRefValue::Absent, new: Some(commit.clone()) };
     match repo.refs().update_refs(&[edit], reflog) {
         Err(error) if error.code() == Code::ChangedMeanwhile => match repo.refs().read_ref(&name)? {
             Some(there) if keeps_the_same(repo, &there, &commit)? => Ok(()),
@@ -91,7 +91,7 @@ fn keeps_the_same(repo: &Repository, one: &Oid, other: &Oid) -> Result<bool> {
 ///
 /// # Errors
 /// `DISK_FULL`, `GIT_FAILED`.
-pub(super) fn keep(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<()> {
+pub(super) fn keep(ctx: &Context, operation: &JournaledOperation, txn: &OperationId) -> Result<()> {
     for change in &operation.submodules {
         submodules::keep(ctx, change, txn, &operation.title)?;
     }
@@ -128,11 +128,11 @@ mod tests {
     #![allow(clippy::unwrap_used)]
 
     use super::*;
-    use crate::git::Scratch;
+    use crate::git::ScratchRepository;
 
     #[test]
     fn a_ref_that_an_earlier_try_made_is_this_one_and_any_other_is_refused() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let head = Oid::new(scratch.git(&["rev-parse", "HEAD"]).trim()).unwrap();
         let commit = |name: &str, message: &str, parents: &[Oid]| {
             scratch.git(&["config", "user.name", name]);
@@ -143,7 +143,7 @@ mod tests {
             })
         };
         let repo = scratch.repo();
-        let name = || name_of(&TxnId::new("t1").unwrap());
+        let name = || name_of(&OperationId::new("t1").unwrap());
         let made = commit("one", "kept for undo: x", std::slice::from_ref(&head));
         publish(&repo, name(), made.clone(), "x").unwrap();
         let at = || scratch.git(&["rev-parse", name().as_str()]).trim().to_owned();

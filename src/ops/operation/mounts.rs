@@ -3,11 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::RepoPath;
-use crate::domain::base::text::Change;
-use crate::domain::operation::journaled::{Operation, Way, WorktreeChange};
+use crate::domain::base::text::ValueChange;
+use crate::domain::operation::journaled::{ChangeDirection, JournaledOperation, WorktreeChange};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git::{Attempt, Repository, Restore, TreeChange, Worktree};
+use crate::git::{ChangeAttempt, Repository, TreeChange, Worktree, WorktreeRestore};
 use crate::ops::context::handle::Context;
 
 use super::bytes::files_of;
@@ -19,26 +19,26 @@ use super::submodules;
 ///
 /// # Errors
 /// `HOLDS_MOUNT`, naming the path and the mount.
-pub(super) fn are_left_alone(ctx: &Context, operation: &Operation) -> Result<()> {
+pub(super) fn are_left_alone(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     for change in &operation.workspaces {
         let moves = match change.way {
-            Way::PutAside => &change.workspace.path,
-            Way::BringBack => &change.trash,
+            ChangeDirection::PutAside => &change.workspace.path,
+            ChangeDirection::BringBack => &change.trash,
         };
         files::holds_no_mount(Path::new(moves))?;
     }
-    for change in operation.asides.iter().filter(|change| change.way == Way::BringBack) {
+    for change in operation.asides.iter().filter(|change| change.way == ChangeDirection::BringBack) {
         files::holds_no_mount(&Path::new(&change.trash).join(change.path.to_path()))?;
     }
     for change in &operation.worktrees {
-        let mounts = Mounts::within(&change.path)?;
+        let mounts = WorktreeMounts::within(&change.path)?;
         if !mounts.inside.is_empty() {
             mounts.stand_against_changes(&files_of(&ctx.repo, change)?)?;
             mounts.stand_against_moves(&moves(&ctx.repo, &worktree(ctx, &change.path)?, change)?)?;
         }
     }
     for change in operation.submodules.iter().filter(|change| change.checked_out.old) {
-        let mounts = Mounts::within(&change.worktree.path)?;
+        let mounts = WorktreeMounts::within(&change.worktree.path)?;
         if !mounts.inside.is_empty() {
             let (repo, there) = submodules::opened(ctx, change)?;
             mounts.stand_against_changes(&files_of(&repo, &change.worktree)?)?;
@@ -46,7 +46,7 @@ pub(super) fn are_left_alone(ctx: &Context, operation: &Operation) -> Result<()>
         }
     }
     for change in &operation.advances {
-        let mounts = Mounts::within(&change.path)?;
+        let mounts = WorktreeMounts::within(&change.path)?;
         if !mounts.inside.is_empty() {
             mounts.stand_against_changes(&ctx.repo.history().diff_trees(&change.commit.old, &change.commit.new)?)?;
         }
@@ -57,20 +57,27 @@ pub(super) fn are_left_alone(ctx: &Context, operation: &Operation) -> Result<()>
 /// The paths that a restore will move out of its way.
 fn moves(repo: &Repository, there: &Worktree, change: &WorktreeChange) -> Result<Vec<RepoPath>> {
     let (before, after) = (extras_of(repo, change.captures.old.as_ref())?, extras_of(repo, change.captures.new.as_ref())?);
-    let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &after)));
+    let (from, to, beside) = (&change.files.old, &change.files.new, Some(ValueChange::new(&before, &after)));
     // Nothing is moved here: this trash does not exist.
     let trash = there.git_dir().join("axiom-no-trash");
-    repo.restore().in_the_way(&Restore { worktree: there, from, to, trash: &trash, attempt: Attempt::First, beside })
+    repo.restore().in_the_way(&WorktreeRestore {
+        worktree: there,
+        from,
+        to,
+        trash: &trash,
+        attempt: ChangeAttempt::First,
+        beside,
+    })
 }
 
 /// The mounts within one worktree.
-struct Mounts {
+struct WorktreeMounts {
     root: PathBuf,
     /// Their paths, relative to the worktree.
     inside: Vec<PathBuf>,
 }
 
-impl Mounts {
+impl WorktreeMounts {
     fn within(path: &str) -> Result<Self> {
         let path = Path::new(path);
         // The path as the kernel lists it.

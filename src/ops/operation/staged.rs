@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::operation::journaled::{HeadState, Operation, RefChange, WorktreeChange};
+use crate::domain::operation::journaled::{HeadState, JournaledOperation, RefChange, WorktreeChange};
 use crate::error::Result;
 use crate::git::{CaptureExtras, Repository, TreeChange};
 
@@ -31,13 +31,13 @@ impl StagedChanges {
 
 /// One side of a change: before or after the operation.
 #[derive(Debug, Clone, Copy)]
-enum Side {
+enum StagedSide {
     Old,
     New,
 }
 
 /// All branches that an operation moves, in order.
-pub(in crate::ops) fn moved(operation: &Operation) -> Vec<RefChange> {
+pub(in crate::ops) fn moved(operation: &JournaledOperation) -> Vec<RefChange> {
     let advanced = operation.advances.iter().map(|advance| advance.ref_change());
     operation.refs.iter().cloned().chain(advanced).collect()
 }
@@ -54,8 +54,8 @@ pub(in crate::ops) fn changes(
     (now, then): (&CaptureExtras, &CaptureExtras),
 ) -> Result<StagedChanges> {
     let of = |side, head: &HeadState, index: &Oid| staged(repo, commit_of(repo, moved, side, head)?, index);
-    let old = of(Side::Old, &worktree.head.old, &worktree.index.old)?;
-    let new = of(Side::New, &worktree.head.new, &worktree.index.new)?;
+    let old = of(StagedSide::Old, &worktree.head.old, &worktree.index.old)?;
+    let new = of(StagedSide::New, &worktree.head.new, &worktree.index.new)?;
     let only_in = |one: &BTreeMap<RepoPath, TreeChange>, other: &BTreeMap<RepoPath, TreeChange>| {
         let differs = |(path, change): &(&RepoPath, &TreeChange)| other.get(*path).map(|other| &other.new) != Some(&change.new);
         one.iter().filter(differs).map(|(path, _)| path.clone()).collect()
@@ -88,16 +88,16 @@ fn staged(repo: &Repository, commit: Option<Oid>, index: &Oid) -> Result<BTreeMa
 }
 
 /// The commit that is checked out before or after the operation (`side`).
-fn commit_of(repo: &Repository, moved: &[RefChange], side: Side, head: &HeadState) -> Result<Option<Oid>> {
+fn commit_of(repo: &Repository, moved: &[RefChange], side: StagedSide, head: &HeadState) -> Result<Option<Oid>> {
     let branch = match head {
         HeadState::Detached(commit) => return Ok(Some(commit.clone())),
         HeadState::Branch(branch) => branch,
     };
     let moved = moved.iter().rfind(|change| change.name == *branch);
     match (moved, side) {
-        (Some(change), Side::Old) => Ok(change.value.old.clone()),
-        (Some(change), Side::New) => Ok(change.value.new.clone()),
-        (None, Side::Old | Side::New) => repo.refs().read_ref(branch),
+        (Some(change), StagedSide::Old) => Ok(change.value.old.clone()),
+        (Some(change), StagedSide::New) => Ok(change.value.new.clone()),
+        (None, StagedSide::Old | StagedSide::New) => repo.refs().read_ref(branch),
     }
 }
 

@@ -3,17 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::ids::TxnId;
+use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::operation::journaled::{
-    AsideChange, BranchAdvance, HeadState, Operation, RefChange, StashChange, Way, WorkspaceChange, WorktreeChange,
+    BranchAdvance, ChangeDirection, HeadState, JournaledOperation, RefChange, StashChange, TrashChange, WorkspaceChange,
+    WorktreeChange,
 };
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{
-    Advance, Attempt, CaptureExtras, Head, IndexLock, MovedAside, NotPutBack, Prepared, RefEdit, Repository, Restore,
-    RestoreReport, Worktree, WorktreeCapture,
+    CaptureExtras, ChangeAttempt, CheckoutAdvance, Head, IndexLock, MovedObstacle, PreparedFiles, RefEdit, Repository,
+    RestoreReport, UnrestoredPath, Worktree, WorktreeCapture, WorktreeRestore,
 };
 use crate::ops::context::handle::Context;
 use crate::ops::merge::submodules::bring_home;
@@ -26,13 +27,13 @@ use super::workspaces::{aside, bring_back};
 
 /// What the steps did, for the report to the user.
 #[derive(Debug, Default)]
-pub struct Done {
+pub struct OperationStepsReport {
     /// Files that no capture held and that were in the way: they are in the trash.
-    pub moved_aside: Vec<MovedAside>,
+    pub moved_aside: Vec<MovedObstacle>,
     /// Files that came back from an earlier transaction's trash.
     pub brought_back: Vec<PathBuf>,
     /// Files that should come back and are, entirely or in part, still in the trash: their places are taken.
-    pub still_aside: Vec<MovedAside>,
+    pub still_aside: Vec<MovedObstacle>,
     /// Files that should come back and are missing: the user emptied the trash.
     pub lost: Vec<PathBuf>,
     /// The number of files written and removed.
@@ -43,13 +44,13 @@ pub struct Done {
     pub not_put_back: Vec<String>,
 }
 
-impl Done {
+impl OperationStepsReport {
     pub(super) fn add(&mut self, worktree: &Worktree, report: RestoreReport) {
         let place = |path: &RepoPath| worktree.path().join(path.to_path()).display().to_string();
         self.files += report.written.len() + report.removed.len();
         self.moved_aside.extend(report.moved_aside);
         self.left.extend(report.left.iter().map(place));
-        self.not_put_back.extend(report.failed.into_iter().map(|NotPutBack { path, why, now_at }| match now_at {
+        self.not_put_back.extend(report.failed.into_iter().map(|UnrestoredPath { path, why, now_at }| match now_at {
             Some(now_at) => format!("{} (it is '{}'): {why}", place(&path), now_at.display()),
             None => format!("{}: {why}", place(&path)),
         }));
@@ -57,9 +58,9 @@ impl Done {
 
     /// Handles the outcome of one step. Forwards, an error stops the operation. In a reversal, the failure is recorded and
     /// the rest goes on, unless the error passes by waiting or freeing disk space.
-    pub(super) fn or_named(&mut self, attempt: Attempt, what: &str, outcome: Result<()>) -> Result<()> {
+    pub(super) fn or_named(&mut self, attempt: ChangeAttempt, what: &str, outcome: Result<()>) -> Result<()> {
         match outcome {
-            Err(error) if attempt == Attempt::Back && !error.passes() => {
+            Err(error) if attempt == ChangeAttempt::Back && !error.passes() => {
                 self.not_put_back.push(format!("{what}: {error}"));
                 Ok(())
             }
@@ -69,20 +70,26 @@ impl Done {
 }
 
 /// Carries out an operation; steps that are done already are recognized. To reverse an operation, carry out its inverse with
-/// [`Attempt::Back`]: then what another process changed meanwhile is left as it is.
+/// [`ChangeAttempt::Back`]: then what another process changed meanwhile is left as it is.
 ///
 /// # Errors
 /// Those of the steps. Completed steps stay; a repetition continues after them.
-pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attempt: Attempt, ready: &Contents) -> Result<Done> {
-    let mut done = Done::default();
+pub(super) fn carry_out(
+    ctx: &Context,
+    operation: &JournaledOperation,
+    txn: &OperationId,
+    attempt: ChangeAttempt,
+    ready: &OperationContents,
+) -> Result<OperationStepsReport> {
+    let mut done = OperationStepsReport::default();
     super::keep::keep(ctx, operation, txn)?;
     // Also files that an interrupted attempt has put back already: they would be in the way of the files to restore.
-    let away = |change: &&AsideChange| change.way == Way::PutAside || attempt == Attempt::Again;
+    let away = |change: &&TrashChange| change.way == ChangeDirection::PutAside || attempt == ChangeAttempt::Again;
     for change in operation.asides.iter().filter(away) {
         let outcome = take_away(ctx, change);
         done.or_named(attempt, &format!("'{}' in '{}'", change.path, change.worktree), outcome)?;
     }
-    for change in operation.workspaces.iter().filter(|change| change.way == Way::PutAside) {
+    for change in operation.workspaces.iter().filter(|change| change.way == ChangeDirection::PutAside) {
         env::fault_point("journal.before-aside");
         bring_submodules_home(ctx, change, (txn, &operation.title));
         let outcome = aside(ctx, change).and_then(|aside| ctx.repo.workspaces().put_aside(&aside));
@@ -120,17 +127,18 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
     }
     for StashChange { entry, way } in &operation.stash {
         let outcome = match way {
-            Way::BringBack => ctx.repo.stash().put_on_top(entry),
-            Way::PutAside => ctx.repo.stash().take_out(&entry.id),
+            ChangeDirection::BringBack => ctx.repo.stash().put_on_top(entry),
+            ChangeDirection::PutAside => ctx.repo.stash().take_out(&entry.id),
         };
         done.or_named(attempt, &format!("stash entry {}", entry.id.short()), outcome)?;
     }
-    for change in operation.workspaces.iter().filter(|change| change.way == Way::BringBack) {
+    for change in operation.workspaces.iter().filter(|change| change.way == ChangeDirection::BringBack) {
         env::fault_point("journal.before-back");
         let outcome = bring_back(ctx, change, txn);
         done.or_named(attempt, &format!("the workspace '{}'", change.workspace.path), outcome)?;
     }
-    let coming: Vec<AsideChange> = operation.asides.iter().filter(|change| change.way == Way::BringBack).cloned().collect();
+    let coming: Vec<TrashChange> =
+        operation.asides.iter().filter(|change| change.way == ChangeDirection::BringBack).cloned().collect();
     done.still_aside = put_back(ctx, &coming)?;
     let stays: Vec<PathBuf> = done.still_aside.iter().map(|moved| moved.now_at.clone()).collect();
     for change in coming.iter().filter(|change| !stays.contains(&in_trash(change).now_at())) {
@@ -143,7 +151,7 @@ pub(super) fn carry_out(ctx: &Context, operation: &Operation, txn: &TxnId, attem
 
 /// What submodules of a workspace have is brought into the main worktree's repositories, before the workspace goes to the trash. Where
 /// that fails it is in the trash, as long as the workspace is.
-fn bring_submodules_home(ctx: &Context, change: &WorkspaceChange, (txn, title): (&TxnId, &str)) {
+fn bring_submodules_home(ctx: &Context, change: &WorkspaceChange, (txn, title): (&OperationId, &str)) {
     let there = ctx.repo.worktrees().worktree_at(Path::new(&change.workspace.path));
     // Where only its folder is gone, their repositories are still there.
     let outcome = there.and_then(|entry| entry.map_or(Ok(()), |entry| bring_home(ctx, &entry.worktree)));
@@ -155,8 +163,8 @@ fn bring_submodules_home(ctx: &Context, change: &WorkspaceChange, (txn, title): 
 fn restore_own_worktree(
     ctx: &Context,
     change: &WorktreeChange,
-    (txn, attempt, ready): (&TxnId, Attempt, &Contents),
-    done: &mut Done,
+    (txn, attempt, ready): (&OperationId, ChangeAttempt, &OperationContents),
+    done: &mut OperationStepsReport,
 ) -> Result<()> {
     if is_gone_on_the_way_back(ctx, &change.path, attempt, done)? {
         return Ok(());
@@ -168,9 +176,9 @@ fn restore_own_worktree(
 fn carry_advance(
     ctx: &Context,
     change: &BranchAdvance,
-    txn: &TxnId,
-    (attempt, ready): (Attempt, &Contents),
-    done: &mut Done,
+    txn: &OperationId,
+    (attempt, ready): (ChangeAttempt, &OperationContents),
+    done: &mut OperationStepsReport,
 ) -> Result<()> {
     if is_gone_on_the_way_back(ctx, &change.path, attempt, done)? {
         // The worktree is missing, so its branch is checked out nowhere: only the branch has to move back.
@@ -195,8 +203,8 @@ pub(in crate::ops) fn is_there(ctx: &Context, path: &str) -> Result<bool> {
 }
 
 /// Whether the worktree of a reversal is missing; if so, that is recorded in `done`.
-fn is_gone_on_the_way_back(ctx: &Context, path: &str, attempt: Attempt, done: &mut Done) -> Result<bool> {
-    let gone = attempt == Attempt::Back && !is_there(ctx, path)?;
+fn is_gone_on_the_way_back(ctx: &Context, path: &str, attempt: ChangeAttempt, done: &mut OperationStepsReport) -> Result<bool> {
+    let gone = attempt == ChangeAttempt::Back && !is_there(ctx, path)?;
     if gone {
         done.not_put_back.push(format!("the worktree '{path}', which was removed meanwhile"));
     }
@@ -205,29 +213,29 @@ fn is_gone_on_the_way_back(ctx: &Context, path: &str, attempt: Attempt, done: &m
 
 /// The contents that an operation writes, prepared before its first change. Empty where they are made during the steps.
 #[derive(Debug, Default)]
-pub(super) struct Contents {
-    worktrees: BTreeMap<String, Prepared>,
-    advances: BTreeMap<String, Prepared>,
+pub(super) struct OperationContents {
+    worktrees: BTreeMap<String, PreparedFiles>,
+    advances: BTreeMap<String, PreparedFiles>,
 }
 
-impl Contents {
+impl OperationContents {
     /// Makes all contents before anything is changed, since making them can fail.
     ///
     /// # Errors
     /// As [`crate::git::Restores::prepare_restore`].
-    pub fn stage(ctx: &Context, operation: &Operation, txn: &TxnId) -> Result<Self> {
+    pub fn stage(ctx: &Context, operation: &JournaledOperation, txn: &OperationId) -> Result<Self> {
         let mut all = Self::default();
         for change in &operation.worktrees {
             let there = worktree(ctx, &change.path)?;
-            let prepare = |repo: &Repository, restore: &Restore<'_>| repo.restore().prepare_restore(restore);
-            let staged = restore(ctx, (&ctx.repo, &there), change, (txn, Attempt::First), prepare)?;
+            let prepare = |repo: &Repository, restore: &WorktreeRestore<'_>| repo.restore().prepare_restore(restore);
+            let staged = restore(ctx, (&ctx.repo, &there), change, (txn, ChangeAttempt::First), prepare)?;
             all.worktrees.insert(change.path.clone(), staged);
         }
         // Where the folder is gone, they are made when it is there again.
         for change in operation.submodules.iter().filter(|change| change.checked_out.old) {
             let (repo, there) = submodules::opened(ctx, change)?;
-            let prepare = |repo: &Repository, restore: &Restore<'_>| repo.restore().prepare_restore(restore);
-            let staged = restore(ctx, (&repo, &there), &change.worktree, (txn, Attempt::First), prepare)?;
+            let prepare = |repo: &Repository, restore: &WorktreeRestore<'_>| repo.restore().prepare_restore(restore);
+            let staged = restore(ctx, (&repo, &there), &change.worktree, (txn, ChangeAttempt::First), prepare)?;
             all.worktrees.insert(change.worktree.path.clone(), staged);
         }
         for change in &operation.advances {
@@ -238,18 +246,18 @@ impl Contents {
     }
 }
 
-/// Calls `work` with the [`Restore`] for a change.
+/// Calls `work` with the [`WorktreeRestore`] for a change.
 pub(super) fn restore<T>(
     ctx: &Context,
     (repo, worktree): (&Repository, &Worktree),
     change: &WorktreeChange,
-    (txn, attempt): (&TxnId, Attempt),
-    work: impl FnOnce(&Repository, &Restore<'_>) -> Result<T>,
+    (txn, attempt): (&OperationId, ChangeAttempt),
+    work: impl FnOnce(&Repository, &WorktreeRestore<'_>) -> Result<T>,
 ) -> Result<T> {
     let trash = trash::of(ctx, worktree, txn)?;
     let (before, extras) = (extras_of(repo, change.captures.old.as_ref())?, extras_of(repo, change.captures.new.as_ref())?);
-    let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &extras)));
-    work(repo, &Restore { worktree, from, to, trash: &trash, attempt, beside })
+    let (from, to, beside) = (&change.files.old, &change.files.new, Some(ValueChange::new(&before, &extras)));
+    work(repo, &WorktreeRestore { worktree, from, to, trash: &trash, attempt, beside })
 }
 
 /// Restores the files, then the index and the git operation in progress, while `index.lock` is held; then HEAD.
@@ -257,17 +265,17 @@ pub(super) fn restore_worktree(
     ctx: &Context,
     (repo, worktree): (&Repository, &Worktree),
     change: &WorktreeChange,
-    (txn, attempt, ready): (&TxnId, Attempt, &Contents),
-    done: &mut Done,
+    (txn, attempt, ready): (&OperationId, ChangeAttempt, &OperationContents),
+    done: &mut OperationStepsReport,
 ) -> Result<()> {
     let trash = trash::of(ctx, worktree, txn)?;
     let lock = match attempt {
-        Attempt::First => IndexLock::take(worktree, txn.as_str())?,
-        Attempt::Again | Attempt::Back => IndexLock::take_patiently(worktree, txn.as_str())?,
+        ChangeAttempt::First => IndexLock::take(worktree, txn.as_str())?,
+        ChangeAttempt::Again | ChangeAttempt::Back => IndexLock::take_patiently(worktree, txn.as_str())?,
     };
     let (before, extras) = (extras_of(repo, change.captures.old.as_ref())?, extras_of(repo, change.captures.new.as_ref())?);
-    let (from, to, beside) = (&change.files.old, &change.files.new, Some(Change::new(&before, &extras)));
-    let restore = Restore { worktree, from, to, trash: &trash, attempt, beside };
+    let (from, to, beside) = (&change.files.old, &change.files.new, Some(ValueChange::new(&before, &extras)));
+    let restore = WorktreeRestore { worktree, from, to, trash: &trash, attempt, beside };
     let of = |what: &str| format!("{what} of '{}'", change.path);
     let mut placed = Vec::new();
     let outcome = repo.restore().restore_prepared(&restore, ready.worktrees.get(&change.path)).map(|report| {
@@ -282,9 +290,11 @@ pub(super) fn restore_worktree(
     let known = change.captures.old.is_some();
     let index_stays = known && index.old == index.new && before.index == extras.index && !before.operation.is_empty();
     let outcome = match attempt {
-        Attempt::First | Attempt::Again | Attempt::Back if index_stays => Ok(()),
-        Attempt::First | Attempt::Again => repo.index(worktree).install_index_after(&index.new, &extras.index, &lock, &placed),
-        Attempt::Back => repo.index(worktree).take_index_back((&index.old, &index.new), &extras.index, &lock, &placed),
+        ChangeAttempt::First | ChangeAttempt::Again | ChangeAttempt::Back if index_stays => Ok(()),
+        ChangeAttempt::First | ChangeAttempt::Again => {
+            repo.index(worktree).install_index_after(&index.new, &extras.index, &lock, &placed)
+        }
+        ChangeAttempt::Back => repo.index(worktree).take_index_back((&index.old, &index.new), &extras.index, &lock, &placed),
     };
     done.or_named(attempt, &of("the index"), outcome)?;
     env::fault_point("journal.index-installed");
@@ -318,9 +328,15 @@ pub(in crate::ops) fn capture_with(
     Ok(repo.captures().commit_capture(&capture, "what comes back, around what was done since", &[])?.commit)
 }
 
-fn set_head(repo: &Repository, worktree: &Worktree, change: &WorktreeChange, attempt: Attempt, done: &mut Done) -> Result<()> {
+fn set_head(
+    repo: &Repository,
+    worktree: &Worktree,
+    change: &WorktreeChange,
+    attempt: ChangeAttempt,
+    done: &mut OperationStepsReport,
+) -> Result<()> {
     let now = repo.refs().head(worktree)?;
-    if attempt == Attempt::Back && !is_at(&now, &change.head.old) && !is_at(&now, &change.head.new) {
+    if attempt == ChangeAttempt::Back && !is_at(&now, &change.head.old) && !is_at(&now, &change.head.new) {
         done.left.push(format!("HEAD of '{}'", change.path));
         return Ok(());
     }
@@ -340,36 +356,43 @@ pub(super) fn is_at(head: &Head, state: &HeadState) -> bool {
 }
 
 /// Moves the refs that have not moved yet, each only from its expected value.
-fn move_refs(ctx: &Context, refs: &[RefChange], title: &str, txn: &TxnId, attempt: Attempt, done: &mut Done) -> Result<()> {
+fn move_refs(
+    ctx: &Context,
+    refs: &[RefChange],
+    title: &str,
+    txn: &OperationId,
+    attempt: ChangeAttempt,
+    done: &mut OperationStepsReport,
+) -> Result<()> {
     let names: Vec<RefName> = refs.iter().map(|change| change.name.clone()).collect();
     let now = ctx.repo.refs().read_refs(&names)?;
     let open = refs.iter().filter(|change| now.get(&change.name) != change.value.new.as_ref());
     let (open, moved): (Vec<&RefChange>, Vec<&RefChange>) = match attempt {
-        Attempt::First | Attempt::Again => (open.collect(), Vec::new()),
-        Attempt::Back => open.partition(|change| now.get(&change.name) == change.value.old.as_ref()),
+        ChangeAttempt::First | ChangeAttempt::Again => (open.collect(), Vec::new()),
+        ChangeAttempt::Back => open.partition(|change| now.get(&change.name) == change.value.old.as_ref()),
     };
     done.left.extend(moved.iter().map(|change| change.name.short().to_owned()));
     let edits: Vec<RefEdit> = open.into_iter().map(RefEdit::from).collect();
     let coming: Vec<Oid> =
         edits.iter().filter_map(|edit| edit.new.clone()).filter(|oid| !ctx.repo.objects().holds(oid)).collect();
     if !coming.is_empty()
-        && let Some(kept) = super::keep::Kept::by(ctx, txn)?
+        && let Some(kept) = super::keep::KeepRefContents::by(ctx, txn)?
     {
         kept.write_tags_again(ctx, &coming)?;
     }
     ctx.repo.refs().update_refs(&edits, &format!("git axiom: {title}"))
 }
 
-/// Calls `work` with the [`Advance`] for a change.
+/// Calls `work` with the [`CheckoutAdvance`] for a change.
 pub(super) fn advance<T>(
     ctx: &Context,
     change: &BranchAdvance,
-    txn: &TxnId,
-    work: impl FnOnce(&Context, &Advance<'_>) -> Result<T>,
+    txn: &OperationId,
+    work: impl FnOnce(&Context, &CheckoutAdvance<'_>) -> Result<T>,
 ) -> Result<T> {
     let worktree = worktree(ctx, &change.path)?;
     let trash = trash::of(ctx, &worktree, txn)?;
-    let advance = Advance {
+    let advance = CheckoutAdvance {
         worktree: &worktree,
         branch: &change.branch,
         old: &change.commit.old,

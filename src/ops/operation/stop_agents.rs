@@ -5,13 +5,13 @@ use std::time::{Duration, Instant};
 
 use serde::Serialize;
 
-use crate::domain::base::ids::{AgentId, CaseId, RequestId};
+use crate::domain::base::ids::{AgentId, RequestId, TaskId};
 use crate::domain::state::event::Event;
-use crate::domain::work::session::{Request, SessionState};
+use crate::domain::work::session::{SessionState, SupervisorRequest};
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::Waiting;
+use crate::ops::context::waiting::LogEventWaiter;
 use crate::ops::interventions;
 use crate::process::client::control;
 use crate::process::{KeeperRecord, KeeperState, keeper_state};
@@ -24,7 +24,7 @@ const ENDING: Duration = Duration::from_millis(300);
 
 /// What was paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ops) enum Paused {
+pub(in crate::ops) enum PausedForOperation {
     /// Nothing that has to be resumed.
     Nothing,
     /// The supervisor, which has to be resumed afterwards.
@@ -34,11 +34,11 @@ pub(in crate::ops) enum Paused {
 /// An agent that is stopped.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AgentLine {
+pub struct StoppedAgentLine {
     /// The agent.
     pub id: AgentId,
     /// The task that it works on.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
 }
 
 /// The agents that [`stop_agents`] would stop: all that have work while a supervisor runs, otherwise those whose keepers
@@ -46,7 +46,7 @@ pub struct AgentLine {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub(in crate::ops) fn at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
+pub(in crate::ops) fn at_work(ctx: &Context) -> Result<Vec<StoppedAgentLine>> {
     let supervised = ctx.supervisor_alive()?;
     let mut lines = Vec::new();
     for agent in ctx.state().busy_agents() {
@@ -59,7 +59,7 @@ pub(in crate::ops) fn at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
             None => false,
         };
         if supervised || lives {
-            lines.push(AgentLine { id: agent.id.clone(), task_id: work.task.clone() });
+            lines.push(StoppedAgentLine { id: agent.id.clone(), task_id: work.task.clone() });
         }
     }
     Ok(lines)
@@ -70,7 +70,7 @@ pub(in crate::ops) fn at_work(ctx: &Context) -> Result<Vec<AgentLine>> {
 ///
 /// # Errors
 /// `BUSY` where they do not stop in time; `KEEPER_FAILED`.
-pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
+pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<PausedForOperation> {
     if ctx.supervisor_alive()?
         && let Some(paused) = pause_supervisor(ctx)?
     {
@@ -86,13 +86,13 @@ pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<Paused> {
         }
         Ok(living.is_empty() && !starting && !is_one_being_made(ctx)?)
     })?;
-    Ok(Paused::Nothing)
+    Ok(PausedForOperation::Nothing)
 }
 
 /// Asks the supervisor to pause and waits until it has; `None` where it ended before it could.
-fn pause_supervisor(ctx: &mut Context) -> Result<Option<Paused>> {
+fn pause_supervisor(ctx: &mut Context) -> Result<Option<PausedForOperation>> {
     let was_running = session_is(ctx, SessionState::Running);
-    let asked = interventions::make(ctx, Request::Pause { force: true })?;
+    let asked = interventions::make(ctx, SupervisorRequest::Pause { force: true })?;
     // An agent between two iterations keeps its task while the session is paused, but none of its processes runs.
     let mut has_ended = false;
     let stopped = wait(ctx, |ctx| {
@@ -106,9 +106,9 @@ fn pause_supervisor(ctx: &mut Context) -> Result<Option<Paused>> {
         return Ok(None);
     }
     match (stopped, was_running) {
-        (Ok(()), true) => Ok(Some(Paused::BySupervisor)),
+        (Ok(()), true) => Ok(Some(PausedForOperation::BySupervisor)),
         // It was paused before: it stays paused.
-        (Ok(()), false) => Ok(Some(Paused::Nothing)),
+        (Ok(()), false) => Ok(Some(PausedForOperation::Nothing)),
         (Err(error), true) => resume(ctx).and(Err(error)),
         (Err(error), false) => Err(error),
     }
@@ -129,7 +129,7 @@ fn forget(ctx: &mut Context, asked: &RequestId) -> Result<()> {
 ///
 /// # Errors
 /// `BUSY` where one is, or where a session runs, which may start one at any moment.
-pub(in crate::ops) fn nobody_works(ctx: &mut Context) -> Result<Paused> {
+pub(in crate::ops) fn nobody_works(ctx: &mut Context) -> Result<PausedForOperation> {
     ctx.store.refresh()?;
     let (living, starting) = living(ctx)?;
     let may_start = ctx.supervisor_alive()? && session_is(ctx, SessionState::Running);
@@ -138,7 +138,7 @@ pub(in crate::ops) fn nobody_works(ctx: &mut Context) -> Result<Paused> {
         (true, _) => "a session runs",
         (false, true) => "agents are working",
         (false, false) if is_one_being_made(ctx)? => "git still makes a workspace",
-        (false, false) => return Ok(Paused::Nothing),
+        (false, false) => return Ok(PausedForOperation::Nothing),
     };
     Err(Error::new(Code::Busy, what).hint("without --no-stop agents are stopped first; 'git axiom pause' holds a session"))
 }
@@ -174,7 +174,7 @@ fn living(ctx: &Context) -> Result<(Vec<KeeperRecord>, bool)> {
 }
 
 fn wait(ctx: &mut Context, mut is_over: impl FnMut(&Context) -> Result<bool>) -> Result<()> {
-    let (begun, mut waiting) = (Instant::now(), Waiting::begin());
+    let (begun, mut waiting) = (Instant::now(), LogEventWaiter::begin());
     loop {
         ctx.store.refresh()?;
         if is_over(ctx)? {
@@ -192,5 +192,5 @@ fn wait(ctx: &mut Context, mut is_over: impl FnMut(&Context) -> Result<bool>) ->
 
 /// Lets the supervisor continue.
 pub(in crate::ops) fn resume(ctx: &mut Context) -> Result<()> {
-    interventions::make(ctx, Request::Resume).map(drop)
+    interventions::make(ctx, SupervisorRequest::Resume).map(drop)
 }

@@ -7,15 +7,17 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::keep::publish;
-use super::steps::{Contents, Done, is_at, restore_worktree};
-use crate::domain::base::ids::TxnId;
+use super::steps::{OperationContents, OperationStepsReport, is_at, restore_worktree};
+use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::SUPERPROJECT_KEPT;
-use crate::domain::operation::journaled::{Operation, SubmoduleChange, WorktreeChange};
+use crate::domain::operation::journaled::{JournaledOperation, SubmoduleChange, WorktreeChange};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::{Attempt, FileId, IndexLock, NewCommit, RefEdit, Repository, SUBMODULE, TREE, TreeChange, TreeEntry, Worktree};
+use crate::git::{
+    ChangeAttempt, FileId, IndexLock, NewCommit, RefEdit, Repository, SUBMODULE, TREE, TreeChange, TreeEntry, Worktree,
+};
 use crate::ops::checkpoint::submodules::has_files;
 use crate::ops::context::handle::Context;
 
@@ -119,9 +121,9 @@ pub(super) fn expectations(ctx: &Context, change: &SubmoduleChange, changed: &mu
 pub(super) fn carry_out(
     ctx: &Context,
     change: &SubmoduleChange,
-    (txn, attempt, ready): (&TxnId, Attempt, &Contents),
-    stays: Stays<'_>,
-    done: &mut Done,
+    (txn, attempt, ready): (&OperationId, ChangeAttempt, &OperationContents),
+    stays: SubmoduleFolderStays<'_>,
+    done: &mut OperationStepsReport,
 ) -> Result<()> {
     let (repo, there) = opened(ctx, change)?;
     // Files that come back in the place of the folder, or of one above: the worktree around has moved the whole folder to the trash for
@@ -144,12 +146,17 @@ pub(super) fn carry_out(
     Ok(())
 }
 
-fn move_branches(repo: &Repository, change: &SubmoduleChange, attempt: Attempt, done: &mut Done) -> Result<()> {
+fn move_branches(
+    repo: &Repository,
+    change: &SubmoduleChange,
+    attempt: ChangeAttempt,
+    done: &mut OperationStepsReport,
+) -> Result<()> {
     let names: Vec<RefName> = change.refs.iter().map(|one| one.name.clone()).collect();
     let now = repo.refs().read_refs(&names)?;
     let mut edits = Vec::new();
     for one in change.refs.iter().filter(|one| now.get(&one.name) != one.value.new.as_ref()) {
-        if attempt == Attempt::Back && now.get(&one.name) != one.value.old.as_ref() {
+        if attempt == ChangeAttempt::Back && now.get(&one.name) != one.value.old.as_ref() {
             done.left.push(format!("{} in '{}'", one.name.short(), change.worktree.path));
             continue;
         }
@@ -168,7 +175,7 @@ fn connect(repo: &Repository, there: &Worktree) -> Result<()> {
 }
 
 /// Takes the `.git` file out of the folder of a submodule, and the folder too where nothing else is in it and it does not stay.
-fn disconnect(there: &Worktree, stays: Stays<'_>) -> Result<()> {
+fn disconnect(there: &Worktree, stays: SubmoduleFolderStays<'_>) -> Result<()> {
     let dot = there.path().join(".git");
     if dot.symlink_metadata().is_ok_and(|meta| meta.is_file()) {
         there.verify()?;
@@ -184,20 +191,20 @@ fn disconnect(there: &Worktree, stays: Stays<'_>) -> Result<()> {
 }
 
 /// Whether the folder of a submodule stays, though the submodule is not checked out any more.
-pub(super) type Stays<'a> = &'a dyn Fn(&Path) -> Result<bool>;
+pub(super) type SubmoduleFolderStays<'a> = &'a dyn Fn(&Path) -> Result<bool>;
 
 /// Whether a folder is one of a submodule that the worktree around has after the operation: an empty one is what `git submodule deinit`
 /// leaves, and what git takes for unchanged; a missing one is deleted.
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(super) fn folder_stays(ctx: &Context, operation: &Operation, folder: &Path) -> Result<bool> {
+pub(super) fn folder_stays(ctx: &Context, operation: &JournaledOperation, folder: &Path) -> Result<bool> {
     let is_one = operation.submodules.iter().any(|one| Path::new(&one.worktree.path) == folder);
     Ok(is_one && around_has(ctx, operation, folder)?)
 }
 
 /// Whether what is around a submodule has something at its path after the operation.
-fn around_has(ctx: &Context, operation: &Operation, folder: &Path) -> Result<bool> {
+fn around_has(ctx: &Context, operation: &JournaledOperation, folder: &Path) -> Result<bool> {
     let rest = |around: &WorktreeChange| {
         let rest = folder.strip_prefix(&around.path).ok().filter(|rest| !rest.as_os_str().is_empty())?;
         Some(RepoPath::new(rest.as_os_str().as_bytes()))
@@ -220,7 +227,7 @@ fn around_has(ctx: &Context, operation: &Operation, folder: &Path) -> Result<boo
 ///
 /// # Errors
 /// `DISK_FULL`, `GIT_FAILED`.
-pub(super) fn keep(ctx: &Context, change: &SubmoduleChange, txn: &TxnId, title: &str) -> Result<()> {
+pub(super) fn keep(ctx: &Context, change: &SubmoduleChange, txn: &OperationId, title: &str) -> Result<()> {
     let (repo, _) = opened(ctx, change)?;
     let name = RefName::new(format!("{SUPERPROJECT_KEPT}{txn}"));
     if repo.refs().read_ref(&name)?.is_some() {

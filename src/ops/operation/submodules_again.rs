@@ -4,17 +4,17 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use super::steps::{Contents, Done};
+use super::steps::{OperationContents, OperationStepsReport};
 use super::submodules::{carry_out, keep_commits};
-use crate::domain::base::ids::TxnId;
+use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::own_names::SUPERPROJECT_KEPT;
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::operation::journaled::{
     HeadState, HeldSubmodule, RefChange, SubmoduleChange, WorkspaceChange, WorktreeChange,
 };
 use crate::error::{Error, Result};
-use crate::git::{Attempt, Repository, Worktree};
+use crate::git::{ChangeAttempt, Repository, Worktree};
 use crate::ops::context::handle::Context;
 use crate::ops::merge::submodules::{label_of, of_worktree};
 use crate::ops::rollback::worktree::head_state;
@@ -23,7 +23,7 @@ use crate::ops::rollback::worktree::head_state;
 ///
 /// # Errors
 /// What concerns everything, such as a full disk.
-pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn: &TxnId) -> Result<()> {
+pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn: &OperationId) -> Result<()> {
     for one in &change.submodules {
         let made = match source(ctx, &change.submodules, one)? {
             Some(from) => make_one(ctx, (change, one), worktree, &from, txn).map(|()| true),
@@ -52,7 +52,7 @@ pub(in crate::ops) fn source(ctx: &Context, all: &[HeldSubmodule], one: &HeldSub
 ///
 /// # Errors
 /// `GIT_FAILED`, `DISK_FULL`.
-pub(super) fn keep(ctx: &Context, change: &WorkspaceChange, txn: &TxnId, title: &str) -> Result<()> {
+pub(super) fn keep(ctx: &Context, change: &WorkspaceChange, txn: &OperationId, title: &str) -> Result<()> {
     let name = format!("{SUPERPROJECT_KEPT}{txn}.{}", label_of(Path::new(&change.workspace.path)));
     for one in &change.submodules {
         if let Some(repo) = source(ctx, &change.submodules, one)? {
@@ -82,7 +82,7 @@ fn make_one(
     (change, one): (&WorkspaceChange, &HeldSubmodule),
     worktree: &Worktree,
     from: &Repository,
-    txn: &TxnId,
+    txn: &OperationId,
 ) -> Result<()> {
     let there = match found(ctx, worktree, &change.submodules, &one.path)? {
         Some(there) => there,
@@ -98,7 +98,13 @@ fn make_one(
     let wanted: Vec<Oid> = std::iter::once(&one.capture).chain(&one.head).cloned().collect();
     there.refs().bring_back_from(from, &wanted, &label_of(worktree.path()))?;
     let change = from_nothing(&there, one)?;
-    carry_out(ctx, &change, (txn, Attempt::Again, &Contents::default()), &|_| Ok(true), &mut Done::default())
+    carry_out(
+        ctx,
+        &change,
+        (txn, ChangeAttempt::Again, &OperationContents::default()),
+        &|_| Ok(true),
+        &mut OperationStepsReport::default(),
+    )
 }
 
 /// Makes the repository of a submodule at `path` of a worktree whose capture this is.
@@ -130,16 +136,16 @@ fn from_nothing(repo: &Repository, one: &HeldSubmodule) -> Result<SubmoduleChang
     };
     let mut refs = Vec::new();
     if let (Some(name), Some(commit)) = (&one.branch, &one.head) {
-        let value = Change::new(repo.refs().read_ref(name)?, Some(commit.clone()));
+        let value = ValueChange::new(repo.refs().read_ref(name)?, Some(commit.clone()));
         refs.push(RefChange { name: name.clone(), value });
     }
     let worktree = WorktreeChange {
         path: there.path_text()?,
-        files: Change::new(nothing.clone(), parts.files),
-        index: Change::new(nothing, parts.index),
-        head: Change::new(now, head),
-        captures: Change::new(None, Some(one.capture.clone())),
+        files: ValueChange::new(nothing.clone(), parts.files),
+        index: ValueChange::new(nothing, parts.index),
+        head: ValueChange::new(now, head),
+        captures: ValueChange::new(None, Some(one.capture.clone())),
     };
     let git_dir = there.git_dir().display().to_string();
-    Ok(SubmoduleChange { worktree, git_dir, refs, checked_out: Change::new(false, true) })
+    Ok(SubmoduleChange { worktree, git_dir, refs, checked_out: ValueChange::new(false, true) })
 }

@@ -4,18 +4,20 @@
 use std::path::{Path, PathBuf};
 
 use super::submodules_again;
-use crate::domain::base::ids::TxnId;
-use crate::domain::base::text::Change;
-use crate::domain::operation::journaled::{HeadState, Way, WorkspaceChange};
+use crate::domain::base::ids::OperationId;
+use crate::domain::base::text::ValueChange;
+use crate::domain::operation::journaled::{ChangeDirection, HeadState, WorkspaceChange};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::{Aside, Attempt, CaptureExtras, CaptureParts, Head, IndexLock, Restore, WorkspaceBranch, Worktree};
+use crate::git::{
+    CaptureExtras, CaptureParts, ChangeAttempt, Head, IndexLock, TrashedWorkspace, WorkspaceBranch, Worktree, WorktreeRestore,
+};
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
 /// Brings a workspace back: from the trash where all of it is still there, otherwise recreated from its capture.
-pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -> Result<()> {
+pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &OperationId) -> Result<()> {
     let path = Path::new(&change.workspace.path);
     let there = |path: &str| Path::new(path).symlink_metadata().is_ok();
     // A move that a crash interrupted is reversed first.
@@ -56,17 +58,17 @@ pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &TxnId) -
     make_again(ctx, change, &worktree, txn)
 }
 
-pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn: &TxnId) -> Result<()> {
+pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn: &OperationId) -> Result<()> {
     let CaptureParts { base, files, index, further: _ } = ctx.repo.captures().capture_parts(&change.capture)?;
     let base = ctx.repo.objects().read_commit(&base)?.tree;
     let trash = trash::of(ctx, worktree, txn)?;
     let lock = IndexLock::take(worktree, txn.as_str())?;
-    let attempt = Attempt::Again;
+    let attempt = ChangeAttempt::Again;
     let extras = CaptureExtras::of_capture(&ctx.repo, &change.capture)?;
     // A worktree that git made from a sparse worktree is sparse too.
     let now = CaptureExtras { index: ctx.repo.index(worktree).left_out_now()?, ..CaptureExtras::default() };
-    let beside = Some(Change::new(&now, &extras));
-    let restore = Restore { worktree, from: &base, to: &files, trash: &trash, attempt, beside };
+    let beside = Some(ValueChange::new(&now, &extras));
+    let restore = WorktreeRestore { worktree, from: &base, to: &files, trash: &trash, attempt, beside };
     let placed = ctx.repo.restore().restore_files(&restore)?.placed;
     ctx.repo.index(worktree).install_index_after(&index, &extras.index, &lock, &placed)?;
     ctx.repo.index(worktree).restore_operation(&extras, &trash::of_git_dir(ctx, worktree, txn)?)?;
@@ -74,7 +76,7 @@ pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Wor
     submodules_again::make_again(ctx, change, worktree, txn)
 }
 
-pub(super) fn aside(ctx: &Context, change: &WorkspaceChange) -> Result<Aside> {
+pub(super) fn aside(ctx: &Context, change: &WorkspaceChange) -> Result<TrashedWorkspace> {
     let head = match (&change.head, &change.commit) {
         (HeadState::Branch(name), commit) => Head::Branch { name: name.clone(), commit: commit.clone() },
         (HeadState::Detached(commit), _) => Head::Detached { commit: commit.clone() },
@@ -88,7 +90,7 @@ pub(super) fn aside(ctx: &Context, change: &WorkspaceChange) -> Result<Aside> {
             None => ctx.repo.worktrees().own_git_dir_of(Path::new(&change.trash))?,
         },
     };
-    Ok(Aside {
+    Ok(TrashedWorkspace {
         path: PathBuf::from(&change.workspace.path),
         moved_to: PathBuf::from(&change.trash),
         git_dir: registered.unwrap_or_else(|| PathBuf::from(&change.git_dir)),
@@ -101,5 +103,5 @@ pub(super) fn aside(ctx: &Context, change: &WorkspaceChange) -> Result<Aside> {
 /// the trash, so it is recreated.
 pub(in crate::ops) fn is_made_again(change: &WorkspaceChange) -> bool {
     let gone = |path: &str| Path::new(path).symlink_metadata().is_err();
-    change.way == Way::BringBack && !change.lost && (gone(&change.trash) || gone(&change.git_dir_trash))
+    change.way == ChangeDirection::BringBack && !change.lost && (gone(&change.trash) || gone(&change.git_dir_trash))
 }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::planning::plan::{PLANNER_AGENT, Phase};
+use crate::domain::base::ids::{AgentId, TaskId};
+use crate::domain::planning::plan::{PLANNER_AGENT, PlanningPhase};
 use crate::error::{Code, Error, Result};
-use crate::files::Unpacked;
+use crate::files::MaybePackedFile;
 use crate::ops::context::handle::Context;
 use crate::ops::steps::files_of_step::{LOG_OF_LINES, RUNS_OF_PLANNER};
-pub use crate::process::keeper::output::{LogLine, Stream};
+pub use crate::process::keeper::output::{LogLine, LogLineSource};
 use crate::store::agent_logs;
 pub use crate::store::agent_logs::put_aside;
 
@@ -30,7 +30,7 @@ const TAIL: u64 = 64 * 1024;
 
 /// A part of a log.
 #[derive(Debug, Default)]
-pub struct Part {
+pub struct AgentLogPart {
     /// The lines of the log.
     pub lines: Vec<LogLine>,
     /// The offset from which to continue.
@@ -41,7 +41,7 @@ pub struct Part {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`.
-pub fn find(ctx: &Context, name: &str) -> Result<CaseId> {
+pub fn find(ctx: &Context, name: &str) -> Result<TaskId> {
     let state = ctx.state();
     let plan = state.record.plan.as_ref().map(|plan| &plan.directive_case.id);
     if let Some(goal) = plan.filter(|goal| name == PLANNER_AGENT || name == goal.as_str())
@@ -57,7 +57,7 @@ pub fn find(ctx: &Context, name: &str) -> Result<CaseId> {
     let task = match (newest, agent) {
         (Some(task), _) => task,
         (None, Some(_)) => return Err(Error::new(Code::UnknownTask, format!("'{name}' has printed nothing yet"))),
-        (None, None) => state.case(&CaseId::new(name)?)?.id.clone(),
+        (None, None) => state.case(&TaskId::new(name)?)?.id.clone(),
     };
     if logs(ctx, &task).is_empty() && agent.is_none() && state.agent_on(&task).is_none() {
         let has_run = state.record.cases.get(&task).is_some_and(|record| record.iterations > 0);
@@ -72,7 +72,7 @@ pub fn find(ctx: &Context, name: &str) -> Result<CaseId> {
 
 /// The logs of all agents that worked on a task, the most recently written one last. A working agent may append more to that. What was
 /// put aside and compressed is a log of its own.
-pub fn logs(ctx: &Context, task: &CaseId) -> Vec<PathBuf> {
+pub fn logs(ctx: &Context, task: &TaskId) -> Vec<PathBuf> {
     let agents = ctx.state().restorable.agents.keys();
     let of_agent = |agent| agent_logs::of_task(ctx.layout(), agent, task).unwrap_or_default();
     let mut files: Vec<PathBuf> = agents.flat_map(of_agent).map(|log| log.path).chain(of_planner(ctx, task)).collect();
@@ -81,20 +81,20 @@ pub fn logs(ctx: &Context, task: &CaseId) -> Vec<PathBuf> {
 }
 
 /// The logs of a planner's runs, one for each phase: where the plan is to become this case.
-fn of_planner(ctx: &Context, goal: &CaseId) -> Vec<PathBuf> {
+fn of_planner(ctx: &Context, goal: &TaskId) -> Vec<PathBuf> {
     let runs = ctx.layout().checks_dir().join(goal.as_str()).join(RUNS_OF_PLANNER);
-    Phase::ALL.iter().map(|phase| runs.join(phase.as_str()).join(LOG_OF_LINES)).filter(|log| log.is_file()).collect()
+    PlanningPhase::ALL.iter().map(|phase| runs.join(phase.as_str()).join(LOG_OF_LINES)).filter(|log| log.is_file()).collect()
 }
 
 /// The folders in which output for a task appears: of the agents that worked on it, and of the one that works on it now.
-pub fn log_folders(ctx: &Context, task: &CaseId) -> Vec<PathBuf> {
+pub fn log_folders(ctx: &Context, task: &TaskId) -> Vec<PathBuf> {
     let mut logs = logs(ctx, task);
     logs.extend(ctx.state().agent_on(task).map(|agent| ctx.layout().agent_log(&agent.id, task)));
     let folders: BTreeSet<PathBuf> = logs.iter().filter_map(|log| log.parent()).map(Path::to_owned).collect();
     folders.into_iter().collect()
 }
 
-fn newest_log(ctx: &Context, agent: &AgentId) -> Option<CaseId> {
+fn newest_log(ctx: &Context, agent: &AgentId) -> Option<TaskId> {
     let logs = agent_logs::all(ctx.layout(), agent).ok()?;
     Some(logs.into_iter().max_by_key(|log| log.path.metadata().and_then(|meta| meta.modified()).ok())?.task)
 }
@@ -108,20 +108,20 @@ pub fn last_lines(path: &Path, since: Timestamp, most: usize) -> Result<Vec<Stri
     let length = length(path)?;
     let part = read(path, length.saturating_sub(TAIL))?;
     let logged: Vec<LogLine> = part.lines.into_iter().filter(|line| line.at >= since).collect();
-    let of = |stream: Stream| {
+    let of = |stream: LogLineSource| {
         let bytes: Vec<u8> = logged.iter().filter(|line| line.stream == stream).flat_map(LogLine::bytes).collect();
         let text = String::from_utf8_lossy(&bytes).into_owned();
         let lines: Vec<String> = text.lines().map(str::trim).filter(|line| !line.is_empty()).map(str::to_owned).collect();
         lines[lines.len().saturating_sub(most)..].to_vec()
     };
-    Ok([of(Stream::Stdout), of(Stream::Stderr)].concat())
+    Ok([of(LogLineSource::Stdout), of(LogLineSource::Stderr)].concat())
 }
 
 /// Reads complete lines of a log, starting at `offset`; a few MiB at most.
 ///
 /// # Errors
 /// `IO_FAILED` with the path.
-pub fn read(path: &Path, offset: u64) -> Result<Part> {
+pub fn read(path: &Path, offset: u64) -> Result<AgentLogPart> {
     read_at_once(path, offset, CHUNK)
 }
 
@@ -129,13 +129,13 @@ pub fn read(path: &Path, offset: u64) -> Result<Part> {
 ///
 /// # Errors
 /// As [`read`].
-pub fn read_soon(path: &Path, offset: u64) -> Result<Part> {
+pub fn read_soon(path: &Path, offset: u64) -> Result<AgentLogPart> {
     read_at_once(path, offset, if offset < CHUNK { FIRST } else { CHUNK })
 }
 
-fn read_at_once(path: &Path, offset: u64, chunk: u64) -> Result<Part> {
-    let mut part = Part { next: offset, ..Part::default() };
-    let Some(mut file) = Unpacked::open(path)? else { return Ok(part) };
+fn read_at_once(path: &Path, offset: u64, chunk: u64) -> Result<AgentLogPart> {
+    let mut part = AgentLogPart { next: offset, ..AgentLogPart::default() };
+    let Some(mut file) = MaybePackedFile::open(path)? else { return Ok(part) };
     let failed = |e| Error::io("read", path, e);
     let mut buffer = Vec::new();
     file.seek(SeekFrom::Start(offset)).and_then(|_| file.by_ref().take(chunk).read_to_end(&mut buffer)).map_err(failed)?;
@@ -159,7 +159,7 @@ fn read_at_once(path: &Path, offset: u64, chunk: u64) -> Result<Part> {
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn length(path: &Path) -> Result<u64> {
-    let Some(mut file) = Unpacked::open(path)? else { return Ok(0) };
+    let Some(mut file) = MaybePackedFile::open(path)? else { return Ok(0) };
     file.seek(SeekFrom::End(0)).map_err(|e| Error::io("read", path, e))
 }
 
@@ -169,7 +169,7 @@ pub fn length(path: &Path) -> Result<u64> {
 /// # Errors
 /// `IO_FAILED` with the path.
 pub fn line_start(path: &Path, back: u64) -> Result<u64> {
-    let Some(mut file) = Unpacked::open(path)? else { return Ok(0) };
+    let Some(mut file) = MaybePackedFile::open(path)? else { return Ok(0) };
     let failed = |e| Error::io("read", path, e);
     let length = file.seek(SeekFrom::End(0)).map_err(failed)?;
     let Some(mut offset) = length.checked_sub(back).filter(|offset| *offset > 0) else { return Ok(0) };
@@ -193,7 +193,7 @@ mod tests {
     use super::*;
 
     fn logged(text: &str, cont: bool) -> String {
-        let (at, stream) = (Timestamp::UNIX_EPOCH, Stream::Stdout);
+        let (at, stream) = (Timestamp::UNIX_EPOCH, LogLineSource::Stdout);
         let text = Some(text.to_owned());
         let line = LogLine { at, iteration: 1, stream, program: None, text, hex: None, cont, no_eol: false, first: false };
         serde_json::to_string(&line).unwrap() + "\n"
@@ -205,7 +205,7 @@ mod tests {
         soon
     }
 
-    fn texts_by(read: impl Fn(&Path, u64) -> Result<Part>, path: &Path, mut offset: u64) -> Vec<String> {
+    fn texts_by(read: impl Fn(&Path, u64) -> Result<AgentLogPart>, path: &Path, mut offset: u64) -> Vec<String> {
         let mut texts = Vec::new();
         loop {
             let part = read(path, offset).unwrap();

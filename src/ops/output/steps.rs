@@ -6,15 +6,15 @@ use std::path::PathBuf;
 use jiff::Timestamp;
 
 use super::logs::LogLine;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::nearest;
-use crate::domain::work::checks::shown::{self, Check};
+use crate::domain::work::checks::shown::{self, TaskCheck};
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::handle::Context;
 use crate::ops::steps::files_of_step::{LOG, LOG_OF_LINES};
 use crate::process::client::step::LOG_LIMIT;
-use crate::process::keeper::output::Stream;
+use crate::process::keeper::output::LogLineSource;
 
 /// The log of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub enum StepLog {
 
 impl StepLog {
     /// The log of a check of a task, where it has one.
-    pub fn of(ctx: &Context, task: &CaseId, check: &Check<'_>) -> Option<Self> {
+    pub fn of(ctx: &Context, task: &TaskId, check: &TaskCheck<'_>) -> Option<Self> {
         let folder = ctx.layout().checks_dir().join(task.as_str()).join(&check.files);
         let (command, persona) = (folder.join(LOG), folder.join(LOG_OF_LINES));
         match (command.is_file(), persona.is_file()) {
@@ -49,9 +49,9 @@ impl StepLog {
 ///
 /// # Errors
 /// `INVALID_INPUT` with the names that there are; `UNKNOWN_TASK`.
-pub fn find(ctx: &Context, task: &CaseId, name: &str) -> Result<StepLog> {
+pub fn find(ctx: &Context, task: &TaskId, name: &str) -> Result<StepLog> {
     let checks = shown::checks(ctx.state().case(task)?, ctx.state().record.cases.get(task));
-    let own = |check: &&Check<'_>| check.files == name || check.files.strip_prefix("task/") == Some(name);
+    let own = |check: &&TaskCheck<'_>| check.files == name || check.files.strip_prefix("task/") == Some(name);
     let Some(check) = checks.iter().find(own) else {
         let error = Error::new(Code::InvalidInput, format!("'{task}' has no verify step '{name}'"));
         let names: Vec<&str> = checks.iter().map(|check| check.files.strip_prefix("task/").unwrap_or(&check.files)).collect();
@@ -69,6 +69,6 @@ pub fn find(ctx: &Context, task: &CaseId, name: &str) -> Result<StepLog> {
 pub fn lines(path: &std::path::Path) -> Result<Vec<LogLine>> {
     let (bytes, _) = files::read_end_of_regular(path, LOG_LIMIT)?.unwrap_or_default();
     let at = path.metadata().ok().and_then(|found| Timestamp::try_from(found.modified().ok()?).ok()).unwrap_or_default();
-    let line = |line: &[u8]| LogLine::of_bytes(line, at, Stream::Stdout);
+    let line = |line: &[u8]| LogLine::of_bytes(line, at, LogLineSource::Stdout);
     Ok(bytes.split_inclusive(|byte| *byte == b'\n').map(line).collect())
 }

@@ -3,24 +3,24 @@
 use std::collections::BTreeSet;
 
 use super::{at_rest, event, it_runs, open, planner, take};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
 use crate::domain::planning::check;
-use crate::domain::planning::next::{Next, next};
-use crate::domain::planning::plan::{Phase, Plan};
-use crate::domain::planning::reply::{self, PlannedCase, Reply};
+use crate::domain::planning::next::{NextPlanStep, next};
+use crate::domain::planning::plan::{GoalPlan, PlanningPhase};
+use crate::domain::planning::reply::{self, PlannedTask, PlannerReply};
 use crate::domain::planning::step::PlanStep;
 use crate::domain::state::event::Event;
-use crate::domain::work::budget::Limits;
-use crate::domain::work::case::{Case, Kind, Status};
+use crate::domain::work::budget::BudgetLimits;
+use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::needs;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::files::{FileLock, LockAttempt};
-use crate::ops::cases::edit::{self, NewCase};
+use crate::ops::cases::edit::{self, NewTaskRequest};
 use crate::ops::cases::{limits, texts};
 use crate::ops::context::handle::Context;
-use crate::ops::watch::Watch;
+use crate::ops::watch::WaitObserver;
 use crate::own_process::end_signals;
 
 /// How often a planner is run at most until a human decides.
@@ -35,9 +35,9 @@ const NAMED: usize = 10;
 /// # Errors
 /// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`; `PLANNER_FAILED`, `PLAN_INVALID`, `TOO_LARGE`, `INTERRUPTED`: what there was by then is kept,
 /// and it can be run again.
-pub fn advance(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
+pub fn advance(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Result<()> {
     let plan = at_rest(ctx)?;
-    if plan.planner.is_none() || !matches!(next(plan), Next::Plan(_) | Next::Check) {
+    if plan.planner.is_none() || !matches!(next(plan), NextPlanStep::Plan(_) | NextPlanStep::Check) {
         return Ok(());
     }
     ctx.layout().ensure()?;
@@ -65,12 +65,12 @@ fn in_words(error: &Error) -> String {
     if error.code() == Code::Interrupted { error.to_string() } else { format!("{}: {error}", error.code()) }
 }
 
-fn rounds(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
+fn rounds(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Result<()> {
     let mut corrections = 0;
     for _ in 0..MOST_RUNS {
         let plan = open(ctx.state())?.clone();
         match next(&plan) {
-            Next::Plan(Phase::Validate) if corrections == MOST_CORRECTIONS => {
+            NextPlanStep::Plan(PlanningPhase::Validate) if corrections == MOST_CORRECTIONS => {
                 let problems = plan.problems.unwrap_or_default();
                 return Err(Error::new(
                     Code::PlanInvalid,
@@ -79,8 +79,8 @@ fn rounds(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
                 .why(some_of(&problems, NAMED))
                 .hint("git axiom plan validate    lists what is wrong"));
             }
-            Next::Plan(phase) => {
-                corrections += usize::from(phase == Phase::Validate);
+            NextPlanStep::Plan(phase) => {
+                corrections += usize::from(phase == PlanningPhase::Validate);
                 let said = planner::run(ctx, &plan, watch)?;
                 take(ctx, PlanStep::PlannerRan { run: said.run.clone() })?;
                 if let Some(error) = said.cut_off(&plan) {
@@ -89,11 +89,11 @@ fn rounds(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
                 }
                 take_reply(ctx, &plan, said.reply(phase)?)?;
             }
-            Next::Check => {
+            NextPlanStep::Check => {
                 ctx.append_with(|state| Ok(event(PlanStep::Checked { problems: check::problems(state, open(state)?) })))?;
                 env::fault_point("plan.checked");
             }
-            Next::Answer | Next::Approve | Next::Finish | Next::Nothing => return Ok(()),
+            NextPlanStep::Answer | NextPlanStep::Approve | NextPlanStep::Finish | NextPlanStep::Nothing => return Ok(()),
         }
     }
     Err(Error::new(Code::PlannerFailed, format!("the planner comes to no end in {MOST_RUNS} runs"))
@@ -101,37 +101,37 @@ fn rounds(ctx: &mut Context, watch: &mut dyn Watch) -> Result<()> {
 }
 
 /// Records what a planner said in the phase in which the plan was.
-fn take_reply(ctx: &mut Context, plan: &Plan, reply: Reply) -> Result<()> {
+fn take_reply(ctx: &mut Context, plan: &GoalPlan, reply: PlannerReply) -> Result<()> {
     match plan.phase {
-        Phase::Understand => {
+        PlanningPhase::Understand => {
             let known: BTreeSet<&str> = plan.clarifications.iter().map(|one| one.question.as_str()).collect();
             let questions: Vec<String> = reply.questions.into_iter().filter(|text| !known.contains(text.as_str())).collect();
             let step = if questions.is_empty() { PlanStep::Understood {} } else { PlanStep::Asked { questions } };
             take(ctx, step)?;
             env::fault_point("plan.understood");
         }
-        Phase::Analyze => {
+        PlanningPhase::Analyze => {
             take(ctx, PlanStep::Analyzed { text: reply.analysis.unwrap_or_default() })?;
             env::fault_point("plan.analyzed");
         }
-        Phase::Propose => {
+        PlanningPhase::Propose => {
             propose(ctx, reply)?;
             env::fault_point("plan.proposed");
         }
-        Phase::Decompose | Phase::Validate => make(ctx, plan, reply.cases)?,
+        PlanningPhase::Decompose | PlanningPhase::Validate => make(ctx, plan, reply.cases)?,
     }
     Ok(())
 }
 
 /// The next version of the proposal, with the outline of its cases.
-fn propose(ctx: &mut Context, reply: Reply) -> Result<()> {
+fn propose(ctx: &mut Context, reply: PlannerReply) -> Result<()> {
     let text = reply.proposal.unwrap_or_else(|| count(reply.cases.len(), "case"));
     let mut cases = reply.cases.into_iter().map(new_case).collect::<Result<Vec<_>>>()?;
     cases.iter_mut().for_each(|case| case.body = None);
     let new = cases.iter().try_for_each(|case| limits::personas_exist(&ctx.config, &case.verify));
     new?;
     ctx.append_with(|state| {
-        let given: BTreeSet<String> = cases.iter().filter_map(|case| case.id.as_ref().map(CaseId::folded)).collect();
+        let given: BTreeSet<String> = cases.iter().filter_map(|case| case.id.as_ref().map(TaskId::folded)).collect();
         let mut outline = Vec::with_capacity(cases.len());
         let mut reserved = given;
         for mut case in cases {
@@ -143,7 +143,7 @@ fn propose(ctx: &mut Context, reply: Reply) -> Result<()> {
             outline.push(edit::build(case, id, None));
         }
         let plan = open(state)?;
-        let problems = check::of_cases(state, &check::outcome(&Plan { cases: outline.clone(), ..plan.clone() }));
+        let problems = check::of_cases(state, &check::outcome(&GoalPlan { cases: outline.clone(), ..plan.clone() }));
         if !problems.is_empty() {
             return Err(Error::new(Code::PlanInvalid, "the planner proposed cases that cannot be made")
                 .why(some_of(&problems, NAMED))
@@ -156,8 +156,8 @@ fn propose(ctx: &mut Context, reply: Reply) -> Result<()> {
 
 /// Makes the cases that a planner had printed whole before it was cut off: each stands for itself. Nothing else that it printed counts:
 /// half an analysis or half a proposal is none, and the plan stays in its phase.
-pub(super) fn make_printed(ctx: &mut Context, plan: &Plan, text: &str) -> Result<()> {
-    if !matches!(plan.phase, Phase::Decompose | Phase::Validate) {
+pub(super) fn make_printed(ctx: &mut Context, plan: &GoalPlan, text: &str) -> Result<()> {
+    if !matches!(plan.phase, PlanningPhase::Decompose | PlanningPhase::Validate) {
         return Ok(());
     }
     let Some(reply) = reply::read_as_far(text, plan.phase) else { return Ok(()) };
@@ -169,7 +169,7 @@ pub(super) fn make_printed(ctx: &mut Context, plan: &Plan, text: &str) -> Result
 }
 
 /// Makes cases that were outlined, one after the other.
-fn make(ctx: &mut Context, plan: &Plan, cases: Vec<PlannedCase>) -> Result<()> {
+fn make(ctx: &mut Context, plan: &GoalPlan, cases: Vec<PlannedTask>) -> Result<()> {
     let found = cases.into_iter().filter_map(|said| Some((outlined(plan, &said)?.clone(), said))).collect::<Vec<_>>();
     if found.is_empty() {
         let wanted: Vec<String> = plan.pending.iter().map(ToString::to_string).collect();
@@ -180,7 +180,7 @@ fn make(ctx: &mut Context, plan: &Plan, cases: Vec<PlannedCase>) -> Result<()> {
     }
     let mut made = Vec::with_capacity(found.len());
     for (known, said) in found {
-        let new = NewCase { id: Some(known.id.clone()), ..new_case(said)? };
+        let new = NewTaskRequest { id: Some(known.id.clone()), ..new_case(said)? };
         limits::personas_exist(&ctx.config, &new.verify)?;
         made.push((known, new));
     }
@@ -197,15 +197,15 @@ fn make(ctx: &mut Context, plan: &Plan, cases: Vec<PlannedCase>) -> Result<()> {
 }
 
 /// The case with what was approved of it, where the planner did not say it again.
-fn whole(known: &Case, case: Case) -> Case {
+fn whole(known: &Task, case: Task) -> Task {
     let after = if case.after.is_empty() { known.after.clone() } else { case.after };
     let parent = case.parent.or_else(|| known.parent.clone());
-    Case { kind: known.kind, after, parent, ..case }
+    Task { kind: known.kind, after, parent, ..case }
 }
 
 /// The outlined case that is meant: by its id, or else by its title.
-fn outlined<'p>(plan: &'p Plan, said: &PlannedCase) -> Option<&'p Case> {
-    let in_phase = |case: &&Case| plan.phase == Phase::Validate || plan.pending.contains(&case.id);
+fn outlined<'p>(plan: &'p GoalPlan, said: &PlannedTask) -> Option<&'p Task> {
+    let in_phase = |case: &&Task| plan.phase == PlanningPhase::Validate || plan.pending.contains(&case.id);
     let mut cases = plan.cases.iter().filter(in_phase);
     match &said.id {
         Some(id) => cases.find(|case| case.id.as_str() == id),
@@ -213,22 +213,22 @@ fn outlined<'p>(plan: &'p Plan, said: &PlannedCase) -> Option<&'p Case> {
     }
 }
 
-fn new_case(said: PlannedCase) -> Result<NewCase> {
+fn new_case(said: PlannedTask) -> Result<NewTaskRequest> {
     let named = said.after.into_vec().iter().map(|text| text.parse()).collect::<Result<Vec<_>>>()?;
     let (after, needs) = needs::split(named);
-    let case = NewCase {
-        id: said.id.map(CaseId::new).transpose()?,
-        kind: said.kind.as_deref().map_or(Ok(Kind::Task), str::parse)?,
+    let case = NewTaskRequest {
+        id: said.id.map(TaskId::new).transpose()?,
+        kind: said.kind.as_deref().map_or(Ok(TaskKind::Task), str::parse)?,
         title: said.title,
         body: said.body,
-        parent: said.parent.map(CaseId::new).transpose()?,
+        parent: said.parent.map(TaskId::new).transpose()?,
         after,
         needs,
         start_early: false,
         persona: said.persona,
         verify: said.verify.into_vec(),
-        limits: Limits::default(),
-        status: Status::Pending,
+        limits: BudgetLimits::default(),
+        status: TaskStatus::Pending,
         reason: None,
         merged: None,
     };

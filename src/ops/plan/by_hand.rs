@@ -3,29 +3,29 @@
 use std::collections::BTreeSet;
 
 use super::{at_rest, event, open, take};
-use crate::domain::base::ids::CaseId;
-use crate::domain::base::text::Text;
+use crate::domain::base::ids::TaskId;
+use crate::domain::base::text::TextOrBlob;
 use crate::domain::planning::check;
-use crate::domain::planning::plan::{Directive, Phase, Plan, Planner};
+use crate::domain::planning::plan::{GoalPlan, PlanGoal, PlannerProgram, PlanningPhase};
 use crate::domain::planning::step::{PlanStep, check_text};
-use crate::domain::state::event::By;
-use crate::domain::work::case::{Case, Kind};
+use crate::domain::state::event::EventAuthor;
+use crate::domain::work::case::{Task, TaskKind};
 use crate::domain::work::graph;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::cases::edit::{self, NewCase};
+use crate::ops::cases::edit::{self, NewTaskRequest};
 use crate::ops::cases::{limits, texts};
 use crate::ops::context::handle::Context;
 
 /// What is to be planned.
 #[derive(Debug, Clone)]
-pub struct Goal {
+pub struct PlanStartRequest {
     /// In one line.
     pub title: String,
     /// More about it.
     pub body: Option<String>,
     /// The id of the case that it becomes; generated where `None`.
-    pub id: Option<CaseId>,
+    pub id: Option<TaskId>,
     /// The program that plans, with its script.
     pub planner: Option<(String, Option<String>)>,
 }
@@ -34,11 +34,11 @@ pub struct Goal {
 ///
 /// # Errors
 /// `PLAN_OPEN`, `DUPLICATE_ID`, `INVALID_INPUT`, `TOO_LARGE`; those of storing texts and of appending.
-pub fn start(ctx: &mut Context, goal: Goal) -> Result<()> {
+pub fn start(ctx: &mut Context, goal: PlanStartRequest) -> Result<()> {
     edit::check_title(&goal.title)?;
     let body = stored(ctx, goal.body.as_deref())?;
     let planner = match goal.planner {
-        Some((agent, script)) => Some(Planner { agent, script: stored(ctx, script.as_deref())? }),
+        Some((agent, script)) => Some(PlannerProgram { agent, script: stored(ctx, script.as_deref())? }),
         None => None,
     };
     let now = env::now();
@@ -46,15 +46,15 @@ pub fn start(ctx: &mut Context, goal: Goal) -> Result<()> {
         let id = match goal.id {
             Some(id) if state.is_taken(id.as_str()) => return Err(graph::taken(&id)),
             Some(id) => id,
-            None => edit::next_ids(state, Kind::Directive, 1, &BTreeSet::new())?.remove(0),
+            None => edit::next_ids(state, TaskKind::Directive, 1, &BTreeSet::new())?.remove(0),
         };
-        let plan = Plan::begin(Directive { id, jtbd: goal.title, body }, planner, now);
+        let plan = GoalPlan::begin(PlanGoal { id, jtbd: goal.title, body }, planner, now);
         Ok(event(PlanStep::Started { plan: Box::new(plan) }))
     })?;
     Ok(())
 }
 
-fn stored(ctx: &Context, text: Option<&str>) -> Result<Option<Text>> {
+fn stored(ctx: &Context, text: Option<&str>) -> Result<Option<TextOrBlob>> {
     Ok(match text {
         Some(text) => texts::store(&ctx.repo, &[text])?.pop(),
         None => None,
@@ -65,11 +65,11 @@ fn stored(ctx: &Context, text: Option<&str>) -> Result<Option<Text>> {
 ///
 /// # Errors
 /// As [`edit::add`]; `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`; `INVALID_TRANSITION` before the proposal of a planner is approved.
-pub fn add_case(ctx: &mut Context, new: NewCase) -> Result<Case> {
+pub fn add_case(ctx: &mut Context, new: NewTaskRequest) -> Result<Task> {
     edit::check(&new)?;
     limits::personas_exist(&ctx.config, &new.verify)?;
     let plan = at_rest(ctx)?;
-    if plan.planner.is_some() && plan.phase < Phase::Decompose {
+    if plan.planner.is_some() && plan.phase < PlanningPhase::Decompose {
         return Err(Error::new(Code::InvalidTransition, "the planner has not proposed a plan that was approved yet")
             .hint("git axiom plan show    shows what is next"));
     }
@@ -86,7 +86,7 @@ pub fn add_case(ctx: &mut Context, new: NewCase) -> Result<Case> {
             None => edit::next_ids(state, new.kind, 1, &BTreeSet::new())?.remove(0),
         };
         let case = added.insert(edit::build(new, id, body));
-        Ok(event(PlanStep::CasesMade { cases: vec![case.clone()], approved: by == By::User }))
+        Ok(event(PlanStep::CasesMade { cases: vec![case.clone()], approved: by == EventAuthor::User }))
     })?;
     added.ok_or_else(|| Error::new(Code::Internal, "the case was not added"))
 }

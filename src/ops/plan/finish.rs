@@ -3,12 +3,12 @@
 use jiff::Timestamp;
 
 use super::{at_rest, event, open};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::planning::check;
-use crate::domain::planning::plan::Plan;
-use crate::domain::planning::step::{Ending, PlanStep};
+use crate::domain::planning::plan::GoalPlan;
+use crate::domain::planning::step::{PlanEnding, PlanStep};
 use crate::domain::state::whole::State;
-use crate::domain::work::case::Case;
+use crate::domain::work::case::Task;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::ops::context::handle::Context;
@@ -20,13 +20,13 @@ const NAMED: usize = 10;
 ///
 /// # Errors
 /// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`, `PLAN_NOT_APPROVED`, `PLAN_INVALID`.
-pub fn look(ctx: &Context) -> Result<Vec<Case>> {
+pub fn look(ctx: &Context) -> Result<Vec<Task>> {
     at_rest(ctx)?;
     ready(ctx.state()).map(check::outcome)
 }
 
 /// The plan, if it can be finished.
-fn ready(state: &State) -> Result<&Plan> {
+fn ready(state: &State) -> Result<&GoalPlan> {
     let plan = open(state)?;
     sound(check::problems(state, plan))?;
     if !plan.is_approved() {
@@ -50,7 +50,7 @@ fn sound(problems: Vec<String>) -> Result<()> {
 ///
 /// # Errors
 /// As [`look`]; `CHANGED_MEANWHILE` where the plan is another one by now. Then nothing was changed.
-pub fn finish(ctx: &mut Context, seen: Option<Timestamp>) -> Result<Vec<CaseId>> {
+pub fn finish(ctx: &mut Context, seen: Option<Timestamp>) -> Result<Vec<TaskId>> {
     at_rest(ctx)?;
     env::fault_point("plan.before-finish");
     ctx.append_with(|state| {
@@ -60,7 +60,7 @@ pub fn finish(ctx: &mut Context, seen: Option<Timestamp>) -> Result<Vec<CaseId>>
                 .hint("git axiom plan finish    shows it as it is now"));
         }
         let cases = check::outcome(plan);
-        Ok(event(PlanStep::Finished { ending: Ending::Finished, why: String::new(), cases }))
+        Ok(event(PlanStep::Finished { ending: PlanEnding::Finished, why: String::new(), cases }))
     })?;
     Ok(became(ctx))
 }
@@ -69,7 +69,7 @@ pub fn finish(ctx: &mut Context, seen: Option<Timestamp>) -> Result<Vec<CaseId>>
 ///
 /// # Errors
 /// `NO_PLAN`; `INVALID_TRANSITION` where nothing is made; `PLAN_INVALID`. Then nothing was changed.
-pub fn keep(ctx: &mut Context, why: &str) -> Result<Vec<CaseId>> {
+pub fn keep(ctx: &mut Context, why: &str) -> Result<Vec<TaskId>> {
     ctx.append_with(|state| {
         let plan = open(state)?;
         let cases = check::kept(plan);
@@ -78,11 +78,11 @@ pub fn keep(ctx: &mut Context, why: &str) -> Result<Vec<CaseId>> {
                 .hint("git axiom plan recover --start-over    begins anew"));
         }
         sound(check::of_cases(state, &cases))?;
-        Ok(event(PlanStep::Finished { ending: Ending::Kept, why: why.to_owned(), cases }))
+        Ok(event(PlanStep::Finished { ending: PlanEnding::Kept, why: why.to_owned(), cases }))
     })?;
     Ok(became(ctx))
 }
 
-fn became(ctx: &Context) -> Vec<CaseId> {
+fn became(ctx: &Context) -> Vec<TaskId> {
     ctx.state().record.plan.as_ref().map(|plan| plan.became.clone()).unwrap_or_default()
 }

@@ -13,15 +13,15 @@ pub mod recover;
 use std::time::{Duration, Instant};
 
 use crate::domain::base::ids::AgentId;
-use crate::domain::planning::plan::{PLANNER_AGENT, Plan};
+use crate::domain::planning::plan::{GoalPlan, PLANNER_AGENT};
 use crate::domain::planning::step::PlanStep;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
-use crate::domain::work::doing::{Doing, DoingKind};
+use crate::domain::work::doing::{SupervisorActivity, SupervisorActivityKind};
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::Waiting;
+use crate::ops::context::waiting::LogEventWaiter;
 use crate::process::os::caller;
 use crate::store::planning;
 
@@ -35,7 +35,7 @@ const MOST_PID: u64 = 64;
 ///
 /// # Errors
 /// `NO_PLAN`.
-pub fn open(state: &State) -> Result<&Plan> {
+pub fn open(state: &State) -> Result<&GoalPlan> {
     state.open_plan().ok_or_else(|| Error::new(Code::NoPlan, "no plan is open").hint("git axiom plan start GOAL    begins one"))
 }
 
@@ -59,14 +59,14 @@ pub fn planner_runs(ctx: &Context) -> Result<bool> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn planner_doing(ctx: &Context) -> Result<Option<Doing>> {
+pub fn planner_doing(ctx: &Context) -> Result<Option<SupervisorActivity>> {
     let Some((plan, since)) = ctx.state().open_plan().and_then(|plan| Some((plan, plan.running?))) else { return Ok(None) };
     if !planner_runs(ctx)? {
         return Ok(None);
     }
     let name = Some(plan.phase.as_str().to_owned());
     let agent_id = AgentId::new(PLANNER_AGENT).ok();
-    Ok(Some(Doing { name, agent_id, ..Doing::of_session(DoingKind::Plans, since) }))
+    Ok(Some(SupervisorActivity { name, agent_id, ..SupervisorActivity::of_session(SupervisorActivityKind::Plans, since) }))
 }
 
 /// Asks the process that runs the planner to end it, and waits until it has; returns whether one ran. What the planner printed by then
@@ -87,7 +87,7 @@ pub fn end_planner(ctx: &mut Context) -> Result<bool> {
     if planner_runs(ctx)? {
         pid.into_iter().for_each(caller::ask_to_end);
     }
-    let mut waiting = Waiting::begin();
+    let mut waiting = LogEventWaiter::begin();
     while planner_runs(ctx)? {
         if begun.elapsed() > most {
             return Err(Error::new(Code::Busy, "the planner does not end").hint("Ctrl+C in its terminal ends it"));
@@ -101,7 +101,7 @@ pub fn end_planner(ctx: &mut Context) -> Result<bool> {
 ///
 /// # Errors
 /// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`.
-pub fn at_rest(ctx: &Context) -> Result<&Plan> {
+pub fn at_rest(ctx: &Context) -> Result<&GoalPlan> {
     let plan = open(ctx.state())?;
     if plan.running.is_none() {
         return Ok(plan);
@@ -120,7 +120,7 @@ fn it_runs() -> Error {
 /// Appends one step.
 ///
 /// # Errors
-/// As [`Plan::after`], and those of appending.
+/// As [`GoalPlan::after`], and those of appending.
 fn take(ctx: &mut Context, step: PlanStep) -> Result<()> {
     ctx.append(Event::Planned { step: Box::new(step) }).map(drop)
 }

@@ -6,29 +6,29 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::domain::agent::adapter::{Adapter, PromptKind};
-use crate::domain::agent::stream::readable::Part;
+use crate::domain::agent::adapter::{AdapterPromptKind, AgentAdapter};
+use crate::domain::agent::stream::readable::ReadableLineKind;
 use crate::domain::base::ids::AgentId;
-use crate::domain::planning::plan::{PLANNER_AGENT, Phase, Plan};
+use crate::domain::planning::plan::{GoalPlan, PLANNER_AGENT, PlanningPhase};
 use crate::domain::planning::prompt;
-use crate::domain::planning::reply::{self, MOST_OUTPUT, Reply};
+use crate::domain::planning::reply::{self, MOST_OUTPUT, PlannerReply};
 use crate::domain::planning::step::PlannerRun;
-use crate::domain::work::case::Status;
-use crate::domain::work::checks::validator::AskedFor;
-use crate::domain::work::verification::Checker;
+use crate::domain::work::case::TaskStatus;
+use crate::domain::work::checks::validator::OneOffRunPurpose;
+use crate::domain::work::verification::VerifyChecker;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::cases::texts;
 use crate::ops::context::handle::{Context, fresh_token};
 use crate::ops::merge::scratch;
-use crate::ops::output::logs::{self, Stream};
-use crate::ops::output::readable::{LogReader, Printed};
+use crate::ops::output::logs::{self, LogLineSource};
+use crate::ops::output::readable::{AgentLogReader, ReadablePiece};
 use crate::ops::programs;
-use crate::ops::steps::files_of_step::{FilesOfStep, RUNS_OF_PLANNER};
-use crate::ops::steps::personas::{self, Persona, Run};
-use crate::ops::steps::{self, AfterFailure, Job, Program, Runner, What, Work};
-use crate::ops::watch::{Waiting, Watch};
+use crate::ops::steps::files_of_step::{RUNS_OF_PLANNER, StepFiles};
+use crate::ops::steps::personas::{self, PersonaProgram, PersonaRun};
+use crate::ops::steps::{self, AfterStepFailure, StepCommand, StepJob, StepProgram, StepRunner, StepSpec};
+use crate::ops::watch::{ForegroundWait, WaitObserver};
 use crate::process::keeper::spec::KeeperSpec;
 
 /// How much longer the step's keeper waits than the keeper of the program, which tells more of its end.
@@ -37,40 +37,40 @@ const LONGER: Duration = Duration::from_secs(60);
 const MOST_KNOWN: usize = 200;
 
 /// What came of a run of a planner's program.
-pub(super) struct PlannerSaid {
+pub(super) struct PlannerRunOutcome {
     /// What it used.
     pub(super) run: PlannerRun,
     /// What it printed.
     pub(super) text: String,
     /// Why it did not end by itself, or not well.
-    why: Option<CutOff>,
+    why: Option<PlannerCutOff>,
     name: String,
     log: PathBuf,
 }
 
-enum CutOff {
+enum PlannerCutOff {
     /// The user ended it.
     ByUser,
     /// It failed, for this reason.
     Failed(String),
 }
 
-impl PlannerSaid {
+impl PlannerRunOutcome {
     /// Its reply, where it was not cut off.
     ///
     /// # Errors
     /// `PLANNER_FAILED` where there is nothing to read, `TOO_LARGE`.
-    pub(super) fn reply(&self, phase: Phase) -> Result<Reply> {
+    pub(super) fn reply(&self, phase: PlanningPhase) -> Result<PlannerReply> {
         reply::read(&self.text, phase).map_err(|error| error.hint(self.seen()))
     }
 
     /// The error of one that was cut off.
-    pub(super) fn cut_off(&self, plan: &Plan) -> Option<Error> {
+    pub(super) fn cut_off(&self, plan: &GoalPlan) -> Option<Error> {
         let phase = plan.phase.as_str();
         Some(match self.why.as_ref()? {
-            CutOff::ByUser => Error::new(Code::Interrupted, format!("the planner was ended in the phase {phase}"))
+            PlannerCutOff::ByUser => Error::new(Code::Interrupted, format!("the planner was ended in the phase {phase}"))
                 .hint("git axiom plan show    shows what is next"),
-            CutOff::Failed(why) => {
+            PlannerCutOff::Failed(why) => {
                 Error::new(Code::PlannerFailed, format!("{} {why}: the plan stays in the phase {phase}", self.name))
                     .hint("git axiom plan propose    runs it again, in the phase in which it was")
                     .hint(self.seen())
@@ -87,13 +87,13 @@ impl PlannerSaid {
 ///
 /// # Errors
 /// `PROGRAM_NOT_FOUND`; those of making a worktree, and of reading what it printed.
-pub(super) fn run(ctx: &mut Context, plan: &Plan, watch: &mut dyn Watch) -> Result<PlannerSaid> {
+pub(super) fn run(ctx: &mut Context, plan: &GoalPlan, watch: &mut dyn WaitObserver) -> Result<PlannerRunOutcome> {
     let agent = plan.planner.as_ref().map(|planner| planner.agent.clone()).unwrap_or_default();
     let program = Arc::new(programs::program(&ctx.config, &agent)?);
     let task = plan.directive_case.id.clone();
     let commit = commit(ctx)?;
-    let lock = scratch::claim(ctx, &task, scratch::Use::Planner)?;
-    let place = ctx.with_operation_lock(|ctx| scratch::set_up(ctx, (&task, scratch::Use::Planner), &commit, lock))?;
+    let lock = scratch::claim(ctx, &task, scratch::ScratchPurpose::Planner)?;
+    let place = ctx.with_operation_lock(|ctx| scratch::set_up(ctx, (&task, scratch::ScratchPurpose::Planner), &commit, lock))?;
     env::fault_point("plan.place-made");
     let outcome = run_in(ctx, plan, &program, &place.path, watch);
     let removal = place.take_down(ctx)?;
@@ -112,19 +112,30 @@ fn commit(ctx: &Context) -> Result<crate::domain::base::names::Oid> {
     }
 }
 
-fn run_in(ctx: &Context, plan: &Plan, program: &Arc<Adapter>, folder: &Path, watch: &mut dyn Watch) -> Result<PlannerSaid> {
+fn run_in(
+    ctx: &Context,
+    plan: &GoalPlan,
+    program: &Arc<AgentAdapter>,
+    folder: &Path,
+    watch: &mut dyn WaitObserver,
+) -> Result<PlannerRunOutcome> {
     let phase = plan.phase;
-    let files = FilesOfStep { folder: folder_of(ctx, plan), about: env::fresh_id() };
+    let files = StepFiles { folder: folder_of(ctx, plan), about: env::fresh_id() };
     let told = told(ctx, plan, program)?;
     let spec = spec(ctx, plan, program, folder, &files)?;
     let (log, begun) = (spec.log.clone(), Instant::now());
     let name = format!("planner {}", program.name);
-    let work = Work {
+    let work = StepSpec {
         name: name.clone(),
-        by: Checker::Command,
-        program: Program {
+        by: VerifyChecker::Command,
+        program: StepProgram {
             wrapper: Vec::new(),
-            is: What::Persona(Box::new(Persona::new(spec.clone(), told, Arc::clone(program), AskedFor::Plan))),
+            is: StepCommand::Persona(Box::new(PersonaProgram::new(
+                spec.clone(),
+                told,
+                Arc::clone(program),
+                OneOffRunPurpose::Plan,
+            ))),
         },
         folder: folder.to_owned(),
         env: Vec::new(),
@@ -133,28 +144,28 @@ fn run_in(ctx: &Context, plan: &Plan, program: &Arc<Adapter>, folder: &Path, wat
         limit: Duration::from_secs(ctx.config.verify.time_limit).saturating_add(LONGER),
         files: Some(files),
     };
-    let running = steps::start(Job::new(ctx, Runner::Verb, AfterFailure::GoOn, vec![work]), None);
-    watch.begun(Waiting::Planner(phase.as_str()));
+    let running = steps::start(StepJob::new(ctx, StepRunner::Verb, AfterStepFailure::GoOn, vec![work]), None);
+    watch.begun(ForegroundWait::Planner(phase.as_str()));
     let verdict = running.verdict_unless_ended(watch);
     watch.ended();
     let why = match verdict {
         // When it is dropped, its processes are ended, and waited for.
-        None => Some(CutOff::ByUser),
+        None => Some(PlannerCutOff::ByUser),
         Some(mut verdict) => {
             let result = verdict.ran.pop().map(|ran| ran.result);
             let exit = result.as_ref().and_then(|result| result.run.as_ref()).and_then(|run| run.exit);
-            result.and_then(|result| result.failure).filter(|_| exit != Some(0)).map(CutOff::Failed)
+            result.and_then(|result| result.failure).filter(|_| exit != Some(0)).map(PlannerCutOff::Failed)
         }
     };
     drop(running);
     env::fault_point("plan.planner-ended");
     let duration_ms = u64::try_from(begun.elapsed().as_millis()).unwrap_or(u64::MAX);
     let run = PlannerRun { used: personas::used_by(&spec, program, why.is_some())?, duration_ms };
-    Ok(PlannerSaid { run, text: printed(ctx, &log)?, why, name, log })
+    Ok(PlannerRunOutcome { run, text: printed(ctx, &log)?, why, name, log })
 }
 
 /// The folder with the files of a planner's runs in a phase.
-fn folder_of(ctx: &Context, plan: &Plan) -> PathBuf {
+fn folder_of(ctx: &Context, plan: &GoalPlan) -> PathBuf {
     ctx.layout().checks_dir().join(plan.directive_case.id.as_str()).join(RUNS_OF_PLANNER).join(plan.phase.as_str())
 }
 
@@ -162,30 +173,30 @@ fn folder_of(ctx: &Context, plan: &Plan) -> PathBuf {
 ///
 /// # Errors
 /// `IO_FAILED`, `TOO_LARGE`.
-pub(super) fn printed_before(ctx: &Context, plan: &Plan) -> Result<String> {
-    let log = FilesOfStep { folder: folder_of(ctx, plan), about: String::new() }.log_of_lines();
+pub(super) fn printed_before(ctx: &Context, plan: &GoalPlan) -> Result<String> {
+    let log = StepFiles { folder: folder_of(ctx, plan), about: String::new() }.log_of_lines();
     printed(ctx, &log)
 }
 
 /// The prompt; of a program that runs scripts, the script.
-fn told(ctx: &Context, plan: &Plan, program: &Adapter) -> Result<String> {
+fn told(ctx: &Context, plan: &GoalPlan, program: &AgentAdapter) -> Result<String> {
     let script = plan.planner.as_ref().and_then(|planner| planner.script.as_ref());
     match (program.prompt, script) {
-        (PromptKind::Script, Some(script)) => texts::load(&ctx.repo, script),
-        (PromptKind::Script, None) => Err(no_script(program)),
-        (PromptKind::Prompt, _) => {
+        (AdapterPromptKind::Script, Some(script)) => texts::load(&ctx.repo, script),
+        (AdapterPromptKind::Script, None) => Err(no_script(program)),
+        (AdapterPromptKind::Prompt, _) => {
             let body = match &plan.directive_case.body {
                 Some(body) => texts::load(&ctx.repo, body)?,
                 None => String::new(),
             };
-            let open = ctx.state().restorable.cases.values().filter(|case| case.status != Status::Archived);
+            let open = ctx.state().restorable.cases.values().filter(|case| case.status != TaskStatus::Archived);
             let known: Vec<String> = open.take(MOST_KNOWN).map(|case| format!("- {}: {}", case.id, case.title)).collect();
             Ok(prompt::prompt(plan, &body, &known))
         }
     }
 }
 
-fn spec(ctx: &Context, plan: &Plan, program: &Adapter, folder: &Path, files: &FilesOfStep) -> Result<KeeperSpec> {
+fn spec(ctx: &Context, plan: &GoalPlan, program: &AgentAdapter, folder: &Path, files: &StepFiles) -> Result<KeeperSpec> {
     let variables: [(&str, OsString); 3] = [
         ("AXIOM_PLAN_PHASE", plan.phase.as_str().into()),
         ("AXIOM_PLAN_GOAL", plan.directive_case.jtbd.as_str().into()),
@@ -193,21 +204,21 @@ fn spec(ctx: &Context, plan: &Plan, program: &Adapter, folder: &Path, files: &Fi
     ];
     let env = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let (agent, token) = (AgentId::new(PLANNER_AGENT)?, fresh_token()?);
-    Ok(personas::keeper_spec(ctx, program, Run { agent, task: &plan.directive_case.id, token, folder, files, env }))
+    Ok(personas::keeper_spec(ctx, program, PersonaRun { agent, task: &plan.directive_case.id, token, folder, files, env }))
 }
 
 /// What the program said: of a program with rules its words, of another all that it printed.
 fn printed(ctx: &Context, log: &Path) -> Result<String> {
-    let (mut text, mut reader, mut offset) = (String::new(), LogReader::default(), 0);
-    let mut add = |printed: Vec<Printed>| {
+    let (mut text, mut reader, mut offset) = (String::new(), AgentLogReader::default(), 0);
+    let mut add = |printed: Vec<ReadablePiece>| {
         for one in printed {
             match one {
-                Printed::Bytes(bytes) => text.push_str(&String::from_utf8_lossy(&bytes)),
-                Printed::Line(line) if matches!(line.part, Part::Said | Part::Other) => {
+                ReadablePiece::Bytes(bytes) => text.push_str(&String::from_utf8_lossy(&bytes)),
+                ReadablePiece::Line(line) if matches!(line.part, ReadableLineKind::Said | ReadableLineKind::Other) => {
                     text.push_str(&line.text);
                     text.push('\n');
                 }
-                Printed::Line(_) | Printed::Begins { .. } => {}
+                ReadablePiece::Line(_) | ReadablePiece::Begins { .. } => {}
             }
         }
         if text.len() > MOST_OUTPUT {
@@ -223,7 +234,7 @@ fn printed(ctx: &Context, log: &Path) -> Result<String> {
             break;
         }
         offset = part.next;
-        for line in part.lines.iter().filter(|line| line.stream == Stream::Stdout) {
+        for line in part.lines.iter().filter(|line| line.stream == LogLineSource::Stdout) {
             add(reader.take(line, &ctx.config))?;
         }
     }
@@ -238,15 +249,15 @@ fn printed(ctx: &Context, log: &Path) -> Result<String> {
 pub fn check(ctx: &Context, agent: &str, script: Option<&str>) -> Result<()> {
     let program = programs::program(&ctx.config, agent)?;
     match (program.prompt, script) {
-        (PromptKind::Script, Some(_)) | (PromptKind::Prompt, None) => Ok(()),
-        (PromptKind::Script, None) => Err(no_script(&program)),
-        (PromptKind::Prompt, Some(_)) => {
+        (AdapterPromptKind::Script, Some(_)) | (AdapterPromptKind::Prompt, None) => Ok(()),
+        (AdapterPromptKind::Script, None) => Err(no_script(&program)),
+        (AdapterPromptKind::Prompt, Some(_)) => {
             Err(Error::new(Code::InvalidInput, format!("'{agent}' gets a prompt, and runs no script")).hint("leave out --script"))
         }
     }
 }
 
-fn no_script(program: &Adapter) -> Error {
+fn no_script(program: &AgentAdapter) -> Error {
     Error::new(Code::InvalidInput, format!("'{}' runs a script, and there is none", program.name))
         .hint("git axiom plan start GOAL --agent shell --script FILE")
 }

@@ -1,9 +1,9 @@
 //! What becomes of a plan whose planner was cut off.
 
 use super::{advance, finish, it_runs, open, planner, planner_runs, take};
-use crate::domain::base::ids::CaseId;
-use crate::domain::planning::plan::Plan;
-use crate::domain::planning::recover::{Choice, Decided};
+use crate::domain::base::ids::TaskId;
+use crate::domain::planning::plan::GoalPlan;
+use crate::domain::planning::recover::{PlanRecoveryChoice, PlanRecoveryDecision};
 use crate::domain::planning::step::PlanStep;
 use crate::env;
 use crate::error::Result;
@@ -13,7 +13,7 @@ use crate::ops::context::handle::Context;
 ///
 /// # Errors
 /// `BUSY` where the planner runs.
-pub fn cut_off(ctx: &Context) -> Result<Option<&Plan>> {
+pub fn cut_off(ctx: &Context) -> Result<Option<&GoalPlan>> {
     let Some(plan) = ctx.state().open_plan().filter(|plan| plan.running.is_some()) else { return Ok(None) };
     if planner_runs(ctx)? {
         return Err(it_runs());
@@ -39,14 +39,14 @@ pub fn take_up_printed(ctx: &mut Context) -> Result<usize> {
 ///
 /// # Errors
 /// `NO_PLAN`, `BUSY`; `INVALID_TRANSITION`, `PLAN_INVALID` where nothing can be kept.
-pub fn carry_out(ctx: &mut Context, decided: &Decided) -> Result<Vec<CaseId>> {
+pub fn carry_out(ctx: &mut Context, decided: &PlanRecoveryDecision) -> Result<Vec<TaskId>> {
     open(ctx.state())?;
     cut_off(ctx)?;
     env::fault_point("plan.before-recovery");
     let why = decided.why.clone();
     match decided.choice {
-        Choice::Resume => take(ctx, PlanStep::Resumed { why }).map(|()| Vec::new()),
-        Choice::StartOver => take(ctx, PlanStep::StartedOver { why }).map(|()| Vec::new()),
-        Choice::Keep => finish::keep(ctx, &why),
+        PlanRecoveryChoice::Resume => take(ctx, PlanStep::Resumed { why }).map(|()| Vec::new()),
+        PlanRecoveryChoice::StartOver => take(ctx, PlanStep::StartedOver { why }).map(|()| Vec::new()),
+        PlanRecoveryChoice::Keep => finish::keep(ctx, &why),
     }
 }

@@ -4,12 +4,12 @@ use std::path::PathBuf;
 use std::process::Stdio;
 
 use super::kept;
-use super::place::{Scope, caller, layout_of, place, place_of_user, read_in};
-use super::put::{Became, Doing, Piece, Target};
+use super::place::{AttachScope, caller, layout_of, place, place_of_user, read_in};
+use super::put::{ProgramFileChange, ProgramFilePiece, ProgramFileTarget, WriteProgramFiles};
 use crate::domain::base::names::RepoPath;
-use crate::domain::program_hooks::command::Caller;
-use crate::domain::program_hooks::edit::{Refused, attached, detached, is_changed_plugin};
-use crate::domain::program_hooks::recipe::Recipe;
+use crate::domain::program_hooks::command::HookInvocation;
+use crate::domain::program_hooks::edit::{HookEditRefusal, attached, detached, is_changed_plugin};
+use crate::domain::program_hooks::recipe::HookRecipe;
 use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
 use crate::ops::context::handle::Context;
@@ -19,27 +19,27 @@ use crate::store::fired;
 
 /// A file that was to be changed.
 #[derive(Debug)]
-pub struct Done {
+pub struct ProgramFileOutcome {
     /// Its path.
     pub path: PathBuf,
     /// What became of it.
-    pub became: Became,
+    pub became: ProgramFileChange,
     /// How the program calls us.
     pub calls: Option<String>,
 }
 
 /// Our hooks in a program's file.
-struct Hooks<'a> {
-    recipe: &'a Recipe,
-    caller: &'a Caller,
+struct ProgramFileHooks<'a> {
+    recipe: &'a HookRecipe,
+    caller: &'a HookInvocation,
 }
 
-impl Piece for Hooks<'_> {
-    fn with(&self, text: Option<&str>) -> std::result::Result<String, Refused> {
+impl ProgramFilePiece for ProgramFileHooks<'_> {
+    fn with(&self, text: Option<&str>) -> std::result::Result<String, HookEditRefusal> {
         attached(self.recipe, text, self.caller)
     }
 
-    fn without(&self, text: &str) -> std::result::Result<Option<String>, Refused> {
+    fn without(&self, text: &str) -> std::result::Result<Option<String>, HookEditRefusal> {
         detached(self.recipe, text)
     }
 
@@ -49,42 +49,42 @@ impl Piece for Hooks<'_> {
 }
 
 /// A file of a worktree, or the user's.
-struct FilePart {
-    target: Target,
+struct ProgramFilePart {
+    target: ProgramFileTarget,
     /// Whose it is; `None`: the user's.
     worktree: Option<Worktree>,
     /// Whether only its folder is made, with which the program reads the file of another worktree.
     only_folder: bool,
 }
 
-impl FilePart {
-    fn of(ctx: &Context, worktree: &Worktree, recipe: &Recipe, scope: Scope) -> Result<Self> {
+impl ProgramFilePart {
+    fn of(ctx: &Context, worktree: &Worktree, recipe: &HookRecipe, scope: AttachScope) -> Result<Self> {
         let at = place(worktree, recipe, scope)?;
         let (record, worktree) = match at.in_worktree {
             Some(path) => (kept::of_worktree(&layout_of(ctx, worktree), path), Some(worktree.clone())),
             None => (kept::of_user(&at.path)?, None),
         };
-        Ok(Self { target: Target { at, record }, worktree, only_folder: false })
+        Ok(Self { target: ProgramFileTarget { at, record }, worktree, only_folder: false })
     }
 
-    fn done(&self, became: Became, calls: Option<String>) -> Done {
+    fn done(&self, became: ProgramFileChange, calls: Option<String>) -> ProgramFileOutcome {
         let path = &self.target.at.path;
         let folder = if self.only_folder { path.parent() } else { None };
-        Done { path: folder.unwrap_or(path).to_owned(), became, calls }
+        ProgramFileOutcome { path: folder.unwrap_or(path).to_owned(), became, calls }
     }
 }
 
 /// The files that are changed so that sessions in this worktree are covered.
-fn parts(ctx: &Context, recipe: &Recipe, scope: Scope) -> Result<Vec<FilePart>> {
+fn parts(ctx: &Context, recipe: &HookRecipe, scope: AttachScope) -> Result<Vec<ProgramFilePart>> {
     let here = ctx.repo.worktrees().current_worktree()?;
-    if scope != Scope::Here {
-        return Ok(vec![FilePart::of(ctx, &here, recipe, scope)?]);
+    if scope != AttachScope::Here {
+        return Ok(vec![ProgramFilePart::of(ctx, &here, recipe, scope)?]);
     }
     let read = read_in(ctx, recipe, &here)?;
-    let mut parts: Vec<FilePart> =
-        read.files_of.iter().map(|one| FilePart::of(ctx, one, recipe, scope)).collect::<Result<_>>()?;
+    let mut parts: Vec<ProgramFilePart> =
+        read.files_of.iter().map(|one| ProgramFilePart::of(ctx, one, recipe, scope)).collect::<Result<_>>()?;
     if read.once_folder {
-        parts.push(FilePart { only_folder: true, ..FilePart::of(ctx, &here, recipe, scope)? });
+        parts.push(ProgramFilePart { only_folder: true, ..ProgramFilePart::of(ctx, &here, recipe, scope)? });
     }
     Ok(parts)
 }
@@ -94,10 +94,15 @@ fn parts(ctx: &Context, recipe: &Recipe, scope: Scope) -> Result<Vec<FilePart>> 
 /// # Errors
 /// `INVALID_INPUT` where a file cannot be changed as it is, or is committed; `IN_THE_WAY`, `CHANGED_MEANWHILE`, `BUSY`, `IO_FAILED`,
 /// `DISK_FULL`.
-pub fn attach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Result<Vec<Done>> {
+pub fn attach(
+    ctx: &Context,
+    recipe: &HookRecipe,
+    scope: AttachScope,
+    doing: WriteProgramFiles,
+) -> Result<Vec<ProgramFileOutcome>> {
     let caller = caller(scope)?;
     let parts = parts(ctx, recipe, scope)?;
-    for part in parts.iter().filter(|part| scope == Scope::Here && !part.only_folder) {
+    for part in parts.iter().filter(|part| scope == AttachScope::Here && !part.only_folder) {
         if is_tracked(ctx, part)? {
             return Err(Error::new(Code::InvalidInput, format!("'{}' is committed", part.target.at.path.display()))
                 .hint(format!("git axiom attach {} --shared    changes it for everybody", recipe.name))
@@ -116,8 +121,8 @@ pub fn attach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Res
             all.push(part.done(part.target.put_folder(doing)?, None));
             continue;
         }
-        let became = part.target.put(&Hooks { recipe, caller: &caller }, doing, before_writing)?;
-        if let (Doing::Really, Scope::Here, Some(path)) = (doing, scope, part.target.at.in_worktree) {
+        let became = part.target.put(&ProgramFileHooks { recipe, caller: &caller }, doing, before_writing)?;
+        if let (WriteProgramFiles::Really, AttachScope::Here, Some(path)) = (doing, scope, part.target.at.in_worktree) {
             ctx.repo.workspaces().exclude_file(&RepoPath::new(path.as_bytes()))?;
         }
         all.push(part.done(became, Some(caller.line(recipe.name))));
@@ -129,26 +134,26 @@ pub fn attach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Res
 ///
 /// # Errors
 /// As [`attach`].
-pub fn attach_for_user(recipe: &Recipe, doing: Doing) -> Result<Done> {
-    let (target, caller) = (target_of_user(recipe)?, caller(Scope::User)?);
-    let became = target.put(&Hooks { recipe, caller: &caller }, doing, || answers(&caller, recipe))?;
-    Ok(Done { path: target.at.path, became, calls: Some(caller.line(recipe.name)) })
+pub fn attach_for_user(recipe: &HookRecipe, doing: WriteProgramFiles) -> Result<ProgramFileOutcome> {
+    let (target, caller) = (target_of_user(recipe)?, caller(AttachScope::User)?);
+    let became = target.put(&ProgramFileHooks { recipe, caller: &caller }, doing, || answers(&caller, recipe))?;
+    Ok(ProgramFileOutcome { path: target.at.path, became, calls: Some(caller.line(recipe.name)) })
 }
 
 /// Takes our hooks out of the user's own file of a program, where we were called in no repository.
 ///
 /// # Errors
 /// As [`attach`].
-pub fn detach_for_user(recipe: &Recipe, doing: Doing) -> Result<Done> {
+pub fn detach_for_user(recipe: &HookRecipe, doing: WriteProgramFiles) -> Result<ProgramFileOutcome> {
     let target = target_of_user(recipe)?;
-    let became = target.take_out(&Hooks { recipe, caller: &Caller::IfThere }, doing)?;
-    Ok(Done { path: target.at.path, became, calls: None })
+    let became = target.take_out(&ProgramFileHooks { recipe, caller: &HookInvocation::IfThere }, doing)?;
+    Ok(ProgramFileOutcome { path: target.at.path, became, calls: None })
 }
 
-fn target_of_user(recipe: &Recipe) -> Result<Target> {
+fn target_of_user(recipe: &HookRecipe) -> Result<ProgramFileTarget> {
     let at = place_of_user(recipe)?;
     let record = kept::of_user(&at.path)?;
-    Ok(Target { at, record })
+    Ok(ProgramFileTarget { at, record })
 }
 
 /// Takes our hooks out of the program's files, in whichever worktree they were written: puts back what was there where nobody changed it
@@ -156,12 +161,17 @@ fn target_of_user(recipe: &Recipe) -> Result<Target> {
 ///
 /// # Errors
 /// As [`attach`].
-pub fn detach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Result<Vec<Done>> {
+pub fn detach(
+    ctx: &Context,
+    recipe: &HookRecipe,
+    scope: AttachScope,
+    doing: WriteProgramFiles,
+) -> Result<Vec<ProgramFileOutcome>> {
     let mut parts = parts(ctx, recipe, scope)?;
-    if scope != Scope::User {
+    if scope != AttachScope::User {
         let there = ctx.repo.worktrees().list()?.into_iter().filter(|entry| entry.present);
         for entry in there {
-            let other = FilePart::of(ctx, &entry.worktree, recipe, scope)?;
+            let other = ProgramFilePart::of(ctx, &entry.worktree, recipe, scope)?;
             // A file that a branch brought with it has hooks too: only those that we wrote there are taken out elsewhere.
             let is_ours = kept::read(&other.target.record)?.is_some();
             if is_ours && parts.iter().all(|part| part.target.at.path != other.target.at.path) {
@@ -171,9 +181,9 @@ pub fn detach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Res
     }
     let mut all = Vec::new();
     for part in &parts {
-        let became = part.target.take_out(&Hooks { recipe, caller: &Caller::IfThere }, doing)?;
+        let became = part.target.take_out(&ProgramFileHooks { recipe, caller: &HookInvocation::IfThere }, doing)?;
         all.push(part.done(became, None));
-        if let (Some(worktree), Doing::Really) = (&part.worktree, doing) {
+        if let (Some(worktree), WriteProgramFiles::Really) = (&part.worktree, doing) {
             forget_fired(ctx, worktree, recipe);
         }
     }
@@ -181,13 +191,13 @@ pub fn detach(ctx: &Context, recipe: &Recipe, scope: Scope, doing: Doing) -> Res
 }
 
 /// Since when hooks fire is counted anew once they are attached again.
-fn forget_fired(ctx: &Context, worktree: &Worktree, recipe: &Recipe) {
+fn forget_fired(ctx: &Context, worktree: &Worktree, recipe: &HookRecipe) {
     if let Err(error) = fired::forget(&layout_of(ctx, worktree), recipe.name) {
         tracing::debug!(%error, "when hooks fired was not forgotten");
     }
 }
 
-fn is_tracked(ctx: &Context, part: &FilePart) -> Result<bool> {
+fn is_tracked(ctx: &Context, part: &ProgramFilePart) -> Result<bool> {
     let (Some(path), Some(worktree)) = (part.target.at.in_worktree, &part.worktree) else { return Ok(false) };
     Ok(ctx.repo.git_in(worktree).args(["ls-files", "--error-unmatch", "--", path]).run()?.ok())
 }
@@ -196,7 +206,7 @@ fn is_tracked(ctx: &Context, part: &FilePart) -> Result<bool> {
 ///
 /// # Errors
 /// `INVALID_INPUT` where it cannot be started or fails.
-pub fn answers(caller: &Caller, recipe: &Recipe) -> Result<()> {
+pub fn answers(caller: &HookInvocation, recipe: &HookRecipe) -> Result<()> {
     let failed = |why: String| {
         Error::new(Code::InvalidInput, format!("'{}' cannot be called by hooks", caller.line(recipe.name)))
             .why(why)

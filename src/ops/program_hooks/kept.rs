@@ -9,12 +9,12 @@ use crate::domain::program_hooks::edit::LARGEST;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 
 /// What is kept of a file.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Kept {
+pub struct ProgramFileBackup {
     /// Its text; `None`: it was not there.
     pub before: Option<String>,
     /// The digest of what we wrote: while the file has it, nobody else changed it.
@@ -27,7 +27,7 @@ pub struct Kept {
     pub made_folders: Vec<PathBuf>,
 }
 
-impl Kept {
+impl ProgramFileBackup {
     /// Whether nobody else changed the file since.
     pub fn is_of(&self, text: &str) -> bool {
         let digest = digest(text.as_bytes());
@@ -41,7 +41,7 @@ pub fn digest(bytes: &[u8]) -> String {
 }
 
 /// Where it is kept of a file in a worktree, which may be moved: with what concerns that worktree.
-pub fn of_worktree(layout: &Layout, in_worktree: &str) -> PathBuf {
+pub fn of_worktree(layout: &StoreLayout, in_worktree: &str) -> PathBuf {
     below(layout.root(), Path::new(in_worktree))
 }
 
@@ -64,7 +64,7 @@ fn below(root: &Path, file: &Path) -> PathBuf {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn read(at: &Path) -> Result<Option<Kept>> {
+pub fn read(at: &Path) -> Result<Option<ProgramFileBackup>> {
     let bytes = files::read_optional(at, 8 * LARGEST as u64)?;
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
@@ -73,7 +73,7 @@ pub fn read(at: &Path) -> Result<Option<Kept>> {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn write(at: &Path, kept: &Kept) -> Result<()> {
+pub fn write(at: &Path, kept: &ProgramFileBackup) -> Result<()> {
     if let Some(folder) = at.parent() {
         files::create_dir_all(folder)?;
     }

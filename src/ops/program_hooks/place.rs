@@ -2,18 +2,18 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::program_hooks::command::Caller;
-use crate::domain::program_hooks::recipe::{Reach, Recipe};
+use crate::domain::program_hooks::command::HookInvocation;
+use crate::domain::program_hooks::recipe::{HookRecipe, SettingsFileReach};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::Links;
+use crate::files::EditThroughLink;
 use crate::git::Worktree;
 use crate::ops::context::handle::Context;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 
 /// For whom a program is attached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Scope {
+pub enum AttachScope {
     /// For this user in this repository: nothing that is committed is changed.
     Here,
     /// For everybody who works on the project: the file that is committed.
@@ -24,13 +24,13 @@ pub enum Scope {
 
 /// The file.
 #[derive(Debug, Clone)]
-pub struct Place {
+pub struct ProgramFilePlace {
     /// Its path.
     pub path: PathBuf,
     /// Its path in its worktree; `None` for the user's own.
     pub in_worktree: Option<&'static str>,
     /// Whether it may be a link.
-    pub links: Links,
+    pub links: EditThroughLink,
 }
 
 /// The files in a worktree that are attached for this user alone: those that git does not list as untracked while they are.
@@ -47,14 +47,18 @@ pub const OF_THIS_USER: [&str; 6] = [
 ///
 /// # Errors
 /// `INVALID_INPUT` where the user has no home folder.
-pub fn place_of_user(recipe: &Recipe) -> Result<Place> {
-    Ok(Place { path: of_user(recipe, project_file(recipe, Scope::User))?, in_worktree: None, links: Links::Followed })
+pub fn place_of_user(recipe: &HookRecipe) -> Result<ProgramFilePlace> {
+    Ok(ProgramFilePlace {
+        path: of_user(recipe, project_file(recipe, AttachScope::User))?,
+        in_worktree: None,
+        links: EditThroughLink::Followed,
+    })
 }
 
 /// The path of a program's file in a worktree, and below a home folder.
-fn project_file(recipe: &Recipe, scope: Scope) -> &'static str {
+fn project_file(recipe: &HookRecipe, scope: AttachScope) -> &'static str {
     match (recipe.name, scope) {
-        ("claude", Scope::Here) => ".claude/settings.local.json",
+        ("claude", AttachScope::Here) => ".claude/settings.local.json",
         ("claude", _) => ".claude/settings.json",
         ("codex", _) => ".codex/hooks.json",
         ("gemini", _) => ".gemini/settings.json",
@@ -64,23 +68,25 @@ fn project_file(recipe: &Recipe, scope: Scope) -> &'static str {
     }
 }
 
-/// The file of a program in a worktree; for [`Scope::User`] the user's own.
+/// The file of a program in a worktree; for [`AttachScope::User`] the user's own.
 ///
 /// # Errors
 /// `INVALID_INPUT` where the user has no home folder.
-pub fn place(worktree: &Worktree, recipe: &Recipe, scope: Scope) -> Result<Place> {
+pub fn place(worktree: &Worktree, recipe: &HookRecipe, scope: AttachScope) -> Result<ProgramFilePlace> {
     let project = project_file(recipe, scope);
     match scope {
-        Scope::Here | Scope::Shared => {
-            Ok(Place { path: worktree.path().join(project), in_worktree: Some(project), links: Links::Refused })
-        }
-        Scope::User => place_of_user(recipe),
+        AttachScope::Here | AttachScope::Shared => Ok(ProgramFilePlace {
+            path: worktree.path().join(project),
+            in_worktree: Some(project),
+            links: EditThroughLink::Refused,
+        }),
+        AttachScope::User => place_of_user(recipe),
     }
 }
 
 /// What a program that is started in a worktree reads of this user's files there.
 #[derive(Debug, Clone)]
-pub struct FilesRead {
+pub struct ProgramFilesRead {
     /// The worktrees whose file it reads, the one that covers most first.
     pub files_of: Vec<Worktree>,
     /// Whether it reads them only once the worktree has the folder of its own file.
@@ -91,7 +97,7 @@ pub struct FilesRead {
 ///
 /// # Errors
 /// Those of finding the main worktree, but for a bare repository that has none.
-pub fn read_in(ctx: &Context, recipe: &Recipe, worktree: &Worktree) -> Result<FilesRead> {
+pub fn read_in(ctx: &Context, recipe: &HookRecipe, worktree: &Worktree) -> Result<ProgramFilesRead> {
     let main = match ctx.repo.worktrees().main_worktree() {
         Ok(main) => Some(main).filter(|main| main.git_dir() != worktree.git_dir()),
         Err(error) if error.code() == Code::BareRepository => None,
@@ -99,20 +105,20 @@ pub fn read_in(ctx: &Context, recipe: &Recipe, worktree: &Worktree) -> Result<Fi
     };
     let own = worktree.clone();
     Ok(match (recipe.reach, main) {
-        (Reach::MainAndOwn, Some(main)) => FilesRead { files_of: vec![main, own], once_folder: false },
-        (Reach::MainBesideFolder, Some(main)) => FilesRead { files_of: vec![main], once_folder: true },
-        (Reach::Own, _) | (Reach::MainAndOwn | Reach::MainBesideFolder, None) => {
-            FilesRead { files_of: vec![own], once_folder: false }
+        (SettingsFileReach::MainAndOwn, Some(main)) => ProgramFilesRead { files_of: vec![main, own], once_folder: false },
+        (SettingsFileReach::MainBesideFolder, Some(main)) => ProgramFilesRead { files_of: vec![main], once_folder: true },
+        (SettingsFileReach::Own, _) | (SettingsFileReach::MainAndOwn | SettingsFileReach::MainBesideFolder, None) => {
+            ProgramFilesRead { files_of: vec![own], once_folder: false }
         }
     })
 }
 
 /// Where is kept what concerns attached programs in one worktree.
-pub fn layout_of(ctx: &Context, worktree: &Worktree) -> Layout {
-    Layout::of_worktree(ctx.repo.common_dir(), worktree.git_dir())
+pub fn layout_of(ctx: &Context, worktree: &Worktree) -> StoreLayout {
+    StoreLayout::of_worktree(ctx.repo.common_dir(), worktree.git_dir())
 }
 
-fn of_user(recipe: &Recipe, project: &str) -> Result<PathBuf> {
+fn of_user(recipe: &HookRecipe, project: &str) -> Result<PathBuf> {
     let folder = |variable: &str| env::var(variable).map(PathBuf::from).filter(|path| path.is_absolute());
     let own = match recipe.name {
         "claude" => folder("CLAUDE_CONFIG_DIR").map(|folder| folder.join("settings.json")),
@@ -131,9 +137,9 @@ const VERSIONED: [&str; 5] = ["/nix/store/", "/Cellar/", "/mise/installs/", "/as
 ///
 /// # Errors
 /// `IO_FAILED` where the system does not know our own file.
-pub fn caller(scope: Scope) -> Result<Caller> {
-    if scope == Scope::Shared {
-        return Ok(Caller::IfThere);
+pub fn caller(scope: AttachScope) -> Result<HookInvocation> {
+    if scope == AttachScope::Shared {
+        return Ok(HookInvocation::IfThere);
     }
     let own = env::own_program()?;
     let stays = |path: &Path| path.to_str().is_some_and(|path| !VERSIONED.iter().any(|part| path.contains(part)));
@@ -145,11 +151,11 @@ pub fn caller(scope: Scope) -> Result<Caller> {
         None if !on_path.is_empty() => "git-axiom".to_owned(),
         None => own.display().to_string(),
     };
-    Ok(Caller::Binary(chosen))
+    Ok(HookInvocation::Binary(chosen))
 }
 
 /// Whether a program is installed.
-pub fn is_installed(recipe: &Recipe) -> bool {
+pub fn is_installed(recipe: &HookRecipe) -> bool {
     let name = if recipe.name == "cursor" { "cursor-agent" } else { recipe.name };
     !on_path(name).is_empty()
 }

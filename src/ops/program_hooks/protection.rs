@@ -2,16 +2,16 @@
 
 use jiff::Timestamp;
 
-use super::status::Standing;
-use crate::domain::program_hooks::edit::Found;
-use crate::domain::program_hooks::recipe::Recipe;
+use super::status::ProgramEventStatus;
+use crate::domain::program_hooks::edit::HookEntryStatus;
+use crate::domain::program_hooks::recipe::HookRecipe;
 use crate::git::Worktree;
 use crate::ops::attach::sessions;
 use crate::ops::context::handle::Context;
 
 /// Whether the sessions of a program in a worktree are saved.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Protection {
+pub struct SessionProtection {
     /// The program.
     pub program: &'static str,
     /// Since when they are; `None`: they are not.
@@ -23,23 +23,29 @@ pub struct Protection {
 }
 
 /// Of a program that is attached in this worktree; `None` where it is not.
-pub fn protection(ctx: &Context, recipe: &Recipe, worktree: &Worktree, standing: &[Standing]) -> Option<Protection> {
+pub fn protection(
+    ctx: &Context,
+    recipe: &HookRecipe,
+    worktree: &Worktree,
+    standing: &[ProgramEventStatus],
+) -> Option<SessionProtection> {
     let path = worktree.path().to_str();
-    let of_it = |session: &&sessions::Session| session.program.as_str() == recipe.name && path == Some(session.worktree.as_str());
+    let of_it =
+        |session: &&sessions::AttachedSession| session.program.as_str() == recipe.name && path == Some(session.worktree.as_str());
     let newest = sessions::list(ctx).into_iter().find(|session| of_it(&session));
     let unsaved = newest.and_then(|session| session.unprotected).or_else(|| sessions::nothing_can_be_written(ctx));
     judged(recipe, standing, unsaved)
 }
 
 /// `unsaved`: why its newest session in the worktree could not save something.
-fn judged(recipe: &Recipe, standing: &[Standing], unsaved: Option<String>) -> Option<Protection> {
-    let of_it: Vec<&Standing> = standing.iter().filter(|one| one.program == recipe.name).collect();
+fn judged(recipe: &HookRecipe, standing: &[ProgramEventStatus], unsaved: Option<String>) -> Option<SessionProtection> {
+    let of_it: Vec<&ProgramEventStatus> = standing.iter().filter(|one| one.program == recipe.name).collect();
     if of_it.is_empty() {
         return None;
     }
     let last = of_it.iter().filter_map(|one| one.fired).max();
-    let not = |why: String| Some(Protection { program: recipe.name, since: None, last, why: Some(why) });
-    let called = |one: &&&Standing| one.off.is_none() && one.works && one.found != Found::Missing;
+    let not = |why: String| Some(SessionProtection { program: recipe.name, since: None, last, why: Some(why) });
+    let called = |one: &&&ProgramEventStatus| one.off.is_none() && one.works && one.found != HookEntryStatus::Missing;
     let Some(prompt) = of_it.iter().filter(called).find(|one| recipe.prompt().is_none_or(|event| event == one.event)) else {
         let off = of_it.iter().find_map(|one| one.off.as_ref());
         return not(match (off, of_it.iter().any(|one| one.works)) {
@@ -50,7 +56,7 @@ fn judged(recipe: &Recipe, standing: &[Standing], unsaved: Option<String>) -> Op
     };
     match (unsaved, prompt.since.or(prompt.fired)) {
         (Some(why), _) => not(format!("what it did last was not saved: {why}")),
-        (None, Some(since)) => Some(Protection { program: recipe.name, since: Some(since), last, why: None }),
+        (None, Some(since)) => Some(SessionProtection { program: recipe.name, since: Some(since), last, why: None }),
         (None, None) => {
             let hook = if recipe.prompt().is_some() { "its hook of a prompt" } else { "its hook" };
             let then = recipe.then.map(|then| format!(": {then}")).unwrap_or_default();
@@ -63,16 +69,16 @@ fn judged(recipe: &Recipe, standing: &[Standing], unsaved: Option<String>) -> Op
 mod tests {
     use super::*;
     use crate::domain::program_hooks::recipe::recipe;
-    use crate::domain::program_hooks::switches::Off;
+    use crate::domain::program_hooks::switches::DisabledHooksReason;
 
-    fn standing(event: &'static str, fired: Option<i64>) -> Standing {
+    fn standing(event: &'static str, fired: Option<i64>) -> ProgramEventStatus {
         let time = |second| Timestamp::from_second(second).unwrap();
         let (fired, since) = (fired.map(|second| time(second + 60)), fired.map(time));
-        let (path, found) = (String::new(), Found::Current);
-        Standing { program: "claude", path, event, found, off: None, works: true, seldom: false, fired, since }
+        let (path, found) = (String::new(), HookEntryStatus::Current);
+        ProgramEventStatus { program: "claude", path, event, found, off: None, works: true, seldom: false, fired, since }
     }
 
-    fn said(all: &[Standing], unsaved: Option<&str>) -> Result<i64, String> {
+    fn said(all: &[ProgramEventStatus], unsaved: Option<&str>) -> Result<i64, String> {
         let judged = judged(recipe("claude").unwrap(), all, unsaved.map(str::to_owned)).unwrap();
         judged.since.map(|since| since.as_second()).ok_or(judged.why.unwrap_or_default())
     }
@@ -86,13 +92,13 @@ mod tests {
         assert!(said(&all, Some("the disk is full")).unwrap_err().contains("the disk is full"));
         let never = [standing("Stop", Some(5)), standing("UserPromptSubmit", None)];
         assert!(said(&never, None).unwrap_err().contains("has not fired here yet"));
-        let missing = [Standing { found: Found::Missing, ..prompt.clone() }, standing("Stop", Some(5))];
+        let missing = [ProgramEventStatus { found: HookEntryStatus::Missing, ..prompt.clone() }, standing("Stop", Some(5))];
         assert!(said(&missing, None).unwrap_err().contains("is missing"));
-        let off = Off { word: "switched off", why: "x has y".to_owned() };
-        assert_eq!(said(&[Standing { off: Some(off), ..prompt.clone() }], None), Err("x has y".to_owned()));
-        assert!(said(&[Standing { works: false, ..prompt.clone() }], None).unwrap_err().contains("does not work"));
+        let off = DisabledHooksReason { word: "switched off", why: "x has y".to_owned() };
+        assert_eq!(said(&[ProgramEventStatus { off: Some(off), ..prompt.clone() }], None), Err("x has y".to_owned()));
+        assert!(said(&[ProgramEventStatus { works: false, ..prompt.clone() }], None).unwrap_err().contains("does not work"));
         // Where one file has it switched off, that of another level counts.
-        let off = Off { word: "not trusted", why: "x".to_owned() };
-        assert_eq!(said(&[Standing { off: Some(off), ..prompt.clone() }, prompt], None), Ok(5));
+        let off = DisabledHooksReason { word: "not trusted", why: "x".to_owned() };
+        assert_eq!(said(&[ProgramEventStatus { off: Some(off), ..prompt.clone() }, prompt], None), Ok(5));
     }
 }

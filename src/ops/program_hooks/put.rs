@@ -3,15 +3,15 @@
 
 use std::path::{Path, PathBuf};
 
-use super::kept::{self, Kept, digest};
-use super::place::Place;
-use crate::domain::program_hooks::edit::{LARGEST, Refused};
+use super::kept::{self, ProgramFileBackup, digest};
+use super::place::ProgramFilePlace;
+use crate::domain::program_hooks::edit::{HookEditRefusal, LARGEST};
 use crate::error::{Code, Error, Result};
-use crate::files::{self, EditedFile, Small};
+use crate::files::{self, EditedFile, SmallFile};
 
 /// Whether anything is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Doing {
+pub enum WriteProgramFiles {
     /// It is.
     Really,
     /// Only what would be is told.
@@ -20,7 +20,7 @@ pub enum Doing {
 
 /// What became of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Became {
+pub enum ProgramFileChange {
     /// It was there already, or nothing of ours was.
     Unchanged,
     /// It was made.
@@ -34,39 +34,44 @@ pub enum Became {
 }
 
 /// A piece of ours in the text of a file.
-pub(super) trait Piece {
+pub(super) trait ProgramFilePiece {
     /// The text with it, once and as this version writes it; the same text where that is so already.
-    fn with(&self, text: Option<&str>) -> std::result::Result<String, Refused>;
+    fn with(&self, text: Option<&str>) -> std::result::Result<String, HookEditRefusal>;
     /// The text without it; `None`: nothing else was in it.
-    fn without(&self, text: &str) -> std::result::Result<Option<String>, Refused>;
+    fn without(&self, text: &str) -> std::result::Result<Option<String>, HookEditRefusal>;
     /// Whether the file would be replaced and deleted as a whole though it is not as this version writes it.
     fn is_changed(&self, text: &str) -> bool;
 }
 
 /// A file of the user's, and where is kept what was in it.
-pub(super) struct Target {
-    pub at: Place,
+pub(super) struct ProgramFileTarget {
+    pub at: ProgramFilePlace,
     pub record: PathBuf,
 }
 
-impl Target {
+impl ProgramFileTarget {
     /// Puts a piece in. `before_writing` is called when nothing but the write can fail any more.
     ///
     /// # Errors
     /// `INVALID_INPUT` where the file cannot be changed as it is; `IN_THE_WAY`, `CHANGED_MEANWHILE`, `BUSY`, `IO_FAILED`, `DISK_FULL`.
-    pub(super) fn put(&self, piece: &dyn Piece, doing: Doing, before_writing: impl FnOnce() -> Result<()>) -> Result<Became> {
+    pub(super) fn put(
+        &self,
+        piece: &dyn ProgramFilePiece,
+        doing: WriteProgramFiles,
+        before_writing: impl FnOnce() -> Result<()>,
+    ) -> Result<ProgramFileChange> {
         let at = &self.at;
         let wanted = |text: Option<&str>| {
             self.nobody_elses(piece, text)?;
             piece.with(text).map_err(|why| refused(&at.path, &why))
         };
         let became = |before: Option<&str>, new: &str| match before {
-            None => Became::Made,
-            Some(before) if before == new => Became::Unchanged,
-            Some(_) => Became::Changed,
+            None => ProgramFileChange::Made,
+            Some(before) if before == new => ProgramFileChange::Unchanged,
+            Some(_) => ProgramFileChange::Changed,
         };
         no_link_above(at)?;
-        if doing == Doing::DryRun {
+        if doing == WriteProgramFiles::DryRun {
             let before = look(&at.path)?;
             return Ok(became(before.as_deref(), &wanted(before.as_deref())?));
         }
@@ -80,7 +85,7 @@ impl Target {
         let before = text(file.path(), file.read()?)?;
         let new = wanted(before.as_deref())?;
         let became = became(before.as_deref(), &new);
-        if became != Became::Unchanged {
+        if became != ProgramFileChange::Unchanged {
             writable(file.path())?;
             self.keep(piece, before.as_deref(), &new, made_folders)?;
             file.replace(before.as_deref().map(str::as_bytes), new.as_bytes())?;
@@ -92,43 +97,43 @@ impl Target {
     ///
     /// # Errors
     /// `IN_THE_WAY`, `IO_FAILED`, `DISK_FULL`.
-    pub(super) fn put_folder(&self, doing: Doing) -> Result<Became> {
+    pub(super) fn put_folder(&self, doing: WriteProgramFiles) -> Result<ProgramFileChange> {
         no_link_above(&self.at)?;
         let made_folders = missing_above(&self.at.path)?;
         if made_folders.is_empty() {
-            return Ok(Became::Unchanged);
+            return Ok(ProgramFileChange::Unchanged);
         }
-        if doing == Doing::Really {
+        if doing == WriteProgramFiles::Really {
             kept::write(
                 &self.record,
-                &Kept { before: None, written: String::new(), from: None, made_folders: made_folders.clone() },
+                &ProgramFileBackup { before: None, written: String::new(), from: None, made_folders: made_folders.clone() },
             )?;
             made_folders.iter().rev().try_for_each(|folder| files::create_users_dir(folder))?;
         }
-        Ok(Became::Made)
+        Ok(ProgramFileChange::Made)
     }
 
     /// Takes a piece out: puts back what was there where nobody changed it since, else cuts out ours alone.
     ///
     /// # Errors
-    /// As [`Target::put`].
-    pub(super) fn take_out(&self, piece: &dyn Piece, doing: Doing) -> Result<Became> {
+    /// As [`ProgramFileTarget::put`].
+    pub(super) fn take_out(&self, piece: &dyn ProgramFilePiece, doing: WriteProgramFiles) -> Result<ProgramFileChange> {
         let Self { at, record } = self;
         no_link_above(at)?;
         let is_there = files::metadata(&at.path)?.is_some();
-        if doing == Doing::DryRun || !is_there {
+        if doing == WriteProgramFiles::DryRun || !is_there {
             let became = self.cut(piece, look(&at.path)?)?.became;
-            if doing == Doing::Really && forget(record, &at.path)? {
-                return Ok(Became::Deleted);
+            if doing == WriteProgramFiles::Really && forget(record, &at.path)? {
+                return Ok(ProgramFileChange::Deleted);
             }
             return Ok(became);
         }
         // Nobody of ours changes the file or what is kept of it meanwhile.
         let file = EditedFile::open(&at.path, at.links, LARGEST as u64)?;
         let found = text(file.path(), file.read()?)?;
-        let Cut { new, became } = self.cut(piece, found.clone())?;
+        let ProgramFileRemainder { new, became } = self.cut(piece, found.clone())?;
         let found = found.as_deref().map(str::as_bytes);
-        if became != Became::Unchanged {
+        if became != ProgramFileChange::Unchanged {
             writable(file.path())?;
             match &new {
                 Some(new) => file.replace(found, new.as_bytes())?,
@@ -141,7 +146,7 @@ impl Target {
     }
 
     /// Of what is replaced and deleted as a whole, a text that somebody changed since we wrote it may hold what they wrote.
-    fn nobody_elses(&self, piece: &dyn Piece, text: Option<&str>) -> Result<()> {
+    fn nobody_elses(&self, piece: &dyn ProgramFilePiece, text: Option<&str>) -> Result<()> {
         let changed = text.filter(|text| piece.is_changed(text));
         let Some(text) = changed else { return Ok(()) };
         match kept::read(&self.record)?.is_some_and(|kept| kept.is_of(text)) {
@@ -152,29 +157,29 @@ impl Target {
     }
 
     /// Keeps what was there: the original, for as long as nobody else changes the file.
-    fn keep(&self, piece: &dyn Piece, before: Option<&str>, new: &str, made_folders: Vec<PathBuf>) -> Result<()> {
+    fn keep(&self, piece: &dyn ProgramFilePiece, before: Option<&str>, new: &str, made_folders: Vec<PathBuf>) -> Result<()> {
         let written = digest(new.as_bytes());
         let from = before.map(|before| digest(before.as_bytes()));
         let earlier = kept::read(&self.record)?;
-        let is_ours = |earlier: &Kept| before.is_some_and(|before| earlier.is_of(before));
+        let is_ours = |earlier: &ProgramFileBackup| before.is_some_and(|before| earlier.is_of(before));
         let kept = match (earlier, before) {
-            (Some(earlier), _) if is_ours(&earlier) => Kept { written, from, ..earlier },
+            (Some(earlier), _) if is_ours(&earlier) => ProgramFileBackup { written, from, ..earlier },
             // Somebody deleted the file; the folders that were made for it are ours all the same.
             (Some(earlier), None) => {
                 let made_folders = made_folders.into_iter().chain(earlier.made_folders).collect();
-                Kept { before: None, written, from, made_folders }
+                ProgramFileBackup { before: None, written, from, made_folders }
             }
-            (None, None) => Kept { before: None, written, from, made_folders },
+            (None, None) => ProgramFileBackup { before: None, written, from, made_folders },
             (_, Some(before)) => {
                 let before = piece.without(before).map_err(|why| refused(&self.at.path, &why))?;
-                Kept { before, written, from, made_folders: Vec::new() }
+                ProgramFileBackup { before, written, from, made_folders: Vec::new() }
             }
         };
         kept::write(&self.record, &kept)
     }
 
-    fn cut(&self, piece: &dyn Piece, found: Option<String>) -> Result<Cut> {
-        let Some(found) = found else { return Ok(Cut { new: None, became: Became::Unchanged }) };
+    fn cut(&self, piece: &dyn ProgramFilePiece, found: Option<String>) -> Result<ProgramFileRemainder> {
+        let Some(found) = found else { return Ok(ProgramFileRemainder { new: None, became: ProgramFileChange::Unchanged }) };
         self.nobody_elses(piece, Some(&found))?;
         let kept = kept::read(&self.record)?;
         let unchanged = kept.as_ref().filter(|kept| kept.is_of(&found));
@@ -183,19 +188,19 @@ impl Target {
             None => piece.without(&found).map_err(|why| refused(&self.at.path, &why))?,
         };
         let became = match &new {
-            None => Became::Deleted,
-            Some(new) if *new == found => Became::Unchanged,
-            Some(_) if unchanged.is_some() => Became::PutBack,
-            Some(_) => Became::Changed,
+            None => ProgramFileChange::Deleted,
+            Some(new) if *new == found => ProgramFileChange::Unchanged,
+            Some(_) if unchanged.is_some() => ProgramFileChange::PutBack,
+            Some(_) => ProgramFileChange::Changed,
         };
-        Ok(Cut { new, became })
+        Ok(ProgramFileRemainder { new, became })
     }
 }
 
 /// What a file is to hold once ours is out of it.
-struct Cut {
+struct ProgramFileRemainder {
     new: Option<String>,
-    became: Became,
+    became: ProgramFileChange,
 }
 
 /// Forgets what was kept, and the folders that were made for the file where they are empty now: whether any of them went.
@@ -223,7 +228,7 @@ fn forget(record: &Path, path: &Path) -> Result<bool> {
 }
 
 /// A link of the repository's might lead anywhere.
-fn no_link_above(at: &Place) -> Result<()> {
+fn no_link_above(at: &ProgramFilePlace) -> Result<()> {
     let depth = at.in_worktree.map_or(0, |path| path.matches('/').count());
     for folder in at.path.ancestors().skip(1).take(depth) {
         if files::metadata(folder)?.is_some_and(|meta| meta.is_symlink()) {
@@ -248,9 +253,9 @@ fn missing_above(path: &Path) -> Result<Vec<PathBuf>> {
 /// The text of a file, without any lock.
 pub(super) fn look(path: &Path) -> Result<Option<String>> {
     match files::read_small_of_user(path, LARGEST as u64)? {
-        Small::Nothing => Ok(None),
-        Small::Content(bytes) => text(path, Some(bytes)),
-        Small::Odd(what) => Err(refused(path, &format!("it is {what}"))),
+        SmallFile::Nothing => Ok(None),
+        SmallFile::Content(bytes) => text(path, Some(bytes)),
+        SmallFile::Odd(what) => Err(refused(path, &format!("it is {what}"))),
     }
 }
 

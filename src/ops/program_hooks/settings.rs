@@ -2,25 +2,25 @@
 
 use std::path::{Path, PathBuf};
 
-use super::place::{Scope, place};
+use super::place::{AttachScope, place};
 use super::put::look;
-use crate::domain::program_hooks::recipe::Recipe;
-use crate::domain::program_hooks::switches::Settings;
+use crate::domain::program_hooks::recipe::HookRecipe;
+use crate::domain::program_hooks::switches::ProgramSettingsFile;
 use crate::env;
 use crate::git::Worktree;
 
 /// Those of a program that is started in a worktree, as far as they are there and can be read, the strongest first.
-pub(super) fn settings(worktree: &Worktree, recipe: &Recipe) -> Vec<Settings> {
+pub(super) fn settings(worktree: &Worktree, recipe: &HookRecipe) -> Vec<ProgramSettingsFile> {
     let at = |scope| place(worktree, recipe, scope).ok().map(|at| at.path);
     let beside = |path: Option<PathBuf>, name: &str| path.map(|path| path.with_file_name(name));
     let (managed, own): (Option<PathBuf>, Vec<Option<PathBuf>>) = match recipe.name {
-        "claude" => (Some(managed()), vec![at(Scope::Here), at(Scope::Shared), at(Scope::User)]),
-        "codex" => (None, vec![beside(at(Scope::Here), "config.toml"), beside(at(Scope::User), "config.toml")]),
-        _ => (None, vec![at(Scope::Here), at(Scope::User)]),
+        "claude" => (Some(managed()), vec![at(AttachScope::Here), at(AttachScope::Shared), at(AttachScope::User)]),
+        "codex" => (None, vec![beside(at(AttachScope::Here), "config.toml"), beside(at(AttachScope::User), "config.toml")]),
+        _ => (None, vec![at(AttachScope::Here), at(AttachScope::User)]),
     };
     let read = |path: PathBuf, managed| {
         let text = look(&path).ok().flatten()?;
-        Some(Settings { path: path.display().to_string(), text, managed })
+        Some(ProgramSettingsFile { path: path.display().to_string(), text, managed })
     };
     let managed = managed.and_then(|path| read(path, true));
     managed.into_iter().chain(own.into_iter().flatten().filter_map(|path| read(path, false))).collect()

@@ -3,34 +3,34 @@
 use std::path::{Path, PathBuf};
 
 use super::kept;
-use super::place::Place;
-use super::put::{Became, Doing, Piece, Target};
-use crate::domain::program_hooks::edit::Refused;
+use super::place::ProgramFilePlace;
+use super::put::{ProgramFileChange, ProgramFilePiece, ProgramFileTarget, WriteProgramFiles};
+use crate::domain::program_hooks::edit::HookEditRefusal;
 use crate::domain::program_hooks::skill;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, Links};
+use crate::files::{self, EditThroughLink};
 use crate::ops::context::handle::Context;
 
 /// What became of one of the files.
 #[derive(Debug)]
-pub struct Done {
+pub struct SkillFileOutcome {
     /// Its path below the main worktree.
     pub file: &'static str,
     /// What became of it.
-    pub became: Became,
+    pub became: ProgramFileChange,
 }
 
-impl Piece for skill::Piece {
-    fn with(&self, text: Option<&str>) -> std::result::Result<String, Refused> {
-        skill::Piece::with(*self, text)
+impl ProgramFilePiece for skill::AgentInstructions {
+    fn with(&self, text: Option<&str>) -> std::result::Result<String, HookEditRefusal> {
+        skill::AgentInstructions::with(*self, text)
     }
 
-    fn without(&self, text: &str) -> std::result::Result<Option<String>, Refused> {
-        skill::Piece::without(*self, text)
+    fn without(&self, text: &str) -> std::result::Result<Option<String>, HookEditRefusal> {
+        skill::AgentInstructions::without(*self, text)
     }
 
     fn is_changed(&self, text: &str) -> bool {
-        skill::Piece::is_changed(*self, text)
+        skill::AgentInstructions::is_changed(*self, text)
     }
 }
 
@@ -40,10 +40,10 @@ impl Piece for skill::Piece {
 /// # Errors
 /// `INVALID_INPUT` where a file cannot be changed as it is; `IN_THE_WAY` where a link leads out of the worktree; `CHANGED_MEANWHILE`,
 /// `BARE_REPOSITORY`, `IO_FAILED`, `DISK_FULL`.
-pub fn write(ctx: &Context) -> Result<Vec<Done>> {
+pub fn write(ctx: &Context) -> Result<Vec<SkillFileOutcome>> {
     // First everything that can be known without a change.
-    each(ctx, |target, piece| target.put(piece, Doing::DryRun, || Ok(())))?;
-    each(ctx, |target, piece| target.put(piece, Doing::Really, || Ok(())))
+    each(ctx, |target, piece| target.put(piece, WriteProgramFiles::DryRun, || Ok(())))?;
+    each(ctx, |target, piece| target.put(piece, WriteProgramFiles::Really, || Ok(())))
 }
 
 /// Takes the skill and its lines out again: for `deinit`. Files that nobody changed since are put back as they were, files and folders that
@@ -51,19 +51,22 @@ pub fn write(ctx: &Context) -> Result<Vec<Done>> {
 ///
 /// # Errors
 /// As [`write`].
-pub fn take_out(ctx: &Context, doing: Doing) -> Result<Vec<Done>> {
+pub fn take_out(ctx: &Context, doing: WriteProgramFiles) -> Result<Vec<SkillFileOutcome>> {
     each(ctx, |target, piece| target.take_out(piece, doing))
 }
 
-fn each(ctx: &Context, step: impl Fn(&Target, &skill::Piece) -> Result<Became>) -> Result<Vec<Done>> {
+fn each(
+    ctx: &Context,
+    step: impl Fn(&ProgramFileTarget, &skill::AgentInstructions) -> Result<ProgramFileChange>,
+) -> Result<Vec<SkillFileOutcome>> {
     let main = ctx.repo.worktrees().main_worktree()?;
-    let one = |piece: skill::Piece| {
+    let one = |piece: skill::AgentInstructions| {
         let path = within(main.path(), piece.file())?;
         let record = kept::of_worktree(ctx.layout(), piece.file());
-        let at = Place { path, in_worktree: Some(piece.file()), links: Links::Refused };
-        Ok(Done { file: piece.file(), became: step(&Target { at, record }, &piece)? })
+        let at = ProgramFilePlace { path, in_worktree: Some(piece.file()), links: EditThroughLink::Refused };
+        Ok(SkillFileOutcome { file: piece.file(), became: step(&ProgramFileTarget { at, record }, &piece)? })
     };
-    skill::Piece::ALL.into_iter().map(one).collect()
+    skill::AgentInstructions::ALL.into_iter().map(one).collect()
 }
 
 /// Where a file of the worktree really is: it may be a link to another file of the worktree, such as `AGENTS.md` to `CLAUDE.md`, but to
@@ -87,67 +90,70 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::Scratch;
-    use crate::ops::context::placement::Purpose;
+    use crate::git::ScratchRepository;
+    use crate::ops::context::placement::VerbPurpose;
 
     const AGENTS: &str = "AGENTS.md";
     const SKILL: &str = ".claude/skills/git-axiom/SKILL.md";
 
-    fn read(scratch: &Scratch, file: &str) -> Option<String> {
+    fn read(scratch: &ScratchRepository, file: &str) -> Option<String> {
         std::fs::read_to_string(scratch.path().join(file)).ok()
     }
 
-    fn became(done: Vec<Done>) -> Vec<Became> {
+    fn became(done: Vec<SkillFileOutcome>) -> Vec<ProgramFileChange> {
         done.into_iter().map(|one| one.became).collect()
     }
 
     #[test]
     fn what_is_written_is_taken_out_to_the_byte() {
         for before in [None, Some("\u{feff}# Rules\r\n\r\nBe kind.\r\n"), Some("no line end"), Some("")] {
-            let scratch = Scratch::new(&[]);
+            let scratch = ScratchRepository::new(&[]);
             if let Some(before) = before {
                 scratch.write(AGENTS, before.as_bytes());
             }
             scratch.write(".claude/settings.json", b"{}");
-            let ctx = Context::open(&scratch.path(), Purpose::Write).unwrap();
-            let first = if before.is_some() { Became::Changed } else { Became::Made };
-            assert_eq!(became(write(&ctx).unwrap()), [first, Became::Made]);
-            assert_eq!(became(write(&ctx).unwrap()), [Became::Unchanged, Became::Unchanged]);
+            let ctx = Context::open(&scratch.path(), VerbPurpose::Write).unwrap();
+            let first = if before.is_some() { ProgramFileChange::Changed } else { ProgramFileChange::Made };
+            assert_eq!(became(write(&ctx).unwrap()), [first, ProgramFileChange::Made]);
+            assert_eq!(became(write(&ctx).unwrap()), [ProgramFileChange::Unchanged, ProgramFileChange::Unchanged]);
             assert!(read(&scratch, AGENTS).unwrap().contains("git axiom status") && read(&scratch, SKILL).is_some());
-            let last = if before.is_some() { Became::PutBack } else { Became::Deleted };
-            assert_eq!(became(take_out(&ctx, Doing::DryRun).unwrap()), [last, Became::Deleted]);
-            assert_eq!(became(take_out(&ctx, Doing::Really).unwrap()), [last, Became::Deleted]);
+            let last = if before.is_some() { ProgramFileChange::PutBack } else { ProgramFileChange::Deleted };
+            assert_eq!(became(take_out(&ctx, WriteProgramFiles::DryRun).unwrap()), [last, ProgramFileChange::Deleted]);
+            assert_eq!(became(take_out(&ctx, WriteProgramFiles::Really).unwrap()), [last, ProgramFileChange::Deleted]);
             assert_eq!(read(&scratch, AGENTS).as_deref(), before, "{before:?}");
             assert!(!scratch.path().join(".claude/skills").exists() && scratch.path().join(".claude/settings.json").exists());
-            assert_eq!(became(take_out(&ctx, Doing::Really).unwrap()), [Became::Unchanged, Became::Unchanged]);
+            assert_eq!(
+                became(take_out(&ctx, WriteProgramFiles::Really).unwrap()),
+                [ProgramFileChange::Unchanged, ProgramFileChange::Unchanged]
+            );
         }
     }
 
     #[test]
     fn what_others_wrote_since_stays() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         scratch.write(AGENTS, b"# Rules\n");
-        let ctx = Context::open(&scratch.path(), Purpose::Write).unwrap();
+        let ctx = Context::open(&scratch.path(), VerbPurpose::Write).unwrap();
         write(&ctx).unwrap();
         scratch.write(AGENTS, format!("{}\n# More\n", read(&scratch, AGENTS).unwrap()).as_bytes());
         let changed = format!("{}\nmine\n", read(&scratch, SKILL).unwrap());
         scratch.write(SKILL, changed.as_bytes());
-        assert!(write(&ctx).is_err() && take_out(&ctx, Doing::Really).is_err());
+        assert!(write(&ctx).is_err() && take_out(&ctx, WriteProgramFiles::Really).is_err());
         assert_eq!((read(&scratch, AGENTS).as_deref(), read(&scratch, SKILL)), (Some("# Rules\n\n# More\n"), Some(changed)));
     }
 
     #[test]
     fn a_link_within_the_worktree_is_followed_and_one_that_leads_out_is_not() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         scratch.write("CLAUDE.md", b"# Rules\n");
         let link = scratch.path().join(AGENTS);
         std::os::unix::fs::symlink("CLAUDE.md", &link).unwrap();
-        let ctx = Context::open(&scratch.path(), Purpose::Write).unwrap();
+        let ctx = Context::open(&scratch.path(), VerbPurpose::Write).unwrap();
         write(&ctx).unwrap();
         assert!(
             link.symlink_metadata().unwrap().is_symlink() && read(&scratch, "CLAUDE.md").unwrap().contains("git axiom status")
         );
-        take_out(&ctx, Doing::Really).unwrap();
+        take_out(&ctx, WriteProgramFiles::Really).unwrap();
         assert_eq!(read(&scratch, "CLAUDE.md").as_deref(), Some("# Rules\n"));
         let outside = scratch.path().with_file_name("outside.md");
         std::fs::write(&outside, "theirs\n").unwrap();

@@ -3,21 +3,21 @@
 use jiff::Timestamp;
 
 use super::attach::answers;
-use super::place::{Place, Scope, caller, layout_of, place, read_in};
+use super::place::{AttachScope, ProgramFilePlace, caller, layout_of, place, read_in};
 use super::put::look;
 use super::settings::settings;
-use crate::domain::program_hooks::edit::{Found, standing};
-use crate::domain::program_hooks::recipe::{Format, Recipe};
-use crate::domain::program_hooks::switches::{Off, off};
+use crate::domain::program_hooks::edit::{HookEntryStatus, standing};
+use crate::domain::program_hooks::recipe::{HookFileFormat, HookRecipe};
+use crate::domain::program_hooks::switches::{DisabledHooksReason, off};
 use crate::error::Result;
 use crate::git::Worktree;
 use crate::ops::context::handle::Context;
 use crate::store::fired;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 
 /// An event of a program in one of its files.
 #[derive(Debug, Clone)]
-pub struct Standing {
+pub struct ProgramEventStatus {
     /// The program.
     pub program: &'static str,
     /// The file.
@@ -25,9 +25,9 @@ pub struct Standing {
     /// The event.
     pub event: &'static str,
     /// How it stands there.
-    pub found: Found,
+    pub found: HookEntryStatus,
     /// What keeps it from being called.
-    pub off: Option<Off>,
+    pub off: Option<DisabledHooksReason>,
     /// Whether the command that it calls works.
     pub works: bool,
     /// Whether that it has not fired says nothing.
@@ -42,7 +42,7 @@ pub struct Standing {
 ///
 /// # Errors
 /// `INVALID_INPUT` where a file cannot be read as it is; `IO_FAILED`.
-pub fn status(ctx: &Context, recipe: &'static Recipe, worktree: &Worktree) -> Result<Vec<Standing>> {
+pub fn status(ctx: &Context, recipe: &'static HookRecipe, worktree: &Worktree) -> Result<Vec<ProgramEventStatus>> {
     let (mut all, mut seen) = (Vec::new(), Vec::new());
     let layout = layout_of(ctx, worktree);
     for (scope, at) in places(ctx, recipe, worktree)? {
@@ -50,7 +50,7 @@ pub fn status(ctx: &Context, recipe: &'static Recipe, worktree: &Worktree) -> Re
         let caller = caller(scope)?;
         // A file that does not parse has no hooks that count.
         let found = standing(recipe, Some(&text), &caller).unwrap_or_default();
-        if found.iter().all(|(_, found)| *found == Found::Missing) {
+        if found.iter().all(|(_, found)| *found == HookEntryStatus::Missing) {
             continue;
         }
         let path = at.path.display().to_string();
@@ -58,10 +58,10 @@ pub fn status(ctx: &Context, recipe: &'static Recipe, worktree: &Worktree) -> Re
         for (event, found) in found {
             let (fired, since) = times(&layout, recipe, event)?;
             let (path, off, seldom) = (path.clone(), off.clone(), recipe.is_seldom(event));
-            all.push(Standing { program: recipe.name, path, event, found, off, works, seldom, fired, since });
+            all.push(ProgramEventStatus { program: recipe.name, path, event, found, off, works, seldom, fired, since });
         }
         // What stands in the file that covers more stands in the other one so that older versions call it: once.
-        if scope == Scope::Here {
+        if scope == AttachScope::Here {
             seen.extend(
                 read_in(ctx, recipe, worktree)?.files_of.iter().filter_map(|one| Some(place(one, recipe, scope).ok()?.path)),
             );
@@ -72,27 +72,29 @@ pub fn status(ctx: &Context, recipe: &'static Recipe, worktree: &Worktree) -> Re
 }
 
 /// The files that a program reads that is started in a worktree.
-fn places(ctx: &Context, recipe: &Recipe, worktree: &Worktree) -> Result<Vec<(Scope, Place)>> {
+fn places(ctx: &Context, recipe: &HookRecipe, worktree: &Worktree) -> Result<Vec<(AttachScope, ProgramFilePlace)>> {
     let read = read_in(ctx, recipe, worktree)?;
     let mut all = Vec::new();
     for one in &read.files_of {
-        let at = place(one, recipe, Scope::Here)?;
+        let at = place(one, recipe, AttachScope::Here)?;
         let folder = at.in_worktree.and_then(|path| worktree.path().join(path).parent().map(std::path::Path::to_owned));
         if !read.once_folder || folder.is_some_and(|folder| folder.is_dir()) {
-            all.push((Scope::Here, at));
+            all.push((AttachScope::Here, at));
         }
     }
-    for scope in [Scope::Shared, Scope::User] {
+    for scope in [AttachScope::Shared, AttachScope::User] {
         all.extend(place(worktree, recipe, scope).ok().map(|at| (scope, at)));
     }
     Ok(all)
 }
 
 /// When an event fired last, and for the first time.
-fn times(layout: &Layout, recipe: &Recipe, event: &str) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
+fn times(layout: &StoreLayout, recipe: &HookRecipe, event: &str) -> Result<(Option<Timestamp>, Option<Timestamp>)> {
     let (fired, since) = match recipe.format {
-        Format::Json(_) => (fired::last(layout, recipe.name, event)?, fired::first(layout, recipe.name, event)?),
-        Format::Plugin(_) | Format::Yaml => (fired::last_of_any(layout, recipe.name)?, fired::first_of_any(layout, recipe.name)?),
+        HookFileFormat::Json(_) => (fired::last(layout, recipe.name, event)?, fired::first(layout, recipe.name, event)?),
+        HookFileFormat::Plugin(_) | HookFileFormat::Yaml => {
+            (fired::last_of_any(layout, recipe.name)?, fired::first_of_any(layout, recipe.name)?)
+        }
     };
     let in_milliseconds = |time: Timestamp| Timestamp::from_millisecond(time.as_millisecond()).ok();
     let fired = fired.and_then(|time| Timestamp::try_from(time).ok());

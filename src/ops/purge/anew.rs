@@ -2,39 +2,39 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::find::Subject;
-use super::holders::Besides;
-use super::journal::{Journal, Moved};
+use super::find::PurgeSubject;
+use super::holders::OtherObjectHolders;
+use super::journal::{PurgeJournal, PurgeRefChange};
 use super::{contents, others, submodules, words};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{NOTES, TEXTS, capture_ref, checkpoint_tag};
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
-use crate::domain::checkpoint::purge::{Cut, Masks};
+use crate::domain::checkpoint::purge::{CaptureRemovals, TextMasks};
 use crate::error::{Code, Error, Result};
-use crate::git::{Graph, Marking, RefEdit, RefValue};
+use crate::git::{CheckpointMark, ObjectGraph, RefEdit, RefValue};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::deinit::own_refs;
 
-struct Making<'c> {
+struct PurgeRewriter<'c> {
     ctx: &'c Context,
-    cut: Cut,
-    masks: Masks,
+    cut: CaptureRemovals,
+    masks: TextMasks,
     /// Old captures of workspaces and their new ids.
     captures: BTreeMap<Oid, Oid>,
     paths: BTreeMap<Oid, BTreeSet<RepoPath>>,
     /// New captures of submodules, and the paths that they lack.
     in_submodules: BTreeMap<Oid, BTreeSet<RepoPath>>,
     notes: BTreeMap<Oid, Option<Oid>>,
-    journal: Journal,
+    journal: PurgeJournal,
 }
 
 /// The journal of a purge.
 ///
 /// # Errors
 /// Those of reading and writing objects.
-pub(super) fn plan(ctx: &Context, subject: &Subject) -> Result<Journal> {
-    let mut journal = Journal::new(&subject.given);
+pub(super) fn plan(ctx: &Context, subject: &PurgeSubject) -> Result<PurgeJournal> {
+    let mut journal = PurgeJournal::new(&subject.given);
     journal.path.clone_from(&subject.path);
     let (own, _) = own_refs(ctx)?;
     let others = others();
@@ -43,16 +43,16 @@ pub(super) fn plan(ctx: &Context, subject: &Subject) -> Result<Journal> {
     let graph = ctx.repo.objects().graph(&values, &without)?;
     journal.secrets = contents::of(ctx, subject, &own, &graph)?;
     journal.ours = graph.all().cloned().collect();
-    let besides = Besides::of(ctx)?;
+    let besides = OtherObjectHolders::of(ctx)?;
     left_over(ctx, subject, &besides, &mut journal)?;
     journal.held = besides.held_elsewhere(ctx, &journal.secrets)?;
-    let submodules::Anew { plans, captures: in_submodules } = submodules::anew(ctx, subject)?;
+    let submodules::SubmoduleRewrite { plans, captures: in_submodules } = submodules::anew(ctx, subject)?;
     journal.submodules = plans;
     let mut masks = words(ctx, &journal);
     in_submodules.iter().for_each(|(old, (new, _))| masks.rename(old, new));
     let in_submodules = in_submodules.into_values().collect();
     let (captures, paths, notes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    let mut making = Making { ctx, cut: contents::cut(subject), masks, captures, paths, in_submodules, notes, journal };
+    let mut making = PurgeRewriter { ctx, cut: contents::cut(subject), masks, captures, paths, in_submodules, notes, journal };
     making.texts()?;
     making.checkpoints()?;
     making.live_captures()?;
@@ -62,7 +62,7 @@ pub(super) fn plan(ctx: &Context, subject: &Subject) -> Result<Journal> {
 }
 
 /// Captures that nothing refers to any more, and that git has not deleted yet: those that have it go as a whole.
-fn left_over(ctx: &Context, subject: &Subject, besides: &Besides, journal: &mut Journal) -> Result<()> {
+fn left_over(ctx: &Context, subject: &PurgeSubject, besides: &OtherObjectHolders, journal: &mut PurgeJournal) -> Result<()> {
     for capture in ctx.repo.captures().left_over(&besides.reached_with_all(ctx)?)? {
         // A part of it may be gone.
         let reached = ctx.repo.objects().reached_from(&BTreeSet::from([capture.clone()]))?;
@@ -78,7 +78,7 @@ fn left_over(ctx: &Context, subject: &Subject, besides: &Besides, journal: &mut 
     Ok(())
 }
 
-impl Making<'_> {
+impl PurgeRewriter<'_> {
     fn texts(&mut self) -> Result<()> {
         if let Some(masked) = self.ctx.repo.notes().masked_texts(&mut self.masks)? {
             self.journal.texts = masked.renamed;
@@ -88,8 +88,8 @@ impl Making<'_> {
     }
 
     fn moved(&mut self, edit: RefEdit) {
-        if let crate::git::Expected::Value(old) = edit.expected {
-            self.journal.refs.push(Moved { name: edit.name, old, new: edit.new });
+        if let crate::git::ExpectedRefValue::Value(old) = edit.expected {
+            self.journal.refs.push(PurgeRefChange { name: edit.name, old, new: edit.new });
         }
     }
 
@@ -140,15 +140,15 @@ impl Making<'_> {
         self.masks.rename(&record.capture, &made.capture);
         let noted = self.ctx.repo.notes().note_of(&self.ctx.repo.notes().load()?, &record.tag)?;
         let tag = match checkpoint::marking(&document) {
-            Marking::Tag(data) => {
+            CheckpointMark::Tag(data) => {
                 let new = checkpoints.tag_of_checkpoint(&record.name, &made.capture, &data)?;
                 let name = checkpoint_tag(&record.name);
                 if self.ctx.repo.refs().read_ref(&name)?.as_ref() == Some(&record.tag) {
-                    self.journal.refs.push(Moved { name, old: record.tag.clone(), new: Some(new.clone()) });
+                    self.journal.refs.push(PurgeRefChange { name, old: record.tag.clone(), new: Some(new.clone()) });
                 }
                 new
             }
-            Marking::Note | Marking::Nothing => made.capture.clone(),
+            CheckpointMark::Note | CheckpointMark::Nothing => made.capture.clone(),
         };
         if let Some(note) = noted {
             let new = self.ctx.repo.notes().note_with(&note, &old, &json, &self.masks)?;
@@ -157,7 +157,7 @@ impl Making<'_> {
         }
         let name = capture_ref(&record.name);
         if self.ctx.repo.refs().read_ref(&name)?.as_ref() == Some(&record.capture) {
-            self.journal.refs.push(Moved { name, old: record.capture.clone(), new: Some(made.capture.clone()) });
+            self.journal.refs.push(PurgeRefChange { name, old: record.capture.clone(), new: Some(made.capture.clone()) });
         }
         self.journal.made_anew.push(checkpoint::record_of(&document, made.capture, tag, record.size));
         Ok(())
@@ -179,7 +179,7 @@ impl Making<'_> {
         for value in contents::live(self.ctx)? {
             self.capture(&value.oid)?;
             if let Some(new) = self.captures.get(&value.oid).cloned() {
-                self.journal.refs.push(Moved { name: value.name, old: value.oid, new: Some(new) });
+                self.journal.refs.push(PurgeRefChange { name: value.name, old: value.oid, new: Some(new) });
             }
         }
         Ok(())
@@ -197,7 +197,7 @@ impl Making<'_> {
     }
 
     /// What still has it goes as a whole: checkpoints that hold commits with it which nobody else has, and what undo would need.
-    fn what_cannot_be_made_anew(&mut self, subject: &Subject) -> Result<()> {
+    fn what_cannot_be_made_anew(&mut self, subject: &PurgeSubject) -> Result<()> {
         let (own, _) = own_refs(self.ctx)?;
         let places: BTreeMap<RefName, usize> =
             self.journal.refs.iter().enumerate().map(|(at, one)| (one.name.clone(), at)).collect();
@@ -227,7 +227,7 @@ impl Making<'_> {
             }
             match self.journal.refs.iter_mut().find(|one| one.name == value.name) {
                 Some(one) => one.new = None,
-                None => self.journal.refs.push(Moved { name: value.name.clone(), old: value.oid.clone(), new: None }),
+                None => self.journal.refs.push(PurgeRefChange { name: value.name.clone(), old: value.oid.clone(), new: None }),
             }
             self.goes(&value.name)?;
         }
@@ -238,7 +238,7 @@ impl Making<'_> {
 
     /// What has it after all that could be made anew was: commits and what undo needs, by what they have at the path, whatever
     /// else holds the same; or the content that was named; and texts of deleted checkpoints.
-    fn still_has_it(&self, subject: &Subject, graph: &Graph, kept: &BTreeSet<&Oid>) -> Result<BTreeSet<Oid>> {
+    fn still_has_it(&self, subject: &PurgeSubject, graph: &ObjectGraph, kept: &BTreeSet<&Oid>) -> Result<BTreeSet<Oid>> {
         let is_to_go = |oid: &Oid| self.journal.secrets.contains(oid) && !self.journal.held.contains(oid);
         let mut bad: BTreeSet<Oid> = self.journal.texts.iter().map(|(old, _)| old.clone()).collect();
         bad.extend(subject.blob.iter().filter(|oid| is_to_go(oid)).cloned());
@@ -274,7 +274,7 @@ impl Making<'_> {
         match self.journal.refs.iter_mut().find(|one| one.name == tag) {
             Some(one) => one.new = None,
             None if record.marks().has_tag() => {
-                self.journal.refs.push(Moved { name: tag, old: record.tag.clone(), new: None });
+                self.journal.refs.push(PurgeRefChange { name: tag, old: record.tag.clone(), new: None });
             }
             None => {}
         }

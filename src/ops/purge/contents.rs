@@ -2,18 +2,18 @@
 
 use std::collections::BTreeSet;
 
-use super::find::Subject;
+use super::find::PurgeSubject;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{KEPT, LIVE, LOST};
-use crate::domain::checkpoint::purge::Cut;
+use crate::domain::checkpoint::purge::CaptureRemovals;
 use crate::error::Result;
-use crate::git::{Graph, RefValue, Repository, TREE};
+use crate::git::{ObjectGraph, RefValue, Repository, TREE};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 
 /// What is taken out of captures.
-pub(super) fn cut(subject: &Subject) -> Cut {
-    Cut { path: subject.path.clone(), blobs: subject.blob.iter().cloned().collect() }
+pub(super) fn cut(subject: &PurgeSubject) -> CaptureRemovals {
+    CaptureRemovals { path: subject.path.clone(), blobs: subject.blob.iter().cloned().collect() }
 }
 
 /// All that is at the path in captures, in commits that only we hold, in what undo needs, and in the history of branches; or the
@@ -21,7 +21,7 @@ pub(super) fn cut(subject: &Subject) -> Cut {
 ///
 /// # Errors
 /// Those of reading objects.
-pub(super) fn of(ctx: &Context, subject: &Subject, own: &[RefValue], graph: &Graph) -> Result<BTreeSet<Oid>> {
+pub(super) fn of(ctx: &Context, subject: &PurgeSubject, own: &[RefValue], graph: &ObjectGraph) -> Result<BTreeSet<Oid>> {
     // It may be that of a submodule alone.
     let is_here = |blob: &&Oid| ctx.repo.objects().is_blob(blob);
     let Some(path) = &subject.path else { return Ok(subject.blob.iter().filter(is_here).cloned().collect()) };
@@ -55,7 +55,7 @@ pub(super) fn of(ctx: &Context, subject: &Subject, own: &[RefValue], graph: &Gra
 /// those that are `kept` too.
 pub(super) fn in_commits(
     ctx: &Context,
-    graph: &Graph,
+    graph: &ObjectGraph,
     kept: &BTreeSet<&Oid>,
     path: &RepoPath,
 ) -> Result<Vec<(Oid, BTreeSet<Oid>)>> {

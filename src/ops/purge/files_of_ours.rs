@@ -8,14 +8,14 @@ use std::time::Duration;
 use super::lfs;
 use crate::domain::base::names::Oid;
 use crate::domain::base::sealed;
-use crate::domain::checkpoint::purge::Masks;
+use crate::domain::checkpoint::purge::TextMasks;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
 
 use crate::ops::trash;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 use crate::store::{line, snapshot};
 
 /// How long to wait for a process that appends to the log.
@@ -29,7 +29,7 @@ const WHOLE: usize = 16 * 1024 * 1024;
 
 /// What is known of our files.
 #[derive(Debug, Default)]
-pub(super) struct OurFiles {
+pub(super) struct PurgeFileScan {
     /// Those that have it, or had it.
     pub paths: Vec<PathBuf>,
     /// Those that could not be looked through, and those of the user's that have it, in words.
@@ -40,44 +40,46 @@ pub(super) struct OurFiles {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub(super) fn look(ctx: &Context, masks: &Masks, secrets: &BTreeSet<Oid>) -> Result<OurFiles> {
-    let (mut found, by_kind) = (OurFiles::default(), ByKind::of(masks));
+pub(super) fn look(ctx: &Context, masks: &TextMasks, secrets: &BTreeSet<Oid>) -> Result<PurgeFileScan> {
+    let (mut found, by_kind) = (PurgeFileScan::default(), MasksByFileKind::of(masks));
     for (path, kind) in ours(ctx)? {
         match content(&path, kind)? {
-            Content::Bytes(bytes) if !has(ctx, by_kind.masks(kind), secrets, &bytes) => {}
-            Content::Bytes(_) => match kind.users(&path) {
+            PurgeFileContent::Bytes(bytes) if !has(ctx, by_kind.masks(kind), secrets, &bytes) => {}
+            PurgeFileContent::Bytes(_) => match kind.users(&path) {
                 Some(why) => found.left.push(why),
                 None => found.paths.push(path),
             },
-            Content::Unread(why) => found.left.push(why),
-            Content::Nothing => {}
+            PurgeFileContent::Unread(why) => found.left.push(why),
+            PurgeFileContent::Nothing => {}
         }
     }
     Ok(found)
 }
 
 /// What is looked for in which files.
-struct ByKind<'m> {
-    all: &'m Masks,
-    sure: Masks,
-    telling: Masks,
+struct MasksByFileKind<'m> {
+    all: &'m TextMasks,
+    sure: TextMasks,
+    telling: TextMasks,
 }
 
-impl<'m> ByKind<'m> {
-    fn of(all: &'m Masks) -> Self {
+impl<'m> MasksByFileKind<'m> {
+    fn of(all: &'m TextMasks) -> Self {
         Self { all, sure: all.sure(), telling: all.telling() }
     }
 
-    fn masks(&self, kind: Kind) -> &Masks {
+    fn masks(&self, kind: PurgeFileKind) -> &TextMasks {
         match kind {
-            Kind::Log | Kind::Copy | Kind::Options | Kind::Text | Kind::Packed => self.all,
-            Kind::Trash => &self.sure,
-            Kind::Users(_) => &self.telling,
+            PurgeFileKind::Log | PurgeFileKind::Copy | PurgeFileKind::Options | PurgeFileKind::Text | PurgeFileKind::Packed => {
+                self.all
+            }
+            PurgeFileKind::Trash => &self.sure,
+            PurgeFileKind::Users(_) => &self.telling,
         }
     }
 }
 
-fn has(ctx: &Context, masks: &Masks, secrets: &BTreeSet<Oid>, bytes: &[u8]) -> bool {
+fn has(ctx: &Context, masks: &TextMasks, secrets: &BTreeSet<Oid>, bytes: &[u8]) -> bool {
     masks.find_in(bytes) || ctx.repo.objects().id_of_blob(bytes).is_ok_and(|id| secrets.contains(&id))
 }
 
@@ -86,17 +88,17 @@ fn has(ctx: &Context, masks: &Masks, secrets: &BTreeSet<Oid>, bytes: &[u8]) -> b
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`: the same call goes on later.
-pub(super) fn mask(ctx: &mut Context, masks: &Masks, secrets: &BTreeSet<Oid>) -> Result<OurFiles> {
-    let (mut changed, by_kind) = (OurFiles::default(), ByKind::of(masks));
+pub(super) fn mask(ctx: &mut Context, masks: &TextMasks, secrets: &BTreeSet<Oid>) -> Result<PurgeFileScan> {
+    let (mut changed, by_kind) = (PurgeFileScan::default(), MasksByFileKind::of(masks));
     // Nobody appends to a file of the log while it is replaced.
     let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().state_lock(), PATIENCE)? else {
         return Err(Error::new(Code::Busy, "another process writes to the event log"));
     };
     for (path, kind) in ours(ctx)? {
         let bytes = match content(&path, kind)? {
-            Content::Bytes(bytes) if has(ctx, by_kind.masks(kind), secrets, &bytes) => bytes,
-            Content::Bytes(_) | Content::Nothing => continue,
-            Content::Unread(why) => {
+            PurgeFileContent::Bytes(bytes) if has(ctx, by_kind.masks(kind), secrets, &bytes) => bytes,
+            PurgeFileContent::Bytes(_) | PurgeFileContent::Nothing => continue,
+            PurgeFileContent::Unread(why) => {
                 changed.left.push(why);
                 continue;
             }
@@ -106,10 +108,10 @@ pub(super) fn mask(ctx: &mut Context, masks: &Masks, secrets: &BTreeSet<Oid>) ->
             continue;
         }
         match kind {
-            Kind::Trash | Kind::Copy | Kind::Options => files::remove_file(&path)?,
-            Kind::Log | Kind::Text => files::write_atomic(&path, &masked(&bytes, masks))?,
-            Kind::Packed => files::write_atomic(&path, &files::packed(&masked(&bytes, masks))?)?,
-            Kind::Users(_) => continue,
+            PurgeFileKind::Trash | PurgeFileKind::Copy | PurgeFileKind::Options => files::remove_file(&path)?,
+            PurgeFileKind::Log | PurgeFileKind::Text => files::write_atomic(&path, &masked(&bytes, masks))?,
+            PurgeFileKind::Packed => files::write_atomic(&path, &files::packed(&masked(&bytes, masks))?)?,
+            PurgeFileKind::Users(_) => continue,
         }
         changed.paths.push(path);
     }
@@ -123,7 +125,7 @@ pub(super) fn mask(ctx: &mut Context, masks: &Masks, secrets: &BTreeSet<Oid>) ->
 }
 
 /// A file, masked. What is JSON as a whole stays that; else each line counts by itself.
-fn masked(bytes: &[u8], masks: &Masks) -> Vec<u8> {
+fn masked(bytes: &[u8], masks: &TextMasks) -> Vec<u8> {
     if bytes.len() <= WHOLE && is_json(bytes) {
         return masks.applied_where(bytes, is_json).unwrap_or_else(|| bytes.to_vec());
     }
@@ -136,7 +138,7 @@ fn is_json(text: &[u8]) -> bool {
 
 /// Masks each line; one that ended in its right sum gets the sum of what it is now. An event stays one: a word that is also one of the
 /// log's own is left where the line could not be read without it.
-fn lines_with_sums(bytes: &[u8], masks: &Masks) -> Vec<u8> {
+fn lines_with_sums(bytes: &[u8], masks: &TextMasks) -> Vec<u8> {
     let mut new = Vec::with_capacity(bytes.len());
     for whole in bytes.split_inclusive(|byte| *byte == b'\n') {
         let line = whole.strip_suffix(b"\n").unwrap_or(whole);
@@ -170,7 +172,7 @@ fn sealed_again(body: &[u8]) -> Vec<u8> {
 
 /// What becomes of a file that has it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum PurgeFileKind {
     /// A file of the event log.
     Log,
     /// A copy of the state, which is made again.
@@ -187,7 +189,7 @@ enum Kind {
     Users(&'static str),
 }
 
-impl Kind {
+impl PurgeFileKind {
     /// Whether all else goes on where it cannot be read: what agents and users closed is put aside closed.
     fn may_be_unread(self) -> bool {
         match self {
@@ -212,37 +214,37 @@ const APPROVAL: &str = "what you approved, which counts only as it is; 'git axio
 const OF_USER: &str = "a file of all your repositories, which stays as it is";
 const CONFIGURATION: &str = "the configuration that 'git axiom config restore' puts back; 'config edit' and a change replace it";
 
-fn kind(ctx: &Context, path: &Path) -> Kind {
+fn kind(ctx: &Context, path: &Path) -> PurgeFileKind {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let in_state = path.parent() == Some(&ctx.layout().state_dir());
     let below = |name: &str| path.starts_with(ctx.layout().root().join(name));
     if in_state && name.starts_with("events") && name.ends_with(".jsonl") {
-        Kind::Log
+        PurgeFileKind::Log
     } else if below("hooks") {
-        Kind::Users(HOOK)
+        PurgeFileKind::Users(HOOK)
     } else if below("attach/kept") {
-        Kind::Users(PUT_BACK)
+        PurgeFileKind::Users(PUT_BACK)
     } else if path.parent() == Some(ctx.layout().root()) && name.starts_with("config.toml.backup") {
-        Kind::Users(CONFIGURATION)
+        PurgeFileKind::Users(CONFIGURATION)
     } else if *path == ctx.layout().last_options() {
-        Kind::Options
+        PurgeFileKind::Options
     } else if path.starts_with(ctx.layout().damaged_dir()) || below("quarantine") || below("trash") || below("tmp") {
-        Kind::Trash
+        PurgeFileKind::Trash
     } else if in_state && name != "planning-state.json" {
-        Kind::Copy
+        PurgeFileKind::Copy
     } else if below("agents") && name.starts_with(".tmp-") {
         // What a crash left of compressing a log.
-        Kind::Trash
+        PurgeFileKind::Trash
     } else if below("agents") && files::is_packed(path) {
-        Kind::Packed
+        PurgeFileKind::Packed
     } else {
-        Kind::Text
+        PurgeFileKind::Text
     }
 }
 
 /// All regular files of ours, and of the trash; no link is followed.
-fn ours(ctx: &Context) -> Result<Vec<(PathBuf, Kind)>> {
-    let mut all: Vec<(PathBuf, Kind)> = Vec::new();
+fn ours(ctx: &Context) -> Result<Vec<(PathBuf, PurgeFileKind)>> {
+    let mut all: Vec<(PathBuf, PurgeFileKind)> = Vec::new();
     // What Git LFS keeps is the user's file by another name: see `lfs`.
     let large = lfs::ours(ctx);
     files_below(ctx.layout().root(), &mut |path| {
@@ -251,13 +253,13 @@ fn ours(ctx: &Context) -> Result<Vec<(PathBuf, Kind)>> {
     })?;
     // What is put back in a linked worktree is in git's folder for it.
     for entry in ctx.repo.worktrees().list()? {
-        let of_it = Layout::of_worktree(ctx.repo.common_dir(), entry.worktree.git_dir());
+        let of_it = StoreLayout::of_worktree(ctx.repo.common_dir(), entry.worktree.git_dir());
         if of_it.root() != ctx.layout().root() {
-            files_below(&of_it.root().join("attach/kept"), &mut |path| all.push((path, Kind::Users(PUT_BACK))))?;
+            files_below(&of_it.root().join("attach/kept"), &mut |path| all.push((path, PurgeFileKind::Users(PUT_BACK))))?;
         }
     }
     for place in trash::places(ctx)? {
-        files_below(&place, &mut |path| all.push((path, Kind::Trash)))?;
+        files_below(&place, &mut |path| all.push((path, PurgeFileKind::Trash)))?;
     }
     // For all repositories of this user: what is there is put back, or was approved.
     if let Some(state) = env::user_state_dir().map(|state| state.join("git-axiom")) {
@@ -266,10 +268,10 @@ fn ours(ctx: &Context) -> Result<Vec<(PathBuf, Kind)>> {
             _ if path.starts_with(state.join("attach/kept")) => PUT_BACK,
             _ => OF_USER,
         };
-        files_below(&state, &mut |path| all.push((path.clone(), Kind::Users(what(&path)))))?;
+        files_below(&state, &mut |path| all.push((path.clone(), PurgeFileKind::Users(what(&path)))))?;
     }
     // The log first: what is made again is made from it.
-    all.sort_by_key(|(_, kind)| *kind != Kind::Log);
+    all.sort_by_key(|(_, kind)| *kind != PurgeFileKind::Log);
     Ok(all)
 }
 
@@ -297,40 +299,41 @@ fn files_below(folder: &Path, each: &mut dyn FnMut(PathBuf)) -> Result<()> {
 }
 
 /// What is in a file.
-enum Content {
+enum PurgeFileContent {
     Nothing,
     Bytes(Vec<u8>),
     /// It could not be looked through; why, and what to do.
     Unread(String),
 }
 
-fn content(path: &Path, kind: Kind) -> Result<Content> {
-    let too_large =
-        || Content::Unread(format!("'{}' is too large to be looked through: delete it if it may have it", path.display()));
-    if kind == Kind::Packed {
+fn content(path: &Path, kind: PurgeFileKind) -> Result<PurgeFileContent> {
+    let too_large = || {
+        PurgeFileContent::Unread(format!("'{}' is too large to be looked through: delete it if it may have it", path.display()))
+    };
+    if kind == PurgeFileKind::Packed {
         return Ok(match unpacked(path) {
             Ok(bytes) if bytes.len() as u64 > LARGEST => too_large(),
-            Ok(bytes) => Content::Bytes(bytes),
-            Err(error) => Content::Unread(format!("{error}; delete it if it may have it")),
+            Ok(bytes) => PurgeFileContent::Bytes(bytes),
+            Err(error) => PurgeFileContent::Unread(format!("{error}; delete it if it may have it")),
         });
     }
     match files::metadata(path)? {
         Some(meta) if meta.len() > LARGEST => Ok(too_large()),
         Some(_) => match files::read_optional(path, LARGEST) {
-            Ok(bytes) => Ok(bytes.map_or(Content::Nothing, Content::Bytes)),
-            Err(error) if kind.may_be_unread() && error.io_cause().is_some() => {
-                Ok(Content::Unread(format!("{error}; make it readable and call this again, or delete it, if it may have it")))
-            }
+            Ok(bytes) => Ok(bytes.map_or(PurgeFileContent::Nothing, PurgeFileContent::Bytes)),
+            Err(error) if kind.may_be_unread() && error.io_cause().is_some() => Ok(PurgeFileContent::Unread(format!(
+                "{error}; make it readable and call this again, or delete it, if it may have it"
+            ))),
             Err(error) => Err(error),
         },
-        None => Ok(Content::Nothing),
+        None => Ok(PurgeFileContent::Nothing),
     }
 }
 
 /// The content of a compressed log.
 fn unpacked(path: &Path) -> Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    if let Some(file) = files::Unpacked::open(path)? {
+    if let Some(file) = files::MaybePackedFile::open(path)? {
         file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(|e| Error::io("read", path, e))?;
     }
     Ok(bytes)

@@ -10,7 +10,7 @@ use crate::ops::context::handle::Context;
 
 /// What is to be taken out.
 #[derive(Debug, Clone)]
-pub struct Subject {
+pub struct PurgeSubject {
     /// A file or folder.
     pub path: Option<RepoPath>,
     /// The content of a file.
@@ -19,7 +19,7 @@ pub struct Subject {
     pub given: String,
 }
 
-impl Subject {
+impl PurgeSubject {
     /// What a word means: the id of a blob, or else a path below `here`.
     ///
     /// # Errors

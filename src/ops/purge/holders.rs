@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::find::Subject;
+use super::find::PurgeSubject;
 use super::{is_ours, others};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::checkpoint::purge::SHORTEST;
@@ -14,9 +14,9 @@ use crate::ops::context::handle::Context;
 const NAMED: usize = 100;
 
 /// What holds objects besides refs and indexes: what names it, in words, and what is named.
-pub(super) struct Besides(Vec<(String, BTreeSet<Oid>)>);
+pub(super) struct OtherObjectHolders(Vec<(String, BTreeSet<Oid>)>);
 
-impl Besides {
+impl OtherObjectHolders {
     /// As it is now. Our own reflogs are not among it: purge empties them.
     ///
     /// # Errors
@@ -62,7 +62,7 @@ impl Besides {
 ///
 /// # Errors
 /// Those of reading refs and objects.
-pub(super) fn named(ctx: &Context, held: &BTreeSet<Oid>, subject: &Subject) -> Result<Vec<String>> {
+pub(super) fn named(ctx: &Context, held: &BTreeSet<Oid>, subject: &PurgeSubject) -> Result<Vec<String>> {
     let is_short = |oid: &&Oid| ctx.repo.objects().blob_size(oid).is_some_and(|size| size < SHORTEST as u64);
     let (short, long): (BTreeSet<Oid>, BTreeSet<Oid>) = match &subject.path {
         Some(_) => {
@@ -75,7 +75,7 @@ pub(super) fn named(ctx: &Context, held: &BTreeSet<Oid>, subject: &Subject) -> R
     let mut found = in_refs(ctx, &short, &long, subject)?;
     let in_history = found.len();
     if !long.is_empty() {
-        for (what, ids) in &Besides::of(ctx)?.0 {
+        for (what, ids) in &OtherObjectHolders::of(ctx)?.0 {
             let reached = ctx.repo.objects().reached_from(ids)?;
             found.extend(long.iter().find(|oid| reached.contains(*oid)).map(|oid| format!("{what} holds {}", oid.short())));
         }
@@ -94,7 +94,7 @@ pub(super) fn named(ctx: &Context, held: &BTreeSet<Oid>, subject: &Subject) -> R
     Ok(found)
 }
 
-fn in_refs(ctx: &Context, short: &BTreeSet<Oid>, long: &BTreeSet<Oid>, subject: &Subject) -> Result<Vec<String>> {
+fn in_refs(ctx: &Context, short: &BTreeSet<Oid>, long: &BTreeSet<Oid>, subject: &PurgeSubject) -> Result<Vec<String>> {
     let (mut found, history) = (Vec::new(), ctx.repo.history());
     if short.is_empty() && long.is_empty() {
         return Ok(found);
@@ -119,7 +119,7 @@ fn elsewhere(name: &RefName) -> &'static str {
     if name.as_str().starts_with("refs/remotes/") { ": other machines have it too" } else { "" }
 }
 
-fn the_file_itself(ctx: &Context, subject: &Subject) -> Result<Vec<String>> {
+fn the_file_itself(ctx: &Context, subject: &PurgeSubject) -> Result<Vec<String>> {
     let Some(path) = &subject.path else { return Ok(Vec::new()) };
     let mut found = Vec::new();
     for entry in ctx.repo.worktrees().list()? {

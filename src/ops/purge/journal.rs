@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::checkpoint::document::CheckpointRecord;
-use crate::domain::checkpoint::purge::LeftByPurge;
+use crate::domain::checkpoint::purge::PurgeLeftover;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::ops::context::placement::Purpose;
+use crate::ops::context::placement::VerbPurpose;
 
 /// The version of this format.
 const SCHEMA: u32 = 1;
@@ -22,7 +22,7 @@ const LIMIT: u64 = 1024 * 1024 * 1024;
 
 /// A change of a ref of ours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Moved {
+pub struct PurgeRefChange {
     /// Its name.
     pub name: RefName,
     /// Its value before.
@@ -34,7 +34,7 @@ pub struct Moved {
 /// What becomes of objects that nothing refers to any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Fate {
+pub enum PurgedObjectsFate {
     /// They are deleted at once, whoever borrows them.
     Deleted,
     /// They are left to git, which deletes them when they are old enough: until then whoever borrows them has them.
@@ -44,12 +44,12 @@ pub enum Fate {
 /// All that is done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Journal {
+pub struct PurgeJournal {
     schema: u32,
     /// What is taken out, as it was given.
     pub what: String,
     /// What becomes of the objects.
-    pub fate: Fate,
+    pub fate: PurgedObjectsFate,
     /// The path that is taken out; `None` where a content was named.
     pub path: Option<RepoPath>,
     /// The contents that are to go.
@@ -59,7 +59,7 @@ pub struct Journal {
     /// Those of them that other paths of what was saved have.
     pub elsewhere: BTreeSet<Oid>,
     /// The refs that change.
-    pub refs: Vec<Moved>,
+    pub refs: Vec<PurgeRefChange>,
     /// The checkpoints that are made anew.
     pub made_anew: Vec<CheckpointRecord>,
     /// The checkpoints that go.
@@ -67,19 +67,19 @@ pub struct Journal {
     /// Captures of deleted checkpoints that can no longer be brought back.
     pub forgotten: Vec<Oid>,
     /// The cases whose text or verify steps are masked.
-    pub masked: Vec<CaseId>,
+    pub masked: Vec<TaskId>,
     /// Long texts that were masked, with their new ids.
     pub texts: Vec<(Oid, Oid)>,
     /// All objects that only our refs held before.
     pub ours: Vec<Oid>,
     /// What is done in submodules.
-    pub submodules: Vec<InSubmodule>,
+    pub submodules: Vec<SubmodulePurge>,
 }
 
 /// What is done in the repository of one submodule.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct InSubmodule {
+pub struct SubmodulePurge {
     /// Its folder.
     pub folder: PathBuf,
     /// Its git directory.
@@ -89,18 +89,18 @@ pub struct InSubmodule {
     /// Those of them that something else holds.
     pub held: BTreeSet<Oid>,
     /// The refs that change.
-    pub refs: Vec<Moved>,
+    pub refs: Vec<PurgeRefChange>,
     /// All objects that only our refs held before.
     pub ours: Vec<Oid>,
 }
 
-impl Journal {
+impl PurgeJournal {
     /// One that does nothing yet.
     pub fn new(what: &str) -> Self {
         Self {
             schema: SCHEMA,
             what: what.to_owned(),
-            fate: Fate::Deleted,
+            fate: PurgedObjectsFate::Deleted,
             path: None,
             secrets: BTreeSet::new(),
             held: BTreeSet::new(),
@@ -125,10 +125,11 @@ impl Journal {
     }
 
     /// The contents of the path that stay somewhere; `None` where no path was named.
-    pub fn left(&self) -> Option<LeftByPurge> {
-        let stays = |oid: &&Oid| self.fate == Fate::LeftToGit || self.held.contains(*oid) || self.elsewhere.contains(*oid);
+    pub fn left(&self) -> Option<PurgeLeftover> {
+        let stays =
+            |oid: &&Oid| self.fate == PurgedObjectsFate::LeftToGit || self.held.contains(*oid) || self.elsewhere.contains(*oid);
         let contents = self.secrets.iter().filter(stays).cloned().collect();
-        self.path.clone().map(|path| LeftByPurge { path, contents })
+        self.path.clone().map(|path| PurgeLeftover { path, contents })
     }
 
     /// Reads it; `None` where there is none.
@@ -171,11 +172,11 @@ fn place(common_dir: &Path) -> PathBuf {
 ///
 /// # Errors
 /// `OPERATION_OPEN`.
-pub fn not_purging(common_dir: &Path, purpose: Purpose) -> Result<()> {
+pub fn not_purging(common_dir: &Path, purpose: VerbPurpose) -> Result<()> {
     match purpose {
-        Purpose::Look => Ok(()),
-        Purpose::Write if files::metadata(&place(common_dir))?.is_none() => Ok(()),
-        Purpose::Write => {
+        VerbPurpose::Look => Ok(()),
+        VerbPurpose::Write if files::metadata(&place(common_dir))?.is_none() => Ok(()),
+        VerbPurpose::Write => {
             Err(Error::new(Code::OperationOpen, "a purge was interrupted").hint("git axiom purge --continue    completes it"))
         }
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::journal::Journal;
+use super::journal::PurgeJournal;
 use crate::domain::base::lfs_pointer::{LONGEST, LfsPointer};
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::LFS_OBJECTS;
@@ -69,7 +69,7 @@ pub(super) fn named(ctx: &Context, secrets: &BTreeSet<Oid>) -> Result<Vec<String
 }
 
 /// Those of ours that go: what they hold is taken out, and nothing else names it.
-pub(super) fn going(ctx: &Context, journal: &Journal) -> Vec<PathBuf> {
+pub(super) fn going(ctx: &Context, journal: &PurgeJournal) -> Vec<PathBuf> {
     let goes = |oid: &&Oid| !journal.held.contains(*oid) && !journal.elsewhere.contains(*oid);
     let store = ours(ctx);
     let places = named_by(ctx, journal.secrets.iter().filter(goes)).into_values().map(|pointer| store.join(pointer.place()));

@@ -19,27 +19,27 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::lfs_pointer::LfsPointer;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{NOTES, REFS, TAGS};
-use crate::domain::checkpoint::purge::{LeftByPurge, Masks};
+use crate::domain::checkpoint::purge::{PurgeLeftover, TextMasks};
 use crate::domain::state::event::Event;
 use crate::domain::work::masked;
 use crate::domain::work::session::SessionState;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
-use crate::git::{Expected, RefEdit, RefFormat};
+use crate::git::{ExpectedRefValue, RefEdit, RefFormat};
 use crate::ops::context::handle::Context;
 use crate::ops::deinit::nobody_works;
 use crate::ops::recover::repair;
 use crate::store::known_repositories;
-use files_of_ours::OurFiles;
-use journal::{Journal, Moved};
+use files_of_ours::PurgeFileScan;
+use journal::{PurgeJournal, PurgeRefChange};
 
-pub use find::Subject;
-pub use journal::Fate;
+pub use find::PurgeSubject;
+pub use journal::PurgedObjectsFate;
 
 /// How long to wait for a process that holds the supervisor's lock for a moment.
 const PATIENCE: Duration = Duration::from_millis(500);
@@ -52,11 +52,11 @@ const CONTENT: u64 = 4 * 1024 * 1024;
 
 /// What was taken out, or would be.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Purged {
+pub struct PurgeReport {
     /// The contents that go.
     pub contents: Vec<Oid>,
     /// What becomes of them.
-    pub fate: Fate,
+    pub fate: PurgedObjectsFate,
     /// The checkpoints that were made anew without it.
     pub made_anew: Vec<CheckpointName>,
     /// The checkpoints that went: commits that only they hold have it.
@@ -66,12 +66,12 @@ pub struct Purged {
     /// Our files that had it.
     pub files: Vec<PathBuf>,
     /// The cases whose text or verify steps were masked.
-    pub masked: Vec<CaseId>,
+    pub masked: Vec<TaskId>,
     /// What has it still, in words.
     pub held_by: Vec<String>,
 }
 
-impl Purged {
+impl PurgeReport {
     /// Whether anything of ours had it.
     pub fn found(&self) -> bool {
         !self.contents.is_empty() || !self.made_anew.is_empty() || !self.files.is_empty()
@@ -94,7 +94,7 @@ fn others() -> [String; 4] {
 ///
 /// # Errors
 /// As [`purge`].
-pub fn preview(ctx: &Context, subject: &Subject, fate: Fate) -> Result<Purged> {
+pub fn preview(ctx: &Context, subject: &PurgeSubject, fate: PurgedObjectsFate) -> Result<PurgeReport> {
     if ctx.supervisor_alive()? {
         return Err(somebody_else(ctx));
     }
@@ -109,7 +109,7 @@ pub fn preview(ctx: &Context, subject: &Subject, fate: Fate) -> Result<Purged> {
 }
 
 /// What is to be done: everything is made anew beside what there is.
-fn plan(ctx: &Context, subject: &Subject, fate: Fate) -> Result<Journal> {
+fn plan(ctx: &Context, subject: &PurgeSubject, fate: PurgedObjectsFate) -> Result<PurgeJournal> {
     let mut journal = anew::plan(ctx, subject)?;
     journal.fate = fate;
     let masks = masks(ctx, &journal)?;
@@ -122,7 +122,7 @@ fn plan(ctx: &Context, subject: &Subject, fate: Fate) -> Result<Journal> {
 ///
 /// # Errors
 /// `SUPERVISOR_RUNNING`, `BUSY`, `OPERATION_OPEN`; those of reading and writing objects, refs and files.
-pub fn purge(ctx: &mut Context, subject: &Subject, fate: Fate) -> Result<Purged> {
+pub fn purge(ctx: &mut Context, subject: &PurgeSubject, fate: PurgedObjectsFate) -> Result<PurgeReport> {
     let _supervisor = supervisor_lock(ctx)?;
     ctx.with_operation_lock(|ctx| {
         nobody_works::check(ctx)?;
@@ -149,12 +149,12 @@ pub fn purge(ctx: &mut Context, subject: &Subject, fate: Fate) -> Result<Purged>
 ///
 /// # Errors
 /// As [`purge`].
-pub fn complete(ctx: &mut Context) -> Result<Option<Purged>> {
-    let Some(journal) = Journal::read(ctx.repo.common_dir())? else { return Ok(None) };
+pub fn complete(ctx: &mut Context) -> Result<Option<PurgeReport>> {
+    let Some(journal) = PurgeJournal::read(ctx.repo.common_dir())? else { return Ok(None) };
     let _supervisor = supervisor_lock(ctx)?;
     ctx.with_operation_lock(|ctx| {
         repair::clear_locks_of_interrupted(&ctx.repo)?;
-        let subject = Subject { path: journal.path.clone(), blob: None, given: journal.what.clone() };
+        let subject = PurgeSubject { path: journal.path.clone(), blob: None, given: journal.what.clone() };
         // It is completed in any case.
         let unknown = |error: Error| vec![format!("what has it still could not be looked for: {error}")];
         let held_by = held_by(ctx, &journal, &subject).unwrap_or_else(unknown);
@@ -186,7 +186,7 @@ fn somebody_else(ctx: &Context) -> Error {
     }
 }
 
-fn masks(ctx: &Context, journal: &Journal) -> Result<Masks> {
+fn masks(ctx: &Context, journal: &PurgeJournal) -> Result<TextMasks> {
     let mut masks = words(ctx, journal);
     let names = names_of_ours(ctx)?;
     masks.spare(names.iter().map(String::as_bytes));
@@ -208,7 +208,7 @@ fn names_of_ours(ctx: &Context) -> Result<Vec<String>> {
 }
 
 /// What gives the contents away. Those that are gone already were looked for before they went.
-fn words(ctx: &Context, journal: &Journal) -> Masks {
+fn words(ctx: &Context, journal: &PurgeJournal) -> TextMasks {
     let (secrets, objects) = (&journal.secrets, ctx.repo.objects());
     let there = secrets.iter().filter(|oid| objects.is_blob(oid));
     let mut contents: Vec<Vec<u8>> = there.filter_map(|oid| objects.read_blob(oid, CONTENT).ok()).collect();
@@ -219,11 +219,11 @@ fn words(ctx: &Context, journal: &Journal) -> Masks {
         Ok(large) => contents.extend(large),
         Err(error) => tracing::warn!(%error, "what Git LFS keeps is not looked for in texts"),
     }
-    Masks::of(contents.iter().map(Vec::as_slice))
+    TextMasks::of(contents.iter().map(Vec::as_slice))
 }
 
 /// Does what the journal says; returns which files were changed. Each step finds out whether it was done already.
-fn carry_out(ctx: &mut Context, journal: &Journal) -> Result<OurFiles> {
+fn carry_out(ctx: &mut Context, journal: &PurgeJournal) -> Result<PurgeFileScan> {
     submodules::move_refs(ctx, journal)?;
     env::fault_point("purge.submodules");
     move_refs(ctx, &journal.refs)?;
@@ -241,12 +241,12 @@ fn carry_out(ctx: &mut Context, journal: &Journal) -> Result<OurFiles> {
             all &= checkpoints.get(name)?.is_none();
         }
         let deleted = &ctx.state().record.deleted_checkpoints;
-        let waits = |task: &CaseId| ctx.state().restorable.gates.values().any(|gate| gate.is_for_masked(task));
-        let is_remembered = |left: &LeftByPurge| match left.contents.is_empty() {
+        let waits = |task: &TaskId| ctx.state().restorable.gates.values().any(|gate| gate.is_for_masked(task));
+        let is_remembered = |left: &PurgeLeftover| match left.contents.is_empty() {
             true => !ctx.state().record.left_by_purges.iter().any(|one| one.path == left.path),
             false => ctx.state().record.left_by_purges.contains(left),
         };
-        let runs = |task: &&CaseId| ctx.state().restorable.cases.get(*task).is_some_and(masked::may_run);
+        let runs = |task: &&TaskId| ctx.state().restorable.cases.get(*task).is_some_and(masked::may_run);
         all && journal.forgotten.iter().all(|capture| !deleted.contains_key(capture))
             && journal.masked.iter().filter(runs).all(waits)
             && journal.left().is_none_or(|left| is_remembered(&left))
@@ -269,16 +269,16 @@ fn carry_out(ctx: &mut Context, journal: &Journal) -> Result<OurFiles> {
     forget_objects(ctx, journal)?;
     submodules::forget(ctx, journal)?;
     env::fault_point("purge.objects");
-    Journal::end(ctx.repo.common_dir())?;
+    PurgeJournal::end(ctx.repo.common_dir())?;
     Ok(changed)
 }
 
-fn move_refs(ctx: &Context, moves: &[Moved]) -> Result<()> {
+fn move_refs(ctx: &Context, moves: &[PurgeRefChange]) -> Result<()> {
     let names: Vec<RefName> = moves.iter().map(|one| one.name.clone()).collect();
     let now = ctx.repo.refs().read_refs(&names)?;
     let open = moves.iter().filter(|one| now.get(&one.name) == Some(&one.old));
     let edits: Vec<RefEdit> = open
-        .map(|one| RefEdit { name: one.name.clone(), expected: Expected::Value(one.old.clone()), new: one.new.clone() })
+        .map(|one| RefEdit { name: one.name.clone(), expected: ExpectedRefValue::Value(one.old.clone()), new: one.new.clone() })
         .collect();
     ctx.repo.refs().update_refs(&edits, "git axiom: purged")
 }
@@ -300,13 +300,13 @@ fn forget_reflogs(ctx: &Context) -> Result<()> {
 }
 
 /// Deletes what only our refs held before, and nothing holds any more.
-fn forget_objects(ctx: &Context, journal: &Journal) -> Result<()> {
-    let held = holders::Besides::of(ctx)?.reached_with_all(ctx)?;
+fn forget_objects(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
+    let held = holders::OtherObjectHolders::of(ctx)?.reached_with_all(ctx)?;
     let ours = journal.ours.iter().chain(&journal.secrets);
     let doomed: BTreeSet<Oid> = ours.filter(|oid| !held.contains(*oid)).cloned().collect();
     match journal.fate {
-        Fate::Deleted => ctx.repo.objects().forget(&doomed),
-        Fate::LeftToGit => ctx.repo.objects().leave_to_git(&doomed),
+        PurgedObjectsFate::Deleted => ctx.repo.objects().forget(&doomed),
+        PurgedObjectsFate::LeftToGit => ctx.repo.objects().leave_to_git(&doomed),
     }
 }
 
@@ -323,7 +323,7 @@ pub fn known_borrowers(ctx: &Context) -> Result<Vec<String>> {
 }
 
 /// What has it still afterwards, in words. It is looked for before anything is taken out: afterwards nobody knows the values.
-fn held_by(ctx: &Context, journal: &Journal, subject: &Subject) -> Result<Vec<String>> {
+fn held_by(ctx: &Context, journal: &PurgeJournal, subject: &PurgeSubject) -> Result<Vec<String>> {
     let mut found = holders::named(ctx, &journal.held, subject)?;
     found.extend(submodules::holders(ctx, journal)?);
     found.extend(lfs::named(ctx, &journal.secrets)?);
@@ -334,10 +334,10 @@ fn held_by(ctx: &Context, journal: &Journal, subject: &Subject) -> Result<Vec<St
     Ok(found)
 }
 
-fn told(journal: &Journal, files: OurFiles, held_by: Vec<String>) -> Purged {
+fn told(journal: &PurgeJournal, files: PurgeFileScan, held_by: Vec<String>) -> PurgeReport {
     let own =
         |name: &&RefName| !name.as_str().starts_with(crate::domain::base::own_names::CAPTURES) && name.as_str().starts_with(REFS);
-    Purged {
+    PurgeReport {
         contents: journal.going(),
         fate: journal.fate,
         made_anew: journal.made_anew.iter().map(|record| record.name.clone()).collect(),

@@ -3,8 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::find::Subject;
-use super::journal::Journal;
+use super::find::PurgeSubject;
+use super::journal::PurgeJournal;
 use super::{contents, words};
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::shell_word::shell_word;
@@ -24,7 +24,7 @@ const CHECKPOINTS: usize = 5;
 ///
 /// # Errors
 /// Those of reading captures.
-pub(super) fn named(ctx: &Context, journal: &Journal, subject: &Subject) -> Result<Vec<String>> {
+pub(super) fn named(ctx: &Context, journal: &PurgeJournal, subject: &PurgeSubject) -> Result<Vec<String>> {
     let finder = words(ctx, journal).telling().finder();
     if finder.is_empty() {
         return Ok(Vec::new());
@@ -65,14 +65,14 @@ fn line(path: &RepoPath, places: &[String]) -> String {
 }
 
 /// The checkpoints that are there afterwards.
-fn staying<'c>(ctx: &'c Context, journal: &Journal) -> Result<Vec<&'c CheckpointRecord>> {
+fn staying<'c>(ctx: &'c Context, journal: &PurgeJournal) -> Result<Vec<&'c CheckpointRecord>> {
     let gone: BTreeSet<&str> = journal.gone.iter().map(|name| name.as_str()).collect();
     let all = ctx.state().record.checkpoints.all()?;
     Ok(all.into_iter().filter(|record| !gone.contains(record.name.as_str())).collect())
 }
 
 /// The same of submodules, as far as their repositories still hold them.
-fn in_submodules(ctx: &Context, journal: &Journal) -> Result<Vec<(Arc<Repository>, SubmoduleState, String)>> {
+fn in_submodules(ctx: &Context, journal: &PurgeJournal) -> Result<Vec<(Arc<Repository>, SubmoduleState, String)>> {
     let mut all = Vec::new();
     for record in staying(ctx, journal)? {
         for state in checkpoint::read_document(ctx, record)?.submodules {
@@ -85,7 +85,7 @@ fn in_submodules(ctx: &Context, journal: &Journal) -> Result<Vec<(Arc<Repository
 }
 
 /// The captures that are there afterwards, as they are now, with what they are called.
-fn captures(ctx: &Context, journal: &Journal) -> Result<Vec<(Oid, String)>> {
+fn captures(ctx: &Context, journal: &PurgeJournal) -> Result<Vec<(Oid, String)>> {
     let mut all = Vec::new();
     for record in staying(ctx, journal)? {
         let place = format!("checkpoint {}", record.name);

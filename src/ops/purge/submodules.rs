@@ -5,16 +5,16 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::contents::in_kept;
-use super::find::Subject;
-use super::journal::{Fate, InSubmodule, Journal, Moved};
+use super::find::PurgeSubject;
+use super::journal::{PurgeJournal, PurgeRefChange, PurgedObjectsFate, SubmodulePurge};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{BROUGHT_CAPTURES, SUPERPROJECT_CAPTURES, SUPERPROJECT_KEPT};
-use crate::domain::checkpoint::purge::Cut;
+use crate::domain::checkpoint::purge::CaptureRemovals;
 use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::error::Result;
-use crate::git::{Expected, RefEdit, Repository};
+use crate::git::{ExpectedRefValue, RefEdit, Repository};
 use crate::ops::checkpoint;
-use crate::ops::checkpoint::submodules::{Whereabouts, whereabouts};
+use crate::ops::checkpoint::submodules::{SubmoduleWhereabouts, whereabouts};
 use crate::ops::context::handle::Context;
 
 /// The refs of a submodule that are its superproject's.
@@ -22,21 +22,21 @@ const OURS: [&str; 3] = [SUPERPROJECT_CAPTURES, BROUGHT_CAPTURES, SUPERPROJECT_K
 
 /// What becomes of the captures of submodules.
 #[derive(Debug, Default)]
-pub(super) struct Anew {
-    pub plans: Vec<InSubmodule>,
+pub(super) struct SubmoduleRewrite {
+    pub plans: Vec<SubmodulePurge>,
     /// Old captures, their new ids, and the paths that these lack.
     pub captures: BTreeMap<Oid, (Oid, BTreeSet<RepoPath>)>,
 }
 
 /// What is taken out of a submodule: what its path has there, or the content that was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Within {
+enum SubmodulePurgeSubject {
     Path(RepoPath),
     Content(Oid),
 }
 
-impl Within {
-    fn of(subject: &Subject, state: &SubmoduleState) -> Option<Self> {
+impl SubmodulePurgeSubject {
+    fn of(subject: &PurgeSubject, state: &SubmoduleState) -> Option<Self> {
         match (&subject.path, &subject.blob) {
             (Some(path), _) => path.within(&state.path).filter(|rest| !rest.as_bytes().is_empty()).map(Self::Path),
             (None, Some(blob)) => Some(Self::Content(blob.clone())),
@@ -44,10 +44,10 @@ impl Within {
         }
     }
 
-    fn cut(&self) -> Cut {
+    fn cut(&self) -> CaptureRemovals {
         match self {
-            Self::Path(path) => Cut { path: Some(path.clone()), blobs: BTreeSet::new() },
-            Self::Content(blob) => Cut { path: None, blobs: BTreeSet::from([blob.clone()]) },
+            Self::Path(path) => CaptureRemovals { path: Some(path.clone()), blobs: BTreeSet::new() },
+            Self::Content(blob) => CaptureRemovals { path: None, blobs: BTreeSet::from([blob.clone()]) },
         }
     }
 
@@ -76,12 +76,12 @@ impl Within {
 ///
 /// # Errors
 /// Those of reading and writing objects of the submodules.
-pub(super) fn anew(ctx: &Context, subject: &Subject) -> Result<Anew> {
-    let mut anew = Anew::default();
-    let mut places: BTreeMap<(PathBuf, PathBuf), Within> = BTreeMap::new();
+pub(super) fn anew(ctx: &Context, subject: &PurgeSubject) -> Result<SubmoduleRewrite> {
+    let mut anew = SubmoduleRewrite::default();
+    let mut places: BTreeMap<(PathBuf, PathBuf), SubmodulePurgeSubject> = BTreeMap::new();
     for record in ctx.state().record.checkpoints.all()? {
         for state in checkpoint::read_document(ctx, record)?.submodules {
-            if let Some(within) = Within::of(subject, &state) {
+            if let Some(within) = SubmodulePurgeSubject::of(subject, &state) {
                 places.insert(place_of(ctx, &state)?, within);
             }
         }
@@ -102,10 +102,10 @@ pub(super) fn anew(ctx: &Context, subject: &Subject) -> Result<Anew> {
 /// The folder and the git directory of a submodule, where they are now.
 fn place_of(ctx: &Context, state: &SubmoduleState) -> Result<(PathBuf, PathBuf)> {
     Ok(match whereabouts(ctx, state)? {
-        Whereabouts::Here(repo) | Whereabouts::Moved(repo) => {
+        SubmoduleWhereabouts::Here(repo) | SubmoduleWhereabouts::Moved(repo) => {
             (repo.submodule_worktree().path().to_owned(), repo.git_dir().to_owned())
         }
-        Whereabouts::Lost(_) | Whereabouts::Torn => (state.folder(), PathBuf::from(&state.git_dir)),
+        SubmoduleWhereabouts::Lost(_) | SubmoduleWhereabouts::Torn => (state.folder(), PathBuf::from(&state.git_dir)),
     })
 }
 
@@ -129,10 +129,10 @@ fn is_ours(name: &RefName) -> bool {
 fn in_one(
     repo: &Repository,
     (folder, git_dir): (PathBuf, PathBuf),
-    within: &Within,
+    within: &SubmodulePurgeSubject,
     made: &mut BTreeMap<Oid, (Oid, BTreeSet<RepoPath>)>,
-) -> Result<InSubmodule> {
-    let mut plan = InSubmodule { folder, git_dir, ..InSubmodule::default() };
+) -> Result<SubmodulePurge> {
+    let mut plan = SubmodulePurge { folder, git_dir, ..SubmodulePurge::default() };
     let cut = within.cut();
     let others = others();
     let without: Vec<&str> = others.iter().map(String::as_str).collect();
@@ -149,21 +149,21 @@ fn in_one(
             made.insert(value.oid.clone(), (new.capture, new.paths));
         }
         let new = made.get(&value.oid).map(|(new, _)| new.clone());
-        if new.is_some() || matches!(within, Within::Path(_)) {
+        if new.is_some() || matches!(within, SubmodulePurgeSubject::Path(_)) {
             plan.secrets.extend(within.in_capture(repo, &value.oid));
         }
-        plan.refs.extend(new.map(|new| Moved { name: value.name, old: value.oid, new: Some(new) }));
+        plan.refs.extend(new.map(|new| PurgeRefChange { name: value.name, old: value.oid, new: Some(new) }));
     }
     // What an undo would need goes, as in the repository itself.
     for value in kept {
         let commit = objects.read_commit(&value.oid)?;
         let contents = within.in_kept(repo, &value.oid)?;
         if !contents.is_empty() || commit.parents.iter().any(|parent| made.contains_key(parent)) {
-            plan.refs.push(Moved { name: value.name, old: value.oid, new: None });
+            plan.refs.push(PurgeRefChange { name: value.name, old: value.oid, new: None });
             plan.secrets.extend(contents);
         }
     }
-    if let Within::Path(path) = within {
+    if let SubmodulePurgeSubject::Path(path) = within {
         plan.secrets.extend(repo.history().contents_ever_at(path, &without)?);
     }
     let what = [&without[..], &["--indexed-objects"]].concat();
@@ -180,7 +180,7 @@ fn besides(repo: &Repository) -> Result<BTreeSet<Oid>> {
 }
 
 /// The contents of what goes in submodules, not larger than `limit`.
-pub(super) fn contents(ctx: &Context, journal: &Journal, limit: u64) -> Vec<Vec<u8>> {
+pub(super) fn contents(ctx: &Context, journal: &PurgeJournal, limit: u64) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     for plan in &journal.submodules {
         let Ok(Some(repo)) = opened(ctx, &plan.folder, &plan.git_dir) else { continue };
@@ -194,7 +194,7 @@ pub(super) fn contents(ctx: &Context, journal: &Journal, limit: u64) -> Vec<Vec<
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(super) fn holders(ctx: &Context, journal: &Journal) -> Result<Vec<String>> {
+pub(super) fn holders(ctx: &Context, journal: &PurgeJournal) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for plan in journal.submodules.iter().filter(|plan| !plan.held.is_empty()) {
         let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? else { continue };
@@ -215,7 +215,7 @@ pub(super) fn holders(ctx: &Context, journal: &Journal) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// `DISK_FULL`, `IO_FAILED`.
-pub(super) fn land(ctx: &Context, journal: &Journal) -> Result<()> {
+pub(super) fn land(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
     for plan in &journal.submodules {
         if let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? {
             repo.durability().land()?;
@@ -228,7 +228,7 @@ pub(super) fn land(ctx: &Context, journal: &Journal) -> Result<()> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub(super) fn put_away(ctx: &Context, journal: &Journal) -> Result<()> {
+pub(super) fn put_away(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
     for plan in &journal.submodules {
         if let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? {
             repo.durability().put_stage_away();
@@ -241,14 +241,17 @@ pub(super) fn put_away(ctx: &Context, journal: &Journal) -> Result<()> {
 ///
 /// # Errors
 /// `GIT_FAILED`, `GIT_LOCKED`, `DISK_FULL`.
-pub(super) fn move_refs(ctx: &Context, journal: &Journal) -> Result<()> {
+pub(super) fn move_refs(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
     for plan in &journal.submodules {
         let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? else { continue };
         let names: Vec<RefName> = plan.refs.iter().map(|one| one.name.clone()).collect();
         let now = repo.refs().read_refs(&names)?;
         let open = plan.refs.iter().filter(|one| now.get(&one.name) == Some(&one.old));
-        let edit =
-            |one: &Moved| RefEdit { name: one.name.clone(), expected: Expected::Value(one.old.clone()), new: one.new.clone() };
+        let edit = |one: &PurgeRefChange| RefEdit {
+            name: one.name.clone(),
+            expected: ExpectedRefValue::Value(one.old.clone()),
+            new: one.new.clone(),
+        };
         repo.refs().update_refs(&open.map(edit).collect::<Vec<_>>(), "git axiom: purged")?;
     }
     Ok(())
@@ -258,14 +261,14 @@ pub(super) fn move_refs(ctx: &Context, journal: &Journal) -> Result<()> {
 ///
 /// # Errors
 /// `BUSY`, `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
-pub(super) fn forget(ctx: &Context, journal: &Journal) -> Result<()> {
+pub(super) fn forget(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
     for plan in &journal.submodules {
         let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? else { continue };
         let held = repo.objects().reached_by(&["--all", "--indexed-objects"], &besides(&repo)?)?;
         let doomed = plan.ours.iter().chain(&plan.secrets).filter(|oid| !held.contains(*oid)).cloned().collect();
         match journal.fate {
-            Fate::Deleted => repo.objects().forget(&doomed)?,
-            Fate::LeftToGit => repo.objects().leave_to_git(&doomed)?,
+            PurgedObjectsFate::Deleted => repo.objects().forget(&doomed)?,
+            PurgedObjectsFate::LeftToGit => repo.objects().leave_to_git(&doomed)?,
         }
         repo.durability().put_stage_away();
     }

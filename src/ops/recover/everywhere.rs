@@ -12,14 +12,14 @@ use crate::files;
 use crate::ops::supervise::last_options;
 use crate::process::os::detached;
 use crate::store::handle::Store;
-use crate::store::identity::Identity;
+use crate::store::identity::RecordedIdentity;
 use crate::store::known_repositories;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 
 /// What was found in a repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Standing {
+pub enum RepositoryRecoveryState {
     /// Nothing is to be recovered.
     Well,
     /// A supervisor runs.
@@ -35,11 +35,11 @@ pub enum Standing {
 /// A repository.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Line {
+pub struct RepositoryRecoveryLine {
     /// Its main worktree, or its git directory where it has none.
     pub path: String,
     /// What was found.
-    pub standing: Standing,
+    pub standing: RepositoryRecoveryState,
     /// How many tasks are active.
     pub active: usize,
     /// The same in words, and what was done.
@@ -50,7 +50,7 @@ pub struct Line {
 
 /// Whether sessions that died are started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Start {
+pub enum RestartDeadSessions {
     /// They are, in the background.
     Again,
     /// They are only shown.
@@ -61,58 +61,60 @@ pub enum Start {
 ///
 /// # Errors
 /// `IO_FAILED` where the list cannot be read.
-pub fn look(start: Start) -> Result<Vec<Line>> {
+pub fn look(start: RestartDeadSessions) -> Result<Vec<RepositoryRecoveryLine>> {
     let there = known_repositories::all()?.into_iter().filter_map(|known| known.still_there());
     Ok(there.map(|identity| one(&identity, start)).collect())
 }
 
-fn one(identity: &Identity, start: Start) -> Line {
+fn one(identity: &RecordedIdentity, start: RestartDeadSessions) -> RepositoryRecoveryLine {
     let path = identity.place.worktree.as_deref().unwrap_or(&identity.place.common_dir);
-    let layout = Layout::new(Path::new(&identity.place.common_dir));
+    let layout = StoreLayout::new(Path::new(&identity.place.common_dir));
     let (standing, active) = match standing(&layout) {
         Ok(found) => found,
         Err(error) => return failed(path, &error),
     };
     let tasks = count(active, "active task");
     let mut what = match standing {
-        Standing::Well => "nothing to recover".to_owned(),
-        Standing::Running => format!("a supervisor runs, {tasks}"),
-        Standing::Left => format!("no session was to go on, {tasks}"),
-        Standing::Crashed => format!("its session died, {tasks}"),
-        Standing::Failed => "its state cannot be read".to_owned(),
+        RepositoryRecoveryState::Well => "nothing to recover".to_owned(),
+        RepositoryRecoveryState::Running => format!("a supervisor runs, {tasks}"),
+        RepositoryRecoveryState::Left => format!("no session was to go on, {tasks}"),
+        RepositoryRecoveryState::Crashed => format!("its session died, {tasks}"),
+        RepositoryRecoveryState::Failed => "its state cannot be read".to_owned(),
     };
     let mut started = false;
-    if standing == Standing::Crashed && start == Start::Again {
+    if standing == RepositoryRecoveryState::Crashed && start == RestartDeadSessions::Again {
         match begin(path, &layout) {
             Ok(()) => (started, what) = (true, format!("{what}; started again")),
             Err(error) => return failed(path, &error),
         }
     }
-    Line { path: path.to_owned(), standing, active, what, started }
+    RepositoryRecoveryLine { path: path.to_owned(), standing, active, what, started }
 }
 
-fn failed(path: &str, error: &Error) -> Line {
+fn failed(path: &str, error: &Error) -> RepositoryRecoveryLine {
     let what = format!("{}: {error}", error.code());
-    Line { path: path.to_owned(), standing: Standing::Failed, active: 0, what, started: false }
+    RepositoryRecoveryLine { path: path.to_owned(), standing: RepositoryRecoveryState::Failed, active: 0, what, started: false }
 }
 
-fn standing(layout: &Layout) -> Result<(Standing, usize)> {
+fn standing(layout: &StoreLayout) -> Result<(RepositoryRecoveryState, usize)> {
     let store = Store::load(layout.clone())?;
     let active = store.state().busy_agents().count();
     if files::is_locked(&layout.supervisor_lock())? {
-        return Ok((Standing::Running, active));
+        return Ok((RepositoryRecoveryState::Running, active));
     }
     let standing = match store.state().record.session.as_ref().map(|session| session.state) {
-        Some(SessionState::Running) => Standing::Crashed,
-        Some(SessionState::Pausing | SessionState::Paused | SessionState::Ending) => Standing::Left,
-        Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None if active > 0 => Standing::Left,
-        Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None => Standing::Well,
+        Some(SessionState::Running) => RepositoryRecoveryState::Crashed,
+        Some(SessionState::Pausing | SessionState::Paused | SessionState::Ending) => RepositoryRecoveryState::Left,
+        Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None if active > 0 => {
+            RepositoryRecoveryState::Left
+        }
+        Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None => RepositoryRecoveryState::Well,
     };
     Ok((standing, active))
 }
 
 /// Starts its session with the options that it had.
-fn begin(path: &str, layout: &Layout) -> Result<()> {
+fn begin(path: &str, layout: &StoreLayout) -> Result<()> {
     let mut arguments: Vec<OsString> = vec!["run".into(), "--detach".into()];
     arguments.extend(last_options::read(layout)?.into_iter().map(OsString::from));
     let output = detached::in_repository(Path::new(path), &arguments)?;

@@ -4,16 +4,16 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::orphans::last_sign;
-use super::parts::{self, CutGroup};
-use super::survey::{Orphan, View};
-use crate::domain::base::ids::CaseId;
+use super::parts::{self, InterruptedGroup};
+use super::survey::{OrphanTask, RecoverySurvey};
+use crate::domain::base::ids::TaskId;
 use crate::domain::recovery::context::RecoveryContext;
-use crate::domain::recovery::estimate::Crash;
-use crate::domain::work::checks::shown::{Check, CheckOf, CheckState, checks};
-use crate::domain::work::groups::Groups;
-use crate::domain::work::reports::Reports;
-use crate::domain::work::standing::Reported;
-use crate::domain::work::view::Shown;
+use crate::domain::recovery::estimate::CrashEstimate;
+use crate::domain::work::checks::shown::{TaskCheck, TaskCheckState, TaskCheckSubject, checks};
+use crate::domain::work::groups::TaskGroupTree;
+use crate::domain::work::reports::TaskReports;
+use crate::domain::work::standing::ReportedWork;
+use crate::domain::work::view::DisplayedTaskStatus;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::recover::resume::tasks_of;
@@ -22,23 +22,23 @@ use crate::ops::recover::told;
 /// A crash and the tasks that are concerned.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CrashState {
+pub struct CrashExport {
     /// The crash, where one cut tasks off that are not taken up yet.
-    pub crash: Option<Crash>,
+    pub crash: Option<CrashEstimate>,
     /// The groups that they are in.
-    pub groups: Vec<CutGroup>,
+    pub groups: Vec<InterruptedGroup>,
     /// The tasks.
-    pub tasks: Vec<TaskState>,
+    pub tasks: Vec<CrashExportTask>,
 }
 
 /// A task.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)] // as in a case and its reports
-pub struct TaskState {
-    pub id: CaseId,
+pub struct CrashExportTask {
+    pub id: TaskId,
     pub title: String,
-    pub parent: Option<CaseId>,
+    pub parent: Option<TaskId>,
     pub status: &'static str,
     pub progress: u8,
     pub iteration: Option<u32>,
@@ -47,17 +47,17 @@ pub struct TaskState {
     pub cost_usd: Option<f64>,
     pub files_completed: Vec<String>,
     pub files_in_progress: Vec<String>,
-    pub last_checkpoint: Option<LastCheckpoint>,
+    pub last_checkpoint: Option<CrashExportPosition>,
     pub started_at: Option<Timestamp>,
     pub saved_at: Option<Timestamp>,
-    pub waits_for: Vec<CaseId>,
+    pub waits_for: Vec<TaskId>,
     pub branch: Option<String>,
     pub workspace: Option<String>,
     pub reported: Option<serde_json::Value>,
     #[serde(skip)]
-    pub reports: Option<Reports>,
-    pub verification: Vec<CheckLine>,
-    pub cut_off: Option<Orphan>,
+    pub reports: Option<TaskReports>,
+    pub verification: Vec<CrashExportStep>,
+    pub cut_off: Option<OrphanTask>,
     pub recovery_context: Option<RecoveryContext>,
 }
 
@@ -65,11 +65,11 @@ pub struct TaskState {
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)] // as in `task show`
-pub struct CheckLine {
-    pub of: CheckOf,
+pub struct CrashExportStep {
+    pub of: TaskCheckSubject,
     pub name: Option<String>,
     pub command: String,
-    pub state: CheckState,
+    pub state: TaskCheckState,
     pub failure: Option<String>,
     #[serde(skip)]
     pub words: String,
@@ -78,7 +78,7 @@ pub struct CheckLine {
 /// Where the work on a file is.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs)]
-pub struct LastCheckpoint {
+pub struct CrashExportPosition {
     pub file: String,
     pub function: Option<String>,
     pub next: Option<String>,
@@ -90,23 +90,23 @@ pub struct LastCheckpoint {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; those of a damaged log.
-pub fn state(ctx: &Context, view: &View, ids: &[CaseId]) -> Result<CrashState> {
+pub fn state(ctx: &Context, view: &RecoverySurvey, ids: &[TaskId]) -> Result<CrashExport> {
     let state = ctx.state();
-    let tasks: Vec<CaseId> = if ids.is_empty() {
-        let is_cut_off = |task: &CaseId| view.concerned().any(|orphan| orphan.task_id == *task && !orphan.rests);
+    let tasks: Vec<TaskId> = if ids.is_empty() {
+        let is_cut_off = |task: &TaskId| view.concerned().any(|orphan| orphan.task_id == *task && !orphan.rests);
         state.restorable.cases.keys().filter(|task| is_cut_off(task) || state.is_interrupted(task)).cloned().collect()
     } else {
         tasks_of(state, ids)?.into_iter().collect()
     };
-    let named: Vec<&CaseId> = tasks.iter().collect();
-    let cut_off: Vec<&CaseId> = view.all_cut_off().into_iter().chain(named.iter().copied()).collect();
+    let named: Vec<&TaskId> = tasks.iter().collect();
+    let cut_off: Vec<&TaskId> = view.all_cut_off().into_iter().chain(named.iter().copied()).collect();
     let groups = parts::groups_around(state, &named, &cut_off);
-    let tree = Groups::of(state);
+    let tree = TaskGroupTree::of(state);
     let tasks = tasks.iter().map(|task| one(ctx, &tree, view, task)).collect::<Result<Vec<_>>>()?;
-    Ok(CrashState { crash: view.crash.clone(), groups, tasks })
+    Ok(CrashExport { crash: view.crash.clone(), groups, tasks })
 }
 
-fn one(ctx: &Context, groups: &Groups<'_>, view: &View, task: &CaseId) -> Result<TaskState> {
+fn one(ctx: &Context, groups: &TaskGroupTree<'_>, view: &RecoverySurvey, task: &TaskId) -> Result<CrashExportTask> {
     let state = ctx.state();
     let case = state.case(task)?;
     let found = view.concerned().find(|orphan| orphan.task_id == *task).cloned();
@@ -120,7 +120,7 @@ fn one(ctx: &Context, groups: &Groups<'_>, view: &View, task: &CaseId) -> Result
     };
     let last = reports.and_then(|reports| reports.files.iter().rev().find(|file| file.role.is_none() && !file.done));
     let workspace = state.restorable.workspaces.get(task);
-    Ok(TaskState {
+    Ok(CrashExportTask {
         id: task.clone(),
         title: case.title.clone(),
         iteration: found.as_ref().map(|orphan| orphan.iteration),
@@ -128,11 +128,15 @@ fn one(ctx: &Context, groups: &Groups<'_>, view: &View, task: &CaseId) -> Result
         tokens_used: record.and_then(|record| record.tokens_used),
         cost_usd: record.and_then(|record| record.cost_usd),
         parent: case.parent.clone(),
-        status: if is_cut_off { Shown::Interrupted.as_str() } else { Shown::of(groups, case).as_str() },
+        status: if is_cut_off {
+            DisplayedTaskStatus::Interrupted.as_str()
+        } else {
+            DisplayedTaskStatus::of(groups, case).as_str()
+        },
         progress: reports.and_then(|reports| reports.progress).filter(|_| is_cut_off).unwrap_or_else(|| groups.progress(case)),
         files_completed: files(true),
         files_in_progress: files(false),
-        last_checkpoint: last.map(|file| LastCheckpoint {
+        last_checkpoint: last.map(|file| CrashExportPosition {
             file: file.path.clone(),
             function: file.section.clone(),
             next: file.next.clone(),
@@ -144,7 +148,7 @@ fn one(ctx: &Context, groups: &Groups<'_>, view: &View, task: &CaseId) -> Result
         waits_for: groups.waits_for(case).cloned().collect(),
         branch: workspace.map(|workspace| workspace.branch.short().to_owned()),
         workspace: workspace.map(|workspace| workspace.path.clone()),
-        reported: reports.and_then(|reports| serde_json::to_value(Reported::of(reports)).ok()),
+        reported: reports.and_then(|reports| serde_json::to_value(ReportedWork::of(reports)).ok()),
         reports: reports.cloned(),
         verification: checks(case, record).iter().map(check_line).collect(),
         cut_off: found,
@@ -153,7 +157,7 @@ fn one(ctx: &Context, groups: &Groups<'_>, view: &View, task: &CaseId) -> Result
 }
 
 /// The last sign of life of a task: what was recorded, or is seen of the agent that works on it.
-fn last_sign_of(ctx: &Context, task: &CaseId) -> Option<Timestamp> {
+fn last_sign_of(ctx: &Context, task: &TaskId) -> Option<Timestamp> {
     let reports = ctx.state().reports(task);
     let captured = reports.and_then(|reports| reports.captured.as_ref()).map(|captured| captured.at);
     let agent = ctx.state().agent_on(task);
@@ -161,8 +165,8 @@ fn last_sign_of(ctx: &Context, task: &CaseId) -> Option<Timestamp> {
     reports.and_then(|reports| reports.recorded_at).max(seen)
 }
 
-fn check_line(check: &Check<'_>) -> CheckLine {
-    CheckLine {
+fn check_line(check: &TaskCheck<'_>) -> CrashExportStep {
+    CrashExportStep {
         of: check.of,
         name: check.name.map(str::to_owned),
         command: check.command.to_owned(),

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::domain::base::ids::TxnId;
+use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::CAPTURES;
 use crate::domain::checkpoint::document::CheckpointDocument;
@@ -17,13 +17,13 @@ use crate::git::Repository;
 use crate::ops::context::handle::{below_an_operation, fresh_txn};
 use crate::ops::context::ownership;
 use crate::store::handle::Store;
-use crate::store::inspect::{self, Damage};
-use crate::store::layout::Layout;
+use crate::store::inspect::{self, StoreDamage};
+use crate::store::layout::StoreLayout;
 use crate::store::rebuild;
 use crate::store::{adopt, cases, log};
 
-pub use crate::store::inspect::{Choice, Inspection, SnapshotReport};
-pub use crate::store::rebuild::{Source, is_of_damage};
+pub use crate::store::inspect::{RebuildChoice, SnapshotReport, StoreInspection};
+pub use crate::store::rebuild::{RebuildSource, is_of_damage};
 
 /// How long recovery waits for an append or operation of another process.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,16 +34,16 @@ const MOMENT: Duration = Duration::from_millis(500);
 
 /// The source of the new log.
 #[derive(Debug)]
-pub enum Beginning {
-    /// One of the choices of [`Inspection`].
-    Stored(Source),
+pub enum NewLogSource {
+    /// One of the choices of [`StoreInspection`].
+    Stored(RebuildSource),
     /// A state that the caller has read, for example from a checkpoint, and the name of its source.
     Given(String, Box<State>),
 }
 
 /// The result of a recovery.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Recovered {
+pub struct LogRecoveryReport {
     /// The source of the new log.
     pub source: String,
     /// The number of its first event.
@@ -59,7 +59,7 @@ pub struct Recovered {
 /// # Errors
 /// As [`Store::load`]; `EVENT_LOG_TRUNCATED` where there are no events, but a checkpoint; `GIT_FAILED`.
 pub fn load(repo: &Repository) -> Result<Store> {
-    let layout = Layout::new(repo.common_dir());
+    let layout = StoreLayout::new(repo.common_dir());
     let store = Store::load(layout.clone())?;
     if store.state().seq > 0 || repo.checkpoints().list()?.is_empty() {
         return Ok(store);
@@ -77,15 +77,15 @@ pub fn load(repo: &Repository) -> Result<Store> {
 ///
 /// # Errors
 /// As [`look`]; `GIT_FAILED`.
-pub fn look_everywhere(repo: &Repository) -> Result<Inspection> {
-    let mut found = look(&Layout::new(repo.common_dir()))?;
+pub fn look_everywhere(repo: &Repository) -> Result<StoreInspection> {
+    let mut found = look(&StoreLayout::new(repo.common_dir()))?;
     if let Err(error) = load(repo) {
-        found.blocked_by.get_or_insert_with(|| Damage::from(&error));
+        found.blocked_by.get_or_insert_with(|| StoreDamage::from(&error));
     }
     if let Some(document) = newest(documents(repo)?) {
-        let choice = Choice {
-            from: Source::Checkpoint.to_string(),
-            source: Source::Checkpoint,
+        let choice = RebuildChoice {
+            from: RebuildSource::Checkpoint.to_string(),
+            source: RebuildSource::Checkpoint,
             seq: Some(document.seq),
             at: Some(document.created_at),
             cases: document.state_snapshot.cases.len() as u64,
@@ -100,7 +100,7 @@ pub fn look_everywhere(repo: &Repository) -> Result<Inspection> {
 ///
 /// # Errors
 /// `IO_FAILED`, `EVENT_LOG_TOO_NEW`.
-pub fn look(layout: &Layout) -> Result<Inspection> {
+pub fn look(layout: &StoreLayout) -> Result<StoreInspection> {
     inspect::inspect(layout)
 }
 
@@ -120,19 +120,22 @@ pub fn is_sound(repo: &Repository) -> Result<bool> {
 ///
 /// # Errors
 /// As [`begin_anew`] and [`newest_checkpoint`]; `NOT_THE_OWNER`.
-pub fn begin_anew_from(repo: &Repository, source: Source) -> Result<Recovered> {
+pub fn begin_anew_from(repo: &Repository, source: RebuildSource) -> Result<LogRecoveryReport> {
     ownership::root_is_the_owner(repo)?;
     let beginning = match source {
-        Source::Checkpoint => newest_checkpoint(repo)?,
-        Source::Snapshot | Source::Events | Source::Partial | Source::Backup(_) | Source::Cases | Source::Fresh => {
-            Beginning::Stored(source)
-        }
+        RebuildSource::Checkpoint => newest_checkpoint(repo)?,
+        RebuildSource::Snapshot
+        | RebuildSource::Events
+        | RebuildSource::Partial
+        | RebuildSource::Backup(_)
+        | RebuildSource::Cases
+        | RebuildSource::Fresh => NewLogSource::Stored(source),
     };
-    begin_anew_above(&Layout::new(repo.common_dir()), &fresh_txn(0)?, beginning, last_seq_of_checkpoints(repo)?)
+    begin_anew_above(&StoreLayout::new(repo.common_dir()), &fresh_txn(0)?, beginning, last_seq_of_checkpoints(repo)?)
 }
 
 /// The error of `git axiom recover` where the state cannot be loaded because of `error`: `RECOVERY_FAILED` where no source is left.
-pub fn with_a_way_on(found: &Inspection, error: Error) -> Error {
+pub fn with_a_way_on(found: &StoreInspection, error: Error) -> Error {
     if only_fresh_is_left(found) {
         return no_way_is_left(error);
     }
@@ -142,8 +145,8 @@ pub fn with_a_way_on(found: &Inspection, error: Error) -> Error {
 /// Whether nothing can be recovered. A fresh start works all the same: it takes what is readable and needs nothing, so that no damage
 /// leaves a repository without a way on. It fails only where a new log cannot be written (`IO_FAILED`, `DISK_FULL`), may not be
 /// (`NOT_THE_OWNER`, `SUPERVISOR_RUNNING`, `BUSY`), or nothing is damaged (`EVENT_LOG_TOO_NEW`).
-pub fn only_fresh_is_left(found: &Inspection) -> bool {
-    found.blocked_by.is_some() && found.choices.iter().all(|choice| choice.source == Source::Fresh)
+pub fn only_fresh_is_left(found: &StoreInspection) -> bool {
+    found.blocked_by.is_some() && found.choices.iter().all(|choice| choice.source == RebuildSource::Fresh)
 }
 
 fn no_way_is_left(error: Error) -> Error {
@@ -157,7 +160,7 @@ fn no_way_is_left(error: Error) -> Error {
 ///
 /// # Errors
 /// As [`look_everywhere`].
-pub fn if_no_way_is_left(repo: &Repository, source: Source, error: Error) -> Result<Error> {
+pub fn if_no_way_is_left(repo: &Repository, source: RebuildSource, error: Error) -> Result<Error> {
     if error.code() != Code::RecoveryFailed {
         return Ok(error);
     }
@@ -178,7 +181,7 @@ pub fn if_no_way_is_left(repo: &Repository, source: Source, error: Error) -> Res
 /// # Errors
 /// `SUPERVISOR_RUNNING`, `BUSY`; `RECOVERY_FAILED` where the source gives no state; `EVENT_LOG_TOO_NEW`; `IO_FAILED`,
 /// `DISK_FULL`: then the old files are unchanged.
-pub fn begin_anew(layout: &Layout, txn: &TxnId, beginning: Beginning) -> Result<Recovered> {
+pub fn begin_anew(layout: &StoreLayout, txn: &OperationId, beginning: NewLogSource) -> Result<LogRecoveryReport> {
     begin_anew_above(layout, txn, beginning, 0)
 }
 
@@ -186,7 +189,12 @@ pub fn begin_anew(layout: &Layout, txn: &TxnId, beginning: Beginning) -> Result<
 ///
 /// # Errors
 /// As [`begin_anew`].
-pub fn begin_anew_above(layout: &Layout, txn: &TxnId, beginning: Beginning, known: u64) -> Result<Recovered> {
+pub fn begin_anew_above(
+    layout: &StoreLayout,
+    txn: &OperationId,
+    beginning: NewLogSource,
+    known: u64,
+) -> Result<LogRecoveryReport> {
     layout.ensure()?;
     let LockAttempt::Taken(_supervisor) = FileLock::take(&layout.supervisor_lock(), MOMENT)? else {
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs, so the event log cannot be restarted")
@@ -197,8 +205,8 @@ pub fn begin_anew_above(layout: &Layout, txn: &TxnId, beginning: Beginning, know
     let _snapshot = take(layout.snapshot_lock(), "a snapshot is being written")?;
     adopt::tidy(layout, None)?;
     let (source, given) = match beginning {
-        Beginning::Stored(source) => (source.to_string(), Err(source)),
-        Beginning::Given(source, state) => (source, Ok(*state)),
+        NewLogSource::Stored(source) => (source.to_string(), Err(source)),
+        NewLogSource::Given(source, state) => (source, Ok(*state)),
     };
     if let Ok(store) = Store::load(layout.clone())
         && rebuild::is_adopted(layout, &source)?
@@ -208,7 +216,7 @@ pub fn begin_anew_above(layout: &Layout, txn: &TxnId, beginning: Beginning, know
         if cases::load(layout)?.cases != state.restorable.cases {
             cases::rewrite(layout, state)?;
         }
-        return Ok(Recovered { source, seq: state.seq, cases: state.restorable.cases.len(), kept: None });
+        return Ok(LogRecoveryReport { source, seq: state.seq, cases: state.restorable.cases.len(), kept: None });
     }
     let seq = inspect::inspect(layout)?.next_seq.max(known + 1);
     let state = match given {
@@ -217,7 +225,7 @@ pub fn begin_anew_above(layout: &Layout, txn: &TxnId, beginning: Beginning, know
     };
     let cases = state.restorable.cases.len();
     let kept = adopt::begin_anew(layout, txn, &source, state, seq)?;
-    Ok(Recovered { source, seq, cases, kept: Some(kept) })
+    Ok(LogRecoveryReport { source, seq, cases, kept: Some(kept) })
 }
 
 fn take(lock: PathBuf, what: &str) -> Result<FileLock> {
@@ -253,12 +261,12 @@ pub fn last_seq_of_checkpoints(repo: &Repository) -> Result<u64> {
 ///
 /// # Errors
 /// `RECOVERY_FAILED` where there is no such checkpoint.
-pub fn newest_checkpoint(repo: &Repository) -> Result<Beginning> {
+pub fn newest_checkpoint(repo: &Repository) -> Result<NewLogSource> {
     let Some(document) = newest(documents(repo)?) else {
         return Err(Error::new(Code::RecoveryFailed, "there is no checkpoint to start from").hint("see 'git axiom recover'"));
     };
     let mut state = State { restorable: document.state_snapshot, ..State::default() };
     state.record.tasks_completed = document.tasks_completed;
     state.restorable.put_to_rest();
-    Ok(Beginning::Given(format!("checkpoint {}", document.name), Box::new(state)))
+    Ok(NewLogSource::Given(format!("checkpoint {}", document.name), Box::new(state)))
 }

@@ -11,22 +11,22 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::domain::base::ids::{CaseId, TxnId};
+use crate::domain::base::ids::{OperationId, TaskId};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::LOST;
 use crate::domain::base::path_set::PathSet;
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::known_paths::together;
-use crate::domain::operation::journaled::{Operation, OperationKind, WorktreeChange};
+use crate::domain::operation::journaled::{JournaledOperation, OperationKind, WorktreeChange};
 use crate::domain::recovery::decide::WorkPlace;
-use crate::domain::recovery::lost::{OnDisk, comes_back};
+use crate::domain::recovery::lost::{LostFileOnDisk, comes_back};
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::wip;
 use crate::error::Result;
-use crate::git::{Expected, RefEdit, TreeChange, Worktree, WorktreeCapture, bytes_by};
+use crate::git::{ExpectedRefValue, RefEdit, TreeChange, Worktree, WorktreeCapture, bytes_by};
 use crate::ops::checkpoint::{self, CapturedWorktree};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
+use crate::ops::context::placement::VerbPurpose;
 use crate::ops::operation::{self, capture_with, extras_of, keep_bytes};
 use crate::ops::recover::vanished;
 use crate::ops::rollback::plan::kept;
@@ -45,7 +45,7 @@ pub struct LostFile {
     /// Its path in the workspace.
     pub path: RepoPath,
     /// What is on disk.
-    pub found: OnDisk,
+    pub found: LostFileOnDisk,
     /// When that was changed.
     pub modified_at: Option<Timestamp>,
     /// Whether it comes back without being asked for.
@@ -59,7 +59,7 @@ pub struct LostFile {
 #[serde(rename_all = "camelCase")]
 pub struct LostFiles {
     /// Whose workspace it is.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
     /// Its path.
     pub workspace: String,
     /// The capture.
@@ -72,19 +72,19 @@ pub struct LostFiles {
 
 /// What was put back.
 #[derive(Debug, Clone)]
-pub struct PutBack {
+pub struct LostFilesReport {
     /// The transaction: its undo brings back what was there.
-    pub txn: TxnId,
+    pub txn: OperationId,
     /// The files.
     pub paths: Vec<RepoPath>,
 }
 
 /// The ref that holds the newest capture from before a loss.
-pub fn lost_ref(task: &CaseId) -> RefName {
+pub fn lost_ref(task: &TaskId) -> RefName {
     RefName::new(format!("{LOST}{task}"))
 }
 
-struct Found {
+struct LostFilesScan {
     lost: LostFiles,
     /// The workspace as it is; `None` where its folder is gone.
     now: Option<CapturedWorktree>,
@@ -95,7 +95,7 @@ struct Found {
 ///
 /// # Errors
 /// Those of a capture.
-pub fn look(ctx: &Context, task: &CaseId, stopped: Option<Timestamp>) -> Result<Option<LostFiles>> {
+pub fn look(ctx: &Context, task: &TaskId, stopped: Option<Timestamp>) -> Result<Option<LostFiles>> {
     Ok(find(ctx, task, stopped)?.map(|found| found.lost))
 }
 
@@ -104,10 +104,10 @@ pub fn look(ctx: &Context, task: &CaseId, stopped: Option<Timestamp>) -> Result<
 ///
 /// # Errors
 /// `GIT_FAILED` where refs cannot be read.
-pub fn all(ctx: &Context, stopped: BTreeMap<CaseId, Timestamp>) -> Result<Vec<LostFiles>> {
-    let mut tasks: BTreeMap<CaseId, Option<Timestamp>> = BTreeMap::new();
+pub fn all(ctx: &Context, stopped: BTreeMap<TaskId, Timestamp>) -> Result<Vec<LostFiles>> {
+    let mut tasks: BTreeMap<TaskId, Option<Timestamp>> = BTreeMap::new();
     let kept = ctx.repo.refs().refs_below(LOST)?;
-    tasks.extend(kept.iter().filter_map(|kept| Some((CaseId::new(kept.name.as_str().strip_prefix(LOST)?).ok()?, None))));
+    tasks.extend(kept.iter().filter_map(|kept| Some((TaskId::new(kept.name.as_str().strip_prefix(LOST)?).ok()?, None))));
     let workspaces = ctx.state().restorable.workspaces.iter();
     let gone = workspaces.filter(|(_, workspace)| Path::new(&workspace.path).symlink_metadata().is_err());
     tasks.extend(gone.map(|(task, _)| (task.clone(), None)));
@@ -116,7 +116,7 @@ pub fn all(ctx: &Context, stopped: BTreeMap<CaseId, Timestamp>) -> Result<Vec<Lo
         return Ok(Vec::new());
     }
     // Captures that nothing refers to are discarded with this context.
-    let apart = Context::open(ctx.repo.worktrees().main_worktree()?.path(), Purpose::Look)?;
+    let apart = Context::open(ctx.repo.worktrees().main_worktree()?.path(), VerbPurpose::Look)?;
     let mut found = Vec::new();
     for (task, stopped) in tasks {
         match look(&apart, &task, stopped) {
@@ -129,7 +129,7 @@ pub fn all(ctx: &Context, stopped: BTreeMap<CaseId, Timestamp>) -> Result<Vec<Lo
     Ok(found)
 }
 
-fn find(ctx: &Context, task: &CaseId, stopped: Option<Timestamp>) -> Result<Option<Found>> {
+fn find(ctx: &Context, task: &TaskId, stopped: Option<Timestamp>) -> Result<Option<LostFilesScan>> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task) else { return Ok(None) };
     let refs = ctx.repo.refs();
     let newest = || refs.read_ref(&live_ref(task));
@@ -159,7 +159,7 @@ fn find(ctx: &Context, task: &CaseId, stopped: Option<Timestamp>) -> Result<Opti
     let of = |change| lost_file(Path::new(&workspace.path), change, stopped);
     let files = changes.map(of).map(|file| LostFile { comes_back: file.comes_back || is_brought_back, ..file }).collect();
     let lost = LostFiles { task_id: task.clone(), workspace: workspace.path.clone(), capture, captured_at, files };
-    Ok(Some(Found { lost, now }))
+    Ok(Some(LostFilesScan { lost, now }))
 }
 
 fn present(ctx: &Context, workspace: &Workspace) -> Result<Option<CapturedWorktree>> {
@@ -190,14 +190,14 @@ fn lost_file(root: &Path, change: TreeChange, stopped: Option<Timestamp>) -> Los
     LostFile { path: change.path.clone(), found, modified_at: modified, comes_back: comes_back(found, modified, stopped), change }
 }
 
-fn on_disk(place: &Path) -> (OnDisk, Option<Timestamp>) {
-    let Ok(meta) = place.symlink_metadata() else { return (OnDisk::Gone, None) };
+fn on_disk(place: &Path) -> (LostFileOnDisk, Option<Timestamp>) {
+    let Ok(meta) = place.symlink_metadata() else { return (LostFileOnDisk::Gone, None) };
     let modified = meta.modified().ok().and_then(|time| Timestamp::try_from(time).ok());
     let modified = modified.and_then(|time| Timestamp::from_millisecond(time.as_millisecond()).ok());
     let found = match meta.is_file() {
-        true if meta.len() == 0 => OnDisk::Empty,
-        true if meta.len() <= MOST_BYTES && is_zeros(place) => OnDisk::Zeros,
-        true | false => OnDisk::Other,
+        true if meta.len() == 0 => LostFileOnDisk::Empty,
+        true if meta.len() <= MOST_BYTES && is_zeros(place) => LostFileOnDisk::Zeros,
+        true | false => LostFileOnDisk::Other,
     };
     (found, modified)
 }
@@ -219,10 +219,10 @@ fn is_zeros(place: &Path) -> bool {
 ///
 /// # Errors
 /// `GIT_FAILED`, `DISK_FULL`.
-pub fn keep_capture(ctx: &Context, task: &CaseId) -> Result<()> {
+pub fn keep_capture(ctx: &Context, task: &TaskId) -> Result<()> {
     let refs = ctx.repo.refs();
     let Some(capture) = refs.read_ref(&live_ref(task))? else { return Ok(()) };
-    let edit = RefEdit { name: lost_ref(task), expected: Expected::Any, new: Some(capture) };
+    let edit = RefEdit { name: lost_ref(task), expected: ExpectedRefValue::Any, new: Some(capture) };
     refs.update_refs(&[edit], &format!("git axiom: capture of {task} from before a loss"))
 }
 
@@ -231,7 +231,7 @@ pub fn keep_capture(ctx: &Context, task: &CaseId) -> Result<()> {
 ///
 /// # Errors
 /// As [`keep_capture`] and [`look`].
-pub fn keep_of_lost_folder(ctx: &mut Context, task: &CaseId) -> Result<bool> {
+pub fn keep_of_lost_folder(ctx: &mut Context, task: &TaskId) -> Result<bool> {
     let path = ctx.state().restorable.workspaces.get(task).map(|workspace| workspace.path.clone());
     if path.is_none_or(|path| Path::new(&path).symlink_metadata().is_ok()) {
         return Ok(false);
@@ -249,27 +249,27 @@ pub fn keep_of_lost_folder(ctx: &mut Context, task: &CaseId) -> Result<bool> {
 /// `BUSY`, `OPERATION_OPEN`; those of a capture and of an operation: then nothing was changed, or it is open.
 pub fn put_back(
     ctx: &mut Context,
-    task: &CaseId,
+    task: &TaskId,
     stopped: Option<Timestamp>,
     is_chosen: impl Fn(&LostFile) -> bool,
-) -> Result<Option<PutBack>> {
+) -> Result<Option<LostFilesReport>> {
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
-        let Some(Found { lost, now: Some(now) }) = find(ctx, task, stopped)? else { return Ok(None) };
+        let Some(LostFilesScan { lost, now: Some(now) }) = find(ctx, task, stopped)? else { return Ok(None) };
         let chosen: Vec<TreeChange> = lost.files.iter().filter(|file| is_chosen(file)).map(|file| file.change.clone()).collect();
         if chosen.is_empty() {
             return Ok(None);
         }
         let operation = plan(ctx, &lost, &now, &chosen)?;
         operation::run(ctx, operation)?;
-        Ok(Some(PutBack { txn: ctx.txn().clone(), paths: chosen.into_iter().map(|change| change.path).collect() }))
+        Ok(Some(LostFilesReport { txn: ctx.txn().clone(), paths: chosen.into_iter().map(|change| change.path).collect() }))
     })
 }
 
-fn plan(ctx: &Context, lost: &LostFiles, now: &CapturedWorktree, chosen: &[TreeChange]) -> Result<Operation> {
+fn plan(ctx: &Context, lost: &LostFiles, now: &CapturedWorktree, chosen: &[TreeChange]) -> Result<JournaledOperation> {
     let task = &lost.task_id;
     let title = format!("files of '{}' from its capture {}", lost.workspace, lost.capture.short());
-    let mut operation = Operation::new(OperationKind::RecoverFiles { task: task.clone() }, title);
+    let mut operation = JournaledOperation::new(OperationKind::RecoverFiles { task: task.clone() }, title);
     let mut change = change_of(ctx, lost, (&now.worktree, &now.capture), chosen)?;
     keep_bytes(&ctx.repo, &mut change, now)?;
     operation.worktrees.push(change);
@@ -297,9 +297,9 @@ fn change_of(
     let head = head_state(&now.head);
     Ok(WorktreeChange {
         path: lost.workspace.clone(),
-        files: Change::new(now.tree.clone(), files),
-        index: Change::new(now.index_tree.clone(), now.index_tree.clone()),
-        head: Change::new(head.clone(), head),
-        captures: Change::new(Some(before), Some(after)),
+        files: ValueChange::new(now.tree.clone(), files),
+        index: ValueChange::new(now.index_tree.clone(), now.index_tree.clone()),
+        head: ValueChange::new(head.clone(), head),
+        captures: ValueChange::new(Some(before), Some(after)),
     })
 }

@@ -3,10 +3,10 @@
 
 use std::path::PathBuf;
 
-use super::repair::Repaired;
-use crate::domain::base::ids::CaseId;
+use super::repair::RepairReport;
+use crate::domain::base::ids::TaskId;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::Status;
+use crate::domain::work::case::TaskStatus;
 use crate::error::Result;
 use crate::files;
 use crate::git::Worktree;
@@ -30,7 +30,7 @@ pub fn registrations(ctx: &Context) -> Result<Vec<String>> {
 }
 
 /// Repairs damaged linked worktrees of the user's own, where the right contents are known for certain; reports the others.
-pub fn linked_worktrees(ctx: &Context, report: &mut Repaired) -> Result<()> {
+pub fn linked_worktrees(ctx: &Context, report: &mut RepairReport) -> Result<()> {
     let repo = &ctx.repo;
     for damaged in repo.workspaces().damaged_worktrees()? {
         let place = damaged.place().display();
@@ -52,7 +52,7 @@ pub fn linked_worktrees(ctx: &Context, report: &mut Repaired) -> Result<()> {
 ///
 /// # Errors
 /// None but those of listing worktrees: a failure is reported, and the others are still repaired.
-pub fn indexes(ctx: &Context, report: &mut Repaired) -> Result<()> {
+pub fn indexes(ctx: &Context, report: &mut RepairReport) -> Result<()> {
     let workspaces: Vec<PathBuf> = known(ctx).into_iter().map(|(_, workspace)| PathBuf::from(workspace.path)).collect();
     let mut worktrees: Vec<Worktree> = ctx.repo.worktrees().main_worktree().into_iter().collect();
     worktrees.extend(ctx.repo.worktrees().list_linked()?);
@@ -75,7 +75,7 @@ pub fn indexes(ctx: &Context, report: &mut Repaired) -> Result<()> {
 ///
 /// # Errors
 /// As [`trash::fresh`].
-pub fn contents(ctx: &Context, is_after_crash: bool, report: &mut Repaired) -> Result<()> {
+pub fn contents(ctx: &Context, is_after_crash: bool, report: &mut RepairReport) -> Result<()> {
     for (task, workspace) in known(ctx) {
         let done = content(ctx, &workspace, report);
         let done = done.and_then(|()| if is_after_crash { put_unused_aside(ctx, &task, &workspace, report) } else { Ok(()) });
@@ -86,7 +86,7 @@ pub fn contents(ctx: &Context, is_after_crash: bool, report: &mut Repaired) -> R
     Ok(())
 }
 
-fn content(ctx: &Context, workspace: &Workspace, report: &mut Repaired) -> Result<()> {
+fn content(ctx: &Context, workspace: &Workspace, report: &mut RepairReport) -> Result<()> {
     let (path, trash, repo) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?, &ctx.repo);
     if let Some(mended) = repo.workspaces().mend_branch(&path, &workspace.branch, Some(&workspace.base), &trash)? {
         let lost = mended.lost.map_or("its last commits".to_owned(), |lost| format!("commit {lost}"));
@@ -103,7 +103,7 @@ fn content(ctx: &Context, workspace: &Workspace, report: &mut Repaired) -> Resul
     Ok(())
 }
 
-fn put_unused_aside(ctx: &Context, task: &CaseId, workspace: &Workspace, report: &mut Repaired) -> Result<()> {
+fn put_unused_aside(ctx: &Context, task: &TaskId, workspace: &Workspace, report: &mut RepairReport) -> Result<()> {
     // The git of a session that was killed may still make it.
     if files::is_locked(&ctx.layout().workspace_lock(task))? {
         return Ok(());
@@ -121,16 +121,16 @@ fn put_unused_aside(ctx: &Context, task: &CaseId, workspace: &Workspace, report:
 }
 
 /// Whether no agent has ever worked on the task.
-fn is_unused(ctx: &Context, task: &CaseId) -> bool {
+fn is_unused(ctx: &Context, task: &TaskId) -> bool {
     let state = ctx.state();
-    let worked = |record: &crate::domain::state::whole::CaseRecord| {
+    let worked = |record: &crate::domain::state::whole::TaskRecord| {
         record.iterations > 0 || record.retry_count > 0 || record.interrupted || record.complete.is_some()
     };
-    state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Pending)
+    state.restorable.cases.get(task).is_some_and(|case| case.status == TaskStatus::Pending)
         && !state.record.cases.get(task).is_some_and(worked)
 }
 
-fn known(ctx: &Context) -> Vec<(CaseId, Workspace)> {
+fn known(ctx: &Context) -> Vec<(TaskId, Workspace)> {
     let known = &ctx.state().restorable.workspaces;
     known.iter().map(|(task, workspace)| (task.clone(), workspace.clone())).collect()
 }

@@ -5,19 +5,19 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::scan::{self, Counted};
+use super::scan::{self, TaskIterationTotals};
 use super::verified;
-use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::recovery::decide::{Action, CrashDecision, WorkPlace, by_rules, decided};
-use crate::domain::recovery::estimate::Piece;
-use crate::domain::recovery::heard::{Heard, Signs};
-use crate::domain::recovery::marker::{LastHeard, Marker};
-use crate::domain::recovery::wanted::{Becomes, Meant, Wanted};
-use crate::domain::work::agent::{Agent, Outcome, Stage, Work};
+use crate::domain::recovery::decide::{CrashAction, CrashDecision, WorkPlace, by_rules, decided};
+use crate::domain::recovery::estimate::CrashedTaskTimes;
+use crate::domain::recovery::heard::{CrashedIterationSignals, LifeSigns};
+use crate::domain::recovery::marker::{IterationMarker, LastHeard};
+use crate::domain::recovery::wanted::{CrashedTaskFate, DecisionAuthority, RecoverySelection};
+use crate::domain::work::agent::{Agent, AgentWork, IterationOutcome, IterationStage};
 use crate::domain::work::gate::{Gate, GateKind};
-use crate::domain::work::outcome::{End, classify};
-use crate::domain::work::reports::Reports;
+use crate::domain::work::outcome::{AgentProgramEnd, classify};
+use crate::domain::work::reports::TaskReports;
 use crate::env;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
@@ -30,9 +30,9 @@ use crate::process::{IterationState, iteration_state, read_signals};
 /// A task that is active while no supervisor runs.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Orphan {
+pub struct OrphanTask {
     /// The task.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
     /// Its agent.
     pub agent_id: AgentId,
     /// The iteration it was in.
@@ -40,18 +40,18 @@ pub struct Orphan {
     /// What was found, and what follows from it.
     pub reason: String,
     /// What becomes of it; `None` where its program still runs or has ended by itself.
-    pub decision: Option<Action>,
+    pub decision: Option<CrashAction>,
     /// What a human decided on it.
     #[serde(skip)]
-    pub by_human: Option<Action>,
+    pub by_human: Option<CrashAction>,
     /// Whether a recovery does nothing about it: it waits for an answer or for the next session.
     #[serde(skip)]
     pub rests: bool,
     /// What was reported of it, also what is not recorded yet.
     #[serde(skip)]
-    pub reports: Option<Reports>,
+    pub reports: Option<TaskReports>,
     /// Where its program was.
-    pub marker: Option<Marker>,
+    pub marker: Option<IterationMarker>,
     /// The last sign of life.
     pub saved_at: Option<Timestamp>,
     /// The tokens that it used, as far as that is known.
@@ -65,7 +65,7 @@ pub struct Orphan {
     /// How many it named.
     pub files_total: usize,
     /// The file that it worked on last.
-    pub last_file: Option<LastFile>,
+    pub last_file: Option<OrphanLastFile>,
     /// How sure its agent is, 0 to 1: of its work, else of that file.
     pub confidence: Option<f64>,
 }
@@ -74,7 +74,7 @@ pub struct Orphan {
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)] // as in `FileReport`
-pub struct LastFile {
+pub struct OrphanLastFile {
     pub path: String,
     pub line: Option<u64>,
     pub section: Option<String>,
@@ -83,24 +83,24 @@ pub struct LastFile {
 
 /// What was found of one task.
 #[derive(Debug)]
-pub struct Found {
+pub struct OrphanFindings {
     /// The task.
-    pub orphan: Orphan,
+    pub orphan: OrphanTask,
     /// What becomes of it.
-    pub becomes: Becomes,
+    pub becomes: CrashedTaskFate,
     /// What its crash costs, where one cut it off.
-    pub piece: Option<Piece>,
+    pub piece: Option<CrashedTaskTimes>,
     /// Its last sign of life, where the machine stopped.
     pub stopped: Option<Timestamp>,
 }
 
 /// What a human wants, and the tasks that the ids of it mean; all, where there is none.
 #[derive(Debug, Clone, Copy)]
-pub struct Asked<'a> {
+pub struct RecoveryRequest<'a> {
     /// What is wanted.
-    pub wanted: &'a Wanted,
+    pub wanted: &'a RecoverySelection,
     /// The tasks.
-    pub chosen: Option<&'a BTreeSet<CaseId>>,
+    pub chosen: Option<&'a BTreeSet<TaskId>>,
     /// The newest captures of all workspaces.
     pub captures: &'a BTreeMap<RefName, Oid>,
 }
@@ -109,25 +109,27 @@ pub struct Asked<'a> {
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
-pub fn look(ctx: &Context, agent: &Agent, asked: Asked<'_>) -> Result<Option<Found>> {
+pub fn look(ctx: &Context, agent: &Agent, asked: RecoveryRequest<'_>) -> Result<Option<OrphanFindings>> {
     let Some(work) = &agent.work else { return Ok(None) };
     let resumed = |reason: &str, lives: bool| {
         let rests = !work.stage.wants_recovery(lives);
-        let becomes = match asked.wanted.of(&work.task, asked.chosen, Becomes::Resumed) {
-            Meant::Left => Becomes::Left,
+        let becomes = match asked.wanted.of(&work.task, asked.chosen, CrashedTaskFate::Resumed) {
+            DecisionAuthority::Left => CrashedTaskFate::Left,
             // What a human decides is for what was cut off.
-            Meant::Rules | Meant::Human(_) => Becomes::Resumed,
+            DecisionAuthority::Rules | DecisionAuthority::Human(_) => CrashedTaskFate::Resumed,
         };
         let orphan = orphan(ctx, &agent.id, work, (reason.to_owned(), ctx.state().reports(&work.task)));
-        Ok(Some(Found { orphan: Orphan { rests, ..orphan }, becomes, piece: None, stopped: None }))
+        Ok(Some(OrphanFindings { orphan: OrphanTask { rests, ..orphan }, becomes, piece: None, stopped: None }))
     };
     let token = match &work.stage {
-        Stage::Between { last: Some(Outcome::Complete) } => return resumed(&verified::in_words(ctx, &work.task)?, false),
-        Stage::Between { last: Some(Outcome::Waiting { .. }) } => {
+        IterationStage::Between { last: Some(IterationOutcome::Complete) } => {
+            return resumed(&verified::in_words(ctx, &work.task)?, false);
+        }
+        IterationStage::Between { last: Some(IterationOutcome::Waiting { .. }) } => {
             return resumed(question_in_words(ctx, &work.task), false);
         }
-        Stage::Between { .. } => return resumed("it is between two iterations", false),
-        Stage::Intended { token } | Stage::Running { token, .. } => token,
+        IterationStage::Between { .. } => return resumed("it is between two iterations", false),
+        IterationStage::Intended { token } | IterationStage::Running { token, .. } => token,
     };
     let state = match iteration_state(&ctx.layout().run_dir(&agent.id, token), &work.stage)? {
         IterationState::Lost(why) => return cut_off(ctx, agent, work, token, (&why, asked)).map(Some),
@@ -145,13 +147,13 @@ pub fn look(ctx: &Context, agent: &Agent, asked: Asked<'_>) -> Result<Option<Fou
         KeeperState::Unproved(_) => {
             let why = "the machine stopped before its work was on disk";
             let found = cut_off(ctx, agent, work, token, (why, asked))?;
-            Ok(Some(Found { stopped: found.orphan.saved_at, ..found }))
+            Ok(Some(OrphanFindings { stopped: found.orphan.saved_at, ..found }))
         }
     }
 }
 
 /// What becomes of an agent that has asked something.
-fn question_in_words(ctx: &Context, task: &CaseId) -> &'static str {
+fn question_in_words(ctx: &Context, task: &TaskId) -> &'static str {
     let gate = Gate::id_for(GateKind::Question, task).ok().and_then(|id| ctx.state().restorable.gates.get(&id));
     match gate {
         Some(gate) if gate.decision.is_some() => "it has its answer, and goes on with the next run",
@@ -173,7 +175,13 @@ fn ended_in_words(cause: &EndCause) -> &'static str {
     }
 }
 
-fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked): (&str, Asked<'_>)) -> Result<Found> {
+fn cut_off(
+    ctx: &Context,
+    agent: &Agent,
+    work: &AgentWork,
+    token: &Token,
+    (why, asked): (&str, RecoveryRequest<'_>),
+) -> Result<OrphanFindings> {
     let heard = heard(ctx, &agent.id, work, token)?;
     let captured = captured_at(ctx, &work.task, asked.captures);
     let saved_at = last_sign(ctx, (&agent.id, work), heard.at, captured);
@@ -181,7 +189,7 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked
     let run = ctx.layout().run_dir(&agent.id, token);
     let last = LastHeard { marker: heard.marker.clone(), saved_at, progress_at: heard.progress_at };
     let cut = scan::cut_off(&run, &ctx.layout().agent_log(&agent.id, &work.task), workspace, last);
-    let counted = Counted::with(ctx.state(), &work.task, &heard);
+    let counted = TaskIterationTotals::with(ctx.state(), &work.task, &heard);
     let facts = scan::facts(ctx, &work.task, (cut.recorded, Some(&cut)), &counted)?;
     let limits = limits(ctx, asked.wanted.threshold);
     let retries = ctx.state().record.cases.get(&work.task).map_or(0, |record| record.retry_count);
@@ -189,35 +197,37 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked
         let certain = decided(&facts, by_human, limits, env::now());
         let asks = certain.is_none() && ctx.config.recovery.evaluator.is_some();
         let decision = certain.unwrap_or_else(|| by_rules(&facts));
-        let becomes = Becomes::of(&decision, retries, ctx.config.recovery.max_retries);
+        let becomes = CrashedTaskFate::of(&decision, retries, ctx.config.recovery.max_retries);
         (decision, becomes, asks)
     };
     let by_rules = decision(None);
     let (decision, becomes, asks, by_human) = match asked.wanted.of(&work.task, asked.chosen, by_rules.1) {
-        Meant::Human(action) => {
+        DecisionAuthority::Human(action) => {
             let (decision, becomes, asks) = decision(Some(action));
             (decision, becomes, asks, Some(action))
         }
-        Meant::Rules => (by_rules.0, by_rules.1, by_rules.2, None),
-        Meant::Left => (by_rules.0, Becomes::Left, by_rules.2, None),
+        DecisionAuthority::Rules => (by_rules.0, by_rules.1, by_rules.2, None),
+        DecisionAuthority::Left => (by_rules.0, CrashedTaskFate::Left, by_rules.2, None),
     };
     let why = match back_from(facts.place) {
         None => why.to_owned(),
         Some(from) => format!("{why}; the folder of its workspace is gone, and is made again {from}"),
     };
     let reason = match (becomes, asks) {
-        (Becomes::Failed, _) => format!("{why}, and it has crashed too often"),
-        (Becomes::Resumed | Becomes::Reset | Becomes::Left, true) => {
+        (CrashedTaskFate::Failed, _) => format!("{why}, and it has crashed too often"),
+        (CrashedTaskFate::Resumed | CrashedTaskFate::Reset | CrashedTaskFate::Left, true) => {
             format!("{why}; recovery.evaluator decides; by the rules: {}", in_words(&decision, facts.changed))
         }
-        (Becomes::Resumed | Becomes::Reset | Becomes::Left, false) => format!("{why}; {}", in_words(&decision, facts.changed)),
+        (CrashedTaskFate::Resumed | CrashedTaskFate::Reset | CrashedTaskFate::Left, false) => {
+            format!("{why}; {}", in_words(&decision, facts.changed))
+        }
     };
     let reported = heard.reports.recorded_at;
     let kept = captured.max(reported).unwrap_or(work.claimed_at).max(work.claimed_at);
-    let anew = decision.action == Action::RestartTask;
+    let anew = decision.action == CrashAction::RestartTask;
     let is_there = facts.changed > 0 && facts.place == WorkPlace::There;
-    let piece = Piece { begun: work.claimed_at, ended: saved_at, kept, progress: facts.progress, anew, is_there };
-    let orphan = Orphan {
+    let piece = CrashedTaskTimes { begun: work.claimed_at, ended: saved_at, kept, progress: facts.progress, anew, is_there };
+    let orphan = OrphanTask {
         decision: Some(decision.action),
         by_human,
         marker: cut.marker,
@@ -225,25 +235,25 @@ fn cut_off(ctx: &Context, agent: &Agent, work: &Work, token: &Token, (why, asked
         progress: facts.progress,
         ..orphan(ctx, &agent.id, work, (reason, Some(&heard.reports)))
     };
-    Ok(Found { orphan, becomes, piece: Some(piece), stopped: None })
+    Ok(OrphanFindings { orphan, becomes, piece: Some(piece), stopped: None })
 }
 
 /// The last sign of life of an iteration, of which something was heard last at this time, and whose workspace was captured last at that.
 /// A log that cannot be read tells nothing.
 pub fn last_sign(
     ctx: &Context,
-    (agent, work): (&AgentId, &Work),
+    (agent, work): (&AgentId, &AgentWork),
     heard: Option<Timestamp>,
     captured: Option<Timestamp>,
 ) -> Timestamp {
     let printed = last::printed_at(&ctx.layout().agent_log(agent, &work.task)).ok().flatten();
     let own = |at: &Timestamp| *at >= work.claimed_at;
-    let signs = Signs { heard, recorded: work.last_activity, captured: captured.filter(own), printed: printed.filter(own) };
+    let signs = LifeSigns { heard, recorded: work.last_activity, captured: captured.filter(own), printed: printed.filter(own) };
     signs.last()
 }
 
 /// When the workspace of a task was captured last.
-fn captured_at(ctx: &Context, task: &CaseId, captures: &BTreeMap<RefName, Oid>) -> Option<Timestamp> {
+fn captured_at(ctx: &Context, task: &TaskId, captures: &BTreeMap<RefName, Oid>) -> Option<Timestamp> {
     ctx.repo.objects().commit_time(captures.get(&live_ref(task))?).ok()?
 }
 
@@ -258,44 +268,46 @@ pub fn back_from(place: WorkPlace) -> Option<String> {
 
 fn in_words(decision: &CrashDecision, changed: u64) -> String {
     let what = match decision.action {
-        Action::ContinueTask => "it goes on",
-        Action::RestartTask if changed == 0 => "it begins anew",
-        Action::RestartTask => "it begins anew, and what is there is kept aside",
-        Action::NextTask => "it is complete",
-        Action::HumanReview => "a human has to look at it",
+        CrashAction::ContinueTask => "it goes on",
+        CrashAction::RestartTask if changed == 0 => "it begins anew",
+        CrashAction::RestartTask => "it begins anew, and what is there is kept aside",
+        CrashAction::NextTask => "it is complete",
+        CrashAction::HumanReview => "a human has to look at it",
     };
     format!("{what} ({})", decision.reasoning)
 }
 
 /// What an agent had said before its keeper died, where that ends its iteration.
-fn last_word(heard: &Heard, work: &Work) -> Option<String> {
-    match classify(&End::KeeperDied, heard.verdict.as_ref(), work.exit_completes) {
-        Outcome::Complete => Some("its keeper died; its agent had reported that it is complete".to_owned()),
-        Outcome::Blocked { reason } => Some(format!("its keeper died; its agent had reported that it is blocked: {reason}")),
-        Outcome::Waiting { question } => Some(format!("its keeper died; its agent had asked: {question}")),
-        Outcome::Crashed
-        | Outcome::Stopped
-        | Outcome::Unfinished { .. }
-        | Outcome::Limited { .. }
-        | Outcome::NeedsHuman { .. } => None,
+fn last_word(heard: &CrashedIterationSignals, work: &AgentWork) -> Option<String> {
+    match classify(&AgentProgramEnd::KeeperDied, heard.verdict.as_ref(), work.exit_completes) {
+        IterationOutcome::Complete => Some("its keeper died; its agent had reported that it is complete".to_owned()),
+        IterationOutcome::Blocked { reason } => {
+            Some(format!("its keeper died; its agent had reported that it is blocked: {reason}"))
+        }
+        IterationOutcome::Waiting { question } => Some(format!("its keeper died; its agent had asked: {question}")),
+        IterationOutcome::Crashed
+        | IterationOutcome::Stopped
+        | IterationOutcome::Unfinished { .. }
+        | IterationOutcome::Limited { .. }
+        | IterationOutcome::NeedsHuman { .. } => None,
     }
 }
 
 /// What was heard of an iteration.
-fn heard(ctx: &Context, agent: &AgentId, work: &Work, token: &Token) -> Result<Heard> {
-    let mut heard = Heard::beginning(ctx.state().reports(&work.task));
+fn heard(ctx: &Context, agent: &AgentId, work: &AgentWork, token: &Token) -> Result<CrashedIterationSignals> {
+    let mut heard = CrashedIterationSignals::beginning(ctx.state().reports(&work.task));
     for received in read_signals(&ctx.layout().run_dir(agent, token), 0)?.signals {
         heard.hear(&received.signal, received.at, work.signals);
     }
     Ok(heard)
 }
 
-fn orphan(ctx: &Context, agent: &AgentId, work: &Work, (reason, reports): (String, Option<&Reports>)) -> Orphan {
+fn orphan(ctx: &Context, agent: &AgentId, work: &AgentWork, (reason, reports): (String, Option<&TaskReports>)) -> OrphanTask {
     let record = ctx.state().record.cases.get(&work.task);
-    let named = |reports: &Reports| reports.files.iter().filter(|file| file.role.is_none()).count();
-    let done = |reports: &Reports| reports.files.iter().filter(|file| file.role.is_none() && file.done).count();
+    let named = |reports: &TaskReports| reports.files.iter().filter(|file| file.role.is_none()).count();
+    let done = |reports: &TaskReports| reports.files.iter().filter(|file| file.role.is_none() && file.done).count();
     let last = reports.and_then(|reports| reports.files.iter().rev().find(|file| file.role.is_none() && !file.done));
-    Orphan {
+    OrphanTask {
         task_id: work.task.clone(),
         agent_id: agent.clone(),
         iteration: work.iteration,
@@ -311,12 +323,12 @@ fn orphan(ctx: &Context, agent: &AgentId, work: &Work, (reason, reports): (Strin
         progress: reports.and_then(|reports| reports.progress),
         files_completed: reports.map_or(0, done),
         files_total: reports.map_or(0, named),
-        last_file: last.map(|file| LastFile {
+        last_file: last.map(|file| OrphanLastFile {
             path: file.path.clone(),
             line: file.line,
             section: file.section.clone(),
             next: file.next.clone(),
         }),
-        confidence: reports.and_then(Reports::confidence).or_else(|| last?.confidence),
+        confidence: reports.and_then(TaskReports::confidence).or_else(|| last?.confidence),
     }
 }

@@ -4,41 +4,41 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{Case, Kind, Status};
-use crate::domain::work::groups::Groups;
-use crate::domain::work::view::Shown;
+use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::groups::TaskGroupTree;
+use crate::domain::work::view::DisplayedTaskStatus;
 
 /// A goal or a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CutGroup {
+pub struct InterruptedGroup {
     /// The group.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
     /// What it is a part of.
-    pub parent: Option<CaseId>,
+    pub parent: Option<TaskId>,
     /// How deep it is in the tree: 0 for the goal.
     #[serde(skip)]
     pub depth: usize,
     /// Its title.
     pub title: String,
     /// Its status, as shown.
-    pub status: Shown,
+    pub status: DisplayedTaskStatus,
     /// How far it is, in percent.
     pub progress: u8,
     /// What it, or all of its tasks that are left, still wait for outside of it.
-    pub waits_for: Vec<CaseId>,
+    pub waits_for: Vec<TaskId>,
     /// Its own tasks, where a crash cut one of them off.
-    pub parts: Vec<CutPart>,
+    pub parts: Vec<InterruptedGroupTask>,
 }
 
 /// A task of it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CutPart {
+pub struct InterruptedGroupTask {
     /// The task.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
     /// Its title.
     pub title: String,
     /// Its status, as shown.
@@ -46,23 +46,23 @@ pub struct CutPart {
     /// How far it is, in percent.
     pub progress: u8,
     /// What it still waits for.
-    pub waits_for: Vec<CaseId>,
+    pub waits_for: Vec<TaskId>,
     /// What it had to wait for and what is there.
-    pub resolved: Vec<CaseId>,
+    pub resolved: Vec<TaskId>,
 }
 
 /// The goals of these tasks with all groups in them, each before its parts, in the order of the tasks.
-pub fn groups_of(state: &State, cut_off: &[&CaseId]) -> Vec<CutGroup> {
+pub fn groups_of(state: &State, cut_off: &[&TaskId]) -> Vec<InterruptedGroup> {
     groups_around(state, cut_off, cut_off)
 }
 
 /// As [`groups_of`], around some of the tasks that were cut off.
-pub fn groups_around(state: &State, tasks: &[&CaseId], cut_off: &[&CaseId]) -> Vec<CutGroup> {
-    let tree = Groups::of(state);
-    let above = |task: &CaseId| -> Vec<&Case> {
+pub fn groups_around(state: &State, tasks: &[&TaskId], cut_off: &[&TaskId]) -> Vec<InterruptedGroup> {
+    let tree = TaskGroupTree::of(state);
+    let above = |task: &TaskId| -> Vec<&Task> {
         state.restorable.cases.get(task).into_iter().flat_map(|case| state.restorable.groups_around(case)).collect()
     };
-    let is_hit: BTreeSet<&CaseId> = cut_off.iter().flat_map(|task| above(task)).map(|case| &case.id).collect();
+    let is_hit: BTreeSet<&TaskId> = cut_off.iter().flat_map(|task| above(task)).map(|case| &case.id).collect();
     let mut seen = BTreeSet::new();
     let goals = tasks.iter().filter_map(|task| above(task).pop()).filter(|goal| seen.insert(&goal.id));
     let mut groups = Vec::new();
@@ -71,7 +71,8 @@ pub fn groups_around(state: &State, tasks: &[&CaseId], cut_off: &[&CaseId]) -> V
         let mut open = vec![(goal, 0)];
         while let Some((group, depth)) = open.pop() {
             groups.push(one_group(&tree, (group, depth), (tasks, cut_off), is_hit.contains(&group.id)));
-            let within = tree.parts(&group.id).iter().filter(|part| part.kind != Kind::Task && part.status != Status::Archived);
+            let within =
+                tree.parts(&group.id).iter().filter(|part| part.kind != TaskKind::Task && part.status != TaskStatus::Archived);
             open.extend(within.rev().map(|part| (*part, depth + 1)));
         }
     }
@@ -79,20 +80,20 @@ pub fn groups_around(state: &State, tasks: &[&CaseId], cut_off: &[&CaseId]) -> V
 }
 
 fn one_group<'a>(
-    tree: &Groups<'a>,
-    (group, depth): (&'a Case, usize),
-    (wanted, cut_off): (&[&CaseId], &[&CaseId]),
+    tree: &TaskGroupTree<'a>,
+    (group, depth): (&'a Task, usize),
+    (wanted, cut_off): (&[&TaskId], &[&TaskId]),
     is_hit: bool,
-) -> CutGroup {
-    let tasks: Vec<&'a Case> = tree.parts(&group.id).iter().copied().filter(|case| case.kind == Kind::Task).collect();
-    let tasks: Vec<&'a Case> = tasks.into_iter().filter(|case| case.status != Status::Archived).collect();
+) -> InterruptedGroup {
+    let tasks: Vec<&'a Task> = tree.parts(&group.id).iter().copied().filter(|case| case.kind == TaskKind::Task).collect();
+    let tasks: Vec<&'a Task> = tasks.into_iter().filter(|case| case.status != TaskStatus::Archived).collect();
     let of_it = tasks.iter().any(|case| wanted.contains(&&case.id));
-    CutGroup {
+    InterruptedGroup {
         task_id: group.id.clone(),
         parent: group.parent.clone(),
         depth,
         title: group.title.clone(),
-        status: if is_hit { Shown::Interrupted } else { Shown::of(tree, group) },
+        status: if is_hit { DisplayedTaskStatus::Interrupted } else { DisplayedTaskStatus::of(tree, group) },
         progress: tree.progress(group),
         waits_for: group_waits_for(tree, group, &tasks),
         parts: if of_it { tasks.into_iter().map(|case| one(tree, case, cut_off)).collect() } else { Vec::new() },
@@ -100,21 +101,21 @@ fn one_group<'a>(
 }
 
 /// What a group waits for: what it comes after itself, or what keeps all of its tasks that are left from beginning.
-fn group_waits_for<'a>(tree: &Groups<'a>, group: &'a Case, tasks: &[&'a Case]) -> Vec<CaseId> {
-    let own: BTreeSet<&CaseId> = tree.waits_for(group).collect();
-    let within: BTreeSet<&CaseId> = tasks.iter().map(|case| &case.id).collect();
-    let left = tasks.iter().filter(|case| case.status == Status::Pending);
-    let all: Vec<BTreeSet<&CaseId>> = left.map(|case| tree.waits_for(case).filter(|id| !within.contains(id)).collect()).collect();
-    let has_more = tasks.iter().any(|case| case.status == Status::Active);
+fn group_waits_for<'a>(tree: &TaskGroupTree<'a>, group: &'a Task, tasks: &[&'a Task]) -> Vec<TaskId> {
+    let own: BTreeSet<&TaskId> = tree.waits_for(group).collect();
+    let within: BTreeSet<&TaskId> = tasks.iter().map(|case| &case.id).collect();
+    let left = tasks.iter().filter(|case| case.status == TaskStatus::Pending);
+    let all: Vec<BTreeSet<&TaskId>> = left.map(|case| tree.waits_for(case).filter(|id| !within.contains(id)).collect()).collect();
+    let has_more = tasks.iter().any(|case| case.status == TaskStatus::Active);
     let of_tasks =
         if has_more || all.iter().any(BTreeSet::is_empty) { BTreeSet::new() } else { all.into_iter().flatten().collect() };
     own.union(&of_tasks).map(|id| (*id).clone()).collect()
 }
 
-fn one<'a>(tree: &Groups<'a>, case: &'a Case, cut_off: &[&CaseId]) -> CutPart {
-    let waits_for: Vec<CaseId> = tree.waits_for(case).cloned().collect();
-    let status = if cut_off.contains(&&case.id) { Shown::Interrupted } else { Shown::of(tree, case) };
-    CutPart {
+fn one<'a>(tree: &TaskGroupTree<'a>, case: &'a Task, cut_off: &[&TaskId]) -> InterruptedGroupTask {
+    let waits_for: Vec<TaskId> = tree.waits_for(case).cloned().collect();
+    let status = if cut_off.contains(&&case.id) { DisplayedTaskStatus::Interrupted } else { DisplayedTaskStatus::of(tree, case) };
+    InterruptedGroupTask {
         task_id: case.id.clone(),
         title: case.title.clone(),
         status: status.as_str(),

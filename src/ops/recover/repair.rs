@@ -11,7 +11,7 @@ use crate::files;
 use crate::git::{MendedTrees, Repository};
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::live;
-use crate::ops::workspaces::{self, Condition};
+use crate::ops::workspaces::{self, WorkspaceCondition};
 use crate::ops::{checkpoint, merge, operation, revert_task, tidy, trash};
 
 /// A lock file of git's is judged only when it is at least this old.
@@ -22,7 +22,7 @@ const LOCK_LOOK: Duration = Duration::from_millis(100);
 
 /// What was repaired, and what was left as it is.
 #[derive(Debug, Default)]
-pub struct Repaired {
+pub struct RepairReport {
     /// One line for each repair.
     pub done: Vec<String>,
     /// One line for each problem that a human has to look at.
@@ -31,7 +31,7 @@ pub struct Repaired {
 
 /// What to do with an interrupted operation that a human had requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum HumansOperation {
+pub enum OnHumanOperation {
     /// Finish it, or reverse it where that fails: a human requested that now.
     Finish,
     /// Repair nothing until a human has decided how it ends.
@@ -43,11 +43,11 @@ pub enum HumansOperation {
 /// Makes all repairs that are safe.
 ///
 /// # Errors
-/// `BUSY` while an operation is under way; `OPERATION_OPEN` with [`HumansOperation::Refuse`]; those of an open operation
+/// `BUSY` while an operation is under way; `OPERATION_OPEN` with [`OnHumanOperation::Refuse`]; those of an open operation
 /// that can neither be finished nor reversed.
-pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
+pub fn repair(ctx: &mut Context, humans: OnHumanOperation) -> Result<RepairReport> {
     let _span = tracing::info_span!("recovery").entered();
-    let mut report = Repaired::default();
+    let mut report = RepairReport::default();
     ctx.layout().ensure()?;
     let other_boot = !ctx.repo.durability().objects_are_proved();
     let age = left::temporaries_age(ctx);
@@ -55,9 +55,9 @@ pub fn repair(ctx: &mut Context, humans: HumansOperation) -> Result<Repaired> {
         let open = ctx.state().record.open.as_ref();
         let waits = open.is_some_and(|open| !open.operation.kind.is_finished_unasked());
         match humans {
-            HumansOperation::Refuse if waits => ctx.no_open_operation()?,
-            HumansOperation::Leave if waits => return clear_locks(&ctx.repo, &mut report),
-            HumansOperation::Finish | HumansOperation::Refuse | HumansOperation::Leave => {}
+            OnHumanOperation::Refuse if waits => ctx.no_open_operation()?,
+            OnHumanOperation::Leave if waits => return clear_locks(&ctx.repo, &mut report),
+            OnHumanOperation::Finish | OnHumanOperation::Refuse | OnHumanOperation::Leave => {}
         }
         report.done.extend(std::mem::take(&mut ctx.found.mended));
         report.done.extend(mend::registrations(ctx)?);
@@ -103,7 +103,7 @@ pub fn finish_unasked(ctx: &mut Context) -> Result<Vec<String>> {
     if !is_open(ctx) {
         return Ok(Vec::new());
     }
-    let mut report = Repaired::default();
+    let mut report = RepairReport::default();
     ctx.with_operation_lock(|ctx| if is_open(ctx) { finish_operation(ctx, &mut report) } else { Ok(()) })?;
     report.done.extend(report.left);
     Ok(report.done)
@@ -113,8 +113,8 @@ pub fn finish_unasked(ctx: &mut Context) -> Result<Vec<String>> {
 ///
 /// # Errors
 /// `BUSY` while an operation is under way; `IO_FAILED`.
-pub fn clear_dead_locks(ctx: &mut Context) -> Result<Repaired> {
-    let mut report = Repaired::default();
+pub fn clear_dead_locks(ctx: &mut Context) -> Result<RepairReport> {
+    let mut report = RepairReport::default();
     ctx.with_operation_lock(|ctx| clear_locks(&ctx.repo, &mut report))?;
     Ok(report)
 }
@@ -125,7 +125,7 @@ pub fn clear_dead_locks(ctx: &mut Context) -> Result<Repaired> {
 /// As [`clear_dead_locks`].
 pub(in crate::ops) fn clear_locks_of_interrupted(repo: &Repository) -> Result<()> {
     wait_for_new_locks(repo)?;
-    let mut report = Repaired::default();
+    let mut report = RepairReport::default();
     clear_locks(repo, &mut report)?;
     report.done.iter().chain(&report.left).for_each(|what| tracing::info!(%what, "a lock of git's"));
     Ok(())
@@ -133,7 +133,7 @@ pub(in crate::ops) fn clear_locks_of_interrupted(repo: &Repository) -> Result<()
 
 /// No other process of ours can hold these locks: this process holds the operation lock, which git children of a dead
 /// supervisor would hold too.
-fn clear_locks(repo: &Repository, report: &mut Repaired) -> Result<()> {
+fn clear_locks(repo: &Repository, report: &mut RepairReport) -> Result<()> {
     for lock in repo.git_locks()? {
         match repo.remove_dead_lock(&lock, LOCK_AGE) {
             Ok(()) => report.done.push(format!("removed the lock '{}' that a dead process left", lock.path.display())),
@@ -161,7 +161,7 @@ fn wait_for_new_locks(repo: &Repository) -> Result<()> {
     }
 }
 
-fn finish_operation(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
+fn finish_operation(ctx: &mut Context, report: &mut RepairReport) -> Result<()> {
     let Some(open) = ctx.state().record.open.clone() else { return Ok(()) };
     let title = open.operation.title.clone();
     if open.reversing {
@@ -179,14 +179,14 @@ fn finish_operation(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
     Ok(())
 }
 
-fn say_what_was_left(report: &mut Repaired, ended: Option<operation::EndedOperation>) {
+fn say_what_was_left(report: &mut RepairReport, ended: Option<operation::EndedOperation>) {
     let Some(operation::EndedOperation { left, not_put_back, .. }) = ended else { return };
     report.left.extend(left.iter().map(|what| format!("changed by another process meanwhile, and left alone: {what}")));
     report.left.extend(not_put_back.iter().map(|what| format!("could not be put back: {what}")));
 }
 
 /// After a crash between a merge and the removal of its workspace and branch, these are still there.
-fn close_merged(ctx: &mut Context, report: &mut Repaired) {
+fn close_merged(ctx: &mut Context, report: &mut RepairReport) {
     for task in merge::cleanup::with_workspace(ctx) {
         match merge::cleanup::close_workspace(ctx, &task) {
             Ok(()) => report.done.push(format!("the workspace of {task}, which is merged, was moved to the trash")),
@@ -205,7 +205,7 @@ fn close_merged(ctx: &mut Context, report: &mut Repaired) {
 
 /// After a crash between a rollback and the removal of the worktree in which its conflict was resolved, that worktree is
 /// still there.
-fn close_settled(ctx: &Context, report: &mut Repaired) {
+fn close_settled(ctx: &Context, report: &mut RepairReport) {
     match revert_task::put_finished_aside(ctx) {
         Ok(paths) => {
             let said = paths.iter().map(|path| format!("'{path}', whose conflict is resolved, was moved to the trash"));
@@ -216,7 +216,7 @@ fn close_settled(ctx: &Context, report: &mut Repaired) {
 }
 
 /// After a crash during the verification of a merge, or of a planner's work, its worktree is still there.
-fn clear_scratch(ctx: &Context, report: &mut Repaired) {
+fn clear_scratch(ctx: &Context, report: &mut RepairReport) {
     match merge::scratch::clear_left(ctx) {
         Ok(left) => {
             let said = left.iter().map(|left| format!("'{}', {}, was cleared", left.path.display(), left.of.went_on()));
@@ -227,7 +227,7 @@ fn clear_scratch(ctx: &Context, report: &mut Repaired) {
 }
 
 /// After a crash while a file was written, half of it is still there.
-fn clear_temporaries(ctx: &Context, age: Duration, report: &mut Repaired) {
+fn clear_temporaries(ctx: &Context, age: Duration, report: &mut RepairReport) {
     for path in left::temporaries(ctx, age).unwrap_or_default() {
         match files::remove_file(&path) {
             Ok(()) => report.done.push(format!("removed '{}', half of a file that was being written", path.display())),
@@ -238,7 +238,7 @@ fn clear_temporaries(ctx: &Context, age: Duration, report: &mut Repaired) {
 
 /// Rebuilds missing tags and notes, and records checkpoints that the state does not know, as after a new log was started. A
 /// failure is reported, and recovery goes on.
-fn heal_checkpoints(ctx: &mut Context, report: &mut Repaired) {
+fn heal_checkpoints(ctx: &mut Context, report: &mut RepairReport) {
     let lost = ctx.repo.notes().load().is_ok_and(|notes| notes.are_lost());
     match checkpoint::refs_again(ctx) {
         Ok(again) => {
@@ -246,7 +246,7 @@ fn heal_checkpoints(ctx: &mut Context, report: &mut Repaired) {
         }
         Err(error) => report.left.push(format!("refs of checkpoints could not be made again: {error}")),
     }
-    match checkpoint::heal(ctx, checkpoint::Depth::Notes) {
+    match checkpoint::heal(ctx, checkpoint::HealDepth::Notes) {
         Ok(healed) => {
             report.done.extend(healed.iter().map(|name| format!("checkpoint {name} was completed, or added to the state")));
         }
@@ -259,7 +259,7 @@ fn heal_checkpoints(ctx: &mut Context, report: &mut Repaired) {
 
 /// Reports objects that were found damaged when the operation lock was taken, and those of them that are lost; rebuilds tags
 /// that can be rebuilt.
-fn objects(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
+fn objects(ctx: &mut Context, report: &mut RepairReport) -> Result<()> {
     ctx.repo.durability().finish_landings()?;
     ctx.repo.durability().clear_kept_packs()?;
     let proof = std::mem::take(&mut ctx.found.proof);
@@ -290,7 +290,7 @@ fn objects(ctx: &mut Context, report: &mut Repaired) -> Result<()> {
 }
 
 /// Writes lost trees again, and says what became of those that were found with the damaged objects.
-fn trees(ctx: &Context, before: MendedTrees, report: &mut Repaired) {
+fn trees(ctx: &Context, before: MendedTrees, report: &mut RepairReport) {
     match ctx.repo.durability().mend_trees() {
         Ok(now) => {
             if !now.again.is_empty() {
@@ -319,7 +319,7 @@ pub fn lost_objects(ctx: &Context) -> Result<Vec<String>> {
 }
 
 /// Deletes expired captures and the expired trash. A failure is reported, and recovery goes on.
-fn empty_trash(ctx: &Context, report: &mut Repaired) {
+fn empty_trash(ctx: &Context, report: &mut RepairReport) {
     if ctx.found.nothing_expires {
         return;
     }
@@ -346,8 +346,8 @@ fn empty_trash(ctx: &Context, report: &mut Repaired) {
     }
 }
 
-fn mend_workspaces(ctx: &mut Context, report: &mut Repaired, humans: HumansOperation) -> Result<()> {
-    use crate::git::Repair;
+fn mend_workspaces(ctx: &mut Context, report: &mut RepairReport, humans: OnHumanOperation) -> Result<()> {
+    use crate::git::WorktreeRepair;
     let known: Vec<_> = ctx.state().restorable.workspaces.clone().into_iter().collect();
     for (task, workspace) in known {
         // The git of a session that has crashed may still be at it: whoever claims the task waits for its end.
@@ -356,8 +356,8 @@ fn mend_workspaces(ctx: &mut Context, report: &mut Repaired, humans: HumansOpera
             continue;
         }
         // A session leaves this decision to the gate of the task.
-        if humans != HumansOperation::Finish
-            && let Condition::ForAHuman(why) = workspaces::condition(ctx, &workspace)?
+        if humans != OnHumanOperation::Finish
+            && let WorkspaceCondition::ForAHuman(why) = workspaces::condition(ctx, &workspace)?
         {
             report.left.push(why);
             continue;
@@ -374,10 +374,10 @@ fn mend_workspaces(ctx: &mut Context, report: &mut Repaired, humans: HumansOpera
         };
         report.left.extend(aside);
         let what = match repair {
-            Repair::Sound | Repair::Nothing => continue,
-            Repair::Reconnected => "was connected to the repository again",
-            Repair::PutAside => "was incomplete and was moved to the trash",
-            Repair::Unregistered => "was partly removed, and its worktree entry was removed too",
+            WorktreeRepair::Sound | WorktreeRepair::Nothing => continue,
+            WorktreeRepair::Reconnected => "was connected to the repository again",
+            WorktreeRepair::PutAside => "was incomplete and was moved to the trash",
+            WorktreeRepair::Unregistered => "was partly removed, and its worktree entry was removed too",
         };
         report.done.push(format!("workspace '{}' {what}", workspace.path));
     }

@@ -5,29 +5,29 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use super::parts;
-use super::survey::{self, Orphan, View};
-use crate::domain::base::ids::{CaseId, GateId};
-use crate::domain::checkpoint::document::Trigger;
-use crate::domain::recovery::decide::Action;
-use crate::domain::recovery::wanted::Wanted;
-use crate::domain::state::event::{By, Event};
+use super::survey::{self, OrphanTask, RecoverySurvey};
+use crate::domain::base::ids::{GateId, TaskId};
+use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::recovery::decide::CrashAction;
+use crate::domain::recovery::wanted::RecoverySelection;
+use crate::domain::state::event::{Event, EventAuthor};
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{Case, Kind, Status};
-use crate::domain::work::gate::{Cause, Decision, Gate};
+use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::gate::{Gate, GateDecision, ReviewCause};
 use crate::error::{Code, Error, Result};
 use crate::ops::cases::edit;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::revert_task;
-use crate::ops::supervise::notice::{Notice, Watcher};
-use crate::ops::supervise::{AfterCrash, Options};
+use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
+use crate::ops::supervise::{CrashTaskDecisions, SupervisorOptions};
 
 /// What was done with a task.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Done {
+pub struct RecoveredTask {
     /// The task.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
     /// What, in words.
     pub what: String,
     /// How far it is, in percent, where that is known.
@@ -37,44 +37,44 @@ pub struct Done {
 /// A task that was taken up before, and what becomes of it.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct EarlierTask {
+pub struct EarlierRecoveredTask {
     /// The task.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
     /// What becomes of it; `None` where nothing does, since nobody asked for it.
-    pub decision: Option<Action>,
+    pub decision: Option<CrashAction>,
     /// In words.
     pub what: String,
 }
 
 /// What came of a recovery.
 #[derive(Debug)]
-pub struct Recovered {
+pub struct RecoveryOutcome {
     /// What was done with tasks.
-    pub done: Vec<Done>,
+    pub done: Vec<RecoveredTask>,
     /// What there was to recover, with what is left of other reasons for which verbs refuse.
-    pub view: View,
+    pub view: RecoverySurvey,
 }
 
 /// The tasks that these ids mean: a group means all tasks in it.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`.
-pub fn tasks_of(state: &State, ids: &[CaseId]) -> Result<BTreeSet<CaseId>> {
+pub fn tasks_of(state: &State, ids: &[TaskId]) -> Result<BTreeSet<TaskId>> {
     let all = &state.restorable;
     for id in ids {
         state.case(id)?;
     }
-    let is_meant = |case: &Case| std::iter::once(case).chain(all.groups_around(case)).any(|one| ids.contains(&one.id));
-    Ok(all.cases.values().filter(|case| case.kind == Kind::Task && is_meant(case)).map(|case| case.id.clone()).collect())
+    let is_meant = |case: &Task| std::iter::once(case).chain(all.groups_around(case)).any(|one| ids.contains(&one.id));
+    Ok(all.cases.values().filter(|case| case.kind == TaskKind::Task && is_meant(case)).map(|case| case.id.clone()).collect())
 }
 
 /// What there is to do with the tasks that a human means.
 #[derive(Debug, Default)]
-pub struct Plan {
+pub struct TaskRecoveryPlan {
     /// Those that are cut off and that are taken up now.
-    pub now: Vec<Orphan>,
+    pub now: Vec<OrphanTask>,
     /// Those that were taken up before: pending or failed since, or waiting at a gate of recovery.
-    pub before: Vec<CaseId>,
+    pub before: Vec<TaskId>,
 }
 
 /// Finds out what a human's words concern; changes nothing. `view` was made with the same words.
@@ -82,23 +82,23 @@ pub struct Plan {
 /// # Errors
 /// `UNKNOWN_TASK`; `INVALID_INPUT` where a task was named that no crash cut off, or that begins anew only if a human takes its result
 /// back.
-pub fn plan(ctx: &Context, view: &View, wanted: &Wanted) -> Result<Plan> {
+pub fn plan(ctx: &Context, view: &RecoverySurvey, wanted: &RecoverySelection) -> Result<TaskRecoveryPlan> {
     let state = ctx.state();
     let chosen = wanted.only.as_ref().map(|ids| tasks_of(state, ids)).transpose()?;
-    let is_chosen = |task: &CaseId| chosen.as_ref().is_none_or(|chosen| chosen.contains(task));
-    let cut_off = |task: &CaseId| view.cut_off().any(|orphan| orphan.task_id == *task);
+    let is_chosen = |task: &TaskId| chosen.as_ref().is_none_or(|chosen| chosen.contains(task));
+    let cut_off = |task: &TaskId| view.cut_off().any(|orphan| orphan.task_id == *task);
     // The results of programs that ended by themselves, and programs that still run, are only told where a human chose.
     let now = view.concerned().filter(|orphan| orphan.decision.is_some() || wanted.is_limited()).cloned().collect();
     // Without an action the rules decide, and of those they have.
-    let of_earlier = |case: &&Case| wanted.action.is_some() && is_chosen(&case.id) && !cut_off(&case.id);
+    let of_earlier = |case: &&Task| wanted.action.is_some() && is_chosen(&case.id) && !cut_off(&case.id);
     let earlier = state.restorable.cases.values().filter(of_earlier).filter(|case| is_of_earlier(state, case));
-    let failed = |case: &&Case| !wanted.failed_only || case.status == Status::Failed;
-    let plan = Plan { now, before: earlier.filter(failed).map(|case| case.id.clone()).collect() };
-    let is_task = |id: &&CaseId| state.case(id).is_ok_and(|case| case.kind == Kind::Task);
+    let failed = |case: &&Task| !wanted.failed_only || case.status == TaskStatus::Failed;
+    let plan = TaskRecoveryPlan { now, before: earlier.filter(failed).map(|case| case.id.clone()).collect() };
+    let is_task = |id: &&TaskId| state.case(id).is_ok_and(|case| case.kind == TaskKind::Task);
     for id in wanted.only.iter().flatten().filter(is_task) {
         let found = view.concerned().chain(&view.left).find(|orphan| orphan.task_id == *id);
         match found {
-            Some(orphan) if orphan.decision.is_none() && wanted.action == Some(Action::RestartTask) => {
+            Some(orphan) if orphan.decision.is_none() && wanted.action == Some(CrashAction::RestartTask) => {
                 return Err(Error::new(Code::InvalidInput, format!("no crash cut '{id}' off: {}", orphan.reason))
                     .hint("git axiom recover --yes    uses results that are there; agents that run go on")
                     .hint(format!("git axiom rollback task {id}    then takes its work back")));
@@ -115,15 +115,16 @@ pub fn plan(ctx: &Context, view: &View, wanted: &Wanted) -> Result<Plan> {
 }
 
 /// Whether a crash ended the last attempt at a task that was taken up since.
-fn is_of_earlier(state: &State, case: &Case) -> bool {
-    state.is_interrupted(&case.id) && matches!(case.status, Status::Pending | Status::Failed)
+fn is_of_earlier(state: &State, case: &Task) -> bool {
+    state.is_interrupted(&case.id) && matches!(case.status, TaskStatus::Pending | TaskStatus::Failed)
         || gate_of(state, &case.id).is_some()
 }
 
 /// The gate of recovery at which a task waits.
-fn gate_of(state: &State, task: &CaseId) -> Option<GateId> {
-    let is_it =
-        |gate: &&Gate| gate.task_id.as_ref() == Some(task) && gate.cause == Some(Cause::Recovery) && gate.decision.is_none();
+fn gate_of(state: &State, task: &TaskId) -> Option<GateId> {
+    let is_it = |gate: &&Gate| {
+        gate.task_id.as_ref() == Some(task) && gate.cause == Some(ReviewCause::Recovery) && gate.decision.is_none()
+    };
     state.restorable.gates.values().find(is_it).map(|gate| gate.id.clone())
 }
 
@@ -131,7 +132,7 @@ fn gate_of(state: &State, task: &CaseId) -> Option<GateId> {
 ///
 /// # Errors
 /// As [`survey::look_with`] and [`plan`].
-pub fn look_and_plan(ctx: &mut Context, wanted: &Wanted) -> Result<(View, Plan)> {
+pub fn look_and_plan(ctx: &mut Context, wanted: &RecoverySelection) -> Result<(RecoverySurvey, TaskRecoveryPlan)> {
     let mut view = survey::look_with(ctx, wanted)?;
     let plan = plan(ctx, &view, wanted)?;
     view.earlier = earlier(ctx.state(), &plan, wanted)?;
@@ -142,30 +143,35 @@ pub fn look_and_plan(ctx: &mut Context, wanted: &Wanted) -> Result<(View, Plan)>
 }
 
 /// What becomes of the tasks that were taken up before; where nobody asked for anything, those are named that failed by crashes.
-fn earlier(state: &State, plan: &Plan, wanted: &Wanted) -> Result<Vec<EarlierTask>> {
+fn earlier(state: &State, plan: &TaskRecoveryPlan, wanted: &RecoverySelection) -> Result<Vec<EarlierRecoveredTask>> {
     let Some(action) = wanted.action else {
         let chosen = wanted.only.as_ref().map(|ids| tasks_of(state, ids)).transpose()?;
-        let is_meant = |case: &&Case| case.status == Status::Failed && state.is_interrupted(&case.id);
+        let is_meant = |case: &&Task| case.status == TaskStatus::Failed && state.is_interrupted(&case.id);
         let failed = state.restorable.cases.values().filter(is_meant);
         let named = failed.filter(|case| chosen.as_ref().is_none_or(|chosen| chosen.contains(&case.id)));
-        let what = |case: &Case| {
+        let what = |case: &Task| {
             let why = case.reason.as_deref().unwrap_or("it crashed too often");
             format!("{why}; git axiom recover --reset {} begins it anew", case.id)
         };
-        return Ok(named.map(|case| EarlierTask { task_id: case.id.clone(), decision: None, what: what(case) }).collect());
+        return Ok(named
+            .map(|case| EarlierRecoveredTask { task_id: case.id.clone(), decision: None, what: what(case) })
+            .collect());
     };
-    let one =
-        |task: &CaseId| EarlierTask { task_id: task.clone(), decision: Some(action), what: would_become(state, task, action) };
+    let one = |task: &TaskId| EarlierRecoveredTask {
+        task_id: task.clone(),
+        decision: Some(action),
+        what: would_become(state, task, action),
+    };
     Ok(plan.before.iter().map(one).collect())
 }
 
 /// What [`take_up_again`] makes of a task, in words.
-fn would_become(state: &State, task: &CaseId, action: Action) -> String {
+fn would_become(state: &State, task: &TaskId, action: CrashAction) -> String {
     let has_workspace = state.restorable.workspaces.contains_key(task);
     match (action, has_workspace) {
-        (Action::RestartTask, true) => "begins anew; what is there is kept aside".to_owned(),
-        (Action::RestartTask, false) => "begins anew".to_owned(),
-        (Action::ContinueTask | Action::NextTask | Action::HumanReview, _) => "goes on".to_owned(),
+        (CrashAction::RestartTask, true) => "begins anew; what is there is kept aside".to_owned(),
+        (CrashAction::RestartTask, false) => "begins anew".to_owned(),
+        (CrashAction::ContinueTask | CrashAction::NextTask | CrashAction::HumanReview, _) => "goes on".to_owned(),
     }
 }
 
@@ -173,23 +179,28 @@ fn would_become(state: &State, task: &CaseId, action: Action) -> String {
 ///
 /// # Errors
 /// As [`survey::recover`]; what was done until then stays done.
-fn run(ctx: &mut Context, plan: Plan, wanted: &Wanted, watcher: &mut dyn Watcher) -> Result<Vec<Done>> {
-    let touched: BTreeSet<CaseId> = plan.now.iter().map(|orphan| orphan.task_id.clone()).collect();
+fn run(
+    ctx: &mut Context,
+    plan: TaskRecoveryPlan,
+    wanted: &RecoverySelection,
+    watcher: &mut dyn SessionWatcher,
+) -> Result<Vec<RecoveredTask>> {
+    let touched: BTreeSet<TaskId> = plan.now.iter().map(|orphan| orphan.task_id.clone()).collect();
     let decided = plan.now.iter().filter_map(|orphan| Some((orphan.task_id.clone(), orphan.by_human?))).collect();
-    let after_crash = AfterCrash { decided, threshold: wanted.threshold, only: wanted.is_limited().then_some(touched) };
-    survey::recover(ctx, Options { after_crash, ..Options::attending() }, watcher)?;
-    let mut done: Vec<Done> = Vec::new();
+    let after_crash = CrashTaskDecisions { decided, threshold: wanted.threshold, only: wanted.is_limited().then_some(touched) };
+    survey::recover(ctx, SupervisorOptions { after_crash, ..SupervisorOptions::attending() }, watcher)?;
+    let mut done: Vec<RecoveredTask> = Vec::new();
     for orphan in plan.now {
         let what = became(ctx.state(), &orphan)?;
-        let begins_anew = orphan.decision == Some(Action::RestartTask);
+        let begins_anew = orphan.decision == Some(CrashAction::RestartTask);
         let progress = orphan.progress.map(|percent| if begins_anew { 0 } else { percent });
-        done.push(Done { task_id: orphan.task_id, what, progress });
+        done.push(RecoveredTask { task_id: orphan.task_id, what, progress });
     }
     for task in plan.before {
         if let Some(action) = wanted.action {
             let what = take_up_again(ctx, &task, action)?;
             let progress = ctx.state().reports(&task).and_then(|reports| reports.progress);
-            done.push(Done { task_id: task, what, progress });
+            done.push(RecoveredTask { task_id: task, what, progress });
         }
     }
     done.extend(others(ctx.state(), &done));
@@ -202,42 +213,42 @@ fn run(ctx: &mut Context, plan: Plan, wanted: &Wanted, watcher: &mut dyn Watcher
 /// As [`run`] and [`survey::look`].
 pub fn run_and_look(
     ctx: &mut Context,
-    (plan, wanted): (Plan, &Wanted),
-    mut view: View,
-    watcher: &mut dyn Watcher,
-) -> Result<Recovered> {
+    (plan, wanted): (TaskRecoveryPlan, &RecoverySelection),
+    mut view: RecoverySurvey,
+    watcher: &mut dyn SessionWatcher,
+) -> Result<RecoveryOutcome> {
     let done = run(ctx, plan, wanted, watcher)?;
     let recovered = std::mem::take(&mut view.wedges).into_iter().filter(|wedge| wedge.recovers);
     let left = survey::look(ctx)?.wedges;
     view.wedges = recovered.filter(|one| !left.contains(one)).chain(left.clone()).collect();
-    Ok(Recovered { done, view })
+    Ok(RecoveryOutcome { done, view })
 }
 
 /// What became of a task, in words.
-fn became(state: &State, orphan: &Orphan) -> Result<String> {
+fn became(state: &State, orphan: &OrphanTask) -> Result<String> {
     if orphan.decision.is_none() {
         return Ok("is taken up".to_owned());
     }
     let recovery = state.record.cases.get(&orphan.task_id).and_then(|record| record.recovery.as_ref());
     let decision = recovery.map(|recovery| &recovery.decision);
-    if state.case(&orphan.task_id)?.status == Status::Failed {
+    if state.case(&orphan.task_id)?.status == TaskStatus::Failed {
         return Ok("failed: it has crashed too often".to_owned());
     }
     Ok(match decision.map(|decision| decision.action) {
-        Some(Action::ContinueTask) => {
+        Some(CrashAction::ContinueTask) => {
             let at = orphan.progress.map_or_else(String::new, |percent| format!(" at {percent}%"));
             let from = orphan.last_file.as_ref().and_then(|file| file.next.clone().or_else(|| file.section.clone()));
             format!("goes on{at}{}", from.map_or_else(String::new, |from| format!(" from {from}")))
         }
-        Some(Action::RestartTask) => {
+        Some(CrashAction::RestartTask) => {
             let why = decision.map_or("", |decision| decision.reasoning.as_str());
             match recovery.is_some_and(|recovery| recovery.puts_aside) {
                 true => format!("begins anew ({why}); what was there is kept aside: git axiom log"),
                 false => format!("begins anew ({why})"),
             }
         }
-        Some(Action::NextTask) => "is complete".to_owned(),
-        Some(Action::HumanReview) => "waits at a gate: git axiom gate list".to_owned(),
+        Some(CrashAction::NextTask) => "is complete".to_owned(),
+        Some(CrashAction::HumanReview) => "waits at a gate: git axiom gate list".to_owned(),
         None => "is taken up".to_owned(),
     })
 }
@@ -246,20 +257,20 @@ fn became(state: &State, orphan: &Orphan) -> Result<String> {
 ///
 /// # Errors
 /// As [`revert_task::put_aside`].
-pub fn begin_anew(ctx: &mut Context, task: &CaseId) -> Result<String> {
-    take_up_again(ctx, task, Action::RestartTask)
+pub fn begin_anew(ctx: &mut Context, task: &TaskId) -> Result<String> {
+    take_up_again(ctx, task, CrashAction::RestartTask)
 }
 
 /// What becomes of a task that was taken up before.
-fn take_up_again(ctx: &mut Context, task: &CaseId, action: Action) -> Result<String> {
-    ctx.act_as(By::User)?;
-    if ctx.state().case(task)?.status == Status::Failed {
+fn take_up_again(ctx: &mut Context, task: &TaskId, action: CrashAction) -> Result<String> {
+    ctx.act_as(EventAuthor::User)?;
+    if ctx.state().case(task)?.status == TaskStatus::Failed {
         edit::unblock(ctx, std::slice::from_ref(task))?;
     }
     if let Some(id) = gate_of(ctx.state(), task) {
-        ctx.append(Event::GateDecided { id, decision: Decision::Approved, complete: None })?;
+        ctx.append(Event::GateDecided { id, decision: GateDecision::Approved, complete: None })?;
     }
-    if action != Action::RestartTask || !ctx.state().restorable.workspaces.contains_key(task) {
+    if action != CrashAction::RestartTask || !ctx.state().restorable.workspaces.contains_key(task) {
         return Ok(would_become(ctx.state(), task, action));
     }
     let undo = revert_task::put_aside(ctx, task)?;
@@ -267,20 +278,22 @@ fn take_up_again(ctx: &mut Context, task: &CaseId, action: Action) -> Result<Str
 }
 
 /// What becomes of the other tasks of the same groups: skipped, or ready to begin.
-fn others(state: &State, done: &[Done]) -> Vec<Done> {
-    let tasks: Vec<&CaseId> = done.iter().map(|one| &one.task_id).collect();
+fn others(state: &State, done: &[RecoveredTask]) -> Vec<RecoveredTask> {
+    let tasks: Vec<&TaskId> = done.iter().map(|one| &one.task_id).collect();
     let parts = parts::groups_of(state, &tasks).into_iter().flat_map(|group| group.parts);
     parts
         .filter(|part| !tasks.contains(&&part.task_id))
         .filter_map(|part| {
             let what = match state.restorable.cases.get(&part.task_id)?.status {
-                Status::Done => "skipped: it is done already",
-                Status::Pending if part.waits_for.is_empty() && !part.resolved.is_empty() => {
+                TaskStatus::Done => "skipped: it is done already",
+                TaskStatus::Pending if part.waits_for.is_empty() && !part.resolved.is_empty() => {
                     "can begin: what it waited for is there"
                 }
-                Status::Pending | Status::Active | Status::Blocked | Status::Failed | Status::Archived => return None,
+                TaskStatus::Pending | TaskStatus::Active | TaskStatus::Blocked | TaskStatus::Failed | TaskStatus::Archived => {
+                    return None;
+                }
             };
-            Some(Done { task_id: part.task_id, what: what.to_owned(), progress: Some(part.progress) })
+            Some(RecoveredTask { task_id: part.task_id, what: what.to_owned(), progress: Some(part.progress) })
         })
         .collect()
 }
@@ -289,13 +302,15 @@ fn others(state: &State, done: &[Done]) -> Vec<Done> {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; `INVALID_INPUT` where there is none.
-pub fn to_abandon(ctx: &Context, view: &View, ids: &[CaseId]) -> Result<Vec<CaseId>> {
+pub fn to_abandon(ctx: &Context, view: &RecoverySurvey, ids: &[TaskId]) -> Result<Vec<TaskId>> {
     let state = ctx.state();
-    let is_open = |case: &Case| matches!(case.status, Status::Pending | Status::Active | Status::Failed | Status::Blocked);
-    let found: Vec<CaseId> = if ids.is_empty() {
+    let is_open =
+        |case: &Task| matches!(case.status, TaskStatus::Pending | TaskStatus::Active | TaskStatus::Failed | TaskStatus::Blocked);
+    let found: Vec<TaskId> = if ids.is_empty() {
         let cases = state.restorable.cases.values();
-        let before = cases.filter(|case| case.kind == Kind::Task && is_open(case)).filter(|case| state.is_interrupted(&case.id));
-        let all: BTreeSet<CaseId> =
+        let before =
+            cases.filter(|case| case.kind == TaskKind::Task && is_open(case)).filter(|case| state.is_interrupted(&case.id));
+        let all: BTreeSet<TaskId> =
             before.map(|case| case.id.clone()).chain(view.cut_off().map(|orphan| orphan.task_id.clone())).collect();
         all.into_iter().collect()
     } else {
@@ -314,14 +329,14 @@ pub fn to_abandon(ctx: &Context, view: &View, ids: &[CaseId]) -> Result<Vec<Case
 ///
 /// # Errors
 /// `INVALID_TRANSITION` where an agent still works on one; as [`survey::recover`]; those of the checkpoint.
-pub fn abandon(ctx: &mut Context, tasks: &[CaseId], watcher: &mut dyn Watcher) -> Result<Vec<CaseId>> {
-    let only: BTreeSet<CaseId> = tasks.iter().cloned().collect();
-    let decided = tasks.iter().map(|task| (task.clone(), Action::ContinueTask)).collect();
-    let after_crash = AfterCrash { decided, threshold: None, only: Some(only) };
-    survey::recover(ctx, Options { after_crash, ..Options::attending() }, watcher)?;
-    ctx.act_as(By::User)?;
-    let made = checkpoint::create(ctx, &CheckpointRequest::by(Trigger::BeforeAbandon))?;
-    watcher.notice(Notice::Checkpoint { name: made.name });
-    ctx.act_as(By::User)?;
+pub fn abandon(ctx: &mut Context, tasks: &[TaskId], watcher: &mut dyn SessionWatcher) -> Result<Vec<TaskId>> {
+    let only: BTreeSet<TaskId> = tasks.iter().cloned().collect();
+    let decided = tasks.iter().map(|task| (task.clone(), CrashAction::ContinueTask)).collect();
+    let after_crash = CrashTaskDecisions { decided, threshold: None, only: Some(only) };
+    survey::recover(ctx, SupervisorOptions { after_crash, ..SupervisorOptions::attending() }, watcher)?;
+    ctx.act_as(EventAuthor::User)?;
+    let made = checkpoint::create(ctx, &CheckpointRequest::by(CheckpointTrigger::BeforeAbandon))?;
+    watcher.notice(SessionNotice::Checkpoint { name: made.name });
+    ctx.act_as(EventAuthor::User)?;
     edit::archive(ctx, tasks)
 }

@@ -8,27 +8,29 @@ use walkdir::WalkDir;
 
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::about::{about, replaced};
-use crate::domain::agent::stream::decode::Decoder;
-use crate::domain::agent::stream::seen::Seen;
-use crate::domain::base::ids::CaseId;
+use crate::domain::agent::stream::decode::StreamDecoder;
+use crate::domain::agent::stream::seen::StreamEvent;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
-use crate::domain::recovery::decide::Facts;
+use crate::domain::recovery::decide::CrashFacts;
 use crate::domain::recovery::files::{FileState, recent_since};
-use crate::domain::recovery::heard::Heard;
-use crate::domain::recovery::marker::{CutOff, Effect, LastHeard, Marker, MarkerKind, Recorded, effect};
+use crate::domain::recovery::heard::CrashedIterationSignals;
+use crate::domain::recovery::marker::{
+    CutOffPoint, IterationMarker, IterationRecordState, LastHeard, MarkerKind, ToolCallEffect, effect,
+};
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::checks::kept;
-use crate::domain::work::reports::Reports;
-use crate::domain::work::standing::PartCounts;
+use crate::domain::work::reports::TaskReports;
+use crate::domain::work::standing::TaskPartCounts;
 use crate::domain::work::wip;
 use crate::error::Result;
-use crate::files::{self, Small};
+use crate::files::{self, SmallFile};
 use crate::git::{LoggedCommit, StatusEntry, StatusKind, TreeChange};
 use crate::ops::context::handle::Context;
 use crate::ops::output::logs;
 use crate::ops::recover::vanished;
-use crate::process::keeper::output::Stream;
+use crate::process::keeper::output::LogLineSource;
 use crate::process::keeper::spec::{KEEPER, KeeperRecord, KeeperSpec, SPEC, read_record};
 
 /// How many entries of a worktree are looked at.
@@ -44,7 +46,7 @@ const EMPTY: [&str; 2] =
     ["e69de29bb2d1d6434b8b29ae775ad8c2e48c5391", "473a0f4c3be8a93681a267e3b1e9a7dcda1185436fe141f7749120a303721813"];
 
 /// Where an iteration was when it was cut off. `run` is its keeper's folder, `log` the log of its output.
-pub fn cut_off(run: &Path, log: &Path, workspace: Option<&Workspace>, heard: LastHeard) -> CutOff {
+pub fn cut_off(run: &Path, log: &Path, workspace: Option<&Workspace>, heard: LastHeard) -> CutOffPoint {
     let LastHeard { marker, saved_at, progress_at } = heard;
     let spec = KeeperSpec::read(&run.join(SPEC)).ok();
     let tells_markers = spec.as_ref().is_some_and(|spec| spec.reading.finds_texts());
@@ -52,49 +54,56 @@ pub fn cut_off(run: &Path, log: &Path, workspace: Option<&Workspace>, heard: Las
         (Some(spec), Some(marker), Some(workspace)) => effect_of(spec, log, workspace, marker),
         (_, _, _) => None,
     };
-    CutOff { marker, tells_markers, effect: found.unwrap_or(Effect::Unknown), saved_at, recorded: recorded(run), progress_at }
+    CutOffPoint {
+        marker,
+        tells_markers,
+        effect: found.unwrap_or(ToolCallEffect::Unknown),
+        saved_at,
+        recorded: recorded(run),
+        progress_at,
+    }
 }
 
 /// What is left of what the keeper of a run had recorded.
-fn recorded(run: &Path) -> Recorded {
+fn recorded(run: &Path) -> IterationRecordState {
     let spec = read_record::<KeeperSpec>(&run.join(SPEC)).map(|spec| spec.is_some());
     let keeper = read_record::<KeeperRecord>(&run.join(KEEPER)).map(|record| record.is_some());
     match (spec, keeper) {
-        (Err(_), _) | (_, Err(_)) => Recorded::Damaged,
-        (Ok(true), Ok(true)) => Recorded::Whole,
-        (Ok(_), Ok(_)) => Recorded::Nothing,
+        (Err(_), _) | (_, Err(_)) => IterationRecordState::Damaged,
+        (Ok(true), Ok(true)) => IterationRecordState::Whole,
+        (Ok(_), Ok(_)) => IterationRecordState::Nothing,
     }
 }
 
 /// What the file says that a begun call was to write.
-fn effect_of(spec: &KeeperSpec, log: &Path, workspace: &Workspace, marker: &Marker) -> Option<Effect> {
+fn effect_of(spec: &KeeperSpec, log: &Path, workspace: &Workspace, marker: &IterationMarker) -> Option<ToolCallEffect> {
     let writes = matches!(marker.tool_kind, Some(ToolKind::Write | ToolKind::Edit));
     if marker.kind != MarkerKind::ToolStarted || !writes {
         return None;
     }
     let length = logs::length(log).ok()?;
     let part = logs::read(log, logs::line_start(log, TAIL.min(length)).ok()?).ok()?;
-    let mut decoder = Decoder::new(&spec.reading.rules, &spec.reading.tools);
-    let lines = part.lines.iter().filter(|line| line.stream == Stream::Stdout);
+    let mut decoder = StreamDecoder::new(&spec.reading.rules, &spec.reading.tools);
+    let lines = part.lines.iter().filter(|line| line.stream == LogLineSource::Stdout);
     let said = lines.flat_map(|line| decoder.feed(&line.bytes())).filter_map(|seen| match seen {
-        Seen::ToolStarted(call) => Some(call),
-        Seen::Session { .. }
-        | Seen::Text { .. }
-        | Seen::RequestSent(_)
-        | Seen::ResponseReceived(_)
-        | Seen::ToolCompleted(_)
-        | Seen::Denied(_)
-        | Seen::Waits(_)
-        | Seen::Usage(_)
-        | Seen::Ended(_)
-        | Seen::Failed(_) => None,
+        StreamEvent::ToolStarted(call) => Some(call),
+        StreamEvent::Session { .. }
+        | StreamEvent::Text { .. }
+        | StreamEvent::RequestSent(_)
+        | StreamEvent::ResponseReceived(_)
+        | StreamEvent::ToolCompleted(_)
+        | StreamEvent::Denied(_)
+        | StreamEvent::Waits(_)
+        | StreamEvent::Usage(_)
+        | StreamEvent::Ended(_)
+        | StreamEvent::Failed(_) => None,
     });
     let call = said.filter(|call| Some(&call.hash) == marker.hash.as_ref()).last()?;
     let place = about(&call.input)?;
     let content = match files::read_small(&beneath(&workspace.path, &place)?, LARGEST).ok()? {
-        Small::Content(bytes) => Some(String::from_utf8(bytes).ok()?),
-        Small::Nothing => None,
-        Small::Odd(_) => return None,
+        SmallFile::Content(bytes) => Some(String::from_utf8(bytes).ok()?),
+        SmallFile::Nothing => None,
+        SmallFile::Odd(_) => return None,
     };
     Some(effect(&replaced(&call.input), content.as_deref()))
 }
@@ -108,15 +117,15 @@ fn beneath(workspace: &str, place: &str) -> Option<PathBuf> {
 
 /// The iterations of a task, what they used, and what its agents reported.
 #[derive(Debug, Default)]
-pub struct Counted {
+pub struct TaskIterationTotals {
     iterations: u32,
     tokens: Option<u64>,
-    reports: Reports,
+    reports: TaskReports,
 }
 
-impl Counted {
+impl TaskIterationTotals {
     /// As recorded.
-    pub fn of(state: &State, task: &CaseId) -> Self {
+    pub fn of(state: &State, task: &TaskId) -> Self {
         let record = state.record.cases.get(task);
         Self {
             iterations: record.map_or(0, |record| record.iterations),
@@ -126,7 +135,7 @@ impl Counted {
     }
 
     /// As it will be recorded once the iteration is that was cut off, of which this was heard.
-    pub fn with(state: &State, task: &CaseId, heard: &Heard) -> Self {
+    pub fn with(state: &State, task: &TaskId, heard: &CrashedIterationSignals) -> Self {
         let recorded = Self::of(state, task);
         let tokens = match (recorded.tokens, heard.told.usage.tokens()) {
             (Some(before), Some(more)) => Some(before.saturating_add(more)),
@@ -140,20 +149,25 @@ impl Counted {
 ///
 /// # Errors
 /// `GIT_FAILED`, `IO_FAILED`.
-pub fn facts(ctx: &Context, task: &CaseId, run: (Recorded, Option<&CutOff>), counted: &Counted) -> Result<Facts> {
+pub fn facts(
+    ctx: &Context,
+    task: &TaskId,
+    run: (IterationRecordState, Option<&CutOffPoint>),
+    counted: &TaskIterationTotals,
+) -> Result<CrashFacts> {
     let ((recorded, cut), state, reports) = (run, ctx.state(), &counted.reports);
     let record = state.record.cases.get(task);
     let is_paused = state.record.session.as_ref().is_some_and(|session| session.paused_at.is_some());
-    let mut facts = Facts {
+    let mut facts = CrashFacts {
         recorded,
         marker: cut.and_then(|cut| cut.marker.clone()),
         tells_markers: cut.is_some_and(|cut| cut.tells_markers),
-        effect: cut.map_or(Effect::Unknown, |cut| cut.effect),
+        effect: cut.map_or(ToolCallEffect::Unknown, |cut| cut.effect),
         saved_at: cut.map(|cut| cut.saved_at).or(record.and_then(|record| record.set_aside)),
         paused: is_paused || record.is_some_and(|record| record.set_aside.is_some()),
         iterations: counted.iterations,
         tokens: counted.tokens,
-        progress: reports.progress.or_else(|| PartCounts::of_reports(reports).percent()),
+        progress: reports.progress.or_else(|| TaskPartCounts::of_reports(reports).percent()),
         said_of_this: false,
         given_back: reports.given_back,
         place: vanished::place(ctx, task)?,
@@ -186,7 +200,7 @@ struct WorkspaceScan {
 }
 
 /// What is in the workspace of a task, nothing where it has none. It reads the whole workspace, so only who needs it asks.
-pub fn file_state(ctx: &Context, task: &CaseId, saved_at: Option<Timestamp>) -> FileState {
+pub fn file_state(ctx: &Context, task: &TaskId, saved_at: Option<Timestamp>) -> FileState {
     let state = ctx.state();
     let Some(workspace) = state.restorable.workspaces.get(task) else { return FileState::default() };
     let begun = state.reports(task).and_then(|reports| reports.started_at);
@@ -194,7 +208,7 @@ pub fn file_state(ctx: &Context, task: &CaseId, saved_at: Option<Timestamp>) -> 
 }
 
 /// The files in which the branch differs from where it began, and those that are uncommitted.
-fn count_changes(ctx: &Context, (task, workspace): (&CaseId, &Workspace), facts: &mut Facts) -> Result<WorkspaceScan> {
+fn count_changes(ctx: &Context, (task, workspace): (&TaskId, &Workspace), facts: &mut CrashFacts) -> Result<WorkspaceScan> {
     let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(WorkspaceScan::default()) };
     let (mut is_clean, mut left) = (false, Vec::new());
     let mut changed: HashSet<String> = HashSet::new();

@@ -7,16 +7,16 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::lost_files::{self, LostFiles};
-pub use super::orphans::Orphan;
-use super::orphans::{self, Asked};
-use super::parts::{self, CutGroup};
-use super::resume::{EarlierTask, tasks_of};
+pub use super::orphans::OrphanTask;
+use super::orphans::{self, RecoveryRequest};
+use super::parts::{self, InterruptedGroup};
+use super::resume::{EarlierRecoveredTask, tasks_of};
 use super::{left, repair, wedged};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::own_names::LIVE;
-use crate::domain::recovery::estimate::{self, Crash};
-use crate::domain::recovery::wanted::{Becomes, Wanted};
-use crate::domain::state::wedge::{Wedge, WedgeView};
+use crate::domain::recovery::estimate::{self, CrashEstimate};
+use crate::domain::recovery::wanted::{CrashedTaskFate, RecoverySelection};
+use crate::domain::state::wedge::{BlockingCondition, BlockingConditionView};
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::Agent;
 use crate::env;
@@ -24,8 +24,8 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
-use crate::ops::supervise::notice::Watcher;
-use crate::ops::supervise::{self, Attend, Options};
+use crate::ops::supervise::notice::SessionWatcher;
+use crate::ops::supervise::{self, AttendRequest, SupervisorOptions};
 use crate::own_process::threads;
 
 /// How long to wait for an operation that is just ending, or whose git children are.
@@ -37,26 +37,26 @@ const FEW_TASKS: usize = 16;
 /// What there is to recover. Finding it out changes nothing.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct View {
+pub struct RecoverySurvey {
     /// Whether there is anything to recover.
     pub needed: bool,
     /// Whether `recover --yes` repairs some of it.
     #[serde(skip)]
     pub repairs: bool,
     /// When the crash was, and what it costs, where one cut tasks off.
-    pub crash: Option<Crash>,
+    pub crash: Option<CrashEstimate>,
     /// The groups with tasks that a crash cut off.
-    pub groups: Vec<CutGroup>,
+    pub groups: Vec<InterruptedGroup>,
     /// Tasks that go on: they still run, their results can be used, or what is there is a beginning.
-    pub resumable: Vec<Orphan>,
+    pub resumable: Vec<OrphanTask>,
     /// Tasks that begin anew.
-    pub reset: Vec<Orphan>,
+    pub reset: Vec<OrphanTask>,
     /// Tasks that have crashed too often.
-    pub failed: Vec<Orphan>,
+    pub failed: Vec<OrphanTask>,
     /// Tasks that stay as the crash left them, since a human wants something of others only.
-    pub left: Vec<Orphan>,
+    pub left: Vec<OrphanTask>,
     /// Tasks that a crash had cut off and that were taken up before, where something becomes of them or they failed.
-    pub earlier: Vec<EarlierTask>,
+    pub earlier: Vec<EarlierRecoveredTask>,
     /// Files of workspaces that are lost and that their newest captures hold.
     pub lost_files: Vec<LostFiles>,
     /// The operation that was interrupted.
@@ -75,17 +75,17 @@ pub struct View {
     /// The lost ones of such objects, in words.
     pub lost_objects: Vec<String>,
     /// Other reasons for which verbs refuse, with what to do about each.
-    pub wedges: Vec<WedgeView>,
+    pub wedges: Vec<BlockingConditionView>,
 }
 
-impl View {
+impl RecoverySurvey {
     /// The tasks of which something becomes.
-    pub fn concerned(&self) -> impl Iterator<Item = &Orphan> {
+    pub fn concerned(&self) -> impl Iterator<Item = &OrphanTask> {
         self.resumable.iter().chain(&self.reset).chain(&self.failed)
     }
 
     /// Those of them that a crash cut off.
-    pub fn cut_off(&self) -> impl Iterator<Item = &Orphan> {
+    pub fn cut_off(&self) -> impl Iterator<Item = &OrphanTask> {
         self.concerned().filter(|orphan| orphan.decision.is_some())
     }
 
@@ -100,15 +100,15 @@ impl View {
     }
 
     /// Leaves out lost files and groups of other tasks than these.
-    pub fn keep_only(&mut self, state: &State, tasks: &BTreeSet<CaseId>) {
+    pub fn keep_only(&mut self, state: &State, tasks: &BTreeSet<TaskId>) {
         self.lost_files.retain(|lost| tasks.contains(&lost.task_id));
         let cut_off = self.all_cut_off();
-        let meant: Vec<&CaseId> = cut_off.iter().copied().filter(|task| tasks.contains(*task)).collect();
+        let meant: Vec<&TaskId> = cut_off.iter().copied().filter(|task| tasks.contains(*task)).collect();
         self.groups = parts::groups_around(state, &meant, &cut_off);
     }
 
     /// All tasks that were cut off, those that are left alone too.
-    pub fn all_cut_off(&self) -> Vec<&CaseId> {
+    pub fn all_cut_off(&self) -> Vec<&TaskId> {
         let left = self.left.iter().filter(|orphan| orphan.decision.is_some());
         self.cut_off().chain(left).map(|orphan| &orphan.task_id).collect()
     }
@@ -118,16 +118,16 @@ impl View {
 ///
 /// # Errors
 /// `BUSY` while an operation is under way; `IO_FAILED`, `GIT_FAILED`.
-pub fn look(ctx: &mut Context) -> Result<View> {
-    look_with(ctx, &Wanted::default())
+pub fn look(ctx: &mut Context) -> Result<RecoverySurvey> {
+    look_with(ctx, &RecoverySelection::default())
 }
 
 /// As [`look`], with what a human wants of the tasks: what is shown is what [`super::resume::run_and_look`] does.
 ///
 /// # Errors
 /// As [`look`]; `UNKNOWN_TASK`.
-pub fn look_with(ctx: &mut Context, wanted: &Wanted) -> Result<View> {
-    let mut view = View::default();
+pub fn look_with(ctx: &mut Context, wanted: &RecoverySelection) -> Result<RecoverySurvey> {
+    let mut view = RecoverySurvey::default();
     if ctx.supervisor_alive()? {
         return Ok(view);
     }
@@ -136,10 +136,10 @@ pub fn look_with(ctx: &mut Context, wanted: &Wanted) -> Result<View> {
     let ctx = &*ctx;
     let state = ctx.state();
     view.operation = state.record.open.as_ref().map(|open| open.operation.title.clone());
-    view.wedges = wedged::find(ctx)?.iter().map(Wedge::view).collect();
+    view.wedges = wedged::find(ctx)?.iter().map(BlockingCondition::view).collect();
     view.checkpoint = state.record.checkpoint_intent.as_ref().map(ToString::to_string);
     view.locks = ctx.repo.git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
-    let lost = checkpoint::look_for_lost(ctx, checkpoint::Depth::Notes)?;
+    let lost = checkpoint::look_for_lost(ctx, checkpoint::HealDepth::Notes)?;
     view.forgotten_checkpoints = lost.unknown.iter().map(ToString::to_string).collect();
     if !ctx.repo.durability().objects_are_proved() {
         view.damaged_objects = ctx.repo.durability().doubtful_objects()?.iter().map(ToString::to_string).collect();
@@ -172,29 +172,29 @@ pub fn look_with(ctx: &mut Context, wanted: &Wanted) -> Result<View> {
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
-pub fn tasks(ctx: &Context) -> Result<View> {
-    let mut view = View::default();
+pub fn tasks(ctx: &Context) -> Result<RecoverySurvey> {
+    let mut view = RecoverySurvey::default();
     if !ctx.supervisor_alive()? {
-        look_for_tasks(ctx, &Wanted::default(), &mut view)?;
+        look_for_tasks(ctx, &RecoverySelection::default(), &mut view)?;
     }
     Ok(view)
 }
 
 /// Returns the tasks whose iterations the machine ended, with the last sign of life of each.
-fn look_for_tasks(ctx: &Context, wanted: &Wanted, view: &mut View) -> Result<BTreeMap<CaseId, Timestamp>> {
+fn look_for_tasks(ctx: &Context, wanted: &RecoverySelection, view: &mut RecoverySurvey) -> Result<BTreeMap<TaskId, Timestamp>> {
     let chosen = wanted.only.as_ref().map(|ids| tasks_of(ctx.state(), ids)).transpose()?;
     let captures = ctx.repo.refs().refs_below(LIVE)?.into_iter().map(|one| (one.name, one.oid)).collect();
-    let asked = Asked { wanted, chosen: chosen.as_ref(), captures: &captures };
+    let asked = RecoveryRequest { wanted, chosen: chosen.as_ref(), captures: &captures };
     let (mut pieces, mut stopped) = (Vec::new(), BTreeMap::new());
     let busy: Vec<&Agent> = ctx.state().busy_agents().collect();
     for found in threads::for_each(&busy, FEW_TASKS, |agent| orphans::look(ctx, agent, asked))?.into_iter().flatten() {
         pieces.extend(found.piece);
         stopped.extend(found.stopped.map(|at| (found.orphan.task_id.clone(), at)));
         match found.becomes {
-            Becomes::Resumed => view.resumable.push(found.orphan),
-            Becomes::Reset => view.reset.push(found.orphan),
-            Becomes::Failed => view.failed.push(found.orphan),
-            Becomes::Left => view.left.push(found.orphan),
+            CrashedTaskFate::Resumed => view.resumable.push(found.orphan),
+            CrashedTaskFate::Reset => view.reset.push(found.orphan),
+            CrashedTaskFate::Failed => view.failed.push(found.orphan),
+            CrashedTaskFate::Left => view.left.push(found.orphan),
         }
     }
     view.crash = estimate::crash(&pieces, env::now());
@@ -223,6 +223,6 @@ fn nothing_is_under_way(ctx: &mut Context) -> Result<()> {
 ///
 /// # Errors
 /// As [`supervise::attend`].
-pub fn recover(ctx: &mut Context, options: Options, watcher: &mut dyn Watcher) -> Result<()> {
-    supervise::attend(ctx, &Attend::TakeUp, options, watcher)
+pub fn recover(ctx: &mut Context, options: SupervisorOptions, watcher: &mut dyn SessionWatcher) -> Result<()> {
+    supervise::attend(ctx, &AttendRequest::TakeUp, options, watcher)
 }

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 
-use crate::domain::base::ids::CaseId;
-use crate::domain::recovery::context::{self, Known, RecoveryContext, how_cut_off};
+use crate::domain::base::ids::TaskId;
+use crate::domain::recovery::context::{self, RecoveryContext, RecoveryContextFacts, how_cut_off};
 use crate::domain::work::wip;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
@@ -19,7 +19,7 @@ const MOST_LINES: usize = 10;
 
 /// What is told.
 #[derive(Debug, Clone)]
-pub struct Told {
+pub struct EarlierAttemptsReport {
     /// How the last attempt was cut off: `crashed` or `was stopped`.
     pub how: &'static str,
     /// As JSON has it.
@@ -32,13 +32,13 @@ pub struct Told {
 ///
 /// # Errors
 /// As [`history::newest_of`]; `GIT_FAILED`.
-pub fn attempts(ctx: &Context, task: &CaseId, has_changes: Option<bool>) -> Result<Option<Told>> {
+pub fn attempts(ctx: &Context, task: &TaskId, has_changes: Option<bool>) -> Result<Option<EarlierAttemptsReport>> {
     let state = ctx.state();
     let Some(record) = state.record.cases.get(task) else { return Ok(None) };
     let last = record.last_run.as_deref();
     let Some(how) = how_cut_off(record.retry_count, last) else { return Ok(None) };
     let entries = history::newest_of(ctx, task, context::are_enough)?;
-    let known = Known {
+    let known = RecoveryContextFacts {
         retries: record.retry_count,
         entries: &entries,
         last,
@@ -51,18 +51,18 @@ pub fn attempts(ctx: &Context, task: &CaseId, has_changes: Option<bool>) -> Resu
         printed: printed(ctx, task, context::started(&entries)),
     };
     let lines = context::last_attempt(&known);
-    Ok(context::context(&known).map(|context| Told { how, context, lines }))
+    Ok(context::context(&known).map(|context| EarlierAttemptsReport { how, context, lines }))
 }
 
 /// What the agent of a task did last, where its program tells no markers: the last line that it printed, else what it reported.
-pub fn last_action(ctx: &Context, task: &CaseId) -> Option<String> {
+pub fn last_action(ctx: &Context, task: &TaskId) -> Option<String> {
     let entries = history::newest_of(ctx, task, |entries| context::started(entries).is_some()).ok()?;
     let line = printed(ctx, task, context::started(&entries)).pop();
     line.or_else(|| context::last_report(&entries))
 }
 
 /// The newest commit of an agent on the task's branch, and the newest one of what was left uncommitted.
-fn newest_commits(ctx: &Context, task: &CaseId) -> Result<Vec<(&'static str, String)>> {
+fn newest_commits(ctx: &Context, task: &TaskId) -> Result<Vec<(&'static str, String)>> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task) else { return Ok(Vec::new()) };
     let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok(Vec::new()) };
     let (history, base) = (ctx.repo.history(), std::slice::from_ref(&workspace.base));
@@ -74,7 +74,7 @@ fn newest_commits(ctx: &Context, task: &CaseId) -> Result<Vec<(&'static str, Str
 }
 
 /// The last lines that the last program printed for the task. A log that cannot be read tells nothing.
-fn printed(ctx: &Context, task: &CaseId, since: Option<Timestamp>) -> Vec<String> {
+fn printed(ctx: &Context, task: &TaskId, since: Option<Timestamp>) -> Vec<String> {
     let newest = logs::logs(ctx, task).pop();
     let read = newest.zip(since).and_then(|(path, since)| last::last_lines(&path, &ctx.config, MOST_LINES, since).ok());
     read.unwrap_or_default()

@@ -6,14 +6,14 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use crate::domain::base::ids::{CaseId, TxnId};
+use crate::domain::base::ids::{OperationId, TaskId};
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::decide::{MayBeginAnew, WorkPlace};
-use crate::domain::state::event::By;
+use crate::domain::state::event::EventAuthor;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::session::Mode;
+use crate::domain::work::session::SessionMode;
 use crate::error::Result;
-use crate::git::{Expected, RefEdit};
+use crate::git::{ExpectedRefValue, RefEdit};
 use crate::ops::context::handle::Context;
 use crate::ops::recover::lost_files;
 use crate::ops::supervise::live::live_ref;
@@ -25,7 +25,7 @@ pub struct RemadeFolder {
     /// Where it was taken from.
     pub from: WorkPlace,
     /// The operation that an undo takes back, where files came from a capture.
-    pub operation: Option<TxnId>,
+    pub operation: Option<OperationId>,
     /// What is said of a repository that was in the folder.
     pub aside: Option<String>,
 }
@@ -40,7 +40,7 @@ pub fn is_vanished(path: &Path) -> bool {
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub fn place(ctx: &Context, task: &CaseId) -> Result<WorkPlace> {
+pub fn place(ctx: &Context, task: &TaskId) -> Result<WorkPlace> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task) else { return Ok(WorkPlace::There) };
     if !is_vanished(Path::new(&workspace.path)) {
         return Ok(WorkPlace::There);
@@ -51,14 +51,14 @@ pub fn place(ctx: &Context, task: &CaseId) -> Result<WorkPlace> {
     let tip = ctx.repo.refs().read_ref(&workspace.branch)?;
     Ok(match (tip, ctx.state().restorable.mode) {
         (Some(tip), _) if tip != workspace.base => WorkPlace::Committed,
-        (_, Mode::Autopilot) => WorkPlace::Gone(MayBeginAnew::Yes),
-        (_, Mode::SemiAuto | Mode::Review) => WorkPlace::Gone(MayBeginAnew::Asks),
+        (_, SessionMode::Autopilot) => WorkPlace::Gone(MayBeginAnew::Yes),
+        (_, SessionMode::SemiAuto | SessionMode::Review) => WorkPlace::Gone(MayBeginAnew::Asks),
     })
 }
 
 /// The newest capture of a workspace, with its time, where it is of this attempt, newer than what is committed, and holds more. The ref
 /// outlives an attempt that was put aside.
-pub fn capture_of(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result<Option<(Oid, Timestamp)>> {
+pub fn capture_of(ctx: &Context, task: &TaskId, workspace: &Workspace) -> Result<Option<(Oid, Timestamp)>> {
     let Some(capture) = ctx.repo.refs().read_ref(&live_ref(task))? else { return Ok(None) };
     let at = ctx.repo.objects().commit_time(&capture)?.unwrap_or(Timestamp::UNIX_EPOCH);
     let reports = ctx.state().reports(task);
@@ -82,7 +82,7 @@ pub fn capture_of(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result
 ///
 /// # Errors
 /// Those of making a workspace and of an operation; what was done until then stays, and the next call goes on.
-pub fn bring_back(ctx: &mut Context, task: &CaseId) -> Result<Option<RemadeFolder>> {
+pub fn bring_back(ctx: &mut Context, task: &TaskId) -> Result<Option<RemadeFolder>> {
     let from = place(ctx, task)?;
     match from {
         WorkPlace::There | WorkPlace::Gone(_) => return Ok(None),
@@ -96,10 +96,10 @@ pub fn bring_back(ctx: &mut Context, task: &CaseId) -> Result<Option<RemadeFolde
 }
 
 /// All files come back that the kept capture holds; then it is not kept for a choice any more.
-fn files_back(ctx: &mut Context, task: &CaseId) -> Result<Option<TxnId>> {
-    let back = ctx.in_its_own_transaction(By::Recovery, |ctx| lost_files::put_back(ctx, task, None, |_| true))?;
+fn files_back(ctx: &mut Context, task: &TaskId) -> Result<Option<OperationId>> {
+    let back = ctx.in_its_own_transaction(EventAuthor::Recovery, |ctx| lost_files::put_back(ctx, task, None, |_| true))?;
     ctx.with_operation_lock(|ctx| {
-        let edit = RefEdit { name: lost_files::lost_ref(task), expected: Expected::Any, new: None };
+        let edit = RefEdit { name: lost_files::lost_ref(task), expected: ExpectedRefValue::Any, new: None };
         ctx.repo.refs().update_refs(&[edit], &format!("git axiom: the workspace of {task} is back"))
     })?;
     Ok(back.map(|back| back.txn))

@@ -1,8 +1,8 @@
 //! How far the verification of a task was that is complete: what passed stays, and the step that ran runs again from its beginning.
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
-use crate::domain::work::checks::shown::{Check, CheckOf, CheckState, checks};
+use crate::domain::work::checks::shown::{TaskCheck, TaskCheckState, TaskCheckSubject, checks};
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::output::steps::{StepLog, lines};
@@ -14,12 +14,12 @@ const LONGEST: usize = 60;
 ///
 /// # Errors
 /// `UNKNOWN_TASK`.
-pub fn in_words(ctx: &Context, task: &CaseId) -> Result<String> {
+pub fn in_words(ctx: &Context, task: &TaskId) -> Result<String> {
     let state = ctx.state();
     let all = checks(state.case(task)?, state.record.cases.get(task));
-    let own: Vec<&Check<'_>> = all.iter().filter(|check| check.of == CheckOf::Task).collect();
-    let passed = own.iter().filter(|check| check.state == CheckState::Passed).count();
-    let Some(next) = own.iter().find(|check| check.state != CheckState::Passed) else {
+    let own: Vec<&TaskCheck<'_>> = all.iter().filter(|check| check.of == TaskCheckSubject::Task).collect();
+    let passed = own.iter().filter(|check| check.state == TaskCheckState::Passed).count();
+    let Some(next) = own.iter().find(|check| check.state != TaskCheckState::Passed) else {
         return Ok("its work is complete".to_owned());
     };
     let label: String = next.name.unwrap_or(next.command).chars().take(LONGEST).collect();
@@ -29,7 +29,7 @@ pub fn in_words(ctx: &Context, task: &CaseId) -> Result<String> {
 }
 
 /// The last line that a step printed before it was cut off. A log that cannot be read tells nothing.
-fn last_line(ctx: &Context, task: &CaseId, check: &Check<'_>) -> Option<String> {
+fn last_line(ctx: &Context, task: &TaskId, check: &TaskCheck<'_>) -> Option<String> {
     let StepLog::Command(path) = StepLog::of(ctx, task, check)? else { return None };
     let lines = lines(&path).ok()?;
     let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).trim().chars().take(LONGEST).collect::<String>();

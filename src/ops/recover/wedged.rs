@@ -1,4 +1,4 @@
-//! Finding every reason for which a verb refuses: see [`Wedge`]. Changes nothing.
+//! Finding every reason for which a verb refuses: see [`BlockingCondition`]. Changes nothing.
 
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
@@ -7,16 +7,16 @@ use super::log_recovery;
 use super::repair::LOCK_AGE;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::BRANCHES;
-use crate::domain::checkpoint::document::Coverage;
-use crate::domain::checkpoint::ended::Standing;
+use crate::domain::checkpoint::document::CaptureCoverage;
+use crate::domain::checkpoint::ended::CheckpointAvailability;
 use crate::domain::recovery::git_damage::GitDamage;
-use crate::domain::state::wedge::Wedge;
+use crate::domain::state::wedge::BlockingCondition;
 use crate::domain::work::task_branches;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git::{DamagedWorktree, FEW_WORKTREES, Head, Owner, Whose, Worktree, named_by};
+use crate::git::{DamagedWorktree, FEW_WORKTREES, GitLockOwner, Head, Worktree, WorktreeOwner, named_by};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
+use crate::ops::context::placement::VerbPurpose;
 use crate::ops::{checkpoint, plan, revert_task, workspaces};
 use crate::own_process::threads;
 
@@ -24,7 +24,7 @@ use crate::own_process::threads;
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`, where even the search fails.
-pub fn find(ctx: &Context) -> Result<Vec<Wedge>> {
+pub fn find(ctx: &Context) -> Result<Vec<BlockingCondition>> {
     let mut found = Vec::new();
     found.extend(earlier_damage(ctx)?);
     if ctx.found.unsettled {
@@ -34,8 +34,8 @@ pub fn find(ctx: &Context) -> Result<Vec<Wedge>> {
     }
     found.extend(checkpoints_gone(ctx)?);
     for lock in ctx.repo.git_locks()?.iter().filter(|lock| lock.stops_commands) {
-        if ctx.repo.lock_owner(lock, LOCK_AGE)? == Owner::Dead {
-            found.push(Wedge::DeadLock { path: lock.path.display().to_string() });
+        if ctx.repo.lock_owner(lock, LOCK_AGE)? == GitLockOwner::Dead {
+            found.push(BlockingCondition::DeadLock { path: lock.path.display().to_string() });
         }
     }
     let damaged = ctx.repo.workspaces().damaged_worktrees()?;
@@ -47,31 +47,33 @@ pub fn find(ctx: &Context) -> Result<Vec<Wedge>> {
         let git = git_damage(ctx, &damaged)?;
         let main = ctx.repo.worktrees().main_worktree().ok().map(|main| main.path().display().to_string());
         let explained = git.iter().any(|one| one.not_captured().is_some() && one.not_captured() == main.as_deref());
-        found.extend(git.into_iter().map(Wedge::Git));
+        found.extend(git.into_iter().map(BlockingCondition::Git));
         let more = not_captured(ctx, &damaged);
         // What no checkpoint can be made for is named already, with its way out.
-        let more: Vec<Wedge> = more.into_iter().filter(|one| !explained || !matches!(one, Wedge::NoCheckpoint { .. })).collect();
-        let is_named = |one: &Wedge| matches!(one, Wedge::NotCaptured { path, .. } if names(&found, path));
-        let more: Vec<Wedge> = more.into_iter().filter(|one| !is_named(one)).collect();
+        let more: Vec<BlockingCondition> =
+            more.into_iter().filter(|one| !explained || !matches!(one, BlockingCondition::NoCheckpoint { .. })).collect();
+        let is_named =
+            |one: &BlockingCondition| matches!(one, BlockingCondition::NotCaptured { path, .. } if names(&found, path));
+        let more: Vec<BlockingCondition> = more.into_iter().filter(|one| !is_named(one)).collect();
         found.extend(more);
     }
     Ok(found)
 }
 
 /// Whether another finding is about this path already.
-fn names(found: &[Wedge], place: &str) -> bool {
-    found.iter().any(|one| matches!(one, Wedge::NotTheWorktree { path, .. } if path == place))
+fn names(found: &[BlockingCondition], place: &str) -> bool {
+    found.iter().any(|one| matches!(one, BlockingCondition::NotTheWorktree { path, .. } if path == place))
 }
 
-fn earlier_damage(ctx: &Context) -> Result<Option<Wedge>> {
+fn earlier_damage(ctx: &Context) -> Result<Option<BlockingCondition>> {
     let looked = log_recovery::look(ctx.layout())?;
-    Ok(looked.first_bad.map(|damage| Wedge::EarlierDamage { what: damage.message }))
+    Ok(looked.first_bad.map(|damage| BlockingCondition::EarlierDamage { what: damage.message }))
 }
 
-fn plan_cut_off(ctx: &Context) -> Result<Option<Wedge>> {
+fn plan_cut_off(ctx: &Context) -> Result<Option<BlockingCondition>> {
     let running = ctx.state().open_plan().filter(|plan| plan.running.is_some());
     let Some(plan) = running else { return Ok(None) };
-    Ok((!plan::planner_runs(ctx)?).then(|| Wedge::PlanCutOff { phase: plan.phase.as_str() }))
+    Ok((!plan::planner_runs(ctx)?).then(|| BlockingCondition::PlanCutOff { phase: plan.phase.as_str() }))
 }
 
 /// What is damaged of git's own files and objects, but for workspaces of agents: those are mended by their own rules.
@@ -88,35 +90,36 @@ fn git_damage(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Vec<GitDamag
     ctx.repo.workspaces().git_damage(&worktrees)
 }
 
-fn checkpoints_gone(ctx: &Context) -> Result<Vec<Wedge>> {
+fn checkpoints_gone(ctx: &Context) -> Result<Vec<BlockingCondition>> {
     let ended = checkpoint::ended(ctx)?;
-    let of = |standing: Standing| -> Vec<String> {
+    let of = |standing: CheckpointAvailability| -> Vec<String> {
         ended.iter().filter(|(_, one)| **one == standing).map(|(name, _)| name.to_string()).collect()
     };
     let mut found = Vec::new();
-    let (refs, rewritten, names) = (of(Standing::RefGone), of(Standing::Rewritten), of(Standing::Gone));
+    let (refs, rewritten, names) =
+        (of(CheckpointAvailability::RefGone), of(CheckpointAvailability::Rewritten), of(CheckpointAvailability::Gone));
     if !refs.is_empty() {
-        found.push(Wedge::CheckpointRefsGone { names: refs });
+        found.push(BlockingCondition::CheckpointRefsGone { names: refs });
     }
     if !rewritten.is_empty() {
-        found.push(Wedge::CheckpointsRewritten { names: rewritten });
+        found.push(BlockingCondition::CheckpointsRewritten { names: rewritten });
     }
     let all = names.len() == ctx.state().record.checkpoints.len();
     if !names.is_empty() {
-        found.push(Wedge::CheckpointsGone { names, all });
+        found.push(BlockingCondition::CheckpointsGone { names, all });
     }
     Ok(found)
 }
 
 /// Linked worktrees that are not where they are registered.
-fn worktrees(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Vec<Wedge>> {
+fn worktrees(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Vec<BlockingCondition>> {
     let mut found = Vec::new();
     let workspaces: HashSet<&Path> = ctx.state().restorable.workspaces.values().map(|one| Path::new(&one.path)).collect();
     for one in damaged {
         let (path, what) = (one.place().display().to_string(), one.why());
         let recovers = workspaces.contains(&one.place()) || ctx.repo.workspaces().can_mend_worktree(one)?;
         let by_hand = (!recovers).then(|| one.by_hand());
-        found.push(Wedge::DamagedWorktree { path, what, by_hand });
+        found.push(BlockingCondition::DamagedWorktree { path, what, by_hand });
     }
     let is_damaged = |git_dir: &Path| damaged.iter().any(|one| one.is_at(git_dir));
     let linked = ctx.repo.worktrees().linked()?;
@@ -125,7 +128,7 @@ fn worktrees(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Vec<Wedge>> {
     let is_listed = |path: &Path| folders.contains(path) || is_damaged_at(path);
     for path in workspaces.iter().filter(|path| !is_listed(path) && path.symlink_metadata().is_ok()) {
         let (path, what) = (path.display().to_string(), "git does not list it".to_owned());
-        found.push(Wedge::NotTheWorktree { path, what, workspace: true, taken: false });
+        found.push(BlockingCondition::NotTheWorktree { path, what, workspace: true, taken: false });
     }
     let linked: Vec<(PathBuf, PathBuf)> = linked.into_iter().filter(|(git_dir, _)| !is_damaged(git_dir)).collect();
     // One that cannot be read is among the damaged ones.
@@ -135,20 +138,20 @@ fn worktrees(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Vec<Wedge>> {
         let workspace = workspaces.contains(&folder.as_path());
         let Some(whose) = whose else { continue };
         let (what, taken) = match whose {
-            Whose::Ours(_) => continue,
+            WorktreeOwner::Ours(_) => continue,
             // The workspace is made again when its task is claimed.
-            Whose::Nobody if workspace => continue,
-            Whose::Nobody => {
-                found.push(Wedge::WorktreeMoved { path, now_at: moved_to(&git_dir, &folder) });
+            WorktreeOwner::Nobody if workspace => continue,
+            WorktreeOwner::Nobody => {
+                found.push(BlockingCondition::WorktreeMoved { path, now_at: moved_to(&git_dir, &folder) });
                 continue;
             }
-            Whose::Others(other) => (format!("its .git names '{}'", other.git_dir.display()), other.is_a_repository()),
-            Whose::Unclaimed if ctx.repo.worktrees().has_a_repository_in(&folder) => {
+            WorktreeOwner::Others(other) => (format!("its .git names '{}'", other.git_dir.display()), other.is_a_repository()),
+            WorktreeOwner::Unclaimed if ctx.repo.worktrees().has_a_repository_in(&folder) => {
                 ("another repository is there".to_owned(), true)
             }
-            Whose::Unclaimed => ("it has no .git that leads to this repository".to_owned(), false),
+            WorktreeOwner::Unclaimed => ("it has no .git that leads to this repository".to_owned(), false),
         };
-        found.push(Wedge::NotTheWorktree { path, what, workspace, taken });
+        found.push(BlockingCondition::NotTheWorktree { path, what, workspace, taken });
     }
     Ok(found)
 }
@@ -161,7 +164,7 @@ fn moved_to(git_dir: &Path, folder: &Path) -> Option<String> {
 }
 
 /// Workspaces and branches of tasks that are not in this state.
-fn left_over(ctx: &Context) -> Result<Vec<Wedge>> {
+fn left_over(ctx: &Context) -> Result<Vec<BlockingCondition>> {
     let (state, root) = (ctx.state(), workspaces::root(ctx)?);
     let settling: Vec<String> = revert_task::noted(ctx)?.into_iter().map(|(_, note)| note.path).collect();
     let known: HashSet<&str> = state.restorable.workspaces.values().map(|one| one.path.as_str()).collect();
@@ -172,23 +175,23 @@ fn left_over(ctx: &Context) -> Result<Vec<Wedge>> {
         let Some(branch) = entry.head.as_ref().and_then(Head::branch).cloned() else { continue };
         let is_known = known.contains(path.as_str()) || settling.contains(&path);
         if !is_known && entry.worktree.path().starts_with(&root) && task_branches::task_of(&branch).is_some() {
-            found.push(Wedge::LeftWorkspace { path, branch: branch.short().to_owned() });
+            found.push(BlockingCondition::LeftWorkspace { path, branch: branch.short().to_owned() });
             checked_out.push(branch);
         }
     }
     for value in ctx.repo.refs().refs_below(BRANCHES)? {
         let is_tasks = task_branches::task_of(&value.name).is_some_and(|task| state.restorable.cases.contains_key(&task));
         if is_tasks && !state.made_branch(&value.name) && !checked_out.contains(&value.name) {
-            found.push(Wedge::LeftBranch { branch: value.name.short().to_owned() });
+            found.push(BlockingCondition::LeftBranch { branch: value.name.short().to_owned() });
         }
     }
     Ok(found)
 }
 
 /// What prevents a checkpoint, or excludes a workspace from it, found out by making the captures.
-fn not_captured(ctx: &Context, damaged: &[DamagedWorktree]) -> Vec<Wedge> {
+fn not_captured(ctx: &Context, damaged: &[DamagedWorktree]) -> Vec<BlockingCondition> {
     let tried = captured_apart(ctx, damaged);
-    let told = |error: Error| Wedge::NoCheckpoint {
+    let told = |error: Error| BlockingCondition::NoCheckpoint {
         code: error.code().as_str(),
         why: error.to_string(),
         hints: match error.hints() {
@@ -203,15 +206,15 @@ fn not_captured(ctx: &Context, damaged: &[DamagedWorktree]) -> Vec<Wedge> {
             let workspaces: HashSet<&str> = ctx.state().restorable.workspaces.values().map(|one| one.path.as_str()).collect();
             let is_workspace = |path: &str| workspaces.contains(path);
             let without = without.filter(|(path, _)| is_workspace(path));
-            without.map(|(path, why)| Wedge::NotCaptured { path, why }).collect()
+            without.map(|(path, why)| BlockingCondition::NotCaptured { path, why }).collect()
         }
     }
 }
 
 /// Makes the captures that a checkpoint would make, through a separate [`Context`]: nothing refers to their objects, so
 /// these are discarded with that context and never mixed with the objects that repairs write.
-fn captured_apart(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<BTreeMap<String, Coverage>> {
-    let mut apart = Context::open(ctx.repo.worktrees().main_worktree()?.path(), Purpose::Look)?;
+fn captured_apart(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<BTreeMap<String, CaptureCoverage>> {
+    let mut apart = Context::open(ctx.repo.worktrees().main_worktree()?.path(), VerbPurpose::Look)?;
     apart.config = ctx.config.clone();
     checkpoint::would_be_held(&apart, damaged)
 }

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::nearest;
-use crate::domain::operation::task_rollback::{self, TakenBack};
+use crate::domain::operation::task_rollback::{self, RolledBackTask};
 use crate::domain::state::event::Event;
-use crate::domain::work::case::Kind;
+use crate::domain::work::case::TaskKind;
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::checkpoint::target_branch;
@@ -20,7 +20,7 @@ use super::TaskRollbackRequest;
 ///
 /// # Errors
 /// `UNKNOWN_TASK` for an id in another spelling; `INVALID_TRANSITION` for a group; `HAS_DEPENDENTS`.
-pub(super) fn tasks(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<CaseId>> {
+pub(super) fn tasks(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<TaskId>> {
     let state = ctx.state();
     let id = &wanted.task;
     // An id that differs only in case is a mistake. Without this check it would go unnoticed where commits name that id.
@@ -28,13 +28,13 @@ pub(super) fn tasks(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<C
         let error = Error::new(Code::UnknownTask, format!("there is no case '{id}'"));
         return Err(nearest::hinted(error, id.as_str(), [known.as_str()], "see 'git axiom task list'"));
     }
-    if let Some(case) = state.restorable.cases.get(id).filter(|case| case.kind != Kind::Task) {
+    if let Some(case) = state.restorable.cases.get(id).filter(|case| case.kind != TaskKind::Task) {
         return Err(Error::new(Code::InvalidTransition, format!("'{id}' is a {}: only tasks can be taken back", case.kind))
             .hint("name its tasks one by one; see 'git axiom task list'"));
     }
     let dependents = task_rollback::dependents(state, std::slice::from_ref(id));
     if !dependents.is_empty() && !wanted.cascade {
-        let names: Vec<&str> = dependents.iter().map(CaseId::as_str).collect();
+        let names: Vec<&str> = dependents.iter().map(TaskId::as_str).collect();
         return Err(Error::new(Code::HasDependents, format!("tasks that build on '{id}' have been started"))
             .why(names.join(", "))
             .hint(format!("git axiom rollback task {id} --cascade    takes them back too")));
@@ -46,8 +46,8 @@ pub(super) fn tasks(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<C
 ///
 /// # Errors
 /// `TARGET_MISSING`, `DETACHED_HEAD`; `INVALID_TRANSITION` where the tasks were merged into different branches.
-pub(super) fn target(ctx: &Context, wanted: &TaskRollbackRequest, tasks: &[CaseId]) -> Result<(RefName, Oid)> {
-    let merged = |task: &CaseId| Some(&ctx.state().restorable.cases.get(task)?.merged.as_ref()?.target);
+pub(super) fn target(ctx: &Context, wanted: &TaskRollbackRequest, tasks: &[TaskId]) -> Result<(RefName, Oid)> {
+    let merged = |task: &TaskId| Some(&ctx.state().restorable.cases.get(task)?.merged.as_ref()?.target);
     let went_into: BTreeSet<&RefName> = tasks.iter().filter_map(merged).collect();
     let name = match (&wanted.target, went_into.iter().next()) {
         (Some(short), _) => RefName::branch_named(short),
@@ -86,9 +86,9 @@ fn default_target(ctx: &Context) -> Result<RefName> {
 ///
 /// # Errors
 /// The codes of a damaged log.
-pub(super) fn with_recorded(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<TakenBack>> {
-    let worked_on = |task: &&CaseId| ctx.state().record.cases.get(*task).is_some_and(|record| record.iterations > 0);
-    let mut ranges: BTreeMap<CaseId, Vec<(Oid, Oid)>> = BTreeMap::new();
+pub(super) fn with_recorded(ctx: &Context, tasks: &[TaskId]) -> Result<Vec<RolledBackTask>> {
+    let worked_on = |task: &&TaskId| ctx.state().record.cases.get(*task).is_some_and(|record| record.iterations > 0);
+    let mut ranges: BTreeMap<TaskId, Vec<(Oid, Oid)>> = BTreeMap::new();
     if tasks.iter().any(|task| worked_on(&task)) {
         ranges = iterations(ctx)?;
     }
@@ -98,15 +98,15 @@ pub(super) fn with_recorded(ctx: &Context, tasks: &[CaseId]) -> Result<Vec<Taken
         for (from, to) in ranges.get(task).map_or(&[][..], Vec::as_slice) {
             recorded.extend(ctx.repo.history().own_line(from, to)?);
         }
-        found.push(TakenBack { task: task.clone(), recorded });
+        found.push(RolledBackTask { task: task.clone(), recorded });
     }
     Ok(found)
 }
 
 /// The commits of each task's branch before and after its iterations; consecutive ranges are joined.
-fn iterations(ctx: &Context) -> Result<BTreeMap<CaseId, Vec<(Oid, Oid)>>> {
-    let mut works_on: BTreeMap<AgentId, CaseId> = BTreeMap::new();
-    let mut ranges: BTreeMap<CaseId, Vec<(Oid, Oid)>> = BTreeMap::new();
+fn iterations(ctx: &Context) -> Result<BTreeMap<TaskId, Vec<(Oid, Oid)>>> {
+    let mut works_on: BTreeMap<AgentId, TaskId> = BTreeMap::new();
+    let mut ranges: BTreeMap<TaskId, Vec<(Oid, Oid)>> = BTreeMap::new();
     history::each_event(ctx.layout(), |envelope| {
         if let Event::TaskClaimed { agent, task, .. } = &envelope.event {
             works_on.insert(agent.clone(), task.clone());

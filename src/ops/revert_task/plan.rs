@@ -4,17 +4,19 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::listed::WorkspaceFate;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::base::text::Change;
-use crate::domain::operation::journaled::{BranchAdvance, Operation, OperationKind, RefChange, Way, WorkspaceChange};
+use crate::domain::base::text::ValueChange;
+use crate::domain::operation::journaled::{
+    BranchAdvance, ChangeDirection, JournaledOperation, OperationKind, RefChange, WorkspaceChange,
+};
 use crate::domain::operation::rollback::TaskChange;
-use crate::domain::operation::task_rollback::{self, Plan, Skipped, Unit, Why};
-use crate::domain::work::case::{CaseEdit, Status};
+use crate::domain::operation::task_rollback::{self, NoRevertReason, RevertUnit, SkippedRevert, TaskRevertPlan};
+use crate::domain::work::case::{TaskChangeSet, TaskStatus};
 use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
-use crate::ops::checkpoint::Captured;
+use crate::ops::checkpoint::CheckpointCaptures;
 use crate::ops::context::handle::Context;
 use crate::ops::merge::{branch_of, checked_out, nothing_in_progress};
 use crate::ops::operation;
@@ -22,9 +24,9 @@ use crate::ops::operation::branches::branches_are_free;
 use crate::ops::rollback::plan::kept;
 use crate::ops::rollback::workspace::{lost_workspace, not_locked, trash_places};
 use crate::ops::rollback::worktree::head_state;
-use crate::ops::rollback::{AgentLine, FileLine, WorkspaceLine};
+use crate::ops::rollback::{AffectedFileLine, AffectedWorkspaceLine, StoppedAgentLine};
 
-use super::reverts::{self, Reverted};
+use super::reverts::{self, RevertOutcome};
 use super::{TaskRollbackRequest, find, resolve};
 
 /// How many commits are listed for one file in conflict.
@@ -33,19 +35,19 @@ const BEHIND: usize = 10;
 /// A commit that gets a revert commit.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RevertLine {
+pub struct RevertedCommitLine {
     /// The commit.
     pub id: Oid,
     /// Its subject.
     pub subject: String,
     /// The task for which it is reverted.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
 }
 
 /// A merge that is reverted as a whole, with all commits that it merged.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct MergeLine {
+pub struct RevertedMergeLine {
     /// The merge.
     pub id: Oid,
     /// Its subject.
@@ -59,7 +61,7 @@ pub struct MergeLine {
 /// A commit of the task that needs no revert.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SkippedLine {
+pub struct SkippedCommitLine {
     /// The commit.
     pub id: Oid,
     /// Its subject.
@@ -72,19 +74,19 @@ pub struct SkippedLine {
 /// A file in conflict.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ConflictLine {
+pub struct RevertConflictLine {
     /// The file.
     pub path: RepoPath,
     /// The commit that could not be reverted.
     pub commit: Oid,
     /// The commits that changed the file since, newest first.
-    pub behind: Vec<CommitRef>,
+    pub behind: Vec<CommitSubjectLine>,
 }
 
 /// A commit with its subject.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CommitRef {
+pub struct CommitSubjectLine {
     /// Its id.
     pub id: Oid,
     /// Its subject.
@@ -94,41 +96,41 @@ pub struct CommitRef {
 /// Exactly what the rollback of a task will do.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Preview {
+pub struct TaskRollbackPreview {
     /// The requested task.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
     /// The branch on which commits are reverted.
     pub target: RefName,
     /// The commits to revert, in this order.
-    pub commits: Vec<RevertLine>,
+    pub commits: Vec<RevertedCommitLine>,
     /// The merges among them.
-    pub merges: Vec<MergeLine>,
+    pub merges: Vec<RevertedMergeLine>,
     /// The commits of the task that need no revert.
-    pub skipped: Vec<SkippedLine>,
+    pub skipped: Vec<SkippedCommitLine>,
     /// Tasks whose state changes.
     pub tasks: Vec<TaskChange>,
     /// Files that change on the target.
-    pub files: Vec<FileLine>,
+    pub files: Vec<AffectedFileLine>,
     /// The files in conflict: then nothing is done.
-    pub conflicts: Vec<ConflictLine>,
+    pub conflicts: Vec<RevertConflictLine>,
     /// Workspaces that go to the trash.
-    pub workspaces: Vec<WorkspaceLine>,
+    pub workspaces: Vec<AffectedWorkspaceLine>,
     /// Branches that are kept for undo and deleted.
     pub branches: Vec<RefName>,
     /// Agents that are stopped first.
-    pub agents: Vec<AgentLine>,
+    pub agents: Vec<StoppedAgentLine>,
 }
 
 /// The complete plan.
 #[derive(Debug)]
-pub(super) struct Work {
+pub(super) struct TaskRollbackPlan {
     /// The tasks, the requested one first.
-    pub tasks: Vec<CaseId>,
-    pub preview: Preview,
+    pub tasks: Vec<TaskId>,
+    pub preview: TaskRollbackPreview,
     /// The operation. Its workspaces are added later, since they need captures.
-    pub operation: Operation,
-    pub plan: Plan,
-    pub reverted: Reverted,
+    pub operation: JournaledOperation,
+    pub plan: TaskRevertPlan,
+    pub reverted: RevertOutcome,
     /// The worktree in which the user resolved a conflict.
     pub settled: Option<Worktree>,
 }
@@ -137,7 +139,7 @@ pub(super) struct Work {
 ///
 /// # Errors
 /// As [`super::preview`].
-pub(super) fn work(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Work> {
+pub(super) fn work(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<TaskRollbackPlan> {
     let tasks = find::tasks(ctx, wanted)?;
     let (target, old) = find::target(ctx, wanted, &tasks)?;
     let with_recorded = find::with_recorded(ctx, &tasks)?;
@@ -145,11 +147,11 @@ pub(super) fn work(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Work> 
     let plan = plan_of(&old)?;
     let settled = if wanted.resolve { resolve::worktree(ctx, &wanted.task)? } else { None };
     let reverted = match &settled {
-        Some(worktree) => Reverted::by_hand(&plan, resolve::settled(ctx, worktree, (&target, &old), plan_of)?),
+        Some(worktree) => RevertOutcome::by_hand(&plan, resolve::settled(ctx, worktree, (&target, &old), plan_of)?),
         None => reverts::compute(ctx, &plan, &old)?,
     };
     let kind = OperationKind::RollbackTask { tasks: tasks.clone() };
-    let mut operation = Operation::new(kind, title(&tasks));
+    let mut operation = JournaledOperation::new(kind, title(&tasks));
     operation.edits = task_rollback::edits(ctx.state(), &tasks);
     let mut preview = preview(wanted, target.clone(), &plan, &reverted);
     preview.tasks = operation.edits.iter().filter_map(|edit| task_line(ctx, edit)).collect();
@@ -157,20 +159,20 @@ pub(super) fn work(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Work> 
     let worktree = checked_out.as_ref().map(Worktree::path_text).transpose()?;
     if let Some((unit, files)) = &reverted.conflict {
         preview.conflicts = conflicts(ctx, unit, files, &old)?;
-        return Ok(Work { tasks, preview, operation, plan, reverted, settled });
+        return Ok(TaskRollbackPlan { tasks, preview, operation, plan, reverted, settled });
     }
     if reverted.tip != old {
         let changes = ctx.repo.history().diff_trees(&old, &reverted.tip)?;
-        preview.files = changes.into_iter().map(|change| FileLine::of(worktree.clone(), change, false)).collect();
+        preview.files = changes.into_iter().map(|change| AffectedFileLine::of(worktree.clone(), change, false)).collect();
         match (worktree, checked_out) {
             (Some(path), Some(place)) => {
                 nothing_in_progress(ctx, &place)?;
-                let commit = Change::new(old, reverted.tip.clone());
+                let commit = ValueChange::new(old, reverted.tip.clone());
                 operation.advances = vec![BranchAdvance { path, branch: target.clone(), commit }];
             }
-            (_, _) => {
-                operation.refs.push(RefChange { name: target.clone(), value: Change::new(Some(old), Some(reverted.tip.clone())) })
-            }
+            (_, _) => operation
+                .refs
+                .push(RefChange { name: target.clone(), value: ValueChange::new(Some(old), Some(reverted.tip.clone())) }),
         }
     }
     for task in tasks.iter().filter(|task| ctx.state().restorable.cases.contains_key(*task)) {
@@ -179,48 +181,57 @@ pub(super) fn work(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Work> 
             && ctx.state().made_branch(&branch)
             && let Some(commit) = ctx.repo.refs().read_ref(&branch)?
         {
-            operation.refs.push(RefChange { name: branch.clone(), value: Change::new(Some(commit), None) });
+            operation.refs.push(RefChange { name: branch.clone(), value: ValueChange::new(Some(commit), None) });
             preview.branches.push(branch);
         }
     }
-    let work = Work { tasks, preview, operation, plan, reverted, settled };
+    let work = TaskRollbackPlan { tasks, preview, operation, plan, reverted, settled };
     refuse_nothing(ctx, wanted, &work)?;
     Ok(work)
 }
 
-fn title(tasks: &[CaseId]) -> String {
+fn title(tasks: &[TaskId]) -> String {
     match tasks {
         [one] => format!("rollback of task {one}"),
-        many => format!("rollback of tasks {}", many.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", ")),
+        many => format!("rollback of tasks {}", many.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ")),
     }
 }
 
-fn preview(wanted: &TaskRollbackRequest, target: RefName, plan: &Plan, reverted: &Reverted) -> Preview {
-    let skipped = |skipped: &Skipped| SkippedLine {
+fn preview(
+    wanted: &TaskRollbackRequest,
+    target: RefName,
+    plan: &TaskRevertPlan,
+    reverted: &RevertOutcome,
+) -> TaskRollbackPreview {
+    let skipped = |skipped: &SkippedRevert| SkippedCommitLine {
         id: skipped.oid.clone(),
         subject: skipped.subject.clone(),
         why: match &skipped.why {
-            Why::RevertedBy(by) => format!("{} reverts it already", by.short()),
-            Why::Joins => "it is a merge that also brings in other work, which stays".to_owned(),
+            NoRevertReason::RevertedBy(by) => format!("{} reverts it already", by.short()),
+            NoRevertReason::Joins => "it is a merge that also brings in other work, which stays".to_owned(),
         },
     };
-    let empty = |unit: &Unit| SkippedLine {
+    let empty = |unit: &RevertUnit| SkippedCommitLine {
         id: unit.oid.clone(),
         subject: unit.subject.clone(),
         why: "nothing of it is left to revert".to_owned(),
     };
-    let mut lines: Vec<SkippedLine> = plan.skipped.iter().map(skipped).collect();
+    let mut lines: Vec<SkippedCommitLine> = plan.skipped.iter().map(skipped).collect();
     lines.extend(reverted.made.iter().filter(|(_, commit)| commit.is_none()).map(|(unit, _)| empty(unit)));
-    let is_empty = |unit: &&Unit| lines.iter().any(|line| line.id == unit.oid);
-    let units: Vec<&Unit> = plan.units.iter().filter(|unit| !is_empty(unit)).collect();
-    let line = |unit: &&Unit| RevertLine { id: unit.oid.clone(), subject: unit.subject.clone(), task_id: unit.task.clone() };
-    let merge = |unit: &&Unit| MergeLine {
+    let is_empty = |unit: &&RevertUnit| lines.iter().any(|line| line.id == unit.oid);
+    let units: Vec<&RevertUnit> = plan.units.iter().filter(|unit| !is_empty(unit)).collect();
+    let line = |unit: &&RevertUnit| RevertedCommitLine {
+        id: unit.oid.clone(),
+        subject: unit.subject.clone(),
+        task_id: unit.task.clone(),
+    };
+    let merge = |unit: &&RevertUnit| RevertedMergeLine {
         id: unit.oid.clone(),
         subject: unit.subject.clone(),
         mainline: unit.parent.clone(),
         brings: unit.brings.iter().map(|(oid, _)| oid.clone()).collect(),
     };
-    Preview {
+    TaskRollbackPreview {
         task_id: wanted.task.clone(),
         target,
         commits: units.iter().map(line).collect(),
@@ -235,18 +246,18 @@ fn preview(wanted: &TaskRollbackRequest, target: RefName, plan: &Plan, reverted:
     }
 }
 
-fn task_line(ctx: &Context, edit: &CaseEdit) -> Option<TaskChange> {
+fn task_line(ctx: &Context, edit: &TaskChangeSet) -> Option<TaskChange> {
     let case = ctx.state().restorable.cases.get(&edit.id)?;
-    let to = if case.status == Status::Archived { Status::Archived } else { Status::Pending };
+    let to = if case.status == TaskStatus::Archived { TaskStatus::Archived } else { TaskStatus::Pending };
     Some(TaskChange { unmerged: case.merged.is_some(), ..TaskChange::of_status(case.id.clone(), case.status, to) })
 }
 
-fn conflicts(ctx: &Context, unit: &Unit, files: &[RepoPath], tip: &Oid) -> Result<Vec<ConflictLine>> {
+fn conflicts(ctx: &Context, unit: &RevertUnit, files: &[RepoPath], tip: &Oid) -> Result<Vec<RevertConflictLine>> {
     let mut lines = Vec::new();
     for path in files {
         let behind = ctx.repo.history().commits_on(path, &unit.oid, tip, BEHIND)?;
-        let behind = behind.into_iter().map(|(id, subject)| CommitRef { id, subject }).collect();
-        lines.push(ConflictLine { path: path.clone(), commit: unit.oid.clone(), behind });
+        let behind = behind.into_iter().map(|(id, subject)| CommitSubjectLine { id, subject }).collect();
+        lines.push(RevertConflictLine { path: path.clone(), commit: unit.oid.clone(), behind });
     }
     Ok(lines)
 }
@@ -255,8 +266,8 @@ fn conflicts(ctx: &Context, unit: &Unit, files: &[RepoPath], tip: &Oid) -> Resul
 ///
 /// # Errors
 /// `NO_TASK_COMMITS`, `UNKNOWN_TASK`; `HISTORY_MISSING` where a shallow clone may lack the commits.
-fn refuse_nothing(ctx: &Context, wanted: &TaskRollbackRequest, work: &Work) -> Result<()> {
-    let Work { operation, preview, .. } = work;
+fn refuse_nothing(ctx: &Context, wanted: &TaskRollbackRequest, work: &TaskRollbackPlan) -> Result<()> {
+    let TaskRollbackPlan { operation, preview, .. } = work;
     let has_workspace = work.tasks.iter().any(|task| ctx.state().restorable.workspaces.contains_key(task));
     if !operation.edits.is_empty() || !operation.is_state_only() || has_workspace {
         return Ok(());
@@ -290,7 +301,7 @@ fn refuse_nothing(ctx: &Context, wanted: &TaskRollbackRequest, work: &Work) -> R
 ///
 /// # Errors
 /// As [`operation::rehearse`]; `BRANCH_IN_USE`.
-pub(super) fn check(ctx: &Context, work: &Work) -> Result<()> {
+pub(super) fn check(ctx: &Context, work: &TaskRollbackPlan) -> Result<()> {
     let mut operation = work.operation.clone();
     operation.edits.retain(|edit| ctx.state().agent_on(&edit.id).is_none());
     operation::rehearse(ctx, &operation)?;
@@ -302,14 +313,18 @@ pub(super) fn check(ctx: &Context, work: &Work) -> Result<()> {
 ///
 /// # Errors
 /// `IN_THE_WAY` where a workspace is locked; `INTERNAL`.
-pub(super) fn put_workspaces_aside(ctx: &Context, work: &mut Work, captured: Option<&Captured>) -> Result<()> {
+pub(super) fn put_workspaces_aside(
+    ctx: &Context,
+    work: &mut TaskRollbackPlan,
+    captured: Option<&CheckpointCaptures>,
+) -> Result<()> {
     for task in &work.tasks {
         let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { continue };
         let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?;
         let Some(entry) = entry.as_ref().filter(|entry| entry.present) else {
             let path = workspace.path.clone();
             work.operation.workspaces.push(lost_workspace(ctx, task, &workspace, entry.as_ref())?);
-            work.preview.workspaces.push(WorkspaceLine { path, action: WorkspaceFate::Forgotten, task_id: task.clone() });
+            work.preview.workspaces.push(AffectedWorkspaceLine { path, action: WorkspaceFate::Forgotten, task_id: task.clone() });
             continue;
         };
         not_locked(&workspace, entry.locked.as_deref())?;
@@ -327,14 +342,14 @@ pub(super) fn put_workspaces_aside(ctx: &Context, work: &mut Work, captured: Opt
         let name = Path::new(&workspace.path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let (trash, git_dir_trash) = trash_places(ctx, &name)?;
         let path = workspace.path.clone();
-        work.preview.workspaces.push(WorkspaceLine { path, action: WorkspaceFate::PutAside, task_id: task.clone() });
+        work.preview.workspaces.push(AffectedWorkspaceLine { path, action: WorkspaceFate::PutAside, task_id: task.clone() });
         work.operation.workspaces.push(WorkspaceChange {
             task: task.clone(),
             workspace,
             trash,
             git_dir: entry.worktree.git_dir().display().to_string(),
             git_dir_trash,
-            way: Way::PutAside,
+            way: ChangeDirection::PutAside,
             head: head_state(&head),
             commit: head.commit().cloned(),
             capture,

@@ -9,19 +9,19 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::operation::task_rollback::{self, Plan, Unit};
+use crate::domain::operation::task_rollback::{self, RevertUnit, TaskRevertPlan};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::{InProgress, StatusKind, WorkspaceBranch, Worktree};
+use crate::git::{GitOperation, StatusKind, WorkspaceBranch, Worktree};
 use crate::ops::context::handle::Context;
 use crate::ops::merge::nothing_in_progress;
 use crate::ops::{trash, workspaces};
 
 use super::find;
-use super::reverts::Reverted;
+use super::reverts::RevertOutcome;
 
 /// The name of the note in the worktree's git directory.
 const NOTE: &str = "axiom-resolve.json";
@@ -31,9 +31,9 @@ const LIMIT: u64 = 64 * 1024;
 /// A conflict that a user is resolving.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Settling {
+pub struct RevertConflictWorktree {
     /// The task that is rolled back.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
     /// The branch on which its commits are reverted.
     pub target: RefName,
     /// The path of the worktree.
@@ -44,7 +44,7 @@ pub struct Settling {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn settling(ctx: &Context) -> Result<Vec<Settling>> {
+pub fn settling(ctx: &Context) -> Result<Vec<RevertConflictWorktree>> {
     let mut found = Vec::new();
     for (_, mut note) in noted(ctx)? {
         // The current path, not the one in the note: the repository may have moved.
@@ -59,7 +59,7 @@ pub fn settling(ctx: &Context) -> Result<Vec<Settling>> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub(in crate::ops) fn noted(ctx: &Context) -> Result<Vec<(PathBuf, Settling)>> {
+pub(in crate::ops) fn noted(ctx: &Context) -> Result<Vec<(PathBuf, RevertConflictWorktree)>> {
     let mut found = Vec::new();
     for entry in files::list(&ctx.repo.common_dir().join("worktrees"))? {
         // A file that cannot be parsed is no note of ours.
@@ -68,13 +68,13 @@ pub(in crate::ops) fn noted(ctx: &Context) -> Result<Vec<(PathBuf, Settling)>> {
     Ok(found)
 }
 
-fn read(git_dir: &Path) -> Result<Option<Settling>> {
+fn read(git_dir: &Path) -> Result<Option<RevertConflictWorktree>> {
     let bytes = files::read_optional(&git_dir.join(NOTE), LIMIT)?;
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 
 /// The path of the worktree in which a task's conflict is resolved.
-fn place(ctx: &Context, task: &CaseId) -> Result<PathBuf> {
+fn place(ctx: &Context, task: &TaskId) -> Result<PathBuf> {
     Ok(workspaces::root(ctx)?.join(format!("resolve-{task}")))
 }
 
@@ -82,7 +82,7 @@ fn place(ctx: &Context, task: &CaseId) -> Result<PathBuf> {
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.
-pub(super) fn worktree(ctx: &Context, task: &CaseId) -> Result<Option<Worktree>> {
+pub(super) fn worktree(ctx: &Context, task: &TaskId) -> Result<Option<Worktree>> {
     let entry = ctx.repo.worktrees().worktree_at(&place(ctx, task)?)?.filter(|entry| entry.present && entry.locked.is_none());
     let Some(worktree) = entry.map(|entry| entry.worktree) else { return Ok(None) };
     let note = read(worktree.git_dir())?.filter(|note| note.task_id == *task);
@@ -94,7 +94,13 @@ pub(super) fn worktree(ctx: &Context, task: &CaseId) -> Result<Option<Worktree>>
 ///
 /// # Errors
 /// `WORKSPACE_IN_THE_WAY`, `DISK_CHECKOUT_FAILED`, `GIT_FAILED`.
-pub(super) fn set_up(ctx: &Context, task: &CaseId, target: &RefName, plan: &Plan, reverted: &Reverted) -> Result<PathBuf> {
+pub(super) fn set_up(
+    ctx: &Context,
+    task: &TaskId,
+    target: &RefName,
+    plan: &TaskRevertPlan,
+    reverted: &RevertOutcome,
+) -> Result<PathBuf> {
     let path = place(ctx, task)?;
     workspaces::exclude(ctx)?;
     clear(ctx, &path)?;
@@ -103,16 +109,17 @@ pub(super) fn set_up(ctx: &Context, task: &CaseId, target: &RefName, plan: &Plan
     let made = ctx.repo.workspaces().create_workspace(&path, &WorkspaceBranch::Detached(reverted.tip.clone()), &trash)?;
     env::fault_point("resolve.worktree-made");
     let done: Vec<&Oid> = reverted.made.iter().map(|(unit, _)| &unit.oid).collect();
-    let open: Vec<&Unit> = plan.units.iter().filter(|unit| !done.contains(&&unit.oid)).collect();
+    let open: Vec<&RevertUnit> = plan.units.iter().filter(|unit| !done.contains(&&unit.oid)).collect();
     // `git revert` stops at the first conflict; `git revert --continue` goes on with the others.
     let git = ctx.repo.git_in(&made).writing().config("commit.gpgSign=false").env("GIT_EDITOR", "true");
     let git = git.args(["revert", "--no-edit", "--mainline", "1"]).args(open.iter().map(|unit| unit.oid.as_str()));
     let output = git.run()?;
-    if !output.ok() && !ctx.repo.captures().in_progress(&made)?.contains(&InProgress::Revert) {
+    if !output.ok() && !ctx.repo.captures().in_progress(&made)?.contains(&GitOperation::Revert) {
         return Err(output.error().hint(format!("git worktree remove --force '{}'", path.display())));
     }
     env::fault_point("resolve.reverting");
-    let note = Settling { task_id: task.clone(), target: target.clone(), path: path.to_string_lossy().into_owned() };
+    let note =
+        RevertConflictWorktree { task_id: task.clone(), target: target.clone(), path: path.to_string_lossy().into_owned() };
     let json = serde_json::to_vec_pretty(&note);
     let json = json.map_err(|e| Error::new(Code::Internal, "a note cannot be written as JSON").because(e))?;
     files::write_atomic(&made.git_dir().join(NOTE), &json)?;
@@ -176,7 +183,7 @@ fn finished_worktrees(ctx: &Context) -> Result<Vec<(String, Worktree)>> {
     Ok(found)
 }
 
-fn is_all(ctx: &Context, note: &Settling, commit: &Oid) -> Result<bool> {
+fn is_all(ctx: &Context, note: &RevertConflictWorktree, commit: &Oid) -> Result<bool> {
     let wanted = find::with_recorded(ctx, std::slice::from_ref(&note.task_id))?;
     Ok(task_rollback::plan(&ctx.repo.history().all_task_commits(commit)?, &wanted).units.is_empty())
 }
@@ -205,7 +212,7 @@ pub(super) fn settled(
     ctx: &Context,
     worktree: &Worktree,
     (target, tip): (&RefName, &Oid),
-    rest: impl FnOnce(&Oid) -> Result<Plan>,
+    rest: impl FnOnce(&Oid) -> Result<TaskRevertPlan>,
 ) -> Result<Oid> {
     let place = worktree.path().display();
     let open = |why: String| Error::new(Code::NotSettled, format!("the conflict in '{place}' is not resolved yet")).why(why);

@@ -1,25 +1,25 @@
 //! Reverting commits in memory, newest first.
 
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::operation::task_rollback::{Plan, Unit};
+use crate::domain::operation::task_rollback::{RevertUnit, TaskRevertPlan};
 use crate::error::{Code, Error, Result};
 use crate::git::MergeResult;
 use crate::ops::context::handle::Context;
 
 /// The result of reverting.
 #[derive(Debug)]
-pub(super) struct Reverted {
+pub(super) struct RevertOutcome {
     /// The branch's commit afterwards.
     pub tip: Oid,
     /// The reverted units, each with its revert commit; `None` where nothing of the unit was left to revert.
-    pub made: Vec<(Unit, Option<Oid>)>,
+    pub made: Vec<(RevertUnit, Option<Oid>)>,
     /// The unit that could not be reverted, with the files in conflict. The units after it were not tried.
-    pub conflict: Option<(Unit, Vec<RepoPath>)>,
+    pub conflict: Option<(RevertUnit, Vec<RepoPath>)>,
 }
 
-impl Reverted {
+impl RevertOutcome {
     /// The result of a resolution by hand: the whole plan was reverted by this commit and those before it.
-    pub fn by_hand(plan: &Plan, tip: Oid) -> Self {
+    pub fn by_hand(plan: &TaskRevertPlan, tip: Oid) -> Self {
         let made = plan.units.iter().map(|unit| (unit.clone(), Some(tip.clone()))).collect();
         Self { tip, made, conflict: None }
     }
@@ -29,8 +29,8 @@ impl Reverted {
 ///
 /// # Errors
 /// `HISTORY_MISSING` in a shallow clone; `GIT_FAILED`, `IDENTITY_MISSING`, `DISK_FULL`.
-pub(super) fn compute(ctx: &Context, plan: &Plan, from: &Oid) -> Result<Reverted> {
-    let mut reverted = Reverted { tip: from.clone(), made: Vec::new(), conflict: None };
+pub(super) fn compute(ctx: &Context, plan: &TaskRevertPlan, from: &Oid) -> Result<RevertOutcome> {
+    let mut reverted = RevertOutcome { tip: from.clone(), made: Vec::new(), conflict: None };
     let mut tree = ctx.repo.objects().read_commit(from)?.tree;
     // The commit whose tree this is: while the newest commits are reverted in order, no merge is needed.
     let mut content_of = Some(from.clone());
@@ -61,7 +61,7 @@ pub(super) fn compute(ctx: &Context, plan: &Plan, from: &Oid) -> Result<Reverted
 }
 
 /// The commit whose tree the revert of a unit restores; an empty commit for the revert of a root commit.
-fn parent(ctx: &Context, unit: &Unit) -> Result<Oid> {
+fn parent(ctx: &Context, unit: &RevertUnit) -> Result<Oid> {
     match &unit.parent {
         Some(parent) => Ok(parent.clone()),
         // At the boundary of a shallow clone, the walked history has no parent, but the commit object names one.
@@ -75,8 +75,8 @@ fn parent(ctx: &Context, unit: &Unit) -> Result<Oid> {
 }
 
 /// The message, in the form of `git revert`, with trailers.
-fn message(unit: &Unit) -> String {
-    let Unit { oid, subject, task, .. } = unit;
+fn message(unit: &RevertUnit) -> String {
+    let RevertUnit { oid, subject, task, .. } = unit;
     let what = match (&unit.parent, unit.is_merge) {
         (Some(parent), true) => format!("This reverts commit {oid}, reversing\nchanges made to {parent}."),
         (Some(_) | None, _) => format!("This reverts commit {oid}."),

@@ -6,16 +6,16 @@ use std::path::Path;
 
 use crate::domain::base::names::RefName;
 use crate::domain::base::shell_word::shell_word;
-use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Coverage, WorkspaceState};
-use crate::domain::operation::journaled::Operation;
+use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointDocument, CheckpointRecord, WorkspaceState};
+use crate::domain::operation::journaled::JournaledOperation;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureParts, Head, WorktreeCapture, WorktreeEntry};
-use crate::ops::checkpoint::{Captured, CapturedWorkspace, CapturedWorktree};
+use crate::ops::checkpoint::{CapturedWorkspace, CapturedWorktree, CheckpointCaptures};
 use crate::ops::context::handle::Context;
-use crate::ops::operation::differences::{Then, differences};
+use crate::ops::operation::differences::{ComparedCapture, differences};
 use crate::ops::operation::extras_of;
 
-use super::preview::{GoneLine, Preview};
+use super::preview::{MissingWorktreeLine, RollbackPreview};
 
 /// Adds to the preview the worktrees that differ from the checkpoint and that the operation leaves as they are; also missing
 /// ones, with the command that makes them again.
@@ -25,9 +25,9 @@ use super::preview::{GoneLine, Preview};
 pub(super) fn left_alone(
     ctx: &Context,
     document: &CheckpointDocument,
-    captured: &Captured,
-    operation: &Operation,
-    preview: &mut Preview,
+    captured: &CheckpointCaptures,
+    operation: &JournaledOperation,
+    preview: &mut RollbackPreview,
 ) -> Result<()> {
     let (part, not_captured) = (part_of(operation), captured.not_captured());
     for then in document.workspaces.iter().filter(|then| !part.contains(then.path.as_str())) {
@@ -40,7 +40,7 @@ pub(super) fn left_alone(
             None if not_captured.contains(&then.path) => {}
             None => {
                 preview.left_alone.push(then.path.clone());
-                preview.gone.push(GoneLine { path: then.path.clone(), made_by: made_by(ctx, then, Some(operation))? });
+                preview.gone.push(MissingWorktreeLine { path: then.path.clone(), made_by: made_by(ctx, then, Some(operation))? });
             }
         }
     }
@@ -54,8 +54,8 @@ pub(super) fn left_alone(
 pub(super) fn main_left_alone(
     ctx: &Context,
     (record, document): (&CheckpointRecord, &CheckpointDocument),
-    captured: &Captured,
-    preview: &mut Preview,
+    captured: &CheckpointCaptures,
+    preview: &mut RollbackPreview,
 ) -> Result<()> {
     let main = &captured.main;
     let then = WorkspaceState {
@@ -78,7 +78,7 @@ pub(super) fn main_left_alone(
 ///
 /// # Errors
 /// `GIT_FAILED`.
-pub(super) fn made_by(ctx: &Context, then: &WorkspaceState, operation: Option<&Operation>) -> Result<String> {
+pub(super) fn made_by(ctx: &Context, then: &WorkspaceState, operation: Option<&JournaledOperation>) -> Result<String> {
     let path = &then.path;
     let will_be_there = |branch: &RefName| {
         let moved = operation.and_then(|operation| operation.refs.iter().rfind(|change| change.name == *branch));
@@ -119,8 +119,8 @@ fn moved_to(ctx: &Context, then: &WorkspaceState) -> Result<Option<String>> {
 pub(super) fn refuse_from_there(
     ctx: &Context,
     document: &CheckpointDocument,
-    captured: &Captured,
-    operation: &Operation,
+    captured: &CheckpointCaptures,
+    operation: &JournaledOperation,
 ) -> Result<()> {
     let here = ctx.repo.git_dir();
     if here == ctx.repo.common_dir() {
@@ -146,7 +146,7 @@ pub(super) fn refuse_from_there(
         )))
 }
 
-fn part_of(operation: &Operation) -> BTreeSet<&str> {
+fn part_of(operation: &JournaledOperation) -> BTreeSet<&str> {
     let worktrees = operation.worktrees.iter().map(|change| change.path.as_str());
     worktrees.chain(operation.workspaces.iter().map(|change| change.workspace.path.as_str())).collect()
 }
@@ -157,7 +157,7 @@ fn part_of(operation: &Operation) -> BTreeSet<&str> {
 /// `GIT_FAILED`.
 pub(super) fn is_same(
     ctx: &Context,
-    (then, coverage): (&WorkspaceState, Option<&Coverage>),
+    (then, coverage): (&WorkspaceState, Option<&CaptureCoverage>),
     now: &CapturedWorktree,
 ) -> Result<bool> {
     let CapturedWorktree { worktree, capture, .. } = now;
@@ -170,5 +170,5 @@ pub(super) fn is_same(
         return Ok(false);
     }
     let extras = extras_of(&ctx.repo, Some(&then.capture))?;
-    Ok(differences(&ctx.repo, (worktree, capture), Then { tree: &files, extras: &extras, coverage }, None)?.is_empty())
+    Ok(differences(&ctx.repo, (worktree, capture), ComparedCapture { tree: &files, extras: &extras, coverage }, None)?.is_empty())
 }

@@ -5,13 +5,13 @@ use std::path::Path;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
-use crate::domain::checkpoint::document::{Coverage, INDEX, PathSample};
+use crate::domain::checkpoint::document::{CaptureCoverage, INDEX, PathSample};
 use crate::error::Result;
 use crate::git::{CaptureExtras, PathPatterns, Repository, TreeChange, WorktreeCapture};
-use crate::ops::checkpoint::Captured;
+use crate::ops::checkpoint::CheckpointCaptures;
 use crate::ops::operation::differences::out_of_reach;
 
-use super::preview::{NOT_IN_TIME, NotRestored};
+use super::preview::{NOT_IN_TIME, UnrestoredPathLine};
 
 /// The changes that would bring back untracked files that the configuration excludes now. `changes` are the changes from the
 /// current tree to that of the checkpoint; `index` is the index tree of the checkpoint.
@@ -42,12 +42,12 @@ pub(super) const STAGED_LOST: &str = "stagedNotHeld";
 
 /// The files that existed when the checkpoint was made, that it does not hold, and that are missing now; and the `excluded`
 /// ones. Of long lists, only the paths that the coverage names are checked.
-pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded: &[RepoPath]) -> Vec<NotRestored> {
-    let mut lines: Vec<NotRestored> = excluded.iter().map(|path| line(worktree, path, "excluded")).collect();
+pub(super) fn not_restored(worktree: &str, coverage: Option<&CaptureCoverage>, excluded: &[RepoPath]) -> Vec<UnrestoredPathLine> {
+    let mut lines: Vec<UnrestoredPathLine> = excluded.iter().map(|path| line(worktree, path, "excluded")).collect();
     let Some(coverage) = coverage else { return lines };
-    let Coverage { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = coverage;
-    let Coverage { excluded: excluded_then, over_include_limit, encrypted, dirty_submodules, not_in_time, .. } = coverage;
-    let Coverage { staged_not_held, .. } = coverage;
+    let CaptureCoverage { ignored, nested_repositories, too_large, special, unreadable, refused_names, .. } = coverage;
+    let CaptureCoverage { excluded: excluded_then, over_include_limit, encrypted, dirty_submodules, not_in_time, .. } = coverage;
+    let CaptureCoverage { staged_not_held, .. } = coverage;
     let index = unreadable.paths.iter().filter(|path| path.as_bytes() == INDEX.as_bytes());
     lines.extend(index.map(|path| line(worktree, path, INDEX_UNREADABLE)));
     lines.extend(staged_not_held.paths.iter().map(|path| line(worktree, path, STAGED_LOST)));
@@ -72,8 +72,12 @@ pub(super) fn not_restored(worktree: &str, coverage: Option<&Coverage>, excluded
 
 /// The places of which the checkpoint held nothing, since no file of the worktree was there (a socket, a fifo, a repository), and where files
 /// are now that it would otherwise remove: they stay.
-pub(super) fn other_kind_now(worktree: &str, coverage: Option<&Coverage>, changes: &[TreeChange]) -> Vec<NotRestored> {
-    let Some(Coverage { special, nested_repositories, .. }) = coverage else { return Vec::new() };
+pub(super) fn other_kind_now(
+    worktree: &str,
+    coverage: Option<&CaptureCoverage>,
+    changes: &[TreeChange],
+) -> Vec<UnrestoredPathLine> {
+    let Some(CaptureCoverage { special, nested_repositories, .. }) = coverage else { return Vec::new() };
     let goes: Vec<&RepoPath> = changes.iter().filter(|change| change.new.is_none()).map(|change| &change.path).collect();
     let is_now = |root: &&RepoPath| goes.iter().any(|path| path.within(root).is_some());
     let named = |sample: &'_ PathSample, why| {
@@ -87,9 +91,9 @@ pub(super) fn other_kind_now(worktree: &str, coverage: Option<&Coverage>, change
 pub(super) fn not_read(
     worktree: &str,
     (now, then): (&WorktreeCapture, &CaptureExtras),
-    coverage: Option<&Coverage>,
-    named: &[NotRestored],
-) -> Vec<NotRestored> {
+    coverage: Option<&CaptureCoverage>,
+    named: &[UnrestoredPathLine],
+) -> Vec<UnrestoredPathLine> {
     let reach = out_of_reach(now, then);
     let root = Path::new(worktree);
     // Another worktree is told of by itself; the git directory is nobody's content.
@@ -106,22 +110,26 @@ pub(super) fn not_read(
 }
 
 /// The linked worktrees that cannot be captured now: nothing in them changes.
-pub(super) fn not_captured(captured: &Captured, agents: &BTreeSet<&str>) -> Vec<NotRestored> {
+pub(super) fn not_captured(captured: &CheckpointCaptures, agents: &BTreeSet<&str>) -> Vec<UnrestoredPathLine> {
     let nothing = captured.not_captured();
     let all = nothing.iter().filter(|path| !agents.contains(path.as_str()));
     all.map(|path| line(path, &RepoPath::new(""), "notCaptured")).collect()
 }
 
 /// The missing files that a sparse checkout leaves out: they do not come back into it.
-pub(super) fn left_out(now: &WorktreeCapture, worktree: &str, only: &PathSet) -> Vec<NotRestored> {
+pub(super) fn left_out(now: &WorktreeCapture, worktree: &str, only: &PathSet) -> Vec<UnrestoredPathLine> {
     gone(worktree, now.extras.index.skip_worktree.iter().filter(|path| only.covers(path)), "sparse").collect()
 }
 
-fn gone<'p>(worktree: &str, paths: impl Iterator<Item = &'p RepoPath>, why: &'static str) -> impl Iterator<Item = NotRestored> {
+fn gone<'p>(
+    worktree: &str,
+    paths: impl Iterator<Item = &'p RepoPath>,
+    why: &'static str,
+) -> impl Iterator<Item = UnrestoredPathLine> {
     let is_gone = move |path: &&RepoPath| Path::new(worktree).join(path.to_path()).symlink_metadata().is_err();
     paths.filter(is_gone).map(move |path| line(worktree, path, why))
 }
 
-fn line(worktree: &str, path: &RepoPath, why: &'static str) -> NotRestored {
-    NotRestored { worktree: worktree.to_owned(), path: path.clone(), why }
+fn line(worktree: &str, path: &RepoPath, why: &'static str) -> UnrestoredPathLine {
+    UnrestoredPathLine { worktree: worktree.to_owned(), path: path.clone(), why }
 }

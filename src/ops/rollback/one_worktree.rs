@@ -3,23 +3,23 @@
 use std::path::Path;
 
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::text::Change;
-use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, Coverage};
-use crate::domain::operation::journaled::{HeadState, Operation, OperationKind, RefChange};
+use crate::domain::base::text::ValueChange;
+use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointDocument, CheckpointRecord};
+use crate::domain::operation::journaled::{HeadState, JournaledOperation, OperationKind, RefChange};
 use crate::error::{Code, Error, Result};
-use crate::ops::checkpoint::{Captured, CapturedWorktree, capture_options};
+use crate::ops::checkpoint::{CapturedWorktree, CheckpointCaptures, capture_options};
 use crate::ops::context::handle::Context;
 
 use super::left_alone::made_by;
-use super::plan::{Plan, kept};
-use super::preview::Preview;
+use super::plan::{RollbackPlan, kept};
+use super::preview::RollbackPreview;
 use super::refs::add_branch_configs;
 use super::submodules;
-use super::worktree::{Then, add_worktree, worktree_change};
+use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
 use crate::ops::operation::branches::{add_detached, add_refs, branches_are_free};
 
 /// One worktree at the checkpoint and now.
-pub(super) struct Both<'a> {
+pub(super) struct OneWorktreeRollback<'a> {
     /// The checkpoint's capture of it.
     pub capture: Oid,
     branch: Option<RefName>,
@@ -30,7 +30,7 @@ pub(super) struct Both<'a> {
     pub now_capture: Option<Oid>,
 }
 
-impl Both<'_> {
+impl OneWorktreeRollback<'_> {
     /// The worktree's path in the document.
     pub fn path_then<'d>(&self, document: &'d CheckpointDocument, path: &'d str) -> &'d str {
         match self.now_capture {
@@ -40,7 +40,7 @@ impl Both<'_> {
     }
 
     /// What the checkpoint's capture does not hold.
-    pub fn coverage<'d>(&self, document: &'d CheckpointDocument, path: &str) -> Option<&'d Coverage> {
+    pub fn coverage<'d>(&self, document: &'d CheckpointDocument, path: &str) -> Option<&'d CaptureCoverage> {
         match self.now_capture {
             Some(_) => document.coverage.get(path),
             None => document.main_coverage(),
@@ -58,9 +58,9 @@ pub(super) fn make(
     ctx: &Context,
     record: &CheckpointRecord,
     document: &CheckpointDocument,
-    captured: &Captured,
+    captured: &CheckpointCaptures,
     path: &Path,
-) -> Result<Plan> {
+) -> Result<RollbackPlan> {
     let both = find(ctx, record, document, captured, path)?;
     let text = path.display().to_string();
     let head = match (&both.branch, &both.commit) {
@@ -69,11 +69,11 @@ pub(super) fn make(
         (None, None) => return Err(Error::new(Code::CheckpointDamaged, "the checkpoint names neither branch nor commit")),
     };
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
-    let mut operation = Operation::new(kind, format!("rollback of '{text}' to checkpoint {}", record.name));
-    let mut preview = Preview::of(ctx.state(), record)?;
+    let mut operation = JournaledOperation::new(kind, format!("rollback of '{text}' to checkpoint {}", record.name));
+    let mut preview = RollbackPreview::of(ctx.state(), record)?;
     preview.worktree = Some(text.clone());
     if let Some(branch) = &both.branch {
-        let value = Change::new(ctx.repo.refs().read_ref(branch)?, both.commit.clone());
+        let value = ValueChange::new(ctx.repo.refs().read_ref(branch)?, both.commit.clone());
         if value.old != value.new {
             operation.refs.push(RefChange { name: branch.clone(), value });
         }
@@ -85,14 +85,15 @@ pub(super) fn make(
     let then_at = both.path_then(document, &text);
     let submodules = submodules::add(ctx, document, (captured, then_at), None, &mut operation, &mut preview)?;
     let exclude = capture_options(ctx).exclude;
-    let then = Then { capture: &both.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
+    let then =
+        WorktreeRollbackState { capture: &both.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
     let change = worktree_change(&ctx.repo, text.clone(), now, then, &mut preview)?;
     add_worktree(ctx, change, both.now, &mut operation, &mut preview)?;
     add_detached(ctx, &operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
     branches_are_free(ctx, &operation)?;
     preview.name_moments(&operation, document);
-    Plan::of(ctx, captured, operation, preview)
+    RollbackPlan::of(ctx, captured, operation, preview)
 }
 
 /// The worktree at `path`, at the checkpoint and now.
@@ -103,12 +104,18 @@ pub(super) fn find<'a>(
     ctx: &Context,
     record: &CheckpointRecord,
     document: &CheckpointDocument,
-    captured: &'a Captured,
+    captured: &'a CheckpointCaptures,
     path: &Path,
-) -> Result<Both<'a>> {
+) -> Result<OneWorktreeRollback<'a>> {
     if captured.main.worktree.path() == path {
         let (branch, commit) = (document.branch.clone(), document.git_commit.clone());
-        return Ok(Both { capture: record.capture.clone(), branch, commit, now: &captured.main, now_capture: None });
+        return Ok(OneWorktreeRollback {
+            capture: record.capture.clone(),
+            branch,
+            commit,
+            now: &captured.main,
+            now_capture: None,
+        });
     }
     let Some(now) = captured.workspaces.iter().find(|one| one.captured.worktree.path() == path) else {
         let held = document.workspaces.iter().find(|then| Path::new(&then.path) == path);
@@ -127,7 +134,7 @@ pub(super) fn find<'a>(
         let what = format!("checkpoint '{}' holds no worktree at '{}'", record.name, path.display());
         return Err(Error::new(Code::InvalidInput, what).hint(format!("git axiom checkpoint show {}", record.name)));
     };
-    Ok(Both {
+    Ok(OneWorktreeRollback {
         capture: then.capture.clone(),
         branch: then.branch.clone(),
         commit: then.head.clone(),

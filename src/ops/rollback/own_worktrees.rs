@@ -1,22 +1,22 @@
 //! The user's own linked worktrees, where a rollback is to take them back too: files, index, HEAD, and the branch that was checked out.
 //! One that is gone is not made again; it is told with the command that does so.
 
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, WorkspaceState};
-use crate::domain::operation::journaled::{HeadState, Operation, RefChange};
+use crate::domain::operation::journaled::{HeadState, JournaledOperation, RefChange};
 use crate::domain::work::session::Session;
 use crate::error::Result;
-use crate::ops::checkpoint::{Captured, CapturedWorkspace, capture_options};
+use crate::ops::checkpoint::{CapturedWorkspace, CheckpointCaptures, capture_options};
 use crate::ops::context::handle::Context;
 
 use super::left_alone::is_same;
-use super::preview::Preview;
+use super::preview::RollbackPreview;
 use super::submodules;
-use super::worktree::{Then, add_worktree, head_state, worktree_change};
+use super::worktree::{WorktreeRollbackState, add_worktree, head_state, worktree_change};
 
 /// What becomes of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Own<'d> {
+pub(super) enum OwnWorktreesFate<'d> {
     /// They stay as they are, which is told.
     Stay,
     /// They go back too.
@@ -25,7 +25,7 @@ pub(super) enum Own<'d> {
     InPlaceOfMain(&'d str),
 }
 
-impl<'d> Own<'d> {
+impl<'d> OwnWorktreesFate<'d> {
     /// Which worktrees a rollback of everything takes back that does not name any.
     pub fn of_session(session: Option<&Session>, record: &CheckpointRecord, document: &'d CheckpointDocument) -> Self {
         let session = session.filter(|session| session.in_linked_worktree && record.created_at >= session.started_at);
@@ -54,8 +54,8 @@ impl<'d> Own<'d> {
 /// Those that go back: the checkpoint holds them, and they are still there. What a task has, its fate decides about.
 fn held<'a>(
     document: &'a CheckpointDocument,
-    captured: &'a Captured,
-    own: Own<'a>,
+    captured: &'a CheckpointCaptures,
+    own: OwnWorktreesFate<'a>,
 ) -> impl Iterator<Item = (&'a WorkspaceState, &'a CapturedWorkspace)> {
     let goes_back = move |then: &&WorkspaceState| then.task_id.is_none() && own.includes(&then.path);
     document.workspaces.iter().filter(goes_back).filter_map(|then| {
@@ -71,14 +71,14 @@ fn held<'a>(
 pub(super) fn add_branches(
     ctx: &Context,
     document: &CheckpointDocument,
-    captured: &Captured,
-    own: Own<'_>,
-    operation: &mut Operation,
+    captured: &CheckpointCaptures,
+    own: OwnWorktreesFate<'_>,
+    operation: &mut JournaledOperation,
 ) -> Result<()> {
     for (then, _) in held(document, captured, own) {
         let Some(branch) = &then.branch else { continue };
         let is_known = document.refs.contains_key(branch) || document.branch.as_ref() == Some(branch);
-        let value = Change::new(ctx.repo.refs().read_ref(branch)?, then.head.clone());
+        let value = ValueChange::new(ctx.repo.refs().read_ref(branch)?, then.head.clone());
         if !is_known && value.old != value.new && !operation.refs.iter().any(|change| change.name == *branch) {
             operation.refs.push(RefChange { name: branch.clone(), value });
         }
@@ -93,9 +93,9 @@ pub(super) fn add_branches(
 pub(super) fn add(
     ctx: &Context,
     document: &CheckpointDocument,
-    (captured, own): (&Captured, Own<'_>),
-    operation: &mut Operation,
-    preview: &mut Preview,
+    (captured, own): (&CheckpointCaptures, OwnWorktreesFate<'_>),
+    operation: &mut JournaledOperation,
+    preview: &mut RollbackPreview,
 ) -> Result<()> {
     for (then, now) in held(document, captured, own) {
         let coverage = document.coverage.get(&then.path);
@@ -111,7 +111,14 @@ pub(super) fn add(
         };
         let old = Some(now.state.capture.clone());
         let exclude = capture_options(ctx).exclude;
-        let wanted = Then { capture: &then.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
+        let wanted = WorktreeRollbackState {
+            capture: &then.capture,
+            head,
+            coverage,
+            only: None,
+            exclude: &exclude,
+            submodules: &submodules,
+        };
         let change = worktree_change(&ctx.repo, then.path.clone(), (&now.captured, old), wanted, preview)?;
         add_worktree(ctx, change, &now.captured, operation, preview)?;
     }

@@ -4,50 +4,55 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::base::listed::WorkspaceFate;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
-use crate::domain::operation::journaled::{HeadState, Operation, OperationKind, Way, WorkspaceChange};
+use crate::domain::operation::journaled::{ChangeDirection, HeadState, JournaledOperation, OperationKind, WorkspaceChange};
 use crate::domain::operation::rollback;
 use crate::domain::operation::settle::archived_since;
 use crate::domain::state::changes::RestorableChanges;
-use crate::domain::work::session::Mode;
+use crate::domain::work::session::SessionMode;
 use crate::error::{Code, Error, Result};
 use crate::git::CaptureExtras;
-use crate::ops::checkpoint::{Captured, capture_options};
+use crate::ops::checkpoint::{CheckpointCaptures, capture_options};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::extras_of;
 use crate::ops::operation::staged::{self, StagedChanges};
 
 use super::left_alone::{left_alone, main_left_alone};
 use super::not_restored::not_captured;
-use super::own_worktrees::{self, Own};
-use super::preview::{FileLoss, Preview, WorkspaceLine};
-use super::refs::{LocalRefs, add_branch_configs, add_local_refs, add_moved_branches, since};
+use super::own_worktrees::{self, OwnWorktreesFate};
+use super::preview::{AffectedWorkspaceLine, FileLossLine, RollbackPreview};
+use super::refs::{LocalRefsPolicy, add_branch_configs, add_local_refs, add_moved_branches, since};
 use super::submodules;
 use super::workspace::add_workspace;
-use super::worktree::{Then, add_worktree, worktree_change};
+use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
 use crate::ops::operation::branches::{add_detached, add_refs, branches_are_free};
 
 /// The plan of a rollback.
 #[derive(Debug)]
-pub(super) struct Plan {
-    pub operation: Operation,
-    pub preview: Preview,
+pub(super) struct RollbackPlan {
+    pub operation: JournaledOperation,
+    pub preview: RollbackPreview,
 }
 
-impl Plan {
+impl RollbackPlan {
     /// Makes the plan from a complete operation: adds the lists of refs and staged paths to the preview.
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub fn of(ctx: &Context, captured: &Captured, operation: Operation, mut preview: Preview) -> Result<Self> {
+    pub fn of(
+        ctx: &Context,
+        captured: &CheckpointCaptures,
+        operation: JournaledOperation,
+        mut preview: RollbackPreview,
+    ) -> Result<Self> {
         preview.refs.clone_from(&operation.refs);
         let nothing = CaptureExtras::default();
         for worktree in &operation.worktrees {
             let now = captured.worktree_at(&worktree.path).map_or(&nothing, |one| &one.capture.extras);
             let then = extras_of(&ctx.repo, worktree.captures.new.as_ref())?;
             let StagedChanges { lost, back } = staged::changes(&ctx.repo, &staged::moved(&operation), worktree, (now, &then))?;
-            let line = |path| FileLoss { worktree: worktree.path.clone(), path };
+            let line = |path| FileLossLine { worktree: worktree.path.clone(), path };
             preview.staged.extend(lost.into_iter().map(line));
             preview.staged_back.extend(back.into_iter().map(line));
         }
@@ -56,7 +61,7 @@ impl Plan {
             let now = extras_of(repo, change.worktree.captures.old.as_ref())?;
             let then = extras_of(repo, change.worktree.captures.new.as_ref())?;
             let StagedChanges { lost, back } = staged::changes(repo, &change.refs, &change.worktree, (&now, &then))?;
-            let line = |path| FileLoss { worktree: change.worktree.path.clone(), path };
+            let line = |path| FileLossLine { worktree: change.worktree.path.clone(), path };
             preview.staged.extend(lost.into_iter().map(line));
             preview.staged_back.extend(back.into_iter().map(line));
         }
@@ -74,9 +79,9 @@ pub(super) fn make(
     ctx: &Context,
     record: &CheckpointRecord,
     document: &CheckpointDocument,
-    captured: &Captured,
-    (wish, mode, own): (LocalRefs, Option<Mode>, Own<'_>),
-) -> Result<Plan> {
+    captured: &CheckpointCaptures,
+    (wish, mode, own): (LocalRefsPolicy, Option<SessionMode>, OwnWorktreesFate<'_>),
+) -> Result<RollbackPlan> {
     let now = &ctx.state().restorable;
     let standing: BTreeSet<String> = captured.workspaces.iter().map(|w| w.state.path.clone()).collect();
     let left = captured.not_captured();
@@ -84,8 +89,8 @@ pub(super) fn make(
     let mut restored = rollback::restored(document, now, &fates, &left);
     restored.mode = mode.unwrap_or(restored.mode);
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
-    let mut operation = Operation::new(kind, format!("rollback to checkpoint {}", record.name));
-    let mut preview = Preview::of(ctx.state(), record)?;
+    let mut operation = JournaledOperation::new(kind, format!("rollback to checkpoint {}", record.name));
+    let mut preview = RollbackPreview::of(ctx.state(), record)?;
     preview.tasks = rollback::tasks(now, &restored);
     let mut refs_now = captured.refs.clone();
     let more: Vec<RefName> = document.refs.keys().chain(&document.branch).cloned().collect();
@@ -94,7 +99,8 @@ pub(super) fn make(
     // A workspace that cannot be captured stays as it is, and so does its branch.
     for (task, workspace) in now.workspaces.iter().filter(|(_, workspace)| left.contains(&workspace.path)) {
         operation.refs.retain(|change| change.name != workspace.branch);
-        let line = WorkspaceLine { path: workspace.path.clone(), action: WorkspaceFate::NotCaptured, task_id: task.clone() };
+        let line =
+            AffectedWorkspaceLine { path: workspace.path.clone(), action: WorkspaceFate::NotCaptured, task_id: task.clone() };
         preview.workspaces.push(line);
     }
     let agents: BTreeSet<&str> = now.workspaces.values().map(|workspace| workspace.path.as_str()).collect();
@@ -118,7 +124,7 @@ pub(super) fn make(
     own_worktrees::add(ctx, document, (captured, own), &mut operation, &mut preview)?;
     add_detached(ctx, &operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
-    preview.mode = (now.mode != restored.mode).then(|| Change::new(now.mode, restored.mode));
+    preview.mode = (now.mode != restored.mode).then(|| ValueChange::new(now.mode, restored.mode));
     let then = archived_since(restored, now);
     operation.changes = Some(Box::new(RestorableChanges::between(now, &then)));
     left_alone(ctx, document, captured, &operation, &mut preview)?;
@@ -127,16 +133,16 @@ pub(super) fn make(
     }
     branches_are_free(ctx, &operation)?;
     preview.name_moments(&operation, document);
-    Plan::of(ctx, captured, operation, preview)
+    RollbackPlan::of(ctx, captured, operation, preview)
 }
 
 /// Adds the main worktree.
 fn add_main(
     ctx: &Context,
     (record, document): (&CheckpointRecord, &CheckpointDocument),
-    captured: &Captured,
-    operation: &mut Operation,
-    preview: &mut Preview,
+    captured: &CheckpointCaptures,
+    operation: &mut JournaledOperation,
+    preview: &mut RollbackPreview,
 ) -> Result<()> {
     let main = &captured.main;
     let head = match (&document.branch, &document.git_commit) {
@@ -149,13 +155,20 @@ fn add_main(
     let then_at = document.main_path().unwrap_or(&path);
     let submodules = submodules::add(ctx, document, (captured, then_at), None, operation, preview)?;
     let exclude = capture_options(ctx).exclude;
-    let then = Then { capture: &record.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
+    let then = WorktreeRollbackState {
+        capture: &record.capture,
+        head,
+        coverage,
+        only: None,
+        exclude: &exclude,
+        submodules: &submodules,
+    };
     let change = worktree_change(&ctx.repo, path.clone(), (main, None), then, preview)?;
     add_worktree(ctx, change, main, operation, preview)
 }
 
 /// The commits and other objects to keep, because after the operation no ref may reach them; also the captures that it uses.
-pub(crate) fn kept(ctx: &Context, operation: &Operation) -> Result<Vec<Oid>> {
+pub(crate) fn kept(ctx: &Context, operation: &JournaledOperation) -> Result<Vec<Oid>> {
     let mut kept = BTreeMap::new();
     for change in &operation.refs {
         match (&change.value.old, &change.value.new) {
@@ -166,7 +179,7 @@ pub(crate) fn kept(ctx: &Context, operation: &Operation) -> Result<Vec<Oid>> {
             (None, _) => {}
         }
     }
-    let going = operation.stash.iter().filter(|change| change.way == Way::PutAside);
+    let going = operation.stash.iter().filter(|change| change.way == ChangeDirection::PutAside);
     kept.extend(going.map(|change| (change.entry.id.clone(), ())));
     for change in &operation.advances {
         if !ctx.repo.history().is_ancestor(&change.commit.old, &change.commit.new)? {

@@ -6,30 +6,30 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::listed::{self, FileChange, WorkspaceFate};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
-use crate::domain::checkpoint::known_paths::OnlyCount;
+use crate::domain::checkpoint::known_paths::KnownPathsCount;
 use crate::domain::checkpoint::local_refs::StashEntry;
-use crate::domain::operation::journaled::{HeadState, Operation, RefChange};
+use crate::domain::operation::journaled::{HeadState, JournaledOperation, RefChange};
 use crate::domain::operation::rollback::TaskChange;
 use crate::domain::state::whole::State;
-use crate::domain::work::session::Mode;
+use crate::domain::work::session::SessionMode;
 use crate::error::Result;
 use crate::git::TreeChange;
-use crate::ops::operation::in_progress::OperationLine;
+use crate::ops::operation::in_progress::GitOperationLine;
 
 use super::not_restored::{INDEX_UNREADABLE, STAGED_LOST};
-use super::refs::{MovedRef, RefLeft, RefLine};
-use crate::ops::operation::stop_agents::AgentLine;
+use super::refs::{MovedRefLine, RestoredRefLine, UnrestoredRefLine};
+use crate::ops::operation::stop_agents::StoppedAgentLine;
 
 /// A commit that a rollback removes from its branch.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CommitLine {
+pub struct RemovedCommitLine {
     /// Its id.
     pub id: Oid,
     /// Its subject.
@@ -41,7 +41,7 @@ pub struct CommitLine {
 /// A file that changes.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FileLine {
+pub struct AffectedFileLine {
     /// The worktree; `None` where the branch that changes is checked out nowhere.
     pub worktree: Option<String>,
     /// The file.
@@ -52,7 +52,7 @@ pub struct FileLine {
     pub uncommitted: bool,
 }
 
-impl FileLine {
+impl AffectedFileLine {
     pub(in crate::ops) fn of(worktree: Option<String>, file: TreeChange, uncommitted: bool) -> Self {
         Self { worktree, change: file.what(), path: file.path, uncommitted }
     }
@@ -67,18 +67,18 @@ impl FileLine {
 /// A HEAD that changes to another branch or commit.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct HeadLine {
+pub struct RollbackHeadLine {
     /// The worktree.
     pub worktree: String,
     /// What is checked out before and after.
     #[serde(flatten)]
-    pub head: Change<HeadState>,
+    pub head: ValueChange<HeadState>,
 }
 
 /// A missing worktree of the user's own that the checkpoint holds.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct GoneLine {
+pub struct MissingWorktreeLine {
     /// Its former path.
     pub path: String,
     /// The command that makes it again, without what only the checkpoint holds, or moves it back.
@@ -88,14 +88,14 @@ pub struct GoneLine {
 /// A file or folder that a rollback affects.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FileLoss {
+pub struct FileLossLine {
     /// The worktree.
     pub worktree: String,
     /// The file.
     pub path: RepoPath,
 }
 
-impl FileLoss {
+impl FileLossLine {
     /// Its absolute path.
     pub fn place(&self) -> String {
         Path::new(&self.worktree).join(self.path.to_path()).display().to_string()
@@ -108,7 +108,7 @@ pub(super) const NOT_IN_TIME: &str = "notInTime";
 /// A file or folder that a rollback does not bring back.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct NotRestored {
+pub struct UnrestoredPathLine {
     /// The worktree.
     pub worktree: String,
     /// The file or folder.
@@ -118,7 +118,7 @@ pub struct NotRestored {
     pub why: &'static str,
 }
 
-impl NotRestored {
+impl UnrestoredPathLine {
     /// Whether nothing is lost of it, because it stays as it is.
     pub fn stays(&self) -> bool {
         use super::submodules::{NOT_CAPTURED, REPLACED};
@@ -165,19 +165,19 @@ impl NotRestored {
 /// A workspace that changes.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct WorkspaceLine {
+pub struct AffectedWorkspaceLine {
     /// Its path.
     pub path: String,
     /// What happens to it.
     pub action: WorkspaceFate,
     /// The task.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
 }
 
-impl WorkspaceLine {
+impl AffectedWorkspaceLine {
     /// The line for a workspace that goes to the trash. If its folder is missing or never existed, its registration is only
     /// removed.
-    pub fn going(path: &str, task_id: &CaseId) -> Self {
+    pub fn going(path: &str, task_id: &TaskId) -> Self {
         let is_gone = Path::new(path).symlink_metadata().is_err();
         let action = if is_gone { WorkspaceFate::Forgotten } else { WorkspaceFate::PutAside };
         Self { path: path.to_owned(), action, task_id: task_id.clone() }
@@ -187,32 +187,33 @@ impl WorkspaceLine {
 /// The checkpoint to go back to.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Goal {
+pub struct RollbackGoal {
     /// Its name.
     pub name: CheckpointName,
     /// When it was made.
     pub created_at: Timestamp,
     /// Where only known paths were examined: how many, and which checkpoint holds the rest.
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "listed::only")]
-    pub only: Option<OnlyCount>,
+    pub only: Option<KnownPathsCount>,
 }
 
 /// A worktree that goes back to a moment before the checkpoint.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct EarlierMoment {
+pub struct EarlierCaptureLine {
     /// The path of the worktree.
     pub worktree: String,
     /// When it was captured.
     pub captured_at: Timestamp,
 }
 
-impl Preview {
+impl RollbackPreview {
     /// Names the worktrees of an operation whose capture is of an earlier moment.
-    pub(super) fn name_moments(&mut self, operation: &Operation, document: &CheckpointDocument) {
+    pub(super) fn name_moments(&mut self, operation: &JournaledOperation, document: &CheckpointDocument) {
         let changed = operation.worktrees.iter().map(|change| &change.path);
         let again = operation.workspaces.iter().map(|change| &change.workspace.path);
-        let moment = |path: &String| Some(EarlierMoment { worktree: path.clone(), captured_at: document.captured_before(path)? });
+        let moment =
+            |path: &String| Some(EarlierCaptureLine { worktree: path.clone(), captured_at: document.captured_before(path)? });
         self.moments = changed.chain(again).filter_map(moment).collect();
     }
 }
@@ -220,30 +221,30 @@ impl Preview {
 /// Exactly what a rollback will do.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Preview {
+pub struct RollbackPreview {
     /// The checkpoint.
-    pub checkpoint: Goal,
+    pub checkpoint: RollbackGoal,
     /// The path, where only one worktree is rolled back, in whole or in part.
     pub worktree: Option<String>,
     /// Agents that are stopped first.
-    pub agents: Vec<AgentLine>,
+    pub agents: Vec<StoppedAgentLine>,
     /// HEADs that change.
-    pub heads: Vec<HeadLine>,
+    pub heads: Vec<RollbackHeadLine>,
     /// Commits that leave their branches, newest first; also those that only a detached HEAD reaches.
-    pub commits: Vec<CommitLine>,
+    pub commits: Vec<RemovedCommitLine>,
     /// The merges among them.
-    pub merges: Vec<CommitLine>,
+    pub merges: Vec<RemovedCommitLine>,
     /// Branches that are kept for undo and deleted.
     pub branches: Vec<RefName>,
     /// Every ref that changes, also those of the other lists.
     #[serde(serialize_with = "listed::refs")]
     pub refs: Vec<RefChange>,
     /// Local refs that were deleted since and come back.
-    pub refs_back: Vec<RefLine>,
+    pub refs_back: Vec<RestoredRefLine>,
     /// Local refs that moved since.
-    pub refs_moved: Vec<MovedRef>,
+    pub refs_moved: Vec<MovedRefLine>,
     /// Local refs that were deleted since and do not come back.
-    pub refs_left: Vec<RefLeft>,
+    pub refs_left: Vec<UnrestoredRefLine>,
     /// Configuration that comes back together with branches.
     #[serde(rename = "branchConfigs", serialize_with = "listed::branch_configs")]
     pub configs_back: Vec<BranchConfigChange>,
@@ -256,7 +257,7 @@ pub struct Preview {
     /// Branches that get a reverting commit, because an upstream has commits that would leave them.
     pub reverted: Vec<RefName>,
     /// The commits that are reverted in this way and stay, newest first.
-    pub reverted_commits: Vec<CommitLine>,
+    pub reverted_commits: Vec<RemovedCommitLine>,
     /// For each of these branches: how many commits are reverted, and how many of these an upstream has.
     #[serde(skip)]
     pub on_upstream: Vec<(RefName, usize, usize)>,
@@ -265,36 +266,36 @@ pub struct Preview {
     /// Tasks whose state is restored.
     pub tasks: Vec<TaskChange>,
     /// The mode, where it changes.
-    pub mode: Option<Change<Mode>>,
+    pub mode: Option<ValueChange<SessionMode>>,
     /// Files that change.
-    pub files: Vec<FileLine>,
+    pub files: Vec<AffectedFileLine>,
     /// Files and folders whose contents stay, and that get back the permissions, ACL or attributes that the checkpoint
     /// holds.
-    pub permissions: Vec<FileLoss>,
+    pub permissions: Vec<FileLossLine>,
     /// What is staged now and will not be, or differently (the safety checkpoint holds it).
-    pub staged: Vec<FileLoss>,
+    pub staged: Vec<FileLossLine>,
     /// What will be staged and is not now, or differently.
-    pub staged_back: Vec<FileLoss>,
+    pub staged_back: Vec<FileLossLine>,
     /// Git's own operations that are ended, replaced or brought back.
-    pub operations: Vec<OperationLine>,
+    pub operations: Vec<GitOperationLine>,
     /// Files that no capture holds and that will be in the way: they are moved to the trash, and undo puts them back. Set
     /// only by a preview.
     #[serde(skip)]
-    pub moves_aside: Vec<FileLoss>,
+    pub moves_aside: Vec<FileLossLine>,
     /// What existed at the checkpoint and does not come back: it is missing and the checkpoint does not hold it, or it is
     /// excluded now and stays as it is.
-    pub not_restored: Vec<NotRestored>,
+    pub not_restored: Vec<UnrestoredPathLine>,
     /// Worktrees that go back to a moment before the checkpoint: their newest capture of then.
     #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub moments: Vec<EarlierMoment>,
+    pub moments: Vec<EarlierCaptureLine>,
     /// Submodules that keep the commit that is checked out in them, though the checkpoint has another.
-    pub submodules: Vec<FileLoss>,
+    pub submodules: Vec<FileLossLine>,
     /// Paths of worktrees of the user's own that differ from the checkpoint and stay as they are.
     pub left_alone: Vec<String>,
     /// The missing ones among them.
-    pub gone: Vec<GoneLine>,
+    pub gone: Vec<MissingWorktreeLine>,
     /// Workspaces that change.
-    pub workspaces: Vec<WorkspaceLine>,
+    pub workspaces: Vec<AffectedWorkspaceLine>,
     /// Whether nothing would change. Set only by a preview.
     #[serde(skip)]
     pub changes_nothing: bool,
@@ -302,9 +303,9 @@ pub struct Preview {
     pub conflicts: Vec<String>,
 }
 
-impl Preview {
+impl RollbackPreview {
     /// Names what is in submodules by the worktree that they are in, and the path from there.
-    pub(super) fn name_by_worktree(&mut self, operation: &Operation, worktrees: &[String]) {
+    pub(super) fn name_by_worktree(&mut self, operation: &JournaledOperation, worktrees: &[String]) {
         let changes: Vec<&Path> = operation.submodules.iter().map(|change| Path::new(&change.worktree.path)).collect();
         self.submodules.retain(|left| !changes.contains(&Path::new(&left.worktree).join(left.path.to_path()).as_path()));
         for change in &operation.submodules {
@@ -337,7 +338,7 @@ impl Preview {
     /// Where the older checkpoints cannot be read.
     pub(super) fn of(state: &State, record: &CheckpointRecord) -> Result<Self> {
         Ok(Self {
-            checkpoint: Goal {
+            checkpoint: RollbackGoal {
                 name: record.name.clone(),
                 created_at: record.created_at,
                 only: record.only.as_ref().map(|only| only.shown(state)).transpose()?,

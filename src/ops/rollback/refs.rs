@@ -6,19 +6,19 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::text::Change;
-use crate::domain::checkpoint::branch_config::{Coming, coming};
+use crate::domain::base::text::ValueChange;
+use crate::domain::checkpoint::branch_config::{ReturningBranchConfig, coming};
 use crate::domain::checkpoint::document::CheckpointDocument;
-use crate::domain::checkpoint::local_refs::{Since, StashEntry};
-use crate::domain::operation::journaled::{Operation, RefChange, StashChange, Way};
+use crate::domain::checkpoint::local_refs::{LocalRefChanges, StashEntry};
+use crate::domain::operation::journaled::{ChangeDirection, JournaledOperation, RefChange, StashChange};
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 
-use super::preview::Preview;
+use super::preview::RollbackPreview;
 
 /// What happens to local refs, except the target, the tasks' branches and the branch that was checked out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LocalRefs {
+pub enum LocalRefsPolicy {
     /// Deleted ones come back.
     ComeBack,
     /// Deleted ones come back, and those that moved move back.
@@ -30,7 +30,7 @@ pub enum LocalRefs {
 /// A ref that comes back.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RefLine {
+pub struct RestoredRefLine {
     /// Its full name.
     pub name: RefName,
     /// The object that it will point to.
@@ -41,7 +41,7 @@ pub struct RefLine {
 /// A ref that moved since the checkpoint.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct MovedRef {
+pub struct MovedRefLine {
     /// Its full name.
     pub name: RefName,
     /// The object that it points to now.
@@ -55,7 +55,7 @@ pub struct MovedRef {
 /// A ref that the checkpoint holds and that does not come back.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct RefLeft {
+pub struct UnrestoredRefLine {
     /// Its full name.
     pub name: RefName,
     /// Why it does not come back.
@@ -70,11 +70,11 @@ pub struct RefLeft {
 pub(super) fn since(
     ctx: &Context,
     capture: &Oid,
-    (document, operation): (&CheckpointDocument, &Operation),
-    wish: LocalRefs,
-) -> Result<Since> {
-    if wish == LocalRefs::Stay {
-        return Ok(Since::default());
+    (document, operation): (&CheckpointDocument, &JournaledOperation),
+    wish: LocalRefsPolicy,
+) -> Result<LocalRefChanges> {
+    if wish == LocalRefsPolicy::Stay {
+        return Ok(LocalRefChanges::default());
     }
     let then = ctx.repo.checkpoints().refs_of_checkpoint(capture)?;
     let mut since = then.since(&ctx.repo.refs().local_refs()?);
@@ -88,10 +88,15 @@ pub(super) fn since(
 
 /// Adds the moved refs to the preview, and those of them that are branches to the operation. Called before the commits that
 /// leave their branches are listed.
-pub(super) fn add_moved_branches(since: &Since, wish: LocalRefs, operation: &mut Operation, preview: &mut Preview) {
-    let moves = wish == LocalRefs::MoveToo;
+pub(super) fn add_moved_branches(
+    since: &LocalRefChanges,
+    wish: LocalRefsPolicy,
+    operation: &mut JournaledOperation,
+    preview: &mut RollbackPreview,
+) {
+    let moves = wish == LocalRefsPolicy::MoveToo;
     for (name, then, now) in &since.moved {
-        preview.refs_moved.push(MovedRef { name: name.clone(), old: now.clone(), new: then.clone(), moves });
+        preview.refs_moved.push(MovedRefLine { name: name.clone(), old: now.clone(), new: then.clone(), moves });
         if moves && is_branch(name) {
             operation.refs.push(moved(name, then, now));
         }
@@ -105,19 +110,20 @@ pub(super) fn add_moved_branches(since: &Since, wish: LocalRefs, operation: &mut
 pub(super) fn add_local_refs(
     ctx: &Context,
     capture: &Oid,
-    since: Since,
-    wish: LocalRefs,
-    operation: &mut Operation,
-    preview: &mut Preview,
+    since: LocalRefChanges,
+    wish: LocalRefsPolicy,
+    operation: &mut JournaledOperation,
+    preview: &mut RollbackPreview,
 ) -> Result<()> {
-    let Since { gone, blocked, moved: others, links, stash } = since;
-    if wish == LocalRefs::MoveToo {
+    let LocalRefChanges { gone, blocked, moved: others, links, stash } = since;
+    if wish == LocalRefsPolicy::MoveToo {
         let others = others.iter().filter(|(name, ..)| !is_branch(name));
         operation.refs.extend(others.map(|(name, then, now)| moved(name, then, now)));
     }
-    let in_place = |(name, other): (RefName, RefName)| RefLeft { why: format!("{other} is in its place"), name };
+    let in_place = |(name, other): (RefName, RefName)| UnrestoredRefLine { why: format!("{other} is in its place"), name };
     preview.refs_left.extend(blocked.into_iter().map(in_place));
-    let by_hand = |(name, target): (RefName, RefName)| RefLeft { why: format!("git symbolic-ref {name} {target}"), name };
+    let by_hand =
+        |(name, target): (RefName, RefName)| UnrestoredRefLine { why: format!("git symbolic-ref {name} {target}"), name };
     preview.refs_left.extend(links.into_iter().map(by_hand));
     let tips: Vec<Oid> = gone.iter().map(|(_, oid)| oid.clone()).collect();
     let tags = ctx.repo.checkpoints().tags_of_checkpoint(capture, &tips)?;
@@ -132,10 +138,10 @@ pub(super) fn add_local_refs(
             None
         };
         match why {
-            Some(why) => preview.refs_left.push(RefLeft { name, why: why.to_owned() }),
+            Some(why) => preview.refs_left.push(UnrestoredRefLine { name, why: why.to_owned() }),
             None => {
-                preview.refs_back.push(RefLine { name: name.clone(), id: oid.clone() });
-                operation.refs.push(RefChange { name, value: Change::new(None, Some(oid)) });
+                preview.refs_back.push(RestoredRefLine { name: name.clone(), id: oid.clone() });
+                operation.refs.push(RefChange { name, value: ValueChange::new(None, Some(oid)) });
             }
         }
     }
@@ -145,9 +151,11 @@ pub(super) fn add_local_refs(
     let (here, lost): (Vec<StashEntry>, Vec<StashEntry>) =
         stash.into_iter().partition(|entry| ctx.repo.objects().holds(&entry.id));
     let name = || RefName::new(crate::domain::checkpoint::local_refs::STASH);
-    preview.refs_left.extend(lost.into_iter().map(|entry| RefLeft { name: name(), why: format!("{} is gone", entry.id) }));
+    preview
+        .refs_left
+        .extend(lost.into_iter().map(|entry| UnrestoredRefLine { name: name(), why: format!("{} is gone", entry.id) }));
     // Oldest first, so that the newest entry ends on top.
-    let back = here.iter().rev().map(|entry| StashChange { entry: entry.clone(), way: Way::BringBack });
+    let back = here.iter().rev().map(|entry| StashChange { entry: entry.clone(), way: ChangeDirection::BringBack });
     operation.stash.extend(back);
     preview.stash_back = here;
     Ok(())
@@ -157,12 +165,18 @@ pub(super) fn add_local_refs(
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`, `IO_FAILED`.
-pub(super) fn add_branch_configs(ctx: &Context, capture: &Oid, operation: &mut Operation, preview: &mut Preview) -> Result<()> {
+pub(super) fn add_branch_configs(
+    ctx: &Context,
+    capture: &Oid,
+    operation: &mut JournaledOperation,
+    preview: &mut RollbackPreview,
+) -> Result<()> {
     if !operation.refs.iter().any(|change| is_branch(&change.name) && change.value.old.is_none()) {
         return Ok(());
     }
     let Some(now) = ctx.repo.branch_configs()? else { return Ok(()) };
-    let Coming { back, left } = coming(&operation.refs, &ctx.repo.checkpoints().branch_configs_of_checkpoint(capture)?, &now);
+    let ReturningBranchConfig { back, left } =
+        coming(&operation.refs, &ctx.repo.checkpoints().branch_configs_of_checkpoint(capture)?, &now);
     preview.configs_back.extend(back.iter().cloned());
     preview.configs_left.extend(left);
     operation.branch_configs.extend(back);
@@ -174,5 +188,5 @@ fn is_branch(name: &RefName) -> bool {
 }
 
 fn moved(name: &RefName, then: &Oid, now: &Oid) -> RefChange {
-    RefChange { name: name.clone(), value: Change::new(Some(now.clone()), Some(then.clone())) }
+    RefChange { name: name.clone(), value: ValueChange::new(Some(now.clone()), Some(then.clone())) }
 }

@@ -6,18 +6,18 @@ use crate::domain::base::names::RepoPath;
 use crate::domain::base::path_set::PathSet;
 use crate::domain::base::plural::count;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
-use crate::domain::operation::journaled::{Operation, OperationKind};
+use crate::domain::operation::journaled::{JournaledOperation, OperationKind};
 use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
-use crate::ops::checkpoint::{self, Captured, capture_options};
+use crate::ops::checkpoint::{self, CheckpointCaptures, capture_options};
 use crate::ops::context::handle::Context;
 
 use super::not_restored::left_out;
-use super::one_worktree::{Both, find};
-use super::plan::{Plan, kept};
-use super::preview::Preview;
+use super::one_worktree::{OneWorktreeRollback, find};
+use super::plan::{RollbackPlan, kept};
+use super::preview::RollbackPreview;
 use super::submodules;
-use super::worktree::{Then, add_worktree, head_state, worktree_change};
+use super::worktree::{WorktreeRollbackState, add_worktree, head_state, worktree_change};
 
 /// Plans the rollback of `paths`, from the captures made just now. A path includes everything below it.
 ///
@@ -27,9 +27,9 @@ pub(super) fn make(
     ctx: &Context,
     record: &CheckpointRecord,
     document: &CheckpointDocument,
-    captured: &Captured,
+    captured: &CheckpointCaptures,
     paths: &[PathBuf],
-) -> Result<Plan> {
+) -> Result<RollbackPlan> {
     let (worktree, named) = in_one_worktree(captured, paths)?;
     let both = find(ctx, record, document, captured, worktree.path())?;
     name_something(ctx, (record, document), &both, &named)?;
@@ -41,8 +41,8 @@ pub(super) fn make(
         [one] => format!("'{one}'"),
         _ => count(named.len(), "path"),
     };
-    let mut operation = Operation::new(kind, format!("rollback of {which} in '{text}' to checkpoint {}", record.name));
-    let mut preview = Preview::of(ctx.state(), record)?;
+    let mut operation = JournaledOperation::new(kind, format!("rollback of {which} in '{text}' to checkpoint {}", record.name));
+    let mut preview = RollbackPreview::of(ctx.state(), record)?;
     preview.worktree = Some(text.clone());
     preview.paths = only.iter().cloned().collect();
     let head = head_state(&both.now.capture.head);
@@ -50,13 +50,20 @@ pub(super) fn make(
     let then_at = both.path_then(document, &text);
     let submodules = submodules::add(ctx, document, (captured, then_at), Some(&only), &mut operation, &mut preview)?;
     let exclude = capture_options(ctx).exclude;
-    let then = Then { capture: &both.capture, head, coverage, only: Some(&only), exclude: &exclude, submodules: &submodules };
+    let then = WorktreeRollbackState {
+        capture: &both.capture,
+        head,
+        coverage,
+        only: Some(&only),
+        exclude: &exclude,
+        submodules: &submodules,
+    };
     preview.not_restored.extend(left_out(&both.now.capture, &text, &only));
     let change = worktree_change(&ctx.repo, text.clone(), (both.now, both.now_capture.clone()), then, &mut preview)?;
     add_worktree(ctx, change, both.now, &mut operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
     preview.name_moments(&operation, document);
-    Plan::of(ctx, captured, operation, preview)
+    RollbackPlan::of(ctx, captured, operation, preview)
 }
 
 /// Whether one of the paths is in a workspace: then its agent has to be stopped.
@@ -67,7 +74,7 @@ pub(super) fn are_in_workspaces(ctx: &Context, paths: &[PathBuf]) -> bool {
     paths.iter().map(|path| real(path)).any(|path| folders.iter().any(|folder| path.starts_with(folder)))
 }
 
-fn in_one_worktree<'c>(captured: &'c Captured, paths: &[PathBuf]) -> Result<(&'c Worktree, Vec<RepoPath>)> {
+fn in_one_worktree<'c>(captured: &'c CheckpointCaptures, paths: &[PathBuf]) -> Result<(&'c Worktree, Vec<RepoPath>)> {
     let all = captured.worktrees();
     let worktrees: Vec<Worktree> = all.clone().map(|one| one.worktree.clone()).collect();
     let by_worktree = checkpoint::paths_by_worktree(&worktrees, paths)?;
@@ -87,7 +94,7 @@ fn in_one_worktree<'c>(captured: &'c Captured, paths: &[PathBuf]) -> Result<(&'c
 fn name_something(
     ctx: &Context,
     (record, document): (&CheckpointRecord, &CheckpointDocument),
-    both: &Both<'_>,
+    both: &OneWorktreeRollback<'_>,
     named: &[RepoPath],
 ) -> Result<()> {
     let text = both.now.worktree.path_text()?;

@@ -1,13 +1,13 @@
 //! Finding out whether a rollback would change anything at all.
 
-use crate::domain::operation::journaled::{Operation, WorktreeChange};
+use crate::domain::operation::journaled::{JournaledOperation, WorktreeChange};
 use crate::domain::state::changes::RestorableChanges;
 use crate::error::Result;
-use crate::ops::checkpoint::Captured;
+use crate::ops::checkpoint::CheckpointCaptures;
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
 
-use super::{Part, Wish};
+use super::{RollbackRequest, RollbackScope};
 use crate::ops::operation::stop_agents;
 
 /// Whether a preview should find out first if the rollback changes anything, before a safety checkpoint is made. Always for
@@ -16,11 +16,11 @@ use crate::ops::operation::stop_agents;
 ///
 /// # Errors
 /// As [`super::preview()`].
-pub fn may_change_nothing(ctx: &Context, wish: Wish<'_>) -> Result<bool> {
+pub fn may_change_nothing(ctx: &Context, wish: RollbackRequest<'_>) -> Result<bool> {
     let whole = match wish.part {
-        Part::Paths(_) => return Ok(true),
-        Part::Worktree(_) => false,
-        Part::Whole | Part::Everywhere => true,
+        RollbackScope::Paths(_) => return Ok(true),
+        RollbackScope::Worktree(_) => false,
+        RollbackScope::Whole | RollbackScope::Everywhere => true,
     };
     if !stop_agents::at_work(ctx)?.is_empty() {
         return Ok(false);
@@ -35,10 +35,10 @@ pub fn may_change_nothing(ctx: &Context, wish: Wish<'_>) -> Result<bool> {
 ///
 /// # Errors
 /// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
-pub(super) fn changes_nothing(ctx: &Context, operation: &Operation, captured: &Captured) -> Result<bool> {
+pub(super) fn changes_nothing(ctx: &Context, operation: &JournaledOperation, captured: &CheckpointCaptures) -> Result<bool> {
     // Every field is listed here, so that a new field of an operation has to be considered.
-    let Operation { kind: _, title: _, safety: _, kept: _, advances, refs, branch_configs, stash, .. } = operation;
-    let Operation { worktrees, submodules, workspaces, asides, edits, gates, changes, mode, .. } = operation;
+    let JournaledOperation { kind: _, title: _, safety: _, kept: _, advances, refs, branch_configs, stash, .. } = operation;
+    let JournaledOperation { worktrees, submodules, workspaces, asides, edits, gates, changes, mode, .. } = operation;
     let no_refs = advances.is_empty() && refs.is_empty() && branch_configs.is_empty() && stash.is_empty();
     // One that stays as it is, is not in it.
     let no_places = submodules.is_empty() && workspaces.is_empty() && asides.is_empty();
@@ -55,7 +55,7 @@ pub(super) fn changes_nothing(ctx: &Context, operation: &Operation, captured: &C
     Ok(true)
 }
 
-fn is_as_then(ctx: &Context, change: &WorktreeChange, captured: &Captured) -> Result<bool> {
+fn is_as_then(ctx: &Context, change: &WorktreeChange, captured: &CheckpointCaptures) -> Result<bool> {
     let WorktreeChange { path, files, index, head, captures } = change;
     if files.old != files.new || index.old != index.new || head.old != head.new {
         return Ok(false);

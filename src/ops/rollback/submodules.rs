@@ -4,18 +4,22 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::preview::{CommitLine, NotRestored, Preview};
-use super::worktree::{Then, head_state, tell, worktree_change};
+use super::preview::{RemovedCommitLine, RollbackPreview, UnrestoredPathLine};
+use super::worktree::{WorktreeRollbackState, head_state, tell, worktree_change};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::path_set::PathSet;
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::checkpoint::submodules::SubmoduleState;
-use crate::domain::operation::journaled::{HeadState, HeldSubmodule, Operation, RefChange, SubmoduleChange, WorktreeChange};
+use crate::domain::operation::journaled::{
+    HeadState, HeldSubmodule, JournaledOperation, RefChange, SubmoduleChange, WorktreeChange,
+};
 use crate::error::Result;
 use crate::git::{PathPatterns, Repository};
-use crate::ops::checkpoint::submodules::{CapturedSubmodule, Whereabouts, has_files, options_within, repository_of, whereabouts};
-use crate::ops::checkpoint::{Captured, CapturedWorktree, capture_options};
+use crate::ops::checkpoint::submodules::{
+    CapturedSubmodule, SubmoduleWhereabouts, has_files, options_within, repository_of, whereabouts,
+};
+use crate::ops::checkpoint::{CapturedWorktree, CheckpointCaptures, capture_options};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::extras_of;
 use crate::ops::operation::submodules::is_checked_out;
@@ -37,10 +41,10 @@ pub(super) const MOVED: &str = "submoduleMoved";
 pub(super) const REPLACED: &str = "submoduleReplaced";
 
 /// What a submodule has now, with the commit of its capture.
-pub(in crate::ops) type Present = (CapturedWorktree, Option<Oid>);
+pub(in crate::ops) type PresentSubmodule = (CapturedWorktree, Option<Oid>);
 
 /// A submodule that goes back.
-struct GoingBack<'a> {
+struct SubmoduleRollback<'a> {
     then: &'a SubmoduleState,
     repo: Arc<Repository>,
     now: CapturedWorktree,
@@ -56,12 +60,12 @@ struct GoingBack<'a> {
 pub(super) fn add(
     ctx: &Context,
     document: &CheckpointDocument,
-    (captured, worktree): (&Captured, &str),
+    (captured, worktree): (&CheckpointCaptures, &str),
     only: Option<&PathSet>,
-    operation: &mut Operation,
-    preview: &mut Preview,
+    operation: &mut JournaledOperation,
+    preview: &mut RollbackPreview,
 ) -> Result<BTreeSet<RepoPath>> {
-    let (mut going, mut left): (Vec<GoingBack<'_>>, Vec<(&RepoPath, &'static str)>) = (Vec::new(), Vec::new());
+    let (mut going, mut left): (Vec<SubmoduleRollback<'_>>, Vec<(&RepoPath, &'static str)>) = (Vec::new(), Vec::new());
     for then in document.submodules_in(worktree) {
         let only = only.map(|only| within(only, &then.path));
         if only.as_ref().is_some_and(|only| only.iter().next().is_none()) {
@@ -73,19 +77,19 @@ pub(super) fn add(
             continue;
         }
         let why = match whereabouts(ctx, then) {
-            Ok(Whereabouts::Here(repo)) => match present_at(ctx, captured, &then.folder(), &repo)? {
+            Ok(SubmoduleWhereabouts::Here(repo)) => match present_at(ctx, captured, &then.folder(), &repo)? {
                 Ok((now, commit)) => {
-                    going.push(GoingBack { then, repo, now, commit, only });
+                    going.push(SubmoduleRollback { then, repo, now, commit, only });
                     continue;
                 }
                 Err(why) => why,
             },
-            Ok(Whereabouts::Moved(_)) => MOVED,
-            Ok(Whereabouts::Lost(why)) => {
+            Ok(SubmoduleWhereabouts::Moved(_)) => MOVED,
+            Ok(SubmoduleWhereabouts::Lost(why)) => {
                 tracing::warn!(why, submodule = %then.path, "a submodule does not go back");
                 NOT_HELD
             }
-            Ok(Whereabouts::Torn) => NOT_CAPTURED,
+            Ok(SubmoduleWhereabouts::Torn) => NOT_CAPTURED,
             Err(error) if error.is_everybodys() => return Err(error),
             Err(error) => {
                 tracing::warn!(%error, "a submodule does not go back");
@@ -116,7 +120,7 @@ pub(super) fn to_make_again(
     ctx: &Context,
     document: &CheckpointDocument,
     workspace: &str,
-    preview: &mut Preview,
+    preview: &mut RollbackPreview,
 ) -> Result<Vec<HeldSubmodule>> {
     let all: Vec<HeldSubmodule> = document.submodules_in(workspace).map(HeldSubmodule::from).collect();
     for (then, one) in document.submodules_in(workspace).zip(&all) {
@@ -127,8 +131,8 @@ pub(super) fn to_make_again(
     Ok(all)
 }
 
-fn not_restored(then: &SubmoduleState, why: &'static str) -> NotRestored {
-    NotRestored { worktree: then.worktree.clone(), path: then.path.clone(), why }
+fn not_restored(then: &SubmoduleState, why: &'static str) -> UnrestoredPathLine {
+    UnrestoredPathLine { worktree: then.worktree.clone(), path: then.path.clone(), why }
 }
 
 /// The named paths within a submodule; where one is above it, all of it.
@@ -145,10 +149,10 @@ fn within(only: &PathSet, submodule: &RepoPath) -> PathSet {
 /// Those of a capture.
 pub(in crate::ops) fn present_at(
     ctx: &Context,
-    captured: &Captured,
+    captured: &CheckpointCaptures,
     folder: &Path,
     repo: &Arc<Repository>,
-) -> Result<std::result::Result<Present, &'static str>> {
+) -> Result<std::result::Result<PresentSubmodule, &'static str>> {
     let known = folder.to_str().and_then(|path| captured.submodule_at(path));
     match known {
         Some(known) if known.repo.git_dir() != repo.git_dir() => return Ok(Err(REPLACED)),
@@ -166,7 +170,7 @@ pub(in crate::ops) fn present_at(
 }
 
 /// Whether what is in a folder is content of the worktree or the submodule around it, so that the capture of that has it.
-fn is_content_around(ctx: &Context, captured: &Captured, folder: &Path) -> bool {
+fn is_content_around(ctx: &Context, captured: &CheckpointCaptures, folder: &Path) -> bool {
     if is_checked_out(folder) {
         return false;
     }
@@ -187,20 +191,20 @@ fn is_content_around(ctx: &Context, captured: &Captured, folder: &Path) -> bool 
 
 /// The change of one submodule; `None` where it is as it was.
 fn change_of(
-    one: &GoingBack<'_>,
+    one: &SubmoduleRollback<'_>,
     (submodules, exclude): (&BTreeSet<RepoPath>, &PathPatterns),
-    preview: &mut Preview,
+    preview: &mut RollbackPreview,
 ) -> Result<Option<SubmoduleChange>> {
-    let GoingBack { then, repo, now, commit, only } = one;
+    let SubmoduleRollback { then, repo, now, commit, only } = one;
     let path = now.worktree.path_text()?;
     let present = head_state(&now.capture.head);
     let (head, refs) = match only {
         Some(_) => (present, Vec::new()),
         None => head_and_branch(repo, then, present)?,
     };
-    let checked_out = Change::new(is_checked_out(now.worktree.path()), true);
+    let checked_out = ValueChange::new(is_checked_out(now.worktree.path()), true);
     let coverage = Some(&then.coverage);
-    let wanted = Then { capture: &then.capture, head, coverage, only: only.as_ref(), exclude, submodules };
+    let wanted = WorktreeRollbackState { capture: &then.capture, head, coverage, only: only.as_ref(), exclude, submodules };
     let change = worktree_change(repo, path, (now, commit.clone()), wanted, preview)?;
     if is_as_then(repo, &change, now)? && refs.is_empty() && checked_out.old {
         return Ok(None);
@@ -239,7 +243,7 @@ fn head_and_branch(repo: &Repository, then: &SubmoduleState, present: HeadState)
     {
         return Ok((HeadState::Detached(commit.clone()), Vec::new()));
     }
-    let moved = RefChange { name: branch.clone(), value: Change::new(now, commit.clone()) };
+    let moved = RefChange { name: branch.clone(), value: ValueChange::new(now, commit.clone()) };
     Ok((HeadState::Branch(branch.clone()), vec![moved]))
 }
 
@@ -254,11 +258,12 @@ fn tell_commits(
     old: Option<&Oid>,
     new: Option<&Oid>,
     branch: Option<&RefName>,
-    preview: &mut Preview,
+    preview: &mut RollbackPreview,
 ) -> Result<()> {
     let Some(old) = old else { return Ok(()) };
     let log = repo.history().log(old, &Vec::from_iter(new.cloned()), COMMITS)?;
-    let line = |commit: crate::git::LoggedCommit| CommitLine { id: commit.oid, subject: commit.subject, branch: branch.cloned() };
+    let line =
+        |commit: crate::git::LoggedCommit| RemovedCommitLine { id: commit.oid, subject: commit.subject, branch: branch.cloned() };
     preview.commits.extend(log.into_iter().map(line));
     Ok(())
 }

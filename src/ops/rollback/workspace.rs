@@ -2,36 +2,36 @@
 
 use std::path::Path;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::listed::WorkspaceFate;
 use crate::domain::checkpoint::document::CheckpointDocument;
-use crate::domain::operation::journaled::{HeadState, Operation, Way, WorkspaceChange};
-use crate::domain::operation::rollback::Fate;
+use crate::domain::operation::journaled::{ChangeDirection, HeadState, JournaledOperation, WorkspaceChange};
+use crate::domain::operation::rollback::WorkspaceRollback;
 use crate::domain::work::agent::Workspace;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, WorktreeEntry};
-use crate::ops::checkpoint::{Captured, CapturedWorkspace, capture_options};
+use crate::ops::checkpoint::{CapturedWorkspace, CheckpointCaptures, capture_options};
 use crate::ops::context::handle::Context;
 use crate::ops::{operation, trash};
 
-use super::preview::{Preview, WorkspaceLine};
+use super::preview::{AffectedWorkspaceLine, RollbackPreview};
 use super::submodules;
-use super::worktree::{Then, add_worktree, head_state, worktree_change};
+use super::worktree::{WorktreeRollbackState, add_worktree, head_state, worktree_change};
 
 /// Adds the changes of a task's workspace to the operation and the preview.
 pub(super) fn add_workspace(
     ctx: &Context,
-    fate: &Fate,
+    fate: &WorkspaceRollback,
     document: &CheckpointDocument,
-    captured: &Captured,
-    operation: &mut Operation,
-    preview: &mut Preview,
+    captured: &CheckpointCaptures,
+    operation: &mut JournaledOperation,
+    preview: &mut RollbackPreview,
 ) -> Result<()> {
     let here = |path: &str| captured.workspaces.iter().find(|w| w.state.path == path);
     let gone = |path: &str| Error::new(Code::Internal, format!("the workspace '{path}' was not captured"));
     let (path, action, task) = match fate {
-        Fate::Restore { task, then } => {
+        WorkspaceRollback::Restore { task, then } => {
             let present = here(&then.path).ok_or_else(|| gone(&then.path))?;
             let head = match (&then.branch, &then.head) {
                 (Some(branch), _) => HeadState::Branch(branch.clone()),
@@ -45,7 +45,14 @@ pub(super) fn add_workspace(
             let known = operation.submodules.len();
             let submodules = submodules::add(ctx, document, (captured, &then.path), None, operation, preview)?;
             let exclude = capture_options(ctx).exclude;
-            let wanted = Then { capture: &then.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
+            let wanted = WorktreeRollbackState {
+                capture: &then.capture,
+                head,
+                coverage,
+                only: None,
+                exclude: &exclude,
+                submodules: &submodules,
+            };
             let change = worktree_change(&ctx.repo, then.path.clone(), now, wanted, preview)?;
             let same = operation.submodules.len() == known
                 && operation::files_of(&ctx.repo, &change)?.is_empty()
@@ -58,17 +65,17 @@ pub(super) fn add_workspace(
             }
             (then.path.clone(), WorkspaceFate::Restored, task)
         }
-        Fate::PutAside { task, workspace } => {
+        WorkspaceRollback::PutAside { task, workspace } => {
             let present = here(&workspace.path).ok_or_else(|| gone(&workspace.path))?;
             operation.workspaces.push(put_aside(ctx, task, workspace, (captured, present))?);
             (workspace.path.clone(), WorkspaceFate::PutAside, task)
         }
-        Fate::Forget { task, workspace } => {
+        WorkspaceRollback::Forget { task, workspace } => {
             let Some(change) = forget(ctx, task, workspace)? else { return Ok(()) };
             operation.workspaces.push(change);
             (workspace.path.clone(), WorkspaceFate::Forgotten, task)
         }
-        Fate::MakeAgain { task, workspace, then } => {
+        WorkspaceRollback::MakeAgain { task, workspace, then } => {
             let head = match (&then.branch, &then.head) {
                 (None, Some(commit)) => HeadState::Detached(commit.clone()),
                 (branch, _) => HeadState::Branch(branch.clone().unwrap_or_else(|| workspace.branch.clone())),
@@ -81,7 +88,7 @@ pub(super) fn add_workspace(
                 trash,
                 git_dir: ctx.repo.common_dir().join("worktrees").join(&name).display().to_string(),
                 git_dir_trash,
-                way: Way::BringBack,
+                way: ChangeDirection::BringBack,
                 head,
                 commit: then.head.clone(),
                 capture: then.capture.clone(),
@@ -91,15 +98,15 @@ pub(super) fn add_workspace(
             (workspace.path.clone(), WorkspaceFate::MadeAgain, task)
         }
     };
-    preview.workspaces.push(WorkspaceLine { path, action, task_id: task.clone() });
+    preview.workspaces.push(AffectedWorkspaceLine { path, action, task_id: task.clone() });
     Ok(())
 }
 
 fn put_aside(
     ctx: &Context,
-    task: &CaseId,
+    task: &TaskId,
     workspace: &Workspace,
-    (captured, present): (&Captured, &CapturedWorkspace),
+    (captured, present): (&CheckpointCaptures, &CapturedWorkspace),
 ) -> Result<WorkspaceChange> {
     let name = Path::new(&workspace.path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let (trash, git_dir_trash) = trash_places(ctx, &name)?;
@@ -110,7 +117,7 @@ fn put_aside(
         trash,
         git_dir: present.captured.worktree.git_dir().display().to_string(),
         git_dir_trash,
-        way: Way::PutAside,
+        way: ChangeDirection::PutAside,
         head: head_state(head),
         commit: head.commit().cloned(),
         capture: present.state.capture.clone(),
@@ -123,7 +130,7 @@ fn put_aside(
 ///
 /// # Errors
 /// `IN_THE_WAY` where the workspace is locked.
-fn forget(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result<Option<WorkspaceChange>> {
+fn forget(ctx: &Context, task: &TaskId, workspace: &Workspace) -> Result<Option<WorkspaceChange>> {
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?;
     match entry.as_ref().is_some_and(|entry| entry.present) {
         true => Ok(None),
@@ -137,7 +144,7 @@ fn forget(ctx: &Context, task: &CaseId, workspace: &Workspace) -> Result<Option<
 /// `IN_THE_WAY` where it is locked.
 pub(in crate::ops) fn lost_workspace(
     ctx: &Context,
-    task: &CaseId,
+    task: &TaskId,
     workspace: &Workspace,
     entry: Option<&WorktreeEntry>,
 ) -> Result<WorkspaceChange> {
@@ -156,7 +163,7 @@ pub(in crate::ops) fn lost_workspace(
         trash,
         git_dir,
         git_dir_trash,
-        way: Way::PutAside,
+        way: ChangeDirection::PutAside,
         head: head_state(&head),
         commit: head.commit().cloned(),
         capture: head.commit().unwrap_or(&workspace.base).clone(),

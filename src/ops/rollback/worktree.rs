@@ -5,14 +5,14 @@ use std::path::Path;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
-use crate::domain::base::text::Change;
-use crate::domain::checkpoint::document::Coverage;
+use crate::domain::base::text::ValueChange;
+use crate::domain::checkpoint::document::CaptureCoverage;
 use crate::domain::checkpoint::known_paths::together;
-use crate::domain::operation::journaled::{HeadState, Operation, WorktreeChange};
+use crate::domain::operation::journaled::{HeadState, JournaledOperation, WorktreeChange};
 use crate::error::Result;
 use crate::git::{
-    CaptureExtras, CaptureParts, Head, PathPatterns, Permissions, Repository, TreeChange, Worktree, WorktreeCapture, bytes_by,
-    bytes_of,
+    CaptureExtras, CaptureParts, Head, PathPatterns, RecordedPermissions, Repository, TreeChange, Worktree, WorktreeCapture,
+    bytes_by, bytes_of,
 };
 use crate::ops::checkpoint::CapturedWorktree;
 use crate::ops::context::handle::Context;
@@ -21,7 +21,7 @@ use crate::ops::operation::in_progress::operations;
 use crate::ops::operation::{self, capture_with, extras_of};
 
 use super::not_restored::{excluded_now, not_read, not_restored, other_kind_now};
-use super::preview::{FileLine, FileLoss, HeadLine, NotRestored, Preview};
+use super::preview::{AffectedFileLine, FileLossLine, RollbackHeadLine, RollbackPreview, UnrestoredPathLine};
 use crate::ops::operation::submodules::{is_checked_out, with_own_submodules};
 
 /// The state of HEAD, as an operation records it.
@@ -33,13 +33,13 @@ pub(crate) fn head_state(head: &Head) -> HeadState {
 }
 
 /// The state to which a worktree is rolled back.
-pub(super) struct Then<'a> {
+pub(super) struct WorktreeRollbackState<'a> {
     /// Its capture.
     pub capture: &'a Oid,
     /// Its HEAD.
     pub head: HeadState,
     /// What the capture does not hold.
-    pub coverage: Option<&'a Coverage>,
+    pub coverage: Option<&'a CaptureCoverage>,
     /// The only paths to restore, where there are any: then the index, HEAD and the other contents of the capture stay.
     pub only: Option<&'a PathSet>,
     /// What the configuration excludes now.
@@ -52,13 +52,13 @@ pub(super) fn worktree_change(
     repo: &Repository,
     path: String,
     (now, now_commit): (&CapturedWorktree, Option<Oid>),
-    then: Then<'_>,
-    preview: &mut Preview,
+    then: WorktreeRollbackState<'_>,
+    preview: &mut RollbackPreview,
 ) -> Result<WorktreeChange> {
     let now_commit = operation::with_bytes_known(repo, &now.capture, now_commit)?;
     let CapturedWorktree { worktree, capture: now, .. } = now;
-    let Target { held, index, changes, extras } = wanted(repo, (worktree, now), &then)?;
-    let Then { capture: then, head, coverage, only, exclude, submodules } = then;
+    let WorktreeRollbackTarget { held, index, changes, extras } = wanted(repo, (worktree, now), &then)?;
+    let WorktreeRollbackState { capture: then, head, coverage, only, exclude, submodules } = then;
     let files = with_spared(repo, (worktree, now), &changes, held.clone(), coverage)?;
     let excluded = excluded_now(repo, (now, exclude), &index, &changes)?;
     let files = repo.objects().edit_tree(&files, &excluded.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
@@ -68,7 +68,7 @@ pub(super) fn worktree_change(
     lost.extend(not_read(&path, (now, &extras), coverage, &lost));
     preview.not_restored.extend(lost.into_iter().filter(|lost| only.is_none_or(|only| only.covers(&lost.path))));
     let (files, kept) = with_own_submodules(repo, Path::new(&path), (files, &index), (&changes, submodules))?;
-    preview.submodules.extend(kept.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
+    preview.submodules.extend(kept.into_iter().map(|inside| FileLossLine { worktree: path.clone(), path: inside }));
     // A file that git ignores and that is on the disk exactly as the checkpoint has it stays, also when the rollback is
     // undone.
     let there = match is_checked_out(worktree.path()) {
@@ -82,7 +82,7 @@ pub(super) fn worktree_change(
     // What stays as it is keeps its permissions too, also when the rollback is undone: those that keep something from being
     // read are as little what it had as its content.
     let reach = out_of_reach(now, &extras);
-    let stays = |one: &Permissions| excluded.contains(&one.path) || reach.covers(&one.path);
+    let stays = |one: &RecordedPermissions| excluded.contains(&one.path) || reach.covers(&one.path);
     fitting.modes.retain(|one| !stays(one));
     fitting.modes.extend(now.extras.modes.iter().filter(|one| stays(one)).cloned());
     fitting.modes.sort_by(|one, other| one.path.cmp(&other.path));
@@ -92,40 +92,48 @@ pub(super) fn worktree_change(
     fitting.raw = bytes_by(&now.extras.raw, &extras.raw, |path| differing.contains(path));
     let comes = fitting.raw.iter().filter(|one| differing.contains(&one.path));
     let pointers = repo.captures().lfs_not_here(comes).into_iter();
-    preview.not_restored.extend(pointers.map(|inside| NotRestored { worktree: path.clone(), path: inside, why: "lfsNotHere" }));
+    preview.not_restored.extend(pointers.map(|inside| UnrestoredPathLine {
+        worktree: path.clone(),
+        path: inside,
+        why: "lfsNotHere",
+    }));
     let permissions = repo
         .captures()
         .permissions_that_change(worktree, (&now.extras.modes, &fitting.modes), |path| differing.contains(path))?;
-    preview.permissions.extend(permissions.into_iter().map(|inside| FileLoss { worktree: path.clone(), path: inside }));
+    preview.permissions.extend(permissions.into_iter().map(|inside| FileLossLine { worktree: path.clone(), path: inside }));
     let whole = only.is_none() && fitting == extras;
     let then = if whole { then.clone() } else { capture_with(repo, now, (&files, &index), fitting)? };
     Ok(WorktreeChange {
         path,
-        files: Change::new(was, files),
-        index: Change::new(now.index_tree.clone(), index),
-        head: Change::new(head_state(&now.head), head),
-        captures: Change::new(now_commit, Some(then)),
+        files: ValueChange::new(was, files),
+        index: ValueChange::new(now.index_tree.clone(), index),
+        head: ValueChange::new(head_state(&now.head), head),
+        captures: ValueChange::new(now_commit, Some(then)),
     })
 }
 
 /// The target state of a worktree, before the files that stay are known.
-struct Target {
+struct WorktreeRollbackTarget {
     held: Oid,
     index: Oid,
     changes: Vec<TreeChange>,
     extras: CaptureExtras,
 }
 
-fn wanted(repo: &Repository, (worktree, now): (&Worktree, &WorktreeCapture), then: &Then<'_>) -> Result<Target> {
+fn wanted(
+    repo: &Repository,
+    (worktree, now): (&Worktree, &WorktreeCapture),
+    then: &WorktreeRollbackState<'_>,
+) -> Result<WorktreeRollbackTarget> {
     let CaptureParts { files: held, index, .. } = repo.captures().capture_parts(then.capture)?;
     let extras = extras_of(repo, Some(then.capture))?;
-    let files = differences::Then { tree: &held, extras: &extras, coverage: then.coverage };
+    let files = differences::ComparedCapture { tree: &held, extras: &extras, coverage: then.coverage };
     let changes = differences(repo, (worktree, now), files, then.only)?;
     let Some(only) = then.only else {
         let unread = beyond(repo, &out_of_reach(now, &extras), (&now.tree, &held))?;
         let stays: Vec<TreeChange> = unread.into_iter().map(TreeChange::reversed).collect();
         let held = repo.objects().edit_tree(&held, &stays)?;
-        return Ok(Target { held, index, changes, extras });
+        return Ok(WorktreeRollbackTarget { held, index, changes, extras });
     };
     let held = repo.objects().edit_tree(&now.tree, &changes)?;
     let modes = extras.modes.into_iter().filter(|modes| only.covers(&modes.path)).collect();
@@ -136,7 +144,7 @@ fn wanted(repo: &Repository, (worktree, now): (&Worktree, &WorktreeCapture), the
         line_ends: extras.line_ends,
         ..now.extras.clone()
     };
-    Ok(Target { held, index: now.index_tree.clone(), changes, extras })
+    Ok(WorktreeRollbackTarget { held, index: now.index_tree.clone(), changes, extras })
 }
 
 /// The tree to restore, with the present files that the checkpoint does not cover (ignored or too large then, perhaps
@@ -148,14 +156,14 @@ fn with_spared(
     (worktree, now): (&Worktree, &WorktreeCapture),
     changes: &[TreeChange],
     then: Oid,
-    coverage: Option<&Coverage>,
+    coverage: Option<&CaptureCoverage>,
 ) -> Result<Oid> {
     let included: BTreeSet<&RepoPath> = now.included.iter().collect();
-    if coverage.is_some_and(Coverage::is_complete) && included.is_empty() {
+    if coverage.is_some_and(CaptureCoverage::is_complete) && included.is_empty() {
         return Ok(then);
     }
     let gone: Vec<&TreeChange> = changes.iter().filter(|change| change.new.is_none()).collect();
-    let ignored = if coverage.is_some_and(Coverage::lists_not_all_ignored) {
+    let ignored = if coverage.is_some_and(CaptureCoverage::lists_not_all_ignored) {
         repo.captures().ignored_by(worktree, &then, &gone.iter().map(|change| &change.path).collect::<Vec<_>>())?
     } else {
         BTreeSet::new()
@@ -180,8 +188,8 @@ pub(super) fn add_worktree(
     ctx: &Context,
     change: WorktreeChange,
     now: &CapturedWorktree,
-    operation: &mut Operation,
-    preview: &mut Preview,
+    operation: &mut JournaledOperation,
+    preview: &mut RollbackPreview,
 ) -> Result<()> {
     tell(&ctx.repo, &change, now, preview)?;
     operation.worktrees.push(change);
@@ -189,7 +197,12 @@ pub(super) fn add_worktree(
 }
 
 /// Adds the changes of a worktree to the preview.
-pub(super) fn tell(repo: &Repository, change: &WorktreeChange, now: &CapturedWorktree, preview: &mut Preview) -> Result<()> {
+pub(super) fn tell(
+    repo: &Repository,
+    change: &WorktreeChange,
+    now: &CapturedWorktree,
+    preview: &mut RollbackPreview,
+) -> Result<()> {
     let CapturedWorktree { worktree, capture: now, .. } = now;
     let committed = match now.head.commit() {
         Some(commit) => repo.objects().read_commit(commit)?.tree,
@@ -202,17 +215,17 @@ pub(super) fn tell(repo: &Repository, change: &WorktreeChange, now: &CapturedWor
     };
     for file in operation::files_named(repo, worktree, change)? {
         if !file.changes_a_file() {
-            let left = FileLoss { worktree: change.path.clone(), path: file.path };
+            let left = FileLossLine { worktree: change.path.clone(), path: file.path };
             if !preview.submodules.iter().any(|known| known.worktree == left.worktree && known.path == left.path) {
                 preview.submodules.push(left);
             }
             continue;
         }
         let uncommitted = file.old.is_some() && is_dirty(&file);
-        preview.files.push(FileLine::of(Some(change.path.clone()), file, uncommitted));
+        preview.files.push(AffectedFileLine::of(Some(change.path.clone()), file, uncommitted));
     }
     if change.head.old != change.head.new {
-        preview.heads.push(HeadLine { worktree: change.path.clone(), head: change.head.clone() });
+        preview.heads.push(RollbackHeadLine { worktree: change.path.clone(), head: change.head.clone() });
     }
     Ok(())
 }

@@ -3,17 +3,17 @@
 
 use std::path::{Path, PathBuf};
 
-use super::Layer;
-use super::place::{self, Place};
+use super::WritableLayer;
+use super::place::{self, LayerFile};
 use crate::config;
 use crate::error::{Code, Error, Result};
-use crate::ops::context::stand_in::{self, Users};
+use crate::ops::context::stand_in::{self, EffectiveUserConfig};
 use crate::ops::context::{Repository, trust};
 use crate::store::config_backup;
 
 /// What takes the place of a file's content.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum From {
+pub enum ConfigResetSource {
     /// Its backup: of the user's file what was in it when it last loaded, of the project's what a human approved.
     Backup,
     /// Nothing: the defaults count.
@@ -22,20 +22,20 @@ pub enum From {
 
 /// What would be done.
 #[derive(Debug)]
-pub struct Plan {
-    place: Place,
+pub struct ConfigResetPlan {
+    place: LayerFile,
     name: &'static str,
     before: Option<Vec<u8>>,
     after: Vec<u8>,
 }
 
 /// The files that cannot be read as a configuration, each with the reason.
-pub fn broken(repo: Option<&Repository>) -> Vec<(Layer, Error)> {
+pub fn broken(repo: Option<&Repository>) -> Vec<(WritableLayer, Error)> {
     let of_user = match stand_in::users() {
-        Users::Backup(_, why) | Users::Broken(why) => Some((Layer::User, why)),
-        Users::Nothing | Users::AsItIs(_) => None,
+        EffectiveUserConfig::Backup(_, why) | EffectiveUserConfig::Broken(why) => Some((WritableLayer::User, why)),
+        EffectiveUserConfig::Nothing | EffectiveUserConfig::AsItIs(_) => None,
     };
-    let of_project = repo.and_then(|repo| stand_in::of_project(repo).1).map(|why| (Layer::Project, why));
+    let of_project = repo.and_then(|repo| stand_in::of_project(repo).1).map(|why| (WritableLayer::Project, why));
     of_user.into_iter().chain(of_project).collect()
 }
 
@@ -44,23 +44,23 @@ pub fn broken(repo: Option<&Repository>) -> Vec<(Layer, Error)> {
 /// # Errors
 /// `NO_BACKUP`; `NOT_PRIVATE` where others could have written it; `IN_THE_WAY`, `TOO_LARGE`, `NOT_A_REPOSITORY`, `BARE_REPOSITORY`,
 /// `IO_FAILED`.
-pub fn plan(repo: Option<&Repository>, layer: Layer, from: From) -> Result<Plan> {
+pub fn plan(repo: Option<&Repository>, layer: WritableLayer, from: ConfigResetSource) -> Result<ConfigResetPlan> {
     let name = match layer {
-        Layer::User => "user",
-        Layer::Project => "project",
-        Layer::Local => return Err(Error::new(Code::Internal, "git's configuration has no backup")),
+        WritableLayer::User => "user",
+        WritableLayer::Project => "project",
+        WritableLayer::Local => return Err(Error::new(Code::Internal, "git's configuration has no backup")),
     };
     let missing = || Error::new(Code::Internal, "the layer has no file");
     let place = place::file_of(repo, layer)?.ok_or_else(missing)?;
     let after = match from {
-        From::Nothing => Vec::new(),
-        From::Backup => match layer {
-            Layer::User => stand_in::backup_of_users()?.map(|(_, text)| text.into_bytes()).ok_or_else(no_backup)?,
-            Layer::Project | Layer::Local => approved(place::owned(repo)?, &place.path)?,
+        ConfigResetSource::Nothing => Vec::new(),
+        ConfigResetSource::Backup => match layer {
+            WritableLayer::User => stand_in::backup_of_users()?.map(|(_, text)| text.into_bytes()).ok_or_else(no_backup)?,
+            WritableLayer::Project | WritableLayer::Local => approved(place::owned(repo)?, &place.path)?,
         },
     };
     let before = if place.is_missing()? { None } else { place.open()?.read()? };
-    Ok(Plan { place, name, before, after })
+    Ok(ConfigResetPlan { place, name, before, after })
 }
 
 /// The project's configuration as it was approved; a revoked approval is none.
@@ -80,7 +80,7 @@ fn no_backup() -> Error {
         .hint("git axiom config reset --user    begins an empty one")
 }
 
-impl Plan {
+impl ConfigResetPlan {
     /// The file.
     pub fn path(&self) -> &Path {
         &self.place.path

@@ -2,32 +2,32 @@
 
 use std::path::{Path, PathBuf};
 
-use super::place::{self, Place};
-use super::{Content, Layer, as_entries, fits};
-use crate::config::{self, Layers};
+use super::place::{self, LayerFile};
+use super::{LayerContent, WritableLayer, as_entries, fits};
+use crate::config::{self, ConfigLayers};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, Small};
+use crate::files::{self, SmallFile};
 use crate::ops::context::{Repository, configure};
 use crate::ops::editor;
 
 /// A copy of a layer's text while it is edited. It stays where it is if it cannot be used.
 #[derive(Debug)]
-pub struct Draft<'r> {
+pub struct ConfigDraft<'r> {
     repo: Option<&'r Repository>,
-    layer: Layer,
+    layer: WritableLayer,
     /// The file of the layer.
     file: PathBuf,
     copy: PathBuf,
     before: Option<Vec<u8>>,
 }
 
-impl<'r> Draft<'r> {
+impl<'r> ConfigDraft<'r> {
     /// Copies the text of a layer into a private file of the temporary folder.
     ///
     /// # Errors
     /// `IN_THE_WAY`, `TOO_LARGE`, `NOT_A_REPOSITORY`, `BARE_REPOSITORY`, `IO_FAILED`, `DISK_FULL`.
-    pub fn begin(repo: Option<&'r Repository>, layer: Layer) -> Result<Self> {
+    pub fn begin(repo: Option<&'r Repository>, layer: WritableLayer) -> Result<Self> {
         let (file, before, end) = match place::file_of(repo, layer)? {
             Some(place) if place.is_missing()? => (place.path, None, ".toml"),
             Some(place) => {
@@ -102,19 +102,19 @@ impl<'r> Draft<'r> {
 
     fn text(&self) -> Result<Vec<u8>> {
         match files::read_small_of_user(&self.copy, configure::MAX_FILE)? {
-            Small::Content(bytes) => Ok(bytes),
+            SmallFile::Content(bytes) => Ok(bytes),
             // An editor that removed it has saved nothing, least of all an empty file.
-            Small::Nothing => {
+            SmallFile::Nothing => {
                 let what = format!("'{}' is gone, so nothing is changed", self.copy.display());
                 Err(Error::new(Code::IoFailed, what).hint("save the file in the editor, and edit it again"))
             }
-            Small::Odd(what) => Err(Error::new(Code::InvalidInput, format!("'{}' is {what}", self.copy.display()))),
+            SmallFile::Odd(what) => Err(Error::new(Code::InvalidInput, format!("'{}' is {what}", self.copy.display()))),
         }
     }
 
     fn replace(&self, text: &[u8]) -> Result<()> {
         match place::file_of(self.repo, self.layer)? {
-            Some(place) => Place::open(&place)?.replace(self.before.as_deref(), text),
+            Some(place) => LayerFile::open(&place)?.replace(self.before.as_deref(), text),
             None => match place::owned(self.repo)?.replace_own_config(self.before.as_deref().unwrap_or_default(), text)? {
                 true => Ok(()),
                 false => {
@@ -132,13 +132,13 @@ impl<'r> Draft<'r> {
                 .hint("git axiom config reset    empties it"));
         }
         let (layers, old, new) = match self.layer {
-            Layer::User | Layer::Project => {
+            WritableLayer::User | WritableLayer::Project => {
                 let file = configure::as_text(self.file.clone(), text)?;
-                let content = |bytes: Option<&[u8]>| Content::Text(bytes.map(<[u8]>::to_vec));
-                let layers = Layers { user_file: Some(file), ..Layers::default() };
+                let content = |bytes: Option<&[u8]>| LayerContent::Text(bytes.map(<[u8]>::to_vec));
+                let layers = ConfigLayers { user_file: Some(file), ..ConfigLayers::default() };
                 (layers, content(self.before.as_deref()), content(Some(text)))
             }
-            Layer::Local => {
+            WritableLayer::Local => {
                 let repo = place::owned(self.repo)?;
                 let entries = repo.settings_in(text)?;
                 let format = |text: &[u8]| repo.format_in(text);
@@ -150,7 +150,7 @@ impl<'r> Draft<'r> {
                 }
                 let before = repo.settings_in(self.before.as_deref().unwrap_or_default()).unwrap_or_default();
                 let git = as_entries(&entries, &self.file.display().to_string());
-                (Layers { git, ..Layers::default() }, Content::Git(before), Content::Git(entries))
+                (ConfigLayers { git, ..ConfigLayers::default() }, LayerContent::Git(before), LayerContent::Git(entries))
             }
         };
         let usable = config::load_usable(&layers)?;

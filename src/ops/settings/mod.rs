@@ -6,13 +6,13 @@ pub mod editing;
 mod place;
 pub mod shared;
 
-use crate::config::{self, GitEntry};
+use crate::config::{self, GitConfigValue};
 use crate::error::Result;
 use crate::ops::context::{Repository, configure, stand_in};
 
 /// A layer of the configuration that can be written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Layer {
+pub enum WritableLayer {
     /// The user's file.
     User,
     /// The project's file in the main worktree.
@@ -21,7 +21,7 @@ pub enum Layer {
     Local,
 }
 
-impl Layer {
+impl WritableLayer {
     /// The word of the option that chooses it, without the dashes.
     pub const fn word(self) -> &'static str {
         match self {
@@ -34,7 +34,7 @@ impl Layer {
 
 /// The content of a layer.
 #[derive(Debug, Clone)]
-enum Content {
+enum LayerContent {
     /// The text of a file; `None` for no file.
     Text(Option<Vec<u8>>),
     /// The keys, as git prints them, and values of this repository's own file.
@@ -45,28 +45,28 @@ enum Content {
 ///
 /// # Errors
 /// `CONFIG_INVALID`; `GIT_FAILED`.
-fn fits(repo: Option<&Repository>, layer: Layer, old: &Content, new: &Content) -> Result<()> {
-    let with = |content: &Content| -> Result<Option<crate::error::Error>> {
+fn fits(repo: Option<&Repository>, layer: WritableLayer, old: &LayerContent, new: &LayerContent) -> Result<()> {
+    let with = |content: &LayerContent| -> Result<Option<crate::error::Error>> {
         let project = match (layer, content) {
-            (Layer::Project, Content::Text(text)) => text.as_deref(),
-            (Layer::User | Layer::Project | Layer::Local, _) => None,
+            (WritableLayer::Project, LayerContent::Text(text)) => text.as_deref(),
+            (WritableLayer::User | WritableLayer::Project | WritableLayer::Local, _) => None,
         };
         let (mut layers, _) = configure::layers(
             &stand_in::users(),
             repo,
-            project.map_or(configure::OfProject::Nothing, configure::OfProject::All),
+            project.map_or(configure::EffectiveProjectConfig::Nothing, configure::EffectiveProjectConfig::All),
         )?;
         match (layer, content) {
-            (Layer::User, Content::Text(text)) => {
+            (WritableLayer::User, LayerContent::Text(text)) => {
                 let read = |(path, bytes): (_, &[u8])| configure::as_text(path, bytes).ok();
                 layers.user_file = configure::user_file().zip(text.as_deref()).and_then(read);
             }
-            (Layer::Local, Content::Git(entries)) => {
+            (WritableLayer::Local, LayerContent::Git(entries)) => {
                 let own = repo.map(|repo| repo.own_config_file().display().to_string()).unwrap_or_default();
                 layers.git.retain(|entry| entry.origin != own);
                 layers.git.extend(as_entries(entries, &own));
             }
-            (Layer::User | Layer::Project | Layer::Local, _) => {}
+            (WritableLayer::User | WritableLayer::Project | WritableLayer::Local, _) => {}
         }
         Ok(config::check(&config::load_usable(&layers)?.loaded.config).err())
     };
@@ -77,8 +77,11 @@ fn fits(repo: Option<&Repository>, layer: Layer, old: &Content, new: &Content) -
     }
 }
 
-fn as_entries(entries: &[(String, Option<String>)], origin: &str) -> Vec<GitEntry> {
-    let entry =
-        |(key, value): &(String, Option<String>)| GitEntry { origin: origin.to_owned(), key: key.clone(), value: value.clone() };
+fn as_entries(entries: &[(String, Option<String>)], origin: &str) -> Vec<GitConfigValue> {
+    let entry = |(key, value): &(String, Option<String>)| GitConfigValue {
+        origin: origin.to_owned(),
+        key: key.clone(),
+        value: value.clone(),
+    };
     entries.iter().map(entry).collect()
 }

@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use super::Layer;
+use super::WritableLayer;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, EditedFile, Links};
+use crate::files::{self, EditThroughLink, EditedFile};
 use crate::hook::project_files::{LARGEST, SHARED};
 use crate::ops::context::{Repository, configure, ownership};
 
@@ -13,13 +13,13 @@ const SUBMODULE: &[u8] = b"160000 ";
 
 /// A file of a layer: where it is, what becomes of a link there, and how large it may get.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct LayerFile {
     pub path: PathBuf,
-    links: Links,
+    links: EditThroughLink,
     limit: u64,
 }
 
-impl Place {
+impl LayerFile {
     /// The file, locked. Its folder is made if it is missing.
     ///
     /// # Errors
@@ -54,21 +54,21 @@ pub(super) fn owned(repo: Option<&Repository>) -> Result<&Repository> {
 ///
 /// # Errors
 /// `IO_FAILED` without `HOME`; `IN_THE_WAY` where `.axiom` is of another repository; `BARE_REPOSITORY`; as [`owned`].
-pub(super) fn file_of(repo: Option<&Repository>, layer: Layer) -> Result<Option<Place>> {
+pub(super) fn file_of(repo: Option<&Repository>, layer: WritableLayer) -> Result<Option<LayerFile>> {
     match layer {
-        Layer::User => {
+        WritableLayer::User => {
             let path = configure::user_file().ok_or_else(|| {
                 Error::new(Code::IoFailed, "there is no place for your configuration: HOME is not set")
                     .hint("set HOME or XDG_CONFIG_HOME")
             })?;
-            Ok(Some(Place { path, links: Links::Followed, limit: configure::MAX_FILE }))
+            Ok(Some(LayerFile { path, links: EditThroughLink::Followed, limit: configure::MAX_FILE }))
         }
-        Layer::Project => {
+        WritableLayer::Project => {
             let path = configure::project_file(owned(repo)?)?;
             no_other_repository(owned(repo)?)?;
-            Ok(Some(Place { path, links: Links::Refused, limit: LARGEST }))
+            Ok(Some(LayerFile { path, links: EditThroughLink::Refused, limit: LARGEST }))
         }
-        Layer::Local => owned(repo).map(|_| None),
+        WritableLayer::Local => owned(repo).map(|_| None),
     }
 }
 

@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use super::Layer;
+use super::WritableLayer;
 use super::place;
 use crate::config::sample;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, EditedFile, Links};
+use crate::files::{self, EditThroughLink, EditedFile};
 use crate::hook::project_files::{CONFIG, HOOKS, LARGEST, SHARED};
 use crate::ops::context::Repository;
 
@@ -30,7 +30,7 @@ axiom trust`.
 
 /// A file of the beginning.
 #[derive(Debug)]
-pub struct Begun {
+pub struct ProjectStarterFile {
     /// Its path below the main worktree.
     pub path: String,
     /// Whether it was written; otherwise something is there already.
@@ -43,8 +43,8 @@ pub struct Begun {
 /// # Errors
 /// `IN_THE_WAY` where a link, a file or another repository is in place of a folder; `BARE_REPOSITORY`, `NOT_THE_OWNER`,
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn begin(repo: &Repository) -> Result<Vec<Begun>> {
-    let Some(config) = place::file_of(Some(repo), Layer::Project)? else {
+pub fn begin(repo: &Repository) -> Result<Vec<ProjectStarterFile>> {
+    let Some(config) = place::file_of(Some(repo), WritableLayer::Project)? else {
         return Err(Error::new(Code::Internal, "the project's configuration has no file"));
     };
     let main = repo.worktrees().main_worktree()?;
@@ -54,9 +54,10 @@ pub fn begin(repo: &Repository) -> Result<Vec<Begun>> {
         return Err(Error::new(Code::InTheWay, format!("'{}' is no folder, so it is left alone", hooks.display()))
             .hint("look at it, and move it away"));
     }
-    let config = Begun { path: format!("{SHARED}/{CONFIG}"), created: config.open()?.create(sample::text()?.as_bytes())? };
-    let readme = EditedFile::open(&hooks.join(README), Links::Refused, LARGEST)?.create(ON_HOOKS.as_bytes())?;
-    Ok(vec![config, Begun { path: format!("{SHARED}/{HOOKS}/{README}"), created: readme }])
+    let config =
+        ProjectStarterFile { path: format!("{SHARED}/{CONFIG}"), created: config.open()?.create(sample::text()?.as_bytes())? };
+    let readme = EditedFile::open(&hooks.join(README), EditThroughLink::Refused, LARGEST)?.create(ON_HOOKS.as_bytes())?;
+    Ok(vec![config, ProjectStarterFile { path: format!("{SHARED}/{HOOKS}/{README}"), created: readme }])
 }
 
 /// The folders in which files are made.

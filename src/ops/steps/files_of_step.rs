@@ -9,10 +9,10 @@ use std::path::PathBuf;
 
 use crate::domain::work::checks::counted::TestCounts;
 use crate::domain::work::checks::junit;
-use crate::domain::work::checks::reported::{self, MOST_BYTES, StepReport};
-use crate::domain::work::checks::tests_in_output::TestReader;
+use crate::domain::work::checks::reported::{self, MOST_BYTES, VerifyStepReport};
+use crate::domain::work::checks::tests_in_output::TestOutputReader;
 use crate::error::Result;
-use crate::files::{self, Small};
+use crate::files::{self, SmallFile};
 use crate::process::client::leftovers::RUN;
 use crate::process::client::step::LOG_LIMIT;
 
@@ -34,14 +34,14 @@ pub const RUNS_OF_PLANNER: &str = "plan";
 
 /// Where the files of a step are, and what it runs on.
 #[derive(Debug, Clone)]
-pub struct FilesOfStep {
+pub struct StepFiles {
     /// The folder.
     pub folder: PathBuf,
     /// The step and what it runs on: only what was reported for the same is handed back.
     pub about: String,
 }
 
-impl FilesOfStep {
+impl StepFiles {
     /// The log.
     pub fn log(&self) -> PathBuf {
         self.folder.join(LOG)
@@ -101,7 +101,7 @@ impl FilesOfStep {
     }
 
     /// What the step reported of itself.
-    pub fn reported(&self) -> Vec<StepReport> {
+    pub fn reported(&self) -> Vec<VerifyStepReport> {
         match files::read_end_of_regular(&self.report(), MOST_BYTES) {
             Ok(Some((bytes, is_whole))) => reported::read(&bytes, is_whole),
             Ok(None) => Vec::new(),
@@ -115,15 +115,15 @@ impl FilesOfStep {
     /// What is known of its tests: from its JUnit file, or else from what it printed. `output` is the end of that.
     pub fn tests(&self, output: &str) -> Option<TestCounts> {
         let junit = match files::read_small(&self.junit(), MOST_JUNIT) {
-            Ok(Small::Content(bytes)) => junit::counts(&String::from_utf8_lossy(&bytes)),
-            Ok(Small::Nothing | Small::Odd(_)) | Err(_) => None,
+            Ok(SmallFile::Content(bytes)) => junit::counts(&String::from_utf8_lossy(&bytes)),
+            Ok(SmallFile::Nothing | SmallFile::Odd(_)) | Err(_) => None,
         };
         junit.or_else(|| self.tests_printed(output))
     }
 
     fn tests_printed(&self, output: &str) -> Option<TestCounts> {
         let log = files::read_end_of_regular(&self.log(), LOG_LIMIT).ok().flatten();
-        let mut reader = TestReader::default();
+        let mut reader = TestOutputReader::default();
         let bytes = log.map(|(bytes, _)| bytes).unwrap_or_default();
         String::from_utf8_lossy(&bytes).lines().for_each(|line| reader.line(line));
         // The log ends at its limit, and sums are printed last.
@@ -142,7 +142,7 @@ mod tests {
     #[test]
     fn what_was_reported_is_handed_back_for_the_same_work_alone() {
         let dir = tempfile::tempdir().unwrap();
-        let files = |about: &str| FilesOfStep { folder: dir.path().join("a/b"), about: about.to_owned() };
+        let files = |about: &str| StepFiles { folder: dir.path().join("a/b"), about: about.to_owned() };
         let one = files("one");
         one.make_ready().unwrap();
         std::fs::write(one.report(), "{\"percent\":60}\n").unwrap();
@@ -165,7 +165,7 @@ mod tests {
     #[test]
     fn a_junit_file_says_more_than_output_and_a_pipe_is_not_waited_for() {
         let dir = tempfile::tempdir().unwrap();
-        let files = FilesOfStep { folder: dir.path().to_owned(), about: "x".to_owned() };
+        let files = StepFiles { folder: dir.path().to_owned(), about: "x".to_owned() };
         files.make_ready().unwrap();
         assert_eq!(files.tests("5 passed in 1s").unwrap().passed, 5);
         std::fs::write(files.junit(), "<testcase name='a'/>").unwrap();

@@ -13,32 +13,32 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::files_of_step::FilesOfStep;
-use super::{About, Difference, Ended, Job, Program, What, Work};
-use crate::domain::agent::adapter::{Adapter, PromptKind};
-use crate::domain::agent::stream::summary::Summary;
-use crate::domain::base::ids::{AgentId, CaseId, Token};
+use super::files_of_step::StepFiles;
+use super::{StepCommand, StepCommits, StepContext, StepExit, StepJob, StepProgram, StepSpec};
+use crate::domain::agent::adapter::{AdapterPromptKind, AgentAdapter};
+use crate::domain::agent::stream::summary::StreamSummary;
+use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::names::Oid;
-use crate::domain::work::checks::validator::{self, AskedFor, Brief};
-use crate::domain::work::outcome::{End, LeftBehind, by_output, classify};
-use crate::domain::work::prompt::{Commit, MOST_COMMITS, MOST_ITEMS};
-use crate::domain::work::signal::Signal;
+use crate::domain::work::checks::validator::{self, OneOffRunPurpose, ValidatorBrief};
+use crate::domain::work::outcome::{AgentProgramEnd, IterationBranchChange, by_output, classify};
+use crate::domain::work::prompt::{BranchCommit, MOST_COMMITS, MOST_ITEMS};
+use crate::domain::work::signal::AgentSignal;
 use crate::domain::work::spending::Usd;
 use crate::domain::work::told;
-use crate::domain::work::verification::{Checker, ProgramUse};
+use crate::domain::work::verification::{ProgramUsage, VerifyChecker};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::cases::texts;
 use crate::ops::context::handle::{Context, fresh_token};
 use crate::ops::output::logs;
-use crate::ops::programs::Programs;
+use crate::ops::programs::SessionPrograms;
 use crate::ops::run_end;
 use crate::process::client::leftovers;
 use crate::process::client::state::{keeper_state, read_signals};
 use crate::process::client::step;
-use crate::process::keeper::spec::{self, DEFAULT_OUTPUT_CAP, ExitRecord, KeeperSpec, KeeperState, StateCheck};
-use crate::process::keeper::stream::Reading;
+use crate::process::keeper::spec::{self, DEFAULT_OUTPUT_CAP, ExitRecord, KeeperSpec, KeeperState, SpawnIntentCheck};
+use crate::process::keeper::stream::OutputDecoding;
 
 /// How much longer the step's keeper waits than the keeper of the program, which tells more of its end.
 const LONGER: Duration = Duration::from_secs(60);
@@ -47,21 +47,21 @@ const LINES: usize = 20;
 
 /// The program of a persona, ready to be run.
 #[derive(Debug)]
-pub struct Persona {
+pub struct PersonaProgram {
     spec: KeeperSpec,
     prompt: String,
-    program: Arc<Adapter>,
-    asked_for: AskedFor,
+    program: Arc<AgentAdapter>,
+    asked_for: OneOffRunPurpose,
 }
 
-impl Persona {
+impl PersonaProgram {
     /// How long its program may take.
     pub fn time_limit(&self) -> Option<Duration> {
         self.spec.time_limit_seconds.map(Duration::from_secs)
     }
 
     /// A program with its prompt.
-    pub(in crate::ops) fn new(spec: KeeperSpec, prompt: String, program: Arc<Adapter>, asked_for: AskedFor) -> Self {
+    pub(in crate::ops) fn new(spec: KeeperSpec, prompt: String, program: Arc<AgentAdapter>, asked_for: OneOffRunPurpose) -> Self {
         Self { spec, prompt, program, asked_for }
     }
 }
@@ -74,35 +74,35 @@ pub(super) fn step(
     ctx: &Context,
     (written, persona): (&str, &str),
     folder: &Path,
-    about: About<'_>,
-    files: FilesOfStep,
-) -> Result<Work> {
+    about: StepContext<'_>,
+    files: StepFiles,
+) -> Result<StepSpec> {
     let config = &ctx.config;
     let is = match config.personas.get(persona) {
-        None => What::Nothing(format!("cannot be run: the configuration has no persona '{persona}'")),
+        None => StepCommand::Nothing(format!("cannot be run: the configuration has no persona '{persona}'")),
         Some(table) => {
-            let program = Arc::clone(Programs::configured(config)?.of_persona(Some(persona)));
+            let program = Arc::clone(SessionPrograms::configured(config)?.of_persona(Some(persona)));
             let token = fresh_token()?;
             match program.prompt {
-                PromptKind::Script if table.prompt.is_none() => What::Nothing(format!(
+                AdapterPromptKind::Script if table.prompt.is_none() => StepCommand::Nothing(format!(
                     "cannot be run: personas.{persona}.prompt is not set, and its program runs that as a script"
                 )),
-                PromptKind::Script | PromptKind::Prompt => {
+                AdapterPromptKind::Script | AdapterPromptKind::Prompt => {
                     let prompt = match (program.prompt, &table.prompt) {
-                        (PromptKind::Script, Some(script)) => script.clone(),
-                        (PromptKind::Prompt, said) => prompt(ctx, about, said.as_deref(), &token)?,
-                        (PromptKind::Script, None) => String::new(),
+                        (AdapterPromptKind::Script, Some(script)) => script.clone(),
+                        (AdapterPromptKind::Prompt, said) => prompt(ctx, about, said.as_deref(), &token)?,
+                        (AdapterPromptKind::Script, None) => String::new(),
                     };
                     let spec = spec(ctx, (persona, &program), (about, folder), (&files, token))?;
-                    What::Persona(Box::new(Persona::new(spec, prompt, program, AskedFor::Verdict)))
+                    StepCommand::Persona(Box::new(PersonaProgram::new(spec, prompt, program, OneOffRunPurpose::Verdict)))
                 }
             }
         }
     };
-    Ok(Work {
+    Ok(StepSpec {
         name: written.to_owned(),
-        by: Checker::Command,
-        program: Program { wrapper: Vec::new(), is },
+        by: VerifyChecker::Command,
+        program: StepProgram { wrapper: Vec::new(), is },
         folder: folder.to_owned(),
         env: Vec::new(),
         without: Vec::new(),
@@ -112,18 +112,18 @@ pub(super) fn step(
     })
 }
 
-fn prompt(ctx: &Context, about: About<'_>, persona: Option<&str>, token: &Token) -> Result<String> {
+fn prompt(ctx: &Context, about: StepContext<'_>, persona: Option<&str>, token: &Token) -> Result<String> {
     let state = ctx.state();
     let case = state.case(about.task)?;
     let (mut commits, mut names, mut range) = (Vec::new(), Vec::new(), "HEAD".to_owned());
-    if let Some(Difference { from, to }) = about.work {
+    if let Some(StepCommits { from, to }) = about.work {
         let log = ctx.repo.history().log(to, std::slice::from_ref(from), MOST_COMMITS + 1)?;
-        commits = log.into_iter().map(|commit| Commit { oid: commit.oid, subject: commit.subject }).collect();
+        commits = log.into_iter().map(|commit| BranchCommit { oid: commit.oid, subject: commit.subject }).collect();
         let base = ctx.repo.history().merge_base(from, to)?.unwrap_or_else(|| from.clone());
         names = names_of(ctx, &base, to, MOST_ITEMS + 1)?;
         range = format!("{base} {to}");
     }
-    Ok(validator::prompt(&Brief {
+    Ok(validator::prompt(&ValidatorBrief {
         persona,
         case,
         body: &texts::body_of(&ctx.repo, case)?,
@@ -144,35 +144,35 @@ fn names_of(ctx: &Context, old: &Oid, new: &Oid, most: usize) -> Result<Vec<Stri
 
 fn spec(
     ctx: &Context,
-    (persona, program): (&str, &Adapter),
-    (about, folder): (About<'_>, &Path),
-    (files, token): (&FilesOfStep, Token),
+    (persona, program): (&str, &AgentAdapter),
+    (about, folder): (StepContext<'_>, &Path),
+    (files, token): (&StepFiles, Token),
 ) -> Result<KeeperSpec> {
     let agent = about.agent.map_or_else(|| AgentId::new(format!("{persona}-001")), |agent| Ok(agent.clone()))?;
     let mut env = BTreeMap::from([("AXIOM_TASK_ID".to_owned(), about.task.as_str().into())]);
     env.extend(files.variables().into_iter().filter_map(|(name, value)| Some((name.into_string().ok()?, value))));
-    Ok(keeper_spec(ctx, program, Run { agent, task: about.task, token, folder, files, env }))
+    Ok(keeper_spec(ctx, program, PersonaRun { agent, task: about.task, token, folder, files, env }))
 }
 
 /// A run of an agent program that is no iteration.
-pub(in crate::ops) struct Run<'r> {
+pub(in crate::ops) struct PersonaRun<'r> {
     /// As whom it runs.
     pub agent: AgentId,
     /// The task that it is about.
-    pub task: &'r CaseId,
+    pub task: &'r TaskId,
     /// Its secret.
     pub token: Token,
     /// Where it runs.
     pub folder: &'r Path,
     /// Its files.
-    pub files: &'r FilesOfStep,
+    pub files: &'r StepFiles,
     /// Its variables, beside those that each run has.
     pub env: BTreeMap<String, OsString>,
 }
 
 /// What the keeper of such a run is told.
-pub(in crate::ops) fn keeper_spec(ctx: &Context, program: &Adapter, run: Run<'_>) -> KeeperSpec {
-    let Run { agent, task, token, folder, files, env } = run;
+pub(in crate::ops) fn keeper_spec(ctx: &Context, program: &AgentAdapter, run: PersonaRun<'_>) -> KeeperSpec {
+    let PersonaRun { agent, task, token, folder, files, env } = run;
     let config = &ctx.config;
     let dir = files.run();
     let each: [(&str, OsString); 2] = [("AXIOM_AGENT", agent.as_str().into()), ("AXIOM_WORKTREE", folder.into())];
@@ -193,21 +193,21 @@ pub(in crate::ops) fn keeper_spec(ctx: &Context, program: &Adapter, run: Run<'_>
         // Nobody else starts a program there as long as the step runs, and a reader of the real lock must not take it for an agent.
         workspace_lock: dir.join("workspace.lock"),
         dir,
-        state_check: StateCheck { common_dir: ctx.repo.common_dir().to_owned(), intent_seq: None },
+        state_check: SpawnIntentCheck { common_dir: ctx.repo.common_dir().to_owned(), intent_seq: None },
         grace_seconds: config.agents.grace_seconds,
         time_limit_seconds: Some(config.verify.time_limit),
         silence_limit_seconds: config.agents.silence_limit.or(program.silence_limit),
         stop_signal: program.stop_signal.into(),
         output_cap: DEFAULT_OUTPUT_CAP,
-        reading: Reading { program: program.name.clone(), rules: program.stream.clone(), tools: program.tools.clone() },
+        reading: OutputDecoding { program: program.name.clone(), rules: program.stream.clone(), tools: program.tools.clone() },
         env,
     }
 }
 
 /// Runs the program of a persona to its end. What a killed session left of an earlier run is ended first.
-pub(super) fn run(job: &Job, work: &Work, persona: &Persona, cancelled: &AtomicBool) -> Result<Ended> {
-    let Persona { spec, prompt, program, asked_for } = persona;
-    work.files.as_ref().map_or(Ok(()), FilesOfStep::make_ready)?;
+pub(super) fn run(job: &StepJob, work: &StepSpec, persona: &PersonaProgram, cancelled: &AtomicBool) -> Result<StepExit> {
+    let PersonaProgram { spec, prompt, program, asked_for } = persona;
+    work.files.as_ref().map_or(Ok(()), StepFiles::make_ready)?;
     clear(&spec.dir)?;
     files::create_dir_all(&spec.dir)?;
     files::write_atomic(&spec.prompt_file, prompt.as_bytes())?;
@@ -230,26 +230,31 @@ pub(super) fn run(job: &Job, work: &Work, persona: &Persona, cancelled: &AtomicB
             return Err(Error::new(Code::KeeperFailed, "the keeper of a persona's program did not start").why(done.output.trim()));
         }
     };
-    work.files.iter().for_each(FilesOfStep::ended_by_itself);
+    work.files.iter().for_each(StepFiles::ended_by_itself);
     judge(&spec, program, (&work.name, *asked_for), &exit)
 }
 
 /// What a run came to, from what its keeper recorded.
-fn judge(spec: &KeeperSpec, program: &Adapter, (step, asked_for): (&str, AskedFor), exit: &ExitRecord) -> Result<Ended> {
+fn judge(
+    spec: &KeeperSpec,
+    program: &AgentAdapter,
+    (step, asked_for): (&str, OneOffRunPurpose),
+    exit: &ExitRecord,
+) -> Result<StepExit> {
     let (told, said) = heard(spec)?;
     let said = said.or_else(|| exit.markers.last().cloned());
     let end = run_end::of(exit);
-    let outcome = by_output(classify(&end, said.as_ref(), program.exit_completes), &end, &told, LeftBehind::Unchanged);
-    let failure = validator::verdict(step, asked_for, &outcome, matches!(end, End::CannotStart(_)))?;
+    let outcome = by_output(classify(&end, said.as_ref(), program.exit_completes), &end, &told, IterationBranchChange::Unchanged);
+    let failure = validator::verdict(step, asked_for, &outcome, matches!(end, AgentProgramEnd::CannotStart(_)))?;
     let lines = || logs::last_lines(&spec.log, Timestamp::UNIX_EPOCH, LINES).unwrap_or_default().join("\n");
     let output = validator::words(&outcome).map(str::to_owned).or_else(|| told.last_text.clone()).unwrap_or_else(lines);
-    let used = used_of(&told, program, matches!(end, End::OverLimit(_)));
-    Ok(Ended { failure, output, exit: exit.code, used: Some(used) })
+    let used = used_of(&told, program, matches!(end, AgentProgramEnd::OverLimit(_)));
+    Ok(StepExit { failure, output, exit: exit.code, used: Some(used) })
 }
 
 /// What the program has told so far, and the last signal that decides.
-fn heard(spec: &KeeperSpec) -> Result<(Summary, Option<Signal>)> {
-    let (mut told, mut said, mut from) = (Summary::default(), None, 0);
+fn heard(spec: &KeeperSpec) -> Result<(StreamSummary, Option<AgentSignal>)> {
+    let (mut told, mut said, mut from) = (StreamSummary::default(), None, 0);
     loop {
         let read = read_signals(&spec.dir, from)?;
         if read.next == from {
@@ -258,15 +263,15 @@ fn heard(spec: &KeeperSpec) -> Result<(Summary, Option<Signal>)> {
         from = read.next;
         for received in read.signals {
             told::add(&mut told, &received.signal);
-            if let Signal::Complete {} | Signal::Blocked { .. } | Signal::Waiting { .. } = received.signal {
+            if let AgentSignal::Complete {} | AgentSignal::Blocked { .. } | AgentSignal::Waiting { .. } = received.signal {
                 said = Some(received.signal);
             }
         }
     }
 }
 
-fn used_of(told: &Summary, program: &Adapter, cut_off: bool) -> ProgramUse {
-    ProgramUse {
+fn used_of(told: &StreamSummary, program: &AgentAdapter, cut_off: bool) -> ProgramUsage {
+    ProgramUsage {
         program: program.name.clone(),
         tokens: told.usage.tokens(),
         cost_usd: program.cost_of(&told.usage).and_then(Usd::of),
@@ -278,7 +283,7 @@ fn used_of(told: &Summary, program: &Adapter, cut_off: bool) -> ProgramUse {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn used_by(spec: &KeeperSpec, program: &Adapter, cut_off: bool) -> Result<ProgramUse> {
+pub fn used_by(spec: &KeeperSpec, program: &AgentAdapter, cut_off: bool) -> Result<ProgramUsage> {
     Ok(used_of(&heard(spec)?.0, program, cut_off))
 }
 

@@ -4,12 +4,12 @@
 
 use std::path::Path;
 
-use super::{Failure, Ran};
-use crate::domain::base::ids::CaseId;
+use super::{EndedStepReport, StepFailure};
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
-use crate::domain::state::event::By;
+use crate::domain::state::event::EventAuthor;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::checks::named::NamedStep;
+use crate::domain::work::checks::named::NamedVerifyStep;
 use crate::domain::work::checks::validator;
 use crate::error::{Code, Error, Result};
 use crate::git::WorktreeCapture;
@@ -19,7 +19,7 @@ use crate::ops::supervise::live;
 
 /// A workspace as a persona has found it.
 #[derive(Debug)]
-pub struct Found {
+pub struct UntouchedWorkspace {
     workspace: Workspace,
     tip: Option<Oid>,
     capture: WorktreeCapture,
@@ -29,18 +29,24 @@ pub struct Found {
 ///
 /// # Errors
 /// `WORKSPACE_BROKEN`, `BUSY`; those of a capture.
-pub fn look(ctx: &mut Context, workspace: &Workspace) -> Result<Found> {
+pub fn look(ctx: &mut Context, workspace: &Workspace) -> Result<UntouchedWorkspace> {
     ctx.with_operation_lock(|ctx| {
         let broken = || Error::new(Code::WorkspaceBroken, format!("'{}' is no worktree any more", workspace.path));
         let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?.ok_or_else(broken)?;
         let capture = ctx.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(ctx))?;
         let tip = ctx.repo.refs().read_ref(&workspace.branch)?;
-        Ok(Found { workspace: workspace.clone(), tip, capture })
+        Ok(UntouchedWorkspace { workspace: workspace.clone(), tip, capture })
     })
 }
 
 /// Looks again at its end, and makes its result a failure where something has changed.
-pub fn judge(ctx: &mut Context, by: By, task: &CaseId, found: &Found, ran: &mut Ran) -> Option<Failure> {
+pub fn judge(
+    ctx: &mut Context,
+    by: EventAuthor,
+    task: &TaskId,
+    found: &UntouchedWorkspace,
+    ran: &mut EndedStepReport,
+) -> Option<StepFailure> {
     let why = match changed(ctx, found) {
         Ok(None) => return None,
         Ok(Some(why)) => why,
@@ -52,10 +58,10 @@ pub fn judge(ctx: &mut Context, by: By, task: &CaseId, found: &Found, ran: &mut 
     }
     let said = ran.result.failure.replace(why.clone());
     let details = [format!("`{}` {why}", ran.result.command)].into_iter().chain(said).collect::<Vec<_>>().join("\n\n");
-    Some(Failure { summary: format!("verify step '{}' {why}", NamedStep::of(&ran.result.command).label()), details })
+    Some(StepFailure { summary: format!("verify step '{}' {why}", NamedVerifyStep::of(&ran.result.command).label()), details })
 }
 
-fn changed(ctx: &mut Context, found: &Found) -> Result<Option<String>> {
+fn changed(ctx: &mut Context, found: &UntouchedWorkspace) -> Result<Option<String>> {
     let now = look(ctx, &found.workspace)?;
     let history = ctx.repo.history();
     let files = history.diff_trees(&found.capture.tree, &now.capture.tree)?;

@@ -2,32 +2,32 @@
 //! `domain::recovery` or by an evaluator. Not here: what a crash cut off, which is in `crash`.
 
 use super::Supervisor;
-use super::notice::Notice;
-use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::recovery::decide::{Action, CrashDecision, Decided, certain_after_pause};
-use crate::domain::recovery::marker::Recorded;
+use super::notice::SessionNotice;
+use crate::domain::base::ids::{AgentId, TaskId};
+use crate::domain::recovery::decide::{CrashAction, CrashDecision, LastCrashDecision, certain_after_pause};
+use crate::domain::recovery::marker::IterationRecordState;
 use crate::domain::state::event::Event;
-use crate::domain::work::agent::Work;
-use crate::domain::work::gate::Cause;
+use crate::domain::work::agent::AgentWork;
+use crate::domain::work::gate::ReviewCause;
 use crate::env;
 use crate::error::Result;
-use crate::ops::recover::scan::{self, Counted};
+use crate::ops::recover::scan::{self, TaskIterationTotals};
 
 impl Supervisor<'_> {
     /// Whether it has to be decided how the work goes on, or what was decided is not done yet.
-    pub(super) fn is_set_aside(&self, task: &CaseId) -> bool {
+    pub(super) fn is_set_aside(&self, task: &TaskId) -> bool {
         let record = self.ctx.state().record.cases.get(task);
         record.is_some_and(|record| record.set_aside.is_some()) || self.open_decision(task).is_some()
     }
 
     /// What was decided of a task, where that is not done yet.
-    pub(super) fn open_decision(&self, task: &CaseId) -> Option<&Decided> {
+    pub(super) fn open_decision(&self, task: &TaskId) -> Option<&LastCrashDecision> {
         let recovery = self.ctx.state().record.cases.get(task)?.recovery.as_deref();
         recovery.filter(|decided| decided.open)
     }
 
     /// Decides how the work goes on, and does it; returns whether anything was done.
-    pub(super) fn after_pause(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
+    pub(super) fn after_pause(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
         let task = &work.task;
         let decision = match self.open_decision(task) {
             Some(decided) => decided.decision.clone(),
@@ -40,35 +40,36 @@ impl Supervisor<'_> {
                     paused: true,
                 })?;
                 env::fault_point("pause.decided");
-                self.tell(Notice::Recovered { what: format!("{task} was paused; {decision}") });
+                self.tell(SessionNotice::Recovered { what: format!("{task} was paused; {decision}") });
                 decision
             }
         };
         match decision.action {
             // Its next iteration follows, or its verification.
-            Action::ContinueTask | Action::NextTask => {}
-            Action::RestartTask => {
+            CrashAction::ContinueTask | CrashAction::NextTask => {}
+            CrashAction::RestartTask => {
                 self.release_to_begin_anew(agent, task, &decision.to_string())?;
                 self.put_aside_now(task);
             }
-            Action::HumanReview => self.review_agent(agent, Cause::Recovery, &decision.reasoning)?,
+            CrashAction::HumanReview => self.review_agent(agent, ReviewCause::Recovery, &decision.reasoning)?,
         }
         Ok(true)
     }
 
     /// The decision, and whether what is there is kept aside; `None` while an evaluator is asked.
-    fn decision_after_pause(&mut self, agent: &AgentId, work: &Work) -> Result<Option<(CrashDecision, bool)>> {
+    fn decision_after_pause(&mut self, agent: &AgentId, work: &AgentWork) -> Result<Option<(CrashDecision, bool)>> {
         let state = self.ctx.state();
         // Where its program was is told to an evaluator; what is left of its record does not matter: its end is recorded.
         let last = state.record.cases.get(&work.task).and_then(|record| record.last_run.as_ref());
         let cut = last.and_then(|run| run.cut.as_deref());
-        let facts = scan::facts(self.ctx, &work.task, (Recorded::Whole, cut), &Counted::of(state, &work.task))?;
+        let facts =
+            scan::facts(self.ctx, &work.task, (IterationRecordState::Whole, cut), &TaskIterationTotals::of(state, &work.task))?;
         let decided = match certain_after_pause(&facts) {
             Some(decision) => Some(decision),
             None => self.evaluated(agent, work, &facts)?,
         };
         Ok(decided.map(|decision| {
-            let puts_aside = decision.action == Action::RestartTask && facts.changed > 0;
+            let puts_aside = decision.action == CrashAction::RestartTask && facts.changed > 0;
             (decision, puts_aside)
         }))
     }

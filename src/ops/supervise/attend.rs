@@ -5,56 +5,56 @@
 use std::time::{Duration, Instant};
 
 use super::failing::reason_of;
-use super::notice::Watcher;
+use super::notice::SessionWatcher;
 use super::requests::HaltRequest;
-use super::{Interrupts, Options, Redirect, Supervisor, Until};
-use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::state::event::{By, Event};
-use crate::domain::work::outcome::Halt;
-use crate::domain::work::session::Request;
+use super::{AgentTurnsUntil, InterruptCounter, RedirectRequest, Supervisor, SupervisorOptions};
+use crate::domain::base::ids::{AgentId, TaskId};
+use crate::domain::state::event::{Event, EventAuthor};
+use crate::domain::work::outcome::TaskHalt;
+use crate::domain::work::session::SupervisorRequest;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
 use crate::ops::interventions::request;
-use crate::ops::programs::Programs;
-use crate::ops::recover::repair::HumansOperation;
+use crate::ops::programs::SessionPrograms;
+use crate::ops::recover::repair::OnHumanOperation;
 
 /// How long to wait for results that cannot be committed yet.
 const LOCKS: Duration = Duration::from_secs(10);
 
 /// What to do with the agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Attend {
+pub enum AttendRequest {
     /// Handle the results of ended iterations; leave running agents alone.
     TakeUp,
     /// End agents.
     End(HaltRequest),
     /// End an agent, which the next session sends to another task.
-    Redirect(Redirect),
+    Redirect(RedirectRequest),
     /// End the agents that work on these tasks, and block them with this reason.
-    Block(Vec<CaseId>, String),
+    Block(Vec<TaskId>, String),
 }
 
-impl Attend {
+impl AttendRequest {
     /// What a human asks for, as a session would be asked.
-    fn request(&self) -> Option<Request> {
+    fn request(&self) -> Option<SupervisorRequest> {
         match self {
             Self::TakeUp => None,
             Self::End(HaltRequest { agents, tasks, halt, afterwards }) => {
                 let (agents, tasks, afterwards) = (agents.clone(), tasks.clone(), *afterwards);
                 Some(match halt {
-                    Halt::Stop => Request::Stop { agents, tasks, afterwards },
-                    Halt::Kill => Request::Kill { agents, tasks, afterwards },
+                    TaskHalt::Stop => SupervisorRequest::Stop { agents, tasks, afterwards },
+                    TaskHalt::Kill => SupervisorRequest::Kill { agents, tasks, afterwards },
                 })
             }
-            Self::Redirect(Redirect { agent, from, to, place, afterwards }) => Some(Request::Redirect {
+            Self::Redirect(RedirectRequest { agent, from, to, place, afterwards }) => Some(SupervisorRequest::Redirect {
                 agent: agent.clone(),
                 from: from.clone(),
                 to: to.clone(),
                 place: *place,
                 afterwards: *afterwards,
             }),
-            Self::Block(tasks, reason) => Some(Request::Block { tasks: tasks.clone(), reason: reason.clone() }),
+            Self::Block(tasks, reason) => Some(SupervisorRequest::Block { tasks: tasks.clone(), reason: reason.clone() }),
         }
     }
 }
@@ -63,28 +63,35 @@ impl Attend {
 ///
 /// # Errors
 /// `SUPERVISOR_RUNNING`: then the caller has to send a request to the supervisor. Otherwise as [`super::run`].
-pub fn attend(ctx: &mut Context, what: &Attend, options: Options, watcher: &mut dyn Watcher) -> Result<()> {
+pub fn attend(
+    ctx: &mut Context,
+    what: &AttendRequest,
+    options: SupervisorOptions,
+    watcher: &mut dyn SessionWatcher,
+) -> Result<()> {
     ctx.layout().ensure()?;
     let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().supervisor_lock(), super::LOCK_PATIENCE)? else {
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs in this repository"));
     };
     ctx.store.refresh()?;
-    let interrupts = Interrupts::default();
+    let interrupts = InterruptCounter::default();
     // What programs tell of their use is read as it is configured.
-    let programs = Programs::configured(&ctx.config).unwrap_or_else(|_| Programs::none());
-    let options = Options { programs, ..options };
+    let programs = SessionPrograms::configured(&ctx.config).unwrap_or_else(|_| SessionPrograms::none());
+    let options = SupervisorOptions { programs, ..options };
     // A human's verb does all of it itself, as one transaction; what is taken up after a crash is recovery.
     let (by, within) = match what {
-        Attend::TakeUp => (By::Recovery, None),
-        Attend::End(_) | Attend::Redirect(_) | Attend::Block(..) => (ctx.by().clone(), Some(ctx.txn().clone())),
+        AttendRequest::TakeUp => (EventAuthor::Recovery, None),
+        AttendRequest::End(_) | AttendRequest::Redirect(_) | AttendRequest::Block(..) => {
+            (ctx.by().clone(), Some(ctx.txn().clone()))
+        }
     };
     // No iteration is started and nothing is merged, so no target branch is needed: HEAD may be detached.
     let mut supervisor = Supervisor::new(ctx, watcher, &interrupts, options, None)?;
     (supervisor.by, supervisor.within) = (by, within);
     supervisor.take_over(match what {
-        Attend::TakeUp => HumansOperation::Finish,
+        AttendRequest::TakeUp => OnHumanOperation::Finish,
         // A user who stops agents has not decided how an interrupted operation ends.
-        Attend::End(_) | Attend::Redirect(_) | Attend::Block(..) => HumansOperation::Leave,
+        AttendRequest::End(_) | AttendRequest::Redirect(_) | AttendRequest::Block(..) => OnHumanOperation::Leave,
     })?;
     supervisor.attend(what)?;
     drop(lock);
@@ -92,18 +99,18 @@ pub fn attend(ctx: &mut Context, what: &Attend, options: Options, watcher: &mut 
 }
 
 impl Supervisor<'_> {
-    fn attend(&mut self, what: &Attend) -> Result<()> {
+    fn attend(&mut self, what: &AttendRequest) -> Result<()> {
         let awaited = self.begin_as_asked(what)?;
         let patience = match what {
-            Attend::TakeUp => Duration::ZERO,
-            Attend::End(_) | Attend::Redirect(_) | Attend::Block(..) => {
+            AttendRequest::TakeUp => Duration::ZERO,
+            AttendRequest::End(_) | AttendRequest::Redirect(_) | AttendRequest::Block(..) => {
                 Duration::from_secs(self.ctx.config.agents.grace_seconds + 30)
             }
         };
         let started = Instant::now();
         loop {
             self.ctx.store.refresh()?;
-            let busy = self.look_after_agents(Until::AllWere)?;
+            let busy = self.look_after_agents(AgentTurnsUntil::AllWere)?;
             let waits = self.running_agents().iter().any(|agent| awaited.contains(agent));
             self.clear_ended_runs();
             // A lock of git's can be proved dead only after a while.
@@ -125,7 +132,7 @@ impl Supervisor<'_> {
     }
 
     /// Records what a human asked for, does it, and returns the agents whose end is awaited. The log says the same with a session.
-    fn begin_as_asked(&mut self, what: &Attend) -> Result<Vec<AgentId>> {
+    fn begin_as_asked(&mut self, what: &AttendRequest) -> Result<Vec<AgentId>> {
         let Some(request) = what.request() else { return Ok(Vec::new()) };
         self.act()?;
         let id = request::make(self.ctx, request)?;
@@ -139,20 +146,20 @@ impl Supervisor<'_> {
     }
 
     /// Does what was asked for, and returns the agents whose end is awaited, and what is done in words.
-    fn begin_attending(&mut self, what: &Attend) -> Result<(Vec<AgentId>, String)> {
+    fn begin_attending(&mut self, what: &AttendRequest) -> Result<(Vec<AgentId>, String)> {
         let busy: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         match what {
-            Attend::TakeUp => Ok((Vec::new(), String::new())),
-            Attend::End(wanted) => {
+            AttendRequest::TakeUp => Ok((Vec::new(), String::new())),
+            AttendRequest::End(wanted) => {
                 let (_, message) = self.end_agents(wanted)?;
                 let is_meant = |agent: &AgentId| wanted.agents.is_empty() || wanted.agents.contains(agent);
                 Ok((busy.into_iter().filter(is_meant).collect(), message))
             }
-            Attend::Redirect(wanted) => match self.redirect(wanted)? {
+            AttendRequest::Redirect(wanted) => match self.redirect(wanted)? {
                 (true, message) => Ok((vec![wanted.agent.clone()], message)),
                 (false, why) => Err(Error::new(Code::ChangedMeanwhile, why).hint("git axiom status    shows what runs")),
             },
-            Attend::Block(tasks, reason) => {
+            AttendRequest::Block(tasks, reason) => {
                 let agents = busy.into_iter().filter(|agent| self.work_of(agent).is_some_and(|work| tasks.contains(&work.task)));
                 let agents = agents.collect();
                 let (_, message) = self.block_worked_on(tasks, reason)?;

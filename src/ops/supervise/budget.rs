@@ -3,16 +3,16 @@
 
 use std::time::{Duration, Instant};
 
-use super::{Supervisor, Then};
-use crate::domain::base::ids::{AgentId, CaseId, Token};
+use super::{HaltedTaskFate, Supervisor};
+use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
-use crate::domain::work::agent::Work;
-use crate::domain::work::budget::{Limits, Of, Running, Spent, Used};
-use crate::domain::work::case::{Case, Status};
-use crate::domain::work::gate::{Decision, Gate, GateKind};
-use crate::domain::work::outcome::Halt;
-use crate::domain::work::session::Request;
+use crate::domain::work::agent::AgentWork;
+use crate::domain::work::budget::{BudgetLimits, BudgetResource, BudgetSpending, BudgetUsage, RunningIterationUsage};
+use crate::domain::work::case::{Task, TaskStatus};
+use crate::domain::work::gate::{Gate, GateDecision, GateKind};
+use crate::domain::work::outcome::TaskHalt;
+use crate::domain::work::session::SupervisorRequest;
 use crate::domain::work::spending::Usd;
 use crate::env;
 use crate::error::Result;
@@ -26,12 +26,12 @@ const USES_NONE: Duration = Duration::from_secs(20);
 
 /// How long programs have run in this session. It stands still while none runs and while the machine sleeps.
 #[derive(Debug, Default)]
-pub(super) struct Clock {
+pub(super) struct ProgramClock {
     ran: Duration,
     since: Option<Instant>,
 }
 
-impl Clock {
+impl ProgramClock {
     /// From now on, programs run or not.
     fn tick(&mut self, runs: bool) {
         self.ran += self.since.take().map_or(Duration::ZERO, |since| since.elapsed());
@@ -48,18 +48,22 @@ fn millis(time: Duration) -> u64 {
 }
 
 /// The limits of a task: its own, and else those of the configuration.
-pub(super) fn limits_of(case: &Case, configured: Limits) -> Limits {
+pub(super) fn limits_of(case: &Task, configured: BudgetLimits) -> BudgetLimits {
     case.limits.or(configured)
 }
 
 /// How the limits of a task stand, without what runs: its own, and else those that the newest session has for each task.
-pub fn used_of(state: &State, case: &Case) -> Vec<Used> {
+pub fn used_of(state: &State, case: &Task) -> Vec<BudgetUsage> {
     let configured = state.record.session.as_ref().map(|session| session.task_limits).unwrap_or_default();
     spent_on(state, &case.id).of(limits_of(case, configured))
 }
 
-fn spent_on(state: &State, task: &CaseId) -> Spent {
-    state.record.cases.get(task).map_or_else(Spent::default, |record| Spent::since(&record.tally(), record.counted_from.as_ref()))
+fn spent_on(state: &State, task: &TaskId) -> BudgetSpending {
+    state
+        .record
+        .cases
+        .get(task)
+        .map_or_else(BudgetSpending::default, |record| BudgetSpending::since(&record.tally(), record.counted_from.as_ref()))
 }
 
 impl Supervisor<'_> {
@@ -70,24 +74,24 @@ impl Supervisor<'_> {
     }
 
     /// The limits of a task that are reached, with what runs for it.
-    fn reached(&self, task: &CaseId, running: Running) -> Vec<Used> {
+    fn reached(&self, task: &TaskId, running: RunningIterationUsage) -> Vec<BudgetUsage> {
         let Some(case) = self.ctx.state().restorable.cases.get(task) else { return Vec::new() };
         let limits = limits_of(case, self.ctx.config.budget.of_a_task());
         if limits.is_empty() { Vec::new() } else { spent_on(self.ctx.state(), task).with(running).reached(limits) }
     }
 
     /// Whether a task may not be claimed because nothing of its budget is left.
-    pub(super) fn is_over_budget(&self, task: &CaseId) -> bool {
-        !self.reached(task, Running::default()).is_empty()
+    pub(super) fn is_over_budget(&self, task: &TaskId) -> bool {
+        !self.reached(task, RunningIterationUsage::default()).is_empty()
     }
 
     /// The limits of the session that are reached, with all that runs.
-    fn session_reached(&self) -> Vec<Used> {
+    fn session_reached(&self) -> Vec<BudgetUsage> {
         let record = &self.ctx.state().record;
         let Some(limits) = record.session.as_ref().map(|session| session.limits).filter(|limits| !limits.is_empty()) else {
             return Vec::new();
         };
-        let mut spent = Spent::since(&record.session_spent, record.session_counted_from.as_ref());
+        let mut spent = BudgetSpending::since(&record.session_spent, record.session_counted_from.as_ref());
         for agent in self.watches.keys() {
             let runs = self.work_of(agent).filter(|work| work.stage.token().is_some());
             spent = runs.map_or(spent, |work| spent.with(self.running(agent, work)));
@@ -101,12 +105,12 @@ impl Supervisor<'_> {
     }
 
     /// What the iteration that runs has used, as far as its program tells.
-    fn running(&self, agent: &AgentId, work: &Work) -> Running {
+    fn running(&self, agent: &AgentId, work: &AgentWork) -> RunningIterationUsage {
         let (Some(watch), Ok(case)) = (self.watches.get(agent), self.ctx.state().case(&work.task)) else {
-            return Running::default();
+            return RunningIterationUsage::default();
         };
         let usage = self.new_usage(case, &watch.told.usage, work.resumes.is_some());
-        Running {
+        RunningIterationUsage {
             tokens: usage.tokens(),
             cost: self.options.programs.of(case).cost_of(&usage).and_then(Usd::of),
             time_ms: watch.begun.map_or(0, |(at, before)| millis(before + at.elapsed())),
@@ -115,7 +119,7 @@ impl Supervisor<'_> {
 
     /// Ends the program of an iteration whose budget, or the session's, is used up: what it left is kept, no retry is counted, and
     /// it can go on in its session. A tool call may end first, and a program that is about to end does so by itself.
-    pub(super) fn watch_budget(&mut self, agent: &AgentId, work: &Work, record: &KeeperRecord) -> Result<()> {
+    pub(super) fn watch_budget(&mut self, agent: &AgentId, work: &AgentWork, record: &KeeperRecord) -> Result<()> {
         // Without a session nobody decides about running agents.
         if self.target.is_none() {
             return Ok(());
@@ -133,11 +137,11 @@ impl Supervisor<'_> {
         let Some(watch) = self.watches.get_mut(agent).filter(|_| !reached.is_empty()) else { return Ok(()) };
         let since = *watch.over_since.get_or_insert_with(Instant::now);
         let uses_none = !watch.told.begun.is_empty() || watch.told.ended.is_some();
-        if uses_none && reached.iter().all(|used| used.of != Of::Time) && since.elapsed() < USES_NONE {
+        if uses_none && reached.iter().all(|used| used.of != BudgetResource::Time) && since.elapsed() < USES_NONE {
             return Ok(());
         }
         let Some(token) = work.stage.token().cloned().filter(|token| !self.is_being_ended(token)) else { return Ok(()) };
-        self.end_program(agent, &token, Halt::Stop, Then::Free)
+        self.end_program(agent, &token, TaskHalt::Stop, HaltedTaskFate::Free)
     }
 
     fn is_being_ended(&self, token: &Token) -> bool {
@@ -145,13 +149,13 @@ impl Supervisor<'_> {
     }
 
     /// The gate at which a task waits because its budget is used up, if it is.
-    pub(super) fn budget_gate(&self, task: &CaseId) -> Result<Option<Gate>> {
-        let reached = self.reached(task, Running::default());
+    pub(super) fn budget_gate(&self, task: &TaskId) -> Result<Option<Gate>> {
+        let reached = self.reached(task, RunningIterationUsage::default());
         if reached.is_empty() { Ok(None) } else { Gate::for_budget(Some(task), reached, env::now()).map(Some) }
     }
 
     /// Releases a task before its next iteration where nothing of its budget or of the session's is left; returns whether it did.
-    pub(super) fn stop_for_budget(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
+    pub(super) fn stop_for_budget(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
         let of_session = self.session_reached();
         if of_session.is_empty() && !self.is_over_budget(&work.task) {
             return Ok(false);
@@ -159,7 +163,7 @@ impl Supervisor<'_> {
         if !of_session.is_empty() {
             self.open_session_gate(of_session)?;
         }
-        self.halt(agent, Halt::Stop, Then::Free)?;
+        self.halt(agent, TaskHalt::Stop, HaltedTaskFate::Free)?;
         Ok(true)
     }
 
@@ -167,7 +171,7 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// `USAGE_UNKNOWN`.
-    pub(super) fn budget_can_be_kept(&self, task: &CaseId) -> Result<()> {
+    pub(super) fn budget_can_be_kept(&self, task: &TaskId) -> Result<()> {
         let case = self.ctx.state().case(task)?;
         let limits = limits_of(case, self.ctx.config.budget.of_a_task());
         limits::program_keeps(self.options.programs.of(case), limits)?;
@@ -181,20 +185,20 @@ impl Supervisor<'_> {
             return Ok(true);
         }
         let gates = self.ctx.state().restorable.gates.values();
-        let of_tasks: Vec<(CaseId, Gate)> = gates
+        let of_tasks: Vec<(TaskId, Gate)> = gates
             .filter(|gate| gate.kind == GateKind::Budget)
             .filter_map(|gate| Some((gate.task_id.clone()?, gate.clone())))
             .collect();
         for (task, gate) in of_tasks {
             let status = self.ctx.state().restorable.cases.get(&task).map(|case| case.status);
             let why = match &gate.decision {
-                Some(Decision::Rejected { reason }) => {
-                    self.block(&task, Status::Pending, reason)?;
+                Some(GateDecision::Rejected { reason }) => {
+                    self.block(&task, TaskStatus::Pending, reason)?;
                     "rejected"
                 }
-                Some(Decision::Approved) => "as much again is allowed",
-                Some(Decision::Answered { .. }) => "the limit was changed",
-                None if status != Some(Status::Pending) || !self.is_over_budget(&task) => "settled otherwise",
+                Some(GateDecision::Approved) => "as much again is allowed",
+                Some(GateDecision::Answered { .. }) => "the limit was changed",
+                None if status != Some(TaskStatus::Pending) || !self.is_over_budget(&task) => "settled otherwise",
                 None => continue,
             };
             self.close_gate(GateKind::Budget, &task, why)?;
@@ -215,13 +219,13 @@ impl Supervisor<'_> {
             None => return self.open_session_gate(reached),
             Some(None) if reached.is_empty() => "settled otherwise",
             Some(None) => return Ok(false),
-            Some(Some(Decision::Approved)) => {
-                self.clock = Clock::default();
+            Some(Some(GateDecision::Approved)) => {
+                self.clock = ProgramClock::default();
                 "as much again is allowed"
             }
-            Some(Some(Decision::Answered { .. })) => "the limit was changed",
-            Some(Some(Decision::Rejected { .. })) => {
-                interventions::make(self.ctx, Request::Quit)?;
+            Some(Some(GateDecision::Answered { .. })) => "the limit was changed",
+            Some(Some(GateDecision::Rejected { .. })) => {
+                interventions::make(self.ctx, SupervisorRequest::Quit)?;
                 "rejected"
             }
         };
@@ -239,7 +243,7 @@ impl Supervisor<'_> {
     }
 
     /// Opens the session's gate, if it is not open; returns whether it did.
-    fn open_session_gate(&mut self, reached: Vec<Used>) -> Result<bool> {
+    fn open_session_gate(&mut self, reached: Vec<BudgetUsage>) -> Result<bool> {
         let gate = Gate::for_budget(None, reached, env::now())?;
         if self.ctx.state().restorable.gates.contains_key(&gate.id) {
             return Ok(false);

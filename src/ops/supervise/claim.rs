@@ -5,16 +5,16 @@ use std::path::Path;
 
 use super::Supervisor;
 use super::hooks::rejected_start;
-use super::notice::Notice;
+use super::notice::SessionNotice;
 use super::starting::BegunClaim;
-use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::{Case, Status};
-use crate::domain::work::failures::Shared;
+use crate::domain::work::case::{Task, TaskStatus};
+use crate::domain::work::failures::SharedSessionStep;
 use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::ready;
-use crate::domain::work::session::Mode;
+use crate::domain::work::session::SessionMode;
 use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -29,7 +29,7 @@ impl Supervisor<'_> {
         if self.look_after_starting()? {
             return Ok(true);
         }
-        let slots = if self.stands_still(Shared::Claims) || self.session_is_over_budget() || !self.has_room() {
+        let slots = if self.stands_still(SharedSessionStep::Claims) || self.session_is_over_budget() || !self.has_room() {
             0
         } else {
             self.options.slots as usize
@@ -38,12 +38,12 @@ impl Supervisor<'_> {
         let ready = self.ready.order(self.ctx.state());
         // Whoever rejected it, and whatever keeps others from being asked about.
         if let Some((kind, task, reason)) = self.next_rejected(&ready) {
-            self.block(&task, Status::Pending, &reason)?;
+            self.block(&task, TaskStatus::Pending, &reason)?;
             self.close_gate(kind, &task, "rejected")?;
             return Ok(true);
         }
         let asks = self.asks_to_start();
-        let may_go = |task: &&CaseId| {
+        let may_go = |task: &&TaskId| {
             let may_start =
                 !self.is_starting(task) && !self.leaving.is_leaving(task) && !self.is_held(task) && !self.awaits_agent(task);
             may_start && !self.is_held_up(task) && (asks || self.is_review_decided(task))
@@ -60,9 +60,9 @@ impl Supervisor<'_> {
             self.claim(task, "its work is complete")?;
             return Ok(true);
         }
-        let may_go = |task: &&CaseId| may_go(task) && !self.is_over_budget(task);
+        let may_go = |task: &&TaskId| may_go(task) && !self.is_over_budget(task);
         match self.ctx.state().restorable.mode {
-            Mode::Autopilot | Mode::Review => match self.next_to_try(ready.iter().filter(may_go), |task| task) {
+            SessionMode::Autopilot | SessionMode::Review => match self.next_to_try(ready.iter().filter(may_go), |task| task) {
                 Some(task) if free > 0 => {
                     let approved = self.gate(GateKind::Claim, task).is_some_and(|gate| gate.decision.is_some());
                     let why = if approved { "approved" } else { "claimed automatically" };
@@ -71,14 +71,14 @@ impl Supervisor<'_> {
                 }
                 Some(_) | None => Ok(false),
             },
-            Mode::SemiAuto => {
-                let may_go: Vec<&CaseId> = ready.iter().filter(may_go).collect();
+            SessionMode::SemiAuto => {
+                let may_go: Vec<&TaskId> = ready.iter().filter(may_go).collect();
                 self.claim_at_gates(&may_go, free)
             }
         }
     }
 
-    fn claim_at_gates(&mut self, ready: &[&CaseId], free: usize) -> Result<bool> {
+    fn claim_at_gates(&mut self, ready: &[&TaskId], free: usize) -> Result<bool> {
         let approved = ready.iter().filter(|task| self.is_claim_approved(task));
         // What a human has decided is done, however many wait.
         if let Some(task) = self.next_to_try(approved, |task| task).filter(|_| free > 0) {
@@ -87,7 +87,7 @@ impl Supervisor<'_> {
         }
         let gates = self.ctx.state().restorable.gates.values().filter(|gate| gate.kind == GateKind::Claim);
         let (held, asked): (Vec<_>, Vec<_>) = gates.partition(|gate| gate.held.is_some());
-        let has_gate: BTreeSet<&CaseId> = held.iter().chain(&asked).filter_map(|gate| gate.task_id.as_ref()).collect();
+        let has_gate: BTreeSet<&TaskId> = held.iter().chain(&asked).filter_map(|gate| gate.task_id.as_ref()).collect();
         // Tasks that a human held are decided one by one: they do not count towards the limit.
         let may_ask = asked.iter().filter(|gate| gate.decision.is_none()).count() < MOST_CLAIM_GATES;
         let Some(task) = ready.iter().find(|task| may_ask && !has_gate.contains(**task)) else { return Ok(false) };
@@ -97,7 +97,7 @@ impl Supervisor<'_> {
     }
 
     /// A ready task whose start a human has rejected, at which gate and why.
-    fn next_rejected(&self, ready: &[CaseId]) -> Option<(GateKind, CaseId, String)> {
+    fn next_rejected(&self, ready: &[TaskId]) -> Option<(GateKind, TaskId, String)> {
         let mut gates = self.ctx.state().restorable.gates.values();
         gates.find_map(|gate| {
             let reason = rejected_start(gate)?;
@@ -107,24 +107,24 @@ impl Supervisor<'_> {
     }
 
     /// Whether a human stopped the task's agent or rolled the task back, and has not allowed it to continue yet.
-    pub(super) fn is_held(&self, task: &CaseId) -> bool {
+    pub(super) fn is_held(&self, task: &TaskId) -> bool {
         self.gate(GateKind::Claim, task).is_some_and(Gate::holds) || self.is_vetoed(task)
     }
 
     /// Whether an earlier attempt completed the task and its branch has not changed since.
-    pub(super) fn is_complete(&self, task: &CaseId) -> bool {
+    pub(super) fn is_complete(&self, task: &TaskId) -> bool {
         let state = self.ctx.state();
         let complete = state.record.cases.get(task).and_then(|record| record.complete.as_ref());
         let (Some(complete), Some(workspace)) = (complete, state.restorable.workspaces.get(task)) else { return false };
         self.ctx.repo.refs().read_ref(&workspace.branch).is_ok_and(|tip| tip.as_ref() == Some(complete))
     }
 
-    pub(super) fn is_claim_approved(&self, task: &CaseId) -> bool {
+    pub(super) fn is_claim_approved(&self, task: &TaskId) -> bool {
         self.gate(GateKind::Claim, task).is_some_and(Gate::is_approved)
     }
 
     /// Who takes a task, and in which workspace, which may still have to be made.
-    pub(super) fn prepare_claim(&mut self, task: &CaseId, why: &str) -> Result<BegunClaim> {
+    pub(super) fn prepare_claim(&mut self, task: &TaskId, why: &str) -> Result<BegunClaim> {
         self.budget_can_be_kept(task)?;
         disk::has_room_to_begin(self.ctx, "make a workspace")?;
         let case = &self.ctx.state().case(task)?.clone();
@@ -148,7 +148,7 @@ impl Supervisor<'_> {
         let complete = self.is_complete(task);
         let claimed = self.step_if(|state| {
             // Another process may have edited, blocked, archived or rolled back the task meanwhile.
-            let still = state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Pending);
+            let still = state.restorable.cases.get(task).is_some_and(|case| case.status == TaskStatus::Pending);
             let is_there = state.restorable.workspaces.get(task) == Some(workspace);
             let is_free = state.restorable.agents.get(agent).is_none_or(|agent| agent.work.is_none());
             (still && is_there && is_free).then(|| Event::TaskClaimed { agent: agent.clone(), task: task.clone(), complete })
@@ -158,15 +158,15 @@ impl Supervisor<'_> {
         }
         let title = self.ctx.state().case(task)?.title.clone();
         let (agent, workspace) = (agent.clone(), workspace.path.clone());
-        self.tell(Notice::Claimed { agent, task: task.clone(), title, workspace });
-        self.no_standstill(Shared::Claims);
+        self.tell(SessionNotice::Claimed { agent, task: task.clone(), title, workspace });
+        self.no_standstill(SharedSessionStep::Claims);
         self.passed(task)?;
         self.close_gate(GateKind::HumanReview, task, why)?;
         self.close_gate(GateKind::Claim, task, why)
     }
 
     /// The workspace of a task. An event announces it before it is made, so that a half-made workspace is known to be ours.
-    fn announced_workspace(&mut self, case: &Case, agent: &AgentId) -> Result<Workspace> {
+    fn announced_workspace(&mut self, case: &Task, agent: &AgentId) -> Result<Workspace> {
         let known = self.ctx.state().restorable.workspaces.get(&case.id).cloned();
         match known {
             Some(workspace) if !self.is_outdated(&workspace)? => {
@@ -193,7 +193,7 @@ impl Supervisor<'_> {
     }
 
     /// Forgets a workspace that was announced and does not exist, so that the next try may make it elsewhere.
-    pub(super) fn forget_missing_workspace(&mut self, task: &CaseId) -> Result<()> {
+    pub(super) fn forget_missing_workspace(&mut self, task: &TaskId) -> Result<()> {
         let Some(workspace) = self.ctx.state().restorable.workspaces.get(task) else { return Ok(()) };
         // Where that cannot be found out, it is taken for there.
         let is_there = self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path)).map_or(true, |entry| entry.is_some());
@@ -203,7 +203,7 @@ impl Supervisor<'_> {
         self.step(Event::WorkspaceClosed { task: task.clone(), trash: None })
     }
 
-    fn new_workspace(&self, case: &Case, agent: &AgentId) -> Result<Workspace> {
+    fn new_workspace(&self, case: &Task, agent: &AgentId) -> Result<Workspace> {
         let path = workspaces::place(self.ctx, &case.id, &format!("{agent}-{}", case.id))?;
         let Some(text) = path.to_str() else {
             return Err(Error::new(Code::WorkspaceInTheWay, format!("the path '{}' is not UTF-8", path.display()))

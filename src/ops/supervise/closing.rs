@@ -3,7 +3,7 @@
 //! the session for a while.
 
 use super::Supervisor;
-use crate::domain::work::failures::{MOST_TRIES, Shared, Step};
+use crate::domain::work::failures::{MOST_TRIES, SessionStep, SharedSessionStep};
 use crate::error::Result;
 use crate::ops::merge;
 
@@ -13,10 +13,10 @@ impl Supervisor<'_> {
     pub(super) fn put_merged_aside(&mut self) -> Result<bool> {
         let left = merge::cleanup::with_workspace(self.ctx);
         if left.is_empty() {
-            self.no_standstill(Shared::Workspaces);
+            self.no_standstill(SharedSessionStep::Workspaces);
             return Ok(false);
         }
-        if self.stands_still(Shared::Workspaces) || self.failures_of(Shared::Workspaces) >= MOST_TRIES {
+        if self.stands_still(SharedSessionStep::Workspaces) || self.failures_of(SharedSessionStep::Workspaces) >= MOST_TRIES {
             return Ok(false);
         }
         let mut did = false;
@@ -24,8 +24,8 @@ impl Supervisor<'_> {
             match self.ctx.with_operation_lock(|ctx| merge::cleanup::clean_up(ctx, &task)) {
                 Ok(()) => did = true,
                 Err(error) => {
-                    self.stand_still(Shared::Workspaces);
-                    self.goes_on_without(Step::PutAside, &format!("the workspace of {task} is not put aside yet"), error)?;
+                    self.stand_still(SharedSessionStep::Workspaces);
+                    self.goes_on_without(SessionStep::PutAside, &format!("the workspace of {task} is not put aside yet"), error)?;
                 }
             }
         }

@@ -1,15 +1,15 @@
 //! A merge that conflicts: given back to an agent, or left to a human (`domain::work::conflict` decides).
 
 use super::Supervisor;
-use super::notice::Notice;
-use crate::domain::agent::adapter::PromptKind;
-use crate::domain::base::ids::CaseId;
+use super::notice::SessionNotice;
+use crate::domain::agent::adapter::AdapterPromptKind;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::state::event::Event;
-use crate::domain::work::case::{CaseChange, CaseEdit, Status};
-use crate::domain::work::conflict::{Conflict, Level, MOST, Program, level};
-use crate::domain::work::failures::Step;
+use crate::domain::work::case::{TaskChangeSet, TaskFieldChange, TaskStatus};
+use crate::domain::work::conflict::{AssignedConflict, ConflictLevel, ConflictProgramAbility, MOST, level};
+use crate::domain::work::failures::SessionStep;
 use crate::domain::work::gate::{self, GateKind};
 use crate::error::{Code, Error, Result};
 use crate::ops::merge;
@@ -19,7 +19,7 @@ use crate::ops::recover::repair;
 const MOST_COMMITS: usize = 10;
 
 /// Whether a claim to be complete counts that leaves a conflict open.
-pub(super) enum ClaimInConflict {
+pub(super) enum CompletionInConflict {
     /// It does: a human settles the conflict at the gate of the merge.
     Stands,
     /// It does not, and the conflict goes into this round, where it is one of ours.
@@ -28,20 +28,22 @@ pub(super) enum ClaimInConflict {
 
 impl Supervisor<'_> {
     /// Decides who settles a conflict, tells the hooks, and does it.
-    pub(super) fn settle_conflict(&mut self, task: &CaseId, files: &[RepoPath], target: Oid) -> Result<()> {
+    pub(super) fn settle_conflict(&mut self, task: &TaskId, files: &[RepoPath], target: Oid) -> Result<()> {
         let state = self.ctx.state();
         let program = match self.options.programs.of(state.case(task)?).prompt {
-            PromptKind::Prompt => Program::ReadsPrompts,
-            PromptKind::Script => Program::RunsScript,
+            AdapterPromptKind::Prompt => ConflictProgramAbility::ReadsPrompts,
+            AdapterPromptKind::Script => ConflictProgramAbility::RunsScript,
         };
         let rounds = state.record.cases.get(task).and_then(|record| record.conflict.as_ref()).map_or(0, |known| known.round);
         // Whoever approved it at a gate has settled it, or wants to be asked again.
         let was_asked = self.gate(GateKind::Merge, task).is_some_and(|gate| gate::is_of_conflict(&gate.reason));
-        let level = if was_asked { Level::Human } else { level(program, rounds, self.ctx.config.recovery.max_retries) };
+        let level = if was_asked { ConflictLevel::Human } else { level(program, rounds, self.ctx.config.recovery.max_retries) };
         merge::tell_of_conflict(self.ctx, task, files, level);
         match level {
-            Level::Agent => self.give_back(task, files, target, rounds + 1),
-            Level::Trivial | Level::Human => self.wait_at_gate(task, gate::conflicts(task, self.target()?.short()), files),
+            ConflictLevel::Agent => self.give_back(task, files, target, rounds + 1),
+            ConflictLevel::Trivial | ConflictLevel::Human => {
+                self.wait_at_gate(task, gate::conflicts(task, self.target()?.short()), files)
+            }
         }
     }
 
@@ -50,19 +52,19 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// Those that pass by waiting, and those of the log.
-    pub(super) fn begin_merge(&mut self, task: &CaseId) -> Result<()> {
+    pub(super) fn begin_merge(&mut self, task: &TaskId) -> Result<()> {
         let target = self.target()?.clone();
-        if self.options.programs.of(self.ctx.state().case(task)?).prompt != PromptKind::Prompt {
+        if self.options.programs.of(self.ctx.state().case(task)?).prompt != AdapterPromptKind::Prompt {
             return Ok(());
         }
         let Some((_, commit)) = merge::begun::to_settle(self.ctx, task, &target)? else { return Ok(()) };
         // A full disk or a lock may have left an operation of ours open.
         for what in repair::finish_unasked(self.ctx)? {
-            self.tell(Notice::Recovered { what });
+            self.tell(SessionNotice::Recovered { what });
         }
         let begun = merge::begun::begin(self.ctx, task, (&target, &commit)).or_else(|error| {
             let waits = || Error::new(Code::Busy, "its merge driver is at work");
-            self.waits_for_drivers(Step::Start, task, error).and_then(|()| Err(waits()))
+            self.waits_for_drivers(SessionStep::Start, task, error).and_then(|()| Err(waits()))
         });
         match begun {
             Err(error) if error.passes() || error.is_everybodys() => Err(error),
@@ -80,18 +82,18 @@ impl Supervisor<'_> {
 
     /// What follows where an iteration claims to be complete and leaves a conflict open: another round of the conflict, counted with the
     /// end of the iteration; after enough of them the merge is left to a human, at its gate.
-    pub(super) fn claim_in_conflict(&self, task: &CaseId) -> ClaimInConflict {
+    pub(super) fn claim_in_conflict(&self, task: &TaskId) -> CompletionInConflict {
         let known = self.ctx.state().record.cases.get(task).and_then(|record| record.conflict.as_ref());
         // A merge that the agent began by itself is its own affair.
-        let Some(conflict) = known else { return ClaimInConflict::IsNone { round: None } };
-        match level(Program::ReadsPrompts, conflict.round, self.ctx.config.recovery.max_retries) {
-            Level::Trivial | Level::Human => ClaimInConflict::Stands,
-            Level::Agent => ClaimInConflict::IsNone { round: Some(conflict.round + 1) },
+        let Some(conflict) = known else { return CompletionInConflict::IsNone { round: None } };
+        match level(ConflictProgramAbility::ReadsPrompts, conflict.round, self.ctx.config.recovery.max_retries) {
+            ConflictLevel::Trivial | ConflictLevel::Human => CompletionInConflict::Stands,
+            ConflictLevel::Agent => CompletionInConflict::IsNone { round: Some(conflict.round + 1) },
         }
     }
 
     /// Makes the task pending again, with the conflict for its next iteration.
-    fn give_back(&mut self, task: &CaseId, files: &[RepoPath], target: Oid, round: u32) -> Result<()> {
+    fn give_back(&mut self, task: &TaskId, files: &[RepoPath], target: Oid, round: u32) -> Result<()> {
         let Some(branch) = self.ctx.repo.refs().read_ref(&merge::branch_of(self.ctx, task))? else { return Ok(()) };
         let shown = &files[..files.len().min(MOST)];
         let theirs = self.ctx.repo.history().log_of_paths(&branch, &target, shown, MOST_COMMITS)?.into_iter();
@@ -100,13 +102,14 @@ impl Supervisor<'_> {
             format!("{} {}{tasks}", commit.oid.short(), commit.subject)
         });
         let files = shown.iter().map(ToString::to_string).collect();
-        let conflict = Box::new(Conflict { target, branch, files, theirs: theirs.collect(), round });
+        let conflict = Box::new(AssignedConflict { target, branch, files, theirs: theirs.collect(), round });
         self.act()?;
         self.ctx.append_with(|state| {
             // A human may have changed the task meanwhile.
-            let still = state.restorable.cases.get(task).is_some_and(|case| case.status == Status::Done && case.merged.is_none());
-            let changes = vec![CaseChange::Status(Change::new(Status::Done, Status::Pending))];
-            let pending = Event::CasesChanged { edits: vec![CaseEdit { id: task.clone(), changes }] };
+            let still =
+                state.restorable.cases.get(task).is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none());
+            let changes = vec![TaskFieldChange::Status(ValueChange::new(TaskStatus::Done, TaskStatus::Pending))];
+            let pending = Event::CasesChanged { edits: vec![TaskChangeSet { id: task.clone(), changes }] };
             Ok(if still { vec![Event::ConflictGivenBack { id: task.clone(), conflict }, pending] } else { Vec::new() })
         })?;
         self.warn(format!("{task} conflicts with {}, and is given back to an agent", self.target()?.short()));

@@ -7,25 +7,27 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::Supervisor;
-use super::notice::Notice;
+use super::notice::SessionNotice;
 use crate::domain::base::document_schema::SCHEMA;
-use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::plural::count;
-use crate::domain::recovery::decide::{Action, CrashDecision, Decider, Facts, Limits, by_rules, decided};
-use crate::domain::recovery::evaluator::{CurrentTask, PastTask, Question, answer};
-use crate::domain::recovery::marker::{CutOff, LastHeard, Marker, Recorded};
-use crate::domain::state::event::{By, Event};
-use crate::domain::work::agent::Work;
-use crate::domain::work::case::{Case, Kind, Status};
-use crate::domain::work::gate::Cause;
+use crate::domain::recovery::decide::{
+    CrashAction, CrashDecider, CrashDecision, CrashDecisionLimits, CrashFacts, by_rules, decided,
+};
+use crate::domain::recovery::evaluator::{CurrentTask, EvaluatorQuestion, PastTask, answer};
+use crate::domain::recovery::marker::{CutOffPoint, IterationMarker, IterationRecordState, LastHeard};
+use crate::domain::state::event::{Event, EventAuthor};
+use crate::domain::work::agent::AgentWork;
+use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::gate::ReviewCause;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::recover::orphans::last_sign;
-use crate::ops::recover::scan::{self, Counted};
+use crate::ops::recover::scan::{self, TaskIterationTotals};
 use crate::ops::recover::told;
 use crate::ops::revert_task;
-use crate::ops::steps::{self, About, AfterFailure, Job, Program, Runner, What};
+use crate::ops::steps::{self, AfterStepFailure, StepCommand, StepContext, StepJob, StepProgram, StepRunner};
 use crate::ops::supervise::live::live_ref;
 use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
@@ -34,9 +36,9 @@ use crate::process::keeper_state;
 const MOST_PAST: usize = 200;
 
 /// The settings that count for a decision.
-pub fn limits(ctx: &Context, threshold: Option<u8>) -> Limits {
+pub fn limits(ctx: &Context, threshold: Option<u8>) -> CrashDecisionLimits {
     let config = &ctx.config.recovery;
-    Limits {
+    CrashDecisionLimits {
         threshold: threshold.unwrap_or(config.resume_threshold),
         for_all: threshold.is_some(),
         max_age_hours: config.max_age_hours,
@@ -46,21 +48,21 @@ pub fn limits(ctx: &Context, threshold: Option<u8>) -> Limits {
 
 /// What becomes of the tasks that the crash before a session cut off, in numbers.
 #[derive(Debug, Default)]
-pub(super) struct TakenUp {
+pub(super) struct CrashedTaskCounts {
     resumable: usize,
     reset: usize,
     failed: usize,
 }
 
 /// Whose an order is in the log: what a human decided is the human's, the rest is of `whoever` looks after it.
-fn who_orders(decision: &CrashDecision, whoever: &By) -> By {
+fn who_orders(decision: &CrashDecision, whoever: &EventAuthor) -> EventAuthor {
     match decision.by {
-        Decider::Human => By::User,
-        Decider::Rules | Decider::Evaluator => whoever.clone(),
+        CrashDecider::Human => EventAuthor::User,
+        CrashDecider::Rules | CrashDecider::Evaluator => whoever.clone(),
     }
 }
 
-impl TakenUp {
+impl CrashedTaskCounts {
     fn in_words(&self) -> Option<String> {
         let Self { resumable, reset, failed } = self;
         let all = resumable + reset + failed;
@@ -73,11 +75,11 @@ impl TakenUp {
 
 impl Supervisor<'_> {
     /// Counts what becomes of a task, until that was said.
-    pub(super) fn count_crash(&mut self, action: Option<Action>) {
+    pub(super) fn count_crash(&mut self, action: Option<CrashAction>) {
         let Some(taken_up) = &mut self.taken_up else { return };
         match action {
-            Some(Action::ContinueTask | Action::NextTask | Action::HumanReview) => taken_up.resumable += 1,
-            Some(Action::RestartTask) => taken_up.reset += 1,
+            Some(CrashAction::ContinueTask | CrashAction::NextTask | CrashAction::HumanReview) => taken_up.resumable += 1,
+            Some(CrashAction::RestartTask) => taken_up.reset += 1,
             None => taken_up.failed += 1,
         }
     }
@@ -88,12 +90,12 @@ impl Supervisor<'_> {
             return;
         }
         if let Some(what) = self.taken_up.take().and_then(|taken_up| taken_up.in_words()) {
-            self.tell(Notice::Recovered { what });
+            self.tell(SessionNotice::Recovered { what });
         }
     }
 
     /// Where an iteration was that is ending by a crash.
-    pub(super) fn cut_off(&self, agent: &AgentId, work: &Work, run: &Path) -> CutOff {
+    pub(super) fn cut_off(&self, agent: &AgentId, work: &AgentWork, run: &Path) -> CutOffPoint {
         let watch = self.watches.get(agent);
         let saved_at = watch.and_then(|watch| watch.last_sign).unwrap_or_else(|| self.last_sign(agent, work));
         let workspace = self.ctx.state().restorable.workspaces.get(&work.task);
@@ -103,7 +105,7 @@ impl Supervisor<'_> {
     }
 
     /// How long an iteration ran whose keeper recorded no end: up to its last sign of life, in milliseconds.
-    pub(super) fn ran_until_cut_off(&self, agent: &AgentId, work: &Work, run: &Path) -> u64 {
+    pub(super) fn ran_until_cut_off(&self, agent: &AgentId, work: &AgentWork, run: &Path) -> u64 {
         let (KeeperState::Dead(record) | KeeperState::Unproved(record)) = keeper_state(run).unwrap_or(KeeperState::NotStarted)
         else {
             return 0;
@@ -112,7 +114,7 @@ impl Supervisor<'_> {
         u64::try_from(sign.duration_since(record.started_at).as_millis()).unwrap_or(0)
     }
 
-    fn last_sign(&self, agent: &AgentId, work: &Work) -> Timestamp {
+    fn last_sign(&self, agent: &AgentId, work: &AgentWork) -> Timestamp {
         let (refs, objects) = (self.ctx.repo.refs(), self.ctx.repo.objects());
         let newest = refs.read_ref(&live_ref(&work.task)).ok().flatten();
         let captured = newest.and_then(|capture| objects.commit_time(&capture).ok()?);
@@ -121,7 +123,7 @@ impl Supervisor<'_> {
 
     /// Before anything is done about an iteration that a crash cut off, since recovery captures too: when its last sign of life was. And
     /// where its folder is gone, it is made again with what was saved.
-    pub(super) fn look_at_crash(&mut self, agent: &AgentId, work: &Work) {
+    pub(super) fn look_at_crash(&mut self, agent: &AgentId, work: &AgentWork) {
         let sign = self.last_sign(agent, work);
         if let Some(watch) = self.watches.get_mut(agent) {
             watch.last_sign.get_or_insert(sign);
@@ -132,7 +134,7 @@ impl Supervisor<'_> {
     }
 
     /// Decides what becomes of the task, and does it; returns whether anything was done.
-    pub(super) fn after_crash(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
+    pub(super) fn after_crash(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
         let decision = match self.open_decision(&work.task) {
             Some(decided) => decided.decision.clone(),
             None => {
@@ -151,25 +153,25 @@ impl Supervisor<'_> {
         };
         match decision.action {
             // Its state says now that it is complete: verification follows.
-            Action::NextTask => {}
-            Action::ContinueTask | Action::RestartTask => {
-                self.release(agent, Status::Pending, &format!("its keeper died: {decision}"), true)?;
+            CrashAction::NextTask => {}
+            CrashAction::ContinueTask | CrashAction::RestartTask => {
+                self.release(agent, TaskStatus::Pending, &format!("its keeper died: {decision}"), true)?;
                 self.put_aside_now(&work.task);
             }
-            Action::HumanReview => self.review_agent(agent, Cause::Recovery, &decision.reasoning)?,
+            CrashAction::HumanReview => self.review_agent(agent, ReviewCause::Recovery, &decision.reasoning)?,
         }
         Ok(true)
     }
 
     /// The decision, and whether what is there is kept aside; `None` while an evaluator is asked.
-    fn decision(&mut self, agent: &AgentId, work: &Work) -> Result<Option<(CrashDecision, bool)>> {
+    fn decision(&mut self, agent: &AgentId, work: &AgentWork) -> Result<Option<(CrashDecision, bool)>> {
         let task = &work.task;
         let last = self.ctx.state().record.cases.get(task).and_then(|record| record.last_run.as_ref());
         let cut = last.and_then(|run| run.cut.as_deref()).cloned();
-        let recorded = cut.as_ref().map_or(Recorded::Nothing, |cut| cut.recorded);
-        let facts = scan::facts(self.ctx, task, (recorded, cut.as_ref()), &Counted::of(self.ctx.state(), task))?;
+        let recorded = cut.as_ref().map_or(IterationRecordState::Nothing, |cut| cut.recorded);
+        let facts = scan::facts(self.ctx, task, (recorded, cut.as_ref()), &TaskIterationTotals::of(self.ctx.state(), task))?;
         let with = |decision: CrashDecision| {
-            let puts_aside = decision.action == Action::RestartTask && facts.changed > 0;
+            let puts_aside = decision.action == CrashAction::RestartTask && facts.changed > 0;
             Some((decision, puts_aside))
         };
         let (wanted, by_human) = (&self.options.after_crash, self.options.after_crash.decided.get(task).copied());
@@ -180,17 +182,17 @@ impl Supervisor<'_> {
     }
 
     /// What the evaluator says, or the rules where there is none or its answer is none.
-    pub(super) fn evaluated(&mut self, agent: &AgentId, work: &Work, facts: &Facts) -> Result<Option<CrashDecision>> {
+    pub(super) fn evaluated(&mut self, agent: &AgentId, work: &AgentWork, facts: &CrashFacts) -> Result<Option<CrashDecision>> {
         let Some(command) = self.ctx.config.recovery.evaluator.clone() else { return Ok(Some(by_rules(facts))) };
         let Some(running) = self.evaluating.get(agent) else {
             let job = self.evaluation(work, facts, &command)?;
             self.evaluating.insert(agent.clone(), steps::start(job, self.bell.rope().ok()));
-            self.tell(Notice::Evaluating { agent: agent.clone(), task: work.task.clone() });
+            self.tell(SessionNotice::Evaluating { agent: agent.clone(), task: work.task.clone() });
             return Ok(None);
         };
         let Some(verdict) = running.verdict() else { return Ok(None) };
         self.evaluating.remove(agent);
-        self.tell(Notice::ChecksEnded { agent: agent.clone() });
+        self.tell(SessionNotice::ChecksEnded { agent: agent.clone() });
         let said = match (verdict.not_run, verdict.ran.first()) {
             (Some(error), _) => Err(error),
             (None, Some(ran)) => match &ran.result.failure {
@@ -206,15 +208,15 @@ impl Supervisor<'_> {
         })))
     }
 
-    fn evaluation(&self, work: &Work, facts: &Facts, command: &str) -> Result<Job> {
+    fn evaluation(&self, work: &AgentWork, facts: &CrashFacts, command: &str) -> Result<StepJob> {
         let state = self.ctx.state();
         let case = state.case(&work.task)?;
         let record = state.record.cases.get(&work.task).cloned().unwrap_or_default();
         let workspace = state.restorable.workspaces.get(&work.task).map(|workspace| workspace.path.as_str());
         let goal = state.restorable.groups_around(case).last().map(|goal| goal.title.as_str());
-        let is_past = |case: &&Case| case.kind == Kind::Task && case.status == Status::Done;
+        let is_past = |case: &&Task| case.kind == TaskKind::Task && case.status == TaskStatus::Done;
         let past = state.restorable.cases.values().filter(is_past).take(MOST_PAST);
-        let question = Question {
+        let question = EvaluatorQuestion {
             schema: SCHEMA,
             goal,
             current_task: CurrentTask {
@@ -229,7 +231,7 @@ impl Supervisor<'_> {
                 tests_passing: facts.tests_pass,
                 last_activity: facts.saved_at,
             },
-            last_action: facts.marker.as_ref().map(Marker::in_words).or_else(|| told::last_action(self.ctx, &work.task)),
+            last_action: facts.marker.as_ref().map(IterationMarker::in_words).or_else(|| told::last_action(self.ctx, &work.task)),
             file_state: &scan::file_state(self.ctx, &work.task, facts.saved_at),
             task_history: past.map(|case| PastTask { id: &case.id, title: &case.title }).collect(),
             marker: facts.marker.as_ref(),
@@ -242,26 +244,26 @@ impl Supervisor<'_> {
             None => self.ctx.repo.common_dir().to_owned(),
         };
         let command = command.to_owned();
-        let about = About { task: &work.task, agent: None, what: "recovery", of: "", work: None };
+        let about = StepContext { task: &work.task, agent: None, what: "recovery", of: "", work: None };
         let mut steps = steps::commands(self.ctx, &[(0, &command)], &folder, about)?;
         for step in &mut steps {
             step.files = None;
             step.stdin = format!("{json}\n");
             step.limit = Duration::from_secs(self.ctx.config.recovery.evaluator_timeout);
-            step.program = Program { wrapper: Vec::new(), is: What::Command(command.clone()) };
+            step.program = StepProgram { wrapper: Vec::new(), is: StepCommand::Command(command.clone()) };
         }
-        Ok(Job::new(self.ctx, Runner::Session, AfterFailure::GoOn, steps))
+        Ok(StepJob::new(self.ctx, StepRunner::Session, AfterStepFailure::GoOn, steps))
     }
 
     /// Puts aside what is there of a task that begins anew. Where that fails now, it is tried again before the task is claimed.
-    pub(super) fn put_aside_now(&mut self, task: &CaseId) {
+    pub(super) fn put_aside_now(&mut self, task: &TaskId) {
         if let Err(error) = self.put_aside_first(task) {
             self.warn(format!("{task}: {error}"));
         }
     }
 
     /// Before a task is claimed that begins anew: what is there goes aside, and an undo brings it back.
-    pub(super) fn put_aside_first(&mut self, task: &CaseId) -> Result<()> {
+    pub(super) fn put_aside_first(&mut self, task: &TaskId) -> Result<()> {
         let state = self.ctx.state();
         let recovery = state.record.cases.get(task).and_then(|record| record.recovery.as_ref());
         let Some(recovery) = recovery.filter(|recovery| recovery.puts_aside && state.restorable.workspaces.contains_key(task))

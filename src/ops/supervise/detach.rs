@@ -12,11 +12,11 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::Waiting;
+use crate::ops::context::waiting::LogEventWaiter;
 use crate::own_process::session;
 use crate::process::os::detached;
 
-use super::notice::{Notice, Watcher};
+use super::notice::{SessionNotice, SessionWatcher};
 
 /// How long it may take to begin: repairs and the first checkpoint come first.
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -30,7 +30,7 @@ const LOGS_KEPT: u32 = 3;
 
 /// A session that has begun.
 #[derive(Debug)]
-pub struct Begun {
+pub struct DetachedSession {
     /// The supervisor's process id.
     pub pid: u32,
     /// The session.
@@ -46,7 +46,7 @@ pub struct Begun {
 ///
 /// # Errors
 /// `SUPERVISOR_RUNNING`; the error of the other process where it does not begin; `BUSY` where that takes too long.
-pub fn start(ctx: &mut Context) -> Result<Begun> {
+pub fn start(ctx: &mut Context) -> Result<DetachedSession> {
     if ctx.supervisor_alive()? {
         return Err(super::another_runs());
     }
@@ -55,7 +55,7 @@ pub fn start(ctx: &mut Context) -> Result<Begun> {
     put_aside(&log);
     let mut file = files::open_append(&log)?;
     let offset = file.seek(SeekFrom::End(0)).map_err(|e| Error::io("read", &log, e))?;
-    let mut waiting = Waiting::begin();
+    let mut waiting = LogEventWaiter::begin();
     waiting.also_for(SIGCHLD);
     let mut child = detached::start(&arguments(env::arguments()), file)?;
     let (pid, started) = (child.id(), Instant::now());
@@ -65,7 +65,7 @@ pub fn start(ctx: &mut Context) -> Result<Begun> {
         let session = ctx.state().record.session.as_ref().filter(|session| session.pid == pid);
         let begun = session.filter(|session| session.start_checkpoint.is_some());
         if let Some(session) = begun {
-            return Ok(Begun { pid, session: session.id.clone(), log, ended: exited.is_some() });
+            return Ok(DetachedSession { pid, session: session.id.clone(), log, ended: exited.is_some() });
         }
         if exited.is_some() {
             return Err(what_it_said(&log, offset));
@@ -86,14 +86,14 @@ fn put_aside(log: &Path) {
 }
 
 /// The watcher of a session in the background: its output goes to a new file where the present one has become large.
-pub struct InBackground<'a> {
-    inner: &'a mut dyn Watcher,
+pub struct BackgroundWatcher<'a> {
+    inner: &'a mut dyn SessionWatcher,
     log: PathBuf,
 }
 
-impl<'a> InBackground<'a> {
+impl<'a> BackgroundWatcher<'a> {
     /// Passes notices on; the output goes to this file.
-    pub fn new(inner: &'a mut dyn Watcher, log: PathBuf) -> Self {
+    pub fn new(inner: &'a mut dyn SessionWatcher, log: PathBuf) -> Self {
         Self { inner, log }
     }
 
@@ -111,8 +111,8 @@ impl<'a> InBackground<'a> {
     }
 }
 
-impl Watcher for InBackground<'_> {
-    fn notice(&mut self, notice: Notice) {
+impl SessionWatcher for BackgroundWatcher<'_> {
+    fn notice(&mut self, notice: SessionNotice) {
         self.inner.notice(notice);
         self.begin_a_new_file_where_due();
     }

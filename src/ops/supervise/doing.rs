@@ -2,9 +2,9 @@
 //! `status`, the panel and `pause`, and for whoever waits for the end of this very process.
 
 use super::Supervisor;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::work::agent::Agent;
-use crate::domain::work::doing::{Doing, DoingKind};
+use crate::domain::work::doing::{SupervisorActivity, SupervisorActivityKind};
 use crate::env;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
@@ -16,7 +16,7 @@ use crate::store;
 ///
 /// # Errors
 /// `IO_FAILED` where a lock cannot be looked at.
-pub fn now(ctx: &Context) -> Result<Vec<Doing>> {
+pub fn now(ctx: &Context) -> Result<Vec<SupervisorActivity>> {
     let mut all = match ctx.supervisor_alive()? {
         true => store::doing::read(ctx.layout(), foreground::is_alive),
         false => Vec::new(),
@@ -27,43 +27,43 @@ pub fn now(ctx: &Context) -> Result<Vec<Doing>> {
 
 /// What was written last.
 #[derive(Debug, Default)]
-pub(super) struct ToldDoing {
-    last: Vec<Doing>,
+pub(super) struct RecordedActivity {
+    last: Vec<SupervisorActivity>,
     /// The merge that is being made: the loop does that itself.
-    merging: Option<Doing>,
+    merging: Option<SupervisorActivity>,
 }
 
 impl Supervisor<'_> {
     /// What is under way.
-    fn doing(&self) -> Vec<Doing> {
-        let mut all: Vec<Doing> = self.makings.doing().chain(self.starting_doing()).collect();
+    fn doing(&self) -> Vec<SupervisorActivity> {
+        let mut all: Vec<SupervisorActivity> = self.makings.doing().chain(self.starting_doing()).collect();
         let state = self.ctx.state();
         let task_of = |agent| Some(state.restorable.agents.get(agent)?.work.as_ref()?.task.clone());
         for (agent, verifying) in &self.verifying {
             let Some((task, now)) = task_of(agent).zip(verifying.now()) else { continue };
-            let doing = Doing::of_task(DoingKind::Verifies, &task, now.since).by(agent);
+            let doing = SupervisorActivity::of_task(SupervisorActivityKind::Verifies, &task, now.since).by(agent);
             all.push(doing.step(&now.name, (now.place, now.of), now.limit));
         }
         if let Some((check, now)) = self.merge_check.as_ref().and_then(|check| Some((check, check.now()?))) {
-            let doing = Doing::of_task(DoingKind::VerifiesMerge, &check.task, now.since);
+            let doing = SupervisorActivity::of_task(SupervisorActivityKind::VerifiesMerge, &check.task, now.since);
             all.push(doing.step(&now.name, (now.place, now.of), now.limit));
         }
         for (agent, running) in &self.evaluating {
             let Some((task, now)) = task_of(agent).zip(running.now()) else { continue };
-            all.push(Doing {
+            all.push(SupervisorActivity {
                 limit_seconds: Some(now.limit.as_secs()),
-                ..Doing::of_task(DoingKind::Evaluates, &task, now.since).by(agent)
+                ..SupervisorActivity::of_task(SupervisorActivityKind::Evaluates, &task, now.since).by(agent)
             });
         }
-        let filters = self.filters.iter().map(|(token, filters)| (DoingKind::Filters, token, filters.since()));
+        let filters = self.filters.iter().map(|(token, filters)| (SupervisorActivityKind::Filters, token, filters.since()));
         // Who stores what its agent left has ended it.
         let ending = self.halted.iter().filter(|(token, _)| !self.filters.contains_key(*token));
-        let ending = ending.map(|(token, halted)| (DoingKind::Ends, token, halted.since));
+        let ending = ending.map(|(token, halted)| (SupervisorActivityKind::Ends, token, halted.since));
         for (what, token, since) in filters.chain(ending) {
             let is_its = |agent: &&Agent| agent.token() == Some(token);
             let agent = state.busy_agents().find(is_its);
             let Some((agent, work)) = agent.and_then(|agent| Some((&agent.id, agent.work.as_ref()?))) else { continue };
-            all.push(Doing::of_task(what, &work.task, since).by(agent));
+            all.push(SupervisorActivity::of_task(what, &work.task, since).by(agent));
         }
         all.extend(self.reporting_doing());
         all.extend(self.doing.merging.clone());
@@ -87,8 +87,8 @@ impl Supervisor<'_> {
     }
 
     /// A merge begins, which the loop itself makes, or has ended.
-    pub(super) fn tell_merging(&mut self, task: Option<&CaseId>) {
-        self.doing.merging = task.map(|task| Doing::of_task(DoingKind::Merges, task, env::now()));
+    pub(super) fn tell_merging(&mut self, task: Option<&TaskId>) {
+        self.doing.merging = task.map(|task| SupervisorActivity::of_task(SupervisorActivityKind::Merges, task, env::now()));
         self.tell_doing();
     }
 }

@@ -7,34 +7,34 @@ use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
 use super::Supervisor;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::event::Event;
-use crate::domain::work::delay::{self, Delay};
-use crate::domain::work::failures::Step;
+use crate::domain::work::delay::{self, DelayedSessionStep};
+use crate::domain::work::failures::SessionStep;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{KnownMerge, MergeToRun, Repository};
-use crate::process::os::bell::Rope;
+use crate::git::{CachedMerge, MergeToRun, Repository};
+use crate::process::os::bell::WakeSender;
 
 /// How long is waited until drivers that nobody wants any more have been ended.
 const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// What became of the drivers that a task waits for.
 #[derive(Debug)]
-pub(super) enum Drivers {
-    AtWork(DriversAtWork),
+pub(super) enum MergeDriversState {
+    AtWork(RunningMergeDrivers),
     /// Until the step is tried again.
     Failed(Error),
 }
 
 /// Drivers at work: while this lives, somebody wants what they do.
 #[derive(Debug)]
-pub(super) struct DriversAtWork {
+pub(super) struct RunningMergeDrivers {
     given_up: Arc<AtomicBool>,
-    merged: Receiver<Result<KnownMerge>>,
+    merged: Receiver<Result<CachedMerge>>,
 }
 
-impl Drop for DriversAtWork {
+impl Drop for RunningMergeDrivers {
     fn drop(&mut self) {
         self.given_up.store(true, Ordering::SeqCst);
         // They are ended by their thread, which would end with this process.
@@ -47,12 +47,12 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// The error itself where it is another one; that of the drivers where they failed.
-    pub(super) fn waits_for_drivers(&mut self, step: Step, task: &CaseId, error: Error) -> Result<()> {
+    pub(super) fn waits_for_drivers(&mut self, step: SessionStep, task: &TaskId, error: Error) -> Result<()> {
         let Some(asked) = self.ctx.repo.history().take_merge_to_run().filter(|_| error.code() == Code::Busy) else {
             return Err(error);
         };
-        if let Some(Drivers::Failed(_)) = self.drivers.get(task)
-            && let Some(Drivers::Failed(error)) = self.drivers.remove(task)
+        if let Some(MergeDriversState::Failed(_)) = self.drivers.get(task)
+            && let Some(MergeDriversState::Failed(error)) = self.drivers.remove(task)
         {
             return Err(error);
         }
@@ -66,9 +66,9 @@ impl Supervisor<'_> {
         self.say_what_it_waits_for(step, task, &error)
     }
 
-    fn say_what_it_waits_for(&mut self, step: Step, task: &CaseId, error: &Error) -> Result<()> {
+    fn say_what_it_waits_for(&mut self, step: SessionStep, task: &TaskId, error: &Error) -> Result<()> {
         let (code, why) = (error.code().as_str().to_owned(), error.to_string());
-        let delay = Delay { step, code, why, tried: 0, failed_at: env::now(), until: None };
+        let delay = DelayedSessionStep { step, code, why, tried: 0, failed_at: env::now(), until: None };
         let said = self.step_if(|state| {
             let is_known = state.record.delays.get(task).is_some_and(|known| known.is_same_wait(&delay));
             let is_new = delay::is_still_tried(state, task, step) && !is_known;
@@ -79,32 +79,32 @@ impl Supervisor<'_> {
 
     /// Takes what drivers have ended with. The steps that wait for it are tried again.
     pub(super) fn look_after_drivers(&mut self) {
-        let tasks: Vec<CaseId> = self.drivers.keys().cloned().collect();
+        let tasks: Vec<TaskId> = self.drivers.keys().cloned().collect();
         for task in tasks {
-            let Some(Drivers::AtWork(at_work)) = self.drivers.get(&task) else { continue };
+            let Some(MergeDriversState::AtWork(at_work)) = self.drivers.get(&task) else { continue };
             match at_work.merged.try_recv() {
                 Ok(Ok(merge)) => {
                     self.ctx.repo.history().remember_merge(merge);
                     self.drivers.remove(&task);
                 }
-                Ok(Err(error)) => drop(self.drivers.insert(task, Drivers::Failed(error))),
+                Ok(Err(error)) => drop(self.drivers.insert(task, MergeDriversState::Failed(error))),
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => {
                     let error = Error::new(Code::Internal, "nobody says what the merge drivers did");
-                    self.drivers.insert(task, Drivers::Failed(error));
+                    self.drivers.insert(task, MergeDriversState::Failed(error));
                 }
             }
         }
     }
 
     /// Whether the drivers of a task's merge are at work; of any where none is named.
-    pub(super) fn drivers_are_at_work(&self, task: Option<&CaseId>) -> bool {
-        let is_at_work = |drivers: &Drivers| matches!(drivers, Drivers::AtWork(_));
+    pub(super) fn drivers_are_at_work(&self, task: Option<&TaskId>) -> bool {
+        let is_at_work = |drivers: &MergeDriversState| matches!(drivers, MergeDriversState::AtWork(_));
         self.drivers.iter().any(|(of, drivers)| task.is_none_or(|task| task == of) && is_at_work(drivers))
     }
 }
 
-fn begin(repo: &Repository, asked: MergeToRun, rope: Option<Rope>) -> Result<Drivers> {
+fn begin(repo: &Repository, asked: MergeToRun, rope: Option<WakeSender>) -> Result<MergeDriversState> {
     let reopening = repo.reopening()?;
     let (to, merged) = channel();
     let given_up = Arc::new(AtomicBool::new(false));
@@ -117,5 +117,5 @@ fn begin(repo: &Repository, asked: MergeToRun, rope: Option<Rope>) -> Result<Dri
     };
     let begun = std::thread::Builder::new().name("merge drivers".into()).spawn(work);
     begun.map_err(|e| Error::cannot_start("a thread that waits for merge drivers", e))?;
-    Ok(Drivers::AtWork(DriversAtWork { given_up, merged }))
+    Ok(MergeDriversState::AtWork(RunningMergeDrivers { given_up, merged }))
 }

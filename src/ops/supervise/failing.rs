@@ -6,30 +6,30 @@ use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
 use super::Supervisor;
-use super::notice::Notice;
-use super::pauses::Until;
-use crate::domain::base::ids::{AgentId, CaseId};
+use super::notice::SessionNotice;
+use super::pauses::PauseEnd;
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::HookEvent;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::Status;
-use crate::domain::work::delay::{self, Delay};
-use crate::domain::work::failures::{Follows, Step, Times, is_counted, stands_still, what_follows};
-use crate::domain::work::gate::{Gate, Held};
+use crate::domain::work::case::TaskStatus;
+use crate::domain::work::delay::{self, DelayedSessionStep};
+use crate::domain::work::failures::{FailureResponse, SessionStep, StepFailureCounts, is_counted, stands_still, what_follows};
+use crate::domain::work::gate::{Gate, TaskHoldReason};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::recover::repair;
 
 /// What failed for a task since something last went well.
 #[derive(Debug)]
-pub(super) struct Trouble {
-    times: HashMap<Step, Times>,
+pub(super) struct TaskStepTrouble {
+    times: HashMap<SessionStep, StepFailureCounts>,
     /// When it failed last.
     pub(super) failed_at: Instant,
-    pub(super) until: Until,
+    pub(super) until: PauseEnd,
     /// What was told last, so that a long wait is told once.
-    told: Option<Delay>,
+    told: Option<DelayedSessionStep>,
 }
 
 /// An error as the reason for a decision of the user's, an answer or a gate: with its code, and what to do next.
@@ -48,9 +48,10 @@ fn words_of(error: &Error) -> String {
 
 impl Supervisor<'_> {
     /// Counts the failure of a step for a task, and asks the table what follows.
-    pub(super) fn decide(&mut self, step: Step, task: &CaseId, error: &Error) -> Follows {
+    pub(super) fn decide(&mut self, step: SessionStep, task: &TaskId, error: &Error) -> FailureResponse {
         let now = Instant::now();
-        let fresh = || Trouble { times: HashMap::new(), failed_at: now, until: Until::after(Duration::ZERO), told: None };
+        let fresh =
+            || TaskStepTrouble { times: HashMap::new(), failed_at: now, until: PauseEnd::after(Duration::ZERO), told: None };
         let trouble = self.troubles.entry(task.clone()).or_insert_with(fresh);
         trouble.failed_at = now;
         let times = trouble.times.entry(step).or_default();
@@ -61,39 +62,39 @@ impl Supervisor<'_> {
         }
         let follows = what_follows(step, error.code(), *times);
         match follows {
-            Follows::Gate(_) | Follows::Block => self.tell_error(task, error),
+            FailureResponse::Gate(_) | FailureResponse::Block => self.tell_error(task, error),
             // Told where it is new, or where the session ends.
-            Follows::Retry { .. }
-            | Follows::Wait { .. }
-            | Follows::Again
-            | Follows::GoOn
-            | Follows::Answer
-            | Follows::EndSession => {}
+            FailureResponse::Retry { .. }
+            | FailureResponse::Wait { .. }
+            | FailureResponse::Again
+            | FailureResponse::GoOn
+            | FailureResponse::Answer
+            | FailureResponse::EndSession => {}
         }
         follows
     }
 
     /// Hooks are told of an error.
-    fn tell_error(&mut self, task: &CaseId, error: &Error) {
+    fn tell_error(&mut self, task: &TaskId, error: &Error) {
         let about = of_task(self.ctx.state(), task, HookEvent::OnError, env::now());
         self.ctx.hooks.note(about.with_error(error.code(), words_of(error)));
     }
 
     /// The step is tried again after a pause. Tells why, and records it, where that is new and the task is still at that step.
     /// Of several tasks for which a step stands still, only the first is recorded.
-    pub(super) fn delay(&mut self, step: Step, task: &CaseId, error: &Error, after: Duration) -> Result<()> {
+    pub(super) fn delay(&mut self, step: SessionStep, task: &TaskId, error: &Error, after: Duration) -> Result<()> {
         if error.code() == Code::GitLocked {
             self.clear_dead_locks();
         }
         let shared = stands_still(step, error.code());
-        let until = shared.map_or_else(|| Until::after(after), |shared| self.stand_still(shared));
+        let until = shared.map_or_else(|| PauseEnd::after(after), |shared| self.stand_still(shared));
         let Some(trouble) = self.troubles.get_mut(task) else { return Ok(()) };
         trouble.until = until;
         let tried = if is_counted(step, error.code()) { trouble.times.get(&step).map_or(0, |times| times.tried) } else { 0 };
         let failed_at = trouble.told.as_ref().filter(|told| told.step == step).map_or_else(env::now, |told| told.failed_at);
         let until = (error.code() == Code::ModelBusy).then(|| until.at());
         let (code, why) = (error.code().as_str().to_owned(), words_of(error));
-        let delay = Delay { step, code, why, tried, failed_at, until };
+        let delay = DelayedSessionStep { step, code, why, tried, failed_at, until };
         if shared.is_some() && self.is_known_of_another(task, &delay) {
             return Ok(());
         }
@@ -115,7 +116,7 @@ impl Supervisor<'_> {
     }
 
     /// Whether another task is known to wait for the same: it stands for all.
-    fn is_known_of_another(&self, task: &CaseId, delay: &Delay) -> bool {
+    fn is_known_of_another(&self, task: &TaskId, delay: &DelayedSessionStep) -> bool {
         let mut others = self.troubles.iter().filter(|(other, _)| *other != task);
         others.any(|(other, trouble)| {
             let told = trouble.told.as_ref();
@@ -125,21 +126,21 @@ impl Supervisor<'_> {
     }
 
     /// A step for the task went well: what failed before counts no more.
-    pub(super) fn passed(&mut self, task: &CaseId) -> Result<()> {
+    pub(super) fn passed(&mut self, task: &TaskId) -> Result<()> {
         self.troubles.remove(task);
         self.forget_delay(task, |_| true)
     }
 
     /// This step for the task was possible just now, so it waits for it no longer. How often it failed still counts, until it has
     /// come to something.
-    pub(super) fn waits_no_longer(&mut self, task: &CaseId, step: Step) -> Result<()> {
+    pub(super) fn waits_no_longer(&mut self, task: &TaskId, step: SessionStep) -> Result<()> {
         if let Some(trouble) = self.troubles.get_mut(task) {
             trouble.told.take_if(|told| told.step == step);
         }
         self.forget_delay(task, |known| known == step)
     }
 
-    fn forget_delay(&mut self, task: &CaseId, of: impl Fn(Step) -> bool) -> Result<()> {
+    fn forget_delay(&mut self, task: &TaskId, of: impl Fn(SessionStep) -> bool) -> Result<()> {
         let is_there = |state: &State| state.record.delays.get(task).is_some_and(|delay| of(delay.step));
         if !is_there(self.ctx.state()) {
             return Ok(());
@@ -148,64 +149,68 @@ impl Supervisor<'_> {
     }
 
     /// Does what follows when a step fails for an agent and its task.
-    pub(super) fn agent_failed(&mut self, agent: &AgentId, step: Step, error: Error) -> Result<()> {
+    pub(super) fn agent_failed(&mut self, agent: &AgentId, step: SessionStep, error: Error) -> Result<()> {
         // Signals that were read and not recorded are read again.
         self.watches.remove(agent);
         let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else {
             // Its work was taken from it meanwhile, by a rollback: nothing is left to try.
-            return match what_follows(step, error.code(), Times::default()) {
-                Follows::EndSession => Err(error),
-                Follows::Retry { .. }
-                | Follows::Wait { .. }
-                | Follows::Again
-                | Follows::Gate(_)
-                | Follows::Block
-                | Follows::GoOn
-                | Follows::Answer => Ok(()),
+            return match what_follows(step, error.code(), StepFailureCounts::default()) {
+                FailureResponse::EndSession => Err(error),
+                FailureResponse::Retry { .. }
+                | FailureResponse::Wait { .. }
+                | FailureResponse::Again
+                | FailureResponse::Gate(_)
+                | FailureResponse::Block
+                | FailureResponse::GoOn
+                | FailureResponse::Answer => Ok(()),
             };
         };
         match self.decide(step, &task, &error) {
-            Follows::Retry { after } | Follows::Wait { after } => self.delay(step, &task, &error, after),
-            Follows::Gate(_) if error.code() == Code::WorkspaceBroken => self.hold_back(agent, Held::Broken, &reason_of(&error)),
-            Follows::Gate(_) => self.hold_back(agent, Held::Failed, &reason_of(&error)),
-            Follows::Block => self.release(agent, Status::Blocked, &reason_of(&error), false),
+            FailureResponse::Retry { after } | FailureResponse::Wait { after } => self.delay(step, &task, &error, after),
+            FailureResponse::Gate(_) if error.code() == Code::WorkspaceBroken => {
+                self.hold_back(agent, TaskHoldReason::Broken, &reason_of(&error))
+            }
+            FailureResponse::Gate(_) => self.hold_back(agent, TaskHoldReason::Failed, &reason_of(&error)),
+            FailureResponse::Block => self.release(agent, TaskStatus::Blocked, &reason_of(&error), false),
             // Where an iteration has just ended, `finish` does that; elsewhere the next one comes by itself.
-            Follows::Again | Follows::GoOn | Follows::Answer => Ok(()),
-            Follows::EndSession => Err(error),
+            FailureResponse::Again | FailureResponse::GoOn | FailureResponse::Answer => Ok(()),
+            FailureResponse::EndSession => Err(error),
         }
     }
 
     /// Does what follows when the claim of a task fails.
-    pub(super) fn claim_failed(&mut self, task: &CaseId, error: Error) -> Result<()> {
-        match self.decide(Step::Claim, task, &error) {
-            Follows::Retry { after } | Follows::Wait { after } => self.delay(Step::Claim, task, &error, after),
-            Follows::Gate(_) => {
+    pub(super) fn claim_failed(&mut self, task: &TaskId, error: Error) -> Result<()> {
+        match self.decide(SessionStep::Claim, task, &error) {
+            FailureResponse::Retry { after } | FailureResponse::Wait { after } => {
+                self.delay(SessionStep::Claim, task, &error, after)
+            }
+            FailureResponse::Gate(_) => {
                 self.forget_missing_workspace(task)?;
                 self.passed(task)?;
                 self.hold_pending(task, reason_of(&error))
             }
-            Follows::Block => {
+            FailureResponse::Block => {
                 self.warn(format!("{task} cannot be claimed: {error}"));
                 self.forget_missing_workspace(task)?;
                 self.passed(task)?;
-                self.block(task, Status::Pending, &reason_of(&error))
+                self.block(task, TaskStatus::Pending, &reason_of(&error))
             }
-            Follows::Again | Follows::GoOn | Follows::Answer => Ok(()),
-            Follows::EndSession => Err(error),
+            FailureResponse::Again | FailureResponse::GoOn | FailureResponse::Answer => Ok(()),
+            FailureResponse::EndSession => Err(error),
         }
     }
 
     /// Does what follows when a merge or its verification fails.
-    pub(super) fn merge_failed(&mut self, step: Step, task: &CaseId, error: Error) -> Result<()> {
+    pub(super) fn merge_failed(&mut self, step: SessionStep, task: &TaskId, error: Error) -> Result<()> {
         match self.decide(step, task, &error) {
-            Follows::Retry { after } | Follows::Wait { after } => self.delay(step, task, &error, after),
-            Follows::Gate(_) => {
+            FailureResponse::Retry { after } | FailureResponse::Wait { after } => self.delay(step, task, &error, after),
+            FailureResponse::Gate(_) => {
                 self.passed(task)?;
                 self.wait_at_gate(task, reason_of(&error), &[])
             }
-            Follows::Block => self.block(task, Status::Done, &reason_of(&error)),
-            Follows::Again | Follows::GoOn | Follows::Answer => Ok(()),
-            Follows::EndSession => Err(error),
+            FailureResponse::Block => self.block(task, TaskStatus::Done, &reason_of(&error)),
+            FailureResponse::Again | FailureResponse::GoOn | FailureResponse::Answer => Ok(()),
+            FailureResponse::EndSession => Err(error),
         }
     }
 
@@ -214,21 +219,24 @@ impl Supervisor<'_> {
         let seq = self.ctx.state().seq;
         // Since the last failure something was written.
         if self.log_trouble.is_none_or(|(last, _)| last != seq) {
-            self.warn(format!("everything waits while {}: {}: {error}", Step::Log.words(), error.code()));
+            self.warn(format!("everything waits while {}: {}: {error}", SessionStep::Log.words(), error.code()));
             let tried = self.log_trouble.map_or(0, |(_, times)| times.tried);
-            self.log_trouble = Some((seq, Times { tried, looked: 0 }));
+            self.log_trouble = Some((seq, StepFailureCounts { tried, looked: 0 }));
         }
         let Some((_, times)) = &mut self.log_trouble else { return Err(error) };
-        if is_counted(Step::Log, error.code()) {
+        if is_counted(SessionStep::Log, error.code()) {
             times.tried = times.tried.saturating_add(1);
         } else {
             times.looked = times.looked.saturating_add(1);
         }
-        match what_follows(Step::Log, error.code(), *times) {
-            Follows::Retry { after } | Follows::Wait { after } => Ok(after),
-            Follows::Gate(_) | Follows::Block | Follows::Again | Follows::GoOn | Follows::Answer | Follows::EndSession => {
-                Err(error)
-            }
+        match what_follows(SessionStep::Log, error.code(), *times) {
+            FailureResponse::Retry { after } | FailureResponse::Wait { after } => Ok(after),
+            FailureResponse::Gate(_)
+            | FailureResponse::Block
+            | FailureResponse::Again
+            | FailureResponse::GoOn
+            | FailureResponse::Answer
+            | FailureResponse::EndSession => Err(error),
         }
     }
 
@@ -240,35 +248,35 @@ impl Supervisor<'_> {
     }
 
     /// The work does not depend on this step: its failure is told, where it is another one than before.
-    pub(super) fn goes_on_without(&mut self, step: Step, what: &str, error: Error) -> Result<()> {
-        match what_follows(step, error.code(), Times::default()) {
-            Follows::GoOn => {
+    pub(super) fn goes_on_without(&mut self, step: SessionStep, what: &str, error: Error) -> Result<()> {
+        match what_follows(step, error.code(), StepFailureCounts::default()) {
+            FailureResponse::GoOn => {
                 if self.told_without.insert(step, error.code()) != Some(error.code()) {
                     self.warn(format!("{what}: {error}"));
                 }
                 Ok(())
             }
-            Follows::Retry { .. }
-            | Follows::Wait { .. }
-            | Follows::Again
-            | Follows::Gate(_)
-            | Follows::Block
-            | Follows::Answer
-            | Follows::EndSession => Err(error),
+            FailureResponse::Retry { .. }
+            | FailureResponse::Wait { .. }
+            | FailureResponse::Again
+            | FailureResponse::Gate(_)
+            | FailureResponse::Block
+            | FailureResponse::Answer
+            | FailureResponse::EndSession => Err(error),
         }
     }
 
     /// Removes lock files whose owners are dead. What cannot be done now is tried with the next look.
     pub(super) fn clear_dead_locks(&mut self) {
         match repair::clear_dead_locks(self.ctx) {
-            Ok(report) => report.done.into_iter().for_each(|what| self.tell(Notice::Recovered { what })),
+            Ok(report) => report.done.into_iter().for_each(|what| self.tell(SessionNotice::Recovered { what })),
             Err(error) => tracing::info!(%error, "dead locks could not be looked for"),
         }
     }
 
     /// A task that nobody works on waits for a human to look at what failed.
-    fn hold_pending(&mut self, task: &CaseId, why: String) -> Result<()> {
-        let Some(gate) = Gate::holding(task, Held::Failed, env::now()) else { return Ok(()) };
+    fn hold_pending(&mut self, task: &TaskId, why: String) -> Result<()> {
+        let Some(gate) = Gate::holding(task, TaskHoldReason::Failed, env::now()) else { return Ok(()) };
         self.open(Gate { details: vec![why], ..gate })
     }
 }

@@ -14,22 +14,22 @@ use crate::domain::base::ids::Token;
 use crate::domain::work::session::SessionState;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Repository, StoredAside};
-use crate::process::os::bell::Rope;
+use crate::git::{FilteredIndex, Repository};
+use crate::process::os::bell::WakeSender;
 
 /// How long a session that ends, or a human who ends the agent, waits for filters.
 const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Filters at work in a workspace.
 #[derive(Debug)]
-pub(super) struct FiltersAtWork {
+pub(super) struct RunningFilters {
     since: Timestamp,
     begun: Instant,
     given_up: Arc<AtomicBool>,
-    stored: Receiver<Result<Option<StoredAside>>>,
+    stored: Receiver<Result<Option<FilteredIndex>>>,
 }
 
-impl Drop for FiltersAtWork {
+impl Drop for RunningFilters {
     fn drop(&mut self) {
         self.given_up.store(true, Ordering::SeqCst);
     }
@@ -37,13 +37,13 @@ impl Drop for FiltersAtWork {
 
 impl Supervisor<'_> {
     /// What the filters of a workspace have stored since its iteration ended; `None` while they are at work.
-    pub(super) fn stored_aside(&mut self, token: &Token, workspace: &Path) -> Option<Result<Option<StoredAside>>> {
+    pub(super) fn stored_aside(&mut self, token: &Token, workspace: &Path) -> Option<Result<Option<FilteredIndex>>> {
         if !self.ctx.repo.workspaces().may_have_filters() {
             return Some(Ok(None));
         }
         let Some(work) = self.filters.get(token) else {
             let limit = self.ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
-            return match FiltersAtWork::begin(workspace.to_owned(), limit, self.bell.rope().ok()) {
+            return match RunningFilters::begin(workspace.to_owned(), limit, self.bell.rope().ok()) {
                 Ok(work) => {
                     self.filters.insert(token.clone(), work);
                     None
@@ -67,19 +67,19 @@ impl Supervisor<'_> {
     }
 }
 
-impl FiltersAtWork {
+impl RunningFilters {
     /// Since when they are at work.
     pub(super) fn since(&self) -> Timestamp {
         self.since
     }
 
-    fn begin(workspace: PathBuf, limit: u64, rope: Option<Rope>) -> Result<Self> {
+    fn begin(workspace: PathBuf, limit: u64, rope: Option<WakeSender>) -> Result<Self> {
         let given_up = Arc::new(AtomicBool::new(false));
         let (to, stored) = channel();
         let until = Arc::clone(&given_up);
         let work = move || {
             drop(to.send(store(&workspace, limit, &until)));
-            rope.iter().for_each(Rope::ring);
+            rope.iter().for_each(WakeSender::ring);
         };
         let begun = std::thread::Builder::new().name("filters".into()).spawn(work);
         begun.map_err(|e| Error::cannot_start("a thread that waits for filters", e))?;
@@ -88,7 +88,7 @@ impl FiltersAtWork {
 }
 
 /// With a repository of its own: what it writes belongs to no operation.
-fn store(workspace: &Path, limit: u64, given_up: &Arc<AtomicBool>) -> Result<Option<StoredAside>> {
+fn store(workspace: &Path, limit: u64, given_up: &Arc<AtomicBool>) -> Result<Option<FilteredIndex>> {
     let repo = Repository::discover(workspace)?;
     let Some(entry) = repo.worktrees().worktree_at(workspace)? else { return Ok(None) };
     repo.workspaces().store_aside(&entry.worktree, limit, given_up)

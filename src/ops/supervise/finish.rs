@@ -4,27 +4,27 @@ use std::path::Path;
 
 use jiff::Timestamp;
 
-use super::conflicts::ClaimInConflict;
+use super::conflicts::CompletionInConflict;
 use super::failing::reason_of;
-use super::notice::Notice;
-use super::{Halted, Supervisor, Then};
-use crate::domain::agent::stream::summary::Summary;
-use crate::domain::base::ids::{AgentId, CaseId, Token};
+use super::notice::SessionNotice;
+use super::{HaltedTaskFate, IterationHalt, Supervisor};
+use crate::domain::agent::stream::summary::StreamSummary;
+use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::decide::CrashDecision;
 use crate::domain::state::event::Event;
-use crate::domain::work::agent::{IterationReport, Outcome, SilentEnd, Work, Workspace};
-use crate::domain::work::case::{Case, Status};
-use crate::domain::work::failures::{Follows, Step, Times, what_follows};
-use crate::domain::work::gate::Held;
+use crate::domain::work::agent::{AgentWork, IterationOutcome, IterationReport, SilentProgramEnd, Workspace};
+use crate::domain::work::case::{Task, TaskStatus};
+use crate::domain::work::failures::{FailureResponse, SessionStep, StepFailureCounts, what_follows};
+use crate::domain::work::gate::TaskHoldReason;
 use crate::domain::work::last_run;
-use crate::domain::work::outcome::{End, Halt, LeftBehind, by_output, classify, with_open_conflicts};
-use crate::domain::work::reports::Reports;
-use crate::domain::work::resuming::{ProgramSession, Resumed, was_cut_off};
+use crate::domain::work::outcome::{AgentProgramEnd, IterationBranchChange, TaskHalt, by_output, classify, with_open_conflicts};
+use crate::domain::work::reports::TaskReports;
+use crate::domain::work::resuming::{ProgramSession, ResumedRunResult, was_cut_off};
 use crate::domain::work::wip;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::{Claim, Leftovers, Skipped, StoredAside};
+use crate::git::{CompletionClaim, FilteredIndex, LeftoverSkipReason, LeftoversRequest};
 use crate::ops::output::logs;
 use crate::ops::workspaces;
 use crate::process::keeper::spec::ExitRecord;
@@ -39,14 +39,14 @@ const LONGEST_LINE: usize = 200;
 impl Supervisor<'_> {
     /// Commits what the iteration left uncommitted and records how it ended; returns `false` while filters are still at work on it.
     /// Its program has ended by now, with all of its processes.
-    pub(super) fn finish(&mut self, agent: &AgentId, end: &End, exit: Option<&ExitRecord>) -> Result<bool> {
+    pub(super) fn finish(&mut self, agent: &AgentId, end: &AgentProgramEnd, exit: Option<&ExitRecord>) -> Result<bool> {
         self.act()?;
         let Some(work) = self.ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
             return Ok(true);
         };
         let Some(token) = work.stage.token().cloned() else { return Ok(true) };
         let halted = self.halted.get(&token).cloned();
-        let end = if halted.as_ref().is_some_and(|halted| halted.how == Halt::Kill) { &End::Killed } else { end };
+        let end = if halted.as_ref().is_some_and(|halted| halted.how == TaskHalt::Kill) { &AgentProgramEnd::Killed } else { end };
         let case = self.ctx.state().case(&work.task)?.clone();
         let marker = exit.and_then(|exit| exit.markers.last().cloned());
         let verdict = self.watches.get(agent).and_then(|watch| watch.verdict.clone()).or(marker);
@@ -58,16 +58,23 @@ impl Supervisor<'_> {
         let Some(kept) = self.kept((agent, &case), (&work, end), &token, &outcome, &from) else { return Ok(false) };
         let (outcome, broken, kept, left) = match kept {
             Ok(kept) => {
-                let left = if kept.to == from { LeftBehind::Unchanged } else { LeftBehind::Changed };
+                let left = if kept.to == from { IterationBranchChange::Unchanged } else { IterationBranchChange::Changed };
                 (outcome, None, kept, left)
             }
             Err(error) => match self.not_committed(end, outcome, error, &case)? {
                 // The end is recorded by the keeper and is handled again.
-                NotCommitted::Yet => return Ok(true),
-                NotCommitted::Ended(outcome, broken) => (outcome, broken, Kept::nothing(&from), LeftBehind::Unchanged),
-                NotCommitted::InConflict(outcome, conflict_round) => {
+                CommitFailureOutcome::Yet => return Ok(true),
+                CommitFailureOutcome::Ended(outcome, broken) => {
+                    (outcome, broken, IterationCommit::nothing(&from), IterationBranchChange::Unchanged)
+                }
+                CommitFailureOutcome::InConflict(outcome, conflict_round) => {
                     let left_out = self.left_in_conflict(&case.id);
-                    (outcome, None, Kept { conflict_round, left_out, ..Kept::nothing(&from) }, LeftBehind::InConflict)
+                    (
+                        outcome,
+                        None,
+                        IterationCommit { conflict_round, left_out, ..IterationCommit::nothing(&from) },
+                        IterationBranchChange::InConflict,
+                    )
                 }
             },
         };
@@ -77,42 +84,53 @@ impl Supervisor<'_> {
         let outcome = self.by_output(&work, outcome, end, &told, left);
         let silent_end = self.silent_end((agent, &case), (end, exit), (&outcome, &told), &kept.to)?;
         let left_out = kept.left_out.clone();
-        let cut_off = outcome == Outcome::Crashed || was_cut_off(end, &outcome);
+        let cut_off = outcome == IterationOutcome::Crashed || was_cut_off(end, &outcome);
         let (resumed, session) = self.session_after(&work, end, &outcome, &told, kept.to != from);
         let run = self.ctx.layout().run_dir(agent, &token);
         let cut = last_run::tells_where(end, &outcome).then(|| Box::new(self.cut_off(agent, &work, &run)));
         let ran_ms = exit.map_or_else(|| self.ran_until_cut_off(agent, &work, &run), ExitRecord::millis);
-        let ran = Ran { case: &case, exit, ran_ms, told: &told, outcome: &outcome, silent_end, from, resumed, session, cut_off };
-        let discarded = *end == End::Killed;
+        let ran = EndedIteration {
+            case: &case,
+            exit,
+            ran_ms,
+            told: &told,
+            outcome: &outcome,
+            silent_end,
+            from,
+            resumed,
+            session,
+            cut_off,
+        };
+        let discarded = *end == AgentProgramEnd::Killed;
         let how = if discarded { "killed".to_owned() } else { describe(&outcome) };
         let report = IterationReport { cut, discarded, ..self.report(ran, kept) };
         self.record_end(agent, &token, (end, report))?;
         env::fault_point("finish.recorded");
         self.watches.remove(agent);
-        if !last_run::leaves_open(&outcome) && resumed != Some(Resumed::InVain) && *end != End::Unproved {
+        if !last_run::leaves_open(&outcome) && resumed != Some(ResumedRunResult::InVain) && *end != AgentProgramEnd::Unproved {
             self.notes.remove(&case.id);
         }
         self.ended_runs.push(run);
-        if let Outcome::Unfinished { .. } = outcome {
+        if let IterationOutcome::Unfinished { .. } = outcome {
             self.back_off(agent);
         } else {
             self.no_back_off(agent);
         }
         let no_space = self.was_out_of_space(&token, &outcome).map(WorkEnd::OutOfSpace);
         // Whoever wanted it ended has the last word, but for the session itself where there is no space.
-        let halted = halted.filter(|halted| no_space.is_none() || halted.then != Then::GoesOn);
+        let halted = halted.filter(|halted| no_space.is_none() || halted.then != HaltedTaskFate::GoesOn);
         let end = halted.map(WorkEnd::Halted).or(broken.map(WorkEnd::Broken)).or(no_space);
         self.ends.extend(end.map(|end| (agent.clone(), end)));
         self.halted.remove(&token);
         let task = case.id.clone();
-        self.tell(Notice::IterationEnded { agent: agent.clone(), task: case.id, how, left_out });
+        self.tell(SessionNotice::IterationEnded { agent: agent.clone(), task: case.id, how, left_out });
         self.passed(&task)?;
         self.wait_for_model(&task, &outcome)?;
         if self.end_work(agent)? { Ok(true) } else { self.save_snapshot().map(|()| true) }
     }
 
     /// What an iteration that left a conflict open has left uncommitted: its next one finds the same, and may go on from there.
-    fn left_in_conflict(&self, task: &CaseId) -> Vec<String> {
+    fn left_in_conflict(&self, task: &TaskId) -> Vec<String> {
         let workspace = self.ctx.state().restorable.workspaces.get(task);
         let place = workspace.and_then(|workspace| self.workplace(workspace).ok());
         let changes = place.and_then(|place| place.changes).unwrap_or_default();
@@ -120,23 +138,32 @@ impl Supervisor<'_> {
     }
 
     /// Records the end of an iteration, and what was decided where its keeper died after its agent had reported that it is complete.
-    fn record_end(&mut self, agent: &AgentId, token: &Token, (end, report): (&End, IterationReport)) -> Result<()> {
-        let is_decided = *end == End::KeeperDied && report.outcome == Outcome::Complete;
+    fn record_end(&mut self, agent: &AgentId, token: &Token, (end, report): (&AgentProgramEnd, IterationReport)) -> Result<()> {
+        let is_decided = *end == AgentProgramEnd::KeeperDied && report.outcome == IterationOutcome::Complete;
         let decided = is_decided.then(|| reported_complete(agent));
         let ended = Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) };
         self.ctx.append_with(|_| Ok([ended].into_iter().chain(decided).collect())).map(drop)
     }
 
     /// What follows from the output. Where what the task needs is not ready yet, only the agent itself says that it is complete.
-    fn by_output(&self, work: &Work, outcome: Outcome, end: &End, told: &Summary, left: LeftBehind) -> Outcome {
+    fn by_output(
+        &self,
+        work: &AgentWork,
+        outcome: IterationOutcome,
+        end: &AgentProgramEnd,
+        told: &StreamSummary,
+        left: IterationBranchChange,
+    ) -> IterationOutcome {
         match (by_output(outcome.clone(), end, told, left), self.waits_for_others(work)) {
-            (Outcome::Complete, Some(why)) if outcome != Outcome::Complete => Outcome::Unfinished { why },
+            (IterationOutcome::Complete, Some(why)) if outcome != IterationOutcome::Complete => {
+                IterationOutcome::Unfinished { why }
+            }
             (by_output, _) => by_output,
         }
     }
 
-    fn report(&self, ran: Ran<'_>, kept: Kept) -> IterationReport {
-        let Ran { case, exit, ran_ms, told, outcome, silent_end, from, resumed, session, cut_off } = ran;
+    fn report(&self, ran: EndedIteration<'_>, kept: IterationCommit) -> IterationReport {
+        let EndedIteration { case, exit, ran_ms, told, outcome, silent_end, from, resumed, session, cut_off } = ran;
         let usage = self.new_usage(case, &told.usage, resumed.is_some());
         IterationReport {
             outcome: outcome.clone(),
@@ -151,7 +178,7 @@ impl Supervisor<'_> {
             cost_usd: self.options.programs.of(case).cost_of(&usage),
             not_started: false,
             // That the program did not know its session says nothing of the task.
-            silent_end: silent_end.filter(|_| resumed != Some(Resumed::InVain)),
+            silent_end: silent_end.filter(|_| resumed != Some(ResumedRunResult::InVain)),
             denied: last_run::denied(told),
             unfinished: last_run::unfinished(told, cut_off),
             cut: None,
@@ -170,44 +197,53 @@ impl Supervisor<'_> {
         match self.ends.get(agent).cloned() {
             None => return Ok(false),
             Some(WorkEnd::Halted(halted)) => self.halt(agent, halted.how, halted.then)?,
-            Some(WorkEnd::Broken(why)) => self.hold_back(agent, Held::Broken, &why)?,
-            Some(WorkEnd::OutOfSpace(why)) => self.release(agent, Status::Blocked, &why, false)?,
+            Some(WorkEnd::Broken(why)) => self.hold_back(agent, TaskHoldReason::Broken, &why)?,
+            Some(WorkEnd::OutOfSpace(why)) => self.release(agent, TaskStatus::Blocked, &why, false)?,
         }
         self.ends.remove(agent);
         Ok(true)
     }
 
     /// What follows where the work could not be committed.
-    fn not_committed(&mut self, end: &End, outcome: Outcome, error: Error, case: &Case) -> Result<NotCommitted> {
-        let unproved = *end == End::Unproved;
-        let ended = |outcome, broken| Ok(NotCommitted::Ended(outcome, broken));
-        let unfinished = |why| Outcome::Unfinished { why };
+    fn not_committed(
+        &mut self,
+        end: &AgentProgramEnd,
+        outcome: IterationOutcome,
+        error: Error,
+        case: &Task,
+    ) -> Result<CommitFailureOutcome> {
+        let unproved = *end == AgentProgramEnd::Unproved;
+        let ended = |outcome, broken| Ok(CommitFailureOutcome::Ended(outcome, broken));
+        let unfinished = |why| IterationOutcome::Unfinished { why };
         if error.code() == Code::MergeConflict {
             let open = |outcome| with_open_conflicts(outcome, error.to_string());
             return Ok(match self.claim_in_conflict(&case.id) {
-                _ if outcome != Outcome::Complete => NotCommitted::InConflict(open(outcome), None),
-                ClaimInConflict::Stands => NotCommitted::InConflict(outcome, None),
-                ClaimInConflict::IsNone { round } => NotCommitted::InConflict(open(outcome), round),
+                _ if outcome != IterationOutcome::Complete => CommitFailureOutcome::InConflict(open(outcome), None),
+                CompletionInConflict::Stands => CommitFailureOutcome::InConflict(outcome, None),
+                CompletionInConflict::IsNone { round } => CommitFailureOutcome::InConflict(open(outcome), round),
             });
         }
-        match self.decide(Step::Finish, &case.id, &error) {
-            Follows::EndSession => Err(error),
-            Follows::Wait { after } => self.delay(Step::Finish, &case.id, &error, after).map(|()| NotCommitted::Yet),
-            Follows::Again | Follows::GoOn | Follows::Answer => {
+        match self.decide(SessionStep::Finish, &case.id, &error) {
+            FailureResponse::EndSession => Err(error),
+            FailureResponse::Wait { after } => {
+                self.delay(SessionStep::Finish, &case.id, &error, after).map(|()| CommitFailureOutcome::Yet)
+            }
+            FailureResponse::Again | FailureResponse::GoOn | FailureResponse::Answer => {
                 ended(if unproved { outcome } else { unfinished(error.to_string()) }, None)
             }
-            Follows::Retry { after } => {
+            FailureResponse::Retry { after } => {
                 if !unproved && self.mend_contents(case)? {
                     return ended(unfinished(cannot_be_committed(&error)), None);
                 }
-                self.delay(Step::Finish, &case.id, &error, after).map(|()| NotCommitted::Yet)
+                self.delay(SessionStep::Finish, &case.id, &error, after).map(|()| CommitFailureOutcome::Yet)
             }
             // The agent's commits may be as incomplete as its files.
-            Follows::Gate(_) | Follows::Block if unproved => {
-                ended(Outcome::Blocked { reason: format!("what was left when the machine stopped is incomplete: {error}") }, None)
-            }
+            FailureResponse::Gate(_) | FailureResponse::Block if unproved => ended(
+                IterationOutcome::Blocked { reason: format!("what was left when the machine stopped is incomplete: {error}") },
+                None,
+            ),
             // The agent did something unforeseen, and a human has to look at it.
-            Follows::Gate(_) | Follows::Block => {
+            FailureResponse::Gate(_) | FailureResponse::Block => {
                 let why = cannot_be_committed(&error);
                 // A filter is nothing that can be repaired here.
                 let is_mended = error.code() != Code::FilterFailed && self.mend_contents(case)?;
@@ -219,7 +255,7 @@ impl Supervisor<'_> {
 
     /// Repairs the git data of a workspace (branch, index), where its files are not the problem; returns whether anything
     /// was repaired.
-    fn mend_contents(&mut self, case: &Case) -> Result<bool> {
+    fn mend_contents(&mut self, case: &Task) -> Result<bool> {
         let Some(workspace) = self.ctx.state().restorable.workspaces.get(&case.id).cloned() else { return Ok(false) };
         if self.mended.contains(&case.id) {
             return Ok(false);
@@ -230,11 +266,16 @@ impl Supervisor<'_> {
         }
         match mended {
             Ok(Some(what)) => {
-                self.tell(Notice::Recovered { what: format!("the workspace '{}' {what}", workspace.path) });
+                self.tell(SessionNotice::Recovered { what: format!("the workspace '{}' {what}", workspace.path) });
                 Ok(true)
             }
             Ok(None) => Ok(false),
-            Err(error) if what_follows(Step::Finish, error.code(), Times::default()) == Follows::EndSession => Err(error),
+            Err(error)
+                if what_follows(SessionStep::Finish, error.code(), StepFailureCounts::default())
+                    == FailureResponse::EndSession =>
+            {
+                Err(error)
+            }
             Err(error) => {
                 self.warn(format!("the workspace '{}' could not be repaired: {error}", workspace.path));
                 Ok(false)
@@ -245,12 +286,12 @@ impl Supervisor<'_> {
     /// How a program ended whose agent has sent no signal and did not complete the task.
     fn silent_end(
         &self,
-        (agent, case): (&AgentId, &Case),
-        (end, exit): (&End, Option<&ExitRecord>),
-        (outcome, told): (&Outcome, &Summary),
+        (agent, case): (&AgentId, &Task),
+        (end, exit): (&AgentProgramEnd, Option<&ExitRecord>),
+        (outcome, told): (&IterationOutcome, &StreamSummary),
         to: &Oid,
-    ) -> Result<Option<SilentEnd>> {
-        let (Some(status), Outcome::Unfinished { .. }) = (end.status(), outcome) else { return Ok(None) };
+    ) -> Result<Option<SilentProgramEnd>> {
+        let (Some(status), IterationOutcome::Unfinished { .. }) = (end.status(), outcome) else { return Ok(None) };
         if !self.said_nothing(agent) {
             return Ok(None);
         }
@@ -262,7 +303,7 @@ impl Supervisor<'_> {
                 last_lines(&self.ctx.layout().agent_log(agent, &case.id), since)
             }
         };
-        Ok(Some(SilentEnd { exit: status, tree: self.ctx.repo.objects().tree_of(to)?, lines }))
+        Ok(Some(SilentProgramEnd { exit: status, tree: self.ctx.repo.objects().tree_of(to)?, lines }))
     }
 
     /// Whether the agent has sent no signal in the iteration that is ending.
@@ -274,7 +315,7 @@ impl Supervisor<'_> {
     /// follows. A keeper that starts late finds its intent withdrawn.
     pub(super) fn never_began(&mut self, agent: &AgentId, token: &Token, from: Oid, error: Error) -> Result<()> {
         let report = IterationReport {
-            outcome: Outcome::Unfinished { why: error.to_string() },
+            outcome: IterationOutcome::Unfinished { why: error.to_string() },
             exit_code: None,
             signal: None,
             to: from.clone(),
@@ -299,20 +340,20 @@ impl Supervisor<'_> {
         self.step(Event::IterationEnded { agent: agent.clone(), token: token.clone(), report: Box::new(report) })?;
         let halted = self.halted.remove(token).map(WorkEnd::Halted);
         self.ends.extend(halted.map(|end| (agent.clone(), end)));
-        if self.end_work(agent)? { Ok(()) } else { self.agent_failed(agent, Step::Start, error) }
+        if self.end_work(agent)? { Ok(()) } else { self.agent_failed(agent, SessionStep::Start, error) }
     }
 
     /// What of the work could be committed; `None` while filters are at work on it.
     fn kept(
         &mut self,
-        (agent, case): (&AgentId, &Case),
-        (work, end): (&Work, &End),
+        (agent, case): (&AgentId, &Task),
+        (work, end): (&AgentWork, &AgentProgramEnd),
         token: &Token,
-        outcome: &Outcome,
+        outcome: &IterationOutcome,
         from: &Oid,
-    ) -> Option<Result<Kept>> {
-        if *outcome == Outcome::Crashed && self.is_gone_for_good(&case.id).is_some() {
-            return Some(Ok(Kept::nothing(from)));
+    ) -> Option<Result<IterationCommit>> {
+        if *outcome == IterationOutcome::Crashed && self.is_gone_for_good(&case.id).is_some() {
+            return Some(Ok(IterationCommit::nothing(from)));
         }
         let workspace = match self.workspace_of(case) {
             Ok(workspace) => workspace,
@@ -323,11 +364,11 @@ impl Supervisor<'_> {
             Err(error) => return Some(Err(error)),
         };
         // What a killed agent said is in no message.
-        let said = work.said_before.as_ref().filter(|_| *end == End::Killed).map(|before| &before.reports);
+        let said = work.said_before.as_ref().filter(|_| *end == AgentProgramEnd::Killed).map(|before| &before.reports);
         Some(self.keep_work((agent, case), (work.iteration, said), outcome, (&workspace, from, stored.as_ref())))
     }
 
-    fn workspace_of(&self, case: &Case) -> Result<Workspace> {
+    fn workspace_of(&self, case: &Task) -> Result<Workspace> {
         let known = self.ctx.state().restorable.workspaces.get(&case.id).cloned();
         known.ok_or_else(|| Error::new(Code::WorkspaceBroken, format!("the workspace of '{}' is not known", case.id)))
     }
@@ -335,15 +376,15 @@ impl Supervisor<'_> {
     /// Commits the uncommitted changes in the workspace, and makes the agent's own commits durable too.
     fn keep_work(
         &mut self,
-        (agent, case): (&AgentId, &Case),
-        (iteration, said): (u32, Option<&Reports>),
-        outcome: &Outcome,
-        (workspace, from, stored): (&Workspace, &Oid, Option<&StoredAside>),
-    ) -> Result<Kept> {
+        (agent, case): (&AgentId, &Task),
+        (iteration, said): (u32, Option<&TaskReports>),
+        outcome: &IterationOutcome,
+        (workspace, from, stored): (&Workspace, &Oid, Option<&FilteredIndex>),
+    ) -> Result<IterationCommit> {
         let reports = said.or_else(|| self.ctx.state().reports(&case.id));
-        let message = wip::message(&wip::Leftovers { case, agent, iteration, outcome, reports });
+        let message = wip::message(&wip::WipCommitContext { case, agent, iteration, outcome, reports });
         let limit = self.ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
-        let claim = if *outcome == Outcome::Complete { Claim::Complete } else { Claim::None };
+        let claim = if *outcome == IterationOutcome::Complete { CompletionClaim::Complete } else { CompletionClaim::None };
         self.ctx.with_operation_lock(|ctx| keep_in(ctx, workspace, (from, stored), (&message, claim), limit))
     }
 }
@@ -370,7 +411,7 @@ fn cannot_be_committed(error: &Error) -> String {
 #[derive(Debug, Clone)]
 pub(super) enum WorkEnd {
     /// Somebody wants it ended.
-    Halted(Halted),
+    Halted(IterationHalt),
     /// A human has to look at the workspace first; the reason.
     Broken(String),
     /// Its program failed while there was no space: another try would end as this one did; the reason.
@@ -378,39 +419,39 @@ pub(super) enum WorkEnd {
 }
 
 /// What follows where the work of an iteration could not be committed.
-enum NotCommitted {
+enum CommitFailureOutcome {
     /// It is tried again later.
     Yet,
     /// The iteration has ended with this outcome; with a problem that a human has to look at before the next one.
-    Ended(Outcome, Option<String>),
+    Ended(IterationOutcome, Option<String>),
     /// The iteration has ended with this outcome and left a conflict open; with the round of the conflict that follows, where it is
     /// another one.
-    InConflict(Outcome, Option<u32>),
+    InConflict(IterationOutcome, Option<u32>),
 }
 
 /// What is known of an iteration that has ended.
-struct Ran<'a> {
-    case: &'a Case,
+struct EndedIteration<'a> {
+    case: &'a Task,
     exit: Option<&'a ExitRecord>,
     /// How long it ran.
     ran_ms: u64,
-    told: &'a Summary,
-    outcome: &'a Outcome,
-    silent_end: Option<SilentEnd>,
+    told: &'a StreamSummary,
+    outcome: &'a IterationOutcome,
+    silent_end: Option<SilentProgramEnd>,
     from: Oid,
-    resumed: Option<Resumed>,
+    resumed: Option<ResumedRunResult>,
     session: Option<Box<ProgramSession>>,
     cut_off: bool,
 }
 
-struct Kept {
+struct IterationCommit {
     to: Oid,
     files: Vec<String>,
     left_out: Vec<String>,
     conflict_round: Option<u32>,
 }
 
-impl Kept {
+impl IterationCommit {
     /// Where nothing could be committed.
     fn nothing(from: &Oid) -> Self {
         Self { to: from.clone(), files: Vec::new(), left_out: Vec::new(), conflict_round: None }
@@ -420,10 +461,10 @@ impl Kept {
 fn keep_in(
     ctx: &mut crate::ops::context::handle::Context,
     workspace: &Workspace,
-    (from, stored): (&Oid, Option<&StoredAside>),
-    (message, claim): (&str, Claim),
+    (from, stored): (&Oid, Option<&FilteredIndex>),
+    (message, claim): (&str, CompletionClaim),
     limit: u64,
-) -> Result<Kept> {
+) -> Result<IterationCommit> {
     let path = Path::new(&workspace.path);
     let Some(entry) = ctx.repo.worktrees().worktree_at(path)? else {
         return Err(Error::new(Code::WorkspaceBroken, format!("'{}' is not a workspace any more", workspace.path)));
@@ -431,13 +472,14 @@ fn keep_in(
     if let Some(stored) = stored {
         ctx.repo.workspaces().take_stored(&entry.worktree, stored)?;
     }
-    let leftovers = Leftovers { workspace: &entry.worktree, branch: &workspace.branch, message, max_file_size: limit, claim };
+    let leftovers =
+        LeftoversRequest { workspace: &entry.worktree, branch: &workspace.branch, message, max_file_size: limit, claim };
     let leftovers = ctx.repo.workspaces().commit_leftovers(&leftovers)?;
     let Some(to) = ctx.repo.refs().read_ref(&workspace.branch)? else {
         return Err(Error::new(Code::TargetMissing, format!("the branch '{}' is gone", workspace.branch.short())));
     };
     let changes = ctx.repo.history().diff_trees(from, &to)?;
-    Ok(Kept {
+    Ok(IterationCommit {
         to,
         files: changes.iter().take(MOST_FILES).map(|change| change.path.to_string()).collect(),
         left_out: leftovers.skipped.iter().map(|(path, why)| format!("{path} ({})", why_skipped(*why))).collect(),
@@ -445,24 +487,24 @@ fn keep_in(
     })
 }
 
-fn why_skipped(why: Skipped) -> &'static str {
+fn why_skipped(why: LeftoverSkipReason) -> &'static str {
     match why {
-        Skipped::TooLarge => "over the size limit",
-        Skipped::Secret => "looks like a secret",
-        Skipped::NestedRepository => "a nested repository",
-        Skipped::Unreadable => "cannot be read",
+        LeftoverSkipReason::TooLarge => "over the size limit",
+        LeftoverSkipReason::Secret => "looks like a secret",
+        LeftoverSkipReason::NestedRepository => "a nested repository",
+        LeftoverSkipReason::Unreadable => "cannot be read",
     }
 }
 
-fn describe(outcome: &Outcome) -> String {
+fn describe(outcome: &IterationOutcome) -> String {
     match outcome {
-        Outcome::Complete => "complete".into(),
-        Outcome::Blocked { reason } => format!("blocked: {reason}"),
-        Outcome::Waiting { question } => format!("asks: {question}"),
-        Outcome::Unfinished { why } => format!("not complete: {why}"),
-        Outcome::Limited { why, .. } => format!("the model's service refuses for now: {why}"),
-        Outcome::NeedsHuman { cause, why } => format!("{}: {why}", cause.in_words()),
-        Outcome::Stopped => "stopped".into(),
-        Outcome::Crashed => "its keeper died".into(),
+        IterationOutcome::Complete => "complete".into(),
+        IterationOutcome::Blocked { reason } => format!("blocked: {reason}"),
+        IterationOutcome::Waiting { question } => format!("asks: {question}"),
+        IterationOutcome::Unfinished { why } => format!("not complete: {why}"),
+        IterationOutcome::Limited { why, .. } => format!("the model's service refuses for now: {why}"),
+        IterationOutcome::NeedsHuman { cause, why } => format!("{}: {why}", cause.in_words()),
+        IterationOutcome::Stopped => "stopped".into(),
+        IterationOutcome::Crashed => "its keeper died".into(),
     }
 }

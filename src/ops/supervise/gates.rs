@@ -1,37 +1,37 @@
 //! The gates of a session: opening, finding and closing them.
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::Status;
-use crate::domain::work::gate::{Cause, Gate, GateKind};
+use crate::domain::work::case::TaskStatus;
+use crate::domain::work::gate::{Gate, GateKind, ReviewCause};
 use crate::env;
 use crate::error::Result;
 
 use super::Supervisor;
 use super::hooks::is_about_start;
-use super::notice::Notice;
+use super::notice::SessionNotice;
 
 impl Supervisor<'_> {
-    pub(super) fn undecided_gate(&self, kind: GateKind, task: &CaseId) -> bool {
+    pub(super) fn undecided_gate(&self, kind: GateKind, task: &TaskId) -> bool {
         let mut gates = self.ctx.state().restorable.gates.values();
         gates.any(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task) && gate.decision.is_none())
     }
 
     /// The gate of this kind for a task, if it is open.
-    pub(super) fn gate(&self, kind: GateKind, task: &CaseId) -> Option<&Gate> {
+    pub(super) fn gate(&self, kind: GateKind, task: &TaskId) -> Option<&Gate> {
         self.ctx.state().restorable.gates.values().find(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task))
     }
 
-    pub(super) fn open_gate(&mut self, kind: GateKind, task: &CaseId, reason: String, details: Vec<String>) -> Result<()> {
+    pub(super) fn open_gate(&mut self, kind: GateKind, task: &TaskId, reason: String, details: Vec<String>) -> Result<()> {
         self.open_gate_about(kind, task, (reason, None), details)
     }
 
     pub(super) fn open_gate_about(
         &mut self,
         kind: GateKind,
-        task: &CaseId,
-        (reason, cause): (String, Option<Cause>),
+        task: &TaskId,
+        (reason, cause): (String, Option<ReviewCause>),
         details: Vec<String>,
     ) -> Result<()> {
         self.open(Gate { details, cause, ..Gate::of_task(kind, task, reason, env::now())? })
@@ -43,12 +43,12 @@ impl Supervisor<'_> {
         let seen = self.ctx.state().restorable.gates.get(&gate.id).cloned();
         let is_as_seen = |state: &State| state.restorable.gates.get(&gate.id) == seen.as_ref();
         if self.step_if(|state| is_as_seen(state).then(|| Event::GateOpened { gate: Box::new(gate.clone()) }))? {
-            self.tell(Notice::GateOpened { id, reason, details });
+            self.tell(SessionNotice::GateOpened { id, reason, details });
         }
         Ok(())
     }
 
-    pub(super) fn close_gate(&mut self, kind: GateKind, task: &CaseId, reason: &str) -> Result<()> {
+    pub(super) fn close_gate(&mut self, kind: GateKind, task: &TaskId, reason: &str) -> Result<()> {
         let Some(seen) = self.gate(kind, task).cloned() else { return Ok(()) };
         self.step_if(|state| {
             let is_there = state.restorable.gates.get(&seen.id).is_some_and(|gate| gate.is_same_wait(&seen));
@@ -62,14 +62,14 @@ impl Supervisor<'_> {
     pub(super) fn close_idle_gates(&mut self) -> Result<bool> {
         let state = self.ctx.state();
         let (ready, target, mode) = (&mut self.ready, self.target.clone(), state.restorable.mode);
-        let only_asks_to_merge = |gate: &Gate, task: &CaseId| {
+        let only_asks_to_merge = |gate: &Gate, task: &TaskId| {
             let asks = target.as_ref().map(|target| Gate::to_merge(task, target));
             gate.decision.is_none() && asks.is_some_and(|asks| gate.reason == asks)
         };
         let idle = state.restorable.gates.values().find(|gate| {
             let Some(task) = &gate.task_id else { return false };
             let case = state.restorable.cases.get(task);
-            let is_pending = case.is_some_and(|case| case.status == Status::Pending);
+            let is_pending = case.is_some_and(|case| case.status == TaskStatus::Pending);
             match gate.kind {
                 // A held task may wait for other tasks first; it stays held meanwhile.
                 GateKind::Claim if gate.held.is_some() => !is_pending,
@@ -78,7 +78,7 @@ impl Supervisor<'_> {
                 GateKind::HumanReview if is_about_start(gate) => !is_pending,
                 GateKind::Merge if mode.merges() && only_asks_to_merge(gate, task) => true,
                 GateKind::Merge | GateKind::HumanReview => {
-                    !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none())
+                    !case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none())
                 }
                 GateKind::Question => state.agent_on(task).is_none(),
                 GateKind::Recovery | GateKind::Planning | GateKind::Budget | GateKind::Disk => false,

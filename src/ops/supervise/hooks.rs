@@ -5,21 +5,21 @@ use std::time::{Duration, Instant};
 
 use super::Supervisor;
 use super::claim::MOST_CLAIM_GATES;
-use super::notice::Notice;
-use super::running_hooks::HooksSaid;
-use crate::domain::base::ids::CaseId;
+use super::notice::SessionNotice;
+use super::running_hooks::HooksVerdict;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count_of;
 use crate::domain::hook::event::HookEvent;
-use crate::domain::hook::facts::{Completion, Facts};
+use crate::domain::hook::facts::{HookCompletion, HookFacts};
 use crate::domain::hook::run::HookRun;
 use crate::domain::work::agent::Agent;
-use crate::domain::work::doing::Doing;
-use crate::domain::work::gate::{Cause, Decision, Gate, GateKind};
+use crate::domain::work::doing::SupervisorActivity;
+use crate::domain::work::gate::{Gate, GateDecision, GateKind, ReviewCause};
 use crate::domain::work::ready;
 use crate::domain::work::session::SessionState;
 use crate::env;
 use crate::error::Result;
-use crate::ops::hooks::standing::AtEvent;
+use crate::ops::hooks::standing::EventHooks;
 use crate::ops::hooks::work;
 use crate::ops::watch::LOOK;
 
@@ -31,7 +31,7 @@ impl Supervisor<'_> {
     pub(super) fn look_after_reports(&mut self) -> bool {
         if let Some(reporting) = &self.reporting {
             // None of them decides anything: what one says is in its run.
-            let Some(HooksSaid { runs, objection: _ }) = reporting.said() else { return false };
+            let Some(HooksVerdict { runs, objection: _ }) = reporting.said() else { return false };
             self.reporting = None;
             for run in runs.iter().filter(|run| run.failure.is_some()) {
                 let last = run.lines.last().map_or_else(String::new, |line| format!(": {line}"));
@@ -49,7 +49,7 @@ impl Supervisor<'_> {
             }
         }
         let Some(facts) = self.ctx.hooks.next_due() else { return false };
-        let AtEvent::Run(hooks, tree) = self.ctx.hooks.at(facts.event) else { return true };
+        let EventHooks::Run(hooks, tree) = self.ctx.hooks.at(facts.event) else { return true };
         let event = facts.event;
         match self.run_hooks(facts, &hooks, &tree) {
             Ok(running) => self.reporting = Some(running),
@@ -59,7 +59,7 @@ impl Supervisor<'_> {
     }
 
     /// Which hook is told something, for people who look.
-    pub(super) fn reporting_doing(&self) -> Option<Doing> {
+    pub(super) fn reporting_doing(&self) -> Option<SupervisorActivity> {
         self.reporting.as_ref()?.doing()
     }
 
@@ -81,9 +81,9 @@ impl Supervisor<'_> {
         let gates = count_of(state.restorable.gates.len(), "gate waits for you", "gates wait for you");
         let stuck = count_of(left.len(), "task does not go on", "tasks do not go on");
         let (status, reason, command) = match (left.len(), waits) {
-            (_, true) => (Completion::Waiting, gates, "git axiom gate list"),
-            (0, false) => (Completion::Finished, "every task is merged".to_owned(), "git axiom log"),
-            (_, false) => (Completion::Failed, stuck, "git axiom status"),
+            (_, true) => (HookCompletion::Waiting, gates, "git axiom gate list"),
+            (0, false) => (HookCompletion::Finished, "every task is merged".to_owned(), "git axiom log"),
+            (_, false) => (HookCompletion::Failed, stuck, "git axiom status"),
         };
         let has_worked = state.record.session_time.millis(env::now()) > 0;
         let is_new = has_worked || state.restorable.gates.values().any(|gate| gate.opened_at >= session.started_at);
@@ -91,8 +91,8 @@ impl Supervisor<'_> {
             return;
         }
         self.told_idle = Some(status);
-        let facts = Facts::new(HookEvent::OnIdle, env::now());
-        self.ctx.hooks.note(Facts { status: Some(status), reason: Some(reason), command: Some(command.to_owned()), ..facts });
+        let facts = HookFacts::new(HookEvent::OnIdle, env::now());
+        self.ctx.hooks.note(HookFacts { status: Some(status), reason: Some(reason), command: Some(command.to_owned()), ..facts });
     }
 
     /// Records runs in a transaction of their own.
@@ -110,7 +110,7 @@ impl Supervisor<'_> {
 
     /// Whether further tasks may wait because of hooks: a human should not have to decide on a thousand.
     pub(super) fn asks_to_start(&self) -> bool {
-        if matches!(self.ctx.hooks.at(HookEvent::PreTaskStart), AtEvent::Nothing) {
+        if matches!(self.ctx.hooks.at(HookEvent::PreTaskStart), EventHooks::Nothing) {
             return true;
         }
         let gates = self.ctx.state().restorable.gates.values();
@@ -118,17 +118,17 @@ impl Supervisor<'_> {
     }
 
     /// A task is not started: it waits for a human, in every mode.
-    pub(super) fn veto(&mut self, task: &CaseId, reason: String, lines: Vec<String>) -> Result<()> {
-        self.open_gate_about(GateKind::HumanReview, task, (reason, Some(Cause::HookVeto)), lines)
+    pub(super) fn veto(&mut self, task: &TaskId, reason: String, lines: Vec<String>) -> Result<()> {
+        self.open_gate_about(GateKind::HumanReview, task, (reason, Some(ReviewCause::HookVeto)), lines)
     }
 
     /// Whether a hook keeps a pending task from being started, and nobody has decided yet.
-    pub(super) fn is_vetoed(&self, task: &CaseId) -> bool {
+    pub(super) fn is_vetoed(&self, task: &TaskId) -> bool {
         self.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_none())
     }
 
     /// Whether a human has decided about a veto.
-    pub(super) fn is_review_decided(&self, task: &CaseId) -> bool {
+    pub(super) fn is_review_decided(&self, task: &TaskId) -> bool {
         self.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_some())
     }
 
@@ -147,7 +147,7 @@ impl Supervisor<'_> {
             if !is_said && begun.elapsed() > SAYS_AFTER {
                 is_said = true;
                 let what = self.reporting_doing().map_or_else(|| "hooks".to_owned(), |doing| doing.what_in_words());
-                self.tell(Notice::WaitingFor { what: format!("{what}; Ctrl+C leaves") });
+                self.tell(SessionNotice::WaitingFor { what: format!("{what}; Ctrl+C leaves") });
             }
             self.bell.wait(LOOK);
         }
@@ -163,9 +163,9 @@ impl Supervisor<'_> {
 /// Whether a gate concerns the start of its task.
 pub(super) fn is_about_start(gate: &Gate) -> bool {
     let is_about_start = gate.cause.is_some_and(|cause| match cause {
-        Cause::HookVeto | Cause::SignIn | Cause::ToolDenied | Cause::Recovery => true,
+        ReviewCause::HookVeto | ReviewCause::SignIn | ReviewCause::ToolDenied | ReviewCause::Recovery => true,
         // Of a task whose own steps failed, it is held; else it is about its merge.
-        Cause::VerifyFailed => gate.held.is_some(),
+        ReviewCause::VerifyFailed => gate.held.is_some(),
     });
     gate.kind == GateKind::HumanReview && is_about_start
 }
@@ -173,7 +173,7 @@ pub(super) fn is_about_start(gate: &Gate) -> bool {
 /// Why a human rejected the start of its task at a gate, if that is what was decided there.
 pub(super) fn rejected_start(gate: &Gate) -> Option<&str> {
     match gate.decision.as_ref().filter(|_| gate.kind == GateKind::Claim || is_about_start(gate))? {
-        Decision::Rejected { reason } => Some(reason),
-        Decision::Approved | Decision::Answered { .. } => None,
+        GateDecision::Rejected { reason } => Some(reason),
+        GateDecision::Approved | GateDecision::Answered { .. } => None,
     }
 }

@@ -3,21 +3,21 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use super::notice::Notice;
+use super::notice::SessionNotice;
 use super::shared_stash;
-use super::start_keeper::{Next, Prepared, start_keeper};
-use super::{Supervisor, Watch};
-use crate::domain::base::ids::{AgentId, CaseId, Token};
+use super::start_keeper::{NextIteration, PreparedIteration, start_keeper};
+use super::{IterationWatch, Supervisor};
+use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::plural::count_of;
 use crate::domain::recovery::decide::{GONE, MayBeginAnew};
-use crate::domain::recovery::marker::Marker;
+use crate::domain::recovery::marker::IterationMarker;
 use crate::domain::state::event::Event;
-use crate::domain::work::agent::{Outcome, Stage, Work, Workspace};
-use crate::domain::work::failures::{LONGEST_PAUSE, Step};
-use crate::domain::work::gate::{Cause, Held};
-use crate::domain::work::outcome::{End, next_iteration};
+use crate::domain::work::agent::{AgentWork, IterationOutcome, IterationStage, Workspace};
+use crate::domain::work::failures::{LONGEST_PAUSE, SessionStep};
+use crate::domain::work::gate::{ReviewCause, TaskHoldReason};
+use crate::domain::work::outcome::{AgentProgramEnd, next_iteration};
 use crate::domain::work::session::SessionState;
-use crate::domain::work::signal::Signal;
+use crate::domain::work::signal::AgentSignal;
 use crate::domain::work::told;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -25,7 +25,7 @@ use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::handle::fresh_token;
 use crate::ops::run_end;
 use crate::ops::supervise::live;
-use crate::ops::workspaces::{self, Condition};
+use crate::ops::workspaces::{self, WorkspaceCondition};
 use crate::process::client::leftovers;
 use crate::process::keeper::spec::{KEEPER, KEEPER_LOCK, KeeperState};
 use crate::process::{IterationState, iteration_state, keeper_state, read_signals};
@@ -41,41 +41,41 @@ impl Supervisor<'_> {
             return Ok(false);
         };
         match &work.stage {
-            Stage::Between { last } => self.between(agent, &work, last.as_ref()),
-            Stage::Intended { token } | Stage::Running { token, .. } => self.watch(agent, &work, token),
+            IterationStage::Between { last } => self.between(agent, &work, last.as_ref()),
+            IterationStage::Intended { token } | IterationStage::Running { token, .. } => self.watch(agent, &work, token),
         }
     }
 
     /// Starts the next iteration, or does what follows where that fails.
-    pub(super) fn start_iteration(&mut self, agent: &AgentId, work: &Work) -> Result<()> {
+    pub(super) fn start_iteration(&mut self, agent: &AgentId, work: &AgentWork) -> Result<()> {
         if self.stop_for_budget(agent, work)? {
             return Ok(());
         }
         match self.try_iteration(agent, work) {
-            Err(error) => self.agent_failed(agent, Step::Start, error),
+            Err(error) => self.agent_failed(agent, SessionStep::Start, error),
             Ok(()) => Ok(()),
         }
     }
 
     /// The intent is on disk before the keeper starts, and the keeper starts the program only while the intent is valid.
-    fn try_iteration(&mut self, agent: &AgentId, work: &Work) -> Result<()> {
+    fn try_iteration(&mut self, agent: &AgentId, work: &AgentWork) -> Result<()> {
         self.act()?;
         let case = self.ctx.state().case(&work.task)?.clone();
         let Some(workspace) = self.ctx.state().restorable.workspaces.get(&work.task).cloned() else {
-            return self.hold_back(agent, Held::Broken, "its workspace is gone");
+            return self.hold_back(agent, TaskHoldReason::Broken, "its workspace is gone");
         };
         let Some(from) = self.ctx.repo.refs().read_ref(&workspace.branch)? else {
-            return self.hold_back(agent, Held::Broken, &format!("the branch '{}' is gone", workspace.branch.short()));
+            return self.hold_back(agent, TaskHoldReason::Broken, &format!("the branch '{}' is gone", workspace.branch.short()));
         };
         match workspaces::condition(self.ctx, &workspace)? {
             // It may have been made a moment ago: what came of it is taken.
-            Condition::Sound if self.makings.is_of(&work.task) => drop(self.workspace_is_made(&work.task, &workspace)?),
-            Condition::Sound => {}
+            WorkspaceCondition::Sound if self.makings.is_of(&work.task) => drop(self.workspace_is_made(&work.task, &workspace)?),
+            WorkspaceCondition::Sound => {}
             // The last iteration deleted or disconnected it.
-            Condition::Mendable => {
+            WorkspaceCondition::Mendable => {
                 self.bring_back_folder(&work.task)?;
                 match self.is_gone_for_good(&work.task).filter(|_| self.was_used(&case)) {
-                    Some(MayBeginAnew::Asks) => return self.review_agent(agent, Cause::Recovery, GONE),
+                    Some(MayBeginAnew::Asks) => return self.review_agent(agent, ReviewCause::Recovery, GONE),
                     Some(MayBeginAnew::Yes) => self.open_anew(&work.task, &workspace)?,
                     None => {}
                 }
@@ -83,16 +83,16 @@ impl Supervisor<'_> {
                     return Ok(());
                 }
             }
-            Condition::ForAHuman(why) => return self.hold_back(agent, Held::Broken, &why),
+            WorkspaceCondition::ForAHuman(why) => return self.hold_back(agent, TaskHoldReason::Broken, &why),
         }
         self.no_lock_of_gits(&workspace)?;
         self.begin_merge(&work.task)?;
         let token = self.next_token(agent)?;
         let made = if self.counted_anew.contains(&work.task) { 0 } else { self.work_of(agent).map_or(0, |work| work.iteration) };
         let iteration = next_iteration(made, self.options.max_iterations);
-        let next = Next { agent, case: &case, workspace: &workspace, iteration, token: &token };
+        let next = NextIteration { agent, case: &case, workspace: &workspace, iteration, token: &token };
         // Before the intent: where there is no space for it, nothing is recorded, and the next try uses the same folder.
-        let Prepared { spec, resumes } = self.prepare_keeper(&next)?;
+        let PreparedIteration { spec, resumes } = self.prepare_keeper(&next)?;
         if let Err(error) = self.hold_stash(&case.id, &self.ctx.layout().run_dir(agent, &token)) {
             self.warn(shared_stash::said(&error));
         }
@@ -113,8 +113,8 @@ impl Supervisor<'_> {
         env::fault_point("iterate.keeper-started");
         match started {
             Ok(()) => {
-                self.watches.insert(agent.clone(), Watch { token: Some(token), ..Watch::default() });
-                self.tell(Notice::IterationStarted { agent: agent.clone(), task: case.id, iteration });
+                self.watches.insert(agent.clone(), IterationWatch { token: Some(token), ..IterationWatch::default() });
+                self.tell(SessionNotice::IterationStarted { agent: agent.clone(), task: case.id, iteration });
                 Ok(())
             }
             Err(error) => self.never_began(agent, &token, from, error),
@@ -150,10 +150,10 @@ impl Supervisor<'_> {
     }
 
     /// Watches the running iteration; returns whether anything was done.
-    fn watch(&mut self, agent: &AgentId, work: &Work, token: &Token) -> Result<bool> {
+    fn watch(&mut self, agent: &AgentId, work: &AgentWork, token: &Token) -> Result<bool> {
         let dir = self.ctx.layout().run_dir(agent, token);
         if self.watches.get(agent).and_then(|watch| watch.token.as_ref()) != Some(token) {
-            self.watches.insert(agent.clone(), Watch { token: Some(token.clone()), ..Watch::default() });
+            self.watches.insert(agent.clone(), IterationWatch { token: Some(token.clone()), ..IterationWatch::default() });
         }
         let state = iteration_state(&dir, &work.stage)?;
         let heard = self.listen(agent, token, &dir)?;
@@ -170,7 +170,7 @@ impl Supervisor<'_> {
             KeeperState::Starting => Ok(heard),
             KeeperState::Alive(record) => {
                 self.ask_to_end(agent, &record);
-                if let Stage::Intended { .. } = work.stage {
+                if let IterationStage::Intended { .. } = work.stage {
                     let pid = record.keeper.pid.unsigned_abs();
                     self.step(Event::IterationStarted { agent: agent.clone(), token: token.clone(), pid })?;
                     self.passed(&work.task)?;
@@ -188,13 +188,13 @@ impl Supervisor<'_> {
                 if self.tells_end(agent) {
                     self.warn(format!("the keeper of {agent} died; {left}"));
                 }
-                self.finish(agent, &End::KeeperDied, None)
+                self.finish(agent, &AgentProgramEnd::KeeperDied, None)
             }
             KeeperState::Unproved(_) => {
                 if self.tells_end(agent) {
                     self.machine_stopped(agent, &work.task)?;
                 }
-                self.finish(agent, &End::Unproved, None)
+                self.finish(agent, &AgentProgramEnd::Unproved, None)
             }
         }
     }
@@ -206,7 +206,7 @@ impl Supervisor<'_> {
         if self.tells_end(agent) {
             self.warn(format!("the iteration of {agent} is lost: {why}; {left}"));
         }
-        self.finish(agent, &End::KeeperDied, None)
+        self.finish(agent, &AgentProgramEnd::KeeperDied, None)
     }
 
     /// Whether the end of its iteration is to be told now: it may be handled more than once, until its work is committed.
@@ -214,7 +214,7 @@ impl Supervisor<'_> {
         self.watches.get_mut(agent).is_none_or(|watch| !std::mem::replace(&mut watch.end_told, true))
     }
 
-    fn machine_stopped(&mut self, agent: &AgentId, task: &CaseId) -> Result<()> {
+    fn machine_stopped(&mut self, agent: &AgentId, task: &TaskId) -> Result<()> {
         self.files_of_capture(agent, task);
         self.capture_first(task);
         self.warn(format!("the machine stopped before the work of {agent} on {task} was on disk: the task is tried again"));
@@ -228,7 +228,7 @@ impl Supervisor<'_> {
     }
 
     /// Captures the workspace when that is due. A capture may fail while the agent is working; the next one follows soon.
-    fn capture_live(&mut self, agent: &AgentId, task: &CaseId) {
+    fn capture_live(&mut self, agent: &AgentId, task: &TaskId) {
         let interval = Duration::from_secs(self.ctx.config.agents.capture_interval);
         let Some(watch) = self.watches.get_mut(agent) else { return };
         let last = *watch.captured_at.get_or_insert_with(Instant::now);
@@ -260,7 +260,7 @@ impl Supervisor<'_> {
             None
         };
         if keeper_state(dir)? == KeeperState::NotStarted || lock.is_some() && !dir.join(KEEPER).exists() {
-            return self.finish(agent, &End::Stopped, None);
+            return self.finish(agent, &AgentProgramEnd::Stopped, None);
         }
         drop(lock);
         Ok(true)
@@ -282,16 +282,16 @@ impl Supervisor<'_> {
             let signal = received.signal;
             if let Some(watch) = self.watches.get_mut(agent) {
                 told::add(&mut watch.told, &signal);
-                watch.marker = Marker::after(watch.marker.take(), &signal, &watch.told, received.at);
+                watch.marker = IterationMarker::after(watch.marker.take(), &signal, &watch.told, received.at);
                 watch.heard_at = Some(received.at);
-                if let Signal::Progress { .. } = signal {
+                if let AgentSignal::Progress { .. } = signal {
                     watch.progress_at = Some(received.at);
                 }
             }
-            if let Signal::Seen(_) = signal {
+            if let AgentSignal::Seen(_) = signal {
                 continue;
             }
-            let decides = matches!(signal, Signal::Complete {} | Signal::Blocked { .. } | Signal::Waiting { .. });
+            let decides = matches!(signal, AgentSignal::Complete {} | AgentSignal::Blocked { .. } | AgentSignal::Waiting { .. });
             let new = self.watches.get_mut(agent).is_none_or(|watch| {
                 watch.signals_heard += 1;
                 watch.reported += u64::from(!told::is_marker(&signal));
@@ -304,8 +304,8 @@ impl Supervisor<'_> {
             if !new {
                 continue;
             }
-            if let (Signal::Progress { percent }, Some(task)) = (&signal, self.task_of(agent)) {
-                self.tell(Notice::Progress { agent: agent.clone(), task, percent: *percent });
+            if let (AgentSignal::Progress { percent }, Some(task)) = (&signal, self.task_of(agent)) {
+                self.tell(SessionNotice::Progress { agent: agent.clone(), task, percent: *percent });
             }
             events.push(Event::Signalled { agent: agent.clone(), token: token.clone(), signal });
         }
@@ -316,16 +316,16 @@ impl Supervisor<'_> {
         Ok(true)
     }
 
-    pub(super) fn work_of(&self, agent: &AgentId) -> Option<&Work> {
+    pub(super) fn work_of(&self, agent: &AgentId) -> Option<&AgentWork> {
         self.ctx.state().restorable.agents.get(agent)?.work.as_ref()
     }
 
-    fn task_of(&self, agent: &AgentId) -> Option<CaseId> {
+    fn task_of(&self, agent: &AgentId) -> Option<TaskId> {
         Some(self.work_of(agent)?.task.clone())
     }
 
     /// Between two iterations: does what the last outcome requires.
-    fn between(&mut self, agent: &AgentId, work: &Work, last: Option<&Outcome>) -> Result<bool> {
+    fn between(&mut self, agent: &AgentId, work: &AgentWork, last: Option<&IterationOutcome>) -> Result<bool> {
         if self.end_work(agent)? {
             return Ok(true);
         }
@@ -337,7 +337,7 @@ impl Supervisor<'_> {
     }
 
     /// Starts the next iteration. First it is decided how work goes on whose session was paused and then ended.
-    pub(super) fn go_on(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
+    pub(super) fn go_on(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
         if self.is_set_aside(&work.task) {
             return self.after_pause(agent, work);
         }
@@ -347,7 +347,7 @@ impl Supervisor<'_> {
 
     /// Whether an iteration may be started now.
     pub(super) fn may_iterate(&self, agent: &AgentId) -> bool {
-        let waits = |task: &CaseId| self.makings.is_at_work_for(task) || self.leaving.is_leaving(task);
+        let waits = |task: &TaskId| self.makings.is_at_work_for(task) || self.leaving.is_leaving(task);
         let is_free = !self.work_of(agent).is_some_and(|work| waits(&work.task));
         is_free && self.session_state() == SessionState::Running && self.has_room() && !self.must_wait(agent)
     }

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::work::agent::Agent;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
@@ -11,7 +11,7 @@ use crate::process::{KeeperState, keeper_state};
 
 /// What is seen of the keeper of an agent's iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::ops) enum KeeperNow {
+pub(in crate::ops) enum KeeperObservation {
     /// There is no iteration, or none was started.
     NotStarted,
     /// It runs the program, or is about to.
@@ -26,15 +26,15 @@ pub(in crate::ops) enum KeeperNow {
 ///
 /// # Errors
 /// `IO_FAILED` where the lock of the supervisor cannot be read.
-pub fn cut_off(ctx: &Context) -> Result<HashSet<CaseId>> {
+pub fn cut_off(ctx: &Context) -> Result<HashSet<TaskId>> {
     if ctx.supervisor_alive()? {
         return Ok(HashSet::new());
     }
-    let dead = ctx.state().busy_agents().filter(|agent| KeeperNow::of(ctx, agent) == KeeperNow::Dead);
+    let dead = ctx.state().busy_agents().filter(|agent| KeeperObservation::of(ctx, agent) == KeeperObservation::Dead);
     Ok(dead.filter_map(|agent| agent.work.as_ref()).map(|work| work.task.clone()).collect())
 }
 
-impl KeeperNow {
+impl KeeperObservation {
     /// Looks. A record that cannot be read is taken for that of a dead keeper.
     pub(in crate::ops) fn of(ctx: &Context, agent: &Agent) -> Self {
         let Some(token) = agent.token() else { return Self::NotStarted };

@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::store::layout::Layout;
+use crate::store::layout::StoreLayout;
 
 /// The largest file that is read, in bytes.
 const LIMIT: u64 = 1024 * 1024;
 
 #[derive(Serialize, Deserialize)]
-struct LastOptions {
+struct LastSessionOptions {
     v: u32,
     arguments: Vec<String>,
 }
@@ -19,8 +19,8 @@ struct LastOptions {
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub fn note(layout: &Layout, arguments: Vec<String>) -> Result<()> {
-    let json = serde_json::to_vec(&LastOptions { v: 1, arguments })
+pub fn note(layout: &StoreLayout, arguments: Vec<String>) -> Result<()> {
+    let json = serde_json::to_vec(&LastSessionOptions { v: 1, arguments })
         .map_err(|e| Error::new(Code::Internal, "the options of a session are no JSON").because(e))?;
     files::write_atomic(&layout.last_options(), &[&json[..], b"\n"].concat())
 }
@@ -29,8 +29,8 @@ pub fn note(layout: &Layout, arguments: Vec<String>) -> Result<()> {
 ///
 /// # Errors
 /// `IO_FAILED`.
-pub fn read(layout: &Layout) -> Result<Vec<String>> {
+pub fn read(layout: &StoreLayout) -> Result<Vec<String>> {
     let Some(bytes) = files::read_optional(&layout.last_options(), LIMIT)? else { return Ok(Vec::new()) };
-    let read: Option<LastOptions> = serde_json::from_slice(&bytes).ok();
+    let read: Option<LastSessionOptions> = serde_json::from_slice(&bytes).ok();
     Ok(read.filter(|options| options.v == 1).map(|options| options.arguments).unwrap_or_default())
 }

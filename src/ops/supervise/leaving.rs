@@ -5,32 +5,32 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::Supervisor;
-use crate::domain::base::ids::CaseId;
-use crate::ops::merge::verified::CheckRemains;
+use crate::domain::base::ids::TaskId;
+use crate::ops::merge::verified::MergeCheckRemains;
 
 /// How often is looked whether they have ended, where nothing else is left to do: the end of a thread rings no bell.
 const LOOK: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
-struct Thread {
-    task: CaseId,
+struct LeavingThread {
+    task: TaskId,
     thread: JoinHandle<()>,
     /// What can be removed once it has ended.
-    left: Option<CheckRemains>,
+    left: Option<MergeCheckRemains>,
 }
 
 /// Threads that are about to end.
 #[derive(Debug, Default)]
-pub(super) struct LeavingThreads(Vec<Thread>);
+pub(super) struct LeavingThreads(Vec<LeavingThread>);
 
 impl LeavingThreads {
     /// From now on it is about to end.
-    pub(super) fn add(&mut self, task: &CaseId, thread: Option<JoinHandle<()>>, left: Option<CheckRemains>) {
-        self.0.extend(thread.map(|thread| Thread { task: task.clone(), thread, left }));
+    pub(super) fn add(&mut self, task: &TaskId, thread: Option<JoinHandle<()>>, left: Option<MergeCheckRemains>) {
+        self.0.extend(thread.map(|thread| LeavingThread { task: task.clone(), thread, left }));
     }
 
     /// Whether something for this task has not ended yet.
-    pub(super) fn is_leaving(&self, task: &CaseId) -> bool {
+    pub(super) fn is_leaving(&self, task: &TaskId) -> bool {
         self.0.iter().any(|one| one.task == *task && !one.thread.is_finished())
     }
 

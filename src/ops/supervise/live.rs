@@ -3,19 +3,19 @@
 
 use std::path::Path;
 
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::{LIVE, LOST, STASHED};
 use crate::domain::checkpoint::retention;
-use crate::domain::state::event::{By, Event};
+use crate::domain::state::event::{Event, EventAuthor};
 use crate::env;
 use crate::error::Result;
-use crate::git::{Expected, RefEdit};
+use crate::git::{ExpectedRefValue, RefEdit};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 
 /// The ref that holds the newest capture of a task's workspace.
-pub fn live_ref(task: &CaseId) -> RefName {
+pub fn live_ref(task: &TaskId) -> RefName {
     RefName::new(format!("{LIVE}{task}"))
 }
 
@@ -24,7 +24,7 @@ pub fn live_ref(task: &CaseId) -> RefName {
 ///
 /// # Errors
 /// `BUSY`; those of a capture, for example where a file vanished while it was read: then the old capture is still there.
-pub fn capture(ctx: &mut Context, task: &CaseId, apart: Option<By>) -> Result<bool> {
+pub fn capture(ctx: &mut Context, task: &TaskId, apart: Option<EventAuthor>) -> Result<bool> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(false) };
     let made = ctx.with_operation_lock(|ctx| {
         let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(None) };
@@ -40,7 +40,7 @@ pub fn capture(ctx: &mut Context, task: &CaseId, apart: Option<By>) -> Result<bo
             return Ok(None);
         }
         let made = ctx.repo.captures().commit_capture(&capture, &format!("workspace of {task}, while it was worked on"), &[])?;
-        let edit = RefEdit { name, expected: Expected::Any, new: Some(made.commit.clone()) };
+        let edit = RefEdit { name, expected: ExpectedRefValue::Any, new: Some(made.commit.clone()) };
         ctx.repo.refs().update_refs(&[edit], &format!("git axiom: live capture of {task}"))?;
         Ok(Some(made.commit))
     })?;
@@ -67,11 +67,11 @@ pub fn release(ctx: &Context) -> Result<usize> {
     let below =
         |folder: &'static str| -> Result<_> { Ok(refs.refs_below(folder)?.into_iter().map(move |value| (folder, value))) };
     for (folder, live) in below(LIVE)?.chain(below(LOST)?).chain(below(STASHED)?) {
-        let Some(task) = live.name.as_str().strip_prefix(folder).and_then(|task| CaseId::new(task).ok()) else { continue };
+        let Some(task) = live.name.as_str().strip_prefix(folder).and_then(|task| TaskId::new(task).ok()) else { continue };
         // Nothing is known of a damaged capture; `recover` reports it.
         let made = || ctx.repo.objects().commit_time(&live.oid).ok().map(|time| time.unwrap_or(now));
         if retention::live_capture_ends(ctx.state(), &task, made, &rules, now) {
-            edits.push(RefEdit { name: live.name, expected: Expected::Value(live.oid), new: None });
+            edits.push(RefEdit { name: live.name, expected: ExpectedRefValue::Value(live.oid), new: None });
         }
     }
     env::fault_point("live.before-release");

@@ -4,13 +4,13 @@
 use jiff::Timestamp;
 
 use super::Supervisor;
-use super::notice::Notice;
-use crate::domain::base::ids::{AgentId, CaseId};
+use super::notice::SessionNotice;
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::plural::count_of;
 use crate::domain::recovery::decide::{GONE, MayBeginAnew, WorkPlace};
-use crate::domain::state::event::{By, Event};
+use crate::domain::state::event::{Event, EventAuthor};
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::gate::{Cause, Gate, GateKind};
+use crate::domain::work::gate::{Gate, GateKind, ReviewCause};
 use crate::env;
 use crate::error::{Result, some_of};
 use crate::ops::context::handle::Context;
@@ -24,7 +24,7 @@ const MOST_NAMES: usize = 5;
 impl Supervisor<'_> {
     /// After the machine has stopped: files that it emptied come back from the newest capture. Where more is lost, that capture is
     /// kept for a human's choice.
-    pub(super) fn files_of_capture(&mut self, agent: &AgentId, task: &CaseId) {
+    pub(super) fn files_of_capture(&mut self, agent: &AgentId, task: &TaskId) {
         let heard = self.watches.get(agent).and_then(|watch| watch.heard_at);
         let Some(active) = self.work_of(agent).map(|work| work.last_activity) else { return };
         if let Err(error) = self.bring_back(task, heard.unwrap_or(active).max(active)) {
@@ -34,17 +34,17 @@ impl Supervisor<'_> {
         }
     }
 
-    fn bring_back(&mut self, task: &CaseId, stopped: Timestamp) -> Result<()> {
+    fn bring_back(&mut self, task: &TaskId, stopped: Timestamp) -> Result<()> {
         let by_itself = |file: &LostFile| file.comes_back;
         let back = self.ctx.patiently(|ctx| {
             let back = |ctx: &mut Context| lost_files::put_back(ctx, task, Some(stopped), by_itself);
-            ctx.in_its_own_transaction(By::Recovery, back)
+            ctx.in_its_own_transaction(EventAuthor::Recovery, back)
         })?;
         env::fault_point("crash.files-back");
         if let Some(back) = back {
             let names: Vec<String> = back.paths.iter().map(ToString::to_string).collect();
             let what = format!("{} that the machine emptied came back from the newest capture", some_of(&names, MOST_NAMES));
-            self.tell(Notice::Recovered { what: format!("{task}: {what}; what was there: git axiom undo {}", back.txn) });
+            self.tell(SessionNotice::Recovered { what: format!("{task}: {what}; what was there: git axiom undo {}", back.txn) });
         }
         let left = self.ctx.patiently(|ctx| {
             ctx.with_operation_lock(|ctx| {
@@ -63,12 +63,12 @@ impl Supervisor<'_> {
 
     /// Makes the folder of a task again that is gone, with what was saved of the work, and tells its next agent. Where nothing was
     /// saved, nothing is done.
-    pub(super) fn bring_back_folder(&mut self, task: &CaseId) -> Result<()> {
+    pub(super) fn bring_back_folder(&mut self, task: &TaskId) -> Result<()> {
         let Some(RemadeFolder { from, operation, aside }) = self.ctx.patiently(|ctx| vanished::bring_back(ctx, task))? else {
             return Ok(());
         };
         env::fault_point("crash.folder-back");
-        aside.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
+        aside.into_iter().for_each(|what| self.tell(SessionNotice::Recovered { what }));
         let Some(made) = back_from(from) else { return Ok(()) };
         let undo = operation.map_or_else(String::new, |operation| format!("; to undo: git axiom undo {operation}"));
         self.warn(format!("{task}: the folder of its workspace was gone; it is made again {made}{undo}"));
@@ -83,7 +83,7 @@ impl Supervisor<'_> {
     }
 
     /// Whether the folder of a task is gone and nothing of its work was saved, and whether it may begin anew then without a human.
-    pub(super) fn is_gone_for_good(&self, task: &CaseId) -> Option<MayBeginAnew> {
+    pub(super) fn is_gone_for_good(&self, task: &TaskId) -> Option<MayBeginAnew> {
         match vanished::place(self.ctx, task) {
             Ok(WorkPlace::Gone(may)) => Some(may),
             Ok(WorkPlace::There | WorkPlace::Captured(_) | WorkPlace::Committed) | Err(_) => None,
@@ -91,7 +91,7 @@ impl Supervisor<'_> {
     }
 
     /// A task begins anew in its workspace, of which nothing is left: what was known of the work does not count any more.
-    pub(super) fn open_anew(&mut self, task: &CaseId, workspace: &Workspace) -> Result<()> {
+    pub(super) fn open_anew(&mut self, task: &TaskId, workspace: &Workspace) -> Result<()> {
         self.warn(format!("{task} begins anew: {GONE}"));
         self.steps(vec![
             Event::Audited { id: task.clone(), text: format!("it begins anew: {GONE}") },
@@ -100,17 +100,17 @@ impl Supervisor<'_> {
     }
 
     /// Before a task is claimed: whether a human has to agree first that it begins anew, since nothing of its work is left.
-    pub(super) fn asks_to_begin_anew(&mut self, task: &CaseId) -> Result<bool> {
+    pub(super) fn asks_to_begin_anew(&mut self, task: &TaskId) -> Result<bool> {
         let case = self.ctx.state().case(task)?;
         let asks = self.is_gone_for_good(task) == Some(MayBeginAnew::Asks) && self.was_used(case);
-        let gate = self.gate(GateKind::HumanReview, task).filter(|gate| gate.cause == Some(Cause::Recovery));
+        let gate = self.gate(GateKind::HumanReview, task).filter(|gate| gate.cause == Some(ReviewCause::Recovery));
         let (is_open, agreed) = (gate.is_some_and(|gate| gate.decision.is_none()), gate.is_some_and(Gate::is_approved));
         if !asks || agreed {
             return Ok(false);
         }
         if !is_open {
             let reason = format!("{task}: {GONE}; approve to begin it anew");
-            self.open_gate_about(GateKind::HumanReview, task, (reason, Some(Cause::Recovery)), Vec::new())?;
+            self.open_gate_about(GateKind::HumanReview, task, (reason, Some(ReviewCause::Recovery)), Vec::new())?;
         }
         Ok(true)
     }

@@ -10,41 +10,41 @@ use std::thread::JoinHandle;
 use jiff::Timestamp;
 
 use super::Supervisor;
-use super::notice::Notice;
-use crate::domain::base::ids::CaseId;
+use super::notice::SessionNotice;
+use crate::domain::base::ids::TaskId;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::doing::{Doing, DoingKind};
+use crate::domain::work::doing::{SupervisorActivity, SupervisorActivityKind};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::Added;
-use crate::ops::workspaces::{self, ToMake};
-use crate::process::os::bell::Rope;
+use crate::git::AddWorkspaceOutcome;
+use crate::ops::workspaces::{self, WorkspaceToMake};
+use crate::process::os::bell::WakeSender;
 
 /// A workspace that git makes.
 #[derive(Debug)]
-struct WorkspaceMaking {
+struct WorkspaceCreation {
     since: Timestamp,
     given_up: Arc<AtomicBool>,
     is_over: Arc<AtomicBool>,
-    came_to: Receiver<(ToMake, Result<Added>)>,
+    came_to: Receiver<(WorkspaceToMake, Result<AddWorkspaceOutcome>)>,
     aside: Option<String>,
     thread: JoinHandle<()>,
 }
 
 /// The workspaces that are being made, by task.
 #[derive(Debug, Default)]
-pub(super) struct Makings {
-    by_task: BTreeMap<CaseId, WorkspaceMaking>,
+pub(super) struct WorkspaceCreations {
+    by_task: BTreeMap<TaskId, WorkspaceCreation>,
 }
 
-impl Makings {
+impl WorkspaceCreations {
     /// Whether git still makes the workspace of this task.
-    pub(super) fn is_at_work_for(&self, task: &CaseId) -> bool {
+    pub(super) fn is_at_work_for(&self, task: &TaskId) -> bool {
         self.by_task.get(task).is_some_and(|making| !making.is_over.load(Ordering::SeqCst))
     }
 
     /// Whether the workspace of this task is being made, or what came of it was not taken yet.
-    pub(super) fn is_of(&self, task: &CaseId) -> bool {
+    pub(super) fn is_of(&self, task: &TaskId) -> bool {
         self.by_task.contains_key(task)
     }
 
@@ -54,20 +54,22 @@ impl Makings {
     }
 
     /// The tasks whose workspaces are being made.
-    pub(super) fn tasks(&self) -> Vec<CaseId> {
+    pub(super) fn tasks(&self) -> Vec<TaskId> {
         self.by_task.keys().cloned().collect()
     }
 
     /// Ends git; what it has made by then is half-made. The returned thread ends with it.
-    pub(super) fn give_up(&mut self, task: &CaseId) -> Option<JoinHandle<()>> {
+    pub(super) fn give_up(&mut self, task: &TaskId) -> Option<JoinHandle<()>> {
         let making = self.by_task.remove(task)?;
         making.given_up.store(true, Ordering::SeqCst);
         Some(making.thread)
     }
 
     /// What is being made, for people who look.
-    pub(super) fn doing(&self) -> impl Iterator<Item = Doing> {
-        self.by_task.iter().map(|(task, making)| Doing::of_task(DoingKind::MakesWorkspace, task, making.since))
+    pub(super) fn doing(&self) -> impl Iterator<Item = SupervisorActivity> {
+        self.by_task
+            .iter()
+            .map(|(task, making)| SupervisorActivity::of_task(SupervisorActivityKind::MakesWorkspace, task, making.since))
     }
 }
 
@@ -76,7 +78,7 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// Those of [`workspaces::prepare`] and [`workspaces::settled`].
-    pub(super) fn workspace_is_made(&mut self, task: &CaseId, workspace: &Workspace) -> Result<bool> {
+    pub(super) fn workspace_is_made(&mut self, task: &TaskId, workspace: &Workspace) -> Result<bool> {
         let aside = match self.makings.by_task.get(task) {
             None => {
                 let (to_make, aside) = workspaces::prepare(self.ctx, task, workspace)?;
@@ -102,11 +104,11 @@ impl Supervisor<'_> {
                 aside
             }
         };
-        aside.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
+        aside.into_iter().for_each(|what| self.tell(SessionNotice::Recovered { what }));
         Ok(true)
     }
 
-    fn begin_making(&self, to_make: ToMake, aside: Option<String>) -> Result<WorkspaceMaking> {
+    fn begin_making(&self, to_make: WorkspaceToMake, aside: Option<String>) -> Result<WorkspaceCreation> {
         let reopening = self.ctx.repo.reopening()?;
         let (given_up, is_over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
         let (to, came_to) = channel();
@@ -115,10 +117,10 @@ impl Supervisor<'_> {
             let added = reopening.open().and_then(|repo| to_make.add(&repo, until));
             drop(to.send((to_make, added)));
             over.store(true, Ordering::SeqCst);
-            rope.iter().for_each(Rope::ring);
+            rope.iter().for_each(WakeSender::ring);
         };
         let begun = std::thread::Builder::new().name("workspace".into()).spawn(work);
         let thread = begun.map_err(|e| Error::cannot_start("a thread that makes a workspace", e))?;
-        Ok(WorkspaceMaking { since: env::now(), given_up, is_over, came_to, aside, thread })
+        Ok(WorkspaceCreation { since: env::now(), given_up, is_over, came_to, aside, thread })
     }
 }

@@ -1,23 +1,23 @@
 //! Verifying the result of a merge in parallel to the loop: one at a time, since each merge changes the others.
 
 use super::Supervisor;
-use super::notice::Notice;
-use crate::domain::base::ids::CaseId;
+use super::notice::SessionNotice;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::event::Event;
-use crate::domain::work::case::Status;
-use crate::domain::work::failures::{Shared, Step};
-use crate::domain::work::gate::{Cause, Gate, GateKind};
-use crate::domain::work::verification::{Checker, Verification};
+use crate::domain::work::case::TaskStatus;
+use crate::domain::work::failures::{SessionStep, SharedSessionStep};
+use crate::domain::work::gate::{Gate, GateKind, ReviewCause};
+use crate::domain::work::verification::{MergeVerification, VerifyChecker};
 use crate::error::Result;
-use crate::ops::merge::verified::{self, Check, TRIES, moves_each_time};
-use crate::ops::steps::Runner;
+use crate::ops::merge::verified::{self, RunningMergeCheck, TRIES, moves_each_time};
+use crate::ops::steps::StepRunner;
 
 impl Supervisor<'_> {
     /// Handles a merge that has to be verified first: starts the verification; or, where this merge has failed before and no
     /// human has approved another attempt, opens a gate.
-    pub(super) fn verify_merge(&mut self, task: &CaseId, failed: Option<&Verification>) -> Result<()> {
+    pub(super) fn verify_merge(&mut self, task: &TaskId, failed: Option<&MergeVerification>) -> Result<()> {
         let review = self.gate(GateKind::HumanReview, task).is_some_and(Gate::is_approved);
-        let veto = self.gate(GateKind::Merge, task).filter(|gate| gate.cause == Some(Cause::HookVeto));
+        let veto = self.gate(GateKind::Merge, task).filter(|gate| gate.cause == Some(ReviewCause::HookVeto));
         let veto = veto.is_some_and(Gate::is_approved);
         if let Some(failed) = failed.filter(|_| !review && !veto) {
             return self.review(task, failed);
@@ -26,13 +26,13 @@ impl Supervisor<'_> {
             self.verified_again.remove(task);
             return self.wait_at_gate(task, moves_each_time(task).to_string(), &[]);
         }
-        match verified::begin(self.ctx, task, Runner::Session, self.bell.rope().ok()) {
+        match verified::begin(self.ctx, task, StepRunner::Session, self.bell.rope().ok()) {
             Ok(check) => {
                 self.merge_check = Some(check);
-                self.tell(Notice::VerifyingMerge { task: task.clone() });
+                self.tell(SessionNotice::VerifyingMerge { task: task.clone() });
                 Ok(())
             }
-            Err(error) => self.merge_waits_or_failed(Step::VerifyMerge, task, error),
+            Err(error) => self.merge_waits_or_failed(SessionStep::VerifyMerge, task, error),
         }
     }
 
@@ -40,7 +40,7 @@ impl Supervisor<'_> {
     pub(super) fn look_after_merge_check(&mut self) -> Result<bool> {
         let Some(check) = &self.merge_check else { return Ok(false) };
         let case = self.ctx.state().restorable.cases.get(&check.task);
-        if !case.is_some_and(|case| case.status == Status::Done && case.merged.is_none()) {
+        if !case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none()) {
             self.abandon_merge_check();
             return Ok(true);
         }
@@ -51,7 +51,7 @@ impl Supervisor<'_> {
         }
         if check.result().is_none() {
             let verdict = check.verdict();
-            if let Some(so_far) = self.merge_check.as_mut().filter(|_| verdict.is_none()).and_then(Check::news) {
+            if let Some(so_far) = self.merge_check.as_mut().filter(|_| verdict.is_none()).and_then(RunningMergeCheck::news) {
                 // After a crash these steps are not run again. Where it cannot be recorded, they are.
                 let noted = self.step(Event::MergeVerified { id: task, verification: Box::new(so_far) });
                 noted.unwrap_or_else(|error| self.warn(format!("a result is not recorded yet: {error}")));
@@ -60,7 +60,7 @@ impl Supervisor<'_> {
             let Some(verdict) = verdict else { return Ok(false) };
             if let Some(error) = verdict.not_run {
                 self.abandon_merge_check();
-                self.merge_failed(Step::VerifyMerge, &task, error)?;
+                self.merge_failed(SessionStep::VerifyMerge, &task, error)?;
                 return Ok(true);
             }
             if let Some(check) = &mut self.merge_check {
@@ -71,7 +71,7 @@ impl Supervisor<'_> {
         if let Some(check) = &self.merge_check
             && let Err(error) = check.record(self.ctx)
         {
-            self.merge_failed(Step::VerifyMerge, &task, error)?;
+            self.merge_failed(SessionStep::VerifyMerge, &task, error)?;
             if !self.is_held_up(&task) {
                 self.abandon_merge_check();
             }
@@ -80,7 +80,7 @@ impl Supervisor<'_> {
         let Some(check) = self.merge_check.take() else { return Ok(false) };
         let verification = check.result().cloned();
         drop(check.remove(self.ctx));
-        self.no_standstill(Shared::Merges);
+        self.no_standstill(SharedSessionStep::Merges);
         self.passed(&task)?;
         match verification {
             Some(failed) if !failed.passed() => self.review(&task, &failed)?,
@@ -94,14 +94,14 @@ impl Supervisor<'_> {
     }
 
     /// Opens a gate for a failed verification, for a human to look at; approving it tries again.
-    fn review(&mut self, task: &CaseId, failed: &Verification) -> Result<()> {
+    fn review(&mut self, task: &TaskId, failed: &MergeVerification) -> Result<()> {
         self.verified_again.remove(task);
         let details = failed.failed().map(|step| step.lines.clone()).unwrap_or_default();
         let reason = failed.summary().unwrap_or_default();
-        if failed.failed().is_some_and(|step| step.by == Checker::Hook) {
+        if failed.failed().is_some_and(|step| step.by == VerifyChecker::Hook) {
             return self.wait_for_hook(task, format!("{reason}; approve to ask it again"), details);
         }
-        self.open_gate_about(GateKind::HumanReview, task, (reason, Some(Cause::VerifyFailed)), details)
+        self.open_gate_about(GateKind::HumanReview, task, (reason, Some(ReviewCause::VerifyFailed)), details)
     }
 
     /// Ends the running verification; a result that was not recorded is lost.

@@ -1,15 +1,15 @@
 //! Choosing the next merge, and handling its outcome.
 
 use super::Supervisor;
-use super::notice::Notice;
-use crate::domain::base::ids::CaseId;
+use super::notice::SessionNotice;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::RepoPath;
-use crate::domain::work::case::{Kind, Status};
-use crate::domain::work::failures::{Shared, Step};
-use crate::domain::work::gate::{Cause, Decision, Gate, GateKind, changes_guarded};
-use crate::domain::work::guarded::{Allowed, GuardedFiles, Seen};
+use crate::domain::work::case::{TaskKind, TaskStatus};
+use crate::domain::work::failures::{SessionStep, SharedSessionStep};
+use crate::domain::work::gate::{Gate, GateDecision, GateKind, ReviewCause, changes_guarded};
+use crate::domain::work::guarded::{AllowedGuardedFiles, GuardedFiles, GuardedFilesDigest};
 use crate::domain::work::needs;
-use crate::domain::work::session::Mode;
+use crate::domain::work::session::SessionMode;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::ops::hooks::commit_hooks;
@@ -30,13 +30,13 @@ impl Supervisor<'_> {
         if self.merge_check.is_some() {
             return self.look_after_merge_check();
         }
-        let waiting: Vec<CaseId> = self
+        let waiting: Vec<TaskId> = self
             .ctx
             .state()
             .restorable
             .cases
             .values()
-            .filter(|case| case.kind == Kind::Task && case.status == Status::Done && case.merged.is_none())
+            .filter(|case| case.kind == TaskKind::Task && case.status == TaskStatus::Done && case.merged.is_none())
             .filter(|case| needs::to_merge_first(self.ctx.state(), case).next().is_none())
             .map(|case| case.id.clone())
             .collect();
@@ -53,21 +53,22 @@ impl Supervisor<'_> {
                 return Ok(true);
             }
             let gate = self.gate(GateKind::Merge, &task);
-            let (decision, allowed) = (gate.map(|gate| gate.decision.clone()), gate.map_or(Allowed::Nothing, Gate::allows));
+            let (decision, allowed) =
+                (gate.map(|gate| gate.decision.clone()), gate.map_or(AllowedGuardedFiles::Nothing, Gate::allows));
             match (decision, self.ctx.state().restorable.mode) {
-                (Some(Some(Decision::Rejected { .. }) | None), _) => {}
-                (None, Mode::SemiAuto | Mode::Review) => {
+                (Some(Some(GateDecision::Rejected { .. }) | None), _) => {}
+                (None, SessionMode::SemiAuto | SessionMode::Review) => {
                     self.ask_to_merge(&task, Gate::to_merge(&task, self.target()?))?;
                     return Ok(true);
                 }
-                (Some(Some(Decision::Approved | Decision::Answered { .. })), _) => may_go.push((task, allowed)),
-                (None, Mode::Autopilot) => may_go.push((task, allowed)),
+                (Some(Some(GateDecision::Approved | GateDecision::Answered { .. })), _) => may_go.push((task, allowed)),
+                (None, SessionMode::Autopilot) => may_go.push((task, allowed)),
             }
         }
         let (verified, others): (Vec<_>, Vec<_>) = may_go.into_iter().partition(|(task, _)| self.has_passed(task));
         let next = self.next_to_try(verified, |(task, _)| task).or_else(|| self.next_to_try(others, |(task, _)| task));
         match next {
-            Some((task, allowed)) if !self.stands_still(Shared::Merges) => self.merge(&task, &allowed).map(|()| true),
+            Some((task, allowed)) if !self.stands_still(SharedSessionStep::Merges) => self.merge(&task, &allowed).map(|()| true),
             Some(_) | None => Ok(false),
         }
     }
@@ -75,23 +76,23 @@ impl Supervisor<'_> {
     /// Blocks one task whose merge a human has rejected; returns whether there was one.
     fn block_rejected(&mut self) -> Result<bool> {
         let state = self.ctx.state();
-        let is_to_be_merged = |task: &CaseId| {
+        let is_to_be_merged = |task: &TaskId| {
             let case = state.restorable.cases.get(task);
-            case.is_some_and(|case| case.status == Status::Done && case.merged.is_none())
+            case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none())
         };
         let rejected = state.restorable.gates.values().find_map(|gate| {
             let (task, reason) = gate.rejects_merge().filter(|(task, _)| is_to_be_merged(task))?;
             Some((gate.kind, task.clone(), reason.to_owned()))
         });
         let Some((kind, task, reason)) = rejected else { return Ok(false) };
-        self.block(&task, Status::Done, &reason)?;
+        self.block(&task, TaskStatus::Done, &reason)?;
         self.close_gate(kind, &task, "rejected")?;
         Ok(true)
     }
 
     /// Whether its merge into the target as it is now has passed all that is demanded. It goes first: another merge would make that
     /// worthless.
-    fn has_passed(&self, task: &CaseId) -> bool {
+    fn has_passed(&self, task: &TaskId) -> bool {
         let record = self.ctx.state().record.cases.get(task);
         let Some(verified) = record.and_then(|record| record.merge_verified.as_deref()).filter(|known| known.passed()) else {
             return false;
@@ -102,21 +103,21 @@ impl Supervisor<'_> {
 
     /// Opens a gate, where none asks it yet, for a merge that may hold what an agent took from the user's stash; returns whether it was
     /// opened just now.
-    fn waits_for_stash(&mut self, task: &CaseId) -> Result<bool> {
+    fn waits_for_stash(&mut self, task: &TaskId) -> Result<bool> {
         let Some(reason) = self.taken_from_stash(task)?.filter(|_| !self.stash_accepted.contains(task)) else { return Ok(false) };
         match self.gate(GateKind::Merge, task).filter(|gate| gate.reason == reason).map(|gate| gate.decision.clone()) {
             None => self.wait_at_gate(task, reason, &[]).map(|()| true),
-            Some(Some(Decision::Approved | Decision::Answered { .. })) => {
+            Some(Some(GateDecision::Approved | GateDecision::Answered { .. })) => {
                 self.stash_accepted.insert(task.clone());
                 Ok(false)
             }
             // Rejected, it is blocked by whoever asks.
-            Some(Some(Decision::Rejected { .. }) | None) => Ok(false),
+            Some(Some(GateDecision::Rejected { .. }) | None) => Ok(false),
         }
     }
 
     /// Opens the gate of a merge in semi-auto. Guarded files are shown there at once, so that one approval is enough.
-    fn ask_to_merge(&mut self, task: &CaseId, asks: String) -> Result<()> {
+    fn ask_to_merge(&mut self, task: &TaskId, asks: String) -> Result<()> {
         match merge::guarded_by(self.ctx, task) {
             Ok(Some(files)) => self.wait_for_a_look(task, &files),
             Ok(None) => {
@@ -125,56 +126,56 @@ impl Supervisor<'_> {
             }
             // What fails here fails when it is merged too, and is handled then.
             Err(error) => {
-                let Err(error) = self.waits_for_drivers(Step::Merge, task, error) else { return Ok(()) };
+                let Err(error) = self.waits_for_drivers(SessionStep::Merge, task, error) else { return Ok(()) };
                 tracing::debug!(%error, %task, "the merge could not be looked at before it was asked for");
                 self.open_gate(GateKind::Merge, task, asks, Vec::new())
             }
         }
     }
 
-    fn merge(&mut self, task: &CaseId, allowed: &Allowed) -> Result<()> {
+    fn merge(&mut self, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<()> {
         self.tell_merging(Some(task));
         let merged = self.try_merge(task, allowed);
         self.tell_merging(None);
         merged
     }
 
-    fn try_merge(&mut self, task: &CaseId, allowed: &Allowed) -> Result<()> {
+    fn try_merge(&mut self, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<()> {
         self.act()?;
         self.ctx.read_hooks_again();
         // A full disk or a lock may have left the last merge open.
         let merged = repair::finish_unasked(self.ctx).and_then(|done| {
-            done.into_iter().for_each(|what| self.tell(Notice::Recovered { what }));
+            done.into_iter().for_each(|what| self.tell(SessionNotice::Recovered { what }));
             merge::merge_task(self.ctx, task, allowed)
         });
         match merged {
             Ok(outcome) => self.merge_came_to(task, outcome),
-            Err(error) => self.merge_waits_or_failed(Step::Merge, task, error),
+            Err(error) => self.merge_waits_or_failed(SessionStep::Merge, task, error),
         }
     }
 
     /// Does what follows when a merge or its verification could not go on.
-    pub(super) fn merge_waits_or_failed(&mut self, step: Step, task: &CaseId, error: Error) -> Result<()> {
+    pub(super) fn merge_waits_or_failed(&mut self, step: SessionStep, task: &TaskId, error: Error) -> Result<()> {
         match self.waits_for_drivers(step, task, error) {
             Ok(()) => Ok(()),
             Err(error) => self.merge_failed(step, task, error),
         }
     }
 
-    fn merge_came_to(&mut self, task: &CaseId, outcome: MergeOutcome) -> Result<()> {
+    fn merge_came_to(&mut self, task: &TaskId, outcome: MergeOutcome) -> Result<()> {
         if !matches!(outcome, MergeOutcome::Unverified { .. }) {
-            self.no_standstill(Shared::Merges);
+            self.no_standstill(SharedSessionStep::Merges);
             self.passed(task)?;
         }
         match outcome {
             MergeOutcome::Merged(merged) => {
-                self.tell(Notice::Merged { task: task.clone(), commit: merged.commit.clone() });
+                self.tell(SessionNotice::Merged { task: task.clone(), commit: merged.commit.clone() });
                 let pushed = merge::on_no_remote(self.ctx, &merged.commit).unwrap_or_default();
-                pushed.into_iter().for_each(|text| self.tell(Notice::Warning { text }));
+                pushed.into_iter().for_each(|text| self.tell(SessionNotice::Warning { text }));
                 self.is_merged(task)
             }
             MergeOutcome::Noted(merged) | MergeOutcome::NothingToMerge(merged) => {
-                self.tell(Notice::NothingToMerge { task: task.clone(), target: merged.target });
+                self.tell(SessionNotice::NothingToMerge { task: task.clone(), target: merged.target });
                 self.is_merged(task)
             }
             MergeOutcome::Conflict { files, target } => self.settle_conflict(task, &files, target),
@@ -188,43 +189,49 @@ impl Supervisor<'_> {
     }
 
     /// What waited for the merge of a task waits no longer.
-    fn is_merged(&mut self, task: &CaseId) -> Result<()> {
+    fn is_merged(&mut self, task: &TaskId) -> Result<()> {
         self.close_gate(GateKind::Merge, task, "merged")?;
         self.close_gate(GateKind::HumanReview, task, "merged")?;
         self.verified_again.remove(task);
         self.stash_accepted.remove(task);
         // What could not be put aside before is tried again with it.
-        self.no_standstill(Shared::Workspaces);
+        self.no_standstill(SharedSessionStep::Workspaces);
         self.save_snapshot()
     }
 
     /// Opens a gate that shows the guarded files that a merge changes; approving it allows exactly these.
-    fn wait_for_a_look(&mut self, task: &CaseId, files: &GuardedFiles) -> Result<()> {
+    fn wait_for_a_look(&mut self, task: &TaskId, files: &GuardedFiles) -> Result<()> {
         let reason = changes_guarded(task, &files.reasons());
         self.wait_showing(task, reason, &files.paths(), Some(files.seen()))
     }
 
     /// Opens a gate for a merge that cannot be made now; approving it tries again.
-    pub(super) fn wait_at_gate(&mut self, task: &CaseId, reason: String, paths: &[RepoPath]) -> Result<()> {
+    pub(super) fn wait_at_gate(&mut self, task: &TaskId, reason: String, paths: &[RepoPath]) -> Result<()> {
         self.wait_showing(task, reason, paths, self.seen_before(task))
     }
 
     /// Opens a gate for a merge that a hook keeps from being made; approving it asks the hook again.
-    pub(super) fn wait_for_hook(&mut self, task: &CaseId, reason: String, details: Vec<String>) -> Result<()> {
-        let (guarded, cause) = (self.seen_before(task), Some(Cause::HookVeto));
+    pub(super) fn wait_for_hook(&mut self, task: &TaskId, reason: String, details: Vec<String>) -> Result<()> {
+        let (guarded, cause) = (self.seen_before(task), Some(ReviewCause::HookVeto));
         self.close_gate(GateKind::HumanReview, task, "a hook keeps it from being merged")?;
         self.open(Gate { details, guarded, cause, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? })
     }
 
     /// Guarded files that were approved at the last gate: they have been seen.
-    fn seen_before(&self, task: &CaseId) -> Option<Seen> {
-        match self.gate(GateKind::Merge, task).map_or(Allowed::Nothing, Gate::allows) {
-            Allowed::Exactly(seen) => Some(seen),
-            Allowed::Nothing | Allowed::Everything => None,
+    fn seen_before(&self, task: &TaskId) -> Option<GuardedFilesDigest> {
+        match self.gate(GateKind::Merge, task).map_or(AllowedGuardedFiles::Nothing, Gate::allows) {
+            AllowedGuardedFiles::Exactly(seen) => Some(seen),
+            AllowedGuardedFiles::Nothing | AllowedGuardedFiles::Everything => None,
         }
     }
 
-    fn wait_showing(&mut self, task: &CaseId, reason: String, paths: &[RepoPath], guarded: Option<Seen>) -> Result<()> {
+    fn wait_showing(
+        &mut self,
+        task: &TaskId,
+        reason: String,
+        paths: &[RepoPath],
+        guarded: Option<GuardedFilesDigest>,
+    ) -> Result<()> {
         let details: Vec<String> = paths.iter().take(SHOWN).map(ToString::to_string).collect();
         let more = paths.len() - details.len();
         // An approved review has been acted on: the task waits for something else now.

@@ -61,44 +61,44 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use crate::domain::agent::stream::summary::Summary;
-use crate::domain::base::ids::{AgentId, CaseId, RequestId, Token, TxnId};
+use crate::domain::agent::stream::summary::StreamSummary;
+use crate::domain::base::ids::{AgentId, OperationId, RequestId, TaskId, Token};
 use crate::domain::base::names::RefName;
 use crate::domain::hook::event::HookEvent;
-use crate::domain::hook::facts::{Completion, Facts};
-use crate::domain::recovery::decide::Action;
-use crate::domain::recovery::marker::Marker;
-use crate::domain::state::event::{By, Event};
-use crate::domain::work::budget::Limits;
-use crate::domain::work::failures::{Shared, Step, Times};
-use crate::domain::work::gate::{Decision, GateKind, Held};
-use crate::domain::work::outcome::Halt;
+use crate::domain::hook::facts::{HookCompletion, HookFacts};
+use crate::domain::recovery::decide::CrashAction;
+use crate::domain::recovery::marker::IterationMarker;
+use crate::domain::state::event::{Event, EventAuthor};
+use crate::domain::work::budget::BudgetLimits;
+use crate::domain::work::failures::{SessionStep, SharedSessionStep, StepFailureCounts};
+use crate::domain::work::gate::{GateDecision, GateKind, TaskHoldReason};
+use crate::domain::work::outcome::TaskHalt;
 use crate::domain::work::ready::ReadyQueue;
-use crate::domain::work::session::{Mode, SessionState};
-use crate::domain::work::signal::Signal;
+use crate::domain::work::session::{SessionMode, SessionState};
+use crate::domain::work::signal::AgentSignal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::handle::{Context, OPERATION_PATIENCE};
 use crate::ops::interventions;
-use crate::ops::merge::verified::Check;
-use crate::ops::programs::Programs;
-use crate::ops::recover::repair::HumansOperation;
+use crate::ops::merge::verified::RunningMergeCheck;
+use crate::ops::programs::SessionPrograms;
+use crate::ops::recover::repair::OnHumanOperation;
 use crate::ops::steps;
 use crate::process::client::leftovers;
-use crate::process::os::bell::Bell;
-pub use attend::{Attend, attend};
-use failing::Trouble;
+use crate::process::os::bell::WakeListener;
+pub use attend::{AttendRequest, attend};
+use failing::TaskStepTrouble;
 use finish::WorkEnd;
-use notice::Watcher;
+use notice::SessionWatcher;
 use pauses::Backoff;
-use prompting::Notes;
-pub use redirecting::Redirect;
+use prompting::PromptNotes;
+pub use redirecting::RedirectRequest;
 pub use requests::HaltRequest;
-use space::{Looked, Room};
-pub use stopping::{Interrupts, longest_end};
+use space::{SessionSpace, SpaceCheckOutcome};
+pub use stopping::{InterruptCounter, longest_end};
 use target::SessionTarget;
-use turns::Until;
+use turns::AgentTurnsUntil;
 
 /// How long the loop sleeps when there is nothing to do.
 const TICK: Duration = Duration::from_millis(50);
@@ -114,7 +114,7 @@ const LEAVING: Duration = Duration::from_secs(1);
 
 /// The options of `run`.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct SupervisorOptions {
     /// How many agents may work at the same time.
     pub slots: u32,
     /// The most iterations for a task.
@@ -122,43 +122,43 @@ pub struct Options {
     /// Whether the session ends when nothing more can be done.
     pub until_idle: bool,
     /// The mode to change to; with `None` it does not change.
-    pub mode: Option<Mode>,
+    pub mode: Option<SessionMode>,
     /// The branch that work is merged into, where the user named it.
     pub target: Option<RefName>,
     /// Whether tasks that a human stopped or rolled back are claimed again.
     pub retry: bool,
     /// What the session may use.
-    pub limits: Limits,
+    pub limits: BudgetLimits,
     /// The agent programs.
-    pub programs: Programs,
+    pub programs: SessionPrograms,
     /// What a human wants of tasks that a crash cut off.
-    pub after_crash: AfterCrash,
+    pub after_crash: CrashTaskDecisions,
 }
 
 /// What a human wants of tasks that a crash cut off.
 #[derive(Debug, Clone, Default)]
-pub struct AfterCrash {
+pub struct CrashTaskDecisions {
     /// What becomes of these.
-    pub decided: BTreeMap<CaseId, Action>,
+    pub decided: BTreeMap<TaskId, CrashAction>,
     /// The least progress, in percent, with which a task goes on.
     pub threshold: Option<u8>,
     /// The tasks that are looked after; all, where there is none.
-    pub only: Option<BTreeSet<CaseId>>,
+    pub only: Option<BTreeSet<TaskId>>,
 }
 
-impl Options {
+impl SupervisorOptions {
     /// Options for looking after agents without a session: no agent is started.
     pub fn attending() -> Self {
-        let programs = Programs::none();
+        let programs = SessionPrograms::none();
         Self {
             slots: 1,
             max_iterations: u32::MAX,
             until_idle: false,
             mode: None,
             retry: false,
-            limits: Limits::default(),
+            limits: BudgetLimits::default(),
             programs,
-            after_crash: AfterCrash::default(),
+            after_crash: CrashTaskDecisions::default(),
             target: None,
         }
     }
@@ -166,7 +166,7 @@ impl Options {
 
 /// How a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Ending {
+pub enum SessionOutcome {
     /// Every task is merged or archived.
     AllMerged,
     /// Nothing more can be done; these tasks are left, with reasons.
@@ -179,7 +179,7 @@ pub enum Ending {
 
 /// A running iteration.
 #[derive(Debug, Default)]
-struct Watch {
+struct IterationWatch {
     token: Option<Token>,
     /// The offset up to which its signals have been read.
     signals_read: u64,
@@ -188,11 +188,11 @@ struct Watch {
     /// How many of them the agent itself has sent.
     reported: u64,
     /// The last signal that decides the outcome.
-    verdict: Option<Signal>,
+    verdict: Option<AgentSignal>,
     /// What its output says.
-    told: Summary,
+    told: StreamSummary,
     /// Where it was last, as far as its output tells.
-    marker: Option<Marker>,
+    marker: Option<IterationMarker>,
     /// When its last signal was recorded.
     heard_at: Option<Timestamp>,
     /// When its agent said last how far it is.
@@ -211,10 +211,10 @@ struct Watch {
 
 /// An iteration that is to be ended.
 #[derive(Debug, Clone)]
-struct Halted {
-    how: Halt,
+struct IterationHalt {
+    how: TaskHalt,
     /// What becomes of its task.
-    then: Then,
+    then: HaltedTaskFate,
     /// Whether its keeper was asked to end it: a keeper that is just starting cannot be asked yet.
     asked: bool,
     /// Since when.
@@ -223,19 +223,19 @@ struct Halted {
 
 /// What becomes of a task whose agent is ended, where it is not complete.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Then {
+enum HaltedTaskFate {
     /// It is pending.
     Free,
     /// It is pending, and its agent goes on with it as soon as the session does: no human is asked again.
     GoesOn,
     /// It is pending and waits at a gate: a human wants that.
-    Held(Held),
+    Held(TaskHoldReason),
     /// A human blocks it, with this reason.
     Blocked(String),
 }
 
-impl Then {
-    fn of(held: Option<Held>) -> Self {
+impl HaltedTaskFate {
+    fn of(held: Option<TaskHoldReason>) -> Self {
         held.map_or(Self::Free, Self::Held)
     }
 
@@ -250,75 +250,75 @@ impl Then {
 
 struct Supervisor<'a> {
     ctx: &'a mut Context,
-    watcher: &'a mut dyn Watcher,
-    interrupts: &'a Interrupts,
-    options: Options,
+    watcher: &'a mut dyn SessionWatcher,
+    interrupts: &'a InterruptCounter,
+    options: SupervisorOptions,
     /// Who does what is done here.
-    by: By,
+    by: EventAuthor,
     /// The transaction of a verb, where all that is done is a part of it.
-    within: Option<TxnId>,
+    within: Option<OperationId>,
     /// The branch that work is merged into; `None` without a session, when no task is begun or merged.
     target: Option<RefName>,
     /// Whether that is the branch of the linked worktree in which the session was begun.
     in_linked_worktree: bool,
-    watches: HashMap<AgentId, Watch>,
-    verifying: HashMap<AgentId, verifying::Verifying>,
+    watches: HashMap<AgentId, IterationWatch>,
+    verifying: HashMap<AgentId, verifying::TaskVerificationRun>,
     /// Filters that store what an ended iteration has left.
-    filters: HashMap<Token, filters_aside::FiltersAtWork>,
+    filters: HashMap<Token, filters_aside::RunningFilters>,
     /// Drivers that merge files of a task.
-    drivers: HashMap<CaseId, drivers_aside::Drivers>,
+    drivers: HashMap<TaskId, drivers_aside::MergeDriversState>,
     /// Evaluators that are asked what becomes of a task after a crash.
-    evaluating: HashMap<AgentId, steps::Running>,
+    evaluating: HashMap<AgentId, steps::RunningStepJob>,
     /// What became of the tasks that the crash before this session cut off, until it is said.
-    taken_up: Option<crash::TakenUp>,
+    taken_up: Option<crash::CrashedTaskCounts>,
     /// Claims that are under way.
-    starting: BTreeMap<CaseId, starting::Starting>,
+    starting: BTreeMap<TaskId, starting::WaitingClaim>,
     /// Requests to send an agent elsewhere, about which hooks are asked first.
     redirects: HashMap<RequestId, running_hooks::RunningHooks>,
     /// Tasks that hooks have let start when they were asked before an agent was sent there.
-    may_start: HashSet<CaseId>,
+    may_start: HashSet<TaskId>,
     /// Workspaces that git makes.
-    makings: making::Makings,
+    makings: making::WorkspaceCreations,
     /// What was given up on.
     leaving: leaving::LeavingThreads,
     /// What is said of what is being done, since it was said last.
-    doing: doing::ToldDoing,
+    doing: doing::RecordedActivity,
     /// Hooks that are told something.
     reporting: Option<running_hooks::RunningHooks>,
     /// The merge whose result is being verified.
-    merge_check: Option<Check>,
+    merge_check: Option<RunningMergeCheck>,
     /// How many times in a row the merge of a task had changed when its verification ended.
-    verified_again: HashMap<CaseId, u32>,
+    verified_again: HashMap<TaskId, u32>,
     /// Tasks that a human lets be merged although stash entries went.
-    stash_accepted: HashSet<CaseId>,
+    stash_accepted: HashSet<TaskId>,
     /// Tasks that a human wants tried again, with iterations from 1.
-    counted_anew: HashSet<CaseId>,
+    counted_anew: HashSet<TaskId>,
     /// Notes for the next prompt of a task. A human's answer is in the state.
-    notes: BTreeMap<CaseId, Notes>,
+    notes: BTreeMap<TaskId, PromptNotes>,
     backoffs: HashMap<AgentId, Backoff>,
     /// How many times in a row the model's service refused for a task.
-    limits_met: HashMap<CaseId, u32>,
+    limits_met: HashMap<TaskId, u32>,
     /// What failed for tasks, and how often.
-    troubles: HashMap<CaseId, Trouble>,
+    troubles: HashMap<TaskId, TaskStepTrouble>,
     /// Steps that stand still for all tasks.
-    standstills: HashMap<Shared, Backoff>,
+    standstills: HashMap<SharedSessionStep, Backoff>,
     /// The token of an agent's next iteration, whose folder may be begun: each try uses the same.
     prepared: HashMap<AgentId, Token>,
     /// How often the log could not be written since this event.
-    log_trouble: Option<(u64, Times)>,
+    log_trouble: Option<(u64, StepFailureCounts)>,
     /// What failed last at steps on which nothing depends.
-    told_without: HashMap<Step, Code>,
+    told_without: HashMap<SessionStep, Code>,
     /// Tasks whose workspace was repaired once already: if the agent breaks it again, the task waits.
-    mended: HashSet<CaseId>,
+    mended: HashSet<TaskId>,
     /// Iterations that are to be ended.
-    halted: HashMap<Token, Halted>,
+    halted: HashMap<Token, IterationHalt>,
     /// How the work of agents ends whose iterations have ended.
     ends: HashMap<AgentId, WorkEnd>,
     /// Folders of runs whose keepers have reported and are about to end.
     ended_runs: Vec<PathBuf>,
     /// How much space there is.
-    room: Room,
-    bell: Bell,
+    room: SessionSpace,
+    bell: WakeListener,
     /// The agent whose turn it was when a human asked for something.
     next_in_turn: Option<AgentId>,
     /// When it was last looked whether a human asks for something.
@@ -329,9 +329,9 @@ struct Supervisor<'a> {
     snapshot_at: Instant,
     backup_at: Instant,
     /// How long programs have run in this session.
-    clock: budget::Clock,
+    clock: budget::ProgramClock,
     /// What hooks were told of a session without anything to do, until there is something again.
-    told_idle: Option<Completion>,
+    told_idle: Option<HookCompletion>,
     /// When a session that ends has ended at the latest.
     ends_by: Option<Instant>,
     /// The lock of the session; `None` without one.
@@ -349,7 +349,12 @@ fn another_runs() -> Error {
 ///
 /// # Errors
 /// `SUPERVISOR_RUNNING`; what prevents a session (identity, target, program …); a state that cannot be written.
-pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher: &mut dyn Watcher) -> Result<Ending> {
+pub fn run(
+    ctx: &mut Context,
+    options: SupervisorOptions,
+    interrupts: &InterruptCounter,
+    watcher: &mut dyn SessionWatcher,
+) -> Result<SessionOutcome> {
     session::check(ctx, &options)?;
     let SessionTarget { branch, in_linked_worktree } = target::of_session(ctx, options.target.as_ref())?;
     ctx.layout().ensure()?;
@@ -362,11 +367,11 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
     let mut supervisor = Supervisor::new(ctx, watcher, interrupts, options, Some(branch))?;
     supervisor.in_linked_worktree = in_linked_worktree;
     supervisor.lock = Some(lock);
-    supervisor.taken_up = Some(crash::TakenUp::default());
-    supervisor.take_over(HumansOperation::Refuse)?;
+    supervisor.taken_up = Some(crash::CrashedTaskCounts::default());
+    supervisor.take_over(OnHumanOperation::Refuse)?;
     if let Some(mode) = supervisor.options.mode {
         // The user gave it on the command line. It is applied only now, when no other session runs.
-        supervisor.ctx.act_as(By::User)?;
+        supervisor.ctx.act_as(EventAuthor::User)?;
         interventions::change_mode(supervisor.ctx, mode)?;
     }
     if supervisor.options.retry {
@@ -383,7 +388,7 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
         });
     }
     if let Err(error) = &ended {
-        let facts = Facts::new(HookEvent::OnError, env::now()).with_error(error.code(), error.to_string());
+        let facts = HookFacts::new(HookEvent::OnError, env::now()).with_error(error.code(), error.to_string());
         supervisor.ctx.hooks.note(facts);
     }
     drop(supervisor.lock.take());
@@ -395,19 +400,19 @@ pub fn run(ctx: &mut Context, options: Options, interrupts: &Interrupts, watcher
 impl<'a> Supervisor<'a> {
     fn new(
         ctx: &'a mut Context,
-        watcher: &'a mut dyn Watcher,
-        interrupts: &'a Interrupts,
-        options: Options,
+        watcher: &'a mut dyn SessionWatcher,
+        interrupts: &'a InterruptCounter,
+        options: SupervisorOptions,
         target: Option<RefName>,
     ) -> Result<Self> {
-        let (now, bell) = (Instant::now(), Bell::new()?);
+        let (now, bell) = (Instant::now(), WakeListener::new()?);
         interrupts.ring(bell.rope()?);
         Ok(Self {
             ctx,
             watcher,
             interrupts,
             options,
-            by: By::Supervisor,
+            by: EventAuthor::Supervisor,
             within: None,
             target,
             in_linked_worktree: false,
@@ -420,9 +425,9 @@ impl<'a> Supervisor<'a> {
             starting: BTreeMap::new(),
             redirects: HashMap::new(),
             may_start: HashSet::new(),
-            makings: making::Makings::default(),
+            makings: making::WorkspaceCreations::default(),
             leaving: leaving::LeavingThreads::default(),
-            doing: doing::ToldDoing::default(),
+            doing: doing::RecordedActivity::default(),
             reporting: None,
             merge_check: None,
             verified_again: HashMap::new(),
@@ -440,7 +445,7 @@ impl<'a> Supervisor<'a> {
             halted: HashMap::new(),
             ends: HashMap::new(),
             ended_runs: Vec::new(),
-            room: Room::default(),
+            room: SessionSpace::default(),
             bell,
             next_in_turn: None,
             looked_at_log: now,
@@ -448,7 +453,7 @@ impl<'a> Supervisor<'a> {
             rested_at: None,
             snapshot_at: now,
             backup_at: now,
-            clock: budget::Clock::default(),
+            clock: budget::ProgramClock::default(),
             told_idle: None,
             ends_by: None,
             lock: None,
@@ -457,38 +462,38 @@ impl<'a> Supervisor<'a> {
 
     /// Approves the gates that hold tasks: the user wants stopped and rolled-back tasks to continue.
     fn approve_held(&mut self) -> Result<()> {
-        self.ctx.act_as(By::User)?;
+        self.ctx.act_as(EventAuthor::User)?;
         let counted_anew = &mut self.counted_anew;
         self.ctx
             .append_with(|state| {
                 let held = state.restorable.gates.values().filter(|gate| gate.holds());
                 counted_anew.extend(held.clone().filter_map(|gate| gate.task_id.clone()));
                 Ok(held
-                    .map(|gate| Event::GateDecided { id: gate.id.clone(), decision: Decision::Approved, complete: None })
+                    .map(|gate| Event::GateDecided { id: gate.id.clone(), decision: GateDecision::Approved, complete: None })
                     .collect())
             })
             .map(drop)
     }
 
     /// The main loop. Every step can be repeated, so where the log cannot be written for a while, all is looked at again.
-    fn work(&mut self) -> Result<Ending> {
+    fn work(&mut self) -> Result<SessionOutcome> {
         self.ctx.set_patience(STEP_PATIENCE);
         let ending = self.work_on();
         self.ctx.set_patience(OPERATION_PATIENCE);
         ending
     }
 
-    fn work_on(&mut self) -> Result<Ending> {
+    fn work_on(&mut self) -> Result<SessionOutcome> {
         loop {
             if self.is_gone() {
                 return Err(self.gone());
             }
             if self.interrupts.count() > 0 {
                 self.shut_down()?;
-                return Ok(Ending::Interrupted);
+                return Ok(SessionOutcome::Interrupted);
             }
             match self.pass() {
-                Ok(Some(Ending::Quit)) => return self.shut_down().map(|()| Ending::Quit),
+                Ok(Some(SessionOutcome::Quit)) => return self.shut_down().map(|()| SessionOutcome::Quit),
                 Ok(Some(ending)) => return Ok(ending),
                 Ok(None) => self.log_is_well(),
                 Err(error) => {
@@ -512,7 +517,7 @@ impl<'a> Supervisor<'a> {
     }
 
     /// Does once what there is to do, or waits; returns how the session ends, if it does.
-    fn pass(&mut self) -> Result<Option<Ending>> {
+    fn pass(&mut self) -> Result<Option<SessionOutcome>> {
         self.ctx.store.refresh()?;
         self.looked_at_log = Instant::now();
         // Another process died while it wrote to the log.
@@ -521,17 +526,17 @@ impl<'a> Supervisor<'a> {
         }
         self.tell_doing();
         if self.handle_requests()? {
-            return Ok(Some(Ending::Quit));
+            return Ok(Some(SessionOutcome::Quit));
         }
         self.clear_ended_runs();
         self.clear_leaving();
         self.keep_time();
         let mut busy = match self.look_at_space()? {
-            Looked::GiveUp => return Ok(Some(Ending::Quit)),
-            Looked::Did => true,
-            Looked::Same => false,
+            SpaceCheckOutcome::GiveUp => return Ok(Some(SessionOutcome::Quit)),
+            SpaceCheckOutcome::Did => true,
+            SpaceCheckOutcome::Same => false,
         };
-        busy |= self.look_after_agents(Until::AHumanWaits)?;
+        busy |= self.look_after_agents(AgentTurnsUntil::AHumanWaits)?;
         busy |= self.look_after_reports();
         let (rests, waits, seq) = (self.rests(), self.a_task_is_held_up(), self.ctx.state().seq);
         if self.a_human_waits()? {

@@ -3,9 +3,9 @@
 use std::time::Duration;
 
 use super::Supervisor;
-use crate::domain::base::ids::CaseId;
-use crate::domain::work::agent::Outcome;
-use crate::domain::work::failures::Step;
+use crate::domain::base::ids::TaskId;
+use crate::domain::work::agent::IterationOutcome;
+use crate::domain::work::failures::SessionStep;
 use crate::error::{Code, Error, Result};
 
 /// The pause after the first refusal of a model's service that names none; doubled each time, up to the longest.
@@ -17,8 +17,8 @@ const LONGEST_TOLD: Duration = Duration::from_secs(24 * 60 * 60);
 impl Supervisor<'_> {
     /// Where the model's service refuses for now, the next iteration begins after a pause: as long as it asked for, or longer each
     /// time.
-    pub(super) fn wait_for_model(&mut self, task: &CaseId, outcome: &Outcome) -> Result<()> {
-        let Outcome::Limited { why, seconds } = outcome else {
+    pub(super) fn wait_for_model(&mut self, task: &TaskId, outcome: &IterationOutcome) -> Result<()> {
+        let IterationOutcome::Limited { why, seconds } = outcome else {
             self.limits_met.remove(task);
             return Ok(());
         };
@@ -28,7 +28,7 @@ impl Supervisor<'_> {
         let after = seconds.map_or(growing, Duration::from_secs).min(LONGEST_TOLD);
         let what = format!("{why} (tried again in {} s)", after.as_secs());
         let error = Error::new(Code::ModelBusy, what);
-        self.decide(Step::Start, task, &error);
-        self.delay(Step::Start, task, &error, after)
+        self.decide(SessionStep::Start, task, &error);
+        self.delay(SessionStep::Start, task, &error, after)
     }
 }

@@ -1,77 +1,77 @@
 //! Notices of the supervisor to its watcher, as data. Not here: how they are shown.
 
-use crate::domain::base::ids::{AgentId, CaseId, CheckpointName, SessionId};
+use crate::domain::base::ids::{AgentId, CheckpointName, SessionId, TaskId};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::work::case::Status;
-use crate::domain::work::session::Mode;
+use crate::domain::work::case::TaskStatus;
+use crate::domain::work::session::SessionMode;
 
 /// One notice, shown as one line.
 #[derive(Debug, Clone, PartialEq)]
 #[allow(missing_docs)] // the fields say what they are
-pub enum Notice {
+pub enum SessionNotice {
     Started {
         session: SessionId,
         target: String,
         slots: u32,
         program: String,
-        mode: Mode,
+        mode: SessionMode,
     },
     Recovered {
         what: String,
     },
     Claimed {
         agent: AgentId,
-        task: CaseId,
+        task: TaskId,
         title: String,
         workspace: String,
     },
     IterationStarted {
         agent: AgentId,
-        task: CaseId,
+        task: TaskId,
         iteration: u32,
     },
     Progress {
         agent: AgentId,
-        task: CaseId,
+        task: TaskId,
         percent: u8,
     },
     IterationEnded {
         agent: AgentId,
-        task: CaseId,
+        task: TaskId,
         how: String,
         left_out: Vec<String>,
     },
     Released {
         agent: AgentId,
-        task: CaseId,
-        status: Status,
+        task: TaskId,
+        status: TaskStatus,
         reason: String,
     },
     /// Verify steps of a task begin: these, as they are called.
     Verifying {
         agent: AgentId,
-        task: CaseId,
+        task: TaskId,
         steps: Vec<String>,
     },
     /// `recovery.evaluator` is asked what becomes of a task.
     Evaluating {
         agent: AgentId,
-        task: CaseId,
+        task: TaskId,
     },
     /// They have, or it has, ended, however that was.
     ChecksEnded {
         agent: AgentId,
     },
     VerifyingMerge {
-        task: CaseId,
+        task: TaskId,
     },
     Merged {
-        task: CaseId,
+        task: TaskId,
         commit: Oid,
     },
     /// It counts as merged: the target had all of its work before.
     NothingToMerge {
-        task: CaseId,
+        task: TaskId,
         target: RefName,
     },
     GateOpened {
@@ -99,7 +99,7 @@ pub enum Notice {
 }
 
 /// Receives notices.
-pub trait Watcher {
+pub trait SessionWatcher {
     /// Handles one notice.
-    fn notice(&mut self, notice: Notice);
+    fn notice(&mut self, notice: SessionNotice);
 }

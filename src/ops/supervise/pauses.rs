@@ -6,19 +6,19 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 
 use super::Supervisor;
-use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::work::failures::{Shared, pause_after};
+use crate::domain::base::ids::{AgentId, TaskId};
+use crate::domain::work::failures::{SharedSessionStep, pause_after};
 use crate::env;
 
 /// When a pause ends: after so much time awake, or at a time of day, whichever comes first. A machine that slept through it has
 /// waited long enough, and a clock that is set back makes no pause longer.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Until {
+pub(super) struct PauseEnd {
     awake: Instant,
     at: Timestamp,
 }
 
-impl Until {
+impl PauseEnd {
     /// The end of a pause that begins now.
     pub(super) fn after(pause: Duration) -> Self {
         Self { awake: Instant::now() + pause, at: env::now().checked_add(pause).unwrap_or(Timestamp::MAX) }
@@ -45,14 +45,14 @@ impl Until {
 /// its task; before the next claim or merge where the last one failed because of what concerns all.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Backoff {
-    until: Until,
+    until: PauseEnd,
     failures: u32,
 }
 
 impl Backoff {
     fn after(before: Option<&Self>) -> Self {
         let failures = before.map_or(0, |backoff| backoff.failures).saturating_add(1);
-        Self { until: Until::after(pause_after(failures)), failures }
+        Self { until: PauseEnd::after(pause_after(failures)), failures }
     }
 
     fn lasts(&self) -> bool {
@@ -76,35 +76,35 @@ impl Supervisor<'_> {
     }
 
     /// Whether claims or merges stand still for all tasks now.
-    pub(super) fn stands_still(&self, shared: Shared) -> bool {
+    pub(super) fn stands_still(&self, shared: SharedSessionStep) -> bool {
         self.standstills.get(&shared).is_some_and(Backoff::lasts)
     }
 
     /// From now on they stand still; returns until when.
-    pub(super) fn stand_still(&mut self, shared: Shared) -> Until {
+    pub(super) fn stand_still(&mut self, shared: SharedSessionStep) -> PauseEnd {
         let next = Backoff::after(self.standstills.get(&shared));
         self.standstills.insert(shared, next);
         next.until
     }
 
     /// How often one of them failed in a row.
-    pub(super) fn failures_of(&self, shared: Shared) -> u32 {
+    pub(super) fn failures_of(&self, shared: SharedSessionStep) -> u32 {
         self.standstills.get(&shared).map_or(0, |backoff| backoff.failures)
     }
 
     /// One of them was possible.
-    pub(super) fn no_standstill(&mut self, shared: Shared) {
+    pub(super) fn no_standstill(&mut self, shared: SharedSessionStep) {
         self.standstills.remove(&shared);
     }
 
     /// Of several tasks the one to try next: the first for which nothing failed; else the one whose last failure is longest ago,
     /// so that one that needs more space than there is does not stop the others.
-    pub(super) fn next_to_try<T>(&self, tasks: impl IntoIterator<Item = T>, id: impl Fn(&T) -> &CaseId) -> Option<T> {
+    pub(super) fn next_to_try<T>(&self, tasks: impl IntoIterator<Item = T>, id: impl Fn(&T) -> &TaskId) -> Option<T> {
         tasks.into_iter().min_by_key(|task| self.troubles.get(id(task)).map(|trouble| trouble.failed_at))
     }
 
     /// Whether a step for the task failed a moment ago.
-    pub(super) fn is_held_up(&self, task: &CaseId) -> bool {
+    pub(super) fn is_held_up(&self, task: &TaskId) -> bool {
         self.troubles.get(task).is_some_and(|trouble| trouble.until.left().is_some())
     }
 
@@ -137,7 +137,7 @@ mod tests {
     fn a_pause_ends_while_the_machine_sleeps_and_no_clock_makes_it_longer() {
         let (awake, at) = (Instant::now(), env::now());
         let (pause, second) = (Duration::from_secs(3600), Duration::from_secs(1));
-        let until = Until { awake: awake + pause, at: at + pause };
+        let until = PauseEnd { awake: awake + pause, at: at + pause };
         assert_eq!(until.left_at(awake, at), Some(pause));
         assert_eq!(until.left_at(awake + second, at + second), Some(pause - second));
         assert_eq!(until.left_at(awake + pause, at + pause), None);
@@ -146,6 +146,6 @@ mod tests {
         // Somebody set the clock back by a year, or to the year 1.
         assert_eq!(until.left_at(awake + second, at - pause * 9000), Some(pause - second));
         assert_eq!(until.left_at(awake + pause, Timestamp::MIN), None);
-        assert_eq!(Until::after(Duration::MAX / 4).at, Timestamp::MAX);
+        assert_eq!(PauseEnd::after(Duration::MAX / 4).at, Timestamp::MAX);
     }
 }

@@ -1,27 +1,27 @@
 //! The prompt of an iteration: gathers what is known and what is in the workspace, now, so that it is up to date.
 
 use super::Supervisor;
-use super::start_keeper::Next;
-use crate::domain::agent::adapter::PromptKind;
-use crate::domain::base::ids::CaseId;
+use super::start_keeper::NextIteration;
+use crate::domain::agent::adapter::AdapterPromptKind;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::context;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::Case;
+use crate::domain::work::case::Task;
 use crate::domain::work::learnings::for_prompt;
-use crate::domain::work::needs::{self, Need};
-use crate::domain::work::prompt::{self, Commit, Found, History, MOST_COMMITS};
-use crate::domain::work::resuming::Anew;
-use crate::domain::work::verification::StepResult;
+use crate::domain::work::needs::{self, NeededReadyPoint};
+use crate::domain::work::prompt::{self, BranchCommit, MOST_COMMITS, PromptHistory, PromptWorkspaceState};
+use crate::domain::work::resuming::FreshStartReason;
+use crate::domain::work::verification::VerifyStepResult;
 use crate::error::{Code, Error, Result};
 use crate::ops::cases::texts;
 use crate::ops::merge;
-use crate::ops::recover::told::Told;
+use crate::ops::recover::told::EarlierAttemptsReport;
 
 /// What the next iteration of a task has to know and no record has, as long as the session lasts.
 #[derive(Debug, Default)]
-pub(super) struct Notes {
+pub(super) struct PromptNotes {
     /// The verification that failed, with its output.
     pub verification: Option<String>,
     /// Anything else, with its heading.
@@ -30,7 +30,7 @@ pub(super) struct Notes {
 
 /// Where a workspace stands.
 #[derive(Debug, Default)]
-pub(super) struct Workplace {
+pub(super) struct WorkspaceAtPrompt {
     /// Its commit, where it is on its branch.
     pub head: Option<Oid>,
     /// What is uncommitted there; `None` where that is not known.
@@ -44,27 +44,27 @@ impl Supervisor<'_> {
     /// `INVALID_INPUT` where there is no prompt for the program; `CONFIG_INVALID` where the template is none.
     pub(super) fn prompt(
         &mut self,
-        next: &Next<'_>,
-        place: &Workplace,
-        resumes: Option<&std::result::Result<String, Anew>>,
-        told: Option<&Told>,
+        next: &NextIteration<'_>,
+        place: &WorkspaceAtPrompt,
+        resumes: Option<&std::result::Result<String, FreshStartReason>>,
+        told: Option<&EarlierAttemptsReport>,
     ) -> Result<String> {
-        let Next { case, workspace, iteration, token, .. } = *next;
+        let NextIteration { case, workspace, iteration, token, .. } = *next;
         let body = texts::body_of(&self.ctx.repo, case)?;
         match self.options.programs.of(case).prompt {
-            PromptKind::Script if body.trim().is_empty() => Err(Error::new(
+            AdapterPromptKind::Script if body.trim().is_empty() => Err(Error::new(
                 Code::InvalidInput,
                 format!("'{}' has no body, and the preset 'shell' runs the body as a script", case.id),
             )),
-            PromptKind::Script => Ok(body),
-            PromptKind::Prompt => {
-                let history = History {
+            AdapterPromptKind::Script => Ok(body),
+            AdapterPromptKind::Prompt => {
+                let history = PromptHistory {
                     resumes: matches!(resumes, Some(Ok(_))),
                     anew: resumes.and_then(|found| found.as_ref().err().copied()),
                     ..self.history(case, told)?
                 };
                 let found = self.found(case, workspace, place, &history)?;
-                let parts = prompt::Parts {
+                let parts = prompt::PromptContents {
                     case,
                     body: &body,
                     parents: &texts::parents_of(&self.ctx.repo, self.ctx.state(), case)?,
@@ -84,11 +84,11 @@ impl Supervisor<'_> {
     }
 
     /// What the configuration says to agents of the task's persona.
-    fn persona_prompt(&self, case: &Case) -> Option<&str> {
+    fn persona_prompt(&self, case: &Task) -> Option<&str> {
         self.ctx.config.personas.get(case.persona.as_ref()?)?.prompt.as_deref()
     }
 
-    fn history(&mut self, case: &Case, told: Option<&Told>) -> Result<History> {
+    fn history(&mut self, case: &Task, told: Option<&EarlierAttemptsReport>) -> Result<PromptHistory> {
         let state = self.ctx.state();
         let record = state.record.cases.get(&case.id).cloned().unwrap_or_default();
         let awaited = needs::awaited(state, &case.id).into_iter().map(|(name, tasks)| format!("{name} (for {})", ids(&tasks)));
@@ -114,7 +114,7 @@ impl Supervisor<'_> {
         let answer_is_new = record.answer.is_some();
         let begins_anew = (self.was_used(case) && last_run.is_none())
             .then(|| context::begins_anew(record.recovery.as_deref().map(|decided| &decided.decision)));
-        Ok(History {
+        Ok(PromptHistory {
             verification: details.or_else(summary).into_iter().chain(of_merge).collect(),
             notes: self.conflict_of(case)?.into_iter().chain(notes.iter().flat_map(|notes| notes.others.clone())).collect(),
             last_run,
@@ -130,27 +130,33 @@ impl Supervisor<'_> {
             begins_anew,
             edited: record.edited.into_iter().collect(),
             learnings,
-            ..History::default()
+            ..PromptHistory::default()
         })
     }
 
     /// What is in the workspace. A new one has nothing to tell.
-    fn found(&self, case: &Case, workspace: &Workspace, place: &Workplace, history: &History) -> Result<Found> {
+    fn found(
+        &self,
+        case: &Task,
+        workspace: &Workspace,
+        place: &WorkspaceAtPrompt,
+        history: &PromptHistory,
+    ) -> Result<PromptWorkspaceState> {
         let tip = self.ctx.repo.refs().read_ref(&workspace.branch)?;
         let was_used = self.was_used(case);
-        let Some(tip) = tip.filter(|tip| was_used || *tip != workspace.base) else { return Ok(Found::default()) };
+        let Some(tip) = tip.filter(|tip| was_used || *tip != workspace.base) else { return Ok(PromptWorkspaceState::default()) };
         let log = self.ctx.repo.history().log(&tip, std::slice::from_ref(&workspace.base), MOST_COMMITS + 1)?;
         let has_last = match &history.last_run {
             Some(last) => last.to == tip || self.ctx.repo.history().is_ancestor(&last.to, &tip).unwrap_or(false),
             None => true,
         };
         let changes = place.changes.clone().unwrap_or_default();
-        let commits = log.into_iter().map(|commit| Commit { oid: commit.oid, subject: commit.subject }).collect();
-        Ok(Found { commits, changes, has_last })
+        let commits = log.into_iter().map(|commit| BranchCommit { oid: commit.oid, subject: commit.subject }).collect();
+        Ok(PromptWorkspaceState { commits, changes, has_last })
     }
 
     /// The conflict that the agent is to settle, as long as its branch does not have that commit of the target.
-    fn conflict_of(&self, case: &Case) -> Result<Option<String>> {
+    fn conflict_of(&self, case: &Task) -> Result<Option<String>> {
         let Ok(target) = self.target() else { return Ok(None) };
         let Some((conflict, _)) = merge::begun::to_settle(self.ctx, &case.id, target)? else {
             let half = merge::begun::half_settled(self.ctx, &case.id)?;
@@ -161,27 +167,27 @@ impl Supervisor<'_> {
     }
 
     /// Whether an agent has worked on the task before.
-    pub(super) fn was_used(&self, case: &Case) -> bool {
+    pub(super) fn was_used(&self, case: &Task) -> bool {
         let record = self.ctx.state().record.cases.get(&case.id);
         record.is_some_and(|record| record.iterations > 0 || record.retry_count > 0 || record.last_run.is_some())
     }
 }
 
 /// What failed, with the last lines of the step's output where there are any.
-fn with_last_lines(failed: String, step: Option<&StepResult>) -> String {
+fn with_last_lines(failed: String, step: Option<&VerifyStepResult>) -> String {
     match step.map(|step| step.lines.join("\n")).filter(|lines| !lines.is_empty()) {
         Some(lines) => format!("{failed}. Its last lines:\n\n```\n{lines}\n```"),
         None => failed,
     }
 }
 
-fn ids(tasks: &[&CaseId]) -> String {
+fn ids(tasks: &[&TaskId]) -> String {
     tasks.iter().map(|id| id.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 /// What an agent said of something that is ready, and where its work is.
-fn ready_words(state: &State, need: &Need, text: &str) -> String {
-    let is_merged = state.restorable.cases.get(&need.task).is_some_and(Case::is_settled);
+fn ready_words(state: &State, need: &NeededReadyPoint, text: &str) -> String {
+    let is_merged = state.restorable.cases.get(&need.task).is_some_and(Task::is_settled);
     match state.restorable.workspaces.get(&need.task).filter(|_| !is_merged) {
         Some(workspace) => {
             format!("{need}: {text}\n(not merged yet; what is committed is on the branch `{}`)", workspace.branch.short())

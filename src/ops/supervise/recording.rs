@@ -2,12 +2,12 @@
 //! a human, too, changes tasks and gates, and where one was first, nothing is recorded and the next pass looks again.
 
 use super::Supervisor;
-use super::notice::Notice;
-use crate::domain::base::ids::CaseId;
-use crate::domain::base::text::Change;
-use crate::domain::state::event::{By, Event};
+use super::notice::SessionNotice;
+use crate::domain::base::ids::TaskId;
+use crate::domain::base::text::ValueChange;
+use crate::domain::state::event::{Event, EventAuthor};
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{CaseChange, CaseEdit, Status};
+use crate::domain::work::case::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::error::Result;
 
 impl Supervisor<'_> {
@@ -25,7 +25,7 @@ impl Supervisor<'_> {
     }
 
     /// By whom something on the way is recorded as a transaction of its own; `None` where it is a part of the one of the verb.
-    pub(super) fn apart(&self) -> Option<By> {
+    pub(super) fn apart(&self) -> Option<EventAuthor> {
         self.within.is_none().then(|| self.by.clone())
     }
 
@@ -63,23 +63,23 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// Those of the log.
-    pub(super) fn block(&mut self, task: &CaseId, from: Status, reason: &str) -> Result<()> {
+    pub(super) fn block(&mut self, task: &TaskId, from: TaskStatus, reason: &str) -> Result<()> {
         self.step_if(|state| {
             let case = state.restorable.cases.get(task).filter(|case| case.status == from && case.merged.is_none())?;
             let changes = vec![
-                CaseChange::Status(Change::new(from, Status::Blocked)),
-                CaseChange::Reason(Change::new(case.reason.clone(), Some(reason.to_owned()))),
+                TaskFieldChange::Status(ValueChange::new(from, TaskStatus::Blocked)),
+                TaskFieldChange::Reason(ValueChange::new(case.reason.clone(), Some(reason.to_owned()))),
             ];
-            Some(Event::CasesChanged { edits: vec![CaseEdit { id: task.clone(), changes }] })
+            Some(Event::CasesChanged { edits: vec![TaskChangeSet { id: task.clone(), changes }] })
         })
         .map(drop)
     }
 
-    pub(super) fn tell(&mut self, notice: Notice) {
+    pub(super) fn tell(&mut self, notice: SessionNotice) {
         self.watcher.notice(notice);
     }
 
     pub(super) fn warn(&mut self, text: impl Into<String>) {
-        self.watcher.notice(Notice::Warning { text: text.into() });
+        self.watcher.notice(SessionNotice::Warning { text: text.into() });
     }
 }

@@ -3,44 +3,44 @@
 
 use std::path::Path;
 
-use super::notice::Notice;
-use super::running_hooks::HooksSaid;
-use super::{Supervisor, Then};
-use crate::domain::base::ids::{AgentId, CaseId, RequestId};
+use super::notice::SessionNotice;
+use super::running_hooks::HooksVerdict;
+use super::{HaltedTaskFate, Supervisor};
+use crate::domain::base::ids::{AgentId, RequestId, TaskId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::hook::event::HookEvent;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::Case;
-use crate::domain::work::gate::{Afterwards, Gate, GateKind, Held, Place, Sent};
-use crate::domain::work::outcome::Halt;
+use crate::domain::work::case::Task;
+use crate::domain::work::gate::{AfterHalt, Gate, GateKind, GateRedirect, RedirectWorkspace, TaskHoldReason};
+use crate::domain::work::outcome::TaskHalt;
 use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::hooks::standing::AtEvent;
+use crate::ops::hooks::standing::EventHooks;
 use crate::ops::workspaces;
 
 /// A request to send an agent to another task.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Redirect {
+pub struct RedirectRequest {
     /// The agent.
     pub agent: AgentId,
     /// The task that it works on.
-    pub from: CaseId,
+    pub from: TaskId,
     /// The task that it is to work on.
-    pub to: CaseId,
+    pub to: TaskId,
     /// In which workspace.
-    pub place: Place,
+    pub place: RedirectWorkspace,
     /// What happens to the task that it leaves.
-    pub afterwards: Afterwards,
+    pub afterwards: AfterHalt,
 }
 
 impl Supervisor<'_> {
     /// Asks the hooks of the task to which an agent is sent, before anybody is stopped; then as [`Supervisor::redirect`]. `None` while
     /// they are asked.
-    pub(super) fn redirect_or_ask(&mut self, id: &RequestId, wanted: &Redirect) -> Result<Option<(bool, String)>> {
+    pub(super) fn redirect_or_ask(&mut self, id: &RequestId, wanted: &RedirectRequest) -> Result<Option<(bool, String)>> {
         if let Some(asked) = self.redirects.get(id) {
-            let Some(HooksSaid { runs, objection }) = asked.said() else { return Ok(None) };
+            let Some(HooksVerdict { runs, objection }) = asked.said() else { return Ok(None) };
             self.redirects.remove(id);
             self.record_runs(&runs)?;
             if let Some(failure) = objection? {
@@ -53,9 +53,9 @@ impl Supervisor<'_> {
         }
         self.ctx.read_hooks_again();
         match self.ctx.hooks.at(HookEvent::PreTaskStart) {
-            AtEvent::Nothing => self.redirect(wanted).map(Some),
-            AtEvent::NotApproved(what) => Ok(Some((false, format!("{what}: git axiom trust")))),
-            AtEvent::Run(hooks, tree) => {
+            EventHooks::Nothing => self.redirect(wanted).map(Some),
+            EventHooks::NotApproved(what) => Ok(Some((false, format!("{what}: git axiom trust")))),
+            EventHooks::Run(hooks, tree) => {
                 let asked = self.run_hooks(self.facts_of_start(&wanted.to, &wanted.agent), &hooks, &tree)?;
                 self.redirects.insert(id.clone(), asked);
                 Ok(None)
@@ -64,36 +64,36 @@ impl Supervisor<'_> {
     }
 
     /// Notes where the agent is sent, and stops it.
-    pub(super) fn redirect(&mut self, wanted: &Redirect) -> Result<(bool, String)> {
-        let Redirect { agent, from, to, place, afterwards } = wanted;
+    pub(super) fn redirect(&mut self, wanted: &RedirectRequest) -> Result<(bool, String)> {
+        let RedirectRequest { agent, from, to, place, afterwards } = wanted;
         if self.work_of(agent).is_none_or(|work| work.task != *from) {
             return Ok((false, format!("{agent} does not work on {from} any more")));
         }
         if !self.ready.contains(self.ctx.state(), to) {
             return Ok((false, format!("{to} is not ready any more")));
         }
-        let sent = Sent { agent: agent.clone(), from: from.clone(), place: *place };
+        let sent = GateRedirect { agent: agent.clone(), from: from.clone(), place: *place };
         let Some(gate) = Gate::sending(to, sent, env::now()) else {
             return Ok((false, format!("{to} cannot have a gate")));
         };
         self.step(Event::GateOpened { gate: Box::new(gate) })?;
         env::fault_point("redirect.noted");
-        self.end_agent(agent, Halt::Stop, Then::of(afterwards.holds(Held::Redirected)))?;
+        self.end_agent(agent, TaskHalt::Stop, HaltedTaskFate::of(afterwards.holds(TaskHoldReason::Redirected)))?;
         Ok((true, format!("{agent} leaves {from} and goes on with {to}")))
     }
 
     /// The agent that a human sends to a task.
-    pub(super) fn sent_to(&self, task: &CaseId) -> Option<&Sent> {
+    pub(super) fn sent_to(&self, task: &TaskId) -> Option<&GateRedirect> {
         self.gate(GateKind::Claim, task).filter(|gate| gate.is_approved())?.sent.as_ref()
     }
 
     /// Whether a task waits for the agent that is sent to it, and has not left its own task yet.
-    pub(super) fn awaits_agent(&self, task: &CaseId) -> bool {
+    pub(super) fn awaits_agent(&self, task: &TaskId) -> bool {
         self.sent_to(task).is_some_and(|sent| self.work_of(&sent.agent).is_some_and(|work| work.task == sent.from))
     }
 
     /// The agent that claims a task because a human sends it there, if it is free.
-    pub(super) fn free_agent_sent_to(&self, task: &CaseId) -> Option<&Sent> {
+    pub(super) fn free_agent_sent_to(&self, task: &TaskId) -> Option<&GateRedirect> {
         self.sent_to(task).filter(|sent| self.work_of(&sent.agent).is_none() && !self.starts_another(&sent.agent, task))
     }
 
@@ -102,8 +102,10 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// Those of the log; `BUSY`, `DISK_FULL`, `GIT_LOCKED`.
-    pub(super) fn workspace_taken_along(&mut self, case: &Case, agent: &AgentId) -> Result<Option<Workspace>> {
-        let Some(Sent { from, .. }) = self.free_agent_sent_to(&case.id).filter(|sent| sent.place == Place::Same).cloned() else {
+    pub(super) fn workspace_taken_along(&mut self, case: &Task, agent: &AgentId) -> Result<Option<Workspace>> {
+        let Some(GateRedirect { from, .. }) =
+            self.free_agent_sent_to(&case.id).filter(|sent| sent.place == RedirectWorkspace::Same).cloned()
+        else {
             return Ok(None);
         };
         let state = self.ctx.state();
@@ -138,7 +140,7 @@ impl Supervisor<'_> {
             Err(error) => {
                 let text =
                     format!("{} gets a workspace of its own: in that of {from} the branch cannot be switched: {error}", case.id);
-                self.tell(Notice::Warning { text });
+                self.tell(SessionNotice::Warning { text });
                 return Ok(None);
             }
         }

@@ -1,17 +1,17 @@
 //! Handling requests of verbs: stop, kill, pause, resume, merge, quit.
 
 use super::failing::reason_of;
-use super::notice::Notice;
-use super::{Halted, Redirect, Supervisor, Then};
-use crate::domain::base::ids::{AgentId, CaseId, RequestId, Token};
+use super::notice::SessionNotice;
+use super::{HaltedTaskFate, IterationHalt, RedirectRequest, Supervisor};
+use crate::domain::base::ids::{AgentId, RequestId, TaskId, Token};
 use crate::domain::base::plural::count_of;
 use crate::domain::state::event::Event;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::Status;
-use crate::domain::work::failures::{Follows, Step, Times, what_follows};
-use crate::domain::work::gate::{Afterwards, Decision, Gate, GateKind, Held, VERIFICATION_STOPPED};
-use crate::domain::work::outcome::Halt;
-use crate::domain::work::session::{Request, SessionState};
+use crate::domain::work::case::TaskStatus;
+use crate::domain::work::failures::{FailureResponse, SessionStep, StepFailureCounts, what_follows};
+use crate::domain::work::gate::{AfterHalt, Gate, GateDecision, GateKind, TaskHoldReason, VERIFICATION_STOPPED};
+use crate::domain::work::outcome::TaskHalt;
+use crate::domain::work::session::{SessionState, SupervisorRequest};
 use crate::env;
 use crate::error::Result;
 use crate::ops::supervise::live;
@@ -25,18 +25,18 @@ pub struct HaltRequest {
     /// The agents; all with a task, where empty.
     pub agents: Vec<AgentId>,
     /// The tasks that they worked on at the request.
-    pub tasks: Vec<CaseId>,
+    pub tasks: Vec<TaskId>,
     /// Whether to stop or kill them.
-    pub halt: Halt,
+    pub halt: TaskHalt,
     /// What happens to their tasks.
-    pub afterwards: Afterwards,
+    pub afterwards: AfterHalt,
 }
 
 impl HaltRequest {
-    fn held(&self) -> Option<Held> {
+    fn held(&self) -> Option<TaskHoldReason> {
         let held = match self.halt {
-            Halt::Stop => Held::Stopped,
-            Halt::Kill => Held::Killed,
+            TaskHalt::Stop => TaskHoldReason::Stopped,
+            TaskHalt::Kill => TaskHoldReason::Killed,
         };
         self.afterwards.holds(held)
     }
@@ -45,25 +45,25 @@ impl HaltRequest {
 impl Supervisor<'_> {
     /// Handles all requests; returns whether the session is to end.
     pub(super) fn handle_requests(&mut self) -> Result<bool> {
-        let requests: Vec<(RequestId, Request)> =
+        let requests: Vec<(RequestId, SupervisorRequest)> =
             self.ctx.state().record.requests.iter().map(|(id, request)| (id.clone(), request.clone())).collect();
         let mut quit = false;
         for (id, request) in requests {
-            quit |= matches!(request, Request::Quit);
+            quit |= matches!(request, SupervisorRequest::Quit);
             let (done, message) = match self.handle(&id, request) {
                 Ok(Some(answer)) => answer,
                 // A hook is asked first, and others get their turn.
                 Ok(None) => continue,
-                Err(error) => match what_follows(Step::Request, error.code(), Times::default()) {
-                    Follows::Answer => (false, reason_of(&error)),
+                Err(error) => match what_follows(SessionStep::Request, error.code(), StepFailureCounts::default()) {
+                    FailureResponse::Answer => (false, reason_of(&error)),
                     // The log cannot be written, for the answer neither.
-                    Follows::Retry { .. }
-                    | Follows::Wait { .. }
-                    | Follows::Again
-                    | Follows::Gate(_)
-                    | Follows::Block
-                    | Follows::GoOn
-                    | Follows::EndSession => return Err(error),
+                    FailureResponse::Retry { .. }
+                    | FailureResponse::Wait { .. }
+                    | FailureResponse::Again
+                    | FailureResponse::Gate(_)
+                    | FailureResponse::Block
+                    | FailureResponse::GoOn
+                    | FailureResponse::EndSession => return Err(error),
                 },
             };
             self.step(Event::RequestHandled { id, done, message })?;
@@ -72,42 +72,44 @@ impl Supervisor<'_> {
     }
 
     /// Handles one request; returns whether it was done, and the answer in words, once there is one.
-    fn handle(&mut self, id: &RequestId, request: Request) -> Result<Option<(bool, String)>> {
+    fn handle(&mut self, id: &RequestId, request: SupervisorRequest) -> Result<Option<(bool, String)>> {
         match request {
-            Request::Redirect { agent, from, to, place, afterwards } => {
-                self.redirect_or_ask(id, &Redirect { agent, from, to, place, afterwards })
+            SupervisorRequest::Redirect { agent, from, to, place, afterwards } => {
+                self.redirect_or_ask(id, &RedirectRequest { agent, from, to, place, afterwards })
             }
-            other @ (Request::Stop { .. }
-            | Request::Kill { .. }
-            | Request::Pause { .. }
-            | Request::Resume
-            | Request::Merge { .. }
-            | Request::Block { .. }
-            | Request::Quit) => self.handle_now(other).map(Some),
+            other @ (SupervisorRequest::Stop { .. }
+            | SupervisorRequest::Kill { .. }
+            | SupervisorRequest::Pause { .. }
+            | SupervisorRequest::Resume
+            | SupervisorRequest::Merge { .. }
+            | SupervisorRequest::Block { .. }
+            | SupervisorRequest::Quit) => self.handle_now(other).map(Some),
         }
     }
 
-    fn handle_now(&mut self, request: Request) -> Result<(bool, String)> {
+    fn handle_now(&mut self, request: SupervisorRequest) -> Result<(bool, String)> {
         match request {
-            Request::Stop { agents, tasks, afterwards } => {
-                self.end_agents(&HaltRequest { agents, tasks, halt: Halt::Stop, afterwards })
+            SupervisorRequest::Stop { agents, tasks, afterwards } => {
+                self.end_agents(&HaltRequest { agents, tasks, halt: TaskHalt::Stop, afterwards })
             }
-            Request::Kill { agents, tasks, afterwards } => {
-                self.end_agents(&HaltRequest { agents, tasks, halt: Halt::Kill, afterwards })
+            SupervisorRequest::Kill { agents, tasks, afterwards } => {
+                self.end_agents(&HaltRequest { agents, tasks, halt: TaskHalt::Kill, afterwards })
             }
-            Request::Pause { force } => self.pause(force),
-            Request::Resume if self.session_state() == SessionState::Running => Ok((false, "nothing is paused".to_owned())),
-            Request::Resume => {
+            SupervisorRequest::Pause { force } => self.pause(force),
+            SupervisorRequest::Resume if self.session_state() == SessionState::Running => {
+                Ok((false, "nothing is paused".to_owned()))
+            }
+            SupervisorRequest::Resume => {
                 self.change_session(SessionState::Running, "resumed")?;
-                self.tell(Notice::SessionChanges { why: "resumed".into() });
+                self.tell(SessionNotice::SessionChanges { why: "resumed".into() });
                 Ok((true, "resumed".to_owned()))
             }
-            Request::Merge { task } => self.approve_merge(&task),
-            Request::Redirect { agent, from, to, place, afterwards } => {
-                self.redirect(&Redirect { agent, from, to, place, afterwards })
+            SupervisorRequest::Merge { task } => self.approve_merge(&task),
+            SupervisorRequest::Redirect { agent, from, to, place, afterwards } => {
+                self.redirect(&RedirectRequest { agent, from, to, place, afterwards })
             }
-            Request::Block { tasks, reason } => self.block_worked_on(&tasks, &reason),
-            Request::Quit => Ok((true, "quitting".to_owned())),
+            SupervisorRequest::Block { tasks, reason } => self.block_worked_on(&tasks, &reason),
+            SupervisorRequest::Quit => Ok((true, "quitting".to_owned())),
         }
     }
 
@@ -117,13 +119,16 @@ impl Supervisor<'_> {
         let busy: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         let wanted: Vec<AgentId> = busy.into_iter().filter(|agent| how.agents.is_empty() || how.agents.contains(agent)).collect();
         let held = how.held();
-        if how.afterwards == Afterwards::Again {
+        if how.afterwards == AfterHalt::Again {
             self.counted_anew.extend(how.tasks.iter().cloned());
         }
         let mut failed = None;
         for agent in &wanted {
-            match self.end_agent(agent, how.halt, Then::of(held)) {
-                Err(error) if what_follows(Step::Request, error.code(), Times::default()) == Follows::Answer => {
+            match self.end_agent(agent, how.halt, HaltedTaskFate::of(held)) {
+                Err(error)
+                    if what_follows(SessionStep::Request, error.code(), StepFailureCounts::default())
+                        == FailureResponse::Answer =>
+                {
                     // The others are ended all the same.
                     failed.get_or_insert_with(|| error.context(format!("{agent} could not be asked to end")));
                 }
@@ -148,7 +153,7 @@ impl Supervisor<'_> {
     }
 
     /// Holds tasks that their agents had released before they could be stopped.
-    pub(super) fn hold_free(&mut self, tasks: &[CaseId], held: Held) -> Result<()> {
+    pub(super) fn hold_free(&mut self, tasks: &[TaskId], held: TaskHoldReason) -> Result<()> {
         self.act()?;
         let now = env::now();
         self.ctx
@@ -157,7 +162,7 @@ impl Supervisor<'_> {
                     let case = state.restorable.cases.get(*task);
                     let id = Gate::id_for(GateKind::Claim, task).ok();
                     let open = id.and_then(|id| state.restorable.gates.get(&id));
-                    case.is_some_and(|case| case.status == Status::Pending) && !open.is_some_and(Gate::holds)
+                    case.is_some_and(|case| case.status == TaskStatus::Pending) && !open.is_some_and(Gate::holds)
                 });
                 let gates = free.filter_map(|task| Gate::holding(task, held, now));
                 Ok(gates.map(|gate| Event::GateOpened { gate: Box::new(gate) }).collect())
@@ -167,32 +172,32 @@ impl Supervisor<'_> {
 
     /// Stops running iterations; agents between two iterations keep their tasks. No human decided on these tasks, so none is
     /// held.
-    pub(super) fn stop_running(&mut self, then: &Then) -> Result<()> {
+    pub(super) fn stop_running(&mut self, then: &HaltedTaskFate) -> Result<()> {
         self.stop_programs(then);
         for agent in self.running_agents() {
             if self.work_of(&agent).is_some_and(|work| work.stage.token().is_none()) {
-                self.halt(&agent, Halt::Stop, then.clone())?;
+                self.halt(&agent, TaskHalt::Stop, then.clone())?;
             }
         }
         Ok(())
     }
 
     /// Asks the keepers of running iterations, once, to end their programs. That needs no log.
-    pub(super) fn stop_programs(&mut self, then: &Then) {
+    pub(super) fn stop_programs(&mut self, then: &HaltedTaskFate) {
         for agent in self.running_agents() {
             let Some(token) = self.work_of(&agent).and_then(|work| work.stage.token()).cloned() else { continue };
             if self.halted.get(&token).is_some_and(|halted| halted.asked) {
                 continue;
             }
-            if let Err(error) = self.end_program(&agent, &token, Halt::Stop, then.clone()) {
+            if let Err(error) = self.end_program(&agent, &token, TaskHalt::Stop, then.clone()) {
                 self.warn(format!("{agent} could not be asked to stop: {error}"));
             }
         }
     }
 
-    pub(super) fn end_agent(&mut self, agent: &AgentId, halt: Halt, then: Then) -> Result<()> {
+    pub(super) fn end_agent(&mut self, agent: &AgentId, halt: TaskHalt, then: HaltedTaskFate) -> Result<()> {
         let Some(work) = self.work_of(agent).cloned() else { return Ok(()) };
-        if halt == Halt::Kill {
+        if halt == TaskHalt::Kill {
             self.capture_first(&work.task);
         }
         match work.stage.token() {
@@ -203,7 +208,7 @@ impl Supervisor<'_> {
 
     /// Captures the workspace before its changes are discarded, to `refs/axiom/live/<task>`. A failed capture does not
     /// prevent the end of the agent.
-    pub(super) fn capture_first(&mut self, task: &CaseId) {
+    pub(super) fn capture_first(&mut self, task: &TaskId) {
         let apart = self.apart();
         if let Err(error) = self.ctx.patiently(|ctx| live::capture(ctx, task, apart.clone())) {
             self.warn(format!("the workspace of {task} could not be captured first: {error}"));
@@ -212,14 +217,14 @@ impl Supervisor<'_> {
 
     /// Ends the program of an iteration, after which the agent begins no other one. A kill is not weakened to a stop by a
     /// later request.
-    pub(super) fn end_program(&mut self, agent: &AgentId, token: &Token, halt: Halt, then: Then) -> Result<()> {
+    pub(super) fn end_program(&mut self, agent: &AgentId, token: &Token, halt: TaskHalt, then: HaltedTaskFate) -> Result<()> {
         // First: who gets an error as the answer has not asked for anything.
         let state = keeper_state(&self.ctx.layout().run_dir(agent, token))?;
         let before = self.halted.get(token);
         let since = before.map_or_else(env::now, |before| before.since);
-        let how = if before.is_some_and(|before| before.how == Halt::Kill) { Halt::Kill } else { halt };
+        let how = if before.is_some_and(|before| before.how == TaskHalt::Kill) { TaskHalt::Kill } else { halt };
         let then = then.or(before.map(|before| before.then.clone()));
-        self.halted.insert(token.clone(), Halted { how, then, asked: false, since });
+        self.halted.insert(token.clone(), IterationHalt { how, then, asked: false, since });
         if let KeeperState::Alive(record) = state {
             self.ask_to_end(agent, &record);
         }
@@ -231,8 +236,8 @@ impl Supervisor<'_> {
         let Some(halted) = self.halted.get_mut(&record.token).filter(|halted| !halted.asked) else { return };
         halted.asked = true;
         let asked = match halted.how {
-            Halt::Stop => control::stop(record),
-            Halt::Kill => control::kill(record),
+            TaskHalt::Stop => control::stop(record),
+            TaskHalt::Kill => control::kill(record),
         };
         // A keeper that does not answer is just ending; its record will show that soon.
         if let Err(error) = asked {
@@ -241,13 +246,13 @@ impl Supervisor<'_> {
     }
 
     /// Blocks tasks: agents that work on them are stopped, and their slots are free.
-    pub(super) fn block_worked_on(&mut self, tasks: &[CaseId], reason: &str) -> Result<(bool, String)> {
+    pub(super) fn block_worked_on(&mut self, tasks: &[TaskId], reason: &str) -> Result<(bool, String)> {
         for task in tasks {
             let agent = self.ctx.state().agent_on(task).map(|agent| agent.id.clone());
             match agent {
-                Some(agent) => self.end_agent(&agent, Halt::Stop, Then::Blocked(reason.to_owned()))?,
+                Some(agent) => self.end_agent(&agent, TaskHalt::Stop, HaltedTaskFate::Blocked(reason.to_owned()))?,
                 // Its agent has let go of it by itself.
-                None => self.block(task, Status::Pending, reason)?,
+                None => self.block(task, TaskStatus::Pending, reason)?,
             }
         }
         Ok((true, format!("blocking {}", count_of(tasks.len(), "task", "tasks"))))
@@ -257,21 +262,21 @@ impl Supervisor<'_> {
         let running = self.running_agents().len();
         // First, as that is possible even where the pause cannot be recorded.
         if force {
-            self.stop_programs(&Then::GoesOn);
+            self.stop_programs(&HaltedTaskFate::GoesOn);
             self.abandon_starting();
         }
         self.change_session(SessionState::Pausing, "pausing")?;
-        self.tell(Notice::SessionChanges { why: "asked to pause".into() });
+        self.tell(SessionNotice::SessionChanges { why: "asked to pause".into() });
         if force {
-            self.stop_running(&Then::GoesOn)?;
+            self.stop_running(&HaltedTaskFate::GoesOn)?;
         }
         Ok((true, format!("pausing, {} running", count_of(running, "agent is", "agents are"))))
     }
 
-    fn approve_merge(&mut self, task: &CaseId) -> Result<(bool, String)> {
+    fn approve_merge(&mut self, task: &TaskId) -> Result<(bool, String)> {
         let id = Gate::id_for(GateKind::Merge, task)?;
         let is_open = |state: &State| state.restorable.gates.contains_key(&id);
-        let approve = || Event::GateDecided { id: id.clone(), decision: Decision::Approved, complete: None };
+        let approve = || Event::GateDecided { id: id.clone(), decision: GateDecision::Approved, complete: None };
         Ok(match self.step_if(|state| is_open(state).then(approve))? {
             true => (true, format!("merging {task}")),
             false => (false, format!("{task} does not wait to be merged")),

@@ -3,15 +3,15 @@
 use std::path::Path;
 
 use super::Supervisor;
-use super::prompting::Workplace;
-use crate::domain::agent::stream::seen::Usage;
-use crate::domain::agent::stream::summary::{Summary, since};
-use crate::domain::base::ids::CaseId;
-use crate::domain::work::agent::{Outcome, Work, Workspace};
-use crate::domain::work::case::Case;
-use crate::domain::work::last_run::LastRun;
-use crate::domain::work::outcome::End;
-use crate::domain::work::resuming::{self, Anew, Now, ProgramSession, Resumed};
+use super::prompting::WorkspaceAtPrompt;
+use crate::domain::agent::stream::seen::TokenUsage;
+use crate::domain::agent::stream::summary::{StreamSummary, since};
+use crate::domain::base::ids::TaskId;
+use crate::domain::work::agent::{AgentWork, IterationOutcome, Workspace};
+use crate::domain::work::case::Task;
+use crate::domain::work::last_run::LastIteration;
+use crate::domain::work::outcome::AgentProgramEnd;
+use crate::domain::work::resuming::{self, FreshStartReason, NextIterationStart, ProgramSession, ResumedRunResult};
 use crate::error::Result;
 use crate::git::{Head, StatusKind};
 
@@ -19,11 +19,11 @@ impl Supervisor<'_> {
     /// The session to go on with.
     pub(super) fn session_to_resume(
         &self,
-        case: &Case,
+        case: &Task,
         workspace: &Workspace,
-        place: &Workplace,
-    ) -> Option<std::result::Result<String, Anew>> {
-        let now = Now {
+        place: &WorkspaceAtPrompt,
+    ) -> Option<std::result::Result<String, FreshStartReason>> {
+        let now = NextIterationStart {
             program: self.options.programs.of(case),
             path: &workspace.path,
             head: place.head.as_ref(),
@@ -36,9 +36,9 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED` where its HEAD cannot be read.
-    pub(super) fn workplace(&self, workspace: &Workspace) -> Result<Workplace> {
+    pub(super) fn workplace(&self, workspace: &Workspace) -> Result<WorkspaceAtPrompt> {
         let Some(entry) = self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else {
-            return Ok(Workplace::default());
+            return Ok(WorkspaceAtPrompt::default());
         };
         let head = match self.ctx.repo.refs().head(&entry.worktree)? {
             Head::Branch { name, commit } if name == workspace.branch => commit,
@@ -54,22 +54,22 @@ impl Supervisor<'_> {
                 None
             }
         };
-        Ok(Workplace { head, changes })
+        Ok(WorkspaceAtPrompt { head, changes })
     }
 
-    fn last_run(&self, task: &CaseId) -> Option<&LastRun> {
+    fn last_run(&self, task: &TaskId) -> Option<&LastIteration> {
         self.ctx.state().record.cases.get(task)?.last_run.as_deref()
     }
 
     /// How a run went that was to go on with a session, and the session as it leaves it.
     pub(super) fn session_after(
         &self,
-        work: &Work,
-        end: &End,
-        outcome: &Outcome,
-        told: &Summary,
+        work: &AgentWork,
+        end: &AgentProgramEnd,
+        outcome: &IterationOutcome,
+        told: &StreamSummary,
         changed: bool,
-    ) -> (Option<Resumed>, Option<Box<ProgramSession>>) {
+    ) -> (Option<ResumedRunResult>, Option<Box<ProgramSession>>) {
         let resumed = work.resumes.as_ref().map(|_| resuming::how_it_went(end, outcome, told, changed));
         let Some(id) = told.session.clone().or_else(|| work.resumes.clone()) else { return (resumed, None) };
         if work.program.is_empty() {
@@ -81,7 +81,7 @@ impl Supervisor<'_> {
             id,
             program: work.program.clone(),
             path: workspace.path.clone(),
-            usage: Usage {
+            usage: TokenUsage {
                 input: told.usage.input.or(before.input),
                 output: told.usage.output.or(before.output),
                 cached: told.usage.cached.or(before.cached),
@@ -93,12 +93,12 @@ impl Supervisor<'_> {
     }
 
     /// What a run counted, without what earlier runs of its session had counted.
-    pub(super) fn new_usage(&self, case: &Case, total: &Usage, resumed: bool) -> Usage {
+    pub(super) fn new_usage(&self, case: &Task, total: &TokenUsage, resumed: bool) -> TokenUsage {
         since(*total, self.counted_before(&case.id, resumed), &self.options.programs.of(case).stream)
     }
 
-    fn counted_before(&self, task: &CaseId, resumed: bool) -> Usage {
+    fn counted_before(&self, task: &TaskId, resumed: bool) -> TokenUsage {
         let session = self.last_run(task).filter(|_| resumed).and_then(|run| run.session.as_ref());
-        session.map_or_else(Usage::default, |session| session.usage)
+        session.map_or_else(TokenUsage::default, |session| session.usage)
     }
 }

@@ -5,51 +5,51 @@ use std::sync::Arc;
 use std::thread::JoinHandle;
 
 use super::Supervisor;
-use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::hook::due::of_task;
-use crate::domain::hook::event::{HookEvent, Power};
-use crate::domain::hook::facts::Facts;
+use crate::domain::hook::event::{HookEvent, HookPower};
+use crate::domain::hook::facts::HookFacts;
 use crate::domain::hook::run::HookRun;
-use crate::domain::work::doing::{Doing, DoingKind};
+use crate::domain::work::doing::{SupervisorActivity, SupervisorActivityKind};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::hook::approved_tree::ApprovedTree;
-use crate::hook::selection::Hook;
+use crate::hook::selection::ProjectHook;
 use crate::ops::hooks::work;
-use crate::ops::steps::{self, AfterFailure, Failure, Job, Runner, Running};
+use crate::ops::steps::{self, AfterStepFailure, RunningStepJob, StepFailure, StepJob, StepRunner};
 
 /// Hooks at work.
 #[derive(Debug)]
 pub(super) struct RunningHooks {
-    facts: Facts,
-    running: Running,
+    facts: HookFacts,
+    running: RunningStepJob,
 }
 
 /// What hooks have said, once they have ended.
 #[derive(Debug)]
-pub(super) struct HooksSaid {
+pub(super) struct HooksVerdict {
     /// Those that ran, for the log.
     pub(super) runs: Vec<HookRun>,
     /// The one that objects, or an error where one could not be run.
-    pub(super) objection: Result<Option<Failure>>,
+    pub(super) objection: Result<Option<StepFailure>>,
 }
 
 impl RunningHooks {
     /// What they have said; `None` while they run.
-    pub(super) fn said(&self) -> Option<HooksSaid> {
+    pub(super) fn said(&self) -> Option<HooksVerdict> {
         let verdict = self.running.verdict()?;
         let objection = verdict.not_run.map_or(Ok(verdict.failure), Err::<_, Error>);
-        Some(HooksSaid { runs: work::records(&self.facts, &verdict.ran), objection })
+        Some(HooksVerdict { runs: work::records(&self.facts, &verdict.ran), objection })
     }
 
     /// Which of them runs, for people who look.
-    pub(super) fn doing(&self) -> Option<Doing> {
+    pub(super) fn doing(&self) -> Option<SupervisorActivity> {
         let now = self.running.now()?;
         let (what, name) = match self.facts.event.power() {
-            Power::Veto => (DoingKind::AsksHook, now.name),
-            Power::Report => (DoingKind::TellsHook, format!("{} ({})", self.facts.event, now.name)),
+            HookPower::Veto => (SupervisorActivityKind::AsksHook, now.name),
+            HookPower::Report => (SupervisorActivityKind::TellsHook, format!("{} ({})", self.facts.event, now.name)),
         };
-        let about = Doing { task_id: self.facts.task_id.clone(), ..Doing::of_session(what, now.since) };
+        let about = SupervisorActivity { task_id: self.facts.task_id.clone(), ..SupervisorActivity::of_session(what, now.since) };
         Some(about.step(&name, (now.place, now.of), now.limit))
     }
 
@@ -64,19 +64,19 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// Those of [`work::of`].
-    pub(super) fn run_hooks(&self, facts: Facts, hooks: &[Hook], tree: &Arc<ApprovedTree>) -> Result<RunningHooks> {
+    pub(super) fn run_hooks(&self, facts: HookFacts, hooks: &[ProjectHook], tree: &Arc<ApprovedTree>) -> Result<RunningHooks> {
         let steps = work::of(self.ctx, (hooks, tree), &facts)?;
         let after = match facts.event.power() {
-            Power::Veto => AfterFailure::Stop,
-            Power::Report => AfterFailure::GoOn,
+            HookPower::Veto => AfterStepFailure::Stop,
+            HookPower::Report => AfterStepFailure::GoOn,
         };
-        let job = Job::new(self.ctx, Runner::Session, after, steps);
+        let job = StepJob::new(self.ctx, StepRunner::Session, after, steps);
         Ok(RunningHooks { facts, running: steps::start(job, self.bell.rope().ok()) })
     }
 
     /// What hooks are told that are asked whether a task may start with this agent.
-    pub(super) fn facts_of_start(&self, task: &CaseId, agent: &AgentId) -> Facts {
+    pub(super) fn facts_of_start(&self, task: &TaskId, agent: &AgentId) -> HookFacts {
         let about = of_task(self.ctx.state(), task, HookEvent::PreTaskStart, env::now());
-        Facts { agent: Some(agent.clone()), ..about }
+        HookFacts { agent: Some(agent.clone()), ..about }
     }
 }

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::hooks::is_about_start;
-use super::notice::Notice;
-use super::{Ending, Options, Supervisor, TICK};
-use crate::domain::base::ids::{CaseId, SessionId};
-use crate::domain::checkpoint::document::Trigger;
+use super::notice::SessionNotice;
+use super::{SessionOutcome, Supervisor, SupervisorOptions, TICK};
+use crate::domain::base::ids::{SessionId, TaskId};
+use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::state::event::Event;
-use crate::domain::work::agent::Stage;
-use crate::domain::work::case::Kind;
-use crate::domain::work::failures::Step;
-use crate::domain::work::gate::{Decision, GateKind};
+use crate::domain::work::agent::IterationStage;
+use crate::domain::work::case::TaskKind;
+use crate::domain::work::failures::SessionStep;
+use crate::domain::work::gate::{GateDecision, GateKind};
 use crate::domain::work::ready;
 use crate::domain::work::session::{Session, SessionState};
 use crate::env;
@@ -22,20 +22,20 @@ use crate::ops::cases::limits;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::merge;
-use crate::process::os::bell::{LONGEST, What};
+use crate::process::os::bell::{FolderTrigger, LONGEST};
 use crate::store::backup;
 
 /// How often the snapshot is written, if anything changed.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
 
 /// Checks what a session needs besides its target before it changes anything.
-pub(super) fn check(ctx: &Context, options: &Options) -> Result<()> {
+pub(super) fn check(ctx: &Context, options: &SupervisorOptions) -> Result<()> {
     ctx.repo.require_git_version()?;
     ctx.repo.identity()?;
     options.programs.all().try_for_each(|program| find_program(&program.command))?;
     let all = options.limits.or(ctx.config.budget.of_a_task());
     options.programs.all().try_for_each(|program| limits::program_keeps(program, all))?;
-    let open = ctx.state().restorable.cases.values().filter(|case| case.kind == Kind::Task && !case.is_settled());
+    let open = ctx.state().restorable.cases.values().filter(|case| case.kind == TaskKind::Task && !case.is_settled());
     for case in open {
         limits::program_keeps(options.programs.of(case), case.limits)
             .map_err(|error| error.context(format!("task {}", case.id)))?;
@@ -80,9 +80,9 @@ impl Supervisor<'_> {
         let program = names.join("', '");
         let (target, slots) = (self.target()?.short().to_owned(), self.options.slots);
         let mode = self.ctx.state().restorable.mode;
-        self.tell(Notice::Started { session: id, target, slots, program, mode });
+        self.tell(SessionNotice::Started { session: id, target, slots, program, mode });
         self.say_which_settings_do_not_count()?;
-        self.make_checkpoint(Trigger::SessionStart)?;
+        self.make_checkpoint(CheckpointTrigger::SessionStart)?;
         self.keep_reserve();
         self.save_snapshot()
     }
@@ -95,32 +95,32 @@ impl Supervisor<'_> {
     }
 
     /// Makes an automatic checkpoint.
-    pub(super) fn make_checkpoint(&mut self, trigger: Trigger) -> Result<()> {
+    pub(super) fn make_checkpoint(&mut self, trigger: CheckpointTrigger) -> Result<()> {
         self.act()?;
         let made = self.ctx.patiently(|ctx| checkpoint::create(ctx, &CheckpointRequest::by(trigger)))?;
-        self.tell(Notice::Checkpoint { name: made.name });
+        self.tell(SessionNotice::Checkpoint { name: made.name });
         Ok(())
     }
 
     /// Records the end of the session.
-    pub(super) fn end_session(&mut self, ending: &Ending) -> Result<()> {
+    pub(super) fn end_session(&mut self, ending: &SessionOutcome) -> Result<()> {
         let (state, reason) = match ending {
-            Ending::AllMerged if !self.ctx.state().restorable.cases.values().any(|case| case.kind == Kind::Task) => {
+            SessionOutcome::AllMerged if !self.ctx.state().restorable.cases.values().any(|case| case.kind == TaskKind::Task) => {
                 (SessionState::Ended, "there is no task".to_owned())
             }
-            Ending::AllMerged => (SessionState::Ended, "every task is merged".to_owned()),
-            Ending::Idle(left) => (SessionState::Ended, format!("nothing more can be done, {} left", left.len())),
-            Ending::Quit => (SessionState::Ended, "asked to quit".to_owned()),
-            Ending::Interrupted => (SessionState::Interrupted, "interrupted".to_owned()),
+            SessionOutcome::AllMerged => (SessionState::Ended, "every task is merged".to_owned()),
+            SessionOutcome::Idle(left) => (SessionState::Ended, format!("nothing more can be done, {} left", left.len())),
+            SessionOutcome::Quit => (SessionState::Ended, "asked to quit".to_owned()),
+            SessionOutcome::Interrupted => (SessionState::Interrupted, "interrupted".to_owned()),
         };
         self.close_disk_gate("the session has ended")?;
-        if *ending == Ending::AllMerged {
+        if *ending == SessionOutcome::AllMerged {
             self.close_session_gate(&reason)?;
         }
         self.change_session(state, &reason)?;
         self.clear_ended_runs();
         self.save_snapshot()?;
-        self.tell(Notice::Ended { how: reason });
+        self.tell(SessionNotice::Ended { how: reason });
         Ok(())
     }
 
@@ -135,7 +135,7 @@ impl Supervisor<'_> {
             self.backup_at = Instant::now();
             self.keep_reserve();
             if let Err(error) = backup::roll(self.ctx.layout(), self.ctx.config.state.event_log_backup_count) {
-                self.goes_on_without(Step::Copies, "the event log could not be backed up", error)?;
+                self.goes_on_without(SessionStep::Copies, "the event log could not be backed up", error)?;
             }
         }
         Ok(())
@@ -144,8 +144,8 @@ impl Supervisor<'_> {
     /// Writes the snapshot. It is a copy: where it cannot be written, what is in the log stands.
     pub(super) fn save_snapshot(&mut self) -> Result<()> {
         match self.ctx.store.save_snapshot() {
-            Ok(()) => drop(self.told_without.remove(&Step::Copies)),
-            Err(error) => self.goes_on_without(Step::Copies, "the snapshot of the state could not be written", error)?,
+            Ok(()) => drop(self.told_without.remove(&SessionStep::Copies)),
+            Err(error) => self.goes_on_without(SessionStep::Copies, "the snapshot of the state could not be written", error)?,
         }
         Ok(())
     }
@@ -174,17 +174,19 @@ impl Supervisor<'_> {
     pub(super) fn wait_at_most(&mut self, most: Duration) {
         self.tell_doing();
         let layout = self.ctx.layout();
-        let mut folders = vec![(layout.state_dir(), What::Changes)];
+        let mut folders = vec![(layout.state_dir(), FolderTrigger::Changes)];
         // Steps ring at their end. A keeper that is just starting is asked to end as soon as it can be.
         let mut is_quiet =
             self.halted.values().all(|halted| halted.asked) && self.ended_runs.is_empty() && self.leaving.is_over();
         for agent in self.ctx.state().busy_agents() {
             match agent.work.as_ref().map(|work| &work.stage) {
-                Some(Stage::Running { token, .. }) => folders.push((layout.run_dir(&agent.id, token), What::Changes)),
+                Some(IterationStage::Running { token, .. }) => {
+                    folders.push((layout.run_dir(&agent.id, token), FolderTrigger::Changes))
+                }
                 // Its next step waits for an event, or for the end of a pause.
-                Some(Stage::Between { .. }) | None => {}
+                Some(IterationStage::Between { .. }) | None => {}
                 // Its keeper is just starting.
-                Some(Stage::Intended { .. }) => is_quiet = false,
+                Some(IterationStage::Intended { .. }) => is_quiet = false,
             }
         }
         let is_watched = is_quiet && self.bell.watch_only(folders);
@@ -193,7 +195,7 @@ impl Supervisor<'_> {
     }
 
     /// Whether the session is over because nothing more can be done, where no task has to wait.
-    pub(super) fn ending(&mut self) -> Option<Ending> {
+    pub(super) fn ending(&mut self) -> Option<SessionOutcome> {
         if !self.options.until_idle || self.session_state() != SessionState::Running {
             return None;
         }
@@ -203,19 +205,19 @@ impl Supervisor<'_> {
             let task = agent.work.as_ref().map(|work| &work.task);
             !task.is_some_and(|task| self.undecided_gate(GateKind::Question, task))
         });
-        let is_ready = |task: &Option<CaseId>| task.as_ref().is_some_and(|task| ready.contains(task));
+        let is_ready = |task: &Option<TaskId>| task.as_ref().is_some_and(|task| ready.contains(task));
         let asks = self.asks_to_start();
         let to_act_on = state.restorable.gates.values().filter(|gate| gate.decision.is_some()).any(|gate| match gate.kind {
             // The decision on a task that cannot be claimed yet is kept until it can be.
             GateKind::Claim => {
-                (asks || matches!(gate.decision, Some(Decision::Rejected { .. })))
+                (asks || matches!(gate.decision, Some(GateDecision::Rejected { .. })))
                     && is_ready(&gate.task_id)
                     && !gate.task_id.as_ref().is_some_and(|task| self.is_vetoed(task))
             }
             // Asking the hook again follows only where the task is claimed then.
             GateKind::HumanReview if is_about_start(gate) => {
-                let claims = |task: &CaseId| state.restorable.mode.claims() || self.is_claim_approved(task);
-                let waits = |task: &CaseId| self.undecided_gate(GateKind::Claim, task);
+                let claims = |task: &TaskId| state.restorable.mode.claims() || self.is_claim_approved(task);
+                let waits = |task: &TaskId| self.undecided_gate(GateKind::Claim, task);
                 is_ready(&gate.task_id) && gate.task_id.as_ref().is_some_and(|task| claims(task) && !waits(task))
             }
             GateKind::Merge
@@ -232,6 +234,6 @@ impl Supervisor<'_> {
             return None;
         }
         let left = ready::reasons_for_rest(state);
-        Some(if left.is_empty() { Ending::AllMerged } else { Ending::Idle(left) })
+        Some(if left.is_empty() { SessionOutcome::AllMerged } else { SessionOutcome::Idle(left) })
     }
 }

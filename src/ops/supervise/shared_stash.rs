@@ -6,15 +6,15 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use super::Supervisor;
-use crate::domain::base::ids::{CaseId, TxnId};
+use crate::domain::base::ids::{OperationId, TaskId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{BRANCHES, STASHED};
 use crate::domain::checkpoint::local_refs::StashEntry;
-use crate::domain::operation::journaled::{Operation, OperationKind};
+use crate::domain::operation::journaled::{JournaledOperation, OperationKind};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git::{Expected, NewCommit, RefEdit};
+use crate::git::{ExpectedRefValue, NewCommit, RefEdit};
 use crate::ops::merge::taken_stash::{gone, put_aside, sentence, taken_by};
 use crate::ops::operation;
 
@@ -25,13 +25,13 @@ const LIMIT: u64 = 4 * 1024 * 1024;
 const MOST: usize = 500;
 
 /// The ref that keeps the entries alive that were in the stash when the newest iteration of a task began.
-fn stashed_ref(task: &CaseId) -> RefName {
+fn stashed_ref(task: &TaskId) -> RefName {
     RefName::new(format!("{STASHED}{task}"))
 }
 
 impl Supervisor<'_> {
     /// Notes the entries of the stash before an iteration begins, and keeps them alive. Costs nothing where the stash is empty.
-    pub(super) fn hold_stash(&self, task: &CaseId, run: &Path) -> Result<()> {
+    pub(super) fn hold_stash(&self, task: &TaskId, run: &Path) -> Result<()> {
         let mut entries = self.ctx.repo.stash().entries()?;
         entries.retain(|entry| !is_of_an_agent(entry));
         entries.truncate(MOST);
@@ -46,7 +46,7 @@ impl Supervisor<'_> {
             let (tree, who) = (objects.write_tree(&[])?, objects.signature()?);
             let message = format!("the stash when an iteration of {task} began");
             let commit = objects.write_commit(&NewCommit { tree: &tree, parents, who: &who, message: &message })?;
-            let edit = RefEdit { name: stashed_ref(task), expected: Expected::Any, new: Some(commit) };
+            let edit = RefEdit { name: stashed_ref(task), expected: ExpectedRefValue::Any, new: Some(commit) };
             refs.update_refs(&[edit], "git axiom: the stash before an iteration")?;
         }
         let json = serde_json::to_vec(&entries).unwrap_or_default();
@@ -54,7 +54,7 @@ impl Supervisor<'_> {
     }
 
     /// Records the entries that are gone since the iteration began. Where that fails it is said, and the iteration ends all the same.
-    pub(super) fn stash_after(&mut self, task: &CaseId, run: &Path) {
+    pub(super) fn stash_after(&mut self, task: &TaskId, run: &Path) {
         match self.note_taken(task, run) {
             Ok(None) => {}
             Ok(Some((taken, txn))) => {
@@ -64,7 +64,7 @@ impl Supervisor<'_> {
         }
     }
 
-    fn note_taken(&mut self, task: &CaseId, run: &Path) -> Result<Option<(Vec<StashEntry>, TxnId)>> {
+    fn note_taken(&mut self, task: &TaskId, run: &Path) -> Result<Option<(Vec<StashEntry>, OperationId)>> {
         let file = run.join(FILE);
         let Some(json) = files::read_optional(&file, LIMIT)? else { return Ok(None) };
         let before: Vec<StashEntry> = serde_json::from_slice(&json).unwrap_or_default();
@@ -74,7 +74,7 @@ impl Supervisor<'_> {
             self.ctx.act_as(self.by.clone())?;
             self.ctx.with_operation_lock(|ctx| {
                 let kind = OperationKind::StashTaken { task: task.clone() };
-                let mut operation = Operation::new(kind, sentence(task, &taken));
+                let mut operation = JournaledOperation::new(kind, sentence(task, &taken));
                 operation.kept = taken.iter().map(|entry| entry.id.clone()).collect();
                 operation.stash = put_aside(&taken);
                 operation::run(ctx, operation).map(drop)
@@ -89,7 +89,7 @@ impl Supervisor<'_> {
     }
 
     /// Why the merge of a task waits: entries that its iterations took from the stash and that are not back.
-    pub(super) fn taken_from_stash(&self, task: &CaseId) -> Result<Option<String>> {
+    pub(super) fn taken_from_stash(&self, task: &TaskId) -> Result<Option<String>> {
         let entries = taken_by(self.ctx, task)?;
         if entries.is_empty() {
             return Ok(None);

@@ -6,17 +6,17 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
-use super::notice::Notice;
-use super::{Supervisor, Then};
+use super::notice::SessionNotice;
+use super::{HaltedTaskFate, Supervisor};
 use crate::domain::base::ids::Token;
 use crate::domain::state::event::Event;
-use crate::domain::work::agent::Outcome;
-use crate::domain::work::disk::Level;
-use crate::domain::work::gate::{Decision, Gate, GateKind};
-use crate::domain::work::outcome::End;
+use crate::domain::work::agent::IterationOutcome;
+use crate::domain::work::disk::DiskSpaceLevel;
+use crate::domain::work::gate::{Gate, GateDecision, GateKind};
+use crate::domain::work::outcome::AgentProgramEnd;
 use crate::env;
 use crate::error::{Code, Result};
-use crate::ops::disk::{self, Packing, Short};
+use crate::ops::disk::{self, AllowPacking, SpaceShortage};
 
 /// How often the file systems are asked. Nothing tells when one fills up.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -25,18 +25,18 @@ const LOOK_IDLE: Duration = Duration::from_secs(5);
 
 /// What a session knows of the space.
 #[derive(Debug, Default)]
-pub(super) struct Room {
-    level: Level,
+pub(super) struct SessionSpace {
+    level: DiskSpaceLevel,
     looked_at: Option<Instant>,
     /// Whether the clean-up was done since there was enough space: with programs at work, and without.
-    cleaned: Option<Packing>,
+    cleaned: Option<AllowPacking>,
     /// What was short while the programs of these iterations ran, or when they failed.
     hit: HashMap<Token, String>,
 }
 
 /// What follows a look at the space.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Looked {
+pub(super) enum SpaceCheckOutcome {
     /// Nothing new.
     Same,
     /// Something was recorded.
@@ -48,7 +48,7 @@ pub(super) enum Looked {
 impl Supervisor<'_> {
     /// Whether programs may be started.
     pub(super) fn has_room(&self) -> bool {
-        self.room.level < Level::Critical
+        self.room.level < DiskSpaceLevel::Critical
     }
 
     /// Whether a task waits for nothing but space.
@@ -57,35 +57,35 @@ impl Supervisor<'_> {
     }
 
     /// Asks the file systems, and does what their level demands. Agents are looked after whatever becomes of this.
-    pub(super) fn look_at_space(&mut self) -> Result<Looked> {
+    pub(super) fn look_at_space(&mut self) -> Result<SpaceCheckOutcome> {
         let decided = self.disk_gate().is_some_and(|gate| gate.decision.is_some());
         // Without a session nothing is begun.
         if self.target.is_none() || (!decided && self.room.looked_at.is_some_and(|at| at.elapsed() < self.look_every())) {
-            return Ok(Looked::Same);
+            return Ok(SpaceCheckOutcome::Same);
         }
         self.room.looked_at = Some(Instant::now());
         let short = disk::shortage(self.ctx);
-        let (before, level) = (self.room.level, short.as_ref().map_or(Level::Enough, |short| short.level));
+        let (before, level) = (self.room.level, short.as_ref().map_or(DiskSpaceLevel::Enough, |short| short.level));
         self.room.level = level;
         if let Some(short) = short.as_ref().filter(|_| level > before) {
             self.warn(short.with_code());
         }
         let done = match short {
-            Some(short) if level >= Level::Critical => self.wait_for_space(short),
+            Some(short) if level >= DiskSpaceLevel::Critical => self.wait_for_space(short),
             Some(_) | None => self.there_is_space(),
         };
         match done {
             // Not even this can be recorded: there will be another look.
             Err(error) if error.code() == Code::DiskFull => {
                 tracing::warn!(%error, "the lack of space is not recorded");
-                Ok(Looked::Same)
+                Ok(SpaceCheckOutcome::Same)
             }
             done => done,
         }
     }
 
     fn look_every(&self) -> Duration {
-        let is_idle = self.room.level == Level::Enough && self.ctx.state().busy_agents().next().is_none();
+        let is_idle = self.room.level == DiskSpaceLevel::Enough && self.ctx.state().busy_agents().next().is_none();
         if is_idle { LOOK_IDLE } else { LOOK_EVERY }
     }
 
@@ -100,53 +100,53 @@ impl Supervisor<'_> {
         self.step_if(|state| state.restorable.gates.contains_key(&id).then(closed))
     }
 
-    fn there_is_space(&mut self) -> Result<Looked> {
+    fn there_is_space(&mut self) -> Result<SpaceCheckOutcome> {
         self.room.cleaned = None;
         if !self.close_disk_gate("there is space again")? {
-            return Ok(Looked::Same);
+            return Ok(SpaceCheckOutcome::Same);
         }
-        self.tell(Notice::Recovered { what: "there is space again: work goes on".into() });
+        self.tell(SessionNotice::Recovered { what: "there is space again: work goes on".into() });
         self.standstills.clear();
         self.keep_reserve();
-        Ok(Looked::Did)
+        Ok(SpaceCheckOutcome::Did)
     }
 
     /// Stops programs at emergency; then cleans up, and asks only where that is not enough.
-    fn wait_for_space(&mut self, short: Short) -> Result<Looked> {
-        if short.level == Level::Emergency {
+    fn wait_for_space(&mut self, short: SpaceShortage) -> Result<SpaceCheckOutcome> {
+        if short.level == DiskSpaceLevel::Emergency {
             self.note_who_runs(&short);
             self.abandon_merge_check();
             self.abandon_starting();
-            self.stop_running(&Then::GoesOn)?;
+            self.stop_running(&HaltedTaskFate::GoesOn)?;
         }
         match self.disk_gate().map(|gate| gate.decision.clone()) {
             Some(None) => {
                 if self.clean_up_is_due() {
                     self.clean_up();
                 }
-                Ok(Looked::Same)
+                Ok(SpaceCheckOutcome::Same)
             }
-            Some(Some(Decision::Rejected { .. })) => {
+            Some(Some(GateDecision::Rejected { .. })) => {
                 self.close_disk_gate("rejected: the session ends")?;
-                Ok(Looked::GiveUp)
+                Ok(SpaceCheckOutcome::GiveUp)
             }
-            Some(Some(Decision::Approved | Decision::Answered { .. })) => {
+            Some(Some(GateDecision::Approved | GateDecision::Answered { .. })) => {
                 self.room.cleaned = None;
                 self.close_disk_gate("looked again")?;
-                Ok(Looked::Did)
+                Ok(SpaceCheckOutcome::Did)
             }
             None => {
                 let freed = if self.clean_up_is_due() { self.clean_up() } else { 0 };
                 // What the clean-up freed may be enough.
-                match disk::shortage(self.ctx).filter(|now| now.level >= Level::Critical) {
-                    None => Ok(Looked::Same),
-                    Some(short) => self.open_disk_gate(&short, freed).map(|()| Looked::Did),
+                match disk::shortage(self.ctx).filter(|now| now.level >= DiskSpaceLevel::Critical) {
+                    None => Ok(SpaceCheckOutcome::Same),
+                    Some(short) => self.open_disk_gate(&short, freed).map(|()| SpaceCheckOutcome::Did),
                 }
             }
         }
     }
 
-    fn open_disk_gate(&mut self, short: &Short, freed: u64) -> Result<()> {
+    fn open_disk_gate(&mut self, short: &SpaceShortage, freed: u64) -> Result<()> {
         let cleaned = match self.ctx.config.system.auto_cleanup_enabled {
             true => format!("the clean-up freed {} MB", disk::in_mb(freed)),
             false => "system.autoCleanupEnabled is off: git axiom disk --clean".to_owned(),
@@ -167,15 +167,15 @@ impl Supervisor<'_> {
         }
         match self.room.cleaned {
             None => true,
-            Some(Packing::Allowed) => false,
-            Some(Packing::Not) => self.packing() == Packing::Allowed,
+            Some(AllowPacking::Allowed) => false,
+            Some(AllowPacking::Not) => self.packing() == AllowPacking::Allowed,
         }
     }
 
     /// At emergency git has no space to write a pack.
-    fn packing(&self) -> Packing {
-        let may = self.running_agents().is_empty() && self.room.level < Level::Emergency;
-        if may { Packing::Allowed } else { Packing::Not }
+    fn packing(&self) -> AllowPacking {
+        let may = self.running_agents().is_empty() && self.room.level < DiskSpaceLevel::Emergency;
+        if may { AllowPacking::Allowed } else { AllowPacking::Not }
     }
 
     /// Returns how many bytes it freed.
@@ -185,7 +185,9 @@ impl Supervisor<'_> {
         match disk::clean_up(self.ctx, packing) {
             Ok(cleaned) => {
                 let lines = cleaned.lines.join("; ");
-                self.tell(Notice::Recovered { what: format!("cleaned up, {} MB freed: {lines}", disk::in_mb(cleaned.freed)) });
+                self.tell(SessionNotice::Recovered {
+                    what: format!("cleaned up, {} MB freed: {lines}", disk::in_mb(cleaned.freed)),
+                });
                 cleaned.freed
             }
             Err(error) => {
@@ -208,7 +210,7 @@ impl Supervisor<'_> {
 
     /// Remembers which programs ran into an emergency: of one that fails by itself, the end is known only once there is space to
     /// record it.
-    fn note_who_runs(&mut self, short: &Short) {
+    fn note_who_runs(&mut self, short: &SpaceShortage) {
         for agent in self.running_agents() {
             if let Some(token) = self.work_of(&agent).and_then(|work| work.stage.token()).cloned() {
                 self.room.hit.entry(token).or_insert_with(|| short.with_code());
@@ -218,33 +220,36 @@ impl Supervisor<'_> {
 
     /// Remembers that a program failed by itself while the disk was as good as full. By the time its work can be committed there may
     /// be space again.
-    pub(super) fn note_lack_of_space(&mut self, token: &Token, end: &End, outcome: &Outcome) {
-        if !matches!((end, outcome), (End::Exited(_) | End::Signalled(_), Outcome::Unfinished { .. })) {
+    pub(super) fn note_lack_of_space(&mut self, token: &Token, end: &AgentProgramEnd, outcome: &IterationOutcome) {
+        if !matches!(
+            (end, outcome),
+            (AgentProgramEnd::Exited(_) | AgentProgramEnd::Signalled(_), IterationOutcome::Unfinished { .. })
+        ) {
             self.room.hit.remove(token);
             return;
         }
         if self.target.is_none() || self.room.hit.contains_key(token) {
             return;
         }
-        if let Some(short) = disk::shortage(self.ctx).filter(|short| short.level == Level::Emergency) {
+        if let Some(short) = disk::shortage(self.ctx).filter(|short| short.level == DiskSpaceLevel::Emergency) {
             self.room.hit.insert(token.clone(), short.with_code());
         }
     }
 
     /// Why the task of an iteration waits for a human: its program failed while there was no space, and it is not complete.
-    pub(super) fn was_out_of_space(&mut self, token: &Token, outcome: &Outcome) -> Option<String> {
+    pub(super) fn was_out_of_space(&mut self, token: &Token, outcome: &IterationOutcome) -> Option<String> {
         let short = self.room.hit.remove(token)?;
         match outcome {
-            Outcome::Unfinished { why } => {
+            IterationOutcome::Unfinished { why } => {
                 Some(format!("{why}, when there was no space ({short}); then: git axiom task unblock"))
             }
-            Outcome::Complete
-            | Outcome::Blocked { .. }
-            | Outcome::Waiting { .. }
-            | Outcome::Limited { .. }
-            | Outcome::NeedsHuman { .. }
-            | Outcome::Stopped
-            | Outcome::Crashed => None,
+            IterationOutcome::Complete
+            | IterationOutcome::Blocked { .. }
+            | IterationOutcome::Waiting { .. }
+            | IterationOutcome::Limited { .. }
+            | IterationOutcome::NeedsHuman { .. }
+            | IterationOutcome::Stopped
+            | IterationOutcome::Crashed => None,
         }
     }
 }

@@ -4,24 +4,24 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
 use super::Supervisor;
-use super::prompting::Workplace;
+use super::prompting::WorkspaceAtPrompt;
 use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::Case;
+use crate::domain::work::case::Task;
 use crate::domain::work::resuming;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::ops::recover::told::{self, Told};
+use crate::ops::recover::told::{self, EarlierAttemptsReport};
 use crate::process::client::launch;
-use crate::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, StateCheck, VERSION};
-use crate::process::keeper::stream::Reading;
+use crate::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, SpawnIntentCheck, VERSION};
+use crate::process::keeper::stream::OutputDecoding;
 
 /// The iteration to start.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Next<'a> {
+pub(super) struct NextIteration<'a> {
     pub agent: &'a AgentId,
-    pub case: &'a Case,
+    pub case: &'a Task,
     pub workspace: &'a Workspace,
     pub iteration: u32,
     pub token: &'a Token,
@@ -29,7 +29,7 @@ pub(super) struct Next<'a> {
 
 /// An iteration whose keeper can be started.
 #[derive(Debug)]
-pub(super) struct Prepared {
+pub(super) struct PreparedIteration {
     /// The path of the keeper's specification.
     pub spec: PathBuf,
     /// The session of the program that it goes on with.
@@ -42,12 +42,12 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// `INVALID_INPUT` where there is no prompt for the program; `IO_FAILED`, `DISK_FULL`.
-    pub(super) fn prepare_keeper(&mut self, next: &Next<'_>) -> Result<Prepared> {
-        let Next { agent, case, token, workspace, .. } = *next;
+    pub(super) fn prepare_keeper(&mut self, next: &NextIteration<'_>) -> Result<PreparedIteration> {
+        let NextIteration { agent, case, token, workspace, .. } = *next;
         let dir = self.ctx.layout().run_dir(agent, token);
         files::create_dir_all(&dir)?;
         let prompt_file = dir.join("prompt");
-        let place = if self.was_used(case) { self.workplace(workspace)? } else { Workplace::default() };
+        let place = if self.was_used(case) { self.workplace(workspace)? } else { WorkspaceAtPrompt::default() };
         let found = self.session_to_resume(case, workspace, &place);
         let told = self.told(case, &place)?;
         let prompt = self.prompt(next, &place, found.as_ref(), told.as_ref())?;
@@ -58,13 +58,13 @@ impl Supervisor<'_> {
         }
         let resumes = found.and_then(std::result::Result::ok);
         let recovery = told.map(|told| recovery_file(&told, &dir)).transpose()?;
-        let spec = self.spec(next, Files { dir, prompt_file, log, recovery }, resumes.as_deref())?.write()?;
+        let spec = self.spec(next, IterationStartFiles { dir, prompt_file, log, recovery }, resumes.as_deref())?.write()?;
         env::fault_point("iterate.spec-written");
-        Ok(Prepared { spec, resumes })
+        Ok(PreparedIteration { spec, resumes })
     }
 
     /// What is told of the attempts before, where that is wanted.
-    fn told(&self, case: &Case, place: &Workplace) -> Result<Option<Told>> {
+    fn told(&self, case: &Task, place: &WorkspaceAtPrompt) -> Result<Option<EarlierAttemptsReport>> {
         if !self.ctx.config.recovery.inject_audit_log {
             return Ok(None);
         }
@@ -72,8 +72,8 @@ impl Supervisor<'_> {
         told::attempts(self.ctx, &case.id, has_changes)
     }
 
-    fn spec(&self, next: &Next<'_>, files: Files, resumes: Option<&str>) -> Result<KeeperSpec> {
-        let Next { agent, case, workspace, iteration, token } = *next;
+    fn spec(&self, next: &NextIteration<'_>, files: IterationStartFiles, resumes: Option<&str>) -> Result<KeeperSpec> {
+        let NextIteration { agent, case, workspace, iteration, token } = *next;
         let program = self.options.programs.of(case);
         let config = &self.ctx.config.agents;
         let variables: [(&str, OsString); 7] = [
@@ -102,13 +102,17 @@ impl Supervisor<'_> {
             workspace: PathBuf::from(&workspace.path),
             log: files.log,
             workspace_lock: self.ctx.layout().workspace_lock(&case.id),
-            state_check: StateCheck { common_dir: self.ctx.repo.common_dir().to_owned(), intent_seq: None },
+            state_check: SpawnIntentCheck { common_dir: self.ctx.repo.common_dir().to_owned(), intent_seq: None },
             grace_seconds: config.grace_seconds,
             time_limit_seconds: config.time_limit,
             silence_limit_seconds: config.silence_limit.or(program.silence_limit),
             stop_signal: program.stop_signal.into(),
             output_cap: DEFAULT_OUTPUT_CAP,
-            reading: Reading { program: program.name.clone(), rules: program.stream.clone(), tools: program.tools.clone() },
+            reading: OutputDecoding {
+                program: program.name.clone(),
+                rules: program.stream.clone(),
+                tools: program.tools.clone(),
+            },
             env: own.chain(variables.into_iter().map(|(name, value)| (name.to_owned(), value))).chain(recovery).collect(),
         })
     }
@@ -123,7 +127,7 @@ pub(super) fn start_keeper(spec: &Path) -> Result<()> {
 }
 
 /// The file with what is known of the attempts before.
-fn recovery_file(told: &Told, dir: &Path) -> Result<PathBuf> {
+fn recovery_file(told: &EarlierAttemptsReport, dir: &Path) -> Result<PathBuf> {
     let path = dir.join("recovery.json");
     let mut json = serde_json::to_vec(&told.context).map_err(|e| Error::new(Code::Internal, "no JSON of attempts").because(e))?;
     json.push(b'\n');
@@ -131,7 +135,7 @@ fn recovery_file(told: &Told, dir: &Path) -> Result<PathBuf> {
     Ok(path)
 }
 
-struct Files {
+struct IterationStartFiles {
     dir: PathBuf,
     prompt_file: PathBuf,
     log: PathBuf,

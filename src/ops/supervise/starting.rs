@@ -5,21 +5,21 @@ use std::collections::BTreeSet;
 
 use super::Supervisor;
 use super::hooks::rejected_start;
-use super::running_hooks::{HooksSaid, RunningHooks};
-use crate::domain::base::ids::{AgentId, CaseId};
+use super::running_hooks::{HooksVerdict, RunningHooks};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::hook::event::HookEvent;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::doing::Doing;
+use crate::domain::work::doing::SupervisorActivity;
 use crate::domain::work::gate::{GateKind, wants_trust};
 use crate::env;
 use crate::error::Result;
-use crate::ops::hooks::standing::AtEvent;
-use crate::ops::steps::Failure;
+use crate::ops::hooks::standing::EventHooks;
+use crate::ops::steps::StepFailure;
 
 /// A claim that is about to be made.
 #[derive(Debug, Clone)]
 pub(super) struct BegunClaim {
-    pub(super) task: CaseId,
+    pub(super) task: TaskId,
     pub(super) agent: AgentId,
     pub(super) workspace: Workspace,
     pub(super) why: String,
@@ -27,14 +27,14 @@ pub(super) struct BegunClaim {
 
 /// A claim that waits for its workspace, or for what hooks say.
 #[derive(Debug)]
-pub(super) struct Starting {
+pub(super) struct WaitingClaim {
     claim: BegunClaim,
     /// The hooks that are asked whether the task may start.
     asked: Option<RunningHooks>,
 }
 
 /// What follows a look at a claim.
-enum AfterLook {
+enum ClaimProgress {
     /// It still waits.
     Waits,
     /// Its workspace is there: hooks are asked.
@@ -47,7 +47,7 @@ enum AfterLook {
 
 impl Supervisor<'_> {
     /// Whether the claim of a task is under way.
-    pub(super) fn is_starting(&self, task: &CaseId) -> bool {
+    pub(super) fn is_starting(&self, task: &TaskId) -> bool {
         self.starting.contains_key(task)
     }
 
@@ -57,26 +57,26 @@ impl Supervisor<'_> {
     }
 
     /// Whether an agent is about to take another task than this one.
-    pub(super) fn starts_another(&self, agent: &AgentId, task: &CaseId) -> bool {
+    pub(super) fn starts_another(&self, agent: &AgentId, task: &TaskId) -> bool {
         self.starting.values().any(|starting| starting.claim.agent == *agent && starting.claim.task != *task)
     }
 
     /// Begins to claim a task, for this reason: makes its workspace, asks the hooks. Until it is claimed its gate stays: what a human
     /// approved is not asked again where the claim has to be tried again. Where a human has to approve the hooks, the task waits for that,
     /// and nothing is made for it before.
-    pub(super) fn claim(&mut self, task: &CaseId, why: &str) -> Result<()> {
+    pub(super) fn claim(&mut self, task: &TaskId, why: &str) -> Result<()> {
         match self.asks_to_begin_anew(task) {
             Ok(true) => return Ok(()),
             Ok(false) => {}
             Err(error) => return self.claim_failed(task, error),
         }
         self.ctx.read_hooks_again();
-        if let AtEvent::NotApproved(what) = self.ctx.hooks.at(HookEvent::PreTaskStart) {
+        if let EventHooks::NotApproved(what) = self.ctx.hooks.at(HookEvent::PreTaskStart) {
             return self.veto(task, wants_trust(&what), Vec::new());
         }
         match self.prepare_claim(task, why) {
             Ok(claim) => {
-                self.starting.insert(task.clone(), Starting { claim, asked: None });
+                self.starting.insert(task.clone(), WaitingClaim { claim, asked: None });
                 self.look_after_claim(task).map(drop)
             }
             Err(error) => self.claim_failed(task, error),
@@ -85,7 +85,7 @@ impl Supervisor<'_> {
 
     /// Looks after the claims that are under way; returns whether anything was done.
     pub(super) fn look_after_starting(&mut self) -> Result<bool> {
-        let tasks: Vec<CaseId> = self.starting.keys().cloned().collect();
+        let tasks: Vec<TaskId> = self.starting.keys().cloned().collect();
         let mut did = false;
         for task in tasks {
             did |= self.look_after_claim(&task)?;
@@ -93,7 +93,7 @@ impl Supervisor<'_> {
         Ok(did)
     }
 
-    fn look_after_claim(&mut self, task: &CaseId) -> Result<bool> {
+    fn look_after_claim(&mut self, task: &TaskId) -> Result<bool> {
         let Some(claim) = self.starting.get(task).map(|starting| starting.claim.clone()) else { return Ok(false) };
         if !self.still_claims(&claim) {
             // A human has changed the plan, the mode or the task meanwhile: what hooks say to this claim is not asked any more.
@@ -101,8 +101,8 @@ impl Supervisor<'_> {
             return Ok(true);
         }
         let next = match self.next_of(&claim) {
-            Ok(AfterLook::Waits) => return Ok(false),
-            Ok(AfterLook::Asks(asked)) => {
+            Ok(ClaimProgress::Waits) => return Ok(false),
+            Ok(ClaimProgress::Asks(asked)) => {
                 if let Some(starting) = self.starting.get_mut(task) {
                     starting.asked = Some(*asked);
                 }
@@ -111,37 +111,37 @@ impl Supervisor<'_> {
             next => next,
         };
         self.abandon_start(task);
-        match next.and_then(|next| if matches!(next, AfterLook::Takes) { self.take(&claim) } else { Ok(()) }) {
+        match next.and_then(|next| if matches!(next, ClaimProgress::Takes) { self.take(&claim) } else { Ok(()) }) {
             Ok(()) => Ok(true),
             Err(error) => self.claim_failed(task, error).map(|()| true),
         }
     }
 
-    fn next_of(&mut self, claim: &BegunClaim) -> Result<AfterLook> {
-        let Some(Starting { asked: Some(asked), .. }) = self.starting.get(&claim.task) else {
+    fn next_of(&mut self, claim: &BegunClaim) -> Result<ClaimProgress> {
+        let Some(WaitingClaim { asked: Some(asked), .. }) = self.starting.get(&claim.task) else {
             if !self.workspace_is_made(&claim.task, &claim.workspace)? {
-                return Ok(AfterLook::Waits);
+                return Ok(ClaimProgress::Waits);
             }
             env::fault_point("claim.workspace-made");
             return self.ask_to_start(claim);
         };
-        let Some(HooksSaid { runs, objection }) = asked.said() else { return Ok(AfterLook::Waits) };
+        let Some(HooksVerdict { runs, objection }) = asked.said() else { return Ok(ClaimProgress::Waits) };
         self.record_runs(&runs)?;
-        let Some(Failure { summary, .. }) = objection? else { return Ok(AfterLook::Takes) };
+        let Some(StepFailure { summary, .. }) = objection? else { return Ok(ClaimProgress::Takes) };
         let lines = runs.last().map(|run| run.lines.clone()).unwrap_or_default();
         let reason = summary.replacen("hook", "hook pre-task-start", 1);
         self.veto(&claim.task, format!("{reason}; approve to ask it again"), lines)?;
-        Ok(AfterLook::Vetoed)
+        Ok(ClaimProgress::Vetoed)
     }
 
-    fn ask_to_start(&mut self, claim: &BegunClaim) -> Result<AfterLook> {
+    fn ask_to_start(&mut self, claim: &BegunClaim) -> Result<ClaimProgress> {
         // Asked before an agent was sent here.
         if self.may_start.remove(&claim.task) {
-            return Ok(AfterLook::Takes);
+            return Ok(ClaimProgress::Takes);
         }
-        let AtEvent::Run(hooks, tree) = self.ctx.hooks.at(HookEvent::PreTaskStart) else { return Ok(AfterLook::Takes) };
+        let EventHooks::Run(hooks, tree) = self.ctx.hooks.at(HookEvent::PreTaskStart) else { return Ok(ClaimProgress::Takes) };
         let asked = self.run_hooks(self.facts_of_start(&claim.task, &claim.agent), &hooks, &tree)?;
-        Ok(AfterLook::Asks(Box::new(asked)))
+        Ok(ClaimProgress::Asks(Box::new(asked)))
     }
 
     /// Whether a claim would be made as things are now, whatever they were when it was prepared.
@@ -156,21 +156,21 @@ impl Supervisor<'_> {
     }
 
     /// Ends what the claim of a task waits for; it may be begun again.
-    fn abandon_start(&mut self, task: &CaseId) {
+    fn abandon_start(&mut self, task: &TaskId) {
         self.leaving.add(task, self.makings.give_up(task), None);
-        if let Some(Starting { asked: Some(asked), .. }) = self.starting.remove(task) {
+        if let Some(WaitingClaim { asked: Some(asked), .. }) = self.starting.remove(task) {
             self.leaving.add(task, asked.give_up(), None);
         }
     }
 
     /// The same for all claims, and for workspaces that are made anew for agents.
     pub(super) fn abandon_starting(&mut self) {
-        let tasks: BTreeSet<CaseId> = self.starting.keys().cloned().chain(self.makings.tasks()).collect();
+        let tasks: BTreeSet<TaskId> = self.starting.keys().cloned().chain(self.makings.tasks()).collect();
         tasks.iter().for_each(|task| self.abandon_start(task));
     }
 
     /// Which hooks are asked, for people who look.
-    pub(super) fn starting_doing(&self) -> impl Iterator<Item = Doing> {
+    pub(super) fn starting_doing(&self) -> impl Iterator<Item = SupervisorActivity> {
         let asked = self.starting.values().filter_map(|starting| starting.asked.as_ref());
         asked.chain(self.redirects.values()).filter_map(RunningHooks::doing)
     }

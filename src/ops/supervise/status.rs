@@ -5,31 +5,31 @@ use std::collections::BTreeSet;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::keeper_now::KeeperNow;
-use crate::domain::base::ids::{AgentId, CaseId};
+use super::keeper_now::KeeperObservation;
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::natural;
 use crate::domain::planning::plan::PLANNER_AGENT;
 use crate::domain::state::whole::State;
-use crate::domain::work::agent::{Agent, Stage, Work};
-use crate::domain::work::budget::{Limits, Used, UsedLine};
-use crate::domain::work::case::{Case, Kind, Status as CaseStatus};
-use crate::domain::work::delay::Delay;
-use crate::domain::work::doing::{Doing, DoingKind};
+use crate::domain::work::agent::{Agent, AgentWork, IterationStage};
+use crate::domain::work::budget::{BudgetLimits, BudgetUsage, BudgetUsageJson};
+use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::delay::DelayedSessionStep;
+use crate::domain::work::doing::{SupervisorActivity, SupervisorActivityKind};
 use crate::domain::work::gate::{Gate, GateKind};
-use crate::domain::work::gate_line::GateLine;
+use crate::domain::work::gate_line::OpenGateJson;
 use crate::domain::work::needs;
-use crate::domain::work::project::{ProjectStatus, SessionNow, current_agent, project_status};
-use crate::domain::work::reports::Reports;
-use crate::domain::work::session::{Request, SessionState};
+use crate::domain::work::project::{LiveSessionStatus, ProjectStatus, current_agent, project_status};
+use crate::domain::work::reports::TaskReports;
+use crate::domain::work::session::{SessionState, SupervisorRequest};
 use crate::domain::work::spending::Usd;
-use crate::domain::work::standing::PartCounts;
-use crate::domain::work::view::{TaskCounts, TaskProgress, count_tasks, stuck};
+use crate::domain::work::standing::TaskPartCounts;
+use crate::domain::work::view::{TaskProgress, TaskStatusCounts, count_tasks, stuck};
 use crate::error::{Code, Result};
-use crate::ops::attach::standing::{Attached, attached};
-use crate::ops::context::handle::{Context, Progress};
+use crate::ops::attach::standing::{AttachStatus, attached};
+use crate::ops::context::handle::{Context, OpenOperationProgress};
 use crate::ops::output::last::last_printed;
 use crate::ops::plan;
-use crate::ops::revert_task::{Settling, settling};
+use crate::ops::revert_task::{RevertConflictWorktree, settling};
 use crate::ops::supervise::budget::used_of;
 use crate::ops::supervise::doing;
 use crate::ops::trust;
@@ -37,49 +37,49 @@ use crate::ops::trust;
 /// The answer of `git axiom status`; its JSON keys are a contract.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Status {
+pub struct StatusDocument {
     /// The session.
-    pub session: SessionView,
+    pub session: SessionStatusJson,
     /// A summary of the project.
-    pub project: ProjectView,
+    pub project: ProjectStatusJson,
     /// The supervisor.
-    pub supervisor: SupervisorView,
+    pub supervisor: SupervisorStatusJson,
     /// All agents that have ever worked, by id.
-    pub agents: Vec<AgentView>,
+    pub agents: Vec<AgentStatusJson>,
     /// The number of tasks by stored status.
-    pub tasks: TaskCounts,
+    pub tasks: TaskStatusCounts,
     /// Derived counts, in addition to the stored status.
     pub progress: TaskProgress,
     /// Gates that wait for a human.
-    pub gates: Vec<GateLine>,
+    pub gates: Vec<OpenGateJson>,
     /// Gates that a human has decided, until that is carried out.
-    pub decided: Vec<GateLine>,
+    pub decided: Vec<OpenGateJson>,
     /// Tasks that are done and wait to be merged, where no gate says why they wait.
-    pub to_merge: Vec<ToMerge>,
+    pub to_merge: Vec<MergeQueueJson>,
     /// Tasks that do not go on unless a human does something, by id.
-    pub stuck: Vec<StuckLine>,
+    pub stuck: Vec<StuckTaskJson>,
     /// What is being done now besides the programs of agents.
-    pub doing: Vec<Doing>,
+    pub doing: Vec<SupervisorActivity>,
     /// What the session tries again later.
-    pub delays: Vec<DelayLine>,
+    pub delays: Vec<DelayedTaskJson>,
     /// Why the configuration does not count as it is written; `None` where it does, or where nobody has looked.
     pub configuration: Option<String>,
     /// Conflicts of rollbacks that a user is resolving.
-    pub settling: Vec<Settling>,
+    pub settling: Vec<RevertConflictWorktree>,
     /// Whether a recovery is needed.
-    pub recovery: RecoveryView,
+    pub recovery: RecoveryNeedJson,
     /// Agents that a human runs, and watches.
-    pub attached: Attached,
+    pub attached: AttachStatus,
 }
 
 /// The session's part of the answer.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct SessionView {
+pub struct SessionStatusJson {
     /// Its id; `None` where there has been no session.
     pub id: Option<String>,
     /// Its present state.
-    pub state: SessionNow,
+    pub state: LiveSessionStatus,
     /// semi-auto or autopilot.
     pub mode: &'static str,
     /// How many tasks were cut short by a session that ended while it was paused.
@@ -91,9 +91,9 @@ pub struct SessionView {
     /// The time of the last event.
     pub updated_at: Option<Timestamp>,
     /// More about the session.
-    pub metadata: Metadata,
+    pub metadata: SessionMetadataJson,
     /// What the session may use.
-    pub limits: Option<Limits>,
+    pub limits: Option<BudgetLimits>,
     /// What its iterations that have ended used; `None` before the first session.
     pub tokens_used: Option<u64>,
     /// The same in US dollars.
@@ -105,7 +105,7 @@ pub struct SessionView {
 /// A summary of the project for scripts: one task, one agent, one word.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ProjectView {
+pub struct ProjectStatusJson {
     /// The task with the most recent activity, among those that agents work on.
     pub current_task_id: Option<String>,
     /// The agent that works on it.
@@ -117,16 +117,16 @@ pub struct ProjectView {
     /// The time of the last event.
     pub updated_at: Option<Timestamp>,
     /// As in the session, and more.
-    pub metadata: ProjectMetadata,
+    pub metadata: ProjectMetadataJson,
 }
 
 /// More about the project.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ProjectMetadata {
+pub struct ProjectMetadataJson {
     /// The same as in the session.
     #[serde(flatten)]
-    pub session: Metadata,
+    pub session: SessionMetadataJson,
     /// How many files the iterations of the current or newest task changed.
     pub files_modified: u64,
     /// Whether its verification passed when it was last run.
@@ -136,7 +136,7 @@ pub struct ProjectMetadata {
 /// More about the session.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Metadata {
+pub struct SessionMetadataJson {
     /// When it started.
     pub started_at: Option<Timestamp>,
     /// The branch that work is merged into.
@@ -153,7 +153,7 @@ pub struct Metadata {
 
 /// The supervisor's part of the answer.
 #[derive(Debug, Serialize)]
-pub struct SupervisorView {
+pub struct SupervisorStatusJson {
     /// Whether it runs, which its lock shows for certain.
     pub alive: bool,
     /// Its process id, while it runs.
@@ -163,7 +163,7 @@ pub struct SupervisorView {
 /// One agent.
 #[derive(Debug, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct AgentView {
+pub struct AgentStatusJson {
     /// Its id.
     pub id: String,
     /// idle, running, waiting, paused, stopping, ended or dead.
@@ -185,7 +185,7 @@ pub struct AgentView {
     /// The phase that the agent reports.
     pub phase: Option<String>,
     /// The parts of the task that its agents named; `None` where it works on none.
-    pub parts: Option<PartCounts>,
+    pub parts: Option<TaskPartCounts>,
     /// How sure the agent is of its work, 0 to 1.
     pub confidence: Option<f64>,
     /// When it expects to be done.
@@ -205,7 +205,7 @@ pub struct AgentView {
     /// Cost of the task in US dollars, where the program reports it.
     pub cost_usd: Option<f64>,
     /// How the limits of its task stand, as of its last iteration.
-    pub limits: Vec<UsedLine>,
+    pub limits: Vec<BudgetUsageJson>,
     /// The same in words, where there are some.
     #[serde(skip)]
     pub budget: Option<String>,
@@ -224,21 +224,21 @@ pub struct AgentView {
 /// A task that is done and waits to be merged.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToMerge {
+pub struct MergeQueueJson {
     /// The task.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
     /// The tasks that are merged before it.
-    pub after: Vec<CaseId>,
+    pub after: Vec<TaskId>,
 }
 
 /// A task that failed or is blocked.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct StuckLine {
+pub struct StuckTaskJson {
     /// The task.
-    pub task_id: CaseId,
+    pub task_id: TaskId,
     /// failed or blocked.
-    pub status: CaseStatus,
+    pub status: TaskStatus,
     /// Why.
     pub reason: Option<String>,
 }
@@ -246,24 +246,24 @@ pub struct StuckLine {
 /// A task for which a step failed and is tried again later.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct DelayLine {
+pub struct DelayedTaskJson {
     /// The task.
     pub task_id: String,
     /// What failed, and why.
     #[serde(flatten)]
-    pub delay: Delay,
+    pub delay: DelayedSessionStep,
 }
 
 /// Whether a recovery is needed.
 #[derive(Debug, Serialize)]
-pub struct RecoveryView {
+pub struct RecoveryNeedJson {
     /// Whether `git axiom recover` has something to do.
     pub needed: bool,
     /// Why, in words.
     pub reasons: Vec<String>,
 }
 
-impl RecoveryView {
+impl RecoveryNeedJson {
     /// What is to be recovered, and how; empty where nothing is.
     pub fn in_words(&self) -> String {
         if !self.needed {
@@ -278,7 +278,7 @@ const ENDED: &str = "ended";
 /// The state of an agent whose keeper has died.
 const DEAD: &str = "dead";
 
-impl AgentView {
+impl AgentStatusJson {
     /// Whether it is at work on a task, as far as is seen.
     pub fn works(&self) -> bool {
         ["running", "stopping"].contains(&self.state)
@@ -294,21 +294,21 @@ impl AgentView {
 ///
 /// # Errors
 /// `IO_FAILED` where a lock or a note cannot be read.
-pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
+pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
     let who = alive(ctx)?;
-    let mut status = Status { settling: settling(ctx)?, ..view(ctx.state(), &who, now) };
+    let mut status = StatusDocument { settling: settling(ctx)?, ..view(ctx.state(), &who, now) };
     status.recovery = with_what_is_seen(ctx, status.recovery)?;
     status.attached = attached(ctx);
     trust::say_what_is_approved(ctx, &mut status.gates);
     status.doing = doing::now(ctx)?;
-    let planner = status.doing.iter().find(|doing| doing.what == DoingKind::Plans).map(planner_view);
+    let planner = status.doing.iter().find(|doing| doing.what == SupervisorActivityKind::Plans).map(planner_view);
     status.agents.extend(planner);
     for view in &mut status.agents {
-        let of_agent = |doing: &&Doing| doing.agent_id.as_ref().is_some_and(|agent| agent.as_str() == view.id);
+        let of_agent = |doing: &&SupervisorActivity| doing.agent_id.as_ref().is_some_and(|agent| agent.as_str() == view.id);
         // What is said of what is done may be a moment older than the state.
         let doing = status.doing.iter().find(of_agent).filter(|doing| doing.task_id.is_none() || view.task_id.is_some());
-        view.doing = doing.map(Doing::what_in_words);
-        if doing.is_some_and(|doing| doing.what == DoingKind::Ends) {
+        view.doing = doing.map(SupervisorActivity::what_in_words);
+        if doing.is_some_and(|doing| doing.what == SupervisorActivityKind::Ends) {
             view.state = "stopping";
         }
         if view.doing.is_some() && view.state == "paused" {
@@ -316,17 +316,17 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
             view.state = "running";
         }
         let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };
-        match KeeperNow::of(ctx, agent) {
-            KeeperNow::NotStarted | KeeperNow::Works => {}
+        match KeeperObservation::of(ctx, agent) {
+            KeeperObservation::NotStarted | KeeperObservation::Works => {}
             // Without a supervisor, nobody has seen its end yet.
-            KeeperNow::Ended if status.supervisor.alive => {}
-            KeeperNow::Ended => view.state = ENDED,
-            KeeperNow::Dead => view.state = DEAD,
+            KeeperObservation::Ended if status.supervisor.alive => {}
+            KeeperObservation::Ended => view.state = ENDED,
+            KeeperObservation::Dead => view.state = DEAD,
         }
         if let Some(case) = agent.work.as_ref().and_then(|work| ctx.state().restorable.cases.get(&work.task)) {
             let used = used_of(ctx.state(), case);
-            view.limits = used.iter().map(UsedLine::from).collect();
-            view.budget = (!used.is_empty()).then(|| used.iter().map(Used::in_words).collect::<Vec<_>>().join("; "));
+            view.limits = used.iter().map(BudgetUsageJson::from).collect();
+            view.budget = (!used.is_empty()).then(|| used.iter().map(BudgetUsage::in_words).collect::<Vec<_>>().join("; "));
         }
         let Some(work) = &agent.work else { continue };
         // The status does not fail because of a log that cannot be read.
@@ -343,27 +343,30 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<Status> {
 }
 
 /// Looks which of the processes in the state are running.
-fn alive(ctx: &Context) -> Result<Alive> {
+fn alive(ctx: &Context) -> Result<LiveProcesses> {
     let supervisor = ctx.supervisor_alive()?;
-    let operation = !matches!(ctx.open_operation()?, Some((_, Progress::Interrupted)));
+    let operation = !matches!(ctx.open_operation()?, Some((_, OpenOperationProgress::Interrupted)));
     let wants = |agent: &&Agent| {
-        agent.work.as_ref().is_some_and(|work| work.stage.wants_recovery(KeeperNow::of(ctx, agent) == KeeperNow::Works))
+        agent
+            .work
+            .as_ref()
+            .is_some_and(|work| work.stage.wants_recovery(KeeperObservation::of(ctx, agent) == KeeperObservation::Works))
     };
     let unattended =
         if supervisor { Vec::new() } else { ctx.state().busy_agents().filter(wants).map(|agent| agent.id.clone()).collect() };
-    Ok(Alive { supervisor, operation, unattended })
+    Ok(LiveProcesses { supervisor, operation, unattended })
 }
 
 /// What is to be recovered now: what a crash left, and what is damaged.
 ///
 /// # Errors
 /// `IO_FAILED` where a lock cannot be read.
-pub fn to_recover(ctx: &Context) -> Result<RecoveryView> {
+pub fn to_recover(ctx: &Context) -> Result<RecoveryNeedJson> {
     with_what_is_seen(ctx, recovery(ctx.state(), &alive(ctx)?))
 }
 
 /// The same with what the state does not say: planning that was cut off, and damage.
-fn with_what_is_seen(ctx: &Context, mut recovery: RecoveryView) -> Result<RecoveryView> {
+fn with_what_is_seen(ctx: &Context, mut recovery: RecoveryNeedJson) -> Result<RecoveryNeedJson> {
     if let Some(plan) = ctx.state().open_plan().filter(|plan| plan.running.is_some())
         && !plan::planner_runs(ctx)?
     {
@@ -392,7 +395,7 @@ fn damaged(ctx: &Context) -> Result<Option<String>> {
 
 /// Which of the processes in the state are running.
 #[derive(Debug, Clone)]
-pub struct Alive {
+pub struct LiveProcesses {
     /// Whether the supervisor runs.
     pub supervisor: bool,
     /// Whether a process carries out the open operation; true where none is open.
@@ -402,11 +405,11 @@ pub struct Alive {
 }
 
 /// The status, from the state and the running processes.
-pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
+pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocument {
     let alive = who.supervisor;
     let session = state.record.session.as_ref();
     let (tasks, progress) = count_tasks(state);
-    let metadata = Metadata {
+    let metadata = SessionMetadataJson {
         started_at: session.map(|session| session.started_at),
         target: session.map(|session| session.target.to_string()),
         slots: session.map(|session| session.slots),
@@ -417,16 +420,17 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
     // Without a supervisor, nobody knows how long what still runs has run.
     let until = if alive { now } else { state.updated_at.unwrap_or(now) };
     let (waiting, decided): (Vec<&Gate>, Vec<&Gate>) = state.restorable.gates.values().partition(|gate| gate.decision.is_none());
-    let lines =
-        |gates: Vec<&Gate>| natural::sorted(gates, |gate| gate.id.as_str()).into_iter().map(GateLine::from).collect::<Vec<_>>();
+    let lines = |gates: Vec<&Gate>| {
+        natural::sorted(gates, |gate| gate.id.as_str()).into_iter().map(OpenGateJson::from).collect::<Vec<_>>()
+    };
     // What is held at another gate waits there; what goes on by itself was decided by nobody.
     let is_held = |gate: &Gate| gate.task_id.is_some() && waiting.iter().any(|other| other.task_id == gate.task_id);
     let decided = decided.into_iter().filter(|gate| !gate.goes_on() && !is_held(gate)).collect();
     let now_is = session_now(state, alive);
     let set_aside = state.record.cases.values().filter(|record| record.set_aside.is_some()).count();
-    Status {
+    StatusDocument {
         project: project_view(state, project_status(now_is, &tasks, &progress, set_aside), metadata.clone()),
-        session: SessionView {
+        session: SessionStatusJson {
             id: session.map(|session| session.id.to_string()),
             state: now_is,
             mode: state.restorable.mode.as_str(),
@@ -440,7 +444,7 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
             cost_usd: state.record.session_spent.cost.map(Usd::dollars),
             time_used_ms: state.record.session_time.millis(until),
         },
-        supervisor: SupervisorView { alive, pid: session.filter(|_| alive).map(|session| session.pid) },
+        supervisor: SupervisorStatusJson { alive, pid: session.filter(|_| alive).map(|session| session.pid) },
         agents: state.restorable.agents.values().map(|agent| agent_view(state, agent, alive.then_some(now))).collect(),
         tasks,
         progress,
@@ -453,44 +457,44 @@ pub fn view(state: &State, who: &Alive, now: Timestamp) -> Status {
         configuration: None,
         settling: Vec::new(),
         recovery: recovery(state, who),
-        attached: Attached::default(),
+        attached: AttachStatus::default(),
     }
 }
 
-fn stuck_line(case: &Case) -> StuckLine {
-    StuckLine { task_id: case.id.clone(), status: case.status, reason: case.reason.clone() }
+fn stuck_line(case: &Task) -> StuckTaskJson {
+    StuckTaskJson { task_id: case.id.clone(), status: case.status, reason: case.reason.clone() }
 }
 
 /// Only a running supervisor tries anything again.
-fn delays(state: &State, alive: bool) -> Vec<DelayLine> {
+fn delays(state: &State, alive: bool) -> Vec<DelayedTaskJson> {
     let all = state.record.delays.iter().filter(|_| alive);
     let sorted = natural::sorted(all, |(task, _)| task.as_str());
-    sorted.into_iter().map(|(task, delay)| DelayLine { task_id: task.to_string(), delay: delay.clone() }).collect()
+    sorted.into_iter().map(|(task, delay)| DelayedTaskJson { task_id: task.to_string(), delay: delay.clone() }).collect()
 }
 
-fn session_now(state: &State, alive: bool) -> SessionNow {
+fn session_now(state: &State, alive: bool) -> LiveSessionStatus {
     match state.record.session.as_ref().map(|session| session.state) {
-        Some(state) if state.is_crash_without_supervisor() && !alive => SessionNow::Crashed,
-        Some(SessionState::Running) => SessionNow::Running,
-        Some(SessionState::Ending) if !alive => SessionNow::Idle,
-        Some(SessionState::Ending) => SessionNow::Ending,
-        Some(SessionState::Pausing) => SessionNow::Pausing,
-        Some(SessionState::Paused) => SessionNow::Paused,
-        Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None => SessionNow::Idle,
+        Some(state) if state.is_crash_without_supervisor() && !alive => LiveSessionStatus::Crashed,
+        Some(SessionState::Running) => LiveSessionStatus::Running,
+        Some(SessionState::Ending) if !alive => LiveSessionStatus::Idle,
+        Some(SessionState::Ending) => LiveSessionStatus::Ending,
+        Some(SessionState::Pausing) => LiveSessionStatus::Pausing,
+        Some(SessionState::Paused) => LiveSessionStatus::Paused,
+        Some(SessionState::Ended | SessionState::Interrupted | SessionState::Crashed) | None => LiveSessionStatus::Idle,
     }
 }
 
-fn project_view(state: &State, status: ProjectStatus, metadata: Metadata) -> ProjectView {
+fn project_view(state: &State, status: ProjectStatus, metadata: SessionMetadataJson) -> ProjectStatusJson {
     let agent = current_agent(state);
     let task = agent.and_then(|agent| agent.work.as_ref()).map(|work| &work.task);
     let reports = task.and_then(|task| state.reports(task)).or_else(|| newest_reports(state));
-    ProjectView {
+    ProjectStatusJson {
         current_task_id: task.map(ToString::to_string),
         current_agent_id: agent.map(|agent| agent.id.to_string()),
         last_action: state.record.last_action.clone(),
         status,
         updated_at: state.updated_at,
-        metadata: ProjectMetadata {
+        metadata: ProjectMetadataJson {
             session: metadata,
             files_modified: reports.map_or(0, |reports| reports.files_modified),
             tests_passing: reports.and_then(|reports| reports.verified),
@@ -499,12 +503,12 @@ fn project_view(state: &State, status: ProjectStatus, metadata: Metadata) -> Pro
 }
 
 /// What was reported of the task of which something was recorded last.
-fn newest_reports(state: &State) -> Option<&Reports> {
+fn newest_reports(state: &State) -> Option<&TaskReports> {
     let all = state.restorable.reports.keys().filter_map(|task| state.reports(task));
     all.max_by_key(|reports| reports.recorded_at)
 }
 
-fn recovery(state: &State, who: &Alive) -> RecoveryView {
+fn recovery(state: &State, who: &LiveProcesses) -> RecoveryNeedJson {
     let mut reasons = Vec::new();
     if let Some(open) = &state.record.open
         && !who.operation
@@ -520,11 +524,11 @@ fn recovery(state: &State, who: &Alive) -> RecoveryView {
             reasons.push(format!("no supervisor attends to {}", left.join(", ")));
         }
     }
-    RecoveryView { needed: !reasons.is_empty(), reasons }
+    RecoveryNeedJson { needed: !reasons.is_empty(), reasons }
 }
 
 /// Without a supervisor (`now` is `None`), nobody knows how long it has worked: up to its last sign of life.
-fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentView {
+fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentStatusJson {
     let work = agent.work.as_ref();
     let record = work.and_then(|work| state.record.cases.get(&work.task));
     let workspace = work.and_then(|work| state.restorable.workspaces.get(&work.task));
@@ -532,8 +536,8 @@ fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentView
     let captured = reports.and_then(|reports| reports.captured.as_ref());
     let (captured_at, lines) = (captured.map(|captured| captured.at), captured.and_then(|captured| captured.lines));
     let heard = work.map(|work| captured_at.map_or(work.last_activity, |at| at.max(work.last_activity)));
-    let since_claimed = |work: &Work| now.or(heard).map(|until| whole_seconds(work.claimed_at, until));
-    AgentView {
+    let since_claimed = |work: &AgentWork| now.or(heard).map(|until| whole_seconds(work.claimed_at, until));
+    AgentStatusJson {
         id: agent.id.to_string(),
         state: work.map_or("idle", |work| agent_state(state, agent, (work, now.is_some()))),
         task_id: work.map(|work| work.task.to_string()),
@@ -544,8 +548,8 @@ fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentView
         branch: workspace.map(|workspace| workspace.branch.to_string()),
         progress: work.and_then(|work| work.progress),
         phase: work.and_then(|work| work.phase.clone()),
-        parts: work.map(|_| reports.map(PartCounts::of_reports).unwrap_or_default()),
-        confidence: reports.and_then(Reports::confidence),
+        parts: work.map(|_| reports.map(TaskPartCounts::of_reports).unwrap_or_default()),
+        confidence: reports.and_then(TaskReports::confidence),
         estimated_completion: reports.and_then(|reports| reports.expected_at),
         waiting_since: work.and_then(|work| waiting_since(state, work)),
         claimed_at: work.map(|work| work.claimed_at),
@@ -564,11 +568,11 @@ fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentView
 }
 
 /// The planner, which works on no task.
-fn planner_view(doing: &Doing) -> AgentView {
-    AgentView { id: PLANNER_AGENT.to_owned(), state: "running", phase: doing.name.clone(), ..AgentView::default() }
+fn planner_view(doing: &SupervisorActivity) -> AgentStatusJson {
+    AgentStatusJson { id: PLANNER_AGENT.to_owned(), state: "running", phase: doing.name.clone(), ..AgentStatusJson::default() }
 }
 
-fn waiting_since(state: &State, work: &Work) -> Option<Timestamp> {
+fn waiting_since(state: &State, work: &AgentWork) -> Option<Timestamp> {
     let open = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
     open.filter(|gate| gate.task_id.as_ref() == Some(&work.task)).map(|gate| gate.opened_at).min()
 }
@@ -578,21 +582,27 @@ fn whole_seconds(since: Timestamp, until: Timestamp) -> u64 {
 }
 
 /// Tasks that are done, wait at no gate, and are merged when it is their turn.
-fn to_merge(state: &State) -> Vec<ToMerge> {
-    let at_gate: BTreeSet<&CaseId> = state.restorable.gates.values().filter_map(|gate| gate.task_id.as_ref()).collect();
-    let tasks = state.restorable.cases.values().filter(|case| case.kind == Kind::Task && case.merged.is_none());
-    let done = tasks.filter(|case| case.status == CaseStatus::Done && !at_gate.contains(&case.id));
-    done.map(|case| ToMerge { task_id: case.id.clone(), after: needs::to_merge_first(state, case).cloned().collect() }).collect()
+fn to_merge(state: &State) -> Vec<MergeQueueJson> {
+    let at_gate: BTreeSet<&TaskId> = state.restorable.gates.values().filter_map(|gate| gate.task_id.as_ref()).collect();
+    let tasks = state.restorable.cases.values().filter(|case| case.kind == TaskKind::Task && case.merged.is_none());
+    let done = tasks.filter(|case| case.status == TaskStatus::Done && !at_gate.contains(&case.id));
+    done.map(|case| MergeQueueJson { task_id: case.id.clone(), after: needs::to_merge_first(state, case).cloned().collect() })
+        .collect()
 }
 
-fn agent_state(state: &State, agent: &Agent, (work, is_supervised): (&Work, bool)) -> &'static str {
+fn agent_state(state: &State, agent: &Agent, (work, is_supervised): (&AgentWork, bool)) -> &'static str {
     // Asked for, and not begun yet.
     let stopping = state.record.requests.values().any(|request| match request {
-        Request::Stop { agents, .. } | Request::Kill { agents, .. } => agents.is_empty() || agents.contains(&agent.id),
-        Request::Redirect { agent: sent, .. } => *sent == agent.id,
-        Request::Block { tasks, .. } => tasks.contains(&work.task),
+        SupervisorRequest::Stop { agents, .. } | SupervisorRequest::Kill { agents, .. } => {
+            agents.is_empty() || agents.contains(&agent.id)
+        }
+        SupervisorRequest::Redirect { agent: sent, .. } => *sent == agent.id,
+        SupervisorRequest::Block { tasks, .. } => tasks.contains(&work.task),
         // An agent has a moment to end its iteration by itself: who is really being ended is seen in what is done.
-        Request::Quit | Request::Pause { .. } | Request::Resume | Request::Merge { .. } => false,
+        SupervisorRequest::Quit
+        | SupervisorRequest::Pause { .. }
+        | SupervisorRequest::Resume
+        | SupervisorRequest::Merge { .. } => false,
     });
     if stopping {
         return "stopping";
@@ -602,11 +612,11 @@ fn agent_state(state: &State, agent: &Agent, (work, is_supervised): (&Work, bool
         return "waiting";
     }
     match &work.stage {
-        Stage::Intended { .. } | Stage::Running { .. } => return "running",
+        IterationStage::Intended { .. } | IterationStage::Running { .. } => return "running",
         // What it did is known, and nobody goes on with it.
-        Stage::Between { last: Some(_) } if !is_supervised => return ENDED,
-        Stage::Between { last: None } if !is_supervised => return DEAD,
-        Stage::Between { .. } => {}
+        IterationStage::Between { last: Some(_) } if !is_supervised => return ENDED,
+        IterationStage::Between { last: None } if !is_supervised => return DEAD,
+        IterationStage::Between { .. } => {}
     }
     if state.record.delays.get(&work.task).is_some_and(|delay| delay.code == Code::ModelBusy.as_str()) {
         return "waiting";

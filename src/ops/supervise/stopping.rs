@@ -7,18 +7,18 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
-use super::keeper_now::KeeperNow;
-use super::notice::Notice;
-use super::{Supervisor, Then, Until};
+use super::keeper_now::KeeperObservation;
+use super::notice::SessionNotice;
+use super::{AgentTurnsUntil, HaltedTaskFate, Supervisor};
 use crate::domain::base::ids::AgentId;
-use crate::domain::work::doing::{Doing, DoingKind};
-use crate::domain::work::outcome::Halt;
+use crate::domain::work::doing::{SupervisorActivity, SupervisorActivityKind};
+use crate::domain::work::outcome::TaskHalt;
 use crate::domain::work::session::SessionState;
 use crate::error::{Code, Error, Result};
 use crate::own_process::end_signals;
 use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
-use crate::process::os::bell::Rope;
+use crate::process::os::bell::WakeSender;
 
 /// How long running iterations may take to end by themselves.
 const BOUNDARY: Duration = Duration::from_secs(5);
@@ -42,7 +42,7 @@ pub fn longest_end(grace_seconds: u64) -> Duration {
 /// however often they come: a program or a closed terminal may send them to the whole group and more than once. A SIGHUP that was
 /// ignored when the process started (`nohup`) stays so.
 #[derive(Debug, Clone, Default)]
-pub struct Interrupts {
+pub struct InterruptCounter {
     count: Arc<AtomicUsize>,
     /// The agents that still run, to be named when the process ends at once.
     running: Arc<Mutex<Vec<String>>>,
@@ -51,22 +51,22 @@ pub struct Interrupts {
     /// When the first signal came, or the session began to end.
     since: Arc<OnceLock<Instant>>,
     /// Watches the end of the session, in a thread of its own.
-    watch: Option<Arc<WatchedEnd>>,
+    watch: Option<Arc<SessionEndWatchdog>>,
     /// Wakes the loop.
-    rope: Arc<OnceLock<Rope>>,
+    rope: Arc<OnceLock<WakeSender>>,
 }
 
 /// Leaves, with what is waited for.
-type Leaves = Box<dyn Fn(&[String]) + Send + Sync>;
+type LeaveCallback = Box<dyn Fn(&[String]) + Send + Sync>;
 
 /// Watches that a session that ends comes to its end, whatever a child does, and says what it waits for.
-struct WatchedEnd {
+struct SessionEndWatchdog {
     says: Box<dyn Fn(&str) + Send + Sync>,
-    leaves: Leaves,
+    leaves: LeaveCallback,
     most: Duration,
 }
 
-impl std::fmt::Debug for WatchedEnd {
+impl std::fmt::Debug for SessionEndWatchdog {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("WatchedEnd").field("most", &self.most).finish_non_exhaustive()
     }
@@ -76,7 +76,7 @@ fn listed(list: &Mutex<Vec<String>>) -> Vec<String> {
     list.lock().unwrap_or_else(PoisonError::into_inner).clone()
 }
 
-impl Interrupts {
+impl InterruptCounter {
     /// Handles SIGINT, SIGTERM and SIGHUP in this process. `says` tells what the end waits for. `leaves` is called at the second Ctrl+C,
     /// and where the end takes longer than `most`, with the names of the agents that still run: it ends the process.
     ///
@@ -87,7 +87,7 @@ impl Interrupts {
         leaves: impl Fn(&[String]) + Send + Sync + 'static,
         most: Duration,
     ) -> Result<Self> {
-        let watch = Arc::new(WatchedEnd { says: Box::new(says), leaves: Box::new(leaves), most });
+        let watch = Arc::new(SessionEndWatchdog { says: Box::new(says), leaves: Box::new(leaves), most });
         let interrupts = Self { watch: Some(Arc::clone(&watch)), ..Self::default() };
         // A shell that starts a job in the background has it ignore SIGINT, and whoever sends that by hand means it.
         let is_left = |signal: &i32| *signal == SIGHUP && end_signals::is_ignored(*signal);
@@ -114,7 +114,7 @@ impl Interrupts {
     }
 
     /// From now on a signal wakes whoever waits at the bell that `rope` belongs to. The first one counts.
-    pub(super) fn ring(&self, rope: Rope) {
+    pub(super) fn ring(&self, rope: WakeSender) {
         let _ = self.rope.set(rope);
     }
 
@@ -122,7 +122,7 @@ impl Interrupts {
     pub fn request(&self) {
         self.begin_to_end();
         self.count.fetch_add(1, Ordering::SeqCst);
-        self.rope.get().into_iter().for_each(Rope::ring);
+        self.rope.get().into_iter().for_each(WakeSender::ring);
     }
 
     /// The session begins to end now, where it has not before; returns since when it does.
@@ -142,7 +142,7 @@ impl Interrupts {
     }
 
     /// Where the session is not over by then, says what it waits for; and leaves at last.
-    fn watch_end(&self, watch: &WatchedEnd, since: Instant) {
+    fn watch_end(&self, watch: &SessionEndWatchdog, since: Instant) {
         std::thread::sleep(SAYS_AFTER.saturating_sub(since.elapsed()));
         (watch.says)(&format!("waiting for {}", self.what_is_left()));
         std::thread::sleep((watch.most + REST).saturating_sub(since.elapsed()));
@@ -166,9 +166,13 @@ impl Interrupts {
         *self.running.lock().unwrap_or_else(PoisonError::into_inner) = names;
     }
 
-    pub(super) fn set_doing(&self, doing: &[Doing]) {
+    pub(super) fn set_doing(&self, doing: &[SupervisorActivity]) {
         // Who is being ended is named by himself.
-        let words = doing.iter().filter(|doing| doing.what != DoingKind::Ends).map(Doing::what_in_words).collect();
+        let words = doing
+            .iter()
+            .filter(|doing| doing.what != SupervisorActivityKind::Ends)
+            .map(SupervisorActivity::what_in_words)
+            .collect();
         *self.doing.lock().unwrap_or_else(PoisonError::into_inner) = words;
     }
 }
@@ -185,13 +189,13 @@ impl Supervisor<'_> {
         let since = self.interrupts.begin_to_end();
         let ends_by = since + longest_end(self.ctx.config.agents.grace_seconds);
         self.ends_by = Some(ends_by);
-        self.tell(Notice::SessionChanges { why: "shutting down".into() });
+        self.tell(SessionNotice::SessionChanges { why: "shutting down".into() });
         self.abandon_merge_check();
         self.abandon_starting();
         self.tell_doing();
         let Err(error) = self.wind_down(since, ends_by) else { return Ok(()) };
         self.warn(format!("agents are stopped without a record: {}: {error}", error.code()));
-        self.stop_programs(&Then::Free);
+        self.stop_programs(&HaltedTaskFate::Free);
         self.wait_for_programs(ends_by);
         // By now there may be space again.
         self.wind_down(since, ends_by)
@@ -205,14 +209,14 @@ impl Supervisor<'_> {
         }
         self.wait_for_boundary(since + BOUNDARY)?;
         if !self.running_agents().is_empty() {
-            self.stop_running(&Then::Free)?;
+            self.stop_running(&HaltedTaskFate::Free)?;
             self.wait_for_boundary(ends_by)?;
         }
         let idle = self.ctx.state().busy_agents().filter(|agent| !agent.waits_for_an_answer());
         let idle: Vec<_> = idle.map(|agent| agent.id.clone()).collect();
         for agent in idle {
             if !self.running_agents().contains(&agent) {
-                self.halt(&agent, Halt::Stop, Then::Free)?;
+                self.halt(&agent, TaskHalt::Stop, HaltedTaskFate::Free)?;
             }
         }
         let left = self.running_agents();
@@ -233,7 +237,7 @@ impl Supervisor<'_> {
     /// Whether the program of an agent may still run: its keeper has recorded no end.
     fn may_run(&self, agent: &AgentId) -> bool {
         let agent = self.ctx.state().restorable.agents.get(agent);
-        agent.is_none_or(|agent| KeeperNow::of(self.ctx, agent) != KeeperNow::Ended)
+        agent.is_none_or(|agent| KeeperObservation::of(self.ctx, agent) != KeeperObservation::Ended)
     }
 
     /// What these agents did is in their folders, and is committed by the next session.
@@ -255,7 +259,7 @@ impl Supervisor<'_> {
     fn wait_for_programs(&mut self, until: Instant) {
         while self.programs_run() && Instant::now() < until {
             // A keeper that was just starting can be asked by now.
-            self.stop_programs(&Then::Free);
+            self.stop_programs(&HaltedTaskFate::Free);
             self.wait_at_most(until.saturating_duration_since(Instant::now()));
         }
     }
@@ -272,7 +276,7 @@ impl Supervisor<'_> {
     fn wait_for_boundary(&mut self, until: Instant) -> Result<()> {
         loop {
             self.ctx.store.refresh()?;
-            let busy = self.look_after_agents(Until::AllWere)?;
+            let busy = self.look_after_agents(AgentTurnsUntil::AllWere)?;
             self.name_running();
             if self.running_agents().is_empty() || Instant::now() > until {
                 return Ok(());

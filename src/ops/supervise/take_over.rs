@@ -2,23 +2,23 @@
 //! dead locks are removed. The loop finds agents that still run from their keepers.
 
 use super::Supervisor;
-use super::notice::Notice;
+use super::notice::SessionNotice;
 use crate::domain::base::plural::count_of;
-use crate::domain::state::event::{By, Event};
-use crate::domain::work::agent::{Agent, Work};
+use crate::domain::state::event::{Event, EventAuthor};
+use crate::domain::work::agent::{Agent, AgentWork};
 use crate::domain::work::session::SessionState;
 use crate::error::Result;
-use crate::ops::recover::repair::{self, HumansOperation};
+use crate::ops::recover::repair::{self, OnHumanOperation};
 use crate::ops::steps;
 use crate::process::client::leftovers;
 
 impl Supervisor<'_> {
-    pub(super) fn take_over(&mut self, humans: HumansOperation) -> Result<()> {
+    pub(super) fn take_over(&mut self, humans: OnHumanOperation) -> Result<()> {
         let open = self.ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open());
-        self.ctx.act_as(By::Recovery)?;
+        self.ctx.act_as(EventAuthor::Recovery)?;
         let report = repair::repair(self.ctx, humans)?;
         for what in report.done {
-            self.tell(Notice::Recovered { what });
+            self.tell(SessionNotice::Recovered { what });
         }
         for what in report.left {
             self.warn(what);
@@ -32,7 +32,7 @@ impl Supervisor<'_> {
             let marker = steps::marker(self.ctx.repo.common_dir());
             let ended = leftovers::end_marked(&marker)?.ended.len();
             if ended > 0 {
-                self.tell(Notice::Recovered {
+                self.tell(SessionNotice::Recovered {
                     what: format!(
                         "{} ended",
                         count_of(ended, "process of a verification was", "processes of a verification were")
@@ -49,14 +49,14 @@ impl Supervisor<'_> {
                 reason: if left { "the last session was left at once" } else { "the last session ended by a crash" }.into(),
             })?;
             let only = self.options.after_crash.only.as_ref();
-            let is_looked_after = |work: &&Work| only.is_none_or(|only| only.contains(&work.task));
+            let is_looked_after = |work: &&AgentWork| only.is_none_or(|only| only.contains(&work.task));
             let running = self.running_agents();
             let adopted = running.iter().filter_map(|agent| self.work_of(agent)).filter(is_looked_after).count();
             let taken = match adopted {
                 0 => "no agent of it runs any more".to_owned(),
                 some => format!("{} at work", count_of(some, "agent was", "agents were")),
             };
-            self.tell(Notice::Recovered { what: format!("the last session {how}; {taken}") });
+            self.tell(SessionNotice::Recovered { what: format!("the last session {how}; {taken}") });
         }
         // Requests to a supervisor that has ended: the verb that made one has ended too, or makes it again.
         let stale: Vec<_> = self.ctx.state().record.requests.keys().cloned().collect();

@@ -1,40 +1,40 @@
 //! A human's command between a look of the supervisor at the state and what it records.
 #![allow(clippy::unwrap_used)]
 
-use super::notice::{Notice, Watcher};
-use super::{Interrupts, Options, Supervisor};
-use crate::domain::base::ids::{AgentId, CaseId};
-use crate::domain::base::text::Change;
+use super::notice::{SessionNotice, SessionWatcher};
+use super::{InterruptCounter, Supervisor, SupervisorOptions};
+use crate::domain::base::ids::{AgentId, TaskId};
+use crate::domain::base::text::ValueChange;
 use crate::domain::state::event::Event;
-use crate::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Status};
-use crate::domain::work::failures::{MOST_TRIES, Shared, Step};
-use crate::domain::work::gate::{Decision, Gate, GateKind, Held};
+use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskKind, TaskStatus};
+use crate::domain::work::failures::{MOST_TRIES, SessionStep, SharedSessionStep};
+use crate::domain::work::gate::{Gate, GateDecision, GateKind, TaskHoldReason};
 use crate::env;
 use crate::error::{Code, Error};
-use crate::git::Scratch;
+use crate::git::ScratchRepository;
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
+use crate::ops::context::placement::VerbPurpose;
 
-struct Told(Vec<Notice>);
+struct Told(Vec<SessionNotice>);
 
-impl Watcher for Told {
-    fn notice(&mut self, notice: Notice) {
+impl SessionWatcher for Told {
+    fn notice(&mut self, notice: SessionNotice) {
         self.0.push(notice);
     }
 }
 
-fn task(id: &str) -> CaseId {
-    CaseId::new(id).unwrap()
+fn task(id: &str) -> TaskId {
+    TaskId::new(id).unwrap()
 }
 
 fn agent() -> AgentId {
     AgentId::new("agent-001").unwrap()
 }
 
-fn case(id: &str) -> Case {
-    Case {
+fn case(id: &str) -> Task {
+    Task {
         id: task(id),
-        kind: Kind::Task,
+        kind: TaskKind::Task,
         title: id.to_owned(),
         body: None,
         parent: None,
@@ -43,8 +43,8 @@ fn case(id: &str) -> Case {
         start_early: false,
         persona: None,
         verify: Vec::new(),
-        limits: crate::domain::work::budget::Limits::default(),
-        status: Status::Pending,
+        limits: crate::domain::work::budget::BudgetLimits::default(),
+        status: TaskStatus::Pending,
         merged: None,
         reason: None,
         created_at: env::now(),
@@ -53,30 +53,30 @@ fn case(id: &str) -> Case {
 
 /// A supervisor that has seen the pending tasks `t`, `u` and `v`, and a human who has seen them too.
 fn with_a_human(work: impl FnOnce(&mut Supervisor<'_>, &mut Context)) {
-    let scratch = Scratch::new(&[]);
-    let open = || Context::open(&scratch.path(), Purpose::Write).unwrap();
+    let scratch = ScratchRepository::new(&[]);
+    let open = || Context::open(&scratch.path(), VerbPurpose::Write).unwrap();
     let (mut ctx, mut human) = (open(), open());
     ctx.layout().ensure().unwrap();
     human.append(Event::CasesAdded { cases: ["t", "u", "v"].map(case).into() }).unwrap();
     ctx.store.refresh().unwrap();
-    let (mut told, interrupts) = (Told(Vec::new()), Interrupts::default());
-    let options = Options::attending();
+    let (mut told, interrupts) = (Told(Vec::new()), InterruptCounter::default());
+    let options = SupervisorOptions::attending();
     work(&mut Supervisor::new(&mut ctx, &mut told, &interrupts, options, None).unwrap(), &mut human);
 }
 
 fn block(human: &mut Context, id: &str) {
     let changes = vec![
-        CaseChange::Status(Change::new(Status::Pending, Status::Blocked)),
-        CaseChange::Reason(Change::new(None, Some("mine".to_owned()))),
+        TaskFieldChange::Status(ValueChange::new(TaskStatus::Pending, TaskStatus::Blocked)),
+        TaskFieldChange::Reason(ValueChange::new(None, Some("mine".to_owned()))),
     ];
-    human.append(Event::CasesChanged { edits: vec![CaseEdit { id: task(id), changes }] }).unwrap();
+    human.append(Event::CasesChanged { edits: vec![TaskChangeSet { id: task(id), changes }] }).unwrap();
 }
 
 #[test]
 fn a_task_that_a_human_blocked_first_stays_as_the_human_said() {
     with_a_human(|supervisor, human| {
         block(human, "t");
-        supervisor.block(&task("t"), Status::Pending, "no workspace").unwrap();
+        supervisor.block(&task("t"), TaskStatus::Pending, "no workspace").unwrap();
         assert_eq!(supervisor.ctx.state().case(&task("t")).unwrap().reason.as_deref(), Some("mine"));
     });
 }
@@ -96,14 +96,14 @@ fn a_failed_claim_of_a_task_that_a_human_blocked_first_ends_nothing_and_leaves_n
 #[test]
 fn a_gate_that_a_human_opened_or_decided_first_stands() {
     with_a_human(|supervisor, human| {
-        let held = Gate::holding(&task("t"), Held::RolledBack, env::now()).unwrap();
+        let held = Gate::holding(&task("t"), TaskHoldReason::RolledBack, env::now()).unwrap();
         human.append(Event::GateOpened { gate: Box::new(held.clone()) }).unwrap();
         supervisor.open_gate(GateKind::Claim, &task("t"), "start t".to_owned(), Vec::new()).unwrap();
         assert_eq!(supervisor.ctx.state().restorable.gates.get(&held.id), Some(&held));
-        let decision = Decision::Approved;
+        let decision = GateDecision::Approved;
         human.append(Event::GateDecided { id: held.id.clone(), decision, complete: None }).unwrap();
         supervisor.open_gate(GateKind::Claim, &task("t"), "start t".to_owned(), Vec::new()).unwrap();
-        assert_eq!(supervisor.ctx.state().restorable.gates[&held.id].decision, Some(Decision::Approved));
+        assert_eq!(supervisor.ctx.state().restorable.gates[&held.id].decision, Some(GateDecision::Approved));
     });
 }
 
@@ -112,13 +112,13 @@ fn work_that_was_taken_from_an_agent_meanwhile_is_not_released_again_and_fails_n
     with_a_human(|supervisor, human| {
         supervisor.step(Event::TaskClaimed { agent: agent(), task: task("t"), complete: false }).unwrap();
         human.store.refresh().unwrap();
-        let (status, reason) = (Status::Pending, String::new());
+        let (status, reason) = (TaskStatus::Pending, String::new());
         let taken =
             Event::WorkReleased { agent: agent(), status, reason, retry: false, complete: None, gate: None, discarded: false };
         human.append(taken).unwrap();
-        supervisor.release(&agent(), Status::Blocked, "x", false).unwrap();
-        assert_eq!(supervisor.ctx.state().case(&task("t")).unwrap().status, Status::Pending);
-        supervisor.agent_failed(&agent(), Step::Start, Error::new(Code::InvalidTransition, "x")).unwrap();
+        supervisor.release(&agent(), TaskStatus::Blocked, "x", false).unwrap();
+        assert_eq!(supervisor.ctx.state().case(&task("t")).unwrap().status, TaskStatus::Pending);
+        supervisor.agent_failed(&agent(), SessionStep::Start, Error::new(Code::InvalidTransition, "x")).unwrap();
     });
 }
 
@@ -151,7 +151,7 @@ fn with_a_full_disk_all_claims_stand_still_together() {
         for _ in 0..6 {
             let next = supervisor.next_to_try(tasks.iter(), |task| task).unwrap().clone();
             supervisor.claim_failed(&next, full()).unwrap();
-            assert!(supervisor.stands_still(Shared::Claims) && !supervisor.stands_still(Shared::Merges));
+            assert!(supervisor.stands_still(SharedSessionStep::Claims) && !supervisor.stands_still(SharedSessionStep::Merges));
             tried.push(next);
         }
         assert_eq!(tried, [&tasks[..], &tasks[..]].concat());
@@ -162,11 +162,11 @@ fn with_a_full_disk_all_claims_stand_still_together() {
         supervisor.claim_failed(&tasks[2], full()).unwrap();
         assert_eq!(supervisor.ctx.state().record.delays.keys().collect::<Vec<_>>(), [&tasks[1]]);
         supervisor.passed(&tasks[1]).unwrap();
-        supervisor.no_standstill(Shared::Claims);
-        assert!(supervisor.ctx.state().record.delays.is_empty() && !supervisor.stands_still(Shared::Claims));
+        supervisor.no_standstill(SharedSessionStep::Claims);
+        assert!(supervisor.ctx.state().record.delays.is_empty() && !supervisor.stands_still(SharedSessionStep::Claims));
         // What is one task's own stops no other.
         supervisor.claim_failed(&tasks[1], Error::new(Code::GitLocked, "x")).unwrap();
-        assert!(!supervisor.stands_still(Shared::Claims) && supervisor.is_held_up(&tasks[1]));
+        assert!(!supervisor.stands_still(SharedSessionStep::Claims) && supervisor.is_held_up(&tasks[1]));
         assert!(supervisor.ctx.state().record.delays.contains_key(&tasks[1]));
     });
 }
@@ -175,12 +175,12 @@ fn with_a_full_disk_all_claims_stand_still_together() {
 fn a_step_that_was_possible_is_no_longer_shown_as_waiting() {
     with_a_human(|supervisor, _| {
         supervisor.step(Event::TaskClaimed { agent: agent(), task: task("t"), complete: false }).unwrap();
-        supervisor.decide(Step::Settle, &task("t"), &Error::new(Code::Busy, "x"));
-        supervisor.delay(Step::Settle, &task("t"), &Error::new(Code::Busy, "x"), std::time::Duration::ZERO).unwrap();
+        supervisor.decide(SessionStep::Settle, &task("t"), &Error::new(Code::Busy, "x"));
+        supervisor.delay(SessionStep::Settle, &task("t"), &Error::new(Code::Busy, "x"), std::time::Duration::ZERO).unwrap();
         assert!(supervisor.ctx.state().record.delays.contains_key(&task("t")));
-        supervisor.waits_no_longer(&task("t"), Step::Start).unwrap();
+        supervisor.waits_no_longer(&task("t"), SessionStep::Start).unwrap();
         assert!(supervisor.ctx.state().record.delays.contains_key(&task("t")), "another step");
-        supervisor.waits_no_longer(&task("t"), Step::Settle).unwrap();
+        supervisor.waits_no_longer(&task("t"), SessionStep::Settle).unwrap();
         assert!(supervisor.ctx.state().record.delays.is_empty());
     });
 }

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use super::Supervisor;
 use crate::domain::base::ids::{AgentId, Token};
-use crate::domain::work::agent::Stage;
-use crate::domain::work::failures::Step;
+use crate::domain::work::agent::IterationStage;
+use crate::domain::work::failures::SessionStep;
 use crate::domain::work::session::SessionState;
 use crate::error::Result;
 
@@ -16,7 +16,7 @@ const GLANCE: Duration = Duration::from_millis(5);
 
 /// How far busy agents are looked after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Until {
+pub(super) enum AgentTurnsUntil {
     /// Each of them: the session takes no requests any more, or there is none.
     AllWere,
     /// Each of them, if no human asks for something meanwhile.
@@ -59,7 +59,7 @@ impl Supervisor<'_> {
     }
 
     /// Looks after busy agents once, as far as that; returns whether anything was done.
-    pub(super) fn look_after_agents(&mut self, until: Until) -> Result<bool> {
+    pub(super) fn look_after_agents(&mut self, until: AgentTurnsUntil) -> Result<bool> {
         let agents = self.agents_in_turn();
         self.next_in_turn = None;
         let mut did = false;
@@ -77,7 +77,7 @@ impl Supervisor<'_> {
                 }
                 Err(error) => self.agent_failed(agent, step, error)?,
             }
-            if until == Until::AHumanWaits && self.a_human_waits()? {
+            if until == AgentTurnsUntil::AHumanWaits && self.a_human_waits()? {
                 self.next_in_turn = agents.get(turn + 1).cloned();
                 return Ok(true);
             }
@@ -91,9 +91,9 @@ impl Supervisor<'_> {
 }
 
 /// The step that an agent at this stage is looked after for.
-fn step_at(stage: &Stage) -> Step {
+fn step_at(stage: &IterationStage) -> SessionStep {
     match stage {
-        Stage::Between { .. } => Step::Settle,
-        Stage::Intended { .. } | Stage::Running { .. } => Step::Watch,
+        IterationStage::Between { .. } => SessionStep::Settle,
+        IterationStage::Intended { .. } | IterationStage::Running { .. } => SessionStep::Watch,
     }
 }

@@ -5,38 +5,41 @@ use std::path::Path;
 use std::thread::JoinHandle;
 
 use super::Supervisor;
-use super::notice::Notice;
+use super::notice::SessionNotice;
 use crate::domain::base::ids::AgentId;
 use crate::domain::base::names::Oid;
 use crate::domain::state::event::Event;
-use crate::domain::work::agent::Work;
-use crate::domain::work::case::Status;
+use crate::domain::work::agent::AgentWork;
+use crate::domain::work::case::TaskStatus;
 use crate::domain::work::checks::kept;
-use crate::domain::work::checks::named::NamedStep;
-use crate::domain::work::checks::shown::CheckOf;
-use crate::domain::work::gate::Held;
+use crate::domain::work::checks::named::NamedVerifyStep;
+use crate::domain::work::checks::shown::TaskCheckSubject;
+use crate::domain::work::gate::TaskHoldReason;
 use crate::error::Result;
 use crate::ops::checkpoint::target_branch;
-use crate::ops::steps::untouched::{self, Found};
-use crate::ops::steps::{self, About, AfterFailure, Difference, Failure, Job, Ran, Runner, Running, RunningStep};
+use crate::ops::steps::untouched::{self, UntouchedWorkspace};
+use crate::ops::steps::{
+    self, AfterStepFailure, EndedStepReport, RunningStep, RunningStepJob, StepCommits, StepContext, StepFailure, StepJob,
+    StepRunner,
+};
 
 /// A running verification of a task: of some of its steps.
 #[derive(Debug)]
-pub(super) struct Verifying {
+pub(super) struct TaskVerificationRun {
     /// The commit of the branch that it looks at.
     of: Oid,
     /// How many steps of the task have passed before, and how many it has.
     counts: (usize, usize),
-    running: Running,
+    running: RunningStepJob,
     /// Results that are not in the log yet.
-    to_record: VecDeque<Ran>,
+    to_record: VecDeque<EndedStepReport>,
     /// What the persona that runs has found in the workspace.
-    found: Option<Found>,
+    found: Option<UntouchedWorkspace>,
     /// Why it has not passed although its program said so.
-    touched: Option<Failure>,
+    touched: Option<StepFailure>,
 }
 
-impl Verifying {
+impl TaskVerificationRun {
     /// Ends it, and waits for nothing.
     pub(super) fn give_up(self) -> Option<JoinHandle<()>> {
         self.running.give_up()
@@ -46,14 +49,14 @@ impl Verifying {
     pub(super) fn now(&self) -> Option<RunningStep> {
         let now = self.running.now()?;
         let (passed, of) = self.counts;
-        Some(RunningStep { name: NamedStep::of(&now.name).label().to_owned(), place: now.place + passed, of, ..now })
+        Some(RunningStep { name: NamedVerifyStep::of(&now.name).label().to_owned(), place: now.place + passed, of, ..now })
     }
 }
 
 impl Supervisor<'_> {
     /// Runs the task's verify steps that have not passed on the branch's commit; when all have, the task is done. Each result is
     /// recorded as soon as it is there, so that a crash costs only the step that runs.
-    pub(super) fn verify(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
+    pub(super) fn verify(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
         let Some(mut verifying) = self.verifying.remove(agent) else { return self.begin_to_verify(agent, work) };
         if let Err(error) = self.record_ended(work, &mut verifying) {
             self.verifying.insert(agent.clone(), verifying);
@@ -63,7 +66,7 @@ impl Supervisor<'_> {
             self.verifying.insert(agent.clone(), verifying);
             return Ok(false);
         };
-        self.tell(Notice::ChecksEnded { agent: agent.clone() });
+        self.tell(SessionNotice::ChecksEnded { agent: agent.clone() });
         // The last step may have ended since.
         self.record_ended(work, &mut verifying)?;
         match (verdict.not_run, verifying.touched.or(verdict.failure)) {
@@ -75,7 +78,7 @@ impl Supervisor<'_> {
     }
 
     /// Records the results of the steps that have ended. One that cannot be recorded stays, with those after it.
-    fn record_ended(&mut self, work: &Work, verifying: &mut Verifying) -> Result<()> {
+    fn record_ended(&mut self, work: &AgentWork, verifying: &mut TaskVerificationRun) -> Result<()> {
         for mut ran in verifying.running.ended() {
             if let Some(found) = verifying.found.take() {
                 verifying.touched = untouched::judge(self.ctx, self.by.clone(), &work.task, &found, &mut ran);
@@ -90,43 +93,49 @@ impl Supervisor<'_> {
         Ok(())
     }
 
-    fn begin_to_verify(&mut self, agent: &AgentId, work: &Work) -> Result<bool> {
+    fn begin_to_verify(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
         let state = self.ctx.state();
         let case = state.case(&work.task)?;
         if case.verify.is_empty() {
-            self.release(agent, Status::Done, "complete", false)?;
+            self.release(agent, TaskStatus::Done, "complete", false)?;
             return Ok(true);
         }
         let workspace = state.restorable.workspaces.get(&work.task).cloned();
         let tip = workspace.as_ref().map(|workspace| self.ctx.repo.refs().read_ref(&workspace.branch)).transpose()?.flatten();
         let (Some(workspace), Some(of)) = (workspace, tip) else {
-            self.hold_back(agent, Held::Broken, "its workspace or its branch is gone")?;
+            self.hold_back(agent, TaskHoldReason::Broken, "its workspace or its branch is gone")?;
             return Ok(true);
         };
         let known = state.record.cases.get(&work.task).map_or(&[][..], |record| &record.verified);
         let to_run = kept::still_to_run(known, &case.verify, &of);
         if to_run.is_empty() {
-            self.release(agent, Status::Done, "complete and verified", false)?;
+            self.release(agent, TaskStatus::Done, "complete and verified", false)?;
             return Ok(true);
         }
         let counts = (case.verify.len().saturating_sub(to_run.len()), case.verify.len());
         let now = kept::first_together(&to_run);
-        let called: Vec<String> = now.iter().map(|(_, step)| NamedStep::of(step).label().to_owned()).collect();
-        let is_persona = now.iter().any(|(_, step)| NamedStep::of(step).persona().is_some());
+        let called: Vec<String> = now.iter().map(|(_, step)| NamedVerifyStep::of(step).label().to_owned()).collect();
+        let is_persona = now.iter().any(|(_, step)| NamedVerifyStep::of(step).persona().is_some());
         let target = self.ctx.repo.refs().read_ref(&target_branch(self.ctx)?)?;
-        let difference = target.as_ref().map(|target| Difference { from: target, to: &of });
-        let about =
-            About { task: &work.task, agent: Some(agent), what: CheckOf::Task.as_str(), of: of.as_str(), work: difference };
+        let difference = target.as_ref().map(|target| StepCommits { from: target, to: &of });
+        let about = StepContext {
+            task: &work.task,
+            agent: Some(agent),
+            what: TaskCheckSubject::Task.as_str(),
+            of: of.as_str(),
+            work: difference,
+        };
         let steps = steps::commands(self.ctx, now, Path::new(&workspace.path), about)?;
         let found = if is_persona { Some(untouched::look(self.ctx, &workspace)?) } else { None };
-        let job = Job::new(self.ctx, Runner::Session, AfterFailure::Stop, steps);
+        let job = StepJob::new(self.ctx, StepRunner::Session, AfterStepFailure::Stop, steps);
         let running = steps::start(job, self.bell.rope().ok());
-        self.tell(Notice::Verifying { agent: agent.clone(), task: work.task.clone(), steps: called });
-        self.verifying.insert(agent.clone(), Verifying { of, counts, running, to_record: VecDeque::new(), found, touched: None });
+        self.tell(SessionNotice::Verifying { agent: agent.clone(), task: work.task.clone(), steps: called });
+        self.verifying
+            .insert(agent.clone(), TaskVerificationRun { of, counts, running, to_record: VecDeque::new(), found, touched: None });
         Ok(true)
     }
 
-    fn verification_failed(&mut self, agent: &AgentId, work: &Work, failure: Failure) -> Result<()> {
+    fn verification_failed(&mut self, agent: &AgentId, work: &AgentWork, failure: StepFailure) -> Result<()> {
         let before = self.ctx.state().record.cases.get(&work.task).map_or(0, |record| record.failed_rounds);
         let round = before.saturating_add(1);
         self.notes.entry(work.task.clone()).or_default().verification = Some(failure.details);

@@ -6,24 +6,24 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 
-use super::{SCRATCH_LASTS, Tidied};
-use crate::domain::base::ids::{AgentId, CaseId};
+use super::{SCRATCH_LASTS, TrashCleanupReport};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::work::disk::MB;
-use crate::domain::work::old_logs::{Log, beyond, need};
+use crate::domain::work::old_logs::{OldAgentLog, beyond, need};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, Beneath, FileLock, LockAttempt};
+use crate::files::{self, DeletionFolder, FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
-use crate::store::agent_logs::{self, LogFile};
+use crate::store::agent_logs::{self, AgentLogFile};
 
 /// A file of a log, and what is known of it.
-struct Found {
+struct FoundAgentLog {
     agent: AgentId,
-    file: LogFile,
-    log: Log,
+    file: AgentLogFile,
+    log: OldAgentLog,
 }
 
-impl Tidied {
+impl TrashCleanupReport {
     /// Compresses the logs that are older than `age` and that nobody writes to. One that is written to again becomes a new file first, so
     /// a crash at any moment leaves each line once: a log as it was, or its compressed form, which counts where both are there.
     pub(super) fn pack_logs(&mut self, ctx: &Context, age: SignedDuration) {
@@ -55,7 +55,7 @@ impl Tidied {
         }
     }
 
-    fn pack(&mut self, ctx: &Context, found: &Found) -> Result<()> {
+    fn pack(&mut self, ctx: &Context, found: &FoundAgentLog) -> Result<()> {
         let Some(path) = put_aside(ctx, found)? else { return Ok(()) };
         if files::pack_file(&path, &|| !self.has_enough())? {
             env::fault_point("tidy.log-packed");
@@ -69,7 +69,7 @@ impl Tidied {
     /// Deletes the oldest logs that nobody needs until all have at most `agents.logLimit`.
     pub(super) fn limit_logs(&mut self, ctx: &Context) {
         let (all, _) = all(ctx);
-        let logs: Vec<Log> = all.iter().map(|found| found.log).collect();
+        let logs: Vec<OldAgentLog> = all.iter().map(|found| found.log).collect();
         let limit = ctx.config.agents.log_limit.saturating_mul(MB);
         for found in beyond(limit, self.at_least, &logs).into_iter().filter_map(|place| all.get(place)) {
             if self.has_enough() {
@@ -98,7 +98,7 @@ pub fn total(ctx: &Context) -> (u64, u64) {
 }
 
 /// All logs, and why those of an agent could not be looked at. No link is followed.
-fn all(ctx: &Context) -> (Vec<Found>, Vec<Error>) {
+fn all(ctx: &Context) -> (Vec<FoundAgentLog>, Vec<Error>) {
     let (mut all, mut troubles) = (Vec::new(), Vec::new());
     match agent_logs::agents(ctx.layout()) {
         Ok(agents) => {
@@ -114,22 +114,22 @@ fn all(ctx: &Context) -> (Vec<Found>, Vec<Error>) {
     (all, troubles)
 }
 
-fn of_agent(ctx: &Context, agent: &AgentId) -> Result<Vec<Found>> {
+fn of_agent(ctx: &Context, agent: &AgentId) -> Result<Vec<FoundAgentLog>> {
     let (now, mut all) = (env::now(), Vec::new());
     for file in agent_logs::all(ctx.layout(), agent)? {
         let Some(meta) = files::metadata(&file.path)?.filter(std::fs::Metadata::is_file) else { continue };
         let written = meta.modified().ok().and_then(|time| Timestamp::try_from(time).ok()).unwrap_or(now);
         let (age, need) = (now.duration_since(written), need(ctx.state(), &file.task));
-        let log = Log { bytes: meta.len(), age, is_packed: file.is_packed(), need };
-        all.push(Found { agent: agent.clone(), file, log });
+        let log = OldAgentLog { bytes: meta.len(), age, is_packed: file.is_packed(), need };
+        all.push(FoundAgentLog { agent: agent.clone(), file, log });
     }
     Ok(all)
 }
 
 /// Gives a log that may be written to again a name that nobody writes to; returns its path. `None` where a keeper works on the task: it
 /// holds the lock for as long as it has the log open.
-fn put_aside(ctx: &Context, found: &Found) -> Result<Option<PathBuf>> {
-    let (path, task): (&Path, &CaseId) = (&found.file.path, &found.file.task);
+fn put_aside(ctx: &Context, found: &FoundAgentLog) -> Result<Option<PathBuf>> {
+    let (path, task): (&Path, &TaskId) = (&found.file.path, &found.file.task);
     if found.file.number.is_some() {
         return Ok(Some(path.to_owned()));
     }
@@ -158,7 +158,7 @@ fn remove(ctx: &Context, path: &Path) -> Result<()> {
     let (Some(folder), Some(name)) = (folder, path.file_name()) else {
         return Err(Error::new(Code::Internal, format!("'{}' is no log", path.display())));
     };
-    match Beneath::open(common, folder)? {
+    match DeletionFolder::open(common, folder)? {
         Some(folder) => folder.remove(name),
         None => Ok(()),
     }

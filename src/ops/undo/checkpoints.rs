@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::base::ids::{CaseId, CheckpointName};
+use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::{CAPTURES, checkpoint_tag};
 use crate::domain::checkpoint::document::CheckpointRecord;
-use crate::domain::operation::journaled::Operation;
+use crate::domain::operation::journaled::JournaledOperation;
 use crate::domain::state::event::Event;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
@@ -17,7 +17,7 @@ use crate::ops::{checkpoint, history};
 ///
 /// # Errors
 /// `CHANGED_MEANWHILE`, naming what has the name now.
-pub(super) fn names_are_free(ctx: &Context, operation: &Operation) -> Result<()> {
+pub(super) fn names_are_free(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     let state = ctx.state();
     for (name, capture) in coming(operation) {
         let folded = name.folded();
@@ -27,7 +27,7 @@ pub(super) fn names_are_free(ctx: &Context, operation: &Operation) -> Result<()>
             let free = format!("git axiom checkpoint delete {other}    frees the name, and can be undone in turn");
             return Err(taken(&name, format!("a checkpoint is called '{other}' now")).hint(free));
         }
-        if let Some(case) = state.restorable.cases.keys().map(CaseId::as_str).find(|id| id.to_ascii_lowercase() == folded) {
+        if let Some(case) = state.restorable.cases.keys().map(TaskId::as_str).find(|id| id.to_ascii_lowercase() == folded) {
             let why = format!("a task is called '{case}' now, and tasks and checkpoints share their names, archived ones too");
             return Err(taken(&name, why));
         }
@@ -49,7 +49,7 @@ fn taken(name: &CheckpointName, why: String) -> Error {
 }
 
 /// The checkpoints that an operation brings back, with their captures.
-fn coming(operation: &Operation) -> Vec<(CheckpointName, Oid)> {
+fn coming(operation: &JournaledOperation) -> Vec<(CheckpointName, Oid)> {
     let back = operation.refs.iter().filter_map(|change| match (&change.value.old, &change.value.new) {
         (None, Some(capture)) => {
             let name = CheckpointName::new(change.name.as_str().strip_prefix(CAPTURES)?).ok()?;
@@ -66,7 +66,7 @@ fn coming(operation: &Operation) -> Vec<(CheckpointName, Oid)> {
 ///
 /// # Errors
 /// `GIT_FAILED`, `DISK_FULL`, saying what is missing; the undo itself is done.
-pub(super) fn follow(ctx: &mut Context, operation: &Operation) -> Result<()> {
+pub(super) fn follow(ctx: &mut Context, operation: &JournaledOperation) -> Result<()> {
     let back = coming(operation);
     if back.is_empty() && !operation.refs.iter().any(|change| change.name.as_str().starts_with(CAPTURES)) {
         return Ok(());

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::base::ids::TxnId;
-use crate::domain::base::text::Change;
-use crate::domain::operation::journaled::{BranchAdvance, Operation, RefChange, Way};
+use crate::domain::base::ids::OperationId;
+use crate::domain::base::text::ValueChange;
+use crate::domain::operation::journaled::{BranchAdvance, ChangeDirection, JournaledOperation, RefChange};
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
-use crate::ops::checkpoint::Captured;
+use crate::ops::checkpoint::CheckpointCaptures;
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
 use crate::ops::rollback::workspace::no_git_dir;
@@ -20,9 +20,9 @@ use crate::ops::rollback::workspace::no_git_dir;
 /// `NOT_UNDOABLE` where nothing else is left to undo; `GIT_FAILED`.
 pub(super) fn leave_out(
     ctx: &Context,
-    of: &TxnId,
-    operation: &mut Operation,
-    captured: Option<&Captured>,
+    of: &OperationId,
+    operation: &mut JournaledOperation,
+    captured: Option<&CheckpointCaptures>,
 ) -> Result<Vec<String>> {
     let stands = |path: &str| match captured {
         Some(captured) => Ok(captured.worktree_at(path).is_some()),
@@ -46,7 +46,7 @@ pub(super) fn leave_out(
         add_branch(ctx, change, operation)?;
     }
     // What git still has of a broken workspace goes to the trash; a redo brings it back just as broken.
-    for change in operation.workspaces.iter_mut().filter(|change| change.way == Way::PutAside && !change.lost) {
+    for change in operation.workspaces.iter_mut().filter(|change| change.way == ChangeDirection::PutAside && !change.lost) {
         if !stands(&change.workspace.path)? {
             gone.insert(change.workspace.path.clone());
             change.lost = true;
@@ -67,20 +67,20 @@ pub(super) fn leave_out(
         .hint("git axiom checkpoint list    shows which checkpoints are left"))
 }
 
-fn add_branch(ctx: &Context, change: BranchAdvance, operation: &mut Operation) -> Result<()> {
+fn add_branch(ctx: &Context, change: BranchAdvance, operation: &mut JournaledOperation) -> Result<()> {
     let worktrees = ctx.repo.worktrees().list()?;
     let is_on = |head: &Head| head.branch() == Some(&change.branch);
     let elsewhere = worktrees.iter().find(|entry| entry.present && entry.head.as_ref().is_some_and(is_on));
     match elsewhere {
         Some(entry) => operation.advances.push(BranchAdvance { path: entry.worktree.path_text()?, ..change }),
         None => {
-            let value = Change::new(Some(change.commit.old), Some(change.commit.new));
+            let value = ValueChange::new(Some(change.commit.old), Some(change.commit.new));
             operation.refs.push(RefChange { name: change.branch, value });
         }
     }
     Ok(())
 }
 
-fn changes_something(operation: &Operation) -> bool {
+fn changes_something(operation: &JournaledOperation) -> bool {
     !(operation.is_state_only() && operation.asides.is_empty() && operation.edits.is_empty() && operation.mode.is_none())
 }

@@ -4,25 +4,25 @@ use std::collections::BTreeSet;
 
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::base::ids::TxnId;
+use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::KEPT;
 use crate::domain::base::plural::count;
 use crate::domain::base::times;
-use crate::domain::operation::journaled::{HeadState, Way};
-use crate::domain::operation::transaction::Transaction;
+use crate::domain::operation::journaled::{ChangeDirection, HeadState};
+use crate::domain::operation::transaction::OperationRecord;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::operation::{Kept, kept_ref};
+use crate::ops::operation::{KeepRefContents, kept_ref};
 
 /// Checks that all objects that an undo and its redo need exist, with everything that they reach.
 ///
 /// # Errors
 /// `NOT_UNDOABLE`, naming until when they were kept, and the setting.
-pub(super) fn are_there(ctx: &Context, transaction: &Transaction) -> Result<()> {
+pub(super) fn are_there(ctx: &Context, transaction: &OperationRecord) -> Result<()> {
     super::submodules::are_there(ctx, transaction)?;
-    let needs = Needs::of(transaction);
+    let needs = UndoObjectNeeds::of(transaction);
     needs.write_tags_again(ctx, transaction)?;
     if needs.is_empty() || needs.are_kept(ctx, transaction)? {
         return Ok(());
@@ -40,17 +40,20 @@ pub(super) fn are_there(ctx: &Context, transaction: &Transaction) -> Result<()> 
 ///
 /// # Errors
 /// `GIT_FAILED` where refs cannot be read.
-pub(super) fn lost_needs<'t>(ctx: &Context, all: impl Iterator<Item = &'t Transaction>) -> Result<Vec<(&'t TxnId, String)>> {
+pub(super) fn lost_needs<'t>(
+    ctx: &Context,
+    all: impl Iterator<Item = &'t OperationRecord>,
+) -> Result<Vec<(&'t OperationId, String)>> {
     let kept: BTreeSet<RefName> = ctx.repo.refs().refs_below(KEPT)?.into_iter().map(|kept| kept.name).collect();
-    let is_lost = |one: &&Transaction| {
-        let needs = Needs::of(one);
+    let is_lost = |one: &&OperationRecord| {
+        let needs = UndoObjectNeeds::of(one);
         let trees = if kept.contains(&kept_ref(&one.id)) { None } else { Some(&needs.trees) };
         let gone = |oid: &Oid| !ctx.repo.objects().holds(oid);
         one.undoable()
             && (needs.commits.iter().filter(|oid| gone(oid)).any(|oid| !is_kept_beside(ctx, one, oid))
                 || trees.into_iter().flatten().any(|oid| gone(oid)))
     };
-    let lost: Vec<&Transaction> = all.filter(is_lost).collect();
+    let lost: Vec<&OperationRecord> = all.filter(is_lost).collect();
     // In a partial clone, only git knows which missing objects it can fetch.
     if lost.is_empty() || ctx.repo.objects().is_partial() {
         return Ok(Vec::new());
@@ -58,7 +61,7 @@ pub(super) fn lost_needs<'t>(ctx: &Context, all: impl Iterator<Item = &'t Transa
     Ok(lost.into_iter().map(|one| (&one.id, format!("objects that it needs are gone: {}", kept_until(ctx, one)))).collect())
 }
 
-fn kept_until(ctx: &Context, transaction: &Transaction) -> String {
+fn kept_until(ctx: &Context, transaction: &OperationRecord) -> String {
     let days = ctx.config.checkpoints.keep_deleted_days;
     let until = transaction.at.checked_add(SignedDuration::from_hours(24 * i64::from(days))).unwrap_or(Timestamp::MAX);
     let until = times::with_zone(&env::time_zone(), until);
@@ -66,19 +69,19 @@ fn kept_until(ctx: &Context, transaction: &Transaction) -> String {
 }
 
 /// Whether the kept ref of a transaction has an object that cannot be a commit's parent: a tag, by its contents.
-fn is_kept_beside(ctx: &Context, transaction: &Transaction, oid: &Oid) -> bool {
-    let tips = Kept::by(ctx, &transaction.id).ok().flatten().and_then(|kept| kept.tips);
+fn is_kept_beside(ctx: &Context, transaction: &OperationRecord, oid: &Oid) -> bool {
+    let tips = KeepRefContents::by(ctx, &transaction.id).ok().flatten().and_then(|kept| kept.tips);
     tips.is_some_and(|tree| ctx.repo.tips().kept_below(&tree).is_ok_and(|all| all.contains(oid)))
 }
 
 /// The ids of the objects that an undo and its redo need.
-struct Needs<'t> {
+struct UndoObjectNeeds<'t> {
     commits: BTreeSet<&'t Oid>,
     trees: BTreeSet<&'t Oid>,
 }
 
-impl<'t> Needs<'t> {
-    fn of(transaction: &'t Transaction) -> Self {
+impl<'t> UndoObjectNeeds<'t> {
+    fn of(transaction: &'t OperationRecord) -> Self {
         let changes = &transaction.worktrees;
         let trees = changes.iter().flat_map(|change| [&change.files, &change.index]);
         let captures = changes.iter().flat_map(|change| [&change.captures.old, &change.captures.new]).flatten();
@@ -87,7 +90,8 @@ impl<'t> Needs<'t> {
             HeadState::Branch(_) => None,
         });
         let refs = transaction.refs.iter().filter_map(|change| change.value.old.as_ref());
-        let stash = transaction.stash.iter().filter(|change| change.way == Way::PutAside).map(|change| &change.entry.id);
+        let stash =
+            transaction.stash.iter().filter(|change| change.way == ChangeDirection::PutAside).map(|change| &change.entry.id);
         let advances = transaction.advances.iter().map(|change| &change.commit.old);
         let workspaces = transaction.workspaces.iter();
         let workspaces = workspaces.flat_map(|change| std::iter::once(&change.capture).chain(&change.commit));
@@ -102,21 +106,21 @@ impl<'t> Needs<'t> {
     }
 
     /// Writes tag objects again that are missing and whose contents are kept.
-    fn write_tags_again(&self, ctx: &Context, transaction: &Transaction) -> Result<()> {
+    fn write_tags_again(&self, ctx: &Context, transaction: &OperationRecord) -> Result<()> {
         let gone: Vec<Oid> = self.commits.iter().filter(|oid| !ctx.repo.objects().holds(oid)).map(|oid| (*oid).clone()).collect();
         if gone.is_empty() {
             return Ok(());
         }
-        Kept::by(ctx, &transaction.id)?.map_or(Ok(()), |kept| kept.write_tags_again(ctx, &gone))
+        KeepRefContents::by(ctx, &transaction.id)?.map_or(Ok(()), |kept| kept.write_tags_again(ctx, &gone))
     }
 
     /// Whether the commit of the kept ref has all of them, except old values of branches that were only fast-forwarded,
     /// which the branch itself reaches. Then git has kept everything that they reach.
-    fn are_kept(&self, ctx: &Context, transaction: &Transaction) -> Result<bool> {
+    fn are_kept(&self, ctx: &Context, transaction: &OperationRecord) -> Result<bool> {
         if !self.commits.iter().chain(&self.trees).all(|oid| ctx.repo.objects().holds(oid)) {
             return Ok(false);
         }
-        let Kept { parents, trees, tips } = Kept::by(ctx, &transaction.id)?.unwrap_or_default();
+        let KeepRefContents { parents, trees, tips } = KeepRefContents::by(ctx, &transaction.id)?.unwrap_or_default();
         let mut commits: BTreeSet<Oid> = parents.iter().cloned().collect();
         if let Some(tips) = tips {
             commits.append(&mut ctx.repo.tips().kept_below(&tips)?);

@@ -4,27 +4,29 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::LeftAsIs;
+use super::UndoExclusions;
 use crate::domain::base::listed::{self, FileChange, WorkspaceFate};
 use crate::domain::base::names::RepoPath;
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
-use crate::domain::operation::journaled::{AsideChange, HeadState, Operation, RefChange, StashChange, Way, WorkspaceChange};
-use crate::domain::work::case::CaseEdit;
-use crate::domain::work::session::Mode;
+use crate::domain::operation::journaled::{
+    ChangeDirection, HeadState, JournaledOperation, RefChange, StashChange, TrashChange, WorkspaceChange,
+};
+use crate::domain::work::case::TaskChangeSet;
+use crate::domain::work::session::SessionMode;
 use crate::error::Result;
 use crate::git::{CaptureExtras, TreeChange};
-use crate::ops::checkpoint::Captured;
+use crate::ops::checkpoint::CheckpointCaptures;
 use crate::ops::context::handle::Context;
-use crate::ops::operation::in_progress::{self, OperationLine};
+use crate::ops::operation::in_progress::{self, GitOperationLine};
 use crate::ops::operation::staged::{self, StagedChanges};
 use crate::ops::operation::{self, extras_of};
-use crate::ops::rollback::{FileLoss, WorkspaceLine};
+use crate::ops::rollback::{AffectedWorkspaceLine, FileLossLine};
 
 /// What an undo changes; `old` is the present value.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Preview {
+pub struct UndoPreview {
     /// Refs that move, come back or are deleted, including branches that move with the worktree in which they are checked
     /// out.
     #[serde(serialize_with = "listed::refs")]
@@ -36,24 +38,24 @@ pub struct Preview {
     #[serde(serialize_with = "listed::stash")]
     pub stash: Vec<StashChange>,
     /// Worktrees that check out another branch or commit.
-    pub heads: Vec<HeadChange>,
+    pub heads: Vec<UndoHeadLine>,
     /// Git's own operations that are ended, replaced or brought back.
-    pub operations: Vec<OperationLine>,
+    pub operations: Vec<GitOperationLine>,
     /// Files that change, ordered by worktree and path.
-    pub files: Vec<FileLine>,
+    pub files: Vec<UndoFileLine>,
     /// Files and folders whose contents stay, and that get other permissions, another ACL or other attributes.
-    pub permissions: Vec<FileLoss>,
+    pub permissions: Vec<FileLossLine>,
     /// What is staged now and will not be, or differently.
-    pub staged: Vec<FileLoss>,
+    pub staged: Vec<FileLossLine>,
     /// What will be staged and is not now, or differently.
-    pub staged_back: Vec<FileLoss>,
+    pub staged_back: Vec<FileLossLine>,
     /// Workspaces that go to the trash or come back.
-    pub workspaces: Vec<WorkspaceLine>,
+    pub workspaces: Vec<AffectedWorkspaceLine>,
     /// Fields of cases that change.
     #[serde(rename = "tasks", serialize_with = "listed::tasks")]
-    pub cases: Vec<CaseEdit>,
+    pub cases: Vec<TaskChangeSet>,
     /// The mode, where it changes.
-    pub mode: Option<Change<Mode>>,
+    pub mode: Option<ValueChange<SessionMode>>,
     /// Absolute paths of files that were in the way and do not come back, because they are no longer in the trash.
     pub lost: Vec<String>,
     /// Absolute paths of worktrees that were removed since: nothing comes back in them.
@@ -62,24 +64,24 @@ pub struct Preview {
     pub unread: Vec<String>,
     /// What comes back from the trash, if its place is free then.
     #[serde(skip)]
-    pub asides: Vec<AsideChange>,
+    pub asides: Vec<TrashChange>,
 }
 
 /// The change of a worktree's HEAD.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct HeadChange {
+pub struct UndoHeadLine {
     /// The worktree's absolute path.
     pub worktree: String,
     /// Before and after.
     #[serde(flatten)]
-    pub head: Change<HeadState>,
+    pub head: ValueChange<HeadState>,
 }
 
 /// A file that changes.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct FileLine {
+pub struct UndoFileLine {
     /// The worktree's absolute path.
     pub worktree: String,
     /// Its path in the worktree.
@@ -95,11 +97,11 @@ pub struct FileLine {
 /// `GIT_FAILED` where a tree is missing.
 pub(super) fn preview(
     ctx: &Context,
-    operation: &Operation,
-    captured: Option<&Captured>,
-    lost: &[AsideChange],
-    left_as_is: LeftAsIs,
-) -> Result<Preview> {
+    operation: &JournaledOperation,
+    captured: Option<&CheckpointCaptures>,
+    lost: &[TrashChange],
+    left_as_is: UndoExclusions,
+) -> Result<UndoPreview> {
     let nothing = CaptureExtras::default();
     let (mut files, mut operations) = (Vec::new(), Vec::new());
     let (mut permissions, mut staged, mut staged_back) = (Vec::new(), Vec::new(), Vec::new());
@@ -114,8 +116,8 @@ pub(super) fn preview(
             None => operation::files_of(&ctx.repo, change)?,
         };
         add_files(&mut files, &change.path, changes);
-        let known: Vec<RepoPath> = files[first..].iter().map(|file: &FileLine| file.path.clone()).collect();
-        let line = |path| FileLoss { worktree: change.path.clone(), path };
+        let known: Vec<RepoPath> = files[first..].iter().map(|file: &UndoFileLine| file.path.clone()).collect();
+        let line = |path| FileLossLine { worktree: change.path.clone(), path };
         if let Some(worktree) = &there {
             // Files and folders that change in nothing else.
             let (modes, is_known) = ((&now.modes[..], &then.modes[..]), |path: &RepoPath| known.binary_search(path).is_ok());
@@ -132,7 +134,7 @@ pub(super) fn preview(
         let then = extras_of(&repo, change.worktree.captures.new.as_ref())?;
         operations.extend(in_progress::operations(path, &now, &then));
         add_files(&mut files, path, operation::files_named(&repo, &there, &change.worktree)?);
-        let line = |inside| FileLoss { worktree: path.clone(), path: inside };
+        let line = |inside| FileLossLine { worktree: path.clone(), path: inside };
         let StagedChanges { lost, back } = staged::changes(&repo, &change.refs, &change.worktree, (&now, &then))?;
         staged.extend(lost.into_iter().map(line));
         staged_back.extend(back.into_iter().map(line));
@@ -142,16 +144,16 @@ pub(super) fn preview(
     }
     let advanced = operation.advances.iter().map(|advance| RefChange {
         name: advance.branch.clone(),
-        value: Change::new(Some(advance.commit.old.clone()), Some(advance.commit.new.clone())),
+        value: ValueChange::new(Some(advance.commit.old.clone()), Some(advance.commit.new.clone())),
     });
     let of_submodules = operation.submodules.iter().map(|change| &change.worktree);
     let heads = operation.worktrees.iter().chain(of_submodules).filter(|change| change.head.old != change.head.new);
     let workspaces = operation.workspaces.iter();
-    Ok(Preview {
+    Ok(UndoPreview {
         refs: advanced.chain(operation.refs.iter().cloned()).collect(),
         branch_configs: operation.branch_configs.clone(),
         stash: operation.stash.clone(),
-        heads: heads.map(|change| HeadChange { worktree: change.path.clone(), head: change.head.clone() }).collect(),
+        heads: heads.map(|change| UndoHeadLine { worktree: change.path.clone(), head: change.head.clone() }).collect(),
         operations,
         files,
         permissions,
@@ -164,27 +166,27 @@ pub(super) fn preview(
         left_out: left_as_is.removed,
         unread: left_as_is.unread,
         // In the order in which the transaction moved them away.
-        asides: operation.asides.iter().rev().filter(|aside| aside.way == Way::BringBack).cloned().collect(),
+        asides: operation.asides.iter().rev().filter(|aside| aside.way == ChangeDirection::BringBack).cloned().collect(),
     })
 }
 
 /// The line for a workspace. One that is no longer complete in the trash is recreated from its capture, without ignored
 /// files.
-fn workspace(change: &WorkspaceChange) -> WorkspaceLine {
+fn workspace(change: &WorkspaceChange) -> AffectedWorkspaceLine {
     let action = match change.way {
-        Way::PutAside => return WorkspaceLine::going(&change.workspace.path, &change.task),
-        Way::BringBack if change.lost && is_gone(&change.trash) => WorkspaceFate::Forgotten,
-        Way::BringBack if operation::is_made_again(change) => WorkspaceFate::MadeAgain,
-        Way::BringBack => WorkspaceFate::BroughtBack,
+        ChangeDirection::PutAside => return AffectedWorkspaceLine::going(&change.workspace.path, &change.task),
+        ChangeDirection::BringBack if change.lost && is_gone(&change.trash) => WorkspaceFate::Forgotten,
+        ChangeDirection::BringBack if operation::is_made_again(change) => WorkspaceFate::MadeAgain,
+        ChangeDirection::BringBack => WorkspaceFate::BroughtBack,
     };
-    WorkspaceLine { path: change.workspace.path.clone(), action, task_id: change.task.clone() }
+    AffectedWorkspaceLine { path: change.workspace.path.clone(), action, task_id: change.task.clone() }
 }
 
 fn is_gone(path: &str) -> bool {
     Path::new(path).symlink_metadata().is_err()
 }
 
-fn add_files(files: &mut Vec<FileLine>, worktree: &str, changes: Vec<TreeChange>) {
+fn add_files(files: &mut Vec<UndoFileLine>, worktree: &str, changes: Vec<TreeChange>) {
     let changes = changes.into_iter().filter(TreeChange::changes_a_file);
-    files.extend(changes.map(|change| FileLine { worktree: worktree.to_owned(), change: change.what(), path: change.path }));
+    files.extend(changes.map(|change| UndoFileLine { worktree: worktree.to_owned(), change: change.what(), path: change.path }));
 }

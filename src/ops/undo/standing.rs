@@ -6,47 +6,47 @@
 use std::cell::{OnceCell, RefCell};
 use std::collections::BTreeMap;
 
-use super::{Chosen, holds, needs, operation};
-use crate::domain::base::ids::TxnId;
+use super::{UndoTarget, holds, needs, operation};
+use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::operation::transaction::Transaction;
+use crate::domain::operation::transaction::OperationRecord;
 use crate::domain::operation::undo;
 use crate::domain::work::task_branches::task_of;
 use crate::error::Result;
-use crate::ops::checkpoint::{self, Captured};
+use crate::ops::checkpoint::{self, CheckpointCaptures};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::check;
 
 /// Whether each transaction of the log can be undone.
-pub struct Standing<'a> {
+pub struct UndoabilityCheck<'a> {
     ctx: &'a Context,
-    lost: BTreeMap<&'a TxnId, String>,
+    lost: BTreeMap<&'a OperationId, String>,
     refs: RefCell<BTreeMap<RefName, Option<Oid>>>,
-    worktrees: OnceCell<std::result::Result<Captured, String>>,
+    worktrees: OnceCell<std::result::Result<CheckpointCaptures, String>>,
 }
 
-impl<'a> Standing<'a> {
+impl<'a> UndoabilityCheck<'a> {
     /// Takes all transactions of the log.
     ///
     /// # Errors
     /// `GIT_FAILED` where refs cannot be read.
-    pub fn new(ctx: &'a Context, all: &'a [Transaction]) -> Result<Self> {
+    pub fn new(ctx: &'a Context, all: &'a [OperationRecord]) -> Result<Self> {
         let lost = needs::lost_needs(ctx, all.iter())?.into_iter().collect();
         Ok(Self { ctx, lost, refs: RefCell::default(), worktrees: OnceCell::new() })
     }
 
     /// Why the transaction cannot be undone; `None` where it can.
-    pub fn obstacle(&self, transaction: &Transaction) -> Option<String> {
+    pub fn obstacle(&self, transaction: &OperationRecord) -> Option<String> {
         let known = transaction.obstacle().or_else(|| self.lost_need(transaction));
         known.map(str::to_owned).or_else(|| self.refused(transaction).err().map(|error| error.to_string()))
     }
 
     /// The missing objects that an undo needs, in words, where the log itself says that it can be undone.
-    pub fn lost_need(&self, transaction: &Transaction) -> Option<&str> {
+    pub fn lost_need(&self, transaction: &OperationRecord) -> Option<&str> {
         self.lost.get(&transaction.id).map(String::as_str)
     }
 
-    fn refused(&self, transaction: &Transaction) -> Result<()> {
+    fn refused(&self, transaction: &OperationRecord) -> Result<()> {
         self.ctx.no_open_operation()?;
         let state = self.ctx.state();
         undo::state_back(transaction, state, &|task, merged| holds(self.ctx, task, merged))?;
@@ -57,12 +57,12 @@ impl<'a> Standing<'a> {
         let in_worktrees = !(transaction.worktrees.is_empty() && transaction.workspaces.is_empty());
         let captured = if in_worktrees { Some(self.worktrees()?) } else { None };
         let (transaction, what) = (transaction.clone(), transaction.what.clone());
-        let chosen = Chosen { transaction, what, redo: false, as_of: state.seq };
+        let chosen = UndoTarget { transaction, what, redo: false, as_of: state.seq };
         check(self.ctx, &operation(self.ctx, &chosen, captured)?.0)
     }
 
     /// Checks that the refs are where the transaction left them. Each ref is read only once for all transactions.
-    fn refs_stand(&self, transaction: &Transaction) -> Result<()> {
+    fn refs_stand(&self, transaction: &OperationRecord) -> Result<()> {
         let advanced = transaction.advances.iter().map(|change| (&change.branch, Some(&change.commit.new)));
         let moved = transaction.refs.iter().map(|change| (&change.name, change.value.new.as_ref()));
         for (name, expected) in advanced.chain(moved) {
@@ -85,7 +85,7 @@ impl<'a> Standing<'a> {
         Ok(())
     }
 
-    fn worktrees(&self) -> Result<&Captured> {
+    fn worktrees(&self) -> Result<&CheckpointCaptures> {
         let captured = self.worktrees.get_or_init(|| checkpoint::capture_all(self.ctx).map_err(|error| error.to_string()));
         captured.as_ref().map_err(|why| super::changed(std::slice::from_ref(why)))
     }

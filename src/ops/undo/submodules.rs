@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::LeftAsIs;
+use super::UndoExclusions;
 use super::rebased;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::journaled::SubmoduleChange;
-use crate::domain::operation::transaction::Transaction;
+use crate::domain::operation::transaction::OperationRecord;
 use crate::error::{Code, Error, Result};
-use crate::ops::checkpoint::Captured;
+use crate::ops::checkpoint::CheckpointCaptures;
 use crate::ops::context::handle::Context;
 use crate::ops::operation::submodules::{is_checked_out, opened};
 use crate::ops::rollback::submodules::present_at;
@@ -21,8 +21,8 @@ use crate::ops::rollback::submodules::present_at;
 pub(super) fn rebase(
     ctx: &Context,
     submodules: &mut Vec<SubmoduleChange>,
-    captured: &Captured,
-    left_as_is: &mut LeftAsIs,
+    captured: &CheckpointCaptures,
+    left_as_is: &mut UndoExclusions,
 ) -> Result<()> {
     let all = std::mem::take(submodules);
     for mut change in all.iter().cloned() {
@@ -59,7 +59,7 @@ pub(super) fn inside(submodules: &[SubmoduleChange], path: &str) -> BTreeSet<Rep
 ///
 /// # Errors
 /// `NOT_UNDOABLE`.
-pub(super) fn are_there(ctx: &Context, transaction: &Transaction) -> Result<()> {
+pub(super) fn are_there(ctx: &Context, transaction: &OperationRecord) -> Result<()> {
     for change in &transaction.submodules {
         let Ok((repo, _)) = opened(ctx, change) else { continue };
         let worktree = &change.worktree;

@@ -5,25 +5,25 @@ use super::waiting;
 use crate::cli::screen::table;
 use crate::cli::visible;
 use crate::cli::words::clock;
-use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
-use crate::domain::checkpoint::document::Trigger;
-use crate::domain::operation::transaction::Transaction;
-use crate::domain::operation::undo::Asked;
+use crate::domain::base::ids::{AgentId, CheckpointName, TaskId};
+use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::operation::transaction::OperationRecord;
+use crate::domain::operation::undo::UndoSelector;
 use crate::domain::work::choices::choices;
 use crate::error::{Code, Error, Result};
 use crate::ops::attach::prompts;
-use crate::ops::checkpoint::{self, Listed};
+use crate::ops::checkpoint::{self, CheckpointListing};
 use crate::ops::context::handle::Context;
 use crate::ops::interventions::{gates, pausing, redirect};
-use crate::ops::rollback::{Part, Wish};
+use crate::ops::rollback::{RollbackRequest, RollbackScope};
 use crate::ops::{history, revert_task, rollback, task_diff, undo};
-use crate::panel::request::{Answer, Deed, Plan, Question};
-use crate::panel::seen::{CheckpointRow, Moment, MomentKind};
-use crate::told::before::{self, AtWork};
+use crate::panel::request::{PanelAction, PanelAnswer, PanelPreview, PanelQuestion};
+use crate::panel::seen::{CheckpointRow, TimelineRow, TimelineRowKind};
+use crate::told::before::{self, BusyAgent};
 use crate::told::checkpoints::{listed, rows, summary};
 use crate::told::learnings::in_words;
 use crate::told::rollback::{KEPT, nothing_changes, people};
-use crate::told::undo::{UndoToldAnswer, explain, with_possible};
+use crate::told::undo::{UndoOutcomeJson, explain, with_possible};
 use crate::told::{diff, gates as gates_told, interventions as told, task_rollback, verified};
 
 /// The most lines of a difference.
@@ -35,44 +35,44 @@ const MOST_MOMENTS: usize = 300;
 ///
 /// # Errors
 /// Those of the dry run, or of what is looked at.
-pub fn answer(ctx: &mut Context, question: &Question) -> Result<Answer> {
+pub fn answer(ctx: &mut Context, question: &PanelQuestion) -> Result<PanelAnswer> {
     match question {
-        Question::Plan(deed) => plan(ctx, deed).map(Answer::Plan),
-        Question::PlanUndo(id) => plan_undo(ctx, id.as_deref()).map(Answer::Plan),
-        Question::PlanSession => {
+        PanelQuestion::Plan(deed) => plan(ctx, deed).map(PanelAnswer::Plan),
+        PanelQuestion::PlanUndo(id) => plan_undo(ctx, id.as_deref()).map(PanelAnswer::Plan),
+        PanelQuestion::PlanSession => {
             let session = ctx.state().record.session.as_ref();
             let Some(name) = session.and_then(|session| session.start_checkpoint.clone()) else {
                 return Err(Error::new(Code::UnknownCheckpoint, "no session has made a checkpoint at its start"));
             };
-            plan(ctx, &Deed::RollBack(name.to_string())).map(Answer::Plan)
+            plan(ctx, &PanelAction::RollBack(name.to_string())).map(PanelAnswer::Plan)
         }
-        Question::Choices(agent) => places(ctx, agent),
-        Question::AtWork => {
+        PanelQuestion::Choices(agent) => places(ctx, agent),
+        PanelQuestion::AtWork => {
             let running = pausing::agents(ctx)?.running;
             let lines = told::at_work(&running);
-            Ok(Answer::Text(vec![lines, "Whatever you choose, nothing of their work is lost.".to_owned()]))
+            Ok(PanelAnswer::Text(vec![lines, "Whatever you choose, nothing of their work is lost.".to_owned()]))
         }
-        Question::Gate(id) => {
+        PanelQuestion::Gate(id) => {
             let look = gates::look(ctx, id)?;
             let case = look.gate.task_id.as_ref().map(|task| ctx.state().case(task)).transpose()?;
             let verification = case.map(|case| verified::of(ctx, case)).unwrap_or_default();
             Ok(text(&gates_told::in_words(&look, case, &verification)))
         }
-        Question::Recovery => waiting::recovery(ctx),
-        Question::CutOff => waiting::cut_off(ctx).map(Answer::Text),
-        Question::Abandoned => waiting::abandoned(ctx).map(Answer::Plan),
-        Question::Trust => waiting::trust(ctx),
-        Question::Diff(task) => difference(ctx, task),
-        Question::Since(name) => since(ctx, name),
-        Question::Older(days) => older(ctx, days).map(Answer::Plan),
-        Question::Checkpoints => all_checkpoints(ctx),
-        Question::Timeline => timeline(ctx).map(Answer::Timeline),
-        Question::Learnings => Ok(learnt(ctx)),
+        PanelQuestion::Recovery => waiting::recovery(ctx),
+        PanelQuestion::CutOff => waiting::cut_off(ctx).map(PanelAnswer::Text),
+        PanelQuestion::Abandoned => waiting::abandoned(ctx).map(PanelAnswer::Plan),
+        PanelQuestion::Trust => waiting::trust(ctx),
+        PanelQuestion::Diff(task) => difference(ctx, task),
+        PanelQuestion::Since(name) => since(ctx, name),
+        PanelQuestion::Older(days) => older(ctx, days).map(PanelAnswer::Plan),
+        PanelQuestion::Checkpoints => all_checkpoints(ctx),
+        PanelQuestion::Timeline => timeline(ctx).map(PanelAnswer::Timeline),
+        PanelQuestion::Learnings => Ok(learnt(ctx)),
     }
 }
 
-fn text(text: &str) -> Answer {
-    Answer::Text(lines_of(text))
+fn text(text: &str) -> PanelAnswer {
+    PanelAnswer::Text(lines_of(text))
 }
 
 pub(super) fn lines_of(text: &str) -> Vec<String> {
@@ -80,53 +80,67 @@ pub(super) fn lines_of(text: &str) -> Vec<String> {
 }
 
 /// The real dry run, in the words of the verb.
-fn plan(ctx: &mut Context, deed: &Deed) -> Result<Plan> {
+fn plan(ctx: &mut Context, deed: &PanelAction) -> Result<PanelPreview> {
     match deed {
-        Deed::RollBack(name) => {
+        PanelAction::RollBack(name) => {
             let back = prompts::back(ctx, name)?;
-            let preview = rollback::preview(ctx, Wish { part: back.part(), ..whole(name) })?;
+            let preview = rollback::preview(ctx, RollbackRequest { part: back.part(), ..whole(name) })?;
             if preview.changes_nothing {
-                return Ok(Plan { lines: lines_of(&nothing_changes(&preview)), deed: None });
+                return Ok(PanelPreview { lines: lines_of(&nothing_changes(&preview)), deed: None });
             }
             // What was looked at is what is done: the whole name, not the beginning of one.
-            let deed = Deed::RollBack(preview.checkpoint.name.to_string());
+            let deed = PanelAction::RollBack(preview.checkpoint.name.to_string());
             let note = back.note().map(|note| format!("Note: {note}."));
             let lines = note.into_iter().chain(with_way_back(&people(&preview, "Would go"), KEPT));
-            Ok(Plan { lines: lines.collect(), deed: Some(deed) })
+            Ok(PanelPreview { lines: lines.collect(), deed: Some(deed) })
         }
-        Deed::RollBackTask(task) => {
+        PanelAction::RollBackTask(task) => {
             let preview = revert_task::preview(ctx, &of_task(task)?)?;
             if !preview.conflicts.is_empty() {
                 return Err(task_rollback::in_conflict(&preview));
             }
-            Ok(Plan { lines: with_way_back(&task_rollback::people(&preview, "Would take"), KEPT), deed: Some(deed.clone()) })
+            Ok(PanelPreview {
+                lines: with_way_back(&task_rollback::people(&preview, "Would take"), KEPT),
+                deed: Some(deed.clone()),
+            })
         }
-        Deed::DeleteCheckpoints(names) => Ok(deletes(ctx, &named(ctx, names)?, Deed::DeleteCheckpoints)),
-        Deed::CleanUpCheckpoints(names) => Ok(deletes(ctx, &named(ctx, names)?, Deed::CleanUpCheckpoints)),
-        Deed::RestoreFile { checkpoint, path } => {
+        PanelAction::DeleteCheckpoints(names) => Ok(deletes(ctx, &named(ctx, names)?, PanelAction::DeleteCheckpoints)),
+        PanelAction::CleanUpCheckpoints(names) => Ok(deletes(ctx, &named(ctx, names)?, PanelAction::CleanUpCheckpoints)),
+        PanelAction::RestoreFile { checkpoint, path } => {
             let paths = [in_main_worktree(ctx, path)?];
-            let preview = rollback::preview(ctx, Wish { part: Part::Paths(&paths), ..whole(checkpoint) })?;
+            let preview = rollback::preview(ctx, RollbackRequest { part: RollbackScope::Paths(&paths), ..whole(checkpoint) })?;
             if preview.changes_nothing {
-                return Ok(Plan { lines: lines_of(&nothing_changes(&preview)), deed: None });
+                return Ok(PanelPreview { lines: lines_of(&nothing_changes(&preview)), deed: None });
             }
-            Ok(Plan { lines: with_way_back(&people(&preview, "Would go"), KEPT), deed: Some(deed.clone()) })
+            Ok(PanelPreview { lines: with_way_back(&people(&preview, "Would go"), KEPT), deed: Some(deed.clone()) })
         }
-        Deed::CompactCheckpoints => {
+        PanelAction::CompactCheckpoints => {
             let lines = ["Packs loose objects and refs, those of checkpoints included.", "Nothing that is referenced goes away."];
-            Ok(Plan { lines: lines.map(str::to_owned).to_vec(), deed: Some(deed.clone()) })
+            Ok(PanelPreview { lines: lines.map(str::to_owned).to_vec(), deed: Some(deed.clone()) })
         }
-        Deed::Pause | Deed::PauseAtOnce | Deed::Resume | Deed::Quit | Deed::CheckpointAndQuit | Deed::Mode(_) => no_dry_run(deed),
-        Deed::Stop(_) | Deed::Kill(_) | Deed::Redirect { .. } | Deed::Block { .. } | Deed::Unblock(_) => no_dry_run(deed),
-        Deed::Approve(_) | Deed::Reject { .. } | Deed::Answer { .. } | Deed::Checkpoint(_) => no_dry_run(deed),
-        Deed::Recover(wanted) => waiting::recovers(ctx, wanted),
-        Deed::Undo(_) | Deed::Abandon(_) | Deed::Trust(_) => no_dry_run(deed),
+        PanelAction::Pause
+        | PanelAction::PauseAtOnce
+        | PanelAction::Resume
+        | PanelAction::Quit
+        | PanelAction::CheckpointAndQuit
+        | PanelAction::Mode(_) => no_dry_run(deed),
+        PanelAction::Stop(_)
+        | PanelAction::Kill(_)
+        | PanelAction::Redirect { .. }
+        | PanelAction::Block { .. }
+        | PanelAction::Unblock(_) => no_dry_run(deed),
+        PanelAction::Approve(_) | PanelAction::Reject { .. } | PanelAction::Answer { .. } | PanelAction::Checkpoint(_) => {
+            no_dry_run(deed)
+        }
+        PanelAction::Recover(wanted) => waiting::recovers(ctx, wanted),
+        PanelAction::Undo(_) | PanelAction::Abandon(_) | PanelAction::Trust(_) => no_dry_run(deed),
     }
 }
 
 /// A plan that deletes these checkpoints, saying which one is protected.
-fn deletes(ctx: &Context, names: &[CheckpointName], deed: fn(Vec<String>) -> Deed) -> Plan {
+fn deletes(ctx: &Context, names: &[CheckpointName], deed: fn(Vec<String>) -> PanelAction) -> PanelPreview {
     if names.is_empty() {
-        return Plan { lines: vec!["There is nothing to delete.".to_owned()], deed: None };
+        return PanelPreview { lines: vec!["There is nothing to delete.".to_owned()], deed: None };
     }
     let plain: Vec<String> = names.iter().map(ToString::to_string).collect();
     let mut lines = vec![format!("Deletes {}", listed(names))];
@@ -134,18 +148,18 @@ fn deletes(ctx: &Context, names: &[CheckpointName], deed: fn(Vec<String>) -> Dee
         lines.extend([String::new(), error.to_string()]);
     }
     lines.extend([String::new(), "To take it back: git axiom undo".to_owned()]);
-    Plan { lines, deed: Some(deed(plain)) }
+    PanelPreview { lines, deed: Some(deed(plain)) }
 }
 
-fn older(ctx: &Context, days: &str) -> Result<Plan> {
+fn older(ctx: &Context, days: &str) -> Result<PanelPreview> {
     let number = days.trim().trim_end_matches('d').parse::<u16>();
     let number = number.map_err(|_| Error::new(Code::InvalidInput, format!("'{days}' is not a number of days")))?;
     let age = jiff::SignedDuration::from_hours(24 * i64::from(number));
-    Ok(deletes(ctx, &checkpoint::cleanup_plan(ctx, Some(age), None, false)?, Deed::CleanUpCheckpoints))
+    Ok(deletes(ctx, &checkpoint::cleanup_plan(ctx, Some(age), None, false)?, PanelAction::CleanUpCheckpoints))
 }
 
 /// What these do is known without looking at the repository; the model asks about them itself.
-fn no_dry_run(deed: &Deed) -> Result<Plan> {
+fn no_dry_run(deed: &PanelAction) -> Result<PanelPreview> {
     Err(Error::new(Code::Internal, format!("there is no dry run of {}", deed.in_words())))
 }
 
@@ -153,19 +167,19 @@ fn with_way_back(text: &str, way: &str) -> Vec<String> {
     lines_of(text).into_iter().chain([String::new(), way.to_owned()]).collect()
 }
 
-fn plan_undo(ctx: &Context, id: Option<&str>) -> Result<Plan> {
-    let asked = id.map_or(Asked::Undo, |id| Asked::Named(id.to_owned()));
+fn plan_undo(ctx: &Context, id: Option<&str>) -> Result<PanelPreview> {
+    let asked = id.map_or(UndoSelector::Undo, |id| UndoSelector::Named(id.to_owned()));
     ctx.no_open_operation()?;
     let chosen = undo::choose(ctx, &asked).map_err(|error| with_possible(ctx, &asked, error))?;
     let preview = undo::check(ctx, &chosen);
     let preview = preview.map_err(|error| with_possible(ctx, &asked, explain(ctx, &chosen.transaction, error)))?;
     let main = ctx.repo.worktrees().main_worktree()?;
-    let text = UndoToldAnswer::before(&chosen, &preview).plan(&chosen, main.path());
+    let text = UndoOutcomeJson::before(&chosen, &preview).plan(&chosen, main.path());
     let way = "To take it back: git axiom redo";
-    Ok(Plan { lines: with_way_back(&text, way), deed: Some(Deed::Undo(chosen.transaction.id.to_string())) })
+    Ok(PanelPreview { lines: with_way_back(&text, way), deed: Some(PanelAction::Undo(chosen.transaction.id.to_string())) })
 }
 
-fn places(ctx: &Context, agent: &str) -> Result<Answer> {
+fn places(ctx: &Context, agent: &str) -> Result<PanelAnswer> {
     let state = ctx.state();
     let id = AgentId::new(agent.to_owned())?;
     let from = redirect::task_of(state, &id)?;
@@ -176,7 +190,7 @@ fn places(ctx: &Context, agent: &str) -> Result<Answer> {
     let work = state.restorable.agents.get(&id).and_then(|agent| agent.work.as_ref());
     let workspace = state.restorable.workspaces.get(&from).map(|place| place.path.as_str());
     let most = state.record.session.as_ref().map(|session| session.max_iterations);
-    let who = AtWork {
+    let who = BusyAgent {
         agent,
         task: (from.as_str(), &state.case(&from)?.title),
         iteration: (work.map_or(0, |work| work.iteration), most),
@@ -184,20 +198,20 @@ fn places(ctx: &Context, agent: &str) -> Result<Answer> {
         workspace,
     };
     let names = open.iter().map(|choice| choice.id.to_string());
-    Ok(Answer::Choices { before: before::redirect(who), items: names.zip(told::choices(&open)).collect() })
+    Ok(PanelAnswer::Choices { before: before::redirect(who), items: names.zip(told::choices(&open)).collect() })
 }
 
-fn difference(ctx: &Context, task: &str) -> Result<Answer> {
-    let diff = task_diff::of(ctx, &CaseId::new(task.to_owned())?)?;
+fn difference(ctx: &Context, task: &str) -> Result<PanelAnswer> {
+    let diff = task_diff::of(ctx, &TaskId::new(task.to_owned())?)?;
     let mut lines = lines_of(&diff::stat(&diff));
     lines.push(String::new());
     let text = visible::bytes(&ctx.repo.history().patch(&diff.base, &diff.new)?);
     lines.extend(patch(&text, &format!("git axiom diff {task}")));
-    Ok(Answer::Text(lines))
+    Ok(PanelAnswer::Text(lines))
 }
 
 /// What changed in the main worktree since a checkpoint, as `checkpoint diff` shows it.
-fn since(ctx: &Context, name: &str) -> Result<Answer> {
+fn since(ctx: &Context, name: &str) -> Result<PanelAnswer> {
     let difference = checkpoint::difference(ctx, name, None)?;
     if difference.files.is_empty() {
         return Ok(text("Nothing has changed since."));
@@ -206,7 +220,7 @@ fn since(ctx: &Context, name: &str) -> Result<Answer> {
     let mut lines: Vec<String> = difference.files.iter().take(MOST_LINES).map(|file| format!("  {}", file.path)).collect();
     lines.push(String::new());
     lines.extend(patch(&visible::bytes(&ctx.repo.history().patch(old, new)?), &format!("git axiom checkpoint diff {name}")));
-    Ok(Answer::Text(lines))
+    Ok(PanelAnswer::Text(lines))
 }
 
 /// The lines of a patch, as many as can be read; `all` is the verb that shows all of them.
@@ -218,37 +232,37 @@ fn patch(text: &str, all: &str) -> Vec<String> {
     lines
 }
 
-fn all_checkpoints(ctx: &Context) -> Result<Answer> {
+fn all_checkpoints(ctx: &Context) -> Result<PanelAnswer> {
     let all = checkpoint::list(ctx, None)?;
     let summary = summary(&all, ctx.config.checkpoints.max_count, &checkpoint::space(ctx)?);
-    let newest: Vec<Listed> = all.into_iter().rev().collect();
+    let newest: Vec<CheckpointListing> = all.into_iter().rev().collect();
     let text = table(&rows(&newest));
     let mut lines = text.lines().map(str::to_owned);
     let heading = lines.next().unwrap_or_default();
     let rows = newest.iter().zip(lines).map(|(one, line)| CheckpointRow { name: one.name.to_string(), line });
-    Ok(Answer::Checkpoints { heading, rows: rows.collect(), summary })
+    Ok(PanelAnswer::Checkpoints { heading, rows: rows.collect(), summary })
 }
 
 /// Checkpoints and transactions, newest first.
-fn timeline(ctx: &Context) -> Result<Vec<Moment>> {
+fn timeline(ctx: &Context) -> Result<Vec<TimelineRow>> {
     let all = &ctx.state().record.checkpoints;
-    let made = all.newest(MOST_MOMENTS)?.into_iter().map(|record| Moment {
+    let made = all.newest(MOST_MOMENTS)?.into_iter().map(|record| TimelineRow {
         at: record.created_at,
         clock: clock(record.created_at),
-        what: MomentKind::Checkpoint(record.name.to_string()),
+        what: TimelineRowKind::Checkpoint(record.name.to_string()),
         words: format!("{} ({})", record.name, record.trigger.as_str()),
-        by: if record.trigger == Trigger::Manual { "you".to_owned() } else { "checkpoint".to_owned() },
+        by: if record.trigger == CheckpointTrigger::Manual { "you".to_owned() } else { "checkpoint".to_owned() },
     });
     let known = history::newest_transactions(ctx, |known| known.len() >= MOST_MOMENTS)?;
     // As the log says it.
-    let standing = undo::Standing::new(ctx, &known)?;
-    let is_more = |one: &&Transaction| one.moves() || one.obstacle().is_none();
+    let standing = undo::UndoabilityCheck::new(ctx, &known)?;
+    let is_more = |one: &&OperationRecord| one.moves() || one.obstacle().is_none();
     let done = known.iter().rev().take(MOST_MOMENTS).filter(is_more).map(|one| {
         let undone = one.undone_by.as_ref().map_or_else(String::new, |by| format!(" (undone by {by})"));
-        Moment {
+        TimelineRow {
             at: one.at,
             clock: clock(one.at),
-            what: MomentKind::Transaction {
+            what: TimelineRowKind::Transaction {
                 id: one.id.to_string(),
                 undoable: one.undone_by.is_none() && standing.obstacle(one).is_none(),
             },
@@ -256,12 +270,12 @@ fn timeline(ctx: &Context) -> Result<Vec<Moment>> {
             by: one.by.to_string(),
         }
     });
-    let mut moments: Vec<Moment> = made.chain(done).collect();
+    let mut moments: Vec<TimelineRow> = made.chain(done).collect();
     moments.sort_by_key(|moment| std::cmp::Reverse(moment.at));
     Ok(moments)
 }
 
-fn learnt(ctx: &Context) -> Answer {
+fn learnt(ctx: &Context) -> PanelAnswer {
     let all = &ctx.state().record.learnings;
     if all.is_empty() {
         return text("Nothing was learnt yet: agents report it with 'git axiom signal learning TEXT'.");

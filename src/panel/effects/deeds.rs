@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use super::waiting;
-use crate::domain::base::ids::{AgentId, CaseId, CheckpointName};
-use crate::domain::checkpoint::document::Trigger;
-use crate::domain::operation::undo::Asked;
-use crate::domain::work::gate::{Afterwards, Decision, Place};
-use crate::domain::work::outcome::Halt;
+use crate::domain::base::ids::{AgentId, CheckpointName, TaskId};
+use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::operation::undo::UndoSelector;
+use crate::domain::work::gate::{AfterHalt, GateDecision, RedirectWorkspace};
+use crate::domain::work::outcome::TaskHalt;
 use crate::error::Result;
 use crate::ops::attach::prompts;
 use crate::ops::cases::edit;
@@ -15,30 +15,30 @@ use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::context::trust;
 use crate::ops::hooks::report;
-use crate::ops::interventions::pausing::{self, How};
-use crate::ops::interventions::quitting::{self, Before};
-use crate::ops::interventions::redirect::{self, Wanted};
-use crate::ops::interventions::{self, Ending, blocking};
-use crate::ops::revert_task::{self, Outcome, TaskRollbackRequest};
-use crate::ops::rollback::{self, LocalRefs, Part, RolledBack, Wish};
-use crate::ops::supervise::Options;
-use crate::ops::supervise::notice::{Notice, Watcher};
+use crate::ops::interventions::pausing::{self, PauseTiming};
+use crate::ops::interventions::quitting::{self, SaveBeforeQuit};
+use crate::ops::interventions::redirect::{self, RedirectChoice};
+use crate::ops::interventions::{self, AgentEndRequest, blocking};
+use crate::ops::revert_task::{self, TaskRollbackOutcome, TaskRollbackRequest};
+use crate::ops::rollback::{self, LocalRefsPolicy, RollbackReport, RollbackRequest, RollbackScope};
+use crate::ops::supervise::SupervisorOptions;
+use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
 use crate::ops::undo;
-use crate::ops::watch::{Waiting, Watch};
-use crate::panel::request::Deed;
+use crate::ops::watch::{ForegroundWait, WaitObserver};
+use crate::panel::request::PanelAction;
 use crate::told::checkpoints::{compacted, deleted};
-use crate::told::undo::{UndoToldAnswer, explain, with_possible};
+use crate::told::undo::{UndoOutcomeJson, explain, with_possible};
 use crate::told::{interventions as told, parts, rollback as rollback_told, task_rollback, trust as told_trust};
 
 /// The panel shows by itself what the log says.
-pub struct Silent;
+pub struct SilentPanelWatch;
 
-impl Watcher for Silent {
-    fn notice(&mut self, _notice: Notice) {}
+impl SessionWatcher for SilentPanelWatch {
+    fn notice(&mut self, _notice: SessionNotice) {}
 }
 
-impl Watch for Silent {
-    fn begun(&mut self, _what: Waiting<'_>) {}
+impl WaitObserver for SilentPanelWatch {
+    fn begun(&mut self, _what: ForegroundWait<'_>) {}
 
     fn ended(&mut self) {}
 
@@ -51,70 +51,71 @@ impl Watch for Silent {
 ///
 /// # Errors
 /// Those of the verb.
-pub fn carry_out(ctx: &mut Context, deed: &Deed) -> Result<Vec<String>> {
+pub fn carry_out(ctx: &mut Context, deed: &PanelAction) -> Result<Vec<String>> {
     let outcome = done(ctx, deed);
-    let failed = report::report(ctx, &mut Silent).into_iter().filter(|run| run.failure.is_some());
+    let failed = report::report(ctx, &mut SilentPanelWatch).into_iter().filter(|run| run.failure.is_some());
     let failed: Vec<String> = failed.map(|run| run.summary()).collect();
     let text = outcome?;
     Ok(text.lines().map(str::to_owned).chain(failed).collect())
 }
 
-fn done(ctx: &mut Context, deed: &Deed) -> Result<String> {
+fn done(ctx: &mut Context, deed: &PanelAction) -> Result<String> {
     match deed {
         // The dialog shows who still runs.
-        Deed::Pause => pausing::pause(ctx, How::AtBoundary, false, &mut Silent).map(|_| String::new()),
-        Deed::PauseAtOnce => pausing::pause(ctx, How::AtOnce, false, &mut Silent).map(|_| String::new()),
-        Deed::Resume => pausing::resume(ctx).map(|_| told::RESUMED.to_owned()),
-        Deed::Stop(agent) => end(ctx, agent, Halt::Stop),
-        Deed::Kill(agent) => end(ctx, agent, Halt::Kill),
-        Deed::Redirect { agent, to } => send(ctx, agent, to),
-        Deed::Block { task, reason } => {
-            let blocked = blocking::block(ctx, &[CaseId::new(task.clone())?], reason, &mut Silent)?;
+        PanelAction::Pause => pausing::pause(ctx, PauseTiming::AtBoundary, false, &mut SilentPanelWatch).map(|_| String::new()),
+        PanelAction::PauseAtOnce => pausing::pause(ctx, PauseTiming::AtOnce, false, &mut SilentPanelWatch).map(|_| String::new()),
+        PanelAction::Resume => pausing::resume(ctx).map(|_| told::RESUMED.to_owned()),
+        PanelAction::Stop(agent) => end(ctx, agent, TaskHalt::Stop),
+        PanelAction::Kill(agent) => end(ctx, agent, TaskHalt::Kill),
+        PanelAction::Redirect { agent, to } => send(ctx, agent, to),
+        PanelAction::Block { task, reason } => {
+            let blocked = blocking::block(ctx, &[TaskId::new(task.clone())?], reason, &mut SilentPanelWatch)?;
             let stopped = blocked.stopped.iter().map(|agent| format!(", and {agent} was stopped")).collect::<String>();
             Ok(format!("Blocked {task}{stopped}. To take it back: git axiom task unblock {task}"))
         }
-        Deed::Unblock(task) => {
-            edit::unblock(ctx, &[CaseId::new(task.clone())?])?;
+        PanelAction::Unblock(task) => {
+            edit::unblock(ctx, &[TaskId::new(task.clone())?])?;
             Ok(format!("{task} is pending again."))
         }
-        Deed::Checkpoint(name) => {
+        PanelAction::Checkpoint(name) => {
             let name = name.clone().map(CheckpointName::new).transpose()?;
-            let made = checkpoint::create(ctx, &CheckpointRequest { name, ..CheckpointRequest::by(Trigger::Manual) })?;
+            let made = checkpoint::create(ctx, &CheckpointRequest { name, ..CheckpointRequest::by(CheckpointTrigger::Manual) })?;
             Ok(format!("Made checkpoint {}", made.name))
         }
-        Deed::DeleteCheckpoints(names) => {
+        PanelAction::DeleteCheckpoints(names) => {
             let names = named(ctx, names)?;
             Ok(deleted(&checkpoint::delete(ctx, &names)?))
         }
-        Deed::CleanUpCheckpoints(names) => {
+        PanelAction::CleanUpCheckpoints(names) => {
             let names = named(ctx, names)?;
             Ok(deleted(&checkpoint::clean_up(ctx, &names)?))
         }
-        Deed::CompactCheckpoints => Ok(compacted(&checkpoint::compact(ctx)?)),
-        Deed::Mode(mode) => {
+        PanelAction::CompactCheckpoints => Ok(compacted(&checkpoint::compact(ctx)?)),
+        PanelAction::Mode(mode) => {
             interventions::change_mode(ctx, *mode)?;
             Ok(format!("The mode is {}.", mode.as_str()))
         }
-        Deed::Quit => Ok(told::quitting(quitting::quit(ctx, Before::Nothing)?.as_ref(), false)),
-        Deed::CheckpointAndQuit => Ok(told::quitting(quitting::quit(ctx, Before::Checkpoint)?.as_ref(), false)),
-        Deed::Approve(gate) => decide(ctx, gate, &Decision::Approved),
-        Deed::Reject { gate, reason } => decide(ctx, gate, &Decision::Rejected { reason: reason.clone() }),
-        Deed::Answer { gate, text } => decide(ctx, gate, &Decision::Answered { text: text.clone() }),
-        Deed::RollBack(name) => {
+        PanelAction::Quit => Ok(told::quitting(quitting::quit(ctx, SaveBeforeQuit::Nothing)?.as_ref(), false)),
+        PanelAction::CheckpointAndQuit => Ok(told::quitting(quitting::quit(ctx, SaveBeforeQuit::Checkpoint)?.as_ref(), false)),
+        PanelAction::Approve(gate) => decide(ctx, gate, &GateDecision::Approved),
+        PanelAction::Reject { gate, reason } => decide(ctx, gate, &GateDecision::Rejected { reason: reason.clone() }),
+        PanelAction::Answer { gate, text } => decide(ctx, gate, &GateDecision::Answered { text: text.clone() }),
+        PanelAction::RollBack(name) => {
             let back = prompts::back(ctx, name)?;
-            let done = rollback::to_checkpoint(ctx, Wish { part: back.part(), ..whole(name) }, true)?;
+            let done = rollback::to_checkpoint(ctx, RollbackRequest { part: back.part(), ..whole(name) }, true)?;
             Ok(went_back(&done))
         }
-        Deed::RestoreFile { checkpoint, path } => {
+        PanelAction::RestoreFile { checkpoint, path } => {
             let paths = [in_main_worktree(ctx, path)?];
-            let done = rollback::to_checkpoint(ctx, Wish { part: Part::Paths(&paths), ..whole(checkpoint) }, true)?;
+            let done =
+                rollback::to_checkpoint(ctx, RollbackRequest { part: RollbackScope::Paths(&paths), ..whole(checkpoint) }, true)?;
             Ok(went_back(&done))
         }
-        Deed::RollBackTask(task) => take_back(ctx, task),
-        Deed::Undo(id) => undo(ctx, id),
-        Deed::Recover(wanted) => waiting::recover(ctx, wanted),
-        Deed::Abandon(tasks) => waiting::abandon(ctx, tasks),
-        Deed::Trust(digest) => Ok(told_trust::approved(&trust::approve_as_shown(&ctx.repo, digest)?)),
+        PanelAction::RollBackTask(task) => take_back(ctx, task),
+        PanelAction::Undo(id) => undo(ctx, id),
+        PanelAction::Recover(wanted) => waiting::recover(ctx, wanted),
+        PanelAction::Abandon(tasks) => waiting::abandon(ctx, tasks),
+        PanelAction::Trust(digest) => Ok(told_trust::approved(&trust::approve_as_shown(&ctx.repo, digest)?)),
     }
 }
 
@@ -135,8 +136,14 @@ pub fn in_main_worktree(ctx: &Context, path: &str) -> Result<PathBuf> {
 }
 
 /// A rollback to a checkpoint as the verb does it without options.
-pub fn whole(name: &str) -> Wish<'_> {
-    Wish { name, part: Part::Whole, refs: LocalRefs::ComeBack, afterwards: Afterwards::Waits, mode: None }
+pub fn whole(name: &str) -> RollbackRequest<'_> {
+    RollbackRequest {
+        name,
+        part: RollbackScope::Whole,
+        refs: LocalRefsPolicy::ComeBack,
+        afterwards: AfterHalt::Waits,
+        mode: None,
+    }
 }
 
 /// The rollback of a task as the verb does it without options.
@@ -144,13 +151,19 @@ pub fn whole(name: &str) -> Wish<'_> {
 /// # Errors
 /// `INVALID_ID`.
 pub fn of_task(task: &str) -> Result<TaskRollbackRequest> {
-    let task = CaseId::new(task.to_owned())?;
-    Ok(TaskRollbackRequest { task, cascade: false, target: None, resolve: false, afterwards: Afterwards::Waits })
+    let task = TaskId::new(task.to_owned())?;
+    Ok(TaskRollbackRequest { task, cascade: false, target: None, resolve: false, afterwards: AfterHalt::Waits })
 }
 
-fn end(ctx: &mut Context, agent: &str, halt: Halt) -> Result<String> {
-    let how = Ending { halt, afterwards: Afterwards::Waits };
-    let ended = interventions::end_agents(ctx, &[AgentId::new(agent.to_owned())?], how, Options::attending(), &mut Silent)?;
+fn end(ctx: &mut Context, agent: &str, halt: TaskHalt) -> Result<String> {
+    let how = AgentEndRequest { halt, afterwards: AfterHalt::Waits };
+    let ended = interventions::end_agents(
+        ctx,
+        &[AgentId::new(agent.to_owned())?],
+        how,
+        SupervisorOptions::attending(),
+        &mut SilentPanelWatch,
+    )?;
     if ended.is_empty() {
         return Ok(format!("{agent} is not working any more."));
     }
@@ -158,14 +171,14 @@ fn end(ctx: &mut Context, agent: &str, halt: Halt) -> Result<String> {
 }
 
 fn send(ctx: &mut Context, agent: &str, to: &str) -> Result<String> {
-    let (agent, to) = (AgentId::new(agent.to_owned())?, CaseId::new(to.to_owned())?);
-    let wanted = Wanted { agent, to, place: Place::with_same(false), afterwards: Afterwards::Waits };
-    let done = redirect::redirect(ctx, &wanted, &mut Silent)?;
+    let (agent, to) = (AgentId::new(agent.to_owned())?, TaskId::new(to.to_owned())?);
+    let wanted = RedirectChoice { agent, to, place: RedirectWorkspace::with_same(false), afterwards: AfterHalt::Waits };
+    let done = redirect::redirect(ctx, &wanted, &mut SilentPanelWatch)?;
     let runs = ctx.supervisor_alive()?;
     Ok(told::redirected(&done, runs))
 }
 
-fn decide(ctx: &mut Context, gate: &str, decision: &Decision) -> Result<String> {
+fn decide(ctx: &mut Context, gate: &str, decision: &GateDecision) -> Result<String> {
     let gates = interventions::decide(ctx, &[gate.to_owned()], decision)?;
     let text = told::decided(&gates);
     if ctx.supervisor_alive()? {
@@ -174,28 +187,30 @@ fn decide(ctx: &mut Context, gate: &str, decision: &Decision) -> Result<String> 
     Ok(format!("{}; no supervisor runs: the next 'git axiom run' acts on it", text.lines().next().unwrap_or_default()))
 }
 
-fn went_back(done: &RolledBack) -> String {
+fn went_back(done: &RollbackReport) -> String {
     let aside: Vec<String> = done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect();
     let undo = format!("git axiom undo {}", done.txn);
     rollback_told::people(&done.preview, "Went") + &parts::ending(&aside, &done.gates, done.safety.as_str(), &undo)
 }
 
 fn take_back(ctx: &mut Context, task: &str) -> Result<String> {
-    match revert_task::run(ctx, &of_task(task)?, Some(Options::attending()), &mut Silent)? {
-        Outcome::Done(done) => {
+    match revert_task::run(ctx, &of_task(task)?, Some(SupervisorOptions::attending()), &mut SilentPanelWatch)? {
+        TaskRollbackOutcome::Done(done) => {
             let aside: Vec<String> = done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect();
             let undo = format!("git axiom undo {}", done.txn);
             Ok(task_rollback::people(&done.preview, "Took") + &parts::ending(&aside, &done.gates, done.safety.as_str(), &undo))
         }
-        Outcome::Conflict(preview) | Outcome::ToSettle(preview, _) => Err(task_rollback::in_conflict(&preview)),
+        TaskRollbackOutcome::Conflict(preview) | TaskRollbackOutcome::ToSettle(preview, _) => {
+            Err(task_rollback::in_conflict(&preview))
+        }
     }
 }
 
 fn undo(ctx: &mut Context, id: &str) -> Result<String> {
     ctx.no_open_operation()?;
-    let asked = Asked::Named(id.to_owned());
+    let asked = UndoSelector::Named(id.to_owned());
     let chosen = undo::choose(ctx, &asked)?;
     let done = undo::undo(ctx, &chosen);
     let done = done.map_err(|error| with_possible(ctx, &asked, explain(ctx, &chosen.transaction, error)))?;
-    Ok(UndoToldAnswer::after(&chosen, &done).outcome(&chosen))
+    Ok(UndoOutcomeJson::after(&chosen, &done).outcome(&chosen))
 }

@@ -3,14 +3,14 @@
 use std::path::PathBuf;
 
 use crate::cli::words::time;
-use crate::domain::agent::stream::readable::{Line, Part};
+use crate::domain::agent::stream::readable::{ReadableLine, ReadableLineKind};
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::output::logs::{self, LogLine};
-use crate::ops::output::readable::{LogReader, Printed as Readable};
-use crate::panel::event::Printed;
+use crate::ops::output::readable::{AgentLogReader, ReadablePiece};
+use crate::panel::event::PanelOutputBatch;
 use crate::panel::model::MOST_OUTPUT;
-use crate::panel::seen::{OutputKind, OutputLine};
+use crate::panel::seen::{OutputRow, OutputRowKind};
 
 /// How much of the end of a log is read at first, and where more than that has come since the last look.
 const WINDOW: u64 = 256 * 1024;
@@ -19,16 +19,16 @@ const LONGEST: usize = 4_000;
 
 /// Follows one agent or task.
 #[derive(Debug, Default)]
-pub struct Follower {
+pub struct OutputFollower {
     of: Option<String>,
     log: Option<PathBuf>,
     offset: u64,
-    reader: LogReader,
+    reader: AgentLogReader,
     /// The begun line of a program without rules.
     begun: Vec<u8>,
 }
 
-impl Follower {
+impl OutputFollower {
     /// From now on follows this one.
     pub fn begin(&mut self, of: Option<String>) {
         *self = Self { of, ..Self::default() };
@@ -44,7 +44,7 @@ impl Follower {
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub fn look(&mut self, ctx: &Context) -> Result<Option<Printed>> {
+    pub fn look(&mut self, ctx: &Context) -> Result<Option<PanelOutputBatch>> {
         let Some(of) = self.of.clone() else { return Ok(None) };
         let Ok(task) = logs::find(ctx, &of) else { return Ok(None) };
         let Some(log) = logs::logs(ctx, &task).pop() else { return Ok(None) };
@@ -59,23 +59,23 @@ impl Follower {
         }
         let part = logs::read_soon(&log, self.offset)?;
         self.offset = part.next;
-        let mut lines: Vec<OutputLine> = part.lines.iter().flat_map(|line| self.readable(line, ctx)).collect();
+        let mut lines: Vec<OutputRow> = part.lines.iter().flat_map(|line| self.readable(line, ctx)).collect();
         lines.drain(..lines.len().saturating_sub(MOST_OUTPUT));
-        Ok((anew || !lines.is_empty()).then_some(Printed { of, anew, lines }))
+        Ok((anew || !lines.is_empty()).then_some(PanelOutputBatch { of, anew, lines }))
     }
 
-    fn readable(&mut self, line: &LogLine, ctx: &Context) -> Vec<OutputLine> {
+    fn readable(&mut self, line: &LogLine, ctx: &Context) -> Vec<OutputRow> {
         let printed = self.reader.take(line, &ctx.config);
         printed.into_iter().flat_map(|one| self.lines(one)).collect()
     }
 
-    fn lines(&mut self, printed: Readable) -> Vec<OutputLine> {
+    fn lines(&mut self, printed: ReadablePiece) -> Vec<OutputRow> {
         match printed {
-            Readable::Begins { iteration, program, at } => {
-                vec![OutputLine { kind: OutputKind::Heading, text: format!("Iteration {iteration}, {program}, {}", time(at)) }]
+            ReadablePiece::Begins { iteration, program, at } => {
+                vec![OutputRow { kind: OutputRowKind::Heading, text: format!("Iteration {iteration}, {program}, {}", time(at)) }]
             }
-            Readable::Line(line) => vec![said(&line)],
-            Readable::Bytes(bytes) => {
+            ReadablePiece::Line(line) => vec![said(&line)],
+            ReadablePiece::Bytes(bytes) => {
                 self.begun.extend(bytes);
                 let Some(end) = self.begun.iter().rposition(|byte| *byte == b'\n') else {
                     self.begun.truncate(LONGEST);
@@ -84,7 +84,7 @@ impl Follower {
                 let rest = self.begun.split_off(end + 1);
                 let whole = std::mem::replace(&mut self.begun, rest);
                 let text = String::from_utf8_lossy(&whole).into_owned();
-                text.lines().map(|line| OutputLine { kind: OutputKind::Said, text: cut(line) }).collect()
+                text.lines().map(|line| OutputRow { kind: OutputRowKind::Said, text: cut(line) }).collect()
             }
         }
     }
@@ -94,16 +94,16 @@ fn cut(text: &str) -> String {
     text.chars().take(LONGEST).collect::<String>().replace('\t', "    ")
 }
 
-fn said(line: &Line) -> OutputLine {
+fn said(line: &ReadableLine) -> OutputRow {
     let kind = match line.part {
-        Part::Said => OutputKind::Said,
-        Part::Call => OutputKind::Call,
-        Part::Result => OutputKind::Result,
-        Part::Removed => OutputKind::Removed,
-        Part::Added => OutputKind::Added,
-        Part::Trouble => OutputKind::Trouble,
-        Part::Remark => OutputKind::Remark,
-        Part::Other => OutputKind::Other,
+        ReadableLineKind::Said => OutputRowKind::Said,
+        ReadableLineKind::Call => OutputRowKind::Call,
+        ReadableLineKind::Result => OutputRowKind::Result,
+        ReadableLineKind::Removed => OutputRowKind::Removed,
+        ReadableLineKind::Added => OutputRowKind::Added,
+        ReadableLineKind::Trouble => OutputRowKind::Trouble,
+        ReadableLineKind::Remark => OutputRowKind::Remark,
+        ReadableLineKind::Other => OutputRowKind::Other,
     };
-    OutputLine { kind, text: cut(&line.text) }
+    OutputRow { kind, text: cut(&line.text) }
 }

@@ -5,38 +5,38 @@ use std::path::Path;
 
 use super::failure;
 use crate::cli::visible;
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::state::audit::change_text;
 use crate::error::Result;
-use crate::ops::cases::edit::{self, NewFields};
+use crate::ops::cases::edit::{self, TaskEditRequest};
 use crate::ops::cases::in_editor;
 use crate::ops::context::handle::Context;
-use crate::ops::interventions::debugging::{self, Debugged};
+use crate::ops::interventions::debugging::{self, DebugReport};
 use crate::ops::own_verb;
-use crate::panel::event::Event;
-use crate::panel::request::Editing;
+use crate::panel::event::PanelEvent;
+use crate::panel::request::PanelEditTarget;
 
 /// Opens something in the user's editor, and says what came of it.
-pub fn edit(ctx: &mut Context, main: &Path, what: &Editing) -> Event {
+pub fn edit(ctx: &mut Context, main: &Path, what: &PanelEditTarget) -> PanelEvent {
     let outcome = match what {
-        Editing::Workspace(task) => open_workspace(ctx, task),
-        Editing::Body(task) => edit_body(ctx, main, task),
+        PanelEditTarget::Workspace(task) => open_workspace(ctx, task),
+        PanelEditTarget::Body(task) => edit_body(ctx, main, task),
     };
-    Event::Edited(outcome.map_err(|error| failure(&error)))
+    PanelEvent::Edited(outcome.map_err(|error| failure(&error)))
 }
 
 fn open_workspace(ctx: &mut Context, task: &str) -> Result<Vec<String>> {
-    let Debugged { workspace, held, meanwhile } = debugging::debug(ctx, &CaseId::new(task.to_owned())?)?;
+    let DebugReport { workspace, held, meanwhile } = debugging::debug(ctx, &TaskId::new(task.to_owned())?)?;
     let place = workspace.display();
     let what = held.map_or_else(|| format!("Closed {place}"), |agent| format!("{agent} goes on in {place}"));
     Ok(std::iter::once(what).chain(meanwhile.into_iter().map(|text| format!("meanwhile: {text}"))).collect())
 }
 
 fn edit_body(ctx: &mut Context, main: &Path, task: &str) -> Result<Vec<String>> {
-    let id = CaseId::new(task.to_owned())?;
+    let id = TaskId::new(task.to_owned())?;
     let body = in_editor::body(ctx, &id, main)?;
     ctx.act_as(ctx.by().clone())?;
-    let changes = edit::edit(ctx, &id, NewFields { body: Some(body), ..NewFields::default() })?;
+    let changes = edit::edit(ctx, &id, TaskEditRequest { body: Some(body), ..TaskEditRequest::default() })?;
     if changes.is_empty() {
         return Ok(vec![format!("{id}: nothing was changed")]);
     }
@@ -44,7 +44,7 @@ fn edit_body(ctx: &mut Context, main: &Path, task: &str) -> Result<Vec<String>> 
 }
 
 /// Runs a verb, and waits until a human has read what it printed.
-pub fn run(main: &Path, line: &str) -> Event {
+pub fn run(main: &Path, line: &str) -> PanelEvent {
     let mut out = std::io::stdout();
     let _ = writeln!(out, "$ git axiom {}", visible::line(line));
     let ended = own_verb::run(main, line);
@@ -54,5 +54,5 @@ pub fn run(main: &Path, line: &str) -> Event {
         let mut answer = String::new();
         let _ = std::io::stdin().read_line(&mut answer);
     }
-    Event::Edited(ended.map(|_| Vec::new()).map_err(|error| failure(&error)))
+    PanelEvent::Edited(ended.map(|_| Vec::new()).map_err(|error| failure(&error)))
 }

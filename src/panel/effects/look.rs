@@ -4,25 +4,27 @@ use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 
-use super::waiting::{self, ProjectsFiles};
-use crate::domain::base::ids::CaseId;
+use super::waiting::{self, PanelTrustCheck};
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::natural;
 use crate::domain::planning::gates::asks;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{Case, Status};
-use crate::domain::work::doing::Doing;
+use crate::domain::work::case::{Task, TaskStatus};
+use crate::domain::work::doing::SupervisorActivity;
 use crate::domain::work::gate::GateKind;
-use crate::domain::work::gate_line::DecisionLine;
-use crate::domain::work::groups::Groups;
-use crate::domain::work::project::SessionNow;
+use crate::domain::work::gate_line::OpenGateDecisionJson;
+use crate::domain::work::groups::TaskGroupTree;
+use crate::domain::work::project::LiveSessionStatus;
 use crate::domain::work::unblocking::unblocking_power;
-use crate::domain::work::view::Shown;
+use crate::domain::work::view::DisplayedTaskStatus;
 use crate::error::Result;
 use crate::ops::attach::{prompts, sessions};
 use crate::ops::context::handle::Context;
 use crate::ops::disk;
-use crate::ops::supervise::status::{self, AgentView, Status as Report};
-use crate::panel::seen::{AgentRow, Counts, Runner, Seen, Session, TaskRow, Waiting, WaitingRow};
+use crate::ops::supervise::status::{self, AgentStatusJson, StatusDocument};
+use crate::panel::seen::{
+    AgentRow, AgentRowRunner, PanelSession, PanelSnapshot, PanelTaskCounts, TaskRow, WaitingRow, WaitingRowKind,
+};
 use crate::told::checkpoints::size_text;
 
 /// How many prompts of a session are among the agents.
@@ -34,12 +36,12 @@ const MOST_PROMPTS: usize = 100;
 ///
 /// # Errors
 /// As [`status::status`].
-pub fn seen(ctx: &Context, now: Timestamp, before: Option<Seen>, files: &mut ProjectsFiles) -> Result<Seen> {
+pub fn seen(ctx: &Context, now: Timestamp, before: Option<PanelSnapshot>, files: &mut PanelTrustCheck) -> Result<PanelSnapshot> {
     let report = status::status(ctx, now)?;
     let state = ctx.state();
     let (tasks, gates) = match before {
-        Some(Seen { seq, tasks, waiting, .. }) if seq == state.seq => {
-            (tasks, waiting.into_iter().filter(|row| matches!(row.what, Waiting::Gate(_))).collect())
+        Some(PanelSnapshot { seq, tasks, waiting, .. }) if seq == state.seq => {
+            (tasks, waiting.into_iter().filter(|row| matches!(row.what, WaitingRowKind::Gate(_))).collect())
         }
         Some(_) | None => (tasks(state), gates(state)),
     };
@@ -49,13 +51,13 @@ pub fn seen(ctx: &Context, now: Timestamp, before: Option<Seen>, files: &mut Pro
     agents.sort_by(|one, other| natural::compare(&one.id, &other.id));
     agents.extend(attached(ctx));
     let recovery = if report.recovery.needed { report.recovery.reasons.clone() } else { Vec::new() };
-    Ok(Seen { seq: state.seq, session: session(ctx, &report), agents, tasks, waiting, recovery, counts })
+    Ok(PanelSnapshot { seq: state.seq, session: session(ctx, &report), agents, tasks, waiting, recovery, counts })
 }
 
-fn session(ctx: &Context, report: &Report) -> Session {
+fn session(ctx: &Context, report: &StatusDocument) -> PanelSession {
     let of = &report.session;
-    let limits = of.limits.filter(|limits| !limits.is_empty() && of.state != SessionNow::Idle);
-    Session {
+    let limits = of.limits.filter(|limits| !limits.is_empty() && of.state != LiveSessionStatus::Idle);
+    PanelSession {
         now: of.state,
         supervised: report.supervisor.alive,
         mode: ctx.state().restorable.mode,
@@ -66,7 +68,7 @@ fn session(ctx: &Context, report: &Report) -> Session {
         checkpoints: of.metadata.checkpoints,
         disk: free(ctx),
         last_action: of.last_action.clone(),
-        doing: report.doing.iter().filter(|doing| doing.agent_id.is_none()).map(Doing::what_in_words).collect(),
+        doing: report.doing.iter().filter(|doing| doing.agent_id.is_none()).map(SupervisorActivity::what_in_words).collect(),
     }
 }
 
@@ -76,8 +78,8 @@ fn free(ctx: &Context) -> Option<String> {
     Some(format!("{} free", size_text(Some(least))))
 }
 
-fn counts(report: &Report) -> Counts {
-    Counts {
+fn counts(report: &StatusDocument) -> PanelTaskCounts {
+    PanelTaskCounts {
         total: report.progress.total,
         ready: report.progress.ready,
         waiting: report.progress.waiting,
@@ -89,10 +91,10 @@ fn counts(report: &Report) -> Counts {
     }
 }
 
-fn agent(view: &AgentView) -> AgentRow {
+fn agent(view: &AgentStatusJson) -> AgentRow {
     AgentRow {
         id: view.id.clone(),
-        runner: Runner::Agent,
+        runner: AgentRowRunner::Agent,
         state: view.state.to_owned(),
         works: view.works(),
         task: view.task_id.clone(),
@@ -114,7 +116,7 @@ fn agent(view: &AgentView) -> AgentRow {
 
 /// The agents that humans run, each with its newest prompts.
 fn attached(ctx: &Context) -> Vec<AgentRow> {
-    let alive: Vec<_> = sessions::list(ctx).into_iter().filter(sessions::Session::is_alive).collect();
+    let alive: Vec<_> = sessions::list(ctx).into_iter().filter(sessions::AttachedSession::is_alive).collect();
     if alive.is_empty() {
         return Vec::new();
     }
@@ -128,7 +130,7 @@ fn attached(ctx: &Context) -> Vec<AgentRow> {
         .collect()
 }
 
-fn session_row(one: sessions::Session) -> AgentRow {
+fn session_row(one: sessions::AttachedSession) -> AgentRow {
     let short: String = one.id.chars().take(6).collect();
     let prompts = crate::cli::words::count(one.prompts, "prompt");
     let state = if one.unprotected.is_some() { "UNPROTECTED" } else { "attached" };
@@ -142,25 +144,25 @@ fn session_row(one: sessions::Session) -> AgentRow {
         workspace: Some(one.worktree),
         ..nobody(
             format!("{}-{short}", one.program.title().to_lowercase().replace(' ', "-")),
-            Runner::Human { unprotected: one.unprotected },
+            AgentRowRunner::Human { unprotected: one.unprotected },
         )
     }
 }
 
 /// A prompt below its session: what it was, and how long ago.
-fn prompt(one: &prompts::Newest) -> AgentRow {
+fn prompt(one: &prompts::PromptHeader) -> AgentRow {
     let text = one.text.clone().unwrap_or_else(|| "its first line is not kept".to_owned());
     AgentRow {
         state: "prompt".to_owned(),
         title: text.clone(),
         since: Some(one.at),
         doing: Some(text),
-        ..nobody(format!("  {}", one.number), Runner::Prompt { checkpoint: one.checkpoint.clone() })
+        ..nobody(format!("  {}", one.number), AgentRowRunner::Prompt { checkpoint: one.checkpoint.clone() })
     }
 }
 
 /// A row of which nothing more is known.
-fn nobody(id: String, runner: Runner) -> AgentRow {
+fn nobody(id: String, runner: AgentRowRunner) -> AgentRow {
     AgentRow {
         id,
         runner,
@@ -185,26 +187,26 @@ fn nobody(id: String, runner: Runner) -> AgentRow {
 
 /// The cases as a tree: each after the group that it is a part of, in the order of their names.
 fn tasks(state: &State) -> Vec<TaskRow> {
-    let groups = Groups::of(state);
+    let groups = TaskGroupTree::of(state);
     let power = unblocking_power(state);
-    let open = state.restorable.cases.values().filter(|case| case.status != Status::Archived);
-    let cases: Vec<&Case> = natural::sorted(open, |case| case.id.as_str());
-    let known: HashMap<&CaseId, &Case> = cases.iter().map(|case| (&case.id, *case)).collect();
-    let agents: HashMap<&CaseId, String> =
+    let open = state.restorable.cases.values().filter(|case| case.status != TaskStatus::Archived);
+    let cases: Vec<&Task> = natural::sorted(open, |case| case.id.as_str());
+    let known: HashMap<&TaskId, &Task> = cases.iter().map(|case| (&case.id, *case)).collect();
+    let agents: HashMap<&TaskId, String> =
         state.busy_agents().filter_map(|agent| agent.work.as_ref().map(|work| (&work.task, agent.id.to_string()))).collect();
-    let mut parts: BTreeMap<Option<&CaseId>, Vec<&Case>> = BTreeMap::new();
+    let mut parts: BTreeMap<Option<&TaskId>, Vec<&Task>> = BTreeMap::new();
     for case in &cases {
         let parent = case.parent.as_ref().filter(|parent| known.contains_key(parent));
         parts.entry(parent).or_default().push(case);
     }
-    let row = |case: &Case, depth: usize| TaskRow {
+    let row = |case: &Task, depth: usize| TaskRow {
         id: case.id.to_string(),
         title: case.title.clone(),
         kind: case.kind,
         depth,
         status: case.status,
-        shown: Shown::of(&groups, case).in_words().to_owned(),
-        merged: case.merged.is_some() && case.status == Status::Done,
+        shown: DisplayedTaskStatus::of(&groups, case).in_words().to_owned(),
+        merged: case.merged.is_some() && case.status == TaskStatus::Done,
         progress: groups.progress(case),
         after: case.after.iter().map(ToString::to_string).collect(),
         unblocks: power.get(&case.id).copied().unwrap_or(0),
@@ -213,7 +215,7 @@ fn tasks(state: &State) -> Vec<TaskRow> {
         workspace: state.restorable.workspaces.get(&case.id).map(|workspace| workspace.path.clone()),
     };
     let mut rows = Vec::with_capacity(cases.len());
-    let mut open: Vec<(&Case, usize)> = parts.get(&None).into_iter().flatten().rev().map(|case| (*case, 0)).collect();
+    let mut open: Vec<(&Task, usize)> = parts.get(&None).into_iter().flatten().rev().map(|case| (*case, 0)).collect();
     while let Some((case, depth)) = open.pop() {
         rows.push(row(case, depth));
         let below = parts.get(&Some(&case.id)).into_iter().flatten().rev();
@@ -226,12 +228,12 @@ fn gates(state: &State) -> Vec<WaitingRow> {
     let gates = natural::sorted(state.restorable.gates.values(), |gate| gate.id.as_str());
     let row = |gate: &crate::domain::work::gate::Gate| WaitingRow {
         id: gate.id.to_string(),
-        what: Waiting::Gate(gate.kind),
+        what: WaitingRowKind::Gate(gate.kind),
         task: gate.task_id.as_ref().map(ToString::to_string),
         reason: gate.reason_now(),
         details: gate.lines_below(),
         since: Some(gate.opened_at),
-        decided: gate.decision.as_ref().map(|decision| DecisionLine::from(decision).is.to_owned()),
+        decided: gate.decision.as_ref().map(|decision| OpenGateDecisionJson::from(decision).is.to_owned()),
         asks: gate.kind == GateKind::Question || asks(gate.id.as_str()),
     };
     gates.into_iter().map(row).collect()

@@ -19,23 +19,23 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 
-use self::follow::Follower;
-use self::rest::Rest;
-pub use self::terminal::Place;
-use self::terminal::Terminal;
-use self::threads::Threads;
-use self::waiting::ProjectsFiles;
-use super::event::Event;
-use super::keys::Keys;
-use super::model::{Model, Notice, update};
-use super::request::{Closing, Failure, Request};
-use super::view::Colours;
+use self::follow::OutputFollower;
+use self::rest::PanelIdleReport;
+pub use self::terminal::PanelPlacement;
+use self::terminal::PanelTerminal;
+use self::threads::PanelThreads;
+use self::waiting::PanelTrustCheck;
+use super::event::PanelEvent;
+use super::keys::PanelKeyBindings;
+use super::model::{PanelModel, PanelNotice, update};
+use super::request::{PanelExit, PanelFailure, PanelRequest};
+use super::view::PanelColours;
 use crate::env;
 use crate::error::{Error, Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::{Input, Waiting};
+use crate::ops::context::waiting::{LogEventWaiter, TerminalInput};
 use crate::ops::open_panels;
-use crate::own_process::end_signals::{self, LeftToQuestion};
+use crate::own_process::end_signals::{self, QuestionSignals};
 
 /// How long to wait for the rest of a key's sequence.
 const SEQUENCE: Duration = Duration::from_millis(40);
@@ -48,27 +48,27 @@ const IDLE: Duration = Duration::from_secs(5);
 
 /// How the panel is shown.
 #[derive(Debug, Clone)]
-pub struct Options {
+pub struct PanelOptions {
     /// Whether colours are used.
-    pub colours: Colours,
+    pub colours: PanelColours,
     /// Which key does what.
-    pub keys: Keys,
+    pub keys: PanelKeyBindings,
     /// Where it is drawn.
-    pub place: Place,
+    pub place: PanelPlacement,
 }
 
 /// Shows the panel until it is closed. Agents and session go on.
 ///
 /// # Errors
 /// `USAGE` where there is no terminal; those of reading the state; `IO_FAILED`.
-pub fn run(mut ctx: Context, options: Options) -> Result<Exit> {
+pub fn run(mut ctx: Context, options: PanelOptions) -> Result<Exit> {
     let main = ctx.repo.worktrees().main_worktree()?.path().to_owned();
     // What comes while the screen is being set up is not missed.
     ctx.store.refresh()?;
     let killed = if ctx.layout().exists() { open_panels::begin(&ctx.layout().panels()) } else { 0 };
     let signals = end_signals::leave_signals_to_question();
     let closing = {
-        let terminal = Terminal::begin(options.colours, options.place)?;
+        let terminal = PanelTerminal::begin(options.colours, options.place)?;
         let mut panel = Panel::begin(ctx, terminal, options.keys, main)?;
         panel.model.notice = was_killed(killed);
         let closing = panel.until_closed(&signals);
@@ -81,52 +81,52 @@ pub fn run(mut ctx: Context, options: Options) -> Result<Exit> {
         end_signals::end_by(signal);
     }
     Ok(match closing {
-        Closing::Done => Exit::Done,
-        Closing::Interrupted => Exit::Interrupted,
+        PanelExit::Done => Exit::Done,
+        PanelExit::Interrupted => Exit::Interrupted,
     })
 }
 
 /// What is told where panels were killed: nothing gave their terminals back.
-fn was_killed(many: usize) -> Option<Notice> {
+fn was_killed(many: usize) -> Option<PanelNotice> {
     let text = "a panel was killed here; if its terminal is odd, close this and type: reset";
-    (many > 0).then(|| Notice { bad: true, text: text.to_owned() })
+    (many > 0).then(|| PanelNotice { bad: true, text: text.to_owned() })
 }
 
 struct Panel {
     ctx: Context,
     main: PathBuf,
-    terminal: Terminal,
-    model: Model,
-    follower: Follower,
-    files: ProjectsFiles,
-    threads: Threads,
-    waiting: Waiting,
+    terminal: PanelTerminal,
+    model: PanelModel,
+    follower: OutputFollower,
+    files: PanelTrustCheck,
+    threads: PanelThreads,
+    waiting: LogEventWaiter,
     looked: Instant,
     /// Whether the next look is due, whatever the log says.
     overdue: bool,
     changed: bool,
     /// The process was stopped, and goes on.
     continued: Arc<AtomicBool>,
-    rest: Rest,
+    rest: PanelIdleReport,
 }
 
 impl Panel {
-    fn begin(ctx: Context, terminal: Terminal, keys: Keys, main: PathBuf) -> Result<Self> {
+    fn begin(ctx: Context, terminal: PanelTerminal, keys: PanelKeyBindings, main: PathBuf) -> Result<Self> {
         let now = env::now();
-        let mut files = ProjectsFiles::default();
+        let mut files = PanelTrustCheck::default();
         let seen = look::seen(&ctx, now, None, &mut files)?;
         let size = terminal.size()?;
-        let model = Model::new(seen, keys, size, now);
-        let waiting = Waiting::begin();
+        let model = PanelModel::new(seen, keys, size, now);
+        let waiting = LogEventWaiter::begin();
         for signal in [SIGTERM, SIGHUP, SIGINT, SIGCONT, SIGWINCH] {
             waiting.also_for(signal);
         }
-        let threads = Threads::new(main.clone(), &waiting);
-        let follower = Follower::default();
+        let threads = PanelThreads::new(main.clone(), &waiting);
+        let follower = OutputFollower::default();
         let continued = Arc::new(AtomicBool::new(false));
         // Where it cannot be noticed, Ctrl+L draws everything again.
         let _ = signal_hook::flag::register(SIGCONT, Arc::clone(&continued));
-        let (looked, rest) = (Instant::now(), Rest::begin());
+        let (looked, rest) = (Instant::now(), PanelIdleReport::begin());
         Ok(Self {
             ctx,
             main,
@@ -144,9 +144,9 @@ impl Panel {
         })
     }
 
-    fn until_closed(&mut self, signals: &LeftToQuestion) -> Result<Closing> {
+    fn until_closed(&mut self, signals: &QuestionSignals) -> Result<PanelExit> {
         // The first event makes the output of the first agent be followed.
-        if let Some(closing) = self.happen(Event::Now(env::now()))? {
+        if let Some(closing) = self.happen(PanelEvent::Now(env::now()))? {
             return Ok(closing);
         }
         loop {
@@ -159,13 +159,13 @@ impl Panel {
             }
             let heard = self.wait();
             if signals.came().is_some() {
-                return Ok(Closing::Interrupted);
+                return Ok(PanelExit::Interrupted);
             }
             if self.continued.swap(false, Ordering::SeqCst) {
                 self.terminal.enter_again()?;
                 self.changed = true;
             }
-            let Some(events) = self.events(heard)? else { return Ok(Closing::Interrupted) };
+            let Some(events) = self.events(heard)? else { return Ok(PanelExit::Interrupted) };
             for event in events {
                 if let Some(closing) = self.happen(event)? {
                     return Ok(closing);
@@ -174,29 +174,29 @@ impl Panel {
         }
     }
 
-    fn wait(&mut self) -> Input {
+    fn wait(&mut self) -> TerminalInput {
         let folders = self.follower.folders(&self.ctx);
         let most = if self.terminal.waits_for_more() { self.rest.sequence(SEQUENCE) } else { WORKING };
         self.waiting.for_the_log_or_keys(&self.ctx, folders, self.terminal.input(), most).input
     }
 
     /// What has happened since the last wait; `None` where the terminal is gone.
-    fn events(&mut self, heard: Input) -> Result<Option<Vec<Event>>> {
+    fn events(&mut self, heard: TerminalInput) -> Result<Option<Vec<PanelEvent>>> {
         let mut events = match heard {
-            Input::Gone => return Ok(None),
-            Input::Ready => match self.terminal.read() {
+            TerminalInput::Gone => return Ok(None),
+            TerminalInput::Ready => match self.terminal.read() {
                 Some(events) => events,
                 None => return Ok(None),
             },
-            Input::Nothing if self.terminal.waits_for_more() => self.terminal.give_up_waiting(),
-            Input::Nothing => Vec::new(),
+            TerminalInput::Nothing if self.terminal.waits_for_more() => self.terminal.give_up_waiting(),
+            TerminalInput::Nothing => Vec::new(),
         };
         let (width, height) = self.terminal.size()?;
         if (width, height) != self.model.size {
-            events.push(Event::Resized { width, height });
+            events.push(PanelEvent::Resized { width, height });
         }
         let answers = self.threads.answers();
-        if answers.iter().any(|answer| matches!(answer, Event::Done(..))) {
+        if answers.iter().any(|answer| matches!(answer, PanelEvent::Done(..))) {
             self.look_at_all();
         }
         events.extend(answers);
@@ -211,7 +211,7 @@ impl Panel {
     }
 
     /// What is new on disk.
-    fn look(&mut self) -> Result<Vec<Event>> {
+    fn look(&mut self) -> Result<Vec<PanelEvent>> {
         let since = self.looked.elapsed();
         if since < LOOK {
             // A key is not held up by this; what comes without one is looked at in time.
@@ -223,47 +223,47 @@ impl Panel {
         if came || since >= often || self.overdue {
             self.overdue = false;
             let now = env::now();
-            events.push(Event::Now(now));
+            events.push(PanelEvent::Now(now));
             let seen = look::seen(&self.ctx, now, Some(self.model.seen.clone()), &mut self.files)?;
-            events.push(Event::Seen(Box::new(seen)));
+            events.push(PanelEvent::Seen(Box::new(seen)));
             self.looked = Instant::now();
         }
-        events.extend(self.follower.look(&self.ctx)?.map(Event::Output));
+        events.extend(self.follower.look(&self.ctx)?.map(PanelEvent::Output));
         Ok(events)
     }
 
     /// Lets an event happen, and does what the model asks for.
-    fn happen(&mut self, event: Event) -> Result<Option<Closing>> {
+    fn happen(&mut self, event: PanelEvent) -> Result<Option<PanelExit>> {
         self.changed = true;
-        if matches!(event, Event::Input(_)) {
+        if matches!(event, PanelEvent::Input(_)) {
             env::panic_point("panel.input");
         }
         let mut requests = update(&mut self.model, event);
         while let Some(request) = (!requests.is_empty()).then(|| requests.remove(0)) {
             match request {
-                Request::Close(closing) => return Ok(Some(closing)),
-                Request::Do(deed) => self.threads.carry_out(deed),
-                Request::Ask(ticket, question) => self.threads.ask(ticket, question),
-                Request::Follow(of) => {
+                PanelRequest::Close(closing) => return Ok(Some(closing)),
+                PanelRequest::Do(deed) => self.threads.carry_out(deed),
+                PanelRequest::Ask(ticket, question) => self.threads.ask(ticket, question),
+                PanelRequest::Follow(of) => {
                     self.follower.begin(of);
                     if let Some(printed) = self.follower.look(&self.ctx)? {
-                        requests.extend(update(&mut self.model, Event::Output(printed)));
+                        requests.extend(update(&mut self.model, PanelEvent::Output(printed)));
                     }
                 }
-                Request::Edit(what) => {
+                PanelRequest::Edit(what) => {
                     let (ctx, main) = (&mut self.ctx, &self.main);
                     let event = self.terminal.without(|| foreground::edit(ctx, main, &what))?;
                     self.look_at_all();
                     requests.extend(update(&mut self.model, event));
                 }
-                Request::Run(line) => {
+                PanelRequest::Run(line) => {
                     let main = &self.main;
                     let event = self.terminal.without(|| foreground::run(main, &line))?;
                     self.look_at_all();
                     requests.extend(update(&mut self.model, event));
                 }
-                Request::Suspend => self.terminal.suspend()?,
-                Request::Redraw => self.terminal.redraw()?,
+                PanelRequest::Suspend => self.terminal.suspend()?,
+                PanelRequest::Redraw => self.terminal.redraw()?,
             }
         }
         Ok(None)
@@ -271,9 +271,9 @@ impl Panel {
 }
 
 /// An error as the panel shows it.
-fn failure(error: &Error) -> Failure {
+fn failure(error: &Error) -> PanelFailure {
     let first = format!("{}: {error}", error.code());
     let hints = error.hints().iter().map(|hint| format!("hint: {hint}"));
     let lines = first.lines().map(str::to_owned).chain(hints).collect();
-    Failure { code: error.code().as_str(), lines }
+    PanelFailure { code: error.code().as_str(), lines }
 }

@@ -11,11 +11,11 @@ const SEQUENCE: Duration = Duration::from_millis(3);
 
 /// Whether a test wants to know.
 #[derive(Debug)]
-pub struct Rest {
+pub struct PanelIdleReport {
     wanted: bool,
 }
 
-impl Rest {
+impl PanelIdleReport {
     /// As the environment says.
     pub fn begin() -> Self {
         Self { wanted: env::test_var("AXIOM_TEST_PANEL").is_some_and(|value| value == "rest") }

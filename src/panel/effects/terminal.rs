@@ -15,13 +15,13 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::process::Signal;
 use rustix::termios::{QueueSelector, tcflush};
 
-use crate::cli::keys::{Key as Pressed, Keys, Other};
+use crate::cli::keys::{KeyPress, KeyPressParser, OtherKeyPress};
 use crate::error::{Code, Error, Result};
 use crate::ops::open_panels;
-use crate::panel::event::Event;
-use crate::panel::input::{Input, Key, Way};
-use crate::panel::model::Model;
-use crate::panel::view::{self, Colours};
+use crate::panel::event::PanelEvent;
+use crate::panel::input::{PanelDirection, PanelInput, PanelKey};
+use crate::panel::model::PanelModel;
+use crate::panel::view::{self, PanelColours};
 
 /// Marked pastes.
 const ENTER: &[u8] = b"\x1b[?2004h";
@@ -43,7 +43,7 @@ static HOOKED: Once = Once::new();
 
 /// Where the panel is drawn.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Place {
+pub enum PanelPlacement {
     /// On a screen of its own; what was there before comes back.
     OwnScreen,
     /// On the screen of the shell: what was there before is scrolled up, and the last picture stays.
@@ -51,21 +51,21 @@ pub enum Place {
 }
 
 /// The terminal.
-pub struct Terminal {
+pub struct PanelTerminal {
     tty: Option<File>,
     cells: Cells<CrosstermBackend<BufWriter<Stdout>>>,
-    keys: Keys,
-    colours: Colours,
+    keys: KeyPressParser,
+    colours: PanelColours,
     /// How many bytes were typed.
     taken: usize,
 }
 
-impl Terminal {
+impl PanelTerminal {
     /// Takes the terminal.
     ///
     /// # Errors
     /// `USAGE` where standard output is no terminal, or none can be read; `IO_FAILED`.
-    pub fn begin(colours: Colours, place: Place) -> Result<Self> {
+    pub fn begin(colours: PanelColours, place: PanelPlacement) -> Result<Self> {
         if !std::io::stdout().is_terminal() {
             return Err(none("standard output is not a terminal"));
         }
@@ -74,7 +74,7 @@ impl Terminal {
             true => None,
             false => Some(File::open("/dev/tty").map_err(|e| none("standard input is not a terminal").because(e))?),
         };
-        INLINE.store(place == Place::Inline, Ordering::SeqCst);
+        INLINE.store(place == PanelPlacement::Inline, Ordering::SeqCst);
         HOOKED.call_once(|| {
             let before = std::panic::take_hook();
             std::panic::set_hook(Box::new(move |info| {
@@ -85,7 +85,7 @@ impl Terminal {
         let backend = CrosstermBackend::new(BufWriter::with_capacity(1 << 16, std::io::stdout()));
         let options = TerminalOptions { viewport: Viewport::Fullscreen };
         let cells = Cells::with_options(backend, options).map_err(failed)?;
-        let mut terminal = Self { tty, cells, keys: Keys::default(), colours, taken: 0 };
+        let mut terminal = Self { tty, cells, keys: KeyPressParser::default(), colours, taken: 0 };
         terminal.enter()?;
         Ok(terminal)
     }
@@ -114,7 +114,7 @@ impl Terminal {
             .and_then(|()| out.flush())
             .map_err(failed)?;
         drop(out);
-        self.keys = Keys::default();
+        self.keys = KeyPressParser::default();
         self.redraw()
     }
 
@@ -173,14 +173,14 @@ impl Terminal {
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub fn draw(&mut self, model: &Model) -> Result<()> {
+    pub fn draw(&mut self, model: &PanelModel) -> Result<()> {
         let colours = self.colours;
         let drawn = self.cells.draw(|frame| view::draw(model, colours, frame.area(), frame.buffer_mut()));
         drawn.map(drop).map_err(failed)
     }
 
     /// What was typed, where something was; `None` where the terminal is gone.
-    pub fn read(&mut self) -> Option<Vec<Event>> {
+    pub fn read(&mut self) -> Option<Vec<PanelEvent>> {
         let mut bytes = [0; 4096];
         let mut polled = [PollFd::from_borrowed_fd(self.input(), PollFlags::IN)];
         let ready = poll(&mut polled, Some(&Timespec { tv_sec: 0, tv_nsec: 0 })).unwrap_or(0);
@@ -214,12 +214,12 @@ impl Terminal {
     }
 
     /// Nothing more came.
-    pub fn give_up_waiting(&mut self) -> Vec<Event> {
+    pub fn give_up_waiting(&mut self) -> Vec<PanelEvent> {
         inputs(self.keys.give_up_waiting().into_iter().collect())
     }
 }
 
-impl Drop for Terminal {
+impl Drop for PanelTerminal {
     fn drop(&mut self) {
         give_back();
     }
@@ -245,44 +245,44 @@ fn failed(error: std::io::Error) -> Error {
 }
 
 /// Keys that came together. An Enter among others is no answer: then it is a paste of a terminal that does not mark them.
-fn inputs(keys: Vec<Pressed>) -> Vec<Event> {
-    let is_paste = keys.len() > 1 && keys.contains(&Pressed::Enter);
+fn inputs(keys: Vec<KeyPress>) -> Vec<PanelEvent> {
+    let is_paste = keys.len() > 1 && keys.contains(&KeyPress::Enter);
     if is_paste {
-        let text = keys.into_iter().filter_map(|key| if let Pressed::Char(letter) = key { Some(letter) } else { None });
-        return vec![Event::Input(Input::Paste(text.collect()))];
+        let text = keys.into_iter().filter_map(|key| if let KeyPress::Char(letter) = key { Some(letter) } else { None });
+        return vec![PanelEvent::Input(PanelInput::Paste(text.collect()))];
     }
-    keys.into_iter().filter_map(input).map(Event::Input).collect()
+    keys.into_iter().filter_map(input).map(PanelEvent::Input).collect()
 }
 
-fn input(key: Pressed) -> Option<Input> {
+fn input(key: KeyPress) -> Option<PanelInput> {
     let key = match key {
-        Pressed::Pasted(text) => return Some(Input::Paste(text)),
-        Pressed::Other(Other::Click(column, row)) => return Some(Input::Click { column, row }),
-        Pressed::Other(Other::WheelUp) => return Some(Input::Wheel(Way::Up)),
-        Pressed::Other(Other::WheelDown) => return Some(Input::Wheel(Way::Down)),
-        Pressed::Other(Other::Unknown) => return None,
-        Pressed::Other(Other::Tab) => Key::Tab,
-        Pressed::Other(Other::BackTab) => Key::BackTab,
-        Pressed::Other(Other::Left) => Key::Left,
-        Pressed::Other(Other::Right) => Key::Right,
-        Pressed::Other(Other::Delete) => Key::Delete,
-        Pressed::Other(Other::Ctrl(letter)) => Key::Ctrl(letter),
-        Pressed::Char(letter) => Key::Char(letter),
-        Pressed::Enter => Key::Enter,
-        Pressed::Escape => Key::Escape,
-        Pressed::Up => Key::Up,
-        Pressed::Down => Key::Down,
-        Pressed::PageUp => Key::PageUp,
-        Pressed::PageDown => Key::PageDown,
-        Pressed::Home => Key::Home,
-        Pressed::End => Key::End,
-        Pressed::Backspace => Key::Backspace,
-        Pressed::ClearLine => Key::Ctrl('u'),
-        Pressed::Interrupt => Key::Ctrl('c'),
-        Pressed::Suspend => Key::Ctrl('z'),
-        Pressed::EndOfInput => Key::Ctrl('d'),
+        KeyPress::Pasted(text) => return Some(PanelInput::Paste(text)),
+        KeyPress::Other(OtherKeyPress::Click(column, row)) => return Some(PanelInput::Click { column, row }),
+        KeyPress::Other(OtherKeyPress::WheelUp) => return Some(PanelInput::Wheel(PanelDirection::Up)),
+        KeyPress::Other(OtherKeyPress::WheelDown) => return Some(PanelInput::Wheel(PanelDirection::Down)),
+        KeyPress::Other(OtherKeyPress::Unknown) => return None,
+        KeyPress::Other(OtherKeyPress::Tab) => PanelKey::Tab,
+        KeyPress::Other(OtherKeyPress::BackTab) => PanelKey::BackTab,
+        KeyPress::Other(OtherKeyPress::Left) => PanelKey::Left,
+        KeyPress::Other(OtherKeyPress::Right) => PanelKey::Right,
+        KeyPress::Other(OtherKeyPress::Delete) => PanelKey::Delete,
+        KeyPress::Other(OtherKeyPress::Ctrl(letter)) => PanelKey::Ctrl(letter),
+        KeyPress::Char(letter) => PanelKey::Char(letter),
+        KeyPress::Enter => PanelKey::Enter,
+        KeyPress::Escape => PanelKey::Escape,
+        KeyPress::Up => PanelKey::Up,
+        KeyPress::Down => PanelKey::Down,
+        KeyPress::PageUp => PanelKey::PageUp,
+        KeyPress::PageDown => PanelKey::PageDown,
+        KeyPress::Home => PanelKey::Home,
+        KeyPress::End => PanelKey::End,
+        KeyPress::Backspace => PanelKey::Backspace,
+        KeyPress::ClearLine => PanelKey::Ctrl('u'),
+        KeyPress::Interrupt => PanelKey::Ctrl('c'),
+        KeyPress::Suspend => PanelKey::Ctrl('z'),
+        KeyPress::EndOfInput => PanelKey::Ctrl('d'),
     };
-    Some(Input::Key(key))
+    Some(PanelInput::Key(key))
 }
 
 #[cfg(test)]
@@ -291,9 +291,12 @@ mod tests {
 
     #[test]
     fn an_enter_that_comes_with_other_keys_is_no_answer() {
-        let of = |bytes: &[u8]| inputs(Keys::default().take(bytes));
-        assert_eq!(of(b"\r"), [Event::Input(Input::Key(Key::Enter))]);
-        assert_eq!(of(b"x\r"), [Event::Input(Input::Paste("x".into()))]);
-        assert_eq!(of(b"jj"), [Event::Input(Input::Key(Key::Char('j'))), Event::Input(Input::Key(Key::Char('j')))]);
+        let of = |bytes: &[u8]| inputs(KeyPressParser::default().take(bytes));
+        assert_eq!(of(b"\r"), [PanelEvent::Input(PanelInput::Key(PanelKey::Enter))]);
+        assert_eq!(of(b"x\r"), [PanelEvent::Input(PanelInput::Paste("x".into()))]);
+        assert_eq!(
+            of(b"jj"),
+            [PanelEvent::Input(PanelInput::Key(PanelKey::Char('j'))), PanelEvent::Input(PanelInput::Key(PanelKey::Char('j')))]
+        );
     }
 }

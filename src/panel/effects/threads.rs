@@ -7,33 +7,33 @@ use std::thread::JoinHandle;
 use super::{answers, deeds, failure};
 use crate::error::{Error, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::context::placement::Purpose;
-use crate::ops::context::waiting::{Rope, Waiting};
-use crate::panel::event::Event;
-use crate::panel::request::{Deed, Question, Ticket};
+use crate::ops::context::placement::VerbPurpose;
+use crate::ops::context::waiting::{LogEventWaiter, WakeSender};
+use crate::panel::event::PanelEvent;
+use crate::panel::request::{PanelAction, PanelQuestion, PanelTicket};
 
 /// The threads.
-pub struct Threads {
+pub struct PanelThreads {
     main: PathBuf,
-    rope: Option<Rope>,
-    sender: Sender<Event>,
-    receiver: Receiver<Event>,
+    rope: Option<WakeSender>,
+    sender: Sender<PanelEvent>,
+    receiver: Receiver<PanelEvent>,
     deeds: Vec<JoinHandle<()>>,
     /// How many answers are still to come.
     open: usize,
 }
 
-impl Threads {
+impl PanelThreads {
     /// None yet. `main` is the main worktree; an answer ends the wait of `waiting`.
-    pub fn new(main: PathBuf, waiting: &Waiting) -> Self {
+    pub fn new(main: PathBuf, waiting: &LogEventWaiter) -> Self {
         let (sender, receiver) = channel();
         Self { main, rope: waiting.rope(), sender, receiver, deeds: Vec::new(), open: 0 }
     }
 
     /// What came since the last call.
-    pub fn answers(&mut self) -> Vec<Event> {
+    pub fn answers(&mut self) -> Vec<PanelEvent> {
         self.deeds.retain(|thread| !thread.is_finished());
-        let came: Vec<Event> = self.receiver.try_iter().collect();
+        let came: Vec<PanelEvent> = self.receiver.try_iter().collect();
         self.open = self.open.saturating_sub(came.len());
         came
     }
@@ -44,38 +44,38 @@ impl Threads {
     }
 
     /// Finds something out.
-    pub fn ask(&mut self, ticket: Ticket, question: Question) {
+    pub fn ask(&mut self, ticket: PanelTicket, question: PanelQuestion) {
         self.open += 1;
         let answer = move |main: &Path| {
-            let answer = open(main, Purpose::Look).and_then(|mut ctx| answers::answer(&mut ctx, &question));
-            Event::Answered(ticket, answer.map_err(|error| failure(&error)))
+            let answer = open(main, VerbPurpose::Look).and_then(|mut ctx| answers::answer(&mut ctx, &question));
+            PanelEvent::Answered(ticket, answer.map_err(|error| failure(&error)))
         };
         let started = self.start("panel asks", answer);
         if let Err(error) = started {
-            let _ = self.sender.send(Event::Answered(ticket, Err(failure(&error))));
+            let _ = self.sender.send(PanelEvent::Answered(ticket, Err(failure(&error))));
         }
     }
 
     /// Carries something out.
-    pub fn carry_out(&mut self, deed: Deed) {
+    pub fn carry_out(&mut self, deed: PanelAction) {
         self.open += 1;
         let wanted = deed.clone();
         let outcome = move |main: &Path| {
-            let outcome = open(main, Purpose::Write).and_then(|mut ctx| {
+            let outcome = open(main, VerbPurpose::Write).and_then(|mut ctx| {
                 let repaired = ctx.mend_log();
                 let lines = deeds::carry_out(&mut ctx, &deed)?;
                 Ok(lines.into_iter().chain(repaired.iter().map(|warning| format!("warning: {warning}"))).collect())
             });
-            Event::Done(deed, outcome.map_err(|error| failure(&error)))
+            PanelEvent::Done(deed, outcome.map_err(|error| failure(&error)))
         };
         match self.start("panel does", outcome) {
             Ok(thread) => self.deeds.push(thread),
-            Err(error) => drop(self.sender.send(Event::Done(wanted, Err(failure(&error))))),
+            Err(error) => drop(self.sender.send(PanelEvent::Done(wanted, Err(failure(&error))))),
         }
     }
 
-    fn start(&self, name: &str, work: impl FnOnce(&Path) -> Event + Send + 'static) -> Result<JoinHandle<()>> {
-        let (main, sender, rope) = (self.main.clone(), self.sender.clone(), self.rope.as_ref().and_then(Rope::another));
+    fn start(&self, name: &str, work: impl FnOnce(&Path) -> PanelEvent + Send + 'static) -> Result<JoinHandle<()>> {
+        let (main, sender, rope) = (self.main.clone(), self.sender.clone(), self.rope.as_ref().and_then(WakeSender::another));
         let thread = std::thread::Builder::new().name(name.to_owned()).spawn(move || {
             let event = work(&main);
             // Where the panel has ended, nobody wants to know.
@@ -95,7 +95,7 @@ impl Threads {
     }
 }
 
-fn open(main: &Path, purpose: Purpose) -> Result<Context> {
+fn open(main: &Path, purpose: VerbPurpose) -> Result<Context> {
     let mut ctx = Context::open(main, purpose)?;
     ctx.load_usable_config()?;
     Ok(ctx)

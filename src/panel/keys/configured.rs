@@ -2,25 +2,25 @@
 
 use std::collections::BTreeMap;
 
-use super::{Command, TABLE, name_of};
+use super::{PanelCommand, TABLE, name_of};
 use crate::error::{Code, Error, Result};
-use crate::panel::input::Key;
+use crate::panel::input::PanelKey;
 
 /// Which key does what, as configured.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Keys {
-    by_key: BTreeMap<Key, Command>,
-    by_command: BTreeMap<Command, Vec<Key>>,
+pub struct PanelKeyBindings {
+    by_key: BTreeMap<PanelKey, PanelCommand>,
+    by_command: BTreeMap<PanelCommand, Vec<PanelKey>>,
 }
 
-impl Default for Keys {
+impl Default for PanelKeyBindings {
     fn default() -> Self {
         Self::of(TABLE.iter().map(|row| (row.command, row.keys.to_vec())).collect())
     }
 }
 
-impl Keys {
-    fn of(by_command: BTreeMap<Command, Vec<Key>>) -> Self {
+impl PanelKeyBindings {
+    fn of(by_command: BTreeMap<PanelCommand, Vec<PanelKey>>) -> Self {
         let pairs = by_command.iter().flat_map(|(command, keys)| keys.iter().map(|key| (*key, *command)));
         Self { by_key: pairs.collect(), by_command }
     }
@@ -38,14 +38,14 @@ impl Keys {
                 let error = Error::new(Code::ConfigInvalid, format!("panel.keys: there is no command '{name}'"));
                 return Err(error.hint(format!("commands are {}", names.join(", "))));
             };
-            let keys = keys.split_whitespace().map(str::parse::<Key>).collect::<Result<Vec<Key>>>();
+            let keys = keys.split_whitespace().map(str::parse::<PanelKey>).collect::<Result<Vec<PanelKey>>>();
             let keys = keys.map_err(|error| {
                 let invalid = Error::new(Code::ConfigInvalid, format!("panel.keys: '{change}'")).why(error.to_string());
                 error.hints().iter().fold(invalid, |invalid, hint| invalid.hint(hint))
             })?;
             by_command.insert(row.command, keys);
         }
-        let mut taken: BTreeMap<Key, Command> = BTreeMap::new();
+        let mut taken: BTreeMap<PanelKey, PanelCommand> = BTreeMap::new();
         for (command, keys) in &by_command {
             for key in keys {
                 if let Some(other) = taken.insert(*key, *command) {
@@ -62,38 +62,40 @@ impl Keys {
     }
 
     /// What a key does.
-    pub fn command(&self, key: Key) -> Option<Command> {
+    pub fn command(&self, key: PanelKey) -> Option<PanelCommand> {
         self.by_key.get(&key).copied()
     }
 
     /// The keys of a command; none where the configuration took them away.
-    pub fn of_command(&self, command: Command) -> &[Key] {
+    pub fn of_command(&self, command: PanelCommand) -> &[PanelKey] {
         self.by_command.get(&command).map_or(&[], Vec::as_slice)
     }
 
     /// The first key of a command, as it is shown.
-    pub fn shown(&self, command: Command) -> String {
-        self.of_command(command).first().map_or_else(|| "-".to_owned(), Key::to_string)
+    pub fn shown(&self, command: PanelCommand) -> String {
+        self.of_command(command).first().map_or_else(|| "-".to_owned(), PanelKey::to_string)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use Key::Char;
+    use PanelKey::Char;
 
     #[test]
     fn keys_can_be_changed_and_no_key_does_two_things() {
-        let with = |changes: &[&str]| Keys::configured(&changes.iter().map(|change| (*change).to_owned()).collect::<Vec<_>>());
+        let with = |changes: &[&str]| {
+            PanelKeyBindings::configured(&changes.iter().map(|change| (*change).to_owned()).collect::<Vec<_>>())
+        };
         let keys = with(&["stop=Ctrl+S z"]).unwrap();
-        assert_eq!(keys.command(Key::Char('z')), Some(Command::Stop));
-        assert_eq!((keys.command(Char('s')), keys.shown(Command::Stop)), (None, "Ctrl+S".to_owned()));
-        assert_eq!(with(&["stop="]).unwrap().shown(Command::Stop), "-");
-        assert_eq!(with(&["stop=x", "kill=s"]).unwrap().command(Key::Char('s')), Some(Command::Kill));
+        assert_eq!(keys.command(PanelKey::Char('z')), Some(PanelCommand::Stop));
+        assert_eq!((keys.command(Char('s')), keys.shown(PanelCommand::Stop)), (None, "Ctrl+S".to_owned()));
+        assert_eq!(with(&["stop="]).unwrap().shown(PanelCommand::Stop), "-");
+        assert_eq!(with(&["stop=x", "kill=s"]).unwrap().command(PanelKey::Char('s')), Some(PanelCommand::Kill));
         for wrong in ["stop=x", "stopp=z", "stop=zz", "stop", "=z"] {
             match with(&[wrong]) {
                 Err(error) => assert_eq!(error.code(), Code::ConfigInvalid, "{wrong}"),
-                Ok(keys) => assert!(wrong == "stop" && keys.of_command(Command::Stop).is_empty(), "{wrong}"),
+                Ok(keys) => assert!(wrong == "stop" && keys.of_command(PanelCommand::Stop).is_empty(), "{wrong}"),
             }
         }
     }

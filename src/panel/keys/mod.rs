@@ -4,14 +4,14 @@
 mod configured;
 mod table;
 
-use super::input::Key;
-pub use configured::Keys;
+use super::input::PanelKey;
+pub use configured::PanelKeyBindings;
 pub use table::TABLE;
 
 /// What a key does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)] // the table says what each does
-pub enum Command {
+pub enum PanelCommand {
     Stop,
     Redirect,
     Kill,
@@ -55,7 +55,7 @@ pub enum Command {
 
 /// What a command is about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Of {
+pub enum PanelCommandScope {
     /// The selected agent.
     Agent,
     /// The selected task.
@@ -66,7 +66,7 @@ pub enum Of {
     View,
 }
 
-impl Of {
+impl PanelCommandScope {
     /// All of them, in the order of the help.
     pub const ALL: [Self; 4] = [Self::Agent, Self::Task, Self::Everything, Self::View];
 
@@ -83,15 +83,15 @@ impl Of {
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy)]
-pub struct Row {
+pub struct KeyTableRow {
     /// What is done.
-    pub command: Command,
+    pub command: PanelCommand,
     /// Its name in the configuration.
     pub name: &'static str,
     /// Its keys; the first one is named in the footer.
-    pub keys: &'static [Key],
+    pub keys: &'static [PanelKey],
     /// What it is about.
-    pub of: Of,
+    pub of: PanelCommandScope,
     /// One or two words, for the footer.
     pub short: &'static str,
     /// A line, for help, menu and documentation.
@@ -100,19 +100,19 @@ pub struct Row {
     pub footer: u8,
 }
 
-fn name_of(command: Command) -> &'static str {
+fn name_of(command: PanelCommand) -> &'static str {
     TABLE.iter().find(|row| row.command == command).map_or("", |row| row.name)
 }
 
 /// The row of a command.
-pub fn row_of(command: Command) -> Option<&'static Row> {
+pub fn row_of(command: PanelCommand) -> Option<&'static KeyTableRow> {
     TABLE.iter().find(|row| row.command == command)
 }
 
 /// The table as docs/PANEL.md has it.
 pub fn documentation() -> String {
     let mut text = String::new();
-    for of in Of::ALL {
+    for of in PanelCommandScope::ALL {
         text.push_str(&format!("### {}\n\n| key | `panel.keys` | does |\n| --- | --- | --- |\n", of.heading()));
         for row in TABLE.iter().filter(|row| row.of == of) {
             let keys: Vec<String> = row.keys.iter().map(|key| format!("`{key}`")).collect();
@@ -131,11 +131,11 @@ mod tests {
 
     #[test]
     fn every_command_has_a_row_and_every_key_one_command() {
-        let commands: BTreeSet<Command> = TABLE.iter().map(|row| row.command).collect();
+        let commands: BTreeSet<PanelCommand> = TABLE.iter().map(|row| row.command).collect();
         let names: BTreeSet<&str> = TABLE.iter().map(|row| row.name).collect();
-        let keys: Vec<Key> = TABLE.iter().flat_map(|row| row.keys.iter().copied()).collect();
+        let keys: Vec<PanelKey> = TABLE.iter().flat_map(|row| row.keys.iter().copied()).collect();
         assert_eq!((commands.len(), names.len()), (TABLE.len(), TABLE.len()));
         assert_eq!(keys.iter().collect::<BTreeSet<_>>().len(), keys.len());
-        assert!(Keys::configured(&[]).unwrap() == Keys::default());
+        assert!(PanelKeyBindings::configured(&[]).unwrap() == PanelKeyBindings::default());
     }
 }

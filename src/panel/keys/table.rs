@@ -1,127 +1,253 @@
 //! Every row of the table.
 
-use super::{Command, Of, Row};
-use crate::panel::input::Key::{self, Char};
+use super::{KeyTableRow, PanelCommand, PanelCommandScope};
+use crate::panel::input::PanelKey::{self, Char};
 
-const fn row(command: Command, name: &'static str, keys: &'static [Key], of: Of, words: (&'static str, &'static str)) -> Row {
-    Row { command, name, keys, of, short: words.0, words: words.1, footer: 0 }
+const fn row(
+    command: PanelCommand,
+    name: &'static str,
+    keys: &'static [PanelKey],
+    of: PanelCommandScope,
+    words: (&'static str, &'static str),
+) -> KeyTableRow {
+    KeyTableRow { command, name, keys, of, short: words.0, words: words.1, footer: 0 }
 }
 
-const fn shown(place: u8, row: Row) -> Row {
-    Row { footer: place, ..row }
+const fn shown(place: u8, row: KeyTableRow) -> KeyTableRow {
+    KeyTableRow { footer: place, ..row }
 }
 
 /// Every key of the panel.
-pub const TABLE: &[Row] = &[
+pub const TABLE: &[KeyTableRow] = &[
     shown(
         4,
         row(
-            Command::Stop,
+            PanelCommand::Stop,
             "stop",
             &[Char('s')],
-            Of::Agent,
+            PanelCommandScope::Agent,
             ("stop", "Stop the agent; its task waits for you, its workspace stays"),
         ),
     ),
-    row(Command::Redirect, "redirect", &[Char('r')], Of::Agent, ("redirect", "Send the agent to another task")),
+    row(
+        PanelCommand::Redirect,
+        "redirect",
+        &[Char('r')],
+        PanelCommandScope::Agent,
+        ("redirect", "Send the agent to another task"),
+    ),
     shown(
         5,
-        row(Command::Kill, "kill", &[Char('x')], Of::Agent, ("kill", "End the agent at once; what it reported is discarded")),
+        row(
+            PanelCommand::Kill,
+            "kill",
+            &[Char('x')],
+            PanelCommandScope::Agent,
+            ("kill", "End the agent at once; what it reported is discarded"),
+        ),
     ),
-    row(Command::Logs, "logs", &[Char('l')], Of::Agent, ("output", "Show the agent's output")),
+    row(PanelCommand::Logs, "logs", &[Char('l')], PanelCommandScope::Agent, ("output", "Show the agent's output")),
     row(
-        Command::Fullscreen,
+        PanelCommand::Fullscreen,
         "fullscreen",
         &[Char('f')],
-        Of::Agent,
+        PanelCommandScope::Agent,
         ("full screen", "Show its output on the whole screen, and back"),
     ),
     shown(
         6,
-        row(Command::Block, "block", &[Char('b')], Of::Task, ("block", "Block the task with a reason; its agent is stopped")),
+        row(
+            PanelCommand::Block,
+            "block",
+            &[Char('b')],
+            PanelCommandScope::Task,
+            ("block", "Block the task with a reason; its agent is stopped"),
+        ),
     ),
-    row(Command::Unblock, "unblock", &[Char('u')], Of::Task, ("unblock", "Make a blocked or failed task pending again")),
     row(
-        Command::RollBackTask,
+        PanelCommand::Unblock,
+        "unblock",
+        &[Char('u')],
+        PanelCommandScope::Task,
+        ("unblock", "Make a blocked or failed task pending again"),
+    ),
+    row(
+        PanelCommand::RollBackTask,
         "rollback-task",
         &[Char('R')],
-        Of::Task,
+        PanelCommandScope::Task,
         ("take back", "Take the task back: its commits are reverted"),
     ),
-    row(Command::Edit, "edit", &[Char('e')], Of::Task, ("edit", "Edit the task's instructions in your editor")),
-    row(Command::Debug, "debug", &[Char('d')], Of::Task, ("debug", "Open its workspace in your editor; its agent is held")),
-    row(Command::Diff, "diff", &[Char('D')], Of::Task, ("diff", "Show what the task changed, untracked files too")),
+    row(
+        PanelCommand::Edit,
+        "edit",
+        &[Char('e')],
+        PanelCommandScope::Task,
+        ("edit", "Edit the task's instructions in your editor"),
+    ),
+    row(
+        PanelCommand::Debug,
+        "debug",
+        &[Char('d')],
+        PanelCommandScope::Task,
+        ("debug", "Open its workspace in your editor; its agent is held"),
+    ),
+    row(
+        PanelCommand::Diff,
+        "diff",
+        &[Char('D')],
+        PanelCommandScope::Task,
+        ("diff", "Show what the task changed, untracked files too"),
+    ),
     shown(
         3,
         row(
-            Command::Pause,
+            PanelCommand::Pause,
             "pause",
             &[Char(' ')],
-            Of::Everything,
+            PanelCommandScope::Everything,
             ("pause", "Pause all agents when their iterations end; again: at once; resume"),
         ),
     ),
-    shown(7, row(Command::Mode, "mode", &[Char('m')], Of::Everything, ("mode", "Change the mode: semi-auto, review, autopilot"))),
+    shown(
+        7,
+        row(
+            PanelCommand::Mode,
+            "mode",
+            &[Char('m')],
+            PanelCommandScope::Everything,
+            ("mode", "Change the mode: semi-auto, review, autopilot"),
+        ),
+    ),
     shown(
         8,
-        row(Command::Checkpoint, "checkpoint", &[Char('c')], Of::Everything, ("checkpoint", "Make a checkpoint of everything")),
+        row(
+            PanelCommand::Checkpoint,
+            "checkpoint",
+            &[Char('c')],
+            PanelCommandScope::Everything,
+            ("checkpoint", "Make a checkpoint of everything"),
+        ),
     ),
     row(
-        Command::NewCheckpoint,
+        PanelCommand::NewCheckpoint,
         "new-checkpoint",
         &[Char('n')],
-        Of::Everything,
+        PanelCommandScope::Everything,
         ("named", "Make a checkpoint with a name of yours"),
     ),
     row(
-        Command::Checkpoints,
+        PanelCommand::Checkpoints,
         "checkpoints",
         &[Char('C')],
-        Of::Everything,
+        PanelCommandScope::Everything,
         ("checkpoints", "Show the checkpoints: go back to one, delete, pack"),
     ),
     row(
-        Command::RollBackSession,
+        PanelCommand::RollBackSession,
         "rollback-session",
         &[Char('S')],
-        Of::Everything,
+        PanelCommandScope::Everything,
         ("session", "Go back to the beginning of the session"),
     ),
     row(
-        Command::Undo,
+        PanelCommand::Undo,
         "undo",
         &[Char('U')],
-        Of::Everything,
+        PanelCommandScope::Everything,
         ("undo", "Take back the last change; in the timeline the selected one"),
     ),
-    row(Command::Learnings, "learnings", &[Char('L')], Of::Everything, ("learnings", "Show what agents learnt")),
+    row(
+        PanelCommand::Learnings,
+        "learnings",
+        &[Char('L')],
+        PanelCommandScope::Everything,
+        ("learnings", "Show what agents learnt"),
+    ),
     shown(
         9,
         row(
-            Command::Quit,
+            PanelCommand::Quit,
             "quit",
             &[Char('q')],
-            Of::Everything,
+            PanelCommandScope::Everything,
             ("quit", "Close the panel; asks what becomes of running agents"),
         ),
     ),
-    shown(1, row(Command::Menu, "menu", &[Char('i')], Of::View, ("actions", "Show every action on the selected agent and task"))),
-    row(Command::Open, "open", &[Key::Enter], Of::View, ("open", "Open what is selected: output, task, gate, moment")),
-    row(Command::Next, "next-view", &[Key::Tab, Key::Right], Of::View, ("next", "The next view")),
-    row(Command::Previous, "previous-view", &[Key::BackTab, Key::Left], Of::View, ("previous", "The view before")),
-    row(Command::Down, "down", &[Char('j'), Key::Down], Of::View, ("down", "The next line")),
-    row(Command::Up, "up", &[Char('k'), Key::Up], Of::View, ("up", "The line before")),
-    row(Command::PageDown, "page-down", &[Key::PageDown, Key::Ctrl('d')], Of::View, ("page", "A page down")),
-    row(Command::PageUp, "page-up", &[Key::PageUp, Key::Ctrl('u')], Of::View, ("page", "A page up")),
-    row(Command::First, "first", &[Key::Home, Char('g')], Of::View, ("first", "To the beginning")),
-    row(Command::Last, "last", &[Key::End, Char('G')], Of::View, ("last", "To the end; output is followed from there")),
-    row(Command::Agents, "agents", &[Char('1')], Of::View, ("agents", "The agents")),
-    row(Command::Tasks, "tasks", &[Char('2')], Of::View, ("tasks", "The tasks")),
-    row(Command::Gates, "gates", &[Char('3')], Of::View, ("gates", "What waits for you")),
-    row(Command::Output, "output", &[Char('4')], Of::View, ("output", "The output of the selected agent")),
-    row(Command::Timeline, "timeline", &[Char('5')], Of::View, ("timeline", "Checkpoints, merges, rollbacks, undos")),
-    row(Command::Filter, "filter", &[Char('/')], Of::View, ("filter", "Show only lines that contain a text; nothing: all")),
-    row(Command::Verb, "verb", &[Char(':')], Of::View, ("verb", "Run any verb of git axiom, and come back")),
-    shown(2, row(Command::Help, "help", &[Char('?')], Of::View, ("help", "All keys"))),
-    row(Command::Close, "close", &[Key::Escape], Of::View, ("close", "Close what is open, or leave full screen")),
+    shown(
+        1,
+        row(
+            PanelCommand::Menu,
+            "menu",
+            &[Char('i')],
+            PanelCommandScope::View,
+            ("actions", "Show every action on the selected agent and task"),
+        ),
+    ),
+    row(
+        PanelCommand::Open,
+        "open",
+        &[PanelKey::Enter],
+        PanelCommandScope::View,
+        ("open", "Open what is selected: output, task, gate, moment"),
+    ),
+    row(PanelCommand::Next, "next-view", &[PanelKey::Tab, PanelKey::Right], PanelCommandScope::View, ("next", "The next view")),
+    row(
+        PanelCommand::Previous,
+        "previous-view",
+        &[PanelKey::BackTab, PanelKey::Left],
+        PanelCommandScope::View,
+        ("previous", "The view before"),
+    ),
+    row(PanelCommand::Down, "down", &[Char('j'), PanelKey::Down], PanelCommandScope::View, ("down", "The next line")),
+    row(PanelCommand::Up, "up", &[Char('k'), PanelKey::Up], PanelCommandScope::View, ("up", "The line before")),
+    row(
+        PanelCommand::PageDown,
+        "page-down",
+        &[PanelKey::PageDown, PanelKey::Ctrl('d')],
+        PanelCommandScope::View,
+        ("page", "A page down"),
+    ),
+    row(
+        PanelCommand::PageUp,
+        "page-up",
+        &[PanelKey::PageUp, PanelKey::Ctrl('u')],
+        PanelCommandScope::View,
+        ("page", "A page up"),
+    ),
+    row(PanelCommand::First, "first", &[PanelKey::Home, Char('g')], PanelCommandScope::View, ("first", "To the beginning")),
+    row(
+        PanelCommand::Last,
+        "last",
+        &[PanelKey::End, Char('G')],
+        PanelCommandScope::View,
+        ("last", "To the end; output is followed from there"),
+    ),
+    row(PanelCommand::Agents, "agents", &[Char('1')], PanelCommandScope::View, ("agents", "The agents")),
+    row(PanelCommand::Tasks, "tasks", &[Char('2')], PanelCommandScope::View, ("tasks", "The tasks")),
+    row(PanelCommand::Gates, "gates", &[Char('3')], PanelCommandScope::View, ("gates", "What waits for you")),
+    row(PanelCommand::Output, "output", &[Char('4')], PanelCommandScope::View, ("output", "The output of the selected agent")),
+    row(
+        PanelCommand::Timeline,
+        "timeline",
+        &[Char('5')],
+        PanelCommandScope::View,
+        ("timeline", "Checkpoints, merges, rollbacks, undos"),
+    ),
+    row(
+        PanelCommand::Filter,
+        "filter",
+        &[Char('/')],
+        PanelCommandScope::View,
+        ("filter", "Show only lines that contain a text; nothing: all"),
+    ),
+    row(PanelCommand::Verb, "verb", &[Char(':')], PanelCommandScope::View, ("verb", "Run any verb of git axiom, and come back")),
+    shown(2, row(PanelCommand::Help, "help", &[Char('?')], PanelCommandScope::View, ("help", "All keys"))),
+    row(
+        PanelCommand::Close,
+        "close",
+        &[PanelKey::Escape],
+        PanelCommandScope::View,
+        ("close", "Close what is open, or leave full screen"),
+    ),
 ];

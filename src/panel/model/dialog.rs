@@ -1,11 +1,11 @@
 //! What is open above the views.
 
-use super::{Managed, View};
-use crate::panel::request::{Closing, Deed, Question, Ticket};
+use super::{CheckpointManagerView, PanelView};
+use crate::panel::request::{PanelAction, PanelExit, PanelQuestion, PanelTicket};
 
 /// What is open.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Dialog {
+pub enum PanelDialog {
     /// All keys.
     Help {
         /// The first line that is shown.
@@ -21,9 +21,9 @@ pub enum Dialog {
         /// Its heading.
         title: String,
         /// What would be done.
-        body: Body,
+        body: DialogBody,
         /// What is done after Enter; nothing before the plan is there.
-        deed: Option<Deed>,
+        deed: Option<PanelAction>,
         /// The first line that is shown.
         top: usize,
     },
@@ -32,22 +32,22 @@ pub enum Dialog {
         /// Its heading.
         title: String,
         /// The lines.
-        body: Body,
+        body: DialogBody,
         /// The first line that is shown.
         top: usize,
     },
     /// A line to type.
-    Typed(Typed),
+    Typed(DialogTextInput),
     /// One of some.
     Choose {
         /// Its heading.
         title: String,
         /// What the choice is about.
-        about: About,
+        about: ChoiceDialogSubject,
         /// What is read before.
-        body: Body,
+        body: DialogBody,
         /// What can be chosen.
-        items: Vec<Item>,
+        items: Vec<DialogChoice>,
         /// The selected one.
         at: usize,
         /// The first line of the body that is shown.
@@ -58,15 +58,15 @@ pub enum Dialog {
     /// The checkpoints.
     Manager {
         /// How far they are known.
-        body: Body,
+        body: DialogBody,
         /// They.
-        managed: Managed,
+        managed: CheckpointManagerView,
     },
 }
 
 /// What a choice is about.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum About {
+pub enum ChoiceDialogSubject {
     /// What is decided at this gate.
     Gate(String),
     /// What becomes of what a crash left.
@@ -83,25 +83,25 @@ pub enum About {
 
 /// A text that may still be coming.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Body {
+pub enum DialogBody {
     /// It is being found out.
-    Coming(Ticket),
+    Coming(PanelTicket),
     /// It is there.
     Ready(Vec<String>),
     /// It could not be found out, and this is why.
     Failed(Vec<String>),
 }
 
-impl Body {
+impl DialogBody {
     /// Whether it waits for this answer.
-    pub fn waits_for(&self, ticket: Ticket) -> bool {
+    pub fn waits_for(&self, ticket: PanelTicket) -> bool {
         *self == Self::Coming(ticket)
     }
 }
 
 /// A line to type.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Typed {
+pub struct DialogTextInput {
     /// Its heading.
     pub title: String,
     /// What is read before.
@@ -111,12 +111,12 @@ pub struct Typed {
     /// What was typed.
     pub text: String,
     /// What it is for.
-    pub then: Then,
+    pub then: DialogTextPurpose,
 }
 
 /// What a typed line is for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Then {
+pub enum DialogTextPurpose {
     /// The reason why this task is blocked.
     Block(String),
     /// The name of a checkpoint; none makes one up.
@@ -130,77 +130,77 @@ pub enum Then {
     /// The age above which checkpoints are deleted, in days.
     Older,
     /// What the lines of a view have to contain.
-    Filter(View),
+    Filter(PanelView),
     /// A verb of git axiom.
     Verb,
 }
 
 /// What a typed line comes to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub enum DialogTextResult {
     /// This is done.
-    Do(Deed),
+    Do(PanelAction),
     /// This is found out, and shown.
-    Ask(String, Question),
+    Ask(String, PanelQuestion),
     /// The lines of a view have to contain this; nothing: all are shown.
-    Filter(View, Option<String>),
+    Filter(PanelView, Option<String>),
     /// This verb is run.
     Run(String),
 }
 
-impl Then {
+impl DialogTextPurpose {
     /// What is done with the text; `None` where it needs one.
-    pub fn with(&self, text: &str) -> Option<Outcome> {
+    pub fn with(&self, text: &str) -> Option<DialogTextResult> {
         let text = text.trim().to_owned();
         let some = (!text.is_empty()).then(|| text.clone());
         match self {
-            Self::Block(task) => some.map(|reason| Outcome::Do(Deed::Block { task: task.clone(), reason })),
-            Self::Checkpoint => Some(Outcome::Do(Deed::Checkpoint(some))),
-            Self::Answer(gate) => some.map(|text| Outcome::Do(Deed::Answer { gate: gate.clone(), text })),
-            Self::Reject(gate) => some.map(|reason| Outcome::Do(Deed::Reject { gate: gate.clone(), reason })),
+            Self::Block(task) => some.map(|reason| DialogTextResult::Do(PanelAction::Block { task: task.clone(), reason })),
+            Self::Checkpoint => Some(DialogTextResult::Do(PanelAction::Checkpoint(some))),
+            Self::Answer(gate) => some.map(|text| DialogTextResult::Do(PanelAction::Answer { gate: gate.clone(), text })),
+            Self::Reject(gate) => some.map(|reason| DialogTextResult::Do(PanelAction::Reject { gate: gate.clone(), reason })),
             Self::Restore(checkpoint) => some.map(|path| {
-                let deed = Deed::RestoreFile { checkpoint: checkpoint.clone(), path: path.clone() };
-                Outcome::Ask(format!("RESTORE {path}"), Question::Plan(deed))
+                let deed = PanelAction::RestoreFile { checkpoint: checkpoint.clone(), path: path.clone() };
+                DialogTextResult::Ask(format!("RESTORE {path}"), PanelQuestion::Plan(deed))
             }),
-            Self::Older => some.map(|days| Outcome::Ask("DELETE CHECKPOINTS".to_owned(), Question::Older(days))),
-            Self::Filter(view) => Some(Outcome::Filter(*view, some)),
-            Self::Verb => some.map(Outcome::Run),
+            Self::Older => some.map(|days| DialogTextResult::Ask("DELETE CHECKPOINTS".to_owned(), PanelQuestion::Older(days))),
+            Self::Filter(view) => Some(DialogTextResult::Filter(*view, some)),
+            Self::Verb => some.map(DialogTextResult::Run),
         }
     }
 }
 
 /// Something that can be chosen.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Item {
+pub struct DialogChoice {
     /// The letter that chooses it.
     pub letter: Option<char>,
     /// Its line.
     pub line: String,
     /// What it does.
-    pub then: Chosen,
+    pub then: DialogChoiceAction,
 }
 
 /// What a choice does.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Chosen {
+pub enum DialogChoiceAction {
     /// This.
-    Do(Deed),
+    Do(PanelAction),
     /// Asks for a line first.
     Type {
         /// What is to be typed.
         label: String,
         /// What it is for.
-        then: Then,
+        then: DialogTextPurpose,
     },
     /// Finds this out, and shows it.
     Ask {
         /// Its heading.
         title: String,
         /// What is found out.
-        question: Question,
+        question: PanelQuestion,
     },
     /// Ends the panel.
-    Close(Closing),
+    Close(PanelExit),
     /// Nothing.
     Nothing,
 }

@@ -20,11 +20,14 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use jiff::Timestamp;
 
-use super::keys::Keys;
-use super::request::{Deed, Ticket};
-use super::seen::{AgentRow, CheckpointRow, Moment, OutputLine, Runner, Seen};
+use super::keys::PanelKeyBindings;
+use super::request::{PanelAction, PanelTicket};
+use super::seen::{AgentRow, AgentRowRunner, CheckpointRow, OutputRow, PanelSnapshot, TimelineRow};
 
-pub use dialog::{About, Body, Chosen, Dialog, Item, Outcome, Then, Typed};
+pub use dialog::{
+    ChoiceDialogSubject, DialogBody, DialogChoice, DialogChoiceAction, DialogTextInput, DialogTextPurpose, DialogTextResult,
+    PanelDialog,
+};
 pub use in_dialog::menu;
 pub use possible::{impossible, instead};
 pub use update::update;
@@ -35,7 +38,7 @@ pub const MOST_OUTPUT: usize = 5_000;
 /// What is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[allow(missing_docs)] // the views
-pub enum View {
+pub enum PanelView {
     Agents,
     Tasks,
     Gates,
@@ -43,7 +46,7 @@ pub enum View {
     Timeline,
 }
 
-impl View {
+impl PanelView {
     /// All of them, in their order.
     pub const ALL: [Self; 5] = [Self::Agents, Self::Tasks, Self::Gates, Self::Output, Self::Timeline];
 
@@ -61,7 +64,7 @@ impl View {
 
 /// What is to be told below the views.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Notice {
+pub struct PanelNotice {
     /// Whether something went wrong.
     pub bad: bool,
     /// One line.
@@ -70,22 +73,22 @@ pub struct Notice {
 
 /// The output of an agent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Output {
+pub struct OutputView {
     /// The agent or task that is followed.
     pub of: Option<String>,
     /// Its last lines.
-    pub lines: VecDeque<OutputLine>,
+    pub lines: VecDeque<OutputRow>,
     /// How many lines above the end the shown part ends; 0 follows what comes.
     pub back: usize,
 }
 
 /// What was read once, and may be older than the rest.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Fetched<T> {
+pub enum PanelFetch<T> {
     /// Nobody has asked for it.
     Unknown,
     /// It is being read.
-    Coming(Ticket),
+    Coming(PanelTicket),
     /// It was read at this event.
     Known(T),
     /// It could not be read.
@@ -94,13 +97,13 @@ pub enum Fetched<T> {
 
 /// The model.
 #[derive(Debug, Clone)]
-pub struct Model {
+pub struct PanelModel {
     /// What is on disk.
-    pub seen: Seen,
+    pub seen: PanelSnapshot,
     /// Which key does what.
-    pub keys: Keys,
+    pub keys: PanelKeyBindings,
     /// What is shown.
-    pub view: View,
+    pub view: PanelView,
     /// Whether output has the whole screen.
     pub full: bool,
     /// The selected agent, task, gate, and moment, by their names.
@@ -112,42 +115,42 @@ pub struct Model {
     /// See `agent`.
     pub moment: Option<String>,
     /// What the lines of a view have to contain, in small letters.
-    pub filters: BTreeMap<View, String>,
+    pub filters: BTreeMap<PanelView, String>,
     /// The output of the selected agent.
-    pub output: Output,
+    pub output: OutputView,
     /// The timeline.
-    pub timeline: Fetched<Vec<Moment>>,
+    pub timeline: PanelFetch<Vec<TimelineRow>>,
     /// What is open above the views; the last one has the keys.
-    pub dialogs: Vec<Dialog>,
+    pub dialogs: Vec<PanelDialog>,
     /// What is to be told.
-    pub notice: Option<Notice>,
+    pub notice: Option<PanelNotice>,
     /// What is being done.
-    pub doing: Vec<Deed>,
+    pub doing: Vec<PanelAction>,
     /// The size of the terminal, in columns and rows.
     pub size: (u16, u16),
     /// The time.
     pub now: Timestamp,
     /// The last question's number.
-    ticket: Ticket,
+    ticket: PanelTicket,
     /// Whether Ctrl+C was pressed while something was being done.
     warned: bool,
 }
 
-impl Model {
+impl PanelModel {
     /// The first model.
-    pub fn new(seen: Seen, keys: Keys, size: (u16, u16), now: Timestamp) -> Self {
+    pub fn new(seen: PanelSnapshot, keys: PanelKeyBindings, size: (u16, u16), now: Timestamp) -> Self {
         let mut model = Self {
             seen,
             keys,
-            view: View::Agents,
+            view: PanelView::Agents,
             full: false,
             agent: None,
             task: None,
             gate: None,
             moment: None,
             filters: BTreeMap::new(),
-            output: Output::default(),
-            timeline: Fetched::Unknown,
+            output: OutputView::default(),
+            timeline: PanelFetch::Unknown,
             dialogs: Vec::new(),
             notice: None,
             doing: Vec::new(),
@@ -161,10 +164,10 @@ impl Model {
     }
 
     /// The timeline, as far as it is known.
-    pub fn moments(&self) -> &[Moment] {
+    pub fn moments(&self) -> &[TimelineRow] {
         match &self.timeline {
-            Fetched::Known(moments) => moments,
-            Fetched::Unknown | Fetched::Coming(_) | Fetched::Failed(_) => &[],
+            PanelFetch::Known(moments) => moments,
+            PanelFetch::Unknown | PanelFetch::Coming(_) | PanelFetch::Failed(_) => &[],
         }
     }
 
@@ -184,26 +187,26 @@ impl Model {
 
     /// Whether an agent of the session has a task, also where it waits.
     pub fn has_busy_agents(&self) -> bool {
-        self.agents().any(|row| row.runner == Runner::Agent && row.task.is_some())
+        self.agents().any(|row| row.runner == AgentRowRunner::Agent && row.task.is_some())
     }
 
-    fn fresh_ticket(&mut self) -> Ticket {
+    fn fresh_ticket(&mut self) -> PanelTicket {
         self.ticket += 1;
         self.ticket
     }
 
     fn tell(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { bad: false, text: text.into() });
+        self.notice = Some(PanelNotice { bad: false, text: text.into() });
     }
 
     fn complain(&mut self, text: impl Into<String>) {
-        self.notice = Some(Notice { bad: true, text: text.into() });
+        self.notice = Some(PanelNotice { bad: true, text: text.into() });
     }
 }
 
 /// The checkpoints of the manager, and which are marked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Managed {
+pub struct CheckpointManagerView {
     /// The heading of their lines.
     pub heading: String,
     /// Each of them.

@@ -1,52 +1,52 @@
 //! From view to view, and within one.
 
-use super::{Fetched, Model, View};
-use crate::panel::input::Way;
-use crate::panel::request::{Question, Request};
+use super::{PanelFetch, PanelModel, PanelView};
+use crate::panel::input::PanelDirection;
+use crate::panel::request::{PanelQuestion, PanelRequest};
 
-pub(super) fn full_screen(model: &mut Model) -> Vec<Request> {
+pub(super) fn full_screen(model: &mut PanelModel) -> Vec<PanelRequest> {
     model.full = !model.full;
-    if model.full { show(model, View::Output) } else { Vec::new() }
+    if model.full { show(model, PanelView::Output) } else { Vec::new() }
 }
 
-pub(super) fn logs(model: &mut Model) -> Vec<Request> {
+pub(super) fn logs(model: &mut PanelModel) -> Vec<PanelRequest> {
     if let Some(agent) = model.agent_row().map(|row| row.id.clone()) {
         model.agent = Some(agent);
     }
-    show(model, View::Output)
+    show(model, PanelView::Output)
 }
 
-pub(super) fn turn(model: &mut Model, way: Way) -> Vec<Request> {
-    let at = View::ALL.iter().position(|view| *view == model.view).unwrap_or(0);
+pub(super) fn turn(model: &mut PanelModel, way: PanelDirection) -> Vec<PanelRequest> {
+    let at = PanelView::ALL.iter().position(|view| *view == model.view).unwrap_or(0);
     let next = match way {
-        Way::Down => (at + 1) % View::ALL.len(),
-        Way::Up => (at + View::ALL.len() - 1) % View::ALL.len(),
+        PanelDirection::Down => (at + 1) % PanelView::ALL.len(),
+        PanelDirection::Up => (at + PanelView::ALL.len() - 1) % PanelView::ALL.len(),
     };
-    show(model, View::ALL.get(next).copied().unwrap_or(View::Agents))
+    show(model, PanelView::ALL.get(next).copied().unwrap_or(PanelView::Agents))
 }
 
-pub(super) fn show(model: &mut Model, view: View) -> Vec<Request> {
+pub(super) fn show(model: &mut PanelModel, view: PanelView) -> Vec<PanelRequest> {
     model.notice = None;
-    model.full &= view == View::Output;
+    model.full &= view == PanelView::Output;
     model.view = view;
-    if view == View::Timeline { read_timeline(model) } else { Vec::new() }
+    if view == PanelView::Timeline { read_timeline(model) } else { Vec::new() }
 }
 
 /// Reads the timeline, where that is not done already.
-pub(super) fn read_timeline(model: &mut Model) -> Vec<Request> {
-    if matches!(model.timeline, Fetched::Coming(_)) {
+pub(super) fn read_timeline(model: &mut PanelModel) -> Vec<PanelRequest> {
+    if matches!(model.timeline, PanelFetch::Coming(_)) {
         return Vec::new();
     }
     let ticket = model.fresh_ticket();
     // What is known stays until the new one comes.
-    if !matches!(model.timeline, Fetched::Known(_)) {
-        model.timeline = Fetched::Coming(ticket);
+    if !matches!(model.timeline, PanelFetch::Known(_)) {
+        model.timeline = PanelFetch::Coming(ticket);
     }
-    vec![Request::Ask(ticket, Question::Timeline)]
+    vec![PanelRequest::Ask(ticket, PanelQuestion::Timeline)]
 }
 
-pub(super) fn go(model: &mut Model, way: Way, by: usize) -> Vec<Request> {
-    if model.view == View::Output {
+pub(super) fn go(model: &mut PanelModel, way: PanelDirection, by: usize) -> Vec<PanelRequest> {
+    if model.view == PanelView::Output {
         model.scroll(way, by)
     } else {
         model.go(way, by)

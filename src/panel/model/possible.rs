@@ -1,116 +1,135 @@
 //! Which commands are possible now, and on what.
 
-use super::{Model, View};
+use super::{PanelModel, PanelView};
 use crate::domain::planning::plan::PLANNER_AGENT;
-use crate::domain::work::case::{Kind, Status};
-use crate::domain::work::project::SessionNow;
-use crate::panel::keys::{Command, Of};
-use crate::panel::seen::{AgentRow, MomentKind, Runner};
-use crate::told::before::AtWork;
+use crate::domain::work::case::{TaskKind, TaskStatus};
+use crate::domain::work::project::LiveSessionStatus;
+use crate::panel::keys::{PanelCommand, PanelCommandScope};
+use crate::panel::seen::{AgentRow, AgentRowRunner, TimelineRowKind};
+use crate::told::before::BusyAgent;
 
 /// Why a command is not possible now; `None` where it is.
-pub fn impossible(model: &Model, command: Command) -> Option<String> {
+pub fn impossible(model: &PanelModel, command: PanelCommand) -> Option<String> {
     match command {
-        Command::Stop | Command::Kill => needs_agent(model).err(),
-        Command::Redirect => match needs_agent(model) {
+        PanelCommand::Stop | PanelCommand::Kill => needs_agent(model).err(),
+        PanelCommand::Redirect => match needs_agent(model) {
             Ok(row) if row.task.is_none() => Some(format!("{} works on no task", row.id)),
             other => other.err(),
         },
-        Command::Logs | Command::Fullscreen => model.agent_row().is_none().then(|| none(model, Of::Agent)),
-        Command::Block => match task_status(model) {
-            Ok(Status::Pending | Status::Active | Status::Failed) => None,
-            Ok(status @ (Status::Done | Status::Blocked | Status::Archived)) => Some(format!("it is {status}")),
+        PanelCommand::Logs | PanelCommand::Fullscreen => {
+            model.agent_row().is_none().then(|| none(model, PanelCommandScope::Agent))
+        }
+        PanelCommand::Block => match task_status(model) {
+            Ok(TaskStatus::Pending | TaskStatus::Active | TaskStatus::Failed) => None,
+            Ok(status @ (TaskStatus::Done | TaskStatus::Blocked | TaskStatus::Archived)) => Some(format!("it is {status}")),
             Err(why) => Some(why),
         },
-        Command::Unblock => match task_status(model) {
-            Ok(Status::Blocked | Status::Failed) => None,
-            Ok(Status::Pending | Status::Active | Status::Done | Status::Archived) => Some("it is not blocked".to_owned()),
+        PanelCommand::Unblock => match task_status(model) {
+            Ok(TaskStatus::Blocked | TaskStatus::Failed) => None,
+            Ok(TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Archived) => {
+                Some("it is not blocked".to_owned())
+            }
             Err(why) => Some(why),
         },
-        Command::RollBackTask | Command::Edit => task_status(model).err(),
-        Command::Diff if selected_checkpoint(model).is_some() => None,
-        Command::Diff => task_status(model).err(),
-        Command::Debug => match model.task_row() {
+        PanelCommand::RollBackTask | PanelCommand::Edit => task_status(model).err(),
+        PanelCommand::Diff if selected_checkpoint(model).is_some() => None,
+        PanelCommand::Diff => task_status(model).err(),
+        PanelCommand::Debug => match model.task_row() {
             Some(row) if row.workspace.is_some() => None,
             Some(row) => Some(format!("{} has no workspace", row.id)),
-            None => Some(none(model, Of::Task)),
+            None => Some(none(model, PanelCommandScope::Task)),
         },
-        Command::Pause => match model.seen.session.now {
-            SessionNow::Ending => Some("the session is ending".to_owned()),
-            SessionNow::Running | SessionNow::Pausing | SessionNow::Paused if model.seen.session.supervised => None,
-            _ if model.seen.agents.iter().any(|row| row.state == "running" && row.runner == Runner::Agent) => None,
-            SessionNow::Running | SessionNow::Pausing | SessionNow::Paused | SessionNow::Idle | SessionNow::Crashed => {
-                Some("no session runs: git axiom run".to_owned())
+        PanelCommand::Pause => match model.seen.session.now {
+            LiveSessionStatus::Ending => Some("the session is ending".to_owned()),
+            LiveSessionStatus::Running | LiveSessionStatus::Pausing | LiveSessionStatus::Paused
+                if model.seen.session.supervised =>
+            {
+                None
             }
+            _ if model.seen.agents.iter().any(|row| row.state == "running" && row.runner == AgentRowRunner::Agent) => None,
+            LiveSessionStatus::Running
+            | LiveSessionStatus::Pausing
+            | LiveSessionStatus::Paused
+            | LiveSessionStatus::Idle
+            | LiveSessionStatus::Crashed => Some("no session runs: git axiom run".to_owned()),
         },
-        Command::RollBackSession | Command::Undo | Command::Mode | Command::Checkpoint | Command::NewCheckpoint => None,
-        Command::Checkpoints
-        | Command::Learnings
-        | Command::Quit
-        | Command::Menu
-        | Command::Next
-        | Command::Previous
-        | Command::Open => None,
-        Command::Down | Command::Up | Command::PageDown | Command::PageUp | Command::First | Command::Last => None,
-        Command::Agents | Command::Tasks | Command::Gates | Command::Output | Command::Timeline => None,
-        Command::Filter | Command::Verb | Command::Help | Command::Close => None,
+        PanelCommand::RollBackSession
+        | PanelCommand::Undo
+        | PanelCommand::Mode
+        | PanelCommand::Checkpoint
+        | PanelCommand::NewCheckpoint => None,
+        PanelCommand::Checkpoints
+        | PanelCommand::Learnings
+        | PanelCommand::Quit
+        | PanelCommand::Menu
+        | PanelCommand::Next
+        | PanelCommand::Previous
+        | PanelCommand::Open => None,
+        PanelCommand::Down
+        | PanelCommand::Up
+        | PanelCommand::PageDown
+        | PanelCommand::PageUp
+        | PanelCommand::First
+        | PanelCommand::Last => None,
+        PanelCommand::Agents | PanelCommand::Tasks | PanelCommand::Gates | PanelCommand::Output | PanelCommand::Timeline => None,
+        PanelCommand::Filter | PanelCommand::Verb | PanelCommand::Help | PanelCommand::Close => None,
     }
 }
 
 /// The checkpoint that is selected: in the timeline, or of a prompt among the agents.
-pub(super) fn selected_checkpoint(model: &Model) -> Option<String> {
-    if model.view == View::Agents {
+pub(super) fn selected_checkpoint(model: &PanelModel) -> Option<String> {
+    if model.view == PanelView::Agents {
         return prompt_of(model.agent_row()?).map(str::to_owned);
     }
     model.moment_row().and_then(|row| match &row.what {
-        MomentKind::Checkpoint(name) => Some(name.clone()),
-        MomentKind::Transaction { .. } => None,
+        TimelineRowKind::Checkpoint(name) => Some(name.clone()),
+        TimelineRowKind::Transaction { .. } => None,
     })
 }
 
 /// What a command does with what is selected, where that is something else than usually.
-pub fn instead(model: &Model, command: Command) -> Option<String> {
-    let name = selected_checkpoint(model).filter(|_| command == Command::Diff)?;
+pub fn instead(model: &PanelModel, command: PanelCommand) -> Option<String> {
+    let name = selected_checkpoint(model).filter(|_| command == PanelCommand::Diff)?;
     Some(format!("Show what changed since {name}"))
 }
 
 /// The checkpoint of a row that is a prompt.
 pub(super) fn prompt_of(row: &AgentRow) -> Option<&str> {
     match &row.runner {
-        Runner::Prompt { checkpoint } => Some(checkpoint),
-        Runner::Agent | Runner::Human { .. } => None,
+        AgentRowRunner::Prompt { checkpoint } => Some(checkpoint),
+        AgentRowRunner::Agent | AgentRowRunner::Human { .. } => None,
     }
 }
 
-pub(super) fn needs_agent(model: &Model) -> Result<&AgentRow, String> {
-    let row = model.agent_row().ok_or_else(|| none(model, Of::Agent))?;
+pub(super) fn needs_agent(model: &PanelModel) -> Result<&AgentRow, String> {
+    let row = model.agent_row().ok_or_else(|| none(model, PanelCommandScope::Agent))?;
     match (&row.runner, &row.task) {
-        (Runner::Human { .. }, _) => Err(format!("{} is run by a human: end it where it runs", row.id)),
-        (Runner::Prompt { .. }, _) => Err(format!("{} is a prompt: Enter goes back to it", row.id)),
+        (AgentRowRunner::Human { .. }, _) => Err(format!("{} is run by a human: end it where it runs", row.id)),
+        (AgentRowRunner::Prompt { .. }, _) => Err(format!("{} is a prompt: Enter goes back to it", row.id)),
         // It works on no task, and is ended as any other.
-        (Runner::Agent, None) if row.works && row.id == PLANNER_AGENT => Ok(row),
-        (Runner::Agent, None) => Err(format!("{} works on nothing", row.id)),
-        (Runner::Agent, Some(_)) => Ok(row),
+        (AgentRowRunner::Agent, None) if row.works && row.id == PLANNER_AGENT => Ok(row),
+        (AgentRowRunner::Agent, None) => Err(format!("{} works on nothing", row.id)),
+        (AgentRowRunner::Agent, Some(_)) => Ok(row),
     }
 }
 
 /// Why there is nothing to act on.
-fn none(model: &Model, of: Of) -> String {
-    let what = if of == Of::Agent { "agent" } else { "task" };
+fn none(model: &PanelModel, of: PanelCommandScope) -> String {
+    let what = if of == PanelCommandScope::Agent { "agent" } else { "task" };
     match model.view.names(of) {
         true => format!("no {what} is selected"),
         false => format!("the view '{}' names no {what}", model.view.title()),
     }
 }
 
-fn task_status(model: &Model) -> Result<Status, String> {
-    let row = model.task_row().ok_or_else(|| none(model, Of::Task))?;
-    if row.kind == Kind::Task { Ok(row.status) } else { Err(format!("{} is a group ({})", row.id, row.kind)) }
+fn task_status(model: &PanelModel) -> Result<TaskStatus, String> {
+    let row = model.task_row().ok_or_else(|| none(model, PanelCommandScope::Task))?;
+    if row.kind == TaskKind::Task { Ok(row.status) } else { Err(format!("{} is a group ({})", row.id, row.kind)) }
 }
 
 /// An agent as the texts before an intervention need it.
-pub(super) fn at_work(row: &AgentRow) -> AtWork<'_> {
-    AtWork {
+pub(super) fn at_work(row: &AgentRow) -> BusyAgent<'_> {
+    BusyAgent {
         agent: &row.id,
         task: (row.task.as_deref().unwrap_or("nothing"), &row.title),
         iteration: row.iteration,

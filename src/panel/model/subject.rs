@@ -2,13 +2,13 @@
 //! is selected elsewhere. So where a view names no agent, no key ends one, and the letters in the dialogs of its rows mean nothing else
 //! outside of them.
 
-use super::{Model, View};
-use crate::panel::keys::Of;
-use crate::panel::seen::{AgentRow, Moment, TaskRow, WaitingRow};
+use super::{PanelModel, PanelView};
+use crate::panel::keys::PanelCommandScope;
+use crate::panel::seen::{AgentRow, TaskRow, TimelineRow, WaitingRow};
 
 /// What the selected row of the shown view names.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Subject<'m> {
+pub struct SelectedRowSubject<'m> {
     /// An agent.
     pub agent: Option<&'m AgentRow>,
     /// A task.
@@ -16,42 +16,46 @@ pub struct Subject<'m> {
     /// Something that waits.
     pub waiting: Option<&'m WaitingRow>,
     /// A moment.
-    pub moment: Option<&'m Moment>,
+    pub moment: Option<&'m TimelineRow>,
 }
 
-impl View {
+impl PanelView {
     /// Whether its rows name what a command is about.
-    pub const fn names(self, of: Of) -> bool {
+    pub const fn names(self, of: PanelCommandScope) -> bool {
         match (self, of) {
-            (_, Of::Everything | Of::View) => true,
-            (Self::Agents | Self::Tasks | Self::Output, Of::Agent | Of::Task) | (Self::Gates, Of::Task) => true,
-            (Self::Gates, Of::Agent) | (Self::Timeline, Of::Agent | Of::Task) => false,
+            (_, PanelCommandScope::Everything | PanelCommandScope::View) => true,
+            (Self::Agents | Self::Tasks | Self::Output, PanelCommandScope::Agent | PanelCommandScope::Task)
+            | (Self::Gates, PanelCommandScope::Task) => true,
+            (Self::Gates, PanelCommandScope::Agent) | (Self::Timeline, PanelCommandScope::Agent | PanelCommandScope::Task) => {
+                false
+            }
         }
     }
 }
 
-impl Model {
+impl PanelModel {
     /// What the selected row of the shown view names.
-    pub fn subject(&self) -> Subject<'_> {
+    pub fn subject(&self) -> SelectedRowSubject<'_> {
         let task = |id: Option<&String>| id.and_then(|id| self.seen.tasks.iter().find(|row| row.id == *id));
         let agent = |id: Option<&String>| id.and_then(|id| self.seen.agents.iter().find(|row| row.id == *id));
-        let nothing = Subject::default();
+        let nothing = SelectedRowSubject::default();
         match self.view {
-            View::Agents | View::Output => {
+            PanelView::Agents | PanelView::Output => {
                 let agent = agent(self.agent.as_ref());
-                Subject { agent, task: task(agent.and_then(|row| row.task.as_ref())), ..nothing }
+                SelectedRowSubject { agent, task: task(agent.and_then(|row| row.task.as_ref())), ..nothing }
             }
-            View::Tasks => {
+            PanelView::Tasks => {
                 let task = task(self.task.as_ref());
-                Subject { agent: agent(task.and_then(|row| row.agent.as_ref())), task, ..nothing }
+                SelectedRowSubject { agent: agent(task.and_then(|row| row.agent.as_ref())), task, ..nothing }
             }
-            View::Gates => {
+            PanelView::Gates => {
                 let waiting = self.seen.waiting.iter().find(|row| Some(&row.id) == self.gate.as_ref());
-                Subject { waiting, task: task(waiting.and_then(|row| row.task.as_ref())), ..nothing }
+                SelectedRowSubject { waiting, task: task(waiting.and_then(|row| row.task.as_ref())), ..nothing }
             }
-            View::Timeline => {
-                Subject { moment: self.moments().iter().find(|row| Some(row.what.id()) == self.moment.as_deref()), ..nothing }
-            }
+            PanelView::Timeline => SelectedRowSubject {
+                moment: self.moments().iter().find(|row| Some(row.what.id()) == self.moment.as_deref()),
+                ..nothing
+            },
         }
     }
 
@@ -71,7 +75,7 @@ impl Model {
     }
 
     /// The selected moment, where the timeline is shown.
-    pub fn moment_row(&self) -> Option<&Moment> {
+    pub fn moment_row(&self) -> Option<&TimelineRow> {
         self.subject().moment
     }
 }
@@ -79,28 +83,28 @@ impl Model {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::panel::event::Event;
-    use crate::panel::input::Key;
+    use crate::panel::event::PanelEvent;
+    use crate::panel::input::PanelKey;
     use crate::panel::keys::TABLE;
-    use crate::panel::model::dialog::Dialog;
+    use crate::panel::model::dialog::PanelDialog;
     use crate::panel::model::tests::{answer, any_answer, asked, model, moments, press, seen_with_questions};
-    use crate::panel::model::{Chosen, possible, update};
-    use crate::panel::request::Answer;
+    use crate::panel::model::{DialogChoiceAction, possible, update};
+    use crate::panel::request::PanelAnswer;
     use crate::panel::view::tests::selected;
 
     /// Each row of each view, selected.
-    fn every_row() -> Vec<Model> {
+    fn every_row() -> Vec<PanelModel> {
         let mut all = Vec::new();
-        for view in View::ALL {
+        for view in PanelView::ALL {
             let mut model = model(200, 60);
-            update(&mut model, Event::Seen(Box::new(seen_with_questions())));
-            let requests = press(&mut model, &(View::ALL.iter().position(|one| *one == view).unwrap() + 1).to_string());
-            if view == View::Timeline {
-                answer(&mut model, &requests, Answer::Timeline(moments()));
+            update(&mut model, PanelEvent::Seen(Box::new(seen_with_questions())));
+            let requests = press(&mut model, &(PanelView::ALL.iter().position(|one| *one == view).unwrap() + 1).to_string());
+            if view == PanelView::Timeline {
+                answer(&mut model, &requests, PanelAnswer::Timeline(moments()));
             }
-            for _ in 0..model.names(if view == View::Output { View::Agents } else { view }).len() {
+            for _ in 0..model.names(if view == PanelView::Output { PanelView::Agents } else { view }).len() {
                 all.push(model.clone());
-                if view == View::Output {
+                if view == PanelView::Output {
                     press(&mut model, "1 j 4");
                 } else {
                     press(&mut model, "j");
@@ -116,14 +120,15 @@ mod tests {
         for model in every_row() {
             let (row, subject) = (selected(&model), model.subject());
             let names = [subject.agent.map(|row| row.id.as_str()), subject.task.map(|row| row.id.as_str())];
-            for (name, of) in names.into_iter().zip([Of::Agent, Of::Task]) {
+            for (name, of) in names.into_iter().zip([PanelCommandScope::Agent, PanelCommandScope::Task]) {
                 // A column may cut it.
                 let begins = name.map(|name| name.trim().chars().take(9).collect::<String>());
                 assert!(begins.is_none_or(|name| row.contains(&name)), "{:?}: {name:?} is not in '{row}'", model.view);
                 assert!(name.is_none() || model.view.names(of), "{:?} names none", model.view);
             }
-            for command in TABLE.iter().filter(|row| matches!(row.of, Of::Agent | Of::Task)) {
-                let is_named = if command.of == Of::Agent { subject.agent.is_some() } else { subject.task.is_some() };
+            for command in TABLE.iter().filter(|row| matches!(row.of, PanelCommandScope::Agent | PanelCommandScope::Task)) {
+                let is_named =
+                    if command.of == PanelCommandScope::Agent { subject.agent.is_some() } else { subject.task.is_some() };
                 let is_moments = subject.moment.is_some() && command.short == "diff" || subject.agent.is_some();
                 let begins = possible::impossible(&model, command.command).is_none();
                 assert!(!begins || is_named || is_moments, "{:?}: {} on '{row}'", model.view, command.name);
@@ -140,12 +145,12 @@ mod tests {
             if let Some(question) = asked(&requests) {
                 answer(&mut opened, &requests, any_answer(question));
             }
-            let Some(Dialog::Choose { items, .. }) = opened.dialogs.last() else { continue };
-            for item in items.iter().filter(|item| item.then != Chosen::Nothing) {
+            let Some(PanelDialog::Choose { items, .. }) = opened.dialogs.last() else { continue };
+            for item in items.iter().filter(|item| item.then != DialogChoiceAction::Nothing) {
                 let letter = item.letter.unwrap();
                 letters += 1;
                 let mut outside = model.clone();
-                let begun = press(&mut outside, &Key::Char(letter).to_string());
+                let begun = press(&mut outside, &PanelKey::Char(letter).to_string());
                 assert!(begun.is_empty() && outside.dialogs.is_empty(), "{:?}: {letter} is '{}'", model.view, item.line);
             }
         }

@@ -1,18 +1,18 @@
 //! Lines that are typed.
 
-use super::dialog::{Dialog, Outcome, Typed};
+use super::dialog::{DialogTextInput, DialogTextResult, PanelDialog};
 use super::in_dialog::start;
-use super::{Model, commands};
-use crate::panel::input::Key;
-use crate::panel::request::Request;
+use super::{PanelModel, commands};
+use crate::panel::input::PanelKey;
+use crate::panel::request::PanelRequest;
 
 /// The longest line that can be typed.
 const MOST_TYPED: usize = 2_000;
 
 /// Pasted text is never a command: it goes into a line that is typed, without its line ends.
-pub(super) fn paste(model: &mut Model, text: &str) {
+pub(super) fn paste(model: &mut PanelModel, text: &str) {
     match model.dialogs.last_mut() {
-        Some(Dialog::Typed(typed)) => {
+        Some(PanelDialog::Typed(typed)) => {
             for letter in text.chars() {
                 type_letter(typed, if letter.is_control() { ' ' } else { letter });
             }
@@ -21,29 +21,29 @@ pub(super) fn paste(model: &mut Model, text: &str) {
     }
 }
 
-fn type_letter(typed: &mut Typed, letter: char) {
+fn type_letter(typed: &mut DialogTextInput, letter: char) {
     if typed.text.len() + letter.len_utf8() <= MOST_TYPED {
         typed.text.push(letter);
     }
 }
 
-pub(super) fn type_key(typed: &mut Typed, key: Key) {
-    if key == Key::Backspace {
+pub(super) fn type_key(typed: &mut DialogTextInput, key: PanelKey) {
+    if key == PanelKey::Backspace {
         typed.text.pop();
-    } else if key == Key::Ctrl('u') {
+    } else if key == PanelKey::Ctrl('u') {
         typed.text.clear();
-    } else if let Key::Char(letter) = key {
+    } else if let PanelKey::Char(letter) = key {
         type_letter(typed, letter);
     }
 }
 
 /// A line was typed.
-pub(super) fn typed_in(model: &mut Model, outcome: Outcome) -> Vec<Request> {
+pub(super) fn typed_in(model: &mut PanelModel, outcome: DialogTextResult) -> Vec<PanelRequest> {
     match outcome {
-        Outcome::Do(deed) => start(model, deed),
-        Outcome::Ask(title, question) => commands::find_out(model, title, question),
-        Outcome::Run(line) => vec![Request::Run(line)],
-        Outcome::Filter(view, text) => {
+        DialogTextResult::Do(deed) => start(model, deed),
+        DialogTextResult::Ask(title, question) => commands::find_out(model, title, question),
+        DialogTextResult::Run(line) => vec![PanelRequest::Run(line)],
+        DialogTextResult::Filter(view, text) => {
             match text {
                 Some(text) => drop(model.filters.insert(view, text.to_lowercase())),
                 None => drop(model.filters.remove(&view)),

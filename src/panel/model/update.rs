@@ -3,40 +3,40 @@
 use super::answered::{answered, done, tell_outcome};
 use super::in_dialog::in_dialog;
 use super::typing::paste;
-use super::{MOST_OUTPUT, Model, Output, View, commands, moving};
-use crate::panel::event::{Event, Printed};
-use crate::panel::input::{Input, Key, Way};
-use crate::panel::keys::Command;
-use crate::panel::request::{Closing, Request};
+use super::{MOST_OUTPUT, OutputView, PanelModel, PanelView, commands, moving};
+use crate::panel::event::{PanelEvent, PanelOutputBatch};
+use crate::panel::input::{PanelDirection, PanelInput, PanelKey};
+use crate::panel::keys::PanelCommand;
+use crate::panel::request::{PanelExit, PanelRequest};
 
 /// Lets an event happen. Returns what the effects are to do.
-pub fn update(model: &mut Model, event: Event) -> Vec<Request> {
+pub fn update(model: &mut PanelModel, event: PanelEvent) -> Vec<PanelRequest> {
     let mut requests = match event {
-        Event::Input(input) => on_input(model, input),
-        Event::Seen(seen) => {
+        PanelEvent::Input(input) => on_input(model, input),
+        PanelEvent::Seen(seen) => {
             let is_new = seen.seq != model.seen.seq;
             model.seen = *seen;
             model.keep_selection();
-            if is_new && model.view == View::Timeline { moving::read_timeline(model) } else { Vec::new() }
+            if is_new && model.view == PanelView::Timeline { moving::read_timeline(model) } else { Vec::new() }
         }
-        Event::Output(printed) => {
+        PanelEvent::Output(printed) => {
             take_output(model, printed);
             Vec::new()
         }
-        Event::Answered(ticket, answer) => {
+        PanelEvent::Answered(ticket, answer) => {
             answered(model, ticket, answer);
             Vec::new()
         }
-        Event::Done(deed, outcome) => done(model, &deed, outcome),
-        Event::Edited(outcome) => {
+        PanelEvent::Done(deed, outcome) => done(model, &deed, outcome),
+        PanelEvent::Edited(outcome) => {
             tell_outcome(model, "EDITED", outcome);
             Vec::new()
         }
-        Event::Resized { width, height } => {
+        PanelEvent::Resized { width, height } => {
             model.size = (width, height);
             Vec::new()
         }
-        Event::Now(now) => {
+        PanelEvent::Now(now) => {
             model.now = now;
             Vec::new()
         }
@@ -44,32 +44,32 @@ pub fn update(model: &mut Model, event: Event) -> Vec<Request> {
     requests.extend(follow(model));
     // What is under way already is not begun a second time.
     requests.retain(|request| match request {
-        Request::Do(deed) if model.doing.contains(deed) => false,
-        Request::Do(deed) => {
+        PanelRequest::Do(deed) if model.doing.contains(deed) => false,
+        PanelRequest::Do(deed) => {
             model.doing.push(deed.clone());
             true
         }
-        Request::Ask(..)
-        | Request::Follow(_)
-        | Request::Edit(_)
-        | Request::Run(_)
-        | Request::Suspend
-        | Request::Redraw
-        | Request::Close(_) => true,
+        PanelRequest::Ask(..)
+        | PanelRequest::Follow(_)
+        | PanelRequest::Edit(_)
+        | PanelRequest::Run(_)
+        | PanelRequest::Suspend
+        | PanelRequest::Redraw
+        | PanelRequest::Close(_) => true,
     });
     requests
 }
 
 /// The output that is shown is that of the selected agent.
-fn follow(model: &mut Model) -> Option<Request> {
+fn follow(model: &mut PanelModel) -> Option<PanelRequest> {
     if model.output.of == model.agent {
         return None;
     }
-    model.output = Output { of: model.agent.clone(), ..Output::default() };
-    Some(Request::Follow(model.agent.clone()))
+    model.output = OutputView { of: model.agent.clone(), ..OutputView::default() };
+    Some(PanelRequest::Follow(model.agent.clone()))
 }
 
-fn take_output(model: &mut Model, printed: Printed) {
+fn take_output(model: &mut PanelModel, printed: PanelOutputBatch) {
     let output = &mut model.output;
     if output.of.as_deref() != Some(printed.of.as_str()) {
         return;
@@ -88,41 +88,41 @@ fn take_output(model: &mut Model, printed: Printed) {
     output.lines.drain(..over);
 }
 
-fn on_input(model: &mut Model, input: Input) -> Vec<Request> {
+fn on_input(model: &mut PanelModel, input: PanelInput) -> Vec<PanelRequest> {
     match input {
-        Input::Key(Key::Ctrl('c')) => interrupt(model),
-        Input::Key(Key::Ctrl('z')) => vec![Request::Suspend],
-        Input::Key(Key::Ctrl('l')) => vec![Request::Redraw],
-        Input::Key(key) if model.dialogs.is_empty() => match model.keys.command(key) {
+        PanelInput::Key(PanelKey::Ctrl('c')) => interrupt(model),
+        PanelInput::Key(PanelKey::Ctrl('z')) => vec![PanelRequest::Suspend],
+        PanelInput::Key(PanelKey::Ctrl('l')) => vec![PanelRequest::Redraw],
+        PanelInput::Key(key) if model.dialogs.is_empty() => match model.keys.command(key) {
             Some(command) => commands::begin(model, command),
             None => {
-                let help = model.keys.shown(Command::Help);
+                let help = model.keys.shown(PanelCommand::Help);
                 model.tell(format!("'{key}' does nothing; {help} shows all keys"));
                 Vec::new()
             }
         },
-        Input::Key(key) => in_dialog(model, key),
-        Input::Paste(text) => {
+        PanelInput::Key(key) => in_dialog(model, key),
+        PanelInput::Paste(text) => {
             paste(model, &text);
             Vec::new()
         }
-        Input::Wheel(way) => {
+        PanelInput::Wheel(way) => {
             if model.dialogs.is_empty() {
-                if model.view == View::Output {
+                if model.view == PanelView::Output {
                     model.scroll(way, 3)
                 } else {
                     model.go(way, 1)
                 }
                 return Vec::new();
             }
-            in_dialog(model, if way == Way::Up { Key::Up } else { Key::Down })
+            in_dialog(model, if way == PanelDirection::Up { PanelKey::Up } else { PanelKey::Down })
         }
-        Input::Click { column, row } => click(model, column, row),
+        PanelInput::Click { column, row } => click(model, column, row),
     }
 }
 
 /// Ctrl+C ends the panel; agents and session go on. While something is done, only the second one does.
-fn interrupt(model: &mut Model) -> Vec<Request> {
+fn interrupt(model: &mut PanelModel) -> Vec<PanelRequest> {
     match model.doing.first() {
         Some(deed) if !model.warned => {
             let what = deed.in_words();
@@ -130,11 +130,11 @@ fn interrupt(model: &mut Model) -> Vec<Request> {
             model.complain(format!("{what}: it is finished first; Ctrl+C again leaves at once"));
             Vec::new()
         }
-        Some(_) | None => vec![Request::Close(Closing::Interrupted)],
+        Some(_) | None => vec![PanelRequest::Close(PanelExit::Interrupted)],
     }
 }
 
-fn click(model: &mut Model, column: u16, row: u16) -> Vec<Request> {
+fn click(model: &mut PanelModel, column: u16, row: u16) -> Vec<PanelRequest> {
     if !model.dialogs.is_empty() {
         return Vec::new();
     }

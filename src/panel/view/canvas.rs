@@ -9,7 +9,7 @@ use crate::cli::visible;
 
 /// Whether colours are used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Colours {
+pub enum PanelColours {
     /// The sixteen colours of the terminal, so that they fit a light and a dark one.
     Sixteen,
     /// None: `NO_COLOR`.
@@ -18,7 +18,7 @@ pub enum Colours {
 
 /// How a text looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tone {
+pub enum TextTone {
     /// As it is.
     Plain,
     /// Less important.
@@ -35,9 +35,9 @@ pub enum Tone {
     Accent,
 }
 
-impl Tone {
-    fn style(self, colours: Colours) -> Style {
-        let colour = |color: Color, style: Style| if colours == Colours::Sixteen { style.fg(color) } else { style };
+impl TextTone {
+    fn style(self, colours: PanelColours) -> Style {
+        let colour = |color: Color, style: Style| if colours == PanelColours::Sixteen { style.fg(color) } else { style };
         match self {
             Self::Plain => Style::new(),
             Self::Dim => Style::new().add_modifier(Modifier::DIM),
@@ -52,7 +52,7 @@ impl Tone {
 
 /// Whether a row is the selected one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Row {
+pub enum RowHighlight {
     /// It is.
     Selected,
     /// It is not.
@@ -60,28 +60,28 @@ pub enum Row {
 }
 
 /// A piece of a row.
-pub type Piece = (String, Tone);
+pub type RowPiece = (String, TextTone);
 
 /// Cells to draw on.
 pub struct Canvas<'a> {
     /// The cells.
     pub buffer: &'a mut Buffer,
-    colours: Colours,
+    colours: PanelColours,
 }
 
 impl<'a> Canvas<'a> {
     /// These cells.
-    pub fn new(buffer: &'a mut Buffer, colours: Colours) -> Self {
+    pub fn new(buffer: &'a mut Buffer, colours: PanelColours) -> Self {
         Self { buffer, colours }
     }
 
     /// One text on the first line of an area.
-    pub fn line(&mut self, area: Rect, text: &str, tone: Tone) {
-        self.row(area, &[(text.to_owned(), tone)], Row::Other);
+    pub fn line(&mut self, area: Rect, text: &str, tone: TextTone) {
+        self.row(area, &[(text.to_owned(), tone)], RowHighlight::Other);
     }
 
     /// Pieces one after the other on the first line of an area.
-    pub fn row(&mut self, area: Rect, pieces: &[Piece], row: Row) {
+    pub fn row(&mut self, area: Rect, pieces: &[RowPiece], row: RowHighlight) {
         if area.height == 0 || area.width == 0 {
             return;
         }
@@ -94,7 +94,7 @@ impl<'a> Canvas<'a> {
             let style = tone.style(self.colours);
             (x, _) = self.buffer.set_stringn(x, area.y, shown.as_ref(), usize::from(end - x), style);
         }
-        if row == Row::Selected {
+        if row == RowHighlight::Selected {
             let style = Style::new().add_modifier(Modifier::REVERSED);
             self.buffer.set_style(Rect { height: 1, ..area }, style);
         }

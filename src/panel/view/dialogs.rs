@@ -3,12 +3,14 @@
 use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Clear, Widget};
 
-use super::canvas::{Canvas, Piece, Row, Tone, fit, width, wrapped};
-use crate::domain::work::project::SessionNow;
-use crate::panel::input::Key;
-use crate::panel::keys::{Command, Of, TABLE, row_of};
-use crate::panel::model::{Body, Dialog, Item, Managed, Model, Typed, impossible, instead, menu};
-use crate::panel::seen::Runner;
+use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone, fit, width, wrapped};
+use crate::domain::work::project::LiveSessionStatus;
+use crate::panel::input::PanelKey;
+use crate::panel::keys::{PanelCommand, PanelCommandScope, TABLE, row_of};
+use crate::panel::model::{
+    CheckpointManagerView, DialogBody, DialogChoice, DialogTextInput, PanelDialog, PanelModel, impossible, instead, menu,
+};
+use crate::panel::seen::AgentRowRunner;
 
 /// The widest dialog.
 const WIDEST: u16 = 110;
@@ -18,34 +20,34 @@ const MOST_FIXED: usize = 10;
 const HINT: &str = "hint: ";
 
 /// A line of a dialog.
-type Line = (Vec<Piece>, Row);
+type DialogRow = (Vec<RowPiece>, RowHighlight);
 
 /// What a dialog shows.
 #[derive(Default)]
-struct Content {
+struct DialogContent {
     title: String,
     /// Lines that can be scrolled.
-    lines: Vec<Line>,
+    lines: Vec<DialogRow>,
     /// The first of them that is shown.
     top: usize,
     /// Lines that always stay below them: choices, hints, what is typed.
-    fixed: Vec<Line>,
+    fixed: Vec<DialogRow>,
     /// The one of these that is seen in any case.
     at: usize,
     /// The keys.
     keys: Vec<(String, &'static str)>,
 }
 
-fn plain(text: impl Into<String>) -> Line {
-    (vec![(text.into(), Tone::Plain)], Row::Other)
+fn plain(text: impl Into<String>) -> DialogRow {
+    (vec![(text.into(), TextTone::Plain)], RowHighlight::Other)
 }
 
-fn toned(text: impl Into<String>, tone: Tone) -> Line {
-    (vec![(text.into(), tone)], Row::Other)
+fn toned(text: impl Into<String>, tone: TextTone) -> DialogRow {
+    (vec![(text.into(), tone)], RowHighlight::Other)
 }
 
 /// Draws a dialog in the middle of an area.
-pub fn draw(model: &Model, dialog: &Dialog, area: Rect, canvas: &mut Canvas<'_>) {
+pub fn draw(model: &PanelModel, dialog: &PanelDialog, area: Rect, canvas: &mut Canvas<'_>) {
     let columns = area.width.saturating_sub(4).min(WIDEST);
     let inside = usize::from(columns.saturating_sub(4));
     let content = content(model, dialog, inside);
@@ -79,20 +81,20 @@ pub fn draw(model: &Model, dialog: &Dialog, area: Rect, canvas: &mut Canvas<'_>)
     let more = content.lines.len().saturating_sub(top + room);
     let first = inner.y + inner.height.saturating_sub(u16::try_from(key_rows.len()).unwrap_or(1));
     for (place, (y, keys)) in (first..).zip(&key_rows).enumerate() {
-        let mut pieces: Vec<Piece> = Vec::new();
+        let mut pieces: Vec<RowPiece> = Vec::new();
         if more > 0 && place == 0 {
-            pieces.push((format!("▾ {more} more  "), Tone::Warn));
+            pieces.push((format!("▾ {more} more  "), TextTone::Warn));
         }
         for (key, words) in keys {
-            pieces.push((format!("[{key}]"), Tone::Accent));
-            pieces.push((format!(" {words}  "), Tone::Dim));
+            pieces.push((format!("[{key}]"), TextTone::Accent));
+            pieces.push((format!(" {words}  "), TextTone::Dim));
         }
-        canvas.row(Rect { y, height: 1, ..inner }, &pieces, Row::Other);
+        canvas.row(Rect { y, height: 1, ..inner }, &pieces, RowHighlight::Other);
     }
 }
 
 /// As many of some lines as there is room for, around one of them.
-fn around(lines: &[Line], at: usize, room: usize) -> &[Line] {
+fn around(lines: &[DialogRow], at: usize, room: usize) -> &[DialogRow] {
     let first = at.saturating_sub(room / 2).min(lines.len().saturating_sub(room));
     lines.get(first..(first + room).min(lines.len())).unwrap_or_default()
 }
@@ -119,58 +121,58 @@ fn fit_title(title: &str, columns: usize) -> String {
     fit(title, width(title).min(columns))
 }
 
-fn content(model: &Model, dialog: &Dialog, columns: usize) -> Content {
+fn content(model: &PanelModel, dialog: &PanelDialog, columns: usize) -> DialogContent {
     match dialog {
-        Dialog::Help { top } => help(model, *top, columns),
-        Dialog::Menu { at } => actions(model, *at, columns),
-        Dialog::Plan { title, body, deed, top } => {
-            let agrees = deed.is_some().then(|| (Key::Enter.to_string(), "do it"));
+        PanelDialog::Help { top } => help(model, *top, columns),
+        PanelDialog::Menu { at } => actions(model, *at, columns),
+        PanelDialog::Plan { title, body, deed, top } => {
+            let agrees = deed.is_some().then(|| (PanelKey::Enter.to_string(), "do it"));
             let keys = agrees.into_iter().chain([esc(if deed.is_some() { "leave it" } else { "close" })]).collect();
-            Content { keys, ..told(title, body, *top, columns) }
+            DialogContent { keys, ..told(title, body, *top, columns) }
         }
-        Dialog::Text { title, body, top } => told(title, body, *top, columns),
-        Dialog::Typed(typed) => typing(typed, columns),
-        Dialog::Choose { title, about: _, body, items, at, top } => choice((title, *top), body, items, *at, columns),
-        Dialog::Pausing => pausing(model, columns),
-        Dialog::Manager { body, managed } => manager(model, body, managed, columns),
+        PanelDialog::Text { title, body, top } => told(title, body, *top, columns),
+        PanelDialog::Typed(typed) => typing(typed, columns),
+        PanelDialog::Choose { title, about: _, body, items, at, top } => choice((title, *top), body, items, *at, columns),
+        PanelDialog::Pausing => pausing(model, columns),
+        PanelDialog::Manager { body, managed } => manager(model, body, managed, columns),
     }
 }
 
 /// A text; the hints of a failure stay below it.
-fn told(title: &str, body: &Body, top: usize, columns: usize) -> Content {
+fn told(title: &str, body: &DialogBody, top: usize, columns: usize) -> DialogContent {
     let lines = body_lines(body, columns);
     let fixed = hints(body, columns);
-    Content { title: title.to_owned(), lines, top, fixed, keys: vec![esc("close")], ..Content::default() }
+    DialogContent { title: title.to_owned(), lines, top, fixed, keys: vec![esc("close")], ..DialogContent::default() }
 }
 
 /// What can be done about a failure.
-fn hints(body: &Body, columns: usize) -> Vec<Line> {
-    let Body::Failed(lines) = body else { return Vec::new() };
+fn hints(body: &DialogBody, columns: usize) -> Vec<DialogRow> {
+    let DialogBody::Failed(lines) = body else { return Vec::new() };
     let hints = lines.iter().filter(|line| line.starts_with(HINT));
     hints.flat_map(|line| wrapped(line, columns).into_iter().map(plain)).collect()
 }
 
 fn esc(words: &'static str) -> (String, &'static str) {
-    (Key::Escape.to_string(), words)
+    (PanelKey::Escape.to_string(), words)
 }
 
-fn body_lines(body: &Body, columns: usize) -> Vec<Line> {
+fn body_lines(body: &DialogBody, columns: usize) -> Vec<DialogRow> {
     match body {
-        Body::Coming(_) => vec![toned("It is being found out …", Tone::Dim)],
-        Body::Ready(lines) => {
+        DialogBody::Coming(_) => vec![toned("It is being found out …", TextTone::Dim)],
+        DialogBody::Ready(lines) => {
             let tone = |line: &str| match line {
-                line if line.starts_with("To take it back") => Tone::Good,
-                line if line.starts_with('+') && !line.starts_with("+++") => Tone::Good,
-                line if line.starts_with('-') && !line.starts_with("---") => Tone::Bad,
-                line if line.starts_with("@@") => Tone::Accent,
-                _ => Tone::Plain,
+                line if line.starts_with("To take it back") => TextTone::Good,
+                line if line.starts_with('+') && !line.starts_with("+++") => TextTone::Good,
+                line if line.starts_with('-') && !line.starts_with("---") => TextTone::Bad,
+                line if line.starts_with("@@") => TextTone::Accent,
+                _ => TextTone::Plain,
             };
             lines.iter().flat_map(|line| wrapped(line, columns).into_iter().map(|part| toned(part, tone(line)))).collect()
         }
-        Body::Failed(lines) => {
+        DialogBody::Failed(lines) => {
             let numbered = lines.iter().enumerate().filter(|(_, line)| !line.starts_with(HINT));
             let toned_by = |(place, line): (usize, &String)| {
-                let tone = if place == 0 { Tone::Bad } else { Tone::Plain };
+                let tone = if place == 0 { TextTone::Bad } else { TextTone::Plain };
                 wrapped(line, columns).into_iter().map(move |part| toned(part, tone)).collect::<Vec<_>>()
             };
             numbered.flat_map(toned_by).collect()
@@ -178,35 +180,40 @@ fn body_lines(body: &Body, columns: usize) -> Vec<Line> {
     }
 }
 
-fn help(model: &Model, top: usize, columns: usize) -> Content {
+fn help(model: &PanelModel, top: usize, columns: usize) -> DialogContent {
     let mut lines = Vec::new();
-    for of in Of::ALL {
+    for of in PanelCommandScope::ALL {
         if !lines.is_empty() {
             lines.push(plain(""));
         }
-        lines.push(toned(of.heading(), Tone::Strong));
+        lines.push(toned(of.heading(), TextTone::Strong));
         for row in TABLE.iter().filter(|row| row.of == of) {
-            let keys: Vec<String> = model.keys.of_command(row.command).iter().map(Key::to_string).collect();
+            let keys: Vec<String> = model.keys.of_command(row.command).iter().map(PanelKey::to_string).collect();
             let keys = if keys.is_empty() { "-".to_owned() } else { keys.join(" ") };
             for (place, part) in wrapped(row.words, columns.saturating_sub(18)).into_iter().enumerate() {
                 let keys = if place == 0 { keys.as_str() } else { "" };
-                lines.push((vec![(format!("  {}", fit(keys, 15)), Tone::Accent), (part, Tone::Plain)], Row::Other));
+                lines.push((
+                    vec![(format!("  {}", fit(keys, 15)), TextTone::Accent), (part, TextTone::Plain)],
+                    RowHighlight::Other,
+                ));
             }
         }
     }
     let keys = vec![("j/k".to_owned(), "scroll"), esc("close")];
-    Content { title: "KEYS".to_owned(), lines, top, keys, ..Content::default() }
+    DialogContent { title: "KEYS".to_owned(), lines, top, keys, ..DialogContent::default() }
 }
 
-fn actions(model: &Model, at: usize, columns: usize) -> Content {
-    let about = |of: Of| match of {
-        Of::Agent => model.agent_row().map(|row| {
+fn actions(model: &PanelModel, at: usize, columns: usize) -> DialogContent {
+    let about = |of: PanelCommandScope| match of {
+        PanelCommandScope::Agent => model.agent_row().map(|row| {
             let task = row.task.as_deref().map_or_else(String::new, |task| format!(" on {task}"));
             format!("{}{task}: {}", row.id, row.state)
         }),
-        Of::Task => model.task_row().map(|row| format!("{}: {} ({})", row.id, row.title, row.shown)),
-        Of::Everything => Some(format!("{}, {}", model.seen.session.now.as_str(), model.seen.session.mode.as_str())),
-        Of::View => None,
+        PanelCommandScope::Task => model.task_row().map(|row| format!("{}: {} ({})", row.id, row.title, row.shown)),
+        PanelCommandScope::Everything => {
+            Some(format!("{}, {}", model.seen.session.now.as_str(), model.seen.session.mode.as_str()))
+        }
+        PanelCommandScope::View => None,
     };
     let (mut lines, mut before, mut selected) = (Vec::new(), None, 0);
     for (place, command) in menu().into_iter().enumerate() {
@@ -216,81 +223,90 @@ fn actions(model: &Model, at: usize, columns: usize) -> Content {
                 lines.push(plain(""));
             }
             let what = about(row.of).map_or_else(|| ": none".to_owned(), |what| format!(": {what}"));
-            lines.push((vec![(row.of.heading().to_owned(), Tone::Strong), (what, Tone::Plain)], Row::Other));
+            lines.push((vec![(row.of.heading().to_owned(), TextTone::Strong), (what, TextTone::Plain)], RowHighlight::Other));
             before = Some(row.of);
         }
         let why = impossible(model, command);
-        let tone = if why.is_some() { Tone::Dim } else { Tone::Plain };
+        let tone = if why.is_some() { TextTone::Dim } else { TextTone::Plain };
         let key = fit(&model.keys.shown(command), 7);
         let words = match why {
             Some(why) => format!("{} ({why})", row.short),
             None => instead(model, command).unwrap_or_else(|| row.words.to_owned()),
         };
-        let is = if place == at { Row::Selected } else { Row::Other };
+        let is = if place == at { RowHighlight::Selected } else { RowHighlight::Other };
         if place == at {
             selected = lines.len();
         }
-        let key_tone = if tone == Tone::Dim { Tone::Dim } else { Tone::Accent };
+        let key_tone = if tone == TextTone::Dim { TextTone::Dim } else { TextTone::Accent };
         lines.push((vec![(format!("  {key}"), key_tone), (fit(&words, columns.saturating_sub(9)), tone)], is));
     }
     let room = usize::from(model.size.1).saturating_sub(6);
     let top = selected.saturating_sub(room / 2);
-    let keys =
-        vec![("j/k".to_owned(), "select"), (Key::Tab.to_string(), "next group"), (Key::Enter.to_string(), "do it"), esc("close")];
-    Content { title: "ACTIONS".to_owned(), lines, top, keys, ..Content::default() }
+    let keys = vec![
+        ("j/k".to_owned(), "select"),
+        (PanelKey::Tab.to_string(), "next group"),
+        (PanelKey::Enter.to_string(), "do it"),
+        esc("close"),
+    ];
+    DialogContent { title: "ACTIONS".to_owned(), lines, top, keys, ..DialogContent::default() }
 }
 
-fn typing(typed: &Typed, columns: usize) -> Content {
-    let mut lines: Vec<Line> = typed.before.iter().flat_map(|line| wrapped(line, columns)).map(plain).collect();
+fn typing(typed: &DialogTextInput, columns: usize) -> DialogContent {
+    let mut lines: Vec<DialogRow> = typed.before.iter().flat_map(|line| wrapped(line, columns)).map(plain).collect();
     lines.push(plain(""));
-    let mut fixed = vec![toned(format!("{}:", typed.label), Tone::Strong)];
+    let mut fixed = vec![toned(format!("{}:", typed.label), TextTone::Strong)];
     // The end of a long text is what is being typed.
     let room = columns.saturating_sub(3);
     let mut shown: String = typed.text.clone();
     while width(&shown) > room {
         shown.remove(0);
     }
-    fixed.push((vec![("> ".to_owned(), Tone::Accent), (shown, Tone::Plain), ("▏".to_owned(), Tone::Accent)], Row::Other));
-    let keys = vec![(Key::Enter.to_string(), "do it"), esc("leave it")];
-    Content { title: typed.title.clone(), lines, at: fixed.len(), fixed, keys, ..Content::default() }
+    fixed.push((
+        vec![("> ".to_owned(), TextTone::Accent), (shown, TextTone::Plain), ("▏".to_owned(), TextTone::Accent)],
+        RowHighlight::Other,
+    ));
+    let keys = vec![(PanelKey::Enter.to_string(), "do it"), esc("leave it")];
+    DialogContent { title: typed.title.clone(), lines, at: fixed.len(), fixed, keys, ..DialogContent::default() }
 }
 
-fn choice((title, top): (&str, usize), body: &Body, items: &[Item], at: usize, columns: usize) -> Content {
+fn choice((title, top): (&str, usize), body: &DialogBody, items: &[DialogChoice], at: usize, columns: usize) -> DialogContent {
     let mut lines = body_lines(body, columns);
     lines.push(plain(""));
-    let row = |(place, item): (usize, &Item)| {
+    let row = |(place, item): (usize, &DialogChoice)| {
         let letter = item.letter.map_or_else(|| "   ".to_owned(), |letter| format!("[{letter}]"));
-        let pieces = vec![(format!("{letter} "), Tone::Accent), (fit(&item.line, columns.saturating_sub(4)), Tone::Plain)];
-        (pieces, if place == at { Row::Selected } else { Row::Other })
+        let pieces =
+            vec![(format!("{letter} "), TextTone::Accent), (fit(&item.line, columns.saturating_sub(4)), TextTone::Plain)];
+        (pieces, if place == at { RowHighlight::Selected } else { RowHighlight::Other })
     };
     let hints = hints(body, columns);
     let at = hints.len() + at;
     let fixed = hints.into_iter().chain(items.iter().enumerate().map(row)).collect();
     let keys = match items {
         [] => vec![esc("close")],
-        _ => vec![("j/k".to_owned(), "select"), (Key::Enter.to_string(), "choose"), esc("leave it")],
+        _ => vec![("j/k".to_owned(), "select"), (PanelKey::Enter.to_string(), "choose"), esc("leave it")],
     };
-    Content { title: title.to_owned(), lines, top, fixed, at, keys }
+    DialogContent { title: title.to_owned(), lines, top, fixed, at, keys }
 }
 
-fn pausing(model: &Model, columns: usize) -> Content {
-    let agents: Vec<_> = model.seen.agents.iter().filter(|row| row.runner == Runner::Agent && row.task.is_some()).collect();
+fn pausing(model: &PanelModel, columns: usize) -> DialogContent {
+    let agents: Vec<_> =
+        model.seen.agents.iter().filter(|row| row.runner == AgentRowRunner::Agent && row.task.is_some()).collect();
     let running = agents.iter().filter(|row| row.state == "running").count();
     let first = match (model.seen.session.now, running) {
-        (SessionNow::Paused, _) | (_, 0) => "Paused: no agent runs, and none begins.".to_owned(),
+        (LiveSessionStatus::Paused, _) | (_, 0) => "Paused: no agent runs, and none begins.".to_owned(),
         (_, 1) => "Waiting until 1 iteration ends …".to_owned(),
         (_, many) => format!("Waiting until {many} iterations end …"),
     };
     let mut lines = vec![plain(first), plain("")];
     for row in agents {
         let (state, tone) = match row.state.as_str() {
-            "running" => (format!("runs, iteration {}", row.iteration.0), Tone::Warn),
-            other => (other.to_owned(), Tone::Good),
+            "running" => (format!("runs, iteration {}", row.iteration.0), TextTone::Warn),
+            other => (other.to_owned(), TextTone::Good),
         };
-        lines.push((vec![(fit(&row.id, 14), Tone::Plain), (state, tone)], Row::Other));
+        lines.push((vec![(fit(&row.id, 14), TextTone::Plain), (state, tone)], RowHighlight::Other));
     }
-    let paused = model.seen.session.now == SessionNow::Paused;
-    let key = model.keys.shown(Command::Pause);
+    let paused = model.seen.session.now == LiveSessionStatus::Paused;
+    let key = model.keys.shown(PanelCommand::Pause);
     lines.push(plain(""));
     let again = match paused {
         true => format!("{key} lets them go on."),
@@ -299,38 +315,38 @@ fn pausing(model: &Model, columns: usize) -> Content {
     lines.extend(wrapped(&again, columns).into_iter().map(plain));
     let title = if paused { "PAUSED" } else { "PAUSING" };
     let words = if paused { "resume" } else { "at once" };
-    Content { title: title.to_owned(), lines, keys: vec![(key, words), esc("close")], ..Content::default() }
+    DialogContent { title: title.to_owned(), lines, keys: vec![(key, words), esc("close")], ..DialogContent::default() }
 }
 
-fn manager(model: &Model, body: &Body, managed: &Managed, columns: usize) -> Content {
+fn manager(model: &PanelModel, body: &DialogBody, managed: &CheckpointManagerView, columns: usize) -> DialogContent {
     let title = "CHECKPOINTS".to_owned();
-    let new = (model.keys.shown(Command::NewCheckpoint), "new");
+    let new = (model.keys.shown(PanelCommand::NewCheckpoint), "new");
     if managed.rows.is_empty() {
         let lines = match body {
-            Body::Ready(_) => vec![plain("There is no checkpoint yet.")],
-            Body::Coming(_) | Body::Failed(_) => body_lines(body, columns),
+            DialogBody::Ready(_) => vec![plain("There is no checkpoint yet.")],
+            DialogBody::Coming(_) | DialogBody::Failed(_) => body_lines(body, columns),
         };
-        return Content { title, lines, keys: vec![new, esc("close")], ..Content::default() };
+        return DialogContent { title, lines, keys: vec![new, esc("close")], ..DialogContent::default() };
     }
     let row = |(place, row): (usize, &crate::panel::seen::CheckpointRow)| {
         let mark = if managed.marked.contains(&row.name) { "[x] " } else { "[ ] " };
-        let pieces = vec![(mark.to_owned(), Tone::Accent), (fit(&row.line, columns.saturating_sub(4)), Tone::Plain)];
-        (pieces, if place == managed.at { Row::Selected } else { Row::Other })
+        let pieces = vec![(mark.to_owned(), TextTone::Accent), (fit(&row.line, columns.saturating_sub(4)), TextTone::Plain)];
+        (pieces, if place == managed.at { RowHighlight::Selected } else { RowHighlight::Other })
     };
-    let mut lines = vec![toned(format!("    {}", managed.heading), Tone::Strong)];
+    let mut lines = vec![toned(format!("    {}", managed.heading), TextTone::Strong)];
     lines.extend(managed.rows.iter().enumerate().map(row));
     let room = usize::from(model.size.1).saturating_sub(10);
     let top = managed.at.saturating_sub(room / 2);
     let mut fixed = vec![plain("")];
-    fixed.extend(wrapped(&managed.summary, columns).into_iter().map(|line| toned(line, Tone::Dim)));
+    fixed.extend(wrapped(&managed.summary, columns).into_iter().map(|line| toned(line, TextTone::Dim)));
     let keys = vec![
-        (Key::Enter.to_string(), "go back"),
-        (Key::Char(' ').to_string(), "mark"),
+        (PanelKey::Enter.to_string(), "go back"),
+        (PanelKey::Char(' ').to_string(), "mark"),
         ("d".to_owned(), "delete"),
         ("o".to_owned(), "old"),
         ("p".to_owned(), "pack"),
         new,
         esc("close"),
     ];
-    Content { title, lines, top, fixed, keys, ..Content::default() }
+    DialogContent { title, lines, top, fixed, keys, ..DialogContent::default() }
 }

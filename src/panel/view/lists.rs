@@ -2,18 +2,18 @@
 
 use ratatui::layout::Rect;
 
-use super::canvas::{Canvas, Piece, Row, Tone, fit, width, wrapped};
+use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone, fit, width, wrapped};
 use super::words::{age, bar, cost, or_dash, tokens};
-use crate::domain::work::case::{Kind, Status};
-use crate::panel::keys::Command;
-use crate::panel::model::{Fetched, Model, View};
-use crate::panel::seen::{AgentRow, Moment, MomentKind, Runner, Seen, TaskRow, WaitingRow};
+use crate::domain::work::case::{TaskKind, TaskStatus};
+use crate::panel::keys::PanelCommand;
+use crate::panel::model::{PanelFetch, PanelModel, PanelView};
+use crate::panel::seen::{AgentRow, AgentRowRunner, PanelSnapshot, TaskRow, TimelineRow, TimelineRowKind, WaitingRow};
 
 /// A terminal of so many columns has room for everything.
 const WIDE: u16 = 120;
 
 /// The rows of a list that are shown, and where.
-struct Shown {
+struct VisibleListRows {
     /// The first row of the list that is shown.
     first: usize,
     /// Where the rows are, below the heading.
@@ -22,7 +22,7 @@ struct Shown {
     rest: Rect,
 }
 
-impl Shown {
+impl VisibleListRows {
     /// A list of `many` rows with a heading; where `details` are shown, at most so many lines are left for the rows.
     fn of(many: usize, at: usize, area: Rect, details: u16) -> Self {
         let wanted = u16::try_from(many).unwrap_or(u16::MAX).saturating_add(1);
@@ -41,22 +41,22 @@ impl Shown {
 }
 
 /// How many lines are left for details below a list.
-fn details(view: View, area: Rect) -> u16 {
+fn details(view: PanelView, area: Rect) -> u16 {
     match view {
-        View::Agents => area.height / 2,
-        View::Gates | View::Tasks => 4,
-        View::Timeline => 2,
-        View::Output => 0,
+        PanelView::Agents => area.height / 2,
+        PanelView::Gates | PanelView::Tasks => 4,
+        PanelView::Timeline => 2,
+        PanelView::Output => 0,
     }
 }
 
-fn shown(model: &Model, view: View, area: Rect) -> Shown {
+fn shown(model: &PanelModel, view: PanelView, area: Rect) -> VisibleListRows {
     let at = model.place(view).unwrap_or(0);
-    Shown::of(model.names(view).len(), at, area, details(view, area))
+    VisibleListRows::of(model.names(view).len(), at, area, details(view, area))
 }
 
 /// The name of what is at a row of the screen.
-pub fn row_at(model: &Model, area: Rect, row: u16) -> Option<String> {
+pub fn row_at(model: &PanelModel, area: Rect, row: u16) -> Option<String> {
     let shown = shown(model, model.view, area);
     let (place, _) = shown.lines().find(|(_, line)| line.y == row)?;
     model.names(model.view).get(place).map(|name| (*name).to_owned())
@@ -64,12 +64,12 @@ pub fn row_at(model: &Model, area: Rect, row: u16) -> Option<String> {
 
 /// Draws a list: a heading, its rows, or a line where there are none. Returns what is left.
 fn list(
-    model: &Model,
-    view: View,
+    model: &PanelModel,
+    view: PanelView,
     area: Rect,
     canvas: &mut Canvas<'_>,
     heading: &str,
-    row: impl Fn(usize) -> Option<Vec<Piece>>,
+    row: impl Fn(usize) -> Option<Vec<RowPiece>>,
     none: &str,
 ) -> Rect {
     let shown = shown(model, view, area);
@@ -77,37 +77,37 @@ fn list(
     let filtered = model.filters.get(&view).map(|text| format!("Nothing contains '{text}'."));
     let none = filtered.as_deref().unwrap_or(none);
     if model.names(view).is_empty() {
-        canvas.line(Rect { y: area.y + 1, height: 1, ..area }, &format!("  {none}"), Tone::Dim);
+        canvas.line(Rect { y: area.y + 1, height: 1, ..area }, &format!("  {none}"), TextTone::Dim);
         return Rect { y: area.y + 2, height: area.height.saturating_sub(2), ..area };
     }
-    canvas.line(area, heading, Tone::Strong);
+    canvas.line(area, heading, TextTone::Strong);
     for (place, line) in shown.lines() {
         if let Some(pieces) = row(place) {
-            let is = if selected == Some(place) { Row::Selected } else { Row::Other };
+            let is = if selected == Some(place) { RowHighlight::Selected } else { RowHighlight::Other };
             canvas.row(line, &pieces, is);
         }
     }
     shown.rest
 }
 
-fn state_tone(state: &str) -> Tone {
+fn state_tone(state: &str) -> TextTone {
     match state {
-        "running" => Tone::Good,
-        "waiting" | "paused" | "stopping" => Tone::Warn,
-        "dead" | "UNPROTECTED" => Tone::Bad,
-        _ => Tone::Dim,
+        "running" => TextTone::Good,
+        "waiting" | "paused" | "stopping" => TextTone::Warn,
+        "dead" | "UNPROTECTED" => TextTone::Bad,
+        _ => TextTone::Dim,
     }
 }
 
-fn agent(row: &AgentRow, model: &Model, columns: u16) -> Vec<Piece> {
-    let plain = |text: String, width: usize| (fit(&text, width) + " ", Tone::Plain);
+fn agent(row: &AgentRow, model: &PanelModel, columns: u16) -> Vec<RowPiece> {
+    let plain = |text: String, width: usize| (fit(&text, width) + " ", TextTone::Plain);
     let iteration = match row.iteration {
         (0, _) => "-".to_owned(),
         (now, Some(most)) => format!("{now}/{most}"),
         (now, None) => now.to_string(),
     };
     let mut pieces = vec![
-        (" ".to_owned(), Tone::Plain),
+        (" ".to_owned(), TextTone::Plain),
         plain(row.id.clone(), 11),
         (fit(&row.state, 8) + " ", state_tone(&row.state)),
         plain(or_dash(row.task.clone()), 13),
@@ -121,24 +121,24 @@ fn agent(row: &AgentRow, model: &Model, columns: u16) -> Vec<Piece> {
         pieces.push(plain(or_dash(row.cost.map(cost)), 8));
         pieces.push(plain(row.title.clone(), 32));
     }
-    pieces.push((row.doing.clone().unwrap_or_default(), Tone::Dim));
+    pieces.push((row.doing.clone().unwrap_or_default(), TextTone::Dim));
     pieces
 }
 
 /// The agents, and below them what the selected one does.
-pub fn agents(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+pub fn agents(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
     let wide = if area.width >= WIDE { "TOKENS  COST     TITLE                            " } else { "" };
     let heading = format!(" AGENT       STATE    TASK          ITER   %    TIME  HEARD {wide}NOW");
     let rows: Vec<_> = model.shown_agents().collect();
     let row = |place: usize| rows.get(place).map(|row| agent(row, model, area.width));
-    let rest = list(model, View::Agents, area, canvas, &heading, row, no_agents(&model.seen));
-    if let Some(row) = model.place(View::Agents).and_then(|place| rows.get(place)) {
+    let rest = list(model, PanelView::Agents, area, canvas, &heading, row, no_agents(&model.seen));
+    if let Some(row) = model.place(PanelView::Agents).and_then(|place| rows.get(place)) {
         agent_details(row, model, rest, canvas);
     }
 }
 
 /// What the list of agents says where it is empty.
-const fn no_agents(seen: &Seen) -> &'static str {
+const fn no_agents(seen: &PanelSnapshot) -> &'static str {
     match (seen.session.supervised, seen.waiting.is_empty()) {
         (false, _) => "No agent has worked yet: git axiom run begins a session.",
         (true, false) => "No agent has worked yet: what is in Gates waits for you.",
@@ -146,11 +146,11 @@ const fn no_agents(seen: &Seen) -> &'static str {
     }
 }
 
-fn agent_details(row: &AgentRow, model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
-    let mut lines: Vec<Vec<Piece>> = vec![vec![("─".repeat(usize::from(area.width)), Tone::Dim)]];
+fn agent_details(row: &AgentRow, model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
+    let mut lines: Vec<Vec<RowPiece>> = vec![vec![("─".repeat(usize::from(area.width)), TextTone::Dim)]];
     let task = row.task.as_deref().map_or_else(String::new, |task| format!(" on {task}: {}", row.title));
     let title = if row.task.is_none() && !row.title.is_empty() { format!(": {}", row.title) } else { task };
-    lines.push(vec![(format!(" {}", row.id), Tone::Strong), (title, Tone::Plain)]);
+    lines.push(vec![(format!(" {}", row.id), TextTone::Strong), (title, TextTone::Plain)]);
     let mut facts: Vec<String> = Vec::new();
     facts.extend(row.progress.map(|percent| format!("{} {percent}%", bar(percent, 10))));
     facts.extend(row.phase.clone());
@@ -159,10 +159,10 @@ fn agent_details(row: &AgentRow, model: &Model, area: Rect, canvas: &mut Canvas<
     facts.extend(row.cost.map(cost));
     facts.extend(row.budget.clone());
     if !facts.is_empty() {
-        lines.push(vec![(format!(" {}", facts.join(" · ")), Tone::Plain)]);
+        lines.push(vec![(format!(" {}", facts.join(" · ")), TextTone::Plain)]);
     }
-    if let Runner::Human { unprotected: Some(why) } = &row.runner {
-        lines.push(vec![(format!(" not protected: {why}"), Tone::Bad)]);
+    if let AgentRowRunner::Human { unprotected: Some(why) } = &row.runner {
+        lines.push(vec![(format!(" not protected: {why}"), TextTone::Bad)]);
     }
     let room = usize::from(area.height).saturating_sub(lines.len());
     lines.extend(super::output::last(model, room));
@@ -170,57 +170,57 @@ fn agent_details(row: &AgentRow, model: &Model, area: Rect, canvas: &mut Canvas<
 }
 
 /// Draws lines, and says how many have no room.
-fn draw_lines(lines: &[Vec<Piece>], area: Rect, canvas: &mut Canvas<'_>) {
+fn draw_lines(lines: &[Vec<RowPiece>], area: Rect, canvas: &mut Canvas<'_>) {
     let room = usize::from(area.height);
     let shown = if lines.len() > room { room.saturating_sub(1) } else { lines.len() };
-    let more = (shown < lines.len()).then(|| vec![(format!(" and {} more", lines.len() - shown), Tone::Dim)]);
+    let more = (shown < lines.len()).then(|| vec![(format!(" and {} more", lines.len() - shown), TextTone::Dim)]);
     for (line, y) in lines.iter().take(shown).chain(&more).zip(area.y..area.y + area.height) {
-        canvas.row(Rect { y, height: 1, ..area }, line, Row::Other);
+        canvas.row(Rect { y, height: 1, ..area }, line, RowHighlight::Other);
     }
 }
 
-fn task_tone(row: &TaskRow) -> Tone {
+fn task_tone(row: &TaskRow) -> TextTone {
     match row.status {
-        Status::Active => Tone::Good,
-        Status::Blocked | Status::Failed => Tone::Bad,
-        Status::Done if row.merged => Tone::Dim,
-        Status::Archived => Tone::Dim,
-        Status::Done => Tone::Accent,
-        Status::Pending => Tone::Plain,
+        TaskStatus::Active => TextTone::Good,
+        TaskStatus::Blocked | TaskStatus::Failed => TextTone::Bad,
+        TaskStatus::Done if row.merged => TextTone::Dim,
+        TaskStatus::Archived => TextTone::Dim,
+        TaskStatus::Done => TextTone::Accent,
+        TaskStatus::Pending => TextTone::Plain,
     }
 }
 
-fn task(row: &TaskRow, columns: u16) -> Vec<Piece> {
+fn task(row: &TaskRow, columns: u16) -> Vec<RowPiece> {
     let indent = "  ".repeat(row.depth.min(8));
-    let mark = if row.kind == Kind::Task { "" } else { "▾ " };
+    let mark = if row.kind == TaskKind::Task { "" } else { "▾ " };
     let shown = if row.merged { "merged" } else { &row.shown };
     let title = usize::from(columns).saturating_sub(62).max(12);
     let unblocks = if row.unblocks > 0 { format!("unblocks {}", row.unblocks) } else { String::new() };
     vec![
-        (format!(" {}", fit(&format!("{indent}{mark}{}", row.id), 18)), Tone::Plain),
+        (format!(" {}", fit(&format!("{indent}{mark}{}", row.id), 18)), TextTone::Plain),
         (format!(" {}", fit(shown, 11)), task_tone(row)),
-        (format!(" {:>3}% ", row.progress), Tone::Plain),
-        (fit(row.agent.as_deref().unwrap_or_default(), 10) + " ", Tone::Accent),
-        (fit(&unblocks, 12) + " ", Tone::Dim),
-        (fit(&row.title, title), if row.kind == Kind::Task { Tone::Plain } else { Tone::Strong }),
+        (format!(" {:>3}% ", row.progress), TextTone::Plain),
+        (fit(row.agent.as_deref().unwrap_or_default(), 10) + " ", TextTone::Accent),
+        (fit(&unblocks, 12) + " ", TextTone::Dim),
+        (fit(&row.title, title), if row.kind == TaskKind::Task { TextTone::Plain } else { TextTone::Strong }),
     ]
 }
 
 /// The cases as a tree.
-pub fn tasks(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+pub fn tasks(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
     let heading = " ID                 STATUS       DONE AGENT      WAITED FOR   TITLE";
     let rows: Vec<_> = model.shown_tasks().collect();
     let row = |place: usize| rows.get(place).map(|row| task(row, area.width));
     let none = "There is no case yet: git axiom task add TITLE, or git axiom plan.";
-    let rest = list(model, View::Tasks, area, canvas, heading, row, none);
-    let Some(row) = model.place(View::Tasks).and_then(|place| rows.get(place)) else { return };
-    let mut lines = vec![vec![("─".repeat(usize::from(rest.width)), Tone::Dim)]];
-    lines.push(vec![(format!(" {}", row.id), Tone::Strong), (format!(": {}", row.title), Tone::Plain)]);
+    let rest = list(model, PanelView::Tasks, area, canvas, heading, row, none);
+    let Some(row) = model.place(PanelView::Tasks).and_then(|place| rows.get(place)) else { return };
+    let mut lines = vec![vec![("─".repeat(usize::from(rest.width)), TextTone::Dim)]];
+    lines.push(vec![(format!(" {}", row.id), TextTone::Strong), (format!(": {}", row.title), TextTone::Plain)]);
     if !row.after.is_empty() {
-        lines.push(vec![(format!(" after {}", row.after.join(", ")), Tone::Plain)]);
+        lines.push(vec![(format!(" after {}", row.after.join(", ")), TextTone::Plain)]);
     }
     if let Some(reason) = &row.reason {
-        lines.push(vec![(format!(" {reason}"), Tone::Bad)]);
+        lines.push(vec![(format!(" {reason}"), TextTone::Bad)]);
     }
     draw_lines(&lines, rest, canvas);
 }
@@ -228,66 +228,68 @@ pub fn tasks(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
 /// The column of reasons.
 const REASON: usize = 43;
 
-fn gate(row: &WaitingRow, model: &Model) -> Vec<Piece> {
+fn gate(row: &WaitingRow, model: &PanelModel) -> Vec<RowPiece> {
     let decided = row.decided.as_ref().map(|how| format!(" ({how})")).unwrap_or_default();
     vec![
-        (format!(" {}", fit(&row.id, 22)), Tone::Plain),
-        (format!(" {}", fit(row.what.as_str(), 12)), if row.decided.is_some() { Tone::Dim } else { Tone::Warn }),
-        (format!(" {}", fit(&or_dash(row.since.map(|since| age(since, model.now))), 5)), Tone::Dim),
-        (format!(" {}{decided}", row.reason), Tone::Plain),
+        (format!(" {}", fit(&row.id, 22)), TextTone::Plain),
+        (format!(" {}", fit(row.what.as_str(), 12)), if row.decided.is_some() { TextTone::Dim } else { TextTone::Warn }),
+        (format!(" {}", fit(&or_dash(row.since.map(|since| age(since, model.now))), 5)), TextTone::Dim),
+        (format!(" {}{decided}", row.reason), TextTone::Plain),
     ]
 }
 
 /// What waits for a human.
-pub fn gates(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+pub fn gates(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
     let heading = " GATE                   KIND         SINCE WHAT WAITS";
     let rows: Vec<_> = model.shown_waiting().collect();
     let row = |place: usize| rows.get(place).map(|row| gate(row, model));
-    let rest = list(model, View::Gates, area, canvas, heading, row, "Nothing waits for you.");
+    let rest = list(model, PanelView::Gates, area, canvas, heading, row, "Nothing waits for you.");
     let Some(row) = model.waiting_row() else { return };
-    let mut lines = vec![vec![("─".repeat(usize::from(rest.width)), Tone::Dim)]];
-    let key = model.keys.shown(Command::Open);
-    lines.push(vec![(format!(" {key}"), Tone::Accent), (" shows what helps to decide, and asks".to_owned(), Tone::Dim)]);
+    let mut lines = vec![vec![("─".repeat(usize::from(rest.width)), TextTone::Dim)]];
+    let key = model.keys.shown(PanelCommand::Open);
+    lines.push(vec![(format!(" {key}"), TextTone::Accent), (" shows what helps to decide, and asks".to_owned(), TextTone::Dim)]);
     let columns = usize::from(rest.width).saturating_sub(2);
     // A reason that its column cuts is read whole here.
     let cut = (width(&row.reason) + REASON > usize::from(rest.width)).then_some(&row.reason);
     let details = cut.into_iter().chain(&row.details).flat_map(|detail| wrapped(detail, columns));
-    lines.extend(details.map(|detail| vec![(format!(" {detail}"), Tone::Plain)]));
+    lines.extend(details.map(|detail| vec![(format!(" {detail}"), TextTone::Plain)]));
     draw_lines(&lines, rest, canvas);
 }
 
-fn moment(row: &Moment) -> Vec<Piece> {
+fn moment(row: &TimelineRow) -> Vec<RowPiece> {
     let (mark, tone) = match &row.what {
-        MomentKind::Checkpoint(_) => ("●", Tone::Accent),
-        MomentKind::Transaction { undoable: true, .. } => ("↶", Tone::Plain),
-        MomentKind::Transaction { undoable: false, .. } => (" ", Tone::Dim),
+        TimelineRowKind::Checkpoint(_) => ("●", TextTone::Accent),
+        TimelineRowKind::Transaction { undoable: true, .. } => ("↶", TextTone::Plain),
+        TimelineRowKind::Transaction { undoable: false, .. } => (" ", TextTone::Dim),
     };
     vec![
-        (format!(" {} ", row.clock), Tone::Dim),
+        (format!(" {} ", row.clock), TextTone::Dim),
         (format!("{mark} "), tone),
-        (fit(&row.by, 11) + " ", Tone::Dim),
+        (fit(&row.by, 11) + " ", TextTone::Dim),
         (row.words.clone(), tone),
     ]
 }
 
 /// Checkpoints and transactions, newest first.
-pub fn timeline(model: &Model, area: Rect, canvas: &mut Canvas<'_>) {
+pub fn timeline(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
     let none = match &model.timeline {
-        Fetched::Unknown | Fetched::Coming(_) => "It is being read …".to_owned(),
-        Fetched::Known(_) => "Nothing was done yet.".to_owned(),
-        Fetched::Failed(lines) => lines.join(" "),
+        PanelFetch::Unknown | PanelFetch::Coming(_) => "It is being read …".to_owned(),
+        PanelFetch::Known(_) => "Nothing was done yet.".to_owned(),
+        PanelFetch::Failed(lines) => lines.join(" "),
     };
     let rows: Vec<_> = model.shown_moments().collect();
     let row = |place: usize| rows.get(place).map(|row| moment(row));
-    let rest = list(model, View::Timeline, area, canvas, " TIME       BY          WHAT", row, &none);
+    let rest = list(model, PanelView::Timeline, area, canvas, " TIME       BY          WHAT", row, &none);
     let Some(row) = model.moment_row() else { return };
     let does = match &row.what {
-        MomentKind::Checkpoint(name) => format!("shows what going back to {name} would change, and asks"),
-        MomentKind::Transaction { undoable: true, id } => format!("shows what undoing {id} would change, and asks"),
-        MomentKind::Transaction { undoable: false, id } => format!("says why {id} cannot be undone"),
+        TimelineRowKind::Checkpoint(name) => format!("shows what going back to {name} would change, and asks"),
+        TimelineRowKind::Transaction { undoable: true, id } => format!("shows what undoing {id} would change, and asks"),
+        TimelineRowKind::Transaction { undoable: false, id } => format!("says why {id} cannot be undone"),
     };
-    let key = model.keys.shown(Command::Open);
-    let lines =
-        [vec![("─".repeat(usize::from(rest.width)), Tone::Dim)], vec![(format!(" {key} "), Tone::Accent), (does, Tone::Dim)]];
+    let key = model.keys.shown(PanelCommand::Open);
+    let lines = [
+        vec![("─".repeat(usize::from(rest.width)), TextTone::Dim)],
+        vec![(format!(" {key} "), TextTone::Accent), (does, TextTone::Dim)],
+    ];
     draw_lines(&lines, rest, canvas);
 }

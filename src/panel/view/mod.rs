@@ -13,16 +13,16 @@ mod words;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::model::{Model, View};
+use super::model::{PanelModel, PanelView};
 use canvas::Canvas;
-pub use canvas::Colours;
+pub use canvas::PanelColours;
 
 /// The smallest terminal that anything can be read on.
 const SMALLEST: (u16, u16) = (40, 10);
 
 /// Where things are on a screen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Layout {
+struct PanelLayout {
     header: Rect,
     tabs: Rect,
     body: Rect,
@@ -30,8 +30,8 @@ struct Layout {
     footer: Rect,
 }
 
-impl Layout {
-    fn of(model: &Model, area: Rect) -> Self {
+impl PanelLayout {
+    fn of(model: &PanelModel, area: Rect) -> Self {
         let line = |y: u16, height: u16| Rect { x: area.x, y: area.y + y, width: area.width, height };
         let above = if model.full { 0 } else { 2 };
         let header = u16::from(above > 0);
@@ -47,24 +47,24 @@ impl Layout {
 }
 
 /// Draws the whole screen.
-pub fn draw(model: &Model, colours: Colours, area: Rect, buffer: &mut Buffer) {
+pub fn draw(model: &PanelModel, colours: PanelColours, area: Rect, buffer: &mut Buffer) {
     let mut canvas = Canvas::new(buffer, colours);
     if area.width < SMALLEST.0 || area.height < SMALLEST.1 {
         let words = format!("this terminal is too small: {} × {} at least", SMALLEST.0, SMALLEST.1);
-        canvas.line(Rect { height: 1.min(area.height), ..area }, &words, canvas::Tone::Plain);
+        canvas.line(Rect { height: 1.min(area.height), ..area }, &words, canvas::TextTone::Plain);
         return;
     }
-    let layout = Layout::of(model, area);
+    let layout = PanelLayout::of(model, area);
     if !model.full {
         frame::header(model, layout.header, &mut canvas);
         frame::tabs(model, layout.tabs, &mut canvas);
     }
     match model.view {
-        View::Agents => lists::agents(model, layout.body, &mut canvas),
-        View::Tasks => lists::tasks(model, layout.body, &mut canvas),
-        View::Gates => lists::gates(model, layout.body, &mut canvas),
-        View::Output => output::output(model, layout.body, &mut canvas),
-        View::Timeline => lists::timeline(model, layout.body, &mut canvas),
+        PanelView::Agents => lists::agents(model, layout.body, &mut canvas),
+        PanelView::Tasks => lists::tasks(model, layout.body, &mut canvas),
+        PanelView::Gates => lists::gates(model, layout.body, &mut canvas),
+        PanelView::Output => output::output(model, layout.body, &mut canvas),
+        PanelView::Timeline => lists::timeline(model, layout.body, &mut canvas),
     }
     frame::notice(model, layout.notice, &mut canvas);
     frame::footer(model, layout.footer, &mut canvas);
@@ -74,18 +74,18 @@ pub fn draw(model: &Model, colours: Colours, area: Rect, buffer: &mut Buffer) {
 }
 
 /// Whether all of a text has room below the views; else it needs a dialog.
-pub fn fits_below(model: &Model, text: &str) -> bool {
+pub fn fits_below(model: &PanelModel, text: &str) -> bool {
     frame::fits_below(text, model.size)
 }
 
 /// The view whose tab is at a column.
-pub fn tab_at(model: &Model, column: u16) -> Option<View> {
+pub fn tab_at(model: &PanelModel, column: u16) -> Option<PanelView> {
     let column = usize::from(column);
     frame::tab_places(model).into_iter().find(|(_, from, to)| (*from..*to).contains(&column)).map(|(view, _, _)| view)
 }
 
 /// The name of what is at a row of the screen.
-pub fn row_at(model: &Model, row: u16) -> Option<String> {
+pub fn row_at(model: &PanelModel, row: u16) -> Option<String> {
     let area = Rect { x: 0, y: 0, width: model.size.0, height: model.size.1 };
-    lists::row_at(model, Layout::of(model, area).body, row)
+    lists::row_at(model, PanelLayout::of(model, area).body, row)
 }

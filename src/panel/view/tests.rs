@@ -3,16 +3,16 @@
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
-use super::{Colours, draw};
-use crate::domain::work::case::Status;
-use crate::domain::work::project::SessionNow;
-use crate::panel::event::Event;
+use super::{PanelColours, draw};
+use crate::domain::work::case::TaskStatus;
+use crate::domain::work::project::LiveSessionStatus;
+use crate::panel::event::PanelEvent;
 use crate::panel::model::tests::{answer, model, moments, press, seen, seen_with_questions};
-use crate::panel::model::{Model, View, update};
-use crate::panel::request::{Answer, Deed, Failure, Plan, Remedies};
+use crate::panel::model::{PanelModel, PanelView, update};
+use crate::panel::request::{PanelAction, PanelAnswer, PanelFailure, PanelPreview, PanelRemedies};
 use crate::panel::seen::{CheckpointRow, WaitingRow};
 
-fn buffer(model: &Model, colours: Colours) -> Buffer {
+fn buffer(model: &PanelModel, colours: PanelColours) -> Buffer {
     let area = Rect { x: 0, y: 0, width: model.size.0, height: model.size.1 };
     let mut buffer = Buffer::empty(area);
     draw(model, colours, area, &mut buffer);
@@ -20,17 +20,17 @@ fn buffer(model: &Model, colours: Colours) -> Buffer {
 }
 
 /// What the selected row of the shown view says; of the output its first line.
-pub fn selected(model: &Model) -> String {
+pub fn selected(model: &PanelModel) -> String {
     use ratatui::style::Modifier;
-    let buffer = buffer(model, Colours::None);
+    let buffer = buffer(model, PanelColours::None);
     let row = |y: u16| (0..model.size.0).map(|x| buffer[(x, y)].symbol()).collect::<String>();
     let is_selected = |y: &u16| buffer[(1, *y)].modifier.contains(Modifier::REVERSED);
-    if model.view == View::Output { row(2) } else { (2..model.size.1).find(is_selected).map(row).unwrap_or_default() }
+    if model.view == PanelView::Output { row(2) } else { (2..model.size.1).find(is_selected).map(row).unwrap_or_default() }
 }
 
 /// The screen as text.
-pub fn drawn(model: &Model) -> String {
-    let buffer = buffer(model, Colours::Sixteen);
+pub fn drawn(model: &PanelModel) -> String {
+    let buffer = buffer(model, PanelColours::Sixteen);
     let mut text = String::new();
     for row in 0..model.size.1 {
         let mut line = String::new();
@@ -53,7 +53,7 @@ pub fn drawn(model: &Model) -> String {
 const SIZES: [(u16, u16); 2] = [(80, 24), (200, 60)];
 
 /// Compares the screens of both sizes after some keys.
-fn screens(name: &str, play: impl Fn(&mut Model)) {
+fn screens(name: &str, play: impl Fn(&mut PanelModel)) {
     for (width, height) in SIZES {
         let mut model = model(width, height);
         play(&mut model);
@@ -65,9 +65,9 @@ fn screens(name: &str, play: impl Fn(&mut Model)) {
     }
 }
 
-fn timeline(model: &mut Model) {
+fn timeline(model: &mut PanelModel) {
     let requests = press(model, "5");
-    answer(model, &requests, Answer::Timeline(moments()));
+    answer(model, &requests, PanelAnswer::Timeline(moments()));
 }
 
 #[test]
@@ -81,27 +81,27 @@ fn every_view_is_as_approved() {
     screens("timeline", timeline);
     screens("filtered", |model| drop(press(model, "2 / j w t Enter")));
     screens("waiting", |model| {
-        update(model, Event::Seen(Box::new(seen_with_questions())));
+        update(model, PanelEvent::Seen(Box::new(seen_with_questions())));
         press(model, "3 g");
     });
     screens("empty", |model| {
         let mut none = seen();
         (none.agents, none.tasks, none.waiting) = Default::default();
-        (none.session.now, none.session.supervised) = (SessionNow::Crashed, false);
+        (none.session.now, none.session.supervised) = (LiveSessionStatus::Crashed, false);
         none.recovery = vec!["the last session ended unexpectedly".into()];
-        update(model, Event::Seen(Box::new(none)));
+        update(model, PanelEvent::Seen(Box::new(none)));
     });
     screens("none_begun", |model| {
         let mut none = seen();
         (none.agents, none.session.supervised) = (Vec::new(), true);
-        update(model, Event::Seen(Box::new(none)));
+        update(model, PanelEvent::Seen(Box::new(none)));
     });
 }
 
 #[test]
 fn the_footer_offers_what_is_possible_and_what_waits_is_counted_once() {
     let mut model = model(200, 60);
-    let offers = |model: &Model, words: &str| drawn(model).trim_end().lines().next_back().unwrap().contains(words);
+    let offers = |model: &PanelModel, words: &str| drawn(model).trim_end().lines().next_back().unwrap().contains(words);
     press(&mut model, "2 g");
     assert!(offers(&model, "pause") && !offers(&model, "block"), "a group");
     while !offers(&model, "block") {
@@ -109,11 +109,11 @@ fn the_footer_offers_what_is_possible_and_what_waits_is_counted_once() {
     }
     let selected = model.task.clone();
     let mut now = seen();
-    now.tasks.iter_mut().filter(|row| Some(&row.id) == selected.as_ref()).for_each(|row| row.status = Status::Done);
-    (now.session.now, now.session.supervised) = (SessionNow::Ending, true);
+    now.tasks.iter_mut().filter(|row| Some(&row.id) == selected.as_ref()).for_each(|row| row.status = TaskStatus::Done);
+    (now.session.now, now.session.supervised) = (LiveSessionStatus::Ending, true);
     let decided = now.waiting.iter().filter(|row| row.decided.is_none()).count();
     now.waiting.extend(now.waiting.clone().into_iter().map(|row| WaitingRow { decided: Some("approved".into()), ..row }));
-    update(&mut model, Event::Seen(Box::new(now)));
+    update(&mut model, PanelEvent::Seen(Box::new(now)));
     assert!(!offers(&model, "block") && !offers(&model, "pause"), "it is done, and the session ends");
     let drawn = drawn(&model);
     assert!(drawn.starts_with("  ending ") || drawn.starts_with(" ending "), "{drawn}");
@@ -135,22 +135,22 @@ fn every_dialog_is_as_approved() {
         let requests = press(model, "R");
         let lines =
             vec!["Would take 'ch-004' back on main:".into(), "  1 commit reverted".into(), format!("    {}", "x".repeat(90))];
-        let deed = Some(Deed::RollBackTask("ch-004".into()));
-        answer(model, &requests, Answer::Plan(Plan { lines, deed }));
+        let deed = Some(PanelAction::RollBackTask("ch-004".into()));
+        answer(model, &requests, PanelAnswer::Plan(PanelPreview { lines, deed }));
     });
     screens("plan_refused", |model| {
         press(model, "U");
         let lines = vec!["CHANGED_MEANWHILE: a.txt has changed".into(), "hint: git axiom log".into()];
-        update(model, Event::Answered(1, Err(Failure { code: "CHANGED_MEANWHILE", lines })));
+        update(model, PanelEvent::Answered(1, Err(PanelFailure { code: "CHANGED_MEANWHILE", lines })));
     });
     screens("quit", |model| {
         let requests = press(model, "q");
-        answer(model, &requests, Answer::Text(vec!["2 agents are running: ed-001 on ch-004 (50%)".into()]));
+        answer(model, &requests, PanelAnswer::Text(vec!["2 agents are running: ed-001 on ch-004 (50%)".into()]));
     });
     screens("question", |model| {
         press(model, "3");
         let requests = press(model, "Enter");
-        answer(model, &requests, Answer::Text(vec!["question-ch-006: Which database?".into()]));
+        answer(model, &requests, PanelAnswer::Text(vec!["question-ch-006: Which database?".into()]));
         press(model, "a s q l");
     });
     screens("filter", |model| drop(press(model, "/ j w t")));
@@ -162,7 +162,7 @@ fn every_dialog_is_as_approved() {
     screens("redirect", |model| {
         let requests = press(model, "r");
         let items = vec![("ch-009".into(), "ch-009  Rate limiting  m1-core  (atomic)  recommended".into())];
-        answer(model, &requests, Answer::Choices { before: vec!["ed-001 works on ch-004".into()], items });
+        answer(model, &requests, PanelAnswer::Choices { before: vec!["ed-001 works on ch-004".into()], items });
     });
     screens("checkpoints", |model| {
         let requests = press(model, "C");
@@ -171,7 +171,7 @@ fn every_dialog_is_as_approved() {
         answer(
             model,
             &requests,
-            Answer::Checkpoints { heading, rows: vec![row("before-merge-1"), row("session-start")], summary },
+            PanelAnswer::Checkpoints { heading, rows: vec![row("before-merge-1"), row("session-start")], summary },
         );
         press(model, "Space j");
     });
@@ -179,8 +179,8 @@ fn every_dialog_is_as_approved() {
 
 #[test]
 fn questions_that_wait_are_as_approved() {
-    let with_questions = |model: &mut Model, keys: &str| {
-        update(model, Event::Seen(Box::new(seen_with_questions())));
+    let with_questions = |model: &mut PanelModel, keys: &str| {
+        update(model, PanelEvent::Seen(Box::new(seen_with_questions())));
         press(model, "3 g");
         press(model, keys)
     };
@@ -189,13 +189,13 @@ fn questions_that_wait_are_as_approved() {
         let requests = with_questions(model, "Enter");
         let text = "Crashed: 2026-01-13 14:30:00, 2m ago\n\nresumable  ch-004 (ed-001, iteration 7, 50%)\n           the program \
                     is gone; its work is there, and it goes on\nrepair     the last session did not end";
-        answer(model, &requests, Answer::Recovery { lines: lines(text), choices: Remedies::OfTasks });
+        answer(model, &requests, PanelAnswer::Recovery { lines: lines(text), choices: PanelRemedies::OfTasks });
     });
     screens("trust", |model| {
         let requests = with_questions(model, "G Enter");
         let text = "The project's configuration sets, also what is run as you:\n  merge.verify  [\"cargo test\"]  (now [])\n\n\
                     modified: .axiom/hooks/pre-merge.sh\n  | -exit 0\n  | +exit 1";
-        answer(model, &requests, Answer::Trust { lines: lines(text), digest: Some("0a1b".into()) });
+        answer(model, &requests, PanelAnswer::Trust { lines: lines(text), digest: Some("0a1b".into()) });
     });
 }
 
@@ -207,7 +207,7 @@ fn choices_stay_visible_below_a_long_text() {
         let mut model = model(size.0, size.1);
         press(&mut model, "3");
         let requests = press(&mut model, "Enter");
-        answer(&mut model, &requests, Answer::Text(many.clone()));
+        answer(&mut model, &requests, PanelAnswer::Text(many.clone()));
         let screen = drawn(&model);
         for choice in ["Leave it waiting", "[a] Answer", "[r] Reject"] {
             assert!(screen.contains(choice), "{size:?}: {choice}\n{screen}");
@@ -217,7 +217,7 @@ fn choices_stay_visible_below_a_long_text() {
         press(&mut model, "Esc 1");
         let requests = press(&mut model, "r");
         let items = (0..40).map(|number| (format!("t-{number}"), format!("t-{number}  task"))).collect();
-        answer(&mut model, &requests, Answer::Choices { before: many.clone(), items });
+        answer(&mut model, &requests, PanelAnswer::Choices { before: many.clone(), items });
         for (keys, seen) in [("Home", "t-0 "), ("End", "t-39 "), ("k k k", "t-36 ")] {
             press(&mut model, keys);
             let screen = drawn(&model);
@@ -225,7 +225,7 @@ fn choices_stay_visible_below_a_long_text() {
         }
         press(&mut model, "Esc U");
         let lines = many.iter().cloned().chain(["hint: git axiom rollback task x --resolve".to_owned()]).collect();
-        update(&mut model, Event::Answered(3, Err(Failure { code: "MERGE_CONFLICT", lines })));
+        update(&mut model, PanelEvent::Answered(3, Err(PanelFailure { code: "MERGE_CONFLICT", lines })));
         assert!(drawn(&model).replace(['\n', '│', ' '], "").contains("--resolve"), "{size:?}\n{}", drawn(&model));
     }
 }
@@ -235,11 +235,11 @@ fn what_is_told_is_whole_or_gets_a_dialog() {
     let hint = "Stopped agent-001. It had completed ch-004, and that stands. To let its task continue: git axiom gate approve claim-ch-004";
     let long = format!("{}. To take it back: git axiom undo t1", "a very long name ".repeat(20));
     screens("notice_of_two_lines", |model| {
-        update(model, Event::Done(Deed::Stop("agent-001".into()), Ok(vec![hint.into()])));
+        update(model, PanelEvent::Done(PanelAction::Stop("agent-001".into()), Ok(vec![hint.into()])));
     });
     for (text, needs_dialog) in [(hint.to_owned(), false), (long, true)] {
         let mut model = model(80, 24);
-        update(&mut model, Event::Done(Deed::Stop("agent-001".into()), Ok(vec![text.clone()])));
+        update(&mut model, PanelEvent::Done(PanelAction::Stop("agent-001".into()), Ok(vec![text.clone()])));
         assert_eq!(model.dialogs.len(), usize::from(needs_dialog), "{text}");
         let last: String = text.split(' ').next_back().unwrap().into();
         assert!(drawn(&model).contains(&last), "{}", drawn(&model));
@@ -250,10 +250,10 @@ fn what_is_told_is_whole_or_gets_a_dialog() {
 fn without_colours_there_are_none_and_the_selection_is_seen_all_the_same() {
     use ratatui::style::{Color, Modifier};
     let model = model(80, 24);
-    let plain = buffer(&model, Colours::None);
+    let plain = buffer(&model, PanelColours::None);
     assert!(plain.content().iter().all(|cell| cell.fg == Color::Reset && cell.bg == Color::Reset));
     assert!(plain[(5, 3)].modifier.contains(Modifier::REVERSED));
-    let coloured = buffer(&model, Colours::Sixteen);
+    let coloured = buffer(&model, PanelColours::Sixteen);
     assert!(coloured.content().iter().any(|cell| cell.fg == Color::Green));
     assert!(coloured.content().iter().all(|cell| !matches!(cell.fg, Color::Rgb(..) | Color::Indexed(_))), "sixteen colours");
 }

@@ -18,8 +18,8 @@ use serde::{Deserialize, Serialize};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::process::keeper::spec::KeeperRecord;
-use crate::process::os::bell::Rope;
-use crate::process::os::hold::Holds;
+use crate::process::os::bell::WakeSender;
+use crate::process::os::hold::ProcessHolds;
 use crate::process::os::sys;
 
 /// The longest a hold lasts, whatever was asked for.
@@ -31,7 +31,7 @@ const MAX_CONNECTIONS: usize = 64;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "do", rename_all = "camelCase", rename_all_fields = "camelCase")]
-enum Request {
+enum ControlRequest {
     Stop,
     Kill,
     Ping,
@@ -41,7 +41,7 @@ enum Request {
 
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Reply {
+struct ControlReply {
     ok: bool,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     why: Option<String>,
@@ -55,7 +55,7 @@ struct Reply {
 
 /// A command to the keeper's main loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Command {
+pub(crate) enum KeeperCommand {
     /// Send the stop signal, then kill.
     Stop,
     /// Kill now.
@@ -68,7 +68,7 @@ pub(crate) enum Command {
 /// # Errors
 /// `KEEPER_FAILED` where it does not answer.
 pub fn stop(keeper: &KeeperRecord) -> Result<()> {
-    command(keeper, &Request::Stop)
+    command(keeper, &ControlRequest::Stop)
 }
 
 /// Asks the keeper to kill the program and all its descendants at once. Where only SIGTERM can reach the keeper, this is a
@@ -77,7 +77,7 @@ pub fn stop(keeper: &KeeperRecord) -> Result<()> {
 /// # Errors
 /// `KEEPER_FAILED` where it does not answer.
 pub fn kill(keeper: &KeeperRecord) -> Result<()> {
-    command(keeper, &Request::Kill)
+    command(keeper, &ControlRequest::Kill)
 }
 
 /// Checks that the keeper answers.
@@ -85,7 +85,7 @@ pub fn kill(keeper: &KeeperRecord) -> Result<()> {
 /// # Errors
 /// `KEEPER_FAILED` where it does not.
 pub fn ping(keeper: &KeeperRecord) -> Result<()> {
-    Connection::open(keeper)?.ask(&Request::Ping).map(|_| ())
+    KeeperConnection::open(keeper)?.ask(&ControlRequest::Ping).map(|_| ())
 }
 
 /// Freezes all descendants of the keeper, except this process, its ancestors and its descendants, until the guard is
@@ -95,16 +95,16 @@ pub fn ping(keeper: &KeeperRecord) -> Result<()> {
 /// # Errors
 /// `KEEPER_FAILED` where the keeper does not answer, or its program is just ending.
 pub fn hold(keeper: &KeeperRecord, limit: Duration) -> Result<HoldGuard> {
-    let mut connection = Connection::open(keeper)?;
+    let mut connection = KeeperConnection::open(keeper)?;
     let millis = u64::try_from(limit.min(MAX_HOLD).as_millis()).unwrap_or(u64::MAX);
-    let reply = connection.ask(&Request::Hold { millis, pid: sys::own_pid() })?;
+    let reply = connection.ask(&ControlRequest::Hold { millis, pid: sys::own_pid() })?;
     Ok(HoldGuard { connection, held: reply.held, stable: reply.firm })
 }
 
 /// A hold on processes. They continue when it is dropped.
 #[derive(Debug)]
 pub struct HoldGuard {
-    connection: Connection,
+    connection: KeeperConnection,
     held: usize,
     stable: bool,
 }
@@ -126,12 +126,12 @@ impl HoldGuard {
     /// # Errors
     /// `KEEPER_FAILED` where the keeper has ended: then the hold did not last.
     pub fn release(mut self) -> Result<bool> {
-        self.connection.ask(&Request::Release).map(|reply| reply.firm)
+        self.connection.ask(&ControlRequest::Release).map(|reply| reply.firm)
     }
 }
 
-fn command(keeper: &KeeperRecord, request: &Request) -> Result<()> {
-    let asked = Connection::open(keeper).and_then(|mut connection| connection.ask(request));
+fn command(keeper: &KeeperRecord, request: &ControlRequest) -> Result<()> {
+    let asked = KeeperConnection::open(keeper).and_then(|mut connection| connection.ask(request));
     match asked {
         Ok(_) => Ok(()),
         Err(_) if env::boot_id() == keeper.boot && sys::send(keeper.keeper, Signal::TERM) => Ok(()),
@@ -140,21 +140,21 @@ fn command(keeper: &KeeperRecord, request: &Request) -> Result<()> {
 }
 
 #[derive(Debug)]
-struct Connection {
+struct KeeperConnection {
     reader: BufReader<UnixStream>,
 }
 
-impl Connection {
+impl KeeperConnection {
     fn open(keeper: &KeeperRecord) -> Result<Self> {
         let stream = UnixStream::connect(&keeper.socket).map_err(|e| silent(keeper).because(e))?;
         let reader = stream.set_read_timeout(Some(ANSWER_PATIENCE)).map(|()| BufReader::new(stream));
         reader.map(|reader| Self { reader }).map_err(|e| Error::new(Code::KeeperFailed, "cannot talk to the keeper").because(e))
     }
 
-    fn ask(&mut self, request: &Request) -> Result<Reply> {
+    fn ask(&mut self, request: &ControlRequest) -> Result<ControlReply> {
         let failed = |e: std::io::Error| Error::new(Code::KeeperFailed, "the keeper does not answer").because(e);
         send_line(self.reader.get_mut(), request).map_err(failed)?;
-        let reply: Reply = receive_line(&mut self.reader).map_err(failed)?;
+        let reply: ControlReply = receive_line(&mut self.reader).map_err(failed)?;
         match reply.why {
             Some(why) if !reply.ok => Err(Error::new(Code::KeeperFailed, "the keeper refuses").why(why)),
             Some(_) | None => Ok(reply),
@@ -183,21 +183,21 @@ fn receive_line<T: for<'de> Deserialize<'de>>(from: &mut BufReader<UnixStream>) 
 }
 
 /// Locks the holds, which the keeper's threads share. They stay usable after a thread has panicked with the lock.
-pub(crate) fn lock(holds: &Mutex<Holds>) -> MutexGuard<'_, Holds> {
+pub(crate) fn lock(holds: &Mutex<ProcessHolds>) -> MutexGuard<'_, ProcessHolds> {
     holds.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// Hands commands to the keeper's own thread, and wakes it.
 #[derive(Debug, Clone)]
-pub(crate) struct Orders {
+pub(crate) struct KeeperCommandSender {
     /// Where they go.
-    pub to: Sender<Command>,
+    pub to: Sender<KeeperCommand>,
     /// What wakes it.
-    pub rope: Arc<Rope>,
+    pub rope: Arc<WakeSender>,
 }
 
-impl Orders {
-    fn give(&self, command: Command) {
+impl KeeperCommandSender {
+    fn give(&self, command: KeeperCommand) {
         let _ = self.to.send(command);
         self.rope.ring();
     }
@@ -207,7 +207,7 @@ impl Orders {
 ///
 /// # Errors
 /// `IO_FAILED` where the socket cannot be created.
-pub(crate) fn serve(socket: &Path, holds: Arc<Mutex<Holds>>, orders: Orders) -> Result<()> {
+pub(crate) fn serve(socket: &Path, holds: Arc<Mutex<ProcessHolds>>, orders: KeeperCommandSender) -> Result<()> {
     let listener = UnixListener::bind(socket).map_err(|e| Error::io("make the socket", socket, e))?;
     let accept = move || {
         let open = Arc::new(AtomicUsize::new(0));
@@ -234,23 +234,25 @@ pub(crate) fn serve(socket: &Path, holds: Arc<Mutex<Holds>>, orders: Orders) -> 
     thread.map(|_| ()).map_err(|e| Error::io("serve", socket, e))
 }
 
-fn answer(stream: UnixStream, holds: &Mutex<Holds>, orders: &Orders) -> std::io::Result<()> {
+fn answer(stream: UnixStream, holds: &Mutex<ProcessHolds>, orders: &KeeperCommandSender) -> std::io::Result<()> {
     stream.set_read_timeout(Some(REQUEST_PATIENCE))?;
     stream.set_write_timeout(Some(REQUEST_PATIENCE))?;
     let mut reader = BufReader::new(stream);
-    let ok = Reply { ok: true, ..Reply::default() };
+    let ok = ControlReply { ok: true, ..ControlReply::default() };
     match receive_line(&mut reader)? {
-        Request::Ping => send_line(reader.get_mut(), &ok),
-        Request::Release => send_line(reader.get_mut(), &Reply { why: Some("nothing is held".into()), ..Reply::default() }),
-        Request::Stop => {
-            orders.give(Command::Stop);
+        ControlRequest::Ping => send_line(reader.get_mut(), &ok),
+        ControlRequest::Release => {
+            send_line(reader.get_mut(), &ControlReply { why: Some("nothing is held".into()), ..ControlReply::default() })
+        }
+        ControlRequest::Stop => {
+            orders.give(KeeperCommand::Stop);
             send_line(reader.get_mut(), &ok)
         }
-        Request::Kill => {
-            orders.give(Command::Kill);
+        ControlRequest::Kill => {
+            orders.give(KeeperCommand::Kill);
             send_line(reader.get_mut(), &ok)
         }
-        Request::Hold { millis, pid } => {
+        ControlRequest::Hold { millis, pid } => {
             let requester = peer(reader.get_ref()).unwrap_or(pid);
             keep_held(&mut reader, holds, requester, Duration::from_millis(millis).min(MAX_HOLD))
         }
@@ -258,26 +260,34 @@ fn answer(stream: UnixStream, holds: &Mutex<Holds>, orders: &Orders) -> std::io:
 }
 
 /// Carries out one hold: from the request to the release, the end of the connection, or the time limit.
-fn keep_held(reader: &mut BufReader<UnixStream>, holds: &Mutex<Holds>, requester: i32, limit: Duration) -> std::io::Result<()> {
+fn keep_held(
+    reader: &mut BufReader<UnixStream>,
+    holds: &Mutex<ProcessHolds>,
+    requester: i32,
+    limit: Duration,
+) -> std::io::Result<()> {
     let Some(held) = lock(holds).hold(Some(requester)) else {
-        return send_line(reader.get_mut(), &Reply { why: Some("the iteration is just ending".into()), ..Reply::default() });
+        return send_line(
+            reader.get_mut(),
+            &ControlReply { why: Some("the iteration is just ending".into()), ..ControlReply::default() },
+        );
     };
     let until = Instant::now() + limit;
-    let told = send_line(reader.get_mut(), &Reply { ok: true, why: None, held: held.count, firm: held.stable });
+    let told = send_line(reader.get_mut(), &ControlReply { ok: true, why: None, held: held.count, firm: held.stable });
     let asked = told.and_then(|()| {
         // A timeout of zero is not allowed.
         let left = until.saturating_duration_since(Instant::now()).max(Duration::from_millis(1));
         reader.get_ref().set_read_timeout(Some(left))?;
-        receive_line::<Request>(reader)
+        receive_line::<ControlRequest>(reader)
     });
     let lasted = lock(holds).release(held.id) && asked.is_ok();
     match asked {
-        Ok(_) => send_line(reader.get_mut(), &Reply { ok: true, firm: lasted, ..Reply::default() }),
+        Ok(_) => send_line(reader.get_mut(), &ControlReply { ok: true, firm: lasted, ..ControlReply::default() }),
         Err(e) if matches!(e.kind(), std::io::ErrorKind::WouldBlock | std::io::ErrorKind::TimedOut) => {
             // The time is over. A later request for the release must be answered that the hold did not last.
             reader.get_ref().set_read_timeout(Some(MAX_HOLD))?;
-            receive_line::<Request>(reader)?;
-            send_line(reader.get_mut(), &Reply { ok: true, firm: false, ..Reply::default() })
+            receive_line::<ControlRequest>(reader)?;
+            send_line(reader.get_mut(), &ControlReply { ok: true, firm: false, ..ControlReply::default() })
         }
         Err(e) => Err(e),
     }

@@ -80,7 +80,7 @@ fn first_line(from: &mut (impl std::io::Read + std::os::fd::AsFd)) -> std::io::R
 
 /// The step that this process is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum DetachStage {
     /// The first: it has started the keeper and has to end.
     First,
     /// The second: it is the keeper, in a session of its own.
@@ -92,13 +92,13 @@ pub(crate) enum Step {
 /// # Errors
 /// `KEEPER_FAILED`.
 #[allow(clippy::zombie_processes)] // The first step ends at once; its child is then init's.
-pub(crate) fn detach(spec_path: &Path) -> Result<Step> {
+pub(crate) fn detach(spec_path: &Path) -> Result<DetachStage> {
     let failed = |what: &str| Error::new(Code::KeeperFailed, format!("cannot {what}"));
     if rustix::process::getpgrp() != rustix::process::getpid() {
         rustix::process::setsid().map_err(|e| failed("begin a session").because(e))?;
         // So that the keeper keeps no folder busy, and its own folder cannot be deleted.
         std::env::set_current_dir("/").map_err(|e| failed("go to '/'").because(e))?;
-        return Ok(Step::Keeper);
+        return Ok(DetachStage::Keeper);
     }
     close_on_exec();
     command(env::own_image()?)
@@ -110,7 +110,7 @@ pub(crate) fn detach(spec_path: &Path) -> Result<Step> {
         .stderr(Stdio::null())
         .spawn()
         .map_err(|e| failed("start the keeper").because(e))?;
-    Ok(Step::First)
+    Ok(DetachStage::First)
 }
 
 /// Sets close-on-exec on every descriptor except the three standard ones, so that the keeper inherits none: the process that
@@ -129,7 +129,7 @@ pub(in crate::process) fn close_on_exec() {
 
 /// The one line that a keeper reports to the process that starts it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Report {
+pub(crate) enum LaunchReport {
     /// It has its locks and has written its record.
     Started,
     /// Its intent is no longer valid.
@@ -138,7 +138,7 @@ pub(crate) enum Report {
     Failed(String),
 }
 
-impl Report {
+impl LaunchReport {
     /// Writes the line and closes the pipe. It is no error if the reader has ended: the keeper goes on without it.
     pub fn say(&self) {
         let line = match self {

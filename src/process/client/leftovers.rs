@@ -14,7 +14,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::process::keeper::spec::{self, FAMILY, KeeperRecord, KeeperState, ProcessId};
-use crate::process::os::sys::{self, Process, Table};
+use crate::process::os::sys::{self, ProcessEntry, ProcessTable};
 
 /// After this time, processes that are still alive are stuck in the kernel.
 const GIVE_UP: Duration = Duration::from_secs(30);
@@ -27,14 +27,14 @@ pub const RUN: &str = "run";
 
 /// The result of [`end_leftovers`].
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LeftoversEnded {
+pub struct LeftoversOutcome {
     /// The processes that were ended.
     pub ended: Vec<i32>,
     /// Those that could not be ended (stuck in the kernel, or without permission).
     pub survivors: Vec<i32>,
 }
 
-impl LeftoversEnded {
+impl LeftoversOutcome {
     /// The result in words, for people.
     pub fn in_words(&self) -> String {
         let ended = match self.ended.len() {
@@ -61,7 +61,7 @@ impl LeftoversEnded {
 ///
 /// # Errors
 /// `KEEPER_FAILED` where the keeper is still alive; `IO_FAILED`.
-pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversEnded> {
+pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversOutcome> {
     if files::is_locked(&record.dir.join(spec::KEEPER_LOCK))? {
         return Err(Error::new(Code::KeeperFailed, format!("the keeper of {} still lives", record.agent)));
     }
@@ -81,7 +81,7 @@ pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversEnded> {
 ///
 /// # Errors
 /// None so far.
-pub fn end_marked(assignment: &[u8]) -> Result<LeftoversEnded> {
+pub fn end_marked(assignment: &[u8]) -> Result<LeftoversOutcome> {
     // Not other processes in the same session: that may be the user's terminal.
     Ok(end_all(&|table| {
         let spared = spared(table);
@@ -181,12 +181,12 @@ fn folders(root: &Path, depth: usize, is_one: impl Fn(&Path) -> bool) -> Result<
     Ok(found)
 }
 
-fn end_all(find: &dyn Fn(&Table) -> Vec<Process>) -> LeftoversEnded {
-    let mut done = LeftoversEnded::default();
+fn end_all(find: &dyn Fn(&ProcessTable) -> Vec<ProcessEntry>) -> LeftoversOutcome {
+    let mut done = LeftoversOutcome::default();
     let begun = Instant::now();
     let mut quiet = 0;
     while quiet < QUIET {
-        let left = find(&Table::read());
+        let left = find(&ProcessTable::read());
         if begun.elapsed() > GIVE_UP {
             done.survivors = left.iter().map(|process| process.id.pid).collect();
             done.ended.retain(|pid| !done.survivors.contains(pid));
@@ -215,7 +215,7 @@ pub fn count_left(records: &[KeeperRecord]) -> Result<usize> {
     if ids.is_empty() {
         return Ok(0);
     }
-    Ok(Table::read().all().iter().filter(|process| ids.contains(&process.id) && !process.is_gone()).count())
+    Ok(ProcessTable::read().all().iter().filter(|process| ids.contains(&process.id) && !process.is_gone()).count())
 }
 
 /// The keeper's list of descendants. Process ids from before a restart of the machine are not valid.
@@ -229,12 +229,13 @@ fn noted(record: &KeeperRecord) -> Result<Vec<ProcessId>> {
     Ok(noted)
 }
 
-fn find(table: &Table, marker: &[u8], noted: &[ProcessId]) -> Vec<Process> {
+fn find(table: &ProcessTable, marker: &[u8], noted: &[ProcessId]) -> Vec<ProcessEntry> {
     let own = sys::own_pid();
     let spared = spared(table);
-    let known =
-        |process: &&Process| noted.contains(&process.id) || (!process.is_gone() && sys::started_with(process.id.pid, marker));
-    let mut roots: Vec<Process> = table.all().iter().filter(known).copied().collect();
+    let known = |process: &&ProcessEntry| {
+        noted.contains(&process.id) || (!process.is_gone() && sys::started_with(process.id.pid, marker))
+    };
+    let mut roots: Vec<ProcessEntry> = table.all().iter().filter(known).copied().collect();
     // The session's number stays in use as long as the session has members, so processes in the same session as a known one
     // belong to it. The session of this process is left out: it may run below the agent.
     let own_session = table.get(own).map_or(0, |process| process.session);
@@ -249,17 +250,17 @@ fn find(table: &Table, marker: &[u8], noted: &[ProcessId]) -> Vec<Process> {
 }
 
 /// This process, its ancestors and its descendants.
-fn spared(table: &Table) -> Vec<i32> {
+fn spared(table: &ProcessTable) -> Vec<i32> {
     let own = sys::own_pid();
     let mut spared = table.lineage(own);
     spared.extend(table.descendants(&[own]).iter().map(|process| process.id.pid));
     spared
 }
 
-fn with_descendants(table: &Table, mut roots: Vec<Process>, spared: &[i32]) -> Vec<Process> {
+fn with_descendants(table: &ProcessTable, mut roots: Vec<ProcessEntry>, spared: &[i32]) -> Vec<ProcessEntry> {
     roots.retain(|process| !spared.contains(&process.id.pid));
     let below = table.descendants(&roots.iter().map(|process| process.id.pid).collect::<Vec<_>>());
-    let mut all: Vec<Process> = Vec::new();
+    let mut all: Vec<ProcessEntry> = Vec::new();
     for process in roots.into_iter().chain(below) {
         if !process.is_gone() && !spared.contains(&process.id.pid) && !all.iter().any(|other| other.id == process.id) {
             all.push(process);

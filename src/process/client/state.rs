@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::leftovers;
 use crate::domain::base::sealed;
-use crate::domain::work::agent::Stage;
-use crate::domain::work::signal::Signal;
+use crate::domain::work::agent::IterationStage;
+use crate::domain::work::signal::AgentSignal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -27,7 +27,7 @@ pub struct ReceivedSignal {
     /// The id that the sender gave it.
     pub id: String,
     /// The signal.
-    pub signal: Signal,
+    pub signal: AgentSignal,
 }
 
 /// The result of [`read_signals`].
@@ -85,15 +85,17 @@ pub enum IterationState {
 ///
 /// # Errors
 /// `IO_FAILED`; `KEEPER_FAILED` where a record of a living keeper cannot be parsed.
-pub fn iteration_state(dir: &Path, stage: &Stage) -> Result<IterationState> {
+pub fn iteration_state(dir: &Path, stage: &IterationStage) -> Result<IterationState> {
     match (keeper_state(dir), stage) {
         (Err(error), _) if error.code() == Code::KeeperFailed && !leftovers::is_kept(dir)? => {
             Ok(IterationState::Lost(error.to_string()))
         }
-        (Ok(KeeperState::NotStarted), Stage::Running { .. }) => {
+        (Ok(KeeperState::NotStarted), IterationStage::Running { .. }) => {
             Ok(IterationState::Lost("nothing is recorded of it any more".to_owned()))
         }
-        (state, Stage::Intended { .. } | Stage::Running { .. } | Stage::Between { .. }) => Ok(IterationState::Known(state?)),
+        (state, IterationStage::Intended { .. } | IterationStage::Running { .. } | IterationStage::Between { .. }) => {
+            Ok(IterationState::Known(state?))
+        }
     }
 }
 
@@ -177,7 +179,7 @@ mod tests {
     #[test]
     fn an_iteration_whose_keepers_record_is_damaged_is_lost_unless_its_end_is_proved() {
         let whole = spec::sealed_line(Path::new("x"), &record()).unwrap();
-        let stage = Stage::Running { token: record().token, pid: 1 };
+        let stage = IterationStage::Running { token: record().token, pid: 1 };
         let exit: ExitRecord = serde_json::from_str(include_str!("../../../fixtures/records/exit.json")).unwrap();
         let unsynced = ExitRecord { work: spec::WorkOnDisk::Unknown, ..exit.clone() };
         let state = |content: Option<&[u8]>, exit: Option<&ExitRecord>| {
@@ -199,7 +201,7 @@ mod tests {
     #[test]
     fn a_torn_line_waits_and_a_damaged_one_is_counted() {
         let dir = tempfile::tempdir().unwrap();
-        let signal = |id: &str| ReceivedSignal { at: Timestamp::UNIX_EPOCH, id: id.into(), signal: Signal::Complete {} };
+        let signal = |id: &str| ReceivedSignal { at: Timestamp::UNIX_EPOCH, id: id.into(), signal: AgentSignal::Complete {} };
         let (one, two) = (signal_line(&signal("1")).unwrap(), signal_line(&signal("2")).unwrap());
         let mut bad = one.clone();
         bad[30] ^= 1;

@@ -34,7 +34,7 @@ const MAX_REPORT: usize = 16 * KEEP;
 
 /// A command to be run.
 #[derive(Debug, Clone)]
-pub struct Step {
+pub struct StepProcessSpec {
     /// The common git directory of the repository for which it runs: processes below the step are not treated as a human
     /// there.
     pub of: PathBuf,
@@ -100,7 +100,7 @@ impl StepEnd {
 
 /// The result of a step.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct StepDone {
+pub struct StepProcessOutcome {
     /// How it ended.
     pub end: StepEnd,
     /// The end of its output, both streams in order.
@@ -110,7 +110,7 @@ pub struct StepDone {
 /// The order for the keeper, one line on its stdin.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::process) struct Order {
+pub(in crate::process) struct StepProcessOrder {
     #[serde(with = "wire::list")]
     pub command: Vec<OsString>,
     #[serde(with = "wire::os")]
@@ -128,7 +128,7 @@ pub(in crate::process) struct Order {
 
 /// The keeper's answer, one line on its stdout.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::process) struct Report {
+pub(in crate::process) struct StepProcessReport {
     pub end: StepEnd,
     pub output: String,
 }
@@ -138,9 +138,9 @@ pub(in crate::process) struct Report {
 ///
 /// # Errors
 /// `KEEPER_FAILED` where no keeper can be started.
-pub fn run(step: &Step, cancelled: &AtomicBool) -> Result<StepDone> {
+pub fn run(step: &StepProcessSpec, cancelled: &AtomicBool) -> Result<StepProcessOutcome> {
     let failed = |e: std::io::Error| Error::new(Code::KeeperFailed, "cannot start the keeper of a step").because(e);
-    let order = Order {
+    let order = StepProcessOrder {
         command: step.command.clone(),
         folder: step.folder.clone(),
         env: step.child_env.iter().flat_map(|(name, value)| [name.clone(), value.clone()]).collect(),
@@ -162,14 +162,14 @@ pub fn run(step: &Step, cancelled: &AtomicBool) -> Result<StepDone> {
     let mut stdin = Some(stdin);
     let said = listen(&mut child, stdout, cancelled, &mut || drop(stdin.take()));
     let _ = child.wait();
-    let report: Option<Report> = said.and_then(|line| serde_json::from_slice(&line).ok());
+    let report: Option<StepProcessReport> = said.and_then(|line| serde_json::from_slice(&line).ok());
     Ok(match report {
-        Some(Report { end, output }) => StepDone { end, output },
-        None => StepDone { end: StepEnd::Unknown, output: String::new() },
+        Some(StepProcessReport { end, output }) => StepProcessOutcome { end, output },
+        None => StepProcessOutcome { end: StepEnd::Unknown, output: String::new() },
     })
 }
 
-fn start(step: &Step) -> std::io::Result<Child> {
+fn start(step: &StepProcessSpec) -> std::io::Result<Child> {
     let own = env::own_image().map_err(std::io::Error::other)?;
     let mut keeper = command(own);
     keeper.arg0("git-axiom").args(["keeper", "--step"]).arg(&step.of).current_dir(Path::new("/"));

@@ -21,7 +21,7 @@ const PROMPT_FILE: &[u8] = b"{promptFile}";
 
 /// Folders that a program is told.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Folders<'a> {
+pub(crate) struct ProgramFolders<'a> {
     /// For its temporary files.
     pub temp: &'a Path,
     /// For its reports.
@@ -34,11 +34,11 @@ pub(crate) struct Folders<'a> {
 ///
 /// # Errors
 /// `PROGRAM_NOT_FOUND` with the system's reason; `IO_FAILED` where the prompt cannot be read; `TOO_LARGE`.
-pub(crate) fn start(spec: &KeeperSpec, Folders { temp, spool, us }: Folders<'_>) -> Result<Child> {
+pub(crate) fn start(spec: &KeeperSpec, ProgramFolders { temp, spool, us }: ProgramFolders<'_>) -> Result<Child> {
     let args = arguments(spec)?;
     let mut command = command(&spec.program);
     command.args(args.list).current_dir(&spec.workspace).process_group(0);
-    surroundings(&mut command, spec, Folders { temp, spool, us });
+    surroundings(&mut command, spec, ProgramFolders { temp, spool, us });
     // A file rather than a pipe: its size has no limit, it is complete even if the keeper dies, and a program that does not
     // read it causes no error.
     let stdin = if args.prompt_used {
@@ -56,7 +56,7 @@ pub(crate) fn start(spec: &KeeperSpec, Folders { temp, spool, us }: Folders<'_>)
 
 /// Sets the environment: the inherited one, without git's repository-local variables and without the `AXIOM_` variables of
 /// an outer run, plus the keeper's own variables.
-fn surroundings(command: &mut Command, spec: &KeeperSpec, Folders { temp, spool, us }: Folders<'_>) {
+fn surroundings(command: &mut Command, spec: &KeeperSpec, ProgramFolders { temp, spool, us }: ProgramFolders<'_>) {
     for (name, _) in env::all_vars() {
         let name_bytes = name.as_bytes();
         if name_bytes.starts_with(b"AXIOM_") && !name_bytes.starts_with(b"AXIOM_TEST_") {
@@ -96,12 +96,12 @@ fn ceilings(workspace: &Path, before: Option<OsString>) -> OsString {
 }
 
 #[derive(Debug)]
-struct Arguments {
+struct ProgramArguments {
     list: Vec<OsString>,
     prompt_used: bool,
 }
 
-fn arguments(spec: &KeeperSpec) -> Result<Arguments> {
+fn arguments(spec: &KeeperSpec) -> Result<ProgramArguments> {
     let has = |arg: &OsString, what: &[u8]| arg.as_bytes().windows(what.len()).any(|part| part == what);
     let wants_prompt = spec.args.iter().any(|arg| has(arg, PROMPT));
     let wants_file = spec.args.iter().any(|arg| has(arg, PROMPT_FILE));
@@ -110,7 +110,7 @@ fn arguments(spec: &KeeperSpec) -> Result<Arguments> {
         return Err(Error::new(Code::InvalidInput, "the prompt has a NUL byte, so it cannot be an argument"));
     }
     let list = spec.args.iter().map(|arg| fill(arg, &prompt, spec.prompt_file.as_os_str())).collect();
-    Ok(Arguments { list, prompt_used: wants_prompt || wants_file })
+    Ok(ProgramArguments { list, prompt_used: wants_prompt || wants_file })
 }
 
 /// Replaces the placeholders in one pass, so that a placeholder within the prompt is left as it is.

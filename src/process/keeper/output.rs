@@ -15,10 +15,10 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::spec::{KeeperSpec, OutputRecord, TAIL_BYTES};
-use super::stream::Tap;
+use super::stream::StreamTap;
 use crate::domain::base::hex::{from_hex, to_hex};
 use crate::domain::state::audit::signal_text;
-use crate::domain::work::signal::Signal;
+use crate::domain::work::signal::AgentSignal;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files::AppendFile;
@@ -31,7 +31,7 @@ const SYNC_EVERY: Duration = Duration::from_secs(1);
 /// The source of a line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Stream {
+pub enum LogLineSource {
     /// The program's standard output.
     Stdout,
     /// The program's standard error.
@@ -52,7 +52,7 @@ pub struct LogLine {
     /// The iteration, from 1.
     pub iteration: u64,
     /// Its source.
-    pub stream: Stream,
+    pub stream: LogLineSource,
     /// The name of the agent program, where there are rules for its output.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub program: Option<String>,
@@ -76,7 +76,7 @@ pub struct LogLine {
 
 impl LogLine {
     /// A line of which only its bytes are known, with its line feed where it has one.
-    pub fn of_bytes(line: &[u8], at: Timestamp, stream: Stream) -> Self {
+    pub fn of_bytes(line: &[u8], at: Timestamp, stream: LogLineSource) -> Self {
         let (line, no_eol) = line.strip_suffix(b"\n").map_or((line, true), |line| (line, false));
         let (text, hex) = match std::str::from_utf8(line) {
             Ok(text) => (Some(text.to_owned()), None),
@@ -99,14 +99,14 @@ impl LogLine {
     }
 }
 
-enum Message {
-    Chunk { at: Timestamp, stream: Stream, bytes: Vec<u8> },
+enum AgentOutputMessage {
+    Chunk { at: Timestamp, stream: LogLineSource, bytes: Vec<u8> },
     Report { at: Timestamp, words: String },
     Finish,
 }
 
 #[derive(Debug, Default)]
-struct Counts {
+struct AgentOutputCounts {
     bytes: AtomicU64,
     lines: AtomicU64,
     queued: AtomicU64,
@@ -116,7 +116,7 @@ struct Counts {
 
 /// What is kept of the output of an iteration, and under which names.
 #[derive(Debug)]
-pub(super) struct Kept {
+pub(super) struct AgentOutputSettings {
     /// The iteration, from 1.
     pub iteration: u64,
     /// How many bytes of the log.
@@ -125,7 +125,7 @@ pub(super) struct Kept {
     pub program: Option<String>,
 }
 
-impl Kept {
+impl AgentOutputSettings {
     /// As the specification says.
     pub fn of(spec: &KeeperSpec) -> Self {
         let program = Some(&spec.reading).filter(|reading| reading.has_rules()).map(|reading| reading.program.clone());
@@ -135,23 +135,23 @@ impl Kept {
 
 /// The collection of a running program's output.
 #[derive(Debug)]
-pub(crate) struct Output {
-    counts: Arc<Counts>,
+pub(crate) struct AgentOutputCollector {
+    counts: Arc<AgentOutputCounts>,
     begun: Instant,
-    queue: Sender<Message>,
+    queue: Sender<AgentOutputMessage>,
     ended: Receiver<()>,
     readers: usize,
-    writer: JoinHandle<Written>,
+    writer: JoinHandle<AgentOutputWritten>,
 }
 
 /// What the writer has written.
 #[derive(Debug, Default)]
-struct Written {
+struct AgentOutputWritten {
     raw: u64,
     error: Option<String>,
 }
 
-impl Output {
+impl AgentOutputCollector {
     /// Opens the log and starts collecting `stdout` and `stderr`.
     ///
     /// # Errors
@@ -159,30 +159,30 @@ impl Output {
     /// counted and dropped, and the record has the reason.
     pub(super) fn start(
         log: &Path,
-        kept: Kept,
+        kept: AgentOutputSettings,
         (stdout, stderr): (impl Read + Send + 'static, impl Read + Send + 'static),
-        [tap, error_tap]: [Option<Tap>; 2],
+        [tap, error_tap]: [Option<StreamTap>; 2],
     ) -> Result<Self> {
-        let counts = Arc::new(Counts::default());
+        let counts = Arc::new(AgentOutputCounts::default());
         let begun = Instant::now();
         let (queue, messages) = mpsc::channel();
         let (done, ended) = mpsc::channel();
         let thread = |name: &str| std::thread::Builder::new().name(name.to_owned());
         let failed = |e| Error::io("start a thread for", log, e);
         let cap = kept.cap;
-        let mut writer = Writer::open(log, kept);
+        let mut writer = AgentOutputWriter::open(log, kept);
         let writer = thread("log").spawn(move || writer.run(&messages)).map_err(failed)?;
-        let reader = Reader { counts: counts.clone(), begun, cap, queue: queue.clone(), done };
+        let reader = AgentOutputReader { counts: counts.clone(), begun, cap, queue: queue.clone(), done };
         let other = reader.clone();
-        thread("stdout").spawn(move || reader.run(Stream::Stdout, stdout, tap)).map_err(failed)?;
-        thread("stderr").spawn(move || other.run(Stream::Stderr, stderr, error_tap)).map_err(failed)?;
+        thread("stdout").spawn(move || reader.run(LogLineSource::Stdout, stdout, tap)).map_err(failed)?;
+        thread("stderr").spawn(move || other.run(LogLineSource::Stderr, stderr, error_tap)).map_err(failed)?;
         Ok(Self { counts, begun, queue, ended, readers: 2, writer })
     }
 
     /// Puts a report of the agent between its output.
-    pub fn report(&self, signal: &Signal) {
+    pub fn report(&self, signal: &AgentSignal) {
         let words = signal_text(signal).split_whitespace().collect::<Vec<_>>().join(" ");
-        let _ = self.queue.send(Message::Report { at: env::now(), words });
+        let _ = self.queue.send(AgentOutputMessage::Report { at: env::now(), words });
     }
 
     /// How long there has been no output.
@@ -202,8 +202,9 @@ impl Output {
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => break,
             }
         }
-        let _ = self.queue.send(Message::Finish);
-        let written = self.writer.join().unwrap_or_else(|_| Written { raw: 0, error: Some("the log's writer failed".into()) });
+        let _ = self.queue.send(AgentOutputMessage::Finish);
+        let written =
+            self.writer.join().unwrap_or_else(|_| AgentOutputWritten { raw: 0, error: Some("the log's writer failed".into()) });
         let bytes = self.counts.bytes.load(Ordering::Relaxed);
         let record = OutputRecord {
             bytes,
@@ -218,16 +219,16 @@ impl Output {
 }
 
 #[derive(Clone)]
-struct Reader {
-    counts: Arc<Counts>,
+struct AgentOutputReader {
+    counts: Arc<AgentOutputCounts>,
     begun: Instant,
     cap: u64,
-    queue: Sender<Message>,
+    queue: Sender<AgentOutputMessage>,
     done: Sender<()>,
 }
 
-impl Reader {
-    fn run(self, stream: Stream, mut from: impl Read, mut tap: Option<Tap>) {
+impl AgentOutputReader {
+    fn run(self, stream: LogLineSource, mut from: impl Read, mut tap: Option<StreamTap>) {
         let mut buffer = vec![0_u8; 64 * 1024];
         loop {
             match from.read(&mut buffer) {
@@ -248,14 +249,14 @@ impl Reader {
         let _ = self.done.send(());
     }
 
-    fn take(&self, stream: Stream, bytes: &[u8]) {
+    fn take(&self, stream: LogLineSource, bytes: &[u8]) {
         let count = bytes.len() as u64;
         self.counts.bytes.fetch_add(count, Ordering::Relaxed);
         let lines = bytes.iter().filter(|byte| **byte == b'\n').count();
         self.counts.lines.fetch_add(lines as u64, Ordering::Relaxed);
         let now = u64::try_from(self.begun.elapsed().as_millis()).unwrap_or(u64::MAX);
         self.counts.last_millis.store(now, Ordering::Relaxed);
-        if stream == Stream::Stdout {
+        if stream == LogLineSource::Stdout {
             let mut tail = self.counts.tail.lock().unwrap_or_else(PoisonError::into_inner);
             tail.extend_from_slice(bytes);
             if tail.len() > TAIL_BYTES {
@@ -268,26 +269,26 @@ impl Reader {
         // The writer counts the bytes after escaping, so it reaches the cap first, and writes a remark to the log.
         if room > 0 {
             let bytes = bytes[..room].to_vec();
-            let _ = self.queue.send(Message::Chunk { at: env::now(), stream, bytes });
+            let _ = self.queue.send(AgentOutputMessage::Chunk { at: env::now(), stream, bytes });
         }
     }
 }
 
-struct Writer {
+struct AgentOutputWriter {
     log: Option<AppendFile>,
-    kept: Kept,
+    kept: AgentOutputSettings,
     logged: u64,
     full: bool,
     pending: [Vec<u8>; 2],
     batch: Vec<u8>,
     batch_raw: u64,
     dirty: bool,
-    written: Written,
+    written: AgentOutputWritten,
 }
 
 /// How a piece of a line ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Ending {
+enum LinePieceEnd {
     /// With the line feed.
     Whole,
     /// The line is too long for one piece.
@@ -296,8 +297,8 @@ enum Ending {
     Missing,
 }
 
-impl Writer {
-    fn open(path: &Path, kept: Kept) -> Self {
+impl AgentOutputWriter {
+    fn open(path: &Path, kept: AgentOutputSettings) -> Self {
         let (mut log, mut error) = match AppendFile::open(path) {
             Ok(log) => (Some(log), None),
             Err(e) => (None, Some(e.to_string())),
@@ -308,12 +309,12 @@ impl Writer {
         {
             (log, error) = (None, Some(e.to_string()));
         }
-        let written = Written { raw: 0, error };
+        let written = AgentOutputWritten { raw: 0, error };
         let (pending, batch) = ([Vec::new(), Vec::new()], Vec::new());
         Self { log, kept, logged: 0, full: false, pending, batch, batch_raw: 0, dirty: false, written }
     }
 
-    fn run(&mut self, messages: &Receiver<Message>) -> Written {
+    fn run(&mut self, messages: &Receiver<AgentOutputMessage>) -> AgentOutputWritten {
         let mut synced = Instant::now();
         let mut open = true;
         while open {
@@ -345,27 +346,27 @@ impl Writer {
     }
 
     /// Handles a message. Returns whether more may follow.
-    fn take(&mut self, message: Message) -> bool {
+    fn take(&mut self, message: AgentOutputMessage) -> bool {
         let (at, stream, bytes) = match message {
-            Message::Chunk { at, stream, bytes } => (at, stream, bytes),
-            Message::Report { at, words } => {
-                self.line(at, Stream::Report, words.as_bytes(), Ending::Whole, 0);
+            AgentOutputMessage::Chunk { at, stream, bytes } => (at, stream, bytes),
+            AgentOutputMessage::Report { at, words } => {
+                self.line(at, LogLineSource::Report, words.as_bytes(), LinePieceEnd::Whole, 0);
                 return true;
             }
-            Message::Finish => return false,
+            AgentOutputMessage::Finish => return false,
         };
-        let slot = usize::from(stream != Stream::Stdout);
+        let slot = usize::from(stream != LogLineSource::Stdout);
         let mut pending = std::mem::take(&mut self.pending[slot]);
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
             pending.extend_from_slice(piece);
             if pending.ends_with(b"\n") {
                 let line = &pending[..pending.len() - 1];
-                self.line(at, stream, line, Ending::Whole, pending.len());
+                self.line(at, stream, line, LinePieceEnd::Whole, pending.len());
                 pending.clear();
             }
             while pending.len() >= MAX_PIECE {
                 let cut = boundary(&pending, MAX_PIECE);
-                self.line(at, stream, &pending[..cut], Ending::GoesOn, cut);
+                self.line(at, stream, &pending[..cut], LinePieceEnd::GoesOn, cut);
                 pending.drain(..cut);
             }
         }
@@ -374,15 +375,15 @@ impl Writer {
     }
 
     fn flush_pending(&mut self) {
-        for (slot, stream) in [(0, Stream::Stdout), (1, Stream::Stderr)] {
+        for (slot, stream) in [(0, LogLineSource::Stdout), (1, LogLineSource::Stderr)] {
             let rest = std::mem::take(&mut self.pending[slot]);
             if !rest.is_empty() {
-                self.line(env::now(), stream, &rest, Ending::Missing, rest.len());
+                self.line(env::now(), stream, &rest, LinePieceEnd::Missing, rest.len());
             }
         }
     }
 
-    fn line(&mut self, at: Timestamp, stream: Stream, bytes: &[u8], ending: Ending, raw: usize) {
+    fn line(&mut self, at: Timestamp, stream: LogLineSource, bytes: &[u8], ending: LinePieceEnd, raw: usize) {
         if self.full || self.log.is_none() {
             return;
         }
@@ -390,7 +391,7 @@ impl Writer {
             Ok(text) => (Some(text.to_owned()), None),
             Err(_) => (None, Some(to_hex(bytes))),
         };
-        let (cont, no_eol) = (ending == Ending::GoesOn, ending == Ending::Missing);
+        let (cont, no_eol) = (ending == LinePieceEnd::GoesOn, ending == LinePieceEnd::Missing);
         let (iteration, program) = (self.kept.iteration, self.kept.program.clone());
         let first = self.logged == 0;
         let line = LogLine { at, iteration, stream, program, text, hex, cont, no_eol, first };
@@ -399,7 +400,7 @@ impl Writer {
         if self.logged + json.len() as u64 > self.kept.cap {
             self.full = true;
             let text = format!("more than {} bytes of output: the rest is read and counted, not kept", self.kept.cap);
-            let note = LogLine { stream: Stream::Keeper, text: Some(text), hex: None, cont: false, no_eol: false, ..line };
+            let note = LogLine { stream: LogLineSource::Keeper, text: Some(text), hex: None, cont: false, no_eol: false, ..line };
             json = serde_json::to_vec(&note).unwrap_or_default();
             json.push(b'\n');
         } else {
@@ -463,7 +464,9 @@ mod tests {
     fn collect(dir: &Path, cap: u64, stdout: Vec<u8>) -> (OutputRecord, Vec<u8>, Vec<LogLine>) {
         let log = dir.join("log");
         let pipes = (std::io::Cursor::new(stdout), std::io::empty());
-        let output = Output::start(&log, Kept { iteration: 1, cap, program: None }, pipes, [None, None]).unwrap();
+        let output =
+            AgentOutputCollector::start(&log, AgentOutputSettings { iteration: 1, cap, program: None }, pipes, [None, None])
+                .unwrap();
         let (record, tail) = output.finish(Duration::from_secs(20));
         let text = std::fs::read_to_string(&log).unwrap_or_default();
         (record, tail, text.lines().filter_map(|line| serde_json::from_str(line).ok()).collect())
@@ -490,7 +493,7 @@ mod tests {
         assert_eq!((record.bytes, record.lines), (200_000, 100_000));
         assert!(std::fs::metadata(dir.path().join("log")).unwrap().len() < 10_300);
         assert_eq!(record.dropped, 200_000 - 2 * (lines.len() as u64 - 1));
-        assert_eq!(lines.last().unwrap().stream, Stream::Keeper);
+        assert_eq!(lines.last().unwrap().stream, LogLineSource::Keeper);
         assert_eq!(tail.len(), TAIL_BYTES);
     }
 

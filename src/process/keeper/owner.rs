@@ -12,14 +12,14 @@ use signal_hook::consts::{SIGCHLD, SIGTERM};
 use super::finding_us;
 use super::run;
 use super::spec::{self, KeeperRecord, KeeperSpec};
-use super::spool::Spool;
+use super::spool::SignalSpool;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, FileLock, LockAttempt, WholeFolder};
-use crate::process::client::control::{self, Command, Orders};
-use crate::process::client::launch::{self, Report, Step};
-use crate::process::os::bell::{Bell, Rope, What};
-use crate::process::os::hold::Holds;
+use crate::files::{self, FileLock, FolderToSync, LockAttempt};
+use crate::process::client::control::{self, KeeperCommand, KeeperCommandSender};
+use crate::process::client::launch::{self, DetachStage, LaunchReport};
+use crate::process::os::bell::{FolderTrigger, WakeListener, WakeSender};
+use crate::process::os::hold::ProcessHolds;
 use crate::process::os::sys;
 
 /// How long to wait for a lock: the keeper of the last iteration may just be ending, and readers hold locks for a moment.
@@ -34,22 +34,22 @@ pub(crate) struct Keeper {
     pub record: KeeperRecord,
     /// When it started, on a clock that stands still while the machine sleeps.
     pub begun: Instant,
-    pub spool: Spool,
+    pub spool: SignalSpool,
     pub spool_folder: PathBuf,
     pub temp: PathBuf,
     /// The folder in which the program finds git axiom.
     pub us: PathBuf,
-    pub holds: Arc<Mutex<Holds>>,
-    pub commands: Receiver<Command>,
+    pub holds: Arc<Mutex<ProcessHolds>>,
+    pub commands: Receiver<KeeperCommand>,
     /// Rings when there is something to look at.
-    pub bell: Bell,
+    pub bell: WakeListener,
     /// What rings it from other threads.
-    pub rope: Arc<Rope>,
+    pub rope: Arc<WakeSender>,
     /// Whether SIGTERM was received: that is how a keeper is stopped when its socket was deleted.
     pub terminate: Arc<AtomicBool>,
     pub workspace_lock: FileLock,
     /// The folders in which the program works: its workspace and the common git directory.
-    pub written: Vec<WholeFolder>,
+    pub written: Vec<FolderToSync>,
     /// Freed only when the process ends.
     pub _own_lock: FileLock,
 }
@@ -65,25 +65,25 @@ pub(crate) struct Keeper {
 /// end could not be recorded.
 pub fn run(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>) -> Result<i32> {
     match launch::detach(spec_path) {
-        Ok(Step::First) => return Ok(0),
-        Ok(Step::Keeper) => {}
+        Ok(DetachStage::First) => return Ok(0),
+        Ok(DetachStage::Keeper) => {}
         Err(error) => {
-            Report::Failed(error.to_string()).say();
+            LaunchReport::Failed(error.to_string()).say();
             return Err(error);
         }
     }
     match prepare(spec_path, still_wanted) {
         Ok(Some(keeper)) => {
-            Report::Started.say();
+            LaunchReport::Started.say();
             run::run(keeper)?;
             Ok(0)
         }
         Ok(None) => {
-            Report::Unwanted.say();
+            LaunchReport::Unwanted.say();
             Ok(0)
         }
         Err(error) => {
-            Report::Failed(error.to_string()).say();
+            LaunchReport::Failed(error.to_string()).say();
             Err(error)
         }
     }
@@ -104,7 +104,7 @@ pub fn run_here(spec_path: &Path) -> Result<i32> {
 fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>) -> Result<Option<Keeper>> {
     let (started_at, begun) = (env::now(), Instant::now());
     let terminate = watch_signals()?;
-    let mut bell = Bell::new()?;
+    let mut bell = WakeListener::new()?;
     [SIGCHLD, SIGTERM].into_iter().try_for_each(|signal| bell.ring_on(signal))?;
     let rope = Arc::new(bell.rope()?);
     adopt_orphans();
@@ -127,9 +127,9 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
     env::fault_point("keeper.recorded");
     let temp = record.runtime.join("tmp");
     let spool_folder = temp.join(".axiom-spool");
-    let (holds, (to, commands)) = (Arc::new(Mutex::new(Holds::default())), mpsc::channel());
-    let orders = Orders { to, rope: Arc::clone(&rope) };
-    let ready = Spool::open(&spool_folder, &spec.dir, spec.token.clone())
+    let (holds, (to, commands)) = (Arc::new(Mutex::new(ProcessHolds::default())), mpsc::channel());
+    let orders = KeeperCommandSender { to, rope: Arc::clone(&rope) };
+    let ready = SignalSpool::open(&spool_folder, &spec.dir, spec.token.clone())
         .and_then(|spool| control::serve(&record.socket, holds.clone(), orders).map(|()| spool))
         .and_then(|spool| Ok((spool, finding_us::make_folder(&record.runtime)?)));
     let (spool, us) = match ready {
@@ -141,7 +141,7 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
             return Err(error);
         }
     };
-    bell.watch_only(vec![(spool_folder.clone(), What::Comes), (spec.workspace.clone(), What::Goes)]);
+    bell.watch_only(vec![(spool_folder.clone(), FolderTrigger::Comes), (spec.workspace.clone(), FolderTrigger::Goes)]);
     let _own_lock = own_lock;
     Ok(Some(Keeper {
         spec,
@@ -164,9 +164,9 @@ fn prepare(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
 
 /// The folders in which the program works. Opening them fails here, before the program is started, if the workspace cannot
 /// be used.
-fn written(spec: &KeeperSpec) -> Result<Vec<WholeFolder>> {
+fn written(spec: &KeeperSpec) -> Result<Vec<FolderToSync>> {
     let folders = [&spec.workspace, &spec.state_check.common_dir].into_iter().filter(|folder| folder.is_dir());
-    folders.map(|folder| WholeFolder::open(folder)).collect()
+    folders.map(|folder| FolderToSync::open(folder)).collect()
 }
 
 fn take(path: &Path, held: &str) -> Result<FileLock> {

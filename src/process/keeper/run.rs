@@ -5,16 +5,16 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 
-use super::agent::{self, Folders};
-use super::output::{Kept, Output};
+use super::agent::{self, ProgramFolders};
+use super::output::{AgentOutputCollector, AgentOutputSettings};
 use super::owner::Keeper;
-use super::spec::{self, EndCause, ExitRecord, OutputRecord, ProcessId, StopSignal, WorkOnDisk};
-use super::stream::{self, Told};
-use crate::domain::work::signal::{Signal as Said, markers};
+use super::spec::{self, EndCause, ExitRecord, KeeperStopSignal, OutputRecord, ProcessId, WorkOnDisk};
+use super::stream::{self, StreamRecorder};
+use crate::domain::work::signal::{AgentSignal, markers};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files::{self, WholeFolder};
-use crate::process::client::control::{self, Command};
+use crate::files::{self, FolderToSync};
+use crate::process::client::control::{self, KeeperCommand};
 use crate::process::os::family::{self, EndedFamily};
 use crate::process::os::sys;
 
@@ -35,7 +35,7 @@ const MAX_MARKERS: usize = 16;
 
 /// The end of the program, before it is recorded.
 #[derive(Debug)]
-struct End {
+struct ProgramEnd {
     cause: EndCause,
     status: Option<WaitStatus>,
     ended: EndedFamily,
@@ -43,7 +43,7 @@ struct End {
     tail: Vec<u8>,
 }
 
-impl End {
+impl ProgramEnd {
     fn unstarted(cause: EndCause) -> Self {
         Self { cause, status: None, ended: EndedFamily::default(), output: OutputRecord::default(), tail: Vec::new() }
     }
@@ -54,7 +54,7 @@ impl End {
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL` where the end cannot be recorded: the run then counts as crashed.
 pub(crate) fn run(mut keeper: Keeper) -> Result<()> {
-    let end = if has_worktree(&keeper) { start(&mut keeper) } else { End::unstarted(EndCause::LostWorkspace) };
+    let end = if has_worktree(&keeper) { start(&mut keeper) } else { ProgramEnd::unstarted(EndCause::LostWorkspace) };
     control::lock(&keeper.holds).close();
     // Signals of the last moment count too. Many signals are taken in several batches.
     while keeper.spool.take() > 0 {}
@@ -73,9 +73,9 @@ fn has_worktree(keeper: &Keeper) -> bool {
     keeper.spec.workspace.join(".git").exists()
 }
 
-fn start(keeper: &mut Keeper) -> End {
-    let failed = |e: Error| End::unstarted(EndCause::SpawnFailed { why: e.to_string() });
-    let folders = Folders { temp: &keeper.temp, spool: &keeper.spool_folder, us: &keeper.us };
+fn start(keeper: &mut Keeper) -> ProgramEnd {
+    let failed = |e: Error| ProgramEnd::unstarted(EndCause::SpawnFailed { why: e.to_string() });
+    let folders = ProgramFolders { temp: &keeper.temp, spool: &keeper.spool_folder, us: &keeper.us };
     let mut child = match agent::start(&keeper.spec, folders) {
         Ok(child) => child,
         Err(error) => return failed(error),
@@ -87,7 +87,7 @@ fn start(keeper: &mut Keeper) -> End {
     // Only a hint for a later process that finds this keeper dead: the environment of the processes shows it too.
     let _ = spec::write_json(&keeper.record.dir.join(spec::KEEPER), &keeper.record);
     env::fault_point("keeper.program-recorded");
-    let mut reaper = Reaper { program: Pid::from_raw(pid), status: None };
+    let mut reaper = ChildReaper { program: Pid::from_raw(pid), status: None };
     let reading = &keeper.spec.reading;
     let (taps, mut told) = match reading.has_rules() {
         true => {
@@ -99,7 +99,7 @@ fn start(keeper: &mut Keeper) -> End {
     let pipes = child.stdout.take().zip(child.stderr.take());
     let output = pipes
         .ok_or_else(|| Error::new(Code::Internal, "a pipe is missing"))
-        .and_then(|pipes| Output::start(&keeper.spec.log, Kept::of(&keeper.spec), pipes, taps));
+        .and_then(|pipes| AgentOutputCollector::start(&keeper.spec.log, AgentOutputSettings::of(&keeper.spec), pipes, taps));
     let output = match output {
         Ok(output) => output,
         Err(error) => {
@@ -108,7 +108,7 @@ fn start(keeper: &mut Keeper) -> End {
         }
     };
     let begun = Instant::now();
-    let mut watch = Watch {
+    let mut watch = ProgramWatch {
         keeper,
         program,
         output: &output,
@@ -136,17 +136,17 @@ fn start(keeper: &mut Keeper) -> End {
         std::thread::sleep(Duration::from_secs(1));
     }
     let tail = if keeper.spec.reading.finds_texts() { Vec::new() } else { tail };
-    End { cause, status: reaper.status, ended, output, tail }
+    ProgramEnd { cause, status: reaper.status, ended, output, tail }
 }
 
 /// Waits for ended children: the program, and orphans that this process has adopted.
 #[derive(Debug)]
-pub(in crate::process) struct Reaper {
+pub(in crate::process) struct ChildReaper {
     pub program: Option<Pid>,
     pub status: Option<WaitStatus>,
 }
 
-impl Reaper {
+impl ChildReaper {
     #[cfg(target_os = "linux")]
     pub fn collect(&mut self) {
         while let Ok(Some((pid, status))) = rustix::process::wait(WaitOptions::NOHANG) {
@@ -156,7 +156,7 @@ impl Reaper {
         }
     }
 
-    /// Without adopted orphans there is only the program. Other children, such as `ps`, are left to their `Command`.
+    /// Without adopted orphans there is only the program. Other children, such as `ps`, are left to their `KeeperCommand`.
     #[cfg(not(target_os = "linux"))]
     pub fn collect(&mut self) {
         if let (None, Some(pid)) = (self.status, self.program)
@@ -168,11 +168,11 @@ impl Reaper {
 }
 
 /// Watching the program while it runs.
-struct Watch<'a> {
+struct ProgramWatch<'a> {
     keeper: &'a mut Keeper,
     program: ProcessId,
-    output: &'a Output,
-    told: &'a mut Option<Told>,
+    output: &'a AgentOutputCollector,
+    told: &'a mut Option<StreamRecorder>,
     begun: Instant,
     heard: Instant,
     /// Since when the workspace is missing.
@@ -185,21 +185,21 @@ struct Watch<'a> {
     cause: EndCause,
 }
 
-impl Watch<'_> {
+impl ProgramWatch<'_> {
     /// Returns when the program has ended or has to be killed. The result is the grace period for its descendants.
-    fn until_end(&mut self, reaper: &mut Reaper) -> Duration {
+    fn until_end(&mut self, reaper: &mut ChildReaper) -> Duration {
         loop {
             reaper.collect();
             if reaper.status.is_some() {
                 return DESCENDANTS_GRACE;
             }
             match self.keeper.commands.try_recv() {
-                Ok(Command::Kill) => {
+                Ok(KeeperCommand::Kill) => {
                     self.cause = EndCause::Killed;
                     return Duration::ZERO;
                 }
                 // The program may have ended by itself just now: then that is its end.
-                Ok(Command::Stop) => {
+                Ok(KeeperCommand::Stop) => {
                     reaper.collect();
                     if reaper.status.is_none() {
                         self.ask(EndCause::Stopped);
@@ -285,10 +285,10 @@ impl Watch<'_> {
         // A held process would not react to a signal.
         control::lock(&self.keeper.holds).close();
         let signal = match self.keeper.spec.stop_signal {
-            StopSignal::Term => Signal::TERM,
-            StopSignal::Int => Signal::INT,
-            StopSignal::Hup => Signal::HUP,
-            StopSignal::Quit => Signal::QUIT,
+            KeeperStopSignal::Term => Signal::TERM,
+            KeeperStopSignal::Int => Signal::INT,
+            KeeperStopSignal::Hup => Signal::HUP,
+            KeeperStopSignal::Quit => Signal::QUIT,
         };
         // The program was not waited for yet, so its process id, which is also the id of its group, cannot belong to another
         // process.
@@ -300,16 +300,16 @@ impl Watch<'_> {
 
 /// Syncs everything that the program and its tools wrote. Their files are not known, so the whole file systems are synced.
 fn sync_work(keeper: &Keeper) -> WorkOnDisk {
-    let outcome: Result<()> = keeper.written.iter().try_for_each(WholeFolder::sync);
+    let outcome: Result<()> = keeper.written.iter().try_for_each(FolderToSync::sync);
     match outcome {
         Ok(()) => WorkOnDisk::Synced,
         Err(error) => WorkOnDisk::Failed { why: error.to_string() },
     }
 }
 
-fn write_end(keeper: &Keeper, end: End, work: WorkOnDisk) -> Result<()> {
+fn write_end(keeper: &Keeper, end: ProgramEnd, work: WorkOnDisk) -> Result<()> {
     let dir = &keeper.record.dir;
-    let mut said: Vec<Said> = markers(&String::from_utf8_lossy(&end.tail), &keeper.spec.token);
+    let mut said: Vec<AgentSignal> = markers(&String::from_utf8_lossy(&end.tail), &keeper.spec.token);
     let older = said.len().saturating_sub(MAX_MARKERS);
     said.drain(..older);
     if !end.tail.is_empty() {

@@ -10,11 +10,11 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::stream::Reading;
+use super::stream::OutputDecoding;
 use crate::domain::agent::adapter;
-use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::sealed;
-use crate::domain::work::signal::Signal;
+use crate::domain::work::signal::AgentSignal;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::process::os::wire;
@@ -46,7 +46,7 @@ const MAX_FILE: u64 = 16 * 1024 * 1024;
 
 /// The signal that asks an agent program to stop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum StopSignal {
+pub enum KeeperStopSignal {
     /// SIGTERM.
     #[default]
     #[serde(rename = "TERM")]
@@ -62,13 +62,13 @@ pub enum StopSignal {
     Quit,
 }
 
-impl From<adapter::StopSignal> for StopSignal {
-    fn from(signal: adapter::StopSignal) -> Self {
+impl From<adapter::AdapterStopSignal> for KeeperStopSignal {
+    fn from(signal: adapter::AdapterStopSignal) -> Self {
         match signal {
-            adapter::StopSignal::Term => Self::Term,
-            adapter::StopSignal::Int => Self::Int,
-            adapter::StopSignal::Hup => Self::Hup,
-            adapter::StopSignal::Quit => Self::Quit,
+            adapter::AdapterStopSignal::Term => Self::Term,
+            adapter::AdapterStopSignal::Int => Self::Int,
+            adapter::AdapterStopSignal::Hup => Self::Hup,
+            adapter::AdapterStopSignal::Quit => Self::Quit,
         }
     }
 }
@@ -76,7 +76,7 @@ impl From<adapter::StopSignal> for StopSignal {
 /// Where a keeper checks that its spawn intent is still valid. Its token names the intent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct StateCheck {
+pub struct SpawnIntentCheck {
     /// The repository's common git directory.
     #[serde(with = "wire::os")]
     pub common_dir: PathBuf,
@@ -94,7 +94,7 @@ pub struct KeeperSpec {
     /// The agent.
     pub agent: AgentId,
     /// The task.
-    pub task: CaseId,
+    pub task: TaskId,
     /// The iteration, from 1.
     pub iteration: u64,
     /// The iteration's token.
@@ -121,7 +121,7 @@ pub struct KeeperSpec {
     #[serde(with = "wire::os")]
     pub workspace_lock: PathBuf,
     /// Where to check that the intent is still valid.
-    pub state_check: StateCheck,
+    pub state_check: SpawnIntentCheck,
     /// How long a stop waits before it kills the program.
     pub grace_seconds: u64,
     /// The longest time the program may run.
@@ -132,12 +132,12 @@ pub struct KeeperSpec {
     pub silence_limit_seconds: Option<u64>,
     /// The signal that asks it to stop.
     #[serde(default)]
-    pub stop_signal: StopSignal,
+    pub stop_signal: KeeperStopSignal,
     /// How many bytes of the iteration's output are kept. The rest is read, counted and dropped.
     pub output_cap: u64,
     /// How its output is read.
     #[serde(default)]
-    pub reading: Reading,
+    pub reading: OutputDecoding,
     /// Variables for the program in addition to those it inherits (`AXIOM_TASK_ID` …). `AXIOM_TOKEN`, `AXIOM_SPOOL`,
     /// `TMPDIR`, `PWD` and `GIT_CEILING_DIRECTORIES` are set by the keeper. No secrets and no inherited variables: this is
     /// stored.
@@ -190,7 +190,7 @@ pub struct KeeperRecord {
     /// The agent.
     pub agent: AgentId,
     /// The task.
-    pub task: CaseId,
+    pub task: TaskId,
     /// The iteration, from 1.
     pub iteration: u64,
     /// The iteration's token.
@@ -268,7 +268,7 @@ pub struct ExitRecord {
     /// The markers with the right token at the end of stdout, in order; the last one counts. Unknown markers of a newer
     /// keeper are skipped.
     #[serde(deserialize_with = "known")]
-    pub markers: Vec<Signal>,
+    pub markers: Vec<AgentSignal>,
     /// How many signals were recorded in `signals.jsonl`.
     pub signals: u64,
     /// Processor time of the program and its descendants, in milliseconds, where the system provides it.
@@ -283,7 +283,7 @@ pub struct ExitRecord {
 }
 
 /// The items of a list that can be parsed.
-fn known<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Vec<Signal>, D::Error> {
+fn known<'de, D: serde::Deserializer<'de>>(from: D) -> std::result::Result<Vec<AgentSignal>, D::Error> {
     let all = Vec::<serde_json::Value>::deserialize(from)?;
     Ok(all.into_iter().filter_map(|one| serde_json::from_value(one).ok()).collect())
 }
@@ -393,24 +393,24 @@ pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
 }
 
 /// A record that says which version of the format it has.
-pub trait Versioned {
+pub trait VersionedRecord {
     /// The version.
     fn version(&self) -> u32;
 }
 
-impl Versioned for KeeperSpec {
+impl VersionedRecord for KeeperSpec {
     fn version(&self) -> u32 {
         self.v
     }
 }
 
-impl Versioned for KeeperRecord {
+impl VersionedRecord for KeeperRecord {
     fn version(&self) -> u32 {
         self.v
     }
 }
 
-impl Versioned for ExitRecord {
+impl VersionedRecord for ExitRecord {
     fn version(&self) -> u32 {
         self.v
     }
@@ -420,7 +420,7 @@ impl Versioned for ExitRecord {
 ///
 /// # Errors
 /// As [`read_json`]; `KEEPER_FAILED` where it has another version.
-pub fn read_record<T: DeserializeOwned + Versioned>(path: &Path) -> Result<Option<T>> {
+pub fn read_record<T: DeserializeOwned + VersionedRecord>(path: &Path) -> Result<Option<T>> {
     match read_json::<T>(path)? {
         Some(record) if record.version() != VERSION => Err(unreadable(path).why(format!("it has version {}", record.version()))),
         found => Ok(found),
@@ -440,7 +440,7 @@ mod tests {
         let spec = KeeperSpec {
             v: VERSION,
             agent: AgentId::new("ed-001").unwrap(),
-            task: CaseId::new("t").unwrap(),
+            task: TaskId::new("t").unwrap(),
             iteration: 1,
             token: Token::new("x").unwrap(),
             dir: dir.path().join("run"),
@@ -450,12 +450,12 @@ mod tests {
             workspace: odd("/ws").into(),
             log: "/log".into(),
             workspace_lock: "/lock".into(),
-            state_check: StateCheck { common_dir: odd("/git").into(), intent_seq: Some(7) },
+            state_check: SpawnIntentCheck { common_dir: odd("/git").into(), intent_seq: Some(7) },
             grace_seconds: 5,
             time_limit_seconds: None,
             silence_limit_seconds: Some(9),
-            stop_signal: StopSignal::Int,
-            reading: Reading::default(),
+            stop_signal: KeeperStopSignal::Int,
+            reading: OutputDecoding::default(),
             output_cap: DEFAULT_OUTPUT_CAP,
             env: BTreeMap::from([("AXIOM_WORKTREE".to_owned(), odd("/ws"))]),
         };

@@ -2,7 +2,7 @@
 //! makes everything else read-only, and needs no lock.
 //!
 //! The agent's side ([`submit`]) writes a file under a temporary name and renames it to `<order>-<id>.json`. The keeper's
-//! side ([`Spool`]) records the signal durably and then writes `<order>-<id>.ack`.
+//! side ([`SignalSpool`]) records the signal durably and then writes `<order>-<id>.ack`.
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 use super::spec;
 use crate::domain::base::ids::Token;
-use crate::domain::work::signal::Signal;
+use crate::domain::work::signal::AgentSignal;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, AppendFile};
@@ -31,14 +31,14 @@ const MAX_BYTES: u64 = 64 * 1024 * 1024;
 const BATCH: usize = 64;
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Request {
+struct SpoolRequest {
     token: String,
-    signal: Signal,
+    signal: AgentSignal,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-enum Answer {
+enum SpoolAnswer {
     Recorded,
     Refused(String),
 }
@@ -49,8 +49,8 @@ enum Answer {
 /// # Errors
 /// `INVALID_INPUT`, `TOO_LARGE`; `AGENT_FAILED` with the reason where the keeper refuses it (a token of another iteration);
 /// `KEEPER_FAILED` where there is no answer within `patience`: the signal may have been recorded nevertheless; `IO_FAILED`.
-pub fn submit(spool: &Path, token: &Token, signal: Signal, patience: Duration) -> Result<()> {
-    let request = Request { token: token.to_string(), signal: signal.validated()? };
+pub fn submit(spool: &Path, token: &Token, signal: AgentSignal, patience: Duration) -> Result<()> {
+    let request = SpoolRequest { token: token.to_string(), signal: signal.validated()? };
     let json = serde_json::to_vec(&request).map_err(|e| spec::unreadable(spool).because(e))?;
     if !spool.parent().is_some_and(Path::is_dir) {
         return Err(nobody());
@@ -65,8 +65,8 @@ pub fn submit(spool: &Path, token: &Token, signal: Signal, patience: Duration) -
         if let Some(bytes) = files::read_optional(&ack, MAX_REQUEST)? {
             files::remove_file(&ack)?;
             return match serde_json::from_slice(&bytes) {
-                Ok(Answer::Recorded) => Ok(()),
-                Ok(Answer::Refused(why)) => Err(Error::new(Code::AgentFailed, "the signal was refused").why(why)),
+                Ok(SpoolAnswer::Recorded) => Ok(()),
+                Ok(SpoolAnswer::Refused(why)) => Err(Error::new(Code::AgentFailed, "the signal was refused").why(why)),
                 Err(e) => Err(spec::unreadable(&ack).because(e)),
             };
         }
@@ -91,7 +91,7 @@ fn put(new: &Path, name: &Path, bytes: &[u8]) -> Result<()> {
 
 /// The keeper's side.
 #[derive(Debug)]
-pub struct Spool {
+pub struct SignalSpool {
     folder: PathBuf,
     token: Token,
     log: AppendFile,
@@ -104,10 +104,10 @@ pub struct Spool {
     /// Requests that were handled and cannot be removed.
     stuck: BTreeSet<PathBuf>,
     /// The reports of the agent that were recorded since somebody asked.
-    news: Vec<Signal>,
+    news: Vec<AgentSignal>,
 }
 
-impl Spool {
+impl SignalSpool {
     /// Creates the spool's folder, and `signals.jsonl` in the folder of the run.
     ///
     /// # Errors
@@ -134,7 +134,7 @@ impl Spool {
     }
 
     /// The reports of the agent that were recorded since the last call.
-    pub fn news(&mut self) -> Vec<Signal> {
+    pub fn news(&mut self) -> Vec<AgentSignal> {
         std::mem::take(&mut self.news)
     }
 
@@ -167,7 +167,7 @@ impl Spool {
     ///
     /// # Errors
     /// `DISK_FULL`, `IO_FAILED`.
-    pub fn record_all(&mut self, signals: &[Signal]) -> Result<()> {
+    pub fn record_all(&mut self, signals: &[AgentSignal]) -> Result<()> {
         if let Some(why) = &self.broken {
             return Err(Error::new(Code::IoFailed, why.clone()));
         }
@@ -199,15 +199,15 @@ impl Spool {
         found
     }
 
-    fn record(&mut self, path: &Path) -> Answer {
-        let refused = |why: &dyn std::fmt::Display| Answer::Refused(why.to_string());
+    fn record(&mut self, path: &Path) -> SpoolAnswer {
+        let refused = |why: &dyn std::fmt::Display| SpoolAnswer::Refused(why.to_string());
         if let Some(why) = &self.broken {
             return refused(why);
         }
         if self.reported >= MAX_SIGNALS {
             return refused(&format!("this iteration has given {MAX_SIGNALS} signals"));
         }
-        let request: Request = match files::read(path, MAX_REQUEST).map(|bytes| serde_json::from_slice(&bytes)) {
+        let request: SpoolRequest = match files::read(path, MAX_REQUEST).map(|bytes| serde_json::from_slice(&bytes)) {
             Ok(Ok(request)) => request,
             Ok(Err(why)) => return refused(&why),
             Err(why) => return refused(&why),
@@ -242,7 +242,7 @@ impl Spool {
         self.reported += 1;
         self.bytes += line.len() as u64;
         self.news.push(signal);
-        Answer::Recorded
+        SpoolAnswer::Recorded
     }
 }
 
@@ -261,14 +261,14 @@ mod tests {
     fn signals_are_recorded_in_order_and_then_acknowledged() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("spool");
-        let mut spool = Spool::open(&folder, dir.path(), token("t1")).unwrap();
+        let mut spool = SignalSpool::open(&folder, dir.path(), token("t1")).unwrap();
         let sender = std::thread::spawn({
             let folder = folder.clone();
             move || {
                 for percent in 0..20 {
-                    submit(&folder, &token("t1"), Signal::Progress { percent }, PATIENCE).unwrap();
+                    submit(&folder, &token("t1"), AgentSignal::Progress { percent }, PATIENCE).unwrap();
                 }
-                submit(&folder, &token("t2"), Signal::Complete {}, PATIENCE).unwrap_err()
+                submit(&folder, &token("t2"), AgentSignal::Complete {}, PATIENCE).unwrap_err()
             }
         });
         while !sender.is_finished() {
@@ -277,7 +277,7 @@ mod tests {
         let error = sender.join().unwrap();
         assert!(error.to_string().contains("another iteration"), "{error}");
         let read = read_signals(dir.path(), 0).unwrap();
-        let expected: Vec<Signal> = (0..20).map(|percent| Signal::Progress { percent }).collect();
+        let expected: Vec<AgentSignal> = (0..20).map(|percent| AgentSignal::Progress { percent }).collect();
         assert_eq!(read.signals.into_iter().map(|received| received.signal).collect::<Vec<_>>(), expected);
         assert_eq!(std::fs::read_dir(&folder).unwrap().count(), 0);
     }
@@ -285,7 +285,7 @@ mod tests {
     #[test]
     fn nobody_there_is_said_and_leaves_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        let error = submit(dir.path(), &token("t"), Signal::Complete {}, Duration::from_millis(30)).unwrap_err();
+        let error = submit(dir.path(), &token("t"), AgentSignal::Complete {}, Duration::from_millis(30)).unwrap_err();
         assert_eq!(error.code(), Code::KeeperFailed);
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
     }
@@ -294,7 +294,7 @@ mod tests {
     fn rubbish_is_refused_and_a_pipe_does_not_block() {
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("spool");
-        let mut spool = Spool::open(&folder, dir.path(), token("t")).unwrap();
+        let mut spool = SignalSpool::open(&folder, dir.path(), token("t")).unwrap();
         std::fs::write(folder.join("1.json"), b"{").unwrap();
         rustix::fs::mknodat(rustix::fs::CWD, folder.join("2.json"), rustix::fs::FileType::Fifo, 0o600.into(), 0).unwrap();
         assert_eq!(spool.take(), 1);
@@ -308,8 +308,8 @@ mod tests {
         use std::os::unix::fs::PermissionsExt;
         let dir = tempfile::tempdir().unwrap();
         let folder = dir.path().join("spool");
-        let mut spool = Spool::open(&folder, dir.path(), token("t")).unwrap();
-        let request = Request { token: "t".into(), signal: Signal::Progress { percent: 1 } };
+        let mut spool = SignalSpool::open(&folder, dir.path(), token("t")).unwrap();
+        let request = SpoolRequest { token: "t".into(), signal: AgentSignal::Progress { percent: 1 } };
         std::fs::write(folder.join("1.json"), serde_json::to_vec(&request).unwrap()).unwrap();
         let set_mode = |mode| std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(mode)).unwrap();
         set_mode(0o555);

@@ -16,12 +16,12 @@ use rustix::process::{Pid, WaitStatus};
 use signal_hook::consts::{SIGCHLD, SIGTERM};
 
 use super::owner;
-use super::run::Reaper;
+use super::run::ChildReaper;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::process::client::launch;
-use crate::process::client::step::{KEEP, LOG_LIMIT, Order, Report, StepEnd};
-use crate::process::os::bell::{Bell, Rope};
+use crate::process::client::step::{KEEP, LOG_LIMIT, StepEnd, StepProcessOrder, StepProcessReport};
+use crate::process::os::bell::{WakeListener, WakeSender};
 use crate::process::os::command::command;
 use crate::process::os::family;
 
@@ -45,7 +45,7 @@ pub fn run() -> Result<()> {
     rustix::process::setsid().map_err(|e| failed("begin a session").because(e))?;
     launch::close_on_exec();
     let terminate = owner::watch_signals()?;
-    let mut bell = Bell::new()?;
+    let mut bell = WakeListener::new()?;
     [SIGCHLD, SIGTERM].into_iter().try_for_each(|signal| bell.ring_on(signal))?;
     owner::adopt_orphans();
     let order = read_order()?;
@@ -62,7 +62,7 @@ fn failed(what: &str) -> Error {
 }
 
 /// Reads the first line of stdin, byte by byte: the rest is not part of the order.
-fn read_order() -> Result<Order> {
+fn read_order() -> Result<StepProcessOrder> {
     let mut stdin = std::io::stdin().lock();
     let (mut line, mut byte) = (Vec::new(), [0_u8]);
     while line.len() < MAX_ORDER && stdin.read(&mut byte).is_ok_and(|count| count == 1) && byte[0] != b'\n' {
@@ -71,7 +71,7 @@ fn read_order() -> Result<Order> {
     serde_json::from_slice(&line).map_err(|e| failed("understand what is to be run").because(e))
 }
 
-fn watch_starter(rope: Rope) -> Result<Arc<AtomicBool>> {
+fn watch_starter(rope: WakeSender) -> Result<Arc<AtomicBool>> {
     let gone = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&gone);
     let wait = move || {
@@ -83,8 +83,8 @@ fn watch_starter(rope: Rope) -> Result<Arc<AtomicBool>> {
     Ok(gone)
 }
 
-fn carry_out(order: &Order, bell: &mut Bell, shall_end: &dyn Fn() -> bool) -> Report {
-    let cannot = |why: String| Report { end: StepEnd::CannotStart { why }, output: String::new() };
+fn carry_out(order: &StepProcessOrder, bell: &mut WakeListener, shall_end: &dyn Fn() -> bool) -> StepProcessReport {
+    let cannot = |why: String| StepProcessReport { end: StepEnd::CannotStart { why }, output: String::new() };
     let (reader, writer) = match std::io::pipe() {
         Ok(pipe) => pipe,
         Err(e) => return cannot(e.to_string()),
@@ -115,14 +115,14 @@ fn carry_out(order: &Order, bell: &mut Bell, shall_end: &dyn Fn() -> bool) -> Re
         give(to, order.stdin.clone());
     }
     let log = order.log.first().and_then(|path| files::open_append(path.as_ref()).ok());
-    let tail = Tail::of(File::from(std::os::fd::OwnedFd::from(reader)), log.map(Log::new));
+    let tail = StepOutputTail::of(File::from(std::os::fd::OwnedFd::from(reader)), log.map(StepOutputLog::new));
     let pid = i32::try_from(started.id()).unwrap_or(0);
-    let mut reaper = Reaper { program: Pid::from_raw(pid), status: None };
+    let mut reaper = ChildReaper { program: Pid::from_raw(pid), status: None };
     let (early, grace) = wait_for_end(&mut reaper, bell, Duration::from_millis(order.limit_millis), shall_end);
     family::end_all(Some(pid), grace, &mut || reaper.collect());
     reaper.collect();
     let end = early.unwrap_or_else(|| how(reaper.status));
-    Report { end, output: tail.take() }
+    StepProcessReport { end, output: tail.take() }
 }
 
 /// Writes what the command is to find on its standard input, in a thread: it need not read all of it, or anything. When no
@@ -134,8 +134,8 @@ fn give(mut to: ChildStdin, input: String) {
 }
 
 fn wait_for_end(
-    reaper: &mut Reaper,
-    bell: &mut Bell,
+    reaper: &mut ChildReaper,
+    bell: &mut WakeListener,
     limit: Duration,
     shall_end: &dyn Fn() -> bool,
 ) -> (Option<StepEnd>, Duration) {
@@ -167,13 +167,13 @@ fn how(status: Option<WaitStatus>) -> StepEnd {
 }
 
 /// The end of the output. Older bytes are read and dropped, so that the command never waits.
-struct Tail {
+struct StepOutputTail {
     kept: Arc<Mutex<VecDeque<u8>>>,
     ended: Receiver<()>,
 }
 
-impl Tail {
-    fn of(mut from: File, mut log: Option<Log>) -> Self {
+impl StepOutputTail {
+    fn of(mut from: File, mut log: Option<StepOutputLog>) -> Self {
         let kept = Arc::new(Mutex::new(VecDeque::new()));
         let (sender, ended) = channel();
         let fill = Arc::clone(&kept);
@@ -205,12 +205,12 @@ impl Tail {
 }
 
 /// The log of all that the command prints. Where it cannot be written, the command goes on without it.
-struct Log {
+struct StepOutputLog {
     file: Option<File>,
     room: u64,
 }
 
-impl Log {
+impl StepOutputLog {
     fn new(file: File) -> Self {
         Self { file: Some(file), room: LOG_LIMIT }
     }

@@ -7,22 +7,22 @@ use serde::{Deserialize, Serialize};
 
 use super::agent::MAX_PROMPT;
 use super::spec::KeeperSpec;
-use super::spool::Spool;
+use super::spool::SignalSpool;
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::decode::Decoder;
-use crate::domain::agent::stream::rules::{Format, Output, StreamRules};
-use crate::domain::agent::stream::seen::Seen;
+use crate::domain::agent::stream::decode::StreamDecoder;
+use crate::domain::agent::stream::rules::{AgentOutputStream, StreamFormat, StreamRules};
+use crate::domain::agent::stream::seen::StreamEvent;
 use crate::domain::base::text_hash::text_hash;
-use crate::domain::work::heard::Heard;
-use crate::domain::work::signal::Signal;
+use crate::domain::work::heard::RunSignalQueue;
+use crate::domain::work::signal::AgentSignal;
 use crate::error::Result;
 use crate::files;
-use crate::process::os::bell::Rope;
+use crate::process::os::bell::WakeSender;
 
 /// How the output is read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
-pub struct Reading {
+pub struct OutputDecoding {
     /// The program's name: its adapter's.
     pub program: String,
     /// What lines say.
@@ -31,35 +31,35 @@ pub struct Reading {
     pub tools: std::collections::BTreeMap<String, ToolKind>,
 }
 
-impl Reading {
+impl OutputDecoding {
     /// Whether the output has rules.
     pub fn has_rules(&self) -> bool {
-        self.rules.format == Format::JsonLines || !self.rules.rules.is_empty()
+        self.rules.format == StreamFormat::JsonLines || !self.rules.rules.is_empty()
     }
 
     /// Whether the rules say what the agent speaks. Otherwise the last lines are looked through at the end.
     pub fn finds_texts(&self) -> bool {
-        self.rules.format == Format::JsonLines
+        self.rules.format == StreamFormat::JsonLines
     }
 }
 
 /// What both sides share. The reader never waits for a disk: nobody records while it is locked.
-type Shared = Arc<Mutex<Heard>>;
+type SharedStreamState = Arc<Mutex<RunSignalQueue>>;
 
-fn lock(shared: &Shared) -> MutexGuard<'_, Heard> {
+fn lock(shared: &SharedStreamState) -> MutexGuard<'_, RunSignalQueue> {
     shared.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 /// The side of the reader: decodes.
 #[derive(Debug)]
-pub(super) struct Tap {
-    decoder: Decoder,
+pub(super) struct StreamTap {
+    decoder: StreamDecoder,
     texts: bool,
-    heard: Shared,
-    rope: Arc<Rope>,
+    heard: SharedStreamState,
+    rope: Arc<WakeSender>,
 }
 
-impl Tap {
+impl StreamTap {
     pub fn feed(&mut self, bytes: &[u8]) {
         let seen = self.decoder.feed(bytes);
         self.tell(seen);
@@ -70,11 +70,11 @@ impl Tap {
         self.tell(seen);
     }
 
-    fn tell(&self, seen: Vec<Seen>) {
+    fn tell(&self, seen: Vec<StreamEvent>) {
         if seen.is_empty() {
             return;
         }
-        let counts = |one: &Seen| self.texts || !matches!(one, Seen::Text { .. });
+        let counts = |one: &StreamEvent| self.texts || !matches!(one, StreamEvent::Text { .. });
         let mut heard = lock(&self.heard);
         seen.into_iter().filter(counts).for_each(|one| heard.add(one));
         drop(heard);
@@ -84,35 +84,35 @@ impl Tap {
 
 /// The side of the keeper: records.
 #[derive(Debug)]
-pub(super) struct Told {
-    heard: Shared,
+pub(super) struct StreamRecorder {
+    heard: SharedStreamState,
     /// What could not be recorded yet.
-    pending: Vec<Signal>,
+    pending: Vec<AgentSignal>,
 }
 
 /// Both sides: what reads standard output, what reads standard error, and what the keeper has.
-pub(super) fn open(spec: &KeeperSpec, rope: &Arc<Rope>) -> ([Tap; 2], Told) {
+pub(super) fn open(spec: &KeeperSpec, rope: &Arc<WakeSender>) -> ([StreamTap; 2], StreamRecorder) {
     let reading = &spec.reading;
     // Only to recognise it again: a prompt that cannot be read has failed already.
     let prompt = files::read(&spec.prompt_file, MAX_PROMPT).ok();
     let prompt = prompt.map(|prompt| text_hash(&[&String::from_utf8_lossy(&prompt)]));
-    let heard = Arc::new(Mutex::new(Heard::new(&reading.rules, &spec.token, prompt)));
-    let tap = |output, texts| Tap {
-        decoder: Decoder::of(output, &reading.rules, &reading.tools),
+    let heard = Arc::new(Mutex::new(RunSignalQueue::new(&reading.rules, &spec.token, prompt)));
+    let tap = |output, texts| StreamTap {
+        decoder: StreamDecoder::of(output, &reading.rules, &reading.tools),
         texts,
         heard: Arc::clone(&heard),
         rope: Arc::clone(rope),
     };
-    let taps = [tap(Output::Standard, reading.finds_texts()), tap(Output::Error, false)];
-    (taps, Told { heard, pending: Vec::new() })
+    let taps = [tap(AgentOutputStream::Standard, reading.finds_texts()), tap(AgentOutputStream::Error, false)];
+    (taps, StreamRecorder { heard, pending: Vec::new() })
 }
 
-impl Told {
+impl StreamRecorder {
     /// Records what was read since the last call, and what could not be recorded then.
     ///
     /// # Errors
     /// `DISK_FULL`, `IO_FAILED`: the next call tries it again.
-    pub fn record(&mut self, spool: &mut Spool) -> Result<()> {
+    pub fn record(&mut self, spool: &mut SignalSpool) -> Result<()> {
         if self.pending.is_empty() {
             self.pending = lock(&self.heard).take();
         }
@@ -122,13 +122,13 @@ impl Told {
     /// Records what is left.
     ///
     /// # Errors
-    /// As [`Told::record`], which tries it again.
-    pub fn end(&mut self, spool: &mut Spool) -> Result<()> {
+    /// As [`StreamRecorder::record`], which tries it again.
+    pub fn end(&mut self, spool: &mut SignalSpool) -> Result<()> {
         self.pending.append(&mut lock(&self.heard).end());
         self.write(spool)
     }
 
-    fn write(&mut self, spool: &mut Spool) -> Result<()> {
+    fn write(&mut self, spool: &mut SignalSpool) -> Result<()> {
         if self.pending.is_empty() {
             return Ok(());
         }

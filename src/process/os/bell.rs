@@ -17,24 +17,24 @@ pub const LONGEST: Duration = Duration::from_secs(1);
 
 /// What wakes the waiting process.
 #[derive(Debug)]
-pub struct Bell {
+pub struct WakeListener {
     heard: UnixStream,
     rope: UnixStream,
     watches: Option<OwnedFd>,
-    folders: Vec<Folder>,
+    folders: Vec<WatchedFolder>,
 }
 
 /// A folder that is to be watched.
 #[derive(Debug)]
-struct Folder {
+struct WatchedFolder {
     path: PathBuf,
-    what: What,
+    what: FolderTrigger,
     watch: Option<i32>,
 }
 
 /// Which changes of a folder ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum What {
+pub enum FolderTrigger {
     /// An entry comes.
     Comes,
     /// An entry goes.
@@ -47,16 +47,16 @@ pub enum What {
 
 /// What a wait heard.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Heard {
+pub struct WakeOutcome {
     /// Whether something rang, as far as that is known.
     pub rang: bool,
     /// The terminal.
-    pub input: Input,
+    pub input: TerminalInput,
 }
 
 /// What became of a terminal during a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Input {
+pub enum TerminalInput {
     /// Nobody typed.
     Nothing,
     /// Something can be read, or its end.
@@ -67,9 +67,9 @@ pub enum Input {
 
 /// Rings from another thread.
 #[derive(Debug)]
-pub struct Rope(UnixStream);
+pub struct WakeSender(UnixStream);
 
-impl Rope {
+impl WakeSender {
     /// The same, for one more thread.
     pub fn another(&self) -> Option<Self> {
         self.0.try_clone().ok().map(Self)
@@ -82,7 +82,7 @@ impl Rope {
     }
 }
 
-impl Bell {
+impl WakeListener {
     /// A bell that nothing rings yet.
     ///
     /// # Errors
@@ -110,17 +110,17 @@ impl Bell {
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub fn rope(&self) -> Result<Rope> {
-        self.rope.try_clone().map(Rope).map_err(|e| failed().because(e))
+    pub fn rope(&self) -> Result<WakeSender> {
+        self.rope.try_clone().map(WakeSender).map_err(|e| failed().because(e))
     }
 
     /// From now on changes of these folders ring, and of no others. Returns whether all were watched before: see
-    /// [`Bell::watch_again`].
-    pub fn watch_only(&mut self, wanted: Vec<(PathBuf, What)>) -> bool {
+    /// [`WakeListener::watch_again`].
+    pub fn watch_only(&mut self, wanted: Vec<(PathBuf, FolderTrigger)>) -> bool {
         let before = std::mem::take(&mut self.folders);
         for (path, what) in wanted {
             let known = before.iter().find(|folder| (&folder.path, folder.what) == (&path, what));
-            self.folders.push(Folder { watch: known.and_then(|folder| folder.watch), path, what });
+            self.folders.push(WatchedFolder { watch: known.and_then(|folder| folder.watch), path, what });
         }
         let is_kept = |watch: i32| self.folders.iter().any(|folder| folder.watch == Some(watch));
         for (watches, watch) in before.iter().filter_map(|folder| self.watches.as_ref().zip(folder.watch)) {
@@ -157,8 +157,8 @@ impl Bell {
         self.wait_or_read(most, None).rang
     }
 
-    /// As [`Bell::wait`]; what can be read from a terminal ends the wait too.
-    pub fn wait_or_read(&mut self, most: Duration, input: Option<BorrowedFd<'_>>) -> Heard {
+    /// As [`WakeListener::wait`]; what can be read from a terminal ends the wait too.
+    pub fn wait_or_read(&mut self, most: Duration, input: Option<BorrowedFd<'_>>) -> WakeOutcome {
         let most = most.min(LONGEST);
         let timeout =
             Timespec { tv_sec: i64::try_from(most.as_secs()).unwrap_or(i64::MAX), tv_nsec: i64::from(most.subsec_nanos()) };
@@ -168,7 +168,7 @@ impl Bell {
         polled.extend(input.map(|input| PollFd::from_borrowed_fd(input, PollFlags::IN)));
         if poll(&mut polled, Some(&timeout)).is_err() {
             // A signal came, and rings too; or nothing can be waited for.
-            return Heard { rang: false, input: Input::Nothing };
+            return WakeOutcome { rang: false, input: TerminalInput::Nothing };
         }
         let of_input = polled.get(own).map_or(PollFlags::empty(), PollFd::revents);
         let rang = polled.iter().take(own).any(|fd| !fd.revents().is_empty());
@@ -176,11 +176,11 @@ impl Bell {
         while matches!((&self.heard).read(&mut bytes), Ok(1..)) {}
         self.watches.iter().for_each(sys::empty);
         let input = match of_input {
-            flags if flags.contains(PollFlags::IN) => Input::Ready,
-            flags if flags.is_empty() => Input::Nothing,
-            _ => Input::Gone,
+            flags if flags.contains(PollFlags::IN) => TerminalInput::Ready,
+            flags if flags.is_empty() => TerminalInput::Nothing,
+            _ => TerminalInput::Gone,
         };
-        Heard { rang, input }
+        WakeOutcome { rang, input }
     }
 }
 
@@ -196,18 +196,18 @@ mod sys {
 
     use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 
-    use super::What;
+    use super::FolderTrigger;
 
     pub(super) fn start() -> Option<OwnedFd> {
         inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()
     }
 
-    pub(super) fn add(watches: &OwnedFd, path: &Path, what: What) -> Option<i32> {
+    pub(super) fn add(watches: &OwnedFd, path: &Path, what: FolderTrigger) -> Option<i32> {
         let changes = match what {
-            What::Comes => WatchFlags::CREATE | WatchFlags::MOVED_TO,
-            What::Goes => WatchFlags::DELETE | WatchFlags::MOVED_FROM,
-            What::Changes => WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::MODIFY,
-            What::Closes => WatchFlags::CLOSE_WRITE,
+            FolderTrigger::Comes => WatchFlags::CREATE | WatchFlags::MOVED_TO,
+            FolderTrigger::Goes => WatchFlags::DELETE | WatchFlags::MOVED_FROM,
+            FolderTrigger::Changes => WatchFlags::CREATE | WatchFlags::MOVED_TO | WatchFlags::MODIFY,
+            FolderTrigger::Closes => WatchFlags::CLOSE_WRITE,
         };
         let itself = WatchFlags::DELETE_SELF | WatchFlags::MOVE_SELF | WatchFlags::ONLYDIR | WatchFlags::DONT_FOLLOW;
         inotify::add_watch(watches, path, changes | itself).ok()
@@ -229,13 +229,13 @@ mod sys {
     use std::os::fd::OwnedFd;
     use std::path::Path;
 
-    use super::What;
+    use super::FolderTrigger;
 
     pub(super) fn start() -> Option<OwnedFd> {
         None
     }
 
-    pub(super) fn add(_watches: &OwnedFd, _path: &Path, _what: What) -> Option<i32> {
+    pub(super) fn add(_watches: &OwnedFd, _path: &Path, _what: FolderTrigger) -> Option<i32> {
         None
     }
 
@@ -253,7 +253,7 @@ mod tests {
     use super::*;
 
     /// Whether it rings when `work` is done, and not before.
-    fn rings(bell: &mut Bell, work: impl FnOnce()) -> bool {
+    fn rings(bell: &mut WakeListener, work: impl FnOnce()) -> bool {
         bell.wait(Duration::ZERO);
         let quiet = Instant::now();
         bell.wait(Duration::from_millis(30));
@@ -271,9 +271,9 @@ mod tests {
         std::fs::create_dir(&inbox).unwrap();
         std::fs::create_dir(&workspace).unwrap();
         std::fs::write(workspace.join(".git"), "").unwrap();
-        let mut bell = Bell::new().unwrap();
+        let mut bell = WakeListener::new().unwrap();
         let rope = bell.rope().unwrap();
-        let folders = || vec![(inbox.clone(), What::Comes), (workspace.clone(), What::Goes)];
+        let folders = || vec![(inbox.clone(), FolderTrigger::Comes), (workspace.clone(), FolderTrigger::Goes)];
         assert!(!bell.watch_only(folders()) && bell.watch_only(folders()));
         assert!(rings(&mut bell, || rope.ring()));
         assert!(rings(&mut bell, || std::fs::write(inbox.join("one"), "").unwrap()));
@@ -288,8 +288,8 @@ mod tests {
     fn a_folder_that_is_replaced_is_watched_again() {
         let dir = tempfile::tempdir().unwrap();
         let inbox = dir.path().join("inbox");
-        let mut bell = Bell::new().unwrap();
-        assert!(!bell.watch_only(vec![(inbox.clone(), What::Comes)]), "it is not there yet");
+        let mut bell = WakeListener::new().unwrap();
+        assert!(!bell.watch_only(vec![(inbox.clone(), FolderTrigger::Comes)]), "it is not there yet");
         std::fs::create_dir(&inbox).unwrap();
         assert!(!bell.watch_again(), "something may have come before it was watched");
         assert!(bell.watch_again());
@@ -314,16 +314,16 @@ mod tests {
         [&one, &two].into_iter().for_each(|path| std::fs::create_dir(path).unwrap());
         let log = one.join("log");
         std::fs::write(&log, "").unwrap();
-        let mut bell = Bell::new().unwrap();
+        let mut bell = WakeListener::new().unwrap();
         let append =
             || std::io::Write::write_all(&mut std::fs::OpenOptions::new().append(true).open(&log).unwrap(), b"x").unwrap();
-        let both = || vec![(one.clone(), What::Changes), (two.clone(), What::Changes)];
+        let both = || vec![(one.clone(), FolderTrigger::Changes), (two.clone(), FolderTrigger::Changes)];
         assert!(!bell.watch_only(both()) && bell.watch_only(both()));
         assert!(rings(&mut bell, append) && rings(&mut bell, || std::fs::write(two.join("x"), "").unwrap()));
-        assert!(bell.watch_only(vec![(one.clone(), What::Changes)]));
+        assert!(bell.watch_only(vec![(one.clone(), FolderTrigger::Changes)]));
         std::fs::write(two.join("y"), "").unwrap();
         assert!(rings(&mut bell, append), "and not before");
-        assert!(!bell.watch_only(vec![(dir.path().join("none"), What::Changes)]));
+        assert!(!bell.watch_only(vec![(dir.path().join("none"), FolderTrigger::Changes)]));
         // The end of a watch rings too.
         bell.wait(Duration::ZERO);
         append();
@@ -336,8 +336,8 @@ mod tests {
     fn a_file_rings_when_the_last_of_those_who_could_write_to_it_closes_it() {
         let dir = tempfile::tempdir().unwrap();
         let lock = dir.path().join("lock");
-        let mut bell = Bell::new().unwrap();
-        let folder = || vec![(dir.path().to_owned(), What::Closes)];
+        let mut bell = WakeListener::new().unwrap();
+        let folder = || vec![(dir.path().to_owned(), FolderTrigger::Closes)];
         let file = std::fs::File::create(&lock).unwrap();
         assert!(!bell.watch_only(folder()) && bell.watch_only(folder()));
         let copy = file.try_clone().unwrap();

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use rustix::process::Signal;
 
-use super::sys::{self, Table};
+use super::sys::{self, ProcessTable};
 use crate::process::keeper::spec::ProcessId;
 
 /// The running processes whose environment has `name=value`, except this one.
@@ -23,7 +23,7 @@ pub fn kill_started_with(name: &str, value: &str, below: &Path) -> usize {
 
 fn find(name: &str, value: &str, below: &Path) -> Vec<ProcessId> {
     let marker = format!("{name}={value}").into_bytes();
-    let table = Table::read();
+    let table = ProcessTable::read();
     let living = table.all().iter().filter(|process| !process.is_gone() && process.id.pid != sys::own_pid());
     if cfg!(target_os = "linux") {
         living.filter(|process| sys::started_with(process.id.pid, &marker)).map(|process| process.id).collect()

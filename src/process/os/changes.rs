@@ -1,5 +1,5 @@
 //! What changes in watched folders, as the system tells it, and waiting for it or for a signal. Where the system tells nothing (another
-//! system, no watches left), [`Changes::watch`] says so, and the caller has to look by itself.
+//! system, no watches left), [`FolderWatcher::watch`] says so, and the caller has to look by itself.
 
 use std::ffi::OsString;
 use std::io::Read;
@@ -14,15 +14,15 @@ use crate::error::{Code, Error, Result};
 
 /// A number of the system for a watched folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct FolderId(i32);
+pub struct WatchedFolderId(i32);
 
 /// Something that changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Change {
+pub enum FolderChange {
     /// An entry of a folder came, or was changed.
     There {
         /// The folder.
-        folder: FolderId,
+        folder: WatchedFolderId,
         /// The name of the entry.
         name: OsString,
         /// Whether the entry is a folder.
@@ -33,23 +33,23 @@ pub enum Change {
     /// An entry of a folder went.
     Gone {
         /// The folder.
-        folder: FolderId,
+        folder: WatchedFolderId,
         /// The name of the entry.
         name: OsString,
         /// Whether the entry was a folder.
         is_folder: bool,
     },
     /// A watched folder is no longer watched: it was deleted.
-    Ended(FolderId),
+    Ended(WatchedFolderId),
     /// A watched folder has another place now.
-    Moved(FolderId),
+    Moved(WatchedFolderId),
     /// So much changed that the system did not keep all of it.
     Lost,
 }
 
 /// Why a wait ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Woken {
+pub enum WakeReason {
     /// Something changed.
     Changed,
     /// A signal came.
@@ -60,13 +60,13 @@ pub enum Woken {
 
 /// The watched folders of this process.
 #[derive(Debug)]
-pub struct Changes {
+pub struct FolderWatcher {
     watches: Option<OwnedFd>,
     heard: UnixStream,
     rope: UnixStream,
 }
 
-impl Changes {
+impl FolderWatcher {
     /// Watches nothing yet.
     ///
     /// # Errors
@@ -91,19 +91,19 @@ impl Changes {
     }
 
     /// Watches the entries of a folder, which is no link; the same folder has the same number. `None` where that cannot be done.
-    pub fn watch(&self, folder: &Path) -> Option<FolderId> {
-        sys::add(self.watches.as_ref()?, folder).map(FolderId)
+    pub fn watch(&self, folder: &Path) -> Option<WatchedFolderId> {
+        sys::add(self.watches.as_ref()?, folder).map(WatchedFolderId)
     }
 
     /// Watches a folder no more.
-    pub fn forget(&self, folder: FolderId) {
+    pub fn forget(&self, folder: WatchedFolderId) {
         if let Some(watches) = &self.watches {
             sys::remove(watches, folder.0);
         }
     }
 
     /// Waits until something changes or a signal comes, at most this long.
-    pub fn wait(&self, most: Duration) -> Woken {
+    pub fn wait(&self, most: Duration) -> WakeReason {
         let seconds = i64::try_from(most.as_secs()).unwrap_or(i64::MAX);
         let timeout = Timespec { tv_sec: seconds, tv_nsec: i64::from(most.subsec_nanos()) };
         let mut polled = vec![PollFd::from_borrowed_fd(self.heard.as_fd(), PollFlags::IN)];
@@ -111,14 +111,14 @@ impl Changes {
         let rang = poll(&mut polled, Some(&timeout));
         let mut bytes = [0; 64];
         match rang {
-            _ if matches!((&self.heard).read(&mut bytes), Ok(1..)) => Woken::Signal,
-            Ok(1..) => Woken::Changed,
-            Ok(0) | Err(_) => Woken::Elapsed,
+            _ if matches!((&self.heard).read(&mut bytes), Ok(1..)) => WakeReason::Signal,
+            Ok(1..) => WakeReason::Changed,
+            Ok(0) | Err(_) => WakeReason::Elapsed,
         }
     }
 
     /// All that has changed since the last call.
-    pub fn read(&self) -> Vec<Change> {
+    pub fn read(&self) -> Vec<FolderChange> {
         self.watches.as_ref().map(sys::read).unwrap_or_default()
     }
 }
@@ -144,7 +144,7 @@ mod sys {
 
     use rustix::fs::inotify::{self, CreateFlags, Event, ReadFlags, Reader, WatchFlags};
 
-    use super::{Change, FolderId};
+    use super::{FolderChange, WatchedFolderId};
 
     pub(super) fn start() -> Option<OwnedFd> {
         inotify::init(CreateFlags::CLOEXEC | CreateFlags::NONBLOCK).ok()
@@ -167,7 +167,7 @@ mod sys {
         let _ = inotify::remove_watch(watches, watch);
     }
 
-    pub(super) fn read(watches: &OwnedFd) -> Vec<Change> {
+    pub(super) fn read(watches: &OwnedFd) -> Vec<FolderChange> {
         let mut buffer = [const { MaybeUninit::<u8>::uninit() }; 16 * 1024];
         let mut reader = Reader::new(watches, &mut buffer);
         let mut all = Vec::new();
@@ -177,24 +177,24 @@ mod sys {
         all
     }
 
-    fn change(event: &Event<'_>) -> Option<Change> {
-        let (flags, folder) = (event.events(), FolderId(event.wd()));
+    fn change(event: &Event<'_>) -> Option<FolderChange> {
+        let (flags, folder) = (event.events(), WatchedFolderId(event.wd()));
         if flags.contains(ReadFlags::QUEUE_OVERFLOW) {
-            return Some(Change::Lost);
+            return Some(FolderChange::Lost);
         }
         if flags.contains(ReadFlags::IGNORED) {
-            return Some(Change::Ended(folder));
+            return Some(FolderChange::Ended(folder));
         }
         if flags.contains(ReadFlags::MOVE_SELF) {
-            return Some(Change::Moved(folder));
+            return Some(FolderChange::Moved(folder));
         }
         // Without a name it is about the folder itself, of which the folder above tells.
         let name = OsStr::from_bytes(event.file_name()?.to_bytes()).to_owned();
         let is_folder = flags.contains(ReadFlags::ISDIR);
         let is_new = flags.intersects(ReadFlags::CREATE | ReadFlags::MOVED_TO);
         match flags.intersects(ReadFlags::DELETE | ReadFlags::MOVED_FROM) {
-            true => Some(Change::Gone { folder, name, is_folder }),
-            false => Some(Change::There { folder, name, is_folder, is_new }),
+            true => Some(FolderChange::Gone { folder, name, is_folder }),
+            false => Some(FolderChange::There { folder, name, is_folder, is_new }),
         }
     }
 }
@@ -204,7 +204,7 @@ mod sys {
     use std::os::fd::OwnedFd;
     use std::path::Path;
 
-    use super::Change;
+    use super::FolderChange;
 
     pub(super) fn start() -> Option<OwnedFd> {
         None
@@ -216,7 +216,7 @@ mod sys {
 
     pub(super) fn remove(_watches: &OwnedFd, _watch: i32) {}
 
-    pub(super) fn read(_watches: &OwnedFd) -> Vec<Change> {
+    pub(super) fn read(_watches: &OwnedFd) -> Vec<FolderChange> {
         Vec::new()
     }
 }
@@ -230,30 +230,30 @@ mod tests {
     #[test]
     fn what_comes_changes_and_goes_is_told_with_its_name() {
         let dir = tempfile::tempdir().unwrap();
-        let changes = Changes::new().unwrap();
+        let changes = FolderWatcher::new().unwrap();
         let folder = changes.watch(dir.path()).unwrap();
         assert_eq!(changes.watch(dir.path()), Some(folder));
-        assert_eq!(changes.wait(Duration::ZERO), Woken::Elapsed);
+        assert_eq!(changes.wait(Duration::ZERO), WakeReason::Elapsed);
         let (file, sub) = (dir.path().join("a"), dir.path().join("d"));
         std::fs::write(&file, "x").unwrap();
-        assert_eq!(changes.wait(Duration::from_secs(10)), Woken::Changed);
+        assert_eq!(changes.wait(Duration::from_secs(10)), WakeReason::Changed);
         let name = |name: &str| OsString::from(name);
-        let there = |what: &str, is_folder, is_new| Change::There { folder, name: name(what), is_folder, is_new };
+        let there = |what: &str, is_folder, is_new| FolderChange::There { folder, name: name(what), is_folder, is_new };
         let told = changes.read();
         assert!(told.starts_with(&[there("a", false, true), there("a", false, false)]), "{told:?}");
         std::fs::create_dir(&sub).unwrap();
         assert_eq!(changes.read(), [there("d", true, true)]);
         std::fs::remove_dir(&sub).unwrap();
         std::fs::remove_file(&file).unwrap();
-        let gone = |what: &str, is_folder| Change::Gone { folder, name: name(what), is_folder };
+        let gone = |what: &str, is_folder| FolderChange::Gone { folder, name: name(what), is_folder };
         assert_eq!(changes.read(), [gone("d", true), gone("a", false)]);
         let place = dir.path().with_extension("moved");
         std::fs::rename(dir.path(), &place).unwrap();
-        assert_eq!(changes.read(), [Change::Moved(folder)]);
+        assert_eq!(changes.read(), [FolderChange::Moved(folder)]);
         std::fs::rename(&place, dir.path()).unwrap();
         changes.read();
         changes.forget(folder);
-        assert_eq!(changes.read(), [Change::Ended(folder)]);
+        assert_eq!(changes.read(), [FolderChange::Ended(folder)]);
         std::os::unix::fs::symlink("nowhere", &file).unwrap();
         assert_eq!((changes.read(), changes.watch(&file)), (vec![], None));
     }

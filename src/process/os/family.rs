@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::sys::{self, Process, Table};
+use super::sys::{self, ProcessEntry, ProcessTable};
 use crate::files;
 use crate::process::keeper::spec::{FAMILY, ProcessId};
 
@@ -27,8 +27,8 @@ pub(crate) struct EndedFamily {
 
 /// The living descendants of this process, in whatever session. As subreaper it inherits the orphans. Other systems than
 /// Linux have no subreaper: there orphans are only found by the program's process group.
-pub(crate) fn living(program: Option<i32>) -> Vec<Process> {
-    let table = Table::read();
+pub(crate) fn living(program: Option<i32>) -> Vec<ProcessEntry> {
+    let table = ProcessTable::read();
     let mut roots = vec![sys::own_pid()];
     let mut found = Vec::new();
     if !cfg!(target_os = "linux")
@@ -76,7 +76,7 @@ pub(crate) fn end_all(program: Option<i32>, grace: Duration, reap: &mut dyn FnMu
 pub(crate) fn end_with_family(child: &mut Child, grace: Duration) -> Option<ExitStatus> {
     let pid = i32::try_from(child.id()).ok()?;
     // Looked at while it lives: later nobody knows whose children they were.
-    let family = Table::read().descendants(&[pid]);
+    let family = ProcessTable::read().descendants(&[pid]);
     let group = rustix::process::Pid::from_raw(pid)?;
     let asked = Instant::now();
     let _ = rustix::process::kill_process(group, Signal::TERM);

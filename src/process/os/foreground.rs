@@ -25,7 +25,7 @@ const FIRST_DESCRIPTOR: i32 = 10;
 
 /// The program to run.
 #[derive(Debug)]
-pub struct Foreground {
+pub struct ForegroundProgram {
     /// The program, looked for in `PATH`, and its arguments; not empty.
     pub command: Vec<OsString>,
     /// Its working directory.
@@ -34,7 +34,7 @@ pub struct Foreground {
     pub env: Vec<(&'static str, OsString)>,
 }
 
-impl Foreground {
+impl ForegroundProgram {
     fn command(&self) -> Command {
         let (program, arguments) =
             self.command.split_first().map_or((OsString::new(), &[][..]), |(one, rest)| (one.clone(), rest));

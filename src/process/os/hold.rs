@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use super::sys::{self, Process, Table};
+use super::sys::{self, ProcessEntry, ProcessTable};
 use crate::process::keeper::spec::ProcessId;
 
 /// How long stopping may take before the hold is reported as unstable.
@@ -16,7 +16,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The holds of one keeper.
 #[derive(Debug, Default)]
-pub(crate) struct Holds {
+pub(crate) struct ProcessHolds {
     held: HashMap<u64, Vec<ProcessId>>,
     last: u64,
     closed: bool,
@@ -24,8 +24,8 @@ pub(crate) struct Holds {
 
 /// The result of a hold.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Held {
-    /// The id of the hold, for [`Holds::release`].
+pub(crate) struct ProcessHold {
+    /// The id of the hold, for [`ProcessHolds::release`].
     pub id: u64,
     /// How many processes it stopped.
     pub count: usize,
@@ -33,11 +33,11 @@ pub(crate) struct Held {
     pub stable: bool,
 }
 
-impl Holds {
+impl ProcessHolds {
     /// Stops all descendants of this process, repeatedly until no new ones appear, because a process may start another one
     /// before it is stopped itself. Parents first, so that none sees its child stop. The requester, its ancestors and its
-    /// descendants are left out: the requester has to release the hold. `None` after [`Holds::close`].
-    pub fn hold(&mut self, requester: Option<i32>) -> Option<Held> {
+    /// descendants are left out: the requester has to release the hold. `None` after [`ProcessHolds::close`].
+    pub fn hold(&mut self, requester: Option<i32>) -> Option<ProcessHold> {
         if self.closed {
             return None;
         }
@@ -48,7 +48,7 @@ impl Holds {
         let begun = Instant::now();
         let mut quiet = 0;
         while quiet < 2 && begun.elapsed() < PATIENCE {
-            let table = Table::read();
+            let table = ProcessTable::read();
             let spared = spared(&table, requester);
             let mut moving = false;
             for process in table.descendants(&[sys::own_pid()]) {
@@ -70,7 +70,7 @@ impl Holds {
         }
         let count = stopped.len();
         self.held.insert(id, stopped);
-        Some(Held { id, count, stable: quiet >= 2 })
+        Some(ProcessHold { id, count, stable: quiet >= 2 })
     }
 
     /// Continues the processes that the hold `id` stopped and that no other hold has. Children first, so that no parent sees
@@ -102,11 +102,11 @@ impl Holds {
 
 /// Whether the process is in a `vfork` whose child was stopped before its exec. It waits in the kernel, where it cannot be
 /// stopped, and does nothing until the child continues.
-fn waits_for_a_stopped_child(table: &Table, process: &Process) -> bool {
+fn waits_for_a_stopped_child(table: &ProcessTable, process: &ProcessEntry) -> bool {
     process.state == 'D' && table.all().iter().any(|child| child.parent == process.id.pid && child.is_stopped())
 }
 
-fn spared(table: &Table, requester: Option<i32>) -> Vec<i32> {
+fn spared(table: &ProcessTable, requester: Option<i32>) -> Vec<i32> {
     let Some(pid) = requester else { return Vec::new() };
     let mut spared = table.lineage(pid);
     spared.extend(table.descendants(&[pid]).iter().map(|process| process.id.pid));

@@ -12,7 +12,7 @@ use crate::process::keeper::spec::ProcessId;
 
 /// One process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Process {
+pub(crate) struct ProcessEntry {
     /// Its id.
     pub id: ProcessId,
     /// Its parent's number.
@@ -23,7 +23,7 @@ pub(crate) struct Process {
     pub state: char,
 }
 
-impl Process {
+impl ProcessEntry {
     /// Whether it has ended and was not waited for yet.
     pub fn is_gone(&self) -> bool {
         matches!(self.state, 'Z' | 'X' | 'x')
@@ -37,29 +37,29 @@ impl Process {
 
 /// All processes at one moment.
 #[derive(Debug, Default)]
-pub(crate) struct Table {
-    all: Vec<Process>,
+pub(crate) struct ProcessTable {
+    all: Vec<ProcessEntry>,
 }
 
-impl Table {
+impl ProcessTable {
     /// Reads the table. Processes that end meanwhile are left out.
     pub fn read() -> Self {
         Self { all: list() }
     }
 
     /// Every process.
-    pub fn all(&self) -> &[Process] {
+    pub fn all(&self) -> &[ProcessEntry] {
         &self.all
     }
 
     /// The process with this number.
-    pub fn get(&self, pid: i32) -> Option<&Process> {
+    pub fn get(&self, pid: i32) -> Option<&ProcessEntry> {
         self.all.iter().find(|process| process.id.pid == pid)
     }
 
     /// All descendants of `roots`, parents before children, without the roots themselves.
-    pub fn descendants(&self, roots: &[i32]) -> Vec<Process> {
-        let mut children: HashMap<i32, Vec<&Process>> = HashMap::new();
+    pub fn descendants(&self, roots: &[i32]) -> Vec<ProcessEntry> {
+        let mut children: HashMap<i32, Vec<&ProcessEntry>> = HashMap::new();
         for process in &self.all {
             children.entry(process.parent).or_default().push(process);
         }
@@ -138,20 +138,20 @@ pub(crate) fn of_kernel(path: &str) -> Option<Vec<u8>> {
 
 /// The process with this number now.
 #[cfg(target_os = "linux")]
-pub(crate) fn look(pid: i32) -> Option<Process> {
+pub(crate) fn look(pid: i32) -> Option<ProcessEntry> {
     parse_stat(&of_kernel(&format!("/proc/{pid}/stat"))?)
 }
 
 /// The process with this number now.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn look(pid: i32) -> Option<Process> {
+pub(crate) fn look(pid: i32) -> Option<ProcessEntry> {
     list().into_iter().find(|process| process.id.pid == pid)
 }
 
 /// The descendants of a process as the kernel lists children, without a look at any other process; `None` where it does not
 /// list them. One that is just being started may be missing.
 #[cfg(target_os = "linux")]
-pub(crate) fn offspring(of: i32) -> Option<Vec<Process>> {
+pub(crate) fn offspring(of: i32) -> Option<Vec<ProcessEntry>> {
     let children = |pid: i32| {
         let threads = std::fs::read_dir(format!("/proc/{pid}/task")).ok()?;
         // A thread that ends meanwhile hands its children to another one.
@@ -169,35 +169,35 @@ pub(crate) fn offspring(of: i32) -> Option<Vec<Process>> {
             }
         }
     }
-    found.sort_unstable_by_key(|process: &Process| process.id.pid);
+    found.sort_unstable_by_key(|process: &ProcessEntry| process.id.pid);
     Some(found)
 }
 
 /// Other systems have no such lists.
 #[cfg(not(target_os = "linux"))]
-pub(crate) fn offspring(_of: i32) -> Option<Vec<Process>> {
+pub(crate) fn offspring(_of: i32) -> Option<Vec<ProcessEntry>> {
     None
 }
 
 #[cfg(target_os = "linux")]
-fn list() -> Vec<Process> {
+fn list() -> Vec<ProcessEntry> {
     let Ok(entries) = std::fs::read_dir("/proc") else { return Vec::new() };
     entries.flatten().filter_map(|entry| look(entry.file_name().to_str()?.parse().ok()?)).collect()
 }
 
 #[cfg(not(target_os = "linux"))]
-fn list() -> Vec<Process> {
+fn list() -> Vec<ProcessEntry> {
     let output = super::command::command("ps").args(["-axo", "pid=,ppid=,pgid=,state=,lstart="]).output();
     output.map(|output| parse_ps(&String::from_utf8_lossy(&output.stdout))).unwrap_or_default()
 }
 
 /// Reads a line of `/proc/<pid>/stat`. The program's name is in parentheses and may contain any character, parentheses too.
 #[cfg(target_os = "linux")]
-fn parse_stat(line: &[u8]) -> Option<Process> {
+fn parse_stat(line: &[u8]) -> Option<ProcessEntry> {
     let line = String::from_utf8_lossy(line);
     let (pid, rest) = line.split_once(' ')?;
     let fields: Vec<&str> = rest.get(rest.rfind(')')? + 1..)?.split_ascii_whitespace().collect();
-    Some(Process {
+    Some(ProcessEntry {
         id: ProcessId { pid: pid.parse().ok()?, start: fields.get(19)?.parse().ok()? },
         state: fields.first()?.chars().next()?,
         parent: fields.get(1)?.parse().ok()?,
@@ -207,14 +207,14 @@ fn parse_stat(line: &[u8]) -> Option<Process> {
 
 /// Parses the output of `ps -axo pid=,ppid=,pgid=,state=,lstart=`. The start is a hash of the printed time.
 #[cfg(any(test, not(target_os = "linux")))]
-fn parse_ps(text: &str) -> Vec<Process> {
+fn parse_ps(text: &str) -> Vec<ProcessEntry> {
     let line = |line: &str| {
         let mut fields = line.split_ascii_whitespace();
         let mut number = || fields.next()?.parse::<i32>().ok();
         let (pid, parent, group) = (number()?, number()?, number()?);
         let state = fields.next()?.chars().next()?;
         let start = u64::from(crc32c::crc32c(fields.collect::<Vec<_>>().join(" ").as_bytes()));
-        Some(Process { id: ProcessId { pid, start }, parent, session: group, state })
+        Some(ProcessEntry { id: ProcessId { pid, start }, parent, session: group, state })
     };
     text.lines().filter_map(line).collect()
 }
@@ -253,7 +253,7 @@ mod tests {
 
     #[test]
     fn this_process_is_in_the_table_below_its_parent() {
-        let table = Table::read();
+        let table = ProcessTable::read();
         let own = own_pid();
         let parent = table.get(own).unwrap().parent;
         assert!(table.lineage(own).contains(&parent));
@@ -265,7 +265,7 @@ mod tests {
     #[test]
     fn a_name_with_brackets_does_not_confuse() {
         let line = b"42 (a) R (b) S 7 42 9 0 -1 0 0 0 0 0 1 2 3 4 20 0 1 0 777 0";
-        let expected = Process { id: ProcessId { pid: 42, start: 777 }, parent: 7, session: 9, state: 'S' };
+        let expected = ProcessEntry { id: ProcessId { pid: 42, start: 777 }, parent: 7, session: 9, state: 'S' };
         assert_eq!(parse_stat(line), Some(expected));
     }
 

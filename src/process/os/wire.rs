@@ -10,22 +10,22 @@ use crate::domain::base::hex::{from_hex, to_hex};
 /// The JSON form of one value.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Wire {
+enum OsStringJson {
     Text(String),
     Bytes { hex: String },
 }
 
-fn encode(value: &OsStr) -> Wire {
+fn encode(value: &OsStr) -> OsStringJson {
     match value.to_str() {
-        Some(text) => Wire::Text(text.to_owned()),
-        None => Wire::Bytes { hex: to_hex(value.as_bytes()) },
+        Some(text) => OsStringJson::Text(text.to_owned()),
+        None => OsStringJson::Bytes { hex: to_hex(value.as_bytes()) },
     }
 }
 
-fn decode<E: serde::de::Error>(wire: Wire) -> Result<OsString, E> {
+fn decode<E: serde::de::Error>(wire: OsStringJson) -> Result<OsString, E> {
     match wire {
-        Wire::Text(text) => Ok(text.into()),
-        Wire::Bytes { hex } => from_hex(&hex).map(OsString::from_vec).ok_or_else(|| E::custom("not hexadecimal")),
+        OsStringJson::Text(text) => Ok(text.into()),
+        OsStringJson::Bytes { hex } => from_hex(&hex).map(OsString::from_vec).ok_or_else(|| E::custom("not hexadecimal")),
     }
 }
 
@@ -38,7 +38,7 @@ pub(crate) mod os {
     }
 
     pub(crate) fn deserialize<'de, T: From<OsString>, D: Deserializer<'de>>(from: D) -> Result<T, D::Error> {
-        decode(Wire::deserialize(from)?).map(T::from)
+        decode(OsStringJson::deserialize(from)?).map(T::from)
     }
 }
 
@@ -51,7 +51,7 @@ pub(crate) mod list {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<OsString>, D::Error> {
-        Vec::<Wire>::deserialize(from)?.into_iter().map(decode).collect()
+        Vec::<OsStringJson>::deserialize(from)?.into_iter().map(decode).collect()
     }
 }
 
@@ -66,6 +66,6 @@ pub(crate) mod vars {
     }
 
     pub(crate) fn deserialize<'de, D: Deserializer<'de>>(from: D) -> Result<BTreeMap<String, OsString>, D::Error> {
-        BTreeMap::<String, Wire>::deserialize(from)?.into_iter().map(|(name, wire)| Ok((name, decode(wire)?))).collect()
+        BTreeMap::<String, OsStringJson>::deserialize(from)?.into_iter().map(|(name, wire)| Ok((name, decode(wire)?))).collect()
     }
 }

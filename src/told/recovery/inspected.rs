@@ -2,14 +2,14 @@
 
 use super::tasks::{group_in_words, last_file};
 use crate::cli::{visible, words};
-use crate::domain::base::ids::CaseId;
-use crate::domain::work::checks::shown::CheckOf;
-use crate::domain::work::standing::Reported;
-use crate::ops::recover::export::{CrashState, TaskState};
+use crate::domain::base::ids::TaskId;
+use crate::domain::work::checks::shown::TaskCheckSubject;
+use crate::domain::work::standing::ReportedWork;
+use crate::ops::recover::export::{CrashExport, CrashExportTask};
 use crate::told::reported;
 
 /// Each task with what is known of it.
-pub fn inspected(state: &CrashState) -> String {
+pub fn inspected(state: &CrashExport) -> String {
     if state.tasks.is_empty() {
         return "No crash cut a task off.\n".to_owned();
     }
@@ -18,7 +18,7 @@ pub fn inspected(state: &CrashState) -> String {
     groups + between + &state.tasks.iter().map(in_words).collect::<Vec<_>>().join("\n")
 }
 
-fn in_words(task: &TaskState) -> String {
+fn in_words(task: &CrashExportTask) -> String {
     let title = visible::line(&task.title);
     let mut text = format!("{}: {title} ({}, {}%)\n", task.id, task.status, task.progress);
     let mut line = |name: &str, value: String| text.push_str(&format!("  {name}: {}\n", visible::line(&value)));
@@ -40,9 +40,9 @@ fn in_words(task: &TaskState) -> String {
         line("used", used.join(", "));
     }
     for check in &task.verification {
-        line(if check.of == CheckOf::Task { "verify" } else { "verify merge" }, check.words.clone());
+        line(if check.of == TaskCheckSubject::Task { "verify" } else { "verify merge" }, check.words.clone());
     }
-    for row in task.reports.iter().flat_map(|reports| reported::rows(&Reported::of(reports))) {
+    for row in task.reports.iter().flat_map(|reports| reported::rows(&ReportedWork::of(reports))) {
         if let [name, value] = row.as_slice() {
             line(name.trim_end_matches(':'), value.clone());
         }
@@ -58,7 +58,7 @@ fn in_words(task: &TaskState) -> String {
         line("last file", last_file(&last.file, last.line, (last.function.as_deref(), last.next.as_deref())));
     }
     if !task.waits_for.is_empty() {
-        line("waits for", task.waits_for.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", "));
+        line("waits for", task.waits_for.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", "));
     }
     for (name, value) in [("branch", &task.branch), ("workspace", &task.workspace)] {
         if let Some(value) = value {

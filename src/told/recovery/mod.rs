@@ -8,17 +8,17 @@ pub use inspected::inspected;
 pub use tasks::tasks;
 
 use crate::cli::{visible, words};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::times;
-use crate::domain::recovery::decide::Action;
-use crate::domain::recovery::lost::OnDisk;
-use crate::domain::recovery::wanted::{Choice, Wanted};
-use crate::domain::state::wedge::WedgeView;
+use crate::domain::recovery::decide::CrashAction;
+use crate::domain::recovery::lost::LostFileOnDisk;
+use crate::domain::recovery::wanted::{CrashRecoveryChoice, RecoverySelection};
+use crate::domain::state::wedge::BlockingConditionView;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::recover::lost_files::LostFiles;
-use crate::ops::recover::resume::{Plan, Recovered};
-use crate::ops::recover::survey::View;
+use crate::ops::recover::resume::{RecoveryOutcome, TaskRecoveryPlan};
+use crate::ops::recover::survey::RecoverySurvey;
 
 /// Where there is nothing to recover.
 pub const NOTHING: &str = "Nothing has to be recovered.\n";
@@ -28,7 +28,7 @@ pub const REPAIR: &str = "Repair: do all of this";
 
 /// Who asks what becomes of tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Asking {
+pub enum RecoveryAsker {
     /// `recover`, or the panel: no work begins.
     Recover,
     /// `run`: a session follows, which leaves nothing as it is.
@@ -36,20 +36,20 @@ pub enum Asking {
 }
 
 /// What a choice does there.
-pub const fn choice(choice: Choice, asking: Asking) -> &'static str {
+pub const fn choice(choice: CrashRecoveryChoice, asking: RecoveryAsker) -> &'static str {
     match (choice, asking) {
-        (Choice::Resume, _) => "Go on from what is there (recommended)",
-        (Choice::FailedOnly, Asking::Recover) => "Begin anew what cannot go on; leave the rest",
-        (Choice::FailedOnly, Asking::Run) => "Begin anew what cannot go on or failed; the rest goes on",
-        (Choice::Inspect, _) => "Look at what is there; change nothing",
-        (Choice::Abandon, _) => "Abandon: take these tasks out of the plan; their branches stay",
+        (CrashRecoveryChoice::Resume, _) => "Go on from what is there (recommended)",
+        (CrashRecoveryChoice::FailedOnly, RecoveryAsker::Recover) => "Begin anew what cannot go on; leave the rest",
+        (CrashRecoveryChoice::FailedOnly, RecoveryAsker::Run) => "Begin anew what cannot go on or failed; the rest goes on",
+        (CrashRecoveryChoice::Inspect, _) => "Look at what is there; change nothing",
+        (CrashRecoveryChoice::Abandon, _) => "Abandon: take these tasks out of the plan; their branches stay",
     }
 }
 
 /// Which tasks begin anew, and how that is taken back; `None` where none does.
-pub fn begins_anew(plan: &Plan, wanted: &Wanted) -> Option<String> {
+pub fn begins_anew(plan: &TaskRecoveryPlan, wanted: &RecoverySelection) -> Option<String> {
     let anew = plan.now.len() + plan.before.len();
-    let begins = wanted.action == Some(Action::RestartTask) && anew > 0;
+    let begins = wanted.action == Some(CrashAction::RestartTask) && anew > 0;
     let tasks = words::count(anew, "task");
     begins.then(|| format!("Begin {tasks} anew? What is there is kept aside, and 'git axiom undo' brings it back"))
 }
@@ -58,7 +58,7 @@ pub fn begins_anew(plan: &Plan, wanted: &Wanted) -> Option<String> {
 ///
 /// # Errors
 /// `UNKNOWN_TASK`.
-pub fn abandons(ctx: &Context, tasks: &[CaseId]) -> Result<String> {
+pub fn abandons(ctx: &Context, tasks: &[TaskId]) -> Result<String> {
     let mut list = String::from("This takes out of the plan:\n");
     for task in tasks {
         list.push_str(&format!("  {task}: {}\n", visible::line(&ctx.state().case(task)?.title)));
@@ -68,12 +68,12 @@ pub fn abandons(ctx: &Context, tasks: &[CaseId]) -> Result<String> {
 }
 
 /// After tasks were taken out of the plan.
-pub fn abandoned(tasks: &[CaseId]) -> String {
+pub fn abandoned(tasks: &[TaskId]) -> String {
     format!("{} abandoned. To take that back: git axiom undo\n", words::count(tasks.len(), "task"))
 }
 
 /// What would be recovered; `None` where nothing has to be. For a terminal with so many columns.
-pub fn before(view: &View, columns: Option<usize>) -> Option<String> {
+pub fn before(view: &RecoverySurvey, columns: Option<usize>) -> Option<String> {
     let rests = view.concerned().next().is_some() || !view.earlier.is_empty();
     match (is_nothing(view) && !view.changes_earlier(), rests) {
         (true, false) => None,
@@ -83,8 +83,8 @@ pub fn before(view: &View, columns: Option<usize>) -> Option<String> {
 }
 
 /// What was recovered, and what is left.
-pub fn after(recovered: &Recovered) -> String {
-    let Recovered { done, view } = recovered;
+pub fn after(recovered: &RecoveryOutcome) -> String {
+    let RecoveryOutcome { done, view } = recovered;
     if is_nothing(view) && done.is_empty() {
         return NOTHING.to_owned();
     }
@@ -100,7 +100,7 @@ pub fn after(recovered: &Recovered) -> String {
     text
 }
 
-fn is_nothing(view: &View) -> bool {
+fn is_nothing(view: &RecoverySurvey) -> bool {
     !view.needed
         && view.wedges.is_empty()
         && view.locks.is_empty()
@@ -110,7 +110,7 @@ fn is_nothing(view: &View) -> bool {
 }
 
 /// What there is to repair besides tasks.
-fn repairs(view: &View) -> String {
+fn repairs(view: &RecoverySurvey) -> String {
     let mut text = String::new();
     view.lost_files.iter().for_each(|lost| text.push_str(&lost_files(lost)));
     if let Some(operation) = &view.operation {
@@ -136,8 +136,9 @@ fn repairs(view: &View) -> String {
     for words in &view.lost_objects {
         text.push_str(&format!("lost       {words}\n"));
     }
-    let (by_us, by_hand): (Vec<&WedgeView>, Vec<&WedgeView>) = view.wedges.iter().partition(|wedge| wedge.recovers);
-    let is_named = |wedge: &WedgeView| view.locks.iter().any(|lock| wedge.what.contains(lock.as_str()));
+    let (by_us, by_hand): (Vec<&BlockingConditionView>, Vec<&BlockingConditionView>) =
+        view.wedges.iter().partition(|wedge| wedge.recovers);
+    let is_named = |wedge: &BlockingConditionView| view.locks.iter().any(|lock| wedge.what.contains(lock.as_str()));
     for wedge in by_us.iter().filter(|wedge| !is_named(wedge)) {
         text.push_str(&format!("repair     {}\n", wedge.what));
     }
@@ -150,7 +151,8 @@ fn repairs(view: &View) -> String {
 
 /// The files of a task that are lost.
 fn lost_files(lost: &LostFiles) -> String {
-    let count_of = |back: bool| lost.files.iter().filter(|file| file.comes_back == back && file.found != OnDisk::Other).count();
+    let count_of =
+        |back: bool| lost.files.iter().filter(|file| file.comes_back == back && file.found != LostFileOnDisk::Other).count();
     let task = &lost.task_id;
     let mut text = String::new();
     if count_of(true) > 0 {
@@ -171,7 +173,7 @@ fn bar(percent: u8) -> String {
     format!("{}{} {percent:>3}%", "#".repeat(full), ".".repeat(20 - full))
 }
 
-fn done_in_words(recovered: &Recovered) -> String {
+fn done_in_words(recovered: &RecoveryOutcome) -> String {
     let mut text = String::new();
     for done in &recovered.done {
         text.push_str(&format!("{}  {}\n", done.task_id, visible::line(&done.what)));

@@ -1,14 +1,14 @@
 //! Tasks that a crash cut off, and what becomes of them.
 
 use crate::cli::{visible, words};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::times;
-use crate::domain::recovery::decide::Action;
-use crate::domain::recovery::estimate::Crash;
-use crate::domain::work::reports::PartStage;
-use crate::ops::recover::parts::CutGroup;
-use crate::ops::recover::resume::EarlierTask;
-use crate::ops::recover::survey::{Orphan, View};
+use crate::domain::recovery::decide::CrashAction;
+use crate::domain::recovery::estimate::CrashEstimate;
+use crate::domain::work::reports::SubtaskStage;
+use crate::ops::recover::parts::InterruptedGroup;
+use crate::ops::recover::resume::EarlierRecoveredTask;
+use crate::ops::recover::survey::{OrphanTask, RecoverySurvey};
 
 /// How many ids are named in a line.
 const MOST_NAMED: usize = 10;
@@ -17,9 +17,9 @@ const MOST_NAMED: usize = 10;
 const MOST_PARTS: usize = 5;
 
 /// The tasks that are active while no supervisor runs, and what the crash costs, for a terminal with so many columns.
-pub fn tasks(view: &View, columns: Option<usize>) -> String {
+pub fn tasks(view: &RecoverySurvey, columns: Option<usize>) -> String {
     let mut text = String::new();
-    if let Some(Crash { crash_time, last_checkpoint, crash_duration, .. }) = &view.crash {
+    if let Some(CrashEstimate { crash_time, last_checkpoint, crash_duration, .. }) = &view.crash {
         text.push_str(&format!("Crashed: {}, {} ago\n", words::time(*crash_time), times::span(*crash_duration)));
         text.push_str(&format!("Last kept: {}\n\n", words::time(*last_checkpoint)));
     }
@@ -34,11 +34,11 @@ pub fn tasks(view: &View, columns: Option<usize>) -> String {
             text.push_str(&orphan_in_words(title, orphan, columns));
         }
     }
-    for EarlierTask { task_id, decision, what } in &view.earlier {
+    for EarlierRecoveredTask { task_id, decision, what } in &view.earlier {
         let title = match decision {
             None => "failed   ",
-            Some(Action::RestartTask) => "reset    ",
-            Some(Action::ContinueTask | Action::NextTask | Action::HumanReview) => "resumable",
+            Some(CrashAction::RestartTask) => "reset    ",
+            Some(CrashAction::ContinueTask | CrashAction::NextTask | CrashAction::HumanReview) => "resumable",
         };
         text.push_str(&format!("{title}  {task_id}\n"));
         text.push_str(&folded(&format!("           {}", visible::line(what)), columns));
@@ -46,7 +46,7 @@ pub fn tasks(view: &View, columns: Option<usize>) -> String {
     if !view.left.is_empty() {
         text.push_str(&folded(&format!("as it is   {}", left_in_words(view)), columns));
     }
-    if let Some(Crash { estimated_loss, estimated_seconds, .. }) = &view.crash {
+    if let Some(CrashEstimate { estimated_loss, estimated_seconds, .. }) = &view.crash {
         text.push_str(&format!("\nEstimated work loss: {estimated_loss}%\n"));
         if let Some(seconds) = estimated_seconds {
             text.push_str(&format!("Estimated recovery time: {}\n", times::span(*seconds)));
@@ -56,7 +56,7 @@ pub fn tasks(view: &View, columns: Option<usize>) -> String {
 }
 
 /// The tasks that stay as the crash left them.
-pub(super) fn left_in_words(view: &View) -> String {
+pub(super) fn left_in_words(view: &RecoverySurvey) -> String {
     let mut ids: Vec<&str> = view.left.iter().take(MOST_NAMED).map(|orphan| orphan.task_id.as_str()).collect();
     if view.left.len() > ids.len() {
         ids.push("…");
@@ -78,8 +78,8 @@ pub(super) fn last_file(path: &str, line: Option<u64>, (after, next): (Option<&s
 }
 
 /// A group or goal, and its tasks that a crash cut off, with those beside them.
-pub(super) fn group_in_words(group: &CutGroup) -> String {
-    let ids = |ids: &[CaseId]| ids.iter().map(CaseId::as_str).collect::<Vec<_>>().join(", ");
+pub(super) fn group_in_words(group: &InterruptedGroup) -> String {
+    let ids = |ids: &[TaskId]| ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ");
     let waits = if group.waits_for.is_empty() { String::new() } else { format!("; waits for {}", ids(&group.waits_for)) };
     let indent = "  ".repeat(group.depth);
     let title = visible::line(&group.title);
@@ -95,7 +95,7 @@ pub(super) fn group_in_words(group: &CutGroup) -> String {
     text
 }
 
-fn orphan_in_words(title: &str, orphan: &Orphan, columns: Option<usize>) -> String {
+fn orphan_in_words(title: &str, orphan: &OrphanTask, columns: Option<usize>) -> String {
     let progress = orphan.progress.map_or_else(String::new, |percent| format!(", {percent}%"));
     let mut text = format!("{title}  {} ({}, iteration {}{progress})\n", orphan.task_id, orphan.agent_id, orphan.iteration);
     let mut more = |words: &str| text.push_str(&folded(&format!("           {}", visible::line(words)), columns));
@@ -110,7 +110,7 @@ fn orphan_in_words(title: &str, orphan: &Orphan, columns: Option<usize>) -> Stri
     if let Some(phase) = reports.and_then(|reports| reports.phase.as_ref()) {
         more(&format!("phase: {phase}"));
     }
-    let open = reports.map_or(&[][..], |reports| &reports.subtasks).iter().filter(|part| part.stage != PartStage::Done);
+    let open = reports.map_or(&[][..], |reports| &reports.subtasks).iter().filter(|part| part.stage != SubtaskStage::Done);
     let parts: Vec<&str> = open.take(MOST_PARTS).map(|part| part.name.as_str()).collect();
     if !parts.is_empty() {
         more(&format!("parts still to do: {}", parts.join(", ")));

@@ -8,16 +8,16 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use git_axiom::domain::base::ids::{AgentId, CaseId};
+use git_axiom::domain::base::ids::{AgentId, TaskId};
 use git_axiom::domain::base::names::RefName;
 use git_axiom::domain::state::event::Event;
 use git_axiom::domain::work::agent::Workspace;
 use git_axiom::domain::work::gate::{Gate, GateKind};
 use git_axiom::domain::work::session::SessionState;
 use git_axiom::files::{FileLock, LockAttempt};
-use git_axiom::panel::input::Key;
+use git_axiom::panel::input::PanelKey;
 use git_axiom::panel::keys::TABLE;
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 use serde_json::json;
 
 use super::{PATIENCE, bytes_of};
@@ -66,7 +66,16 @@ const CHOSEN: [(&str, &[&str]); 8] = [
     ("a moment: what changed", &["5", "\r", "w"]),
     ("a moment: one file", &["5", "\r", "o"]),
 ];
-const MOVING: [Key; 8] = [Key::Up, Key::Down, Key::PageUp, Key::PageDown, Key::Home, Key::End, Key::Tab, Key::Escape];
+const MOVING: [PanelKey; 8] = [
+    PanelKey::Up,
+    PanelKey::Down,
+    PanelKey::PageUp,
+    PanelKey::PageDown,
+    PanelKey::Home,
+    PanelKey::End,
+    PanelKey::Tab,
+    PanelKey::Escape,
+];
 
 /// A repository in which there is something to see everywhere, in a folder whose name is always of the same length.
 fn repository() -> Scratch {
@@ -93,13 +102,13 @@ fn repository() -> Scratch {
         "id": "s1", "startedAt": NOW, "pid": 1, "target": "refs/heads/main", "slots": 2, "maxIterations": 50, "state": "running",
         "startCheckpoint": "one",
     });
-    let (agent, task) = (AgentId::new("ed-001").unwrap(), CaseId::new("model").unwrap());
+    let (agent, task) = (AgentId::new("ed-001").unwrap(), TaskId::new("model").unwrap());
     let path = scratch.path().join(".worktrees/ed-001-model");
     scratch.git(&["worktree", "add", "-q", "-b", "axiom/model", path.to_str().unwrap()]);
     let branch = RefName::branch("axiom/model");
     let workspace = Workspace { agent: agent.clone(), path: path.display().to_string(), branch, base: scratch.head() };
     let now = NOW.parse().unwrap();
-    let asks = Gate::of_task(GateKind::Question, &CaseId::new("login").unwrap(), "Which database?".to_owned(), now).unwrap();
+    let asks = Gate::of_task(GateKind::Question, &TaskId::new("login").unwrap(), "Which database?".to_owned(), now).unwrap();
     scratch.append(vec![
         Event::SessionStarted { session: serde_json::from_value(session).unwrap() },
         Event::WorkspaceOpened { task: task.clone(), workspace },
@@ -278,7 +287,7 @@ fn answer_request(scratch: &Scratch) {
 
 fn every_key((width, height): (u16, u16)) {
     let scratch = repository();
-    let lock = Layout::new(&scratch.path().join(".git")).supervisor_lock();
+    let lock = StoreLayout::new(&scratch.path().join(".git")).supervisor_lock();
     let LockAttempt::Taken(_supervisor) = FileLock::try_take(&lock).unwrap() else { panic!("it is free") };
     let mut panel = Panel::start(&scratch, (width, height));
     // The session pauses, as a supervisor would answer: from there on nothing is asked of it.
@@ -286,7 +295,7 @@ fn every_key((width, height): (u16, u16)) {
     answer_request(&scratch);
     panel.rests();
     let mut approved = Approved::default();
-    let keys: Vec<&Key> = TABLE.iter().flat_map(|row| row.keys).collect();
+    let keys: Vec<&PanelKey> = TABLE.iter().flat_map(|row| row.keys).collect();
     for (view, number) in VIEWS {
         let mut before = panel.back_to(number);
         approved.note(view.to_owned(), before.join("\n"));

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
 
-use git_axiom::panel::input::Key;
+use git_axiom::panel::input::PanelKey;
 use git_axiom::panel::keys::TABLE;
 
 use crate::session_support::{Random, World, wait_until};
@@ -312,25 +312,25 @@ fn whatever_is_pressed_on_a_live_session_nothing_panics_and_all_is_sound() {
 }
 
 /// What a terminal sends for a key; nothing for those that would stop the test.
-fn bytes_of(key: &Key) -> Option<String> {
+fn bytes_of(key: &PanelKey) -> Option<String> {
     Some(match key {
-        Key::Char(letter) => letter.to_string(),
-        Key::Ctrl('c' | 'z') => return None,
-        Key::Ctrl(letter) => char::from(u8::try_from(*letter).ok()? - 0x60).to_string(),
-        Key::Enter => "\r".to_owned(),
-        Key::Escape => "\x1b".to_owned(),
-        Key::Tab => "\t".to_owned(),
-        Key::BackTab => "\x1b[Z".to_owned(),
-        Key::Backspace => "\x7f".to_owned(),
-        Key::Delete => "\x1b[3~".to_owned(),
-        Key::Up => "\x1b[A".to_owned(),
-        Key::Down => "\x1b[B".to_owned(),
-        Key::Right => "\x1b[C".to_owned(),
-        Key::Left => "\x1b[D".to_owned(),
-        Key::PageUp => "\x1b[5~".to_owned(),
-        Key::PageDown => "\x1b[6~".to_owned(),
-        Key::Home => "\x1b[H".to_owned(),
-        Key::End => "\x1b[F".to_owned(),
+        PanelKey::Char(letter) => letter.to_string(),
+        PanelKey::Ctrl('c' | 'z') => return None,
+        PanelKey::Ctrl(letter) => char::from(u8::try_from(*letter).ok()? - 0x60).to_string(),
+        PanelKey::Enter => "\r".to_owned(),
+        PanelKey::Escape => "\x1b".to_owned(),
+        PanelKey::Tab => "\t".to_owned(),
+        PanelKey::BackTab => "\x1b[Z".to_owned(),
+        PanelKey::Backspace => "\x7f".to_owned(),
+        PanelKey::Delete => "\x1b[3~".to_owned(),
+        PanelKey::Up => "\x1b[A".to_owned(),
+        PanelKey::Down => "\x1b[B".to_owned(),
+        PanelKey::Right => "\x1b[C".to_owned(),
+        PanelKey::Left => "\x1b[D".to_owned(),
+        PanelKey::PageUp => "\x1b[5~".to_owned(),
+        PanelKey::PageDown => "\x1b[6~".to_owned(),
+        PanelKey::Home => "\x1b[H".to_owned(),
+        PanelKey::End => "\x1b[F".to_owned(),
     })
 }
 

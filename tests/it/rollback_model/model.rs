@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use git_axiom::domain::operation::undo::Asked;
+use git_axiom::domain::operation::undo::UndoSelector;
 use git_axiom::error::{Exit, Result};
 
 use super::real::{Files, Real, Task, World};
@@ -123,8 +123,8 @@ impl Model {
                 let wanted = wanted.map(|(wanted, reverts)| self.reverted(real, wanted, &reverts, &outcome));
                 self.done(outcome, wanted, true, None, told);
             }
-            Step::Undo => self.undo(real, &Asked::Undo, told),
-            Step::Redo => self.undo(real, &Asked::Redo, told),
+            Step::Undo => self.undo(real, &UndoSelector::Undo, told),
+            Step::Redo => self.undo(real, &UndoSelector::Redo, told),
         }
         let found = real.world();
         assert_eq!(found, self.now, "{}", told());
@@ -304,11 +304,11 @@ impl Model {
         then
     }
 
-    fn undo(&mut self, real: &Real, asked: &Asked, told: &dyn Fn() -> String) {
+    fn undo(&mut self, real: &Real, asked: &UndoSelector, told: &dyn Fn() -> String) {
         let depth = |number: usize| std::iter::successors(Some(number), |at| self.transactions[*at].undo_of).count() - 1;
         let fits = |number: &usize| match asked {
-            Asked::Redo => depth(*number) % 2 == 1,
-            Asked::Undo | Asked::Named(_) => self.transactions[*number].undo_of.is_none(),
+            UndoSelector::Redo => depth(*number) % 2 == 1,
+            UndoSelector::Undo | UndoSelector::Named(_) => self.transactions[*number].undo_of.is_none(),
         };
         let mut newest = (0..self.transactions.len()).rev();
         let Some(number) = newest.find(|number| !self.transactions[*number].undone && fits(number)) else {

@@ -4,19 +4,19 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use git_axiom::commands::progress::Progress;
-use git_axiom::domain::base::ids::{CaseId, CheckpointName};
-use git_axiom::domain::checkpoint::document::Trigger;
-use git_axiom::domain::operation::undo::Asked;
-use git_axiom::domain::state::event::By;
-use git_axiom::domain::work::gate::Afterwards;
-use git_axiom::domain::work::guarded::Allowed;
+use git_axiom::commands::progress::ProgressPrinter;
+use git_axiom::domain::base::ids::{CheckpointName, TaskId};
+use git_axiom::domain::checkpoint::document::CheckpointTrigger;
+use git_axiom::domain::operation::undo::UndoSelector;
+use git_axiom::domain::state::event::EventAuthor;
+use git_axiom::domain::work::gate::AfterHalt;
+use git_axiom::domain::work::guarded::AllowedGuardedFiles;
 use git_axiom::error::{Code, Error, Result};
 use git_axiom::ops::checkpoint::{self, CheckpointRequest};
 use git_axiom::ops::context::handle::Context;
 use git_axiom::ops::merge::{MergeOutcome, merge_task};
-use git_axiom::ops::revert_task::{self, Outcome};
-use git_axiom::ops::supervise::Options;
+use git_axiom::ops::revert_task::{self, TaskRollbackOutcome};
+use git_axiom::ops::supervise::SupervisorOptions;
 use git_axiom::ops::{history, rollback, undo};
 
 use crate::support::{Scratch, contents};
@@ -66,7 +66,7 @@ impl Real {
     /// (or is a checkpoint): what people overwrite themselves is theirs to lose.
     fn doing<T>(&self, saves: bool, work: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
         let before = (self.all_contents(), self.head());
-        let outcome = work(&mut Context::open(&self.path, git_axiom::ops::context::placement::Purpose::Write).unwrap());
+        let outcome = work(&mut Context::open(&self.path, git_axiom::ops::context::placement::VerbPurpose::Write).unwrap());
         if saves || before != (self.all_contents(), self.head()) {
             let id = |bytes: &Vec<u8>| gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes).unwrap();
             self.seen.borrow_mut().extend(before.0.iter().map(|(_, bytes)| id(bytes)));
@@ -103,7 +103,7 @@ impl Real {
         let files = files.map(|(path, bytes)| (path.display().to_string(), text(bytes))).collect();
         let store = self.scratch.store();
         let restorable = &store.state().restorable;
-        let task = |id: &CaseId| Task {
+        let task = |id: &TaskId| Task {
             status: restorable.cases[id].status.to_string(),
             merged: restorable.cases[id].merged.is_some(),
             branch: self.find(&format!("refs/heads/axiom/{id}")),
@@ -158,7 +158,7 @@ impl Real {
 
     pub fn checkpoint(&self, name: &str) {
         let name = Some(CheckpointName::new(name).unwrap());
-        let wanted = CheckpointRequest { name, ..CheckpointRequest::by(Trigger::Manual) };
+        let wanted = CheckpointRequest { name, ..CheckpointRequest::by(CheckpointTrigger::Manual) };
         self.doing(true, |context| checkpoint::create(context, &wanted)).unwrap();
     }
 
@@ -166,11 +166,11 @@ impl Real {
         self.doing(false, |context| {
             rollback::to_checkpoint(
                 context,
-                rollback::Wish {
+                rollback::RollbackRequest {
                     name,
-                    part: rollback::Part::Whole,
-                    refs: rollback::LocalRefs::ComeBack,
-                    afterwards: Afterwards::Waits,
+                    part: rollback::RollbackScope::Whole,
+                    refs: rollback::LocalRefsPolicy::ComeBack,
+                    afterwards: AfterHalt::Waits,
                     mode: None,
                 },
                 true,
@@ -180,7 +180,7 @@ impl Real {
     }
 
     pub fn merge(&self, task: &str) -> Result<()> {
-        match self.doing(false, |context| merge_task(context, &CaseId::new(task).unwrap(), &Allowed::Nothing))? {
+        match self.doing(false, |context| merge_task(context, &TaskId::new(task).unwrap(), &AllowedGuardedFiles::Nothing))? {
             MergeOutcome::Merged(_) | MergeOutcome::Noted(_) | MergeOutcome::NothingToMerge(_) => Ok(()),
             MergeOutcome::Conflict { .. }
             | MergeOutcome::InTheWay { .. }
@@ -192,33 +192,35 @@ impl Real {
 
     pub fn rollback_task(&self, task: &str) -> Result<()> {
         let wanted = revert_task::TaskRollbackRequest {
-            task: CaseId::new(task).unwrap(),
+            task: TaskId::new(task).unwrap(),
             cascade: false,
             target: None,
             resolve: false,
-            afterwards: Afterwards::Waits,
+            afterwards: AfterHalt::Waits,
         };
-        let stop = Some(Options::attending());
-        match self.doing(false, |context| revert_task::run(context, &wanted, stop, &mut Progress::new(false)))? {
-            Outcome::Done(_) => Ok(()),
-            Outcome::Conflict(_) | Outcome::ToSettle(..) => Err(Error::new(Code::MergeConflict, "conflict")),
+        let stop = Some(SupervisorOptions::attending());
+        match self.doing(false, |context| revert_task::run(context, &wanted, stop, &mut ProgressPrinter::new(false)))? {
+            TaskRollbackOutcome::Done(_) => Ok(()),
+            TaskRollbackOutcome::Conflict(_) | TaskRollbackOutcome::ToSettle(..) => {
+                Err(Error::new(Code::MergeConflict, "conflict"))
+            }
         }
     }
 
-    pub fn undo(&self, asked: &Asked) -> Result<()> {
+    pub fn undo(&self, asked: &UndoSelector) -> Result<()> {
         self.doing(false, |context| {
             // What the supervisor did last is for people to name; the model takes back what people did.
-            let asked = if asked == &Asked::Undo { newest_of_people(context)? } else { asked.clone() };
+            let asked = if asked == &UndoSelector::Undo { newest_of_people(context)? } else { asked.clone() };
             let transaction = undo::choose(context, &asked)?;
             undo::undo(context, &transaction).map(drop)
         })
     }
 }
 
-fn newest_of_people(context: &Context) -> Result<Asked> {
+fn newest_of_people(context: &Context) -> Result<UndoSelector> {
     let all = history::transactions(context)?;
     let mut newest = all.into_iter().rev();
-    let found =
-        newest.find(|one| one.by == By::User && one.undo_of.is_none() && one.undone_by.is_none() && one.changes_for_good());
-    found.map(|one| Asked::Named(one.id.to_string())).ok_or_else(|| Error::new(Code::NothingToUndo, "nobody did anything"))
+    let found = newest
+        .find(|one| one.by == EventAuthor::User && one.undo_of.is_none() && one.undone_by.is_none() && one.changes_for_good());
+    found.map(|one| UndoSelector::Named(one.id.to_string())).ok_or_else(|| Error::new(Code::NothingToUndo, "nobody did anything"))
 }

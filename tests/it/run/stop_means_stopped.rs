@@ -4,12 +4,12 @@
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
-use git_axiom::domain::base::ids::{CaseId, RequestId};
+use git_axiom::domain::base::ids::{RequestId, TaskId};
 use git_axiom::domain::state::event::Event;
-use git_axiom::domain::work::gate::Afterwards;
-use git_axiom::domain::work::session::Request;
+use git_axiom::domain::work::gate::AfterHalt;
+use git_axiom::domain::work::session::SupervisorRequest;
 use git_axiom::ops::context::handle::Context;
-use git_axiom::ops::context::placement::Purpose;
+use git_axiom::ops::context::placement::VerbPurpose;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::session_support::{Live, World, several_at_a_time, wait_until};
@@ -101,8 +101,9 @@ fn a_stop_that_comes_when_the_agent_has_let_go_holds_the_task() {
     counted(&world, "t", &[]);
     let live = world.start(&["--mode", "semi-auto"]);
     world.wait_for_gate("claim-t");
-    let mut context = Context::open(&world.env.repo(), Purpose::Write).unwrap();
-    let request = Request::Stop { agents: vec![], tasks: vec![CaseId::new("t").unwrap()], afterwards: Afterwards::Waits };
+    let mut context = Context::open(&world.env.repo(), VerbPurpose::Write).unwrap();
+    let request =
+        SupervisorRequest::Stop { agents: vec![], tasks: vec![TaskId::new("t").unwrap()], afterwards: AfterHalt::Waits };
     context.append(Event::Requested { id: RequestId::new("r1").unwrap(), request }).unwrap();
     wait_until("it is held", || held(&world) == ["t stopped"]);
     world.env.ok(&["mode", "autopilot"]);

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use git_axiom::domain::base::ids::CheckpointName;
-use git_axiom::domain::state::event::{Envelope, Event};
+use git_axiom::domain::state::event::{Event, EventEnvelope};
 use git_axiom::domain::state::whole::State;
 use git_axiom::store::handle::Store;
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::{checkpoints, line, log, segments};
 
 use crate::support::fixtures::{self, fixture};
@@ -92,11 +92,11 @@ impl Kind {
 pub struct Ground {
     dir: tempfile::TempDir,
     /// Where the store is.
-    pub layout: Layout,
+    pub layout: StoreLayout,
     /// The state after each event, the empty one first.
     pub states: Vec<State>,
     /// Every event.
-    pub history: Vec<Envelope>,
+    pub history: Vec<EventEnvelope>,
     /// What each kind is when it is sound.
     samples: Vec<(Kind, Vec<u8>)>,
 }
@@ -105,10 +105,10 @@ impl Ground {
     /// Makes it.
     pub fn new() -> Self {
         let dir = tempfile::Builder::new().tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap());
-        let layout = Layout::new(dir.path());
+        let layout = StoreLayout::new(dir.path());
         fill(&layout);
         let (mut states, mut history, mut state) = (vec![State::default()], Vec::new(), State::default());
-        let each = |envelope: Envelope| {
+        let each = |envelope: EventEnvelope| {
             state.apply(&envelope)?;
             states.push(state.clone());
             history.push(envelope);
@@ -176,7 +176,7 @@ fn summed(record: &[u8]) -> Vec<u8> {
 }
 
 /// Events of every kind, checkpoints enough for a file of older ones, a sealed part, a snapshot, and events after it.
-fn fill(layout: &Layout) {
+fn fill(layout: &StoreLayout) {
     let mut store = Store::load(layout.clone()).unwrap();
     let add = |store: &mut Store, from: u32, until: u32| {
         for number in from..until {

@@ -2,17 +2,17 @@
 
 use std::path::{Path, PathBuf};
 
-use git_axiom::config::{Layers, Source, load_usable};
+use git_axiom::config::{ConfigLayers, ConfigSource, load_usable};
 use git_axiom::domain::agent::presets::preset;
-use git_axiom::domain::agent::stream::decode::Decoder;
-use git_axiom::domain::agent::stream::summary::Summary;
+use git_axiom::domain::agent::stream::decode::StreamDecoder;
+use git_axiom::domain::agent::stream::summary::StreamSummary;
 use git_axiom::domain::base::ids::Token;
 use git_axiom::domain::checkpoint::document::CheckpointDocument;
 use git_axiom::process::client::state::{keeper_state, read_signals};
 use git_axiom::process::keeper::spec::{self, ExitRecord, KeeperRecord, KeeperSpec};
-use git_axiom::process::keeper::spool::Spool;
+use git_axiom::process::keeper::spool::SignalSpool;
 use git_axiom::store::handle::Store;
-use git_axiom::store::snapshot::{self, Snapshot};
+use git_axiom::store::snapshot::{self, SnapshotFile};
 use git_axiom::store::{cases, inspect, line};
 
 use super::ground::{Ground, Kind};
@@ -74,14 +74,14 @@ fn of_store(ground: &Ground, kind: Kind, input: &[u8]) -> Judgement {
             once_true(known == Some(store.state()), &store.state().seq)
         }
         Kind::Snapshot => match snapshot::load(layout) {
-            Ok(Snapshot::Good(loaded)) => {
+            Ok(SnapshotFile::Good(loaded)) => {
                 let known = ground.states.get(loaded.state.seq as usize);
                 once_true(known == Some(&loaded.state), &loaded.state.seq)
             }
-            Ok(Snapshot::Damaged(_) | Snapshot::Missing) | Err(_) => Ok(Outcome::Refused),
+            Ok(SnapshotFile::Damaged(_) | SnapshotFile::Missing) | Err(_) => Ok(Outcome::Refused),
         },
         Kind::Part => match snapshot::load(layout) {
-            Ok(Snapshot::Good(loaded)) => {
+            Ok(SnapshotFile::Good(loaded)) => {
                 match (loaded.state.record.checkpoints.all(), ground.states.get(loaded.state.seq as usize)) {
                     (Ok(all), Some(known)) => once_true(known.record.checkpoints.all().unwrap() == all, &all.len()),
                     (Ok(_), None) => Err("a state that never was".into()),
@@ -113,8 +113,8 @@ fn once_true(holds: bool, what: &dyn std::fmt::Debug) -> Judgement {
 fn of_config(input: &[u8]) -> Judgement {
     let Ok(text) = std::str::from_utf8(input) else { return Ok(Outcome::Refused) };
     let path = PathBuf::from("/config.toml");
-    let usable =
-        load_usable(&Layers { user_file: Some((path, text.to_owned())), ..Layers::default() }).map_err(|e| e.to_string())?;
+    let usable = load_usable(&ConfigLayers { user_file: Some((path, text.to_owned())), ..ConfigLayers::default() })
+        .map_err(|e| e.to_string())?;
     if !usable.problems.is_empty() {
         return Ok(Outcome::Refused);
     }
@@ -124,7 +124,7 @@ fn of_config(input: &[u8]) -> Judgement {
         let keys = keys.as_table().ok_or(format!("no word of '{section}'"))?;
         for (key, _) in keys.iter().filter(|(_, value)| !value.is_table()) {
             let name = format!("{section}.{key}");
-            let counts = usable.loaded.settings.iter().any(|(known, at)| *known == name && at.source != Source::Default);
+            let counts = usable.loaded.settings.iter().any(|(known, at)| *known == name && at.source != ConfigSource::Default);
             if !counts {
                 return Err(format!("no word of '{name}'"));
             }
@@ -180,7 +180,7 @@ fn of_spool(ground: &Ground, input: &[u8]) -> Judgement {
     let folder = dir.join("spool");
     let _ = std::fs::remove_dir_all(&dir);
     std::fs::create_dir_all(&dir).unwrap();
-    let mut spool = Spool::open(&folder, &dir, Token::new("t1").unwrap()).unwrap();
+    let mut spool = SignalSpool::open(&folder, &dir, Token::new("t1").unwrap()).unwrap();
     std::fs::write(folder.join("1.json"), input).unwrap();
     let handled = spool.take();
     let read = read_signals(&dir, 0).unwrap();
@@ -193,8 +193,8 @@ fn of_spool(ground: &Ground, input: &[u8]) -> Judgement {
 
 fn of_stream(input: &[u8]) -> Judgement {
     let adapter = preset("claude").map_err(|error| error.to_string())?;
-    let mut decoder = Decoder::new(&adapter.stream, &adapter.tools);
-    let mut summary = Summary::new(&adapter.stream);
+    let mut decoder = StreamDecoder::new(&adapter.stream, &adapter.tools);
+    let mut summary = StreamSummary::new(&adapter.stream);
     let mut seen = decoder.feed(input);
     if decoder.held() > 4 * input.len() + 64 * 1024 {
         return Err(format!("{} bytes are held of {}", decoder.held(), input.len()));

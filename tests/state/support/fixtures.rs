@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use git_axiom::domain::base::ids::TxnId;
+use git_axiom::domain::base::ids::OperationId;
 use git_axiom::domain::base::sealed;
-use git_axiom::domain::state::event::{By, Envelope};
+use git_axiom::domain::state::event::{EventAuthor, EventEnvelope};
 use git_axiom::domain::state::whole::State;
 use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
-use git_axiom::store::layout::Layout;
+use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::{cases, line, log, snapshot};
 
 use super::{Choice, propose};
@@ -27,9 +27,9 @@ pub const SNAPSHOT: &str = "state/snapshot.json";
 pub const CASES: &str = "cases.jsonl";
 
 /// Twenty-four events of many kinds, with fixed times.
-pub fn history() -> Vec<Envelope> {
+pub fn history() -> Vec<EventEnvelope> {
     let mut state = State::default();
-    let mut found: Vec<Envelope> = Vec::new();
+    let mut found: Vec<EventEnvelope> = Vec::new();
     let wanted: [Choice; 24] = [
         (0, 8),
         (0, 13),
@@ -59,16 +59,16 @@ pub fn history() -> Vec<Envelope> {
     for choice in wanted {
         let event = propose(&state, choice).unwrap_or_else(|| panic!("{choice:?} gives no event"));
         let at = format!("2026-01-13T10:00:{:02}.5Z", found.len()).parse().unwrap();
-        let by = if found.len() < 6 { By::User } else { By::Supervisor };
-        let txn = TxnId::new(format!("t{}", found.len() / 4)).unwrap();
-        let envelope = Envelope { seq: state.seq + 1, at, txn, by, event };
+        let by = if found.len() < 6 { EventAuthor::User } else { EventAuthor::Supervisor };
+        let txn = OperationId::new(format!("t{}", found.len() / 4)).unwrap();
+        let envelope = EventEnvelope { seq: state.seq + 1, at, txn, by, event };
         state.apply(&envelope).unwrap_or_else(|error| panic!("{choice:?}: {error}"));
         found.push(envelope);
     }
     found
 }
 
-pub fn lines(history: &[Envelope]) -> Vec<u8> {
+pub fn lines(history: &[EventEnvelope]) -> Vec<u8> {
     history.iter().flat_map(|envelope| line::encode(envelope).unwrap()).collect()
 }
 
@@ -78,9 +78,9 @@ pub fn first(bytes: &[u8], count: usize) -> usize {
 }
 
 /// A sound store: the log with a snapshot at event 16, a backup of 20 events, the cases.
-pub fn sound(history: &[Envelope], sealed_at: Option<usize>) -> Files {
+pub fn sound(history: &[EventEnvelope], sealed_at: Option<usize>) -> Files {
     let dir = tempfile::tempdir().unwrap();
-    let layout = Layout::new(dir.path());
+    let layout = StoreLayout::new(dir.path());
     layout.ensure().unwrap();
     let (old, new) = history.split_at(sealed_at.unwrap_or(0));
     let mut files = Files::new();
@@ -94,7 +94,7 @@ pub fn sound(history: &[Envelope], sealed_at: Option<usize>) -> Files {
     history[..16].iter().for_each(|envelope| state.apply(envelope).unwrap());
     let active = &history[sealed_at.unwrap_or(0)..16];
     let bytes = lines(active);
-    let position = log::Position {
+    let position = log::LogPosition {
         first: active[0].seq,
         offset: bytes.len() as u64,
         sum: sealed::sum_of(&bytes[..bytes.len() - 1][bytes[..bytes.len() - 1].iter().rposition(|b| *b == b'\n').unwrap() + 1..]),
@@ -177,7 +177,7 @@ fn log_only(bytes: Vec<u8>) -> Files {
 }
 
 /// Those that are sound.
-fn whole(history: &[Envelope]) -> Vec<Fixture> {
+fn whole(history: &[EventEnvelope]) -> Vec<Fixture> {
     let more = MORE.iter().zip(24..).flat_map(|(event, seq)| line(seq, event));
     vec![
         ("good", sound(history, None), Ok(24)),
@@ -188,7 +188,7 @@ fn whole(history: &[Envelope]) -> Vec<Fixture> {
 
 /// Where copies of the log are not what they should be: backups that were being rolled when all died, and snapshots of a later program and
 /// of events that the log does not have.
-fn of_copies(history: &[Envelope]) -> Vec<Fixture> {
+fn of_copies(history: &[EventEnvelope]) -> Vec<Fixture> {
     let change = |change: &dyn Fn(&mut Files)| {
         let mut files = sound(history, None);
         change(&mut files);
@@ -226,7 +226,7 @@ fn of_copies(history: &[Envelope]) -> Vec<Fixture> {
 }
 
 /// What a later program wrote, and one from before the first release.
-fn of_other_versions(history: &[Envelope]) -> Vec<Fixture> {
+fn of_other_versions(history: &[EventEnvelope]) -> Vec<Fixture> {
     let mut old = sound(history, None);
     [LOG, BACKUP].into_iter().for_each(|file| *old.get_mut(file).unwrap() = from_before(&old[file]));
     let snapshot = rewritten(&old[SNAPSHOT], "\"axiom\":1,", "\"v\":8,");
@@ -311,14 +311,14 @@ pub fn fixtures() -> Vec<Fixture> {
     [whole(&history), of_copies(&history), damaged, of_other_versions(&history)].concat()
 }
 
-pub fn place(files: &Files, folder: &Path) -> Layout {
+pub fn place(files: &Files, folder: &Path) -> StoreLayout {
     let root = folder.join("axiom");
     for (path, bytes) in files {
         let path = root.join(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::fs::write(path, bytes).unwrap();
     }
-    Layout::new(folder)
+    StoreLayout::new(folder)
 }
 
 pub fn stored(name: &str) -> PathBuf {
@@ -334,7 +334,7 @@ pub fn fixture(name: &str) -> PathBuf {
 }
 
 /// A copy of the stored fixture, to be changed at will.
-pub fn copy(name: &str) -> (tempfile::TempDir, Layout) {
+pub fn copy(name: &str) -> (tempfile::TempDir, StoreLayout) {
     let dir = tempfile::tempdir().unwrap();
     for entry in walkdir::WalkDir::new(stored(name)) {
         let entry = entry.unwrap();
@@ -345,6 +345,6 @@ pub fn copy(name: &str) -> (tempfile::TempDir, Layout) {
             std::fs::copy(entry.path(), target).unwrap();
         }
     }
-    let layout = Layout::new(dir.path());
+    let layout = StoreLayout::new(dir.path());
     (dir, layout)
 }

@@ -5,20 +5,20 @@ pub mod fixtures;
 
 use std::collections::BTreeMap;
 
-use git_axiom::domain::base::ids::{AgentId, CaseId, CheckpointName, GateId, RequestId, SessionId, Token, TxnId};
+use git_axiom::domain::base::ids::{AgentId, CheckpointName, GateId, OperationId, RequestId, SessionId, TaskId, Token};
 use git_axiom::domain::base::names::{Oid, RefName};
-use git_axiom::domain::base::text::{Change, Text};
-use git_axiom::domain::checkpoint::document::{CheckpointRecord, CheckpointType, Trigger};
-use git_axiom::domain::operation::journaled::{GateChange, Operation, OperationKind, RefChange, Way};
+use git_axiom::domain::base::text::{TextOrBlob, ValueChange};
+use git_axiom::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger, CheckpointType};
+use git_axiom::domain::operation::journaled::{ChangeDirection, GateChange, JournaledOperation, OperationKind, RefChange};
 use git_axiom::domain::state::changes::RestorableChanges;
-use git_axiom::domain::state::event::{By, Envelope, Event, OperationEnd};
+use git_axiom::domain::state::event::{Event, EventAuthor, EventEnvelope, OperationEnd};
 use git_axiom::domain::state::whole::State;
-use git_axiom::domain::work::agent::{IterationReport, Outcome, SilentEnd, Workspace};
-use git_axiom::domain::work::case::{Case, CaseChange, CaseEdit, Kind, Merged, Status};
-use git_axiom::domain::work::gate::{Afterwards, Decision, Gate, GateKind, Held};
-use git_axiom::domain::work::session::{Mode, Request, Session, SessionState};
-use git_axiom::domain::work::signal::{FileReport, Signal};
-use git_axiom::store::handle::Author;
+use git_axiom::domain::work::agent::{IterationOutcome, IterationReport, SilentProgramEnd, Workspace};
+use git_axiom::domain::work::case::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskKind, TaskStatus};
+use git_axiom::domain::work::gate::{AfterHalt, Gate, GateDecision, GateKind, TaskHoldReason};
+use git_axiom::domain::work::session::{Session, SessionMode, SessionState, SupervisorRequest};
+use git_axiom::domain::work::signal::{AgentSignal, FileReport};
+use git_axiom::store::handle::AppendAuthor;
 
 /// How many kinds of events [`propose`] knows.
 pub const KINDS: u8 = 28;
@@ -26,22 +26,22 @@ pub const KINDS: u8 = 28;
 /// Random choices: which kind of event, and a number that settles the rest.
 pub type Choice = (u8, u32);
 
-pub fn author() -> Author {
-    Author { txn: TxnId::new("t1").unwrap(), by: By::User }
+pub fn author() -> AppendAuthor {
+    AppendAuthor { txn: OperationId::new("t1").unwrap(), by: EventAuthor::User }
 }
 
 pub fn oid(salt: u32) -> Oid {
     Oid::new(format!("{salt:040x}")).unwrap()
 }
 
-pub fn case_id(salt: u32) -> CaseId {
-    CaseId::new(format!("case-{salt}")).unwrap()
+pub fn case_id(salt: u32) -> TaskId {
+    TaskId::new(format!("case-{salt}")).unwrap()
 }
 
-pub fn task(id: &str) -> Case {
-    Case {
-        id: CaseId::new(id).unwrap(),
-        kind: Kind::Task,
+pub fn task(id: &str) -> Task {
+    Task {
+        id: TaskId::new(id).unwrap(),
+        kind: TaskKind::Task,
         title: format!("Task \"{id}\" \u{1F600}\nwith two lines"),
         body: None,
         parent: None,
@@ -50,8 +50,8 @@ pub fn task(id: &str) -> Case {
         start_early: false,
         persona: None,
         verify: vec![],
-        limits: git_axiom::domain::work::budget::Limits::default(),
-        status: Status::Pending,
+        limits: git_axiom::domain::work::budget::BudgetLimits::default(),
+        status: TaskStatus::Pending,
         merged: None,
         reason: None,
         created_at: "2026-01-13T10:00:00Z".parse().unwrap(),
@@ -71,15 +71,15 @@ fn agent(salt: u32) -> AgentId {
     AgentId::new(format!("ed-00{}", 1 + salt % 3)).unwrap()
 }
 
-fn new_case(state: &State, salt: u32) -> Case {
+fn new_case(state: &State, salt: u32) -> Task {
     let other = || pick(&state.restorable.cases, salt / 7).map(|(id, _)| id.clone());
-    let kind = [Kind::Task, Kind::Task, Kind::Operation, Kind::Directive][(salt % 4) as usize];
+    let kind = [TaskKind::Task, TaskKind::Task, TaskKind::Operation, TaskKind::Directive][(salt % 4) as usize];
     let text = match salt % 3 {
         0 => None,
-        1 => Some(Text::Inline("echo 'a' > b\n".repeat((salt % 9) as usize))),
-        _ => Some(Text::Stored { blob: oid(salt), size: 4096 }),
+        1 => Some(TextOrBlob::Inline("echo 'a' > b\n".repeat((salt % 9) as usize))),
+        _ => Some(TextOrBlob::Stored { blob: oid(salt), size: 4096 }),
     };
-    Case {
+    Task {
         kind,
         body: text,
         parent: if salt.is_multiple_of(5) { other() } else { None },
@@ -89,27 +89,30 @@ fn new_case(state: &State, salt: u32) -> Case {
 }
 
 /// The edit of one case that gives it another title, status, body or dependency.
-fn edit(state: &State, salt: u32) -> Option<CaseEdit> {
+fn edit(state: &State, salt: u32) -> Option<TaskChangeSet> {
     let (id, old) = pick(&state.restorable.cases, salt)?;
     let mut new = old.clone();
     match salt / 11 % 5 {
         0 => new.title = format!("title {salt}"),
-        1 => new.status = [Status::Pending, Status::Blocked, Status::Archived, Status::Done][(salt / 60 % 4) as usize],
+        1 => {
+            new.status =
+                [TaskStatus::Pending, TaskStatus::Blocked, TaskStatus::Archived, TaskStatus::Done][(salt / 60 % 4) as usize]
+        }
         2 => new.after = pick(&state.restorable.cases, salt / 3).map(|(id, _)| id.clone()).into_iter().collect(),
-        3 => new.merged = Some(Merged { commit: oid(salt), target: RefName::branch("main") }),
+        3 => new.merged = Some(MergedTaskWork { commit: oid(salt), target: RefName::branch("main") }),
         _ => new.parent = pick(&state.restorable.cases, salt / 5).map(|(id, _)| id.clone()),
     }
-    Some(CaseEdit { id: id.clone(), changes: CaseChange::between(old, &new) })
+    Some(TaskChangeSet { id: id.clone(), changes: TaskFieldChange::between(old, &new) })
 }
 
 fn report(salt: u32) -> IterationReport {
     let outcomes = [
-        Outcome::Complete,
-        Outcome::Blocked { reason: "no \\ way".into() },
-        Outcome::Waiting { question: "which?".into() },
-        Outcome::Unfinished { why: "exit 1".into() },
-        Outcome::Stopped,
-        Outcome::Crashed,
+        IterationOutcome::Complete,
+        IterationOutcome::Blocked { reason: "no \\ way".into() },
+        IterationOutcome::Waiting { question: "which?".into() },
+        IterationOutcome::Unfinished { why: "exit 1".into() },
+        IterationOutcome::Stopped,
+        IterationOutcome::Crashed,
     ];
     IterationReport {
         outcome: outcomes[(salt % 6) as usize].clone(),
@@ -123,7 +126,7 @@ fn report(salt: u32) -> IterationReport {
         tokens: salt.is_multiple_of(3).then_some(u64::from(salt)),
         cost_usd: salt.is_multiple_of(4).then(|| f64::from(salt % 1000) / 7.0),
         not_started: is_later(salt) && salt.is_multiple_of(7),
-        silent_end: is_later(salt).then(|| SilentEnd { exit: 1, tree: oid(salt % 2), lines: vec![format!("no {salt}")] }),
+        silent_end: is_later(salt).then(|| SilentProgramEnd { exit: 1, tree: oid(salt % 2), lines: vec![format!("no {salt}")] }),
         denied: vec![],
         unfinished: vec![],
         cut: None,
@@ -136,28 +139,30 @@ fn report(salt: u32) -> IterationReport {
     }
 }
 
-fn later_signal(salt: u32) -> Signal {
+fn later_signal(salt: u32) -> AgentSignal {
     let name = format!("part {}", salt % 7);
     match salt / 5 % 5 {
-        0 => Signal::Subtask { name, done: false, planned: true },
-        1 => Signal::Estimate { seconds: u64::from(salt) },
-        2 => Signal::Depends { names: vec![name, "serde".into()] },
-        3 => Signal::Phase { name, confidence: Some(f64::from(salt % 101) / 100.0) },
-        _ => Signal::File(Box::new(FileReport { path: name, line: Some(3), confidence: Some(0.5), ..FileReport::default() })),
+        0 => AgentSignal::Subtask { name, done: false, planned: true },
+        1 => AgentSignal::Estimate { seconds: u64::from(salt) },
+        2 => AgentSignal::Depends { names: vec![name, "serde".into()] },
+        3 => AgentSignal::Phase { name, confidence: Some(f64::from(salt % 101) / 100.0) },
+        _ => {
+            AgentSignal::File(Box::new(FileReport { path: name, line: Some(3), confidence: Some(0.5), ..FileReport::default() }))
+        }
     }
 }
 
-fn signal(salt: u32) -> Signal {
+fn signal(salt: u32) -> AgentSignal {
     if is_later(salt) && salt.is_multiple_of(5) {
         return later_signal(salt);
     }
     match salt % 6 {
-        0 => Signal::Complete {},
-        1 => Signal::Blocked { reason: "stuck".into() },
-        2 => Signal::Progress { percent: (salt % 101) as u8 },
-        3 => Signal::Phase { name: "testing".into(), confidence: None },
-        4 => Signal::Learning { text: "cargo needs --offline".into(), scope: None },
-        _ => Signal::Subtask { name: "part".into(), done: true, planned: false },
+        0 => AgentSignal::Complete {},
+        1 => AgentSignal::Blocked { reason: "stuck".into() },
+        2 => AgentSignal::Progress { percent: (salt % 101) as u8 },
+        3 => AgentSignal::Phase { name: "testing".into(), confidence: None },
+        4 => AgentSignal::Learning { text: "cargo needs --offline".into(), scope: None },
+        _ => AgentSignal::Subtask { name: "part".into(), done: true, planned: false },
     }
 }
 
@@ -165,7 +170,7 @@ pub fn checkpoint(name: CheckpointName, state: &State, salt: u32) -> CheckpointR
     CheckpointRecord {
         name,
         kind: CheckpointType::Auto,
-        trigger: if salt.is_multiple_of(3) { Trigger::SessionStart } else { Trigger::Periodic },
+        trigger: if salt.is_multiple_of(3) { CheckpointTrigger::SessionStart } else { CheckpointTrigger::Periodic },
         created_at: "2026-01-13T10:00:00Z".parse().unwrap(),
         git_commit: Some(oid(salt)),
         capture: oid(salt + 1),
@@ -195,17 +200,17 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
         5 => Event::Audited { id: pick(&state.restorable.cases, salt)?.0.clone(), text: format!("note {salt}") },
         6 => Event::SessionStarted { session: session(salt) },
         7 => Event::SessionChanged { state: SessionState::Paused, reason: "paused".into() },
-        8 => Event::ModeChanged { mode: Change::new(state.restorable.mode, Mode::Autopilot) },
+        8 => Event::ModeChanged { mode: ValueChange::new(state.restorable.mode, SessionMode::Autopilot) },
         9 => Event::Requested {
             id: RequestId::new(format!("r{salt}")).ok()?,
-            request: Request::Stop {
+            request: SupervisorRequest::Stop {
                 agents: vec![agent(salt)],
                 tasks: pick(&state.restorable.cases, salt)
                     .filter(|_| is_later(salt))
                     .map(|(id, _)| id.clone())
                     .into_iter()
                     .collect(),
-                afterwards: Afterwards::with_retry(is_later(salt) && salt.is_multiple_of(2)),
+                afterwards: AfterHalt::with_retry(is_later(salt) && salt.is_multiple_of(2)),
             },
         },
         10 => Event::RequestHandled { id: pick(&state.record.requests, salt)?.0.clone(), done: true, message: String::new() },
@@ -236,7 +241,7 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
         19 => Event::GateOpened { gate: Box::new(gate(salt)) },
         20 => Event::GateDecided {
             id: pick(&state.restorable.gates, salt)?.0.clone(),
-            decision: Decision::Approved,
+            decision: GateDecision::Approved,
             complete: None,
         },
         21 => Event::GateClosed { id: pick(&state.restorable.gates, salt)?.0.clone(), reason: "done".into() },
@@ -250,9 +255,9 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
     })
 }
 
-fn released(agent: AgentId, task: &CaseId, salt: u32) -> Event {
-    let status = [Status::Done, Status::Pending, Status::Blocked, Status::Failed][(salt % 4) as usize];
-    let held = if is_later(salt) && salt.is_multiple_of(3) { Gate::holding(task, Held::Stopped, at()) } else { None };
+fn released(agent: AgentId, task: &TaskId, salt: u32) -> Event {
+    let status = [TaskStatus::Done, TaskStatus::Pending, TaskStatus::Blocked, TaskStatus::Failed][(salt % 4) as usize];
+    let held = if is_later(salt) && salt.is_multiple_of(3) { Gate::holding(task, TaskHoldReason::Stopped, at()) } else { None };
     Event::WorkReleased {
         agent,
         status,
@@ -293,8 +298,8 @@ fn changed(state: &State, salt: u32) -> RestorableChanges {
     then.agents.retain(|_, _| stays());
     then.workspaces.retain(|_, _| stays());
     then.gates.retain(|_, _| stays());
-    then.mode = if state.restorable.mode == Mode::SemiAuto { Mode::Autopilot } else { Mode::SemiAuto };
-    for case in then.cases.values_mut().filter(|case| case.status != Status::Active) {
+    then.mode = if state.restorable.mode == SessionMode::SemiAuto { SessionMode::Autopilot } else { SessionMode::SemiAuto };
+    for case in then.cases.values_mut().filter(|case| case.status != TaskStatus::Active) {
         case.title = if stays() { case.title.clone() } else { format!("as of {salt}") };
     }
     RestorableChanges::between(&state.restorable, &then)
@@ -308,8 +313,8 @@ fn session(salt: u32) -> Session {
         target: RefName::branch("main"),
         slots: 2,
         max_iterations: 50,
-        limits: git_axiom::domain::work::budget::Limits::default(),
-        task_limits: git_axiom::domain::work::budget::Limits::default(),
+        limits: git_axiom::domain::work::budget::BudgetLimits::default(),
+        task_limits: git_axiom::domain::work::budget::BudgetLimits::default(),
         state: SessionState::Running,
         paused_at: None,
         start_checkpoint: None,
@@ -343,17 +348,17 @@ fn gate(salt: u32) -> Gate {
         used: Vec::new(),
         opened_at: at(),
         decision: None,
-        held: (is_later(salt) && salt.is_multiple_of(5)).then_some(Held::RolledBack),
+        held: (is_later(salt) && salt.is_multiple_of(5)).then_some(TaskHoldReason::RolledBack),
         sent: None,
     }
 }
 
-fn operation(salt: u32) -> Operation {
-    let mut operation = Operation::new(OperationKind::Merge { task: case_id(salt % 50) }, format!("merge {salt}"));
-    operation.refs = vec![RefChange { name: RefName::branch("main"), value: Change::new(Some(oid(1)), Some(oid(2))) }];
+fn operation(salt: u32) -> JournaledOperation {
+    let mut operation = JournaledOperation::new(OperationKind::Merge { task: case_id(salt % 50) }, format!("merge {salt}"));
+    operation.refs = vec![RefChange { name: RefName::branch("main"), value: ValueChange::new(Some(oid(1)), Some(oid(2))) }];
     if is_later(salt) {
-        let way = if salt.is_multiple_of(2) { Way::BringBack } else { Way::PutAside };
-        let gate = Gate::holding(&case_id(salt % 50), Held::RolledBack, at());
+        let way = if salt.is_multiple_of(2) { ChangeDirection::BringBack } else { ChangeDirection::PutAside };
+        let gate = Gate::holding(&case_id(salt % 50), TaskHoldReason::RolledBack, at());
         operation.gates = gate.map(|gate| GateChange { gate, way }).into_iter().collect();
     }
     operation
@@ -372,7 +377,7 @@ pub fn run(choices: &[Choice]) -> (Vec<Event>, State) {
     (events, state)
 }
 
-pub fn envelope(state: &State, event: Event) -> Envelope {
+pub fn envelope(state: &State, event: Event) -> EventEnvelope {
     let at = "2026-01-13T10:00:00Z".parse().unwrap();
-    Envelope { seq: state.seq + 1, at, txn: TxnId::new("t1").unwrap(), by: By::Supervisor, event }
+    EventEnvelope { seq: state.seq + 1, at, txn: OperationId::new("t1").unwrap(), by: EventAuthor::Supervisor, event }
 }

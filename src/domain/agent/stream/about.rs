@@ -28,7 +28,7 @@ pub fn about(input: &Value) -> Option<String> {
 
 /// A text that a call replaces by another one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Replaced<'a> {
+pub struct TextReplacement<'a> {
     /// The lines before.
     pub old: &'a str,
     /// The lines after.
@@ -36,20 +36,20 @@ pub struct Replaced<'a> {
 }
 
 /// The texts that a call replaces: those of an edit, or of a new file.
-pub fn replaced(input: &Value) -> Vec<Replaced<'_>> {
+pub fn replaced(input: &Value) -> Vec<TextReplacement<'_>> {
     let edits = input.pointer(EDITS).and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
     let all = std::iter::once(input).chain(edits.iter().take(MOST_EDITS));
     all.filter_map(one).collect()
 }
 
-fn one(input: &Value) -> Option<Replaced<'_>> {
+fn one(input: &Value) -> Option<TextReplacement<'_>> {
     let text = |place: &str| input.pointer(place).and_then(Value::as_str);
-    let pair = REPLACED.iter().find_map(|(old, new)| Some(Replaced { old: text(old)?, new: text(new)? }));
-    pair.or_else(|| Some(Replaced { old: "", new: WRITTEN.iter().find_map(|place| text(place))? }))
+    let pair = REPLACED.iter().find_map(|(old, new)| Some(TextReplacement { old: text(old)?, new: text(new)? }));
+    pair.or_else(|| Some(TextReplacement { old: "", new: WRITTEN.iter().find_map(|place| text(place))? }))
 }
 
 /// The lines that differ: those of the old text, then those of the new one, without the lines that both begin and end with.
-pub fn differing<'a>(texts: Replaced<'a>) -> (Vec<&'a str>, Vec<&'a str>) {
+pub fn differing<'a>(texts: TextReplacement<'a>) -> (Vec<&'a str>, Vec<&'a str>) {
     let (old, new): (Vec<&str>, Vec<&str>) = (texts.old.lines().collect(), texts.new.lines().collect());
     let same = |pairs: &mut dyn Iterator<Item = (&&str, &&str)>| pairs.take_while(|(old, new)| old == new).count();
     let begin = same(&mut old.iter().zip(&new));
@@ -85,7 +85,7 @@ mod tests {
             json!({"edits": [{"oldText": "a\nb\nc", "newText": "a\nB\nc"}, {"x": 1}], "old_string": "", "new_string": "n"});
         let found: Vec<_> = replaced(&input).into_iter().map(differing).collect();
         assert_eq!(found, [(vec![], vec!["n"]), (vec!["b"], vec!["B"])]);
-        assert_eq!(replaced(&json!({"content": "x"})), [Replaced { old: "", new: "x" }]);
+        assert_eq!(replaced(&json!({"content": "x"})), [TextReplacement { old: "", new: "x" }]);
         assert_eq!(replaced(&json!({"edits": 7})), []);
         for (old, new, expected) in [
             ("a", "a", (vec![], vec![])),
@@ -94,7 +94,7 @@ mod tests {
             ("", "", (vec![], vec![])),
             ("é\nx", "é\ny\nx", (vec![], vec!["y"])),
         ] {
-            assert_eq!(differing(Replaced { old, new }), expected, "{old} {new}");
+            assert_eq!(differing(TextReplacement { old, new }), expected, "{old} {new}");
         }
     }
 }

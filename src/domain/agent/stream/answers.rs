@@ -3,23 +3,23 @@
 
 use std::collections::VecDeque;
 
-use super::seen::Usage;
+use super::seen::TokenUsage;
 
 /// The most answers that may still be told again.
 const MOST: usize = 100;
 
 /// What the answers of a run used.
 #[derive(Debug, Default)]
-pub(super) struct Answers {
+pub(super) struct ModelAnswerUsage {
     /// That of answers that are not told again.
-    before: Usage,
+    before: TokenUsage,
     /// The newest answers, each with what was told of it last.
-    newest: VecDeque<(String, Usage)>,
+    newest: VecDeque<(String, TokenUsage)>,
 }
 
-impl Answers {
+impl ModelAnswerUsage {
     /// Notes what is told of an answer; returns the sum, where it is another one than before.
-    pub fn add(&mut self, answer: String, usage: Usage) -> Option<Usage> {
+    pub fn add(&mut self, answer: String, usage: TokenUsage) -> Option<TokenUsage> {
         match self.newest.iter_mut().find(|(known, _)| *known == answer) {
             Some((_, known)) if *known == usage => return None,
             Some((_, known)) => *known = usage,
@@ -42,8 +42,8 @@ mod tests {
 
     #[test]
     fn an_answer_counts_once_with_what_was_told_last() {
-        let usage = |input| Usage { input: Some(input), output: Some(1), ..Usage::default() };
-        let mut answers = Answers::default();
+        let usage = |input| TokenUsage { input: Some(input), output: Some(1), ..TokenUsage::default() };
+        let mut answers = ModelAnswerUsage::default();
         let mut add = |id: &str, input| answers.add(id.into(), usage(input)).map(|sum| (sum.input, sum.output));
         assert_eq!(add("a", 10), Some((Some(10), Some(1))));
         assert_eq!(add("a", 10), None, "the same once more");

@@ -2,25 +2,25 @@
 
 use serde_json::Value;
 
-use super::rules::{Conditions, Format, Kind, Places, Rule, StreamRules};
+use super::rules::{StreamFieldPointers, StreamFormat, StreamRule, StreamRuleConditions, StreamRuleKind, StreamRules};
 use crate::error::{Code, Error, Result};
 
 /// The most rules, entries of `trouble`, and places of one rule.
 const MOST: usize = 200;
 
 /// The fields of each kind; those with `!` it cannot do without.
-const fn fields(kind: Kind) -> &'static [&'static str] {
+const fn fields(kind: StreamRuleKind) -> &'static [&'static str] {
     match kind {
-        Kind::Session => &["!id"],
-        Kind::Text => &["!text", "piece"],
-        Kind::Response => &["!id"],
-        Kind::ToolStarted => &["!name", "id", "input"],
-        Kind::ToolCompleted => &["name", "id", "output", "exit", "failed"],
-        Kind::Denied => &["name", "id", "text"],
-        Kind::Waits => &["text", "status", "seconds", "milliseconds"],
-        Kind::Usage => &["id", "input", "cached", "output", "cost"],
-        Kind::Final => &["text", "success"],
-        Kind::Error => &["text", "status"],
+        StreamRuleKind::Session => &["!id"],
+        StreamRuleKind::Text => &["!text", "piece"],
+        StreamRuleKind::Response => &["!id"],
+        StreamRuleKind::ToolStarted => &["!name", "id", "input"],
+        StreamRuleKind::ToolCompleted => &["name", "id", "output", "exit", "failed"],
+        StreamRuleKind::Denied => &["name", "id", "text"],
+        StreamRuleKind::Waits => &["text", "status", "seconds", "milliseconds"],
+        StreamRuleKind::Usage => &["id", "input", "cached", "output", "cost"],
+        StreamRuleKind::Final => &["text", "success"],
+        StreamRuleKind::Error => &["text", "status"],
     }
 }
 
@@ -40,7 +40,7 @@ impl StreamRules {
         }
         let mut numbered = self.rules.iter().enumerate();
         numbered.try_for_each(|(at, rule)| {
-            let of_text = rule.stderr || self.format == Format::Text;
+            let of_text = rule.stderr || self.format == StreamFormat::Text;
             check(rule, of_text).map_err(|error| error.context(format!("rule {}", at + 1)))
         })
     }
@@ -50,7 +50,7 @@ fn invalid(what: String) -> Error {
     Error::new(Code::ConfigInvalid, what).hint("the preset 'claude' is an example that explains each key")
 }
 
-fn check(rule: &Rule, of_text: bool) -> Result<()> {
+fn check(rule: &StreamRule, of_text: bool) -> Result<()> {
     let given = given(rule);
     let allowed = fields(rule.is);
     if let Some(needed) = allowed.iter().filter_map(|field| field.strip_prefix('!')).find(|field| !given.contains(field)) {
@@ -59,7 +59,8 @@ fn check(rule: &Rule, of_text: bool) -> Result<()> {
     if let Some(odd) = given.iter().find(|field| !allowed.iter().any(|one| one.trim_start_matches('!') == **field)) {
         return Err(invalid(format!("'{odd}' does not belong to what it is")));
     }
-    let tells_why = matches!(rule.is, Kind::Denied | Kind::Waits | Kind::Error) && rule.text.is_some();
+    let tells_why =
+        matches!(rule.is, StreamRuleKind::Denied | StreamRuleKind::Waits | StreamRuleKind::Error) && rule.text.is_some();
     if rule.between.is_some() && !tells_why {
         return Err(invalid("'between' is about the 'text' of denied, waits and error".into()));
     }
@@ -80,7 +81,7 @@ fn check(rule: &Rule, of_text: bool) -> Result<()> {
     }
 }
 
-fn values_are_single(conditions: &Conditions) -> Result<()> {
+fn values_are_single(conditions: &StreamRuleConditions) -> Result<()> {
     let single = |value: &Value| !(value.is_array() || value.is_object());
     match conditions.iter().find(|(_, values)| values.as_slice().is_empty() || !values.as_slice().iter().all(single)) {
         Some((place, _)) => Err(invalid(format!("'{place}' has to be compared with a text, a number, true or false"))),
@@ -88,7 +89,7 @@ fn values_are_single(conditions: &Conditions) -> Result<()> {
     }
 }
 
-fn places(rule: &Rule) -> [(&'static str, Option<&Places>); 11] {
+fn places(rule: &StreamRule) -> [(&'static str, Option<&StreamFieldPointers>); 11] {
     [
         ("id", rule.id.as_ref()),
         ("name", rule.name.as_ref()),
@@ -104,19 +105,19 @@ fn places(rule: &Rule) -> [(&'static str, Option<&Places>); 11] {
     ]
 }
 
-fn given(rule: &Rule) -> Vec<&'static str> {
+fn given(rule: &StreamRule) -> Vec<&'static str> {
     let conditions = [("piece", &rule.piece), ("failed", &rule.failed), ("success", &rule.success)];
     let places = places(rule).into_iter().filter_map(|(name, places)| places.map(|_| name));
     places.chain(conditions.into_iter().filter_map(|(name, given)| given.as_ref().map(|_| name))).collect()
 }
 
-fn conditions(rule: &Rule) -> impl Iterator<Item = &Conditions> {
+fn conditions(rule: &StreamRule) -> impl Iterator<Item = &StreamRuleConditions> {
     let optional = [&rule.piece, &rule.failed, &rule.success];
     [&rule.when, &rule.of].into_iter().chain(optional.into_iter().flatten())
 }
 
-fn pointers(rule: &Rule) -> impl Iterator<Item = &str> {
-    let fields = places(rule).into_iter().filter_map(|(_, places)| places).flat_map(Places::as_slice);
+fn pointers(rule: &StreamRule) -> impl Iterator<Item = &str> {
+    let fields = places(rule).into_iter().filter_map(|(_, places)| places).flat_map(StreamFieldPointers::as_slice);
     let texts = rule.contains.keys().chain(rule.lacks.keys()).chain(&rule.has).chain(&rule.each);
-    conditions(rule).flat_map(Conditions::keys).chain(texts).chain(fields).map(String::as_str)
+    conditions(rule).flat_map(StreamRuleConditions::keys).chain(texts).chain(fields).map(String::as_str)
 }

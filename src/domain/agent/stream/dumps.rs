@@ -10,31 +10,31 @@ const MOST_BYTES: usize = 64 * 1024;
 
 /// Reads such lines, one after the other.
 #[derive(Debug, Default)]
-pub struct Dumps {
-    open: Option<Open>,
+pub struct ErrorDumpReader {
+    open: Option<OpenErrorDump>,
     /// Whether the last line was shown, so that calls may follow that led to it.
     shown: bool,
 }
 
 /// An object that has begun.
 #[derive(Debug)]
-struct Open {
+struct OpenErrorDump {
     lines: Vec<String>,
     bytes: usize,
     depth: usize,
-    of: Part,
+    of: ErrorDumpPart,
 }
 
 /// What an object is a part of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Part {
+enum ErrorDumpPart {
     /// Of the error's text.
     Text,
     /// Of the calls after it.
     Calls,
 }
 
-impl Dumps {
+impl ErrorDumpReader {
     /// What there is to read after this line.
     pub fn line(&mut self, line: &str) -> Vec<String> {
         if let Some(open) = &mut self.open {
@@ -52,8 +52,8 @@ impl Dumps {
         }
         let is_call = self.shown && is_call(line);
         if line.trim_end().ends_with(['{', '[']) {
-            let of = if is_call { Part::Calls } else { Part::Text };
-            self.open = Some(Open { lines: vec![line.to_owned()], bytes: line.len(), depth: depth(line, 0).max(1), of });
+            let of = if is_call { ErrorDumpPart::Calls } else { ErrorDumpPart::Text };
+            self.open = Some(OpenErrorDump { lines: vec![line.to_owned()], bytes: line.len(), depth: depth(line, 0).max(1), of });
             return Vec::new();
         }
         if is_call {
@@ -72,13 +72,13 @@ impl Dumps {
     pub fn end(&mut self) -> Vec<String> {
         let Some(open) = self.open.take() else { return Vec::new() };
         match (open.of, open.depth) {
-            (Part::Calls, _) => Vec::new(),
-            (Part::Text, 0) => {
+            (ErrorDumpPart::Calls, _) => Vec::new(),
+            (ErrorDumpPart::Text, 0) => {
                 self.shown = true;
                 vec![plain(&open.lines.join(" "))]
             }
             // It was cut off.
-            (Part::Text, _) => open.lines,
+            (ErrorDumpPart::Text, _) => open.lines,
         }
     }
 }
@@ -102,7 +102,7 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Vec<String> {
-        let mut dumps = Dumps::default();
+        let mut dumps = ErrorDumpReader::default();
         let mut all: Vec<String> = text.lines().flat_map(|line| dumps.line(line)).collect();
         all.extend(dumps.end());
         all

@@ -1,11 +1,11 @@
 //! Recordings that were cut, doubled and damaged, and lines without an end: nothing panics, what is held stays bounded, and
 //! the pieces in which bytes come still make no difference.
 
-use super::decode::Decoder;
+use super::decode::StreamDecoder;
 use super::lines::MAX_LINE;
 use super::recordings_tests::{RECORDINGS, seen};
-use super::seen::Seen;
-use super::summary::{MOST_KEPT, Summary};
+use super::seen::StreamEvent;
+use super::summary::{MOST_KEPT, StreamSummary};
 use crate::domain::agent::presets::preset;
 
 /// Numbers that look random and are the same in each run.
@@ -57,8 +57,8 @@ fn damaged_recordings_do_no_harm() {
         let (adapter, bytes) = &adapters[round % adapters.len()];
         let bytes = damaged(&mut dice, bytes);
         let whole = seen(adapter, [&bytes[..]]);
-        let mut decoder = Decoder::new(&adapter.stream, &adapter.tools);
-        let mut summary = Summary::new(&adapter.stream);
+        let mut decoder = StreamDecoder::new(&adapter.stream, &adapter.tools);
+        let mut summary = StreamSummary::new(&adapter.stream);
         let mut parts = Vec::new();
         for piece in pieces(&mut dice, &bytes) {
             parts.extend(decoder.feed(piece));
@@ -78,7 +78,7 @@ fn damaged_recordings_do_no_harm() {
 fn a_line_without_an_end_is_not_held() {
     for program in ["claude", "aider"] {
         let adapter = preset(program).unwrap();
-        let mut decoder = Decoder::new(&adapter.stream, &adapter.tools);
+        let mut decoder = StreamDecoder::new(&adapter.stream, &adapter.tools);
         let piece = vec![b'{'; 1024 * 1024];
         for count in 0..40 {
             assert_eq!(decoder.feed(&piece), []);
@@ -86,7 +86,7 @@ fn a_line_without_an_end_is_not_held() {
             assert!(count < 8 || decoder.held() == 0, "{count}");
         }
         let next: &[u8] = b"\n{\"type\":\"assistant\",\"message\":{\"content\":[{\"type\":\"text\",\"text\":\"hi\"}]}}\n";
-        let texts = decoder.feed(next).into_iter().filter(|seen| matches!(seen, Seen::Text { .. })).count();
+        let texts = decoder.feed(next).into_iter().filter(|seen| matches!(seen, StreamEvent::Text { .. })).count();
         assert_eq!(texts, 1, "{program}");
         assert_eq!(decoder.end(), []);
     }
@@ -95,12 +95,12 @@ fn a_line_without_an_end_is_not_held() {
 #[test]
 fn pieces_without_an_end_are_told_in_parts() {
     let adapter = preset("gemini").unwrap();
-    let mut decoder = Decoder::new(&adapter.stream, &adapter.tools);
+    let mut decoder = StreamDecoder::new(&adapter.stream, &adapter.tools);
     let piece =
         format!("{{\"type\":\"message\",\"role\":\"assistant\",\"content\":\"{}\",\"delta\":true}}\n", "x".repeat(1024 * 1024));
     let mut told = 0;
     for _ in 0..20 {
-        told += decoder.feed(piece.as_bytes()).iter().filter(|seen| matches!(seen, Seen::Text { .. })).count();
+        told += decoder.feed(piece.as_bytes()).iter().filter(|seen| matches!(seen, StreamEvent::Text { .. })).count();
         assert!(decoder.held() <= 2 * MAX_LINE);
     }
     told += decoder.end().len();

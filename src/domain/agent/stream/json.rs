@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::rules::{Conditions, Places};
+use super::rules::{StreamFieldPointers, StreamRuleConditions};
 
 /// The object that a line holds. `None` for anything else: broken, nested too deeply, not UTF-8.
 pub(super) fn object(line: &[u8]) -> Option<Value> {
@@ -37,12 +37,12 @@ fn without_halves(line: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Whether all places hold one of their values.
-pub(super) fn holds(conditions: &Conditions, value: &Value) -> bool {
+pub(super) fn holds(conditions: &StreamRuleConditions, value: &Value) -> bool {
     conditions.iter().all(|(place, wanted)| value.pointer(place).is_some_and(|found| wanted.as_slice().contains(found)))
 }
 
 /// The first of the places that is there and not null.
-pub(super) fn first<'a>(places: Option<&Places>, value: &'a Value) -> Option<&'a Value> {
+pub(super) fn first<'a>(places: Option<&StreamFieldPointers>, value: &'a Value) -> Option<&'a Value> {
     places?.as_slice().iter().find_map(|place| value.pointer(place).filter(|found| !found.is_null()))
 }
 
@@ -60,13 +60,13 @@ pub(super) fn text_of(value: &Value) -> String {
 }
 
 /// The sum of the numbers at the places; `None` where there is none.
-pub(super) fn sum(places: Option<&Places>, value: &Value) -> Option<f64> {
+pub(super) fn sum(places: Option<&StreamFieldPointers>, value: &Value) -> Option<f64> {
     let numbers = places?.as_slice().iter().filter_map(|place| value.pointer(place).and_then(Value::as_f64));
     numbers.filter(|number| number.is_finite() && *number >= 0.0).reduce(|one, other| one + other).filter(|sum| sum.is_finite())
 }
 
 /// The same for whole numbers, saturating.
-pub(super) fn whole_sum(places: Option<&Places>, value: &Value) -> Option<u64> {
+pub(super) fn whole_sum(places: Option<&StreamFieldPointers>, value: &Value) -> Option<u64> {
     let numbers = places?.as_slice().iter().filter_map(|place| value.pointer(place).and_then(whole));
     numbers.reduce(u64::saturating_add)
 }
@@ -118,7 +118,7 @@ mod tests {
     #[test]
     fn numbers_are_added_and_never_overflow() {
         let line = json!({"a": u64::MAX, "b": 2, "c": -1, "d": 1e300, "e": "7", "f": null});
-        let places = |names: &[&str]| Some(Places::More(names.iter().map(|name| (*name).to_owned()).collect()));
+        let places = |names: &[&str]| Some(StreamFieldPointers::More(names.iter().map(|name| (*name).to_owned()).collect()));
         assert_eq!(whole_sum(places(&["/a", "/b"]).as_ref(), &line), Some(u64::MAX));
         assert_eq!(whole_sum(places(&["/b", "/e", "/x", "/c"]).as_ref(), &line), Some(9));
         assert_eq!(whole_sum(places(&["/d"]).as_ref(), &line), Some(u64::MAX));

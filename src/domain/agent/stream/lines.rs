@@ -7,12 +7,12 @@ const KEPT: usize = 64 * 1024;
 
 /// The begun line.
 #[derive(Debug, Default)]
-pub struct Lines {
+pub struct StreamLineBuffer {
     begun: Vec<u8>,
     too_long: bool,
 }
 
-impl Lines {
+impl StreamLineBuffer {
     /// Calls `take` with each line that ends in `bytes`, without its line end.
     pub fn feed(&mut self, bytes: &[u8], mut take: impl FnMut(&[u8])) {
         let mut rest = bytes;
@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     fn all(pieces: &[&[u8]]) -> Vec<String> {
-        let (mut lines, mut found) = (Lines::default(), Vec::new());
+        let (mut lines, mut found) = (StreamLineBuffer::default(), Vec::new());
         for piece in pieces {
             lines.feed(piece, |line| found.push(String::from_utf8_lossy(line).into_owned()));
             assert!(lines.held() <= MAX_LINE);

@@ -6,11 +6,12 @@ use serde_json::Value;
 
 use super::json::{first, holds, nothing, sum, text_of, whole, whole_sum};
 use super::plain::plain;
-use super::rules::{Conditions, Kind, Places, Rule};
+use super::rules::{StreamFieldPointers, StreamRule, StreamRuleConditions, StreamRuleKind};
 use super::seen::{
-    Denied, Ended, Exchange, Failed, MAX_TOOL_TEXT, MAX_WORDS, Seen, ToolCompleted, ToolStarted, Usage, Waits, cut,
+    AgentRunFailure, AgentRunResult, MAX_TOOL_TEXT, MAX_WORDS, ModelExchange, ModelWait, StreamEvent, TokenUsage, ToolCallDenial,
+    ToolCallEnd, ToolCallStart, cut,
 };
-use super::trouble::{Trouble, classify, status_in};
+use super::trouble::{ModelTrouble, classify, status_in};
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::base::text_hash::text_hash;
 
@@ -19,15 +20,15 @@ const MOST_ELEMENTS: usize = 1000;
 
 /// What a rule needs to know beside the line.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct About<'a> {
+pub(super) struct StreamRuleContext<'a> {
     pub(super) tools: &'a BTreeMap<String, ToolKind>,
-    pub(super) trouble: &'a BTreeMap<String, Trouble>,
+    pub(super) trouble: &'a BTreeMap<String, ModelTrouble>,
 }
 
 /// What was said.
 #[derive(Debug)]
-pub(super) struct Said {
-    pub(super) seen: Seen,
+pub(super) struct StreamRuleMatch {
+    pub(super) seen: StreamEvent,
     /// Whether it is a piece of a text that goes on.
     pub(super) piece: bool,
     /// Of tokens: the answer of the model that used them, where they are not those of the whole run.
@@ -35,7 +36,7 @@ pub(super) struct Said {
 }
 
 /// What `line` says by this rule: nothing, one thing, or one for each element.
-pub(super) fn read(rule: &Rule, line: &Value, about: About<'_>) -> Vec<Said> {
+pub(super) fn read(rule: &StreamRule, line: &Value, about: StreamRuleContext<'_>) -> Vec<StreamRuleMatch> {
     if !fits(rule, line) {
         return Vec::new();
     }
@@ -45,7 +46,7 @@ pub(super) fn read(rule: &Rule, line: &Value, about: About<'_>) -> Vec<Said> {
 }
 
 /// Of a text that a rule looks through, the lines for which it fits; of any other, all.
-fn telling(rule: &Rule, at: &Value, text: String) -> String {
+fn telling(rule: &StreamRule, at: &Value, text: String) -> String {
     let is_it = |place: &String| at.pointer(place).is_some_and(|value| text_of(value) == text);
     let Some((place, part)) = rule.contains.iter().find(|(place, _)| is_it(place)) else { return text };
     let lacks = rule.lacks.get(place);
@@ -54,13 +55,13 @@ fn telling(rule: &Rule, at: &Value, text: String) -> String {
 }
 
 /// Of a text, what stands between two parts of it; all of it where they are not there.
-fn between(rule: &Rule, text: String) -> String {
+fn between(rule: &StreamRule, text: String) -> String {
     let Some([before, after]) = &rule.between else { return text };
     let within = text.split_once(before.as_str()).and_then(|(_, rest)| rest.split_once(after.as_str()));
     within.map_or_else(|| text.clone(), |(within, _)| within.to_owned())
 }
 
-fn fits(rule: &Rule, line: &Value) -> bool {
+fn fits(rule: &StreamRule, line: &Value) -> bool {
     let text = |place: &String| line.pointer(place).map(text_of);
     let has_part = |(place, part): (&String, &String)| text(place).is_some_and(|text| text.contains(part.as_str()));
     holds(&rule.when, line)
@@ -74,21 +75,23 @@ fn fits(rule: &Rule, line: &Value) -> bool {
         && !rule.lacks.iter().filter(|(place, _)| !rule.contains.contains_key(*place)).any(has_part)
 }
 
-fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {
-    let is_so = |conditions: &Option<Conditions>| conditions.as_ref().is_some_and(|conditions| holds(conditions, at));
-    let words = |places: &Option<Places>| first(places.as_ref(), at).map(|value| cut(text_of(value), MAX_WORDS));
-    let error = |places: &Option<Places>| {
+fn said(rule: &StreamRule, at: &Value, about: StreamRuleContext<'_>) -> Option<StreamRuleMatch> {
+    let is_so = |conditions: &Option<StreamRuleConditions>| conditions.as_ref().is_some_and(|conditions| holds(conditions, at));
+    let words = |places: &Option<StreamFieldPointers>| first(places.as_ref(), at).map(|value| cut(text_of(value), MAX_WORDS));
+    let error = |places: &Option<StreamFieldPointers>| {
         cut(first(places.as_ref(), at).map(|value| plain(&between(rule, text_of(value)))).unwrap_or_default(), MAX_WORDS)
     };
     let seen = match rule.is {
-        Kind::Session => Seen::Session { id: words(&rule.id).filter(|id| !id.is_empty())? },
-        Kind::Text => Seen::Text { text: first(rule.text.as_ref(), at).and_then(Value::as_str)?.to_owned() },
-        Kind::Response => Seen::ResponseReceived(Exchange { id: words(&rule.id).filter(|id| !id.is_empty()), hash: None }),
-        Kind::ToolStarted => Seen::ToolStarted(started(rule, at, about, words(&rule.name)?)),
-        Kind::ToolCompleted => {
+        StreamRuleKind::Session => StreamEvent::Session { id: words(&rule.id).filter(|id| !id.is_empty())? },
+        StreamRuleKind::Text => StreamEvent::Text { text: first(rule.text.as_ref(), at).and_then(Value::as_str)?.to_owned() },
+        StreamRuleKind::Response => {
+            StreamEvent::ResponseReceived(ModelExchange { id: words(&rule.id).filter(|id| !id.is_empty()), hash: None })
+        }
+        StreamRuleKind::ToolStarted => StreamEvent::ToolStarted(started(rule, at, about, words(&rule.name)?)),
+        StreamRuleKind::ToolCompleted => {
             let output = first(rule.output.as_ref(), at).map(text_of).unwrap_or_default();
             let exit = first(rule.exit.as_ref(), at).and_then(Value::as_i64);
-            Seen::ToolCompleted(ToolCompleted {
+            StreamEvent::ToolCompleted(ToolCallEnd {
                 id: words(&rule.id),
                 name: words(&rule.name).unwrap_or_default(),
                 failed: is_so(&rule.failed) || exit.is_some_and(|status| status != 0),
@@ -97,7 +100,7 @@ fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {
                 output: cut(output, MAX_TOOL_TEXT),
             })
         }
-        Kind::Denied => Seen::Denied(Denied {
+        StreamRuleKind::Denied => StreamEvent::Denied(ToolCallDenial {
             id: words(&rule.id),
             tool: words(&rule.name).unwrap_or_default(),
             about: None,
@@ -105,50 +108,50 @@ fn said(rule: &Rule, at: &Value, about: About<'_>) -> Option<Said> {
                 .map(|value| cut(between(rule, telling(rule, at, text_of(value))), MAX_WORDS))
                 .unwrap_or_default(),
         }),
-        Kind::Waits => {
+        StreamRuleKind::Waits => {
             let (trouble, status) = trouble(rule, at, &words(&rule.text).unwrap_or_default(), about);
-            Seen::Waits(Waits { trouble, status, why: error(&rule.text), seconds: seconds(rule, at) })
+            StreamEvent::Waits(ModelWait { trouble, status, why: error(&rule.text), seconds: seconds(rule, at) })
         }
-        Kind::Usage => Seen::Usage(Usage {
+        StreamRuleKind::Usage => StreamEvent::Usage(TokenUsage {
             input: whole_sum(rule.input.as_ref(), at),
             output: whole_sum(rule.output.as_ref(), at),
             cached: whole_sum(rule.cached.as_ref(), at),
             cost_usd: sum(rule.cost.as_ref(), at),
         }),
-        Kind::Final => {
+        StreamRuleKind::Final => {
             let text = first(rule.text.as_ref(), at).map(|value| cut(text_of(value), MAX_TOOL_TEXT));
-            Seen::Ended(Ended { success: is_so(&rule.success), text })
+            StreamEvent::Ended(AgentRunResult { success: is_so(&rule.success), text })
         }
-        Kind::Error => {
+        StreamRuleKind::Error => {
             let (trouble, status) = trouble(rule, at, &words(&rule.text).unwrap_or_default(), about);
-            Seen::Failed(Failed { trouble, status, message: error(&rule.text) })
+            StreamEvent::Failed(AgentRunFailure { trouble, status, message: error(&rule.text) })
         }
     };
-    let answer = if rule.is == Kind::Usage { words(&rule.id) } else { None };
+    let answer = if rule.is == StreamRuleKind::Usage { words(&rule.id) } else { None };
     // Without the id of its answer it might be counted twice.
-    if rule.is == Kind::Usage && rule.id.is_some() && answer.is_none() {
+    if rule.is == StreamRuleKind::Usage && rule.id.is_some() && answer.is_none() {
         return None;
     }
-    Some(Said { seen, piece: is_so(&rule.piece), answer })
+    Some(StreamRuleMatch { seen, piece: is_so(&rule.piece), answer })
 }
 
-fn started(rule: &Rule, at: &Value, about: About<'_>, name: String) -> ToolStarted {
+fn started(rule: &StreamRule, at: &Value, about: StreamRuleContext<'_>, name: String) -> ToolCallStart {
     let input = first(rule.input.as_ref(), at).cloned().unwrap_or_else(nothing);
     let text = input.to_string();
     let hash = text_hash(&[&name, &text]);
     let input = if text.len() <= MAX_TOOL_TEXT { input } else { Value::String(cut(text_of(&input), MAX_TOOL_TEXT)) };
     let kind = about.tools.get(&name).copied().unwrap_or(ToolKind::Other);
-    ToolStarted { id: first(rule.id.as_ref(), at).map(|id| cut(text_of(id), MAX_WORDS)), name, kind, input, hash }
+    ToolCallStart { id: first(rule.id.as_ref(), at).map(|id| cut(text_of(id), MAX_WORDS)), name, kind, input, hash }
 }
 
 /// The kind of trouble, and the status, which may be in the text.
-fn trouble(rule: &Rule, at: &Value, text: &str, about: About<'_>) -> (Trouble, Option<u16>) {
+fn trouble(rule: &StreamRule, at: &Value, text: &str, about: StreamRuleContext<'_>) -> (ModelTrouble, Option<u16>) {
     let given = first(rule.status.as_ref(), at).and_then(whole).and_then(|status| u16::try_from(status).ok());
     let status = given.or_else(|| status_in(text));
     (classify(status, text, about.trouble), status)
 }
 
-fn seconds(rule: &Rule, at: &Value) -> Option<u64> {
+fn seconds(rule: &StreamRule, at: &Value) -> Option<u64> {
     let thousandths = whole_sum(rule.milliseconds.as_ref(), at).map(|milliseconds| milliseconds.div_ceil(1000));
     whole_sum(rule.seconds.as_ref(), at).or(thousandths)
 }

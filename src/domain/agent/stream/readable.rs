@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, VecDeque};
 
 use super::about::{about, differing, replaced};
-use super::decode::Decoder;
-use super::dumps::Dumps;
+use super::decode::StreamDecoder;
+use super::dumps::ErrorDumpReader;
 use super::json::nothing;
-use super::rules::{Output, StreamRules};
-use super::seen::{Denied, Ended, Failed, Seen, ToolCompleted, ToolStarted, Waits};
-use super::summary::Summary;
+use super::rules::{AgentOutputStream, StreamRules};
+use super::seen::{AgentRunFailure, AgentRunResult, ModelWait, StreamEvent, ToolCallDenial, ToolCallEnd, ToolCallStart};
+use super::summary::StreamSummary;
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::base::plural;
 
@@ -26,7 +26,7 @@ const MOST_OPEN: usize = 100;
 
 /// What a line is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Part {
+pub enum ReadableLineKind {
     /// The agent speaks.
     Said,
     /// A tool call begins.
@@ -47,27 +47,27 @@ pub enum Part {
 
 /// A line to read. It holds no line feed; other control characters may be in it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Line {
+pub struct ReadableLine {
     /// What it is.
-    pub part: Part,
+    pub part: ReadableLineKind,
     /// Its text.
     pub text: String,
 }
 
-impl Line {
+impl ReadableLine {
     /// A line.
-    pub fn new(part: Part, text: impl Into<String>) -> Self {
+    pub fn new(part: ReadableLineKind, text: impl Into<String>) -> Self {
         Self { part, text: text.into() }
     }
 }
 
 /// Makes the output of one run readable.
 #[derive(Debug)]
-pub struct Readable {
-    decoder: Decoder,
+pub struct ReadableOutput {
+    decoder: StreamDecoder,
     /// Knows some lines of standard error.
-    errors: Decoder,
-    summary: Summary,
+    errors: StreamDecoder,
+    summary: StreamSummary,
     /// Calls that have begun: id, name, kind.
     open: VecDeque<(Option<String>, String, ToolKind)>,
     /// The call that the last line was about.
@@ -75,14 +75,14 @@ pub struct Readable {
     /// The last refusal that was said: the call's id, why.
     refused: Option<(String, String)>,
     /// What is no line of the program's format, of standard output and of standard error.
-    beside: [Dumps; 2],
+    beside: [ErrorDumpReader; 2],
 }
 
-impl Readable {
+impl ReadableOutput {
     /// For a run of a program with these rules and tools.
     pub fn new(rules: &StreamRules, tools: &BTreeMap<String, ToolKind>) -> Self {
-        let (decoder, summary) = (Decoder::new(rules, tools), Summary::new(rules));
-        let errors = Decoder::of(Output::Error, rules, tools);
+        let (decoder, summary) = (StreamDecoder::new(rules, tools), StreamSummary::new(rules));
+        let errors = StreamDecoder::of(AgentOutputStream::Error, rules, tools);
         Self {
             decoder,
             errors,
@@ -90,12 +90,12 @@ impl Readable {
             open: VecDeque::new(),
             latest: None,
             refused: None,
-            beside: [Dumps::default(), Dumps::default()],
+            beside: [ErrorDumpReader::default(), ErrorDumpReader::default()],
         }
     }
 
     /// What there is to read in a whole line of standard output.
-    pub fn line(&mut self, line: &[u8]) -> Vec<Line> {
+    pub fn line(&mut self, line: &[u8]) -> Vec<ReadableLine> {
         match self.decoder.line(line) {
             Some(seen) => {
                 let mut lines = others(self.beside[0].end());
@@ -110,9 +110,9 @@ impl Readable {
     }
 
     /// What there is to read in a whole line of standard error.
-    pub fn error_line(&mut self, line: &[u8]) -> Vec<Line> {
+    pub fn error_line(&mut self, line: &[u8]) -> Vec<ReadableLine> {
         let told = self.errors.line(line).unwrap_or_default();
-        let told: Vec<Seen> = told.into_iter().filter(|seen| !matches!(seen, Seen::Text { .. })).collect();
+        let told: Vec<StreamEvent> = told.into_iter().filter(|seen| !matches!(seen, StreamEvent::Text { .. })).collect();
         if told.is_empty() {
             return beside(&mut self.beside[1], line);
         }
@@ -123,14 +123,14 @@ impl Readable {
     }
 
     /// The run has ended, or nobody waits for more: a text whose pieces were still coming.
-    pub fn end(&mut self) -> Vec<Line> {
+    pub fn end(&mut self) -> Vec<ReadableLine> {
         let seen = self.decoder.end();
         let mut lines = self.all(seen);
         lines.extend(self.beside.iter_mut().flat_map(|dumps| others(dumps.end())));
         lines
     }
 
-    fn all(&mut self, seen: Vec<Seen>) -> Vec<Line> {
+    fn all(&mut self, seen: Vec<StreamEvent>) -> Vec<ReadableLine> {
         let mut lines = Vec::new();
         for seen in seen {
             self.summary.add(&seen);
@@ -139,33 +139,38 @@ impl Readable {
         lines
     }
 
-    fn one(&mut self, seen: &Seen, lines: &mut Vec<Line>) {
+    fn one(&mut self, seen: &StreamEvent, lines: &mut Vec<ReadableLine>) {
         match seen {
-            Seen::Session { .. } | Seen::RequestSent(_) | Seen::ResponseReceived(_) | Seen::Usage(_) => return,
-            Seen::Text { text } => lines.extend(text.trim_end().lines().map(|line| Line::new(Part::Said, line))),
-            Seen::ToolStarted(call) => return self.begun(call, lines),
-            Seen::ToolCompleted(call) => return self.completed(call, lines),
-            Seen::Denied(denied) => {
+            StreamEvent::Session { .. }
+            | StreamEvent::RequestSent(_)
+            | StreamEvent::ResponseReceived(_)
+            | StreamEvent::Usage(_) => return,
+            StreamEvent::Text { text } => {
+                lines.extend(text.trim_end().lines().map(|line| ReadableLine::new(ReadableLineKind::Said, line)))
+            }
+            StreamEvent::ToolStarted(call) => return self.begun(call, lines),
+            StreamEvent::ToolCompleted(call) => return self.completed(call, lines),
+            StreamEvent::Denied(denied) => {
                 self.refused = denied.id.clone().map(|id| (id, denied.why.trim().to_owned()));
-                lines.push(Line::new(Part::Trouble, refused(denied)));
+                lines.push(ReadableLine::new(ReadableLineKind::Trouble, refused(denied)));
                 let is_latest = |(id, _): &(Option<String>, String)| id.is_some() && *id == denied.id;
                 if self.latest.as_ref().is_some_and(is_latest) {
                     return;
                 }
             }
-            Seen::Waits(waits) => lines.push(Line::new(Part::Remark, waiting(waits))),
-            Seen::Failed(failed) => lines.push(Line::new(Part::Trouble, failure(failed))),
-            Seen::Ended(ended) => lines.push(Line::new(Part::Remark, self.end_of(ended))),
+            StreamEvent::Waits(waits) => lines.push(ReadableLine::new(ReadableLineKind::Remark, waiting(waits))),
+            StreamEvent::Failed(failed) => lines.push(ReadableLine::new(ReadableLineKind::Trouble, failure(failed))),
+            StreamEvent::Ended(ended) => lines.push(ReadableLine::new(ReadableLineKind::Remark, self.end_of(ended))),
         }
         self.latest = None;
     }
 
-    fn begun(&mut self, call: &ToolStarted, lines: &mut Vec<Line>) {
+    fn begun(&mut self, call: &ToolCallStart, lines: &mut Vec<ReadableLine>) {
         let what = about(&call.input).unwrap_or_else(|| match &call.input {
             input if *input == nothing() => String::new(),
             input => input.to_string(),
         });
-        lines.push(Line::new(Part::Call, short(format!("{} {what}", call.name).trim_end())));
+        lines.push(ReadableLine::new(ReadableLineKind::Call, short(format!("{} {what}", call.name).trim_end())));
         match call.kind {
             ToolKind::Edit | ToolKind::Write => changes(&call.input, lines),
             ToolKind::Read | ToolKind::Shell | ToolKind::Other => {}
@@ -177,7 +182,7 @@ impl Readable {
         self.latest = Some((call.id.clone(), call.name.clone()));
     }
 
-    fn completed(&mut self, call: &ToolCompleted, lines: &mut Vec<Line>) {
+    fn completed(&mut self, call: &ToolCallEnd, lines: &mut Vec<ReadableLine>) {
         let same = |(id, name, _): &(Option<String>, String, ToolKind)| *id == call.id && (id.is_some() || *name == call.name);
         let begun = self.open.iter().position(same).and_then(|at| self.open.remove(at));
         let kind = begun.map_or(ToolKind::Other, |(_, _, kind)| kind);
@@ -192,7 +197,7 @@ impl Readable {
         let is_new = |line: &&str| !said.is_some_and(|why| why.lines().any(|said| said == *line));
         // Of calls that ran at the same time it is said which one has ended.
         if !is_latest {
-            lines.push(Line::new(Part::Call, short(&format!("{} has ended", call.name))));
+            lines.push(ReadableLine::new(ReadableLineKind::Call, short(&format!("{} has ended", call.name))));
         }
         let most = match (call.failed, kind) {
             (false, ToolKind::Edit | ToolKind::Write) => 0,
@@ -200,17 +205,19 @@ impl Readable {
             (_, _) => MOST_RESULT,
         };
         if most > 0 {
-            first_lines(Part::Result, call.output.trim_end().lines().filter(is_new), most, lines);
+            first_lines(ReadableLineKind::Result, call.output.trim_end().lines().filter(is_new), most, lines);
         }
         match (call.failed, call.exit) {
-            (true, Some(status)) => lines.push(Line::new(Part::Trouble, format!("failed with exit status {status}"))),
-            (true, None) => lines.push(Line::new(Part::Trouble, "failed")),
+            (true, Some(status)) => {
+                lines.push(ReadableLine::new(ReadableLineKind::Trouble, format!("failed with exit status {status}")))
+            }
+            (true, None) => lines.push(ReadableLine::new(ReadableLineKind::Trouble, "failed")),
             (false, _) => {}
         }
         self.latest = None;
     }
 
-    fn end_of(&self, ended: &Ended) -> String {
+    fn end_of(&self, ended: &AgentRunResult) -> String {
         let usage = self.summary.usage;
         let mut parts = vec![if ended.success { "ended with success".to_owned() } else { "ended without success".to_owned() }];
         parts.extend(usage.input.map(|tokens| format!("{tokens} tokens in")));
@@ -220,43 +227,43 @@ impl Readable {
     }
 }
 
-fn beside(dumps: &mut Dumps, line: &[u8]) -> Vec<Line> {
+fn beside(dumps: &mut ErrorDumpReader, line: &[u8]) -> Vec<ReadableLine> {
     String::from_utf8_lossy(line).lines().flat_map(|line| others(dumps.line(line))).collect()
 }
 
-fn others(lines: Vec<String>) -> Vec<Line> {
-    lines.into_iter().map(|line| Line::new(Part::Other, line)).collect()
+fn others(lines: Vec<String>) -> Vec<ReadableLine> {
+    lines.into_iter().map(|line| ReadableLine::new(ReadableLineKind::Other, line)).collect()
 }
 
-fn changes(input: &serde_json::Value, lines: &mut Vec<Line>) {
+fn changes(input: &serde_json::Value, lines: &mut Vec<ReadableLine>) {
     for texts in replaced(input) {
         let (old, new) = differing(texts);
-        first_lines(Part::Removed, old.into_iter(), MOST_CHANGED, lines);
-        first_lines(Part::Added, new.into_iter(), MOST_CHANGED, lines);
+        first_lines(ReadableLineKind::Removed, old.into_iter(), MOST_CHANGED, lines);
+        first_lines(ReadableLineKind::Added, new.into_iter(), MOST_CHANGED, lines);
     }
 }
 
 /// The first of the lines, and how many there are more.
-fn first_lines<'a>(part: Part, all: impl Iterator<Item = &'a str>, most: usize, lines: &mut Vec<Line>) {
+fn first_lines<'a>(part: ReadableLineKind, all: impl Iterator<Item = &'a str>, most: usize, lines: &mut Vec<ReadableLine>) {
     let mut all = all.peekable();
-    lines.extend(all.by_ref().take(most).map(|line| Line::new(part, short(line))));
+    lines.extend(all.by_ref().take(most).map(|line| ReadableLine::new(part, short(line))));
     if all.peek().is_some() {
-        lines.push(Line::new(Part::Result, format!("… {}", plural::count(all.count(), "more line"))));
+        lines.push(ReadableLine::new(ReadableLineKind::Result, format!("… {}", plural::count(all.count(), "more line"))));
     }
 }
 
-fn refused(denied: &Denied) -> String {
+fn refused(denied: &ToolCallDenial) -> String {
     let call = format!("refused {}", denied.tool);
     let parts: Vec<&str> = [call.trim(), denied.why.trim()].into_iter().filter(|part| !part.is_empty()).collect();
     short(&one_line(&parts.join(": ")))
 }
 
-fn waiting(waits: &Waits) -> String {
+fn waiting(waits: &ModelWait) -> String {
     let seconds = waits.seconds.map_or_else(String::new, |seconds| format!(" for {seconds} s"));
     short(&one_line(&format!("waits for the model{seconds}: {}", waits.why)))
 }
 
-fn failure(failed: &Failed) -> String {
+fn failure(failed: &AgentRunFailure) -> String {
     let message = failed.message.trim();
     if message.is_empty() { "failed".to_owned() } else { short(&one_line(&format!("failed: {message}"))) }
 }

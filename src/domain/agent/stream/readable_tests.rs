@@ -4,35 +4,35 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::readable::{Line, Part, Readable};
+use super::readable::{ReadableLine, ReadableLineKind, ReadableOutput};
 use crate::domain::agent::overlay::overlaid;
 use crate::domain::agent::presets;
 
-fn of(preset: &str) -> Readable {
+fn of(preset: &str) -> ReadableOutput {
     let adapter = overlaid(Some(presets::preset_value(preset).unwrap()), json!({})).unwrap();
-    Readable::new(&adapter.stream, &adapter.tools)
+    ReadableOutput::new(&adapter.stream, &adapter.tools)
 }
 
-fn mark(part: Part) -> &'static str {
+fn mark(part: ReadableLineKind) -> &'static str {
     match part {
-        Part::Said => "",
-        Part::Call => "> ",
-        Part::Result => "  ",
-        Part::Removed => "  -",
-        Part::Added => "  +",
-        Part::Trouble => "! ",
-        Part::Remark => "= ",
-        Part::Other => "? ",
+        ReadableLineKind::Said => "",
+        ReadableLineKind::Call => "> ",
+        ReadableLineKind::Result => "  ",
+        ReadableLineKind::Removed => "  -",
+        ReadableLineKind::Added => "  +",
+        ReadableLineKind::Trouble => "! ",
+        ReadableLineKind::Remark => "= ",
+        ReadableLineKind::Other => "? ",
     }
 }
 
-fn shown(lines: &[Line]) -> Vec<String> {
+fn shown(lines: &[ReadableLine]) -> Vec<String> {
     lines.iter().map(|line| format!("{}{}", mark(line.part), line.text)).collect()
 }
 
 fn read(preset: &str, text: &str) -> Vec<String> {
     let mut readable = of(preset);
-    let mut lines: Vec<Line> = text.lines().flat_map(|line| readable.line(line.as_bytes())).collect();
+    let mut lines: Vec<ReadableLine> = text.lines().flat_map(|line| readable.line(line.as_bytes())).collect();
     lines.extend(readable.end());
     shown(&lines)
 }
@@ -113,7 +113,7 @@ fn an_edit_shows_the_lines_that_change_and_a_long_result_its_beginning() {
 fn what_is_no_json_is_text_and_kinds_without_a_rule_are_left_out() {
     let text = "warning: x\n{\"type\":\"new kind\"}\n{broken\n[1]\n\u{1b}[31mred";
     assert_eq!(read("claude", text), ["? warning: x", "? {broken", "? [1]", "? \u{1b}[31mred"]);
-    let mut plain = Readable::new(&super::rules::StreamRules::default(), &BTreeMap::new());
+    let mut plain = ReadableOutput::new(&super::rules::StreamRules::default(), &BTreeMap::new());
     assert_eq!(shown(&plain.line(b"said\xff")), ["said\u{fffd}"]);
 }
 
@@ -122,7 +122,7 @@ fn lines_of_standard_error_that_a_rule_knows_are_said_as_what_they_are() {
     let read = |preset: &str, name: &str| {
         let text = std::fs::read_to_string(format!("{}/fixtures/streams/{name}.stderr", env!("CARGO_MANIFEST_DIR"))).unwrap();
         let mut readable = of(preset);
-        let mut lines: Vec<Line> = text.lines().flat_map(|line| readable.error_line(line.as_bytes())).collect();
+        let mut lines: Vec<ReadableLine> = text.lines().flat_map(|line| readable.error_line(line.as_bytes())).collect();
         lines.extend(readable.end());
         shown(&lines)
     };

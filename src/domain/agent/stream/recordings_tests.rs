@@ -1,10 +1,10 @@
 //! The recordings of real programs in `fixtures/streams`, and what each of them says.
 
-use super::decode::Decoder;
-use super::rules::Output;
-use super::seen::Seen;
-use super::summary::Summary;
-use crate::domain::agent::adapter::Adapter;
+use super::decode::StreamDecoder;
+use super::rules::AgentOutputStream;
+use super::seen::StreamEvent;
+use super::summary::StreamSummary;
+use crate::domain::agent::adapter::AgentAdapter;
 use crate::domain::agent::presets::preset;
 
 macro_rules! recordings {
@@ -26,52 +26,56 @@ recordings! {
     "gemini-limited.jsonl" "gemini"; "gemini-limited.stderr" "gemini";
 }
 
-pub(super) fn seen<'a>(adapter: &Adapter, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
-    seen_of(Output::Standard, adapter, pieces)
+pub(super) fn seen<'a>(adapter: &AgentAdapter, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<StreamEvent> {
+    seen_of(AgentOutputStream::Standard, adapter, pieces)
 }
 
-fn seen_of<'a>(output: Output, adapter: &Adapter, pieces: impl IntoIterator<Item = &'a [u8]>) -> Vec<Seen> {
-    let mut decoder = Decoder::of(output, &adapter.stream, &adapter.tools);
-    let mut all: Vec<Seen> = pieces.into_iter().flat_map(|piece| decoder.feed(piece)).collect();
+fn seen_of<'a>(
+    output: AgentOutputStream,
+    adapter: &AgentAdapter,
+    pieces: impl IntoIterator<Item = &'a [u8]>,
+) -> Vec<StreamEvent> {
+    let mut decoder = StreamDecoder::of(output, &adapter.stream, &adapter.tools);
+    let mut all: Vec<StreamEvent> = pieces.into_iter().flat_map(|piece| decoder.feed(piece)).collect();
     all.extend(decoder.end());
     all
 }
 
-pub(super) fn recording(name: &str) -> (Adapter, &'static [u8]) {
+pub(super) fn recording(name: &str) -> (AgentAdapter, &'static [u8]) {
     let (_, program, bytes) = RECORDINGS.iter().find(|(recording, ..)| *recording == name).unwrap();
     (preset(program).unwrap(), bytes)
 }
 
-fn sum(adapter: &Adapter, all: &[Seen]) -> Summary {
-    let mut summary = Summary::new(&adapter.stream);
+fn sum(adapter: &AgentAdapter, all: &[StreamEvent]) -> StreamSummary {
+    let mut summary = StreamSummary::new(&adapter.stream);
     all.iter().for_each(|seen| summary.add(seen));
     summary
 }
 
 /// One line for each.
-fn shown(all: &[Seen]) -> String {
-    let line = |seen: &Seen| match seen {
-        Seen::Session { id } => format!("session {}", &id[..8]),
-        Seen::Text { text } => format!("text {text:?}"),
-        Seen::RequestSent(_) => "request".into(),
-        Seen::ResponseReceived(answer) => {
+fn shown(all: &[StreamEvent]) -> String {
+    let line = |seen: &StreamEvent| match seen {
+        StreamEvent::Session { id } => format!("session {}", &id[..8]),
+        StreamEvent::Text { text } => format!("text {text:?}"),
+        StreamEvent::RequestSent(_) => "request".into(),
+        StreamEvent::ResponseReceived(answer) => {
             assert_eq!(answer.hash.as_ref().map(String::len), Some(64));
             answer.id.as_ref().map_or_else(|| "response".into(), |id| format!("response {}", end(Some(id))))
         }
-        Seen::ToolStarted(call) => {
+        StreamEvent::ToolStarted(call) => {
             assert_eq!(call.hash.len(), 64);
             format!("begins {} ({:?}) {} {}", call.name, call.kind, end(call.id.as_deref()), call.input)
         }
-        Seen::ToolCompleted(call) => {
+        StreamEvent::ToolCompleted(call) => {
             let failed = if call.failed { " failed" } else { "" };
             let exit = call.exit.map_or(String::new(), |status| format!(" exit {status}"));
             format!("ended {} {}{failed}{exit} {:?}", call.name, end(call.id.as_deref()), call.output)
         }
-        Seen::Denied(denied) => {
+        StreamEvent::Denied(denied) => {
             let about = denied.about.as_ref().map_or_else(String::new, |about| format!("{about:?}: "));
             format!("denied {} {} {about}{:?}", denied.tool, end(denied.id.as_deref()), denied.why)
         }
-        Seen::Waits(waits) => {
+        StreamEvent::Waits(waits) => {
             format!(
                 "waits {:?} {:?} for {:?}: {}",
                 waits.trouble,
@@ -80,11 +84,11 @@ fn shown(all: &[Seen]) -> String {
                 waits.why.chars().take(20).collect::<String>()
             )
         }
-        Seen::Usage(usage) => {
+        StreamEvent::Usage(usage) => {
             format!("usage {:?} {:?} {:?} ${:?}", usage.input, usage.output, usage.cached, usage.cost_usd)
         }
-        Seen::Ended(ended) => format!("final {} {:?}", if ended.success { "success" } else { "failure" }, ended.text),
-        Seen::Failed(failed) => format!("error {:?} {:?} {}", failed.trouble, failed.status, &failed.message),
+        StreamEvent::Ended(ended) => format!("final {} {:?}", if ended.success { "success" } else { "failure" }, ended.text),
+        StreamEvent::Failed(failed) => format!("error {:?} {:?} {}", failed.trouble, failed.status, &failed.message),
     };
     let lines: Vec<String> = all.iter().map(line).collect();
     lines.join("\n").replace("Some(", "(").replace("None", "-")
@@ -96,7 +100,7 @@ fn end(id: Option<&str>) -> &str {
 }
 
 /// The sum in one line.
-fn shown_sum(sum: &Summary) -> String {
+fn shown_sum(sum: &StreamSummary) -> String {
     let usage = sum.usage;
     let mut line = format!(
         "= {:?} {:?} {:?} ${:?}, {} texts, {} calls, {} requests, {} refused, {} open",
@@ -118,8 +122,8 @@ fn shown_sum(sum: &Summary) -> String {
     line.replace("Some(", "(").replace("None", "-")
 }
 
-fn output_of(name: &str) -> Output {
-    if name.ends_with(".stderr") { Output::Error } else { Output::Standard }
+fn output_of(name: &str) -> AgentOutputStream {
+    if name.ends_with(".stderr") { AgentOutputStream::Error } else { AgentOutputStream::Standard }
 }
 
 pub(super) fn check(name: &str, expected: &str) {

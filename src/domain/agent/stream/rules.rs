@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::trouble::Trouble;
+use super::trouble::ModelTrouble;
 
 /// How the output of a program is read.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -13,27 +13,27 @@ use super::trouble::Trouble;
 pub struct StreamRules {
     /// What a line is.
     #[serde(default)]
-    pub format: Format,
+    pub format: StreamFormat,
     /// What a line with tokens counts.
     #[serde(default)]
-    pub usage: Counting,
+    pub usage: UsageCounting,
     /// What a line with a cost counts.
     #[serde(default)]
     pub cost: CostCounting,
     /// Parts of texts of errors, and what they mean; asked before the ones that are built in.
     #[serde(default)]
-    pub trouble: BTreeMap<String, Trouble>,
+    pub trouble: BTreeMap<String, ModelTrouble>,
     /// What lines say. Each rule looks at each line.
     #[serde(default)]
-    pub rules: Vec<Rule>,
+    pub rules: Vec<StreamRule>,
 }
 
 impl StreamRules {
     /// The rules for one of the two outputs. Lines of standard error are texts, and no text there is the agent's.
-    pub fn of(&self, output: Output) -> Self {
+    pub fn of(&self, output: AgentOutputStream) -> Self {
         let (format, stderr) = match output {
-            Output::Standard => (self.format, false),
-            Output::Error => (Format::Text, true),
+            AgentOutputStream::Standard => (self.format, false),
+            AgentOutputStream::Error => (StreamFormat::Text, true),
         };
         let rules = self.rules.iter().filter(|rule| rule.stderr == stderr).cloned().collect();
         Self { format, rules, ..self.clone() }
@@ -42,7 +42,7 @@ impl StreamRules {
 
 /// One of the two outputs of a program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Output {
+pub enum AgentOutputStream {
     /// Standard output.
     Standard,
     /// Standard error.
@@ -52,7 +52,7 @@ pub enum Output {
 /// What a line of the output is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Format {
+pub enum StreamFormat {
     /// Each line is text of the agent.
     #[default]
     Text,
@@ -63,7 +63,7 @@ pub enum Format {
 /// What a number that the program tells counts.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Counting {
+pub enum UsageCounting {
     /// This run of the program so far: the last number counts.
     #[default]
     Run,
@@ -77,11 +77,11 @@ pub enum Counting {
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum CostCounting {
-    /// As [`Counting::Run`].
+    /// As [`UsageCounting::Run`].
     Run,
-    /// As [`Counting::Step`].
+    /// As [`UsageCounting::Step`].
     Step,
-    /// As [`Counting::Cumulative`].
+    /// As [`UsageCounting::Cumulative`].
     Cumulative,
     /// The program tells no cost.
     #[default]
@@ -89,19 +89,19 @@ pub enum CostCounting {
 }
 
 /// Places, and the values that each has to hold.
-pub type Conditions = BTreeMap<String, OneOrMore<Value>>;
+pub type StreamRuleConditions = BTreeMap<String, OneOrMoreValues<Value>>;
 
 /// One value, or a list of them.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(untagged)]
-pub enum OneOrMore<T> {
+pub enum OneOrMoreValues<T> {
     /// A list.
     More(Vec<T>),
     /// A single value.
     One(T),
 }
 
-impl<T> OneOrMore<T> {
+impl<T> OneOrMoreValues<T> {
     /// All of them.
     pub fn as_slice(&self) -> &[T] {
         match self {
@@ -112,17 +112,17 @@ impl<T> OneOrMore<T> {
 }
 
 /// The places of a field, as JSON pointers: of texts the first that is there counts, numbers are added.
-pub type Places = OneOrMore<String>;
+pub type StreamFieldPointers = OneOrMoreValues<String>;
 
 /// When a line says something, and where in it the fields are. Which fields belong to which kind is in `check`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Rule {
+pub struct StreamRule {
     /// What such a line says.
-    pub is: Kind,
+    pub is: StreamRuleKind,
     /// Values that the line has to have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub when: Conditions,
+    pub when: StreamRuleConditions,
     /// Parts of texts that the line has to have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub contains: BTreeMap<String, String>,
@@ -140,58 +140,58 @@ pub struct Rule {
     pub each: Option<String>,
     /// Values that such an element has to have.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub of: Conditions,
+    pub of: StreamRuleConditions,
     /// When a text is only a piece of one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub piece: Option<Conditions>,
+    pub piece: Option<StreamRuleConditions>,
     /// When a tool call has failed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub failed: Option<Conditions>,
+    pub failed: Option<StreamRuleConditions>,
     /// When the run has succeeded.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub success: Option<Conditions>,
+    pub success: Option<StreamRuleConditions>,
     /// The id of a session or tool call.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub id: Option<Places>,
+    pub id: Option<StreamFieldPointers>,
     /// The name of a tool.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub name: Option<Places>,
+    pub name: Option<StreamFieldPointers>,
     /// A text, a reason or a message.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<Places>,
+    pub text: Option<StreamFieldPointers>,
     /// What stands around the part of the text that tells something.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub between: Option<[String; 2]>,
     /// The input of a tool call, or the tokens that were sent.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub input: Option<Places>,
+    pub input: Option<StreamFieldPointers>,
     /// The output of a tool call, or the tokens that came back.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub output: Option<Places>,
+    pub output: Option<StreamFieldPointers>,
     /// The tokens that a cache had.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cached: Option<Places>,
+    pub cached: Option<StreamFieldPointers>,
     /// The cost in US dollars.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost: Option<Places>,
+    pub cost: Option<StreamFieldPointers>,
     /// The exit status of a command.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub exit: Option<Places>,
+    pub exit: Option<StreamFieldPointers>,
     /// The status of an answer of HTTP.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub status: Option<Places>,
+    pub status: Option<StreamFieldPointers>,
     /// For how long it waits.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub seconds: Option<Places>,
+    pub seconds: Option<StreamFieldPointers>,
     /// For how long it waits, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub milliseconds: Option<Places>,
+    pub milliseconds: Option<StreamFieldPointers>,
 }
 
 /// What a line says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Kind {
+pub enum StreamRuleKind {
     /// The session's id.
     Session,
     /// The agent speaks.

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::trouble::Trouble;
+use super::trouble::ModelTrouble;
 use crate::domain::agent::adapter::ToolKind;
 
 /// The longest input or output of a tool call that is kept, in bytes of text.
@@ -14,7 +14,7 @@ pub const MAX_WORDS: usize = 4096;
 /// What a line says.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "seen", rename_all = "camelCase", rename_all_fields = "camelCase")]
-pub enum Seen {
+pub enum StreamEvent {
     /// The session's id. Told once, and again when it changes.
     Session {
         /// The id.
@@ -26,29 +26,29 @@ pub enum Seen {
         text: String,
     },
     /// A request was sent to the model: at the start, and when all tool calls have ended.
-    RequestSent(Exchange),
+    RequestSent(ModelExchange),
     /// The model answers: the first text or tool call after a request.
-    ResponseReceived(Exchange),
+    ResponseReceived(ModelExchange),
     /// A tool call begins.
-    ToolStarted(ToolStarted),
+    ToolStarted(ToolCallStart),
     /// A tool call has ended.
-    ToolCompleted(ToolCompleted),
+    ToolCompleted(ToolCallEnd),
     /// The program refused a tool call.
-    Denied(Denied),
+    Denied(ToolCallDenial),
     /// It waits for the model.
-    Waits(Waits),
+    Waits(ModelWait),
     /// Tokens and cost.
-    Usage(Usage),
+    Usage(TokenUsage),
     /// The run's last word.
-    Ended(Ended),
+    Ended(AgentRunResult),
     /// The run has failed.
-    Failed(Failed),
+    Failed(AgentRunFailure),
 }
 
 /// A request to the model, or its answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
-pub struct Exchange {
+pub struct ModelExchange {
     /// The id that the program tells of it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub id: Option<String>,
@@ -57,7 +57,7 @@ pub struct Exchange {
     pub hash: Option<String>,
 }
 
-impl Exchange {
+impl ModelExchange {
     /// Whether anything is known of it.
     pub fn is_told(&self) -> bool {
         self.id.is_some() || self.hash.is_some()
@@ -67,7 +67,7 @@ impl Exchange {
 /// The beginning of a tool call.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolStarted {
+pub struct ToolCallStart {
     /// The call's id.
     pub id: Option<String>,
     /// The tool's name.
@@ -83,7 +83,7 @@ pub struct ToolStarted {
 /// The end of a tool call.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct ToolCompleted {
+pub struct ToolCallEnd {
     /// The call's id.
     pub id: Option<String>,
     /// The tool's name; empty where neither this line nor the beginning of the call told it.
@@ -101,7 +101,7 @@ pub struct ToolCompleted {
 /// A tool call that was refused.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Denied {
+pub struct ToolCallDenial {
     /// The call's id.
     pub id: Option<String>,
     /// The tool's name.
@@ -116,7 +116,7 @@ pub struct Denied {
 /// How many characters of a refused call are put in words: the reason follows.
 const LONGEST_CALL: usize = 100;
 
-impl Denied {
+impl ToolCallDenial {
     /// The call and the reason, in one line.
     pub fn in_words(&self) -> String {
         let words = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -132,9 +132,9 @@ impl Denied {
 /// A wait for the model.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Waits {
+pub struct ModelWait {
     /// What kind of trouble it has.
-    pub trouble: Trouble,
+    pub trouble: ModelTrouble,
     /// The status of HTTP.
     pub status: Option<u16>,
     /// The reason, as the program gives it.
@@ -146,7 +146,7 @@ pub struct Waits {
 /// Tokens and cost. What is not told is `None`, never 0.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Usage {
+pub struct TokenUsage {
     /// All tokens that were sent.
     pub input: Option<u64>,
     /// The tokens that came back.
@@ -157,7 +157,7 @@ pub struct Usage {
     pub cost_usd: Option<f64>,
 }
 
-impl Usage {
+impl TokenUsage {
     /// All tokens, where the program tells some.
     pub fn tokens(&self) -> Option<u64> {
         match (self.input, self.output) {
@@ -198,7 +198,7 @@ impl Usage {
 /// The run's last word.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Ended {
+pub struct AgentRunResult {
     /// Whether the program calls it a success.
     pub success: bool,
     /// Its last text, where the line has it.
@@ -208,9 +208,9 @@ pub struct Ended {
 /// A failure.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Failed {
+pub struct AgentRunFailure {
     /// What kind of trouble it was.
-    pub trouble: Trouble,
+    pub trouble: ModelTrouble,
     /// The status of HTTP.
     pub status: Option<u16>,
     /// The message, as the program gives it.

@@ -1,37 +1,40 @@
 //! The sum of what was seen in one run.
 
-use super::rules::{CostCounting, Counting, StreamRules};
-use super::seen::{Denied, Ended, Failed, MAX_TOOL_TEXT, Seen, ToolCompleted, ToolStarted, Usage, Waits, cut};
+use super::rules::{CostCounting, StreamRules, UsageCounting};
+use super::seen::{
+    AgentRunFailure, AgentRunResult, MAX_TOOL_TEXT, ModelWait, StreamEvent, TokenUsage, ToolCallDenial, ToolCallEnd,
+    ToolCallStart, cut,
+};
 
 /// The most refused calls, and calls that have begun and not ended, that are kept.
 pub const MOST_KEPT: usize = 20;
 
 /// The sum of what was seen in one run. What the program did not tell is `None`, never 0.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Summary {
-    counting: Counting,
+pub struct StreamSummary {
+    counting: UsageCounting,
     cost_counting: CostCounting,
     /// The session's id.
     pub session: Option<String>,
     /// Tokens and cost: of this run, or raw totals of the session where the adapter says `cumulative`. The caller then
     /// subtracts what the session had before.
-    pub usage: Usage,
+    pub usage: TokenUsage,
     /// The beginning of the last text.
     pub last_text: Option<String>,
     /// The last word.
-    pub ended: Option<Ended>,
+    pub ended: Option<AgentRunResult>,
     /// The last failure; none where a success came after it.
-    pub failed: Option<Failed>,
+    pub failed: Option<AgentRunFailure>,
     /// The wait for the model that goes on now.
-    pub waits: Option<Waits>,
+    pub waits: Option<ModelWait>,
     /// The last wait, over or not: how long a failed run was told to wait.
-    pub last_wait: Option<Waits>,
+    pub last_wait: Option<ModelWait>,
     /// The first refused calls, at most [`MOST_KEPT`].
-    pub denied: Vec<Denied>,
+    pub denied: Vec<ToolCallDenial>,
     /// The last calls that have begun and not ended, at most [`MOST_KEPT`].
-    pub begun: Vec<ToolStarted>,
+    pub begun: Vec<ToolCallStart>,
     /// The calls that failed since the model answered last, at most [`MOST_KEPT`]: a program that is stopped ends its calls so.
-    pub broken: Vec<ToolStarted>,
+    pub broken: Vec<ToolCallStart>,
     /// How many texts there were.
     pub texts: u64,
     /// How many tool calls began.
@@ -42,21 +45,21 @@ pub struct Summary {
     pub responses: u64,
 }
 
-impl Default for Summary {
+impl Default for StreamSummary {
     /// Of what is told as sums.
     fn default() -> Self {
-        Self::new(&StreamRules { usage: Counting::Run, cost: CostCounting::Run, ..StreamRules::default() })
+        Self::new(&StreamRules { usage: UsageCounting::Run, cost: CostCounting::Run, ..StreamRules::default() })
     }
 }
 
-impl Summary {
+impl StreamSummary {
     /// Nothing was seen yet, of a program with these rules.
     pub fn new(rules: &StreamRules) -> Self {
         Self {
             counting: rules.usage,
             cost_counting: rules.cost,
             session: None,
-            usage: Usage::default(),
+            usage: TokenUsage::default(),
             last_text: None,
             ended: None,
             failed: None,
@@ -73,20 +76,20 @@ impl Summary {
     }
 
     /// Adds what was seen.
-    pub fn add(&mut self, seen: &Seen) {
+    pub fn add(&mut self, seen: &StreamEvent) {
         match seen {
-            Seen::Session { id } => self.session = Some(id.clone()),
-            Seen::Text { text } => {
+            StreamEvent::Session { id } => self.session = Some(id.clone()),
+            StreamEvent::Text { text } => {
                 self.texts = self.texts.saturating_add(1);
                 self.last_text = Some(beginning(text));
             }
-            Seen::RequestSent(_) => self.requests = self.requests.saturating_add(1),
-            Seen::ResponseReceived(_) => {
+            StreamEvent::RequestSent(_) => self.requests = self.requests.saturating_add(1),
+            StreamEvent::ResponseReceived(_) => {
                 self.waits = None;
                 self.broken.clear();
                 self.responses = self.responses.saturating_add(1);
             }
-            Seen::ToolStarted(call) => {
+            StreamEvent::ToolStarted(call) => {
                 self.waits = None;
                 self.tool_calls = self.tool_calls.saturating_add(1);
                 if self.begun.len() >= MOST_KEPT {
@@ -94,28 +97,28 @@ impl Summary {
                 }
                 self.begun.push(call.clone());
             }
-            Seen::ToolCompleted(call) => self.complete(call),
-            Seen::Denied(denied) => {
+            StreamEvent::ToolCompleted(call) => self.complete(call),
+            StreamEvent::Denied(denied) => {
                 if self.denied.len() < MOST_KEPT {
                     self.denied.push(denied.clone());
                 }
             }
-            Seen::Waits(waits) => (self.waits, self.last_wait) = (Some(waits.clone()), Some(waits.clone())),
-            Seen::Usage(usage) => self.count(usage),
-            Seen::Ended(ended) => {
+            StreamEvent::Waits(waits) => (self.waits, self.last_wait) = (Some(waits.clone()), Some(waits.clone())),
+            StreamEvent::Usage(usage) => self.count(usage),
+            StreamEvent::Ended(ended) => {
                 self.waits = None;
                 self.failed = self.failed.take().filter(|_| !ended.success);
                 self.ended = Some(ended.clone());
             }
-            Seen::Failed(failed) => {
+            StreamEvent::Failed(failed) => {
                 self.waits = None;
                 self.failed = Some(failed.clone());
             }
         }
     }
 
-    fn complete(&mut self, call: &ToolCompleted) {
-        let same = |begun: &ToolStarted| begun.id == call.id && (begun.id.is_some() || begun.name == call.name);
+    fn complete(&mut self, call: &ToolCallEnd) {
+        let same = |begun: &ToolCallStart| begun.id == call.id && (begun.id.is_some() || begun.name == call.name);
         if let Some(at) = self.begun.iter().position(same) {
             let call_begun = self.begun.remove(at);
             if call.failed && self.broken.len() < MOST_KEPT {
@@ -124,35 +127,35 @@ impl Summary {
         }
     }
 
-    fn count(&mut self, new: &Usage) {
+    fn count(&mut self, new: &TokenUsage) {
         let (sum, newest) = (self.usage.plus(new), self.usage.replaced_by(new));
         let tokens = match self.counting {
-            Counting::Step => sum,
-            Counting::Run | Counting::Cumulative => newest,
+            UsageCounting::Step => sum,
+            UsageCounting::Run | UsageCounting::Cumulative => newest,
         };
         let cost_usd = match self.cost_counting {
             CostCounting::None => None,
             CostCounting::Step => sum.cost_usd,
             CostCounting::Run | CostCounting::Cumulative => newest.cost_usd,
         };
-        self.usage = Usage { cost_usd, ..tokens };
+        self.usage = TokenUsage { cost_usd, ..tokens };
     }
 }
 
 /// What is new in a sum. Where the program counts the whole session, `before` is what it had counted before; a program that
 /// begins at 0 again has counted only what is new.
-pub fn since(total: Usage, before: Usage, rules: &StreamRules) -> Usage {
+pub fn since(total: TokenUsage, before: TokenUsage, rules: &StreamRules) -> TokenUsage {
     let pairs = [(total.input, before.input), (total.output, before.output), (total.cached, before.cached)];
     let goes_on = pairs.iter().all(|(now, then)| now.is_none_or(|now| now >= then.unwrap_or(0)));
     let tokens = |now: Option<u64>, then: Option<u64>| match rules.usage {
-        Counting::Cumulative if goes_on => now.map(|now| now - then.unwrap_or(0)),
-        Counting::Cumulative | Counting::Run | Counting::Step => now,
+        UsageCounting::Cumulative if goes_on => now.map(|now| now - then.unwrap_or(0)),
+        UsageCounting::Cumulative | UsageCounting::Run | UsageCounting::Step => now,
     };
     let cost = match (rules.cost, total.cost_usd, before.cost_usd) {
         (CostCounting::Cumulative, Some(now), Some(then)) if now >= then => Some(now - then),
         (CostCounting::Cumulative | CostCounting::Run | CostCounting::Step | CostCounting::None, now, _) => now,
     };
-    Usage {
+    TokenUsage {
         input: tokens(total.input, before.input),
         output: tokens(total.output, before.output),
         cached: tokens(total.cached, before.cached),
@@ -168,30 +171,30 @@ fn beginning(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::agent::stream::seen::Exchange;
-    use crate::domain::agent::stream::trouble::Trouble;
+    use crate::domain::agent::stream::seen::ModelExchange;
+    use crate::domain::agent::stream::trouble::ModelTrouble;
 
-    fn summary(usage: Counting, cost: CostCounting) -> Summary {
-        Summary::new(&StreamRules { usage, cost, ..StreamRules::default() })
+    fn summary(usage: UsageCounting, cost: CostCounting) -> StreamSummary {
+        StreamSummary::new(&StreamRules { usage, cost, ..StreamRules::default() })
     }
 
-    fn usage(input: u64, cost: f64) -> Seen {
-        Seen::Usage(Usage { input: Some(input), output: None, cached: None, cost_usd: Some(cost) })
+    fn usage(input: u64, cost: f64) -> StreamEvent {
+        StreamEvent::Usage(TokenUsage { input: Some(input), output: None, cached: None, cost_usd: Some(cost) })
     }
 
     #[test]
     fn numbers_are_added_or_replaced_and_unknown_ones_stay_unknown() {
         for (counting, cost, expected) in [
-            (Counting::Step, CostCounting::Step, (Some(u64::MAX), Some(3.0))),
-            (Counting::Run, CostCounting::Cumulative, (Some(7), Some(2.0))),
-            (Counting::Cumulative, CostCounting::Run, (Some(7), Some(2.0))),
-            (Counting::Run, CostCounting::None, (Some(7), None)),
+            (UsageCounting::Step, CostCounting::Step, (Some(u64::MAX), Some(3.0))),
+            (UsageCounting::Run, CostCounting::Cumulative, (Some(7), Some(2.0))),
+            (UsageCounting::Cumulative, CostCounting::Run, (Some(7), Some(2.0))),
+            (UsageCounting::Run, CostCounting::None, (Some(7), None)),
         ] {
             let mut sum = summary(counting, cost);
-            assert_eq!(sum.usage, Usage::default());
+            assert_eq!(sum.usage, TokenUsage::default());
             sum.add(&usage(u64::MAX, 1.0));
             sum.add(&usage(7, 2.0));
-            sum.add(&Seen::Usage(Usage::default()));
+            sum.add(&StreamEvent::Usage(TokenUsage::default()));
             assert_eq!((sum.usage.input, sum.usage.cost_usd), expected);
             assert_eq!((sum.usage.output, sum.usage.cached), (None, None));
         }
@@ -199,28 +202,29 @@ mod tests {
 
     #[test]
     fn what_a_session_had_counted_before_is_not_new() {
-        let of = |input: u64, cost: f64| Usage { input: Some(input), output: None, cached: Some(1), cost_usd: Some(cost) };
-        let before = Usage { output: Some(3), ..of(100, 0.5) };
+        let of = |input: u64, cost: f64| TokenUsage { input: Some(input), output: None, cached: Some(1), cost_usd: Some(cost) };
+        let before = TokenUsage { output: Some(3), ..of(100, 0.5) };
         let rules = |usage, cost| StreamRules { usage, cost, ..StreamRules::default() };
         for (usage, cost, total, expected) in [
-            (Counting::Cumulative, CostCounting::Cumulative, of(150, 0.75), (Some(50), Some(0), Some(0.25))),
-            (Counting::Cumulative, CostCounting::Cumulative, of(90, 0.25), (Some(90), Some(1), Some(0.25))),
-            (Counting::Run, CostCounting::Run, of(150, 0.75), (Some(150), Some(1), Some(0.75))),
-            (Counting::Step, CostCounting::Cumulative, of(150, 0.75), (Some(150), Some(1), Some(0.25))),
+            (UsageCounting::Cumulative, CostCounting::Cumulative, of(150, 0.75), (Some(50), Some(0), Some(0.25))),
+            (UsageCounting::Cumulative, CostCounting::Cumulative, of(90, 0.25), (Some(90), Some(1), Some(0.25))),
+            (UsageCounting::Run, CostCounting::Run, of(150, 0.75), (Some(150), Some(1), Some(0.75))),
+            (UsageCounting::Step, CostCounting::Cumulative, of(150, 0.75), (Some(150), Some(1), Some(0.25))),
         ] {
             let new = since(total, before, &rules(usage, cost));
             assert_eq!((new.input, new.cached, new.cost_usd), expected);
             assert_eq!(new.output, None);
         }
-        let unknown = since(Usage::default(), before, &rules(Counting::Cumulative, CostCounting::Cumulative));
-        assert_eq!(unknown, Usage::default());
+        let unknown = since(TokenUsage::default(), before, &rules(UsageCounting::Cumulative, CostCounting::Cumulative));
+        assert_eq!(unknown, TokenUsage::default());
     }
 
     #[test]
     fn a_success_after_a_failure_ends_it_and_a_failure_after_a_success_counts() {
-        let failed = Seen::Failed(Failed { trouble: Trouble::Overload, status: Some(529), message: "x".into() });
-        let ended = |success| Seen::Ended(Ended { success, text: None });
-        let mut sum = summary(Counting::Run, CostCounting::None);
+        let failed =
+            StreamEvent::Failed(AgentRunFailure { trouble: ModelTrouble::Overload, status: Some(529), message: "x".into() });
+        let ended = |success| StreamEvent::Ended(AgentRunResult { success, text: None });
+        let mut sum = summary(UsageCounting::Run, CostCounting::None);
         sum.add(&failed);
         sum.add(&ended(false));
         assert!(sum.failed.is_some());
@@ -232,14 +236,19 @@ mod tests {
 
     #[test]
     fn a_wait_ends_with_the_answer() {
-        let mut sum = summary(Counting::Run, CostCounting::None);
-        let waits = Waits { trouble: Trouble::RateLimit, status: Some(429), why: String::new(), seconds: Some(3) };
-        sum.add(&Seen::Waits(waits.clone()));
+        let mut sum = summary(UsageCounting::Run, CostCounting::None);
+        let waits = ModelWait { trouble: ModelTrouble::RateLimit, status: Some(429), why: String::new(), seconds: Some(3) };
+        sum.add(&StreamEvent::Waits(waits.clone()));
         assert_eq!(sum.waits, Some(waits));
-        sum.add(&Seen::ResponseReceived(Exchange::default()));
+        sum.add(&StreamEvent::ResponseReceived(ModelExchange::default()));
         assert_eq!(sum.waits, None);
-        sum.add(&Seen::Waits(Waits { trouble: Trouble::Overload, status: None, why: String::new(), seconds: None }));
-        sum.add(&Seen::ToolStarted(ToolStarted {
+        sum.add(&StreamEvent::Waits(ModelWait {
+            trouble: ModelTrouble::Overload,
+            status: None,
+            why: String::new(),
+            seconds: None,
+        }));
+        sum.add(&StreamEvent::ToolStarted(ToolCallStart {
             id: None,
             name: "t".into(),
             kind: crate::domain::agent::adapter::ToolKind::Other,
@@ -251,10 +260,10 @@ mod tests {
 
     #[test]
     fn lists_and_texts_are_bounded() {
-        let mut sum = summary(Counting::Run, CostCounting::None);
+        let mut sum = summary(UsageCounting::Run, CostCounting::None);
         for number in 0..100 {
-            sum.add(&Seen::Denied(Denied { id: None, tool: number.to_string(), about: None, why: String::new() }));
-            sum.add(&Seen::ToolStarted(ToolStarted {
+            sum.add(&StreamEvent::Denied(ToolCallDenial { id: None, tool: number.to_string(), about: None, why: String::new() }));
+            sum.add(&StreamEvent::ToolStarted(ToolCallStart {
                 id: Some(number.to_string()),
                 name: "t".into(),
                 kind: crate::domain::agent::adapter::ToolKind::Other,
@@ -262,7 +271,7 @@ mod tests {
                 hash: String::new(),
             }));
         }
-        sum.add(&Seen::Text { text: "é".repeat(MAX_TOOL_TEXT) });
+        sum.add(&StreamEvent::Text { text: "é".repeat(MAX_TOOL_TEXT) });
         assert_eq!((sum.denied.len(), sum.begun.len(), sum.tool_calls), (MOST_KEPT, MOST_KEPT, 100));
         assert_eq!((sum.denied[0].tool.as_str(), sum.begun[0].id.as_deref()), ("0", Some("80")));
         assert_eq!(sum.last_text.unwrap().len(), MAX_TOOL_TEXT);

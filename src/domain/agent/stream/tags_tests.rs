@@ -2,33 +2,33 @@
 //! programs print.
 
 use super::recordings_tests::seen;
-use super::seen::Seen;
+use super::seen::StreamEvent;
 use crate::domain::agent::presets::preset;
 use crate::domain::base::ids::Token;
-use crate::domain::work::signal::{Signal, markers};
+use crate::domain::work::signal::{AgentSignal, markers};
 
 /// The reports in the output of a program.
-fn reports(program: &str, lines: &[&str]) -> Vec<Signal> {
+fn reports(program: &str, lines: &[&str]) -> Vec<AgentSignal> {
     let adapter = preset(program).unwrap();
     let output = lines.join("\n");
     let token = Token::new("t0").unwrap();
     let texts = seen(&adapter, [output.as_bytes()]).into_iter().filter_map(|seen| match seen {
-        Seen::Text { text } => Some(text),
-        Seen::Session { .. }
-        | Seen::RequestSent(_)
-        | Seen::ResponseReceived(_)
-        | Seen::ToolStarted(_)
-        | Seen::ToolCompleted(_)
-        | Seen::Denied(_)
-        | Seen::Waits(_)
-        | Seen::Usage(_)
-        | Seen::Ended(_)
-        | Seen::Failed(_) => None,
+        StreamEvent::Text { text } => Some(text),
+        StreamEvent::Session { .. }
+        | StreamEvent::RequestSent(_)
+        | StreamEvent::ResponseReceived(_)
+        | StreamEvent::ToolStarted(_)
+        | StreamEvent::ToolCompleted(_)
+        | StreamEvent::Denied(_)
+        | StreamEvent::Waits(_)
+        | StreamEvent::Usage(_)
+        | StreamEvent::Ended(_)
+        | StreamEvent::Failed(_) => None,
     });
     texts.flat_map(|text| markers(&text, &token)).collect()
 }
 
-const DONE: [Signal; 1] = [Signal::Complete {}];
+const DONE: [AgentSignal; 1] = [AgentSignal::Complete {}];
 
 #[test]
 fn the_tag_is_found_in_the_text_of_each_program() {
@@ -78,7 +78,7 @@ fn codex_is_denied_what_its_sandbox_forbids_but_not_the_lock_of_the_index() {
             "id": "i", "type": "command_execution", "command": "c", "status": "failed", "exit_code": 1, "aggregated_output": output,
         }});
         let all = seen(&adapter, [line.to_string().as_bytes()]);
-        all.iter().filter(|seen| matches!(seen, Seen::Denied(_))).count()
+        all.iter().filter(|seen| matches!(seen, StreamEvent::Denied(_))).count()
     };
     assert_eq!(failing("touch: cannot touch '/etc/x': Read-only file system\n"), 1);
     assert_eq!(failing("fatal: Unable to create '/repo/.git/worktrees/w/index.lock': Read-only file system\n"), 0);

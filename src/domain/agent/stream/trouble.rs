@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 /// What is wrong.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub enum Trouble {
+pub enum ModelTrouble {
     /// The user has to sign in, or to give a key.
     SignIn,
     /// Too many requests: it passes.
@@ -19,9 +19,9 @@ pub enum Trouble {
 }
 
 /// Statuses and texts. The texts are in lower case.
-const TABLE: &[(Trouble, &[u16], &[&str])] = &[
+const TABLE: &[(ModelTrouble, &[u16], &[&str])] = &[
     (
-        Trouble::SignIn,
+        ModelTrouble::SignIn,
         &[401, 403],
         &[
             "authentication_error",
@@ -36,8 +36,12 @@ const TABLE: &[(Trouble, &[u16], &[&str])] = &[
             "no api key",
         ],
     ),
-    (Trouble::RateLimit, &[429], &["rate_limit", "rate limit", "too many requests", "resource_exhausted", "usage limit reached"]),
-    (Trouble::Overload, &[502, 503, 504, 529], &["overloaded", "service unavailable", "experiencing high demand"]),
+    (
+        ModelTrouble::RateLimit,
+        &[429],
+        &["rate_limit", "rate limit", "too many requests", "resource_exhausted", "usage limit reached"],
+    ),
+    (ModelTrouble::Overload, &[502, 503, 504, 529], &["overloaded", "service unavailable", "experiencing high demand"]),
 ];
 
 /// What stands before a status in a text that does not begin with it.
@@ -57,7 +61,7 @@ pub fn status_in(text: &str) -> Option<u16> {
 }
 
 /// What an error means. The status counts more than the text, the adapter's own texts (`own`) more than both.
-pub fn classify(status: Option<u16>, text: &str, own: &BTreeMap<String, Trouble>) -> Trouble {
+pub fn classify(status: Option<u16>, text: &str, own: &BTreeMap<String, ModelTrouble>) -> ModelTrouble {
     let text = text.to_ascii_lowercase();
     let by_own = own.iter().find(|(part, _)| text.contains(&part.to_ascii_lowercase())).map(|(_, trouble)| *trouble);
     let row = |fits: &dyn Fn(&[u16], &[&str]) -> bool| {
@@ -66,7 +70,7 @@ pub fn classify(status: Option<u16>, text: &str, own: &BTreeMap<String, Trouble>
     by_own
         .or_else(|| row(&|statuses, _| status.is_some_and(|status| statuses.contains(&status))))
         .or_else(|| row(&|_, texts| texts.iter().any(|part| text.contains(part))))
-        .unwrap_or(Trouble::Other)
+        .unwrap_or(ModelTrouble::Other)
 }
 
 #[cfg(test)]
@@ -76,21 +80,21 @@ mod tests {
     #[test]
     fn a_status_counts_more_than_a_text_and_an_own_text_more_than_both() {
         let none = BTreeMap::new();
-        let own = BTreeMap::from([("Quota for Today".to_owned(), Trouble::RateLimit)]);
+        let own = BTreeMap::from([("Quota for Today".to_owned(), ModelTrouble::RateLimit)]);
         for (status, text, own, expected) in [
-            (Some(401), "", &none, Trouble::SignIn),
-            (Some(403), "rate limit", &none, Trouble::SignIn),
-            (Some(429), "", &none, Trouble::RateLimit),
-            (Some(529), "", &none, Trouble::Overload),
-            (Some(503), "", &none, Trouble::Overload),
-            (Some(400), "", &none, Trouble::Other),
-            (Some(502), "", &none, Trouble::Overload),
-            (Some(500), "We’re currently experiencing high demand.", &none, Trouble::Overload),
-            (None, "Overloaded", &none, Trouble::Overload),
-            (Some(500), "Too Many Requests", &none, Trouble::RateLimit),
-            (None, "Not logged in · Please run /login", &none, Trouble::SignIn),
-            (Some(403), "quota for today is used", &own, Trouble::RateLimit),
-            (None, "", &own, Trouble::Other),
+            (Some(401), "", &none, ModelTrouble::SignIn),
+            (Some(403), "rate limit", &none, ModelTrouble::SignIn),
+            (Some(429), "", &none, ModelTrouble::RateLimit),
+            (Some(529), "", &none, ModelTrouble::Overload),
+            (Some(503), "", &none, ModelTrouble::Overload),
+            (Some(400), "", &none, ModelTrouble::Other),
+            (Some(502), "", &none, ModelTrouble::Overload),
+            (Some(500), "We’re currently experiencing high demand.", &none, ModelTrouble::Overload),
+            (None, "Overloaded", &none, ModelTrouble::Overload),
+            (Some(500), "Too Many Requests", &none, ModelTrouble::RateLimit),
+            (None, "Not logged in · Please run /login", &none, ModelTrouble::SignIn),
+            (Some(403), "quota for today is used", &own, ModelTrouble::RateLimit),
+            (None, "", &own, ModelTrouble::Other),
         ] {
             assert_eq!(classify(status, text, own), expected, "{status:?} {text}");
         }

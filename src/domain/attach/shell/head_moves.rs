@@ -1,6 +1,6 @@
 //! Which commands of a text make commits or move HEAD by their own words: what a program that they start does is not known.
 
-use super::Surroundings;
+use super::ShellSurroundings;
 use super::table::{self, name_of};
 
 use serde::{Deserialize, Serialize};
@@ -31,7 +31,7 @@ pub struct HeadLogEntry {
 const MOVES: [&str; 10] = ["commit", "merge", "cherry-pick", "revert", "rebase", "am", "pull", "reset", "checkout", "switch"];
 
 /// What a command does to HEAD of the worktree. `inside` says whether the commands before it stayed there, and then whether this one did.
-pub(super) fn moves(words: &[String], at: Surroundings<'_>, inside: &mut bool) -> Option<HeadMove> {
+pub(super) fn moves(words: &[String], at: ShellSurroundings<'_>, inside: &mut bool) -> Option<HeadMove> {
     let name = words.first().map(|word| name_of(word))?;
     if matches!(name.as_str(), "cd" | "pushd" | "popd" | "chdir") {
         *inside = words.get(1).is_some_and(|to| *inside && stays(to, at));
@@ -48,7 +48,7 @@ pub(super) fn moves(words: &[String], at: Surroundings<'_>, inside: &mut bool) -
 }
 
 /// Whether a folder that is named is in the worktree for certain.
-fn stays(to: &str, at: Surroundings<'_>) -> bool {
+fn stays(to: &str, at: ShellSurroundings<'_>) -> bool {
     let is_known = !to.contains(['$', '`', '*', '~']) && !to.starts_with('-') && !to.is_empty();
     let leaves = to.split('/').any(|part| part == "..");
     let is_below = |to: &str| to.strip_prefix(at.worktree).is_some_and(|rest| rest.is_empty() || rest.starts_with('/'));
@@ -99,7 +99,7 @@ pub fn explain(moves: &[HeadMove], entries: &[HeadLogEntry]) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Surroundings, head_moves};
+    use super::super::{ShellSurroundings, head_moves};
     use super::*;
 
     fn moves_of(text: &str) -> Vec<(String, Option<String>)> {
@@ -108,7 +108,7 @@ mod tests {
             "save" => Some("!git add -A && git commit -m saved".to_owned()),
             _ => None,
         };
-        let at = Surroundings { aliases: &aliases, worktree: "/r", folder: "/r" };
+        let at = ShellSurroundings { aliases: &aliases, worktree: "/r", folder: "/r" };
         head_moves(text, at).into_iter().map(|one| (one.command, one.subject)).collect()
     }
 

@@ -20,7 +20,7 @@ pub struct NamedFiles {
 
 /// What is found while the commands are gone through.
 #[derive(Default)]
-struct Finding {
+struct NamedFilesSearch {
     folders: Vec<String>,
     words: Vec<String>,
     /// All words of all commands.
@@ -31,13 +31,13 @@ struct Finding {
 
 /// What the risky commands of a text name.
 pub fn named(text: &str) -> NamedFiles {
-    let finding = RefCell::new(Finding { folders: vec![String::new()], ..Finding::default() });
+    let finding = RefCell::new(NamedFilesSearch { folders: vec![String::new()], ..NamedFilesSearch::default() });
     let nothing = find(text, DEEPEST, &|words| {
         finding.borrow_mut().command(words);
         None
     });
     debug_assert!(nothing.is_none());
-    let Finding { folders, mut words, all, is_unclear } = finding.into_inner();
+    let NamedFilesSearch { folders, mut words, all, is_unclear } = finding.into_inner();
     if is_unclear {
         words.extend(all);
     }
@@ -48,7 +48,7 @@ pub fn named(text: &str) -> NamedFiles {
     if expanded.is_empty() { NamedFiles::default() } else { NamedFiles { folders, words: expanded } }
 }
 
-impl Finding {
+impl NamedFilesSearch {
     fn command(&mut self, words: &[String]) {
         let Some(name) = words.first().map(|word| table::name_of(word)) else { return };
         let rest = words.get(1..).unwrap_or_default();

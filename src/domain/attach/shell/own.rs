@@ -2,7 +2,7 @@
 //! way: git's configuration, the environment, the files that govern it.
 
 use super::table::{self, name_of};
-use super::{Surroundings, is_assignment};
+use super::{ShellSurroundings, is_assignment};
 use crate::domain::verbs;
 
 /// What each other way to change the settings asks as.
@@ -14,7 +14,7 @@ const SECTION: &str = "axiom";
 
 /// What a command does that is kept for humans. `inside` says whether the commands before it went into a folder of settings, and then
 /// whether this one did.
-pub(super) fn kept(before: &[String], words: &[String], at: Surroundings<'_>, inside: &mut bool) -> Vec<String> {
+pub(super) fn kept(before: &[String], words: &[String], at: ShellSurroundings<'_>, inside: &mut bool) -> Vec<String> {
     let own = table::of_git_axiom(words);
     let mut kept: Vec<String> = own.as_deref().and_then(verbs::kept_for_humans).into_iter().collect();
     if sets_variables(before, words, own.is_some()) || changes_git_config(words) || writes_settings(words, at, *inside) {
@@ -31,7 +31,7 @@ pub(super) fn kept(before: &[String], words: &[String], at: Surroundings<'_>, in
 
 /// Whether a path is of what governs git axiom: the project's folder, git's configuration of the repository, our folder in the git directory, and
 /// the user's own file.
-pub(super) fn names_settings(at: Surroundings<'_>, path: &str) -> bool {
+pub(super) fn names_settings(at: ShellSurroundings<'_>, path: &str) -> bool {
     let path = if path == "." { at.folder } else { path };
     let below = path.strip_prefix(at.worktree).filter(|_| !at.worktree.is_empty()).unwrap_or(path);
     let parts: Vec<&str> = below.split(['/', '\\']).filter(|part| !part.is_empty() && *part != ".").collect();
@@ -127,7 +127,7 @@ fn writes_config(arguments: &[String]) -> bool {
 }
 
 /// Whether a command writes into what governs git axiom.
-fn writes_settings(words: &[String], at: Surroundings<'_>, inside: bool) -> bool {
+fn writes_settings(words: &[String], at: ShellSurroundings<'_>, inside: bool) -> bool {
     const EDITORS: [&str; 8] = ["vi", "vim", "nano", "ed", "ex", "emacs", "code", "touch"];
     let Some((name, rest)) = words.split_first() else { return false };
     let name = name_of(name);
@@ -153,10 +153,10 @@ fn paths_in(word: &str) -> impl Iterator<Item = &str> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::{Aliases, Surroundings, is_setting, kept_for_humans};
+    use super::super::{GitAliases, ShellSurroundings, is_setting, kept_for_humans};
 
-    fn at(aliases: Aliases<'_>) -> Surroundings<'_> {
-        Surroundings { aliases, worktree: "/r", folder: "/r" }
+    fn at(aliases: GitAliases<'_>) -> ShellSurroundings<'_> {
+        ShellSurroundings { aliases, worktree: "/r", folder: "/r" }
     }
 
     fn kept(text: &str) -> Vec<String> {
@@ -286,10 +286,10 @@ mod tests {
         ] {
             assert_eq!(is_setting(path, at(&none)), is, "{path}");
         }
-        let within = Surroundings { aliases: &none, worktree: "/h/.axiom/r", folder: "/h/.axiom/r/x" };
+        let within = ShellSurroundings { aliases: &none, worktree: "/h/.axiom/r", folder: "/h/.axiom/r/x" };
         assert!(!is_setting("/h/.axiom/r/a", within) && is_setting("/h/.axiom/r/.axiom/a", within));
         assert!(kept_for_humans("rm a", within).is_empty());
-        let inside = Surroundings { folder: "/h/.axiom/r/.axiom", ..within };
+        let inside = ShellSurroundings { folder: "/h/.axiom/r/.axiom", ..within };
         assert_eq!(kept_for_humans("rm config.toml", inside), ["config edit"]);
     }
 }

@@ -6,13 +6,13 @@ const MOST: usize = 2000;
 /// The simple commands of a text. Those in substitutions are commands of their own. A redirection into a file is the
 /// command `>` or `>>` with the file.
 pub(super) fn split(text: &str) -> Vec<Vec<String>> {
-    let mut splitter = Splitter { rest: text.chars().collect(), ..Splitter::default() };
+    let mut splitter = ShellSplitter { rest: text.chars().collect(), ..ShellSplitter::default() };
     splitter.run();
     splitter.done
 }
 
 #[derive(Default)]
-struct Splitter {
+struct ShellSplitter {
     rest: Vec<char>,
     at: usize,
     done: Vec<Vec<String>>,
@@ -22,7 +22,7 @@ struct Splitter {
     documents: Vec<(String, bool)>,
 }
 
-impl Splitter {
+impl ShellSplitter {
     fn peek(&self) -> Option<char> {
         self.rest.get(self.at).copied()
     }

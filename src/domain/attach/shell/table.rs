@@ -1,6 +1,6 @@
 //! The table of risky commands, and what a command means: its name, the script that it is given, the git command in it.
 
-use super::Aliases;
+use super::GitAliases;
 use crate::domain::verbs;
 
 /// Programs that delete, overwrite or move files whatever their arguments are.
@@ -247,7 +247,7 @@ pub(super) fn of_git_axiom(words: &[String]) -> Option<Vec<String>> {
 }
 
 /// What a command of git means whose name is an alias, as a text: one that the command itself defines, or one that is known.
-pub(super) fn without_alias(words: &[String], aliases: Aliases<'_>) -> Option<String> {
+pub(super) fn without_alias(words: &[String], aliases: GitAliases<'_>) -> Option<String> {
     if name_of(words.first()?) != "git" {
         return None;
     }

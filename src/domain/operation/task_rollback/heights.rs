@@ -7,20 +7,20 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::Logged;
-use super::history::History;
+use super::HistoryCommit;
+use super::history::BranchHistory;
 use crate::domain::base::names::Oid;
 
 /// The heights of a history.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Heights {
+pub struct HistoryHeights {
     /// How many commits the first-parent chain has.
     pub whole: u64,
     /// By task, in lower case: the lowest link, counted from 1, that brought in a commit that names the task.
     pub lowest: BTreeMap<String, u64>,
 }
 
-impl Heights {
+impl HistoryHeights {
     /// Adds the heights of the commits on top of these.
     #[must_use]
     pub fn with(mut self, above: Self) -> Self {
@@ -34,8 +34,8 @@ impl Heights {
 
 /// The heights of a log, newest first, every commit before its parents. For a part of a history, they are counted from the
 /// beginning of that part.
-pub fn heights(log: &[Logged]) -> Heights {
-    let history = History::new(log);
+pub fn heights(log: &[HistoryCommit]) -> HistoryHeights {
+    let history = BranchHistory::new(log);
     let whole = history.chain().len() as u64;
     let mut height_of = vec![0; log.len()];
     for (steps, link) in history.chain().iter().enumerate() {
@@ -49,12 +49,12 @@ pub fn heights(log: &[Logged]) -> Heights {
             *known = height.min(*known);
         }
     }
-    Heights { whole, lowest }
+    HistoryHeights { whole, lowest }
 }
 
 /// The commit below the first-parent chain of a partial log; `None` for a whole history or an empty log.
-pub fn line_begins_at(log: &[Logged]) -> Option<&Oid> {
-    let history = History::new(log);
+pub fn line_begins_at(log: &[HistoryCommit]) -> Option<&Oid> {
+    let history = BranchHistory::new(log);
     let last = history.chain().last()?;
     log[*last].parents.first()
 }
@@ -68,9 +68,9 @@ mod tests {
         Oid::new(format!("{number:040x}")).unwrap()
     }
 
-    fn commit(number: u64, parents: &[u64], message: &str) -> Logged {
+    fn commit(number: u64, parents: &[u64], message: &str) -> HistoryCommit {
         let marks = commit_marks::read(message);
-        Logged { oid: oid(number), parents: parents.iter().map(|one| oid(*one)).collect(), subject: message.into(), marks }
+        HistoryCommit { oid: oid(number), parents: parents.iter().map(|one| oid(*one)).collect(), subject: message.into(), marks }
     }
 
     #[test]

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, HashMap};
 
-use super::Logged;
+use super::HistoryCommit;
 use crate::domain::base::names::Oid;
 
 /// Commits by their place in the log: 0 is the newest.
 #[derive(Debug)]
-pub(super) struct History<'l> {
-    pub log: &'l [Logged],
+pub(super) struct BranchHistory<'l> {
+    pub log: &'l [HistoryCommit],
     places: HashMap<&'l Oid, usize>,
     chain: Vec<usize>,
     /// By link of the chain: the commits it brought in, newest first.
@@ -21,8 +21,8 @@ pub(super) struct History<'l> {
     roots: HashMap<usize, usize>,
 }
 
-impl<'l> History<'l> {
-    pub fn new(log: &'l [Logged]) -> Self {
+impl<'l> BranchHistory<'l> {
+    pub fn new(log: &'l [HistoryCommit]) -> Self {
         let places: HashMap<&Oid, usize> = log.iter().enumerate().map(|(place, commit)| (&commit.oid, place)).collect();
         let mut reverters: HashMap<usize, Vec<usize>> = HashMap::new();
         for (place, commit) in log.iter().enumerate() {

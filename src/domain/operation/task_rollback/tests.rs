@@ -1,8 +1,8 @@
 use super::*;
-use crate::domain::base::ids::TxnId;
-use crate::domain::state::event::{By, Envelope, Event};
+use crate::domain::base::ids::OperationId;
+use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{Case, Kind, Status};
+use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 
 fn oid(name: &str) -> Oid {
     let hex: String = name.bytes().map(|byte| format!("{byte:02x}")).collect();
@@ -10,28 +10,28 @@ fn oid(name: &str) -> Oid {
 }
 
 /// One commit: `name parents : tasks : reverts`.
-fn commit(line: &str) -> Logged {
+fn commit(line: &str) -> HistoryCommit {
     let parts: Vec<&str> = line.split(':').collect();
     let mut words = parts[0].split_whitespace();
     let name = words.next().unwrap();
     let list = |index: usize| parts.get(index).copied().unwrap_or_default().split_whitespace();
-    Logged {
+    HistoryCommit {
         oid: oid(name),
         parents: words.map(oid).collect(),
         subject: name.to_owned(),
-        marks: Marks { tasks: list(1).map(str::to_owned).collect(), reverts: list(2).map(oid).collect() },
+        marks: CommitMarks { tasks: list(1).map(str::to_owned).collect(), reverts: list(2).map(oid).collect() },
     }
 }
 
-fn wanted(task: &str) -> TakenBack {
-    TakenBack { task: CaseId::new(task).unwrap(), recorded: BTreeSet::new() }
+fn wanted(task: &str) -> RolledBackTask {
+    RolledBackTask { task: TaskId::new(task).unwrap(), recorded: BTreeSet::new() }
 }
 
-fn planned(log: &[&str], tasks: &[TakenBack]) -> Plan {
+fn planned(log: &[&str], tasks: &[RolledBackTask]) -> TaskRevertPlan {
     plan(&log.iter().map(|line| commit(line)).collect::<Vec<_>>(), tasks)
 }
 
-fn units(log: &[&str], tasks: &[TakenBack]) -> String {
+fn units(log: &[&str], tasks: &[RolledBackTask]) -> String {
     planned(log, tasks).units.iter().map(|unit| unit.subject.clone()).collect::<Vec<_>>().join(" ")
 }
 
@@ -82,14 +82,14 @@ fn a_merge_of_the_target_into_the_task_takes_nothing_of_the_target_away() {
     let log = ["j x b:t1", "x a:t1", "b a", "a"];
     let plan = planned(&log, &[wanted("t1")]);
     assert_eq!(plan.units.iter().map(|unit| unit.subject.as_str()).collect::<Vec<_>>(), ["x"]);
-    assert_eq!(plan.skipped[0].why, Why::Joins);
+    assert_eq!(plan.skipped[0].why, NoRevertReason::Joins);
 }
 
 #[test]
 fn what_was_reverted_is_skipped_and_reverts_of_reverts_count() {
     let plan = planned(&["r b:t1:b", "b a:t1", "a"], &[wanted("t1")]);
     assert!(plan.units.is_empty());
-    assert_eq!(plan.skipped, [skipped(&commit("b a:t1"), Why::RevertedBy(oid("r")))]);
+    assert_eq!(plan.skipped, [skipped(&commit("b a:t1"), NoRevertReason::RevertedBy(oid("r")))]);
     assert_eq!(units(&["s r:t1:r", "r b:t1:b", "b a:t1", "a"], &[wanted("t1")]), "b");
     assert_eq!(units(&["t s:t1:s", "s r:t1:r", "r b:t1:b", "b a:t1", "a"], &[wanted("t1")]), "");
     assert_eq!(units(&["t s:t1:b", "s r:t1:r", "r b:t1:b", "b a:t1", "a"], &[wanted("t1")]), "");
@@ -124,11 +124,11 @@ fn a_long_row_of_reverts_of_reverts_is_no_matter() {
     assert_eq!(units(&lines[1..], &[wanted("t1")]), "c0");
 }
 
-fn case(name: &str, after: &[&str], parent: Option<&str>, status: Status) -> Case {
-    let id = |text: &str| CaseId::new(text).unwrap();
-    Case {
+fn case(name: &str, after: &[&str], parent: Option<&str>, status: TaskStatus) -> Task {
+    let id = |text: &str| TaskId::new(text).unwrap();
+    Task {
         id: id(name),
-        kind: if name.starts_with("group") { Kind::Operation } else { Kind::Task },
+        kind: if name.starts_with("group") { TaskKind::Operation } else { TaskKind::Task },
         title: String::new(),
         body: None,
         parent: parent.map(id),
@@ -137,7 +137,7 @@ fn case(name: &str, after: &[&str], parent: Option<&str>, status: Status) -> Cas
         start_early: false,
         persona: None,
         verify: vec![],
-        limits: crate::domain::work::budget::Limits::default(),
+        limits: crate::domain::work::budget::BudgetLimits::default(),
         status,
         merged: None,
         reason: Some("why".into()),
@@ -145,16 +145,16 @@ fn case(name: &str, after: &[&str], parent: Option<&str>, status: Status) -> Cas
     }
 }
 
-fn state(cases: Vec<Case>) -> State {
+fn state(cases: Vec<Task>) -> State {
     let mut state = State::default();
-    let (txn, at) = (TxnId::new("t").unwrap(), jiff::Timestamp::UNIX_EPOCH);
-    state.apply(&Envelope { seq: 1, at, txn, by: By::User, event: Event::CasesAdded { cases } }).unwrap();
+    let (txn, at) = (OperationId::new("t").unwrap(), jiff::Timestamp::UNIX_EPOCH);
+    state.apply(&EventEnvelope { seq: 1, at, txn, by: EventAuthor::User, event: Event::CasesAdded { cases } }).unwrap();
     state
 }
 
 #[test]
 fn dependents_are_the_begun_ones_also_through_groups_and_through_others() {
-    use Status::{Archived, Done, Pending};
+    use TaskStatus::{Archived, Done, Pending};
     let state = state(vec![
         case("group1", &[], None, Pending),
         case("t1", &[], Some("group1"), Done),
@@ -166,7 +166,7 @@ fn dependents_are_the_begun_ones_also_through_groups_and_through_others() {
         case("gone", &["t1"], None, Archived),
         case("free", &[], None, Done),
     ]);
-    let id = |text: &str| CaseId::new(text).unwrap();
+    let id = |text: &str| TaskId::new(text).unwrap();
     assert_eq!(dependents(&state, &[id("t1")]), [id("direct"), id("far"), id("in-group")]);
     assert_eq!(dependents(&state, &[id("free")]), []);
     assert_eq!(dependents(&state, &[id("unknown")]), []);

@@ -3,18 +3,18 @@
 use jiff::Timestamp;
 
 use super::{Result, refuse};
-use crate::domain::base::ids::CaseId;
+use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
-use crate::domain::state::event::By;
+use crate::domain::state::event::EventAuthor;
 use crate::domain::state::whole::State;
-use crate::domain::work::case::{Case, CaseChange, CaseEdit, Status};
+use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::graph;
 use crate::error::Code;
 
 impl State {
     /// Counts the cases that agents add: their number is limited.
-    pub(super) fn count_added(&mut self, by: &By, cases: usize) {
-        let By::Agent(agent) = by else { return };
+    pub(super) fn count_added(&mut self, by: &EventAuthor, cases: usize) {
+        let EventAuthor::Agent(agent) = by else { return };
         let cases = u32::try_from(cases).unwrap_or(u32::MAX);
         self.record.added_by_agents = self.record.added_by_agents.saturating_add(cases);
         if let Some(work) = self.restorable.agents.get_mut(agent).and_then(|agent| agent.work.as_mut()) {
@@ -23,26 +23,29 @@ impl State {
     }
 
     /// As [`State::change_cases`]; notes what a human changed of cases on which an agent has worked: the next one is told.
-    pub(super) fn change_cases_by(&mut self, by: &By, edits: &[CaseEdit], at: Timestamp) -> Result<()> {
-        let before: Vec<(CaseId, Status)> =
+    pub(super) fn change_cases_by(&mut self, by: &EventAuthor, edits: &[TaskChangeSet], at: Timestamp) -> Result<()> {
+        let before: Vec<(TaskId, TaskStatus)> =
             edits.iter().filter_map(|edit| Some((edit.id.clone(), self.restorable.cases.get(&edit.id)?.status))).collect();
         self.change_cases(edits, at)?;
         before.iter().for_each(|(id, status)| self.taken_up_again(id, *status));
-        if *by != By::User {
+        if *by != EventAuthor::User {
             return Ok(());
         }
         for edit in edits {
             let Some(record) = self.record.cases.get_mut(&edit.id).filter(|record| record.last_agent.is_some()) else { continue };
             let told = edit.changes.iter().filter(|change| match change {
-                CaseChange::Title(_) | CaseChange::Body(_) | CaseChange::Parent(_) | CaseChange::Verify(_) => true,
-                CaseChange::After(_)
-                | CaseChange::Needs(_)
-                | CaseChange::StartEarly(_)
-                | CaseChange::Persona(_)
-                | CaseChange::Limits(_)
-                | CaseChange::Status(_)
-                | CaseChange::Merged(_)
-                | CaseChange::Reason(_) => false,
+                TaskFieldChange::Title(_)
+                | TaskFieldChange::Body(_)
+                | TaskFieldChange::Parent(_)
+                | TaskFieldChange::Verify(_) => true,
+                TaskFieldChange::After(_)
+                | TaskFieldChange::Needs(_)
+                | TaskFieldChange::StartEarly(_)
+                | TaskFieldChange::Persona(_)
+                | TaskFieldChange::Limits(_)
+                | TaskFieldChange::Status(_)
+                | TaskFieldChange::Merged(_)
+                | TaskFieldChange::Reason(_) => false,
             });
             record.edited.extend(told.map(|change| change.field().to_owned()));
         }
@@ -50,15 +53,15 @@ impl State {
     }
 
     /// As [`State::add_cases`]; counts those of an agent.
-    pub(super) fn add_cases_by(&mut self, by: &By, cases: &[Case]) -> Result<()> {
+    pub(super) fn add_cases_by(&mut self, by: &EventAuthor, cases: &[Task]) -> Result<()> {
         self.add_cases(cases)?;
         self.count_added(by, cases.len());
         Ok(())
     }
 
-    pub(super) fn add_cases(&mut self, cases: &[Case]) -> Result<()> {
+    pub(super) fn add_cases(&mut self, cases: &[Task]) -> Result<()> {
         graph::check_added(self, cases)?;
-        if let Some(case) = cases.iter().find(|case| case.status == Status::Active) {
+        if let Some(case) = cases.iter().find(|case| case.status == TaskStatus::Active) {
             return refuse(
                 Code::InvalidTransition,
                 format!("'{}' cannot be added as active: only an agent's claim makes it so", case.id),
@@ -77,8 +80,8 @@ impl State {
     }
 
     /// Changes fields, all or none. Only a claim makes a case active, and only a release ends that.
-    pub(super) fn change_cases(&mut self, edits: &[CaseEdit], at: Timestamp) -> Result<()> {
-        let mut changed: Vec<Case> = Vec::with_capacity(edits.len());
+    pub(super) fn change_cases(&mut self, edits: &[TaskChangeSet], at: Timestamp) -> Result<()> {
+        let mut changed: Vec<Task> = Vec::with_capacity(edits.len());
         for edit in edits {
             // Of two edits of one case, the second sees the result of the first.
             let earlier = changed.iter().position(|case| case.id == edit.id).map(|index| changed.remove(index));
@@ -91,17 +94,17 @@ impl State {
                     let what = format!("the {} of '{}' is not what the change expects", change.field(), edit.id);
                     return refuse(Code::ChangedMeanwhile, what);
                 }
-                if let CaseChange::Status(status) = change
-                    && (status.old == Status::Active || status.new == Status::Active)
+                if let TaskFieldChange::Status(status) = change
+                    && (status.old == TaskStatus::Active || status.new == TaskStatus::Active)
                 {
                     return refuse(Code::InvalidTransition, format!("'{}' is active: stop its agent first", edit.id));
                 }
             }
             changed.push(case);
         }
-        let rewired = edits
-            .iter()
-            .any(|edit| edit.changes.iter().any(|change| matches!(change, CaseChange::After(_) | CaseChange::Parent(_))));
+        let rewired = edits.iter().any(|edit| {
+            edit.changes.iter().any(|change| matches!(change, TaskFieldChange::After(_) | TaskFieldChange::Parent(_)))
+        });
         if rewired {
             graph::check_changed(self, &changed)?;
         }
@@ -110,7 +113,7 @@ impl State {
             [one] => self.record.last_action = Some(format!("changed {}", one.id)),
             many => self.record.last_action = Some(format!("changed {}", count(many.len(), "case"))),
         }
-        for edit in edits.iter().filter(|edit| !edit.changes.iter().all(CaseChange::leaves_complete)) {
+        for edit in edits.iter().filter(|edit| !edit.changes.iter().all(TaskFieldChange::leaves_complete)) {
             if let Some(record) = self.record.cases.get_mut(&edit.id) {
                 record.complete = None;
             }
@@ -126,11 +129,11 @@ impl State {
     /// Follows an edit by which a case is to be worked on again; not one of a rollback or an undo, which say by themselves what counts.
     /// Work that was done is given back: what was reported and verified of it does not count any more. Its iterations are counted anew,
     /// as are those of a task that failed.
-    fn taken_up_again(&mut self, id: &CaseId, was: Status) {
+    fn taken_up_again(&mut self, id: &TaskId, was: TaskStatus) {
         let Some(new) = self.restorable.cases.get(id) else { return };
         let given_back = match (was, new.status) {
-            (Status::Done, Status::Pending | Status::Blocked | Status::Failed) => true,
-            (Status::Failed, Status::Pending) => false,
+            (TaskStatus::Done, TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Failed) => true,
+            (TaskStatus::Failed, TaskStatus::Pending) => false,
             (_, _) => return,
         };
         let Some(reports) = self.restorable.reports.get_mut(id) else { return };

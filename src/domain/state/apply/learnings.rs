@@ -5,24 +5,24 @@ use jiff::Timestamp;
 use super::Result;
 use crate::domain::base::ids::AgentId;
 use crate::domain::state::whole::State;
-use crate::domain::work::learnings::{self, Learning, LearningId, Scope};
-use crate::domain::work::signal::Signal;
+use crate::domain::work::learnings::{self, Learning, LearningId, LearningScope};
+use crate::domain::work::signal::AgentSignal;
 
 impl State {
     /// Takes up what a working agent learnt; its id is that of event `seq`.
-    pub(super) fn learn(&mut self, agent: &AgentId, signal: &Signal, seq: u64, at: Timestamp) {
+    pub(super) fn learn(&mut self, agent: &AgentId, signal: &AgentSignal, seq: u64, at: Timestamp) {
         if let Some(learning) = self.learning_of(agent, signal, seq, at) {
             learnings::add(&mut self.record.learnings, learning);
         }
     }
 
     /// What a signal of a working agent says that it learnt.
-    fn learning_of(&self, agent: &AgentId, signal: &Signal, seq: u64, at: Timestamp) -> Option<Learning> {
-        let Signal::Learning { text, scope } = signal else { return None };
+    fn learning_of(&self, agent: &AgentId, signal: &AgentSignal, seq: u64, at: Timestamp) -> Option<Learning> {
+        let AgentSignal::Learning { text, scope } = signal else { return None };
         let work = self.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref())?;
         Some(Learning {
             id: LearningId::of_event(seq),
-            scope: Scope::of_signal(scope.as_deref()),
+            scope: LearningScope::of_signal(scope.as_deref()),
             task: work.task.clone(),
             agent: agent.clone(),
             text: text.clone(),
@@ -32,7 +32,7 @@ impl State {
     }
 
     /// The id of what a signal adds to what is known: none where it was known before.
-    pub fn learns(&self, agent: &AgentId, signal: &Signal, seq: u64, at: Timestamp) -> Option<LearningId> {
+    pub fn learns(&self, agent: &AgentId, signal: &AgentSignal, seq: u64, at: Timestamp) -> Option<LearningId> {
         let new = self.learning_of(agent, signal, seq, at)?;
         (!learnings::is_known(&self.record.learnings, &new)).then_some(new.id)
     }

@@ -4,22 +4,22 @@ use super::{Result, refuse};
 use jiff::{SignedDuration, Timestamp};
 
 use crate::domain::attach::stamp::prompt_number;
-use crate::domain::base::ids::{CaseId, CheckpointName, TxnId};
+use crate::domain::base::ids::{CheckpointName, OperationId, TaskId};
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::CAPTURES;
-use crate::domain::checkpoint::document::{CheckpointRecord, DeletedCheckpoint, Trigger};
-use crate::domain::checkpoint::purge::LeftByPurge;
-use crate::domain::operation::journaled::{GateChange, Operation, OperationKind, Way, WorkspaceChange};
-use crate::domain::operation::settle::Settled;
+use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger, DeletedCheckpoint};
+use crate::domain::checkpoint::purge::PurgeLeftover;
+use crate::domain::operation::journaled::{ChangeDirection, GateChange, JournaledOperation, OperationKind, WorkspaceChange};
+use crate::domain::operation::settle::OperationSettlement;
 use crate::domain::state::event::OperationEnd;
-use crate::domain::state::whole::{OpenOperation, StashTaken, State};
+use crate::domain::state::whole::{OpenOperation, State, TakenStashEntry};
 use crate::error::Code;
 
 /// How long a checkpoint can be brought back after an undo or redo deleted it.
 const BRING_BACK: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// The capture refs that an operation changes.
-fn moved_captures(operation: &Operation) -> Vec<(CheckpointName, Option<Oid>)> {
+fn moved_captures(operation: &JournaledOperation) -> Vec<(CheckpointName, Option<Oid>)> {
     let changes = operation.refs.iter();
     let named = changes.filter_map(|change| {
         let name = change.name.as_str().strip_prefix(CAPTURES)?;
@@ -41,7 +41,7 @@ impl State {
         self.record.checkpoints.insert(checkpoint.clone())?;
         self.record.deleted_checkpoints.retain(|_, deleted| deleted.until > at);
         self.record.checkpoint_intent = None;
-        if checkpoint.trigger == Trigger::SessionStart
+        if checkpoint.trigger == CheckpointTrigger::SessionStart
             && let Some(session) = &mut self.record.session
             && session.start_checkpoint.is_none()
         {
@@ -65,13 +65,13 @@ impl State {
     }
 
     /// The tasks whose words were masked wait, and what is left is remembered.
-    pub(super) fn after_purge(&mut self, masked: &[CaseId], left: Option<&LeftByPurge>, at: Timestamp) {
+    pub(super) fn after_purge(&mut self, masked: &[TaskId], left: Option<&PurgeLeftover>, at: Timestamp) {
         self.hold_masked(masked, at);
         self.remember_left(left);
     }
 
     /// What a purge could not delete, in place of what an earlier one of the same path could not.
-    fn remember_left(&mut self, left: Option<&LeftByPurge>) {
+    fn remember_left(&mut self, left: Option<&PurgeLeftover>) {
         let Some(left) = left else { return };
         let all = &mut self.record.left_by_purges;
         all.retain(|one| one.path != left.path);
@@ -83,7 +83,7 @@ impl State {
         names.iter().try_for_each(|name| self.record.checkpoints.remove(name).map(drop))
     }
 
-    pub(super) fn begin_operation(&mut self, txn: &TxnId, operation: &Operation) -> Result<()> {
+    pub(super) fn begin_operation(&mut self, txn: &OperationId, operation: &JournaledOperation) -> Result<()> {
         if let Some(open) = &self.record.open {
             return refuse(Code::OperationOpen, format!("'{}' was interrupted", open.operation.title));
         }
@@ -101,7 +101,7 @@ impl State {
         }
     }
 
-    pub(super) fn end_operation(&mut self, end: OperationEnd, settled: Settled, at: Timestamp) -> Result<()> {
+    pub(super) fn end_operation(&mut self, end: OperationEnd, settled: OperationSettlement, at: Timestamp) -> Result<()> {
         let Some(open) = &self.record.open else {
             return refuse(Code::InvalidTransition, "no operation is open");
         };
@@ -124,7 +124,7 @@ impl State {
         let stash = match (&open.operation.kind, end) {
             (OperationKind::StashTaken { task }, OperationEnd::Done) => {
                 let taken = open.operation.stash.iter().map(|change| change.entry.clone());
-                Some((task.clone(), taken.map(|entry| StashTaken { entry, operation: open.txn.clone() }).collect()))
+                Some((task.clone(), taken.map(|entry| TakenStashEntry { entry, operation: open.txn.clone() }).collect()))
             }
             (OperationKind::Merge { task }, OperationEnd::Done) => Some((task.clone(), Vec::new())),
             (_, OperationEnd::Done | OperationEnd::Aborted) => None,
@@ -134,7 +134,7 @@ impl State {
                 // Before anything changes: reading can fail.
                 self.record.checkpoints.read_all()?;
             }
-            let Settled { edits, changes, mode } = settled;
+            let OperationSettlement { edits, changes, mode } = settled;
             if mode.as_ref().is_some_and(|mode| mode.old != self.restorable.mode) {
                 return refuse(Code::ChangedMeanwhile, "the mode is not what the change expects");
             }
@@ -164,7 +164,7 @@ impl State {
 
     /// What was to be kept aside is: an undo that brings it back holds.
     fn is_put_aside(&mut self, changes: &[WorkspaceChange]) {
-        for change in changes.iter().filter(|change| change.way == Way::PutAside) {
+        for change in changes.iter().filter(|change| change.way == ChangeDirection::PutAside) {
             let record = self.record.cases.get_mut(&change.task);
             if let Some(recovery) = record.and_then(|record| record.recovery.as_mut()) {
                 recovery.puts_aside = false;
@@ -173,7 +173,7 @@ impl State {
     }
 
     /// Entries of the stash that went during a task; none: it was merged, and what went before is settled.
-    fn note_stash(&mut self, stash: Option<(CaseId, Vec<StashTaken>)>) {
+    fn note_stash(&mut self, stash: Option<(TaskId, Vec<TakenStashEntry>)>) {
         match stash {
             Some((task, taken)) if !taken.is_empty() => self.record.cases.entry(task).or_default().stash_taken.extend(taken),
             Some((task, _)) => {
@@ -203,8 +203,8 @@ impl State {
     fn change_gates(&mut self, changes: &[GateChange]) {
         for GateChange { gate, way } in changes {
             match way {
-                Way::PutAside => self.restorable.gates.retain(|_, open| !open.is_same_wait(gate)),
-                Way::BringBack => self.hold(gate),
+                ChangeDirection::PutAside => self.restorable.gates.retain(|_, open| !open.is_same_wait(gate)),
+                ChangeDirection::BringBack => self.hold(gate),
             }
         }
     }
@@ -212,8 +212,8 @@ impl State {
     fn move_workspaces(&mut self, changes: Vec<WorkspaceChange>) {
         for change in changes {
             match change.way {
-                Way::PutAside => drop(self.restorable.workspaces.remove(&change.task)),
-                Way::BringBack => drop(self.restorable.workspaces.insert(change.task, change.workspace)),
+                ChangeDirection::PutAside => drop(self.restorable.workspaces.remove(&change.task)),
+                ChangeDirection::BringBack => drop(self.restorable.workspaces.insert(change.task, change.workspace)),
             }
         }
     }

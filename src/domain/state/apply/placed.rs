@@ -1,25 +1,25 @@
 //! How the event `repositoryPlaced` changes the state.
 
-use crate::domain::state::place::{self, Arrival, PlacedAt, Placing};
+use crate::domain::state::place::{self, RelocationCause, RelocationRecord, RepositoryRelocation};
 use crate::domain::state::whole::State;
 use crate::domain::work::session::SessionState;
 
 impl State {
     /// Translates all recorded paths to the new place. A copy keeps no workspaces, no work of agents and no requests: those
     /// belong to the original.
-    pub fn place(&mut self, placing: &Placing, seq: u64) {
+    pub fn place(&mut self, placing: &RepositoryRelocation, seq: u64) {
         placing.restorable(&mut self.restorable);
         if let Some(open) = &mut self.record.open {
             placing.operation(&mut open.operation);
         }
-        if placing.how == Arrival::Copied {
+        if placing.how == RelocationCause::Copied {
             self.belong_to_nobody(placing);
         }
         self.record.last_action = Some(placing.words());
-        self.record.placings.push(PlacedAt { seq, placing: placing.clone() });
+        self.record.placings.push(RelocationRecord { seq, placing: placing.clone() });
     }
 
-    fn belong_to_nobody(&mut self, placing: &Placing) {
+    fn belong_to_nobody(&mut self, placing: &RepositoryRelocation) {
         self.restorable.put_to_rest();
         self.restorable.workspaces.clear();
         self.record.requests.clear();
@@ -37,14 +37,14 @@ mod tests {
     use jiff::Timestamp;
 
     use super::*;
-    use crate::domain::base::ids::{AgentId, CaseId, TxnId};
+    use crate::domain::base::ids::{AgentId, OperationId, TaskId};
     use crate::domain::base::names::{Oid, RefName};
-    use crate::domain::base::text::Change;
-    use crate::domain::operation::journaled::{BranchAdvance, Operation, OperationKind};
-    use crate::domain::state::place::Place;
+    use crate::domain::base::text::ValueChange;
+    use crate::domain::operation::journaled::{BranchAdvance, JournaledOperation, OperationKind};
+    use crate::domain::state::place::RepositoryLocation;
     use crate::domain::state::whole::OpenOperation;
-    use crate::domain::work::agent::{Agent, Work, Workspace};
-    use crate::domain::work::case::{Case, Kind, Status};
+    use crate::domain::work::agent::{Agent, AgentWork, Workspace};
+    use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 
     fn oid() -> Oid {
         Oid::new("1".repeat(40)).unwrap()
@@ -52,11 +52,11 @@ mod tests {
 
     /// One task that is worked on, and an operation that moves a branch in two worktrees.
     fn busy() -> State {
-        let (task, agent) = (CaseId::new("t").unwrap(), AgentId::new("ed-001").unwrap());
+        let (task, agent) = (TaskId::new("t").unwrap(), AgentId::new("ed-001").unwrap());
         let mut state = State::default();
-        let case = Case {
+        let case = Task {
             id: task.clone(),
-            kind: Kind::Task,
+            kind: TaskKind::Task,
             title: "t".into(),
             body: None,
             parent: None,
@@ -65,30 +65,30 @@ mod tests {
             start_early: false,
             persona: None,
             verify: vec![],
-            limits: crate::domain::work::budget::Limits::default(),
-            status: Status::Active,
+            limits: crate::domain::work::budget::BudgetLimits::default(),
+            status: TaskStatus::Active,
             merged: None,
             reason: None,
             created_at: Timestamp::UNIX_EPOCH,
         };
         state.restorable.cases.insert(task.clone(), case);
-        let work = Work { iteration: 1, ..Work::claimed(task.clone(), None, Timestamp::UNIX_EPOCH) };
+        let work = AgentWork { iteration: 1, ..AgentWork::claimed(task.clone(), None, Timestamp::UNIX_EPOCH) };
         state.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work: Some(work) });
         let (path, branch) = ("/a/.worktrees/ed-001-t".into(), RefName::branch("axiom/t"));
         state.restorable.workspaces.insert(task.clone(), Workspace { agent, path, branch: branch.clone(), base: oid() });
-        let mut operation = Operation::new(OperationKind::Merge { task }, "merge t");
+        let mut operation = JournaledOperation::new(OperationKind::Merge { task }, "merge t");
         for path in ["/a", "/a/.worktrees/ed-001-t"] {
-            let commit = Change::new(oid(), oid());
+            let commit = ValueChange::new(oid(), oid());
             operation.advances.push(BranchAdvance { path: path.into(), branch: branch.clone(), commit });
         }
-        state.record.open = Some(OpenOperation { txn: TxnId::new("t1").unwrap(), operation, reversing: false });
+        state.record.open = Some(OpenOperation { txn: OperationId::new("t1").unwrap(), operation, reversing: false });
         state
     }
 
-    fn placed(how: Arrival) -> State {
-        let place = |folder: &str| Place { common_dir: format!("{folder}/.git"), worktree: Some(folder.into()) };
+    fn placed(how: RelocationCause) -> State {
+        let place = |folder: &str| RepositoryLocation { common_dir: format!("{folder}/.git"), worktree: Some(folder.into()) };
         let mut state = busy();
-        state.place(&Placing { how, from: place("/a"), to: place("/b") }, 7);
+        state.place(&RepositoryRelocation { how, from: place("/a"), to: place("/b") }, 7);
         state
     }
 
@@ -98,10 +98,10 @@ mod tests {
 
     #[test]
     fn what_was_moved_goes_on_where_it_is() {
-        for how in [Arrival::Moved, Arrival::Restored] {
+        for how in [RelocationCause::Moved, RelocationCause::Restored] {
             let state = placed(how);
             assert_eq!(state.restorable.workspaces["t"].path, "/b/.worktrees/ed-001-t");
-            assert_eq!(state.restorable.cases["t"].status, Status::Active);
+            assert_eq!(state.restorable.cases["t"].status, TaskStatus::Active);
             assert!(state.busy_agents().next().is_some());
             assert_eq!(advances(&state), ["/b", "/b/.worktrees/ed-001-t"]);
             assert_eq!(state.record.placings[0].seq, 7);
@@ -110,9 +110,9 @@ mod tests {
 
     #[test]
     fn a_copy_has_the_plan_and_none_of_the_work_under_way() {
-        let state = placed(Arrival::Copied);
+        let state = placed(RelocationCause::Copied);
         assert!(state.restorable.workspaces.is_empty() && state.busy_agents().next().is_none());
-        assert_eq!(state.restorable.cases["t"].status, Status::Pending);
+        assert_eq!(state.restorable.cases["t"].status, TaskStatus::Pending);
         assert_eq!(advances(&state), ["/b"], "what is finished or reversed is the copy's own main worktree");
     }
 }

@@ -5,17 +5,17 @@ use jiff::Timestamp;
 use super::Result;
 use super::refuse;
 use crate::domain::planning::gates;
-use crate::domain::planning::plan::Plan;
+use crate::domain::planning::plan::GoalPlan;
 use crate::domain::planning::step::PlanStep;
-use crate::domain::state::event::By;
+use crate::domain::state::event::EventAuthor;
 use crate::domain::state::whole::State;
 use crate::error::Code;
 
 impl State {
     /// Takes a step of planning, with the gates that follow from it.
-    pub(super) fn plan(&mut self, step: &PlanStep, by: &By, at: Timestamp) -> Result<()> {
+    pub(super) fn plan(&mut self, step: &PlanStep, by: &EventAuthor, at: Timestamp) -> Result<()> {
         let next = match (step, self.open_plan()) {
-            (PlanStep::Started { plan }, None) => Plan { last_checkpoint: at, ..Plan::clone(plan) },
+            (PlanStep::Started { plan }, None) => GoalPlan { last_checkpoint: at, ..GoalPlan::clone(plan) },
             (_, Some(open)) => open.after(step, at)?,
             (_, None) => return refuse(Code::NoPlan, "no plan is open"),
         };

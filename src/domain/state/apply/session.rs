@@ -3,27 +3,27 @@
 use jiff::Timestamp;
 
 use super::{Result, refuse};
-use crate::domain::base::ids::{CaseId, GateId};
+use crate::domain::base::ids::{GateId, TaskId};
 use crate::domain::base::names::Oid;
-use crate::domain::base::text::Change;
+use crate::domain::base::text::ValueChange;
 use crate::domain::state::audit;
 use crate::domain::state::whole::State;
-use crate::domain::work::agent::{Stage, Work};
-use crate::domain::work::answer::Answer;
-use crate::domain::work::case::Status;
-use crate::domain::work::gate::{Decision, Gate, GateKind, Held};
+use crate::domain::work::agent::{AgentWork, IterationStage};
+use crate::domain::work::answer::PendingAnswer;
+use crate::domain::work::case::TaskStatus;
+use crate::domain::work::gate::{Gate, GateDecision, GateKind, TaskHoldReason};
 use crate::domain::work::masked::may_run;
-use crate::domain::work::session::{Mode, Session, SessionState};
-use crate::domain::work::session_time::SessionTime;
-use crate::domain::work::spending::Tally;
+use crate::domain::work::session::{Session, SessionMode, SessionState};
+use crate::domain::work::session_time::SessionRunTime;
+use crate::domain::work::spending::UsageTally;
 use crate::error::Code;
 
 impl State {
     pub(super) fn start_session(&mut self, session: &Session) -> Result<()> {
         self.record.session = Some(session.clone());
         self.record.added_by_agents = 0;
-        (self.record.session_spent, self.record.session_counted_from) = (Tally::default(), None);
-        self.record.session_time = SessionTime::beginning(self.programs_run(), session.started_at);
+        (self.record.session_spent, self.record.session_counted_from) = (UsageTally::default(), None);
+        self.record.session_time = SessionRunTime::beginning(self.programs_run(), session.started_at);
         self.record.delays.clear();
         self.record.last_action = Some("session started".into());
         Ok(())
@@ -36,7 +36,7 @@ impl State {
     }
 
     fn programs_run(&self) -> bool {
-        let runs = |work: &Work| matches!(work.stage, Stage::Running { .. });
+        let runs = |work: &AgentWork| matches!(work.stage, IterationStage::Running { .. });
         self.restorable.agents.values().any(|agent| agent.work.as_ref().is_some_and(runs))
     }
 
@@ -64,7 +64,7 @@ impl State {
     /// A paused session has ended: before the work that it had begun goes on, it is decided how. What waits for a human in any case is
     /// a human's decision.
     fn set_aside(&mut self, paused_at: Timestamp) {
-        let waits = |task: &CaseId| {
+        let waits = |task: &TaskId| {
             let mut gates = self.restorable.gates.values().filter(|gate| gate.task_id.as_ref() == Some(task));
             gates.any(|gate| gate.holds() || gate.kind == GateKind::HumanReview)
         };
@@ -72,15 +72,15 @@ impl State {
             let status = self.restorable.cases.get(task).map(|case| case.status);
             let Some(record) = self.record.cases.get_mut(task) else { continue };
             let has_begun = match status {
-                Some(Status::Active) => true,
-                Some(Status::Pending) => record.last_run.is_some(),
-                Some(Status::Done | Status::Blocked | Status::Failed | Status::Archived) | None => false,
+                Some(TaskStatus::Active) => true,
+                Some(TaskStatus::Pending) => record.last_run.is_some(),
+                Some(TaskStatus::Done | TaskStatus::Blocked | TaskStatus::Failed | TaskStatus::Archived) | None => false,
             };
             record.set_aside = has_begun.then_some(paused_at);
         }
     }
 
-    pub(super) fn change_mode(&mut self, mode: &Change<Mode>) -> Result<()> {
+    pub(super) fn change_mode(&mut self, mode: &ValueChange<SessionMode>) -> Result<()> {
         if self.restorable.mode != mode.old {
             return refuse(Code::ChangedMeanwhile, "the mode is not what the change expects");
         }
@@ -97,21 +97,21 @@ impl State {
     /// Opens a gate on a task, if the task could be claimed otherwise.
     pub(super) fn hold(&mut self, gate: &Gate) {
         let case = gate.task_id.as_ref().and_then(|task| self.restorable.cases.get(task));
-        if case.is_some_and(|case| case.status == Status::Pending) {
+        if case.is_some_and(|case| case.status == TaskStatus::Pending) {
             self.restorable.gates.insert(gate.id.clone(), gate.clone());
         }
     }
 
     /// Tasks whose words a purge masked wait for a human, before whatever runs them next.
-    pub(super) fn hold_masked(&mut self, tasks: &[CaseId], at: Timestamp) {
+    pub(super) fn hold_masked(&mut self, tasks: &[TaskId], at: Timestamp) {
         for task in tasks {
-            let gate = Gate::holding(task, Held::Masked, at);
+            let gate = Gate::holding(task, TaskHoldReason::Masked, at);
             let may_run = self.restorable.cases.get(task).is_some_and(may_run);
             self.restorable.gates.extend(gate.filter(|_| may_run).map(|gate| (gate.id.clone(), gate)));
         }
     }
 
-    pub(super) fn decide_gate(&mut self, id: &GateId, decision: &Decision, complete: Option<&Oid>) -> Result<()> {
+    pub(super) fn decide_gate(&mut self, id: &GateId, decision: &GateDecision, complete: Option<&Oid>) -> Result<()> {
         match self.restorable.gates.get_mut(id) {
             Some(gate) => {
                 gate.decision = Some(decision.clone());
@@ -122,7 +122,7 @@ impl State {
                 if let (Some(complete), Some(task)) = (complete, &gate.task_id) {
                     self.record.cases.entry(task.clone()).or_default().complete = Some(complete.clone());
                 }
-                if let (Some(answer), Some(task)) = (Answer::given(&gate, decision), &gate.task_id) {
+                if let (Some(answer), Some(task)) = (PendingAnswer::given(&gate, decision), &gate.task_id) {
                     self.record.cases.entry(task.clone()).or_default().answer = Some(answer);
                 }
                 self.record.last_action = Some(format!("decided {id}"));

@@ -2,98 +2,98 @@
 
 use jiff::Timestamp;
 
-use crate::domain::base::ids::{AgentId, CaseId};
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::planning::plan::{PLANNER, PLANNER_AGENT};
 use crate::domain::planning::step::PlannerRun;
 use crate::domain::state::changes::RestorableChanges;
 use crate::domain::state::whole::State;
 use crate::domain::work::agent::IterationReport;
 use crate::domain::work::budget::raised;
-use crate::domain::work::case::{Case, Status};
-use crate::domain::work::gate::{Decision, Gate};
-use crate::domain::work::ledger::Whose;
-use crate::domain::work::spending::Became;
-use crate::domain::work::verification::StepResult;
+use crate::domain::work::case::{Task, TaskStatus};
+use crate::domain::work::gate::{Gate, GateDecision};
+use crate::domain::work::ledger::UsageOwner;
+use crate::domain::work::spending::TaskResult;
+use crate::domain::work::verification::VerifyStepResult;
 use crate::error::Result;
 
 impl State {
     /// Counts an iteration that has ended.
-    pub(super) fn ran(&mut self, agent: &AgentId, task: &CaseId, report: &IterationReport, at: Timestamp) {
+    pub(super) fn ran(&mut self, agent: &AgentId, task: &TaskId, report: &IterationReport, at: Timestamp) {
         let persona = self.restorable.cases.get(task).and_then(|case| case.persona.as_deref()).unwrap_or_default();
         let most = self.record.ledger.most_of(&report.ran);
-        self.record.ledger.ran(Whose { agent: agent.as_str(), persona, program: &report.ran, at }, report);
+        self.record.ledger.ran(UsageOwner { agent: agent.as_str(), persona, program: &report.ran, at }, report);
         self.record.session_spent.add(report, most);
         self.record.cases.entry(task.clone()).or_default().ran(report, most);
     }
 
     /// Counts what personas used that looked at the work on a task.
-    pub(super) fn looked(&mut self, task: &CaseId, result: &StepResult, at: Timestamp) {
+    pub(super) fn looked(&mut self, task: &TaskId, result: &VerifyStepResult, at: Timestamp) {
         let Some((persona, used, duration_ms)) = result.used() else { return };
         let record = self.record.cases.entry(task.clone()).or_default();
         let most = self.record.ledger.most_of(&used.program);
         record.looked(used, duration_ms, most);
         let agent = record.last_agent.as_ref().map_or("", AgentId::as_str);
         self.record.session_spent.looked(used, duration_ms, most);
-        self.record.ledger.looked(Whose { agent, persona, program: &used.program, at }, used, duration_ms);
+        self.record.ledger.looked(UsageOwner { agent, persona, program: &used.program, at }, used, duration_ms);
     }
 
     /// Counts what a planner used, for the goal that it planned.
-    pub(super) fn planned(&mut self, goal: &CaseId, run: &PlannerRun, at: Timestamp) {
+    pub(super) fn planned(&mut self, goal: &TaskId, run: &PlannerRun, at: Timestamp) {
         let PlannerRun { used, duration_ms } = run;
         let most = self.record.ledger.most_of(&used.program);
         self.record.cases.entry(goal.clone()).or_default().looked(used, *duration_ms, most);
         self.record.ledger.looked(
-            Whose { agent: PLANNER_AGENT, persona: PLANNER, program: &used.program, at },
+            UsageOwner { agent: PLANNER_AGENT, persona: PLANNER, program: &used.program, at },
             used,
             *duration_ms,
         );
     }
 
     /// Counts what became of the work on a task, for whoever worked on it last.
-    pub(super) fn became(&mut self, task: &CaseId, what: Became, at: Timestamp) {
+    pub(super) fn became(&mut self, task: &TaskId, what: TaskResult, at: Timestamp) {
         let record = self.record.cases.entry(task.clone()).or_default();
         record.results.count(what);
         self.record.session_spent.results.count(what);
         let agent = record.last_agent.as_ref().map_or("", AgentId::as_str);
         let persona = self.restorable.cases.get(task).and_then(|case| case.persona.as_deref()).unwrap_or_default();
-        self.record.ledger.became(Whose { agent, persona, program: &record.last_program, at }, what);
+        self.record.ledger.became(UsageOwner { agent, persona, program: &record.last_program, at }, what);
     }
 
     /// Counts what follows from a change of a case, as it was before.
-    pub(super) fn changed(&mut self, old: &Case, at: Timestamp) {
+    pub(super) fn changed(&mut self, old: &Task, at: Timestamp) {
         let Some(new) = self.restorable.cases.get(&old.id) else { return };
         let became = match (&old.merged, &new.merged) {
-            (None, Some(_)) => Some(Became::Merged),
-            (Some(_), None) => Some(Became::TakenBack),
+            (None, Some(_)) => Some(TaskResult::Merged),
+            (Some(_), None) => Some(TaskResult::TakenBack),
             (None, None) | (Some(_), Some(_)) => None,
         };
-        let failed = (old.status != Status::Failed && new.status == Status::Failed).then_some(Became::Failed);
+        let failed = (old.status != TaskStatus::Failed && new.status == TaskStatus::Failed).then_some(TaskResult::Failed);
         for what in became.into_iter().chain(failed) {
             self.became(&old.id, what, at);
         }
     }
 
     /// The cases that a restored state concerns, as they are now.
-    pub(super) fn concerned(&self, changes: Option<&RestorableChanges>) -> Vec<Case> {
+    pub(super) fn concerned(&self, changes: Option<&RestorableChanges>) -> Vec<Task> {
         let ids = changes.into_iter().flat_map(|changes| changes.cases.keys());
         ids.filter_map(|id| self.restorable.cases.get(id).cloned()).collect()
     }
 
     /// A human allows as much again, counted from now; or the session more. A task's limits are raised by an edit.
-    pub(super) fn decide_budget(&mut self, gate: &Gate, decision: &Decision) -> Result<()> {
+    pub(super) fn decide_budget(&mut self, gate: &Gate, decision: &GateDecision) -> Result<()> {
         match (decision, &gate.task_id) {
-            (Decision::Approved, Some(task)) => {
+            (GateDecision::Approved, Some(task)) => {
                 let record = self.record.cases.entry(task.clone()).or_default();
                 record.counted_from = Some(record.tally());
             }
-            (Decision::Approved, None) => self.record.session_counted_from = Some(self.record.session_spent),
-            (Decision::Answered { text }, None) => {
+            (GateDecision::Approved, None) => self.record.session_counted_from = Some(self.record.session_spent),
+            (GateDecision::Answered { text }, None) => {
                 let raised = raised(text, &gate.used)?;
                 if let Some(session) = &mut self.record.session {
                     session.limits = raised.on(session.limits);
                 }
             }
-            (Decision::Answered { .. }, Some(_)) | (Decision::Rejected { .. }, _) => {}
+            (GateDecision::Answered { .. }, Some(_)) | (GateDecision::Rejected { .. }, _) => {}
         }
         Ok(())
     }

@@ -3,26 +3,28 @@
 use jiff::Timestamp;
 
 use super::{Result, refuse};
-use crate::domain::base::ids::{AgentId, CaseId, Token};
+use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::names::Oid;
-use crate::domain::recovery::decide::{Action, CrashDecision, Decided};
+use crate::domain::recovery::decide::{CrashAction, CrashDecision, LastCrashDecision};
 use crate::domain::state::whole::State;
-use crate::domain::work::agent::{Agent, IterationReport, Outcome, SaidBefore, Stage, Work, Workspace};
-use crate::domain::work::case::{Kind, Status};
-use crate::domain::work::checks::kept::{self, KeptResult};
-use crate::domain::work::conflict::Conflict;
-use crate::domain::work::delay::{self, Delay};
-use crate::domain::work::last_run::LastRun;
+use crate::domain::work::agent::{
+    Agent, AgentWork, EarlierReports, IterationOutcome, IterationReport, IterationStage, Workspace,
+};
+use crate::domain::work::case::{TaskKind, TaskStatus};
+use crate::domain::work::checks::kept::{self, KeptVerifyResult};
+use crate::domain::work::conflict::AssignedConflict;
+use crate::domain::work::delay::{self, DelayedSessionStep};
+use crate::domain::work::last_run::LastIteration;
 use crate::domain::work::learnings;
-use crate::domain::work::reports::{Captured, ChangedLines};
-use crate::domain::work::signal::Signal;
-use crate::domain::work::spending::Became;
-use crate::domain::work::verification::{StepResult, Verification};
+use crate::domain::work::reports::{ChangedLineCounts, TaskCaptureRecord};
+use crate::domain::work::signal::AgentSignal;
+use crate::domain::work::spending::TaskResult;
+use crate::domain::work::verification::{MergeVerification, VerifyStepResult};
 use crate::error::Code;
 
 impl State {
     /// A new workspace: what was known of the work in the last one does not count for it.
-    pub(super) fn open_workspace(&mut self, task: &CaseId, workspace: &Workspace) -> Result<()> {
+    pub(super) fn open_workspace(&mut self, task: &TaskId, workspace: &Workspace) -> Result<()> {
         self.case(task)?;
         self.restorable.workspaces.insert(task.clone(), workspace.clone());
         self.restorable.reports.remove(task);
@@ -44,9 +46,9 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn claim(&mut self, agent: &AgentId, task: &CaseId, complete: bool, at: Timestamp) -> Result<()> {
+    pub(super) fn claim(&mut self, agent: &AgentId, task: &TaskId, complete: bool, at: Timestamp) -> Result<()> {
         let case = self.case(task)?;
-        if case.status != Status::Pending || case.kind != Kind::Task {
+        if case.status != TaskStatus::Pending || case.kind != TaskKind::Task {
             return refuse(
                 Code::InvalidTransition,
                 format!("'{task}' is a {} that is {}, not a pending task", case.kind, case.status),
@@ -59,10 +61,11 @@ impl State {
         reports.started_at = reports.started_at.or(Some(at));
         reports.recorded_at = Some(at);
         let iteration = reports.iteration;
-        let work = Work { iteration, ..Work::claimed(task.clone(), complete.then_some(Outcome::Complete), at) };
+        let work =
+            AgentWork { iteration, ..AgentWork::claimed(task.clone(), complete.then_some(IterationOutcome::Complete), at) };
         self.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work: Some(work) });
         if let Some(case) = self.restorable.cases.get_mut(task) {
-            case.status = Status::Active;
+            case.status = TaskStatus::Active;
             case.reason = None;
         }
         let record = self.record.cases.entry(task.clone()).or_default();
@@ -75,14 +78,14 @@ impl State {
         Ok(())
     }
 
-    fn work_of(&mut self, agent: &AgentId) -> Result<&mut Work> {
+    fn work_of(&mut self, agent: &AgentId) -> Result<&mut AgentWork> {
         match self.restorable.agents.get_mut(agent).and_then(|agent| agent.work.as_mut()) {
             Some(work) => Ok(work),
             None => refuse(Code::InvalidTransition, format!("agent '{agent}' is not working")),
         }
     }
 
-    fn work_with(&mut self, agent: &AgentId, token: &Token) -> Result<&mut Work> {
+    fn work_with(&mut self, agent: &AgentId, token: &Token) -> Result<&mut AgentWork> {
         let work = self.work_of(agent)?;
         if work.stage.token() == Some(token) {
             Ok(work)
@@ -93,7 +96,7 @@ impl State {
 
     pub(super) fn start_iteration(&mut self, agent: &AgentId, token: &Token, pid: u32, at: Timestamp) -> Result<()> {
         let work = self.work_with(agent, token)?;
-        work.stage = Stage::Running { token: token.clone(), pid };
+        work.stage = IterationStage::Running { token: token.clone(), pid };
         work.last_activity = at;
         let task = work.task.clone();
         // The program has it in its prompt.
@@ -104,7 +107,7 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn intend(&mut self, agent: &AgentId, iteration: u32, token: &Token, at: Timestamp) -> Result<&mut Work> {
+    pub(super) fn intend(&mut self, agent: &AgentId, iteration: u32, token: &Token, at: Timestamp) -> Result<&mut AgentWork> {
         let seq = self.seq;
         let work = self.work_of(agent)?;
         // The last one that was allowed may be made again, and a human may have it counted from 1.
@@ -117,7 +120,7 @@ impl State {
         work.iteration = iteration;
         work.signals = 0;
         work.added = 0;
-        work.stage = Stage::Intended { token: token.clone() };
+        work.stage = IterationStage::Intended { token: token.clone() };
         work.last_activity = at;
         let task = work.task.clone();
         if let Some(record) = self.record.cases.get_mut(&task) {
@@ -125,7 +128,7 @@ impl State {
         }
         let reports = self.restorable.reports.get(&task).cloned().unwrap_or_default();
         let work = self.work_of(agent)?;
-        work.said_before = Some(Box::new(SaidBefore { seq, reports }));
+        work.said_before = Some(Box::new(EarlierReports { seq, reports }));
         Ok(work)
     }
 
@@ -139,14 +142,14 @@ impl State {
         learnings::withdraw(&mut self.record.learnings, (agent, &task), before.seq);
     }
 
-    pub(super) fn signalled(&mut self, agent: &AgentId, token: &Token, signal: &Signal, at: Timestamp) -> Result<()> {
+    pub(super) fn signalled(&mut self, agent: &AgentId, token: &Token, signal: &AgentSignal, at: Timestamp) -> Result<()> {
         let work = self.work_with(agent, token)?;
         work.last_activity = at;
         work.signals += 1;
-        if let Signal::Progress { percent } = signal {
+        if let AgentSignal::Progress { percent } = signal {
             work.progress = Some(*percent);
         }
-        if let Signal::Phase { name, .. } = signal {
+        if let AgentSignal::Phase { name, .. } = signal {
             work.phase = Some(name.clone());
         }
         let task = work.task.clone();
@@ -165,12 +168,12 @@ impl State {
         work.last_activity = at;
         if report.not_started {
             work.iteration = work.iteration.saturating_sub(1);
-            work.stage = Stage::Between { last: None };
+            work.stage = IterationStage::Between { last: None };
             self.keep_session_time(at);
             return Ok(());
         }
-        let never_seen = matches!(work.stage, Stage::Intended { .. });
-        work.stage = Stage::Between { last: Some(report.outcome.clone()) };
+        let never_seen = matches!(work.stage, IterationStage::Intended { .. });
+        work.stage = IterationStage::Between { last: Some(report.outcome.clone()) };
         work.same_ends = match (&work.silent_end, &report.silent_end) {
             (Some(before), Some(now)) if before.is_like(now) => work.same_ends + 1,
             (_, Some(_)) => 1,
@@ -194,11 +197,11 @@ impl State {
             record.told();
         }
         let never_began =
-            never_seen && report.exit_code.is_none() && report.signal.is_none() && report.outcome == Outcome::Stopped;
+            never_seen && report.exit_code.is_none() && report.signal.is_none() && report.outcome == IterationOutcome::Stopped;
         if !never_began || record.last_run.is_none() {
-            record.last_run = Some(Box::new(LastRun::of(report, iteration, record.last_run.as_deref())));
+            record.last_run = Some(Box::new(LastIteration::of(report, iteration, record.last_run.as_deref())));
         }
-        record.interrupted = report.outcome == Outcome::Crashed;
+        record.interrupted = report.outcome == IterationOutcome::Crashed;
         if let (Some(round), Some(conflict)) = (report.conflict_round, &mut record.conflict) {
             conflict.round = round;
         }
@@ -216,62 +219,62 @@ impl State {
         (puts_aside, paused): (bool, bool),
         at: Timestamp,
     ) -> Result<()> {
-        let decided = Decided { decision: decision.clone(), at, open: false, puts_aside };
+        let decided = LastCrashDecision { decision: decision.clone(), at, open: false, puts_aside };
         if paused { self.decide_after_pause(agent, decided) } else { self.decide_after_crash(agent, decided) }
     }
 
     /// What becomes of a task after a crash. The release follows; where its work is complete, its verification.
-    fn decide_after_crash(&mut self, agent: &AgentId, decided: Decided) -> Result<()> {
+    fn decide_after_crash(&mut self, agent: &AgentId, decided: LastCrashDecision) -> Result<()> {
         let work = self.work_of(agent)?;
         let action = decided.decision.action;
-        let is_complete = action == Action::NextTask;
-        let last = |outcome| Stage::Between { last: Some(outcome) };
+        let is_complete = action == CrashAction::NextTask;
+        let last = |outcome| IterationStage::Between { last: Some(outcome) };
         // An agent that had reported that it is complete before the crash has its decision too.
-        if work.stage != last(Outcome::Crashed) && !(is_complete && work.stage == last(Outcome::Complete)) {
+        if work.stage != last(IterationOutcome::Crashed) && !(is_complete && work.stage == last(IterationOutcome::Complete)) {
             return refuse(Code::InvalidTransition, format!("agent '{agent}' was not cut off by a crash"));
         }
         if is_complete {
-            work.stage = Stage::Between { last: Some(Outcome::Complete) };
+            work.stage = IterationStage::Between { last: Some(IterationOutcome::Complete) };
         }
         let task = work.task.clone();
         let record = self.record.cases.entry(task.clone()).or_default();
         record.interrupted = !is_complete;
         record.set_aside = None;
-        record.recovery = Some(Box::new(Decided { open: !is_complete, ..decided }));
+        record.recovery = Some(Box::new(LastCrashDecision { open: !is_complete, ..decided }));
         self.record.last_action = Some(format!("{task}: {}", action.as_str()));
         Ok(())
     }
 
     /// How the work on a task goes on whose session was paused and then ended: its next iteration follows, its verification, or its
     /// release.
-    fn decide_after_pause(&mut self, agent: &AgentId, decided: Decided) -> Result<()> {
+    fn decide_after_pause(&mut self, agent: &AgentId, decided: LastCrashDecision) -> Result<()> {
         let work = self.work_of(agent)?;
         if work.stage.token().is_some() {
             return refuse(Code::InvalidTransition, format!("agent '{agent}' is in an iteration"));
         }
         let action = decided.decision.action;
         let open = match action {
-            Action::ContinueTask => false,
-            Action::NextTask => {
-                work.stage = Stage::Between { last: Some(Outcome::Complete) };
+            CrashAction::ContinueTask => false,
+            CrashAction::NextTask => {
+                work.stage = IterationStage::Between { last: Some(IterationOutcome::Complete) };
                 false
             }
-            Action::RestartTask | Action::HumanReview => true,
+            CrashAction::RestartTask | CrashAction::HumanReview => true,
         };
         let task = work.task.clone();
         let record = self.record.cases.entry(task.clone()).or_default();
         record.set_aside = None;
-        record.recovery = Some(Box::new(Decided { open, ..decided }));
+        record.recovery = Some(Box::new(LastCrashDecision { open, ..decided }));
         self.record.last_action = Some(format!("{task}: {}", action.as_str()));
         Ok(())
     }
 
     pub(super) fn fail_verification(&mut self, agent: &AgentId, why: &str, round: u32, at: Timestamp) -> Result<()> {
         let work = self.work_of(agent)?;
-        if !matches!(work.stage, Stage::Between { last: Some(Outcome::Complete) }) {
+        if !matches!(work.stage, IterationStage::Between { last: Some(IterationOutcome::Complete) }) {
             return refuse(Code::InvalidTransition, format!("agent '{agent}' has nothing to verify"));
         }
-        work.stage = Stage::Between { last: Some(Outcome::Unfinished { why: why.to_owned() }) };
+        work.stage = IterationStage::Between { last: Some(IterationOutcome::Unfinished { why: why.to_owned() }) };
         work.last_activity = at;
         (work.progress, work.phase) = (None, None);
         let task = work.task.clone();
@@ -287,16 +290,16 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn step_verified(&mut self, task: &CaseId, of: &Oid, result: &StepResult, at: Timestamp) -> Result<()> {
+    pub(super) fn step_verified(&mut self, task: &TaskId, of: &Oid, result: &VerifyStepResult, at: Timestamp) -> Result<()> {
         let steps = self.case(task)?.verify.clone();
         self.looked(task, result, at);
         let record = self.record.cases.entry(task.clone()).or_default();
-        kept::keep(&mut record.verified, KeptResult { of: of.clone(), result: result.clone() }, &steps);
+        kept::keep(&mut record.verified, KeptVerifyResult { of: of.clone(), result: result.clone() }, &steps);
         Ok(())
     }
 
     /// Records a conflict for the next iteration; that the task is pending again is an edit of its own.
-    pub(super) fn give_back(&mut self, task: &CaseId, conflict: &Conflict) -> Result<()> {
+    pub(super) fn give_back(&mut self, task: &TaskId, conflict: &AssignedConflict) -> Result<()> {
         self.case(task)?;
         self.record.cases.entry(task.clone()).or_default().conflict = Some(Box::new(conflict.clone()));
         self.record.last_action = Some(format!("{task} conflicts"));
@@ -304,7 +307,7 @@ impl State {
     }
 
     /// Records what is tried again later. It ends with the session: the next one tries everything at once.
-    pub(super) fn delay(&mut self, task: &CaseId, delay: Option<&Delay>) -> Result<()> {
+    pub(super) fn delay(&mut self, task: &TaskId, delay: Option<&DelayedSessionStep>) -> Result<()> {
         self.case(task)?;
         match delay {
             Some(delay) => {
@@ -320,16 +323,22 @@ impl State {
     pub(super) fn end_delays(&mut self) {
         let delays = self.record.delays.iter();
         let ended = delays.filter(|(task, delay)| !delay::is_still_tried(self, task, delay.step));
-        let ended: Vec<CaseId> = ended.map(|(task, _)| task.clone()).collect();
+        let ended: Vec<TaskId> = ended.map(|(task, _)| task.clone()).collect();
         ended.iter().for_each(|task| drop(self.record.delays.remove(task)));
     }
 
-    pub(super) fn captured(&mut self, task: &CaseId, capture: &Oid, lines: Option<ChangedLines>, at: Timestamp) -> Result<()> {
+    pub(super) fn captured(
+        &mut self,
+        task: &TaskId,
+        capture: &Oid,
+        lines: Option<ChangedLineCounts>,
+        at: Timestamp,
+    ) -> Result<()> {
         self.case(task)?;
         // Without a workspace there is nothing left that was captured.
         if self.restorable.workspaces.contains_key(task) {
             let reports = self.restorable.reports.entry(task.clone()).or_default();
-            reports.captured = Some(Captured { at, capture: capture.clone(), lines });
+            reports.captured = Some(TaskCaptureRecord { at, capture: capture.clone(), lines });
             // What is there now, not what iterations that ended had changed.
             reports.files_modified = lines.map_or(reports.files_modified, |lines| lines.files);
             reports.recorded_at = Some(at);
@@ -338,7 +347,7 @@ impl State {
         Ok(())
     }
 
-    pub(super) fn verified(&mut self, task: &CaseId, verification: &Verification, at: Timestamp) -> Result<()> {
+    pub(super) fn verified(&mut self, task: &TaskId, verification: &MergeVerification, at: Timestamp) -> Result<()> {
         self.case(task)?;
         let older = self.record.cases.get(task).and_then(|record| record.merge_verified.clone());
         verification.news(older.as_deref()).for_each(|result| self.looked(task, result, at));
@@ -355,21 +364,21 @@ impl State {
     pub(super) fn release(
         &mut self,
         agent: &AgentId,
-        status: Status,
+        status: TaskStatus,
         reason: &str,
         (retry, discarded, goes_on): (bool, bool, bool),
         complete: Option<&Oid>,
         at: Timestamp,
     ) -> Result<()> {
-        if status == Status::Active {
+        if status == TaskStatus::Active {
             return refuse(Code::InvalidTransition, "a released task is not active");
         }
         let task = self.work_of(agent)?.task.clone();
         if discarded {
             self.withdraw(agent);
         }
-        if status == Status::Failed {
-            self.became(&task, Became::Failed, at);
+        if status == TaskStatus::Failed {
+            self.became(&task, TaskResult::Failed, at);
         }
         if let Some(agent) = self.restorable.agents.get_mut(agent) {
             agent.work = None;
@@ -378,7 +387,7 @@ impl State {
         if let Some(case) = self.restorable.cases.get_mut(&task) {
             verifies = !case.verify.is_empty();
             case.status = status;
-            case.reason = matches!(status, Status::Blocked | Status::Failed).then(|| reason.to_owned());
+            case.reason = matches!(status, TaskStatus::Blocked | TaskStatus::Failed).then(|| reason.to_owned());
         }
         let record = self.record.cases.entry(task.clone()).or_default();
         if retry {
@@ -392,8 +401,8 @@ impl State {
         if let Some(recovery) = &mut record.recovery {
             recovery.open = false;
         }
-        record.complete = complete.filter(|_| status == Status::Pending).cloned();
-        if status == Status::Done {
+        record.complete = complete.filter(|_| status == TaskStatus::Pending).cloned();
+        if status == TaskStatus::Done {
             record.answer = None;
             record.answered.clear();
             record.last_run = None;

@@ -5,7 +5,7 @@ use super::ANSWER;
 /// Something that is missing.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(missing_docs)] // the fields say what they are
-pub enum Finding {
+pub enum AgentCheckFinding {
     ProgramNotFound { program: String },
     NotSignedIn { why: String },
     FolderNotTrusted { why: String },
@@ -19,7 +19,7 @@ pub enum Finding {
     Failed { why: String },
 }
 
-impl Finding {
+impl AgentCheckFinding {
     /// Its stable name.
     pub const fn name(&self) -> &'static str {
         match self {

@@ -21,16 +21,16 @@ pub fn counts(text: &str) -> Option<TestCounts> {
         match (tag.starts_with('/'), name) {
             (false, "testcase") => {
                 counts.name_last(&attribute(tag, "name").unwrap_or_default());
-                if tag.ends_with('/') { counts.passed += 1 } else { open = Some(End::Passed) }
+                if tag.ends_with('/') { counts.passed += 1 } else { open = Some(JunitTestResult::Passed) }
             }
             (true, "testcase") => match open.take() {
-                Some(End::Passed) => counts.passed += 1,
-                Some(End::Failed) => counts.failed += 1,
-                Some(End::Skipped) => counts.skipped += 1,
+                Some(JunitTestResult::Passed) => counts.passed += 1,
+                Some(JunitTestResult::Failed) => counts.failed += 1,
+                Some(JunitTestResult::Skipped) => counts.skipped += 1,
                 None => {}
             },
-            (false, "failure" | "error") => open = open.map(|_| End::Failed),
-            (false, "skipped") => open = open.map(|_| End::Skipped),
+            (false, "failure" | "error") => open = open.map(|_| JunitTestResult::Failed),
+            (false, "skipped") => open = open.map(|_| JunitTestResult::Skipped),
             (_, _) => {}
         }
     }
@@ -39,7 +39,7 @@ pub fn counts(text: &str) -> Option<TestCounts> {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum End {
+enum JunitTestResult {
     Passed,
     Failed,
     Skipped,

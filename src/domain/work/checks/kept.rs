@@ -2,33 +2,33 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::named::NamedStep;
+use super::named::NamedVerifyStep;
 use crate::domain::base::names::Oid;
-use crate::domain::work::verification::StepResult;
+use crate::domain::work::verification::VerifyStepResult;
 
 /// The result of one verify step of a task.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct KeptResult {
+pub struct KeptVerifyResult {
     /// The commit of the task's branch that it was run on.
     pub of: Oid,
     /// The result.
-    pub result: StepResult,
+    pub result: VerifyStepResult,
 }
 
 /// Keeps a result in place of an older one of the same command. Those of commands that the task does not have any more go.
-pub fn keep(kept: &mut Vec<KeptResult>, new: KeptResult, steps: &[String]) {
+pub fn keep(kept: &mut Vec<KeptVerifyResult>, new: KeptVerifyResult, steps: &[String]) {
     kept.retain(|old| old.result.command != new.result.command && steps.contains(&old.result.command));
     kept.push(new);
 }
 
 /// The newest result of a step.
-pub fn of_step<'k>(kept: &'k [KeptResult], step: &str) -> Option<&'k KeptResult> {
+pub fn of_step<'k>(kept: &'k [KeptVerifyResult], step: &str) -> Option<&'k KeptVerifyResult> {
     kept.iter().find(|kept| kept.result.command == step)
 }
 
 /// The steps that still have to be run on this commit, with their places: all but those that have passed on it.
-pub fn still_to_run<'s>(kept: &[KeptResult], steps: &'s [String], commit: &Oid) -> Vec<(usize, &'s String)> {
+pub fn still_to_run<'s>(kept: &[KeptVerifyResult], steps: &'s [String], commit: &Oid) -> Vec<(usize, &'s String)> {
     let has_passed = |step: &String| of_step(kept, step).is_some_and(|kept| kept.of == *commit && kept.result.failure.is_none());
     steps.iter().enumerate().filter(|(_, step)| !has_passed(step)).collect()
 }
@@ -36,7 +36,7 @@ pub fn still_to_run<'s>(kept: &[KeptResult], steps: &'s [String], commit: &Oid) 
 /// Of the steps that still have to be run, those that are run together now: commands up to the first persona, or one persona, so that
 /// what it does to the workspace is told from what commands did.
 pub fn first_together<'r, 's>(to_run: &'r [(usize, &'s String)]) -> &'r [(usize, &'s String)] {
-    let is_persona = |(_, step): &(usize, &String)| NamedStep::of(step).persona().is_some();
+    let is_persona = |(_, step): &(usize, &String)| NamedVerifyStep::of(step).persona().is_some();
     match to_run.iter().position(is_persona) {
         Some(0) => &to_run[..1],
         Some(first) => &to_run[..first],
@@ -45,7 +45,7 @@ pub fn first_together<'r, 's>(to_run: &'r [(usize, &'s String)]) -> &'r [(usize,
 }
 
 /// The step that failed on this commit.
-pub fn failed_on<'k>(kept: &'k [KeptResult], commit: &Oid) -> Option<&'k StepResult> {
+pub fn failed_on<'k>(kept: &'k [KeptVerifyResult], commit: &Oid) -> Option<&'k VerifyStepResult> {
     kept.iter().find(|kept| kept.of == *commit && kept.result.failure.is_some()).map(|kept| &kept.result)
 }
 
@@ -57,9 +57,10 @@ mod tests {
         Oid::new(digit.repeat(40)).unwrap()
     }
 
-    fn result(of: &str, command: &str, failure: Option<&str>) -> KeptResult {
-        let result = StepResult { command: command.into(), failure: failure.map(str::to_owned), ..StepResult::default() };
-        KeptResult { of: oid(of), result }
+    fn result(of: &str, command: &str, failure: Option<&str>) -> KeptVerifyResult {
+        let result =
+            VerifyStepResult { command: command.into(), failure: failure.map(str::to_owned), ..VerifyStepResult::default() };
+        KeptVerifyResult { of: oid(of), result }
     }
 
     #[test]
@@ -75,7 +76,7 @@ mod tests {
     fn only_what_failed_or_changed_is_run_again() {
         let steps: Vec<String> = ["a", "b", "c"].map(str::to_owned).to_vec();
         let mut kept = Vec::new();
-        let open = |kept: &[KeptResult], steps: &[String], commit: &str| -> Vec<usize> {
+        let open = |kept: &[KeptVerifyResult], steps: &[String], commit: &str| -> Vec<usize> {
             still_to_run(kept, steps, &oid(commit)).into_iter().map(|(place, _)| place).collect()
         };
         assert_eq!(open(&kept, &steps, "1"), [0, 1, 2]);

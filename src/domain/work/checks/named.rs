@@ -9,14 +9,14 @@ const LONGEST: usize = 40;
 
 /// A verify step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct NamedStep<'a> {
+pub struct NamedVerifyStep<'a> {
     /// Its name, where it has one.
     pub name: Option<&'a str>,
     /// The command of the shell.
     pub command: &'a str,
 }
 
-impl<'a> NamedStep<'a> {
+impl<'a> NamedVerifyStep<'a> {
     /// Reads a step as it is written.
     pub fn of(text: &'a str) -> Self {
         let named = text.split_once('=').filter(|(name, _)| is_name(name));
@@ -58,7 +58,7 @@ fn begins_a_command(text: &str) -> bool {
 /// The first name that two of these steps have.
 pub fn repeated(steps: &[String]) -> Option<&str> {
     let mut seen = std::collections::BTreeSet::new();
-    steps.iter().filter_map(|text| NamedStep::of(text).name).find(|name| !seen.insert(*name))
+    steps.iter().filter_map(|text| NamedVerifyStep::of(text).name).find(|name| !seen.insert(*name))
 }
 
 #[cfg(test)]
@@ -88,10 +88,10 @@ mod tests {
             ("env mode=fast make", None, "env mode=fast make"),
             ("é=make", None, "é=make"),
         ] {
-            assert_eq!(NamedStep::of(text), NamedStep { name, command }, "{text}");
+            assert_eq!(NamedVerifyStep::of(text), NamedVerifyStep { name, command }, "{text}");
         }
         let long = format!("{}=make", "a".repeat(LONGEST + 1));
-        assert_eq!(NamedStep::of(&long).name, None);
+        assert_eq!(NamedVerifyStep::of(&long).name, None);
     }
 
     #[test]
@@ -104,15 +104,15 @@ mod tests {
             ("echo @reviewer", None, None),
             ("echo=mail @reviewer", Some("echo"), None),
         ] {
-            let step = NamedStep::of(text);
+            let step = NamedVerifyStep::of(text);
             assert_eq!((step.name, step.persona()), (name, persona), "{text}");
         }
     }
 
     #[test]
     fn files_have_safe_names_and_names_are_there_once() {
-        assert_eq!(NamedStep::of("unit=make").file_name(3), "unit");
-        assert_eq!(NamedStep::of("rm -rf ../x").file_name(3), "4");
+        assert_eq!(NamedVerifyStep::of("unit=make").file_name(3), "unit");
+        assert_eq!(NamedVerifyStep::of("rm -rf ../x").file_name(3), "4");
         let steps = |all: &[&str]| all.iter().map(|text| (*text).to_owned()).collect::<Vec<_>>();
         assert_eq!(repeated(&steps(&["a=make", "make", "make", "b=make"])), None);
         assert_eq!(repeated(&steps(&["a=make", "b=make", "a=true"])), Some("a"));

@@ -14,7 +14,7 @@ const LONGEST: usize = 300;
 /// One line: how far the step is, and how good what it looks at is.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct StepReport {
+pub struct VerifyStepReport {
     /// How good it is; what is good is up to the step.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub score: Option<f64>,
@@ -30,9 +30,9 @@ pub struct StepReport {
 }
 
 // Numbers in JSON are finite.
-impl Eq for StepReport {}
+impl Eq for VerifyStepReport {}
 
-impl StepReport {
+impl VerifyStepReport {
     /// In words; empty where it says nothing.
     pub fn in_words(&self) -> String {
         let parts = [
@@ -61,10 +61,10 @@ impl StepReport {
 
 /// The last reports of a file, oldest first. `is_whole` says whether the bytes begin at the file's beginning; otherwise the first line
 /// is only the end of one. What is no report is passed over.
-pub fn read(bytes: &[u8], is_whole: bool) -> Vec<StepReport> {
+pub fn read(bytes: &[u8], is_whole: bool) -> Vec<VerifyStepReport> {
     let lines = bytes.split(|byte| *byte == b'\n').skip(usize::from(!is_whole));
-    let read = |line: &[u8]| serde_json::from_slice::<StepReport>(line).ok().and_then(StepReport::within_limits);
-    let mut found: Vec<StepReport> = lines.filter(|line| line.len() <= LONGEST_LINE).filter_map(read).collect();
+    let read = |line: &[u8]| serde_json::from_slice::<VerifyStepReport>(line).ok().and_then(VerifyStepReport::within_limits);
+    let mut found: Vec<VerifyStepReport> = lines.filter(|line| line.len() <= LONGEST_LINE).filter_map(read).collect();
     found.drain(..found.len().saturating_sub(MOST_LINES));
     found
 }

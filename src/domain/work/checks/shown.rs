@@ -4,25 +4,25 @@ use serde::Serialize;
 
 use super::counted::TestCounts;
 use super::kept;
-use super::named::NamedStep;
-use super::reported::StepReport;
+use super::named::NamedVerifyStep;
+use super::reported::VerifyStepReport;
 use crate::domain::base::names::Oid;
 use crate::domain::base::times;
-use crate::domain::state::whole::CaseRecord;
-use crate::domain::work::case::Case;
-use crate::domain::work::verification::{Checker, ProgramUse, StepResult};
+use crate::domain::state::whole::TaskRecord;
+use crate::domain::work::case::Task;
+use crate::domain::work::verification::{ProgramUsage, VerifyChecker, VerifyStepResult};
 
 /// What a step is a check of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum CheckOf {
+pub enum TaskCheckSubject {
     /// The work of the task, in its workspace.
     Task,
     /// The result of its merge.
     Merge,
 }
 
-impl CheckOf {
+impl TaskCheckSubject {
     /// The word, also of the folder of the step's files.
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -35,7 +35,7 @@ impl CheckOf {
 /// How a step ended last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub enum CheckState {
+pub enum TaskCheckState {
     /// It passed.
     Passed,
     /// It failed.
@@ -47,15 +47,15 @@ pub enum CheckState {
 /// A step.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Check<'a> {
+pub struct TaskCheck<'a> {
     /// What it is a check of.
-    pub of: CheckOf,
+    pub of: TaskCheckSubject,
     /// Its name, where it has one.
     pub name: Option<&'a str>,
     /// Its command.
     pub command: &'a str,
     /// How it ended last.
-    pub state: CheckState,
+    pub state: TaskCheckState,
     /// Why it failed.
     pub failure: Option<&'a str>,
     /// The commit of the task's branch that it looked at.
@@ -67,11 +67,11 @@ pub struct Check<'a> {
     /// How long it took, in milliseconds.
     pub duration_ms: Option<u64>,
     /// How its tests ended.
-    pub tests: Option<Tests<'a>>,
+    pub tests: Option<TaskCheckTests<'a>>,
     /// What it reported of itself, oldest first.
-    pub reported: &'a [StepReport],
+    pub reported: &'a [VerifyStepReport],
     /// What the program of a persona used.
-    pub used: Option<&'a ProgramUse>,
+    pub used: Option<&'a ProgramUsage>,
     /// The last lines of its output.
     pub lines: &'a [String],
     /// The place of its files below those of the task.
@@ -82,7 +82,7 @@ pub struct Check<'a> {
 /// How the tests of a step ended.
 #[derive(Debug, Clone, Copy, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Tests<'a> {
+pub struct TaskCheckTests<'a> {
     /// Those that passed.
     pub passed: u64,
     /// Those that failed.
@@ -95,7 +95,7 @@ pub struct Tests<'a> {
     pub last: Option<&'a str>,
 }
 
-impl<'a> From<&'a TestCounts> for Tests<'a> {
+impl<'a> From<&'a TestCounts> for TaskCheckTests<'a> {
     fn from(counts: &'a TestCounts) -> Self {
         let TestCounts { passed, failed, skipped, planned: _, last } = counts;
         Self { passed: *passed, failed: *failed, skipped: *skipped, total: counts.total(), last: last.as_deref() }
@@ -103,34 +103,38 @@ impl<'a> From<&'a TestCounts> for Tests<'a> {
 }
 
 /// The verify steps of a task, and those of its merge as far as they were run.
-pub fn checks<'a>(case: &'a Case, record: Option<&'a CaseRecord>) -> Vec<Check<'a>> {
+pub fn checks<'a>(case: &'a Task, record: Option<&'a TaskRecord>) -> Vec<TaskCheck<'a>> {
     let kept = record.map_or(&[][..], |record| &record.verified);
     let own = case.verify.iter().enumerate().map(|(place, step)| {
         let last = kept::of_step(kept, step);
-        check(CheckOf::Task, (place, step), last.map(|kept| (&kept.of, &kept.result)))
+        check(TaskCheckSubject::Task, (place, step), last.map(|kept| (&kept.of, &kept.result)))
     });
     let merge = record.and_then(|record| record.merge_verified.as_deref());
     let of_merge = merge.into_iter().flat_map(|verification| {
         verification.demands.commands.iter().enumerate().map(|(place, step)| {
             let mut results = verification.results.iter();
-            let last = results.find(|result| result.by == Checker::Command && result.command == *step);
-            let check = check(CheckOf::Merge, (place, step), last.map(|result| (&verification.of.branch, result)));
-            Check { target: check.commit.map(|_| &verification.of.target), ..check }
+            let last = results.find(|result| result.by == VerifyChecker::Command && result.command == *step);
+            let check = check(TaskCheckSubject::Merge, (place, step), last.map(|result| (&verification.of.branch, result)));
+            TaskCheck { target: check.commit.map(|_| &verification.of.target), ..check }
         })
     });
     own.chain(of_merge).collect()
 }
 
-fn check<'a>(of: CheckOf, (place, step): (usize, &'a String), last: Option<(&'a Oid, &'a StepResult)>) -> Check<'a> {
-    let named = NamedStep::of(step);
+fn check<'a>(
+    of: TaskCheckSubject,
+    (place, step): (usize, &'a String),
+    last: Option<(&'a Oid, &'a VerifyStepResult)>,
+) -> TaskCheck<'a> {
+    let named = NamedVerifyStep::of(step);
     let result = last.map(|(_, result)| result);
     let run = result.and_then(|result| result.run.as_deref());
     let state = match result.map(|result| &result.failure) {
-        None => CheckState::NotRun,
-        Some(None) => CheckState::Passed,
-        Some(Some(_)) => CheckState::Failed,
+        None => TaskCheckState::NotRun,
+        Some(None) => TaskCheckState::Passed,
+        Some(Some(_)) => TaskCheckState::Failed,
     };
-    Check {
+    TaskCheck {
         of,
         name: named.name,
         command: named.command,
@@ -140,7 +144,7 @@ fn check<'a>(of: CheckOf, (place, step): (usize, &'a String), last: Option<(&'a 
         target: None,
         exit: run.and_then(|run| run.exit),
         duration_ms: run.map(|run| run.duration_ms),
-        tests: run.and_then(|run| run.tests.as_ref()).map(Tests::from),
+        tests: run.and_then(|run| run.tests.as_ref()).map(TaskCheckTests::from),
         reported: run.map_or(&[][..], |run| &run.reported),
         used: run.and_then(|run| run.used.as_ref()),
         lines: result.map_or(&[][..], |result| &result.lines),
@@ -148,18 +152,18 @@ fn check<'a>(of: CheckOf, (place, step): (usize, &'a String), last: Option<(&'a 
     }
 }
 
-impl Check<'_> {
+impl TaskCheck<'_> {
     /// The step and how it ended, in one line.
     pub fn in_words(&self) -> String {
         let mut words = self.name.map_or_else(String::new, |name| format!("{name}: "));
         words.push_str(self.command);
         let ended = match (self.state, self.failure) {
-            (CheckState::NotRun, _) => return words,
-            (CheckState::Passed, _) => "passed",
-            (CheckState::Failed, why) => why.unwrap_or("failed"),
+            (TaskCheckState::NotRun, _) => return words,
+            (TaskCheckState::Passed, _) => "passed",
+            (TaskCheckState::Failed, why) => why.unwrap_or("failed"),
         };
         words.push_str(&format!("; {ended}"));
-        if let Some(Tests { passed, total, last, .. }) = self.tests {
+        if let Some(TaskCheckTests { passed, total, last, .. }) = self.tests {
             words.push_str(&format!(", {passed}/{total} tests passed"));
             if let Some(last) = last {
                 words.push_str(&format!(", the last was {last}"));

@@ -5,7 +5,7 @@ use super::counted::TestCounts;
 
 /// Reads the output of one step.
 #[derive(Debug, Default)]
-pub struct TestReader {
+pub struct TestOutputReader {
     /// The sum of lines that sum up a run: there may be several runs.
     summed: Option<TestCounts>,
     /// Tests that were counted one by one.
@@ -17,7 +17,7 @@ pub struct TestReader {
     last: TestCounts,
 }
 
-impl TestReader {
+impl TestOutputReader {
     /// Reads the next line.
     pub fn line(&mut self, line: &str) {
         let line = without_colours(line);
@@ -198,7 +198,7 @@ mod tests {
     use super::*;
 
     fn read(output: &str) -> Option<(u64, u64, u64, u64, String)> {
-        let mut reader = TestReader::default();
+        let mut reader = TestOutputReader::default();
         output.lines().for_each(|line| reader.line(line));
         let counts = reader.end()?;
         Some((counts.passed, counts.failed, counts.skipped, counts.total(), counts.last.unwrap_or_default()))

@@ -3,27 +3,27 @@
 //! It looks and says whether the work is what was asked for. What it changes does not become part of the work: in a task's workspace a
 //! change makes the step fail, on the result of a merge it goes with the worktree that was made for it.
 
-use super::named::NamedStep;
+use super::named::NamedVerifyStep;
 use crate::domain::base::ids::Token;
-use crate::domain::work::agent::Outcome;
-use crate::domain::work::case::Case;
+use crate::domain::work::agent::IterationOutcome;
+use crate::domain::work::case::Task;
 use crate::domain::work::prompt::pieces::{line, list, text};
-use crate::domain::work::prompt::{BODY_BYTES, Commit, MOST_COMMITS, MOST_ITEMS, PARENT_BYTES, Part, SECTION_BYTES};
+use crate::domain::work::prompt::{BODY_BYTES, BranchCommit, MOST_COMMITS, MOST_ITEMS, PARENT_BYTES, PromptTask, SECTION_BYTES};
 use crate::error::{Code, Error, Result};
 
 /// What its program is told.
 #[derive(Debug, Clone, Copy)]
-pub struct Brief<'a> {
+pub struct ValidatorBrief<'a> {
     /// What the configuration says to the persona.
     pub persona: Option<&'a str>,
     /// The task.
-    pub case: &'a Case,
+    pub case: &'a Task,
     /// Its text.
     pub body: &'a str,
     /// What it is a part of, outermost first.
-    pub parents: &'a [Part<'a>],
+    pub parents: &'a [PromptTask<'a>],
     /// Its commits, newest first.
-    pub commits: &'a [Commit],
+    pub commits: &'a [BranchCommit],
     /// The files that differ, as far as they are known.
     pub files: &'a [String],
     /// The arguments of `git diff` that show the work.
@@ -33,8 +33,8 @@ pub struct Brief<'a> {
 }
 
 /// The prompt.
-pub fn prompt(brief: &Brief<'_>) -> String {
-    let Brief { persona, case, body, parents, commits, files, range, token } = *brief;
+pub fn prompt(brief: &ValidatorBrief<'_>) -> String {
+    let ValidatorBrief { persona, case, body, parents, commits, files, range, token } = *brief;
     let parents = parents.iter().map(|part| format!("{}\n\n{}", part.case.title, text(&part.body, PARENT_BYTES, "")));
     let parents: Vec<String> = parents.map(|part| part.trim_end().to_owned()).collect();
     let commits: Vec<String> = commits.iter().map(|commit| format!("{} {}", commit.oid.short(), commit.subject)).collect();
@@ -70,7 +70,7 @@ const LONGEST_REASON: usize = 400;
 
 /// What a program is asked for whose run is no iteration.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum AskedFor {
+pub enum OneOffRunPurpose {
     /// Whether work passes.
     Verdict,
     /// A plan.
@@ -81,43 +81,48 @@ pub enum AskedFor {
 ///
 /// # Errors
 /// Where the end of the program says nothing about the work: `MODEL_BUSY`, `AGENT_FAILED`, `PROGRAM_NOT_FOUND`, `KEEPER_FAILED`.
-pub fn verdict(step: &str, asked_for: AskedFor, outcome: &Outcome, cannot_start: bool) -> Result<Option<String>> {
+pub fn verdict(
+    step: &str,
+    asked_for: OneOffRunPurpose,
+    outcome: &IterationOutcome,
+    cannot_start: bool,
+) -> Result<Option<String>> {
     let (who, blocked, waits, unfinished) = match asked_for {
-        AskedFor::Verdict => (
-            format!("the persona of '{}'", NamedStep::of(step).label()),
+        OneOffRunPurpose::Verdict => (
+            format!("the persona of '{}'", NamedVerifyStep::of(step).label()),
             "did not pass",
             "asks, and so did not pass",
             "came to no verdict",
         ),
         // Whoever tells of it says who it was.
-        AskedFor::Plan => ("failed".to_owned(), "gave up", "asks", "failed"),
+        OneOffRunPurpose::Plan => ("failed".to_owned(), "gave up", "asks", "failed"),
     };
     let of = |code: Code, why: &str| Err(Error::new(code, &*who).why(why));
     let because = |what: &str, why: &str| Ok(Some(format!("{what}: {}", line(why, LONGEST_REASON))));
     match outcome {
-        Outcome::Complete => Ok(None),
-        Outcome::Blocked { reason } if cannot_start => of(Code::ProgramNotFound, reason),
-        Outcome::Blocked { reason } => because(blocked, reason),
-        Outcome::Waiting { question } => because(waits, question),
-        Outcome::Unfinished { why } => because(unfinished, why),
-        Outcome::Limited { why, .. } => of(Code::ModelBusy, why),
-        Outcome::NeedsHuman { why, .. } => of(Code::AgentFailed, why),
-        Outcome::Stopped => of(Code::KeeperFailed, "it was stopped"),
-        Outcome::Crashed => of(Code::KeeperFailed, "its keeper died"),
+        IterationOutcome::Complete => Ok(None),
+        IterationOutcome::Blocked { reason } if cannot_start => of(Code::ProgramNotFound, reason),
+        IterationOutcome::Blocked { reason } => because(blocked, reason),
+        IterationOutcome::Waiting { question } => because(waits, question),
+        IterationOutcome::Unfinished { why } => because(unfinished, why),
+        IterationOutcome::Limited { why, .. } => of(Code::ModelBusy, why),
+        IterationOutcome::NeedsHuman { why, .. } => of(Code::AgentFailed, why),
+        IterationOutcome::Stopped => of(Code::KeeperFailed, "it was stopped"),
+        IterationOutcome::Crashed => of(Code::KeeperFailed, "its keeper died"),
     }
 }
 
 /// What was said of the work, where the outcome has words for it.
-pub fn words(outcome: &Outcome) -> Option<&str> {
+pub fn words(outcome: &IterationOutcome) -> Option<&str> {
     match outcome {
-        Outcome::Blocked { reason } => Some(reason),
-        Outcome::Waiting { question } => Some(question),
-        Outcome::Complete
-        | Outcome::Unfinished { .. }
-        | Outcome::Limited { .. }
-        | Outcome::NeedsHuman { .. }
-        | Outcome::Stopped
-        | Outcome::Crashed => None,
+        IterationOutcome::Blocked { reason } => Some(reason),
+        IterationOutcome::Waiting { question } => Some(question),
+        IterationOutcome::Complete
+        | IterationOutcome::Unfinished { .. }
+        | IterationOutcome::Limited { .. }
+        | IterationOutcome::NeedsHuman { .. }
+        | IterationOutcome::Stopped
+        | IterationOutcome::Crashed => None,
     }
 }
 
@@ -135,15 +140,15 @@ pub fn changed(files: &[String], commits: bool) -> Option<String> {
 mod tests {
     use super::*;
     use crate::domain::base::names::Oid;
-    use crate::domain::work::gate::Cause;
+    use crate::domain::work::gate::ReviewCause;
     use crate::domain::work::wip::tests::case;
 
     #[test]
     fn it_is_told_the_task_the_goal_the_work_and_how_to_report() {
         let (case, token) = (case(), Token::new("tok").unwrap());
-        let goal = Part { case: &case, body: "All of it.".into() };
-        let commit = Commit { oid: Oid::new("1".repeat(40)).unwrap(), subject: "one".into() };
-        let brief = Brief {
+        let goal = PromptTask { case: &case, body: "All of it.".into() };
+        let commit = BranchCommit { oid: Oid::new("1".repeat(40)).unwrap(), subject: "one".into() };
+        let brief = ValidatorBrief {
             persona: Some("You review.\n"),
             case: &case,
             body: "Do it.",
@@ -161,36 +166,36 @@ mod tests {
         {
             assert!(said.contains(word), "{word}: {said}");
         }
-        let bare = prompt(&Brief { persona: None, body: "", parents: &[], commits: &[], files: &[], ..brief });
+        let bare = prompt(&ValidatorBrief { persona: None, body: "", parents: &[], commits: &[], files: &[], ..brief });
         assert!(bare.starts_with("# Check") && !bare.contains("\n\n\n") && !bare.contains("What was asked for"), "{bare}");
     }
 
     #[test]
     fn only_a_verdict_passes_and_what_says_nothing_of_the_work_is_an_error() {
-        let said = |outcome: Outcome| verdict("review=@ed", AskedFor::Verdict, &outcome, false);
-        assert_eq!(said(Outcome::Complete).unwrap(), None);
+        let said = |outcome: IterationOutcome| verdict("review=@ed", OneOffRunPurpose::Verdict, &outcome, false);
+        assert_eq!(said(IterationOutcome::Complete).unwrap(), None);
         for failed in [
-            Outcome::Blocked { reason: "no".into() },
-            Outcome::Waiting { question: "no".into() },
-            Outcome::Unfinished { why: "no".into() },
+            IterationOutcome::Blocked { reason: "no".into() },
+            IterationOutcome::Waiting { question: "no".into() },
+            IterationOutcome::Unfinished { why: "no".into() },
         ] {
             assert!(said(failed.clone()).unwrap().is_some_and(|why| why.ends_with("no")), "{failed:?}");
         }
         for (outcome, code) in [
-            (Outcome::Limited { why: "slow".into(), seconds: None }, Code::ModelBusy),
-            (Outcome::NeedsHuman { cause: Cause::SignIn, why: "sign in".into() }, Code::AgentFailed),
-            (Outcome::Stopped, Code::KeeperFailed),
-            (Outcome::Crashed, Code::KeeperFailed),
+            (IterationOutcome::Limited { why: "slow".into(), seconds: None }, Code::ModelBusy),
+            (IterationOutcome::NeedsHuman { cause: ReviewCause::SignIn, why: "sign in".into() }, Code::AgentFailed),
+            (IterationOutcome::Stopped, Code::KeeperFailed),
+            (IterationOutcome::Crashed, Code::KeeperFailed),
         ] {
             assert_eq!(said(outcome.clone()).unwrap_err().code(), code, "{outcome:?}");
         }
-        let missing = Outcome::Blocked { reason: "no such file".into() };
-        assert_eq!(verdict("@ed", AskedFor::Verdict, &missing, true).unwrap_err().code(), Code::ProgramNotFound);
+        let missing = IterationOutcome::Blocked { reason: "no such file".into() };
+        assert_eq!(verdict("@ed", OneOffRunPurpose::Verdict, &missing, true).unwrap_err().code(), Code::ProgramNotFound);
         // A planner judges nothing.
-        let planner = |outcome: &Outcome| verdict("planner ed", AskedFor::Plan, outcome, false);
-        let unfinished = Outcome::Unfinished { why: "error 400".into() };
+        let planner = |outcome: &IterationOutcome| verdict("planner ed", OneOffRunPurpose::Plan, outcome, false);
+        let unfinished = IterationOutcome::Unfinished { why: "error 400".into() };
         assert_eq!(planner(&unfinished).unwrap().as_deref(), Some("failed: error 400"));
-        let busy = planner(&Outcome::Limited { why: "slow".into(), seconds: None }).unwrap_err();
+        let busy = planner(&IterationOutcome::Limited { why: "slow".into(), seconds: None }).unwrap_err();
         assert_eq!(busy.to_string(), "failed: slow");
     }
 

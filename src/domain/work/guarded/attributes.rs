@@ -13,9 +13,9 @@ const MACRO: &[u8] = b"[attr]";
 
 /// The macros that set such an attribute, by themselves or by another macro.
 #[derive(Debug, Clone, Default)]
-pub struct Macros(BTreeSet<Vec<u8>>);
+pub struct DriverAttributeMacros(BTreeSet<Vec<u8>>);
 
-impl Macros {
+impl DriverAttributeMacros {
     /// Those that these files define.
     pub fn new<'t>(texts: impl IntoIterator<Item = &'t [u8]>) -> Self {
         let lines = texts.into_iter().flat_map(lines);
@@ -44,7 +44,7 @@ impl Macros {
 
 /// Whether a file of attributes sets `filter`, `diff` or `merge` for any path or in any macro, by itself or by one of these
 /// macros.
-pub fn name_drivers(text: &[u8], macros: &Macros) -> bool {
+pub fn name_drivers(text: &[u8], macros: &DriverAttributeMacros) -> bool {
     lines(text).any(|(_, words)| macros.sets_one(&words))
 }
 
@@ -83,7 +83,7 @@ mod tests {
             ("filter=evil text\n", false),
             ("* myfilter=x filters diff-x=1 linguist-vendored\n", false),
         ] {
-            assert_eq!(name_drivers(text.as_bytes(), &Macros::default()), expected, "{text:?}");
+            assert_eq!(name_drivers(text.as_bytes(), &DriverAttributeMacros::default()), expected, "{text:?}");
         }
     }
 
@@ -91,7 +91,7 @@ mod tests {
     fn macros_set_what_they_are_made_of() {
         let first = "[attr]a b\n[attr]b text c -x\n[attr]plain text\n[attr]round around\n[attr]around round\n";
         let second = "[attr]c merge=mine\n";
-        let macros = Macros::new([first, second].map(str::as_bytes));
+        let macros = DriverAttributeMacros::new([first, second].map(str::as_bytes));
         for (text, expected) in [
             ("* a", true),
             ("* b", true),
@@ -104,6 +104,6 @@ mod tests {
         ] {
             assert_eq!(name_drivers(text.as_bytes(), &macros), expected, "{text:?}");
         }
-        assert!(!name_drivers(b"* a", &Macros::new([first.as_bytes()])), "nothing says what c is");
+        assert!(!name_drivers(b"* a", &DriverAttributeMacros::new([first.as_bytes()])), "nothing says what c is");
     }
 }

@@ -4,7 +4,7 @@
 //! Only links on the way from the top of the repository are followed: programs look for these names there, and looking for all links
 //! would mean reading all trees.
 
-use super::{Name, Names, Place, folded};
+use super::{GuardedName, GuardedNameScope, GuardedNames, folded};
 
 /// How many places links may add.
 const MOST: usize = 100;
@@ -13,12 +13,12 @@ pub const LONGEST: u64 = 4096;
 
 /// A guarded path below the top that is still to be followed.
 #[derive(Debug, Clone)]
-pub struct Path {
+pub struct GuardedLinkPath {
     name: String,
     parts: Vec<String>,
 }
 
-impl Path {
+impl GuardedLinkPath {
     /// The part at this depth.
     pub fn part(&self, depth: usize) -> Option<&str> {
         self.parts.get(depth).map(String::as_str)
@@ -30,24 +30,24 @@ pub fn is_part(name: &[u8], part: &str) -> bool {
     folded(name) == part
 }
 
-impl Names {
+impl GuardedNames {
     /// The guarded paths below the top.
-    pub fn paths(&self) -> Vec<Path> {
-        self.0.iter().map(|name| Path { name: name.text.clone(), parts: name.parts.clone() }).collect()
+    pub fn paths(&self) -> Vec<GuardedLinkPath> {
+        self.0.iter().map(|name| GuardedLinkPath { name: name.text.clone(), parts: name.parts.clone() }).collect()
     }
 
     /// A link was found on the way along a path, in this folder: what it leads to is guarded from now on. Returns the path to follow
     /// next; `None` where it leads out of the repository or is known.
-    pub fn follow(&mut self, path: &Path, folder: &[Vec<u8>], link: &[u8]) -> Option<Path> {
+    pub fn follow(&mut self, path: &GuardedLinkPath, folder: &[Vec<u8>], link: &[u8]) -> Option<GuardedLinkPath> {
         let behind = path.parts.get(folder.len() + 1..)?;
         let parts: Vec<String> =
             destination(folder, link)?.iter().map(|part| folded(part)).chain(behind.iter().cloned()).collect();
-        let links = self.0.iter().filter(|name| name.place == Place::Top).count();
-        if links >= MOST || self.0.iter().any(|name| name.place == Place::Top && name.parts == parts) {
+        let links = self.0.iter().filter(|name| name.place == GuardedNameScope::Top).count();
+        if links >= MOST || self.0.iter().any(|name| name.place == GuardedNameScope::Top && name.parts == parts) {
             return None;
         }
-        self.0.push(Name { text: path.name.clone(), parts: parts.clone(), place: Place::Top });
-        Some(Path { name: path.name.clone(), parts })
+        self.0.push(GuardedName { text: path.name.clone(), parts: parts.clone(), place: GuardedNameScope::Top });
+        Some(GuardedLinkPath { name: path.name.clone(), parts })
     }
 }
 
@@ -71,7 +71,7 @@ fn destination(folder: &[Vec<u8>], link: &[u8]) -> Option<Vec<Vec<u8>>> {
 mod tests {
     use super::*;
     use crate::domain::base::names::RepoPath;
-    use crate::domain::work::guarded::What;
+    use crate::domain::work::guarded::GuardedPathKind;
 
     #[test]
     fn links_lead_somewhere_or_out() {
@@ -91,13 +91,13 @@ mod tests {
 
     #[test]
     fn what_a_guarded_link_leads_to_is_guarded_below_the_top_only() {
-        let mut names = Names::new(&[".vscode/tasks.json".to_owned()]);
+        let mut names = GuardedNames::new(&[".vscode/tasks.json".to_owned()]);
         let path = names.paths().into_iter().find(|path| path.part(0) == Some(".vscode")).unwrap();
         let next = names.follow(&path, &[], b"conf/Code").unwrap();
         assert_eq!((next.part(0), next.part(2)), (Some("conf"), Some("tasks.json")));
         // A circle ends.
         assert!(names.follow(&path, &[], b"conf/code").is_none());
-        let concerned = |path: &str| names.concerned(&RepoPath::new(path), What::File).is_some();
+        let concerned = |path: &str| names.concerned(&RepoPath::new(path), GuardedPathKind::File).is_some();
         assert!(concerned("conf/code/tasks.json") && concerned(".vscode/tasks.json"));
         assert!(!concerned("conf/code/other") && !concerned("x/conf/code/tasks.json"));
     }

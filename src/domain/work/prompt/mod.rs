@@ -5,19 +5,19 @@ mod so_far;
 pub mod template;
 pub mod values;
 
-use super::answer::Answer;
-use super::case::Case;
-use super::checks::named::NamedStep;
-use super::last_run::LastRun;
-use super::reports::Reports;
-use super::resuming::Anew;
+use super::answer::PendingAnswer;
+use super::case::Task;
+use super::checks::named::NamedVerifyStep;
+use super::last_run::LastIteration;
+use super::reports::TaskReports;
+use super::resuming::FreshStartReason;
 use crate::domain::base::ids::Token;
 use crate::domain::base::names::Oid;
 use crate::domain::base::text::MAX_TEXT;
 use crate::error::Result;
 use pieces::{list, text};
-use template::Template;
-use values::{Name, Values};
+use template::PromptTemplate;
+use values::{Name, PromptValues};
 
 /// The template where none is configured.
 pub const BUILT_IN: &str = include_str!("template.md");
@@ -35,16 +35,16 @@ pub const MOST_ITEMS: usize = 100;
 
 /// A case with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Part<'a> {
+pub struct PromptTask<'a> {
     /// The case.
-    pub case: &'a Case,
+    pub case: &'a Task,
     /// Its text.
     pub body: String,
 }
 
 /// A commit on the task's branch.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Commit {
+pub struct BranchCommit {
     /// The commit.
     pub oid: Oid,
     /// The first line of its message.
@@ -53,9 +53,9 @@ pub struct Commit {
 
 /// What is in the workspace.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Found {
+pub struct PromptWorkspaceState {
     /// The newest commits on the branch, newest first; one more than [`MOST_COMMITS`] where there are more.
-    pub commits: Vec<Commit>,
+    pub commits: Vec<BranchCommit>,
     /// Uncommitted paths, without ignored ones.
     pub changes: Vec<String>,
     /// Whether the commit with which the last iteration ended is on the branch.
@@ -64,13 +64,13 @@ pub struct Found {
 
 /// What happened before.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct History {
+pub struct PromptHistory {
     /// How the last iteration ended.
-    pub last_run: Option<LastRun>,
+    pub last_run: Option<LastIteration>,
     /// Whether the program goes on with the session of the last iteration.
     pub resumes: bool,
     /// Why it does not, where the last iteration was cut off in a session.
-    pub anew: Option<Anew>,
+    pub anew: Option<FreshStartReason>,
     /// What is ready of what the task needs of others, in their words.
     pub ready: Vec<String>,
     /// What is not.
@@ -78,7 +78,7 @@ pub struct History {
     /// What other tasks wait for of this one.
     pub awaited: Vec<String>,
     /// What was reported of the work.
-    pub reports: Option<Reports>,
+    pub reports: Option<TaskReports>,
     /// How many attempts were cut off, where that is to be told.
     pub crashes: u32,
     /// How the last of them was.
@@ -92,7 +92,7 @@ pub struct History {
     /// What else the next iteration has to know.
     pub notes: Vec<String>,
     /// A human's answers, oldest first; the last one is new where `answer_is_new`.
-    pub answers: Vec<Answer>,
+    pub answers: Vec<PendingAnswer>,
     /// Whether no program was started with the last answer yet.
     pub answer_is_new: bool,
     /// What a human changed of the task since a program was started the last time.
@@ -103,13 +103,13 @@ pub struct History {
 
 /// The contents of a prompt.
 #[derive(Debug, Clone, Copy)]
-pub struct Parts<'a> {
+pub struct PromptContents<'a> {
     /// The task.
-    pub case: &'a Case,
+    pub case: &'a Task,
     /// Its text.
     pub body: &'a str,
     /// What it is a part of, outermost first.
-    pub parents: &'a [Part<'a>],
+    pub parents: &'a [PromptTask<'a>],
     /// The iteration's token.
     pub token: &'a Token,
     /// The iteration, from 1.
@@ -125,23 +125,35 @@ pub struct Parts<'a> {
     /// The steps of `merge.verify`.
     pub merge_verify: &'a [String],
     /// What happened before.
-    pub history: &'a History,
+    pub history: &'a PromptHistory,
     /// What is in the workspace.
-    pub found: &'a Found,
+    pub found: &'a PromptWorkspaceState,
 }
 
 /// The prompt by a template, or by the one that is built in.
 ///
 /// # Errors
-/// `CONFIG_INVALID` as [`Template::read`].
-pub fn prompt(template: Option<&str>, parts: &Parts<'_>) -> Result<String> {
-    Ok(Template::read(template.unwrap_or(BUILT_IN))?.fill(&values(parts)))
+/// `CONFIG_INVALID` as [`PromptTemplate::read`].
+pub fn prompt(template: Option<&str>, parts: &PromptContents<'_>) -> Result<String> {
+    Ok(PromptTemplate::read(template.unwrap_or(BUILT_IN))?.fill(&values(parts)))
 }
 
-fn values(parts: &Parts<'_>) -> Values {
-    let Parts { case, body, parents, token, iteration, max_iterations, branch, target, persona, merge_verify, history, found } =
-        *parts;
-    let mut values = Values::default();
+fn values(parts: &PromptContents<'_>) -> PromptValues {
+    let PromptContents {
+        case,
+        body,
+        parents,
+        token,
+        iteration,
+        max_iterations,
+        branch,
+        target,
+        persona,
+        merge_verify,
+        history,
+        found,
+    } = *parts;
+    let mut values = PromptValues::default();
     let rest = format!(", see 'git axiom task show {}'", case.id);
     let (goal, groups) = match parents.split_first() {
         Some((goal, groups)) => (Some(goal), groups),
@@ -149,7 +161,7 @@ fn values(parts: &Parts<'_>) -> Values {
     };
     let groups: Vec<String> = groups.iter().map(part).collect();
     let steps = |steps: &[String]| {
-        let words: Vec<String> = steps.iter().map(|step| in_words(NamedStep::of(step))).collect();
+        let words: Vec<String> = steps.iter().map(|step| in_words(NamedVerifyStep::of(step))).collect();
         list(&words, MOST_ITEMS, SECTION_BYTES)
     };
     for (name, value) in [
@@ -175,7 +187,7 @@ fn values(parts: &Parts<'_>) -> Values {
     values
 }
 
-fn in_words(step: NamedStep<'_>) -> String {
+fn in_words(step: NamedVerifyStep<'_>) -> String {
     let named = step.name.map_or_else(String::new, |name| format!("{name}: "));
     match step.persona() {
         Some(persona) => format!("{named}the persona {persona} looks at the work"),
@@ -183,7 +195,7 @@ fn in_words(step: NamedStep<'_>) -> String {
     }
 }
 
-fn part(part: &Part<'_>) -> String {
+fn part(part: &PromptTask<'_>) -> String {
     let rest = format!(", see 'git axiom task show {}'", part.case.id);
     let body = text(&part.body, PARENT_BYTES, &rest);
     format!("{}: {}\n\n{body}", part.case.id, part.case.title).trim_end().to_owned()

@@ -1,16 +1,16 @@
 //! What happened before and what is there, as values. Pure.
 
 use super::pieces::{line, list, text};
-use super::values::{Name, Values};
-use super::{Commit, Found, History, MOST_COMMITS, MOST_ITEMS, SECTION_BYTES};
+use super::values::{Name, PromptValues};
+use super::{BranchCommit, MOST_COMMITS, MOST_ITEMS, PromptHistory, PromptWorkspaceState, SECTION_BYTES};
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::context::where_it_was;
 use crate::domain::recovery::marker::MarkerKind;
-use crate::domain::work::agent::Outcome;
-use crate::domain::work::last_run::LastRun;
-use crate::domain::work::reports::{PartStage, Reports};
-use crate::domain::work::resuming::Anew;
+use crate::domain::work::agent::IterationOutcome;
+use crate::domain::work::last_run::LastIteration;
+use crate::domain::work::reports::{SubtaskStage, TaskReports};
+use crate::domain::work::resuming::FreshStartReason;
 use crate::domain::work::wip;
 
 /// How many parts and files of each kind are named.
@@ -18,7 +18,7 @@ const MOST_NAMED: usize = 30;
 /// How many characters of a name or a subject.
 const LONGEST_NAME: usize = 200;
 
-pub(super) fn put(values: &mut Values, history: &History, found: &Found) {
+pub(super) fn put(values: &mut PromptValues, history: &PromptHistory, found: &PromptWorkspaceState) {
     let last = history.last_run.as_ref();
     let or_empty = |value: Option<String>| value.unwrap_or_default();
     let cut = |words: &str| text(words, SECTION_BYTES, "");
@@ -46,20 +46,22 @@ pub(super) fn put(values: &mut Values, history: &History, found: &Found) {
     }
 }
 
-fn last_end(last: &LastRun, anew: Option<Anew>, has_last: bool) -> String {
+fn last_end(last: &LastIteration, anew: Option<FreshStartReason>, has_last: bool) -> String {
     let number = last.iteration;
     let mut words = match (&last.outcome, &last.failed_verify) {
-        (Outcome::Complete, Some(_)) => format!("Iteration {number} ended as complete, and then the verification failed."),
-        (Outcome::Complete, None) => format!("Iteration {number} ended as complete, and the work was not accepted."),
-        (Outcome::Blocked { reason }, _) => format!("Iteration {number} reported that it could not go on: {reason}"),
-        (Outcome::Waiting { question }, _) => format!("Iteration {number} asked a human: {question}"),
-        (Outcome::Unfinished { why }, _) => format!("Iteration {number} did not complete the task: {why}"),
-        (Outcome::Limited { why, .. }, _) => format!("Iteration {number} was ended by the model's service: {why}"),
-        (Outcome::NeedsHuman { cause, why }, _) => {
+        (IterationOutcome::Complete, Some(_)) => {
+            format!("Iteration {number} ended as complete, and then the verification failed.")
+        }
+        (IterationOutcome::Complete, None) => format!("Iteration {number} ended as complete, and the work was not accepted."),
+        (IterationOutcome::Blocked { reason }, _) => format!("Iteration {number} reported that it could not go on: {reason}"),
+        (IterationOutcome::Waiting { question }, _) => format!("Iteration {number} asked a human: {question}"),
+        (IterationOutcome::Unfinished { why }, _) => format!("Iteration {number} did not complete the task: {why}"),
+        (IterationOutcome::Limited { why, .. }, _) => format!("Iteration {number} was ended by the model's service: {why}"),
+        (IterationOutcome::NeedsHuman { cause, why }, _) => {
             format!("Iteration {number} ended because {}: {why}\nA human wants it tried again.", cause.in_words())
         }
-        (Outcome::Stopped, _) => format!("Iteration {number} was stopped before it had ended."),
-        (Outcome::Crashed, _) => format!("Iteration {number} was cut off by a crash."),
+        (IterationOutcome::Stopped, _) => format!("Iteration {number} was stopped before it had ended."),
+        (IterationOutcome::Crashed, _) => format!("Iteration {number} was cut off by a crash."),
     };
     if let Some(why) = anew {
         words.push_str(&format!("\nThe session in which it worked is not gone on with: {why}."));
@@ -73,22 +75,22 @@ fn last_end(last: &LastRun, anew: Option<Anew>, has_last: bool) -> String {
     words
 }
 
-fn cut_off(outcome: &Outcome) -> String {
+fn cut_off(outcome: &IterationOutcome) -> String {
     match outcome {
-        Outcome::Stopped => "it was stopped".into(),
-        Outcome::Crashed => "it ended by a crash".into(),
-        Outcome::Unfinished { why } => why.clone(),
+        IterationOutcome::Stopped => "it was stopped".into(),
+        IterationOutcome::Crashed => "it ended by a crash".into(),
+        IterationOutcome::Unfinished { why } => why.clone(),
         // Such an end is none by which a session is cut off.
-        Outcome::Complete
-        | Outcome::Blocked { .. }
-        | Outcome::Waiting { .. }
-        | Outcome::Limited { .. }
-        | Outcome::NeedsHuman { .. } => "it was ended".into(),
+        IterationOutcome::Complete
+        | IterationOutcome::Blocked { .. }
+        | IterationOutcome::Waiting { .. }
+        | IterationOutcome::Limited { .. }
+        | IterationOutcome::NeedsHuman { .. } => "it was ended".into(),
     }
 }
 
 /// The calls that had begun and not ended. Of a write or an edit it was looked up in the file whether it had its effect.
-fn unfinished(last: &LastRun) -> Vec<String> {
+fn unfinished(last: &LastIteration) -> Vec<String> {
     let cut = last.cut.as_deref();
     let begun = cut.and_then(|cut| cut.marker.as_ref()).filter(|marker| marker.kind == MarkerKind::ToolStarted);
     let looked_up = begun.filter(|marker| matches!(marker.tool_kind, Some(ToolKind::Write | ToolKind::Edit)));
@@ -96,8 +98,8 @@ fn unfinished(last: &LastRun) -> Vec<String> {
     last.unfinished.iter().cloned().chain(words).collect()
 }
 
-fn reported(reports: &Reports) -> Vec<String> {
-    let named = |stage: PartStage| -> Vec<&str> {
+fn reported(reports: &TaskReports) -> Vec<String> {
+    let named = |stage: SubtaskStage| -> Vec<&str> {
         reports.subtasks.iter().filter(|part| part.stage == stage).map(|part| part.name.as_str()).collect()
     };
     let mut out = Vec::new();
@@ -108,7 +110,7 @@ fn reported(reports: &Reports) -> Vec<String> {
         out.push(head.join(", "));
     }
     for (what, stage) in
-        [("parts done", PartStage::Done), ("parts begun", PartStage::Begun), ("parts planned", PartStage::Planned)]
+        [("parts done", SubtaskStage::Done), ("parts begun", SubtaskStage::Begun), ("parts planned", SubtaskStage::Planned)]
     {
         let names = named(stage);
         if !names.is_empty() {
@@ -138,7 +140,7 @@ fn joined(names: &[&str]) -> String {
 }
 
 /// The commits, newest first. `last` is the one with which the last iteration ended, where it is on the branch.
-fn commits(all: &[Commit], last: Option<&Oid>) -> String {
+fn commits(all: &[BranchCommit], last: Option<&Oid>) -> String {
     let is_newer = all.iter().position(|commit| Some(&commit.oid) == last).unwrap_or(0);
     let mut lines: Vec<String> = Vec::new();
     for (index, commit) in all.iter().take(MOST_COMMITS).enumerate() {
@@ -158,7 +160,7 @@ fn commits(all: &[Commit], last: Option<&Oid>) -> String {
 }
 
 /// Uncommitted paths. What the last iteration left is committed, except for some; the rest is somebody else's.
-fn changes(paths: &[String], last: Option<&LastRun>) -> String {
+fn changes(paths: &[String], last: Option<&LastIteration>) -> String {
     let words = |path: &String| match last {
         None => line(path, LONGEST_NAME),
         Some(last) => match last.left_out.iter().find_map(|left| left.strip_prefix(path.as_str())?.strip_prefix(" (")) {
@@ -170,7 +172,7 @@ fn changes(paths: &[String], last: Option<&LastRun>) -> String {
 }
 
 /// The newest answer first: where not all have room, the oldest are cut. A session that is gone on with has the ones before.
-fn answers(history: &History) -> String {
+fn answers(history: &PromptHistory) -> String {
     let most = match (history.resumes, history.answer_is_new) {
         (true, true) => 1,
         (true, false) => 0,

@@ -4,7 +4,7 @@
 //! between `{{^name}}` and `{{/name}}` only where it is. Such a mark alone on its line takes no line. `\{{` is `{{`. Values are put in
 //! as they are: what looks like a place within them is none.
 
-use super::values::{NAMES, Name, Values};
+use super::values::{NAMES, Name, PromptValues};
 use crate::error::{Code, Error, Result};
 
 /// The longest template, in bytes.
@@ -16,33 +16,33 @@ const SHOWN: usize = 60;
 
 /// A template that was read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Template<'t> {
-    parts: Vec<Part<'t>>,
+pub struct PromptTemplate<'t> {
+    parts: Vec<TemplatePart<'t>>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Part<'t> {
+enum TemplatePart<'t> {
     Text(&'t str),
     Value(Name),
-    Section(Section<'t>),
+    Section(TemplateSection<'t>),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-struct Section<'t> {
+struct TemplateSection<'t> {
     of: Name,
     /// Whether it stands where the value is empty, not where it is there.
     where_empty: bool,
-    parts: Vec<Part<'t>>,
+    parts: Vec<TemplatePart<'t>>,
 }
 
 /// What one place says.
-enum Mark {
+enum TemplateMark {
     Value(Name),
     Begin { of: Name, where_empty: bool },
     End(Name),
 }
 
-impl<'t> Template<'t> {
+impl<'t> PromptTemplate<'t> {
     /// Reads a template.
     ///
     /// # Errors
@@ -52,13 +52,13 @@ impl<'t> Template<'t> {
         if text.len() > MAX_TEMPLATE {
             return Err(invalid(format!("the template has {} bytes, the limit is {MAX_TEMPLATE}", text.len())));
         }
-        let mut open: Vec<Section<'t>> = Vec::new();
-        let mut done: Vec<Part<'t>> = Vec::new();
+        let mut open: Vec<TemplateSection<'t>> = Vec::new();
+        let mut done: Vec<TemplatePart<'t>> = Vec::new();
         let mut at = 0;
         while let Some(found) = text[at..].find("{{").map(|offset| at + offset) {
             if text[at..found].ends_with('\\') {
-                push(&mut open, &mut done, Part::Text(&text[at..found - 1]));
-                push(&mut open, &mut done, Part::Text("{{"));
+                push(&mut open, &mut done, TemplatePart::Text(&text[at..found - 1]));
+                push(&mut open, &mut done, TemplatePart::Text("{{"));
                 at = found + 2;
                 continue;
             }
@@ -68,20 +68,20 @@ impl<'t> Template<'t> {
             };
             let end = found + length + 2;
             let mark = mark(&text[found + 2..end - 2])?;
-            let (from, to) = if let Mark::Value(_) = mark { (found, end) } else { line_of(text, at, found, end) };
-            push(&mut open, &mut done, Part::Text(&text[at..from]));
+            let (from, to) = if let TemplateMark::Value(_) = mark { (found, end) } else { line_of(text, at, found, end) };
+            push(&mut open, &mut done, TemplatePart::Text(&text[at..from]));
             at = to;
             match mark {
-                Mark::Value(name) => push(&mut open, &mut done, Part::Value(name)),
-                Mark::Begin { .. } if open.len() >= DEEPEST => {
+                TemplateMark::Value(name) => push(&mut open, &mut done, TemplatePart::Value(name)),
+                TemplateMark::Begin { .. } if open.len() >= DEEPEST => {
                     return Err(invalid(format!("sections of the template are more than {DEEPEST} deep")));
                 }
-                Mark::Begin { of, where_empty } => open.push(Section { of, where_empty, parts: Vec::new() }),
-                Mark::End(name) => {
+                TemplateMark::Begin { of, where_empty } => open.push(TemplateSection { of, where_empty, parts: Vec::new() }),
+                TemplateMark::End(name) => {
                     let section = open.pop().filter(|section| section.of == name).ok_or_else(|| {
                         invalid(format!("'{{{{/{}}}}}' closes a section that is not open there", name.as_str()))
                     })?;
-                    push(&mut open, &mut done, Part::Section(section));
+                    push(&mut open, &mut done, TemplatePart::Section(section));
                 }
             }
         }
@@ -89,39 +89,39 @@ impl<'t> Template<'t> {
             let name = section.of.as_str();
             return Err(invalid(format!("the section '{name}' is not closed by '{{{{/{name}}}}}'")));
         }
-        done.push(Part::Text(&text[at..]));
+        done.push(TemplatePart::Text(&text[at..]));
         Ok(Self { parts: done })
     }
 
     /// The text with these values.
-    pub fn fill(&self, values: &Values) -> String {
+    pub fn fill(&self, values: &PromptValues) -> String {
         let mut text = String::new();
         fill(&self.parts, values, &mut text);
         text
     }
 }
 
-fn push<'t>(open: &mut [Section<'t>], done: &mut Vec<Part<'t>>, part: Part<'t>) {
+fn push<'t>(open: &mut [TemplateSection<'t>], done: &mut Vec<TemplatePart<'t>>, part: TemplatePart<'t>) {
     match open.last_mut() {
         Some(section) => section.parts.push(part),
         None => done.push(part),
     }
 }
 
-fn fill(parts: &[Part<'_>], values: &Values, text: &mut String) {
+fn fill(parts: &[TemplatePart<'_>], values: &PromptValues, text: &mut String) {
     for part in parts {
         match part {
-            Part::Text(piece) => text.push_str(piece),
-            Part::Value(name) => text.push_str(values.get(*name)),
-            Part::Section(section) if values.get(section.of).is_empty() == section.where_empty => {
+            TemplatePart::Text(piece) => text.push_str(piece),
+            TemplatePart::Value(name) => text.push_str(values.get(*name)),
+            TemplatePart::Section(section) if values.get(section.of).is_empty() == section.where_empty => {
                 fill(&section.parts, values, text);
             }
-            Part::Section(_) => {}
+            TemplatePart::Section(_) => {}
         }
     }
 }
 
-fn mark(inner: &str) -> Result<Mark> {
+fn mark(inner: &str) -> Result<TemplateMark> {
     let inner = inner.trim();
     let named = |name: &str| {
         let name = name.trim();
@@ -132,10 +132,10 @@ fn mark(inner: &str) -> Result<Mark> {
         })
     };
     match inner.as_bytes().first() {
-        Some(b'#') => Ok(Mark::Begin { of: named(&inner[1..])?, where_empty: false }),
-        Some(b'^') => Ok(Mark::Begin { of: named(&inner[1..])?, where_empty: true }),
-        Some(b'/') => Ok(Mark::End(named(&inner[1..])?)),
-        Some(_) | None => Ok(Mark::Value(named(inner)?)),
+        Some(b'#') => Ok(TemplateMark::Begin { of: named(&inner[1..])?, where_empty: false }),
+        Some(b'^') => Ok(TemplateMark::Begin { of: named(&inner[1..])?, where_empty: true }),
+        Some(b'/') => Ok(TemplateMark::End(named(&inner[1..])?)),
+        Some(_) | None => Ok(TemplateMark::Value(named(inner)?)),
     }
 }
 
@@ -162,10 +162,10 @@ mod tests {
     use super::*;
 
     fn filled(template: &str) -> String {
-        let mut values = Values::default();
+        let mut values = PromptValues::default();
         values.put(Name::Title, "T {{task.id}} \\{{".into());
         values.put(Name::Body, "a\nb".into());
-        Template::read(template).unwrap().fill(&values)
+        PromptTemplate::read(template).unwrap().fill(&values)
     }
 
     #[test]
@@ -214,10 +214,10 @@ mod tests {
             (deep.as_str(), "deep"),
             (long.as_str(), "limit"),
         ] {
-            let error = Template::read(template).unwrap_err();
+            let error = PromptTemplate::read(template).unwrap_err();
             assert!(error.code() == Code::ConfigInvalid && error.to_string().contains(part), "{template}: {error}");
         }
-        let error = Template::read("{{nope}}").unwrap_err();
+        let error = PromptTemplate::read("{{nope}}").unwrap_err();
         let hints = error.hints().iter().map(ToString::to_string).collect::<String>();
         assert!(hints.contains("task.title") && hints.contains("report"), "{hints}");
     }

@@ -1,14 +1,14 @@
 use super::*;
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::base::ids::CaseId;
-use crate::domain::recovery::marker::{CutOff, Effect, Marker, MarkerKind, Recorded};
-use crate::domain::work::agent::Outcome;
-use crate::domain::work::case::{Kind, Status};
-use crate::domain::work::signal::{self, Signal};
+use crate::domain::base::ids::TaskId;
+use crate::domain::recovery::marker::{CutOffPoint, IterationMarker, IterationRecordState, MarkerKind, ToolCallEffect};
+use crate::domain::work::agent::IterationOutcome;
+use crate::domain::work::case::{TaskKind, TaskStatus};
+use crate::domain::work::signal::{self, AgentSignal};
 
-fn case(id: &str, kind: Kind) -> Case {
-    Case {
-        id: CaseId::new(id).unwrap(),
+fn case(id: &str, kind: TaskKind) -> Task {
+    Task {
+        id: TaskId::new(id).unwrap(),
         kind,
         title: format!("Title of {id}"),
         body: None,
@@ -18,22 +18,28 @@ fn case(id: &str, kind: Kind) -> Case {
         start_early: false,
         persona: None,
         verify: vec!["make test".into()],
-        limits: crate::domain::work::budget::Limits::default(),
-        status: Status::Active,
+        limits: crate::domain::work::budget::BudgetLimits::default(),
+        status: TaskStatus::Active,
         merged: None,
         reason: None,
         created_at: jiff::Timestamp::UNIX_EPOCH,
     }
 }
 
-fn made(template: Option<&str>, body: &str, history: &History, found: &Found) -> String {
+fn made(template: Option<&str>, body: &str, history: &PromptHistory, found: &PromptWorkspaceState) -> String {
     made_below("Be fast.", template, body, history, found)
 }
 
-fn made_below(goal_text: &str, template: Option<&str>, body: &str, history: &History, found: &Found) -> String {
-    let (task, goal, group) = (case("t", Kind::Task), case("g", Kind::Directive), case("s", Kind::Operation));
-    let parents = [Part { case: &goal, body: goal_text.into() }, Part { case: &group, body: String::new() }];
-    let parts = Parts {
+fn made_below(
+    goal_text: &str,
+    template: Option<&str>,
+    body: &str,
+    history: &PromptHistory,
+    found: &PromptWorkspaceState,
+) -> String {
+    let (task, goal, group) = (case("t", TaskKind::Task), case("g", TaskKind::Directive), case("s", TaskKind::Operation));
+    let parents = [PromptTask { case: &goal, body: goal_text.into() }, PromptTask { case: &group, body: String::new() }];
+    let parts = PromptContents {
         case: &task,
         body,
         parents: &parents,
@@ -54,8 +60,8 @@ fn oid(digit: char) -> Oid {
     Oid::new(digit.to_string().repeat(40)).unwrap()
 }
 
-fn last(outcome: Outcome) -> LastRun {
-    LastRun {
+fn last(outcome: IterationOutcome) -> LastIteration {
+    LastIteration {
         iteration: 1,
         outcome,
         to: oid('1'),
@@ -71,7 +77,7 @@ fn last(outcome: Outcome) -> LastRun {
 
 #[test]
 fn a_first_prompt_has_the_task_and_nothing_of_what_never_was() {
-    let text = made(None, "Do {{task.title}}.", &History::default(), &Found::default());
+    let text = made(None, "Do {{task.title}}.", &PromptHistory::default(), &PromptWorkspaceState::default());
     assert!(text.starts_with("Be brief.\n\n# Task t: Title of t\n\nDo {{task.title}}.\n\n## The goal\n\n"), "{text}");
     for part in [
         "g: Title of g\n\nBe fast.\n\n## What the task is a part of\n\ns: Title of s\n\nYou work",
@@ -86,26 +92,26 @@ fn a_first_prompt_has_the_task_and_nothing_of_what_never_was() {
 
 #[test]
 fn a_later_prompt_says_what_happened_and_what_is_there() {
-    let mut reports = Reports::default();
+    let mut reports = TaskReports::default();
     for signal in [
-        Signal::Progress { percent: 40 },
-        Signal::Subtask { name: "parse".into(), done: true, planned: false },
-        Signal::Subtask { name: "print".into(), done: false, planned: true },
+        AgentSignal::Progress { percent: 40 },
+        AgentSignal::Subtask { name: "parse".into(), done: true, planned: false },
+        AgentSignal::Subtask { name: "print".into(), done: false, planned: true },
     ] {
         reports.hear(&signal, jiff::Timestamp::UNIX_EPOCH);
     }
-    let answer = |question: &str, text: &str| Answer { question: question.into(), text: text.into() };
-    let history = History {
-        last_run: Some(last(Outcome::Unfinished { why: "it exited with status 7".into() })),
+    let answer = |question: &str, text: &str| PendingAnswer { question: question.into(), text: text.into() };
+    let history = PromptHistory {
+        last_run: Some(last(IterationOutcome::Unfinished { why: "it exited with status 7".into() })),
         reports: Some(reports),
         verification: vec!["make test failed".into()],
         answers: vec![answer("Old?", "Yes."), answer("New?", "No.")],
         answer_is_new: true,
         edited: vec!["body".into(), "verify".into()],
-        ..History::default()
+        ..PromptHistory::default()
     };
-    let commit = |digit, subject: &str| Commit { oid: oid(digit), subject: subject.into() };
-    let found = Found {
+    let commit = |digit, subject: &str| BranchCommit { oid: oid(digit), subject: subject.into() };
+    let found = PromptWorkspaceState {
         commits: vec![commit('2', "by hand"), commit('1', "WIP: T #t @a"), commit('3', "first")],
         changes: vec!["big.bin".into(), "new.txt".into()],
         has_last: true,
@@ -126,15 +132,15 @@ fn a_later_prompt_says_what_happened_and_what_is_there() {
         assert!(text.contains(part), "{part}\n{text}");
     }
     assert!(!text.contains("\n\n\n") && !text.contains("taken back"), "{text}");
-    let text = made(None, "", &history, &Found::default());
+    let text = made(None, "", &history, &PromptWorkspaceState::default());
     assert!(text.contains("What it did was taken back"), "{text}");
 }
 
 #[test]
 fn what_is_long_is_cut_and_says_so() {
-    let history = History { notes: vec!["n".repeat(SECTION_BYTES + 1)], ..History::default() };
-    let many = (0..MOST_COMMITS + 1).map(|_| Commit { oid: oid('1'), subject: "s".repeat(500) }).collect();
-    let found = Found { commits: many, ..Found::default() };
+    let history = PromptHistory { notes: vec!["n".repeat(SECTION_BYTES + 1)], ..PromptHistory::default() };
+    let many = (0..MOST_COMMITS + 1).map(|_| BranchCommit { oid: oid('1'), subject: "s".repeat(500) }).collect();
+    let found = PromptWorkspaceState { commits: many, ..PromptWorkspaceState::default() };
     let text = made_below(&"b".repeat(PARENT_BYTES + 5), None, "", &history, &found);
     for part in ["[Cut here: 5 bytes more, see 'git axiom task show g']", "n\n\n[Cut here: 1 byte more]", "- and older ones"] {
         assert!(text.contains(part), "{part}");
@@ -144,9 +150,14 @@ fn what_is_long_is_cut_and_says_so() {
 #[test]
 fn an_agent_that_echoes_its_prompt_reports_nothing() {
     let learnings = vec!["use tabs\n<axiom abc>COMPLETE</axiom> ends it".into()];
-    let history =
-        History { crashes: 1, cut_off: Some("crashed"), audit: vec!["started".into()], learnings, ..History::default() };
-    let text = made(None, "Do it.", &history, &Found::default());
+    let history = PromptHistory {
+        crashes: 1,
+        cut_off: Some("crashed"),
+        audit: vec!["started".into()],
+        learnings,
+        ..PromptHistory::default()
+    };
+    let text = made(None, "Do it.", &history, &PromptWorkspaceState::default());
     assert!(text.contains("- use tabs\n  <axiom abc>"), "{text}");
     assert!(text.contains("This Task was previously attempted but crashed.\n"), "{text}");
     assert!(text.contains("**Previous attempts:** 1\n**Workspace has uncommitted changes:** No\n\n### Last"), "{text}");
@@ -155,7 +166,7 @@ fn an_agent_that_echoes_its_prompt_reports_nothing() {
 
 #[test]
 fn what_the_merge_has_to_pass_is_told() {
-    let text = made(None, "Do it.", &History::default(), &Found::default());
+    let text = made(None, "Do it.", &PromptHistory::default(), &PromptWorkspaceState::default());
     assert!(
         text.contains(
             "this must pass:\n\n- `make test`\n\nOn the result of its merge this must pass:\n\n- suite: `make check`\n"
@@ -166,7 +177,12 @@ fn what_the_merge_has_to_pass_is_told() {
 
 #[test]
 fn another_template_takes_its_place() {
-    let text = made(Some("{{task.id}} {{iteration}}/{{maxIterations}} {{token}}"), "", &History::default(), &Found::default());
+    let text = made(
+        Some("{{task.id}} {{iteration}}/{{maxIterations}} {{token}}"),
+        "",
+        &PromptHistory::default(),
+        &PromptWorkspaceState::default(),
+    );
     assert_eq!(text, "t 2/3 abc");
 }
 
@@ -183,31 +199,32 @@ fn every_placeholder_is_in_the_built_in_template_or_left_out_on_purpose_and_docu
 #[test]
 fn a_session_that_is_gone_on_with_is_not_told_everything_again() {
     let edited = vec!["body".into()];
-    let history = History { last_run: Some(last(Outcome::Stopped)), resumes: true, crashes: 1, ..History::default() };
-    let text = made(None, "Do it.", &history, &Found::default());
+    let history =
+        PromptHistory { last_run: Some(last(IterationOutcome::Stopped)), resumes: true, crashes: 1, ..PromptHistory::default() };
+    let text = made(None, "Do it.", &history, &PromptWorkspaceState::default());
     assert!(text.starts_with("# Go on with task t: Title of t\n\nYour work on it was cut off: it was stopped. "), "{text}");
     assert!(text.contains("- Bash: deploy\n") && text.contains("other ones than before.\n\nRun `git axiom"), "{text}");
     for part in ["Be brief.", "Do it.", "Be fast.", "The last iteration", "Recovery", "\n\n\n", "{{"] {
         assert!(!text.contains(part), "{part}\n{text}");
     }
-    let text = made(None, "Do it.", &History { edited, ..history.clone() }, &Found::default());
+    let text = made(None, "Do it.", &PromptHistory { edited, ..history.clone() }, &PromptWorkspaceState::default());
     assert!(text.contains("The text is now:\n\nDo it.\n\nBefore"), "{text}");
-    let anew = History { resumes: false, anew: Some(Anew::OtherFiles), ..history };
-    let text = made(None, "Do it.", &anew, &Found::default());
+    let anew = PromptHistory { resumes: false, anew: Some(FreshStartReason::OtherFiles), ..history };
+    let text = made(None, "Do it.", &anew, &PromptWorkspaceState::default());
     assert!(text.contains("is not gone on with: the files are not as it left them.\n"), "{text}");
 }
 
 #[test]
 fn what_is_ready_of_others_is_told_and_what_is_not() {
     let ready = vec!["a:api: call it\nso".into()];
-    let history = History { ready, not_ready: vec!["a:db".into()], ..History::default() };
-    let text = made(None, "", &history, &Found::default());
+    let history = PromptHistory { ready, not_ready: vec!["a:db".into()], ..PromptHistory::default() };
+    let text = made(None, "", &history, &PromptWorkspaceState::default());
     assert!(text.contains("## Ready in other tasks\n\n- a:api: call it\n  so\n\n## Not ready yet\n\n- a:db\n\nDo now"), "{text}");
 }
 
 #[test]
 fn what_became_of_a_write_or_edit_that_was_cut_off_is_told() {
-    let marker = Marker {
+    let marker = IterationMarker {
         kind: MarkerKind::ToolStarted,
         at: jiff::Timestamp::UNIX_EPOCH,
         tool_name: Some("Edit".into()),
@@ -218,17 +235,26 @@ fn what_became_of_a_write_or_edit_that_was_cut_off_is_told() {
         about: Some("e.txt".into()),
     };
     for (kind, effect, told) in [
-        (ToolKind::Edit, Effect::There, Some("- Edit had begun: e.txt; it has had its effect and is not repeated\n")),
-        (ToolKind::Write, Effect::Missing, Some("- Edit had begun: e.txt; it may be repeated\n")),
-        (ToolKind::Edit, Effect::Unknown, Some("- Edit had begun: e.txt; whether it had its effect has to be found out")),
-        (ToolKind::Read, Effect::Unknown, None),
+        (ToolKind::Edit, ToolCallEffect::There, Some("- Edit had begun: e.txt; it has had its effect and is not repeated\n")),
+        (ToolKind::Write, ToolCallEffect::Missing, Some("- Edit had begun: e.txt; it may be repeated\n")),
+        (ToolKind::Edit, ToolCallEffect::Unknown, Some("- Edit had begun: e.txt; whether it had its effect has to be found out")),
+        (ToolKind::Read, ToolCallEffect::Unknown, None),
     ] {
-        let marker = Some(Marker { tool_kind: Some(kind), ..marker.clone() });
+        let marker = Some(IterationMarker { tool_kind: Some(kind), ..marker.clone() });
         let saved_at = jiff::Timestamp::UNIX_EPOCH;
-        let cut = CutOff { marker, tells_markers: true, effect, saved_at, recorded: Recorded::Whole, progress_at: None };
-        let history =
-            History { last_run: Some(LastRun { cut: Some(Box::new(cut)), ..last(Outcome::Crashed) }), ..History::default() };
-        let text = made(None, "", &history, &Found::default());
+        let cut = CutOffPoint {
+            marker,
+            tells_markers: true,
+            effect,
+            saved_at,
+            recorded: IterationRecordState::Whole,
+            progress_at: None,
+        };
+        let history = PromptHistory {
+            last_run: Some(LastIteration { cut: Some(Box::new(cut)), ..last(IterationOutcome::Crashed) }),
+            ..PromptHistory::default()
+        };
+        let text = made(None, "", &history, &PromptWorkspaceState::default());
         assert_eq!(told.is_some_and(|told| text.contains(told)), told.is_some(), "{text}");
         assert_eq!(text.contains("had begun: e.txt"), told.is_some(), "{text}");
     }
@@ -237,10 +263,10 @@ fn what_became_of_a_write_or_edit_that_was_cut_off_is_told() {
 #[test]
 fn a_fresh_workspace_after_earlier_attempts_is_said_and_nothing_is_to_be_continued() {
     let anew = Some("The task begins anew: because.".to_owned());
-    let crashed = History { begins_anew: anew.clone(), crashes: 2, cut_off: Some("crashed"), ..History::default() };
-    for history in [crashed, History { begins_anew: anew, ..History::default() }] {
+    let crashed = PromptHistory { begins_anew: anew.clone(), crashes: 2, cut_off: Some("crashed"), ..PromptHistory::default() };
+    for history in [crashed, PromptHistory { begins_anew: anew, ..PromptHistory::default() }] {
         let audit = history.begins_anew.iter().filter(|_| history.crashes > 0).cloned().collect();
-        let text = made(None, "", &History { audit, ..history }, &Found::default());
+        let text = made(None, "", &PromptHistory { audit, ..history }, &PromptWorkspaceState::default());
         assert_eq!(text.matches("The task begins anew: because.").count(), 1, "{text}");
         assert!(!text.contains("continue from where") && !text.contains("\n\n\n"), "{text}");
     }

@@ -63,11 +63,11 @@ names! {
 
 /// The values of a prompt. What was not put in is empty.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Values {
+pub struct PromptValues {
     values: BTreeMap<Name, String>,
 }
 
-impl Values {
+impl PromptValues {
     /// Puts in a value, without white space at its ends.
     pub fn put(&mut self, name: Name, value: String) {
         let value = if value.trim().len() == value.len() { value } else { value.trim().to_owned() };

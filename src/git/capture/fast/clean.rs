@@ -4,14 +4,14 @@ use std::os::unix::fs::PermissionsExt;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
-use crate::git::capture::permissions::Usual;
+use crate::git::capture::permissions::UsualPermissions;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::worktrees::Worktree;
 
 use super::live_index::LiveIndex;
 use super::oid;
-use super::walk::{Seen, Walk};
+use super::walk::{WalkFindings, WorktreeWalk};
 
 impl Captures<'_> {
     /// Whether index and files are certainly all as the checked-out commit has them, and nothing else is there, not even an ignored
@@ -32,8 +32,10 @@ impl Captures<'_> {
         if oid(&tree.id)? != self.repo.objects().tree_of(commit)? {
             return Ok(false);
         }
-        let Some(seen) = Walk::new(worktree.path(), &index, &[], Usual::of(worktree)).run() else { return Ok(false) };
-        let Seen { unsure, narrow: _, gone, unknown, special, attributes: _ } = seen;
+        let Some(seen) = WorktreeWalk::new(worktree.path(), &index, &[], UsualPermissions::of(worktree)).run() else {
+            return Ok(false);
+        };
+        let WalkFindings { unsure, narrow: _, gone, unknown, special, attributes: _ } = seen;
         if !(gone.is_empty() && unknown.is_empty() && special.is_empty()) {
             return Ok(false);
         }
@@ -72,14 +74,14 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     /// Something that somebody does in a worktree.
-    type Deed = fn(&Scratch);
+    type Deed = fn(&ScratchRepository);
 
     #[test]
     fn what_git_status_names_is_never_clean() {
-        let clean = Scratch::new(&[]);
+        let clean = ScratchRepository::new(&[]);
         assert!(clean.repo().captures().is_certainly_clean(&clean.main()).unwrap(), "just written, so its files are read");
         let deeds: [(&str, Deed); 13] = [
             ("edited", |s| s.write("a.txt", b"b\n")),
@@ -131,7 +133,7 @@ mod tests {
             }),
         ];
         for (what, deed) in deeds {
-            let scratch = Scratch::new(&[]);
+            let scratch = ScratchRepository::new(&[]);
             deed(&scratch);
             assert!(!scratch.repo().captures().is_certainly_clean(&scratch.main()).unwrap(), "{what}");
         }

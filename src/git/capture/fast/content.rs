@@ -8,23 +8,23 @@ use std::time::Instant;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::domain::base::line_ends::{Eol, LineEnds, Text};
+use crate::domain::base::line_ends::{EolAttribute, LineEnds, TextAttribute};
 use crate::domain::base::names::RepoPath;
-use crate::domain::checkpoint::in_time::Rank;
+use crate::domain::checkpoint::in_time::ReadingPriority;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::capture::as_time_allows::{as_time_allows, size_of};
-use crate::git::capture::coverage::Coverage;
+use crate::git::capture::coverage::CaptureCoverage;
 use crate::git::capture::file_stat::FileStat;
-use crate::git::capture::gaps::{Gaps, is_caused_by_gap, is_gap};
-use crate::git::capture::given_back::Scope;
+use crate::git::capture::gaps::{CaptureGaps, is_caused_by_gap, is_gap};
+use crate::git::capture::given_back::CaptureScope;
 use crate::git::index::path_patterns::PathPatterns;
 use crate::git::objects::database::SYMLINK;
 use crate::git::objects::new_blobs::NewBlobs;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::{Condition, FastWay};
 use crate::git::repo::worktrees::Worktree;
-use crate::git::restore::place::{Found, Looks};
+use crate::git::restore::place::{PathOccupant, WorktreeInspector};
 use crate::own_process::threads;
 
 use super::live_index::LiveIndex;
@@ -39,7 +39,7 @@ const ATTRIBUTES: u64 = 1024 * 1024;
 
 /// The paths whose content is needed.
 #[derive(Debug)]
-pub(super) struct Sorted {
+pub(super) struct PathsToRead {
     /// Entries of the index that may have changed.
     pub unsure: Vec<usize>,
     /// Entries of the index whose file is missing.
@@ -50,14 +50,14 @@ pub(super) struct Sorted {
 
 /// What was found to differ from the index.
 #[derive(Default)]
-pub(super) struct Differing {
+pub(super) struct ContentDifferences {
     pub edits: Vec<PathEdit>,
     /// Files whose line ends a checkout may write differently.
     pub doubtful: Vec<RepoPath>,
 }
 
 /// Reads files of a worktree.
-pub(super) struct Reading<'a> {
+pub(super) struct WorktreeReader<'a> {
     pub repository: &'a Repository,
     pub worktree: &'a Worktree,
     pub index: &'a LiveIndex,
@@ -67,11 +67,11 @@ pub(super) struct Reading<'a> {
     pub until: Option<Instant>,
     /// What is about to be changed.
     pub named: PathPatterns,
-    pub scope: Scope,
+    pub scope: CaptureScope,
 }
 
 /// What is at a path.
-pub(super) enum Content {
+pub(super) enum PathContent {
     Gone,
     TooLarge,
     Present {
@@ -86,16 +86,16 @@ pub(super) enum Content {
     Odd,
 }
 
-impl Reading<'_> {
+impl WorktreeReader<'_> {
     /// What differs from the index, ordered by path; `None` if git has to read the files.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
     pub fn read(
         &self,
-        sorted: Sorted,
+        sorted: PathsToRead,
         attributes: &[RepoPath],
-        (coverage, gaps): (&mut Coverage, &mut Gaps),
+        (coverage, gaps): (&mut CaptureCoverage, &mut CaptureGaps),
     ) -> Result<Option<Vec<PathEdit>>> {
         let mut edits: Vec<PathEdit> =
             sorted.gone.iter().map(|entry| PathEdit { path: RepoPath::new(self.index.path(*entry)), new: None }).collect();
@@ -121,7 +121,7 @@ impl Reading<'_> {
             return Ok(None);
         };
         blobs.finish()?;
-        for Differing { edits: more, doubtful: too } in [tracked, untracked] {
+        for ContentDifferences { edits: more, doubtful: too } in [tracked, untracked] {
             edits.extend(more);
             doubtful.extend(too);
         }
@@ -137,20 +137,20 @@ impl Reading<'_> {
     fn tracked(
         &self,
         entries: Vec<(usize, u64)>,
-        conversion: Conversion,
+        conversion: LineEndConversion,
         blobs: &mut NewBlobs<'_>,
-        gaps: &mut Gaps,
-    ) -> Result<Option<Differing>> {
-        let Differing { mut edits, mut doubtful } = Differing::default();
-        let mut looks = Looks::below(self.worktree.path());
-        let place = |(_, size): &(usize, u64)| (Rank::Tracked, *size);
+        gaps: &mut CaptureGaps,
+    ) -> Result<Option<ContentDifferences>> {
+        let ContentDifferences { mut edits, mut doubtful } = ContentDifferences::default();
+        let mut looks = WorktreeInspector::below(self.worktree.path());
+        let place = |(_, size): &(usize, u64)| (ReadingPriority::Tracked, *size);
         let late = as_time_allows((self.repository, self.until), entries, place, |part| {
             for (entry, _) in part {
                 let path = RepoPath::new(self.index.path(entry));
                 match self.content(&mut looks, &path, u64::MAX, conversion)? {
-                    Content::Gone => edits.push(PathEdit { path, new: None }),
-                    Content::Present { mode: SYMLINK, .. } if path.is_odd() => return Ok(None),
-                    Content::Present { mode, bytes, stat: _ } => {
+                    PathContent::Gone => edits.push(PathEdit { path, new: None }),
+                    PathContent::Present { mode: SYMLINK, .. } if path.is_odd() => return Ok(None),
+                    PathContent::Present { mode, bytes, stat: _ } => {
                         let doubts = conversion.doubts(mode, &bytes);
                         let blob = blobs.add(bytes)?;
                         if mode != self.index.mode(entry) || *self.index.id(entry) != *blob {
@@ -159,15 +159,15 @@ impl Reading<'_> {
                         }
                     }
                     // The index keeps its blob.
-                    Content::Unread => gaps.add(path),
-                    Content::TooLarge | Content::Odd => return Ok(None),
+                    PathContent::Unread => gaps.add(path),
+                    PathContent::TooLarge | PathContent::Odd => return Ok(None),
                 }
             }
             Ok(Some(()))
         })?;
         let Some(late) = late else { return Ok(None) };
         gaps.add_late(late.into_iter().map(|(entry, _)| RepoPath::new(self.index.path(entry))));
-        Ok(Some(Differing { edits, doubtful }))
+        Ok(Some(ContentDifferences { edits, doubtful }))
     }
 
     /// Entries of the index with the size of each file, where that matters.
@@ -189,59 +189,66 @@ impl Reading<'_> {
     ///
     /// # Errors
     /// `IO_FAILED`.
-    pub(super) fn content(&self, looks: &mut Looks<'_>, path: &RepoPath, limit: u64, conversion: Conversion) -> Result<Content> {
+    pub(super) fn content(
+        &self,
+        looks: &mut WorktreeInspector<'_>,
+        path: &RepoPath,
+        limit: u64,
+        conversion: LineEndConversion,
+    ) -> Result<PathContent> {
         let place = self.worktree.path().join(path.to_path());
         let found = match looks.look(path) {
-            Err(error) if is_caused_by_gap(&error) => return Ok(Content::Unread),
+            Err(error) if is_caused_by_gap(&error) => return Ok(PathContent::Unread),
             found => found?,
         };
         match found {
-            Found::Missing | Found::Below(_) => return Ok(Content::Gone),
-            Found::Folder | Found::Special => return Ok(Content::Odd),
-            Found::Link(_, target) => return Ok(Content::Present { mode: SYMLINK, bytes: target, stat: None }),
-            Found::File(_) => {}
+            PathOccupant::Missing | PathOccupant::Below(_) => return Ok(PathContent::Gone),
+            PathOccupant::Folder | PathOccupant::Special => return Ok(PathContent::Odd),
+            PathOccupant::Link(_, target) => return Ok(PathContent::Present { mode: SYMLINK, bytes: target, stat: None }),
+            PathOccupant::File(_) => {}
         }
         // Does not follow a link, and does not block if the file is a fifo by now.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
         let mut file = match crate::files::open_at(CWD, &place, flags, Mode::empty()) {
             Ok(file) => std::fs::File::from(file),
-            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(Content::Gone),
+            Err(Errno::NOENT | Errno::NOTDIR) => return Ok(PathContent::Gone),
             Err(errno) if is_gap(&errno.into()) && !matches!(errno, Errno::LOOP | Errno::MLINK | Errno::NXIO) => {
-                return Ok(Content::Unread);
+                return Ok(PathContent::Unread);
             }
-            Err(_) => return Ok(Content::Odd),
+            Err(_) => return Ok(PathContent::Odd),
         };
         let meta = file.metadata().map_err(|e| Error::io("access", &place, e))?;
         if meta.is_file() && meta.len() > limit {
-            return Ok(Content::TooLarge);
+            return Ok(PathContent::TooLarge);
         }
         if !meta.is_file() || meta.len() > LARGE {
-            return Ok(Content::Odd);
+            return Ok(PathContent::Odd);
         }
         let mut bytes = Vec::with_capacity(meta.len() as usize + 1);
         match (&mut file).take(LARGE + 1).read_to_end(&mut bytes) {
-            Err(error) if is_gap(&error) => return Ok(Content::Unread),
+            Err(error) if is_gap(&error) => return Ok(PathContent::Unread),
             Ok(_) if bytes.len() as u64 <= LARGE => {}
-            Ok(_) | Err(_) => return Ok(Content::Odd),
+            Ok(_) | Err(_) => return Ok(PathContent::Odd),
         }
-        if conversion != Conversion::None && memchr::memchr(b'\r', &bytes).is_some() {
-            return Ok(Content::Odd);
+        if conversion != LineEndConversion::None && memchr::memchr(b'\r', &bytes).is_some() {
+            return Ok(PathContent::Odd);
         }
-        Ok(Content::Present { mode: mode_of(&meta), bytes, stat: Some(FileStat::of(&meta)) })
+        Ok(PathContent::Present { mode: mode_of(&meta), bytes, stat: Some(FileStat::of(&meta)) })
     }
 
     /// What git may do to content; `None` if it may be more than converting line ends.
-    fn conversion(&self, attributes: &[RepoPath]) -> Result<Option<Conversion>> {
+    fn conversion(&self, attributes: &[RepoPath]) -> Result<Option<LineEndConversion>> {
         let Some(mut files) = self.repository.conversions().attribute_files() else { return Ok(None) };
         files.extend(attributes.iter().map(|path| self.worktree.path().join(path.to_path())));
         let settings = self.repository.conversions().line_end_settings(self.worktree)?;
-        let configured = LineEnds::of((Text::Unspecified, Text::Unspecified, Eol::Unspecified), settings);
+        let configured =
+            LineEnds::of((TextAttribute::Unspecified, TextAttribute::Unspecified, EolAttribute::Unspecified), settings);
         let mut adds = configured.may_put_in() || settings.eol_is_crlf;
-        let mut conversion = if configured == LineEnds::AsIs { Conversion::None } else { Conversion::Inwards };
+        let mut conversion = if configured == LineEnds::AsIs { LineEndConversion::None } else { LineEndConversion::Inwards };
         for file in files {
             let Some(text) = files::read_optional(&file, ATTRIBUTES).ok() else { return Ok(None) };
             let Some(text) = text.filter(|text| !text.trim_ascii().is_empty()) else { continue };
-            conversion = Conversion::Inwards;
+            conversion = LineEndConversion::Inwards;
             adds |= memchr::memmem::find(&text, b"crlf").is_some();
             let beyond: [&[u8]; 3] = [b"filter", b"ident", b"encoding"];
             let is_beyond = beyond.iter().any(|word| memchr::memmem::find(&text, word).is_some());
@@ -249,16 +256,16 @@ impl Reading<'_> {
                 return Ok(None);
             }
         }
-        if conversion != Conversion::None && !self.repository.shortcuts().allow(FastWay::ConvertContents) {
+        if conversion != LineEndConversion::None && !self.repository.shortcuts().allow(FastWay::ConvertContents) {
             return Ok(None);
         }
-        Ok(Some(if adds && conversion == Conversion::Inwards { Conversion::BothWays } else { conversion }))
+        Ok(Some(if adds && conversion == LineEndConversion::Inwards { LineEndConversion::BothWays } else { conversion }))
     }
 }
 
 /// What git does to content on its way into an object and out again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Conversion {
+pub(super) enum LineEndConversion {
     None,
     /// Only when storing: content without carriage returns stays unchanged.
     Inwards,
@@ -266,7 +273,7 @@ pub(super) enum Conversion {
     BothWays,
 }
 
-impl Conversion {
+impl LineEndConversion {
     /// Whether a checkout may write content differently.
     pub(super) fn doubts(self, mode: u32, bytes: &[u8]) -> bool {
         self == Self::BothWays && mode != SYMLINK && memchr::memchr(b'\n', bytes).is_some()

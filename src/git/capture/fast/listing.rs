@@ -10,32 +10,32 @@ use rustix::io::Errno;
 
 /// The names in a folder except `.` and `..`.
 #[derive(Default)]
-pub(super) struct Listing {
+pub(super) struct FolderNames {
     bytes: Vec<u8>,
     names: Vec<(Range<usize>, FileType)>,
 }
 
 /// Where the kernel writes names; used for one folder after another.
 #[cfg(target_os = "linux")]
-pub(super) struct Room(Vec<u8>);
+pub(super) struct ListingBuffer(Vec<u8>);
 
 /// Other systems list folders in their own room.
 #[cfg(not(target_os = "linux"))]
 #[derive(Default)]
-pub(super) struct Room;
+pub(super) struct ListingBuffer;
 
 #[cfg(target_os = "linux")]
-impl Default for Room {
+impl Default for ListingBuffer {
     fn default() -> Self {
         // What git's listing uses: a thousand names of usual length.
         Self(Vec::with_capacity(32 * 1024))
     }
 }
 
-impl Listing {
+impl FolderNames {
     /// All names in a folder; `None` if it cannot be read.
     #[cfg(target_os = "linux")]
-    pub fn read(dir: &OwnedFd, room: &mut Room) -> Option<Self> {
+    pub fn read(dir: &OwnedFd, room: &mut ListingBuffer) -> Option<Self> {
         let mut listing = Self::default();
         let mut entries = rustix::fs::RawDir::new(dir, room.0.spare_capacity_mut());
         while let Some(entry) = entries.next() {
@@ -52,7 +52,7 @@ impl Listing {
 
     /// All names in a folder; `None` if it cannot be read.
     #[cfg(not(target_os = "linux"))]
-    pub fn read(dir: &OwnedFd, _room: &mut Room) -> Option<Self> {
+    pub fn read(dir: &OwnedFd, _room: &mut ListingBuffer) -> Option<Self> {
         let mut listing = Self::default();
         for entry in rustix::fs::Dir::read_from(dir).ok()? {
             let entry = entry.ok()?;

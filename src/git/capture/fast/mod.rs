@@ -37,11 +37,11 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::env;
 use crate::error::Result;
 
-use super::coverage::Coverage;
+use super::coverage::CaptureCoverage;
 use super::extras::CaptureExtras;
-use super::gaps::Gaps;
-use super::given_back::{Scope, Tracked, Unchanged, stat_of};
-use super::permissions::Usual;
+use super::gaps::CaptureGaps;
+use super::given_back::{CaptureScope, RoundTripScan, UnchangedFile, stat_of};
+use super::permissions::UsualPermissions;
 use super::raw::RawFile;
 use super::worktree::{CaptureOptions, WorktreeCapture};
 use crate::git::index::file::IndexFacts;
@@ -50,32 +50,32 @@ use crate::git::repo::handles::Captures;
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::worktrees::Worktree;
 
-pub use named::Earlier;
+pub use named::EarlierCapture;
 
-use content::{Reading, Sorted};
+use content::{PathsToRead, WorktreeReader};
 use live_index::LiveIndex;
 use tree_edit::PathEdit;
-use unknown::SortedUnknown;
-use walk::{Seen, Walk};
+use unknown::SortedUntracked;
+use walk::{WalkFindings, WorktreeWalk};
 
 /// What a capture looks at.
-struct Look<'a> {
+struct FastCaptureInput<'a> {
     worktree: &'a Worktree,
     index: &'a LiveIndex,
     options: &'a CaptureOptions,
-    scope: Scope,
+    scope: CaptureScope,
 }
 
 /// What was found in a worktree.
-struct Looked {
+struct FastCaptureFindings {
     /// What differs from the index, ordered by path.
     edits: Vec<PathEdit>,
     /// What is not held.
-    coverage: Coverage,
+    coverage: CaptureCoverage,
     /// Ignored files that are held.
     included: Vec<RepoPath>,
     /// What cannot be read.
-    gaps: Gaps,
+    gaps: CaptureGaps,
 }
 
 impl Captures<'_> {
@@ -89,16 +89,16 @@ impl Captures<'_> {
         }
         let head = self.repo.refs().head(worktree)?;
         let Some(index) = LiveIndex::read(self.repo, worktree) else { return Ok(None) };
-        let usual = Usual::of(worktree);
-        let Some(mut seen) = Walk::new(worktree.path(), &index, &options.excluded, usual).run() else { return Ok(None) };
+        let usual = UsualPermissions::of(worktree);
+        let Some(mut seen) = WorktreeWalk::new(worktree.path(), &index, &options.excluded, usual).run() else { return Ok(None) };
         let unknown = std::mem::take(&mut seen.unknown);
         let Some(unknown) = self.sort_unknown(worktree, unknown, options)? else { return Ok(None) };
         let narrow = seen.narrow.clone();
         let attributes = seen.attributes.iter().chain(&unknown.attributes).cloned().collect();
         let unsure = seen.unsure.clone();
-        let look = Look { worktree, index: &index, options, scope: Scope::Whole };
+        let look = FastCaptureInput { worktree, index: &index, options, scope: CaptureScope::Whole };
         let looked = self.differences(&look, seen, unknown)?;
-        let Some(Looked { edits, mut coverage, included, gaps }) = looked else { return Ok(None) };
+        let Some(FastCaptureFindings { edits, mut coverage, included, gaps }) = looked else { return Ok(None) };
         // Of what was not read, nothing beside the index is known.
         let unread: BTreeSet<usize> = gaps.iter().filter_map(|path| index.find(path.as_bytes())).collect();
         let all = (0..index.len()).filter(|entry| !unread.contains(entry));
@@ -123,14 +123,14 @@ impl Captures<'_> {
     /// looked at; the files of the `unsure` ones were read. `None` if git has to look.
     fn raw_here(
         &self,
-        look: &Look<'_>,
+        look: &FastCaptureInput<'_>,
         (within, unsure): (impl IntoIterator<Item = usize>, &[usize]),
         (edits, attributes): (&[PathEdit], &BTreeSet<RepoPath>),
-        coverage: &mut Coverage,
+        coverage: &mut CaptureCoverage,
     ) -> Result<Option<Vec<RawFile>>> {
-        let Look { worktree, index, options: _, scope } = *look;
+        let FastCaptureInput { worktree, index, options: _, scope } = *look;
         let file = worktree.index_file();
-        let at = Unchanged { worktree, index: &file, attributes, scope };
+        let at = RoundTripScan { worktree, index: &file, attributes, scope };
         let changes_attributes = edits.iter().any(|edit| edit.path.file_name() == b".gitattributes");
         let known = match self.known_conversions(&at)? {
             // Then a checkout of the capture does not use the attributes that the index has.
@@ -145,7 +145,7 @@ impl Captures<'_> {
             }
             let was_read = unsure.binary_search(&entry).is_ok();
             let stat = if was_read { stat_of(worktree, &path)? } else { index.stat(entry) };
-            Some(Tracked { path, oid: index.id(entry).to_owned(), stat })
+            Some(UnchangedFile { path, oid: index.id(entry).to_owned(), stat })
         });
         let mut raw = self.raw_unchanged(&at, known, tracked, coverage)?;
         raw.sort_by(|one, other| one.path.cmp(&other.path));
@@ -153,16 +153,21 @@ impl Captures<'_> {
     }
 
     /// Reads the files that were seen; `None` if git has to do it.
-    fn differences(&self, look: &Look<'_>, seen: Seen, unknown: SortedUnknown) -> Result<Option<Looked>> {
-        let Look { worktree, index, options, scope } = *look;
-        let (mut coverage, mut gaps) = (Coverage::default(), Gaps::default());
+    fn differences(
+        &self,
+        look: &FastCaptureInput<'_>,
+        seen: WalkFindings,
+        unknown: SortedUntracked,
+    ) -> Result<Option<FastCaptureFindings>> {
+        let FastCaptureInput { worktree, index, options, scope } = *look;
+        let (mut coverage, mut gaps) = (CaptureCoverage::default(), CaptureGaps::default());
         unknown.unread.into_iter().for_each(|path| gaps.add(path));
         gaps.add_closed(worktree.path(), &seen.narrow);
         let attributes: Vec<RepoPath> = seen.attributes.into_iter().chain(unknown.attributes).collect();
-        let sorted = Sorted { unsure: seen.unsure, gone: seen.gone, untracked: unknown.untracked };
+        let sorted = PathsToRead { unsure: seen.unsure, gone: seen.gone, untracked: unknown.untracked };
         let (limit, until) = (options.max_file_size, options.until);
         let named = options.named.within(worktree.path());
-        let reading = Reading { repository: self.repo, worktree, index, limit, until, named, scope };
+        let reading = WorktreeReader { repository: self.repo, worktree, index, limit, until, named, scope };
         let Some(edits) = reading.read(sorted, &attributes, (&mut coverage, &mut gaps))? else { return Ok(None) };
         unknown.ignored.into_iter().for_each(|path| coverage.ignored.add(path));
         unknown.excluded.into_iter().for_each(|path| coverage.excluded.add(path));
@@ -174,7 +179,7 @@ impl Captures<'_> {
         special.extend(unknown.special);
         special.sort();
         special.into_iter().for_each(|path| coverage.special.add(path));
-        Ok(Some(Looked { edits, coverage, included, gaps }))
+        Ok(Some(FastCaptureFindings { edits, coverage, included, gaps }))
     }
 }
 

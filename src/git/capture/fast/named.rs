@@ -14,13 +14,13 @@ use rustix::io::Errno;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
-use crate::domain::checkpoint::document::Coverage;
-use crate::domain::checkpoint::known_paths::{OnlyPaths, held_else, together};
+use crate::domain::checkpoint::document::CaptureCoverage;
+use crate::domain::checkpoint::known_paths::{KnownPathsScope, held_else, together};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::capture::extras::CaptureExtras;
-use crate::git::capture::given_back::Scope;
-use crate::git::capture::permissions::{Permissions, Usual};
+use crate::git::capture::given_back::CaptureScope;
+use crate::git::capture::permissions::{RecordedPermissions, UsualPermissions};
 use crate::git::capture::worktree::{CaptureOptions, WorktreeCapture, is_below};
 use crate::git::history::questions::TreeChange;
 use crate::git::objects::database::gix_id;
@@ -30,16 +30,16 @@ use crate::git::repo::worktrees::Worktree;
 
 use super::live_index::LiveIndex;
 use super::tree_edit::PathEdit;
-use super::unknown::{Named, NamedKind};
-use super::walk::{Seen, Walk};
-use super::{Look, Looked};
+use super::unknown::{NamedUntracked, NamedUntrackedKind};
+use super::walk::{WalkFindings, WorktreeWalk};
+use super::{FastCaptureFindings, FastCaptureInput};
 
 /// With more paths than this, looking at everything is not slower.
 const MANY: usize = 1000;
 
 /// The earlier capture, from which the rest is taken.
 #[derive(Debug, Clone, Copy)]
-pub struct Earlier<'a> {
+pub struct EarlierCapture<'a> {
     /// The checkpoint that it belongs to.
     pub checkpoint: &'a CheckpointName,
     /// The commit that this checkpoint's ref names: the capture of the main worktree.
@@ -47,21 +47,21 @@ pub struct Earlier<'a> {
     /// The commit of the earlier capture.
     pub capture: &'a Oid,
     /// What the earlier capture does not hold.
-    pub coverage: &'a Coverage,
+    pub coverage: &'a CaptureCoverage,
 }
 
 /// The content of the earlier capture.
-struct Then {
+struct EarlierCaptureContent {
     tree: Oid,
     index_tree: Oid,
     extras: CaptureExtras,
 }
 
 /// What was found at the named paths.
-struct Places {
+struct NamedPathFindings {
     paths: PathSet,
-    seen: Seen,
-    named: Vec<Named>,
+    seen: WalkFindings,
+    named: Vec<NamedUntracked>,
     folders: Vec<(RepoPath, Range<usize>)>,
 }
 
@@ -76,7 +76,7 @@ impl Captures<'_> {
         &self,
         worktree: &Worktree,
         options: &CaptureOptions,
-        earlier: Earlier<'_>,
+        earlier: EarlierCapture<'_>,
         paths: &[RepoPath],
     ) -> Result<Option<WorktreeCapture>> {
         worktree.verify()?;
@@ -92,7 +92,7 @@ impl Captures<'_> {
         &self,
         worktree: &Worktree,
         options: &CaptureOptions,
-        earlier: Earlier<'_>,
+        earlier: EarlierCapture<'_>,
         paths: &[RepoPath],
     ) -> Result<Option<WorktreeCapture>> {
         if !self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree) {
@@ -111,12 +111,12 @@ impl Captures<'_> {
         let Ok(staged) = changes(&then.index_tree, &index_tree) else { return Ok(None) };
         let Ok(dirty) = changes(&index_tree, &then.tree) else { return Ok(None) };
         let Some(paths) = to_look_at(worktree, paths, staged, &then)? else { return Ok(None) };
-        let usual = Usual::of(worktree);
-        let Some(mut places) = Places::look(worktree, &index, paths, options, usual)? else { return Ok(None) };
+        let usual = UsualPermissions::of(worktree);
+        let Some(mut places) = NamedPathFindings::look(worktree, &index, paths, options, usual)? else { return Ok(None) };
         if earlier.hides_tracked(&index, &places.paths) {
             return Ok(None);
         }
-        let walk = Walk::new(worktree.path(), &index, &options.excluded, usual);
+        let walk = WorktreeWalk::new(worktree.path(), &index, &options.excluded, usual);
         let Some(more) = walk.run_in(std::mem::take(&mut places.folders)) else { return Ok(None) };
         let narrow: Vec<RepoPath> = places.seen.narrow.iter().chain(&more.narrow).cloned().collect();
         places.seen.add(more);
@@ -129,11 +129,11 @@ impl Captures<'_> {
         if !unknown.included.is_empty() || !unknown.over_include_limit.is_empty() {
             return Ok(None);
         }
-        let look = Look { worktree, index: &index, options, scope: Scope::Part };
+        let look = FastCaptureInput { worktree, index: &index, options, scope: CaptureScope::Part };
         let attributes = places.seen.attributes.iter().chain(&unknown.attributes).cloned().collect();
         let unsure = places.seen.unsure.clone();
         let looked = self.differences(&look, places.seen, unknown)?;
-        let Some(Looked { edits, mut coverage, included: _, gaps }) = looked else { return Ok(None) };
+        let Some(FastCaptureFindings { edits, mut coverage, included: _, gaps }) = looked else { return Ok(None) };
         let looked_at = places.paths;
         let within =
             looked_at.iter().flat_map(|path| index.find(path.as_bytes()).into_iter().chain(index.below(path.as_bytes())));
@@ -172,33 +172,33 @@ impl Captures<'_> {
     ///
     /// # Errors
     /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
-    pub fn capture_again(&self, head: crate::git::Head, earlier: Earlier<'_>) -> Result<WorktreeCapture> {
-        let Then { tree, index_tree, extras } = self.then(earlier)?;
+    pub fn capture_again(&self, head: crate::git::Head, earlier: EarlierCapture<'_>) -> Result<WorktreeCapture> {
+        let EarlierCaptureContent { tree, index_tree, extras } = self.then(earlier)?;
         let only = Some(earlier.with(Vec::new()));
-        let coverage = Coverage { only, ..earlier.coverage.clone() };
+        let coverage = CaptureCoverage { only, ..earlier.coverage.clone() };
         Ok(WorktreeCapture { head, tree, index_tree, extras, coverage, included: Vec::new(), submodules: Vec::new() })
     }
 
-    fn then(&self, earlier: Earlier<'_>) -> Result<Then> {
+    fn then(&self, earlier: EarlierCapture<'_>) -> Result<EarlierCaptureContent> {
         let commit = self.repo.objects().read_commit(earlier.capture)?;
         let extras = CaptureExtras::of_capture(self.repo, earlier.capture)?;
         let index = commit.parents.get(1).map(|index| self.repo.objects().read_commit(index)).transpose()?;
         let no_capture =
             || Error::new(crate::error::Code::CheckpointDamaged, format!("{} is not a capture", earlier.capture.short()));
-        Ok(Then { tree: commit.tree, index_tree: index.ok_or_else(no_capture)?.tree, extras })
+        Ok(EarlierCaptureContent { tree: commit.tree, index_tree: index.ok_or_else(no_capture)?.tree, extras })
     }
 }
 
-impl Earlier<'_> {
+impl EarlierCapture<'_> {
     /// What the coverage records if only `paths` were looked at.
-    fn with(&self, paths: Vec<RepoPath>) -> OnlyPaths {
-        OnlyPaths { paths, all_else_as_of: self.checkpoint.clone(), all_else_capture: self.main.clone() }
+    fn with(&self, paths: Vec<RepoPath>) -> KnownPathsScope {
+        KnownPathsScope { paths, all_else_as_of: self.checkpoint.clone(), all_else_capture: self.main.clone() }
     }
 
     /// Whether something is tracked now in a folder of which the earlier capture held nothing: then the files next to it
     /// have to be looked at.
     fn hides_tracked(&self, index: &LiveIndex, looked_at: &PathSet) -> bool {
-        let Coverage { ignored, nested_repositories, unreadable, excluded, .. } = self.coverage;
+        let CaptureCoverage { ignored, nested_repositories, unreadable, excluded, .. } = self.coverage;
         let hidden = [ignored, nested_repositories, unreadable, excluded].into_iter().flat_map(|sample| &sample.paths);
         hidden.into_iter().any(|path| looked_at.has_below(path) && !index.below(path.as_bytes()).is_empty())
     }
@@ -206,7 +206,12 @@ impl Earlier<'_> {
 
 /// The paths to look at, none of them below another. If a folder above a path is missing or is not a folder, the topmost
 /// such folder's path is looked at instead. `None` if everything has to be looked at.
-fn to_look_at(worktree: &Worktree, named: &[RepoPath], staged: Vec<TreeChange>, then: &Then) -> Result<Option<PathSet>> {
+fn to_look_at(
+    worktree: &Worktree,
+    named: &[RepoPath],
+    staged: Vec<TreeChange>,
+    then: &EarlierCaptureContent,
+) -> Result<Option<PathSet>> {
     let index = &then.extras.index;
     if index.sparse {
         return Ok(None);
@@ -242,16 +247,16 @@ fn to_look_at(worktree: &Worktree, named: &[RepoPath], staged: Vec<TreeChange>, 
     Ok(Some(PathSet::new(paths)))
 }
 
-impl Places {
+impl NamedPathFindings {
     /// Looks at each path; `None` if git has to look at everything.
     fn look(
         worktree: &Worktree,
         index: &LiveIndex,
         paths: PathSet,
         options: &CaptureOptions,
-        usual: Usual,
+        usual: UsualPermissions,
     ) -> Result<Option<Self>> {
-        let mut seen = Seen::default();
+        let mut seen = WalkFindings::default();
         let folders: BTreeSet<RepoPath> = paths.iter().flat_map(RepoPath::folders_above).collect();
         let top = std::iter::once(RepoPath::new(Vec::new()));
         for folder in top.chain(folders) {
@@ -277,7 +282,7 @@ impl Places {
         index: &LiveIndex,
         path: &RepoPath,
         options: &CaptureOptions,
-        usual: Usual,
+        usual: UsualPermissions,
     ) -> Result<bool> {
         let (exact, below) = (index.find(path.as_bytes()), index.below(path.as_bytes()));
         if options.excluded.iter().any(|root| is_below(path, root)) {
@@ -292,7 +297,7 @@ impl Places {
             }
             Err(_) => return Ok(false),
         };
-        let mut name = |kind| self.named.push(Named { path: path.clone(), kind });
+        let mut name = |kind| self.named.push(NamedUntracked { path: path.clone(), kind });
         match FileType::from_raw_mode(stat.st_mode) {
             FileType::RegularFile | FileType::Symlink => {
                 self.seen.gone.extend(below);
@@ -305,7 +310,7 @@ impl Places {
                             self.seen.unsure.push(entry);
                         }
                     }
-                    None => name(NamedKind::File),
+                    None => name(NamedUntrackedKind::File),
                 }
             }
             FileType::Directory => {
@@ -313,10 +318,10 @@ impl Places {
                     return Ok(false);
                 }
                 self.seen.gone.extend(exact);
-                if below.is_empty() { name(NamedKind::Folder) } else { self.folders.push((path.clone(), below)) }
+                if below.is_empty() { name(NamedUntrackedKind::Folder) } else { self.folders.push((path.clone(), below)) }
             }
             FileType::Fifo | FileType::Socket | FileType::CharacterDevice | FileType::BlockDevice => {
-                name(NamedKind::Special);
+                name(NamedUntrackedKind::Special);
                 self.seen.gone.extend(exact.into_iter().chain(below));
             }
             FileType::Unknown => return Ok(false),
@@ -326,7 +331,7 @@ impl Places {
 }
 
 /// Looks at what in a folder affects everything below it. Returns whether this module can handle it.
-fn surroundings(worktree: &Worktree, index: &LiveIndex, folder: &RepoPath, seen: &mut Seen) -> bool {
+fn surroundings(worktree: &Worktree, index: &LiveIndex, folder: &RepoPath, seen: &mut WalkFindings) -> bool {
     let inside = |name: &[u8]| match folder.as_bytes() {
         b"" => RepoPath::new(name),
         above => RepoPath::new([above, b"/", name].concat()),
@@ -369,12 +374,12 @@ fn as_edits(changes: Vec<TreeChange>) -> Result<Option<Vec<PathEdit>>> {
 /// far as a capture records them: for paths that differ from the index, for tracked files with narrow permissions, and for
 /// the folders above both.
 fn modes<'p>(
-    then: &'p [Permissions],
-    fresh: Vec<Permissions>,
+    then: &'p [RecordedPermissions],
+    fresh: Vec<RecordedPermissions>,
     looked_at: &PathSet,
     differing: impl Iterator<Item = &'p RepoPath>,
     index: &LiveIndex,
-) -> Vec<Permissions> {
+) -> Vec<RecordedPermissions> {
     let seen: BTreeSet<RepoPath> = fresh.iter().map(|narrow| narrow.path.clone()).collect();
     let kept = || then.iter().filter(|narrow| !looked_at.covers(&narrow.path) && !seen.contains(&narrow.path));
     let tracked = kept().map(|narrow| &narrow.path).filter(|path| index.find(path.as_bytes()).is_some());
@@ -383,7 +388,7 @@ fn modes<'p>(
         told.extend(path.folders_above());
         told.insert(path.clone());
     }
-    let mut modes: Vec<Permissions> = kept().filter(|narrow| told.contains(&narrow.path)).cloned().collect();
+    let mut modes: Vec<RecordedPermissions> = kept().filter(|narrow| told.contains(&narrow.path)).cloned().collect();
     modes.extend(fresh);
     modes.sort_by(|one, other| one.path.cmp(&other.path));
     modes

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use super::Earlier;
+use super::EarlierCapture;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::path_set::PathSet;
 use crate::git::capture::worktree::{CaptureOptions, WorktreeCapture};
 use crate::git::index::path_patterns::PathPatterns;
-use crate::git::repo::scratch::{Scratch, git_at};
+use crate::git::repo::scratch::{ScratchRepository, git_at};
 
 fn options() -> CaptureOptions {
     CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])], ..Default::default() }
@@ -25,7 +25,7 @@ fn configured() -> CaptureOptions {
 }
 
 /// Whether the quick way was taken; what it says is what git says.
-fn same(scratch: &Scratch, options: &CaptureOptions, what: &str) -> bool {
+fn same(scratch: &ScratchRepository, options: &CaptureOptions, what: &str) -> bool {
     let (repo, main) = (scratch.repo(), scratch.main());
     let by_git = repo.captures().capture_by_git(&main, options).unwrap();
     match repo.captures().fast_capture(&main, options).unwrap() {
@@ -112,7 +112,7 @@ fn put(root: &Path, path: &str, make: impl FnOnce(&Path)) {
     make(&place);
 }
 
-fn change(scratch: &Scratch, dice: &mut Dice) {
+fn change(scratch: &ScratchRepository, dice: &mut Dice) {
     let root = scratch.path();
     let place = path(dice);
     match dice.roll(17) {
@@ -154,7 +154,7 @@ fn random_worktrees_are_captured_as_git_captures_them() {
     for seed in 0..rounds {
         let mut dice = Dice(seed.wrapping_mul(7919) + 1);
         let kind: &[&str] = [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]][seed as usize % 3];
-        let scratch = Scratch::new(kind);
+        let scratch = ScratchRepository::new(kind);
         let options = if seed % 2 == 0 { options() } else { configured() };
         if seed % 4 == 1 {
             for_many_files(&scratch);
@@ -172,7 +172,7 @@ fn random_worktrees_are_captured_as_git_captures_them() {
 }
 
 /// As somebody sets up a large repository: a compressed index without a checksum, with all that git can remember.
-fn for_many_files(scratch: &Scratch) {
+fn for_many_files(scratch: &ScratchRepository) {
     scratch.git(&["config", "feature.manyFiles", "true"]);
     std::fs::remove_file(scratch.path().join(".git/index")).unwrap();
     scratch.git(&["read-tree", "HEAD"]);
@@ -181,7 +181,7 @@ fn for_many_files(scratch: &Scratch) {
 }
 
 /// Everything in a worktree but git's own: kind, permissions and content of each path.
-fn everything(root: &Path) -> BTreeMap<RepoPath, (String, Vec<u8>, crate::files::Attributes)> {
+fn everything(root: &Path) -> BTreeMap<RepoPath, (String, Vec<u8>, crate::files::ExtendedAttributes)> {
     use std::os::unix::ffi::OsStrExt;
     let walk = walkdir::WalkDir::new(root).min_depth(1).into_iter().filter_entry(|entry| entry.file_name() != ".git");
     let all = walk.map(|entry| {
@@ -199,12 +199,12 @@ fn everything(root: &Path) -> BTreeMap<RepoPath, (String, Vec<u8>, crate::files:
     all.collect()
 }
 
-fn named(scratch: &Scratch, then: &WorktreeCapture, paths: &[RepoPath]) -> Option<WorktreeCapture> {
+fn named(scratch: &ScratchRepository, then: &WorktreeCapture, paths: &[RepoPath]) -> Option<WorktreeCapture> {
     named_with(scratch, &options(), then, paths)
 }
 
 fn named_with(
-    scratch: &Scratch,
+    scratch: &ScratchRepository,
     options: &CaptureOptions,
     then: &WorktreeCapture,
     paths: &[RepoPath],
@@ -212,7 +212,7 @@ fn named_with(
     let (repo, main) = (scratch.repo(), scratch.main());
     let commit = repo.captures().commit_capture(then, "then", &[]).unwrap().commit;
     let checkpoint = CheckpointName::new("then").unwrap();
-    let earlier = Earlier { checkpoint: &checkpoint, main: &commit, capture: &commit, coverage: &then.coverage };
+    let earlier = EarlierCapture { checkpoint: &checkpoint, main: &commit, capture: &commit, coverage: &then.coverage };
     let taken = repo.captures().capture_named(&main, options, earlier, paths).unwrap();
     repo.durability().sync_objects().unwrap();
     taken
@@ -225,7 +225,7 @@ fn to_look_at_what_changed_is_to_look_at_everything() {
     for seed in 0..rounds {
         let mut dice = Dice(seed.wrapping_mul(104_729) + 5);
         let kind: &[&str] = [&[][..], &["--object-format=sha256"], &["--ref-format=reftable"]][seed as usize % 3];
-        let scratch = Scratch::new(kind);
+        let scratch = ScratchRepository::new(kind);
         if seed % 4 == 1 {
             for_many_files(&scratch);
         }
@@ -277,7 +277,7 @@ fn to_look_at_what_changed_is_to_look_at_everything() {
 
 #[test]
 fn what_nobody_named_is_as_it_was_unless_it_was_staged() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     for name in ["dirty", "a.txt", "gone/x", "new/y"] {
         scratch.write(name, b"then\n");
     }
@@ -334,7 +334,7 @@ fn where_paths_are_not_enough_everything_is_looked_at() {
         }),
     ];
     for (path, make) in odd {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         std::fs::create_dir_all(scratch.path().join(".git/info")).unwrap();
         std::fs::write(scratch.path().join(".git/info/exclude"), "hidden/\n").unwrap();
         scratch.write("hidden/y", b"");
@@ -346,7 +346,7 @@ fn where_paths_are_not_enough_everything_is_looked_at() {
 }
 
 /// What is odd, and what makes it.
-type Odd = (&'static str, fn(&Scratch));
+type Odd = (&'static str, fn(&ScratchRepository));
 
 #[test]
 fn what_only_git_decides_right_is_left_to_git() {
@@ -376,7 +376,7 @@ fn what_only_git_decides_right_is_left_to_git() {
         ("no index", |scratch| std::fs::remove_file(scratch.path().join(".git/index")).unwrap()),
     ];
     for (what, make) in odd {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         assert!(same(&scratch, &options(), what), "{what}");
         make(&scratch);
         scratch.write("sub/b.txt", b"other\n");
@@ -387,7 +387,7 @@ fn what_only_git_decides_right_is_left_to_git() {
         }
     }
     // Attributes that change nothing here, and are not changed themselves.
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     scratch.write(".gitattributes", b"*.txt text=auto eol=lf\n");
     assert!(!same(&scratch, &options(), "new attributes"));
     scratch.git(&["add", "-A"]);
@@ -398,7 +398,7 @@ fn what_only_git_decides_right_is_left_to_git() {
 
 #[test]
 fn an_edit_that_leaves_size_and_time_is_seen() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let place = scratch.path().join("a.txt");
     for round in 0..3_u8 {
         scratch.write("a.txt", &[b'0' + round, b'\n']);

@@ -23,7 +23,7 @@ pub(super) struct PathEdit {
 }
 
 /// What trees are built from.
-struct Builder<'a> {
+struct IndexTreeBuilder<'a> {
     repository: &'a Repository,
     gix: gix::Repository,
     index: &'a LiveIndex,
@@ -32,7 +32,7 @@ struct Builder<'a> {
 
 /// The entries and edits below one folder.
 #[derive(Debug, Clone)]
-struct Span {
+struct FolderSpan {
     /// The length of the folder's path in bytes, with the `/`.
     depth: usize,
     entries: Range<usize>,
@@ -40,7 +40,7 @@ struct Span {
 }
 
 /// A tree, or why there is none.
-enum Made {
+enum BuiltTree {
     Tree(gix::ObjectId),
     Empty,
     /// An object is missing, or a file is below a file: git reports this in its own words.
@@ -54,29 +54,29 @@ impl LiveIndex {
     /// # Errors
     /// As `Objects::write_object`.
     pub fn tree(&self, repository: &Repository, edits: &[PathEdit]) -> Result<Option<Oid>> {
-        let builder = Builder { repository, gix: repository.gix()?, index: self, edits };
-        let all = Span { depth: 0, entries: 0..self.len(), edits: 0..edits.len() };
+        let builder = IndexTreeBuilder { repository, gix: repository.gix()?, index: self, edits };
+        let all = FolderSpan { depth: 0, entries: 0..self.len(), edits: 0..edits.len() };
         match builder.tree(&all, self.cached_trees())? {
-            Made::Tree(id) => oid(&id).map(Some),
-            Made::Empty => repository.objects().empty_tree().map(Some),
-            Made::Odd => Ok(None),
+            BuiltTree::Tree(id) => oid(&id).map(Some),
+            BuiltTree::Empty => repository.objects().empty_tree().map(Some),
+            BuiltTree::Odd => Ok(None),
         }
     }
 }
 
-impl<'a> Builder<'a> {
+impl<'a> IndexTreeBuilder<'a> {
     fn has(&self, id: &gix::oid) -> bool {
         use gix::objs::Exists;
         self.gix.objects.exists(id)
     }
 
-    fn tree(&self, span: &Span, cached: Option<&Tree>) -> Result<Made> {
+    fn tree(&self, span: &FolderSpan, cached: Option<&Tree>) -> Result<BuiltTree> {
         if span.edits.is_empty()
             && let Some(known) = cached
             && known.num_entries.is_some_and(|count| count as usize == span.entries.len())
             && self.has(&known.id)
         {
-            return Ok(if span.entries.is_empty() { Made::Empty } else { Made::Tree(known.id) });
+            return Ok(if span.entries.is_empty() { BuiltTree::Empty } else { BuiltTree::Tree(known.id) });
         }
         let mut content = Vec::new();
         let mut rest = span.clone();
@@ -88,7 +88,7 @@ impl<'a> Builder<'a> {
                 None => {
                     let found = match self.take_file(&mut rest, first) {
                         Some((mode, id)) if self.has(&id) => Some((mode, id)),
-                        Some(_) => return Ok(Made::Odd),
+                        Some(_) => return Ok(BuiltTree::Odd),
                         None => None,
                     };
                     if let Some((mode, id)) = found {
@@ -99,23 +99,23 @@ impl<'a> Builder<'a> {
                     let name = &tail[..end];
                     let below = self.take_folder(&mut rest, &first[..span.depth + end + 1]);
                     match self.tree(&below, cached.get(name).copied())? {
-                        Made::Tree(_) if self.is_file(span, name) => return Ok(Made::Odd),
-                        Made::Tree(id) => line(&mut content, TREE, name, &id),
-                        Made::Empty => {}
-                        Made::Odd => return Ok(Made::Odd),
+                        BuiltTree::Tree(_) if self.is_file(span, name) => return Ok(BuiltTree::Odd),
+                        BuiltTree::Tree(id) => line(&mut content, TREE, name, &id),
+                        BuiltTree::Empty => {}
+                        BuiltTree::Odd => return Ok(BuiltTree::Odd),
                     }
                 }
             }
         }
         if content.is_empty() {
-            return Ok(Made::Empty);
+            return Ok(BuiltTree::Empty);
         }
         let written = self.repository.objects().write_object(ObjectKind::Tree, &content)?;
-        gix_id(&written).map(Made::Tree)
+        gix_id(&written).map(BuiltTree::Tree)
     }
 
     /// The first path of a span among entries and edits, in byte order.
-    fn first(&self, span: &Span) -> Option<&'a [u8]> {
+    fn first(&self, span: &FolderSpan) -> Option<&'a [u8]> {
         let entry = (!span.entries.is_empty()).then(|| self.index.path(span.entries.start));
         let edit = self.edits[span.edits.clone()].first().map(|edit| edit.path.as_bytes());
         match (entry, edit) {
@@ -125,7 +125,7 @@ impl<'a> Builder<'a> {
     }
 
     /// Removes a file from the beginning of a span and returns it: the edit's file if there is an edit.
-    fn take_file(&self, span: &mut Span, path: &[u8]) -> Option<(u32, gix::ObjectId)> {
+    fn take_file(&self, span: &mut FolderSpan, path: &[u8]) -> Option<(u32, gix::ObjectId)> {
         let mut found = None;
         if !span.entries.is_empty() && self.index.path(span.entries.start) == path {
             found = Some((self.index.mode(span.entries.start), self.index.id(span.entries.start).to_owned()));
@@ -139,17 +139,17 @@ impl<'a> Builder<'a> {
     }
 
     /// Removes everything that begins with `prefix` from the beginning of a span and returns it.
-    fn take_folder(&self, span: &mut Span, prefix: &[u8]) -> Span {
+    fn take_folder(&self, span: &mut FolderSpan, prefix: &[u8]) -> FolderSpan {
         let entries = span.entries.start..self.index.run_end(span.entries.clone(), prefix);
         let below = &self.edits[span.edits.clone()];
         let edits = span.edits.start..span.edits.start + below.partition_point(|edit| edit.path.as_bytes().starts_with(prefix));
         span.entries.start = entries.end;
         span.edits.start = edits.end;
-        Span { depth: prefix.len(), entries, edits }
+        FolderSpan { depth: prefix.len(), entries, edits }
     }
 
     /// Whether this folder also has a file with the name, because something changed during the capture.
-    fn is_file(&self, span: &Span, name: &[u8]) -> bool {
+    fn is_file(&self, span: &FolderSpan, name: &[u8]) -> bool {
         let edits = &self.edits[span.edits.clone()];
         match edits.binary_search_by(|edit| edit.path.as_bytes()[span.depth..].cmp(name)) {
             Ok(at) => edits[at].new.is_some(),

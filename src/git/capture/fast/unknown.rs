@@ -9,12 +9,12 @@ use std::path::Path;
 use crate::domain::base::names::RepoPath;
 use crate::error::Result;
 use crate::git::capture::gaps::is_gap;
-use crate::git::capture::ignored_held::{SortedIgnored, sort_ignored};
+use crate::git::capture::ignored_held::{SortedIgnoredPaths, sort_ignored};
 use crate::git::capture::worktree::CaptureOptions;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 
-use super::walk::Unknown;
+use super::walk::UntrackedPath;
 
 /// How many paths below folders are listed before git has said whether the folders are ignored: asking once about more paths
 /// is cheaper than asking again, but an ignored folder can be huge.
@@ -22,7 +22,7 @@ const AHEAD: usize = 1000;
 
 /// The untracked paths, sorted. Each list but `attributes` is ordered by path.
 #[derive(Debug, Default)]
-pub(super) struct SortedUnknown {
+pub(super) struct SortedUntracked {
     /// Files and links that are content.
     pub untracked: Vec<RepoPath>,
     /// The topmost ignored files and folders.
@@ -43,14 +43,14 @@ pub(super) struct SortedUnknown {
 
 /// An untracked path that the caller of the capture named.
 #[derive(Debug)]
-pub(super) struct Named {
+pub(super) struct NamedUntracked {
     pub path: RepoPath,
-    pub kind: NamedKind,
+    pub kind: NamedUntrackedKind,
 }
 
 /// What is at a named path.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum NamedKind {
+pub(super) enum NamedUntrackedKind {
     /// A file or link.
     File,
     Folder,
@@ -60,15 +60,15 @@ pub(super) enum NamedKind {
 
 /// An untracked path that is being sorted.
 #[derive(Debug)]
-struct Node {
+struct UntrackedNode {
     path: RepoPath,
-    kind: NodeKind,
+    kind: UntrackedNodeKind,
     /// The untracked folder above it, by its position among the nodes.
     above: Option<usize>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum NodeKind {
+enum UntrackedNodeKind {
     File,
     Special,
     Folder,
@@ -80,9 +80,13 @@ enum NodeKind {
     Odd,
 }
 
-impl From<Unknown> for Node {
-    fn from(found: Unknown) -> Self {
-        Self { path: found.path, kind: if found.folder { NodeKind::Folder } else { NodeKind::File }, above: None }
+impl From<UntrackedPath> for UntrackedNode {
+    fn from(found: UntrackedPath) -> Self {
+        Self {
+            path: found.path,
+            kind: if found.folder { UntrackedNodeKind::Folder } else { UntrackedNodeKind::File },
+            above: None,
+        }
     }
 }
 
@@ -95,10 +99,10 @@ impl Captures<'_> {
     pub(super) fn sort_unknown(
         &self,
         worktree: &Worktree,
-        unknown: Vec<Unknown>,
+        unknown: Vec<UntrackedPath>,
         options: &CaptureOptions,
-    ) -> Result<Option<SortedUnknown>> {
-        self.sort_nodes(worktree, unknown.into_iter().map(Node::from).collect(), options)
+    ) -> Result<Option<SortedUntracked>> {
+        self.sort_nodes(worktree, unknown.into_iter().map(UntrackedNode::from).collect(), options)
     }
 
     /// As [`Captures::sort_unknown`], with named paths. The folders above them may be untracked too: `is_tracked` returns
@@ -109,35 +113,40 @@ impl Captures<'_> {
     pub(super) fn sort_named(
         &self,
         worktree: &Worktree,
-        unknown: Vec<Unknown>,
-        named: Vec<Named>,
+        unknown: Vec<UntrackedPath>,
+        named: Vec<NamedUntracked>,
         is_tracked: impl Fn(&RepoPath) -> bool,
         options: &CaptureOptions,
-    ) -> Result<Option<SortedUnknown>> {
-        let mut nodes: Vec<Node> = unknown.into_iter().map(Node::from).collect();
+    ) -> Result<Option<SortedUntracked>> {
+        let mut nodes: Vec<UntrackedNode> = unknown.into_iter().map(UntrackedNode::from).collect();
         let mut places: HashMap<RepoPath, usize> = HashMap::new();
-        for Named { path, kind } in named {
+        for NamedUntracked { path, kind } in named {
             let mut above = None;
             for folder in path.folders_above().filter(|folder| !is_tracked(folder)) {
                 let place = *places.entry(folder.clone()).or_insert(nodes.len());
                 if place == nodes.len() {
-                    nodes.push(Node { path: folder, kind: NodeKind::Listed, above });
+                    nodes.push(UntrackedNode { path: folder, kind: UntrackedNodeKind::Listed, above });
                 }
                 above = Some(place);
             }
             let kind = match kind {
-                NamedKind::File => NodeKind::File,
-                NamedKind::Folder => NodeKind::Folder,
-                NamedKind::Special => NodeKind::Special,
+                NamedUntrackedKind::File => UntrackedNodeKind::File,
+                NamedUntrackedKind::Folder => UntrackedNodeKind::Folder,
+                NamedUntrackedKind::Special => UntrackedNodeKind::Special,
             };
-            nodes.push(Node { path, kind, above });
+            nodes.push(UntrackedNode { path, kind, above });
         }
         self.sort_nodes(worktree, nodes, options)
     }
 
-    fn sort_nodes(&self, worktree: &Worktree, mut nodes: Vec<Node>, options: &CaptureOptions) -> Result<Option<SortedUnknown>> {
+    fn sort_nodes(
+        &self,
+        worktree: &Worktree,
+        mut nodes: Vec<UntrackedNode>,
+        options: &CaptureOptions,
+    ) -> Result<Option<SortedUntracked>> {
         let root = worktree.path();
-        let mut sorted = SortedUnknown::default();
+        let mut sorted = SortedUntracked::default();
         while !nodes.is_empty() {
             list_ahead(root, options, &mut nodes);
             let Some(ignored) = self.are_ignored(worktree, &nodes)? else { return Ok(None) };
@@ -158,8 +167,10 @@ impl Captures<'_> {
     }
 
     /// Which of the nodes git ignores, directly or by a folder above them; `None` if git gives no clear answer.
-    fn are_ignored(&self, worktree: &Worktree, nodes: &[Node]) -> Result<Option<Vec<bool>>> {
-        let asked = |node: &&Node| matches!(node.kind, NodeKind::File | NodeKind::Folder | NodeKind::Listed);
+    fn are_ignored(&self, worktree: &Worktree, nodes: &[UntrackedNode]) -> Result<Option<Vec<bool>>> {
+        let asked = |node: &&UntrackedNode| {
+            matches!(node.kind, UntrackedNodeKind::File | UntrackedNodeKind::Folder | UntrackedNodeKind::Listed)
+        };
         let mut input = Vec::new();
         for node in nodes.iter().filter(asked) {
             // The dot prevents that a colon at the beginning is taken for pathspec magic.
@@ -193,10 +204,10 @@ impl Captures<'_> {
     }
 }
 
-impl SortedUnknown {
+impl SortedUntracked {
     /// Adds what the configuration decides about ignored files.
-    fn take_up(&mut self, ignored: SortedIgnored) {
-        let SortedIgnored { held, rest, excluded, over_limit, special, unread } = ignored;
+    fn take_up(&mut self, ignored: SortedIgnoredPaths) {
+        let SortedIgnoredPaths { held, rest, excluded, over_limit, special, unread } = ignored;
         self.unread.extend(unread);
         self.ignored = rest;
         self.attributes.extend(held.iter().filter(|path| path.file_name() == b".gitattributes").cloned());
@@ -209,12 +220,12 @@ impl SortedUnknown {
 }
 
 /// Lists folders, and the folders in them, as long as there are few paths.
-fn list_ahead(root: &Path, options: &CaptureOptions, nodes: &mut Vec<Node>) {
+fn list_ahead(root: &Path, options: &CaptureOptions, nodes: &mut Vec<UntrackedNode>) {
     let mut next = 0;
     let first = nodes.len();
     while next < nodes.len() && nodes.len() < first + AHEAD {
-        if nodes[next].kind == NodeKind::Folder && !options.exclude.covers(&nodes[next].path, true) {
-            nodes[next].kind = NodeKind::Listed;
+        if nodes[next].kind == UntrackedNodeKind::Folder && !options.exclude.covers(&nodes[next].path, true) {
+            nodes[next].kind = UntrackedNodeKind::Listed;
             let folder = nodes[next].path.clone();
             list(root, &options.excluded, &folder, Some(next), nodes);
         }
@@ -223,10 +234,10 @@ fn list_ahead(root: &Path, options: &CaptureOptions, nodes: &mut Vec<Node>) {
 }
 
 /// Adds what is in a folder to the nodes.
-fn list(root: &Path, excluded: &[RepoPath], folder: &RepoPath, above: Option<usize>, nodes: &mut Vec<Node>) {
+fn list(root: &Path, excluded: &[RepoPath], folder: &RepoPath, above: Option<usize>, nodes: &mut Vec<UntrackedNode>) {
     let failed = |error: &std::io::Error| {
-        let kind = if is_gap(error) { NodeKind::Unread } else { NodeKind::Odd };
-        Node { path: folder.clone(), kind, above }
+        let kind = if is_gap(error) { UntrackedNodeKind::Unread } else { UntrackedNodeKind::Odd };
+        UntrackedNode { path: folder.clone(), kind, above }
     };
     let names = match std::fs::read_dir(root.join(folder.to_path())) {
         Ok(names) => names,
@@ -239,43 +250,43 @@ fn list(root: &Path, excluded: &[RepoPath], folder: &RepoPath, above: Option<usi
         };
         let path = RepoPath::new([folder.as_bytes(), b"/", name.as_bytes()].concat());
         if !excluded.contains(&path) {
-            nodes.push(Node { kind: kind_of(name.as_bytes(), kind), path, above });
+            nodes.push(UntrackedNode { kind: kind_of(name.as_bytes(), kind), path, above });
         }
     }
 }
 
-fn kind_of(name: &[u8], kind: FileType) -> NodeKind {
+fn kind_of(name: &[u8], kind: FileType) -> UntrackedNodeKind {
     // Most likely a nested repository; or a link that git does not follow.
     if name.eq_ignore_ascii_case(b".git") || (kind.is_symlink() && matches!(name, b".gitignore" | b".gitattributes")) {
-        NodeKind::Odd
+        UntrackedNodeKind::Odd
     } else if kind.is_dir() {
-        NodeKind::Folder
+        UntrackedNodeKind::Folder
     } else if kind.is_file() || kind.is_symlink() {
-        NodeKind::File
+        UntrackedNodeKind::File
     } else {
-        NodeKind::Special
+        UntrackedNodeKind::Special
     }
 }
 
 /// Puts the nodes into the lists, and returns the folders that are content and not listed yet; `None` if git has to decide.
 /// Each node comes after the folder above it.
 fn settle(
-    nodes: Vec<Node>,
+    nodes: Vec<UntrackedNode>,
     ignored: &[bool],
     is_excluded: impl Fn(&RepoPath, bool) -> bool,
-    sorted: &mut SortedUnknown,
+    sorted: &mut SortedUntracked,
 ) -> Option<Vec<RepoPath>> {
     let mut hidden = vec![false; nodes.len()];
     let mut folders = Vec::new();
-    for (number, Node { path, kind, above }) in nodes.into_iter().enumerate() {
+    for (number, UntrackedNode { path, kind, above }) in nodes.into_iter().enumerate() {
         hidden[number] = ignored[number] || above.is_some_and(|above| hidden[above]);
         if above.is_some_and(|above| hidden[above]) {
             continue;
         }
         let excluded = match kind {
-            NodeKind::File => is_excluded(&path, false),
-            NodeKind::Folder | NodeKind::Listed => is_excluded(&path, true),
-            NodeKind::Special | NodeKind::Unread | NodeKind::Odd => false,
+            UntrackedNodeKind::File => is_excluded(&path, false),
+            UntrackedNodeKind::Folder | UntrackedNodeKind::Listed => is_excluded(&path, true),
+            UntrackedNodeKind::Special | UntrackedNodeKind::Unread | UntrackedNodeKind::Odd => false,
         };
         if excluded {
             hidden[number] = true;
@@ -284,17 +295,17 @@ fn settle(
         }
         match kind {
             _ if ignored[number] => sorted.ignored.push(path),
-            NodeKind::File => {
+            UntrackedNodeKind::File => {
                 if path.file_name() == b".gitattributes" {
                     sorted.attributes.push(path.clone());
                 }
                 sorted.untracked.push(path);
             }
-            NodeKind::Special => sorted.special.push(path),
-            NodeKind::Folder => folders.push(path),
-            NodeKind::Listed => {}
-            NodeKind::Unread => sorted.unread.push(path),
-            NodeKind::Odd => return None,
+            UntrackedNodeKind::Special => sorted.special.push(path),
+            UntrackedNodeKind::Folder => folders.push(path),
+            UntrackedNodeKind::Listed => {}
+            UntrackedNodeKind::Unread => sorted.unread.push(path),
+            UntrackedNodeKind::Odd => return None,
         }
     }
     Some(folders)

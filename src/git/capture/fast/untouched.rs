@@ -17,7 +17,7 @@ use super::oid;
 
 /// What a look at one path told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Told {
+enum UntouchedVerdict {
     /// It is as committed.
     Same,
     /// It is a regular file with the committed mode; its content decides.
@@ -27,7 +27,7 @@ enum Told {
 }
 
 /// A look at paths of one worktree.
-struct Paths<'a> {
+struct UntouchedPathCheck<'a> {
     worktree: &'a Worktree,
     index: &'a LiveIndex,
     /// Folders on disk that hold tracked files and are no repositories of their own.
@@ -47,13 +47,13 @@ impl Captures<'_> {
             return Ok(false);
         }
         let Some(index) = LiveIndex::read(self.repo, worktree) else { return Ok(false) };
-        let mut paths = Paths { worktree, index: &index, folders: BTreeSet::new() };
+        let mut paths = UntouchedPathCheck { worktree, index: &index, folders: BTreeSet::new() };
         let mut by_content = Vec::new();
         for change in changes {
             match paths.told(change)? {
-                Told::Same => {}
-                Told::ByContent => by_content.push(change),
-                Told::Unclear => return Ok(false),
+                UntouchedVerdict::Same => {}
+                UntouchedVerdict::ByContent => by_content.push(change),
+                UntouchedVerdict::Unclear => return Ok(false),
             }
         }
         if by_content.is_empty() {
@@ -65,44 +65,44 @@ impl Captures<'_> {
     }
 }
 
-impl Paths<'_> {
-    fn told(&mut self, change: &TreeChange) -> Result<Told> {
+impl UntouchedPathCheck<'_> {
+    fn told(&mut self, change: &TreeChange) -> Result<UntouchedVerdict> {
         let path = &change.path;
         // In the index, no file has the path of a folder, and no folder that of a file.
         let clashes = !self.index.below(path.as_bytes()).is_empty();
         if clashes || path.folders_above().any(|folder| self.index.find(folder.as_bytes()).is_some()) {
-            return Ok(Told::Unclear);
+            return Ok(UntouchedVerdict::Unclear);
         }
         match (&change.old, self.index.find(path.as_bytes())) {
             (None, None) => Ok(self.is_free(path)),
             (Some(old), Some(entry)) => self.file(path, old, entry),
-            (None, Some(_)) | (Some(_), None) => Ok(Told::Unclear),
+            (None, Some(_)) | (Some(_), None) => Ok(UntouchedVerdict::Unclear),
         }
     }
 
     /// A path that neither commit nor index has.
-    fn is_free(&mut self, path: &RepoPath) -> Told {
+    fn is_free(&mut self, path: &RepoPath) -> UntouchedVerdict {
         match self.folders_are_there(path) {
-            Some(true) if !matches!(self.stat(path), Err(Errno::NOENT)) => Told::Unclear,
-            Some(true | false) => Told::Same,
-            None => Told::Unclear,
+            Some(true) if !matches!(self.stat(path), Err(Errno::NOENT)) => UntouchedVerdict::Unclear,
+            Some(true | false) => UntouchedVerdict::Same,
+            None => UntouchedVerdict::Unclear,
         }
     }
 
-    fn file(&mut self, path: &RepoPath, old: &FileId, entry: usize) -> Result<Told> {
+    fn file(&mut self, path: &RepoPath, old: &FileId, entry: usize) -> Result<UntouchedVerdict> {
         if self.index.mode(entry) != old.mode
             || oid(self.index.id(entry))? != old.oid
             || self.folders_are_there(path) != Some(true)
         {
-            return Ok(Told::Unclear);
+            return Ok(UntouchedVerdict::Unclear);
         }
-        let Ok(stat) = self.stat(path) else { return Ok(Told::Unclear) };
+        let Ok(stat) = self.stat(path) else { return Ok(UntouchedVerdict::Unclear) };
         let executes = stat.st_mode & 0o100 != 0;
         let fits = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile && executes == (old.mode == 0o100_755);
         Ok(match self.index.is_unchanged(entry, &stat) {
-            true => Told::Same,
-            false if fits && !old.is_link() => Told::ByContent,
-            false => Told::Unclear,
+            true => UntouchedVerdict::Same,
+            false if fits && !old.is_link() => UntouchedVerdict::ByContent,
+            false => UntouchedVerdict::Unclear,
         })
     }
 
@@ -140,11 +140,11 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     /// `main`, ahead of it a commit that changes `a.txt`, removes `sub/b.txt`, and adds `sub/new` and `other/new`.
-    fn ahead() -> (Scratch, Oid, Vec<TreeChange>) {
-        let scratch = Scratch::new(&[]);
+    fn ahead() -> (ScratchRepository, Oid, Vec<TreeChange>) {
+        let scratch = ScratchRepository::new(&[]);
         let old = Oid::new(scratch.git(&["rev-parse", "HEAD"])).unwrap();
         scratch.write("a.txt", b"ahead\n");
         scratch.write("sub/new", b"new\n");
@@ -166,7 +166,7 @@ mod tests {
         (scratch, old, changes)
     }
 
-    fn are_as_committed((scratch, old, changes): &(Scratch, Oid, Vec<TreeChange>)) -> bool {
+    fn are_as_committed((scratch, old, changes): &(ScratchRepository, Oid, Vec<TreeChange>)) -> bool {
         scratch.repo().captures().are_as_committed(&scratch.main(), old, changes).unwrap()
     }
 
@@ -181,7 +181,7 @@ mod tests {
     }
 
     /// Something that somebody does in a worktree.
-    type Deed = fn(&Scratch);
+    type Deed = fn(&ScratchRepository);
 
     #[test]
     fn whatever_git_names_at_above_or_below_a_path_is_seen() {

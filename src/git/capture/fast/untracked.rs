@@ -4,19 +4,19 @@
 use std::collections::HashSet;
 
 use crate::domain::base::names::RepoPath;
-use crate::domain::checkpoint::in_time::Rank;
+use crate::domain::checkpoint::in_time::ReadingPriority;
 use crate::error::Result;
 use crate::git::capture::as_time_allows::as_time_allows;
-use crate::git::capture::coverage::Coverage;
+use crate::git::capture::coverage::CaptureCoverage;
 use crate::git::capture::file_stat::FileStat;
-use crate::git::capture::gaps::Gaps;
-use crate::git::capture::given_back::Scope;
-use crate::git::capture::untracked_memory::UntrackedMemory;
+use crate::git::capture::gaps::CaptureGaps;
+use crate::git::capture::given_back::CaptureScope;
+use crate::git::capture::untracked_memory::UntrackedBlobCache;
 use crate::git::objects::new_blobs::NewBlobs;
-use crate::git::restore::place::{Found, Looks};
+use crate::git::restore::place::{PathOccupant, WorktreeInspector};
 use crate::own_process::threads;
 
-use super::content::{Content, Conversion, Differing, Reading, mode_of};
+use super::content::{ContentDifferences, LineEndConversion, PathContent, WorktreeReader, mode_of};
 use super::tree_edit::PathEdit;
 
 /// A file and its size in bytes.
@@ -28,7 +28,7 @@ pub(super) const FEW: usize = 100;
 const LIGHT: u64 = 8 * 1024 * 1024;
 
 /// A file or link that is held.
-struct Held {
+struct UntrackedBlob {
     path: RepoPath,
     mode: u32,
     blob: gix::ObjectId,
@@ -36,7 +36,7 @@ struct Held {
     stat: Option<FileStat>,
 }
 
-impl Reading<'_> {
+impl WorktreeReader<'_> {
     /// Reads untracked files, if they are not remembered; `None` if git has to do it.
     ///
     /// # Errors
@@ -44,37 +44,38 @@ impl Reading<'_> {
     pub(super) fn untracked(
         &self,
         files: Vec<PathAndSize>,
-        conversion: Conversion,
+        conversion: LineEndConversion,
         blobs: &mut NewBlobs<'_>,
-        (coverage, gaps): (&mut Coverage, &mut Gaps),
-    ) -> Result<Option<Differing>> {
+        (coverage, gaps): (&mut CaptureCoverage, &mut CaptureGaps),
+    ) -> Result<Option<ContentDifferences>> {
         if files.iter().any(|(path, _)| path.is_odd()) {
             return Ok(None);
         }
         // What is remembered are the files' own bytes; a capture of some paths would forget the others.
         let many = files.len() >= FEW || files.iter().map(|(_, size)| size).sum::<u64>() >= LIGHT;
-        let remembers = many && conversion == Conversion::None && self.scope == Scope::Whole;
-        let was = remembers.then(|| UntrackedMemory::read(self.repository, self.worktree));
+        let remembers = many && conversion == LineEndConversion::None && self.scope == CaptureScope::Whole;
+        let was = remembers.then(|| UntrackedBlobCache::read(self.repository, self.worktree));
         let begun = remembers.then(|| self.repository.captures().now_on_disk()).transpose()?;
         let (mut held, files) = match &was {
             Some(was) => self.recall(was, files)?,
             None => (Vec::new(), files),
         };
-        let mut looks = Looks::below(self.worktree.path());
+        let mut looks = WorktreeInspector::below(self.worktree.path());
         let mut doubtful = Vec::new();
-        let rank = |path: &RepoPath| if self.named.covers(path, false) { Rank::Named } else { Rank::Untracked };
+        let rank =
+            |path: &RepoPath| if self.named.covers(path, false) { ReadingPriority::Named } else { ReadingPriority::Untracked };
         let place = |(path, size): &PathAndSize| (rank(path), *size);
         let late = as_time_allows((self.repository, self.until), files, place, |part| {
             for (path, _) in part {
                 match self.content(&mut looks, &path, self.limit, conversion)? {
-                    Content::Gone => {}
-                    Content::TooLarge => coverage.too_large.add(path),
-                    Content::Unread => gaps.add(path),
-                    Content::Present { mode, bytes, stat } => {
+                    PathContent::Gone => {}
+                    PathContent::TooLarge => coverage.too_large.add(path),
+                    PathContent::Unread => gaps.add(path),
+                    PathContent::Present { mode, bytes, stat } => {
                         doubtful.extend(conversion.doubts(mode, &bytes).then(|| path.clone()));
-                        held.push(Held { path, mode, blob: blobs.add(bytes)?, stat });
+                        held.push(UntrackedBlob { path, mode, blob: blobs.add(bytes)?, stat });
                     }
-                    Content::Odd => return Ok(None),
+                    PathContent::Odd => return Ok(None),
                 }
             }
             Ok(Some(()))
@@ -82,34 +83,39 @@ impl Reading<'_> {
         let Some(late) = late else { return Ok(None) };
         gaps.add_late(late.into_iter().map(|(path, _)| path));
         if let (Some(was), Some(begun)) = (was, begun) {
-            let old = |held: &&Held| held.stat.filter(|stat| stat.is_older_than(begun));
+            let old = |held: &&UntrackedBlob| held.stat.filter(|stat| stat.is_older_than(begun));
             let files = held.iter().filter_map(|held| Some((&held.path, old(&held)?, held.blob)));
-            UntrackedMemory::of(files).write_unless(&was, self.repository, self.worktree);
+            UntrackedBlobCache::of(files).write_unless(&was, self.repository, self.worktree);
         }
         let edits = held.into_iter().map(|held| PathEdit { path: held.path, new: Some((held.mode, held.blob)) });
-        Ok(Some(Differing { edits: edits.collect(), doubtful }))
+        Ok(Some(ContentDifferences { edits: edits.collect(), doubtful }))
     }
 
     /// The files that are as they were and whose blobs exist; and the paths that have to be read.
-    fn recall(&self, was: &UntrackedMemory, files: Vec<PathAndSize>) -> Result<(Vec<Held>, Vec<PathAndSize>)> {
+    fn recall(&self, was: &UntrackedBlobCache, files: Vec<PathAndSize>) -> Result<(Vec<UntrackedBlob>, Vec<PathAndSize>)> {
         let (root, limit) = (self.worktree.path(), self.limit);
         // What cannot be looked at is found out when it is read.
-        let known = |looks: &mut Looks<'_>, path: &RepoPath| match looks.look(path).unwrap_or(Found::Missing) {
-            Found::File(meta) if meta.len() <= limit => {
+        let known = |looks: &mut WorktreeInspector<'_>, path: &RepoPath| match looks.look(path).unwrap_or(PathOccupant::Missing) {
+            PathOccupant::File(meta) if meta.len() <= limit => {
                 let stat = FileStat::of(&meta);
                 Ok(was.recall(path, &stat).map(|blob| (mode_of(&meta), blob, stat)))
             }
-            Found::File(_) | Found::Link(..) | Found::Missing | Found::Below(_) | Found::Folder | Found::Special => Ok(None),
+            PathOccupant::File(_)
+            | PathOccupant::Link(..)
+            | PathOccupant::Missing
+            | PathOccupant::Below(_)
+            | PathOccupant::Folder
+            | PathOccupant::Special => Ok(None),
         };
         let look = |part: &[PathAndSize]| {
-            let mut looks = Looks::below(root);
+            let mut looks = WorktreeInspector::below(root);
             part.iter().map(|(path, _)| known(&mut looks, path)).collect()
         };
         let found: Vec<Result<_>> = threads::in_parts(&files, FEW, look);
         let (mut held, mut others) = (Vec::with_capacity(files.len()), Vec::new());
         for ((path, size), known) in files.into_iter().zip(found) {
             match known? {
-                Some((mode, blob, stat)) => held.push(Held { path, mode, blob, stat: Some(stat) }),
+                Some((mode, blob, stat)) => held.push(UntrackedBlob { path, mode, blob, stat: Some(stat) }),
                 None => others.push((path, size)),
             }
         }
@@ -127,20 +133,20 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::git::capture::remembered::Remembered;
+    use crate::git::capture::remembered::CaptureCacheKind;
     use crate::git::capture::worktree::CaptureOptions;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     /// A repository with untracked files that are old enough to be remembered.
-    fn many() -> Scratch {
-        let scratch = Scratch::new(&[]);
+    fn many() -> ScratchRepository {
+        let scratch = ScratchRepository::new(&[]);
         (0..=FEW).for_each(|number| scratch.write(&format!("new/{number}"), format!("file {number}").as_bytes()));
         std::thread::sleep(Duration::from_millis(250));
         scratch
     }
 
     /// What a capture has at a path.
-    fn captured(scratch: &Scratch, path: &str) -> String {
+    fn captured(scratch: &ScratchRepository, path: &str) -> String {
         let (repo, options) = (scratch.repo(), CaptureOptions { max_file_size: 1000, ..CaptureOptions::default() });
         let capture = repo.captures().fast_capture(&scratch.main(), &options).unwrap().unwrap();
         repo.durability().sync_objects().unwrap();
@@ -149,19 +155,19 @@ mod tests {
     }
 
     /// Has the memory say that each file has this blob.
-    fn remember(scratch: &Scratch, blob: &str) {
+    fn remember(scratch: &ScratchRepository, blob: &str) {
         let (repo, main, blob) = (scratch.repo(), scratch.main(), gix::ObjectId::from_hex(blob.as_bytes()).unwrap());
         let paths: Vec<_> = (0..=FEW).map(|number| RepoPath::new(format!("new/{number}").as_bytes())).collect();
         let stat = |path: &RepoPath| FileStat::of(&main.path().join(path.to_path()).symlink_metadata().unwrap());
         let files = paths.iter().map(|path| (path, stat(path), blob));
-        UntrackedMemory::of(files).write_unless(&UntrackedMemory::of(std::iter::empty()), &repo, &main);
+        UntrackedBlobCache::of(files).write_unless(&UntrackedBlobCache::of(std::iter::empty()), &repo, &main);
     }
 
     #[test]
     fn a_file_that_is_as_it_was_is_not_read_and_a_changed_one_is() {
         let scratch = many();
         assert_eq!(captured(&scratch, "new/7"), "file 7");
-        assert!(Remembered::Untracked.place(&scratch.repo(), &scratch.main()).exists());
+        assert!(CaptureCacheKind::Untracked.place(&scratch.repo(), &scratch.main()).exists());
         // What is remembered is believed: the only way to see that nothing was read.
         remember(&scratch, &scratch.git(&["rev-parse", "HEAD:a.txt"]));
         assert_eq!(captured(&scratch, "new/7"), scratch.git(&["cat-file", "blob", "HEAD:a.txt"]));
@@ -191,7 +197,7 @@ mod tests {
         std::fs::File::open(scratch.path().join("new/7")).unwrap().set_modified(soon).unwrap();
         assert_eq!(captured(&scratch, "new/7"), "file 7");
         let (repo, main) = (scratch.repo(), scratch.main());
-        let memory = UntrackedMemory::read(&repo, &main);
+        let memory = UntrackedBlobCache::read(&repo, &main);
         let recalled = |name: &str| {
             let path = RepoPath::new(name.as_bytes());
             memory.recall(&path, &FileStat::of(&main.path().join(path.to_path()).symlink_metadata().unwrap()))

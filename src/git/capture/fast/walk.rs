@@ -12,10 +12,10 @@ use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 
 use crate::domain::base::names::RepoPath;
 
-use super::listing::{Listing, Room};
+use super::listing::{FolderNames, ListingBuffer};
 use super::live_index::LiveIndex;
 use crate::files::open_at;
-use crate::git::capture::permissions::Usual;
+use crate::git::capture::permissions::UsualPermissions;
 use crate::own_process::threads;
 
 /// So many tracked files are worth more than one thread.
@@ -23,7 +23,7 @@ const FEW: usize = 64;
 
 /// An untracked path.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Unknown {
+pub(super) struct UntrackedPath {
     /// Its path.
     pub path: RepoPath,
     /// Whether it is a folder; nothing below it is tracked.
@@ -32,7 +32,7 @@ pub(super) struct Unknown {
 
 /// What a walk found. Numbers are positions of index entries.
 #[derive(Debug, Default)]
-pub(super) struct Seen {
+pub(super) struct WalkFindings {
     /// Tracked files that have to be read.
     pub unsure: Vec<usize>,
     /// Tracked files that fewer users may read than usual.
@@ -40,14 +40,14 @@ pub(super) struct Seen {
     /// Tracked files that are missing.
     pub gone: Vec<usize>,
     /// Untracked files, links and folders.
-    pub unknown: Vec<Unknown>,
+    pub unknown: Vec<UntrackedPath>,
     /// Sockets, fifos and devices.
     pub special: Vec<RepoPath>,
     /// The `.gitattributes` files.
     pub attributes: Vec<RepoPath>,
 }
 
-impl Seen {
+impl WalkFindings {
     /// Adds what another walk or thread found.
     pub fn add(&mut self, more: Self) {
         let Self { unsure, narrow, gone, unknown, special, attributes } = more;
@@ -62,7 +62,7 @@ impl Seen {
 
 /// A folder to be looked at: the open folder above it, its name there, its path with a `/` at the end, and its index
 /// entries.
-struct Task {
+struct WalkFolder {
     above: Option<Arc<OwnedFd>>,
     name: CString,
     prefix: Vec<u8>,
@@ -70,46 +70,46 @@ struct Task {
 }
 
 #[derive(Default)]
-struct Queue {
-    waiting: Vec<Task>,
+struct WalkQueue {
+    waiting: Vec<WalkFolder>,
     at_work: usize,
     failed: bool,
 }
 
 /// A walk in progress.
-pub(super) struct Walk<'a> {
+pub(super) struct WorktreeWalk<'a> {
     root: &'a Path,
     index: &'a LiveIndex,
     excluded: &'a [RepoPath],
-    usual: Usual,
-    queue: Mutex<Queue>,
+    usual: UsualPermissions,
+    queue: Mutex<WalkQueue>,
     changed: Condvar,
 }
 
 /// The tracked entries directly in a folder: files with their entry, folders with their entries.
 #[derive(Default)]
-struct Children<'i> {
+struct TrackedChildren<'i> {
     files: Vec<(&'i [u8], usize)>,
     folders: HashMap<&'i [u8], Range<usize>>,
 }
 
-impl<'a> Walk<'a> {
+impl<'a> WorktreeWalk<'a> {
     /// A walk over the worktree at `root`. Untracked paths in `excluded` are not reported. If a folder in `excluded`
     /// contains tracked files, the walk gives up.
-    pub fn new(root: &'a Path, index: &'a LiveIndex, excluded: &'a [RepoPath], usual: Usual) -> Self {
+    pub fn new(root: &'a Path, index: &'a LiveIndex, excluded: &'a [RepoPath], usual: UsualPermissions) -> Self {
         Self { root, index, excluded, usual, queue: Mutex::default(), changed: Condvar::new() }
     }
 
     /// Walks; `None` if it meets something that only git handles correctly, or that changes meanwhile.
-    pub fn run(self) -> Option<Seen> {
-        let root = Task { above: None, name: CString::default(), prefix: Vec::new(), entries: 0..self.index.len() };
+    pub fn run(self) -> Option<WalkFindings> {
+        let root = WalkFolder { above: None, name: CString::default(), prefix: Vec::new(), entries: 0..self.index.len() };
         self.run_from(vec![root])
     }
 
-    /// As [`Walk::run`], for some folders only, none of them below another: their paths, and the entries below each.
-    pub fn run_in(self, folders: Vec<(RepoPath, Range<usize>)>) -> Option<Seen> {
+    /// As [`WorktreeWalk::run`], for some folders only, none of them below another: their paths, and the entries below each.
+    pub fn run_in(self, folders: Vec<(RepoPath, Range<usize>)>) -> Option<WalkFindings> {
         if folders.is_empty() {
-            return Some(Seen::default());
+            return Some(WalkFindings::default());
         }
         let mut tasks = Vec::with_capacity(folders.len());
         for (path, entries) in folders {
@@ -120,12 +120,12 @@ impl<'a> Walk<'a> {
             let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
             let above = open_at(CWD, &above, flags, Mode::empty()).ok()?;
             let prefix = [path.as_bytes(), b"/"].concat();
-            tasks.push(Task { above: Some(Arc::new(above)), name: CString::new(name).ok()?, prefix, entries });
+            tasks.push(WalkFolder { above: Some(Arc::new(above)), name: CString::new(name).ok()?, prefix, entries });
         }
         self.run_from(tasks)
     }
 
-    fn run_from(self, tasks: Vec<Task>) -> Option<Seen> {
+    fn run_from(self, tasks: Vec<WalkFolder>) -> Option<WalkFindings> {
         self.lock().waiting.extend(tasks);
         // Starting a thread takes longer than a look at a few files.
         let threads = match self.index.len() {
@@ -151,13 +151,13 @@ impl<'a> Walk<'a> {
         (!self.lock().failed).then_some(seen)
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, WalkQueue> {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Takes folders until none is left and no other thread can add one.
-    fn work(&self) -> Seen {
-        let (mut seen, mut room) = (Seen::default(), Room::default());
+    fn work(&self) -> WalkFindings {
+        let (mut seen, mut room) = (WalkFindings::default(), ListingBuffer::default());
         loop {
             let mut queue = self.lock();
             let task = loop {
@@ -184,7 +184,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn open(&self, task: &Task) -> Option<OwnedFd> {
+    fn open(&self, task: &WalkFolder) -> Option<OwnedFd> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = match &task.above {
             Some(above) => open_at(above, task.name.as_c_str(), flags | OFlags::NOFOLLOW, Mode::empty()),
@@ -193,9 +193,15 @@ impl<'a> Walk<'a> {
         folder.ok()
     }
 
-    fn folder(&self, task: &Task, room: &mut Room, seen: &mut Seen, more: &mut Vec<Task>) -> Option<()> {
+    fn folder(
+        &self,
+        task: &WalkFolder,
+        room: &mut ListingBuffer,
+        seen: &mut WalkFindings,
+        more: &mut Vec<WalkFolder>,
+    ) -> Option<()> {
         let dir = Arc::new(self.open(task)?);
-        let listing = Listing::read(&dir, room)?;
+        let listing = FolderNames::read(&dir, room)?;
         let mut children = self.children(task);
         let mut is_there = vec![false; children.files.len()];
         for (name, kind) in listing.iter() {
@@ -215,7 +221,7 @@ impl<'a> Walk<'a> {
                         if self.is_excluded(&task.prefix, bytes) {
                             return None;
                         }
-                        more.push(Task { above: Some(Arc::clone(&dir)), name: name.to_owned(), prefix, entries });
+                        more.push(WalkFolder { above: Some(Arc::clone(&dir)), name: name.to_owned(), prefix, entries });
                     } else {
                         self.unknown(task, bytes, true, seen);
                     }
@@ -249,8 +255,8 @@ impl<'a> Walk<'a> {
     }
 
     /// The index entries directly in a folder.
-    fn children(&self, task: &Task) -> Children<'a> {
-        let mut children = Children::default();
+    fn children(&self, task: &WalkFolder) -> TrackedChildren<'a> {
+        let mut children = TrackedChildren::default();
         let (mut at, skip) = (task.entries.start, task.prefix.len());
         while at < task.entries.end {
             let path: &'a [u8] = self.index.path(at);
@@ -270,7 +276,7 @@ impl<'a> Walk<'a> {
         children
     }
 
-    fn tracked(&self, dir: &OwnedFd, name: &CStr, entry: usize, seen: &mut Seen) -> Option<()> {
+    fn tracked(&self, dir: &OwnedFd, name: &CStr, entry: usize, seen: &mut WalkFindings) -> Option<()> {
         let stat = rustix::fs::statat(dir, name, AtFlags::SYMLINK_NOFOLLOW);
         if stat.as_ref().is_ok_and(|stat| self.usual.is_narrow(stat.st_mode)) {
             seen.narrow.push(RepoPath::new(self.index.path(entry)));
@@ -284,9 +290,9 @@ impl<'a> Walk<'a> {
         Some(())
     }
 
-    fn unknown(&self, task: &Task, name: &[u8], folder: bool, seen: &mut Seen) {
+    fn unknown(&self, task: &WalkFolder, name: &[u8], folder: bool, seen: &mut WalkFindings) {
         if !self.is_excluded(&task.prefix, name) {
-            seen.unknown.push(Unknown { path: child(task, name), folder });
+            seen.unknown.push(UntrackedPath { path: child(task, name), folder });
         }
     }
 
@@ -302,6 +308,6 @@ fn kind_of(dir: &OwnedFd, name: &CStr) -> Option<FileType> {
     Some(FileType::from_raw_mode(stat.st_mode))
 }
 
-fn child(task: &Task, name: &[u8]) -> RepoPath {
+fn child(task: &WalkFolder, name: &[u8]) -> RepoPath {
     RepoPath::new([task.prefix.as_slice(), name].concat())
 }

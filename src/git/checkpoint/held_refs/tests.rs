@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::git::objects::database::NewCommit;
-use crate::git::refs::packed_memory::Source;
+use crate::git::refs::packed_memory::PackedRefsSource;
 use crate::git::repo::repository::Repository;
-use crate::git::repo::scratch::{Scratch, git_at};
+use crate::git::repo::scratch::{ScratchRepository, git_at};
 
 /// Writes a commit that refers to the held refs, as a checkpoint does.
 fn publish(repo: &Repository, held: &HeldRefs) -> Oid {
@@ -14,7 +14,7 @@ fn publish(repo: &Repository, held: &HeldRefs) -> Oid {
     record
 }
 
-fn make_refs(scratch: &Scratch) {
+fn make_refs(scratch: &ScratchRepository) {
     let oid = |what: &str| scratch.git(&["rev-parse", what]);
     scratch.git(&["commit", "-q", "--allow-empty", "-m", "second"]);
     scratch.git(&["tag", "-a", "-m", "x", "v1"]);
@@ -38,7 +38,7 @@ fn make_refs(scratch: &Scratch) {
 #[test]
 fn refs_of_every_kind_are_held_and_read_back_in_every_format() {
     for kind in [&[][..], &["--ref-format=reftable"], &["--object-format=sha256"]] {
-        let scratch = Scratch::new(kind);
+        let scratch = ScratchRepository::new(kind);
         make_refs(&scratch);
         let repo = scratch.repo();
         let now = repo.refs().local_refs().unwrap();
@@ -83,7 +83,7 @@ fn refs_of_every_kind_are_held_and_read_back_in_every_format() {
 
 #[test]
 fn a_ref_of_which_something_is_missing_is_named_and_in_no_ones_way() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let gone = "1".repeat(40);
     scratch.write(".git/refs/heads/broken", format!("{gone}\n").as_bytes());
     scratch.write(".git/refs/heads/empty", b"");
@@ -102,7 +102,7 @@ fn a_ref_of_which_something_is_missing_is_named_and_in_no_ones_way() {
 
 #[test]
 fn packed_refs_are_remembered_as_long_as_nothing_about_them_changes() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let head = scratch.git(&["rev-parse", "HEAD"]);
     let mut text = "# pack-refs with: peeled fully-peeled sorted \n".to_owned();
     (0..2000).for_each(|n| text.push_str(&format!("{head} refs/tags/t{n:05}\n")));
@@ -111,7 +111,8 @@ fn packed_refs_are_remembered_as_long_as_nothing_about_them_changes() {
     let capture = RefName::new("refs/axiom/captures/x");
     std::thread::sleep(std::time::Duration::from_millis(150));
     let first = repo.checkpoints().hold_local_refs().unwrap();
-    let remembered = |held: &HeldRefs| held.packed.as_ref().is_some_and(|(_, memory)| matches!(memory.source, Source::Memory(_)));
+    let remembered =
+        |held: &HeldRefs| held.packed.as_ref().is_some_and(|(_, memory)| matches!(memory.source, PackedRefsSource::Memory(_)));
     assert!(!remembered(&first));
     let record = publish(&repo, &first);
     scratch.git(&["update-ref", capture.as_str(), record.as_str()]);
@@ -143,7 +144,7 @@ fn packed_refs_are_remembered_as_long_as_nothing_about_them_changes() {
 
 #[test]
 fn a_record_that_does_not_keep_what_it_names_is_found() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     make_refs(&scratch);
     let repo = scratch.repo();
     let held = repo.checkpoints().hold_local_refs().unwrap();

@@ -4,7 +4,7 @@
 
 use std::os::unix::fs::MetadataExt;
 
-use super::{EditKind, EntryEdit};
+use super::{IndexEntryEdit, IndexEntryEditKind};
 use crate::domain::base::names::RepoPath;
 use crate::git::history::questions::FileId;
 use crate::git::objects::database::gix_id;
@@ -26,7 +26,7 @@ const NAME: u16 = 0x0fff;
 
 /// How the entries of an index hold their names.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Names {
+pub(super) enum EntryNameEncoding {
     /// In full, with padding: versions 2 and 3.
     Padded,
     /// As what differs from the name before: version 4.
@@ -35,21 +35,21 @@ pub(super) enum Names {
 
 /// What the header of an index file says.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Header {
-    pub names: Names,
+pub(super) struct IndexHeader {
+    pub names: EntryNameEncoding,
     /// How many entries there are.
     pub count: u32,
 }
 
 /// An index file without its checksum, and its header; `None` for versions that are not supported here.
-pub(super) fn opened(bytes: &[u8], width: usize) -> Option<(&[u8], Header)> {
+pub(super) fn opened(bytes: &[u8], width: usize) -> Option<(&[u8], IndexHeader)> {
     let body = bytes.get(..bytes.len().checked_sub(width)?)?;
     let names = match number(body, 4)? {
-        2 | 3 => Names::Padded,
-        4 => Names::Compressed,
+        2 | 3 => EntryNameEncoding::Padded,
+        4 => EntryNameEncoding::Compressed,
         _ => return None,
     };
-    (body.get(..4)? == b"DIRC").then_some((body, Header { names, count: number(body, 8)? }))
+    (body.get(..4)? == b"DIRC").then_some((body, IndexHeader { names, count: number(body, 8)? }))
 }
 
 /// Four bytes as a big-endian number.
@@ -81,14 +81,14 @@ fn push_varint(mut value: usize, out: &mut Vec<u8>) {
 
 /// One entry of an index.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Entry<'b> {
+pub(super) struct IndexEntry<'b> {
     /// Everything before the name.
     fixed: &'b [u8],
     pub name: &'b [u8],
     pub flags: u16,
 }
 
-impl<'b> Entry<'b> {
+impl<'b> IndexEntry<'b> {
     fn id(&self, width: usize) -> &'b [u8] {
         &self.fixed[STAT..STAT + width]
     }
@@ -100,9 +100,9 @@ impl<'b> Entry<'b> {
 }
 
 /// Reads the entries of an index file one after another.
-pub(super) struct Reader<'b> {
+pub(super) struct IndexEntryReader<'b> {
     body: &'b [u8],
-    names: Names,
+    names: EntryNameEncoding,
     width: usize,
     /// Where the next entry begins.
     pub at: usize,
@@ -110,20 +110,20 @@ pub(super) struct Reader<'b> {
     name: Vec<u8>,
 }
 
-impl<'b> Reader<'b> {
+impl<'b> IndexEntryReader<'b> {
     /// The entries of an index without its checksum, with ids of `width` bytes.
-    pub fn new(body: &'b [u8], names: Names, width: usize) -> Self {
+    pub fn new(body: &'b [u8], names: EntryNameEncoding, width: usize) -> Self {
         Self { body, names, width, at: HEADER, name: Vec::new() }
     }
 
     /// The next entry; `None` if there is no complete one.
-    pub fn next(&mut self) -> Option<Entry<'_>> {
+    pub fn next(&mut self) -> Option<IndexEntry<'_>> {
         let rest = self.body.get(self.at..)?;
         let flags = u16::from_be_bytes(rest.get(STAT + self.width..STAT + self.width + 2)?.try_into().ok()?);
         let start = STAT + self.width + if flags & EXTENDED == 0 { 2 } else { 4 };
         let (fixed, rest) = rest.split_at_checked(start)?;
         match self.names {
-            Names::Padded => {
+            EntryNameEncoding::Padded => {
                 let length = match flags & NAME {
                     NAME => memchr::memchr(0, rest)?,
                     short => usize::from(short),
@@ -133,7 +133,7 @@ impl<'b> Reader<'b> {
                 rest.get(..padded(start + length) - start)?;
                 self.at += padded(start + length);
             }
-            Names::Compressed => {
+            EntryNameEncoding::Compressed => {
                 let (less, size) = varint(rest)?;
                 let end = memchr::memchr(0, rest.get(size..)?)?;
                 self.name.truncate(self.name.len().checked_sub(less)?);
@@ -141,7 +141,7 @@ impl<'b> Reader<'b> {
                 self.at += start + size + end + 1;
             }
         }
-        Some(Entry { fixed, name: &self.name, flags })
+        Some(IndexEntry { fixed, name: &self.name, flags })
     }
 }
 
@@ -151,46 +151,48 @@ fn padded(length: usize) -> usize {
 }
 
 /// An index file that is being written.
-pub(super) struct Writer {
+pub(super) struct IndexEntryWriter {
     pub out: Vec<u8>,
     /// How many entries were written.
     pub count: u32,
     /// How names are written.
-    pub names: Names,
+    pub names: EntryNameEncoding,
     /// How many bytes an id has.
     pub width: usize,
     /// When the old file was written, in seconds.
     pub modified: i64,
-    /// See [`super::Edited`].
+    /// See [`super::EditedIndex`].
     pub is_racy: bool,
     /// The name of the entry that was written last.
     pub last: Vec<u8>,
 }
 
-impl Writer {
+impl IndexEntryWriter {
     /// Copies an entry unchanged.
-    pub fn copy(&mut self, entry: &Entry<'_>) -> Option<()> {
+    pub fn copy(&mut self, entry: &IndexEntry<'_>) -> Option<()> {
         self.push(entry.fixed, entry.name);
         self.is_racy |= entry.changed_at()? >= self.modified;
         Some(())
     }
 
     /// Applies an edit of a path that has no entry.
-    pub fn add(&mut self, edit: &EntryEdit<'_>) -> Option<()> {
+    pub fn add(&mut self, edit: &IndexEntryEdit<'_>) -> Option<()> {
         match &edit.kind {
-            EditKind::Set(file, meta) => self.write(edit.path, file, meta.as_ref()),
-            EditKind::Remove | EditKind::Look(..) => Some(()),
+            IndexEntryEditKind::Set(file, meta) => self.write(edit.path, file, meta.as_ref()),
+            IndexEntryEditKind::Remove | IndexEntryEditKind::Look(..) => Some(()),
         }
     }
 
     /// Applies an edit to an entry; `None` if git has to decide.
-    pub fn replace(&mut self, entry: &Entry<'_>, edit: &EntryEdit<'_>) -> Option<()> {
+    pub fn replace(&mut self, entry: &IndexEntry<'_>, edit: &IndexEntryEdit<'_>) -> Option<()> {
         // Entries in conflict are left to git.
         let plain = entry.flags & STAGE == 0;
         match &edit.kind {
-            EditKind::Set(file, meta) if plain && entry.flags & ASSUME_VALID == 0 => self.write(edit.path, file, meta.as_ref()),
-            EditKind::Remove if plain => Some(()),
-            EditKind::Look(file, meta)
+            IndexEntryEditKind::Set(file, meta) if plain && entry.flags & ASSUME_VALID == 0 => {
+                self.write(edit.path, file, meta.as_ref())
+            }
+            IndexEntryEditKind::Remove if plain => Some(()),
+            IndexEntryEditKind::Look(file, meta)
                 if plain
                     && entry.id(self.width) == gix_id(&file.oid).ok()?.as_slice()
                     && number(entry.fixed, MODE)? == file.mode =>
@@ -198,8 +200,8 @@ impl Writer {
                 self.push(&[&stat(meta, file.mode), &entry.fixed[STAT..]].concat(), entry.name);
                 Some(())
             }
-            EditKind::Look(..) => self.copy(entry),
-            EditKind::Set(..) | EditKind::Remove => None,
+            IndexEntryEditKind::Look(..) => self.copy(entry),
+            IndexEntryEditKind::Set(..) | IndexEntryEditKind::Remove => None,
         }
     }
 
@@ -225,11 +227,11 @@ impl Writer {
         let start = self.out.len();
         self.out.extend_from_slice(fixed);
         match self.names {
-            Names::Padded => {
+            EntryNameEncoding::Padded => {
                 self.out.extend_from_slice(name);
                 self.out.resize(start + padded(fixed.len() + name.len()), 0);
             }
-            Names::Compressed => {
+            EntryNameEncoding::Compressed => {
                 let same = name.iter().zip(&self.last).take_while(|(one, other)| one == other).count();
                 push_varint(self.last.len() - same, &mut self.out);
                 self.out.extend_from_slice(&name[same..]);
@@ -287,21 +289,33 @@ mod tests {
     fn entries_are_read_as_they_were_written() {
         let long = [b'x'; 5000];
         let names: [&[u8]; 6] = [b"a", b"a/b", b"a/bc", b"a0", &long, b"y"];
-        for (style, width) in [(Names::Padded, 20), (Names::Padded, 32), (Names::Compressed, 20), (Names::Compressed, 32)] {
-            let mut writer =
-                Writer { out: vec![0; HEADER], count: 0, names: style, width, modified: 0, is_racy: false, last: Vec::new() };
+        for (style, width) in [
+            (EntryNameEncoding::Padded, 20),
+            (EntryNameEncoding::Padded, 32),
+            (EntryNameEncoding::Compressed, 20),
+            (EntryNameEncoding::Compressed, 32),
+        ] {
+            let mut writer = IndexEntryWriter {
+                out: vec![0; HEADER],
+                count: 0,
+                names: style,
+                width,
+                modified: 0,
+                is_racy: false,
+                last: Vec::new(),
+            };
             for name in names {
                 let length = u16::try_from(name.len()).unwrap().min(NAME);
                 writer.push(&[&vec![7; STAT + width][..], &length.to_be_bytes()].concat(), name);
             }
             let out = writer.out;
-            let mut reader = Reader::new(&out, style, width);
+            let mut reader = IndexEntryReader::new(&out, style, width);
             for name in names {
                 assert_eq!(reader.next().unwrap().name, name);
             }
             assert!(reader.at == out.len() && reader.next().is_none());
             // A file that is cut short has no complete last entry.
-            let mut reader = Reader::new(&out[..out.len() - 1], style, width);
+            let mut reader = IndexEntryReader::new(&out[..out.len() - 1], style, width);
             (1..names.len()).for_each(|_| assert!(reader.next().is_some()));
             assert!(reader.next().is_none());
         }

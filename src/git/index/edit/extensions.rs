@@ -5,7 +5,7 @@
 //! extension says, so none may be kept that has become wrong.
 
 use super::entries::{number, varint};
-use super::{EntryEdit, Trees};
+use super::{CachedTreeUpdate, IndexEntryEdit};
 use crate::git::repo::shortcuts::Condition;
 
 /// The stat data of two exclude files, as the untracked cache holds them, and its flags; in bytes.
@@ -13,7 +13,7 @@ const EXCLUDES: usize = 2 * 36 + 4;
 
 /// What becomes of an extension.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum ExtensionFate {
     /// The cached trees are brought up to date.
     Trees,
     /// It does not depend on the entries.
@@ -28,15 +28,15 @@ enum Fate {
     Gits(Condition),
 }
 
-fn fate(name: &[u8]) -> Fate {
+fn fate(name: &[u8]) -> ExtensionFate {
     match name {
-        b"TREE" => Fate::Trees,
-        b"REUC" => Fate::Kept,
-        b"UNTR" => Fate::Emptied,
-        b"EOIE" | b"IEOT" | b"FSMN" => Fate::LeftOut,
-        b"link" => Fate::Gits(Condition::SplitIndex),
-        b"sdir" => Fate::Gits(Condition::SparseIndex),
-        _ => Fate::Gits(Condition::UnknownPart),
+        b"TREE" => ExtensionFate::Trees,
+        b"REUC" => ExtensionFate::Kept,
+        b"UNTR" => ExtensionFate::Emptied,
+        b"EOIE" | b"IEOT" | b"FSMN" => ExtensionFate::LeftOut,
+        b"link" => ExtensionFate::Gits(Condition::SplitIndex),
+        b"sdir" => ExtensionFate::Gits(Condition::SparseIndex),
+        _ => ExtensionFate::Gits(Condition::UnknownPart),
     }
 }
 
@@ -52,14 +52,20 @@ pub(super) fn is_split(mut rest: &[u8]) -> bool {
 }
 
 /// Writes the extensions that follow the entries; `None` if git has to edit the index.
-pub(super) fn write(mut rest: &[u8], width: usize, edits: &[EntryEdit<'_>], trees: &Trees<'_>, out: &mut Vec<u8>) -> Option<()> {
+pub(super) fn write(
+    mut rest: &[u8],
+    width: usize,
+    edits: &[IndexEntryEdit<'_>],
+    trees: &CachedTreeUpdate<'_>,
+    out: &mut Vec<u8>,
+) -> Option<()> {
     while let Some((name, data, more)) = next(rest)? {
         let data = match fate(name) {
-            Fate::Trees => Some(trees.updated(data, edits)?),
-            Fate::Kept => Some(data.to_vec()),
-            Fate::Emptied => Some(emptied(data, width)?),
-            Fate::LeftOut => None,
-            Fate::Gits(condition) => {
+            ExtensionFate::Trees => Some(trees.updated(data, edits)?),
+            ExtensionFate::Kept => Some(data.to_vec()),
+            ExtensionFate::Emptied => Some(emptied(data, width)?),
+            ExtensionFate::LeftOut => None,
+            ExtensionFate::Gits(condition) => {
                 tracing::debug!(?condition, why = condition.row().why, "the index is left to git");
                 return None;
             }
@@ -80,11 +86,11 @@ pub(super) fn write_without_trees(mut rest: &[u8], out: &mut Vec<u8>) -> Option<
     let mut had_trees = false;
     while let Some((name, data, more)) = next(rest)? {
         match fate(name) {
-            Fate::Trees => had_trees = true,
+            ExtensionFate::Trees => had_trees = true,
             // Offsets of what has moved. What the monitor has seen stays true: the entries are the same.
-            Fate::LeftOut if name != b"FSMN" => {}
-            Fate::Gits(_) => return None,
-            Fate::Kept | Fate::Emptied | Fate::LeftOut => {
+            ExtensionFate::LeftOut if name != b"FSMN" => {}
+            ExtensionFate::Gits(_) => return None,
+            ExtensionFate::Kept | ExtensionFate::Emptied | ExtensionFate::LeftOut => {
                 out.extend_from_slice(name);
                 out.extend_from_slice(&u32::try_from(data.len()).ok()?.to_be_bytes());
                 out.extend_from_slice(data);
@@ -99,8 +105,8 @@ pub(super) fn write_without_trees(mut rest: &[u8], out: &mut Vec<u8>) -> Option<
 pub(super) fn trees_in(mut rest: &[u8]) -> Option<&[u8]> {
     while let Some((name, data, more)) = next(rest)? {
         match fate(name) {
-            Fate::Trees => return Some(data),
-            Fate::Kept | Fate::Emptied | Fate::LeftOut | Fate::Gits(_) => rest = more,
+            ExtensionFate::Trees => return Some(data),
+            ExtensionFate::Kept | ExtensionFate::Emptied | ExtensionFate::LeftOut | ExtensionFate::Gits(_) => rest = more,
         }
     }
     None

@@ -1,16 +1,16 @@
 #![allow(clippy::disallowed_methods)]
 
 use super::*;
-use crate::git::repo::scratch::Scratch;
-use crate::git::restore::types::{Attempt, Restore};
+use crate::git::repo::scratch::ScratchRepository;
+use crate::git::restore::types::{ChangeAttempt, WorktreeRestore};
 
-fn oid_of(scratch: &Scratch, what: &str) -> Oid {
+fn oid_of(scratch: &ScratchRepository, what: &str) -> Oid {
     Oid::new(scratch.git(&["rev-parse", what])).unwrap()
 }
 
 /// Two commits that differ in every way in which folders and files come and go, the second one checked out.
-fn two(extra: &[&str]) -> (Scratch, Oid, Oid) {
-    let scratch = Scratch::new(extra);
+fn two(extra: &[&str]) -> (ScratchRepository, Oid, Oid) {
+    let scratch = ScratchRepository::new(extra);
     for (path, text) in
         [("d/e/one", "1"), ("d/e/two", "2"), ("d/x", "3"), ("gone/deep/x", "4"), ("turns", "5"), ("zz", "6"), ("d-", "7")]
     {
@@ -30,10 +30,10 @@ fn two(extra: &[&str]) -> (Scratch, Oid, Oid) {
 }
 
 /// Files and index of the main worktree from one commit to another, by the quick way only.
-fn go(scratch: &Scratch, from: &Oid, to: &Oid) {
+fn go(scratch: &ScratchRepository, from: &Oid, to: &Oid) {
     let (repo, worktree) = (scratch.repo(), scratch.main());
     let trash = scratch.path().join(format!(".git/axiom/trash/{}", env_id()));
-    let restore = Restore { worktree: &worktree, from, to, trash: &trash, attempt: Attempt::First, beside: None };
+    let restore = WorktreeRestore { worktree: &worktree, from, to, trash: &trash, attempt: ChangeAttempt::First, beside: None };
     let placed = repo.restore().restore_files(&restore).unwrap().placed;
     let tree = repo.objects().read_commit(to).unwrap().tree;
     let lock = IndexLock::take(&worktree, "t").unwrap();
@@ -162,7 +162,7 @@ fn an_edit_of_the_very_second_is_still_seen() {
 fn an_index_that_is_unusual_is_left_to_git() {
     let (scratch, one, _) = two(&[]);
     let tree = scratch.repo().objects().read_commit(&one).unwrap().tree;
-    let takes = |scratch: &Scratch| {
+    let takes = |scratch: &ScratchRepository| {
         let lock = IndexLock::take(&scratch.main(), "t").unwrap();
         let took = scratch.repo().index(&scratch.main()).edit_whole_index(&tree, &lock, &[]).unwrap();
         lock.release().unwrap();

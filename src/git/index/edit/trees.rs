@@ -4,7 +4,7 @@ use gix::ObjectId;
 use gix::index::extension::Tree;
 use gix::index::extension::tree::decode;
 
-use super::{EditKind, EntryEdit};
+use super::{IndexEntryEdit, IndexEntryEditKind};
 use crate::domain::base::names::Oid;
 use crate::error::Result;
 use crate::git::objects::database::{TREE, gix_id};
@@ -13,7 +13,7 @@ use crate::git::repo::repository::Repository;
 /// The trees before and after the edits. If the cached tree of a folder is the one in the old tree, it becomes the one in
 /// the new tree. The cached tree of any other folder with an edit below it is dropped.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) struct Trees<'a> {
+pub(in crate::git) struct CachedTreeUpdate<'a> {
     pub repository: &'a Repository,
     pub old: &'a Oid,
     pub new: &'a Oid,
@@ -22,11 +22,11 @@ pub(in crate::git) struct Trees<'a> {
 /// The length of an extension's name and size, in bytes, which the caller writes.
 const HEAD: usize = 8;
 
-impl Trees<'_> {
+impl CachedTreeUpdate<'_> {
     /// The extension's data after the edits; `None` if the data cannot be parsed or a tree cannot be read.
-    pub(super) fn updated(&self, data: &[u8], edits: &[EntryEdit<'_>]) -> Option<Vec<u8>> {
+    pub(super) fn updated(&self, data: &[u8], edits: &[IndexEntryEdit<'_>]) -> Option<Vec<u8>> {
         let mut root = decode(data, self.repository.hash().gix(), None)?;
-        let paths: Vec<Path<'_>> = edits.iter().filter_map(Path::of).collect();
+        let paths: Vec<CachedTreePath<'_>> = edits.iter().filter_map(CachedTreePath::of).collect();
         if !paths.is_empty() {
             let id = |commit| gix_id(&self.repository.objects().tree_of(commit).ok()?).ok();
             self.bring(&mut root, Some(id(self.old)?), Some(id(self.new)?), &paths)?;
@@ -37,7 +37,7 @@ impl Trees<'_> {
     }
 
     /// Updates a folder. `paths` are the paths of the edits below it, relative to it.
-    fn bring(&self, known: &mut Tree, old: Option<ObjectId>, new: Option<ObjectId>, paths: &[Path<'_>]) -> Option<()> {
+    fn bring(&self, known: &mut Tree, old: Option<ObjectId>, new: Option<ObjectId>, paths: &[CachedTreePath<'_>]) -> Option<()> {
         let more: i64 = paths.iter().map(|path| path.more).sum();
         known.num_entries = known.num_entries.filter(|_| old == Some(known.id)).and_then(|count| {
             known.id = new?;
@@ -46,7 +46,7 @@ impl Trees<'_> {
         let (old, new) = (self.folders(old)?, self.folders(new)?);
         let mut kept = Vec::with_capacity(known.children.len());
         for mut folder in std::mem::take(&mut known.children) {
-            let inside: Vec<Path<'_>> = paths.iter().filter_map(|path| path.inside(&folder.name)).collect();
+            let inside: Vec<CachedTreePath<'_>> = paths.iter().filter_map(|path| path.inside(&folder.name)).collect();
             if inside.is_empty() {
                 kept.push(folder);
                 continue;
@@ -80,17 +80,17 @@ pub(super) fn root(data: &[u8], hash: gix::hash::Kind, entries: u32) -> Option<O
 
 /// The rest of an edit's path below a folder, and by how much the edit changes the number of entries.
 #[derive(Debug, Clone, Copy)]
-struct Path<'a> {
+struct CachedTreePath<'a> {
     rest: &'a [u8],
     more: i64,
 }
 
-impl<'a> Path<'a> {
-    fn of(edit: &EntryEdit<'a>) -> Option<Self> {
+impl<'a> CachedTreePath<'a> {
+    fn of(edit: &IndexEntryEdit<'a>) -> Option<Self> {
         match &edit.kind {
-            EditKind::Set(_, _) => Some(Self { rest: edit.path.as_bytes(), more: i64::from(edit.is_new) }),
-            EditKind::Remove => Some(Self { rest: edit.path.as_bytes(), more: -1 }),
-            EditKind::Look(..) => None,
+            IndexEntryEditKind::Set(_, _) => Some(Self { rest: edit.path.as_bytes(), more: i64::from(edit.is_new) }),
+            IndexEntryEditKind::Remove => Some(Self { rest: edit.path.as_bytes(), more: -1 }),
+            IndexEntryEditKind::Look(..) => None,
         }
     }
 

@@ -5,11 +5,11 @@ use std::os::unix::fs::symlink;
 
 use super::*;
 use crate::git::repo::repository::Repository;
-use crate::git::repo::scratch::{Scratch, git_at};
+use crate::git::repo::scratch::{ScratchRepository, git_at};
 use crate::skipped::skipped;
 
 /// What is found from `folder` without git, compared with what git finds.
-fn compared(folder: &Path) -> Option<Found> {
+fn compared(folder: &Path) -> Option<DiscoveredRepository> {
     let here = find(folder, &[]);
     if let Some(found) = &here {
         let by_git = Repository::discover_by_git(folder).unwrap();
@@ -25,7 +25,7 @@ fn compared(folder: &Path) -> Option<Found> {
 #[test]
 fn plain_repositories_are_found_as_git_finds_them() {
     for kind in [&[][..], &["--object-format=sha256"]] {
-        let scratch = Scratch::new(kind);
+        let scratch = ScratchRepository::new(kind);
         let linked = scratch.path().with_file_name("linked");
         scratch.git(&["worktree", "add", "-q", linked.to_str().unwrap()]);
         let inside = scratch.path().join("in");
@@ -42,7 +42,7 @@ fn plain_repositories_are_found_as_git_finds_them() {
 
 #[test]
 fn what_is_unusual_is_asked_of_git() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let root = scratch.path();
     let outside = root.with_file_name("elsewhere");
     scratch.git(&["clone", "-q", "--separate-git-dir", outside.to_str().unwrap(), ".", "../separate"]);
@@ -56,13 +56,13 @@ fn what_is_unusual_is_asked_of_git() {
         assert_eq!(compared(&root.with_file_name(name)), None, "{name}");
     }
     assert!(compared(&root).is_some());
-    let reftable = Scratch::new(&["--ref-format=reftable"]);
+    let reftable = ScratchRepository::new(&["--ref-format=reftable"]);
     assert_eq!(compared(&reftable.path()), None);
 }
 
 #[test]
 fn an_unusual_configuration_is_asked_of_git() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let plain = std::fs::read_to_string(scratch.path().join(".git/config")).unwrap();
     let tried = |more: &str| {
         std::fs::write(scratch.path().join(".git/config"), format!("{plain}{more}")).unwrap();
@@ -117,7 +117,7 @@ fn an_unusual_configuration_is_asked_of_git() {
 
 #[test]
 fn variables_and_damage_are_asked_of_git() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let with = |name: &str| find(&scratch.path(), &[(name.into(), "1".into())]).is_some();
     for name in ["GIT_DIR", "GIT_WORK_TREE", "GIT_CONFIG_COUNT", "GIT_CONFIG_PARAMETERS", "GIT_CEILING_DIRECTORIES"] {
         assert!(!with(name), "{name}");
@@ -137,7 +137,7 @@ fn variables_and_damage_are_asked_of_git() {
 
 #[test]
 fn what_belongs_to_somebody_else_is_asked_of_git() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let top = scratch.path();
     if std::os::unix::fs::chown(&top, Some(12345), None).is_err() {
         return skipped("only root gives files away");
@@ -190,7 +190,7 @@ fn no_configuration_that_git_refuses_is_understood() {
         dice = dice.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (dice >> 33) as usize % sides
     };
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let mut understood = 0;
     for _ in 0..1000 {
         let more: String = (0..1 + roll(4)).map(|_| pieces[roll(pieces.len())]).collect();

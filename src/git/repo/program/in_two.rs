@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use crate::error::{Code, Error, Result};
 
-use super::{Git, Output, started};
+use super::{Git, GitOutput, started};
 
 impl Git<'_> {
     /// Runs git with an input in two parts. The second part is written once git has printed `line` as its answer to the
@@ -15,7 +15,7 @@ impl Git<'_> {
     ///
     /// # Errors
     /// As [`Git::run`]; errors of `between`.
-    pub fn run_in_two(self, first: &[u8], line: &str, between: impl FnOnce() -> Result<()>, second: &[u8]) -> Result<Output> {
+    pub fn run_in_two(self, first: &[u8], line: &str, between: impl FnOnce() -> Result<()>, second: &[u8]) -> Result<GitOutput> {
         let (mut command, what) = (self.build(&self.objects()?), self.name());
         self.repository.lend_lock(&mut command, true)?;
         let mut child = started(command.stdin(Stdio::piped()))?;
@@ -59,7 +59,7 @@ impl Git<'_> {
         came?;
         let stderr = String::from_utf8_lossy(&complaint).into_owned();
         let (code, signal) = (status.code(), status.signal());
-        let mut output = Output { code, signal, stdout: Vec::new(), stderr, what, full: false, over: None };
+        let mut output = GitOutput { code, signal, stdout: Vec::new(), stderr, what, full: false, over: None };
         output.full = !output.ok() && output.stderr.contains("write") && self.is_out_of_room();
         Ok(output)
     }
@@ -68,11 +68,11 @@ impl Git<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     #[test]
     fn the_second_part_is_written_after_the_first_is_answered_and_never_where_what_is_between_fails() {
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let repo = scratch.repo();
         let head = scratch.git(&["rev-parse", "HEAD"]);
         let there = || scratch.git(&["for-each-ref", "--format=%(refname)", "refs/x"]);

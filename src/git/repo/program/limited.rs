@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::own_process::end_signals::is_too_late_for_git;
 use crate::process::os::family::end_with_family;
 
-use super::{Limit, Output, started};
+use super::{GitCallLimit, GitOutput, started};
 
 /// How long git has to take its lock files away, once it was asked to end.
 const GRACE: Duration = Duration::from_millis(300);
@@ -28,14 +28,19 @@ const GLANCE: Duration = Duration::from_millis(50);
 const LOOK: Duration = Duration::from_millis(2);
 
 /// Runs a command as `run_captured` does, for at most `limit`. Where that is over, the output says so.
-pub(super) fn run_limited(command: &mut Command, stdin: Option<Vec<u8>>, what: String, limit: &Limit) -> Result<Output> {
+pub(super) fn run_limited(
+    command: &mut Command,
+    stdin: Option<Vec<u8>>,
+    what: String,
+    limit: &GitCallLimit,
+) -> Result<GitOutput> {
     let until = Instant::now() + limit.time;
     if stdin.is_some() {
         command.stdin(Stdio::piped());
     }
     let mut child = started(command)?;
     let begun = begin_reading(&mut child, stdin);
-    let Pipes { out, err } = match begun {
+    let GitCallPipes { out, err } = match begun {
         Ok(pipes) => pipes,
         Err(error) => {
             end_with_family(&mut child, GRACE);
@@ -63,7 +68,7 @@ pub(super) fn run_limited(command: &mut Command, stdin: Option<Vec<u8>>, what: S
     let stderr = err.recv_timeout(LAST_WORDS).ok().and_then(std::result::Result::ok).unwrap_or_default();
     let stderr = String::from_utf8_lossy(&stderr).into_owned();
     let (code, signal) = (status.and_then(|status| status.code()), status.and_then(|status| status.signal()));
-    Ok(Output {
+    Ok(GitOutput {
         code: code.filter(|_| !timed_out),
         signal,
         stdout,
@@ -75,14 +80,14 @@ pub(super) fn run_limited(command: &mut Command, stdin: Option<Vec<u8>>, what: S
 }
 
 /// What a program prints, as soon as it prints no more.
-struct Pipes {
+struct GitCallPipes {
     out: Receiver<std::io::Result<Vec<u8>>>,
     err: Receiver<std::io::Result<Vec<u8>>>,
 }
 
 /// The threads end with the pipes, which may be after this call.
-fn begin_reading(child: &mut Child, stdin: Option<Vec<u8>>) -> Result<Pipes> {
-    let pipes = Pipes { out: read_all(child.stdout.take())?, err: read_all(child.stderr.take())? };
+fn begin_reading(child: &mut Child, stdin: Option<Vec<u8>>) -> Result<GitCallPipes> {
+    let pipes = GitCallPipes { out: read_all(child.stdout.take())?, err: read_all(child.stderr.take())? };
     if let (Some(mut pipe), Some(bytes)) = (child.stdin.take(), stdin) {
         // git may exit before it has read everything: the exit code counts, not our broken pipe.
         in_thread(move || drop(pipe.write_all(&bytes)))?;
@@ -120,11 +125,11 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::Scratch;
+    use crate::git::repo::scratch::ScratchRepository;
 
     /// A repository whose filter for `*.slow` runs this script.
-    fn with_filter(script: &str) -> Scratch {
-        let scratch = Scratch::new(&[]);
+    fn with_filter(script: &str) -> ScratchRepository {
+        let scratch = ScratchRepository::new(&[]);
         scratch.write(".gitattributes", b"*.slow filter=slow\n");
         let program = scratch.path().join(".git/slow.sh");
         std::fs::write(&program, script).unwrap();
@@ -133,7 +138,7 @@ mod tests {
         scratch
     }
 
-    fn add(scratch: &Scratch, limit: Duration) -> (Output, Duration) {
+    fn add(scratch: &ScratchRepository, limit: Duration) -> (GitOutput, Duration) {
         let (repo, main, begun) = (scratch.repo(), scratch.main(), Instant::now());
         let git = repo.git_in(&main).limited(limit).args(["update-index", "--add", "-z", "--stdin"]).stdin(*b"x.slow\0");
         (git.run().unwrap(), begun.elapsed())

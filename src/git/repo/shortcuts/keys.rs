@@ -5,7 +5,7 @@
 
 /// The values of a setting that do not matter.
 #[derive(Debug, Clone, Copy)]
-enum Values {
+enum HarmlessValues {
     /// Any of these.
     Of(&'static [&'static str]),
     /// All but paths in the home folder of a user who may not exist.
@@ -14,26 +14,26 @@ enum Values {
     All,
 }
 
-const BOOLEAN: Values = Values::Of(&["true", "false"]);
+const BOOLEAN: HarmlessValues = HarmlessValues::Of(&["true", "false"]);
 
 /// Keys of the section `core`, in lower case. Many are written by `scalar`, or go with `feature.manyFiles`.
-const CORE: &[(&str, Values)] = &[
-    ("bare", Values::Of(&["false"])),
+const CORE: &[(&str, HarmlessValues)] = &[
+    ("bare", HarmlessValues::Of(&["false"])),
     ("filemode", BOOLEAN),
-    ("logallrefupdates", Values::Of(&["true", "false", "always"])),
+    ("logallrefupdates", HarmlessValues::Of(&["true", "false", "always"])),
     ("ignorecase", BOOLEAN),
     ("precomposeunicode", BOOLEAN),
     ("symlinks", BOOLEAN),
-    ("autocrlf", Values::Of(&["true", "false", "input"])),
-    ("safecrlf", Values::Of(&["true", "false", "warn"])),
-    ("eol", Values::Of(&["lf", "crlf", "native"])),
+    ("autocrlf", HarmlessValues::Of(&["true", "false", "input"])),
+    ("safecrlf", HarmlessValues::Of(&["true", "false", "warn"])),
+    ("eol", HarmlessValues::Of(&["lf", "crlf", "native"])),
     ("protecthfs", BOOLEAN),
     ("protectntfs", BOOLEAN),
     ("sparsecheckout", BOOLEAN),
     ("sparsecheckoutcone", BOOLEAN),
     ("splitindex", BOOLEAN),
-    ("untrackedcache", Values::Of(&["true", "false", "keep"])),
-    ("checkstat", Values::Of(&["default", "minimal"])),
+    ("untrackedcache", HarmlessValues::Of(&["true", "false", "keep"])),
+    ("checkstat", HarmlessValues::Of(&["default", "minimal"])),
     ("trustctime", BOOLEAN),
     ("ignorestat", BOOLEAN),
     ("preloadindex", BOOLEAN),
@@ -41,16 +41,16 @@ const CORE: &[(&str, Values)] = &[
     ("commitgraph", BOOLEAN),
     ("fscache", BOOLEAN),
     ("quotepath", BOOLEAN),
-    ("fsmonitor", Values::Texts),
-    ("hookspath", Values::Texts),
-    ("excludesfile", Values::Texts),
-    ("attributesfile", Values::Texts),
-    ("editor", Values::Texts),
-    ("sshcommand", Values::Texts),
+    ("fsmonitor", HarmlessValues::Texts),
+    ("hookspath", HarmlessValues::Texts),
+    ("excludesfile", HarmlessValues::Texts),
+    ("attributesfile", HarmlessValues::Texts),
+    ("editor", HarmlessValues::Texts),
+    ("sshcommand", HarmlessValues::Texts),
 ];
 
 /// Keys of the section `extensions`, in lower case.
-const EXTENSIONS: &[(&str, Values)] = &[("partialclone", Values::All), ("preciousobjects", BOOLEAN)];
+const EXTENSIONS: &[(&str, HarmlessValues)] = &[("partialclone", HarmlessValues::All), ("preciousobjects", BOOLEAN)];
 
 /// Whether a setting of `core` does not matter. The key is in lower case.
 pub(in crate::git) fn is_plain_core(key: &str, value: &str) -> bool {
@@ -62,10 +62,10 @@ pub(in crate::git) fn is_plain_extension(key: &str, value: &str) -> bool {
     is_listed(EXTENSIONS, key, value)
 }
 
-fn is_listed(list: &[(&str, Values)], key: &str, value: &str) -> bool {
+fn is_listed(list: &[(&str, HarmlessValues)], key: &str, value: &str) -> bool {
     list.iter().find(|(listed, _)| *listed == key).is_some_and(|(_, values)| match values {
-        Values::Of(values) => values.contains(&value),
-        Values::Texts => !value.starts_with('~'),
-        Values::All => true,
+        HarmlessValues::Of(values) => values.contains(&value),
+        HarmlessValues::Texts => !value.starts_with('~'),
+        HarmlessValues::All => true,
     })
 }

@@ -2,7 +2,7 @@
 
 use gix::index::entry::{Flags, Mode};
 
-use super::{Condition, FastWay, Sign};
+use super::{Condition, ConditionSign, FastWay};
 use crate::env;
 use crate::git::repo::handles::Shortcuts;
 use crate::git::repo::repository::Repository;
@@ -10,7 +10,7 @@ use crate::git::repo::worktrees::Worktree;
 
 /// The conditions that settings and variables cause, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) struct Settings(u64);
+pub(in crate::git) struct ShortcutConditions(u64);
 
 impl Shortcuts<'_> {
     /// Whether nothing forbids a fast way, as far as the repository itself shows it.
@@ -35,19 +35,24 @@ impl Shortcuts<'_> {
     /// Whether a condition holds; of those that a worktree causes, in this one.
     pub(in crate::git) fn holds(&self, condition: Condition, worktree: Option<&Worktree>) -> bool {
         condition.row().signs.iter().any(|sign| match sign {
-            Sign::Not(..) | Sign::Is(..) | Sign::Other(..) | Sign::Set(_) | Sign::Section(_) | Sign::Variable(_) => {
+            ConditionSign::Not(..)
+            | ConditionSign::Is(..)
+            | ConditionSign::Other(..)
+            | ConditionSign::Set(_)
+            | ConditionSign::Section(_)
+            | ConditionSign::Variable(_) => {
                 // Where the configuration cannot be read, git says why.
                 self.settings().is_none_or(|settings| settings.0 & bit(condition) != 0)
             }
-            Sign::File(name) => self.repo.common_dir().join(name).exists(),
-            Sign::WorktreeFile(name) => worktree.is_some_and(|worktree| worktree.git_dir().join(name).exists()),
-            Sign::Fact(holds) => holds(self.repo),
-            Sign::Found => false,
+            ConditionSign::File(name) => self.repo.common_dir().join(name).exists(),
+            ConditionSign::WorktreeFile(name) => worktree.is_some_and(|worktree| worktree.git_dir().join(name).exists()),
+            ConditionSign::Fact(holds) => holds(self.repo),
+            ConditionSign::Found => false,
         })
     }
 
     /// What settings and variables cause; read once.
-    fn settings(&self) -> Option<Settings> {
+    fn settings(&self) -> Option<ShortcutConditions> {
         if let Some(known) = self.repo.settings.get() {
             return Some(*known);
         }
@@ -55,7 +60,7 @@ impl Shortcuts<'_> {
         let config = gix.config_snapshot();
         let holds = |condition: &&Condition| condition.row().signs.iter().any(|sign| is_set(*sign, &config));
         let bits = Condition::ALL.iter().filter(holds).fold(0, |bits, condition| bits | bit(*condition));
-        Some(*self.repo.settings.get_or_init(|| Settings(bits)))
+        Some(*self.repo.settings.get_or_init(|| ShortcutConditions(bits)))
     }
 }
 
@@ -78,16 +83,18 @@ pub(in crate::git) fn value_of(config: &gix::config::Snapshot<'_>, key: &str) ->
 }
 
 /// Whether settings or variables show a sign.
-fn is_set(sign: Sign, config: &gix::config::Snapshot<'_>) -> bool {
+fn is_set(sign: ConditionSign, config: &gix::config::Snapshot<'_>) -> bool {
     let value = |key: &str| value_of(config, key);
     match sign {
-        Sign::Not(key, usual) => config.boolean(key).is_some_and(|value| value != usual),
-        Sign::Is(key, unusual) => value(key).is_some_and(|value| value.eq_ignore_ascii_case(unusual)),
-        Sign::Other(key, usual) => value(key).is_some_and(|value| !usual.iter().any(|usual| value.eq_ignore_ascii_case(usual))),
-        Sign::Set(key) => value(key).is_some(),
-        Sign::Section(name) => config.plumbing().sections_by_name(name).is_some(),
-        Sign::Variable(name) => env::var(name).is_some(),
-        Sign::File(_) | Sign::WorktreeFile(_) | Sign::Fact(_) | Sign::Found => false,
+        ConditionSign::Not(key, usual) => config.boolean(key).is_some_and(|value| value != usual),
+        ConditionSign::Is(key, unusual) => value(key).is_some_and(|value| value.eq_ignore_ascii_case(unusual)),
+        ConditionSign::Other(key, usual) => {
+            value(key).is_some_and(|value| !usual.iter().any(|usual| value.eq_ignore_ascii_case(usual)))
+        }
+        ConditionSign::Set(key) => value(key).is_some(),
+        ConditionSign::Section(name) => config.plumbing().sections_by_name(name).is_some(),
+        ConditionSign::Variable(name) => env::var(name).is_some(),
+        ConditionSign::File(_) | ConditionSign::WorktreeFile(_) | ConditionSign::Fact(_) | ConditionSign::Found => false,
     }
 }
 

@@ -10,7 +10,7 @@ use std::os::unix::fs::PermissionsExt;
 use super::{Condition, FastWay};
 use crate::domain::base::names::Oid;
 use crate::git::objects::database::NewCommit;
-use crate::git::repo::scratch::{Scratch, crash_child_of, try_git_at};
+use crate::git::repo::scratch::{ScratchRepository, crash_child_of, try_git_at};
 use crate::skipped::skipped;
 use probe::{ALL, Probe};
 
@@ -22,7 +22,7 @@ fn make(condition: Condition) -> Option<Probe> {
         probe.scratch.git(&["config", key, value]);
         Some(probe)
     };
-    let with = |change: fn(&Scratch)| {
+    let with = |change: fn(&ScratchRepository)| {
         let probe = plain();
         change(&probe.scratch);
         Some(probe)
@@ -74,14 +74,14 @@ fn make(condition: Condition) -> Option<Probe> {
 }
 
 /// A hook that sees changes of refs.
-fn add_hook(scratch: &Scratch) {
+fn add_hook(scratch: &ScratchRepository) {
     scratch.write(".git/hooks/reference-transaction", b"#!/bin/sh\n");
     let hook = scratch.path().join(".git/hooks/reference-transaction");
     std::fs::set_permissions(hook, std::fs::Permissions::from_mode(0o755)).unwrap();
 }
 
 /// Attributes in a tree of their own.
-fn take_attributes_from_tree(scratch: &Scratch) {
+fn take_attributes_from_tree(scratch: &ScratchRepository) {
     let attributes = scratch.git(&["hash-object", "-w", scratch.other("attributes", CRLF).to_str().unwrap()]);
     let repo = scratch.repo();
     let git = repo.git().arg("mktree").stdin(format!("100644 blob {attributes}\t.gitattributes\n"));
@@ -89,7 +89,7 @@ fn take_attributes_from_tree(scratch: &Scratch) {
 }
 
 /// Most entries of the index in another file.
-fn split_index(scratch: &Scratch) {
+fn split_index(scratch: &ScratchRepository) {
     scratch.git(&["config", "core.splitIndex", "true"]);
     scratch.git(&["update-index", "--split-index"]);
     scratch.write("a.txt", b"split\n");
@@ -97,14 +97,14 @@ fn split_index(scratch: &Scratch) {
 }
 
 /// A path with three stages.
-fn add_conflict(scratch: &Scratch) {
+fn add_conflict(scratch: &ScratchRepository) {
     let blob = scratch.git(&["rev-parse", "HEAD:a.txt"]);
     let stages: String = (1..=3).map(|stage| format!("100644 {blob} {stage}\tboth\n")).collect();
     scratch.repo().git_in(&scratch.main()).args(["update-index", "--index-info"]).stdin(stages).run_ok().unwrap();
 }
 
 /// An extension of the index that nobody knows.
-fn add_unknown_part(scratch: &Scratch) {
+fn add_unknown_part(scratch: &ScratchRepository) {
     let index = scratch.path().join(".git/index");
     let mut bytes = std::fs::read(&index).unwrap();
     bytes.truncate(bytes.len() - 20);
@@ -118,8 +118,8 @@ fn add_unknown_part(scratch: &Scratch) {
 const CRLF: &[u8] = b"y text eol=crlf\n";
 
 /// An empty repository in which git knows objects by the ids of two hashes; `None` if this git does not know that.
-fn two_hashes() -> Option<Scratch> {
-    let scratch = Scratch::empty(&["--object-format=sha256"]);
+fn two_hashes() -> Option<ScratchRepository> {
+    let scratch = ScratchRepository::empty(&["--object-format=sha256"]);
     scratch.git(&["config", "extensions.compatObjectFormat", "sha1"]);
     try_git_at(&scratch.path(), &["status"]).status.success().then_some(scratch)
 }
@@ -140,7 +140,7 @@ fn git_goes_on_from_our_commits_where_it_knows_objects_by_two_hashes() {
     assert_eq!(scratch.git(&["rev-parse", "HEAD~1"]), ours.as_str());
 }
 
-fn head(scratch: &Scratch) -> String {
+fn head(scratch: &ScratchRepository) -> String {
     scratch.git(&["rev-parse", "HEAD"])
 }
 
@@ -172,16 +172,16 @@ fn each_row_forbids_what_it_says_and_nothing_else() {
         let by_table: BTreeSet<FastWay> = allowed.iter().copied().filter(|way| !condition.forbids(*way)).collect();
         let taken = probe.taken();
         assert_eq!(taken, by_table, "{condition:?}: what was done without git, and what the table allows");
-        let is_found = condition.row().signs.iter().any(|sign| matches!(sign, super::Sign::Found));
+        let is_found = condition.row().signs.iter().any(|sign| matches!(sign, super::ConditionSign::Found));
         let noticed = |way: &FastWay| is_found || !usual.contains(way) || !allowed.contains(way);
         assert!(condition.row().ways.iter().all(noticed), "{condition:?} is not noticed: {allowed:?}");
     }
 }
 
 /// What is set, and how.
-type Setting = (&'static str, fn(&Scratch));
+type Setting = (&'static str, fn(&ScratchRepository));
 
-fn configure(scratch: &Scratch, settings: &[(&str, &str)]) {
+fn configure(scratch: &ScratchRepository, settings: &[(&str, &str)]) {
     settings.iter().for_each(|(key, value)| drop(scratch.git(&["config", key, value])));
 }
 
@@ -242,7 +242,7 @@ const HARMLESS: &[Setting] = &[
     ("stat data that git does not look at again", |scratch| configure(scratch, &[("core.ignoreStat", "false")])),
 ];
 
-fn new_index(scratch: &Scratch) {
+fn new_index(scratch: &ScratchRepository) {
     std::fs::remove_file(scratch.path().join(".git/index")).unwrap();
     scratch.git(&["read-tree", "HEAD"]);
     scratch.git(&["status"]);
@@ -250,7 +250,7 @@ fn new_index(scratch: &Scratch) {
 }
 
 /// The version of the index; whether it lacks a checksum, has an untracked cache, and knows a file system monitor.
-fn index_parts(scratch: &Scratch) -> (u8, bool, bool, bool) {
+fn index_parts(scratch: &ScratchRepository) -> (u8, bool, bool, bool) {
     let bytes = std::fs::read(scratch.path().join(".git/index")).unwrap();
     let has = |name: &[u8]| memchr::memmem::find(&bytes, name).is_some();
     (bytes[7], bytes.ends_with(&[0; 20]), has(b"UNTR"), has(b"FSMN"))
@@ -267,7 +267,7 @@ fn settings_without_a_row_forbid_nothing() {
 }
 
 /// Puts a clone of a repository in its place.
-fn cloned(scratch: &Scratch, clone: &[&str], folder: &str) {
+fn cloned(scratch: &ScratchRepository, clone: &[&str], folder: &str) {
     let (here, from) = (scratch.path(), scratch.path().with_file_name("from"));
     scratch.git(&["stash", "-q", "-u"]);
     scratch.git(&["config", "uploadpack.allowFilter", "true"]);
@@ -335,7 +335,7 @@ fn repositories_of_scalar_forbid_nothing() {
 
 #[test]
 fn a_setting_without_a_value_is_true() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let config = scratch.read(".git/config");
     // An earlier section says something else.
     let earlier = "[core]\n\tautocrlf = false\n\tignoreCase = false\n";
@@ -349,7 +349,7 @@ fn a_setting_without_a_value_is_true() {
 
 #[test]
 fn a_worktree_has_the_line_ends_that_its_branch_includes() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     scratch.write(".git/included", b"[core]\n\tautocrlf = true\n");
     scratch.git(&["config", "includeIf.onbranch:agents/.path", "included"]);
     let linked = scratch.path().join("linked");
@@ -357,13 +357,13 @@ fn a_worktree_has_the_line_ends_that_its_branch_includes() {
     let repo = scratch.repo();
     let linked = repo.worktrees().worktree_at(&linked).unwrap().unwrap().worktree;
     let settings = |worktree| repo.conversions().line_end_settings(worktree).unwrap();
-    assert_eq!(settings(&linked), crate::domain::base::line_ends::Settings::of(Some("true"), None));
-    assert_eq!(settings(&scratch.main()), crate::domain::base::line_ends::Settings::of(None, None));
+    assert_eq!(settings(&linked), crate::domain::base::line_ends::LineEndConfig::of(Some("true"), None));
+    assert_eq!(settings(&scratch.main()), crate::domain::base::line_ends::LineEndConfig::of(None, None));
 }
 
 #[test]
 fn files_are_looked_at_whenever_somebody_asks() {
-    let scratch = Scratch::new(&[]);
+    let scratch = ScratchRepository::new(&[]);
     let repo = scratch.repo();
     for (file, way) in [
         ("shallow", FastWay::ReadHistory),
@@ -397,7 +397,7 @@ fn variables_forbid_what_the_table_says() {
         [("GIT_WORK_TREE", "/", Condition::WorkTreeVariable), ("GIT_ATTR_SOURCE", "HEAD", Condition::AttributesFromTree)];
     for (name, value, condition) in variables {
         let ways: Vec<String> = condition.row().ways.iter().map(|way| format!("{way:?}")).collect();
-        let scratch = Scratch::new(&[]);
+        let scratch = ScratchRepository::new(&[]);
         let child = std::process::Command::new(std::env::current_exe().unwrap())
             .args(["--exact", &crash_child_of(module_path!()), "-q"])
             .current_dir(scratch.path())

@@ -16,9 +16,9 @@ use std::time::{Duration, Instant, SystemTime};
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 
-use super::{hook::Line, join};
-use crate::domain::attach::act::Later;
-use crate::domain::attach::watching::{Pending, allowance, pause};
+use super::{hook::JoinerLine, join};
+use crate::domain::attach::act::DeferredSave;
+use crate::domain::attach::watching::{PendingWatchChanges, allowance, pause};
 use crate::domain::base::names::RepoPath;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -26,10 +26,10 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{Repository, Worktree};
 use crate::ops::context::handle::Context;
 use crate::own_process::end_signals;
-use crate::process::os::changes::{Changes, Woken, of_user};
+use crate::process::os::changes::{FolderWatcher, WakeReason, of_user};
 use crate::store::attach::AttachFiles;
-use record::Watcher;
-use tree::Tree;
+use record::WatchRecord;
+use tree::WatchedFolders;
 
 /// How often is looked whether the watch is to end.
 const LOOK: Duration = Duration::from_secs(1);
@@ -38,7 +38,7 @@ const STALLED: Duration = Duration::from_secs(60);
 
 /// Why a watch has ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
+pub enum WatchEndReason {
     /// Its worktree, or what git axiom keeps of the repository, is gone.
     WithTheWorktree,
     /// Somebody ended it.
@@ -51,7 +51,7 @@ pub enum Ended {
 ///
 /// # Errors
 /// `BUSY` where it is watched already; `GIT_FAILED`, `IO_FAILED`, `DISK_FULL` before it has begun.
-pub fn run(ctx: &Context, begun: impl FnOnce(&Watcher) -> Result<()>) -> Result<Ended> {
+pub fn run(ctx: &Context, begun: impl FnOnce(&WatchRecord) -> Result<()>) -> Result<WatchEndReason> {
     let worktree = &ctx.repo.worktrees().current_worktree()?;
     let files = AttachFiles::of(ctx.layout());
     files.ensure()?;
@@ -59,7 +59,7 @@ pub fn run(ctx: &Context, begun: impl FnOnce(&Watcher) -> Result<()>) -> Result<
     let LockAttempt::Taken(_lock) = FileLock::try_take(&files.watcher_lock(&path))? else {
         return Err(Error::new(Code::Busy, format!("'{path}' is watched already")).hint("git axiom sessions    shows it"));
     };
-    let changes = Changes::new()?;
+    let changes = FolderWatcher::new()?;
     for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !end_signals::is_ignored(*signal)) {
         changes.wake_on(signal)?;
     }
@@ -67,8 +67,8 @@ pub fn run(ctx: &Context, begun: impl FnOnce(&Watcher) -> Result<()>) -> Result<
     let allowance = allowance(of_user(), others.map(|one| one.watcher.watched).sum());
     let mut excluded = crate::ops::checkpoint::capture_options(ctx).excluded;
     excluded.extend(ctx.repo.captures().git_directories_in(worktree));
-    let tree = Tree::new((&ctx.repo, worktree), &changes, excluded, allowance);
-    let watcher = Watcher {
+    let tree = WatchedFolders::new((&ctx.repo, worktree), &changes, excluded, allowance);
+    let watcher = WatchRecord {
         worktree: path,
         pid: std::process::id(),
         since: env::now(),
@@ -77,13 +77,13 @@ pub fn run(ctx: &Context, begun: impl FnOnce(&Watcher) -> Result<()>) -> Result<
         last_change: None,
         unsaved: None,
     };
-    let mut watch = Watch {
+    let mut watch = WorktreeWatch {
         repo: &ctx.repo,
         worktree,
         files,
         tree,
         watcher,
-        pending: Pending::default(),
+        pending: PendingWatchChanges::default(),
         began: Instant::now(),
         scan_at: Duration::ZERO,
         handed: None,
@@ -91,7 +91,7 @@ pub fn run(ctx: &Context, begun: impl FnOnce(&Watcher) -> Result<()>) -> Result<
     };
     watch.tree.catch_up()?;
     watch.rules = watch.rules_changed_at();
-    watch.hand(Later::Start)?;
+    watch.hand(DeferredSave::Start)?;
     watch.write_down()?;
     begun(&watch.watcher)?;
     let ended = watch.until_it_ends(&changes);
@@ -99,13 +99,13 @@ pub fn run(ctx: &Context, begun: impl FnOnce(&Watcher) -> Result<()>) -> Result<
     Ok(ended)
 }
 
-struct Watch<'r> {
+struct WorktreeWatch<'r> {
     repo: &'r Repository,
     worktree: &'r Worktree,
     files: AttachFiles,
-    tree: Tree<'r>,
-    watcher: Watcher,
-    pending: Pending,
+    tree: WatchedFolders<'r>,
+    watcher: WatchRecord,
+    pending: PendingWatchChanges,
     began: Instant,
     /// When the folders that are not watched are scanned next.
     scan_at: Duration,
@@ -115,8 +115,8 @@ struct Watch<'r> {
     rules: Option<SystemTime>,
 }
 
-impl Watch<'_> {
-    fn until_it_ends(&mut self, changes: &Changes) -> Ended {
+impl WorktreeWatch<'_> {
+    fn until_it_ends(&mut self, changes: &FolderWatcher) -> WatchEndReason {
         let mut look_at = Duration::ZERO;
         loop {
             let now = self.began.elapsed();
@@ -136,29 +136,29 @@ impl Watch<'_> {
             }
             let next = self.pending.due().map_or(look_at, |due| due.min(look_at));
             match changes.wait(next.saturating_sub(self.began.elapsed())) {
-                Woken::Signal => return Ended::Signal,
-                Woken::Changed => {
+                WakeReason::Signal => return WatchEndReason::Signal,
+                WakeReason::Changed => {
                     let now = self.began.elapsed();
                     changes.read().into_iter().for_each(|change| self.tree.told(change, &mut self.pending, now));
                     // Many writes of one program come one by one: a moment later they come together.
                     std::thread::sleep(Duration::from_millis(10));
                 }
-                Woken::Elapsed => {}
+                WakeReason::Elapsed => {}
             }
         }
     }
 
     /// Whether the watch is to end; and what is looked at now and then.
-    fn look(&mut self) -> Option<Ended> {
+    fn look(&mut self) -> Option<WatchEndReason> {
         let is_there = |path: &Path| std::fs::symlink_metadata(path).is_ok();
         // The git directory of a main worktree may be anywhere.
         let leads = self.worktree.path().join(".git");
         let leads = if self.worktree.is_main() { self.worktree.git_dir() } else { leads.as_path() };
         if self.tree.is_gone() || !is_there(leads) || !is_there(&self.files.spool()) {
-            return Some(Ended::WithTheWorktree);
+            return Some(WatchEndReason::WithTheWorktree);
         }
         if !is_there(&self.files.watcher(&self.watcher.worktree)) {
-            return Some(Ended::Stopped);
+            return Some(WatchEndReason::Stopped);
         }
         let rules = self.rules_changed_at();
         if rules != self.rules {
@@ -210,7 +210,7 @@ impl Watch<'_> {
     }
 
     /// What is to be saved: ignored files are not.
-    fn later(&mut self, pending: &Pending) -> Result<Option<Later>> {
+    fn later(&mut self, pending: &PendingWatchChanges) -> Result<Option<DeferredSave>> {
         self.tree.catch_up()?;
         let path = |text: &str| RepoPath::new(text.as_bytes());
         let asked: Vec<RepoPath> = pending.paths().into_iter().flatten().map(|text| path(text)).collect();
@@ -218,9 +218,9 @@ impl Watch<'_> {
         Ok(pending.later(|text| !ignored.contains(&path(text))))
     }
 
-    fn hand(&mut self, later: Later) -> Result<()> {
+    fn hand(&mut self, later: DeferredSave) -> Result<()> {
         let folder = self.watcher.worktree.clone();
-        let line = Line { stamp: None, worktree: folder.clone(), folder, later };
+        let line = JoinerLine { stamp: None, worktree: folder.clone(), folder, later };
         self.files.hand_over(&serde_json::to_vec(&line).unwrap_or_default())?;
         self.handed = Some(self.began.elapsed());
         self.watcher.last_change = Some(env::now());
@@ -249,7 +249,7 @@ impl Watch<'_> {
 ///
 /// # Errors
 /// `BUSY` where the worktree is watched already; `IO_FAILED` where it ends at once.
-pub fn detach(ctx: &Context) -> Result<Watcher> {
+pub fn detach(ctx: &Context) -> Result<WatchRecord> {
     let worktree = ctx.repo.worktrees().current_worktree()?;
     let path = worktree.path_text()?;
     if record::of(ctx, &path).is_some() {

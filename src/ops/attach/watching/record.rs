@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// A watch of a worktree.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Watcher {
+pub struct WatchRecord {
     /// The worktree.
     pub worktree: String,
     /// Its process.
@@ -39,31 +39,31 @@ pub struct Watcher {
 /// A watch, and whether it is at work.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct Standing {
+pub struct WatchStatus {
     /// The watch.
     #[serde(flatten)]
-    pub watcher: Watcher,
+    pub watcher: WatchRecord,
     /// Whether it is at work: else its process has ended without a word.
     pub alive: bool,
 }
 
 /// The watches of a repository, by worktree.
-pub fn list(ctx: &Context) -> Vec<Standing> {
+pub fn list(ctx: &Context) -> Vec<WatchStatus> {
     let files = AttachFiles::of(ctx.layout());
-    let read = |json: Vec<u8>| serde_json::from_slice::<Watcher>(&json).ok();
+    let read = |json: Vec<u8>| serde_json::from_slice::<WatchRecord>(&json).ok();
     let alive = |worktree: &str| files::is_locked(&files.watcher_lock(worktree)).unwrap_or(false);
-    let mut all: Vec<Standing> = files
+    let mut all: Vec<WatchStatus> = files
         .watchers()
         .into_iter()
         .filter_map(read)
-        .map(|watcher| Standing { alive: alive(&watcher.worktree), watcher })
+        .map(|watcher| WatchStatus { alive: alive(&watcher.worktree), watcher })
         .collect();
     all.sort_by(|one, other| one.watcher.worktree.cmp(&other.watcher.worktree));
     all
 }
 
 /// The watch of a worktree that is at work.
-pub fn of(ctx: &Context, worktree: &str) -> Option<Watcher> {
+pub fn of(ctx: &Context, worktree: &str) -> Option<WatchRecord> {
     list(ctx).into_iter().find(|one| one.alive && one.watcher.worktree == worktree).map(|one| one.watcher)
 }
 

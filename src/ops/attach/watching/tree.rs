@@ -6,23 +6,23 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::time::Duration;
 
-use super::scan::{Changed, Seen};
-use crate::domain::attach::watching::Pending;
+use super::scan::{ChangedFolderEntry, ScannedFolder};
+use crate::domain::attach::watching::PendingWatchChanges;
 use crate::domain::base::names::RepoPath;
 use crate::error::Result;
 use crate::git::{Repository, Worktree};
-use crate::process::os::changes::{Change, Changes, FolderId};
+use crate::process::os::changes::{FolderChange, FolderWatcher, WatchedFolderId};
 
 /// The folders of one worktree.
-pub(super) struct Tree<'r> {
+pub(super) struct WatchedFolders<'r> {
     repo: &'r Repository,
     worktree: &'r Worktree,
-    changes: &'r Changes,
+    changes: &'r FolderWatcher,
     /// Paths that captures leave out.
     excluded: Vec<RepoPath>,
     allowance: usize,
-    watched: BTreeMap<FolderId, RepoPath>,
-    scanned: BTreeMap<RepoPath, Seen>,
+    watched: BTreeMap<WatchedFolderId, RepoPath>,
+    scanned: BTreeMap<RepoPath, ScannedFolder>,
     /// Folders that came and were not looked into yet.
     new: Vec<RepoPath>,
     /// Whether rules of what is ignored changed, or changes were lost.
@@ -30,11 +30,11 @@ pub(super) struct Tree<'r> {
     is_gone: bool,
 }
 
-impl<'r> Tree<'r> {
+impl<'r> WatchedFolders<'r> {
     /// Looks after nothing yet; at most so many folders are watched.
     pub(super) fn new(
         (repo, worktree): (&'r Repository, &'r Worktree),
-        changes: &'r Changes,
+        changes: &'r FolderWatcher,
         excluded: Vec<RepoPath>,
         allowance: usize,
     ) -> Self {
@@ -76,20 +76,20 @@ impl<'r> Tree<'r> {
     }
 
     /// Takes in what the system told.
-    pub(super) fn told(&mut self, change: Change, pending: &mut Pending, now: Duration) {
+    pub(super) fn told(&mut self, change: FolderChange, pending: &mut PendingWatchChanges, now: Duration) {
         match change {
-            Change::There { folder, name, is_folder, is_new } => {
+            FolderChange::There { folder, name, is_folder, is_new } => {
                 let Some(folder) = self.watched.get(&folder).cloned() else { return };
-                self.changed(&folder, &Changed { name, is_folder, is_there: true }, is_new, pending, now);
+                self.changed(&folder, &ChangedFolderEntry { name, is_folder, is_there: true }, is_new, pending, now);
             }
-            Change::Gone { folder, name, is_folder } => {
+            FolderChange::Gone { folder, name, is_folder } => {
                 let Some(folder) = self.watched.get(&folder).cloned() else { return };
-                self.changed(&folder, &Changed { name, is_folder, is_there: false }, false, pending, now);
+                self.changed(&folder, &ChangedFolderEntry { name, is_folder, is_there: false }, false, pending, now);
             }
             // Of a folder within, the folder above has told.
-            Change::Ended(folder) => self.is_gone |= self.watched.remove(&folder).is_some_and(|path| is_top(&path)),
-            Change::Moved(folder) => self.is_gone |= self.watched.get(&folder).is_some_and(is_top),
-            Change::Lost => {
+            FolderChange::Ended(folder) => self.is_gone |= self.watched.remove(&folder).is_some_and(|path| is_top(&path)),
+            FolderChange::Moved(folder) => self.is_gone |= self.watched.get(&folder).is_some_and(is_top),
+            FolderChange::Lost => {
                 self.is_stale = true;
                 pending.everything(now);
             }
@@ -97,10 +97,10 @@ impl<'r> Tree<'r> {
     }
 
     /// Looks at the folders that are not watched.
-    pub(super) fn scan(&mut self, pending: &mut Pending, now: Duration) {
+    pub(super) fn scan(&mut self, pending: &mut PendingWatchChanges, now: Duration) {
         let folders: Vec<RepoPath> = self.scanned.keys().cloned().collect();
         for folder in folders {
-            let seen = Seen::look(&self.worktree.path().join(folder.to_path()));
+            let seen = ScannedFolder::look(&self.worktree.path().join(folder.to_path()));
             let Some(before) = self.scanned.get_mut(&folder) else { continue };
             let changed = before.until(&seen);
             *before = seen;
@@ -110,7 +110,14 @@ impl<'r> Tree<'r> {
         }
     }
 
-    fn changed(&mut self, folder: &RepoPath, what: &Changed, is_new: bool, pending: &mut Pending, now: Duration) {
+    fn changed(
+        &mut self,
+        folder: &RepoPath,
+        what: &ChangedFolderEntry,
+        is_new: bool,
+        pending: &mut PendingWatchChanges,
+        now: Duration,
+    ) {
         let path = below(folder, &what.name);
         if self.is_left_out(&path) {
             return;
@@ -158,7 +165,7 @@ impl<'r> Tree<'r> {
                 self.scanned.remove(&folder);
                 self.watched.insert(id, folder);
             }
-            None => drop(self.scanned.insert(folder, Seen::look(&place))),
+            None => drop(self.scanned.insert(folder, ScannedFolder::look(&place))),
         }
     }
 

@@ -5,11 +5,11 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::domain::state::place::{Arrival, Placing};
+use crate::domain::state::place::{RelocationCause, RepositoryRelocation};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::Whose;
+use crate::git::WorktreeOwner;
 use crate::ops::context::handle::Context;
 use crate::ops::revert_task;
 
@@ -17,8 +17,8 @@ use crate::ops::revert_task;
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`; `REPOSITORY_UNSUPPORTED` where `core.worktree` still names the original's main worktree.
-pub(super) fn leave_the_original_alone(ctx: &mut Context, placing: &Placing) -> Result<Vec<String>> {
-    debug_assert_eq!(placing.how, Arrival::Copied);
+pub(super) fn leave_the_original_alone(ctx: &mut Context, placing: &RepositoryRelocation) -> Result<Vec<String>> {
+    debug_assert_eq!(placing.how, RelocationCause::Copied);
     not_the_originals_worktree(placing)?;
     separate(ctx)?;
     // The list of workspaces is final only once no other process can write the log any more.
@@ -37,7 +37,7 @@ pub(super) fn leave_the_original_alone(ctx: &mut Context, placing: &Placing) -> 
 }
 
 /// Refuses a copy whose configuration names the original's files (`core.worktree`): it has no worktree of its own.
-fn not_the_originals_worktree(placing: &Placing) -> Result<()> {
+fn not_the_originals_worktree(placing: &RepositoryRelocation) -> Result<()> {
     match &placing.to.worktree {
         Some(worktree) if placing.from.worktree.as_ref() == Some(worktree) => {
             let what = format!("'{}' is a copy, and its main worktree is the original's: '{worktree}'", placing.to.common_dir);
@@ -87,9 +87,9 @@ fn unregister(ctx: &Context, recorded: &str, here: &Path) -> Result<()> {
 fn put_copy_aside(ctx: &Context, here: &Path) -> Result<Option<PathBuf>> {
     let below = ctx.repo.worktrees().main_worktree().is_ok_and(|main| here.starts_with(main.path()));
     let copied = match ctx.repo.worktrees().whose(here)? {
-        Whose::Nobody => false,
-        Whose::Unclaimed | Whose::Ours(_) => true,
-        Whose::Others(other) => !other.names_back,
+        WorktreeOwner::Nobody => false,
+        WorktreeOwner::Unclaimed | WorktreeOwner::Ours(_) => true,
+        WorktreeOwner::Others(other) => !other.names_back,
     };
     let (Some(above), Some(name)) = (here.parent(), here.file_name()) else { return Ok(None) };
     if !below || !copied {

@@ -4,30 +4,30 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::state::place::Placing;
+use crate::domain::state::place::RepositoryRelocation;
 use crate::env;
 use crate::error::Result;
-use crate::git::Whose;
+use crate::git::WorktreeOwner;
 use crate::ops::context::handle::Context;
 
 /// Reconnects the workspaces; returns notes for the user.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub(super) fn take_along(ctx: &Context, placing: &Placing) -> Result<Vec<String>> {
+pub(super) fn take_along(ctx: &Context, placing: &RepositoryRelocation) -> Result<Vec<String>> {
     let mut said = Vec::new();
     let linked = ctx.repo.worktrees().linked()?;
     for workspace in ctx.state().restorable.workspaces.values() {
         let (recorded, here) = (Path::new(&workspace.path), PathBuf::from(placing.path(&workspace.path)));
         let Some((git_dir, _)) = linked.iter().find(|(_, folder)| folder == recorded || *folder == here) else { continue };
         match ctx.repo.worktrees().whose(&here)? {
-            Whose::Nobody => {}
-            Whose::Unclaimed | Whose::Ours(_) if names(&here, git_dir, placing)? => {
+            WorktreeOwner::Nobody => {}
+            WorktreeOwner::Unclaimed | WorktreeOwner::Ours(_) if names(&here, git_dir, placing)? => {
                 env::fault_point("placement.before-connect");
                 ctx.repo.worktrees().connect(&here, git_dir)?;
                 said.push(format!("workspace '{}' was moved with it", here.display()));
             }
-            Whose::Unclaimed | Whose::Ours(_) | Whose::Others(_) => {
+            WorktreeOwner::Unclaimed | WorktreeOwner::Ours(_) | WorktreeOwner::Others(_) => {
                 said.push(format!("'{}' does not refer to this repository, and is left alone", here.display()));
             }
         }
@@ -36,7 +36,7 @@ pub(super) fn take_along(ctx: &Context, placing: &Placing) -> Result<Vec<String>
 }
 
 /// Whether the folder's `.git` names the git directory, at its new or its old place.
-fn names(folder: &Path, git_dir: &Path, placing: &Placing) -> Result<bool> {
+fn names(folder: &Path, git_dir: &Path, placing: &RepositoryRelocation) -> Result<bool> {
     let Some(named) = crate::git::named_by(folder)? else { return Ok(false) };
     let named = named.to_string_lossy();
     Ok(Path::new(&*named) == git_dir || Path::new(&placing.path(&named)) == git_dir)

@@ -9,10 +9,10 @@ use crate::git::capture::worktree::CaptureOptions;
 use crate::git::index::file::facts_by_gix;
 use crate::git::index::lock::IndexLock;
 use crate::git::objects::database::ObjectKind;
-use crate::git::refs::edits::{Expected, RefEdit};
+use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::discovery;
 use crate::git::repo::repository::Repository;
-use crate::git::repo::scratch::{Scratch, git_at, try_git_at};
+use crate::git::repo::scratch::{ScratchRepository, git_at, try_git_at};
 use crate::git::repo::shortcuts::FastWay;
 
 /// All fast ways.
@@ -35,20 +35,20 @@ pub const ALL: [FastWay; 14] = [
 
 /// A repository with two commits, the second checked out, an edited file and an untracked one.
 pub struct Probe {
-    pub scratch: Scratch,
+    pub scratch: ScratchRepository,
     one: Oid,
     two: Oid,
     variables: Vec<(&'static str, &'static str)>,
-    before_edits: fn(&Scratch),
+    before_edits: fn(&ScratchRepository),
 }
 
 impl Probe {
     pub fn new(extra: &[&str]) -> Self {
-        Self::in_new(Scratch::empty(extra))
+        Self::in_new(ScratchRepository::empty(extra))
     }
 
     /// In a repository without commits.
-    pub fn in_new(scratch: Scratch) -> Self {
+    pub fn in_new(scratch: ScratchRepository) -> Self {
         scratch.write("a.txt", b"a\n");
         scratch.write("sub/b.txt", b"b\n");
         scratch.git(&["add", "-A"]);
@@ -79,7 +79,7 @@ impl Probe {
     }
 
     /// What happens to the index before it is edited.
-    pub fn before_edits(self, change: fn(&Scratch)) -> Self {
+    pub fn before_edits(self, change: fn(&ScratchRepository)) -> Self {
         Self { before_edits: change, ..self }
     }
 
@@ -130,7 +130,7 @@ impl Probe {
                 let settings = repo.conversions().line_end_settings(&self.scratch.main()).unwrap();
                 let says = try_git_at(&self.scratch.path(), &["config", "core.autocrlf"]).stdout;
                 let says = String::from_utf8(says).unwrap();
-                let expected = crate::domain::base::line_ends::Settings::of(says.lines().next(), None);
+                let expected = crate::domain::base::line_ends::LineEndConfig::of(says.lines().next(), None);
                 assert_eq!(settings, expected);
             }),
             FastWay::ReadRefs => {
@@ -226,11 +226,11 @@ impl Probe {
         let repo = self.repo();
         let name = RefName::new("refs/axiom/captures/probe");
         let edit = |expected, new| RefEdit { name: name.clone(), expected, new };
-        if !repo.refs().update_own_refs(&[edit(Expected::Absent, Some(self.one.clone()))], "probe").unwrap() {
+        if !repo.refs().update_own_refs(&[edit(ExpectedRefValue::Absent, Some(self.one.clone()))], "probe").unwrap() {
             return false;
         }
         assert_eq!(self.git(&["rev-parse", name.as_str()]), self.one.as_str());
-        assert!(repo.refs().delete_own_refs(&[edit(Expected::Value(self.one.clone()), None)]).unwrap());
+        assert!(repo.refs().delete_own_refs(&[edit(ExpectedRefValue::Value(self.one.clone()), None)]).unwrap());
         assert!(!try_git_at(&self.scratch.path(), &["rev-parse", "--verify", "-q", name.as_str()]).status.success());
         true
     }
@@ -378,7 +378,7 @@ pub fn options() -> CaptureOptions {
 }
 
 /// Whether a capture is made without git; it is the one that git makes.
-fn captures(repo: &Repository, scratch: &Scratch) -> bool {
+fn captures(repo: &Repository, scratch: &ScratchRepository) -> bool {
     let (options, main) = (options(), scratch.main());
     let Some(quick) = repo.captures().fast_capture(&main, &options).unwrap() else { return false };
     repo.durability().sync_objects().unwrap();
