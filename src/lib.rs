@@ -30,7 +30,7 @@ pub mod own_process;
 pub mod panel;
 pub mod process;
 pub mod store;
-pub mod told;
+pub mod wording;
 
 #[cfg(test)]
 #[path = "../tests/support/skipped.rs"]

@@ -3,5 +3,5 @@
 use git_axiom::{commands, env};
 
 fn main() -> std::process::ExitCode {
-    std::process::ExitCode::from(commands::line::run(env::arguments()).status())
+    std::process::ExitCode::from(commands::command_line::run(env::arguments()).status())
 }

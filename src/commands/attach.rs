@@ -1,6 +1,6 @@
 //! `git axiom attach` and `git axiom detach`.
 
-mod outside;
+mod outside_repository;
 mod status;
 
 use clap::Args;
@@ -16,8 +16,8 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::program_hooks::attach::{self, ProgramFileOutcome};
-use crate::ops::program_hooks::place::{AttachScope, is_installed};
-use crate::ops::program_hooks::put::{ProgramFileChange, WriteProgramFiles};
+use crate::ops::program_hooks::file_edit::{ProgramFileChange, WriteProgramFiles};
+use crate::ops::program_hooks::program_files::{AttachScope, is_installed};
 
 /// Arguments of `attach`.
 #[derive(Debug, Args)]
@@ -91,14 +91,16 @@ struct AttachedFileJson {
 pub fn run(args: &AttachArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.status {
         let ctx = match open_for(VerbPurpose::Look, global, screen) {
-            Err(error) if outside::is_outside(&error) => return outside::show(&working_dir(global)?, error, screen),
+            Err(error) if outside_repository::is_outside(&error) => {
+                return outside_repository::show(&working_dir(global)?, error, screen);
+            }
             ctx => ctx?,
         };
         let chosen = if args.which.programs.is_empty() { RECIPES.iter().collect() } else { args.which.named() };
         return status::show(&ctx, &chosen, screen);
     }
     let ctx = match open_for(purpose(args.which.dry_run), global, screen) {
-        Err(error) if args.which.user && outside::is_outside(&error) => None,
+        Err(error) if args.which.user && outside_repository::is_outside(&error) => None,
         ctx => Some(ctx?),
     };
     let chosen = args.which.recipes(screen)?;
@@ -138,7 +140,7 @@ pub fn run(args: &AttachArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
 /// As [`attach::detach`].
 pub fn detach(args: &DetachArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = match open_for(purpose(args.which.dry_run), global, screen) {
-        Err(error) if args.which.user && outside::is_outside(&error) => None,
+        Err(error) if args.which.user && outside_repository::is_outside(&error) => None,
         ctx => Some(ctx?),
     };
     let chosen = if args.which.programs.is_empty() { RECIPES.iter().collect() } else { args.which.named() };

@@ -17,7 +17,7 @@ use crate::domain::base::plural::{count, count_of};
 use crate::domain::base::shell_word::shell_word;
 use crate::error::{Exit, Result};
 use crate::ops::deinit::{self, DeinitReport};
-use crate::told::checkpoints::size_text;
+use crate::wording::checkpoints::size_text;
 
 /// Arguments of `deinit`.
 #[derive(Debug, Args)]

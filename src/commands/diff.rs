@@ -9,15 +9,15 @@ use super::open_configured_for;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::change_json::FileChange;
 use crate::domain::base::ids::TaskId;
-use crate::domain::base::listed::FileChange;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::attach::prompts;
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::pager;
 use crate::ops::task_diff::{self, FileDiffStat, LoggedCommit, TaskDiff};
-use crate::told::diff::stat;
+use crate::wording::diff::stat;
 
 /// Arguments of `diff`.
 #[derive(Debug, Args)]

@@ -11,7 +11,7 @@ use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::work::disk::DiskSpaceLevel;
 use crate::error::{Code, Exit, Result};
 use crate::ops::disk::{self, AllowPacking, DiskCleanupReport, DiskUsageEntry, FileSystemSpace};
-use crate::told::checkpoints::{over_the_total, size_text};
+use crate::wording::checkpoints::{over_the_total, size_text};
 
 /// Arguments of `disk`.
 #[derive(Debug, Args)]

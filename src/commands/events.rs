@@ -10,11 +10,11 @@ use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::ids::OperationId;
 use crate::domain::state::audit::describe;
+use crate::domain::state::current_state::State;
 use crate::domain::state::event::EventEnvelope;
-use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Exit, Result};
+use crate::ops::context::event_waiter::LogEventWaiter;
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::LogEventWaiter;
 use crate::ops::history;
 
 /// Arguments of `events`.

@@ -10,7 +10,7 @@ use crate::cli::visible;
 use crate::domain::hook::run::HookRun;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::report;
-use crate::ops::watch::{ForegroundWait, WaitObserver};
+use crate::ops::wait_observer::{ForegroundWait, WaitObserver};
 use crate::own_process::end_signals::{self, CheckedSignals};
 
 /// Shows what runs, and lets Ctrl+C end it.

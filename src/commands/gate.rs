@@ -20,7 +20,7 @@ use crate::ops::context::placement::VerbPurpose;
 use crate::ops::interventions;
 use crate::ops::supervise::status::{self, RecoveryNeedJson};
 use crate::ops::trust;
-use crate::told::interventions::decided as decided_in_words;
+use crate::wording::interventions::decided as decided_in_words;
 
 /// Verbs on gates.
 #[derive(Debug, Subcommand)]

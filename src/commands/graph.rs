@@ -14,7 +14,7 @@ use crate::domain::picture::{Picture, PictureMomentKind, lanes, svg};
 use crate::domain::work::reports::ChangedLineCounts;
 use crate::error::{Exit, Result};
 use crate::files;
-use crate::ops::picture::{self, UnmergedTask, WorkAtRisk};
+use crate::ops::work_at_risk::{self, UnmergedTask, WorkAtRisk};
 
 /// Arguments of `graph`.
 #[derive(Debug, Args)]
@@ -68,8 +68,8 @@ struct WorkspaceAtRiskJson {
 /// The codes of a damaged log; `IO_FAILED`, `DISK_FULL` for the file.
 pub fn run(args: &GraphArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = look(global, screen)?;
-    let picture = picture::picture(&ctx, (!args.all).then_some(args.max_count))?;
-    let risk = picture::at_risk(&ctx)?;
+    let picture = work_at_risk::picture(&ctx, (!args.all).then_some(args.max_count))?;
+    let risk = work_at_risk::at_risk(&ctx)?;
     let file = args.svg.as_ref().map(|file| working_dir(global).map(|here| here.join(file))).transpose()?;
     if let Some(file) = &file {
         files::write_public(file, svg::svg(&picture, words::clock).as_bytes())?;

@@ -4,7 +4,7 @@ use clap::{Args, Command, CommandFactory};
 
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::{Cli, GlobalArgs};
-use crate::commands::grammar::pages;
+use crate::commands::grammar::man_pages;
 use crate::domain::base::nearest;
 use crate::domain::verbs::{self, VerbGroup};
 use crate::error::{Code, Error, Exit, Result};
@@ -61,7 +61,7 @@ fn below(command: &Command, word: &str) -> Option<Command> {
 /// The error for an unknown verb, with the verb that may have been meant.
 pub(super) fn unknown(words: &[&str]) -> Error {
     let wanted = words.join(" ");
-    let verbs = pages::verbs();
+    let verbs = man_pages::verbs();
     let error = Error::new(Code::InvalidInput, format!("there is no verb '{wanted}'"));
     let error = match nearest::to(&wanted, verbs.iter().map(String::as_str)) {
         Some(verb) => error.hint(format!("did you mean '{verb}'?")),

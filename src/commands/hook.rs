@@ -11,7 +11,7 @@ use clap::Args;
 
 use super::VerbExit;
 use crate::cli::screen::Screen;
-use crate::domain::attach::answer::AgentHookAnswer;
+use crate::domain::attach::hook_answer::AgentHookAnswer;
 use crate::domain::attach::program::AttachedProgram;
 use crate::domain::attach::shorten::JsonShortener;
 use crate::env;

@@ -18,9 +18,9 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::hook::project_files::ProjectFileOrigin;
 use crate::hook::samples::{HookSample, SAMPLES};
 use crate::ops::context::handle::Context;
+use crate::ops::hooks::approved_hooks::{EventHooks, not_approved};
 use crate::ops::hooks::install::{CopiedHookSample, HookSampleOutcome, install};
 use crate::ops::hooks::listing::{self, EndedHookRun, HookListing};
-use crate::ops::hooks::standing::{EventHooks, not_approved};
 use crate::ops::hooks::{report, trial};
 
 /// How many runs are shown where nothing else is asked for.

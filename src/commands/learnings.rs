@@ -11,7 +11,7 @@ use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::work::learnings::{Learning, LearningId, LearningScope, of_task};
 use crate::error::{Exit, Result};
 use crate::ops::learnings;
-use crate::told::learnings::in_words;
+use crate::wording::learnings::in_words;
 
 /// Arguments of `learnings`.
 #[derive(Debug, Args)]

@@ -8,11 +8,11 @@ use super::look;
 use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::change_json::{self, CheckpointNameJson};
 use crate::domain::base::ids::{OperationId, TaskId};
-use crate::domain::base::listed::{self, CheckpointNameJson};
 use crate::domain::base::text::ValueChange;
 use crate::domain::operation::journaled::RefChange;
-use crate::domain::operation::transaction::{OperationRecord, OperationRecordState};
+use crate::domain::operation::operation_record::{OperationRecord, OperationRecordState};
 use crate::domain::work::case::TaskChangeSet;
 use crate::env;
 use crate::error::{Exit, Result};
@@ -59,11 +59,11 @@ struct OperationJson<'a> {
     state: OperationRecordState,
     undo_of: Option<&'a OperationId>,
     undone_by: Option<&'a OperationId>,
-    #[serde(serialize_with = "listed::refs")]
+    #[serde(serialize_with = "change_json::refs")]
     refs: Vec<RefChange>,
     worktrees: Vec<&'a str>,
     added: &'a [TaskId],
-    #[serde(serialize_with = "listed::tasks")]
+    #[serde(serialize_with = "change_json::tasks")]
     tasks: &'a [TaskChangeSet],
     checkpoints: Vec<CheckpointNameJson<'a>>,
 }

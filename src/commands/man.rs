@@ -8,7 +8,7 @@ use super::{help, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::GlobalArgs;
-use crate::commands::grammar::pages;
+use crate::commands::grammar::man_pages;
 use crate::error::{Exit, Result};
 use crate::files;
 
@@ -31,7 +31,7 @@ pub struct ManArgs {
 /// # Errors
 /// `INVALID_INPUT` for an unknown verb; `IO_FAILED`.
 pub fn run(args: &ManArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
-    let pages = pages::pages()?;
+    let pages = man_pages::pages()?;
     if let Some(folder) = &args.out {
         let folder = working_dir(global)?.join(folder);
         files::create_public_dir(&folder)?;

@@ -14,11 +14,11 @@ use crate::domain::work::guarded::AllowedGuardedFiles;
 use crate::domain::work::verification::MergeVerification;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::context::handle::Context;
+use crate::ops::merge::merge_verification::merge_verified;
 use crate::ops::merge::preview::{MergePreview, MergePreviewOutcome, preview};
-use crate::ops::merge::verified::merge_verified;
 use crate::ops::merge::{MergeOutcome, on_no_remote, unheeded_settings};
 use crate::ops::rollback::{AffectedFileLine, AffectedWorkspaceLine};
-use crate::told::rollback;
+use crate::wording::rollback;
 
 /// How many files are shown.
 const SHOWN: usize = 20;

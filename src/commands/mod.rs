@@ -1,11 +1,12 @@
 //! The verbs, one in each file or folder: arguments and help, one call of `ops`, and what is printed. No effects and no
-//! decisions: those are in `ops` and `domain`. The grammar of the command line is in `grammar`. Begin reading with `line`
+//! decisions: those are in `ops` and `domain`. The grammar of the command line is in `grammar`. Begin reading with `command_line`
 //! and [`dispatch`].
 
 pub mod agents;
 pub mod attach;
 mod callers;
 pub mod checkpoint;
+pub mod command_line;
 pub mod completions;
 pub mod config;
 pub mod debug;
@@ -25,7 +26,6 @@ pub mod init;
 pub mod input;
 pub mod keeper;
 pub mod learnings;
-pub mod line;
 pub mod lock;
 pub mod log;
 pub mod man;

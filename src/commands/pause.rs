@@ -9,11 +9,11 @@ use crate::commands::foreground::tell_hooks;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::progress::ProgressPrinter;
 use crate::domain::base::ids::{AgentId, TaskId};
-use crate::domain::work::doing::SupervisorActivity;
+use crate::domain::work::supervisor_activity::SupervisorActivity;
 use crate::error::{Exit, Result};
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::interventions::pausing::{self, PauseTiming, WorkingAgent};
-use crate::told::interventions::{RESUMED, pausing as pausing_in_words};
+use crate::wording::interventions::{RESUMED, pausing as pausing_in_words};
 
 /// Arguments of `pause`.
 #[derive(Debug, Args)]

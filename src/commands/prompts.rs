@@ -11,7 +11,7 @@ use crate::domain::base::plural::count;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::attach::prompts::{self, Prompt};
 use crate::ops::attach::sessions::{self, AttachedSessionJson};
-use crate::ops::attach::watching::record::{self, WatchStatus};
+use crate::ops::attach::watching::watch_record::{self, WatchStatus};
 use crate::ops::context::placement::VerbPurpose;
 
 /// Arguments of `prompts`.
@@ -131,7 +131,7 @@ pub fn run_sessions(args: &SessionsArgs, global: &GlobalArgs, screen: &mut Scree
         let files = if args.all || one.is_alive() { sessions::files_changed(&ctx, &one)? } else { continue };
         shown.push(AttachedSessionJson { files, ..AttachedSessionJson::from(one) });
     }
-    let watches = record::list(&ctx);
+    let watches = watch_record::list(&ctx);
     let text = sessions_in_words(&shown) + &watches_in_words(&watches);
     screen.answer(&SessionsJson { sessions: shown, watches }, || text)?;
     Ok(Exit::Done)

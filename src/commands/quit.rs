@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::interventions::pausing::{self, WorkingAgent};
 use crate::ops::interventions::quitting::{self, SaveBeforeQuit};
-use crate::told::interventions::{QUITTING, at_work, quitting as quitting_in_words};
+use crate::wording::interventions::{QUITTING, at_work, quitting as quitting_in_words};
 
 /// Arguments of `quit`.
 #[derive(Debug, Args)]

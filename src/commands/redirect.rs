@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::interventions::redirect::{self, RedirectChoice};
-use crate::told::interventions::{choices as choices_in_words, redirected};
+use crate::wording::interventions::{choices as choices_in_words, redirected};
 
 /// Arguments of `redirect`.
 #[derive(Debug, Args)]

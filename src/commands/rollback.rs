@@ -1,5 +1,5 @@
 //! `git axiom rollback …` and `git axiom restore`. The rollback of a task is in `task`, the menu in `menu`, the texts in
-//! `crate::told`.
+//! `crate::wording`.
 
 pub(in crate::commands) mod menu;
 mod task;
@@ -27,8 +27,8 @@ use crate::ops::operation::{EndedOperation as Closed, put_back};
 use crate::ops::rollback::{
     self, FileLossLine, LocalRefsPolicy, RollbackPreview, RollbackRequest, RollbackScope, StoppedAgentLine,
 };
-use crate::told::parts;
-use crate::told::rollback::{nothing_changes, people};
+use crate::wording::counted_sections;
+use crate::wording::rollback::{nothing_changes, people};
 
 /// Arguments of `rollback`.
 #[derive(Debug, Args)]
@@ -332,7 +332,8 @@ fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: RollbackRequest<'_>,
         gate_ids: done.gates.clone(),
     };
     screen.answer(&answer, || {
-        people(&done.preview, "Went") + &parts::ending(&answer.moved_aside, &answer.gate_ids, done.safety.as_str(), &undo)
+        people(&done.preview, "Went")
+            + &counted_sections::ending(&answer.moved_aside, &answer.gate_ids, done.safety.as_str(), &undo)
     })?;
     Ok(Exit::Done)
 }

@@ -108,11 +108,11 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
             .hint("git axiom run --detach    runs in the background without one"));
     }
     let session = if args.detach || args.panel {
-        recover::first::SessionProcess::InBackground
+        recover::crash_questions::SessionProcess::InBackground
     } else {
-        recover::first::SessionProcess::Here
+        recover::crash_questions::SessionProcess::Here
     };
-    recover::first::ask(&mut ctx, &mut options, session, screen)?;
+    recover::crash_questions::ask(&mut ctx, &mut options, session, screen)?;
     if args.detach {
         return detach::run(&mut ctx, screen);
     }

@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::interventions::{self, AgentEndRequest};
 use crate::ops::supervise::SupervisorOptions;
-use crate::told::interventions::ended as ended_in_words;
+use crate::wording::interventions::ended as ended_in_words;
 
 /// Arguments of `stop` and `kill`.
 #[derive(Debug, Args)]

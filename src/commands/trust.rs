@@ -18,7 +18,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::context::trust::{self, ProjectTrust};
 use crate::ops::pager;
 use crate::ops::trust::{ProjectSettingEffect, effects};
-use crate::told::trust::{ApprovalText, QUESTION, approved};
+use crate::wording::trust::{ApprovalText, QUESTION, approved};
 
 /// Arguments of `trust`.
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! `git axiom undo` and `git axiom redo`. Their output is in `crate::told`.
+//! `git axiom undo` and `git axiom redo`. Their output is in `crate::wording`.
 
 use clap::Args;
 
@@ -8,13 +8,13 @@ use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::grammar::consent::ConsentArgs;
-use crate::domain::operation::transaction::OperationRecord;
+use crate::domain::operation::operation_record::OperationRecord;
 use crate::domain::operation::undo::UndoSelector;
 use crate::domain::state::event::EventAuthor;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::undo as op;
-use crate::told::undo::{UndoOutcomeJson, explain, with_possible};
+use crate::wording::undo::{UndoOutcomeJson, explain, with_possible};
 
 /// Arguments of `undo`.
 #[derive(Debug, Args)]

@@ -9,7 +9,7 @@ use crate::cli::visible;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::plural::count;
 use crate::error::{Exit, Result};
-use crate::ops::attach::watching::record::{self, WatchRecord, WatchStatus};
+use crate::ops::attach::watching::watch_record::{self, WatchRecord, WatchStatus};
 use crate::ops::attach::watching::{self, WatchEndReason};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement;
@@ -48,7 +48,7 @@ struct WatchJson<'a> {
 /// Watches the worktree, or ends that.
 ///
 /// # Errors
-/// As [`watching::run`], [`watching::detach`] and [`record::stop`].
+/// As [`watching::run`], [`watching::detach`] and [`watch_record::stop`].
 pub fn run(args: &WatchArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.in_background {
         crate::own_process::session::begin_session()?;
@@ -91,7 +91,7 @@ pub(super) fn in_words(watcher: &WatchRecord) -> String {
 }
 
 fn stop(ctx: &Context, screen: &mut Screen) -> Result<Exit> {
-    let (path, was_there) = record::stop(ctx)?;
+    let (path, was_there) = watch_record::stop(ctx)?;
     let (state, text) = match was_there {
         true => ("stopped", "is no longer watched"),
         false => ("notWatched", "was not watched"),

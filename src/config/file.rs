@@ -5,8 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 use toml::de::{DeTable, DeValue};
 
+use super::key_lookup::find;
 use super::keys::ConfigValueKind;
-use super::named::find;
 use crate::error::{Code, Error, Result};
 
 /// More keys than any configuration has: others cannot make every verb slow.

@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::file::{self, ConfigFileValue};
+use super::key_lookup::{NamedConfigKey, find, is_called, unknown};
 use super::keys::{self, ADDED_TO, ConfigKey, KEYS};
-use super::named::{NamedConfigKey, find, is_called, unknown};
 use super::schema::Config;
 use crate::domain::agent::presets;
 use crate::error::{Code, Error, Result};

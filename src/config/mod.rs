@@ -5,15 +5,15 @@
 
 pub mod byte_order_mark;
 mod file;
+pub mod key_lookup;
 pub mod keys;
 pub mod layers;
-pub mod named;
 pub mod sample;
 pub mod schema;
 
 pub use file::entries as file_entries;
+pub use key_lookup::nothing_called;
 pub use layers::{
     ConfigLayers, ConfigSetting, ConfigSource, EffectiveConfig, GitConfigValue, UsableConfig, check, load_usable, only_adds,
 };
-pub use named::nothing_called;
 pub use schema::Config;

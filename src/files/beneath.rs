@@ -17,9 +17,9 @@ use rustix::io::Errno;
 use crate::env;
 use crate::error::{Code, Error, Result};
 
-use super::again::open_at;
+use super::descent::{self, DescentMethod};
 use super::mounts;
-use super::step::{self, DescentMethod};
+use super::retry_interrupted::open_at;
 
 /// Folders at a greater depth are moved up before they are deleted, so that neither descriptors nor the stack run out.
 const DEPTH: usize = 64;
@@ -84,7 +84,7 @@ impl DeletionFolder {
                 return Err(Error::new(Code::Internal, format!("'{}' is not below a folder", below.display())));
             };
             self.path.push(name);
-            self.folder = match step::enter(way, self.folder.as_fd(), &c_string(name, &self.path)?, OFlags::RDONLY) {
+            self.folder = match descent::enter(way, self.folder.as_fd(), &c_string(name, &self.path)?, OFlags::RDONLY) {
                 Ok(folder) => folder,
                 Err(Errno::NOENT) => return Ok(None),
                 Err(e) => return Err(refused(&self.path, e)),
@@ -219,7 +219,7 @@ impl FolderRemoval {
     }
 
     fn folder(&mut self, above: &DeletionLevel<'_>, name: &CStr, path: &Path) -> Result<()> {
-        let folder = match step::enter_opened_up(self.way, above.folder, name) {
+        let folder = match descent::enter_opened_up(self.way, above.folder, name) {
             Ok(folder) => folder,
             Err(Errno::NOENT) => return Ok(()),
             Err(e) => return Err(refused(path, e)),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use crate::env;
 use crate::error::{Code, Error, Result};
 
-use super::look::{open_unblocked, says_nothing_is_there};
+use super::optional_read::{open_unblocked, says_nothing_is_there};
 
 /// How many folders are synced at the same time, in addition to the first.
 const AT_ONCE: usize = 4;

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use super::git_files::{create_keeping, replace_keeping_if};
 use super::lock::{FileLock, LockAttempt};
-use super::look::{SmallFile, metadata, read_small};
+use super::optional_read::{SmallFile, metadata, read_small};
 use super::{create_dir_all, create_users_dir, durable, sync_dir};
 use crate::error::{Code, Error, Result};
 

@@ -3,7 +3,6 @@
 //! Every function here names its path in its error, and documents what a crash leaves. What the files contain and mean is
 //! not known here. Begin reading with `durable`.
 
-mod again;
 mod append;
 mod attributes;
 mod beneath;
@@ -11,29 +10,29 @@ mod beneath;
 mod beneath_tests;
 #[cfg(test)]
 pub(crate) mod bound;
+mod descent;
 mod durable;
 mod edited;
+mod folder_sync;
 mod git_files;
 mod hashed_copy;
 mod lock;
-mod look;
 mod mounts;
+mod move_constraints;
 mod moves;
+mod optional_read;
 mod own_folder;
 mod owner;
 mod packed;
-mod parts;
+mod piecewise_move;
 mod private;
 mod read_below;
+mod retry_interrupted;
 mod rotated;
 mod scratch;
 mod size;
 mod space;
-mod standing;
-mod step;
-mod whole;
 
-pub use again::open_at;
 pub use append::{AppendFile, append_public, open_append};
 pub use attributes::{ACL, DEFAULT_ACL, ExtendedAttributes, attribute, attributes, knows_attribute, set_attributes};
 pub use beneath::DeletionFolder;
@@ -44,21 +43,24 @@ pub use durable::{
     write_read_only, write_scratch, write_users_file,
 };
 pub use edited::{EditThroughLink, EditedFile};
+pub use folder_sync::{FolderToSync, sync_file_system};
 pub use git_files::{append_keeping, create_keeping, look_like, replace_keeping, replace_keeping_if, with_inode_of_its_own};
 pub use hashed_copy::{copy_hashed, sha256_of};
 pub use lock::{FileLock, LockAttempt, is_held, is_locked};
-pub use look::{
+pub use mounts::{holds_mount, holds_no_mount, mounts_within};
+pub use move_constraints::{MoveConstraints, may_open, mount_of, refuses_changes, standing};
+pub use moves::{hard_link, move_whole, rename_into, rename_no_replace, symbolic_link};
+pub use optional_read::{
     ForeignFileReason, SmallFile, begins_with, foreign, list, metadata, open_optional, read_end, read_end_of_regular, read_small,
     read_small_of_user, read_start, same_bytes, says_nothing_is_there,
 };
-pub use mounts::{holds_mount, holds_no_mount, mounts_within};
-pub use moves::{hard_link, move_whole, rename_into, rename_no_replace, symbolic_link};
 pub use own_folder::OwnFolder;
 pub use owner::{hand_group, hand_owner, may_give_to_group, opens_for_another_group};
 pub use packed::{MaybePackedFile, is_packed, pack_file, packed, packed_name, unpacked_name};
-pub use parts::{half_moved_name, is_half_moved, turn_back};
+pub use piecewise_move::{half_moved_name, is_half_moved, turn_back};
 pub use private::PrivateFolder;
 pub use read_below::{ScanLimits, ScannedContent, ScannedEntry, read_below};
+pub use retry_interrupted::open_at;
 pub use rotated::{RotatedFile, rotate};
 pub use scratch::{
     SCRATCH_PREFIX, is_trashed_name, link_in_scratch, make_scratch_folder, remove_scratch, remove_trashed, remove_trashed_but,
@@ -66,5 +68,3 @@ pub use scratch::{
 };
 pub use size::size_below;
 pub use space::{FreeSpace, space_at};
-pub use standing::{MoveConstraints, may_open, mount_of, refuses_changes, standing};
-pub use whole::{FolderToSync, sync_file_system};

@@ -12,7 +12,7 @@ use rustix::io::Errno;
 use crate::env;
 use crate::error::{Error, Result};
 
-use super::parts;
+use super::piecewise_move;
 
 /// Renames only if nothing exists at `to`. Returns whether it did. Neither folder is synced: a caller that moves many files
 /// syncs the folders once.
@@ -28,7 +28,7 @@ pub fn rename_no_replace(from: &Path, to: &Path) -> Result<bool> {
     match renamed(from, to)? {
         RenameOutcome::Done => Ok(true),
         RenameOutcome::Taken => Ok(false),
-        RenameOutcome::Elsewhere => Err(parts::elsewhere(from, to)),
+        RenameOutcome::Elsewhere => Err(piecewise_move::elsewhere(from, to)),
     }
 }
 
@@ -83,13 +83,13 @@ pub(super) fn renamed(from: &Path, to: &Path) -> Result<RenameOutcome> {
 /// moved.
 pub fn move_whole(from: &Path, to: &Path) -> Result<bool> {
     super::holds_no_mount(from)?;
-    if parts::is_begun(to)? {
-        return parts::move_in_parts(from, to);
+    if piecewise_move::is_begun(to)? {
+        return piecewise_move::move_in_parts(from, to);
     }
     match renamed_whole(from, to)? {
         RenameOutcome::Done => Ok(true),
         RenameOutcome::Taken => Ok(false),
-        RenameOutcome::Elsewhere => parts::move_in_parts(from, to),
+        RenameOutcome::Elsewhere => piecewise_move::move_in_parts(from, to),
     }
 }
 

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use rustix::fs::{AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fchmod, fstat, mkdirat, statat};
 use rustix::io::Errno;
 
-use super::again::open_at;
+use super::retry_interrupted::open_at;
 use crate::error::{Code, Error, Result};
 
 /// An open folder that belongs to this user alone.

@@ -11,8 +11,8 @@ use std::path::Path;
 use rustix::fs::{CWD, Dir, FileType, Mode, OFlags};
 use rustix::io::Errno;
 
-use super::again::open_at;
-use super::step::{self, DescentMethod};
+use super::descent::{self, DescentMethod};
+use super::retry_interrupted::open_at;
 use crate::error::{Code, Error, Result};
 
 /// How much is read at most.
@@ -67,7 +67,7 @@ pub fn read_below(anchor: &Path, name: &str, limits: &ScanLimits) -> Result<Vec<
     };
     let mut reading = FolderScan { place: &place, limits, found: Vec::new(), entries: 0, bytes: 0 };
     let name = CString::new(name).map_err(|e| Error::io("name", &place, std::io::Error::other(e)))?;
-    match step::enter(DescentMethod::Kernel, above.as_fd(), &name, OFlags::RDONLY) {
+    match descent::enter(DescentMethod::Kernel, above.as_fd(), &name, OFlags::RDONLY) {
         Ok(folder) => reading.folder(&folder, &[], 0)?,
         Err(Errno::NOENT) => return Ok(Vec::new()),
         Err(errno) => reading.odd(Vec::new(), refused(errno).ok_or_else(|| Error::io("open", &place, errno))?),
@@ -121,7 +121,7 @@ impl FolderScan<'_> {
             Err(e) => return Err(Error::io("access", &self.place_of(&path), e)),
         };
         match FileType::from_raw_mode(stat.st_mode) {
-            FileType::Directory => match step::enter(DescentMethod::Kernel, folder, name, OFlags::RDONLY) {
+            FileType::Directory => match descent::enter(DescentMethod::Kernel, folder, name, OFlags::RDONLY) {
                 Ok(below) => self.folder(&below, &path, depth + 1),
                 Err(Errno::NOENT) => Ok(()),
                 Err(errno) => {

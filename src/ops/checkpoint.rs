@@ -4,21 +4,21 @@
 //! comparing, verifying and removing checkpoints is in the files of the folder.
 
 mod captures;
+mod checkpoint_list;
 mod compact;
 mod difference;
-mod ended;
 mod excluded;
 mod heal;
-mod known;
-mod look;
+mod known_paths;
 mod name;
-mod own;
 mod release;
 mod remove;
-mod still;
+mod session_worktree;
 pub(in crate::ops) mod submodules;
-mod total;
+mod suspend_agents;
+mod total_size;
 mod unchanged;
+mod unrestorable;
 mod verify;
 
 use std::path::PathBuf;
@@ -46,16 +46,16 @@ use crate::store::line::MAX_LINE;
 pub use captures::{
     CapturedWorkspace, CapturedWorktree, CheckpointCaptures, capture_all, capture_options, read_ahead, would_be_held, write_again,
 };
+pub use checkpoint_list::{CheckpointDetails, CheckpointListing, find, list, newest_at, read_document, show};
 pub use compact::{CompactReport, RepositoryObjectCounts, RepositorySpace, compact, objects, space};
 pub(in crate::ops) use difference::submodules_between;
 pub use difference::{ChangedPath, CheckpointDifference, difference};
-pub use ended::{ended, refs_again};
 pub use heal::{CheckpointRefDamage, HealDepth, at_once as heal_at_once, complete_all, heal, look as look_for_lost};
-pub use known::{EarlierFile, by_worktree as paths_by_worktree, can_build_on_newest};
-pub use look::{CheckpointDetails, CheckpointListing, find, list, newest_at, read_document, show};
+pub use known_paths::{EarlierFile, by_worktree as paths_by_worktree, can_build_on_newest};
 pub use remove::{CheckpointDeletionReport, chosen, clean_up, cleanup_plan, delete, protected_by_name, rules};
 pub use submodules::CapturedSubmodule;
-pub use total::{CheckpointsTotal, known as known_total, limit as total_limit};
+pub use total_size::{CheckpointsTotal, known as known_total, limit as total_limit};
+pub use unrestorable::{ended, refs_again};
 pub use verify::{
     CheckpointProblem, CheckpointRepair, CheckpointVerifyDepth, CheckpointVerifyReport, VerifiedCheckpoint, repair, verify,
 };
@@ -279,9 +279,9 @@ fn take_back(ctx: &Context, name: &CheckpointName, capture: Oid) -> Result<()> {
 fn look_at_all(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointCaptures, HeldRefs)> {
     let options = CaptureOptions { named: wanted.named.clone(), until: wanted.until, ..capture_options(ctx) };
     let mut captured = match &wanted.only {
-        None if !wanted.kept.is_empty() => known::capture_kept(ctx, &options, &wanted.kept)?,
-        Some(paths) => known::capture(ctx, &options, paths)?,
-        None => match wanted.own.as_deref().map(|own| own::capture(ctx, &options, own)).transpose()?.flatten() {
+        None if !wanted.kept.is_empty() => known_paths::capture_kept(ctx, &options, &wanted.kept)?,
+        Some(paths) => known_paths::capture(ctx, &options, paths)?,
+        None => match wanted.own.as_deref().map(|own| session_worktree::capture(ctx, &options, own)).transpose()?.flatten() {
             Some(captured) => captured,
             None => captures::capture_all_with(ctx, &options)?,
         },
@@ -430,7 +430,7 @@ pub fn complete_intent(ctx: &mut Context) -> Result<Option<CheckpointRecord>> {
         ctx.append(Event::CheckpointAbandoned { name, reason: "its process ended before anything was saved".into() })?;
         return Ok(None);
     };
-    let (json, document) = look::document_of(ctx, &capture)?;
+    let (json, document) = checkpoint_list::document_of(ctx, &capture)?;
     env::fault_point("checkpoint.completing");
     ctx.repo.checkpoints().complete_checkpoint(&name, &capture, &json, &marking(&document))?;
     let size = size_of(ctx, &document, &capture, None).ok();

@@ -1,7 +1,7 @@
 //! History: the log's events, the transactions they form, and the history of one case. Reads without a lock.
 
 use crate::domain::base::ids::{OperationId, TaskId};
-use crate::domain::operation::transaction::{OperationFold, OperationRecord};
+use crate::domain::operation::operation_record::{OperationFold, OperationRecord};
 use crate::domain::state::audit::{AuditEntry, AuditTrail};
 use crate::domain::state::event::{Event, EventEnvelope};
 use crate::error::Result;

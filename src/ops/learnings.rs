@@ -1,7 +1,7 @@
 //! What humans do with the learnings of agents: change the text of one, or forget it.
 
+use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
-use crate::domain::state::whole::State;
 use crate::domain::work::learnings::{Learning, LearningId};
 use crate::domain::work::signal::AgentSignal;
 use crate::error::Result;

@@ -2,18 +2,18 @@
 //!
 //! A target that is checked out moves together with its worktree, and only where none of the user's files is in the way.
 
-pub mod begun;
 pub mod cleanup;
+pub mod conflict_sides;
 mod guarded;
 mod guarded_links;
+pub mod merge_in_workspace;
+pub mod merge_verification;
 mod plan;
 pub mod preview;
 mod replay;
 pub mod scratch;
-pub mod sides;
 pub(in crate::ops) mod submodules;
 pub mod taken_stash;
-pub mod verified;
 
 pub use plan::guarded_by;
 pub use submodules::on_no_remote;

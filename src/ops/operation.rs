@@ -11,7 +11,7 @@ mod bytes;
 mod check;
 pub(in crate::ops) mod differences;
 pub mod in_progress;
-mod keep;
+mod keep_ref;
 mod mounts;
 pub(in crate::ops) mod staged;
 mod steps;
@@ -24,8 +24,8 @@ use crate::domain::base::ids::{OperationId, TaskId};
 use crate::domain::operation::journaled::{JournaledOperation, TrashChange};
 use crate::domain::operation::settle::OperationSettlement;
 use crate::domain::state::changes::RestorableChanges;
+use crate::domain::state::current_state::{OpenOperation, State};
 use crate::domain::state::event::{Event, OperationEnd};
-use crate::domain::state::whole::{OpenOperation, State};
 use crate::domain::work::case::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::gate::{Gate, GateKind};
 use crate::env;
@@ -39,7 +39,7 @@ use crate::own_process::end_signals::finish_first;
 const NAMED: usize = 10;
 
 pub(in crate::ops) use bytes::{files_named, files_of, keep_bytes, keep_bytes_replaced, with_bytes_known};
-pub(in crate::ops) use keep::{KeepRefContents, name_of as kept_ref};
+pub(in crate::ops) use keep_ref::{KeepRefContents, name_of as kept_ref};
 pub use steps::OperationStepsReport;
 pub(in crate::ops) use steps::{capture_with, extras_of, is_there, worktree};
 pub(in crate::ops) use workspaces::is_made_again;
@@ -95,7 +95,7 @@ fn begin_and_finish(ctx: &mut Context, operation: &JournaledOperation) -> Result
     trash::make(ctx, operation, ctx.txn())?;
     let ready = steps::OperationContents::stage(ctx, operation, &ctx.txn().clone())?;
     // Before the event that names the ref: a crash in between leaves a ref that is released with the others.
-    keep::keep(ctx, operation, &ctx.txn().clone())?;
+    keep_ref::keep(ctx, operation, &ctx.txn().clone())?;
     let _finish_first = finish_first();
     env::fault_point("journal.before-begin");
     ctx.append(Event::OperationBegan { operation: Box::new(operation.clone()) })?;

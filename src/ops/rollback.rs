@@ -2,6 +2,7 @@
 //! the files of the folder; carrying them out is in `operation`.
 
 mod left_alone;
+mod no_change;
 mod not_restored;
 mod one_worktree;
 mod own_worktrees;
@@ -9,7 +10,6 @@ pub(super) mod plan;
 pub(in crate::ops) mod preview;
 mod refs;
 mod some_paths;
-mod still;
 pub(in crate::ops) mod submodules;
 pub(super) mod workspace;
 pub(super) mod worktree;
@@ -37,12 +37,12 @@ use crate::ops::recover::repair;
 
 use self::own_worktrees::OwnWorktreesFate;
 pub use crate::ops::operation::stop_agents::StoppedAgentLine;
+pub use no_change::may_change_nothing;
 pub use preview::{
     AffectedFileLine, AffectedWorkspaceLine, EarlierCaptureLine, FileLossLine, MissingWorktreeLine, RemovedCommitLine,
     RollbackHeadLine, RollbackPreview, UnrestoredPathLine,
 };
 pub use refs::{LocalRefsPolicy, MovedRefLine, RestoredRefLine, UnrestoredRefLine};
-pub use still::may_change_nothing;
 
 /// A completed rollback.
 #[derive(Debug)]
@@ -136,7 +136,7 @@ pub fn preview(ctx: &Context, wish: RollbackRequest<'_>) -> Result<RollbackPrevi
     if wish.stops_agents(ctx) {
         preview.agents = stop_agents::at_work(ctx)?;
     }
-    preview.changes_nothing = preview.agents.is_empty() && still::changes_nothing(ctx, &plan.operation, &captured)?;
+    preview.changes_nothing = preview.agents.is_empty() && no_change::changes_nothing(ctx, &plan.operation, &captured)?;
     for change in &plan.operation.worktrees {
         preview.moves_aside.extend(in_the_way(ctx, change, &captured)?);
     }

@@ -20,7 +20,7 @@ use self::files_of_step::StepFiles;
 use self::personas::PersonaProgram;
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::names::Oid;
-use crate::domain::work::checks::named::NamedVerifyStep;
+use crate::domain::work::checks::named_step::NamedVerifyStep;
 use crate::domain::work::verification::{
     ProgramUsage, VerifyChecker, VerifyStepResult, VerifyStepRun, last_lines, last_lines_of_passed,
 };
@@ -30,7 +30,7 @@ use crate::hook::approved_tree::ApprovedTree;
 use crate::hook::project_files::ProjectFilePath;
 use crate::hook::selection;
 use crate::ops::context::handle::{Context, fresh_token};
-use crate::ops::watch::{LOOK, WaitObserver};
+use crate::ops::wait_observer::{LOOK, WaitObserver};
 use crate::process::client::leftovers;
 use crate::process::client::step::{self, StepEnd, StepProcessSpec};
 use crate::process::os::bell::WakeSender;

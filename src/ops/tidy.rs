@@ -15,7 +15,7 @@ use crate::domain::base::own_names::SCRATCH;
 use crate::domain::base::plural::count;
 use crate::domain::state::event::EventAuthor;
 use crate::domain::work::agent::Agent;
-use crate::domain::work::checks::shown::TaskCheckSubject;
+use crate::domain::work::checks::task_checks::TaskCheckSubject;
 use crate::domain::work::old_logs::{AgentLogNeed, need};
 use crate::env;
 use crate::error::{Error, Result};

@@ -2,12 +2,12 @@
 //! value unchanged. A later change in the same places is a conflict, and nothing is changed; all other later changes stay.
 
 mod checkpoints;
-mod gone;
+mod git_operations;
 mod needs;
 mod preview;
-mod since;
-mod standing;
+mod removed_worktrees;
 mod submodules;
+mod undoability;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -19,7 +19,7 @@ use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointTrigger};
 use crate::domain::operation::journaled::{
     ChangeDirection, JournaledOperation, OperationKind, RefChange, TrashChange, WorktreeChange,
 };
-use crate::domain::operation::transaction::OperationRecord;
+use crate::domain::operation::operation_record::OperationRecord;
 use crate::domain::operation::undo::{self, UndoSelector};
 use crate::domain::work::case::MergedTaskWork;
 use crate::domain::work::task_branches::task_of;
@@ -43,7 +43,7 @@ use crate::ops::rollback::worktree::head_state;
 use crate::ops::{history, operation};
 
 pub use preview::UndoPreview;
-pub use standing::UndoabilityCheck;
+pub use undoability::UndoabilityCheck;
 
 /// A transaction that is to be undone.
 #[derive(Debug, Clone)]
@@ -226,10 +226,12 @@ fn operation(
     operation.refs = still_to_move(ctx, operation.refs)?;
     let back = undo::state_back(transaction, ctx.state(), &|task, merged| holds(ctx, task, merged))?;
     (operation.edits, operation.mode) = (back.edits, back.mode);
-    let mut left_as_is =
-        UndoExclusions { removed: gone::leave_out(ctx, &transaction.id, &mut operation, captured)?, unread: Vec::new() };
+    let mut left_as_is = UndoExclusions {
+        removed: removed_worktrees::leave_out(ctx, &transaction.id, &mut operation, captured)?,
+        unread: Vec::new(),
+    };
     if let Some(captured) = captured {
-        let moved: Vec<&RefName> = since::moved(transaction).collect();
+        let moved: Vec<&RefName> = git_operations::moved(transaction).collect();
         submodules::rebase(ctx, &mut operation.submodules, captured, &mut left_as_is)?;
         for change in &mut operation.worktrees {
             let now = capture_of(captured, &change.path)
@@ -249,7 +251,7 @@ fn operation(
         }
         operation.kept = kept(ctx, &operation)?;
     }
-    since::advances_are_clear(ctx, transaction)?;
+    git_operations::advances_are_clear(ctx, transaction)?;
     branches_are_free(ctx, &operation)?;
     checkpoints::names_are_free(ctx, &operation)?;
     Ok((operation, left_as_is))
@@ -317,7 +319,7 @@ pub(super) fn rebased(
     beside.raw = bytes_by(&now.extras.raw, &beside.raw, |path| change_of(&wanted, path).is_some() && !reach.covers(path));
     if !left.has_operation_of(&now.extras) {
         let files = repo.captures().differing(now.extras.beside(&tree), beside.beside(&files))?;
-        let wanted = since::WorktreeUndo { worktree, now, files, index: ValueChange::new(&now.index_tree, &index) };
+        let wanted = git_operations::WorktreeUndo { worktree, now, files, index: ValueChange::new(&now.index_tree, &index) };
         wanted.leaves_alone(repo, moved, &now.extras.in_progress())?;
     }
     let commit = operation::with_bytes_known(repo, now, commit)?;
@@ -330,7 +332,7 @@ pub(super) fn rebased(
         path: change.path.clone(),
         files: ValueChange::new(tree, files),
         index: ValueChange::new(now.index_tree.clone(), index),
-        head: since::head(moved, change, &now.head),
+        head: git_operations::head(moved, change, &now.head),
         captures: ValueChange::new(commit, capture),
     })
 }

@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::input::PanelInput;
 use super::request::{PanelAction, PanelAnswer, PanelFailure, PanelTicket};
-use super::seen::{OutputRow, PanelSnapshot};
+use super::snapshot::{OutputRow, PanelSnapshot};
 
 /// What happens.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,9 +1,9 @@
 //! What the model asks of the effects, and what comes back. Data only.
 
-use super::seen::{CheckpointRow, TimelineRow};
+use super::snapshot::{CheckpointRow, TimelineRow};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
-use crate::domain::recovery::wanted::RecoverySelection;
+use crate::domain::recovery::human_choice::RecoverySelection;
 use crate::domain::work::session::SessionMode;
 
 /// The number of a question; an answer names it, so that one that is no longer wanted is dropped.

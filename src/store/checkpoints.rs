@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::StoreLayout;
 use super::log;
+use crate::domain::checkpoint::catalog::{CheckpointCatalog, OlderCheckpoints};
 use crate::domain::checkpoint::document::CheckpointRecord;
-use crate::domain::checkpoint::existing::{CheckpointCatalog, OlderCheckpoints};
-use crate::domain::checkpoint::older::{OlderCheckpointSummary, divide};
-use crate::domain::state::whole::State;
+use crate::domain::checkpoint::older_checkpoints::{OlderCheckpointSummary, divide};
+use crate::domain::state::current_state::State;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::layout::StoreLayout;
-use crate::domain::work::doing::SupervisorActivity;
+use crate::domain::work::supervisor_activity::SupervisorActivity;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
@@ -44,7 +44,7 @@ mod tests {
 
     use super::*;
     use crate::domain::base::ids::TaskId;
-    use crate::domain::work::doing::SupervisorActivityKind;
+    use crate::domain::work::supervisor_activity::SupervisorActivityKind;
 
     #[test]
     fn only_the_process_that_wrote_it_is_believed_and_half_a_file_says_nothing() {

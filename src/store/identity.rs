@@ -1,4 +1,4 @@
-//! The identity of a repository: a random id, and its recorded place. See [`crate::domain::state::place`].
+//! The identity of a repository: a random id, and its recorded place. See [`crate::domain::state::repository_location`].
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::layout::StoreLayout;
-use crate::domain::state::place::{InodeMatch, RecordedLocationState, RepositoryLocation};
+use crate::domain::state::repository_location::{InodeMatch, RecordedLocationState, RepositoryLocation};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

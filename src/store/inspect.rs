@@ -10,7 +10,7 @@ use super::rebuild::{self, RebuildSource, is_damage};
 use super::segments;
 use super::snapshot::{self, SnapshotFile};
 use super::{backup, cases, handle::Store, line};
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::error::{Code, Error, Result};
 use crate::files;
 

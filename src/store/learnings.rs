@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::layout::StoreLayout;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::domain::work::learnings::{self, LearningScope};
 use crate::error::Result;
 use crate::files;

@@ -248,8 +248,8 @@ mod tests {
         let event = Event::WorkspaceCaptured { task, capture, lines: None };
         let line = sealed::seal(body.into_bytes(), &[]);
         assert_eq!(decode(line.trim_ascii_end()).unwrap(), EventEnvelope { event, ..sample() });
-        let state: crate::domain::state::whole::State = serde_json::from_str(r#"{"restorable":{},"record":{}}"#).unwrap();
-        assert_eq!(state, crate::domain::state::whole::State::default());
+        let state: crate::domain::state::current_state::State = serde_json::from_str(r#"{"restorable":{},"record":{}}"#).unwrap();
+        assert_eq!(state, crate::domain::state::current_state::State::default());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
 use std::path::Path;
 
-use super::ahead::{DecodeAhead, DecodedLines};
+use super::decode_ahead::{DecodeAhead, DecodedLines};
 use super::layout::StoreLayout;
 use super::line::{self, BadLine};
 use super::segments::{self, LogSegment};

@@ -5,13 +5,13 @@
 
 pub mod adopt;
 pub mod agent_logs;
-mod ahead;
 pub mod anchors;
 pub mod attach;
 pub mod backup;
 pub mod cases;
 pub mod checkpoints;
 pub mod config_backup;
+mod decode_ahead;
 pub mod doing;
 pub mod fired;
 pub mod handle;
@@ -23,9 +23,9 @@ pub mod layout;
 pub mod learnings;
 pub mod line;
 pub mod log;
-pub mod outside;
 pub mod planning;
 pub mod rebuild;
 mod reserve;
 pub mod segments;
 pub mod snapshot;
+pub mod unsaved_prompts;

@@ -2,7 +2,7 @@
 
 use super::layout::StoreLayout;
 use crate::domain::planning::document::PlanningStateJson;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

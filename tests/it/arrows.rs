@@ -19,9 +19,9 @@ const ARROWS: [(&str, &[&str]); 17] = [
     ("ops", &["error", "env", "own_process", "files", "domain", "config", "store", "process", "git", "hook"]),
     ("cli", &["error", "env", "own_process", "files", "domain"]),
     ("demo", &["error", "env", "files", "domain", "process", "cli"]),
-    ("told", &["error", "env", "domain", "hook", "ops", "cli"]),
-    ("panel", &["error", "env", "own_process", "domain", "ops", "cli", "told"]),
-    ("commands", &["error", "env", "files", "domain", "own_process", "config", "hook", "ops", "cli", "told", "panel", "demo"]),
+    ("wording", &["error", "env", "domain", "hook", "ops", "cli"]),
+    ("panel", &["error", "env", "own_process", "domain", "ops", "cli", "wording"]),
+    ("commands", &["error", "env", "files", "domain", "own_process", "config", "hook", "ops", "cli", "wording", "panel", "demo"]),
     ("main", &["env", "commands"]),
 ];
 

@@ -109,7 +109,7 @@ fn no_colour_reaches_a_pipe() {
 #[test]
 fn help_of_every_verb_goes_to_standard_output() {
     let env = TestEnv::empty();
-    for page in git_axiom::commands::grammar::pages::pages().unwrap() {
+    for page in git_axiom::commands::grammar::man_pages::pages().unwrap() {
         let args: Vec<&str> = page.verb.iter().map(String::as_str).chain(["-h"]).collect();
         let run = env.axiom_in(env.root(), &args).success();
         assert!(run.stdout.contains("Usage: git axiom") && run.stderr.is_empty(), "{run}");

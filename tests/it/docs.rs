@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use git_axiom::commands::config::nobody;
-use git_axiom::commands::grammar::pages;
+use git_axiom::commands::config::unattended;
+use git_axiom::commands::grammar::man_pages;
 use git_axiom::config::{Config, keys};
 use git_axiom::domain::verbs;
 use git_axiom::domain::work::failures::{self, FIRST_PAUSE, LONGEST_PAUSE, MOST_TRIES};
@@ -25,7 +25,7 @@ fn check(name: &str, wanted: &str) {
 
 #[test]
 fn the_man_pages_are_current() {
-    let pages = pages::pages().unwrap();
+    let pages = man_pages::pages().unwrap();
     if std::env::var_os("AXIOM_UPDATE_DOCS").is_some() {
         let _ = std::fs::remove_dir_all(path_of("man"));
     }
@@ -110,7 +110,7 @@ fn the_list_of_configuration_keys_is_current() {
     let page = std::fs::read_to_string(path_of("docs/CONFIGURATION.md")).unwrap();
     let mut text = page.split(TABLE).next().unwrap().to_owned() + TABLE;
     // The questions stand twice, and say the same.
-    assert!(page.contains(&nobody::in_markdown()), "docs/CONFIGURATION.md:\n{}", nobody::in_markdown());
+    assert!(page.contains(&unattended::in_markdown()), "docs/CONFIGURATION.md:\n{}", unattended::in_markdown());
     for key in keys::KEYS {
         let value = &defaults[key.section][key.name];
         let value = if value.is_null() { "not set".to_owned() } else { format!("`{value}`") };
@@ -125,7 +125,7 @@ fn the_list_of_configuration_keys_is_current() {
 #[test]
 fn the_page_of_commands_names_every_verb_and_exit_status() {
     let commands = std::fs::read_to_string(path_of("docs/COMMANDS.md")).unwrap_or_default();
-    for page in pages::pages().unwrap().iter().skip(1) {
+    for page in man_pages::pages().unwrap().iter().skip(1) {
         let verb = &page.verb[0];
         assert!(commands.contains(&format!("| `{verb}")), "docs/COMMANDS.md has no row for '{verb}'");
     }

@@ -3,7 +3,7 @@
 
 use crate::support::{KINDS, author, propose, task};
 use git_axiom::domain::base::ids::OperationId;
-use git_axiom::domain::operation::transaction::{OperationFold, OperationRecord};
+use git_axiom::domain::operation::operation_record::{OperationFold, OperationRecord};
 use git_axiom::domain::operation::undo::{self, UndoSelector};
 use git_axiom::domain::state::audit::AuditTrail;
 use git_axiom::domain::state::event::{Event, EventAuthor};

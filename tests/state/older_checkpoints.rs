@@ -7,8 +7,8 @@ use std::process::{Command, Stdio};
 
 use crate::support::{author, checkpoint};
 use git_axiom::domain::base::ids::CheckpointName;
+use git_axiom::domain::state::current_state::State;
 use git_axiom::domain::state::event::Event;
-use git_axiom::domain::state::whole::State;
 use git_axiom::error::Code;
 use git_axiom::ops::recover::log_recovery::{NewLogSource, SnapshotReport, begin_anew, look};
 use git_axiom::store::handle::Store;

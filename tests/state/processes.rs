@@ -9,8 +9,8 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::support::{author, task};
+use git_axiom::domain::state::current_state::State;
 use git_axiom::domain::state::event::Event;
-use git_axiom::domain::state::whole::State;
 use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::StoreLayout;

@@ -55,7 +55,7 @@ fn check_works(layout: &StoreLayout, what: &str, from: &str) {
     store.save_snapshot().unwrap();
     let loaded = Store::load(layout.clone()).unwrap();
     assert_eq!(loaded.state(), store.state(), "{what}");
-    let mut replayed = git_axiom::domain::state::whole::State::default();
+    let mut replayed = git_axiom::domain::state::current_state::State::default();
     log::read_after(layout, 0, None, |envelope| replayed.apply(&envelope)).unwrap();
     assert_eq!(&replayed, store.state(), "{what}");
 }

@@ -4,8 +4,8 @@
 use std::collections::BTreeSet;
 
 use crate::support::{KINDS, author, envelope, propose, run};
+use git_axiom::domain::state::current_state::State;
 use git_axiom::domain::state::event::Event;
-use git_axiom::domain::state::whole::State;
 use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::StoreLayout;

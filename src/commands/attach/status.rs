@@ -8,7 +8,7 @@ use crate::cli::{visible, words};
 use crate::domain::program_hooks::edit::HookEntryStatus;
 use crate::domain::program_hooks::recipe::HookRecipe;
 use crate::error::{Exit, Result};
-use crate::ops::attach::standing::not_held_here;
+use crate::ops::attach::attach_status::not_held_here;
 use crate::ops::context::handle::Context;
 use crate::ops::program_hooks::protection::{SessionProtection, protection};
 use crate::ops::program_hooks::status::{ProgramEventStatus, status};

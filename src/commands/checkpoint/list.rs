@@ -13,7 +13,7 @@ use crate::domain::base::own_names::CAPTURES;
 use crate::error::{Exit, Result};
 use crate::ops::checkpoint::{self, CheckpointDetails, CheckpointListing, HealDepth};
 use crate::ops::context::placement::VerbPurpose;
-use crate::told::checkpoints::{below, only_text, rows, size_text};
+use crate::wording::checkpoints::{below, only_text, rows, size_text};
 
 /// Arguments of `checkpoint show`.
 #[derive(Debug, Args)]

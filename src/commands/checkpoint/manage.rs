@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, CheckpointDeletionReport, CheckpointListing, HealDepth};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
-use crate::told::checkpoints::{compacted, rows, summary};
+use crate::wording::checkpoints::{compacted, rows, summary};
 
 /// The actions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -18,8 +18,8 @@ use super::{open_with_usable_config, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::base::change_json;
 use crate::domain::base::ids::CheckpointName;
-use crate::domain::base::listed;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::checkpoint_tag;
 use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointRecord, CheckpointTrigger, CheckpointType, PathSample};
@@ -28,7 +28,7 @@ use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
-use crate::told::checkpoints::{only_text, over_the_count, over_the_total, since_deleted, size_text};
+use crate::wording::checkpoints::{only_text, over_the_count, over_the_total, since_deleted, size_text};
 
 /// Verbs on checkpoints.
 #[derive(Debug, Subcommand)]
@@ -81,7 +81,7 @@ struct CheckpointJson<'a> {
     tag: Option<RefName>,
     tag_id: Option<&'a Oid>,
     size: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "listed::only")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "change_json::only")]
     only: Option<KnownPathsCount>,
 }
 

@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint::{self, CheckpointDeletionReport};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
-use crate::told::checkpoints::{deleted as deleted_in_words, listed, over_the_count};
+use crate::wording::checkpoints::{deleted as deleted_in_words, listed, over_the_count};
 
 /// Arguments of `checkpoint delete`.
 #[derive(Debug, Args)]

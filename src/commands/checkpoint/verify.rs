@@ -13,7 +13,7 @@ use crate::ops::checkpoint::{
     self, CheckpointDifference, CheckpointRepair, CheckpointVerifyDepth, CheckpointVerifyReport, VerifiedCheckpoint,
 };
 use crate::ops::context::placement::VerbPurpose;
-use crate::told::checkpoints::{compacted, only_text};
+use crate::wording::checkpoints::{compacted, only_text};
 
 /// How many paths are named in a note.
 const NAMED: usize = 20;

@@ -1,23 +1,23 @@
 //! The question about a configuration file that cannot be read: restore, reset, or quit and fix it by hand. With nobody to ask, the
 //! verb ends with the error (exit 6), or goes on with the backup where there is one.
 
-use super::anew;
+use super::reset;
 use crate::cli::prompt;
 use crate::cli::screen::Screen;
 use crate::error::{Error, Result};
 use crate::ops::context::Repository;
 use crate::ops::settings::WritableLayer;
-use crate::ops::settings::anew::{ConfigResetSource, broken, plan};
+use crate::ops::settings::config_reset::{ConfigResetSource, broken, plan};
 
 /// Asks about each file that cannot be read, and does what is chosen.
 ///
 /// # Errors
-/// `error` where the user quits; as [`anew::at_once`].
+/// `error` where the user quits; as [`reset::at_once`].
 pub(in crate::commands) fn ask(repo: &Repository, error: Error, screen: &mut Screen) -> Result<()> {
     for (layer, why) in broken(Some(repo)) {
         screen.complain(&why.to_string());
         match choose(repo, layer)? {
-            Some(from) => anew::at_once(repo, layer, from, screen)?,
+            Some(from) => reset::at_once(repo, layer, from, screen)?,
             None => return Err(error),
         }
     }

@@ -1,9 +1,9 @@
 //! `git axiom config …`: what counts is shown here; texts are edited in `editing`. One key is set by `git config axiom.KEY VALUE`.
 
-mod anew;
 pub(super) mod broken;
 mod editing;
-pub mod nobody;
+mod reset;
+pub mod unattended;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -33,14 +33,14 @@ check' says whether the result can be used, 'config show' where each value is fr
 
 /// Verbs on the configuration.
 #[derive(Debug, Subcommand)]
-#[command(after_help = format!("{LAYERS}\n\n{}", nobody::in_help()))]
+#[command(after_help = format!("{LAYERS}\n\n{}", unattended::in_help()))]
 #[allow(missing_docs)] // what each does is in the table of verbs
 pub enum ConfigVerb {
     Show(ConfigShowArgs),
     Check {},
     Edit(editing::ConfigEditArgs),
-    Restore(anew::ConfigRestoreArgs),
-    Reset(anew::ConfigResetArgs),
+    Restore(reset::ConfigRestoreArgs),
+    Reset(reset::ConfigResetArgs),
 }
 
 /// Which layer is written.
@@ -112,8 +112,8 @@ pub fn run(args: &ConfigVerb, global: &GlobalArgs, screen: &mut Screen) -> Resul
         ConfigVerb::Show(args) => show(args, global, screen),
         ConfigVerb::Check {} => check(global, screen),
         ConfigVerb::Edit(args) => editing::run(args, global, screen),
-        ConfigVerb::Restore(args) => anew::restore(args, global, screen),
-        ConfigVerb::Reset(args) => anew::reset(args, global, screen),
+        ConfigVerb::Restore(args) => reset::restore(args, global, screen),
+        ConfigVerb::Reset(args) => reset::reset(args, global, screen),
     }
 }
 

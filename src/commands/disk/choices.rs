@@ -7,7 +7,7 @@ use crate::error::{Code, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::disk::by_hand::{self, CleanupOffer};
 use crate::ops::disk::{self, SpaceShortage};
-use crate::told::checkpoints::size_text;
+use crate::wording::checkpoints::size_text;
 
 /// What may be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -11,9 +11,9 @@ use crate::domain::work::gate_line::OpenGateJson;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::interventions::gates;
-use crate::ops::merge::sides::{MergeConflictSide, MergeConflictSides};
-use crate::told::gates::in_words;
-use crate::told::verified::{self, LoggedVerifyStep};
+use crate::ops::merge::conflict_sides::{MergeConflictSide, MergeConflictSides};
+use crate::wording::gates::in_words;
+use crate::wording::verify_steps::{self, LoggedVerifyStep};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -70,7 +70,7 @@ pub(super) fn run(ctx: &Context, name: &str, screen: &mut Screen) -> Result<()> 
     let look = gates::look(ctx, name)?;
     let changed = look.diff.as_ref();
     let case = look.gate.task_id.as_ref().map(|task| ctx.state().case(task)).transpose()?;
-    let verification = case.map(|case| verified::of(ctx, case)).unwrap_or_default();
+    let verification = case.map(|case| verify_steps::of(ctx, case)).unwrap_or_default();
     let answer = GateShowJson {
         gate: OpenGateJson::from(&look.gate),
         commits: changed.map(|diff| diff::commits(&diff.commits)).unwrap_or_default(),

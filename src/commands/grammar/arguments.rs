@@ -5,7 +5,7 @@ use std::ffi::OsString;
 
 use clap::{Args, Parser, Subcommand};
 
-use super::later::LazyArgs;
+use super::lazy_args::LazyArgs;
 use crate::commands;
 
 /// The width of help on a terminal that is wider, in columns.

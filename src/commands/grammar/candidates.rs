@@ -8,12 +8,12 @@ use std::time::Duration;
 
 use clap_complete::CompletionCandidate;
 
-use super::pages;
+use super::man_pages;
 use crate::config::keys::KEYS;
 use crate::domain::agent::presets;
 use crate::domain::base::natural;
-use crate::domain::operation::transaction::OperationRecord;
-use crate::domain::state::whole::State;
+use crate::domain::operation::operation_record::OperationRecord;
+use crate::domain::state::current_state::State;
 use crate::domain::work::case::TaskKind;
 use crate::env;
 use crate::ops::context::handle::Context;
@@ -163,6 +163,6 @@ fn keys() -> Vec<ShellCandidate> {
 
 fn verbs() -> Vec<ShellCandidate> {
     // Only verbs of one word: a verb's own verbs would be two words.
-    let verbs = pages::verbs().into_iter().filter(|verb| !verb.contains(' '));
+    let verbs = man_pages::verbs().into_iter().filter(|verb| !verb.contains(' '));
     verbs.map(|verb| (verb, String::new())).collect()
 }

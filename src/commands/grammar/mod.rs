@@ -5,12 +5,12 @@
 //!
 //! Begin reading with `arguments`.
 
-pub mod alone;
 pub mod arguments;
+pub mod single_verb;
 
 pub mod candidates;
 pub mod complete;
 pub mod consent;
-pub mod later;
-pub mod pages;
-pub mod spoken;
+pub mod lazy_args;
+pub mod man_pages;
+pub mod verb_name;

@@ -5,7 +5,7 @@ use serde::Serialize;
 use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::error::{Exit, Result};
-use crate::ops::recover::everywhere::{self, RepositoryRecoveryLine, RepositoryRecoveryState, RestartDeadSessions};
+use crate::ops::recover::all_repositories::{self, RepositoryRecoveryLine, RepositoryRecoveryState, RestartDeadSessions};
 
 #[derive(Serialize)]
 struct RecoverAllJson {
@@ -15,9 +15,9 @@ struct RecoverAllJson {
 /// Shows all repositories of the user, and starts sessions again.
 ///
 /// # Errors
-/// As [`everywhere::look`].
+/// As [`all_repositories::look`].
 pub(super) fn run(start: RestartDeadSessions, screen: &mut Screen) -> Result<Exit> {
-    let answer = RecoverAllJson { repositories: everywhere::look(start)? };
+    let answer = RecoverAllJson { repositories: all_repositories::look(start)? };
     screen.answer(&answer, || in_words(&answer.repositories, start))?;
     let failed = answer.repositories.iter().any(|line| line.standing == RepositoryRecoveryState::Failed);
     Ok(if failed { Exit::Failed } else { Exit::Done })

@@ -7,7 +7,7 @@ use super::super::{open, repository};
 use crate::cli::screen::Screen;
 use crate::cli::{prompt, words};
 use crate::commands::grammar::arguments::GlobalArgs;
-use crate::domain::base::listed::CheckpointNameJson;
+use crate::domain::base::change_json::CheckpointNameJson;
 use crate::domain::base::times;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};

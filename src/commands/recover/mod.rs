@@ -1,12 +1,12 @@
 //! `git axiom recover`: shows what has to be recovered, and repairs it. A stored state that cannot be loaded is handled in
-//! `damaged`, looking closer and giving up in `more`, the questions in `first`. The checks and repairs are not here but in
+//! `damaged`, looking closer and giving up in `cut_off_tasks`, the questions in `crash_questions`. The checks and repairs are not here but in
 //! `ops::recover`. Begin reading with [`run`].
 
 mod all;
+pub(super) mod crash_questions;
+mod cut_off_tasks;
 mod damaged;
 mod files;
-pub(super) mod first;
-mod more;
 
 use std::io::IsTerminal;
 
@@ -20,14 +20,14 @@ use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::progress::ProgressPrinter;
 use crate::domain::base::ids::TaskId;
 use crate::domain::recovery::decide::CrashAction;
-use crate::domain::recovery::wanted::{CrashRecoveryChoice, RecoverySelection};
+use crate::domain::recovery::human_choice::{CrashRecoveryChoice, RecoverySelection};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::recover::everywhere::RestartDeadSessions;
+use crate::ops::recover::all_repositories::RestartDeadSessions;
 use crate::ops::recover::log_recovery::{RebuildSource, is_of_damage};
 use crate::ops::recover::resume::{self, RecoveredTask, RecoveryOutcome, TaskRecoveryPlan};
 use crate::ops::recover::survey::RecoverySurvey;
-use crate::told::recovery;
+use crate::wording::recovery;
 
 /// Arguments of `recover`.
 #[derive(Debug, Args)]
@@ -79,7 +79,7 @@ pub struct RecoverArgs {
     #[arg(long, requires = "all")]
     run: bool,
     #[command(subcommand)]
-    verb: Option<more::RecoverVerb>,
+    verb: Option<cut_off_tasks::RecoverVerb>,
 }
 
 fn own((flag, _): &(&str, bool)) -> String {
@@ -144,7 +144,7 @@ struct RecoverJson {
 /// As [`resume::look_and_plan`] and [`resume::run_and_look`]; `NOT_FOR_AGENTS` where an agent calls it for a repair.
 pub fn run(args: &RecoverArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if let Some(verb) = &args.verb {
-        return more::run(verb, global, screen);
+        return cut_off_tasks::run(verb, global, screen);
     }
     if args.all {
         return all::run(if args.run { RestartDeadSessions::Again } else { RestartDeadSessions::Nothing }, screen);
@@ -174,13 +174,13 @@ pub fn run(args: &RecoverArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
     }
     if !args.dry_run && screen.can_ask() && view.cut_off().next().is_some() {
         screen.complain_text(&recovery::tasks(&view, screen.columns()));
-        match first::choose(&view, recovery::RecoveryAsker::Recover)? {
+        match crash_questions::choose(&view, recovery::RecoveryAsker::Recover)? {
             Some(CrashRecoveryChoice::Resume) => {}
             Some(CrashRecoveryChoice::FailedOnly) => {
                 wanted.tasks = wanted.tasks.failed_only();
             }
-            Some(CrashRecoveryChoice::Abandon) => return more::abandon(&args.ids(), false, global, screen),
-            Some(CrashRecoveryChoice::Inspect) => return more::inspect(&args.ids(), global, screen),
+            Some(CrashRecoveryChoice::Abandon) => return cut_off_tasks::abandon(&args.ids(), false, global, screen),
+            Some(CrashRecoveryChoice::Inspect) => return cut_off_tasks::inspect(&args.ids(), global, screen),
             None => return Err(Error::new(Code::Declined, "nothing was chosen")),
         }
         let mut ctx = open_with_usable_config(purpose(false), global, screen)?;

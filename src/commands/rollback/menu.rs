@@ -13,8 +13,8 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint::{self as op, CheckpointListing, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::rollback;
-use crate::told::checkpoints::rows;
-use crate::told::rollback::{KEPT, nothing_changes, people};
+use crate::wording::checkpoints::rows;
+use crate::wording::rollback::{KEPT, nothing_changes, people};
 
 /// Shows the menu until the user has rolled back or leaves.
 ///

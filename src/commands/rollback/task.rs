@@ -16,8 +16,8 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::revert_task::{self as op, TaskRollbackOutcome, TaskRollbackPreview, TaskRollbackRequest};
 use crate::ops::supervise::SupervisorOptions;
-use crate::told::parts;
-use crate::told::task_rollback::{in_conflict, people};
+use crate::wording::counted_sections;
+use crate::wording::task_rollback::{in_conflict, people};
 
 /// Arguments of `rollback task`.
 #[derive(Debug, Args)]
@@ -125,7 +125,8 @@ pub(super) fn run(args: &RollbackTaskArgs, ctx: &mut Context, screen: &mut Scree
         ..RollbackTaskJson::of(&done.preview, false)
     };
     screen.answer(&answer, || {
-        people(&done.preview, "Took") + &parts::ending(&answer.moved_aside, &answer.gate_ids, done.safety.as_str(), &undo)
+        people(&done.preview, "Took")
+            + &counted_sections::ending(&answer.moved_aside, &answer.gate_ids, done.safety.as_str(), &undo)
     })?;
     Ok(Exit::Done)
 }

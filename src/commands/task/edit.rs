@@ -10,8 +10,8 @@ use crate::cli::screen::Screen;
 use crate::cli::visible;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{input, open, open_configured, working_dir};
+use crate::domain::base::change_json;
 use crate::domain::base::ids::TaskId;
-use crate::domain::base::listed;
 use crate::domain::state::audit::change_text;
 use crate::domain::work::case::TaskFieldChange;
 use crate::error::{Code, Error, Exit, Result};
@@ -62,7 +62,7 @@ pub struct TaskEditArgs {
 #[derive(Serialize)]
 struct TaskEditJson<'a> {
     id: &'a TaskId,
-    #[serde(serialize_with = "listed::fields")]
+    #[serde(serialize_with = "change_json::fields")]
     changes: &'a [TaskFieldChange],
 }
 

@@ -7,8 +7,8 @@ pub(super) mod budget;
 mod edit;
 mod import;
 mod list;
-mod restate;
 mod show;
+mod status_change;
 pub(super) mod view;
 
 use clap::Subcommand;
@@ -25,9 +25,9 @@ pub enum TaskVerb {
     List(list::TaskListArgs),
     Show(show::TaskShowArgs),
     Edit(edit::TaskEditArgs),
-    Block(restate::TaskBlockArgs),
-    Unblock(restate::TaskUnblockArgs),
-    Archive(restate::TaskArchiveArgs),
+    Block(status_change::TaskBlockArgs),
+    Unblock(status_change::TaskUnblockArgs),
+    Archive(status_change::TaskArchiveArgs),
     Audit(audit::TaskAuditArgs),
     Import(import::TaskImportArgs),
 }
@@ -42,9 +42,9 @@ pub fn run(args: &TaskVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<
         TaskVerb::List(args) => list::run(args, global, screen),
         TaskVerb::Show(args) => show::run(args, global, screen),
         TaskVerb::Edit(args) => edit::run(args, global, screen),
-        TaskVerb::Block(args) => restate::block(args, global, screen),
-        TaskVerb::Unblock(args) => restate::unblock(args, global, screen),
-        TaskVerb::Archive(args) => restate::archive(args, global, screen),
+        TaskVerb::Block(args) => status_change::block(args, global, screen),
+        TaskVerb::Unblock(args) => status_change::unblock(args, global, screen),
+        TaskVerb::Archive(args) => status_change::archive(args, global, screen),
         TaskVerb::Audit(args) => audit::run(args, global, screen),
         TaskVerb::Import(args) => import::run(args, global, screen),
     }

@@ -11,22 +11,22 @@ use crate::commands::look;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::natural;
 use crate::domain::recovery::context::RecoveryContext;
-use crate::domain::state::whole::{State, TaskRecord};
+use crate::domain::state::current_state::{State, TaskRecord};
 use crate::domain::work::amounts::thousands;
 use crate::domain::work::budget::{BudgetUsage, BudgetUsageJson};
 use crate::domain::work::case::{MergedTaskWork, Task, TaskKind};
 use crate::domain::work::groups::TaskGroupTree;
 use crate::domain::work::needs::{self, NeededReadyPoint};
 use crate::domain::work::spending::UnknownUsage;
-use crate::domain::work::standing::{ReportedWork, TaskStanding};
+use crate::domain::work::task_standing::{ReportedWork, TaskStanding};
 use crate::error::{Exit, Result};
 use crate::ops::cases::texts;
 use crate::ops::merge::had_nothing;
-use crate::ops::recover::told;
+use crate::ops::recover::earlier_attempts;
 use crate::ops::supervise::budget::used_of;
 use crate::ops::supervise::keeper_now::cut_off;
-use crate::told::reported;
-use crate::told::verified::{self, LoggedVerifyStep};
+use crate::wording::reported;
+use crate::wording::verify_steps::{self, LoggedVerifyStep};
 
 /// Arguments of `task show`.
 #[derive(Debug, Args)]
@@ -74,9 +74,13 @@ pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
         branch: workspace.map(|workspace| workspace.branch.as_str()),
         workspace: workspace.map(|workspace| workspace.path.as_str()),
         reports: state.reports(&id).map(ReportedWork::of),
-        verification: verified::of(&ctx, case),
+        verification: verify_steps::of(&ctx, case),
         used: used.iter().map(BudgetUsageJson::from).collect(),
-        recovery_context: if screen.wants_json() { told::attempts(&ctx, &id, None)?.map(|told| told.context) } else { None },
+        recovery_context: if screen.wants_json() {
+            earlier_attempts::attempts(&ctx, &id, None)?.map(|told| told.context)
+        } else {
+            None
+        },
     };
     let has_nothing = || case.merged.as_ref().is_some_and(|merged| had_nothing(&ctx, &id, merged));
     screen.answer(&answer, || in_words(&groups, case, has_nothing(), (&answer.verification, &used), body.as_deref()))?;
@@ -121,7 +125,7 @@ fn in_words<'a>(
     if let Some(persona) = &case.persona {
         row("persona", persona.clone());
     }
-    rows.extend(verification.iter().flat_map(|step| verified::rows(&case.id, step)));
+    rows.extend(verification.iter().flat_map(|step| verify_steps::rows(&case.id, step)));
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
     if let Some(merged) = &case.merged {
         row("merged", merged_words(merged, has_nothing));

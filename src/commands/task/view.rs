@@ -8,7 +8,7 @@ use crate::domain::base::text::TextOrBlob;
 use crate::domain::work::budget::BudgetLimits;
 use crate::domain::work::case::{MergedTaskWork, Task, TaskKind, TaskStatus};
 use crate::domain::work::groups::TaskGroupTree;
-use crate::domain::work::standing::TaskStanding;
+use crate::domain::work::task_standing::TaskStanding;
 use crate::domain::work::view::DisplayedTaskStatus;
 
 /// A case as JSON. `import` accepts the same keys.

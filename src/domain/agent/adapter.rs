@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::stream::rules::{CostCounting, StreamRules};
-use super::stream::seen::TokenUsage;
+use super::stream::stream_event::TokenUsage;
 use crate::error::{Code, Error, Result};
 
 /// An agent program. The keys in TOML are explained in `presets/claude.toml`.

@@ -1,11 +1,11 @@
 //! Agents that a human runs: their programs call `git axiom hook` at each event, and the same net is spread below them as below
 //! supervised ones. Pure: what a payload says (`payload`; of any size: `shorten`), which shell commands are risky (`shell`), what is done when
-//! (`act`), what is answered (`answer`), and when a watch saves (`watching`).
+//! (`act`), what is answered (`hook_answer`), and when a watch saves (`watching`).
 //!
 //! Begin reading with `act`.
 
 pub mod act;
-pub mod answer;
+pub mod hook_answer;
 pub mod payload;
 pub mod program;
 pub mod shell;

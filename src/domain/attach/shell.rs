@@ -3,8 +3,8 @@
 //! risky: an unneeded look saves nothing and harms nothing.
 
 pub mod head_moves;
+mod human_only_commands;
 mod named;
-mod own;
 mod split;
 mod table;
 
@@ -56,10 +56,10 @@ pub fn risk(text: &str, aliases: GitAliases<'_>) -> Option<String> {
 /// What a command does that is kept for humans: verbs of git axiom's own as the table of verbs names them (`rollback checkpoint`, `mode`), and
 /// `config edit` for each other way to change what governs git axiom.
 pub fn kept_for_humans(text: &str, at: ShellSurroundings<'_>) -> Vec<String> {
-    let (found, inside) = (RefCell::new(Vec::new()), RefCell::new(own::names_settings(at, ".")));
+    let (found, inside) = (RefCell::new(Vec::new()), RefCell::new(human_only_commands::names_settings(at, ".")));
     let ask = |before: &[String], words: &[String]| {
         let mut found = found.borrow_mut();
-        for verb in own::kept(before, words, at, &mut inside.borrow_mut()) {
+        for verb in human_only_commands::kept(before, words, at, &mut inside.borrow_mut()) {
             if !found.contains(&verb) {
                 found.push(verb);
             }
@@ -90,7 +90,7 @@ pub fn head_moves(text: &str, at: ShellSurroundings<'_>) -> Vec<HeadMove> {
 
 /// Whether a file that is edited governs git axiom.
 pub fn is_setting(path: &str, at: ShellSurroundings<'_>) -> bool {
-    own::names_settings(at, path)
+    human_only_commands::names_settings(at, path)
 }
 
 /// The first answer of `ask` for a command in the text, of whose aliases nothing is known.

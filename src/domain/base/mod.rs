@@ -1,10 +1,10 @@
 //! What the rest of the domain is built on: ids, git's names as types, texts, times, numbers in words, orders. Pure.
 //!
-//! Nothing here knows of tasks, checkpoints or operations, except how `listed` writes their changes as JSON.
+//! Nothing here knows of tasks, checkpoints or operations, except how `change_json` writes their changes as JSON.
 //!
 //! Begin reading with `ids` and `names`.
 
-mod begun;
+pub mod change_json;
 pub mod ciphertext;
 pub mod defaults;
 pub mod document_schema;
@@ -13,10 +13,10 @@ pub mod hex;
 pub mod ids;
 pub mod lfs_pointer;
 pub mod line_ends;
-pub mod listed;
 pub mod names;
 pub mod natural;
 pub mod nearest;
+mod operation_start;
 pub mod own_names;
 pub mod path_set;
 pub mod plural;

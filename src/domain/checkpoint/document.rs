@@ -12,8 +12,8 @@ use super::submodules::SubmoduleState;
 use crate::domain::attach::stamp::AttachedSessionStamp;
 use crate::domain::base::ids::{AgentId, CheckpointName, TaskId};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::state::current_state::RestorableState;
 use crate::domain::state::version::{BEFORE, VERSION};
-use crate::domain::state::whole::RestorableState;
 use crate::domain::work::case::TaskStatus;
 
 /// Who wanted a checkpoint: retention has a rule for each.

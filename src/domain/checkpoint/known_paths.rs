@@ -8,7 +8,7 @@ use super::retention;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 
 /// Which paths of a worktree were looked at, and which checkpoint the rest is taken from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -47,7 +47,7 @@ impl KnownPathsCount {
     /// For display: with `all_else_gone` set from the state.
     ///
     /// # Errors
-    /// As [`Checkpoints::get`](super::existing::CheckpointCatalog::get).
+    /// As [`Checkpoints::get`](super::catalog::CheckpointCatalog::get).
     pub fn shown(&self, state: &State) -> crate::error::Result<Self> {
         let is_there = state.record.checkpoints.get(&self.all_else_as_of)?.is_some_and(|record| self.is_on(record));
         Ok(Self { all_else_gone: !is_there, ..self.clone() })

@@ -4,16 +4,16 @@
 //!
 //! Begin reading with `document`.
 
+pub mod availability;
 pub mod branch_config;
+pub mod catalog;
 pub mod document;
-pub mod ended;
-pub mod existing;
-pub mod in_time;
 pub mod known_paths;
 pub mod local_refs;
 pub mod marks;
-pub mod older;
+pub mod older_checkpoints;
 pub mod purge;
+pub mod reading_budget;
 pub mod retention;
 pub mod submodules;
 pub mod word_finder;

@@ -6,10 +6,10 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
 use super::document::{CheckpointRecord, CheckpointTrigger, CheckpointType};
-use super::older::{RetentionClass, RetentionGroup};
+use super::older_checkpoints::{RetentionClass, RetentionGroup};
 use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::operation::journaled::OperationKind;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::error::Result;
 
 /// How many of the newest checkpoints are always kept.
@@ -300,11 +300,11 @@ mod tests {
     use super::*;
     use crate::domain::base::ids::{AgentId, OperationId, SessionId};
     use crate::domain::base::names::{Oid, RefName};
-    use crate::domain::checkpoint::existing::{CheckpointCatalog, OlderCheckpoints};
+    use crate::domain::checkpoint::catalog::{CheckpointCatalog, OlderCheckpoints};
     use crate::domain::checkpoint::known_paths::KnownPathsCount;
-    use crate::domain::checkpoint::older;
+    use crate::domain::checkpoint::older_checkpoints;
     use crate::domain::operation::journaled::JournaledOperation;
-    use crate::domain::state::whole::OpenOperation;
+    use crate::domain::state::current_state::OpenOperation;
     use crate::domain::work::agent::Workspace;
     use crate::domain::work::session::{Session, SessionState};
 
@@ -367,7 +367,7 @@ mod tests {
     /// The same checkpoints, the older ones not in memory, and how often they were read.
     fn divided(state: &State) -> (State, Arc<AtomicUsize>) {
         let all = state.record.checkpoints.all().unwrap();
-        let Some((stay, older)) = older::divide(&all) else { return (state.clone(), Arc::default()) };
+        let Some((stay, older)) = older_checkpoints::divide(&all) else { return (state.clone(), Arc::default()) };
         let (count, records): (Arc<AtomicUsize>, Vec<CheckpointRecord>) =
             (Arc::default(), older.iter().copied().cloned().collect());
         let counted = Arc::clone(&count);
@@ -375,7 +375,7 @@ mod tests {
             counted.fetch_add(1, Ordering::Relaxed);
             Ok(records.clone())
         };
-        let older = OlderCheckpoints::new(older::OlderCheckpointSummary::of(&older), Arc::new(read));
+        let older = OlderCheckpoints::new(older_checkpoints::OlderCheckpointSummary::of(&older), Arc::new(read));
         let recent = all.into_iter().filter(|record| stay.contains(&record.name)).cloned();
         let mut divided = state.clone();
         divided.record.checkpoints = CheckpointCatalog::new(recent, Some(older));

@@ -4,11 +4,11 @@
 //!
 //! Begin reading with `journaled`.
 
+pub mod deinit_branches;
 pub mod journaled;
-pub mod leaving;
+pub mod operation_record;
 pub mod rollback;
 pub mod settle;
 pub mod task_rollback;
 pub mod touched;
-pub mod transaction;
 pub mod undo;

@@ -11,7 +11,7 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
-use crate::domain::state::whole::{RestorableState, State};
+use crate::domain::state::current_state::{RestorableState, State};
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::{Task, TaskFieldChange, TaskStatus};
 use crate::domain::work::gate::{AfterHalt, Gate, TaskHoldReason};

@@ -3,7 +3,7 @@
 use super::journaled::JournaledOperation;
 use crate::domain::base::text::ValueChange;
 use crate::domain::state::changes::RestorableChanges;
-use crate::domain::state::whole::{RestorableState, State};
+use crate::domain::state::current_state::{RestorableState, State};
 use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::graph;

@@ -2,9 +2,9 @@
 
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::planning::step::PlanStep;
+use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
-use crate::domain::state::place::RelocationCause;
-use crate::domain::state::whole::State;
+use crate::domain::state::repository_location::RelocationCause;
 use crate::domain::work::case::TaskStatus;
 
 /// The cases that an event may change.

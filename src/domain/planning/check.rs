@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::plan::GoalPlan;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::graph;
 use crate::error::{Error, some_of};

@@ -8,8 +8,8 @@ use super::marker::{CutOffPoint, follow};
 use crate::domain::state::attempt::{AttemptDetails, AttemptEventKind, TestStatus};
 use crate::domain::state::audit::AuditEntry;
 use crate::domain::work::agent::IterationOutcome;
-use crate::domain::work::checks::counted::TestCounts;
-use crate::domain::work::checks::kept::KeptVerifyResult;
+use crate::domain::work::checks::kept_results::KeptVerifyResult;
+use crate::domain::work::checks::test_counts::TestCounts;
 use crate::domain::work::last_run::LastIteration;
 
 /// The event with which the attempts in a workspace begin.

@@ -4,9 +4,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::about::TextReplacement;
-use crate::domain::agent::stream::seen::ModelExchange;
+use crate::domain::agent::stream::stream_event::ModelExchange;
 use crate::domain::agent::stream::summary::StreamSummary;
+use crate::domain::agent::stream::tool_call::TextReplacement;
 use crate::domain::base::text_hash::text_hash;
 use crate::domain::work::signal::AgentSignal;
 

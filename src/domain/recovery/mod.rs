@@ -10,7 +10,8 @@ pub mod estimate;
 pub mod evaluator;
 pub mod files;
 pub mod git_damage;
-pub mod heard;
+pub mod human_choice;
+pub mod last_signals;
 pub mod lost;
 pub mod marker;
 pub mod mask;
@@ -19,4 +20,3 @@ mod scenarios;
 #[cfg(test)]
 mod tests;
 pub mod torn;
-pub mod wanted;

@@ -8,9 +8,9 @@ use super::decide::{
 use super::evaluator::answer;
 use super::marker::{CrashFollowUp, IterationMarker, IterationRecordState, MarkerKind, ToolCallEffect, effect, follow};
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::about::TextReplacement;
-use crate::domain::agent::stream::seen::ModelExchange;
+use crate::domain::agent::stream::stream_event::ModelExchange;
 use crate::domain::agent::stream::summary::StreamSummary;
+use crate::domain::agent::stream::tool_call::TextReplacement;
 use crate::domain::work::signal::{AgentSignal, ToolReport};
 use CrashAction::{ContinueTask, HumanReview, NextTask, RestartTask};
 
@@ -205,7 +205,7 @@ fn the_marker_is_that_of_the_call_that_still_runs() {
     };
     let (mut told, mut last) = (StreamSummary::default(), None);
     let mut hear = |signal: AgentSignal| {
-        crate::domain::work::told::add(&mut told, &signal);
+        crate::domain::work::signal_summary::add(&mut told, &signal);
         last = IterationMarker::after(last.take(), &signal, &told, NOW);
         last.clone().map(|marker| (marker.kind, marker.tool_use_id))
     };

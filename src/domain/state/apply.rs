@@ -12,8 +12,8 @@ mod session;
 mod spending;
 mod work;
 
+use super::current_state::State;
 use super::event::{Event, EventEnvelope};
-use super::whole::State;
 use crate::domain::operation::settle::OperationSettlement;
 use crate::domain::planning::gates;
 use crate::domain::work::case::TaskStatus;

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
+use super::current_state::State;
+use super::current_state::tests::{applied, applied_by, id, opened, with_progress};
 use super::event::{Event, EventAuthor};
-use super::whole::State;
-use super::whole::tests::{applied, applied_by, id, opened, with_progress};
 use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::base::text::ValueChange;

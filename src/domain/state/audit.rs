@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::attempt::{self, AttemptRecord};
+use super::current_state::State;
 use super::event::{Event, EventAuthor, EventEnvelope, OperationEnd};
-use super::whole::State;
 use crate::domain::base::ids::{AgentId, GateId, OperationId, TaskId};
 use crate::domain::base::names::RefName;
 use crate::domain::base::plural::{count, count_of};
@@ -12,7 +12,7 @@ use crate::domain::base::text::TextOrBlob;
 use crate::domain::base::times;
 use crate::domain::work::agent::IterationOutcome;
 use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
-use crate::domain::work::checks::named::NamedVerifyStep;
+use crate::domain::work::checks::named_step::NamedVerifyStep;
 use crate::domain::work::gate::GateDecision;
 use crate::domain::work::session::{SessionState, SupervisorRequest};
 use crate::domain::work::signal::{AgentSignal, FileReport, ReportedFileRole, ToolReport};

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::whole::RestorableState;
+use super::current_state::RestorableState;
 use crate::domain::base::ids::{AgentId, GateId, TaskId};
 use crate::domain::work::agent::{Agent, Workspace};
 use crate::domain::work::case::Task;

@@ -10,8 +10,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::changes::RestorableChanges;
-use super::place::RepositoryRelocation;
-use super::whole::State;
+use super::current_state::State;
+use super::repository_location::RepositoryRelocation;
 use crate::domain::base::ids::{AgentId, CheckpointName, GateId, OperationId, RequestId, SessionId, TaskId, Token};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::ValueChange;

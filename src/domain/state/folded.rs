@@ -52,7 +52,7 @@ impl PartialEq for FoldedTaskIds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::state::whole::State;
+    use crate::domain::state::current_state::State;
 
     #[test]
     fn an_id_is_found_in_any_case_at_the_first_question_and_at_later_ones() {

@@ -2,18 +2,18 @@
 //!
 //! Storing events is in `store`.
 //!
-//! Begin reading with `event`, then `whole` and `apply`.
+//! Begin reading with `event`, then `current_state` and `apply`.
 
 pub mod apply;
 pub mod attempt;
 #[cfg(test)]
 mod attempts_tests;
 pub mod audit;
+pub mod blocking_condition;
 pub mod changes;
+pub mod current_state;
 pub mod event;
 pub mod folded;
-pub mod place;
-pub mod traced;
+pub mod repository_location;
+pub mod trace_facts;
 pub mod version;
-pub mod wedge;
-pub mod whole;

@@ -4,7 +4,7 @@ mod finding;
 
 use super::agent::IterationOutcome;
 use super::gate::ReviewCause;
-use crate::domain::agent::stream::seen::AgentRunFailure;
+use crate::domain::agent::stream::stream_event::AgentRunFailure;
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::agent::stream::trouble::ModelTrouble;
 pub use finding::AgentCheckFinding;
@@ -139,7 +139,7 @@ fn unfinished(why: &str, last_lines: &[String]) -> AgentCheckFinding {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::agent::stream::seen::{AgentRunResult, ModelWait};
+    use crate::domain::agent::stream::stream_event::{AgentRunResult, ModelWait};
 
     fn unfinished() -> Option<IterationOutcome> {
         Some(IterationOutcome::Unfinished { why: "it exited with status 9".into() })

@@ -3,7 +3,7 @@
 use super::ready::{persona_of, ready_tasks};
 use super::unblocking::unblocking_power;
 use crate::domain::base::ids::{AgentId, TaskId};
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 
 /// A ready task.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::failures::{MOST_TRIES, SessionStep};
 use super::gate::{Gate, GateKind};
 use crate::domain::base::defaults::is_default;
 use crate::domain::base::ids::TaskId;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 
 /// A step of a task that failed and will be tried again: for people. The session's own counts are in its memory.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

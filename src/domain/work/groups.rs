@@ -7,9 +7,9 @@ use jiff::Timestamp;
 
 use super::case::{Task, TaskKind, TaskStatus};
 use super::needs;
-use super::standing::TaskWorkFacts;
+use super::task_standing::TaskWorkFacts;
 use crate::domain::base::ids::TaskId;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 
 /// What is known of a group from its parts.
 #[derive(Debug, Clone, Copy)]

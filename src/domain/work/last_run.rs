@@ -8,7 +8,7 @@ use super::agent::{IterationOutcome, IterationReport};
 use super::outcome::AgentProgramEnd;
 use super::resuming::{ProgramSession, ResumedRunResult, left_by};
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::seen::ToolCallStart;
+use crate::domain::agent::stream::stream_event::ToolCallStart;
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::marker::CutOffPoint;
@@ -144,7 +144,7 @@ fn short(text: &str) -> String {
 #[cfg(test)]
 pub(in crate::domain) mod tests {
     use super::*;
-    use crate::domain::agent::stream::seen::{ModelExchange, StreamEvent, ToolCallDenial, ToolCallEnd};
+    use crate::domain::agent::stream::stream_event::{ModelExchange, StreamEvent, ToolCallDenial, ToolCallEnd};
 
     /// A run with this outcome that left nothing else.
     pub fn last(outcome: IterationOutcome) -> LastIteration {

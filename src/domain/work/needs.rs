@@ -11,7 +11,7 @@ use super::case::{Task, TaskStatus};
 use super::reports::ReadyPoint;
 use super::signal::MAX_NAME;
 use crate::domain::base::ids::TaskId;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::error::{Code, Error, Result};
 
 /// What the agent of another task reports as ready: `TASK:NAME`.

@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use super::case::TaskStatus;
 use crate::domain::base::ids::TaskId;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 
 /// Whether somebody still needs what was printed for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

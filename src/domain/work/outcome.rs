@@ -4,7 +4,7 @@ use super::agent::{IterationOutcome, SilentProgramEnd};
 use super::case::TaskStatus;
 use super::gate::ReviewCause;
 use super::signal::AgentSignal;
-use crate::domain::agent::stream::seen::{AgentRunFailure, AgentRunResult};
+use crate::domain::agent::stream::stream_event::{AgentRunFailure, AgentRunResult};
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::agent::stream::trouble::ModelTrouble;
 
@@ -336,7 +336,7 @@ mod tests {
     }
 
     use super::*;
-    use crate::domain::agent::stream::seen::{ModelWait, StreamEvent, ToolCallDenial};
+    use crate::domain::agent::stream::stream_event::{ModelWait, StreamEvent, ToolCallDenial};
 
     fn limits(iteration: u32, retry_count: u32) -> AttemptLimits<'static> {
         AttemptLimits { same_end: None, iteration, max_iterations: 3, retry_count, failed_rounds: 0, max_retries: 2 }

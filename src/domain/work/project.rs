@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::agent::Agent;
 use super::view::{TaskProgress, TaskStatusCounts};
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 
 /// The status of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

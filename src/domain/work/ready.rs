@@ -9,7 +9,7 @@ use super::groups::TaskGroupTree;
 use super::needs;
 use super::unblocking::unblocking_power;
 use crate::domain::base::ids::{AgentId, TaskId};
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::error::{Result, some_of};
 
 /// The persona of tasks that do not name one.
@@ -148,7 +148,7 @@ pub fn reasons_for_rest(state: &State) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::state::whole::TaskRecord;
+    use crate::domain::state::current_state::TaskRecord;
 
     fn state(cases: &[(&str, &[&str], TaskStatus)]) -> State {
         let mut state = State::default();

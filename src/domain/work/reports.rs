@@ -1,7 +1,7 @@
 //! What agents have reported of the work on a task: parts, files, phase, estimate, libraries. Pure.
 //!
 //! It belongs to the work in the task's workspace: a new workspace begins without it, and a rollback brings back what was
-//! reported then. How it is shown is in `standing`.
+//! reported then. How it is shown is in `task_standing`.
 
 use std::collections::BTreeSet;
 

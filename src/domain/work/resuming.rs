@@ -8,7 +8,7 @@ use super::agent::{IterationOutcome, IterationReport};
 use super::last_run::LastIteration;
 use super::outcome::AgentProgramEnd;
 use crate::domain::agent::adapter::{AdapterPromptKind, AgentAdapter};
-use crate::domain::agent::stream::seen::TokenUsage;
+use crate::domain::agent::stream::stream_event::TokenUsage;
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::base::names::Oid;
 

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::learnings::LearningScope;
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::seen::{ModelExchange, StreamEvent};
+use crate::domain::agent::stream::stream_event::{ModelExchange, StreamEvent};
 use crate::domain::base::ids::Token;
 use crate::error::{Code, Error, Result};
 

@@ -8,7 +8,7 @@ use serde::de::value::MapAccessDeserializer;
 use serde::de::{self, Deserialize, Deserializer, MapAccess};
 
 use super::signal::{AgentSignal, FileReport, ToolReport};
-use crate::domain::agent::stream::seen::{ModelExchange, StreamEvent};
+use crate::domain::agent::stream::stream_event::{ModelExchange, StreamEvent};
 
 #[derive(serde::Deserialize)]
 #[serde(rename_all = "camelCase")]

@@ -5,7 +5,7 @@ use serde::Serialize;
 use super::ledger::OTHERS;
 use super::spending::{UnknownUsage, UsageTally, Usd};
 use crate::domain::base::natural;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 
 /// What is summed up separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

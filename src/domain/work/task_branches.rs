@@ -8,7 +8,7 @@ use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::operation::journaled::RefChange;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 
 /// The name of a task's branch.
 pub fn branch_of(task: &TaskId) -> RefName {
@@ -69,7 +69,7 @@ mod tests {
     use super::*;
     use crate::domain::base::names::Oid;
     use crate::domain::base::text::ValueChange;
-    use crate::domain::state::whole::TaskRecord;
+    use crate::domain::state::current_state::TaskRecord;
 
     #[test]
     fn a_branch_is_ours_from_the_moment_we_make_it_until_we_delete_it() {

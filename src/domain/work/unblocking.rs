@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::base::ids::TaskId;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 
 /// How many words of 64 cases a block has: 512 bytes of each case are in use at a time.
 const WORDS: usize = 64;

@@ -2,9 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::checks::counted::TestCounts;
-use super::checks::named::NamedVerifyStep;
-use super::checks::reported::VerifyStepReport;
+use super::checks::named_step::NamedVerifyStep;
+use super::checks::step_report::VerifyStepReport;
+use super::checks::test_counts::TestCounts;
 use crate::domain::base::names::Oid;
 use crate::domain::work::spending::Usd;
 

@@ -5,9 +5,9 @@ use serde::Serialize;
 use super::case::{Task, TaskKind, TaskStatus};
 use super::gate::{Gate, to_settle_first};
 use super::groups::TaskGroupTree;
-use super::standing;
+use super::task_standing;
 use crate::domain::base::ids::TaskId;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 
 /// The displayed status: the stored one, except for pending cases that cannot start or that a crash interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -76,7 +76,7 @@ impl DisplayedTaskStatus {
     pub fn of<'a>(groups: &TaskGroupTree<'a>, case: &'a Task) -> Self {
         match case.kind {
             TaskKind::Task => Self::of_task(groups, case),
-            TaskKind::Operation | TaskKind::Directive => standing::group_shown(groups, case),
+            TaskKind::Operation | TaskKind::Directive => task_standing::group_shown(groups, case),
         }
     }
 

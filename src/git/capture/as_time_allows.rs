@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::Instant;
 
 use crate::domain::base::names::RepoPath;
-use crate::domain::checkpoint::in_time::{ReadingPace, ReadingPriority, ordered};
+use crate::domain::checkpoint::reading_budget::{ReadingPace, ReadingPriority, ordered};
 use crate::error::{Code, Result};
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::staged_paths::StagedPaths;

@@ -9,7 +9,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result, some_of};
 
 use super::coverage::CaptureCoverage;
-use super::differing::TreeEntryCache;
+use super::file_differences::TreeEntryCache;
 use super::worktree::WorktreeCapture;
 use crate::git::index::file::{IndexFacts, IndexInfoInput, read};
 use crate::git::objects::database::{GITLINK, TREE};

@@ -5,19 +5,17 @@
 //! Begin reading with `worktree`. `fast` captures an ordinary worktree with few calls of git.
 
 pub(super) mod as_time_allows;
+pub(super) mod capture_cache;
+pub(super) mod content_search;
 pub(super) mod coverage;
-pub(super) mod differing;
 pub(super) mod extras;
 pub(super) mod extras_merge;
 pub(super) mod fast;
+pub(super) mod file_differences;
 pub(super) mod file_stat;
 pub(super) mod gaps;
-pub(super) mod given_back;
-pub(super) mod given_memory;
-pub(super) mod holding;
 pub(super) mod ignored_held;
-pub(super) mod ignored_then;
-pub(super) mod kept;
+pub(super) mod kept_files;
 pub(super) mod lfs_store;
 pub(super) mod lost_contents;
 pub(super) mod named_ignored;
@@ -27,11 +25,13 @@ pub(super) mod parts;
 pub(super) mod permissions;
 pub(super) mod private;
 pub(super) mod raw;
-pub(super) mod remembered;
+pub(super) mod rewrite;
+pub(super) mod round_trip;
+pub(super) mod round_trip_cache;
 pub(super) mod sequencer;
 pub(super) mod sequencer_refs;
 #[cfg(test)]
 pub(super) mod tests;
-pub(super) mod untracked_memory;
-pub(super) mod without;
+pub(super) mod tree_ignores;
+pub(super) mod untracked_blob_cache;
 pub(super) mod worktree;

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::files::{self, ExtendedAttributes};
 
 use super::gaps::is_caused_by_gap;
-use crate::git::history::questions::TreeChange;
+use crate::git::history::queries::TreeChange;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;

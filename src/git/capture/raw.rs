@@ -18,8 +18,8 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::coverage::CaptureCoverage;
-use super::differing::{HeldFiles, bytes_of};
-use crate::git::history::questions::{FileId, TreeChange};
+use super::file_differences::{HeldFiles, bytes_of};
+use crate::git::history::queries::{FileId, TreeChange};
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::conversions::RequestedConversion;
 use crate::git::index::file::{in_folder, nul_list};

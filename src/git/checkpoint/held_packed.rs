@@ -8,7 +8,7 @@ use crate::error::{Code, Error, Result};
 use super::held_refs::HeldRefs;
 use crate::git::objects::database::gix_id;
 use crate::git::refs::local::{ListedRefs, PackedRefsStat};
-use crate::git::refs::packed_memory::{CachedPackedRefs, PackedRefsSource};
+use crate::git::refs::packed_cache::{CachedPackedRefs, PackedRefsSource};
 use crate::git::repo::handles::Checkpoints;
 
 impl Checkpoints<'_> {

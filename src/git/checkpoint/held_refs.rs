@@ -13,7 +13,7 @@ use crate::error::Result;
 
 use crate::git::objects::database::{TREE, TreeEntry, gix_id};
 use crate::git::refs::local::{ListedRefs, PackedRefsStat};
-use crate::git::refs::packed_memory::CachedPackedRefs;
+use crate::git::refs::packed_cache::CachedPackedRefs;
 use crate::git::refs::tips::KeptTips;
 use crate::git::repo::branch_config::to_text;
 use crate::git::repo::handles::Checkpoints;

@@ -12,7 +12,7 @@ pub(super) mod notes;
 pub(super) mod notes_history;
 pub(super) mod record;
 pub(super) mod refs;
+pub(super) mod rewrite;
 pub(super) mod tag;
 pub(super) mod tag_notes;
 pub(super) mod texts;
-pub(super) mod without;

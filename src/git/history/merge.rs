@@ -1,11 +1,11 @@
 //! Merges that git computes in memory (`git merge-tree`), and commits made from their results. Attributes, merge drivers and settings
-//! count as in `git merge`, but never those of a file that nobody committed to the target (`merge_place`).
+//! count as in `git merge`, but never those of a file that nobody committed to the target (`merge_folder`).
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
-use super::merge_memory::CachedMerge;
-use super::merge_place::{DRIVER_LIMIT, MergeFolder, MergePrograms, failed};
+use super::merge_cache::CachedMerge;
+use super::merge_folder::{DRIVER_LIMIT, MergeFolder, MergePrograms, failed};
 use crate::git::index::file::ConflictStage;
 use crate::git::objects::database::{NewCommit, PersonIdent};
 use crate::git::repo::handles::History;
@@ -81,7 +81,7 @@ impl History<'_> {
     ///
     /// # Errors
     /// `GIT_FAILED` (unrelated histories, a missing commit); `FILTER_FAILED` where a merge driver does not answer; `BUSY` where drivers
-    /// run aside, see [`super::merge_memory`].
+    /// run aside, see [`super::merge_cache`].
     pub fn merge_in_memory(&self, ours: &Oid, theirs: &Oid) -> Result<MergeResult> {
         if let Some(tree) = self.tree_on_top_of(ours, theirs)? {
             return Ok(MergeResult::Clean(tree));

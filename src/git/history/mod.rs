@@ -2,15 +2,15 @@
 //!
 //! Nothing here changes a worktree, an index or a ref.
 //!
-//! Begin reading with `questions`, then `task_commits`.
+//! Begin reading with `queries`, then `task_commits`.
 
 pub(super) mod at_path;
 pub(super) mod merge;
-pub(super) mod merge_memory;
-mod merge_place;
+pub(super) mod merge_cache;
+mod merge_folder;
 mod merge_settings;
 pub(super) mod patch;
-pub(super) mod questions;
+pub(super) mod queries;
 pub(super) mod signing;
 pub(super) mod task_commits;
 pub(super) mod walk;

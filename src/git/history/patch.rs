@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::base::listed::FileChange;
+use crate::domain::base::change_json::FileChange;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 use crate::git::repo::handles::History;

@@ -10,7 +10,7 @@ use super::file::nul_list;
 use super::filters::is_of_a_filter;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
-use crate::git::restore::place::{PathOccupant, look};
+use crate::git::restore::path_inspection::{PathOccupant, look};
 
 /// Paths whose index entries shall be updated to what is on disk.
 #[derive(Debug, Default)]

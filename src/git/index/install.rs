@@ -13,17 +13,17 @@ use super::conversions::is_of_no_encoding;
 use super::file::{IndexExtras, IndexInfoInput, StatTrust, copy_index_believing, index_facts, mark, nul_list};
 use super::filters::{FILTER_LIMIT, is_of_a_filter};
 use super::lock::IndexLock;
-use super::users::UserIndexEntries;
+use super::user_entries::UserIndexEntries;
 use crate::git::capture::coverage::CaptureCoverage;
-use crate::git::capture::differing::TreeEntryCache;
 use crate::git::capture::extras::{CaptureExtras, OPERATION};
+use crate::git::capture::file_differences::TreeEntryCache;
 use crate::git::capture::worktree::is_below;
 use crate::git::checkpoint::limits;
-use crate::git::history::questions::TreeChange;
+use crate::git::history::queries::TreeChange;
 use crate::git::objects::database::SYMLINK;
 use crate::git::repo::handles::Index;
 use crate::git::repo::program::GitOutput;
-use crate::git::restore::place::Trash;
+use crate::git::restore::path_inspection::Trash;
 use crate::git::restore::types::PlacedFile;
 
 /// The lock that git takes when it writes an index of ours.

@@ -7,7 +7,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
 use crate::git::capture::worktree::WorktreeCapture;
-use crate::git::history::questions::TreeChange;
+use crate::git::history::queries::TreeChange;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Index;
 

@@ -1,6 +1,6 @@
 //! Objects on their way into the repository.
 //!
-//! New objects first wait in a place of our own, the stage: a few small ones in memory (`waiting`), others in a folder
+//! New objects first wait in a place of our own, the stage: a few small ones in memory (`waiting_objects`), others in a folder
 //! (`stage_folder`). Neither `git gc` nor other git processes see them; our own calls of git and gix do. Before the first ref
 //! names any of these objects, all of them are synced at once in the folder, and only then moved into the object database
 //! ("landing"). So an object in the database always has its content, even after a power loss. (git's `receive-pack` does the
@@ -21,7 +21,7 @@ use super::durability::sync_file_system;
 use super::landing::{land_folder, land_from_memory};
 use super::loose::{self, loose_file};
 use super::stage_folder::StageFolder;
-use super::waiting::WaitingObjects;
+use super::waiting_objects::WaitingObjects;
 use crate::git::repo::handles::Durability;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;

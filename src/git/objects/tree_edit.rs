@@ -6,7 +6,7 @@ use crate::domain::base::names::Oid;
 use crate::error::Result;
 
 use super::database::{TREE, TreeEntry};
-use crate::git::history::questions::TreeChange;
+use crate::git::history::queries::TreeChange;
 use crate::git::repo::handles::Objects;
 
 /// The rest of a change's path below the current folder, and the change.
@@ -73,7 +73,7 @@ impl Objects<'_> {
 mod tests {
     use super::*;
     use crate::domain::base::names::RepoPath;
-    use crate::git::history::questions::FileId;
+    use crate::git::history::queries::FileId;
     use crate::git::repo::scratch::ScratchRepository;
 
     #[test]

@@ -12,7 +12,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::own::FEW;
+use super::own_refs::FEW;
 use crate::domain::operation::journaled::HeadState;
 use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::handles::Refs;

@@ -13,7 +13,7 @@ use crate::domain::checkpoint::local_refs::{LEFT_OUT, LocalRefSnapshot, STASH, S
 use crate::error::{Error, Result};
 use crate::files;
 
-use super::own::REF_LIMIT;
+use super::own_refs::REF_LIMIT;
 use super::packed_lines::PackedRefs;
 use crate::git::capture::gaps::is_caused_by_gap;
 use crate::git::repo::handles::Refs;

@@ -2,16 +2,16 @@
 //!
 //! Which refs a checkpoint holds is in `checkpoint`.
 //!
-//! Begin reading with `read` and `edits`, which every change goes through; `own` is a faster way for refs of git axiom.
+//! Begin reading with `read` and `edits`, which every change goes through; `own_refs` is a faster way for refs of git axiom.
 
 pub(super) mod edits;
-pub(super) mod held_besides;
 pub(super) mod listing;
 pub(super) mod local;
-pub(super) mod own;
+pub(super) mod other_roots;
+pub(super) mod own_refs;
 pub(super) mod packed;
+pub(super) mod packed_cache;
 pub(super) mod packed_lines;
-pub(super) mod packed_memory;
 pub(super) mod read;
 mod rehearsed;
 pub(super) mod stash;

@@ -13,7 +13,7 @@ use crate::files;
 
 use super::edits::{ExpectedRefValue, RefEdit, RefValue};
 use super::listing::loose_names;
-use super::own::{LockedRef, PACKED_LIMIT, REF_LIMIT, RefLockFiles, is_as_expected, lock};
+use super::own_refs::{LockedRef, PACKED_LIMIT, REF_LIMIT, RefLockFiles, is_as_expected, lock};
 use super::packed_lines::{PackedRefs, UnparsedRefLine};
 use crate::git::repo::handles::Refs;
 

@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::files;
 
 use super::edits::RefValue;
-use super::own::REF_LIMIT;
+use super::own_refs::REF_LIMIT;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::shortcuts::FastWay;
 

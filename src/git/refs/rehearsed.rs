@@ -1,7 +1,7 @@
 //! Whether a ref could certainly be changed now, without asking git: for the rehearsal of an operation.
 
 use super::edits::{ExpectedRefValue, RefEdit};
-use super::own::REF_LIMIT;
+use super::own_refs::REF_LIMIT;
 use crate::files;
 use crate::git::repo::handles::Refs;
 

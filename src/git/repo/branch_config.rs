@@ -18,7 +18,7 @@ use crate::files;
 
 use super::repository::Repository;
 use crate::git::checkpoint::texts::{TRIES, wait_a_little};
-use crate::git::refs::own::{LockedRef, RefLockFiles, lock};
+use crate::git::refs::own_refs::{LockedRef, RefLockFiles, lock};
 
 /// The largest configuration that is read.
 const LIMIT: u64 = 64 * 1024 * 1024;
@@ -49,7 +49,11 @@ impl Repository {
     /// `GIT_LOCKED`.
     pub fn config_is_free(&self) -> Result<()> {
         let lock = self.common_dir().join("config.lock");
-        if lock.symlink_metadata().is_ok() && !crate::git::refs::own::break_dead(&lock)? { Err(is_locked(&lock)) } else { Ok(()) }
+        if lock.symlink_metadata().is_ok() && !crate::git::refs::own_refs::break_dead(&lock)? {
+            Err(is_locked(&lock))
+        } else {
+            Ok(())
+        }
     }
 
     /// Adds or removes branch sections, durably and all at once. Changes that are done already, and sections that were
@@ -60,7 +64,7 @@ impl Repository {
     /// `GIT_LOCKED`, `IO_FAILED`, `DISK_FULL`.
     pub fn change_branch_configs(&self, changes: &[BranchConfigChange]) -> Result<()> {
         // Also if nothing is left to do: nothing else would remove a dead lock.
-        crate::git::refs::own::break_dead(&self.common_dir().join("config.lock"))?;
+        crate::git::refs::own_refs::break_dead(&self.common_dir().join("config.lock"))?;
         for _ in 0..TRIES {
             let Some(old) = self.plain_config()? else { return Ok(()) };
             let Some(new) = changed(&old, changes) else {

@@ -5,7 +5,7 @@ use crate::domain::operation::journaled::HeadState;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::refs::own::{LockedRef, RefLockFiles, lock};
+use crate::git::refs::own_refs::{LockedRef, RefLockFiles, lock};
 use crate::git::repo::handles::Refs;
 use std::path::Path;
 

@@ -4,8 +4,8 @@
 //! work on the worktree above it. Exit codes are returned as data; git's stderr is kept for error messages.
 
 mod full_disk;
-mod in_two;
 mod limited;
+mod two_phase;
 
 use std::ffi::{OsStr, OsString};
 use std::io::{BufRead, BufReader, Read, Write};

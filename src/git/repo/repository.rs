@@ -23,12 +23,12 @@ use super::program::{Git, run_captured};
 use super::shortcuts::{FastWay, ShortcutConditions};
 use super::submodules::OpenSubmodules;
 use super::worktrees::Worktree;
-use crate::git::history::merge_memory::MergeCache;
-use crate::git::history::questions::TreeDiffCache;
+use crate::git::history::merge_cache::MergeCache;
+use crate::git::history::queries::TreeDiffCache;
 use crate::git::history::signing::SigningState;
 use crate::git::objects::freshen::FreshenState;
-use crate::git::objects::kept_trees::TreeCache;
 use crate::git::objects::stage::ObjectStage;
+use crate::git::objects::tree_cache::TreeCache;
 
 /// The descriptor number of the operation lock in a git child that reads its standard input.
 const LOCK_IN_CHILD: i32 = 9;

@@ -12,7 +12,7 @@ use super::prepared::PreparedFiles;
 use super::types::{ChangeAttempt, RestoreReport, WorktreeRestore};
 use crate::git::capture::gaps::can_be_read;
 use crate::git::capture::worktree::is_below;
-use crate::git::history::questions::{FileId, TreeChange};
+use crate::git::history::queries::{FileId, TreeChange};
 use crate::git::index::lock::IndexLock;
 use crate::git::index::status::StatusKind;
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};

@@ -7,18 +7,18 @@
 
 pub(super) mod advance;
 mod annex;
-pub(super) mod back;
 pub(super) mod changes;
 pub(super) mod flat;
 pub(super) mod moves;
 pub(super) mod nested_repositories;
 pub(super) mod obstacles;
+pub(super) mod path_inspection;
 pub(super) mod permissions;
 pub(super) mod permissions_preflight;
-pub(super) mod place;
 pub(super) mod plan;
 pub(super) mod prepared;
 pub(super) mod present_files;
+pub(super) mod reversal;
 pub(super) mod run;
 #[cfg(test)]
 pub(super) mod tests;

@@ -10,8 +10,8 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::nested_repositories::NestedRepositories;
+use super::path_inspection::{FileTouchStamp, PathOccupant, Trash, TrashSet, look};
 use super::permissions::{PermissionSource, PreparedPermissions};
-use super::place::{FileTouchStamp, PathOccupant, Trash, TrashSet, look};
 use super::plan::RestoreStep;
 use super::prepared::PreparedFiles;
 use super::run::{changed_meanwhile, vanished};

@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, ExtendedAttributes};
 
 use super::moves::RestoreMoves;
-use super::place::{PathOccupant, WorktreeInspector, look};
+use super::path_inspection::{PathOccupant, WorktreeInspector, look};
 use super::plan::RestoreStep;
 use super::types::{ChangeAttempt, PlannedPath};
 use crate::git::capture::permissions::{RecordedPermissions, ResolvedPermissions, recorded};

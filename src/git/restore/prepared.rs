@@ -10,7 +10,7 @@ use crate::files;
 
 use super::flat::flat_name;
 use super::permissions::PreparedPermissions;
-use crate::git::capture::differing::{TreeEntryCache, bytes_of};
+use crate::git::capture::file_differences::{TreeEntryCache, bytes_of};
 use crate::git::capture::lfs_store::LfsStore;
 use crate::git::capture::raw::RawFile;
 use crate::git::index::file::{in_folder, nul_list};

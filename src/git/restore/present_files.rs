@@ -8,10 +8,10 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::prepared::{PreparedFiles, RecordedTree, quoted_lines};
-use crate::git::capture::differing::bytes_of;
+use crate::git::capture::file_differences::bytes_of;
 use crate::git::capture::lfs_store::LfsStore;
 use crate::git::capture::raw::RawFile;
-use crate::git::history::questions::{FileId, TreeChange};
+use crate::git::history::queries::{FileId, TreeChange};
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::file::{copy_index, in_folder, index_facts, mark};
 use crate::git::index::filter_memory::hung_lately;

@@ -16,13 +16,13 @@ use crate::files;
 
 use super::moves::RestoreMoves;
 use super::nested_repositories::NestedRepositories;
-use super::place::{FileTouchStamp, PathOccupant, Trash, WorktreeInspector, look_at};
+use super::path_inspection::{FileTouchStamp, PathOccupant, Trash, WorktreeInspector, look_at};
 use super::plan::{PresentState, RestoreStep, decide};
 use super::prepared::{PreparedFiles, RecordedTree};
 use super::types::{ChangeAttempt, DifferingSubmodule, LINK_LIMIT, PlacedFile, PlannedPath, RestoreReport, WorktreeRestore};
 use crate::git::capture::permissions::{RecordedPermissions, ResolvedPermissions};
 use crate::git::capture::raw::wanted_bytes;
-use crate::git::history::questions::{FileId, TreeChange};
+use crate::git::history::queries::{FileId, TreeChange};
 use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::file_system::FileSystemSupport;
 use crate::git::repo::handles::Restores;

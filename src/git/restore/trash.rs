@@ -11,7 +11,7 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::files;
 
-use super::place::{PathOccupant, Trash, look};
+use super::path_inspection::{PathOccupant, Trash, look};
 use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::nested::is_repository;
 use crate::git::repo::worktrees::Worktree;

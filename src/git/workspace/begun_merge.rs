@@ -12,13 +12,13 @@ use crate::files;
 use crate::git::capture::extras::{CaptureExtras, GitOperationFile};
 use crate::git::capture::sequencer::GitOperation;
 use crate::git::capture::worktree::{WorktreeCapture, is_below};
-use crate::git::history::questions::{FileId, TreeChange};
+use crate::git::history::queries::{FileId, TreeChange};
 use crate::git::index::file::ConflictStage;
 use crate::git::objects::database::GITLINK;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::head::Head;
 use crate::git::repo::worktrees::Worktree;
-use crate::git::restore::place::{PathOccupant, look};
+use crate::git::restore::path_inspection::{PathOccupant, look};
 
 /// The largest file that is looked at for markers, in bytes. A larger one stays open.
 const LIMIT: u64 = 16 * 1024 * 1024;

@@ -7,7 +7,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::shell_word::shell_word;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::capture::differing::TreeEntryCache;
+use crate::git::capture::file_differences::TreeEntryCache;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::program::Git;
 use crate::git::repo::worktrees::Worktree;

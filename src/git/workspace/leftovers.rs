@@ -10,7 +10,7 @@ use crate::domain::checkpoint::document::CaptureCoverage;
 use crate::domain::operation::journaled::HeadState;
 use crate::git::capture::gaps::can_be_read;
 use crate::git::capture::worktree::CaptureOptions;
-use crate::git::history::questions::TreeChange;
+use crate::git::history::queries::TreeChange;
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::file::nul_list;
 use crate::git::index::lock::IndexLock;

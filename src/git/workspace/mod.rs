@@ -5,6 +5,7 @@
 //! Begin reading with `worktrees`.
 
 pub(super) mod begun_merge;
+pub(super) mod filtered_index;
 mod git_crypt;
 pub(super) mod git_damage;
 pub(super) mod leftovers;
@@ -12,6 +13,5 @@ pub(super) mod making;
 pub(super) mod mend;
 pub(super) mod registration;
 pub(super) mod registration_mend;
-pub(super) mod stored_aside;
 mod switching;
 pub(super) mod worktrees;

@@ -13,7 +13,7 @@ use crate::domain::state::event::Event;
 use crate::domain::work::agent::{IterationOutcome, IterationReport};
 use crate::domain::work::agent_check::{ANSWER, AgentCheckFacts, FOUND, SAID};
 use crate::domain::work::signal::AgentSignal;
-use crate::domain::work::told;
+use crate::domain::work::signal_summary;
 use crate::env;
 use crate::error::Result;
 use crate::files::{self, SmallFile};
@@ -42,7 +42,7 @@ pub(super) fn hear(agents: &Path, read: &mut BTreeMap<PathBuf, u64>, sum: &mut S
         let from = read.entry(dir.clone()).or_default();
         let Ok(new) = state::read_signals(&dir, *from) else { continue };
         *from = new.next;
-        new.signals.iter().for_each(|received| told::add(sum, &received.signal));
+        new.signals.iter().for_each(|received| signal_summary::add(sum, &received.signal));
     }
 }
 

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use super::around::{repository_around, without_variables};
+use super::hook_repository::{repository_around, without_variables};
 use super::own_commits::OwnCommitTracker;
 use super::saving::{self, SaveOutcome, SaveRequest};
 use super::went_back::went_back;
-use super::{join, named, prompts, sessions};
+use super::{command_paths, join, prompts, sessions};
 use crate::domain::attach::act::{AttachAction, DeferredSave, act};
-use crate::domain::attach::answer::AgentHookAnswer;
+use crate::domain::attach::hook_answer::AgentHookAnswer;
 use crate::domain::attach::payload::{self, AgentHookEvent, AgentHookMoment};
 use crate::domain::attach::program::AttachedProgram;
 use crate::domain::attach::shell::{self, ShellSurroundings};
@@ -272,7 +272,7 @@ impl AttachHookCall {
     /// What the command that is about to run names.
     fn named(&self) -> NamedPaths {
         match &self.event.moment {
-            AgentHookMoment::BeforeShell { command } => named::places(&shell::named(command), &self.folder),
+            AgentHookMoment::BeforeShell { command } => command_paths::places(&shell::named(command), &self.folder),
             AgentHookMoment::SessionStart
             | AgentHookMoment::Prompt { .. }
             | AgentHookMoment::BeforeEdit { .. }
@@ -378,7 +378,7 @@ fn outside(program: AttachedProgram, event: &AgentHookEvent, folder: &Path) {
         return;
     }
     let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
-    if let Err(error) = store::outside::note(program.as_str(), &folder) {
+    if let Err(error) = store::unsaved_prompts::note(program.as_str(), &folder) {
         tracing::debug!(%error, "that a prompt was sent in no repository was not noted");
     }
 }

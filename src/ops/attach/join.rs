@@ -21,7 +21,7 @@ use crate::git::Repository;
 use crate::ops::checkpoint::EarlierFile;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::report;
-use crate::ops::watch::{ForegroundWait, WaitObserver};
+use crate::ops::wait_observer::{ForegroundWait, WaitObserver};
 use crate::own_process::session::begin_session;
 use crate::process::os::detached;
 use crate::store::attach::AttachFiles;

@@ -5,18 +5,18 @@
 //! A hook never keeps the agent from its work: whatever fails is noted for `status`, and the hook has answered before the program's
 //! own limit. Begin reading with `hook`.
 
-mod around;
+pub mod attach_status;
 pub mod changed_by_others;
+mod command_paths;
 mod excludes;
 pub mod hook;
+mod hook_repository;
 pub mod join;
-mod named;
 pub mod outside;
 mod own_commits;
 mod packing;
 pub mod prompts;
 mod saving;
 pub mod sessions;
-pub mod standing;
 pub mod watching;
 mod went_back;

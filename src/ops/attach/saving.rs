@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-use super::standing::newest_document;
+use super::attach_status::newest_document;
 use crate::domain::attach::stamp::AttachedSessionStamp;
 use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger};
-use crate::domain::checkpoint::in_time::for_reading;
+use crate::domain::checkpoint::reading_budget::for_reading;
 use crate::domain::state::event::EventAuthor;
 use crate::error::{Code, Error, Result};
 use crate::files;

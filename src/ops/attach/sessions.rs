@@ -5,7 +5,7 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::standing::newest_coverage;
+use super::attach_status::newest_coverage;
 use super::{excludes, prompts};
 use crate::domain::attach::program::AttachedProgram;
 use crate::domain::attach::shell::head_moves::HeadMove;

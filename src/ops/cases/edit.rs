@@ -10,11 +10,11 @@ use crate::domain::base::ids::{AgentId, GateId, TaskId};
 use crate::domain::base::plural::count;
 use crate::domain::base::text::TextOrBlob;
 use crate::domain::planning::plan::GoalPlan;
+use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor};
-use crate::domain::state::whole::State;
 use crate::domain::work::budget::{BudgetLimits, NewBudgetLimits};
 use crate::domain::work::case::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskKind, TaskStatus};
-use crate::domain::work::checks::named;
+use crate::domain::work::checks::named_step;
 use crate::domain::work::gate::GateDecision;
 use crate::domain::work::needs::{self, NeededReadyPoint, TaskDependency};
 use crate::env;
@@ -233,7 +233,7 @@ fn check_persona(persona: &str) -> Result<()> {
 
 fn check_verify(verify: &[String]) -> Result<()> {
     check_length("verify steps", verify.len())?;
-    if let Some(name) = named::repeated(verify) {
+    if let Some(name) = named_step::repeated(verify) {
         return Err(
             Error::new(Code::InvalidInput, format!("two verify steps are called '{name}'")).hint("give each a name of its own")
         );

@@ -5,7 +5,7 @@ use crate::config::Config;
 use crate::domain::agent::adapter::AgentAdapter;
 use crate::domain::base::nearest;
 use crate::domain::work::budget::BudgetLimits;
-use crate::domain::work::checks::named::NamedVerifyStep;
+use crate::domain::work::checks::named_step::NamedVerifyStep;
 use crate::error::{Code, Error, Result};
 use crate::ops::programs::SessionPrograms;
 

@@ -7,14 +7,14 @@ use std::sync::Mutex;
 use jiff::Timestamp;
 
 use super::excluded;
-use super::still::SuspendedAgents;
 use super::submodules::{self, CapturedSubmodule, capture_with_submodules};
+use super::suspend_agents::SuspendedAgents;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::checkpoint::document::{CaptureCoverage, WorkspaceState};
 use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::domain::operation::journaled::HeldSubmodule;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use super::captures::capture_options;
-use super::look::{find, read_document};
+use super::checkpoint_list::{find, read_document};
 use super::submodules::{options_within, repository_of};
+use crate::domain::base::change_json::FileChange;
 use crate::domain::base::ids::CheckpointName;
-use crate::domain::base::listed::FileChange;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointDocument, CheckpointRecord};
 use crate::error::{Code, Error, Result};

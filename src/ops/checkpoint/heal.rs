@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
 
-use super::look::document_of;
+use super::checkpoint_list::document_of;
 use super::{marking, record_of, size_of};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};

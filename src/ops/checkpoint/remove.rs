@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
 
-use super::{heal, release, total};
+use super::{heal, release, total_size};
 use crate::domain::base::ids::{CheckpointName, OperationId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
@@ -218,7 +218,7 @@ pub(super) fn retain(ctx: &mut Context, made: CheckpointTrigger) {
             },
         )
     });
-    if let Err(error) = outcome.and_then(|()| total::thin(ctx)).and_then(|()| release::release(ctx)) {
+    if let Err(error) = outcome.and_then(|()| total_size::thin(ctx)).and_then(|()| release::release(ctx)) {
         tracing::warn!(%error, "old checkpoints could not be deleted");
     }
     tidy::when_due(ctx);

@@ -1,7 +1,7 @@
 //! Whether anything differs from the newest checkpoint, and the captures of it that are as good as new ones.
 
 use super::captures::{CapturedWorktree, CheckpointCaptures};
-use super::look::document_of;
+use super::checkpoint_list::document_of;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
 use crate::domain::checkpoint::submodules::SubmoduleState;

@@ -4,14 +4,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Serialize;
 
-use super::look::document_of;
-use super::{ended, heal, marking, submodules};
+use super::checkpoint_list::document_of;
+use super::{heal, marking, submodules, unrestorable};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
 use crate::domain::base::plural::count;
+use crate::domain::checkpoint::availability::CheckpointAvailability;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
-use crate::domain::checkpoint::ended::CheckpointAvailability;
 use crate::error::{Result, some_of};
 use crate::git::{CheckpointMark, ReadBackReport};
 use crate::ops::checkpoint::{HealDepth, find};
@@ -89,7 +89,7 @@ pub fn verify(ctx: &Context, name: Option<&str>, look: CheckpointVerifyDepth) ->
         None => ctx.state().record.checkpoints.all()?.into_iter().cloned().collect(),
     };
     records.sort_by(|a, b| a.age().cmp(&b.age()));
-    let standings = ended::ended_of(ctx, &records.iter().collect::<Vec<_>>())?;
+    let standings = unrestorable::ended_of(ctx, &records.iter().collect::<Vec<_>>())?;
     // One walk for all captures: only where it fails, each is walked separately, to find the damaged ones.
     let all: Vec<Oid> = records.iter().map(|record| record.capture.clone()).collect();
     let whole = ctx.repo.objects().missing_below(&all)?.is_none();
@@ -219,7 +219,7 @@ pub fn repair(
     ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let before = verify(ctx, name, look)?.checkpoints;
-        ended::refs_again(ctx)?;
+        unrestorable::refs_again(ctx)?;
         let mut failed = Vec::new();
         for found in before.iter().filter(|found| found.problems.iter().any(|problem| problem.repairable)) {
             let Some(record) = ctx.state().record.checkpoints.get(&found.name)?.cloned() else { continue };

@@ -9,19 +9,19 @@ use crate::config::Config;
 use crate::domain::base::ids::{AgentId, OperationId, Token};
 use crate::domain::hook::due::due;
 use crate::domain::planning::step;
+use crate::domain::state::current_state::{OpenOperation, State};
 use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
-use crate::domain::state::traced::{self, TraceInterest};
-use crate::domain::state::whole::{OpenOperation, State};
+use crate::domain::state::trace_facts::{self, TraceInterest};
 use crate::domain::work::learnings;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{LooseCheckReport, Repository};
 use crate::ops::deinit::journal::not_leaving;
-use crate::ops::hooks::standing::{DEPTH, RepositoryHooks};
+use crate::ops::hooks::approved_hooks::{DEPTH, RepositoryHooks};
 use crate::ops::purge::journal::not_purging;
 use crate::ops::recover::log_recovery;
-use crate::process::client::kept;
+use crate::process::client::keeper_ancestry;
 use crate::process::os::command::IN_OPERATION;
 use crate::store::handle::{AppendAuthor, Store};
 use crate::store::layout::StoreLayout;
@@ -102,14 +102,14 @@ pub fn calling_agent() -> Option<AgentId> {
 /// among its ancestors.
 fn kept_agent(common_dir: &Path) -> Option<AgentId> {
     let is_here = |place: &PathBuf| place.starts_with(common_dir);
-    kept::keepers_above().iter().any(is_here).then(|| AgentId::new(NAMELESS).ok()).flatten()
+    keeper_ancestry::keepers_above().iter().any(is_here).then(|| AgentId::new(NAMELESS).ok()).flatten()
 }
 
 /// The agent of a session on whose behalf this process runs, where there is no state to open yet.
 pub fn agent_in(folder: &Path) -> Option<AgentId> {
     let by_lineage = || {
         // The repository is looked for only where there is a keeper among the ancestors.
-        let above = !kept::keepers_above().is_empty();
+        let above = !keeper_ancestry::keepers_above().is_empty();
         above.then(|| Repository::discover(folder).ok().and_then(|repo| kept_agent(repo.common_dir()))).flatten()
     };
     calling_agent().or_else(by_lineage)
@@ -294,7 +294,7 @@ impl Context {
             return;
         }
         for EventEnvelope { seq, by, event, .. } in appended {
-            let (interest, facts) = traced::facts(event, self.state());
+            let (interest, facts) = trace_facts::facts(event, self.state());
             let facts: Vec<String> = facts.into_iter().map(|(name, value)| format!("{name}={value}")).collect();
             let (name, facts) = (event.name(), facts.join(" "));
             match interest {

@@ -5,11 +5,11 @@
 //! Begin reading with `handle`.
 
 pub mod configure;
+pub mod event_waiter;
 pub mod handle;
 pub mod ownership;
 pub mod placement;
 pub mod stand_in;
 pub mod trust;
-pub mod waiting;
 
 pub use crate::git::Repository;

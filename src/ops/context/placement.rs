@@ -2,7 +2,7 @@
 //! or restored repository continues here; a copy becomes a repository of its own, and nothing that belongs to the original
 //! is touched.
 //!
-//! The rules are in [`domain::state::place`](crate::domain::state::place). Other code does not read recorded paths as they
+//! The rules are in [`domain::state::place`](crate::domain::state::repository_location). Other code does not read recorded paths as they
 //! are: an event says from where to where the repository moved, and all paths recorded before it are translated to the new
 //! place.
 
@@ -14,7 +14,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::domain::state::event::{Event, EventAuthor};
-use crate::domain::state::place::{
+use crate::domain::state::repository_location::{
     self, RecordedLocationState, RelocationCause, RepositoryLocation, RepositoryProvenance, RepositoryRelocation,
 };
 use crate::domain::work::task_branches;
@@ -170,7 +170,7 @@ fn look(ctx: &Context) -> Result<PlacementFinding> {
         ctx.repo.worktrees().choose_main(entry);
     }
     let (recorded, inode) = identity.compare(ctx.repo.common_dir())?;
-    let how = match (place::find(recorded, inode), recorded) {
+    let how = match (repository_location::find(recorded, inode), recorded) {
         (RepositoryProvenance::Ours, RecordedLocationState::ThisFolder) if !main_has_moved(ctx, &identity) => {
             return Ok(PlacementFinding::Settled);
         }

@@ -3,12 +3,12 @@
 //!
 //! What is to be done is in the [`journal`] before the first change. Begin reading with [`leave`].
 
-mod beside;
 mod carry_out;
 pub mod journal;
+mod left_in_place;
 pub(in crate::ops) mod nobody_works;
+mod output_folder;
 mod plan;
-mod stays;
 mod submodules;
 
 use std::path::{Path, PathBuf};
@@ -23,8 +23,8 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::git::Repository;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
-use crate::ops::program_hooks::place::AttachScope;
-use crate::ops::program_hooks::put::{ProgramFileChange, WriteProgramFiles};
+use crate::ops::program_hooks::file_edit::{ProgramFileChange, WriteProgramFiles};
+use crate::ops::program_hooks::program_files::AttachScope;
 use crate::ops::program_hooks::{attach, skill};
 use crate::ops::recover::repair;
 use crate::ops::{disk, merge};
@@ -70,7 +70,7 @@ pub fn preview(ctx: &Context, folder: Option<&Path>) -> Result<DeinitReport> {
     }
     nobody_works::check(ctx)?;
     ctx.no_open_operation()?;
-    let folder = beside::folder(ctx, folder)?;
+    let folder = output_folder::folder(ctx, folder)?;
     let captured = checkpoint::capture_all(ctx)?;
     let (journal, _) = plan::plan(ctx, folder, &captured.coverage)?;
     let detached = detach(ctx, WriteProgramFiles::DryRun)?;
@@ -92,7 +92,7 @@ pub fn leave(ctx: &mut Context, folder: Option<&Path>) -> Result<DeinitReport> {
         ctx.no_open_operation()?;
         merge::scratch::clear_left(ctx)?;
         begin_anew(ctx.repo.common_dir())?;
-        let place = beside::folder(ctx, folder)?;
+        let place = output_folder::folder(ctx, folder)?;
         let (record, captured) = checkpoint::create_locked(ctx, &CheckpointRequest::by(CheckpointTrigger::BeforeDeinit))?;
         env::fault_point("deinit.checkpoint");
         let (mut journal, bundled) = plan::plan(ctx, place, &captured.coverage)?;

@@ -5,18 +5,18 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use super::journal::{DeinitJournal, DeinitMove, DeinitRef, DeinitWorkspace};
-use super::stays;
+use super::left_in_place;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{BRANCHES, NOTES, REFS, TAGS};
 use crate::domain::checkpoint::document::CaptureCoverage;
-use crate::domain::operation::leaving::{TaskBranch, TaskBranchFate};
+use crate::domain::operation::deinit_branches::{TaskBranch, TaskBranchFate};
 use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::Result;
 use crate::files;
 use crate::git::{Head, RefValue, WorktreeEntry, WorktreeOwner};
 use crate::ops::context::handle::Context;
-use crate::ops::program_hooks::place::OF_THIS_USER;
+use crate::ops::program_hooks::program_files::OF_THIS_USER;
 use crate::ops::{checkpoint, hide_refs, revert_task, trash, workspaces};
 use crate::store::identity;
 
@@ -51,9 +51,9 @@ pub(super) fn plan(
     journal.hidden = hide_refs::written(ctx)?;
     journal.workspace_folder = workspaces::root(ctx).ok();
     journal.id = identity::read(ctx.layout())?.map(|identity| identity.id);
-    journal.stays = stays::all(
+    journal.stays = left_in_place::all(
         ctx,
-        &stays::DeinitFindings { branches: &branches, foreign: &foreign, locked: &locked, notes: notes.of_others },
+        &left_in_place::DeinitFindings { branches: &branches, foreign: &foreign, locked: &locked, notes: notes.of_others },
     )?;
     Ok((journal, bundled))
 }

@@ -1,13 +1,13 @@
 //! Telling hooks what a verb has done, at its end.
 
-use super::standing::EventHooks;
-use super::work;
+use super::approved_hooks::EventHooks;
+use super::hook_runs;
 use crate::domain::hook::facts::HookFacts;
 use crate::domain::hook::run::HookRun;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::steps::{self, AfterStepFailure, StepJob, StepRunner};
-use crate::ops::watch::{ForegroundWait, WaitObserver};
+use crate::ops::wait_observer::{ForegroundWait, WaitObserver};
 
 /// Runs the hooks of everything that is due, one event after the other, and records it; returns all runs. What they do or fail
 /// to do never fails the verb. Where the user ends them, the rest is dropped.
@@ -29,15 +29,15 @@ pub fn report(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Vec<HookRun> {
 /// Those of making the steps.
 pub fn run(ctx: &mut Context, facts: &HookFacts, watch: &mut dyn WaitObserver) -> Result<Option<Vec<HookRun>>> {
     let EventHooks::Run(hooks, tree) = ctx.hooks.at(facts.event) else { return Ok(Some(Vec::new())) };
-    let steps = work::of(ctx, (&hooks, &tree), facts)?;
+    let steps = hook_runs::of(ctx, (&hooks, &tree), facts)?;
     watch.begun(ForegroundWait::Hooks(facts.event));
     let running = steps::start(StepJob::new(ctx, StepRunner::Verb, AfterStepFailure::GoOn, steps), None);
     let verdict = running.verdict_unless_ended(watch);
     drop(running);
     watch.ended();
     let Some(verdict) = verdict else { return Ok(None) };
-    let runs = work::records(facts, &verdict.ran);
-    if let Err(error) = work::record(ctx, &runs) {
+    let runs = hook_runs::records(facts, &verdict.ran);
+    if let Err(error) = hook_runs::record(ctx, &runs) {
         tracing::warn!(%error, "what hooks did is not recorded");
     }
     Ok(Some(runs))

@@ -5,7 +5,7 @@ use super::ending::{claim_of, wait_released};
 use super::request::{RequestOutcome, ask_supervisor};
 use super::{AgentEndRequest, end_agents};
 use crate::domain::base::ids::{AgentId, TaskId};
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::domain::work::case::{Task, TaskStatus};
 use crate::domain::work::gate::AfterHalt;
 use crate::domain::work::outcome::TaskHalt;

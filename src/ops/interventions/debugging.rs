@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::state::audit::AuditTrail;
+use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
-use crate::domain::state::whole::State;
 use crate::error::{Code, Error, Result};
+use crate::ops::context::event_waiter::LogEventWaiter;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
-use crate::ops::context::waiting::LogEventWaiter;
 use crate::ops::editor;
 use crate::process::client::control::{self, HoldGuard, MAX_HOLD};
 use crate::process::keeper::spec::KeeperState;

@@ -14,7 +14,7 @@ use crate::domain::work::verification::{VerifyChecker, VerifyStepResult};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::merge;
-use crate::ops::merge::sides::MergeConflictSides;
+use crate::ops::merge::conflict_sides::MergeConflictSides;
 use crate::ops::plan;
 use crate::ops::recover::resume;
 use crate::ops::task_diff::{self, TaskDiff};
@@ -181,7 +181,7 @@ pub fn look(ctx: &Context, name: &str) -> Result<GateInspection> {
     let files = if is_done { merge::guarded_by(ctx, &task).unwrap_or_default() } else { None };
     let guarded = files.map(|files| files.paths()).unwrap_or_default();
     let conflicts = is_done && gate.kind == GateKind::Merge && is_of_conflict(&gate.reason);
-    let conflict = if conflicts { merge::sides::sides(ctx, &task).unwrap_or_default() } else { None };
+    let conflict = if conflicts { merge::conflict_sides::sides(ctx, &task).unwrap_or_default() } else { None };
     let is_clear = is_done && gate.says_what_is_in_the_way() && {
         let foreseen = merge::preview::preview(ctx, &task, &gate.allows());
         foreseen.is_ok_and(|foreseen| matches!(foreseen, merge::preview::MergePreviewOutcome::Preview(_)))

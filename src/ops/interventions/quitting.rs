@@ -9,8 +9,8 @@ use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::work::session::SupervisorRequest;
 use crate::error::{Code, Error, Result, some_of};
 use crate::ops::checkpoint::{self, CheckpointRequest};
+use crate::ops::context::event_waiter::LogEventWaiter;
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::LogEventWaiter;
 use crate::ops::supervise::doing;
 use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
 

@@ -19,7 +19,7 @@ use crate::files;
 use crate::hook::selection::ProjectHook;
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
-use crate::ops::hooks::standing::{EventHooks, not_approved};
+use crate::ops::hooks::approved_hooks::{EventHooks, not_approved};
 use crate::ops::operation;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::workspaces;

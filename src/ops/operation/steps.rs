@@ -82,7 +82,7 @@ pub(super) fn carry_out(
     ready: &OperationContents,
 ) -> Result<OperationStepsReport> {
     let mut done = OperationStepsReport::default();
-    super::keep::keep(ctx, operation, txn)?;
+    super::keep_ref::keep(ctx, operation, txn)?;
     // Also files that an interrupted attempt has put back already: they would be in the way of the files to restore.
     let away = |change: &&TrashChange| change.way == ChangeDirection::PutAside || attempt == ChangeAttempt::Again;
     for change in operation.asides.iter().filter(away) {
@@ -376,7 +376,7 @@ fn move_refs(
     let coming: Vec<Oid> =
         edits.iter().filter_map(|edit| edit.new.clone()).filter(|oid| !ctx.repo.objects().holds(oid)).collect();
     if !coming.is_empty()
-        && let Some(kept) = super::keep::KeepRefContents::by(ctx, txn)?
+        && let Some(kept) = super::keep_ref::KeepRefContents::by(ctx, txn)?
     {
         kept.write_tags_again(ctx, &coming)?;
     }

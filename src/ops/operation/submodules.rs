@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::keep::publish;
+use super::keep_ref::publish;
 use super::steps::{OperationContents, OperationStepsReport, is_at, restore_worktree};
 use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use super::logs::LogLine;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::nearest;
-use crate::domain::work::checks::shown::{self, TaskCheck};
+use crate::domain::work::checks::task_checks::{self, TaskCheck};
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::handle::Context;
@@ -50,7 +50,7 @@ impl StepLog {
 /// # Errors
 /// `INVALID_INPUT` with the names that there are; `UNKNOWN_TASK`.
 pub fn find(ctx: &Context, task: &TaskId, name: &str) -> Result<StepLog> {
-    let checks = shown::checks(ctx.state().case(task)?, ctx.state().record.cases.get(task));
+    let checks = task_checks::checks(ctx.state().case(task)?, ctx.state().record.cases.get(task));
     let own = |check: &&TaskCheck<'_>| check.files == name || check.files.strip_prefix("task/") == Some(name);
     let Some(check) = checks.iter().find(own) else {
         let error = Error::new(Code::InvalidInput, format!("'{task}' has no verify step '{name}'"));

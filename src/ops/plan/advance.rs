@@ -20,7 +20,7 @@ use crate::files::{FileLock, LockAttempt};
 use crate::ops::cases::edit::{self, NewTaskRequest};
 use crate::ops::cases::{limits, texts};
 use crate::ops::context::handle::Context;
-use crate::ops::watch::WaitObserver;
+use crate::ops::wait_observer::WaitObserver;
 use crate::own_process::end_signals;
 
 /// How often a planner is run at most until a human decides.

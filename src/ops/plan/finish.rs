@@ -7,7 +7,7 @@ use crate::domain::base::ids::TaskId;
 use crate::domain::planning::check;
 use crate::domain::planning::plan::GoalPlan;
 use crate::domain::planning::step::{PlanEnding, PlanStep};
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::domain::work::case::Task;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};

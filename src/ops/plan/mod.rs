@@ -15,13 +15,13 @@ use std::time::{Duration, Instant};
 use crate::domain::base::ids::AgentId;
 use crate::domain::planning::plan::{GoalPlan, PLANNER_AGENT};
 use crate::domain::planning::step::PlanStep;
+use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
-use crate::domain::state::whole::State;
-use crate::domain::work::doing::{SupervisorActivity, SupervisorActivityKind};
+use crate::domain::work::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
 use crate::error::{Code, Error, Result};
 use crate::files;
+use crate::ops::context::event_waiter::LogEventWaiter;
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::LogEventWaiter;
 use crate::process::os::caller;
 use crate::store::planning;
 

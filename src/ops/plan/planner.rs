@@ -28,7 +28,7 @@ use crate::ops::programs;
 use crate::ops::steps::files_of_step::{RUNS_OF_PLANNER, StepFiles};
 use crate::ops::steps::personas::{self, PersonaProgram, PersonaRun};
 use crate::ops::steps::{self, AfterStepFailure, StepCommand, StepJob, StepProgram, StepRunner, StepSpec};
-use crate::ops::watch::{ForegroundWait, WaitObserver};
+use crate::ops::wait_observer::{ForegroundWait, WaitObserver};
 use crate::process::keeper::spec::KeeperSpec;
 
 /// How much longer the step's keeper waits than the keeper of the program, which tells more of its end.

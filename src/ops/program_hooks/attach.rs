@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use super::kept;
-use super::place::{AttachScope, caller, layout_of, place, place_of_user, read_in};
-use super::put::{ProgramFileChange, ProgramFilePiece, ProgramFileTarget, WriteProgramFiles};
+use super::file_backup;
+use super::file_edit::{ProgramFileChange, ProgramFilePiece, ProgramFileTarget, WriteProgramFiles};
+use super::program_files::{AttachScope, caller, layout_of, place, place_of_user, read_in};
 use crate::domain::base::names::RepoPath;
 use crate::domain::program_hooks::command::HookInvocation;
 use crate::domain::program_hooks::edit::{HookEditRefusal, attached, detached, is_changed_plugin};
@@ -61,8 +61,8 @@ impl ProgramFilePart {
     fn of(ctx: &Context, worktree: &Worktree, recipe: &HookRecipe, scope: AttachScope) -> Result<Self> {
         let at = place(worktree, recipe, scope)?;
         let (record, worktree) = match at.in_worktree {
-            Some(path) => (kept::of_worktree(&layout_of(ctx, worktree), path), Some(worktree.clone())),
-            None => (kept::of_user(&at.path)?, None),
+            Some(path) => (file_backup::of_worktree(&layout_of(ctx, worktree), path), Some(worktree.clone())),
+            None => (file_backup::of_user(&at.path)?, None),
         };
         Ok(Self { target: ProgramFileTarget { at, record }, worktree, only_folder: false })
     }
@@ -152,7 +152,7 @@ pub fn detach_for_user(recipe: &HookRecipe, doing: WriteProgramFiles) -> Result<
 
 fn target_of_user(recipe: &HookRecipe) -> Result<ProgramFileTarget> {
     let at = place_of_user(recipe)?;
-    let record = kept::of_user(&at.path)?;
+    let record = file_backup::of_user(&at.path)?;
     Ok(ProgramFileTarget { at, record })
 }
 
@@ -173,7 +173,7 @@ pub fn detach(
         for entry in there {
             let other = ProgramFilePart::of(ctx, &entry.worktree, recipe, scope)?;
             // A file that a branch brought with it has hooks too: only those that we wrote there are taken out elsewhere.
-            let is_ours = kept::read(&other.target.record)?.is_some();
+            let is_ours = file_backup::read(&other.target.record)?.is_some();
             if is_ours && parts.iter().all(|part| part.target.at.path != other.target.at.path) {
                 parts.push(other);
             }

@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::place::{AttachScope, place};
-use super::put::look;
+use super::file_edit::look;
+use super::program_files::{AttachScope, place};
 use crate::domain::program_hooks::recipe::HookRecipe;
 use crate::domain::program_hooks::switches::ProgramSettingsFile;
 use crate::env;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use super::kept;
-use super::place::ProgramFilePlace;
-use super::put::{ProgramFileChange, ProgramFilePiece, ProgramFileTarget, WriteProgramFiles};
+use super::file_backup;
+use super::file_edit::{ProgramFileChange, ProgramFilePiece, ProgramFileTarget, WriteProgramFiles};
+use super::program_files::ProgramFilePlace;
 use crate::domain::program_hooks::edit::HookEditRefusal;
 use crate::domain::program_hooks::skill;
 use crate::error::{Code, Error, Result};
@@ -62,7 +62,7 @@ fn each(
     let main = ctx.repo.worktrees().main_worktree()?;
     let one = |piece: skill::AgentInstructions| {
         let path = within(main.path(), piece.file())?;
-        let record = kept::of_worktree(ctx.layout(), piece.file());
+        let record = file_backup::of_worktree(ctx.layout(), piece.file());
         let at = ProgramFilePlace { path, in_worktree: Some(piece.file()), links: EditThroughLink::Refused };
         Ok(SkillFileOutcome { file: piece.file(), became: step(&ProgramFileTarget { at, record }, &piece)? })
     };

@@ -3,8 +3,8 @@
 use jiff::Timestamp;
 
 use super::attach::answers;
-use super::place::{AttachScope, ProgramFilePlace, caller, layout_of, place, read_in};
-use super::put::look;
+use super::file_edit::look;
+use super::program_files::{AttachScope, ProgramFilePlace, caller, layout_of, place, read_in};
 use super::settings::settings;
 use crate::domain::program_hooks::edit::{HookEntryStatus, standing};
 use crate::domain::program_hooks::recipe::{HookFileFormat, HookRecipe};

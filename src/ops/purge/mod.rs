@@ -4,7 +4,7 @@
 //! Everything is made anew beside what there is, then the [`journal`] is written, then refs, state and files change, and last the objects
 //! go that nothing holds any more. Begin reading with [`purge`].
 
-mod anew;
+mod capture_rewrite;
 mod closed_files;
 mod contents;
 mod files_of_ours;
@@ -110,7 +110,7 @@ pub fn preview(ctx: &Context, subject: &PurgeSubject, fate: PurgedObjectsFate) -
 
 /// What is to be done: everything is made anew beside what there is.
 fn plan(ctx: &Context, subject: &PurgeSubject, fate: PurgedObjectsFate) -> Result<PurgeJournal> {
-    let mut journal = anew::plan(ctx, subject)?;
+    let mut journal = capture_rewrite::plan(ctx, subject)?;
     journal.fate = fate;
     let masks = masks(ctx, &journal)?;
     let texts = journal.texts.iter().map(|(old, _)| old.clone()).collect();

@@ -3,21 +3,21 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::interrupted_groups::{self, InterruptedGroup};
 use super::orphans::last_sign;
-use super::parts::{self, InterruptedGroup};
 use super::survey::{OrphanTask, RecoverySurvey};
 use crate::domain::base::ids::TaskId;
 use crate::domain::recovery::context::RecoveryContext;
 use crate::domain::recovery::estimate::CrashEstimate;
-use crate::domain::work::checks::shown::{TaskCheck, TaskCheckState, TaskCheckSubject, checks};
+use crate::domain::work::checks::task_checks::{TaskCheck, TaskCheckState, TaskCheckSubject, checks};
 use crate::domain::work::groups::TaskGroupTree;
 use crate::domain::work::reports::TaskReports;
-use crate::domain::work::standing::ReportedWork;
+use crate::domain::work::task_standing::ReportedWork;
 use crate::domain::work::view::DisplayedTaskStatus;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
+use crate::ops::recover::earlier_attempts;
 use crate::ops::recover::resume::tasks_of;
-use crate::ops::recover::told;
 
 /// A crash and the tasks that are concerned.
 #[derive(Debug, Serialize)]
@@ -100,7 +100,7 @@ pub fn state(ctx: &Context, view: &RecoverySurvey, ids: &[TaskId]) -> Result<Cra
     };
     let named: Vec<&TaskId> = tasks.iter().collect();
     let cut_off: Vec<&TaskId> = view.all_cut_off().into_iter().chain(named.iter().copied()).collect();
-    let groups = parts::groups_around(state, &named, &cut_off);
+    let groups = interrupted_groups::groups_around(state, &named, &cut_off);
     let tree = TaskGroupTree::of(state);
     let tasks = tasks.iter().map(|task| one(ctx, &tree, view, task)).collect::<Result<Vec<_>>>()?;
     Ok(CrashExport { crash: view.crash.clone(), groups, tasks })
@@ -152,7 +152,7 @@ fn one(ctx: &Context, groups: &TaskGroupTree<'_>, view: &RecoverySurvey, task: &
         reports: reports.cloned(),
         verification: checks(case, record).iter().map(check_line).collect(),
         cut_off: found,
-        recovery_context: told::attempts(ctx, task, None)?.map(|told| told.context),
+        recovery_context: earlier_attempts::attempts(ctx, task, None)?.map(|told| told.context),
     })
 }
 

@@ -10,7 +10,7 @@ use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::CAPTURES;
 use crate::domain::checkpoint::document::CheckpointDocument;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::git::Repository;

@@ -28,7 +28,7 @@ use crate::ops::checkpoint::{self, CapturedWorktree};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::operation::{self, capture_with, extras_of, keep_bytes};
-use crate::ops::recover::vanished;
+use crate::ops::recover::missing_workspaces;
 use crate::ops::rollback::plan::kept;
 use crate::ops::rollback::worktree::head_state;
 use crate::ops::supervise::live::live_ref;
@@ -134,7 +134,7 @@ fn find(ctx: &Context, task: &TaskId, stopped: Option<Timestamp>) -> Result<Opti
     let refs = ctx.repo.refs();
     let newest = || refs.read_ref(&live_ref(task));
     // A folder that is gone is made again, with all that its newest capture holds.
-    let is_brought_back = matches!(vanished::place(ctx, task)?, WorkPlace::Captured(_));
+    let is_brought_back = matches!(missing_workspaces::place(ctx, task)?, WorkPlace::Captured(_));
     let capture = match stopped {
         Some(_) => newest()?,
         None if is_brought_back => newest()?,

@@ -4,19 +4,19 @@
 //!
 //! Begin reading with `survey`, then `repair`.
 
-pub mod everywhere;
+pub mod all_repositories;
+pub mod crash_leftovers;
+pub mod earlier_attempts;
 pub mod export;
-pub mod left;
+pub mod interrupted_groups;
 pub mod log_recovery;
 pub mod lost_files;
 pub mod mend;
+pub mod missing_workspaces;
 pub mod orphans;
-pub mod parts;
 pub mod repair;
 pub mod resume;
 pub mod scan;
 pub mod survey;
-pub mod told;
-pub mod vanished;
 mod verified;
 pub mod wedged;

@@ -3,7 +3,7 @@
 
 use std::time::{Duration, Instant};
 
-use super::{left, mend};
+use super::{crash_leftovers, mend};
 use crate::domain::base::own_names::NOTES;
 use crate::domain::base::plural::{count, count_of};
 use crate::error::{Code, Result};
@@ -50,7 +50,7 @@ pub fn repair(ctx: &mut Context, humans: OnHumanOperation) -> Result<RepairRepor
     let mut report = RepairReport::default();
     ctx.layout().ensure()?;
     let other_boot = !ctx.repo.durability().objects_are_proved();
-    let age = left::temporaries_age(ctx);
+    let age = crash_leftovers::temporaries_age(ctx);
     ctx.with_operation_lock(|ctx| {
         let open = ctx.state().record.open.as_ref();
         let waits = open.is_some_and(|open| !open.operation.kind.is_finished_unasked());
@@ -228,7 +228,7 @@ fn clear_scratch(ctx: &Context, report: &mut RepairReport) {
 
 /// After a crash while a file was written, half of it is still there.
 fn clear_temporaries(ctx: &Context, age: Duration, report: &mut RepairReport) {
-    for path in left::temporaries(ctx, age).unwrap_or_default() {
+    for path in crash_leftovers::temporaries(ctx, age).unwrap_or_default() {
         match files::remove_file(&path) {
             Ok(()) => report.done.push(format!("removed '{}', half of a file that was being written", path.display())),
             Err(error) => report.left.push(error.to_string()),

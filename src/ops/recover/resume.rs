@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::parts;
+use super::interrupted_groups;
 use super::survey::{self, OrphanTask, RecoverySurvey};
 use crate::domain::base::ids::{GateId, TaskId};
 use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::recovery::decide::CrashAction;
-use crate::domain::recovery::wanted::RecoverySelection;
+use crate::domain::recovery::human_choice::RecoverySelection;
+use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor};
-use crate::domain::state::whole::State;
 use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::gate::{Gate, GateDecision, ReviewCause};
 use crate::error::{Code, Error, Result};
@@ -280,7 +280,7 @@ fn take_up_again(ctx: &mut Context, task: &TaskId, action: CrashAction) -> Resul
 /// What becomes of the other tasks of the same groups: skipped, or ready to begin.
 fn others(state: &State, done: &[RecoveredTask]) -> Vec<RecoveredTask> {
     let tasks: Vec<&TaskId> = done.iter().map(|one| &one.task_id).collect();
-    let parts = parts::groups_of(state, &tasks).into_iter().flat_map(|group| group.parts);
+    let parts = interrupted_groups::groups_of(state, &tasks).into_iter().flat_map(|group| group.parts);
     parts
         .filter(|part| !tasks.contains(&&part.task_id))
         .filter_map(|part| {

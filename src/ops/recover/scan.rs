@@ -7,29 +7,29 @@ use jiff::Timestamp;
 use walkdir::WalkDir;
 
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::about::{about, replaced};
 use crate::domain::agent::stream::decode::StreamDecoder;
-use crate::domain::agent::stream::seen::StreamEvent;
+use crate::domain::agent::stream::stream_event::StreamEvent;
+use crate::domain::agent::stream::tool_call::{about, replaced};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::decide::CrashFacts;
 use crate::domain::recovery::files::{FileState, recent_since};
-use crate::domain::recovery::heard::CrashedIterationSignals;
+use crate::domain::recovery::last_signals::CrashedIterationSignals;
 use crate::domain::recovery::marker::{
     CutOffPoint, IterationMarker, IterationRecordState, LastHeard, MarkerKind, ToolCallEffect, effect,
 };
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::checks::kept;
+use crate::domain::work::checks::kept_results;
 use crate::domain::work::reports::TaskReports;
-use crate::domain::work::standing::TaskPartCounts;
+use crate::domain::work::task_standing::TaskPartCounts;
 use crate::domain::work::wip;
 use crate::error::Result;
 use crate::files::{self, SmallFile};
 use crate::git::{LoggedCommit, StatusEntry, StatusKind, TreeChange};
 use crate::ops::context::handle::Context;
 use crate::ops::output::logs;
-use crate::ops::recover::vanished;
+use crate::ops::recover::missing_workspaces;
 use crate::process::keeper::output::LogLineSource;
 use crate::process::keeper::spec::{KEEPER, KeeperRecord, KeeperSpec, SPEC, read_record};
 
@@ -170,7 +170,7 @@ pub fn facts(
         progress: reports.progress.or_else(|| TaskPartCounts::of_reports(reports).percent()),
         said_of_this: false,
         given_back: reports.given_back,
-        place: vanished::place(ctx, task)?,
+        place: missing_workspaces::place(ctx, task)?,
         tests_pass: None,
         has_steps: state.restorable.cases.get(task).is_some_and(|case| !case.verify.is_empty()),
         changed: 0,
@@ -184,8 +184,8 @@ pub fn facts(
     facts.said_of_this = said_at.is_some_and(|said| found.newest.is_none_or(|newest| newest <= said));
     if let (Some(case), Some(tip)) = (state.restorable.cases.get(task), found.clean_at) {
         let known = record.map_or(&[][..], |record| &record.verified);
-        let passed = || (facts.has_steps && kept::still_to_run(known, &case.verify, &tip).is_empty()).then_some(true);
-        facts.tests_pass = kept::failed_on(known, &tip).map(|_| false).or_else(passed);
+        let passed = || (facts.has_steps && kept_results::still_to_run(known, &case.verify, &tip).is_empty()).then_some(true);
+        facts.tests_pass = kept_results::failed_on(known, &tip).map(|_| false).or_else(passed);
     }
     Ok(facts)
 }
@@ -234,7 +234,7 @@ fn count_changes(ctx: &Context, (task, workspace): (&TaskId, &Workspace), facts:
         let known: Option<Vec<StatusEntry>> = known.map(is_left);
         is_clean = known.as_ref().is_some_and(Vec::is_empty);
         left = known.unwrap_or_default();
-    } else if let Some((capture, _)) = vanished::capture_of(ctx, task, workspace)? {
+    } else if let Some((capture, _)) = missing_workspaces::capture_of(ctx, task, workspace)? {
         let files = ctx.repo.captures().capture_parts(&capture)?.files;
         changed.extend(ctx.repo.history().diff_trees(&workspace.base, &files)?.into_iter().map(|change| change.path.to_string()));
     }

@@ -6,18 +6,18 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::interrupted_groups::{self, InterruptedGroup};
 use super::lost_files::{self, LostFiles};
 pub use super::orphans::OrphanTask;
 use super::orphans::{self, RecoveryRequest};
-use super::parts::{self, InterruptedGroup};
 use super::resume::{EarlierRecoveredTask, tasks_of};
-use super::{left, repair, wedged};
+use super::{crash_leftovers, repair, wedged};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::own_names::LIVE;
 use crate::domain::recovery::estimate::{self, CrashEstimate};
-use crate::domain::recovery::wanted::{CrashedTaskFate, RecoverySelection};
-use crate::domain::state::wedge::{BlockingCondition, BlockingConditionView};
-use crate::domain::state::whole::State;
+use crate::domain::recovery::human_choice::{CrashedTaskFate, RecoverySelection};
+use crate::domain::state::blocking_condition::{BlockingCondition, BlockingConditionView};
+use crate::domain::state::current_state::State;
 use crate::domain::work::agent::Agent;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -104,7 +104,7 @@ impl RecoverySurvey {
         self.lost_files.retain(|lost| tasks.contains(&lost.task_id));
         let cut_off = self.all_cut_off();
         let meant: Vec<&TaskId> = cut_off.iter().copied().filter(|task| tasks.contains(*task)).collect();
-        self.groups = parts::groups_around(state, &meant, &cut_off);
+        self.groups = interrupted_groups::groups_around(state, &meant, &cut_off);
     }
 
     /// All tasks that were cut off, those that are left alone too.
@@ -151,7 +151,7 @@ pub fn look_with(ctx: &mut Context, wanted: &RecoverySelection) -> Result<Recove
     view.lost_objects = repair::lost_objects(ctx)?;
     let stopped = look_for_tasks(ctx, wanted, &mut view)?;
     view.lost_files = lost_files::all(ctx, stopped)?;
-    view.leftovers = left::find(ctx)?;
+    view.leftovers = crash_leftovers::find(ctx)?;
     if torn > 0 {
         view.leftovers.push(format!("an incomplete line of {torn} bytes at the end of the event log: it is kept, and cut off"));
     }
@@ -198,7 +198,7 @@ fn look_for_tasks(ctx: &Context, wanted: &RecoverySelection, view: &mut Recovery
         }
     }
     view.crash = estimate::crash(&pieces, env::now());
-    view.groups = parts::groups_of(ctx.state(), &view.all_cut_off());
+    view.groups = interrupted_groups::groups_of(ctx.state(), &view.all_cut_off());
     Ok(stopped)
 }
 

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
+use crate::domain::base::change_json::WorkspaceFate;
 use crate::domain::base::ids::TaskId;
-use crate::domain::base::listed::WorkspaceFate;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::ValueChange;
 use crate::domain::operation::journaled::{

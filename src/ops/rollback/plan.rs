@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::base::listed::WorkspaceFate;
+use crate::domain::base::change_json::WorkspaceFate;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};

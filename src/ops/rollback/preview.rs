@@ -6,8 +6,8 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use crate::domain::base::change_json::{self, FileChange, WorkspaceFate};
 use crate::domain::base::ids::{CheckpointName, TaskId};
-use crate::domain::base::listed::{self, FileChange, WorkspaceFate};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
@@ -16,7 +16,7 @@ use crate::domain::checkpoint::known_paths::KnownPathsCount;
 use crate::domain::checkpoint::local_refs::StashEntry;
 use crate::domain::operation::journaled::{HeadState, JournaledOperation, RefChange};
 use crate::domain::operation::rollback::TaskChange;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::domain::work::session::SessionMode;
 use crate::error::Result;
 use crate::git::TreeChange;
@@ -193,7 +193,7 @@ pub struct RollbackGoal {
     /// When it was made.
     pub created_at: Timestamp,
     /// Where only known paths were examined: how many, and which checkpoint holds the rest.
-    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "listed::only")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "change_json::only")]
     pub only: Option<KnownPathsCount>,
 }
 
@@ -237,7 +237,7 @@ pub struct RollbackPreview {
     /// Branches that are kept for undo and deleted.
     pub branches: Vec<RefName>,
     /// Every ref that changes, also those of the other lists.
-    #[serde(serialize_with = "listed::refs")]
+    #[serde(serialize_with = "change_json::refs")]
     pub refs: Vec<RefChange>,
     /// Local refs that were deleted since and come back.
     pub refs_back: Vec<RestoredRefLine>,
@@ -246,13 +246,13 @@ pub struct RollbackPreview {
     /// Local refs that were deleted since and do not come back.
     pub refs_left: Vec<UnrestoredRefLine>,
     /// Configuration that comes back together with branches.
-    #[serde(rename = "branchConfigs", serialize_with = "listed::branch_configs")]
+    #[serde(rename = "branchConfigs", serialize_with = "change_json::branch_configs")]
     pub configs_back: Vec<BranchConfigChange>,
     /// Branches that come back and for which other values are configured now: these stay.
     #[serde(rename = "branchConfigsLeft")]
     pub configs_left: Vec<RefName>,
     /// Entries of the stash that come back, newest first.
-    #[serde(rename = "stash", serialize_with = "listed::stash_back")]
+    #[serde(rename = "stash", serialize_with = "change_json::stash_back")]
     pub stash_back: Vec<StashEntry>,
     /// Branches that get a reverting commit, because an upstream has commits that would leave them.
     pub reverted: Vec<RefName>,

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use crate::domain::base::change_json::WorkspaceFate;
 use crate::domain::base::ids::TaskId;
-use crate::domain::base::listed::WorkspaceFate;
 use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::operation::journaled::{ChangeDirection, HeadState, JournaledOperation, WorkspaceChange};
 use crate::domain::operation::rollback::WorkspaceRollback;

@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use super::place::{self, LayerFile};
+use super::layer_files::{self, LayerFile};
 use super::{LayerContent, WritableLayer, as_entries, fits};
 use crate::config::{self, ConfigLayers};
 use crate::env;
@@ -28,14 +28,14 @@ impl<'r> ConfigDraft<'r> {
     /// # Errors
     /// `IN_THE_WAY`, `TOO_LARGE`, `NOT_A_REPOSITORY`, `BARE_REPOSITORY`, `IO_FAILED`, `DISK_FULL`.
     pub fn begin(repo: Option<&'r Repository>, layer: WritableLayer) -> Result<Self> {
-        let (file, before, end) = match place::file_of(repo, layer)? {
+        let (file, before, end) = match layer_files::file_of(repo, layer)? {
             Some(place) if place.is_missing()? => (place.path, None, ".toml"),
             Some(place) => {
                 let opened = place.open()?;
                 (opened.path().to_owned(), opened.read()?, ".toml")
             }
             None => {
-                let repo = place::owned(repo)?;
+                let repo = layer_files::owned(repo)?;
                 (repo.own_config_file(), Some(repo.own_config()?), "")
             }
         };
@@ -113,9 +113,9 @@ impl<'r> ConfigDraft<'r> {
     }
 
     fn replace(&self, text: &[u8]) -> Result<()> {
-        match place::file_of(self.repo, self.layer)? {
+        match layer_files::file_of(self.repo, self.layer)? {
             Some(place) => LayerFile::open(&place)?.replace(self.before.as_deref(), text),
-            None => match place::owned(self.repo)?.replace_own_config(self.before.as_deref().unwrap_or_default(), text)? {
+            None => match layer_files::owned(self.repo)?.replace_own_config(self.before.as_deref().unwrap_or_default(), text)? {
                 true => Ok(()),
                 false => {
                     Err(Error::new(Code::ChangedMeanwhile, format!("'{}' was changed by somebody else", self.file.display())))
@@ -139,7 +139,7 @@ impl<'r> ConfigDraft<'r> {
                 (layers, content(self.before.as_deref()), content(Some(text)))
             }
             WritableLayer::Local => {
-                let repo = place::owned(self.repo)?;
+                let repo = layer_files::owned(self.repo)?;
                 let entries = repo.settings_in(text)?;
                 let format = |text: &[u8]| repo.format_in(text);
                 if format(text)? != format(self.before.as_deref().unwrap_or_default())? {

@@ -1,9 +1,9 @@
-//! Changing the configuration: a layer's whole text in the user's editor (`editing`), a file made anew (`anew`), and the files that a
+//! Changing the configuration: a layer's whole text in the user's editor (`editing`), a file made anew (`config_reset`), and the files that a
 //! project begins with (`shared`). Which keys there are is in `config`.
 
-pub mod anew;
+pub mod config_reset;
 pub mod editing;
-mod place;
+mod layer_files;
 pub mod shared;
 
 use crate::config::{self, GitConfigValue};

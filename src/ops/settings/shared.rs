@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use super::WritableLayer;
-use super::place;
+use super::layer_files;
 use crate::config::sample;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, EditThroughLink, EditedFile};
@@ -44,7 +44,7 @@ pub struct ProjectStarterFile {
 /// `IN_THE_WAY` where a link, a file or another repository is in place of a folder; `BARE_REPOSITORY`, `NOT_THE_OWNER`,
 /// `IO_FAILED`, `DISK_FULL`.
 pub fn begin(repo: &Repository) -> Result<Vec<ProjectStarterFile>> {
-    let Some(config) = place::file_of(Some(repo), WritableLayer::Project)? else {
+    let Some(config) = layer_files::file_of(Some(repo), WritableLayer::Project)? else {
         return Err(Error::new(Code::Internal, "the project's configuration has no file"));
     };
     let main = repo.worktrees().main_worktree()?;

@@ -7,9 +7,9 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use crate::domain::work::checks::counted::TestCounts;
 use crate::domain::work::checks::junit;
-use crate::domain::work::checks::reported::{self, MOST_BYTES, VerifyStepReport};
+use crate::domain::work::checks::step_report::{self, MOST_BYTES, VerifyStepReport};
+use crate::domain::work::checks::test_counts::TestCounts;
 use crate::domain::work::checks::tests_in_output::TestOutputReader;
 use crate::error::Result;
 use crate::files::{self, SmallFile};
@@ -103,7 +103,7 @@ impl StepFiles {
     /// What the step reported of itself.
     pub fn reported(&self) -> Vec<VerifyStepReport> {
         match files::read_end_of_regular(&self.report(), MOST_BYTES) {
-            Ok(Some((bytes, is_whole))) => reported::read(&bytes, is_whole),
+            Ok(Some((bytes, is_whole))) => step_report::read(&bytes, is_whole),
             Ok(None) => Vec::new(),
             Err(error) => {
                 tracing::warn!(%error, "what a verify step reported cannot be read");

@@ -23,8 +23,8 @@ use crate::domain::work::checks::validator::{self, OneOffRunPurpose, ValidatorBr
 use crate::domain::work::outcome::{AgentProgramEnd, IterationBranchChange, by_output, classify};
 use crate::domain::work::prompt::{BranchCommit, MOST_COMMITS, MOST_ITEMS};
 use crate::domain::work::signal::AgentSignal;
+use crate::domain::work::signal_summary;
 use crate::domain::work::spending::Usd;
-use crate::domain::work::told;
 use crate::domain::work::verification::{ProgramUsage, VerifyChecker};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -262,7 +262,7 @@ fn heard(spec: &KeeperSpec) -> Result<(StreamSummary, Option<AgentSignal>)> {
         }
         from = read.next;
         for received in read.signals {
-            told::add(&mut told, &received.signal);
+            signal_summary::add(&mut told, &received.signal);
             if let AgentSignal::Complete {} | AgentSignal::Blocked { .. } | AgentSignal::Waiting { .. } = received.signal {
                 said = Some(received.signal);
             }

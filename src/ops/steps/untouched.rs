@@ -9,7 +9,7 @@ use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
 use crate::domain::state::event::EventAuthor;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::checks::named::NamedVerifyStep;
+use crate::domain::work::checks::named_step::NamedVerifyStep;
 use crate::domain::work::checks::validator;
 use crate::error::{Code, Error, Result};
 use crate::git::WorktreeCapture;

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use super::{HaltedTaskFate, Supervisor};
 use crate::domain::base::ids::{AgentId, TaskId, Token};
+use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
-use crate::domain::state::whole::State;
 use crate::domain::work::agent::AgentWork;
 use crate::domain::work::budget::{BudgetLimits, BudgetResource, BudgetSpending, BudgetUsage, RunningIterationUsage};
 use crate::domain::work::case::{Task, TaskStatus};

@@ -6,7 +6,7 @@ use std::path::Path;
 use super::Supervisor;
 use super::hooks::rejected_start;
 use super::notice::SessionNotice;
-use super::starting::BegunClaim;
+use super::waiting_claims::BegunClaim;
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Workspace;

@@ -57,12 +57,12 @@ impl Supervisor<'_> {
         if self.options.programs.of(self.ctx.state().case(task)?).prompt != AdapterPromptKind::Prompt {
             return Ok(());
         }
-        let Some((_, commit)) = merge::begun::to_settle(self.ctx, task, &target)? else { return Ok(()) };
+        let Some((_, commit)) = merge::merge_in_workspace::to_settle(self.ctx, task, &target)? else { return Ok(()) };
         // A full disk or a lock may have left an operation of ours open.
         for what in repair::finish_unasked(self.ctx)? {
             self.tell(SessionNotice::Recovered { what });
         }
-        let begun = merge::begun::begin(self.ctx, task, (&target, &commit)).or_else(|error| {
+        let begun = merge::merge_in_workspace::begin(self.ctx, task, (&target, &commit)).or_else(|error| {
             let waits = || Error::new(Code::Busy, "its merge driver is at work");
             self.waits_for_drivers(SessionStep::Start, task, error).and_then(|()| Err(waits()))
         });

@@ -23,9 +23,9 @@ use crate::domain::work::gate::ReviewCause;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
+use crate::ops::recover::earlier_attempts;
 use crate::ops::recover::orphans::last_sign;
 use crate::ops::recover::scan::{self, TaskIterationTotals};
-use crate::ops::recover::told;
 use crate::ops::revert_task;
 use crate::ops::steps::{self, AfterStepFailure, StepCommand, StepContext, StepJob, StepProgram, StepRunner};
 use crate::ops::supervise::live::live_ref;
@@ -231,7 +231,11 @@ impl Supervisor<'_> {
                 tests_passing: facts.tests_pass,
                 last_activity: facts.saved_at,
             },
-            last_action: facts.marker.as_ref().map(IterationMarker::in_words).or_else(|| told::last_action(self.ctx, &work.task)),
+            last_action: facts
+                .marker
+                .as_ref()
+                .map(IterationMarker::in_words)
+                .or_else(|| earlier_attempts::last_action(self.ctx, &work.task)),
             file_state: &scan::file_state(self.ctx, &work.task, facts.saved_at),
             task_history: past.map(|case| PastTask { id: &case.id, title: &case.title }).collect(),
             marker: facts.marker.as_ref(),

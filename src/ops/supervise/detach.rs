@@ -11,8 +11,8 @@ use crate::domain::base::ids::SessionId;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
+use crate::ops::context::event_waiter::LogEventWaiter;
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::LogEventWaiter;
 use crate::own_process::session;
 use crate::process::os::detached;
 

@@ -4,7 +4,7 @@
 use super::Supervisor;
 use crate::domain::base::ids::TaskId;
 use crate::domain::work::agent::Agent;
-use crate::domain::work::doing::{SupervisorActivity, SupervisorActivityKind};
+use crate::domain::work::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
 use crate::env;
 use crate::error::Result;
 use crate::ops::context::handle::Context;

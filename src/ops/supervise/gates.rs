@@ -1,8 +1,8 @@
 //! The gates of a session: opening, finding and closing them.
 
 use crate::domain::base::ids::TaskId;
+use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
-use crate::domain::state::whole::State;
 use crate::domain::work::case::TaskStatus;
 use crate::domain::work::gate::{Gate, GateKind, ReviewCause};
 use crate::env;

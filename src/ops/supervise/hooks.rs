@@ -1,5 +1,5 @@
 //! Hooks of a session that are told what has happened: they run beside its work, one event after the other. Those that are asked before
-//! a task is claimed are in `starting`.
+//! a task is claimed are in `waiting_claims`.
 
 use std::time::{Duration, Instant};
 
@@ -13,15 +13,15 @@ use crate::domain::hook::event::HookEvent;
 use crate::domain::hook::facts::{HookCompletion, HookFacts};
 use crate::domain::hook::run::HookRun;
 use crate::domain::work::agent::Agent;
-use crate::domain::work::doing::SupervisorActivity;
 use crate::domain::work::gate::{Gate, GateDecision, GateKind, ReviewCause};
 use crate::domain::work::ready;
 use crate::domain::work::session::SessionState;
+use crate::domain::work::supervisor_activity::SupervisorActivity;
 use crate::env;
 use crate::error::Result;
-use crate::ops::hooks::standing::EventHooks;
-use crate::ops::hooks::work;
-use crate::ops::watch::LOOK;
+use crate::ops::hooks::approved_hooks::EventHooks;
+use crate::ops::hooks::hook_runs;
+use crate::ops::wait_observer::LOOK;
 
 /// After how long is said at the end of a session that hooks are waited for.
 const SAYS_AFTER: Duration = Duration::from_secs(1);
@@ -98,8 +98,8 @@ impl Supervisor<'_> {
     /// Records runs in a transaction of their own.
     pub(super) fn record_runs(&mut self, runs: &[HookRun]) -> Result<()> {
         match self.apart() {
-            Some(by) => self.ctx.in_its_own_transaction(by, |ctx| work::record(ctx, runs)),
-            None => work::record(self.ctx, runs),
+            Some(by) => self.ctx.in_its_own_transaction(by, |ctx| hook_runs::record(ctx, runs)),
+            None => hook_runs::record(self.ctx, runs),
         }
     }
 

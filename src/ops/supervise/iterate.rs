@@ -18,7 +18,7 @@ use crate::domain::work::gate::{ReviewCause, TaskHoldReason};
 use crate::domain::work::outcome::{AgentProgramEnd, next_iteration};
 use crate::domain::work::session::SessionState;
 use crate::domain::work::signal::AgentSignal;
-use crate::domain::work::told;
+use crate::domain::work::signal_summary;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
@@ -281,7 +281,7 @@ impl Supervisor<'_> {
         for received in read.signals {
             let signal = received.signal;
             if let Some(watch) = self.watches.get_mut(agent) {
-                told::add(&mut watch.told, &signal);
+                signal_summary::add(&mut watch.told, &signal);
                 watch.marker = IterationMarker::after(watch.marker.take(), &signal, &watch.told, received.at);
                 watch.heard_at = Some(received.at);
                 if let AgentSignal::Progress { .. } = signal {
@@ -294,7 +294,7 @@ impl Supervisor<'_> {
             let decides = matches!(signal, AgentSignal::Complete {} | AgentSignal::Blocked { .. } | AgentSignal::Waiting { .. });
             let new = self.watches.get_mut(agent).is_none_or(|watch| {
                 watch.signals_heard += 1;
-                watch.reported += u64::from(!told::is_marker(&signal));
+                watch.reported += u64::from(!signal_summary::is_marker(&signal));
                 if decides {
                     watch.verdict = Some(signal.clone());
                 }

@@ -15,8 +15,8 @@ use crate::env;
 use crate::error::{Result, some_of};
 use crate::ops::context::handle::Context;
 use crate::ops::recover::lost_files::{self, LostFile};
+use crate::ops::recover::missing_workspaces::{self, RemadeFolder};
 use crate::ops::recover::orphans::back_from;
-use crate::ops::recover::vanished::{self, RemadeFolder};
 
 /// How many files a message names.
 const MOST_NAMES: usize = 5;
@@ -64,7 +64,9 @@ impl Supervisor<'_> {
     /// Makes the folder of a task again that is gone, with what was saved of the work, and tells its next agent. Where nothing was
     /// saved, nothing is done.
     pub(super) fn bring_back_folder(&mut self, task: &TaskId) -> Result<()> {
-        let Some(RemadeFolder { from, operation, aside }) = self.ctx.patiently(|ctx| vanished::bring_back(ctx, task))? else {
+        let Some(RemadeFolder { from, operation, aside }) =
+            self.ctx.patiently(|ctx| missing_workspaces::bring_back(ctx, task))?
+        else {
             return Ok(());
         };
         env::fault_point("crash.folder-back");
@@ -84,7 +86,7 @@ impl Supervisor<'_> {
 
     /// Whether the folder of a task is gone and nothing of its work was saved, and whether it may begin anew then without a human.
     pub(super) fn is_gone_for_good(&self, task: &TaskId) -> Option<MayBeginAnew> {
-        match vanished::place(self.ctx, task) {
+        match missing_workspaces::place(self.ctx, task) {
             Ok(WorkPlace::Gone(may)) => Some(may),
             Ok(WorkPlace::There | WorkPlace::Captured(_) | WorkPlace::Committed) | Err(_) => None,
         }

@@ -9,7 +9,7 @@ use crate::domain::work::failures::{SessionStep, SharedSessionStep};
 use crate::domain::work::gate::{Gate, GateKind, ReviewCause};
 use crate::domain::work::verification::{MergeVerification, VerifyChecker};
 use crate::error::Result;
-use crate::ops::merge::verified::{self, RunningMergeCheck, TRIES, moves_each_time};
+use crate::ops::merge::merge_verification::{self, RunningMergeCheck, TRIES, moves_each_time};
 use crate::ops::steps::StepRunner;
 
 impl Supervisor<'_> {
@@ -26,7 +26,7 @@ impl Supervisor<'_> {
             self.verified_again.remove(task);
             return self.wait_at_gate(task, moves_each_time(task).to_string(), &[]);
         }
-        match verified::begin(self.ctx, task, StepRunner::Session, self.bell.rope().ok()) {
+        match merge_verification::begin(self.ctx, task, StepRunner::Session, self.bell.rope().ok()) {
             Ok(check) => {
                 self.merge_check = Some(check);
                 self.tell(SessionNotice::VerifyingMerge { task: task.clone() });

@@ -25,10 +25,9 @@ mod hooks;
 mod iterate;
 pub mod keeper_now;
 pub mod last_options;
-mod leaving;
+mod leaving_threads;
 pub mod live;
 mod lost_files;
-mod making;
 mod merge_check;
 mod merging;
 mod model;
@@ -45,7 +44,6 @@ mod settle;
 mod shared_stash;
 mod space;
 mod start_keeper;
-mod starting;
 pub mod status;
 mod stopping;
 mod take_over;
@@ -54,6 +52,8 @@ pub mod target;
 mod tests;
 mod turns;
 pub mod verifying;
+mod waiting_claims;
+mod workspace_creation;
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::path::PathBuf;
@@ -81,7 +81,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::handle::{Context, OPERATION_PATIENCE};
 use crate::ops::interventions;
-use crate::ops::merge::verified::RunningMergeCheck;
+use crate::ops::merge::merge_verification::RunningMergeCheck;
 use crate::ops::programs::SessionPrograms;
 use crate::ops::recover::repair::OnHumanOperation;
 use crate::ops::steps;
@@ -272,15 +272,15 @@ struct Supervisor<'a> {
     /// What became of the tasks that the crash before this session cut off, until it is said.
     taken_up: Option<crash::CrashedTaskCounts>,
     /// Claims that are under way.
-    starting: BTreeMap<TaskId, starting::WaitingClaim>,
+    starting: BTreeMap<TaskId, waiting_claims::WaitingClaim>,
     /// Requests to send an agent elsewhere, about which hooks are asked first.
     redirects: HashMap<RequestId, running_hooks::RunningHooks>,
     /// Tasks that hooks have let start when they were asked before an agent was sent there.
     may_start: HashSet<TaskId>,
     /// Workspaces that git makes.
-    makings: making::WorkspaceCreations,
+    makings: workspace_creation::WorkspaceCreations,
     /// What was given up on.
-    leaving: leaving::LeavingThreads,
+    leaving: leaving_threads::LeavingThreads,
     /// What is said of what is being done, since it was said last.
     doing: doing::RecordedActivity,
     /// Hooks that are told something.
@@ -425,8 +425,8 @@ impl<'a> Supervisor<'a> {
             starting: BTreeMap::new(),
             redirects: HashMap::new(),
             may_start: HashSet::new(),
-            makings: making::WorkspaceCreations::default(),
-            leaving: leaving::LeavingThreads::default(),
+            makings: workspace_creation::WorkspaceCreations::default(),
+            leaving: leaving_threads::LeavingThreads::default(),
             doing: doing::RecordedActivity::default(),
             reporting: None,
             merge_check: None,

@@ -6,7 +6,7 @@ use crate::domain::agent::adapter::AdapterPromptKind;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::context;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Task;
 use crate::domain::work::learnings::for_prompt;
@@ -17,7 +17,7 @@ use crate::domain::work::verification::VerifyStepResult;
 use crate::error::{Code, Error, Result};
 use crate::ops::cases::texts;
 use crate::ops::merge;
-use crate::ops::recover::told::EarlierAttemptsReport;
+use crate::ops::recover::earlier_attempts::EarlierAttemptsReport;
 
 /// What the next iteration of a task has to know and no record has, as long as the session lasts.
 #[derive(Debug, Default)]
@@ -158,11 +158,11 @@ impl Supervisor<'_> {
     /// The conflict that the agent is to settle, as long as its branch does not have that commit of the target.
     fn conflict_of(&self, case: &Task) -> Result<Option<String>> {
         let Ok(target) = self.target() else { return Ok(None) };
-        let Some((conflict, _)) = merge::begun::to_settle(self.ctx, &case.id, target)? else {
-            let half = merge::begun::half_settled(self.ctx, &case.id)?;
+        let Some((conflict, _)) = merge::merge_in_workspace::to_settle(self.ctx, &case.id, target)? else {
+            let half = merge::merge_in_workspace::half_settled(self.ctx, &case.id)?;
             return Ok(half.map(|conflict| conflict.merged_in_words(target.short())));
         };
-        let open = merge::begun::open_files(self.ctx, &case.id)?;
+        let open = merge::merge_in_workspace::open_files(self.ctx, &case.id)?;
         Ok(Some(conflict.in_words(target.short(), open.as_deref())))
     }
 

@@ -5,8 +5,8 @@ use super::Supervisor;
 use super::notice::SessionNotice;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::text::ValueChange;
+use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor};
-use crate::domain::state::whole::State;
 use crate::domain::work::case::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::error::Result;
 

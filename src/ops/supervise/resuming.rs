@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::Supervisor;
 use super::prompting::WorkspaceAtPrompt;
-use crate::domain::agent::stream::seen::TokenUsage;
+use crate::domain::agent::stream::stream_event::TokenUsage;
 use crate::domain::agent::stream::summary::{StreamSummary, since};
 use crate::domain::base::ids::TaskId;
 use crate::domain::work::agent::{AgentWork, IterationOutcome, Workspace};

@@ -1,5 +1,5 @@
 //! The hooks of one event that run beside the work of a session: started, looked at, shown. What follows from what they said is in
-//! `starting` and `redirecting` (those that are asked) and in `hooks` (those that are told).
+//! `waiting_claims` and `redirecting` (those that are asked) and in `hooks` (those that are told).
 
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -10,12 +10,12 @@ use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::{HookEvent, HookPower};
 use crate::domain::hook::facts::HookFacts;
 use crate::domain::hook::run::HookRun;
-use crate::domain::work::doing::{SupervisorActivity, SupervisorActivityKind};
+use crate::domain::work::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::hook::approved_tree::ApprovedTree;
 use crate::hook::selection::ProjectHook;
-use crate::ops::hooks::work;
+use crate::ops::hooks::hook_runs;
 use crate::ops::steps::{self, AfterStepFailure, RunningStepJob, StepFailure, StepJob, StepRunner};
 
 /// Hooks at work.
@@ -39,7 +39,7 @@ impl RunningHooks {
     pub(super) fn said(&self) -> Option<HooksVerdict> {
         let verdict = self.running.verdict()?;
         let objection = verdict.not_run.map_or(Ok(verdict.failure), Err::<_, Error>);
-        Some(HooksVerdict { runs: work::records(&self.facts, &verdict.ran), objection })
+        Some(HooksVerdict { runs: hook_runs::records(&self.facts, &verdict.ran), objection })
     }
 
     /// Which of them runs, for people who look.
@@ -63,9 +63,9 @@ impl Supervisor<'_> {
     /// Starts the hooks of an event. One that objects is the last that is asked; all are told.
     ///
     /// # Errors
-    /// Those of [`work::of`].
+    /// Those of [`hook_runs::of`].
     pub(super) fn run_hooks(&self, facts: HookFacts, hooks: &[ProjectHook], tree: &Arc<ApprovedTree>) -> Result<RunningHooks> {
-        let steps = work::of(self.ctx, (hooks, tree), &facts)?;
+        let steps = hook_runs::of(self.ctx, (hooks, tree), &facts)?;
         let after = match facts.event.power() {
             HookPower::Veto => AfterStepFailure::Stop,
             HookPower::Report => AfterStepFailure::GoOn,

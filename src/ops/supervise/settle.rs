@@ -9,7 +9,7 @@ use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::{AgentWork, IterationOutcome, IterationStage};
 use crate::domain::work::case::TaskStatus;
-use crate::domain::work::checks::kept;
+use crate::domain::work::checks::kept_results;
 use crate::domain::work::crash_answer::CrashGateAnswer;
 use crate::domain::work::failures::SessionStep;
 use crate::domain::work::gate::{Gate, GateDecision, GateKind, ReviewCause, TaskHoldReason};
@@ -242,7 +242,7 @@ impl Supervisor<'_> {
         let Some(workspace) = state.restorable.workspaces.get(task) else { return Ok((None, Vec::new())) };
         let Some(tip) = self.ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok((None, Vec::new())) };
         let known = state.record.cases.get(task).map_or(&[][..], |record| &record.verified);
-        let lines = kept::failed_on(known, &tip).map(|failed| failed.lines.clone());
+        let lines = kept_results::failed_on(known, &tip).map(|failed| failed.lines.clone());
         Ok((lines.is_some().then_some(tip), lines.unwrap_or_default()))
     }
 

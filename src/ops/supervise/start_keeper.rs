@@ -12,7 +12,7 @@ use crate::domain::work::resuming;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::ops::recover::told::{self, EarlierAttemptsReport};
+use crate::ops::recover::earlier_attempts::{self, EarlierAttemptsReport};
 use crate::process::client::launch;
 use crate::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, SpawnIntentCheck, VERSION};
 use crate::process::keeper::stream::OutputDecoding;
@@ -69,7 +69,7 @@ impl Supervisor<'_> {
             return Ok(None);
         }
         let has_changes = place.changes.as_ref().map(|changes| !changes.is_empty());
-        told::attempts(self.ctx, &case.id, has_changes)
+        earlier_attempts::attempts(self.ctx, &case.id, has_changes)
     }
 
     fn spec(&self, next: &NextIteration<'_>, files: IterationStartFiles, resumes: Option<&str>) -> Result<KeeperSpec> {

@@ -11,9 +11,9 @@ use crate::domain::base::names::Oid;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::AgentWork;
 use crate::domain::work::case::TaskStatus;
-use crate::domain::work::checks::kept;
-use crate::domain::work::checks::named::NamedVerifyStep;
-use crate::domain::work::checks::shown::TaskCheckSubject;
+use crate::domain::work::checks::kept_results;
+use crate::domain::work::checks::named_step::NamedVerifyStep;
+use crate::domain::work::checks::task_checks::TaskCheckSubject;
 use crate::domain::work::gate::TaskHoldReason;
 use crate::error::Result;
 use crate::ops::checkpoint::target_branch;
@@ -107,13 +107,13 @@ impl Supervisor<'_> {
             return Ok(true);
         };
         let known = state.record.cases.get(&work.task).map_or(&[][..], |record| &record.verified);
-        let to_run = kept::still_to_run(known, &case.verify, &of);
+        let to_run = kept_results::still_to_run(known, &case.verify, &of);
         if to_run.is_empty() {
             self.release(agent, TaskStatus::Done, "complete and verified", false)?;
             return Ok(true);
         }
         let counts = (case.verify.len().saturating_sub(to_run.len()), case.verify.len());
-        let now = kept::first_together(&to_run);
+        let now = kept_results::first_together(&to_run);
         let called: Vec<String> = now.iter().map(|(_, step)| NamedVerifyStep::of(step).label().to_owned()).collect();
         let is_persona = now.iter().any(|(_, step)| NamedVerifyStep::of(step).persona().is_some());
         let target = self.ctx.repo.refs().read_ref(&target_branch(self.ctx)?)?;

@@ -10,7 +10,7 @@ use crate::domain::base::own_names::KEPT;
 use crate::domain::base::plural::count;
 use crate::domain::base::times;
 use crate::domain::operation::journaled::{ChangeDirection, HeadState};
-use crate::domain::operation::transaction::OperationRecord;
+use crate::domain::operation::operation_record::OperationRecord;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;

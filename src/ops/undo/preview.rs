@@ -5,7 +5,7 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::UndoExclusions;
-use crate::domain::base::listed::{self, FileChange, WorkspaceFate};
+use crate::domain::base::change_json::{self, FileChange, WorkspaceFate};
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
@@ -29,13 +29,13 @@ use crate::ops::rollback::{AffectedWorkspaceLine, FileLossLine};
 pub struct UndoPreview {
     /// Refs that move, come back or are deleted, including branches that move with the worktree in which they are checked
     /// out.
-    #[serde(serialize_with = "listed::refs")]
+    #[serde(serialize_with = "change_json::refs")]
     pub refs: Vec<RefChange>,
     /// Configuration of branches that comes back or is removed.
-    #[serde(serialize_with = "listed::branch_configs")]
+    #[serde(serialize_with = "change_json::branch_configs")]
     pub branch_configs: Vec<BranchConfigChange>,
     /// Stash entries that come back or are removed.
-    #[serde(serialize_with = "listed::stash")]
+    #[serde(serialize_with = "change_json::stash")]
     pub stash: Vec<StashChange>,
     /// Worktrees that check out another branch or commit.
     pub heads: Vec<UndoHeadLine>,
@@ -52,7 +52,7 @@ pub struct UndoPreview {
     /// Workspaces that go to the trash or come back.
     pub workspaces: Vec<AffectedWorkspaceLine>,
     /// Fields of cases that change.
-    #[serde(rename = "tasks", serialize_with = "listed::tasks")]
+    #[serde(rename = "tasks", serialize_with = "change_json::tasks")]
     pub cases: Vec<TaskChangeSet>,
     /// The mode, where it changes.
     pub mode: Option<ValueChange<SessionMode>>,

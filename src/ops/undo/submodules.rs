@@ -7,7 +7,7 @@ use super::UndoExclusions;
 use super::rebased;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::journaled::SubmoduleChange;
-use crate::domain::operation::transaction::OperationRecord;
+use crate::domain::operation::operation_record::OperationRecord;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::CheckpointCaptures;
 use crate::ops::context::handle::Context;

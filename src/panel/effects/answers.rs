@@ -1,13 +1,13 @@
 //! Finds out what a dialog or a view asks for. Changes nothing.
 
-use super::deeds::{in_main_worktree, named, of_task, whole};
-use super::waiting;
+use super::actions::{in_main_worktree, named, of_task, whole};
+use super::recovery_and_trust;
 use crate::cli::screen::table;
 use crate::cli::visible;
 use crate::cli::words::clock;
 use crate::domain::base::ids::{AgentId, CheckpointName, TaskId};
 use crate::domain::checkpoint::document::CheckpointTrigger;
-use crate::domain::operation::transaction::OperationRecord;
+use crate::domain::operation::operation_record::OperationRecord;
 use crate::domain::operation::undo::UndoSelector;
 use crate::domain::work::choices::choices;
 use crate::error::{Code, Error, Result};
@@ -18,13 +18,13 @@ use crate::ops::interventions::{gates, pausing, redirect};
 use crate::ops::rollback::{RollbackRequest, RollbackScope};
 use crate::ops::{history, revert_task, rollback, task_diff, undo};
 use crate::panel::request::{PanelAction, PanelAnswer, PanelPreview, PanelQuestion};
-use crate::panel::seen::{CheckpointRow, TimelineRow, TimelineRowKind};
-use crate::told::before::{self, BusyAgent};
-use crate::told::checkpoints::{listed, rows, summary};
-use crate::told::learnings::in_words;
-use crate::told::rollback::{KEPT, nothing_changes, people};
-use crate::told::undo::{UndoOutcomeJson, explain, with_possible};
-use crate::told::{diff, gates as gates_told, interventions as told, task_rollback, verified};
+use crate::panel::snapshot::{CheckpointRow, TimelineRow, TimelineRowKind};
+use crate::wording::checkpoints::{listed, rows, summary};
+use crate::wording::intervention_preview::{self, BusyAgent};
+use crate::wording::learnings::in_words;
+use crate::wording::rollback::{KEPT, nothing_changes, people};
+use crate::wording::undo::{UndoOutcomeJson, explain, with_possible};
+use crate::wording::{diff, gates as gates_told, interventions as told, task_rollback, verify_steps};
 
 /// The most lines of a difference.
 const MOST_LINES: usize = 5_000;
@@ -55,13 +55,13 @@ pub fn answer(ctx: &mut Context, question: &PanelQuestion) -> Result<PanelAnswer
         PanelQuestion::Gate(id) => {
             let look = gates::look(ctx, id)?;
             let case = look.gate.task_id.as_ref().map(|task| ctx.state().case(task)).transpose()?;
-            let verification = case.map(|case| verified::of(ctx, case)).unwrap_or_default();
+            let verification = case.map(|case| verify_steps::of(ctx, case)).unwrap_or_default();
             Ok(text(&gates_told::in_words(&look, case, &verification)))
         }
-        PanelQuestion::Recovery => waiting::recovery(ctx),
-        PanelQuestion::CutOff => waiting::cut_off(ctx).map(PanelAnswer::Text),
-        PanelQuestion::Abandoned => waiting::abandoned(ctx).map(PanelAnswer::Plan),
-        PanelQuestion::Trust => waiting::trust(ctx),
+        PanelQuestion::Recovery => recovery_and_trust::recovery(ctx),
+        PanelQuestion::CutOff => recovery_and_trust::cut_off(ctx).map(PanelAnswer::Text),
+        PanelQuestion::Abandoned => recovery_and_trust::abandoned(ctx).map(PanelAnswer::Plan),
+        PanelQuestion::Trust => recovery_and_trust::trust(ctx),
         PanelQuestion::Diff(task) => difference(ctx, task),
         PanelQuestion::Since(name) => since(ctx, name),
         PanelQuestion::Older(days) => older(ctx, days).map(PanelAnswer::Plan),
@@ -132,7 +132,7 @@ fn plan(ctx: &mut Context, deed: &PanelAction) -> Result<PanelPreview> {
         PanelAction::Approve(_) | PanelAction::Reject { .. } | PanelAction::Answer { .. } | PanelAction::Checkpoint(_) => {
             no_dry_run(deed)
         }
-        PanelAction::Recover(wanted) => waiting::recovers(ctx, wanted),
+        PanelAction::Recover(wanted) => recovery_and_trust::recovers(ctx, wanted),
         PanelAction::Undo(_) | PanelAction::Abandon(_) | PanelAction::Trust(_) => no_dry_run(deed),
     }
 }
@@ -198,7 +198,7 @@ fn places(ctx: &Context, agent: &str) -> Result<PanelAnswer> {
         workspace,
     };
     let names = open.iter().map(|choice| choice.id.to_string());
-    Ok(PanelAnswer::Choices { before: before::redirect(who), items: names.zip(told::choices(&open)).collect() })
+    Ok(PanelAnswer::Choices { before: intervention_preview::redirect(who), items: names.zip(told::choices(&open)).collect() })
 }
 
 fn difference(ctx: &Context, task: &str) -> Result<PanelAnswer> {

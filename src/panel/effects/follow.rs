@@ -10,7 +10,7 @@ use crate::ops::output::logs::{self, LogLine};
 use crate::ops::output::readable::{AgentLogReader, ReadablePiece};
 use crate::panel::event::PanelOutputBatch;
 use crate::panel::model::MOST_OUTPUT;
-use crate::panel::seen::{OutputRow, OutputRowKind};
+use crate::panel::snapshot::{OutputRow, OutputRowKind};
 
 /// How much of the end of a log is read at first, and where more than that has come since the last look.
 const WINDOW: u64 = 256 * 1024;

@@ -2,15 +2,15 @@
 //! model asks for. What takes long (a dry run, a rollback, waiting for the supervisor) is done by threads with a context of
 //! their own, so the panel never stands still. Begin reading with [`run`].
 
+mod actions;
 mod answers;
-mod deeds;
 mod follow;
 mod foreground;
-mod look;
-mod rest;
+mod idle_report;
+mod read_snapshot;
+mod recovery_and_trust;
 mod terminal;
 mod threads;
-mod waiting;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -20,11 +20,11 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGCONT, SIGHUP, SIGINT, SIGTERM, SIGWINCH};
 
 use self::follow::OutputFollower;
-use self::rest::PanelIdleReport;
+use self::idle_report::PanelIdleReport;
+use self::recovery_and_trust::PanelTrustCheck;
 pub use self::terminal::PanelPlacement;
 use self::terminal::PanelTerminal;
 use self::threads::PanelThreads;
-use self::waiting::PanelTrustCheck;
 use super::event::PanelEvent;
 use super::keys::PanelKeyBindings;
 use super::model::{PanelModel, PanelNotice, update};
@@ -32,8 +32,8 @@ use super::request::{PanelExit, PanelFailure, PanelRequest};
 use super::view::PanelColours;
 use crate::env;
 use crate::error::{Error, Exit, Result};
+use crate::ops::context::event_waiter::{LogEventWaiter, TerminalInput};
 use crate::ops::context::handle::Context;
-use crate::ops::context::waiting::{LogEventWaiter, TerminalInput};
 use crate::ops::open_panels;
 use crate::own_process::end_signals::{self, QuestionSignals};
 
@@ -114,7 +114,7 @@ impl Panel {
     fn begin(ctx: Context, terminal: PanelTerminal, keys: PanelKeyBindings, main: PathBuf) -> Result<Self> {
         let now = env::now();
         let mut files = PanelTrustCheck::default();
-        let seen = look::seen(&ctx, now, None, &mut files)?;
+        let seen = read_snapshot::seen(&ctx, now, None, &mut files)?;
         let size = terminal.size()?;
         let model = PanelModel::new(seen, keys, size, now);
         let waiting = LogEventWaiter::begin();
@@ -224,7 +224,7 @@ impl Panel {
             self.overdue = false;
             let now = env::now();
             events.push(PanelEvent::Now(now));
-            let seen = look::seen(&self.ctx, now, Some(self.model.seen.clone()), &mut self.files)?;
+            let seen = read_snapshot::seen(&self.ctx, now, Some(self.model.seen.clone()), &mut self.files)?;
             events.push(PanelEvent::Seen(Box::new(seen)));
             self.looked = Instant::now();
         }

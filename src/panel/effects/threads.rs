@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
-use super::{answers, deeds, failure};
+use super::{actions, answers, failure};
 use crate::error::{Error, Result};
+use crate::ops::context::event_waiter::{LogEventWaiter, WakeSender};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
-use crate::ops::context::waiting::{LogEventWaiter, WakeSender};
 use crate::panel::event::PanelEvent;
 use crate::panel::request::{PanelAction, PanelQuestion, PanelTicket};
 
@@ -63,7 +63,7 @@ impl PanelThreads {
         let outcome = move |main: &Path| {
             let outcome = open(main, VerbPurpose::Write).and_then(|mut ctx| {
                 let repaired = ctx.mend_log();
-                let lines = deeds::carry_out(&mut ctx, &deed)?;
+                let lines = actions::carry_out(&mut ctx, &deed)?;
                 Ok(lines.into_iter().chain(repaired.iter().map(|warning| format!("warning: {warning}"))).collect())
             });
             PanelEvent::Done(deed, outcome.map_err(|error| failure(&error)))

@@ -3,9 +3,9 @@
 use super::commands::open;
 use super::dialog::{ChoiceDialogSubject, DialogChoice, DialogChoiceAction, DialogTextPurpose};
 use super::{DialogBody, PanelDialog, PanelModel};
-use crate::domain::recovery::wanted::{CrashRecoveryChoice, RecoverySelection};
+use crate::domain::recovery::human_choice::{CrashRecoveryChoice, RecoverySelection};
 use crate::panel::request::{PanelAction, PanelExit, PanelQuestion, PanelRemedies, PanelRequest};
-use crate::told::recovery::{self, RecoveryAsker};
+use crate::wording::recovery::{self, RecoveryAsker};
 
 /// What can be chosen, once it is known what is to be read before.
 pub(super) fn items(model: &PanelModel, about: &ChoiceDialogSubject, open: Vec<(String, String)>) -> Vec<DialogChoice> {
@@ -97,7 +97,7 @@ fn places(agent: &str, items: Vec<(String, String)>) -> Vec<DialogChoice> {
 /// What becomes of a session whose agents run.
 fn ways_out() -> Vec<DialogChoice> {
     use crate::ops::interventions::quitting::SaveBeforeQuit;
-    use crate::told::interventions::QUITTING;
+    use crate::wording::interventions::QUITTING;
     let leave = DialogChoice {
         letter: Some('l'),
         line: "Leave it running, and close the panel".to_owned(),

@@ -1,17 +1,17 @@
 //! What each command begins.
 
+use super::available_commands::{at_work, impossible, needs_agent, selected_checkpoint};
 use super::choices::choose_at;
 use super::dialog::{ChoiceDialogSubject, DialogTextPurpose};
-use super::moving::{full_screen, go, logs, show, turn};
-use super::possible::{at_work, impossible, needs_agent, selected_checkpoint};
+use super::navigation::{full_screen, go, logs, show, turn};
 use super::{DialogBody, DialogTextInput, PanelDialog, PanelModel, PanelView};
 use crate::domain::work::project::LiveSessionStatus;
 use crate::domain::work::session::SessionMode;
 use crate::panel::input::PanelDirection;
 use crate::panel::keys::PanelCommand;
 use crate::panel::request::{PanelAction, PanelEditTarget, PanelExit, PanelQuestion, PanelRequest};
-use crate::panel::seen::{AgentRow, TimelineRowKind, WaitingRowKind};
-use crate::told::before;
+use crate::panel::snapshot::{AgentRow, TimelineRowKind, WaitingRowKind};
+use crate::wording::intervention_preview;
 
 /// Begins a command: where it is not possible, says why.
 pub(super) fn begin(model: &mut PanelModel, command: PanelCommand) -> Vec<PanelRequest> {
@@ -21,12 +21,12 @@ pub(super) fn begin(model: &mut PanelModel, command: PanelCommand) -> Vec<PanelR
     }
     let page = usize::from(model.size.1.saturating_sub(8)).max(1);
     match command {
-        PanelCommand::Stop => {
-            on_agent(model, |row| (format!("STOP {}", row.id), before::stop(at_work(row)), PanelAction::Stop(row.id.clone())))
-        }
-        PanelCommand::Kill => {
-            on_agent(model, |row| (format!("KILL {}", row.id), before::kill(at_work(row)), PanelAction::Kill(row.id.clone())))
-        }
+        PanelCommand::Stop => on_agent(model, |row| {
+            (format!("STOP {}", row.id), intervention_preview::stop(at_work(row)), PanelAction::Stop(row.id.clone()))
+        }),
+        PanelCommand::Kill => on_agent(model, |row| {
+            (format!("KILL {}", row.id), intervention_preview::kill(at_work(row)), PanelAction::Kill(row.id.clone()))
+        }),
         PanelCommand::Redirect => {
             with_agent(model, |model, id| find_out(model, format!("REDIRECT {id}"), PanelQuestion::Choices(id.to_owned())))
         }
@@ -147,7 +147,7 @@ fn choice(title: String, about: ChoiceDialogSubject, body: DialogBody) -> PanelD
 
 fn block(model: &mut PanelModel) -> Vec<PanelRequest> {
     let Some(task) = model.task_row().cloned() else { return Vec::new() };
-    let before = before::block((&task.id, &task.title), needs_agent(model).ok().map(at_work));
+    let before = intervention_preview::block((&task.id, &task.title), needs_agent(model).ok().map(at_work));
     let (title, label) = (format!("BLOCK {}", task.id), "Reason".to_owned());
     open(
         model,
@@ -193,7 +193,7 @@ fn change_mode(model: &mut PanelModel) -> Vec<PanelRequest> {
     if deed.needs_no_question() {
         return vec![PanelRequest::Do(deed)];
     }
-    agree(model, "MODE".to_owned(), before::mode(old, new), deed)
+    agree(model, "MODE".to_owned(), intervention_preview::mode(old, new), deed)
 }
 
 fn type_filter(model: &mut PanelModel) -> Vec<PanelRequest> {

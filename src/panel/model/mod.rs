@@ -1,13 +1,13 @@
 //! The model: what is on disk, what is selected, what is open. Pure. Its reaction to an event is in [`update`], to a key in a dialog in
-//! `in_dialog`, to what comes back from the effects in `answered`.
+//! `dialog_keys`, to what comes back from the effects in `apply_answer`.
 
-mod answered;
+mod apply_answer;
+mod available_commands;
 mod choices;
 mod commands;
 mod dialog;
-mod in_dialog;
-mod moving;
-mod possible;
+mod dialog_keys;
+mod navigation;
 mod selection;
 mod stepping;
 mod subject;
@@ -22,14 +22,14 @@ use jiff::Timestamp;
 
 use super::keys::PanelKeyBindings;
 use super::request::{PanelAction, PanelTicket};
-use super::seen::{AgentRow, AgentRowRunner, CheckpointRow, OutputRow, PanelSnapshot, TimelineRow};
+use super::snapshot::{AgentRow, AgentRowRunner, CheckpointRow, OutputRow, PanelSnapshot, TimelineRow};
 
+pub use available_commands::{impossible, instead};
 pub use dialog::{
     ChoiceDialogSubject, DialogBody, DialogChoice, DialogChoiceAction, DialogTextInput, DialogTextPurpose, DialogTextResult,
     PanelDialog,
 };
-pub use in_dialog::menu;
-pub use possible::{impossible, instead};
+pub use dialog_keys::menu;
 pub use update::update;
 
 /// How many lines of output are kept.

@@ -2,7 +2,7 @@
 
 use super::{PanelFetch, PanelModel, PanelView};
 use crate::panel::input::PanelDirection;
-use crate::panel::seen::{AgentRow, TaskRow, TimelineRow, WaitingRow};
+use crate::panel::snapshot::{AgentRow, TaskRow, TimelineRow, WaitingRow};
 
 impl PanelModel {
     /// The names of the rows of a view, in order.

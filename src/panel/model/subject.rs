@@ -4,7 +4,7 @@
 
 use super::{PanelModel, PanelView};
 use crate::panel::keys::PanelCommandScope;
-use crate::panel::seen::{AgentRow, TaskRow, TimelineRow, WaitingRow};
+use crate::panel::snapshot::{AgentRow, TaskRow, TimelineRow, WaitingRow};
 
 /// What the selected row of the shown view names.
 #[derive(Debug, Clone, Copy, Default)]
@@ -88,7 +88,7 @@ mod tests {
     use crate::panel::keys::TABLE;
     use crate::panel::model::dialog::PanelDialog;
     use crate::panel::model::tests::{answer, any_answer, asked, model, moments, press, seen_with_questions};
-    use crate::panel::model::{DialogChoiceAction, possible, update};
+    use crate::panel::model::{DialogChoiceAction, available_commands, update};
     use crate::panel::request::PanelAnswer;
     use crate::panel::view::tests::selected;
 
@@ -130,7 +130,7 @@ mod tests {
                 let is_named =
                     if command.of == PanelCommandScope::Agent { subject.agent.is_some() } else { subject.task.is_some() };
                 let is_moments = subject.moment.is_some() && command.short == "diff" || subject.agent.is_some();
-                let begins = possible::impossible(&model, command.command).is_none();
+                let begins = available_commands::impossible(&model, command.command).is_none();
                 assert!(!begins || is_named || is_moments, "{:?}: {} on '{row}'", model.view, command.name);
             }
         }

@@ -13,7 +13,7 @@ use crate::panel::event::{PanelEvent, PanelOutputBatch};
 use crate::panel::input::{PanelDirection, PanelInput, PanelKey};
 use crate::panel::keys::TABLE;
 use crate::panel::request::{PanelAnswer, PanelExit, PanelFailure, PanelPreview, PanelQuestion, PanelRemedies, PanelRequest};
-use crate::panel::seen::{
+use crate::panel::snapshot::{
     AgentRowRunner, OutputRowKind, PanelSession, PanelTaskCounts, TaskRow, TimelineRowKind, WaitingRow, WaitingRowKind,
 };
 

@@ -1,7 +1,7 @@
 //! Lines that are typed.
 
 use super::dialog::{DialogTextInput, DialogTextResult, PanelDialog};
-use super::in_dialog::start;
+use super::dialog_keys::start;
 use super::{PanelModel, commands};
 use crate::panel::input::PanelKey;
 use crate::panel::request::PanelRequest;

@@ -1,9 +1,9 @@
 //! What an event does to the model.
 
-use super::answered::{answered, done, tell_outcome};
-use super::in_dialog::in_dialog;
+use super::apply_answer::{answered, done, tell_outcome};
+use super::dialog_keys::in_dialog;
 use super::typing::paste;
-use super::{MOST_OUTPUT, OutputView, PanelModel, PanelView, commands, moving};
+use super::{MOST_OUTPUT, OutputView, PanelModel, PanelView, commands, navigation};
 use crate::panel::event::{PanelEvent, PanelOutputBatch};
 use crate::panel::input::{PanelDirection, PanelInput, PanelKey};
 use crate::panel::keys::PanelCommand;
@@ -17,7 +17,7 @@ pub fn update(model: &mut PanelModel, event: PanelEvent) -> Vec<PanelRequest> {
             let is_new = seen.seq != model.seen.seq;
             model.seen = *seen;
             model.keep_selection();
-            if is_new && model.view == PanelView::Timeline { moving::read_timeline(model) } else { Vec::new() }
+            if is_new && model.view == PanelView::Timeline { navigation::read_timeline(model) } else { Vec::new() }
         }
         PanelEvent::Output(printed) => {
             take_output(model, printed);
@@ -140,7 +140,7 @@ fn click(model: &mut PanelModel, column: u16, row: u16) -> Vec<PanelRequest> {
     }
     if row == 1 {
         return match super::super::view::tab_at(model, column) {
-            Some(view) => moving::show(model, view),
+            Some(view) => navigation::show(model, view),
             None => Vec::new(),
         };
     }

@@ -10,7 +10,7 @@ use crate::panel::keys::{PanelCommand, PanelCommandScope, TABLE, row_of};
 use crate::panel::model::{
     CheckpointManagerView, DialogBody, DialogChoice, DialogTextInput, PanelDialog, PanelModel, impossible, instead, menu,
 };
-use crate::panel::seen::AgentRowRunner;
+use crate::panel::snapshot::AgentRowRunner;
 
 /// The widest dialog.
 const WIDEST: u16 = 110;
@@ -328,7 +328,7 @@ fn manager(model: &PanelModel, body: &DialogBody, managed: &CheckpointManagerVie
         };
         return DialogContent { title, lines, keys: vec![new, esc("close")], ..DialogContent::default() };
     }
-    let row = |(place, row): (usize, &crate::panel::seen::CheckpointRow)| {
+    let row = |(place, row): (usize, &crate::panel::snapshot::CheckpointRow)| {
         let mark = if managed.marked.contains(&row.name) { "[x] " } else { "[ ] " };
         let pieces = vec![(mark.to_owned(), TextTone::Accent), (fit(&row.line, columns.saturating_sub(4)), TextTone::Plain)];
         (pieces, if place == managed.at { RowHighlight::Selected } else { RowHighlight::Other })

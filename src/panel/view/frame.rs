@@ -8,7 +8,7 @@ use crate::domain::work::project::LiveSessionStatus;
 use crate::domain::work::session::SessionMode;
 use crate::panel::keys::{PanelCommand, TABLE};
 use crate::panel::model::{PanelModel, PanelView, impossible};
-use crate::panel::seen::AgentRowRunner;
+use crate::panel::snapshot::AgentRowRunner;
 
 /// State, mode, target, counts by state, what was used, what waits.
 pub fn header(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {

@@ -7,7 +7,7 @@ use super::words::{age, bar, cost, or_dash, tokens};
 use crate::domain::work::case::{TaskKind, TaskStatus};
 use crate::panel::keys::PanelCommand;
 use crate::panel::model::{PanelFetch, PanelModel, PanelView};
-use crate::panel::seen::{AgentRow, AgentRowRunner, PanelSnapshot, TaskRow, TimelineRow, TimelineRowKind, WaitingRow};
+use crate::panel::snapshot::{AgentRow, AgentRowRunner, PanelSnapshot, TaskRow, TimelineRow, TimelineRowKind, WaitingRow};
 
 /// A terminal of so many columns has room for everything.
 const WIDE: u16 = 120;

@@ -6,7 +6,7 @@ use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone, wrapped};
 use crate::domain::base::plural::count;
 use crate::panel::keys::PanelCommand;
 use crate::panel::model::{PanelModel, PanelView};
-use crate::panel::seen::{OutputRow, OutputRowKind};
+use crate::panel::snapshot::{OutputRow, OutputRowKind};
 
 fn piece(line: &OutputRow) -> (&'static str, TextTone) {
     match line.kind {

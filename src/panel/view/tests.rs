@@ -10,7 +10,7 @@ use crate::panel::event::PanelEvent;
 use crate::panel::model::tests::{answer, model, moments, press, seen, seen_with_questions};
 use crate::panel::model::{PanelModel, PanelView, update};
 use crate::panel::request::{PanelAction, PanelAnswer, PanelFailure, PanelPreview, PanelRemedies};
-use crate::panel::seen::{CheckpointRow, WaitingRow};
+use crate::panel::snapshot::{CheckpointRow, WaitingRow};
 
 fn buffer(model: &PanelModel, colours: PanelColours) -> Buffer {
     let area = Rect { x: 0, y: 0, width: model.size.0, height: model.size.1 };

@@ -6,7 +6,7 @@
 
 pub mod ask;
 pub mod control;
-pub mod kept;
+pub mod keeper_ancestry;
 pub mod launch;
 pub mod leftovers;
 pub mod state;

@@ -19,7 +19,7 @@ use crate::domain::base::plural::count;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::process::os::command::{command, path_with_us};
-use crate::process::os::wire;
+use crate::process::os::os_string_json;
 
 /// How many bytes at the end of a step's output are kept.
 pub const KEEP: usize = 64 * 1024;
@@ -111,18 +111,18 @@ pub struct StepProcessOutcome {
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(in crate::process) struct StepProcessOrder {
-    #[serde(with = "wire::list")]
+    #[serde(with = "os_string_json::list")]
     pub command: Vec<OsString>,
-    #[serde(with = "wire::os")]
+    #[serde(with = "os_string_json::os")]
     pub folder: PathBuf,
     /// Names and values alternate.
-    #[serde(with = "wire::list")]
+    #[serde(with = "os_string_json::list")]
     pub env: Vec<OsString>,
-    #[serde(with = "wire::list")]
+    #[serde(with = "os_string_json::list")]
     pub without: Vec<OsString>,
     pub stdin: String,
     pub limit_millis: u64,
-    #[serde(with = "wire::list")]
+    #[serde(with = "os_string_json::list")]
     pub log: Vec<OsString>,
 }
 

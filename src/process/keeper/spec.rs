@@ -17,7 +17,7 @@ use crate::domain::base::sealed;
 use crate::domain::work::signal::AgentSignal;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::process::os::wire;
+use crate::process::os::os_string_json;
 
 /// The specification's file name in the folder of the run.
 pub const SPEC: &str = "spec.json";
@@ -78,7 +78,7 @@ impl From<adapter::AdapterStopSignal> for KeeperStopSignal {
 #[serde(rename_all = "camelCase")]
 pub struct SpawnIntentCheck {
     /// The repository's common git directory.
-    #[serde(with = "wire::os")]
+    #[serde(with = "os_string_json::os")]
     pub common_dir: PathBuf,
     /// The sequence number of the intent event, if the supervisor sets it.
     #[serde(default)]
@@ -100,25 +100,25 @@ pub struct KeeperSpec {
     /// The iteration's token.
     pub token: Token,
     /// The folder of the run, which contains this specification.
-    #[serde(with = "wire::os")]
+    #[serde(with = "os_string_json::os")]
     pub dir: PathBuf,
     /// The agent program: a path, or a name that is looked up in `PATH`.
-    #[serde(with = "wire::os")]
+    #[serde(with = "os_string_json::os")]
     pub program: OsString,
     /// Its arguments. `{prompt}` and `{promptFile}` in them are replaced; without either, the prompt is passed on stdin.
-    #[serde(with = "wire::list")]
+    #[serde(with = "os_string_json::list")]
     pub args: Vec<OsString>,
     /// The file that holds the prompt.
-    #[serde(with = "wire::os")]
+    #[serde(with = "os_string_json::os")]
     pub prompt_file: PathBuf,
     /// The workspace: a linked worktree, the program's working directory.
-    #[serde(with = "wire::os")]
+    #[serde(with = "os_string_json::os")]
     pub workspace: PathBuf,
     /// The agent's log for this task, to which the output is appended.
-    #[serde(with = "wire::os")]
+    #[serde(with = "os_string_json::os")]
     pub log: PathBuf,
     /// The lock of the workspace.
-    #[serde(with = "wire::os")]
+    #[serde(with = "os_string_json::os")]
     pub workspace_lock: PathBuf,
     /// Where to check that the intent is still valid.
     pub state_check: SpawnIntentCheck,
@@ -141,7 +141,7 @@ pub struct KeeperSpec {
     /// Variables for the program in addition to those it inherits (`AXIOM_TASK_ID` …). `AXIOM_TOKEN`, `AXIOM_SPOOL`,
     /// `TMPDIR`, `PWD` and `GIT_CEILING_DIRECTORIES` are set by the keeper. No secrets and no inherited variables: this is
     /// stored.
-    #[serde(with = "wire::vars")]
+    #[serde(with = "os_string_json::vars")]
     pub env: BTreeMap<String, OsString>,
 }
 
@@ -196,7 +196,7 @@ pub struct KeeperRecord {
     /// The iteration's token.
     pub token: Token,
     /// The folder of the run.
-    #[serde(with = "wire::os")]
+    #[serde(with = "os_string_json::os")]
     pub dir: PathBuf,
     /// The keeper. Its process id is also that of the session of the agent program.
     pub keeper: ProcessId,
@@ -205,10 +205,10 @@ pub struct KeeperRecord {
     /// The boot id: the process ids are only valid until the machine restarts.
     pub boot: String,
     /// The keeper's folder for the socket and the agent's temporary files. It is removed when the keeper ends.
-    #[serde(with = "wire::os")]
+    #[serde(with = "os_string_json::os")]
     pub runtime: PathBuf,
     /// The control socket.
-    #[serde(with = "wire::os")]
+    #[serde(with = "os_string_json::os")]
     pub socket: PathBuf,
     /// When the keeper started.
     pub started_at: Timestamp,

@@ -13,5 +13,5 @@ pub mod detached;
 pub(crate) mod family;
 pub mod foreground;
 pub(super) mod hold;
+pub(super) mod os_string_json;
 pub(super) mod sys;
-pub(super) mod wire;

@@ -3,8 +3,8 @@
 use std::path::PathBuf;
 
 use git_axiom::domain::base::ids::CheckpointName;
+use git_axiom::domain::state::current_state::State;
 use git_axiom::domain::state::event::{Event, EventEnvelope};
-use git_axiom::domain::state::whole::State;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::{checkpoints, line, log, segments};

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use git_axiom::domain::base::ids::OperationId;
 use git_axiom::domain::base::sealed;
+use git_axiom::domain::state::current_state::State;
 use git_axiom::domain::state::event::{EventAuthor, EventEnvelope};
-use git_axiom::domain::state::whole::State;
 use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::StoreLayout;

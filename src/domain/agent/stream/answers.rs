@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 
-use super::seen::TokenUsage;
+use super::stream_event::TokenUsage;
 
 /// The most answers that may still be told again.
 const MOST: usize = 100;

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, VecDeque};
 
 use serde_json::Value;
 
-use super::about::about;
 use super::answers::ModelAnswerUsage;
 use super::json::object;
 use super::lines::{MAX_LINE, StreamLineBuffer};
 use super::read::{StreamRuleContext, StreamRuleMatch, read};
 use super::rules::{AgentOutputStream, CostCounting, StreamFormat, StreamRules, UsageCounting};
-use super::seen::{MAX_WORDS, ModelExchange, StreamEvent, TokenUsage, ToolCallDenial, ToolCallEnd, ToolCallStart, cut};
+use super::stream_event::{MAX_WORDS, ModelExchange, StreamEvent, TokenUsage, ToolCallDenial, ToolCallEnd, ToolCallStart, cut};
+use super::tool_call::about;
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::base::text_hash::text_hash;
 

@@ -4,7 +4,7 @@
 use super::decode::StreamDecoder;
 use super::lines::MAX_LINE;
 use super::recordings_tests::{RECORDINGS, seen};
-use super::seen::StreamEvent;
+use super::stream_event::StreamEvent;
 use super::summary::{MOST_KEPT, StreamSummary};
 use crate::domain::agent::presets::preset;
 

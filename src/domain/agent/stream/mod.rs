@@ -1,10 +1,9 @@
 //! What the output of an agent program says: rules as data (`rules`, checked in `check`), lines out of bytes (`lines`, `json`),
 //! rules applied to a line (`read`), the decoder that does all of this as bytes come (`decode`), the sum of what was seen
-//! (`summary`), and lines for people (`readable`, `about`, `dumps`). Pure; whatever a program prints, nothing here fails, and what is kept is bounded.
+//! (`summary`), and lines for people (`readable`, `tool_call`, `dumps`). Pure; whatever a program prints, nothing here fails, and what is kept is bounded.
 //!
-//! Begin reading with `seen`, then `decode`.
+//! Begin reading with `stream_event`, then `decode`.
 
-pub mod about;
 mod answers;
 mod check;
 pub mod decode;
@@ -15,8 +14,9 @@ mod plain;
 mod read;
 pub mod readable;
 pub mod rules;
-pub mod seen;
+pub mod stream_event;
 pub mod summary;
+pub mod tool_call;
 pub mod trouble;
 
 #[cfg(test)]

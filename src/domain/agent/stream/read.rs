@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::json::{first, holds, nothing, sum, text_of, whole, whole_sum};
 use super::plain::plain;
 use super::rules::{StreamFieldPointers, StreamRule, StreamRuleConditions, StreamRuleKind};
-use super::seen::{
+use super::stream_event::{
     AgentRunFailure, AgentRunResult, MAX_TOOL_TEXT, MAX_WORDS, ModelExchange, ModelWait, StreamEvent, TokenUsage, ToolCallDenial,
     ToolCallEnd, ToolCallStart, cut,
 };

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use super::about::{about, differing, replaced};
 use super::decode::StreamDecoder;
 use super::dumps::ErrorDumpReader;
 use super::json::nothing;
 use super::rules::{AgentOutputStream, StreamRules};
-use super::seen::{AgentRunFailure, AgentRunResult, ModelWait, StreamEvent, ToolCallDenial, ToolCallEnd, ToolCallStart};
+use super::stream_event::{AgentRunFailure, AgentRunResult, ModelWait, StreamEvent, ToolCallDenial, ToolCallEnd, ToolCallStart};
 use super::summary::StreamSummary;
+use super::tool_call::{about, differing, replaced};
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::base::plural;
 

@@ -2,7 +2,7 @@
 
 use super::decode::StreamDecoder;
 use super::rules::AgentOutputStream;
-use super::seen::StreamEvent;
+use super::stream_event::StreamEvent;
 use super::summary::StreamSummary;
 use crate::domain::agent::adapter::AgentAdapter;
 use crate::domain::agent::presets::preset;

@@ -1,7 +1,7 @@
 //! The sum of what was seen in one run.
 
 use super::rules::{CostCounting, StreamRules, UsageCounting};
-use super::seen::{
+use super::stream_event::{
     AgentRunFailure, AgentRunResult, MAX_TOOL_TEXT, ModelWait, StreamEvent, TokenUsage, ToolCallDenial, ToolCallEnd,
     ToolCallStart, cut,
 };
@@ -171,7 +171,7 @@ fn beginning(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::agent::stream::seen::ModelExchange;
+    use crate::domain::agent::stream::stream_event::ModelExchange;
     use crate::domain::agent::stream::trouble::ModelTrouble;
 
     fn summary(usage: UsageCounting, cost: CostCounting) -> StreamSummary {

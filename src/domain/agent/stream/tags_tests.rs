@@ -2,7 +2,7 @@
 //! programs print.
 
 use super::recordings_tests::seen;
-use super::seen::StreamEvent;
+use super::stream_event::StreamEvent;
 use crate::domain::agent::presets::preset;
 use crate::domain::base::ids::Token;
 use crate::domain::work::signal::{AgentSignal, markers};

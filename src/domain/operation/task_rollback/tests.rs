@@ -1,7 +1,7 @@
 use super::*;
 use crate::domain::base::ids::OperationId;
+use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
-use crate::domain::state::whole::State;
 use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 
 fn oid(name: &str) -> Oid {

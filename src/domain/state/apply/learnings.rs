@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::Result;
 use crate::domain::base::ids::AgentId;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::domain::work::learnings::{self, Learning, LearningId, LearningScope};
 use crate::domain::work::signal::AgentSignal;
 

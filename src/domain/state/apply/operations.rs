@@ -11,8 +11,8 @@ use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger, D
 use crate::domain::checkpoint::purge::PurgeLeftover;
 use crate::domain::operation::journaled::{ChangeDirection, GateChange, JournaledOperation, OperationKind, WorkspaceChange};
 use crate::domain::operation::settle::OperationSettlement;
+use crate::domain::state::current_state::{OpenOperation, State, TakenStashEntry};
 use crate::domain::state::event::OperationEnd;
-use crate::domain::state::whole::{OpenOperation, State, TakenStashEntry};
 use crate::error::Code;
 
 /// How long a checkpoint can be brought back after an undo or redo deleted it.

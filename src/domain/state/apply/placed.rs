@@ -1,7 +1,7 @@
 //! How the event `repositoryPlaced` changes the state.
 
-use crate::domain::state::place::{self, RelocationCause, RelocationRecord, RepositoryRelocation};
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
+use crate::domain::state::repository_location::{self, RelocationCause, RelocationRecord, RepositoryRelocation};
 use crate::domain::work::session::SessionState;
 
 impl State {
@@ -24,7 +24,7 @@ impl State {
         self.restorable.workspaces.clear();
         self.record.requests.clear();
         if let Some(open) = &mut self.record.open {
-            place::own_part(&mut open.operation, &placing.to);
+            repository_location::own_part(&mut open.operation, &placing.to);
         }
         if let Some(session) = self.record.session.as_mut().filter(|session| session.state.is_open()) {
             session.state = SessionState::Ended;
@@ -41,8 +41,8 @@ mod tests {
     use crate::domain::base::names::{Oid, RefName};
     use crate::domain::base::text::ValueChange;
     use crate::domain::operation::journaled::{BranchAdvance, JournaledOperation, OperationKind};
-    use crate::domain::state::place::RepositoryLocation;
-    use crate::domain::state::whole::OpenOperation;
+    use crate::domain::state::current_state::OpenOperation;
+    use crate::domain::state::repository_location::RepositoryLocation;
     use crate::domain::work::agent::{Agent, AgentWork, Workspace};
     use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 

@@ -7,8 +7,8 @@ use super::refuse;
 use crate::domain::planning::gates;
 use crate::domain::planning::plan::GoalPlan;
 use crate::domain::planning::step::PlanStep;
+use crate::domain::state::current_state::State;
 use crate::domain::state::event::EventAuthor;
-use crate::domain::state::whole::State;
 use crate::error::Code;
 
 impl State {

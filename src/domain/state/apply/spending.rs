@@ -6,7 +6,7 @@ use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::planning::plan::{PLANNER, PLANNER_AGENT};
 use crate::domain::planning::step::PlannerRun;
 use crate::domain::state::changes::RestorableChanges;
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::domain::work::agent::IterationReport;
 use crate::domain::work::budget::raised;
 use crate::domain::work::case::{Task, TaskStatus};

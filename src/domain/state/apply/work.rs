@@ -6,12 +6,12 @@ use super::{Result, refuse};
 use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::decide::{CrashAction, CrashDecision, LastCrashDecision};
-use crate::domain::state::whole::State;
+use crate::domain::state::current_state::State;
 use crate::domain::work::agent::{
     Agent, AgentWork, EarlierReports, IterationOutcome, IterationReport, IterationStage, Workspace,
 };
 use crate::domain::work::case::{TaskKind, TaskStatus};
-use crate::domain::work::checks::kept::{self, KeptVerifyResult};
+use crate::domain::work::checks::kept_results::{self, KeptVerifyResult};
 use crate::domain::work::conflict::AssignedConflict;
 use crate::domain::work::delay::{self, DelayedSessionStep};
 use crate::domain::work::last_run::LastIteration;
@@ -294,7 +294,7 @@ impl State {
         let steps = self.case(task)?.verify.clone();
         self.looked(task, result, at);
         let record = self.record.cases.entry(task.clone()).or_default();
-        kept::keep(&mut record.verified, KeptVerifyResult { of: of.clone(), result: result.clone() }, &steps);
+        kept_results::keep(&mut record.verified, KeptVerifyResult { of: of.clone(), result: result.clone() }, &steps);
         Ok(())
     }
 

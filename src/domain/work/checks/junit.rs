@@ -1,7 +1,7 @@
 //! What a JUnit file says of tests. Only its elements `testcase`, `failure`, `error` and `skipped` are looked at: programs differ in
 //! everything else.
 
-use super::counted::TestCounts;
+use super::test_counts::TestCounts;
 
 /// Counts the tests of a file; `None` where it names none.
 pub fn counts(text: &str) -> Option<TestCounts> {

@@ -1,7 +1,7 @@
 //! What the output of a test program says of its tests: cargo, nextest, pytest, jest, vitest, go test, TAP. Line by line, so that an
 //! output of any length can be read.
 
-use super::counted::TestCounts;
+use super::test_counts::TestCounts;
 
 /// Reads the output of one step.
 #[derive(Debug, Default)]

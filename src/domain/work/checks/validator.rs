@@ -3,7 +3,7 @@
 //! It looks and says whether the work is what was asked for. What it changes does not become part of the work: in a task's workspace a
 //! change makes the step fail, on the result of a merge it goes with the worktree that was made for it.
 
-use super::named::NamedVerifyStep;
+use super::named_step::NamedVerifyStep;
 use crate::domain::base::ids::Token;
 use crate::domain::work::agent::IterationOutcome;
 use crate::domain::work::case::Task;

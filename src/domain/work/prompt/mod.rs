@@ -1,14 +1,14 @@
 //! The prompt of an iteration: a template (`template`), its placeholders (`values`), and what they stand for. Pure.
 
 pub mod pieces;
-mod so_far;
+mod prompt_history;
 pub mod template;
 pub mod values;
 
-use super::answer::PendingAnswer;
 use super::case::Task;
-use super::checks::named::NamedVerifyStep;
+use super::checks::named_step::NamedVerifyStep;
 use super::last_run::LastIteration;
+use super::pending_answer::PendingAnswer;
 use super::reports::TaskReports;
 use super::resuming::FreshStartReason;
 use crate::domain::base::ids::Token;
@@ -183,7 +183,7 @@ fn values(parts: &PromptContents<'_>) -> PromptValues {
     ] {
         values.put(name, value);
     }
-    so_far::put(&mut values, history, found);
+    prompt_history::put(&mut values, history, found);
     values
 }
 

@@ -10,21 +10,21 @@ use rustix::io::Errno;
 
 use crate::domain::base::line_ends::{EolAttribute, LineEnds, TextAttribute};
 use crate::domain::base::names::RepoPath;
-use crate::domain::checkpoint::in_time::ReadingPriority;
+use crate::domain::checkpoint::reading_budget::ReadingPriority;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::capture::as_time_allows::{as_time_allows, size_of};
 use crate::git::capture::coverage::CaptureCoverage;
 use crate::git::capture::file_stat::FileStat;
 use crate::git::capture::gaps::{CaptureGaps, is_caused_by_gap, is_gap};
-use crate::git::capture::given_back::CaptureScope;
+use crate::git::capture::round_trip::CaptureScope;
 use crate::git::index::path_patterns::PathPatterns;
 use crate::git::objects::database::SYMLINK;
 use crate::git::objects::new_blobs::NewBlobs;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::{Condition, FastWay};
 use crate::git::repo::worktrees::Worktree;
-use crate::git::restore::place::{PathOccupant, WorktreeInspector};
+use crate::git::restore::path_inspection::{PathOccupant, WorktreeInspector};
 use crate::own_process::threads;
 
 use super::live_index::LiveIndex;

@@ -9,7 +9,7 @@
 //! | --- | --- |
 //! | `live_index` | the index at one moment, and whether stat data prove a file unchanged |
 //! | `walk` | one look at every folder with tracked files, by several threads |
-//! | `unknown` | untracked paths: ignored or content |
+//! | `sort_untracked` | untracked paths: ignored or content |
 //! | `named` | captures of known paths, with the rest from an earlier capture |
 //! | `content` | files read into blobs |
 //! | `untracked` | untracked files, read only if they changed since the last capture |
@@ -22,8 +22,8 @@ mod content;
 mod listing;
 mod live_index;
 mod named;
+mod sort_untracked;
 mod tree_edit;
-mod unknown;
 mod untouched;
 mod untracked;
 mod walk;
@@ -40,9 +40,9 @@ use crate::error::Result;
 use super::coverage::CaptureCoverage;
 use super::extras::CaptureExtras;
 use super::gaps::CaptureGaps;
-use super::given_back::{CaptureScope, RoundTripScan, UnchangedFile, stat_of};
 use super::permissions::UsualPermissions;
 use super::raw::RawFile;
+use super::round_trip::{CaptureScope, RoundTripScan, UnchangedFile, stat_of};
 use super::worktree::{CaptureOptions, WorktreeCapture};
 use crate::git::index::file::IndexFacts;
 use crate::git::objects::database::SYMLINK;
@@ -54,8 +54,8 @@ pub use named::EarlierCapture;
 
 use content::{PathsToRead, WorktreeReader};
 use live_index::LiveIndex;
+use sort_untracked::SortedUntracked;
 use tree_edit::PathEdit;
-use unknown::SortedUntracked;
 use walk::{WalkFindings, WorktreeWalk};
 
 /// What a capture looks at.

@@ -19,18 +19,18 @@ use crate::domain::checkpoint::known_paths::{KnownPathsScope, held_else, togethe
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::capture::extras::CaptureExtras;
-use crate::git::capture::given_back::CaptureScope;
 use crate::git::capture::permissions::{RecordedPermissions, UsualPermissions};
+use crate::git::capture::round_trip::CaptureScope;
 use crate::git::capture::worktree::{CaptureOptions, WorktreeCapture, is_below};
-use crate::git::history::questions::TreeChange;
+use crate::git::history::queries::TreeChange;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::worktrees::Worktree;
 
 use super::live_index::LiveIndex;
+use super::sort_untracked::{NamedUntracked, NamedUntrackedKind};
 use super::tree_edit::PathEdit;
-use super::unknown::{NamedUntracked, NamedUntrackedKind};
 use super::walk::{WalkFindings, WorktreeWalk};
 use super::{FastCaptureFindings, FastCaptureInput};
 

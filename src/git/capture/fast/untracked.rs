@@ -1,19 +1,19 @@
 //! The blobs of untracked files. Where there are many, those that are as they were at the last capture are not read again
-//! (`untracked_memory`).
+//! (`untracked_blob_cache`).
 
 use std::collections::HashSet;
 
 use crate::domain::base::names::RepoPath;
-use crate::domain::checkpoint::in_time::ReadingPriority;
+use crate::domain::checkpoint::reading_budget::ReadingPriority;
 use crate::error::Result;
 use crate::git::capture::as_time_allows::as_time_allows;
 use crate::git::capture::coverage::CaptureCoverage;
 use crate::git::capture::file_stat::FileStat;
 use crate::git::capture::gaps::CaptureGaps;
-use crate::git::capture::given_back::CaptureScope;
-use crate::git::capture::untracked_memory::UntrackedBlobCache;
+use crate::git::capture::round_trip::CaptureScope;
+use crate::git::capture::untracked_blob_cache::UntrackedBlobCache;
 use crate::git::objects::new_blobs::NewBlobs;
-use crate::git::restore::place::{PathOccupant, WorktreeInspector};
+use crate::git::restore::path_inspection::{PathOccupant, WorktreeInspector};
 use crate::own_process::threads;
 
 use super::content::{ContentDifferences, LineEndConversion, PathContent, WorktreeReader, mode_of};
@@ -133,7 +133,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::git::capture::remembered::CaptureCacheKind;
+    use crate::git::capture::capture_cache::CaptureCacheKind;
     use crate::git::capture::worktree::CaptureOptions;
     use crate::git::repo::scratch::ScratchRepository;
 

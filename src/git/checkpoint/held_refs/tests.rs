@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::git::objects::database::NewCommit;
-use crate::git::refs::packed_memory::PackedRefsSource;
+use crate::git::refs::packed_cache::PackedRefsSource;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::scratch::{ScratchRepository, git_at};
 

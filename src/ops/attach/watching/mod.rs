@@ -5,11 +5,11 @@
 //! | --- | --- |
 //! | `tree` | the folders that are watched and scanned |
 //! | `scan` | looks at folders that the system does not watch |
-//! | `record` | which watches there are, and ending one |
+//! | `watch_record` | which watches there are, and ending one |
 
-pub mod record;
 mod scan;
 mod tree;
+pub mod watch_record;
 
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant, SystemTime};
@@ -28,8 +28,8 @@ use crate::ops::context::handle::Context;
 use crate::own_process::end_signals;
 use crate::process::os::changes::{FolderWatcher, WakeReason, of_user};
 use crate::store::attach::AttachFiles;
-use record::WatchRecord;
 use tree::WatchedFolders;
+use watch_record::WatchRecord;
 
 /// How often is looked whether the watch is to end.
 const LOOK: Duration = Duration::from_secs(1);
@@ -63,7 +63,7 @@ pub fn run(ctx: &Context, begun: impl FnOnce(&WatchRecord) -> Result<()>) -> Res
     for signal in [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|signal| !end_signals::is_ignored(*signal)) {
         changes.wake_on(signal)?;
     }
-    let others = record::list(ctx).into_iter().filter(|one| one.alive && one.watcher.worktree != path);
+    let others = watch_record::list(ctx).into_iter().filter(|one| one.alive && one.watcher.worktree != path);
     let allowance = allowance(of_user(), others.map(|one| one.watcher.watched).sum());
     let mut excluded = crate::ops::checkpoint::capture_options(ctx).excluded;
     excluded.extend(ctx.repo.captures().git_directories_in(worktree));
@@ -252,14 +252,14 @@ impl WorktreeWatch<'_> {
 pub fn detach(ctx: &Context) -> Result<WatchRecord> {
     let worktree = ctx.repo.worktrees().current_worktree()?;
     let path = worktree.path_text()?;
-    if record::of(ctx, &path).is_some() {
+    if watch_record::of(ctx, &path).is_some() {
         return Err(Error::new(Code::Busy, format!("'{path}' is watched already")).hint("git axiom sessions    shows it"));
     }
     let arguments: Vec<std::ffi::OsString> = vec!["-C".into(), worktree.path().into(), "watch".into(), "--in-background".into()];
     let null = files::open_append(&PathBuf::from("/dev/null"))?;
     let mut child = crate::process::os::detached::start_alone(&arguments, null)?;
     loop {
-        if let Some(watcher) = record::of(ctx, &path).filter(|watcher| watcher.pid == child.id()) {
+        if let Some(watcher) = watch_record::of(ctx, &path).filter(|watcher| watcher.pid == child.id()) {
             return Ok(watcher);
         }
         if child.try_wait().map_or(true, |ended| ended.is_some()) {

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::domain::state::place::{RelocationCause, RepositoryRelocation};
+use crate::domain::state::repository_location::{RelocationCause, RepositoryRelocation};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -4,7 +4,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::state::place::RepositoryRelocation;
+use crate::domain::state::repository_location::RepositoryRelocation;
 use crate::env;
 use crate::error::Result;
 use crate::git::WorktreeOwner;

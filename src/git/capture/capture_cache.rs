@@ -1,0 +1,95 @@
+//! Files in which a capture remembers what the next one need not find out again. Each may go at any time: then it is found out
+//! again. What they say is in `round_trip_cache` and `untracked_blob_cache`.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::PathBuf;
+
+use crate::files;
+
+use crate::git::repo::repository::Repository;
+use crate::git::repo::worktrees::Worktree;
+
+/// The largest such file that is read, in bytes.
+const LIMIT: u64 = 256 * 1024 * 1024;
+
+/// What is remembered of a worktree.
+#[derive(Debug, Clone, Copy)]
+pub(in crate::git) enum CaptureCacheKind {
+    /// Which unchanged files a checkout gives back.
+    GivenBack,
+    /// The blobs of untracked files.
+    Untracked,
+}
+
+impl CaptureCacheKind {
+    /// What was remembered; `None` if there is nothing, or it is damaged.
+    pub fn read(self, repository: &Repository, worktree: &Worktree) -> Option<Vec<u8>> {
+        let mut content = files::read_optional(&self.place(repository, worktree), LIMIT).ok()??;
+        let sum = content.split_off(content.len().checked_sub(repository.hash().bytes())?);
+        (repository.hash().digest(&content).ok()? == sum).then_some(content)
+    }
+
+    /// Remembers `content`. A failure does no harm and is only traced; a crash leaves the old file, the new one, or a damaged one.
+    pub fn write(self, mut content: Vec<u8>, repository: &Repository, worktree: &Worktree) {
+        let written = repository.hash().digest(&content).and_then(|sum| {
+            content.extend(sum);
+            let folder = repository.scratch_folder()?;
+            let new = folder.path().join(self.name());
+            files::write_scratch(&new, &content)?;
+            files::replace_unsynced(&new, &self.place(repository, worktree))
+        });
+        if let Err(error) = written {
+            tracing::warn!(%error, what = self.name(), "the next capture has to find out again what this one did");
+        }
+    }
+
+    /// The file of a worktree. A linked worktree's file is removed together with the worktree.
+    pub fn place(self, repository: &Repository, worktree: &Worktree) -> PathBuf {
+        if worktree.is_main() || worktree.is_submodule() {
+            repository.own_scratch().join(self.name())
+        } else {
+            worktree.git_dir().join(format!("axiom-{}", self.name()))
+        }
+    }
+
+    const fn name(self) -> &'static str {
+        match self {
+            Self::GivenBack => "given-back",
+            Self::Untracked => "untracked",
+        }
+    }
+}
+
+/// A hash of 128 bits, the same in every process of the same build.
+pub(in crate::git) fn long_hash(of: impl Hash) -> u128 {
+    let half = |salt: u8| {
+        let mut hasher = DefaultHasher::new();
+        (salt, &of).hash(&mut hasher);
+        u128::from(hasher.finish())
+    };
+    half(0) << 64 | half(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::git::repo::scratch::ScratchRepository;
+
+    #[test]
+    fn a_file_is_read_back_whole_or_not_at_all() {
+        for kind in [&[][..], &["--object-format=sha256"]] {
+            let scratch = ScratchRepository::new(kind);
+            let (repo, main) = (scratch.repo(), scratch.main());
+            assert_eq!(CaptureCacheKind::Untracked.read(&repo, &main), None);
+            CaptureCacheKind::Untracked.write(b"all of it".to_vec(), &repo, &main);
+            assert_eq!(CaptureCacheKind::Untracked.read(&repo, &main).unwrap(), b"all of it");
+            assert_eq!(CaptureCacheKind::GivenBack.read(&repo, &main), None);
+            let place = CaptureCacheKind::Untracked.place(&repo, &main);
+            let whole = std::fs::read(&place).unwrap();
+            for cut in [0, 10, whole.len() / 2, whole.len() - 1] {
+                files::write_scratch(&place, &whole[..cut]).unwrap();
+                assert_eq!(CaptureCacheKind::Untracked.read(&repo, &main), None, "{cut}");
+            }
+        }
+    }
+}

@@ -1,0 +1,36 @@
+//! Finds the entries of an index that the user changed, when an operation is reversed.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::domain::base::names::{Oid, RepoPath};
+use crate::error::Result;
+
+use crate::git::history::queries::{FileId, TreeChange, parse_raw};
+use crate::git::repo::handles::Index;
+
+/// The user's entries, which stay; `None` for an entry that the user removed.
+pub(in crate::git) type UserIndexEntries = BTreeMap<RepoPath, Option<FileId>>;
+
+impl Index<'_> {
+    /// The entries of an index file that match neither tree. Conflicts and `git add -N` are not included. Writes nothing.
+    ///
+    /// # Errors
+    /// `GIT_FAILED`.
+    pub(in crate::git) fn users_entries(&self, index: &Path, one: &Oid, two: &Oid) -> Result<UserIndexEntries> {
+        let differing = |tree: &Oid| -> Result<Vec<TreeChange>> {
+            let git = self.repo.git_in(self.worktree).index(index);
+            let git = git.args(["diff-index", "--cached", "--raw", "-z", "--no-renames", "--ignore-submodules=none"]);
+            // The lower-case `u` excludes conflicts.
+            let git = git.args(["--ita-invisible-in-index", "--diff-filter=u", tree.as_str()]);
+            parse_raw(&git.run_ok()?.stdout)
+        };
+        let first: BTreeMap<RepoPath, Option<FileId>> =
+            differing(one)?.into_iter().map(|change| (change.path, change.new)).collect();
+        if first.is_empty() {
+            return Ok(first);
+        }
+        let both = differing(two)?.into_iter().filter(|change| first.contains_key(&change.path));
+        Ok(both.map(|change| (change.path, change.new)).collect())
+    }
+}

@@ -1,0 +1,240 @@
+//! Reads what the panel shows: from the state, which is in memory, and from locks and logs. Opens no git objects.
+
+use std::collections::{BTreeMap, HashMap};
+
+use jiff::Timestamp;
+
+use super::recovery_and_trust::{self, PanelTrustCheck};
+use crate::domain::base::ids::TaskId;
+use crate::domain::base::natural;
+use crate::domain::planning::gates::asks;
+use crate::domain::state::current_state::State;
+use crate::domain::work::case::{Task, TaskStatus};
+use crate::domain::work::gate::GateKind;
+use crate::domain::work::gate_line::OpenGateDecisionJson;
+use crate::domain::work::groups::TaskGroupTree;
+use crate::domain::work::project::LiveSessionStatus;
+use crate::domain::work::supervisor_activity::SupervisorActivity;
+use crate::domain::work::unblocking::unblocking_power;
+use crate::domain::work::view::DisplayedTaskStatus;
+use crate::error::Result;
+use crate::ops::attach::{prompts, sessions};
+use crate::ops::context::handle::Context;
+use crate::ops::disk;
+use crate::ops::supervise::status::{self, AgentStatusJson, StatusDocument};
+use crate::panel::snapshot::{
+    AgentRow, AgentRowRunner, PanelSession, PanelSnapshot, PanelTaskCounts, TaskRow, WaitingRow, WaitingRowKind,
+};
+use crate::wording::checkpoints::size_text;
+
+/// How many prompts of a session are among the agents.
+const PROMPTS: usize = 3;
+/// Among so many of the newest checkpoints they are looked for.
+const MOST_PROMPTS: usize = 100;
+
+/// What is on disk. `before` is what was seen last: what depends on events alone is taken from it where none came.
+///
+/// # Errors
+/// As [`status::status`].
+pub fn seen(ctx: &Context, now: Timestamp, before: Option<PanelSnapshot>, files: &mut PanelTrustCheck) -> Result<PanelSnapshot> {
+    let report = status::status(ctx, now)?;
+    let state = ctx.state();
+    let (tasks, gates) = match before {
+        Some(PanelSnapshot { seq, tasks, waiting, .. }) if seq == state.seq => {
+            (tasks, waiting.into_iter().filter(|row| matches!(row.what, WaitingRowKind::Gate(_))).collect())
+        }
+        Some(_) | None => (tasks(state), gates(state)),
+    };
+    let waiting = recovery_and_trust::with_gates(&report.recovery, gates, files.why_not(ctx));
+    let counts = counts(&report);
+    let mut agents: Vec<AgentRow> = report.agents.iter().map(agent).collect();
+    agents.sort_by(|one, other| natural::compare(&one.id, &other.id));
+    agents.extend(attached(ctx));
+    let recovery = if report.recovery.needed { report.recovery.reasons.clone() } else { Vec::new() };
+    Ok(PanelSnapshot { seq: state.seq, session: session(ctx, &report), agents, tasks, waiting, recovery, counts })
+}
+
+fn session(ctx: &Context, report: &StatusDocument) -> PanelSession {
+    let of = &report.session;
+    let limits = of.limits.filter(|limits| !limits.is_empty() && of.state != LiveSessionStatus::Idle);
+    PanelSession {
+        now: of.state,
+        supervised: report.supervisor.alive,
+        mode: ctx.state().restorable.mode,
+        target: of.metadata.target.as_deref().map(|name| name.strip_prefix("refs/heads/").unwrap_or(name).to_owned()),
+        budget: limits.map(|limits| limits.in_words()),
+        tokens: of.tokens_used,
+        cost: of.cost_usd,
+        checkpoints: of.metadata.checkpoints,
+        disk: free(ctx),
+        last_action: of.last_action.clone(),
+        doing: report.doing.iter().filter(|doing| doing.agent_id.is_none()).map(SupervisorActivity::what_in_words).collect(),
+    }
+}
+
+/// The space that is left where git axiom writes, where it is least.
+fn free(ctx: &Context) -> Option<String> {
+    let least = disk::file_systems(ctx).ok()?.into_iter().map(|one| one.space.free).min()?;
+    Some(format!("{} free", size_text(Some(least))))
+}
+
+fn counts(report: &StatusDocument) -> PanelTaskCounts {
+    PanelTaskCounts {
+        total: report.progress.total,
+        ready: report.progress.ready,
+        waiting: report.progress.waiting,
+        active: report.tasks.active,
+        done: report.tasks.done,
+        merged: report.progress.merged,
+        blocked: report.tasks.blocked,
+        failed: report.tasks.failed,
+    }
+}
+
+fn agent(view: &AgentStatusJson) -> AgentRow {
+    AgentRow {
+        id: view.id.clone(),
+        runner: AgentRowRunner::Agent,
+        state: view.state.to_owned(),
+        works: view.works(),
+        task: view.task_id.clone(),
+        title: view.title.clone().unwrap_or_default(),
+        iteration: (view.iteration, view.max_iterations),
+        progress: view.progress,
+        since: view.claimed_at,
+        until: view.worked_until,
+        tokens: view.tokens_used,
+        cost: view.cost_usd,
+        heard: view.last_activity,
+        doing: view.doing.clone().or_else(|| view.last_line.clone()),
+        phase: view.phase.clone(),
+        lines: view.insertions.zip(view.deletions),
+        workspace: view.workspace.clone(),
+        budget: view.budget.clone(),
+    }
+}
+
+/// The agents that humans run, each with its newest prompts.
+fn attached(ctx: &Context) -> Vec<AgentRow> {
+    let alive: Vec<_> = sessions::list(ctx).into_iter().filter(sessions::AttachedSession::is_alive).collect();
+    if alive.is_empty() {
+        return Vec::new();
+    }
+    let prompts = prompts::newest(ctx, MOST_PROMPTS).unwrap_or_default();
+    alive
+        .into_iter()
+        .flat_map(|one| {
+            let own = prompts.iter().filter(|prompt| prompt.session == one.id).take(PROMPTS).map(prompt).collect::<Vec<_>>();
+            std::iter::once(session_row(one)).chain(own)
+        })
+        .collect()
+}
+
+fn session_row(one: sessions::AttachedSession) -> AgentRow {
+    let short: String = one.id.chars().take(6).collect();
+    let prompts = crate::cli::words::count(one.prompts, "prompt");
+    let state = if one.unprotected.is_some() { "UNPROTECTED" } else { "attached" };
+    AgentRow {
+        state: state.to_owned(),
+        title: format!("{prompts} in {}", one.worktree),
+        since: Some(one.since),
+        until: None,
+        heard: Some(one.last_activity),
+        doing: Some(format!("{prompts} in {}", one.worktree)),
+        workspace: Some(one.worktree),
+        ..nobody(
+            format!("{}-{short}", one.program.title().to_lowercase().replace(' ', "-")),
+            AgentRowRunner::Human { unprotected: one.unprotected },
+        )
+    }
+}
+
+/// A prompt below its session: what it was, and how long ago.
+fn prompt(one: &prompts::PromptHeader) -> AgentRow {
+    let text = one.text.clone().unwrap_or_else(|| "its first line is not kept".to_owned());
+    AgentRow {
+        state: "prompt".to_owned(),
+        title: text.clone(),
+        since: Some(one.at),
+        doing: Some(text),
+        ..nobody(format!("  {}", one.number), AgentRowRunner::Prompt { checkpoint: one.checkpoint.clone() })
+    }
+}
+
+/// A row of which nothing more is known.
+fn nobody(id: String, runner: AgentRowRunner) -> AgentRow {
+    AgentRow {
+        id,
+        runner,
+        state: String::new(),
+        works: false,
+        task: None,
+        title: String::new(),
+        iteration: (0, None),
+        progress: None,
+        since: None,
+        until: None,
+        tokens: None,
+        cost: None,
+        heard: None,
+        doing: None,
+        phase: None,
+        lines: None,
+        workspace: None,
+        budget: None,
+    }
+}
+
+/// The cases as a tree: each after the group that it is a part of, in the order of their names.
+fn tasks(state: &State) -> Vec<TaskRow> {
+    let groups = TaskGroupTree::of(state);
+    let power = unblocking_power(state);
+    let open = state.restorable.cases.values().filter(|case| case.status != TaskStatus::Archived);
+    let cases: Vec<&Task> = natural::sorted(open, |case| case.id.as_str());
+    let known: HashMap<&TaskId, &Task> = cases.iter().map(|case| (&case.id, *case)).collect();
+    let agents: HashMap<&TaskId, String> =
+        state.busy_agents().filter_map(|agent| agent.work.as_ref().map(|work| (&work.task, agent.id.to_string()))).collect();
+    let mut parts: BTreeMap<Option<&TaskId>, Vec<&Task>> = BTreeMap::new();
+    for case in &cases {
+        let parent = case.parent.as_ref().filter(|parent| known.contains_key(parent));
+        parts.entry(parent).or_default().push(case);
+    }
+    let row = |case: &Task, depth: usize| TaskRow {
+        id: case.id.to_string(),
+        title: case.title.clone(),
+        kind: case.kind,
+        depth,
+        status: case.status,
+        shown: DisplayedTaskStatus::of(&groups, case).in_words().to_owned(),
+        merged: case.merged.is_some() && case.status == TaskStatus::Done,
+        progress: groups.progress(case),
+        after: case.after.iter().map(ToString::to_string).collect(),
+        unblocks: power.get(&case.id).copied().unwrap_or(0),
+        agent: agents.get(&case.id).cloned(),
+        reason: case.reason.clone(),
+        workspace: state.restorable.workspaces.get(&case.id).map(|workspace| workspace.path.clone()),
+    };
+    let mut rows = Vec::with_capacity(cases.len());
+    let mut open: Vec<(&Task, usize)> = parts.get(&None).into_iter().flatten().rev().map(|case| (*case, 0)).collect();
+    while let Some((case, depth)) = open.pop() {
+        rows.push(row(case, depth));
+        let below = parts.get(&Some(&case.id)).into_iter().flatten().rev();
+        open.extend(below.map(|part| (*part, depth + 1)));
+    }
+    rows
+}
+
+fn gates(state: &State) -> Vec<WaitingRow> {
+    let gates = natural::sorted(state.restorable.gates.values(), |gate| gate.id.as_str());
+    let row = |gate: &crate::domain::work::gate::Gate| WaitingRow {
+        id: gate.id.to_string(),
+        what: WaitingRowKind::Gate(gate.kind),
+        task: gate.task_id.as_ref().map(ToString::to_string),
+        reason: gate.reason_now(),
+        details: gate.lines_below(),
+        since: Some(gate.opened_at),
+        decided: gate.decision.as_ref().map(|decision| OpenGateDecisionJson::from(decision).is.to_owned()),
+        asks: gate.kind == GateKind::Question || asks(gate.id.as_str()),
+    };
+    gates.into_iter().map(row).collect()
+}
