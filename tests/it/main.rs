@@ -112,6 +112,7 @@ mod submodules_elsewhere;
 mod submodules_merged;
 mod trash;
 mod trust;
+mod type_names;
 mod watch;
 mod wedged;
 mod what_is_held;
