@@ -4,8 +4,8 @@
 //!
 //! ```text
 //! main → commands → ops → { store, git, process, config, hook } → files, env
-//!        commands → panel → told, ops, cli
-//!        commands → told → ops, cli, hook
+//!        commands → panel → wording, ops, cli
+//!        commands → wording → ops, cli, hook
 //!        commands → cli → files, env
 //!        commands → demo → cli, process
 //! domain, error, own_process: used by all; domain imports no file system, clock, process or git
