@@ -27,7 +27,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use git_axiom::domain::base::text::ValueChange;
-use git_axiom::domain::operation::journaled::HeadState;
+use git_axiom::domain::journal::journaled::HeadState;
 use git_axiom::git::{
     CaptureExtras, CaptureOptions, ChangeAttempt, ExpectedRefValue, Head, IndexLock, RefEdit, Repository, Worktree,
     WorktreeCapture, WorktreeRestore,

@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 
 use crate::cli::screen::Screen;
 use crate::cli::visible;
-use crate::domain::hook::run::HookRun;
+use crate::domain::work::hook_run::HookRun;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::report;
 use crate::ops::wait_observer::{ForegroundWait, WaitObserver};

@@ -10,7 +10,7 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::progress::ProgressPrinter;
 use crate::domain::base::ids::{AgentId, CheckpointName, GateId, TaskId};
-use crate::domain::work::choices::choices;
+use crate::domain::queries::choices::choices;
 use crate::domain::work::gate::{AfterHalt, RedirectWorkspace};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;

@@ -5,8 +5,8 @@ use std::path::{Component, Path, PathBuf};
 use serde_json::Value;
 
 use crate::domain::base::with_unit::{SECONDS, with_unit};
+use crate::domain::prompt::template::PromptTemplate;
 use crate::domain::work::amounts;
-use crate::domain::work::prompt::template::PromptTemplate;
 use crate::error::{Code, Error, Result};
 
 /// The kind of values that a key accepts.

@@ -27,6 +27,7 @@ use std::time::{Duration, Instant};
 use crate::domain::attach::act::is_waited_for;
 use crate::domain::attach::stamp::AttachedSessionStamp;
 use crate::domain::base::ids::{CheckpointName, TaskId};
+use crate::domain::base::log_version::VERSION;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{TAGS, capture_ref, checkpoint_tag};
 use crate::domain::checkpoint::document::{
@@ -34,7 +35,6 @@ use crate::domain::checkpoint::document::{
 };
 use crate::domain::checkpoint::marks::CheckpointMarks;
 use crate::domain::state::event::Event;
-use crate::domain::state::version::VERSION;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::limits;

@@ -21,13 +21,13 @@ pub(in crate::ops) mod submodules_again;
 mod workspaces;
 
 use crate::domain::base::ids::{OperationId, TaskId};
-use crate::domain::operation::journaled::{JournaledOperation, TrashChange};
-use crate::domain::operation::settle::OperationSettlement;
-use crate::domain::state::changes::RestorableChanges;
+use crate::domain::journal::journaled::{JournaledOperation, TrashChange};
 use crate::domain::state::current_state::{OpenOperation, State};
 use crate::domain::state::event::{Event, OperationEnd};
+use crate::domain::state::settle::OperationSettlement;
 use crate::domain::work::case::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::gate::{Gate, GateKind};
+use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::git::ChangeAttempt;

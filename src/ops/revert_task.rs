@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use crate::domain::base::ids::{AgentId, CheckpointName, GateId, OperationId, TaskId};
 use crate::domain::checkpoint::document::CheckpointTrigger;
-use crate::domain::operation::journaled::{ChangeDirection, GateChange};
+use crate::domain::journal::journaled::{ChangeDirection, GateChange};
 use crate::domain::state::event::Event;
 use crate::domain::work::gate::{AfterHalt, Gate, TaskHoldReason};
 use crate::domain::work::outcome::TaskHalt;

@@ -21,7 +21,7 @@ use crate::domain::base::ids::{CheckpointName, GateId, OperationId, TaskId};
 use crate::domain::base::names::Oid;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, CheckpointTrigger};
-use crate::domain::operation::journaled::{SubmoduleChange, WorktreeChange};
+use crate::domain::journal::journaled::{SubmoduleChange, WorktreeChange};
 use crate::domain::operation::rollback::{self as rules, TaskChange};
 use crate::domain::work::case::TaskStatus;
 use crate::domain::work::gate::AfterHalt;

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::RepoPath;
-use crate::domain::operation::journaled::JournaledOperation;
+use crate::domain::journal::journaled::JournaledOperation;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, DeletionFolder};

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use crate::config::{self, ConfigSetting, ConfigSource, EffectiveConfig, UsableConfig};
+use crate::domain::queries::gate_line::OpenGateJson;
 use crate::domain::work::gate::once_trusted;
-use crate::domain::work::gate_line::OpenGateJson;
 use crate::error::{Error, Result};
 use crate::hook::project_files::ProjectFiles;
 use crate::ops::context::Repository;

@@ -16,13 +16,13 @@ use crate::domain::base::ids::{CheckpointName, OperationId, TaskId};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointTrigger};
-use crate::domain::operation::journaled::{
+use crate::domain::journal::journaled::{
     ChangeDirection, JournaledOperation, OperationKind, RefChange, TrashChange, WorktreeChange,
 };
 use crate::domain::operation::operation_record::OperationRecord;
 use crate::domain::operation::undo::{self, UndoSelector};
+use crate::domain::state::task_branches::task_of;
 use crate::domain::work::case::MergedTaskWork;
-use crate::domain::work::task_branches::task_of;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::git::{

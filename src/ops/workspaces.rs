@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{RefName, RepoPath};
+use crate::domain::state::task_branches;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
+use crate::domain::queries::project::LiveSessionStatus;
 use crate::domain::work::case::{TaskKind, TaskStatus};
 use crate::domain::work::gate::GateKind;
-use crate::domain::work::project::LiveSessionStatus;
 use crate::domain::work::session::SessionMode;
 
 /// Everything that the panel shows without being asked for more.

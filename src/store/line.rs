@@ -8,9 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::head::{self, LineHeadCache};
 use crate::domain::base::ids::OperationId;
+use crate::domain::base::log_version::{BEFORE, VERSION};
 use crate::domain::base::sealed::{self, BrokenSeal};
 use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
-use crate::domain::state::version::{BEFORE, VERSION};
 use crate::error::{Code, Error, Result};
 
 /// The longest line that is written or read, in bytes.

@@ -2,8 +2,8 @@
 
 use crate::cli::screen::table;
 use crate::cli::visible;
-use crate::domain::base::change_json::FileChange;
 use crate::domain::base::plural::count;
+use crate::domain::operation::change_json::FileChange;
 use crate::ops::task_diff::{FileDiffStat, TaskDiff};
 
 /// How many files a summary names.

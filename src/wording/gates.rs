@@ -3,9 +3,9 @@
 use crate::cli::screen::table;
 use crate::cli::visible;
 use crate::domain::base::names::RepoPath;
+use crate::domain::queries::gate_line::OpenGateDecisionJson;
 use crate::domain::work::case::Task;
 use crate::domain::work::gate::{GateDecision, GateKind, is_of_conflict};
-use crate::domain::work::gate_line::OpenGateDecisionJson;
 use crate::domain::work::verification::VerifyChecker;
 use crate::ops::interventions::gates::{GateInspection, GateStepResult};
 use crate::ops::merge::conflict_sides::MergeConflictSides;

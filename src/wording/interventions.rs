@@ -5,7 +5,7 @@ use crate::cli::{visible, words};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count_of;
-use crate::domain::work::choices::ReadyTaskChoice;
+use crate::domain::queries::choices::ReadyTaskChoice;
 use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::outcome::TaskHalt;
 use crate::ops::interventions::EndedAgent;

@@ -1,8 +1,8 @@
 //! What agents reported of a task, as rows of `task show`, and for `recover inspect`.
 
 use crate::cli::{visible, words};
+use crate::domain::queries::task_standing::{ReportedFile, ReportedWork};
 use crate::domain::work::reports::{Subtask, SubtaskStage};
-use crate::domain::work::task_standing::{ReportedFile, ReportedWork};
 
 /// How many parts or files are listed; `--json` has all.
 const MOST: usize = 20;

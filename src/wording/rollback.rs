@@ -6,11 +6,11 @@ use super::checkpoints::only_text;
 use super::counted_sections::CountedSections;
 use crate::cli::visible::quoted;
 use crate::cli::words::{count, time};
-use crate::domain::base::change_json::{FileChange, WorkspaceFate};
 use crate::domain::base::names::RefName;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::said;
-use crate::domain::operation::journaled::HeadState;
+use crate::domain::journal::journaled::HeadState;
+use crate::domain::operation::change_json::{FileChange, WorkspaceFate};
 use crate::domain::operation::rollback::TaskChange;
 use crate::ops::operation::in_progress::GitOperationLine;
 use crate::ops::rollback::{

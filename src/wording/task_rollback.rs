@@ -3,8 +3,8 @@
 use super::counted_sections::{CountedSections, listed};
 use super::rollback::agents;
 use crate::cli::words;
-use crate::domain::base::change_json::WorkspaceFate;
 use crate::domain::base::names::Oid;
+use crate::domain::operation::change_json::WorkspaceFate;
 use crate::error::{Code, Error};
 use crate::ops::revert_task::TaskRollbackPreview;
 

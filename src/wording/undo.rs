@@ -6,11 +6,11 @@ use std::path::Path;
 use serde::Serialize;
 
 use crate::cli::{visible, words};
-use crate::domain::base::change_json::{FileChange, WorkspaceFate};
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::own_names::CAPTURES;
 use crate::domain::checkpoint::branch_config::said;
-use crate::domain::operation::journaled::{ChangeDirection, HeadState, RefChange, TrashChange};
+use crate::domain::journal::journaled::{ChangeDirection, HeadState, RefChange, TrashChange};
+use crate::domain::operation::change_json::{FileChange, WorkspaceFate};
 use crate::domain::operation::operation_record::OperationRecord;
 use crate::domain::operation::undo::UndoSelector;
 use crate::domain::state::audit::change_text;

@@ -5,9 +5,10 @@ use serde::Serialize;
 use crate::cli::visible;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
+use crate::domain::queries::task_checks;
+use crate::domain::queries::task_checks::{TaskCheck, TaskCheckState, TaskCheckSubject};
 use crate::domain::work::case::Task;
 use crate::domain::work::checks::step_report::VerifyStepReport;
-use crate::domain::work::checks::task_checks::{self, TaskCheck, TaskCheckState, TaskCheckSubject};
 use crate::ops::context::handle::Context;
 use crate::ops::output::steps::StepLog;
 

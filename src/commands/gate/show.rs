@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::cli::screen::Screen;
 use crate::commands::diff::{self, DiffCommitJson, DiffFileJson, NotShownFileJson};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::work::gate_line::OpenGateJson;
+use crate::domain::queries::gate_line::OpenGateJson;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::interventions::gates;

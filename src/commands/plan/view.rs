@@ -7,11 +7,11 @@ use serde::Serialize;
 use crate::cli::{visible, words};
 use crate::commands::task::view::joined;
 use crate::domain::base::ids::TaskId;
-use crate::domain::planning::check;
 use crate::domain::planning::document::PlanningStateJson;
 use crate::domain::planning::next::{NextPlanStep, next};
 use crate::domain::planning::plan::{GoalClarification, GoalPlan, PlanProposal, PlanStatus, PlanningPhase};
 use crate::domain::planning::tree;
+use crate::domain::queries::plan_check;
 use crate::domain::work::case::Task;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
@@ -92,7 +92,7 @@ pub fn in_words(answer: &PlanJson<'_>) -> String {
     if !plan.cases.is_empty() {
         let count = words::count(plan.cases.len(), "case");
         let pending = if plan.pending.is_empty() { String::new() } else { format!(", {} only outlined", plan.pending.len()) };
-        text.push_str(&format!("\n{count}{pending}:\n{}", tree(&check::outcome(plan), &plan.pending)));
+        text.push_str(&format!("\n{count}{pending}:\n{}", tree(&plan_check::outcome(plan), &plan.pending)));
     }
     if !plan.became.is_empty() {
         text.push_str(&format!("\nBecame {}: {}\n", words::count(plan.became.len(), "case"), joined(&plan.became, "")));

@@ -8,9 +8,9 @@ use crate::cli::screen::{Screen, table};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::look;
 use crate::domain::base::natural;
+use crate::domain::queries::groups::TaskGroupTree;
+use crate::domain::queries::view::DisplayedTaskStatus;
 use crate::domain::work::case::{Task, TaskKind, TaskStatus};
-use crate::domain::work::groups::TaskGroupTree;
-use crate::domain::work::view::DisplayedTaskStatus;
 use crate::error::{Exit, Result};
 use crate::ops::supervise::keeper_now::cut_off;
 

@@ -5,11 +5,11 @@ use serde::Serialize;
 
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::text::TextOrBlob;
+use crate::domain::queries::groups::TaskGroupTree;
+use crate::domain::queries::task_standing::TaskStanding;
+use crate::domain::queries::view::DisplayedTaskStatus;
 use crate::domain::work::budget::BudgetLimits;
 use crate::domain::work::case::{MergedTaskWork, Task, TaskKind, TaskStatus};
-use crate::domain::work::groups::TaskGroupTree;
-use crate::domain::work::task_standing::TaskStanding;
-use crate::domain::work::view::DisplayedTaskStatus;
 
 /// A case as JSON. `import` accepts the same keys.
 #[derive(Debug, Serialize)]

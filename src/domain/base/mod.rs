@@ -4,7 +4,6 @@
 //!
 //! Begin reading with `ids` and `names`.
 
-pub mod change_json;
 pub mod ciphertext;
 pub mod defaults;
 pub mod document_schema;
@@ -13,6 +12,7 @@ pub mod hex;
 pub mod ids;
 pub mod lfs_pointer;
 pub mod line_ends;
+pub mod log_version;
 pub mod names;
 pub mod natural;
 pub mod nearest;

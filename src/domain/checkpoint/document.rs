@@ -6,14 +6,14 @@ use jiff::Timestamp;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
-use super::known_paths::{KnownPathsCount, KnownPathsScope};
 use super::marks::CheckpointMarks;
 use super::submodules::SubmoduleState;
 use crate::domain::attach::stamp::AttachedSessionStamp;
 use crate::domain::base::ids::{AgentId, CheckpointName, TaskId};
+use crate::domain::base::log_version::{BEFORE, VERSION};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::queries::known_paths::{KnownPathsCount, KnownPathsScope};
 use crate::domain::state::current_state::RestorableState;
-use crate::domain::state::version::{BEFORE, VERSION};
 use crate::domain::work::case::TaskStatus;
 
 /// Who wanted a checkpoint: retention has a rule for each.

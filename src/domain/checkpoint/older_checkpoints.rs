@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::document::{CheckpointRecord, CheckpointType};
-use super::known_paths;
-use super::retention;
 use crate::domain::base::ids::CheckpointName;
+use crate::domain::queries::known_paths;
+use crate::domain::queries::retention;
 
 /// How many of the newest checkpoints stay in memory. Few in debug builds, so that tests with a handful of checkpoints have
 /// older ones.

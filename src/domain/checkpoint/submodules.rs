@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{CaptureCoverage, CheckpointDocument, PathSample};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::operation::journaled::HeldSubmodule;
+use crate::domain::journal::journaled::HeldSubmodule;
 
 /// A submodule, as captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

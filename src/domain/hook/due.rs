@@ -6,7 +6,7 @@ use super::event::HookEvent;
 use super::facts::{HookCompletion, HookFacts};
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::text::ValueChange;
-use crate::domain::operation::journaled::OperationKind;
+use crate::domain::journal::journaled::OperationKind;
 use crate::domain::planning::gates::gates_of;
 use crate::domain::planning::step::PlanStep;
 use crate::domain::state::current_state::State;

@@ -5,4 +5,3 @@
 pub mod due;
 pub mod event;
 pub mod facts;
-pub mod run;

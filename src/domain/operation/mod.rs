@@ -4,11 +4,10 @@
 //!
 //! Begin reading with `journaled`.
 
+pub mod change_json;
 pub mod deinit_branches;
-pub mod journaled;
 pub mod operation_record;
 pub mod rollback;
-pub mod settle;
 pub mod task_rollback;
 pub mod touched;
 pub mod undo;

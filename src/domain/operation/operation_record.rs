@@ -8,14 +8,14 @@ use std::collections::{BTreeMap, HashMap};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::journaled::{
-    BranchAdvance, GateChange, OperationKind, RefChange, StashChange, SubmoduleChange, TrashChange, WorkspaceChange,
-    WorktreeChange,
-};
 use super::touched::touched_cases;
 use crate::domain::base::ids::{CheckpointName, OperationId, TaskId};
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
+use crate::domain::journal::journaled::{
+    BranchAdvance, GateChange, OperationKind, RefChange, StashChange, SubmoduleChange, TrashChange, WorkspaceChange,
+    WorktreeChange,
+};
 use crate::domain::state::audit;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor, EventEnvelope, OperationEnd};
@@ -444,7 +444,7 @@ mod tests {
     use super::*;
     use crate::domain::base::ids::RequestId;
     use crate::domain::base::names::{Oid, RefName};
-    use crate::domain::operation::journaled::JournaledOperation;
+    use crate::domain::journal::journaled::JournaledOperation;
     use crate::domain::work::case::TaskKind;
 
     fn id(text: &str) -> TaskId {

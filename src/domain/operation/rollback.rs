@@ -5,17 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::journaled::{ChangeDirection, GateChange, RefChange};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
+use crate::domain::journal::journaled::{ChangeDirection, GateChange, RefChange};
 use crate::domain::state::current_state::{RestorableState, State};
+use crate::domain::state::task_branches::task_of;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::{Task, TaskFieldChange, TaskStatus};
 use crate::domain::work::gate::{AfterHalt, Gate, TaskHoldReason};
-use crate::domain::work::task_branches::task_of;
 
 /// What happens to one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -292,7 +292,7 @@ mod tests {
         }
         CheckpointDocument {
             main_captured_at: None,
-            version: crate::domain::state::version::VERSION,
+            version: crate::domain::base::log_version::VERSION,
             name: CheckpointName::new("c").unwrap(),
             kind: CheckpointType::Named,
             trigger: CheckpointTrigger::Manual,

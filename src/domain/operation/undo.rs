@@ -2,14 +2,14 @@
 
 use std::collections::BTreeSet;
 
-use super::journaled::inverse_edits;
 use super::operation_record::OperationRecord;
-use super::settle::edit_fits;
 use crate::domain::base::ids::{OperationId, TaskId};
 use crate::domain::base::names::RefName;
 use crate::domain::base::text::ValueChange;
+use crate::domain::journal::journaled::inverse_edits;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::EventAuthor;
+use crate::domain::state::settle::edit_fits;
 use crate::domain::work::case::{MergedTaskWork, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::session::SessionMode;
 use crate::error::{Code, Error, Result, some_of};

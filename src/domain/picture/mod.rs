@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::domain::base::ids::{AgentId, OperationId, TaskId};
 use crate::domain::checkpoint::document::CheckpointRecord;
-use crate::domain::operation::journaled::{ChangeDirection, OperationKind};
+use crate::domain::journal::journaled::{ChangeDirection, OperationKind};
 use crate::domain::state::event::{Event, EventEnvelope, OperationEnd};
 use crate::domain::work::session::SessionState;
 

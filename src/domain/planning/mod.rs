@@ -8,7 +8,6 @@
 //!
 //! Begin reading with `plan`.
 
-pub mod check;
 pub mod document;
 pub mod gates;
 pub mod next;

@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 
-use super::check::{kept, outcome, problems};
 use super::gates::{decided, gates_of};
 use super::next::{NextPlanStep, next};
 use super::plan::{GoalPlan, LONGEST, MOST_ARCHIVED, MOST_CASES, PlanGoal, PlanStatus, PlannerProgram, PlanningPhase};
@@ -10,6 +9,7 @@ use super::recover::{PlanRecoveryChoice, by_rule};
 use super::step::{PlanEnding, PlanStep};
 use super::tree::tree;
 use crate::domain::base::ids::{GateId, OperationId, TaskId};
+use crate::domain::queries::plan_check::{kept, outcome, problems};
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
 use crate::domain::work::case::{Task, TaskKind};

@@ -4,12 +4,12 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::decide::{CrashAction, CrashDecision};
-use super::marker::{CutOffPoint, follow};
 use crate::domain::state::attempt::{AttemptDetails, AttemptEventKind, TestStatus};
 use crate::domain::state::audit::AuditEntry;
 use crate::domain::work::agent::IterationOutcome;
 use crate::domain::work::checks::kept_results::KeptVerifyResult;
 use crate::domain::work::checks::test_counts::TestCounts;
+use crate::domain::work::iteration_marker::{CutOffPoint, follow};
 use crate::domain::work::last_run::LastIteration;
 
 /// The event with which the attempts in a workspace begin.

@@ -6,8 +6,8 @@ use std::fmt;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::marker::{CrashFollowUp, IterationMarker, IterationRecordState, ToolCallEffect, follow};
 use crate::domain::base::plural::count;
+use crate::domain::work::iteration_marker::{CrashFollowUp, IterationMarker, IterationRecordState, ToolCallEffect, follow};
 use crate::error::{Code, Error, Result};
 
 /// So many changed files, of which nothing was said, are more than a rule can judge.

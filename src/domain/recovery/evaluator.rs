@@ -5,8 +5,8 @@ use serde::{Deserialize, Serialize};
 
 use super::decide::{CrashAction, CrashDecider, CrashDecision, CrashFacts};
 use super::files::FileState;
-use super::marker::{IterationMarker, follow};
 use crate::domain::base::ids::TaskId;
+use crate::domain::work::iteration_marker::{IterationMarker, follow};
 use crate::error::{Code, Error, Result};
 
 /// How many characters of a reasoning are kept.

@@ -108,7 +108,7 @@ impl RecoverySelection {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::recovery::marker::CrashFollowUp;
+    use crate::domain::work::iteration_marker::CrashFollowUp;
 
     fn id(text: &str) -> TaskId {
         TaskId::new(text).unwrap()

@@ -3,8 +3,8 @@
 
 use jiff::Timestamp;
 
-use super::marker::IterationMarker;
 use crate::domain::agent::stream::summary::StreamSummary;
+use crate::domain::work::iteration_marker::IterationMarker;
 use crate::domain::work::reports::TaskReports;
 use crate::domain::work::signal::AgentSignal;
 use crate::domain::work::signal_summary;

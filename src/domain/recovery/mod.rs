@@ -13,7 +13,6 @@ pub mod git_damage;
 pub mod human_choice;
 pub mod last_signals;
 pub mod lost;
-pub mod marker;
 pub mod mask;
 #[cfg(test)]
 mod scenarios;

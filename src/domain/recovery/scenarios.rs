@@ -6,9 +6,9 @@ use super::decide::{
     CrashDecisionLimits, CrashFacts, LastCrashDecision, MANY_FILES, MayBeginAnew, WorkPlace, by_rules, certain,
     certain_after_pause,
 };
-use super::marker::{CrashFollowUp, IterationRecordState, MarkerKind, ToolCallEffect};
 use super::tests::{LIMITS, NOW, both, decide, facts, hours_ago, with_marker};
 use crate::domain::agent::adapter::ToolKind;
+use crate::domain::work::iteration_marker::{CrashFollowUp, IterationRecordState, MarkerKind, ToolCallEffect};
 
 #[test]
 fn table_auth_implementation_continues() {

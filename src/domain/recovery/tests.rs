@@ -6,11 +6,13 @@ use super::decide::{
     CrashAction, CrashDecider, CrashDecision, CrashDecisionLimits, CrashFacts, WorkPlace, by_rules, certain, is_too_old,
 };
 use super::evaluator::answer;
-use super::marker::{CrashFollowUp, IterationMarker, IterationRecordState, MarkerKind, ToolCallEffect, effect, follow};
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::stream_event::ModelExchange;
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::agent::stream::tool_call::TextReplacement;
+use crate::domain::work::iteration_marker::{
+    CrashFollowUp, IterationMarker, IterationRecordState, MarkerKind, ToolCallEffect, effect, follow,
+};
 use crate::domain::work::signal::{AgentSignal, ToolReport};
 use CrashAction::{ContinueTask, HumanReview, NextTask, RestartTask};
 

@@ -14,8 +14,8 @@ mod work;
 
 use super::current_state::State;
 use super::event::{Event, EventEnvelope};
-use crate::domain::operation::settle::OperationSettlement;
 use crate::domain::planning::gates;
+use crate::domain::state::settle::OperationSettlement;
 use crate::domain::work::case::TaskStatus;
 use crate::error::{Code, Error, Result};
 

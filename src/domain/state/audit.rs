@@ -10,13 +10,13 @@ use crate::domain::base::names::RefName;
 use crate::domain::base::plural::{count, count_of};
 use crate::domain::base::text::TextOrBlob;
 use crate::domain::base::times;
+use crate::domain::state::task_branches::task_of;
 use crate::domain::work::agent::IterationOutcome;
 use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::checks::named_step::NamedVerifyStep;
 use crate::domain::work::gate::GateDecision;
 use crate::domain::work::session::{SessionState, SupervisorRequest};
 use crate::domain::work::signal::{AgentSignal, FileReport, ReportedFileRole, ToolReport};
-use crate::domain::work::task_branches::task_of;
 use crate::domain::work::verification::{MergeVerification, VerifyStepResult};
 use crate::error::Result;
 

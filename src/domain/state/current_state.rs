@@ -17,7 +17,7 @@ use crate::domain::checkpoint::catalog::CheckpointCatalog;
 use crate::domain::checkpoint::document::DeletedCheckpoint;
 use crate::domain::checkpoint::local_refs::StashEntry;
 use crate::domain::checkpoint::purge::PurgeLeftover;
-use crate::domain::operation::journaled::JournaledOperation;
+use crate::domain::journal::journaled::JournaledOperation;
 use crate::domain::planning::plan::GoalPlan;
 use crate::domain::recovery::decide::LastCrashDecision;
 use crate::domain::work::agent::{Agent, IterationReport, Workspace};

@@ -9,7 +9,6 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::changes::RestorableChanges;
 use super::current_state::State;
 use super::repository_location::RepositoryRelocation;
 use crate::domain::base::ids::{AgentId, CheckpointName, GateId, OperationId, RequestId, SessionId, TaskId, Token};
@@ -17,8 +16,7 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::checkpoint::purge::PurgeLeftover;
-use crate::domain::hook::run::HookRun;
-use crate::domain::operation::journaled::{JournaledOperation, RefChange, TrashChange};
+use crate::domain::journal::journaled::{JournaledOperation, RefChange, TrashChange};
 use crate::domain::planning::step::PlanStep;
 use crate::domain::recovery::decide::CrashDecision;
 use crate::domain::work::agent::{IterationReport, Workspace};
@@ -26,8 +24,10 @@ use crate::domain::work::case::{Task, TaskChangeSet, TaskStatus};
 use crate::domain::work::conflict::AssignedConflict;
 use crate::domain::work::delay::DelayedSessionStep;
 use crate::domain::work::gate::{Gate, GateDecision};
+use crate::domain::work::hook_run::HookRun;
 use crate::domain::work::learnings::LearningId;
 use crate::domain::work::reports::ChangedLineCounts;
+use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::domain::work::session::{Session, SessionMode, SessionState, SupervisorRequest};
 use crate::domain::work::verification::{MergeVerification, VerifyStepResult};
 

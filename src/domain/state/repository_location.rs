@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::current_state::RestorableState;
 use crate::domain::checkpoint::document::CheckpointDocument;
-use crate::domain::operation::journaled::{JournaledOperation, SubmoduleChange, WorkspaceChange};
+use crate::domain::journal::journaled::{JournaledOperation, SubmoduleChange, WorkspaceChange};
 use crate::domain::operation::operation_record::OperationRecord;
 
 /// Where a repository is.

@@ -4,7 +4,7 @@
 use super::current_state::State;
 use super::event::{Event, OperationEnd};
 use crate::domain::base::ids::{AgentId, TaskId};
-use crate::domain::operation::journaled::{JournaledOperation, OperationKind};
+use crate::domain::journal::journaled::{JournaledOperation, OperationKind};
 use crate::domain::work::agent::{IterationOutcome, IterationReport};
 use crate::domain::work::case::TaskChangeSet;
 use crate::domain::work::delay::DelayedSessionStep;

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use crate::domain::base::defaults::is_default;
 use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::recovery::marker::CutOffPoint;
 use crate::domain::work::gate::ReviewCause;
+use crate::domain::work::iteration_marker::CutOffPoint;
 use crate::domain::work::reports::TaskReports;
 use crate::domain::work::resuming::{ProgramSession, ResumedRunResult};
 

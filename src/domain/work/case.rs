@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::{TextOrBlob, ValueChange};
+use crate::domain::queries::needs::NeededReadyPoint;
 use crate::domain::work::budget::BudgetLimits;
-use crate::domain::work::needs::NeededReadyPoint;
 use crate::error::{Code, Error, Result};
 
 /// The level of a case in the tree of work.

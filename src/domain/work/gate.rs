@@ -5,10 +5,10 @@ use serde::{Deserialize, Serialize};
 
 use super::budget::BudgetUsage;
 use super::guarded::{AllowedGuardedFiles, GuardedFilesDigest};
-use super::task_branches;
 use crate::domain::base::ids::{AgentId, GateId, MAX_ID_LENGTH, TaskId};
 use crate::domain::base::names::RefName;
 use crate::domain::planning::gates;
+use crate::domain::state::task_branches;
 use crate::error::Result;
 
 /// The kind of decision.

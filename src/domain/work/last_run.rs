@@ -11,7 +11,7 @@ use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::stream_event::ToolCallStart;
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::base::names::Oid;
-use crate::domain::recovery::marker::CutOffPoint;
+use crate::domain::work::iteration_marker::CutOffPoint;
 
 /// How many refused calls, calls without an end, and files are kept.
 const MOST: usize = 20;

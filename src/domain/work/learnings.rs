@@ -8,9 +8,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::case::Task;
-use super::ready::DEFAULT_PERSONA;
 use super::signal::AgentSignal;
 use crate::domain::base::ids::{AgentId, TaskId};
+use crate::domain::queries::ready::DEFAULT_PERSONA;
 use crate::domain::state::event::Event;
 use crate::error::{Code, Error, Result};
 

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::base::change_json::FileChange;
 use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::operation::change_json::FileChange;
 use crate::error::Result;
 use crate::git::repo::handles::History;
 use crate::git::repo::program::Git;

@@ -5,8 +5,8 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::sync::{Mutex, PoisonError};
 
-use crate::domain::base::change_json::FileChange;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::operation::change_json::FileChange;
 use crate::domain::work::reports::ChangedLineCounts;
 use crate::error::{Code, Error, Result};
 

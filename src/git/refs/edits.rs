@@ -7,13 +7,13 @@ use std::path::{Path, PathBuf};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{LINKED, is_own_ref};
 use crate::domain::base::text::ValueChange;
-use crate::domain::operation::journaled::RefChange;
+use crate::domain::journal::journaled::RefChange;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::own_refs::FEW;
-use crate::domain::operation::journaled::HeadState;
+use crate::domain::journal::journaled::HeadState;
 use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::head::Head;

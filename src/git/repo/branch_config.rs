@@ -11,7 +11,7 @@ use gix::config::File;
 use crate::domain::base::names::{RefName, spelled};
 use crate::domain::checkpoint::branch_config::{BranchConfigChange, BranchConfigs, ConfigValue};
 use crate::domain::checkpoint::local_refs::is_held;
-use crate::domain::operation::journaled::ChangeDirection;
+use crate::domain::journal::journaled::ChangeDirection;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -1,7 +1,7 @@
 //! HEAD of a worktree: reading and changing it.
 
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::operation::journaled::HeadState;
+use crate::domain::journal::journaled::HeadState;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

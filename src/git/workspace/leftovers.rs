@@ -7,7 +7,7 @@ use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 
 use crate::domain::checkpoint::document::CaptureCoverage;
-use crate::domain::operation::journaled::HeadState;
+use crate::domain::journal::journaled::HeadState;
 use crate::git::capture::gaps::can_be_read;
 use crate::git::capture::worktree::CaptureOptions;
 use crate::git::history::queries::TreeChange;

@@ -9,7 +9,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use crate::domain::operation::journaled::HeadState;
+use crate::domain::journal::journaled::HeadState;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::head::Head;
 use crate::git::repo::ownership::WorktreeOwner;

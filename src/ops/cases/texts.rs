@@ -1,9 +1,9 @@
 //! Texts of cases: short ones are in the event itself, long ones are stored in git first.
 
 use crate::domain::base::text::{INLINE_LIMIT, MAX_TEXT, TextOrBlob};
+use crate::domain::prompt::PromptTask;
 use crate::domain::state::current_state::State;
 use crate::domain::work::case::Task;
-use crate::domain::work::prompt::PromptTask;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;

@@ -13,7 +13,7 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::checkpoint::document::{CaptureCoverage, WorkspaceState};
 use crate::domain::checkpoint::submodules::SubmoduleState;
-use crate::domain::operation::journaled::HeldSubmodule;
+use crate::domain::journal::journaled::HeldSubmodule;
 use crate::domain::state::current_state::State;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -6,7 +6,6 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::domain::base::change_json;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::nearest;
@@ -14,7 +13,8 @@ use crate::domain::base::own_names::checkpoint_tag;
 use crate::domain::base::times;
 use crate::domain::checkpoint::availability::CheckpointAvailability;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, CheckpointTrigger, CheckpointType};
-use crate::domain::checkpoint::known_paths::KnownPathsCount;
+use crate::domain::operation::change_json;
+use crate::domain::queries::known_paths::KnownPathsCount;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

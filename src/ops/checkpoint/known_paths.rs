@@ -13,7 +13,7 @@ use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RepoPath, without_dots};
 use crate::domain::base::own_names::capture_ref;
 use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointDocument, WorkspaceState};
-use crate::domain::checkpoint::known_paths;
+use crate::domain::queries::known_paths;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureOptions, EarlierCapture, KeptFile, Worktree};
 use crate::ops::context::handle::Context;

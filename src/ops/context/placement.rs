@@ -17,7 +17,7 @@ use crate::domain::state::event::{Event, EventAuthor};
 use crate::domain::state::repository_location::{
     self, RecordedLocationState, RelocationCause, RepositoryLocation, RepositoryProvenance, RepositoryRelocation,
 };
-use crate::domain::work::task_branches;
+use crate::domain::state::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};

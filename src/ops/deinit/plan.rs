@@ -10,7 +10,7 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{BRANCHES, NOTES, REFS, TAGS};
 use crate::domain::checkpoint::document::CaptureCoverage;
 use crate::domain::operation::deinit_branches::{TaskBranch, TaskBranchFate};
-use crate::domain::work::task_branches;
+use crate::domain::state::task_branches;
 use crate::env;
 use crate::error::Result;
 use crate::files;

@@ -3,7 +3,7 @@
 use super::approved_hooks::EventHooks;
 use super::hook_runs;
 use crate::domain::hook::facts::HookFacts;
-use crate::domain::hook::run::HookRun;
+use crate::domain::work::hook_run::HookRun;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::steps::{self, AfterStepFailure, StepJob, StepRunner};

@@ -4,11 +4,11 @@ use super::ending::{claim_of, held_at, is_completed, unknown_agent, wait_release
 use super::request::{RequestOutcome, ask_supervisor};
 use crate::domain::base::ids::{AgentId, CheckpointName, GateId, TaskId};
 use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::queries::choices::{ReadyTaskChoice, choices};
+use crate::domain::queries::ready::persona_of;
 use crate::domain::state::current_state::State;
 use crate::domain::work::case::{Task, TaskKind};
-use crate::domain::work::choices::{ReadyTaskChoice, choices};
 use crate::domain::work::gate::{AfterHalt, RedirectWorkspace};
-use crate::domain::work::ready::persona_of;
 use crate::domain::work::session::SupervisorRequest;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{self, CheckpointRequest};

@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::ValueChange;
-use crate::domain::operation::journaled::{JournaledOperation, OperationKind, WorktreeChange};
+use crate::domain::journal::journaled::{JournaledOperation, OperationKind, WorktreeChange};
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::conflict::{AssignedConflict, ConflictFileSides, OpenConflictFile};
 use crate::error::{Error, Result};

@@ -9,7 +9,7 @@ use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::ValueChange;
 use crate::domain::hook::event::HookEvent;
-use crate::domain::operation::journaled::{BranchAdvance, JournaledOperation, OperationKind, RefChange};
+use crate::domain::journal::journaled::{BranchAdvance, JournaledOperation, OperationKind, RefChange};
 use crate::domain::work::case::{MergedTaskWork, Task, TaskKind, TaskStatus};
 use crate::domain::work::gate::{Gate, merge_wants_trust};
 use crate::domain::work::guarded::{AllowedGuardedFiles, GuardedFiles};

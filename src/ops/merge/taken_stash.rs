@@ -2,7 +2,7 @@
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::checkpoint::local_refs::StashEntry;
-use crate::domain::operation::journaled::{ChangeDirection, StashChange};
+use crate::domain::journal::journaled::{ChangeDirection, StashChange};
 use crate::error::{Result, some_of};
 use crate::ops::context::handle::Context;
 

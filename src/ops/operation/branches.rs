@@ -7,7 +7,7 @@ use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::checkpoint::document::CheckpointDocument;
-use crate::domain::operation::journaled::{HeadState, JournaledOperation, RefChange};
+use crate::domain::journal::journaled::{HeadState, JournaledOperation, RefChange};
 use crate::error::{Code, Error, Result};
 use crate::git::{Head, LoggedCommit};
 use crate::ops::context::handle::Context;

@@ -2,7 +2,7 @@
 //! takes the file for unchanged and would not restore it exactly; and permissions.
 
 use crate::domain::base::names::Oid;
-use crate::domain::operation::journaled::{JournaledOperation, WorktreeChange};
+use crate::domain::journal::journaled::{JournaledOperation, WorktreeChange};
 use crate::error::Result;
 use crate::git::{CaptureExtras, Repository, TreeChange, Worktree, WorktreeCapture};
 use crate::ops::checkpoint::{CapturedWorktree, CheckpointCaptures};

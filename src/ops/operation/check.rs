@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use crate::domain::base::names::RefName;
-use crate::domain::operation::journaled::{ChangeDirection, HeadState, JournaledOperation};
-use crate::domain::operation::settle::edit_fits;
+use crate::domain::journal::journaled::{ChangeDirection, HeadState, JournaledOperation};
+use crate::domain::state::settle::edit_fits;
 use crate::error::{Code, Error, Result};
 use crate::git::{ChangeAttempt, IndexLock, RefEdit, Repository, WorktreeRestore};
 use crate::ops::context::handle::Context;

@@ -6,7 +6,7 @@ use super::submodules;
 use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{KEPT, REFS};
-use crate::domain::operation::journaled::{JournaledOperation, RefChange};
+use crate::domain::journal::journaled::{JournaledOperation, RefChange};
 use crate::env;
 use crate::error::{Code, Result};
 use crate::git::{ExpectedRefValue, NewCommit, RefEdit, Repository, TREE, TreeEntry};

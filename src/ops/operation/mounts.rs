@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::text::ValueChange;
-use crate::domain::operation::journaled::{ChangeDirection, JournaledOperation, WorktreeChange};
+use crate::domain::journal::journaled::{ChangeDirection, JournaledOperation, WorktreeChange};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{ChangeAttempt, Repository, TreeChange, Worktree, WorktreeRestore};

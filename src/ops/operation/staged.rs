@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::operation::journaled::{HeadState, JournaledOperation, RefChange, WorktreeChange};
+use crate::domain::journal::journaled::{HeadState, JournaledOperation, RefChange, WorktreeChange};
 use crate::error::Result;
 use crate::git::{CaptureExtras, Repository, TreeChange};
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::ValueChange;
-use crate::domain::operation::journaled::{
+use crate::domain::journal::journaled::{
     BranchAdvance, ChangeDirection, HeadState, JournaledOperation, RefChange, StashChange, TrashChange, WorkspaceChange,
     WorktreeChange,
 };

@@ -11,7 +11,7 @@ use super::steps::{OperationContents, OperationStepsReport, is_at, restore_workt
 use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::SUPERPROJECT_KEPT;
-use crate::domain::operation::journaled::{JournaledOperation, SubmoduleChange, WorktreeChange};
+use crate::domain::journal::journaled::{JournaledOperation, SubmoduleChange, WorktreeChange};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

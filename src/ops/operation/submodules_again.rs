@@ -10,9 +10,7 @@ use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::own_names::SUPERPROJECT_KEPT;
 use crate::domain::base::text::ValueChange;
-use crate::domain::operation::journaled::{
-    HeadState, HeldSubmodule, RefChange, SubmoduleChange, WorkspaceChange, WorktreeChange,
-};
+use crate::domain::journal::journaled::{HeadState, HeldSubmodule, RefChange, SubmoduleChange, WorkspaceChange, WorktreeChange};
 use crate::error::{Error, Result};
 use crate::git::{ChangeAttempt, Repository, Worktree};
 use crate::ops::context::handle::Context;

@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 use super::{at_rest, event, it_runs, open, planner, take};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
-use crate::domain::planning::check;
 use crate::domain::planning::next::{NextPlanStep, next};
 use crate::domain::planning::plan::{GoalPlan, PlanningPhase};
 use crate::domain::planning::reply::{self, PlannedTask, PlannerReply};
 use crate::domain::planning::step::PlanStep;
+use crate::domain::queries::needs;
+use crate::domain::queries::plan_check;
 use crate::domain::state::event::Event;
 use crate::domain::work::budget::BudgetLimits;
 use crate::domain::work::case::{Task, TaskKind, TaskStatus};
-use crate::domain::work::needs;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::files::{FileLock, LockAttempt};
@@ -90,7 +90,7 @@ fn rounds(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Result<()> {
                 take_reply(ctx, &plan, said.reply(phase)?)?;
             }
             NextPlanStep::Check => {
-                ctx.append_with(|state| Ok(event(PlanStep::Checked { problems: check::problems(state, open(state)?) })))?;
+                ctx.append_with(|state| Ok(event(PlanStep::Checked { problems: plan_check::problems(state, open(state)?) })))?;
                 env::fault_point("plan.checked");
             }
             NextPlanStep::Answer | NextPlanStep::Approve | NextPlanStep::Finish | NextPlanStep::Nothing => return Ok(()),
@@ -143,7 +143,7 @@ fn propose(ctx: &mut Context, reply: PlannerReply) -> Result<()> {
             outline.push(edit::build(case, id, None));
         }
         let plan = open(state)?;
-        let problems = check::of_cases(state, &check::outcome(&GoalPlan { cases: outline.clone(), ..plan.clone() }));
+        let problems = plan_check::of_cases(state, &plan_check::outcome(&GoalPlan { cases: outline.clone(), ..plan.clone() }));
         if !problems.is_empty() {
             return Err(Error::new(Code::PlanInvalid, "the planner proposed cases that cannot be made")
                 .why(some_of(&problems, NAMED))

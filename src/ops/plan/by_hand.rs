@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use super::{at_rest, event, open, take};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::text::TextOrBlob;
-use crate::domain::planning::check;
 use crate::domain::planning::plan::{GoalPlan, PlanGoal, PlannerProgram, PlanningPhase};
 use crate::domain::planning::step::{PlanStep, check_text};
+use crate::domain::queries::plan_check;
 use crate::domain::state::event::EventAuthor;
+use crate::domain::state::graph;
 use crate::domain::work::case::{Task, TaskKind};
-use crate::domain::work::graph;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::cases::edit::{self, NewTaskRequest};
@@ -165,7 +165,7 @@ pub fn validate(ctx: &mut Context) -> Result<Vec<String>> {
     at_rest(ctx)?;
     let mut found = Vec::new();
     ctx.append_with(|state| {
-        found = check::problems(state, open(state)?);
+        found = plan_check::problems(state, open(state)?);
         Ok(event(PlanStep::Checked { problems: found.clone() }))
     })?;
     Ok(found)

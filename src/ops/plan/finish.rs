@@ -4,9 +4,9 @@ use jiff::Timestamp;
 
 use super::{at_rest, event, open};
 use crate::domain::base::ids::TaskId;
-use crate::domain::planning::check;
 use crate::domain::planning::plan::GoalPlan;
 use crate::domain::planning::step::{PlanEnding, PlanStep};
+use crate::domain::queries::plan_check;
 use crate::domain::state::current_state::State;
 use crate::domain::work::case::Task;
 use crate::env;
@@ -22,13 +22,13 @@ const NAMED: usize = 10;
 /// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`, `PLAN_NOT_APPROVED`, `PLAN_INVALID`.
 pub fn look(ctx: &Context) -> Result<Vec<Task>> {
     at_rest(ctx)?;
-    ready(ctx.state()).map(check::outcome)
+    ready(ctx.state()).map(plan_check::outcome)
 }
 
 /// The plan, if it can be finished.
 fn ready(state: &State) -> Result<&GoalPlan> {
     let plan = open(state)?;
-    sound(check::problems(state, plan))?;
+    sound(plan_check::problems(state, plan))?;
     if !plan.is_approved() {
         return Err(Error::new(Code::PlanNotApproved, "nobody has approved the plan as it is now")
             .hint("git axiom plan show    shows it")
@@ -59,7 +59,7 @@ pub fn finish(ctx: &mut Context, seen: Option<Timestamp>) -> Result<Vec<TaskId>>
             return Err(Error::new(Code::ChangedMeanwhile, "the plan was changed since it was shown; nothing was made")
                 .hint("git axiom plan finish    shows it as it is now"));
         }
-        let cases = check::outcome(plan);
+        let cases = plan_check::outcome(plan);
         Ok(event(PlanStep::Finished { ending: PlanEnding::Finished, why: String::new(), cases }))
     })?;
     Ok(became(ctx))
@@ -72,12 +72,12 @@ pub fn finish(ctx: &mut Context, seen: Option<Timestamp>) -> Result<Vec<TaskId>>
 pub fn keep(ctx: &mut Context, why: &str) -> Result<Vec<TaskId>> {
     ctx.append_with(|state| {
         let plan = open(state)?;
-        let cases = check::kept(plan);
+        let cases = plan_check::kept(plan);
         if plan.created().next().is_none() {
             return Err(Error::new(Code::InvalidTransition, "no case is made yet, so nothing can be kept")
                 .hint("git axiom plan recover --start-over    begins anew"));
         }
-        sound(check::of_cases(state, &cases))?;
+        sound(plan_check::of_cases(state, &cases))?;
         Ok(event(PlanStep::Finished { ending: PlanEnding::Kept, why: why.to_owned(), cases }))
     })?;
     Ok(became(ctx))

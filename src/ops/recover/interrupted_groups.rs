@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::domain::base::ids::TaskId;
+use crate::domain::queries::groups::TaskGroupTree;
+use crate::domain::queries::view::DisplayedTaskStatus;
 use crate::domain::state::current_state::State;
 use crate::domain::work::case::{Task, TaskKind, TaskStatus};
-use crate::domain::work::groups::TaskGroupTree;
-use crate::domain::work::view::DisplayedTaskStatus;
 
 /// A goal or a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

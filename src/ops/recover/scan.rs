@@ -12,17 +12,17 @@ use crate::domain::agent::stream::stream_event::StreamEvent;
 use crate::domain::agent::stream::tool_call::{about, replaced};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
+use crate::domain::queries::task_standing::TaskPartCounts;
 use crate::domain::recovery::decide::CrashFacts;
 use crate::domain::recovery::files::{FileState, recent_since};
 use crate::domain::recovery::last_signals::CrashedIterationSignals;
-use crate::domain::recovery::marker::{
-    CutOffPoint, IterationMarker, IterationRecordState, LastHeard, MarkerKind, ToolCallEffect, effect,
-};
 use crate::domain::state::current_state::State;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::checks::kept_results;
+use crate::domain::work::iteration_marker::{
+    CutOffPoint, IterationMarker, IterationRecordState, LastHeard, MarkerKind, ToolCallEffect, effect,
+};
 use crate::domain::work::reports::TaskReports;
-use crate::domain::work::task_standing::TaskPartCounts;
 use crate::domain::work::wip;
 use crate::error::Result;
 use crate::files::{self, SmallFile};

@@ -2,7 +2,7 @@
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
-use crate::domain::work::checks::task_checks::{TaskCheck, TaskCheckState, TaskCheckSubject, checks};
+use crate::domain::queries::task_checks::{TaskCheck, TaskCheckState, TaskCheckSubject, checks};
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::output::steps::{StepLog, lines};

@@ -11,7 +11,7 @@ use crate::domain::checkpoint::availability::CheckpointAvailability;
 use crate::domain::checkpoint::document::CaptureCoverage;
 use crate::domain::recovery::git_damage::GitDamage;
 use crate::domain::state::blocking_condition::BlockingCondition;
-use crate::domain::work::task_branches;
+use crate::domain::state::task_branches;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{DamagedWorktree, FEW_WORKTREES, GitLockOwner, Head, Worktree, WorktreeOwner, named_by};

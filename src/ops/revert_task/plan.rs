@@ -4,13 +4,13 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use crate::domain::base::change_json::WorkspaceFate;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::ValueChange;
-use crate::domain::operation::journaled::{
+use crate::domain::journal::journaled::{
     BranchAdvance, ChangeDirection, JournaledOperation, OperationKind, RefChange, WorkspaceChange,
 };
+use crate::domain::operation::change_json::WorkspaceFate;
 use crate::domain::operation::rollback::TaskChange;
 use crate::domain::operation::task_rollback::{self, NoRevertReason, RevertUnit, SkippedRevert, TaskRevertPlan};
 use crate::domain::work::case::{TaskChangeSet, TaskStatus};

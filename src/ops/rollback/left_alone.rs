@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::domain::base::names::RefName;
 use crate::domain::base::shell_word::shell_word;
 use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointDocument, CheckpointRecord, WorkspaceState};
-use crate::domain::operation::journaled::JournaledOperation;
+use crate::domain::journal::journaled::JournaledOperation;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureParts, Head, WorktreeCapture, WorktreeEntry};
 use crate::ops::checkpoint::{CapturedWorkspace, CapturedWorktree, CheckpointCaptures};

@@ -1,7 +1,7 @@
 //! Finding out whether a rollback would change anything at all.
 
-use crate::domain::operation::journaled::{JournaledOperation, WorktreeChange};
-use crate::domain::state::changes::RestorableChanges;
+use crate::domain::journal::journaled::{JournaledOperation, WorktreeChange};
+use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::error::Result;
 use crate::ops::checkpoint::CheckpointCaptures;
 use crate::ops::context::handle::Context;

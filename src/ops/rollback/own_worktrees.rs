@@ -3,7 +3,7 @@
 
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, WorkspaceState};
-use crate::domain::operation::journaled::{HeadState, JournaledOperation, RefChange};
+use crate::domain::journal::journaled::{HeadState, JournaledOperation, RefChange};
 use crate::domain::work::session::Session;
 use crate::error::Result;
 use crate::ops::checkpoint::{CapturedWorkspace, CheckpointCaptures, capture_options};

@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::base::change_json::WorkspaceFate;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
-use crate::domain::operation::journaled::{ChangeDirection, HeadState, JournaledOperation, OperationKind, WorkspaceChange};
+use crate::domain::journal::journaled::{ChangeDirection, HeadState, JournaledOperation, OperationKind, WorkspaceChange};
+use crate::domain::operation::change_json::WorkspaceFate;
 use crate::domain::operation::rollback;
-use crate::domain::operation::settle::archived_since;
-use crate::domain::state::changes::RestorableChanges;
+use crate::domain::state::settle::archived_since;
+use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::domain::work::session::SessionMode;
 use crate::error::{Code, Error, Result};
 use crate::git::CaptureExtras;

@@ -10,7 +10,7 @@ use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::{ReturningBranchConfig, coming};
 use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::checkpoint::local_refs::{LocalRefChanges, StashEntry};
-use crate::domain::operation::journaled::{ChangeDirection, JournaledOperation, RefChange, StashChange};
+use crate::domain::journal::journaled::{ChangeDirection, JournaledOperation, RefChange, StashChange};
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 

@@ -6,7 +6,7 @@ use crate::domain::base::names::RepoPath;
 use crate::domain::base::path_set::PathSet;
 use crate::domain::base::plural::count;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
-use crate::domain::operation::journaled::{JournaledOperation, OperationKind};
+use crate::domain::journal::journaled::{JournaledOperation, OperationKind};
 use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
 use crate::ops::checkpoint::{self, CheckpointCaptures, capture_options};

@@ -11,7 +11,7 @@ use crate::domain::base::path_set::PathSet;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::checkpoint::submodules::SubmoduleState;
-use crate::domain::operation::journaled::{
+use crate::domain::journal::journaled::{
     HeadState, HeldSubmodule, JournaledOperation, RefChange, SubmoduleChange, WorktreeChange,
 };
 use crate::error::Result;

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::domain::base::change_json::WorkspaceFate;
 use crate::domain::base::ids::TaskId;
 use crate::domain::checkpoint::document::CheckpointDocument;
-use crate::domain::operation::journaled::{ChangeDirection, HeadState, JournaledOperation, WorkspaceChange};
+use crate::domain::journal::journaled::{ChangeDirection, HeadState, JournaledOperation, WorkspaceChange};
+use crate::domain::operation::change_json::WorkspaceFate;
 use crate::domain::operation::rollback::WorkspaceRollback;
 use crate::domain::work::agent::Workspace;
 use crate::env;

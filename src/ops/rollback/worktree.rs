@@ -7,8 +7,8 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::CaptureCoverage;
-use crate::domain::checkpoint::known_paths::together;
-use crate::domain::operation::journaled::{HeadState, JournaledOperation, WorktreeChange};
+use crate::domain::journal::journaled::{HeadState, JournaledOperation, WorktreeChange};
+use crate::domain::queries::known_paths::together;
 use crate::error::Result;
 use crate::git::{
     CaptureExtras, CaptureParts, Head, PathPatterns, RecordedPermissions, Repository, TreeChange, Worktree, WorktreeCapture,

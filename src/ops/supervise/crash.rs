@@ -15,11 +15,11 @@ use crate::domain::recovery::decide::{
     CrashAction, CrashDecider, CrashDecision, CrashDecisionLimits, CrashFacts, by_rules, decided,
 };
 use crate::domain::recovery::evaluator::{CurrentTask, EvaluatorQuestion, PastTask, answer};
-use crate::domain::recovery::marker::{CutOffPoint, IterationMarker, IterationRecordState, LastHeard};
 use crate::domain::state::event::{Event, EventAuthor};
 use crate::domain::work::agent::AgentWork;
 use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::gate::ReviewCause;
+use crate::domain::work::iteration_marker::{CutOffPoint, IterationMarker, IterationRecordState, LastHeard};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;

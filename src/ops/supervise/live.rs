@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::{LIVE, LOST, STASHED};
-use crate::domain::checkpoint::retention;
+use crate::domain::queries::retention;
 use crate::domain::state::event::{Event, EventAuthor};
 use crate::env;
 use crate::error::Result;

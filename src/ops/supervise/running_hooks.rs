@@ -9,7 +9,7 @@ use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::hook::due::of_task;
 use crate::domain::hook::event::{HookEvent, HookPower};
 use crate::domain::hook::facts::HookFacts;
-use crate::domain::hook::run::HookRun;
+use crate::domain::work::hook_run::HookRun;
 use crate::domain::work::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
 use crate::env;
 use crate::error::{Error, Result};

@@ -10,7 +10,7 @@ use crate::domain::base::ids::{OperationId, TaskId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{BRANCHES, STASHED};
 use crate::domain::checkpoint::local_refs::StashEntry;
-use crate::domain::operation::journaled::{JournaledOperation, OperationKind};
+use crate::domain::journal::journaled::{JournaledOperation, OperationKind};
 use crate::env;
 use crate::error::{Error, Result};
 use crate::files;

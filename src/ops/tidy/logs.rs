@@ -8,8 +8,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{SCRATCH_LASTS, TrashCleanupReport};
 use crate::domain::base::ids::{AgentId, TaskId};
+use crate::domain::queries::old_logs::{OldAgentLog, beyond, need};
 use crate::domain::work::disk::MB;
-use crate::domain::work::old_logs::{OldAgentLog, beyond, need};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, DeletionFolder, FileLock, LockAttempt};

@@ -6,7 +6,7 @@ use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::{CAPTURES, checkpoint_tag};
 use crate::domain::checkpoint::document::CheckpointRecord;
-use crate::domain::operation::journaled::JournaledOperation;
+use crate::domain::journal::journaled::JournaledOperation;
 use crate::domain::state::event::Event;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;

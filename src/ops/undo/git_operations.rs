@@ -6,7 +6,7 @@ use std::path::Path;
 
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::ValueChange;
-use crate::domain::operation::journaled::{HeadState, WorktreeChange};
+use crate::domain::journal::journaled::{HeadState, WorktreeChange};
 use crate::domain::operation::operation_record::OperationRecord;
 use crate::error::{Error, Result};
 use crate::git::{GitOperation, Head, Repository, TreeChange, Worktree, WorktreeCapture};

@@ -9,7 +9,7 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::KEPT;
 use crate::domain::base::plural::count;
 use crate::domain::base::times;
-use crate::domain::operation::journaled::{ChangeDirection, HeadState};
+use crate::domain::journal::journaled::{ChangeDirection, HeadState};
 use crate::domain::operation::operation_record::OperationRecord;
 use crate::env;
 use crate::error::{Code, Error, Result};

@@ -5,13 +5,14 @@ use std::path::Path;
 use serde::Serialize;
 
 use super::UndoExclusions;
-use crate::domain::base::change_json::{self, FileChange, WorkspaceFate};
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
-use crate::domain::operation::journaled::{
+use crate::domain::journal::journaled::{
     ChangeDirection, HeadState, JournaledOperation, RefChange, StashChange, TrashChange, WorkspaceChange,
 };
+use crate::domain::operation::change_json;
+use crate::domain::operation::change_json::{FileChange, WorkspaceFate};
 use crate::domain::work::case::TaskChangeSet;
 use crate::domain::work::session::SessionMode;
 use crate::error::Result;

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::domain::base::ids::OperationId;
 use crate::domain::base::text::ValueChange;
-use crate::domain::operation::journaled::{BranchAdvance, ChangeDirection, JournaledOperation, RefChange};
+use crate::domain::journal::journaled::{BranchAdvance, ChangeDirection, JournaledOperation, RefChange};
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::checkpoint::CheckpointCaptures;

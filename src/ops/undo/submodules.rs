@@ -6,7 +6,7 @@ use std::path::Path;
 use super::UndoExclusions;
 use super::rebased;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::operation::journaled::SubmoduleChange;
+use crate::domain::journal::journaled::SubmoduleChange;
 use crate::domain::operation::operation_record::OperationRecord;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::CheckpointCaptures;

@@ -9,7 +9,7 @@ use crate::domain::base::ids::{AgentId, CheckpointName, TaskId};
 use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::operation::operation_record::OperationRecord;
 use crate::domain::operation::undo::UndoSelector;
-use crate::domain::work::choices::choices;
+use crate::domain::queries::choices::choices;
 use crate::error::{Code, Error, Result};
 use crate::ops::attach::prompts;
 use crate::ops::checkpoint::{self, CheckpointListing};

@@ -2,8 +2,8 @@
 
 use super::{PanelModel, PanelView};
 use crate::domain::planning::plan::PLANNER_AGENT;
+use crate::domain::queries::project::LiveSessionStatus;
 use crate::domain::work::case::{TaskKind, TaskStatus};
-use crate::domain::work::project::LiveSessionStatus;
 use crate::panel::keys::{PanelCommand, PanelCommandScope};
 use crate::panel::snapshot::{AgentRow, AgentRowRunner, TimelineRowKind};
 use crate::wording::intervention_preview::BusyAgent;

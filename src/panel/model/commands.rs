@@ -5,7 +5,7 @@ use super::choices::choose_at;
 use super::dialog::{ChoiceDialogSubject, DialogTextPurpose};
 use super::navigation::{full_screen, go, logs, show, turn};
 use super::{DialogBody, DialogTextInput, PanelDialog, PanelModel, PanelView};
-use crate::domain::work::project::LiveSessionStatus;
+use crate::domain::queries::project::LiveSessionStatus;
 use crate::domain::work::session::SessionMode;
 use crate::panel::input::PanelDirection;
 use crate::panel::keys::PanelCommand;

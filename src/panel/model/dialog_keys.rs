@@ -4,7 +4,7 @@ use super::dialog::{DialogBody, DialogChoice, DialogChoiceAction, DialogTextInpu
 use super::stepping::{moved, scrolled};
 use super::typing::{type_key, typed_in};
 use super::{PanelModel, commands};
-use crate::domain::work::project::LiveSessionStatus;
+use crate::domain::queries::project::LiveSessionStatus;
 use crate::panel::input::PanelKey;
 use crate::panel::keys::{PanelCommand, TABLE};
 use crate::panel::request::{PanelAction, PanelQuestion, PanelRequest};

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::domain::base::ids::TaskId;
+use crate::domain::queries::project::LiveSessionStatus;
 use crate::domain::work::case::{TaskKind, TaskStatus};
 use crate::domain::work::gate::GateKind;
-use crate::domain::work::project::LiveSessionStatus;
 use crate::domain::work::session::SessionMode;
 use crate::panel::event::{PanelEvent, PanelOutputBatch};
 use crate::panel::input::{PanelDirection, PanelInput, PanelKey};

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 use ratatui::widgets::{Block, Clear, Widget};
 
 use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone, fit, width, wrapped};
-use crate::domain::work::project::LiveSessionStatus;
+use crate::domain::queries::project::LiveSessionStatus;
 use crate::panel::input::PanelKey;
 use crate::panel::keys::{PanelCommand, PanelCommandScope, TABLE, row_of};
 use crate::panel::model::{

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone, fit, width, wrapped};
 use super::words::{cost, tokens};
-use crate::domain::work::project::LiveSessionStatus;
+use crate::domain::queries::project::LiveSessionStatus;
 use crate::domain::work::session::SessionMode;
 use crate::panel::keys::{PanelCommand, TABLE};
 use crate::panel::model::{PanelModel, PanelView, impossible};

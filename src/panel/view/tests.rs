@@ -4,8 +4,8 @@ use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 
 use super::{PanelColours, draw};
+use crate::domain::queries::project::LiveSessionStatus;
 use crate::domain::work::case::TaskStatus;
-use crate::domain::work::project::LiveSessionStatus;
 use crate::panel::event::PanelEvent;
 use crate::panel::model::tests::{answer, model, moments, press, seen, seen_with_questions};
 use crate::panel::model::{PanelModel, PanelView, update};

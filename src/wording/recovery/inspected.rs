@@ -3,8 +3,8 @@
 use super::tasks::{group_in_words, last_file};
 use crate::cli::{visible, words};
 use crate::domain::base::ids::TaskId;
-use crate::domain::work::checks::task_checks::TaskCheckSubject;
-use crate::domain::work::task_standing::ReportedWork;
+use crate::domain::queries::task_checks::TaskCheckSubject;
+use crate::domain::queries::task_standing::ReportedWork;
 use crate::ops::recover::export::{CrashExport, CrashExportTask};
 use crate::wording::reported;
 

@@ -7,8 +7,8 @@ use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::EventAuthor;
+use crate::domain::state::graph;
 use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
-use crate::domain::work::graph;
 use crate::error::Code;
 
 impl State {

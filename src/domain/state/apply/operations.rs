@@ -9,10 +9,10 @@ use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::CAPTURES;
 use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger, DeletedCheckpoint};
 use crate::domain::checkpoint::purge::PurgeLeftover;
-use crate::domain::operation::journaled::{ChangeDirection, GateChange, JournaledOperation, OperationKind, WorkspaceChange};
-use crate::domain::operation::settle::OperationSettlement;
+use crate::domain::journal::journaled::{ChangeDirection, GateChange, JournaledOperation, OperationKind, WorkspaceChange};
 use crate::domain::state::current_state::{OpenOperation, State, TakenStashEntry};
 use crate::domain::state::event::OperationEnd;
+use crate::domain::state::settle::OperationSettlement;
 use crate::error::Code;
 
 /// How long a checkpoint can be brought back after an undo or redo deleted it.

@@ -40,7 +40,7 @@ mod tests {
     use crate::domain::base::ids::{AgentId, OperationId, TaskId};
     use crate::domain::base::names::{Oid, RefName};
     use crate::domain::base::text::ValueChange;
-    use crate::domain::operation::journaled::{BranchAdvance, JournaledOperation, OperationKind};
+    use crate::domain::journal::journaled::{BranchAdvance, JournaledOperation, OperationKind};
     use crate::domain::state::current_state::OpenOperation;
     use crate::domain::state::repository_location::RepositoryLocation;
     use crate::domain::work::agent::{Agent, AgentWork, Workspace};

@@ -5,7 +5,6 @@ pub mod junit;
 pub mod kept_results;
 pub mod named_step;
 pub mod step_report;
-pub mod task_checks;
 pub mod test_counts;
 pub mod tests_in_output;
 pub mod validator;

@@ -5,10 +5,10 @@
 
 use super::named_step::NamedVerifyStep;
 use crate::domain::base::ids::Token;
+use crate::domain::prompt::pieces::{line, list, text};
+use crate::domain::prompt::{BODY_BYTES, BranchCommit, MOST_COMMITS, MOST_ITEMS, PARENT_BYTES, PromptTask, SECTION_BYTES};
 use crate::domain::work::agent::IterationOutcome;
 use crate::domain::work::case::Task;
-use crate::domain::work::prompt::pieces::{line, list, text};
-use crate::domain::work::prompt::{BODY_BYTES, BranchCommit, MOST_COMMITS, MOST_ITEMS, PARENT_BYTES, PromptTask, SECTION_BYTES};
 use crate::error::{Code, Error, Result};
 
 /// What its program is told.

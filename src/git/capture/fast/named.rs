@@ -15,7 +15,7 @@ use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
 use crate::domain::checkpoint::document::CaptureCoverage;
-use crate::domain::checkpoint::known_paths::{KnownPathsScope, held_else, together};
+use crate::domain::queries::known_paths::{KnownPathsScope, held_else, together};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::capture::extras::CaptureExtras;

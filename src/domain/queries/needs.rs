@@ -7,11 +7,11 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-use super::case::{Task, TaskStatus};
-use super::reports::ReadyPoint;
-use super::signal::MAX_NAME;
 use crate::domain::base::ids::TaskId;
 use crate::domain::state::current_state::State;
+use crate::domain::work::case::{Task, TaskStatus};
+use crate::domain::work::reports::ReadyPoint;
+use crate::domain::work::signal::MAX_NAME;
 use crate::error::{Code, Error, Result};
 
 /// What the agent of another task reports as ready: `TASK:NAME`.

@@ -1,8 +1,8 @@
 //! The ready tasks from which a human chooses where an agent goes, the best first. Pure.
 
-use super::ready::{persona_of, ready_tasks};
-use super::unblocking::unblocking_power;
 use crate::domain::base::ids::{AgentId, TaskId};
+use crate::domain::queries::ready::{persona_of, ready_tasks};
+use crate::domain::queries::unblocking::unblocking_power;
 use crate::domain::state::current_state::State;
 
 /// A ready task.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 
-use super::document::{CheckpointRecord, CheckpointTrigger, CheckpointType};
-use super::older_checkpoints::{RetentionClass, RetentionGroup};
 use crate::domain::base::ids::{CheckpointName, TaskId};
-use crate::domain::operation::journaled::OperationKind;
+use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger, CheckpointType};
+use crate::domain::checkpoint::older_checkpoints::{RetentionClass, RetentionGroup};
+use crate::domain::journal::journaled::OperationKind;
 use crate::domain::state::current_state::State;
 use crate::error::Result;
 
@@ -301,9 +301,9 @@ mod tests {
     use crate::domain::base::ids::{AgentId, OperationId, SessionId};
     use crate::domain::base::names::{Oid, RefName};
     use crate::domain::checkpoint::catalog::{CheckpointCatalog, OlderCheckpoints};
-    use crate::domain::checkpoint::known_paths::KnownPathsCount;
     use crate::domain::checkpoint::older_checkpoints;
-    use crate::domain::operation::journaled::JournaledOperation;
+    use crate::domain::journal::journaled::JournaledOperation;
+    use crate::domain::queries::known_paths::KnownPathsCount;
     use crate::domain::state::current_state::OpenOperation;
     use crate::domain::work::agent::Workspace;
     use crate::domain::work::session::{Session, SessionState};

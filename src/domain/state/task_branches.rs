@@ -3,12 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use super::case::TaskKind;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::BRANCHES;
-use crate::domain::operation::journaled::RefChange;
+use crate::domain::journal::journaled::RefChange;
 use crate::domain::state::current_state::State;
+use crate::domain::work::case::TaskKind;
 
 /// The name of a task's branch.
 pub fn branch_of(task: &TaskId) -> RefName {

@@ -6,8 +6,8 @@ use super::{BranchCommit, MOST_COMMITS, MOST_ITEMS, PromptHistory, PromptWorkspa
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::context::where_it_was;
-use crate::domain::recovery::marker::MarkerKind;
 use crate::domain::work::agent::IterationOutcome;
+use crate::domain::work::iteration_marker::MarkerKind;
 use crate::domain::work::last_run::LastIteration;
 use crate::domain::work::reports::{SubtaskStage, TaskReports};
 use crate::domain::work::resuming::FreshStartReason;

@@ -1,12 +1,12 @@
 //! What the end of an operation does to the state. Pure.
 
-use super::journaled::JournaledOperation;
 use crate::domain::base::text::ValueChange;
-use crate::domain::state::changes::RestorableChanges;
+use crate::domain::journal::journaled::JournaledOperation;
 use crate::domain::state::current_state::{RestorableState, State};
+use crate::domain::state::graph;
 use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::gate::{Gate, GateKind};
-use crate::domain::work::graph;
+use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::domain::work::session::SessionMode;
 
 /// What the end of an operation does to the state.
@@ -109,7 +109,7 @@ fn keep_held(restored: &mut RestorableState, now: &RestorableState) {
 mod tests {
     use super::*;
     use crate::domain::base::ids::{AgentId, CheckpointName, TaskId};
-    use crate::domain::operation::journaled::OperationKind;
+    use crate::domain::journal::journaled::OperationKind;
     use crate::domain::work::agent::{Agent, AgentWork};
     use jiff::Timestamp;
 

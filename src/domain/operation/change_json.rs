@@ -6,13 +6,13 @@
 use serde::ser::SerializeSeq;
 use serde::{Serialize, Serializer};
 
-use super::ids::{CheckpointName, TaskId};
-use super::names::{Oid, RefName};
-use super::text::ValueChange;
+use crate::domain::base::ids::{CheckpointName, TaskId};
+use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::{BranchConfigChange, ConfigValue};
-use crate::domain::checkpoint::known_paths::KnownPathsCount;
 use crate::domain::checkpoint::local_refs::StashEntry;
-use crate::domain::operation::journaled::{ChangeDirection, RefChange, StashChange};
+use crate::domain::journal::journaled::{ChangeDirection, RefChange, StashChange};
+use crate::domain::queries::known_paths::KnownPathsCount;
 use crate::domain::work::case::{TaskChangeSet, TaskFieldChange};
 
 /// How a file changes.

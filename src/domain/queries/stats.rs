@@ -2,10 +2,10 @@
 
 use serde::Serialize;
 
-use super::ledger::OTHERS;
-use super::spending::{UnknownUsage, UsageTally, Usd};
 use crate::domain::base::natural;
 use crate::domain::state::current_state::State;
+use crate::domain::work::ledger::OTHERS;
+use crate::domain::work::spending::{UnknownUsage, UsageTally, Usd};
 
 /// What is summed up separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

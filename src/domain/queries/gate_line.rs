@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::budget::BudgetUsageJson;
-use super::gate::{Gate, GateDecision, GateKind, ReviewCause, TaskHoldReason};
 use crate::domain::base::ids::TaskId;
+use crate::domain::work::budget::BudgetUsageJson;
+use crate::domain::work::gate::{Gate, GateDecision, GateKind, ReviewCause, TaskHoldReason};
 
 /// A gate.
 #[derive(Debug, Clone, Serialize)]

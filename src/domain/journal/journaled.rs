@@ -13,10 +13,10 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
 use crate::domain::checkpoint::local_refs::StashEntry;
-use crate::domain::state::changes::RestorableChanges;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::{TaskChangeSet, TaskFieldChange};
 use crate::domain::work::gate::Gate;
+use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::domain::work::session::SessionMode;
 
 /// What an operation is for.

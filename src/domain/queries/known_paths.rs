@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::document::{CaptureCoverage, CheckpointRecord, CheckpointTrigger, LISTED, PathSample};
-use super::retention;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
+use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointRecord, CheckpointTrigger, LISTED, PathSample};
+use crate::domain::queries::retention;
 use crate::domain::state::current_state::State;
 
 /// Which paths of a worktree were looked at, and which checkpoint the rest is taken from.

@@ -2,12 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::plan::GoalPlan;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
+use crate::domain::planning::plan::GoalPlan;
 use crate::domain::state::current_state::State;
+use crate::domain::state::graph;
 use crate::domain::work::case::{Task, TaskKind, TaskStatus};
-use crate::domain::work::graph;
 use crate::error::{Error, some_of};
 
 /// How many cases a problem names at most.

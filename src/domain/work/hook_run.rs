@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::event::HookEvent;
 use crate::domain::base::ids::TaskId;
+use crate::domain::hook::event::HookEvent;
 
 /// One run of a hook, as `log --all` and `hooks log` show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -3,13 +3,13 @@
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-use super::case::{Task, TaskKind, TaskStatus};
-use super::gate::GateKind;
-use super::groups::TaskGroupTree;
-use super::needs;
-use super::unblocking::unblocking_power;
 use crate::domain::base::ids::{AgentId, TaskId};
+use crate::domain::queries::groups::TaskGroupTree;
+use crate::domain::queries::needs;
+use crate::domain::queries::unblocking::unblocking_power;
 use crate::domain::state::current_state::State;
+use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::gate::GateKind;
 use crate::error::{Result, some_of};
 
 /// The persona of tasks that do not name one.

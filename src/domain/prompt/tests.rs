@@ -1,9 +1,9 @@
 use super::*;
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::base::ids::TaskId;
-use crate::domain::recovery::marker::{CutOffPoint, IterationMarker, IterationRecordState, MarkerKind, ToolCallEffect};
 use crate::domain::work::agent::IterationOutcome;
 use crate::domain::work::case::{TaskKind, TaskStatus};
+use crate::domain::work::iteration_marker::{CutOffPoint, IterationMarker, IterationRecordState, MarkerKind, ToolCallEffect};
 use crate::domain::work::signal::{self, AgentSignal};
 
 fn case(id: &str, kind: TaskKind) -> Task {
@@ -188,7 +188,7 @@ fn another_template_takes_its_place() {
 
 #[test]
 fn every_placeholder_is_in_the_built_in_template_or_left_out_on_purpose_and_documented() {
-    let documented = include_str!("../../../../docs/CONFIGURATION.md");
+    let documented = include_str!("../../../docs/CONFIGURATION.md");
     for name in values::NAMES {
         let (word, says) = (name.as_str(), name.says());
         assert!(BUILT_IN.contains(&format!("{{{{{word}}}}}")) || *name == Name::Token, "{word}");

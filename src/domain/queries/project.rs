@@ -2,9 +2,9 @@
 
 use serde::Serialize;
 
-use super::agent::Agent;
-use super::view::{TaskProgress, TaskStatusCounts};
+use crate::domain::queries::view::{TaskProgress, TaskStatusCounts};
 use crate::domain::state::current_state::State;
+use crate::domain::work::agent::Agent;
 
 /// The status of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::case::Task;
 use crate::domain::base::ids::TaskId;
 use crate::domain::state::current_state::State;
+use crate::domain::work::case::Task;
 use crate::error::{Code, Error, Result};
 
 /// Checks cases that are about to be added: ids not taken (in upper or lower case), all references known, no cycle.

@@ -5,11 +5,11 @@ use std::collections::{HashMap, HashSet};
 
 use jiff::Timestamp;
 
-use super::case::{Task, TaskKind, TaskStatus};
-use super::needs;
-use super::task_standing::TaskWorkFacts;
 use crate::domain::base::ids::TaskId;
+use crate::domain::queries::needs;
+use crate::domain::queries::task_standing::TaskWorkFacts;
 use crate::domain::state::current_state::State;
+use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 
 /// What is known of a group from its parts.
 #[derive(Debug, Clone, Copy)]
@@ -94,7 +94,7 @@ impl<'a> TaskGroupTree<'a> {
     }
 
     /// What is known of the work on a case.
-    pub(super) fn facts(&self, case: &Task) -> TaskWorkFacts {
+    pub(in crate::domain) fn facts(&self, case: &Task) -> TaskWorkFacts {
         match case.kind {
             TaskKind::Task => {
                 let facts = TaskWorkFacts::of_task(case, self.state.reports(&case.id), self.state.is_interrupted(&case.id));
@@ -107,7 +107,7 @@ impl<'a> TaskGroupTree<'a> {
     }
 
     /// Whether nobody works on an active task any more.
-    pub(super) fn is_cut_off(&self, case: &Task) -> bool {
+    pub(in crate::domain) fn is_cut_off(&self, case: &Task) -> bool {
         case.status == TaskStatus::Active && self.cut_off.contains(&case.id)
     }
 
@@ -138,7 +138,7 @@ impl<'a> TaskGroupTree<'a> {
         self.waits_for(case).next().is_none()
     }
 
-    pub(super) fn is_in_target(&self, id: &TaskId) -> bool {
+    pub(in crate::domain) fn is_in_target(&self, id: &TaskId) -> bool {
         let Some(case) = self.state.restorable.cases.get(id) else { return false };
         case.is_settled() || self.groups.get(id).is_some_and(|whole| whole.is_in_target)
     }

@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::case::{Task, TaskKind, TaskStatus};
-use super::groups::TaskGroupTree;
-use super::reports::{PhaseConfidence, ReadyPoint, SubtaskStage, TaskReports};
-use super::signal::{FileReport, ReportedFileRole};
-use super::view::DisplayedTaskStatus;
 use crate::domain::base::ids::TaskId;
+use crate::domain::queries::groups::TaskGroupTree;
+use crate::domain::queries::view::DisplayedTaskStatus;
+use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::reports::{PhaseConfidence, ReadyPoint, SubtaskStage, TaskReports};
+use crate::domain::work::signal::{FileReport, ReportedFileRole};
 
 /// A group that has come no further than this many percent is starting.
 pub const STARTING: u8 = 5;
@@ -134,7 +134,7 @@ pub struct TaskWorkFacts {
 
 impl TaskWorkFacts {
     /// Of a task.
-    pub(super) fn of_task(case: &Task, reports: Option<&TaskReports>, interrupted: bool) -> Self {
+    pub(in crate::domain) fn of_task(case: &Task, reports: Option<&TaskReports>, interrupted: bool) -> Self {
         let sure = reports.and_then(TaskReports::confidence);
         Self {
             started_at: reports.and_then(|reports| reports.started_at),
@@ -148,13 +148,13 @@ impl TaskWorkFacts {
 
     /// Of a task on which nobody works any more.
     #[must_use]
-    pub(super) fn of_nobody(self) -> Self {
+    pub(in crate::domain) fn of_nobody(self) -> Self {
         Self { is_active: false, is_interrupted: true, ..self }
     }
 
     /// Of two together.
     #[must_use]
-    pub(super) fn and(self, other: Self) -> Self {
+    pub(in crate::domain) fn and(self, other: Self) -> Self {
         Self {
             // `None` is less than any time.
             started_at: self.started_at.into_iter().chain(other.started_at).min(),
@@ -174,7 +174,7 @@ impl TaskWorkFacts {
 }
 
 /// The status to show for a group.
-pub(super) fn group_shown<'a>(groups: &TaskGroupTree<'a>, group: &'a Task) -> DisplayedTaskStatus {
+pub(in crate::domain) fn group_shown<'a>(groups: &TaskGroupTree<'a>, group: &'a Task) -> DisplayedTaskStatus {
     match group.status {
         TaskStatus::Archived => return DisplayedTaskStatus::Archived,
         TaskStatus::Blocked => return DisplayedTaskStatus::Blocked,
@@ -213,7 +213,7 @@ pub struct ReportedWork<'a> {
     /// When its agent expects to be done.
     pub estimated_completion: Option<Timestamp>,
     /// The parts.
-    pub subtasks: &'a [super::reports::Subtask],
+    pub subtasks: &'a [crate::domain::work::reports::Subtask],
     /// The files that are worked on or done.
     pub files: Vec<ReportedFile<'a>>,
     /// What else the work needs.

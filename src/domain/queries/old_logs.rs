@@ -5,9 +5,9 @@
 
 use jiff::SignedDuration;
 
-use super::case::TaskStatus;
 use crate::domain::base::ids::TaskId;
 use crate::domain::state::current_state::State;
+use crate::domain::work::case::TaskStatus;
 
 /// Whether somebody still needs what was printed for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::current_state::RestorableState;
 use crate::domain::base::ids::{AgentId, GateId, TaskId};
+use crate::domain::state::current_state::RestorableState;
 use crate::domain::work::agent::{Agent, Workspace};
 use crate::domain::work::case::Task;
 use crate::domain::work::gate::Gate;
