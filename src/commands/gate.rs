@@ -10,8 +10,8 @@ use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::natural;
-use crate::domain::planning::gates::asks;
 use crate::domain::queries::gate_line::{OpenGateDecisionJson, OpenGateJson};
+use crate::domain::work::gate::asks_of_planner;
 use crate::domain::work::gate::{Gate, GateDecision, GateKind};
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
@@ -153,14 +153,15 @@ pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<E
 fn those_without_a_price(ctx: &Context) -> Vec<String> {
     let gates = ctx.state().restorable.gates.values();
     let needs_its_name = |kind: GateKind| matches!(kind, GateKind::Question | GateKind::Budget);
-    let waiting = gates.filter(|gate| gate.decision.is_none() && !needs_its_name(gate.kind) && !asks(gate.id.as_str()));
+    let waiting =
+        gates.filter(|gate| gate.decision.is_none() && !needs_its_name(gate.kind) && !asks_of_planner(gate.id.as_str()));
     waiting.map(|gate| gate.id.to_string()).collect()
 }
 
 fn is_question(ctx: &Context, name: &str) -> bool {
     let named = |gate: &Gate| gate.id.as_str() == name || gate.task_id.as_ref().is_some_and(|task| task.as_str() == name);
     let mut gates = ctx.state().restorable.gates.values();
-    gates.any(|gate| (gate.kind == GateKind::Question || asks(gate.id.as_str())) && named(gate))
+    gates.any(|gate| (gate.kind == GateKind::Question || asks_of_planner(gate.id.as_str())) && named(gate))
 }
 
 fn list(gates: &[&Gate], lines: &[OpenGateJson], recovery: &RecoveryNeedJson) -> String {

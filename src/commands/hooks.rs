@@ -12,7 +12,7 @@ use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::nearest;
-use crate::domain::hook::event::HookEvent;
+use crate::domain::work::hook_event::HookEvent;
 use crate::domain::work::hook_run::HookRun;
 use crate::error::{Code, Error, Exit, Result};
 use crate::hook::project_files::ProjectFileOrigin;

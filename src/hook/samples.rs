@@ -1,6 +1,6 @@
 //! The samples of `hooks/`, which `hooks install` copies.
 
-use crate::domain::hook::event::HookEvent;
+use crate::domain::work::hook_event::HookEvent;
 
 /// A sample.
 #[derive(Debug)]

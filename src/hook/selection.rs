@@ -4,7 +4,7 @@
 //! order of name.
 
 use super::project_files::{HOOKS, ProjectFile, ProjectFilePath, ProjectFiles};
-use crate::domain::hook::event::HookEvent;
+use crate::domain::work::hook_event::HookEvent;
 
 /// A hook of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]

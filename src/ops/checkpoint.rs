@@ -25,7 +25,6 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use crate::domain::attach::act::is_waited_for;
-use crate::domain::attach::stamp::AttachedSessionStamp;
 use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::log_version::VERSION;
 use crate::domain::base::names::{Oid, RefName};
@@ -34,6 +33,7 @@ use crate::domain::checkpoint::document::{
     AgentState, CheckpointDocument, CheckpointRecord, CheckpointTrigger, CheckpointType, Tagger,
 };
 use crate::domain::checkpoint::marks::CheckpointMarks;
+use crate::domain::checkpoint::stamp::AttachedSessionStamp;
 use crate::domain::state::event::Event;
 use crate::env;
 use crate::error::{Code, Error, Result};

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::domain::hook::event::HookEvent;
+use crate::domain::work::hook_event::HookEvent;
 
 /// How often is looked whether the user wants to end it.
 pub const LOOK: Duration = Duration::from_millis(200);

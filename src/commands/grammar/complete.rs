@@ -318,7 +318,7 @@ mod tests {
 
     #[test]
     fn the_words_are_those_of_the_program() {
-        assert_eq!(EVENTS, crate::domain::hook::event::HookEvent::ALL.map(|event| event.as_str()));
+        assert_eq!(EVENTS, crate::domain::work::hook_event::HookEvent::ALL.map(|event| event.as_str()));
         assert!(SAMPLES.iter().eq(crate::hook::samples::SAMPLES.iter().map(|sample| &sample.name)));
     }
 

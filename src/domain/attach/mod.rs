@@ -10,5 +10,4 @@ pub mod payload;
 pub mod program;
 pub mod shell;
 pub mod shorten;
-pub mod stamp;
 pub mod watching;

@@ -8,10 +8,10 @@ use serde::{Deserialize, Serialize};
 
 use super::marks::CheckpointMarks;
 use super::submodules::SubmoduleState;
-use crate::domain::attach::stamp::AttachedSessionStamp;
 use crate::domain::base::ids::{AgentId, CheckpointName, TaskId};
 use crate::domain::base::log_version::{BEFORE, VERSION};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::checkpoint::stamp::AttachedSessionStamp;
 use crate::domain::queries::known_paths::{KnownPathsCount, KnownPathsScope};
 use crate::domain::state::current_state::RestorableState;
 use crate::domain::work::case::TaskStatus;

@@ -13,5 +13,6 @@ pub mod marks;
 pub mod older_checkpoints;
 pub mod purge;
 pub mod reading_budget;
+pub mod stamp;
 pub mod submodules;
 pub mod word_finder;

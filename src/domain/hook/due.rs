@@ -2,7 +2,6 @@
 
 use jiff::Timestamp;
 
-use super::event::HookEvent;
 use super::facts::{HookCompletion, HookFacts};
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::text::ValueChange;
@@ -14,6 +13,7 @@ use crate::domain::state::event::{Event, OperationEnd};
 use crate::domain::work::agent::{IterationOutcome, IterationStage};
 use crate::domain::work::case::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::gate::Gate;
+use crate::domain::work::hook_event::HookEvent;
 use crate::domain::work::learnings::{LearningId, LearningScope};
 use crate::domain::work::session::SessionState;
 use crate::domain::work::signal::AgentSignal;

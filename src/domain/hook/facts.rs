@@ -3,12 +3,12 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::event::{HookEvent, HookVariable};
 use crate::domain::base::ids::{AgentId, CheckpointName, GateId, TaskId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::work::conflict::ConflictLevel;
 use crate::domain::work::gate::GateKind;
+use crate::domain::work::hook_event::{HookEvent, HookVariable};
 use crate::error::Code;
 
 /// The longest value of a variable, in bytes: systems limit them. The JSON has all of it.

@@ -3,5 +3,4 @@
 //! Which files are hooks is in `crate::hook`, running them in `ops::hooks`. Begin reading with `event`.
 
 pub mod due;
-pub mod event;
 pub mod facts;

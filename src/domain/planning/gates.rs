@@ -7,16 +7,10 @@ use super::plan::{GoalClarification, GoalPlan, PlanProposal};
 use super::step::PlanStep;
 use crate::domain::base::ids::GateId;
 use crate::domain::base::plural::count;
-use crate::domain::work::gate::{Gate, GateDecision, GateKind};
+use crate::domain::work::gate::{Gate, GateDecision, GateKind, PLANNING_QUESTION};
 use crate::error::{Code, Error, Result};
 
-const QUESTION: &str = "planning-question-";
 const PROPOSAL: &str = "planning-proposal-";
-
-/// Whether the gate with this id is a question of a planner.
-pub fn asks(id: &str) -> bool {
-    id.starts_with(QUESTION)
-}
 
 /// The gates of a plan as it is.
 pub fn gates_of(plan: &GoalPlan) -> Vec<Gate> {
@@ -34,7 +28,7 @@ pub fn settle(gates: &mut BTreeMap<GateId, Gate>, plan: Option<&GoalPlan>) {
 }
 
 fn question(one: &GoalClarification) -> Option<Gate> {
-    gate(&format!("{QUESTION}{}", one.number), one.question.clone(), one.asked_at)
+    gate(&format!("{PLANNING_QUESTION}{}", one.number), one.question.clone(), one.asked_at)
 }
 
 fn proposal(plan: &GoalPlan, last: &PlanProposal) -> Option<Gate> {
@@ -54,7 +48,7 @@ fn gate(id: &str, reason: String, opened_at: jiff::Timestamp) -> Option<Gate> {
 /// `INVALID_INPUT` where a question is not answered.
 pub fn decided(id: &GateId, decision: &GateDecision) -> Result<PlanStep> {
     let number = |prefix: &str| id.as_str().strip_prefix(prefix).and_then(|number| number.parse::<u32>().ok());
-    match (number(QUESTION), number(PROPOSAL), decision) {
+    match (number(PLANNING_QUESTION), number(PROPOSAL), decision) {
         (Some(number), _, GateDecision::Answered { text }) => Ok(PlanStep::Answered { number, text: text.clone() }),
         (Some(_), _, GateDecision::Approved | GateDecision::Rejected { .. }) => {
             Err(Error::new(Code::InvalidInput, "a question needs an answer").hint(format!("git axiom gate answer {id} TEXT")))

@@ -213,5 +213,7 @@ fn report(token: &Token) -> String {
     )
 }
 
+pub mod context;
 #[cfg(test)]
 mod tests;
+pub mod validator;

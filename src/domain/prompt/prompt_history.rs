@@ -5,7 +5,7 @@ use super::values::{Name, PromptValues};
 use super::{BranchCommit, MOST_COMMITS, MOST_ITEMS, PromptHistory, PromptWorkspaceState, SECTION_BYTES};
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::base::names::Oid;
-use crate::domain::recovery::context::where_it_was;
+use crate::domain::prompt::context::where_it_was;
 use crate::domain::work::agent::IterationOutcome;
 use crate::domain::work::iteration_marker::MarkerKind;
 use crate::domain::work::last_run::LastIteration;

@@ -4,7 +4,6 @@
 //! kinds of files there are. Begin reading with [`decide::certain`]. Not here: going on with a program's own session, which is in
 //! `work::resuming`.
 
-pub mod context;
 pub mod decide;
 pub mod estimate;
 pub mod evaluator;

@@ -7,9 +7,16 @@ use super::budget::BudgetUsage;
 use super::guarded::{AllowedGuardedFiles, GuardedFilesDigest};
 use crate::domain::base::ids::{AgentId, GateId, MAX_ID_LENGTH, TaskId};
 use crate::domain::base::names::RefName;
-use crate::domain::planning::gates;
 use crate::domain::state::task_branches;
 use crate::error::Result;
+
+/// How the ids of gates begin that a planner's question opens.
+pub const PLANNING_QUESTION: &str = "planning-question-";
+
+/// Whether the gate with this id is a question of a planner.
+pub fn asks_of_planner(id: &str) -> bool {
+    id.starts_with(PLANNING_QUESTION)
+}
 
 /// The kind of decision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -47,7 +54,7 @@ impl GateKind {
     /// The command that approves or answers the gate with this id.
     pub fn command(self, id: &str) -> String {
         match self {
-            Self::Planning if gates::asks(id) => format!("git axiom gate answer {id} TEXT"),
+            Self::Planning if asks_of_planner(id) => format!("git axiom gate answer {id} TEXT"),
             Self::Question => format!("git axiom gate answer {id} TEXT"),
             Self::Claim | Self::Merge | Self::HumanReview | Self::Recovery | Self::Planning | Self::Budget | Self::Disk => {
                 format!("git axiom gate approve {id}")

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::ids::TaskId;
-use crate::domain::hook::event::HookEvent;
+use crate::domain::work::hook_event::HookEvent;
 
 /// One run of a hook, as `log --all` and `hooks log` show it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -20,6 +20,7 @@ pub mod disk;
 pub mod failures;
 pub mod gate;
 pub mod guarded;
+pub mod hook_event;
 pub mod hook_run;
 pub mod iteration_marker;
 pub mod last_run;

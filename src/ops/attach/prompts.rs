@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::sessions;
 use crate::domain::attach::program::AttachedProgram;
-use crate::domain::attach::stamp::{prompt_name, prompt_number};
 use crate::domain::base::names::Oid;
 use crate::domain::base::plural::count;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, CheckpointTrigger};
+use crate::domain::checkpoint::stamp::{prompt_name, prompt_number};
 use crate::domain::recovery::mask::masked;
 use crate::error::{Code, Error, Result};
 use crate::files::{FileLock, LockAttempt};

@@ -5,11 +5,11 @@ use std::iter;
 use jiff::Timestamp;
 
 use super::CheckpointRequest;
-use crate::domain::attach::stamp::prompt_name;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
 use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::stamp::prompt_name;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
 use crate::env;

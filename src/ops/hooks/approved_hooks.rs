@@ -4,8 +4,8 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::domain::hook::event::{HookEvent, HookPower};
 use crate::domain::hook::facts::HookFacts;
+use crate::domain::work::hook_event::{HookEvent, HookPower};
 use crate::env;
 use crate::error::{Code, Error};
 use crate::hook::approved_tree::ApprovedTree;

@@ -4,7 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::hook::event::HookEvent;
+use crate::domain::work::hook_event::HookEvent;
 use crate::error::Result;
 use crate::files::{self, SmallFile};
 use crate::ops::context::handle::Context;

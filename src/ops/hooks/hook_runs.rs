@@ -9,10 +9,10 @@ use serde::Serialize;
 
 use super::approved_hooks::DEPTH;
 use crate::domain::base::document_schema::SCHEMA;
-use crate::domain::hook::event::{HookPower, HookVariable};
 use crate::domain::hook::facts::HookFacts;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Workspace;
+use crate::domain::work::hook_event::{HookPower, HookVariable};
 use crate::domain::work::hook_run::HookRun;
 use crate::domain::work::verification::{VerifyChecker, last_lines};
 use crate::env;

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use crate::domain::hook::event::HookEvent;
+use crate::domain::work::hook_event::HookEvent;
 use crate::error::Result;
 use crate::files;
 use crate::hook::project_files::{HOOKS, LARGEST, ProjectFileOrigin, SHARED};

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use jiff::Timestamp;
 
-use crate::domain::hook::event::HookEvent;
 use crate::domain::state::event::Event;
+use crate::domain::work::hook_event::HookEvent;
 use crate::domain::work::hook_run::HookRun;
 use crate::error::Result;
 use crate::hook::project_files::ProjectFiles;

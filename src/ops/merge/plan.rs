@@ -8,11 +8,11 @@ use super::{MergeOutcome, branch_of, checked_out, edit, nothing_in_progress, tak
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::ValueChange;
-use crate::domain::hook::event::HookEvent;
 use crate::domain::journal::journaled::{BranchAdvance, JournaledOperation, OperationKind, RefChange};
 use crate::domain::work::case::{MergedTaskWork, Task, TaskKind, TaskStatus};
 use crate::domain::work::gate::{Gate, merge_wants_trust};
 use crate::domain::work::guarded::{AllowedGuardedFiles, GuardedFiles};
+use crate::domain::work::hook_event::HookEvent;
 use crate::domain::work::verification::{MergeCandidate, MergeRequirements, MergeVerification, PreMergeHook};
 use crate::error::{Code, Error, Result};
 use crate::files;

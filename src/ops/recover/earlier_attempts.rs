@@ -4,7 +4,8 @@
 use jiff::Timestamp;
 
 use crate::domain::base::ids::TaskId;
-use crate::domain::recovery::context::{self, RecoveryContext, RecoveryContextFacts, how_cut_off};
+use crate::domain::prompt::context;
+use crate::domain::prompt::context::{RecoveryContext, RecoveryContextFacts, how_cut_off};
 use crate::domain::work::wip;
 use crate::error::Result;
 use crate::ops::context::handle::Context;

@@ -7,7 +7,6 @@ use jiff::Timestamp;
 use super::recovery_and_trust::{self, PanelTrustCheck};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::natural;
-use crate::domain::planning::gates::asks;
 use crate::domain::queries::gate_line::OpenGateDecisionJson;
 use crate::domain::queries::groups::TaskGroupTree;
 use crate::domain::queries::project::LiveSessionStatus;
@@ -16,6 +15,7 @@ use crate::domain::queries::view::DisplayedTaskStatus;
 use crate::domain::state::current_state::State;
 use crate::domain::work::case::{Task, TaskStatus};
 use crate::domain::work::gate::GateKind;
+use crate::domain::work::gate::asks_of_planner;
 use crate::domain::work::supervisor_activity::SupervisorActivity;
 use crate::error::Result;
 use crate::ops::attach::{prompts, sessions};
@@ -234,7 +234,7 @@ fn gates(state: &State) -> Vec<WaitingRow> {
         details: gate.lines_below(),
         since: Some(gate.opened_at),
         decided: gate.decision.as_ref().map(|decision| OpenGateDecisionJson::from(decision).is.to_owned()),
-        asks: gate.kind == GateKind::Question || asks(gate.id.as_str()),
+        asks: gate.kind == GateKind::Question || asks_of_planner(gate.id.as_str()),
     };
     gates.into_iter().map(row).collect()
 }

@@ -4,7 +4,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::common::TestEnv;
-use git_axiom::domain::hook::event::HookEvent;
+use git_axiom::domain::work::hook_event::HookEvent;
 use git_axiom::error::Code;
 
 fn plant(env: &TestEnv, path: &str, run: &str) {

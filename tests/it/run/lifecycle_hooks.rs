@@ -5,7 +5,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use git_axiom::domain::hook::event::HookEvent;
+use git_axiom::domain::work::hook_event::HookEvent;
 use git_axiom::error::Code;
 use serde_json::{Value, json};
 

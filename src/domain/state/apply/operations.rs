@@ -3,12 +3,12 @@
 use super::{Result, refuse};
 use jiff::{SignedDuration, Timestamp};
 
-use crate::domain::attach::stamp::prompt_number;
 use crate::domain::base::ids::{CheckpointName, OperationId, TaskId};
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::CAPTURES;
 use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger, DeletedCheckpoint};
 use crate::domain::checkpoint::purge::PurgeLeftover;
+use crate::domain::checkpoint::stamp::prompt_number;
 use crate::domain::journal::journaled::{ChangeDirection, GateChange, JournaledOperation, OperationKind, WorkspaceChange};
 use crate::domain::state::current_state::{OpenOperation, State, TakenStashEntry};
 use crate::domain::state::event::OperationEnd;

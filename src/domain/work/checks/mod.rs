@@ -7,4 +7,3 @@ pub mod named_step;
 pub mod step_report;
 pub mod test_counts;
 pub mod tests_in_output;
-pub mod validator;

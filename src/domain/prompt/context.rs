@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::decide::{CrashAction, CrashDecision};
+use crate::domain::recovery::decide::{CrashAction, CrashDecision};
 use crate::domain::state::attempt::{AttemptDetails, AttemptEventKind, TestStatus};
 use crate::domain::state::audit::AuditEntry;
 use crate::domain::work::agent::IterationOutcome;

@@ -3,12 +3,12 @@
 //! It looks and says whether the work is what was asked for. What it changes does not become part of the work: in a task's workspace a
 //! change makes the step fail, on the result of a merge it goes with the worktree that was made for it.
 
-use super::named_step::NamedVerifyStep;
 use crate::domain::base::ids::Token;
 use crate::domain::prompt::pieces::{line, list, text};
 use crate::domain::prompt::{BODY_BYTES, BranchCommit, MOST_COMMITS, MOST_ITEMS, PARENT_BYTES, PromptTask, SECTION_BYTES};
 use crate::domain::work::agent::IterationOutcome;
 use crate::domain::work::case::Task;
+use crate::domain::work::checks::named_step::NamedVerifyStep;
 use crate::error::{Code, Error, Result};
 
 /// What its program is told.
