@@ -3,8 +3,8 @@
 use super::working_dir;
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::GlobalArgs;
+use crate::domain::agent::attached_program::AttachedProgram;
 use crate::domain::attach::act::VARIABLES;
-use crate::domain::attach::program::AttachedProgram;
 use crate::domain::verbs;
 use crate::env;
 use crate::error::{Code, Error, Result};

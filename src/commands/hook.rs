@@ -11,8 +11,8 @@ use clap::Args;
 
 use super::VerbExit;
 use crate::cli::screen::Screen;
+use crate::domain::agent::attached_program::AttachedProgram;
 use crate::domain::attach::hook_answer::AgentHookAnswer;
-use crate::domain::attach::program::AttachedProgram;
 use crate::domain::attach::shorten::JsonShortener;
 use crate::env;
 use crate::error::{Exit, Result};

@@ -24,7 +24,7 @@ use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::hook::due::of_task;
 use crate::domain::state::event::Event;
-use crate::domain::state::task_branches;
+use crate::domain::work::branch_names;
 use crate::domain::work::case::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange};
 use crate::domain::work::commit_marks;
 use crate::domain::work::conflict::ConflictLevel;
@@ -234,7 +234,7 @@ pub fn unheeded_settings(ctx: &Context, target: &RefName) -> Result<Option<Strin
 pub fn branch_of(ctx: &Context, task: &TaskId) -> RefName {
     match ctx.state().restorable.workspaces.get(task) {
         Some(workspace) => workspace.branch.clone(),
-        None => task_branches::branch_of(task),
+        None => branch_names::branch_of(task),
     }
 }
 

@@ -14,14 +14,13 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::base::ids::{CheckpointName, OperationId, TaskId};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::ref_change::{ChangeDirection, RefChange};
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointTrigger};
-use crate::domain::journal::journaled::{
-    ChangeDirection, JournaledOperation, OperationKind, RefChange, TrashChange, WorktreeChange,
-};
+use crate::domain::journal::journaled::{JournaledOperation, OperationKind, TrashChange, WorktreeChange};
 use crate::domain::operation::operation_record::OperationRecord;
 use crate::domain::operation::undo::{self, UndoSelector};
-use crate::domain::state::task_branches::task_of;
+use crate::domain::work::branch_names::task_of;
 use crate::domain::work::case::MergedTaskWork;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};

@@ -1,5 +1,6 @@
 //! Workspaces: their paths, making them, and repairing what a crash left of them.
 
+use crate::domain::work::branch_names;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
@@ -8,7 +9,6 @@ use std::time::Duration;
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{RefName, RepoPath};
-use crate::domain::state::task_branches;
 use crate::domain::work::agent::Workspace;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -92,7 +92,7 @@ pub fn exclude(ctx: &Context) -> Result<()> {
 /// # Errors
 /// `BRANCH_NOT_OURS`; `GIT_FAILED`.
 pub fn branch_is_not_others(ctx: &Context, task: &TaskId) -> Result<()> {
-    let branch = task_branches::branch_of(task);
+    let branch = branch_names::branch_of(task);
     if ctx.state().made_branch(&branch) {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use crate::cli::words;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::availability::CheckpointAvailability;
 use crate::domain::checkpoint::document::CheckpointType;
-use crate::domain::queries::known_paths::KnownPathsCount;
+use crate::domain::checkpoint::known_scope::KnownPathsCount;
 use crate::env;
 use crate::error::some_of;
 use crate::ops::checkpoint::{self, CheckpointDeletionReport, CheckpointListing, CompactReport, RepositorySpace};

@@ -4,6 +4,7 @@
 //! Begin reading with `presets/claude.toml`, which explains every key, then `stream`.
 
 pub mod adapter;
+pub mod attached_program;
 pub mod overlay;
 pub mod presets;
 pub mod stream;

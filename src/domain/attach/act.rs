@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::payload::{AgentHookEvent, AgentHookMoment};
-use super::program::AttachedProgram;
 use super::shell::{self, ShellSurroundings};
+use crate::domain::agent::attached_program::AttachedProgram;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::CheckpointTrigger;
 

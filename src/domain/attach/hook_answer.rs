@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::program::AttachedProgram;
+use crate::domain::agent::attached_program::AttachedProgram;
 
 /// What is written to standard output and standard error, and the exit status.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -7,7 +7,6 @@
 pub mod act;
 pub mod hook_answer;
 pub mod payload;
-pub mod program;
 pub mod shell;
 pub mod shorten;
 pub mod watching;

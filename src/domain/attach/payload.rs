@@ -3,9 +3,9 @@
 
 use serde_json::Value;
 
-use super::program::AttachedProgram;
 use super::shell;
 use super::shorten::CUT;
+use crate::domain::agent::attached_program::AttachedProgram;
 
 /// What a hook of a program says.
 #[derive(Debug, Clone, PartialEq, Eq)]

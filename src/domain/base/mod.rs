@@ -20,6 +20,7 @@ mod operation_start;
 pub mod own_names;
 pub mod path_set;
 pub mod plural;
+pub mod ref_change;
 pub mod sealed;
 pub mod shell_word;
 pub mod text;

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::names::RefName;
-use crate::domain::journal::journaled::{ChangeDirection, RefChange};
+use crate::domain::base::ref_change::{ChangeDirection, RefChange};
 
 /// One value of the configuration.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

@@ -11,10 +11,10 @@ use super::submodules::SubmoduleState;
 use crate::domain::base::ids::{AgentId, CheckpointName, TaskId};
 use crate::domain::base::log_version::{BEFORE, VERSION};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::checkpoint::known_scope::{KnownPathsCount, KnownPathsScope};
 use crate::domain::checkpoint::stamp::AttachedSessionStamp;
-use crate::domain::queries::known_paths::{KnownPathsCount, KnownPathsScope};
-use crate::domain::state::current_state::RestorableState;
 use crate::domain::work::case::TaskStatus;
+use crate::domain::work::restorable_state::RestorableState;
 
 /// Who wanted a checkpoint: retention has a rule for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -581,6 +581,30 @@ impl CaptureCoverage {
         let named = [unreadable, refused_names, converted, excluded, purged, over_include_limit, encrypted, staged_not_held];
         let [a, b, c, d, e, f, g, h] = named;
         [ignored, nested_repositories, dirty_submodules, too_large, special, a, b, c, d, e, f, g, h, not_in_time, git_directories]
+    }
+}
+
+/// Whether the checkpoint was made before an operation so that it can be undone. Making such a checkpoint removes no others.
+pub fn is_safety(trigger: CheckpointTrigger) -> bool {
+    match trigger {
+        CheckpointTrigger::BeforeRollback
+        | CheckpointTrigger::BeforeUndo
+        | CheckpointTrigger::BeforeRedirect
+        | CheckpointTrigger::BeforeAbandon
+        | CheckpointTrigger::BeforeDeinit
+        | CheckpointTrigger::BeforeCleanup
+        | CheckpointTrigger::BeforeRecovery => true,
+        CheckpointTrigger::Manual
+        | CheckpointTrigger::Periodic
+        | CheckpointTrigger::BeforeAutopilot
+        | CheckpointTrigger::BeforeMerge
+        | CheckpointTrigger::AfterMerge
+        | CheckpointTrigger::SessionStart
+        | CheckpointTrigger::Prompt
+        | CheckpointTrigger::BeforeShell
+        | CheckpointTrigger::Edits
+        | CheckpointTrigger::Turn
+        | CheckpointTrigger::AttachedStart => false,
     }
 }
 

@@ -8,6 +8,7 @@ pub mod availability;
 pub mod branch_config;
 pub mod catalog;
 pub mod document;
+pub mod known_scope;
 pub mod local_refs;
 pub mod marks;
 pub mod older_checkpoints;

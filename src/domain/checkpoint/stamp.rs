@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::attach::program::AttachedProgram;
+use crate::domain::agent::attached_program::AttachedProgram;
 use crate::domain::base::text_hash::text_hash;
 
 /// How many characters of a session's id are used as they are.

@@ -6,7 +6,6 @@ use serde::{Deserialize, Serialize};
 
 use super::document::{CaptureCoverage, CheckpointDocument, PathSample};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::journal::journaled::HeldSubmodule;
 
 /// A submodule, as captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -93,6 +92,20 @@ impl PathSample {
             self.count = self.count.saturating_sub(1);
         }
     }
+}
+
+/// A submodule of a workspace, as captured.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct HeldSubmodule {
+    /// Its path in the workspace; one within another has the whole path.
+    pub path: RepoPath,
+    /// The branch that was checked out in it.
+    pub branch: Option<RefName>,
+    /// The commit that was checked out in it.
+    pub head: Option<Oid>,
+    /// Its capture, a commit of its own repository.
+    pub capture: Oid,
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@
 //! the new one if it was already made, and each change can be inverted: the same data serves to finish, to abort, and to
 //! undo.
 
+use crate::domain::base::ref_change::{ChangeDirection, RefChange};
+use crate::domain::checkpoint::submodules::HeldSubmodule;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -154,16 +156,6 @@ impl BranchAdvance {
     }
 }
 
-/// A ref that moves. The value `None` means that the ref does not exist.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RefChange {
-    /// Its full name.
-    pub name: RefName,
-    /// Its value before and after.
-    pub value: ValueChange<Option<Oid>>,
-}
-
 /// A stash entry that is removed or brought back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -278,20 +270,6 @@ pub struct WorkspaceChange {
     pub submodules: Vec<HeldSubmodule>,
 }
 
-/// A submodule of a workspace, as captured.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct HeldSubmodule {
-    /// Its path in the workspace; one within another has the whole path.
-    pub path: RepoPath,
-    /// The branch that was checked out in it.
-    pub branch: Option<RefName>,
-    /// The commit that was checked out in it.
-    pub head: Option<Oid>,
-    /// Its capture, a commit of its own repository.
-    pub capture: Oid,
-}
-
 /// A file or folder that no capture holds, and that goes to the trash or comes back from it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -314,16 +292,6 @@ pub struct GateChange {
     pub gate: Gate,
     /// The direction: [`ChangeDirection::PutAside`] closes it.
     pub way: ChangeDirection,
-}
-
-/// The direction of a change: away to the trash, or back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ChangeDirection {
-    /// To the trash.
-    PutAside,
-    /// Back from the trash, or made again.
-    BringBack,
 }
 
 impl JournaledOperation {
@@ -398,17 +366,6 @@ impl JournaledOperation {
             && self.worktrees.is_empty()
             && self.submodules.is_empty()
             && self.workspaces.is_empty()
-    }
-}
-
-impl ChangeDirection {
-    /// The other way.
-    #[must_use]
-    pub fn opposite(self) -> Self {
-        match self {
-            Self::PutAside => Self::BringBack,
-            Self::BringBack => Self::PutAside,
-        }
     }
 }
 

@@ -8,11 +8,12 @@ use serde::{Serialize, Serializer};
 
 use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::ref_change::{ChangeDirection, RefChange};
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::{BranchConfigChange, ConfigValue};
+use crate::domain::checkpoint::known_scope::KnownPathsCount;
 use crate::domain::checkpoint::local_refs::StashEntry;
-use crate::domain::journal::journaled::{ChangeDirection, RefChange, StashChange};
-use crate::domain::queries::known_paths::KnownPathsCount;
+use crate::domain::journal::journaled::StashChange;
 use crate::domain::work::case::{TaskChangeSet, TaskFieldChange};
 
 /// How a file changes.

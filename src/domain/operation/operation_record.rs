@@ -10,15 +10,16 @@ use serde::Serialize;
 
 use super::touched::touched_cases;
 use crate::domain::base::ids::{CheckpointName, OperationId, TaskId};
+use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
 use crate::domain::journal::journaled::{
-    BranchAdvance, GateChange, OperationKind, RefChange, StashChange, SubmoduleChange, TrashChange, WorkspaceChange,
-    WorktreeChange,
+    BranchAdvance, GateChange, OperationKind, StashChange, SubmoduleChange, TrashChange, WorkspaceChange, WorktreeChange,
 };
 use crate::domain::state::audit;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor, EventEnvelope, OperationEnd};
+use crate::domain::state::repository_location::RepositoryRelocation;
 use crate::domain::work::case::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::session::{SessionMode, SupervisorRequest};
 use crate::error::Result;
@@ -328,7 +329,7 @@ impl OperationFold {
             }
         }
         if let Event::RepositoryPlaced { placing } = &envelope.event {
-            self.all.iter_mut().for_each(|transaction| placing.transaction(transaction));
+            self.all.iter_mut().for_each(|transaction| placing.operation_record(transaction));
         }
         let transaction = &mut self.all[place];
         transaction.last_seq = envelope.seq;
@@ -436,6 +437,20 @@ fn note(transaction: &mut OperationRecord, event: &Event, state: &State) {
     } else if rank > transaction.rank {
         transaction.rank = rank;
         transaction.what = what;
+    }
+}
+
+impl RepositoryRelocation {
+    /// Translates all paths of a transaction.
+    pub fn operation_record(&self, transaction: &mut OperationRecord) {
+        transaction.advances.iter_mut().for_each(|one| self.change(&mut one.path));
+        transaction.worktrees.iter_mut().for_each(|one| self.change(&mut one.path));
+        transaction.submodules.iter_mut().for_each(|one| self.submodule(one));
+        transaction.workspaces.iter_mut().for_each(|one| self.workspace(one));
+        for one in &mut transaction.asides {
+            self.change(&mut one.worktree);
+            self.change_trash(&mut one.trash);
+        }
     }
 }
 

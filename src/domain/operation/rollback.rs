@@ -8,14 +8,16 @@ use serde::Serialize;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::BRANCHES;
+use crate::domain::base::ref_change::{ChangeDirection, RefChange};
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
-use crate::domain::journal::journaled::{ChangeDirection, GateChange, RefChange};
-use crate::domain::state::current_state::{RestorableState, State};
-use crate::domain::state::task_branches::task_of;
+use crate::domain::journal::journaled::GateChange;
+use crate::domain::state::current_state::State;
 use crate::domain::work::agent::Workspace;
+use crate::domain::work::branch_names::task_of;
 use crate::domain::work::case::{Task, TaskFieldChange, TaskStatus};
 use crate::domain::work::gate::{AfterHalt, Gate, TaskHoldReason};
+use crate::domain::work::restorable_state::RestorableState;
 
 /// What happens to one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -12,8 +12,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use crate::domain::base::ids::{AgentId, OperationId, TaskId};
+use crate::domain::base::ref_change::ChangeDirection;
 use crate::domain::checkpoint::document::CheckpointRecord;
-use crate::domain::journal::journaled::{ChangeDirection, OperationKind};
+use crate::domain::journal::journaled::OperationKind;
 use crate::domain::state::event::{Event, EventEnvelope, OperationEnd};
 use crate::domain::work::session::SessionState;
 

@@ -9,7 +9,6 @@ use super::plan::{
 };
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
-use crate::domain::state::event::Event;
 use crate::domain::work::case::Task;
 use crate::domain::work::verification::ProgramUsage;
 use crate::error::{Code, Error, Result};
@@ -182,11 +181,6 @@ impl PlanStep {
             Self::Abandoned { why } => format!("plan abandoned: {why}"),
         }
     }
-}
-
-/// Whether an event may change the plan.
-pub fn changes(event: &Event) -> bool {
-    matches!(event, Event::Planned { .. } | Event::StateAdopted { .. })
 }
 
 fn refuse<T>(what: impl Into<String>, hint: &str) -> Result<T> {

@@ -1,58 +1,13 @@
 //! Checkpoints of known paths: the caller names the paths that changed, only those are looked at, and the rest is taken from
 //! a complete checkpoint. Pure: which checkpoint that is, and which content comes from where.
 
-use serde::{Deserialize, Serialize};
+use crate::domain::checkpoint::document;
+use crate::domain::checkpoint::known_scope::{newest_complete, newest_on};
 
-use crate::domain::base::ids::CheckpointName;
-use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::base::names::RepoPath;
 use crate::domain::base::path_set::PathSet;
 use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointRecord, CheckpointTrigger, LISTED, PathSample};
-use crate::domain::queries::retention;
 use crate::domain::state::current_state::State;
-
-/// Which paths of a worktree were looked at, and which checkpoint the rest is taken from.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct KnownPathsScope {
-    /// The files and folders that were looked at: those that were named since that checkpoint, and those whose index entry
-    /// differs from it.
-    pub paths: Vec<RepoPath>,
-    /// The checkpoint from which the rest is taken.
-    pub all_else_as_of: CheckpointName,
-    /// The capture of that checkpoint, because a name may be used again.
-    pub all_else_capture: Oid,
-}
-
-/// The same in short, for the state.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct KnownPathsCount {
-    /// How many files and folders were looked at, in all worktrees.
-    pub paths: u64,
-    /// The checkpoint from which the rest is taken.
-    pub all_else_as_of: CheckpointName,
-    /// The capture of that checkpoint, because a name may be used again.
-    pub all_else_capture: Oid,
-    /// Whether that checkpoint was deleted since. Only for display, never recorded.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub all_else_gone: bool,
-}
-
-impl KnownPathsCount {
-    /// Whether it is built on this checkpoint, and not on an earlier one with the same name.
-    pub fn is_on(&self, record: &CheckpointRecord) -> bool {
-        self.all_else_capture == record.capture && self.all_else_as_of == record.name
-    }
-
-    /// For display: with `all_else_gone` set from the state.
-    ///
-    /// # Errors
-    /// As [`Checkpoints::get`](super::catalog::CheckpointCatalog::get).
-    pub fn shown(&self, state: &State) -> crate::error::Result<Self> {
-        let is_there = state.record.checkpoints.get(&self.all_else_as_of)?.is_some_and(|record| self.is_on(record));
-        Ok(Self { all_else_gone: !is_there, ..self.clone() })
-    }
-}
 
 /// The checkpoints that a checkpoint of known paths can be built on.
 #[derive(Debug, Clone, Copy)]
@@ -79,28 +34,11 @@ pub fn base(state: &State) -> Result<KnownPathsBase<'_>, String> {
     Ok(KnownPathsBase { complete, last: newest_on(recent(), complete) })
 }
 
-/// The newest complete checkpoint.
-pub fn newest_complete<'r>(records: impl Iterator<Item = &'r CheckpointRecord>) -> Option<&'r CheckpointRecord> {
-    newest(records.filter(|record| record.only.is_none()))
-}
-
-/// The newest checkpoint of known paths that was built on `base`.
-pub fn newest_on<'r>(
-    records: impl Iterator<Item = &'r CheckpointRecord>,
-    base: &CheckpointRecord,
-) -> Option<&'r CheckpointRecord> {
-    newest(records.filter(|record| record.only.as_ref().is_some_and(|only| only.is_on(base))))
-}
-
-fn newest<'r>(records: impl Iterator<Item = &'r CheckpointRecord>) -> Option<&'r CheckpointRecord> {
-    records.max_by_key(|record| record.age())
-}
-
 /// Whether git axiom itself changes files after such a checkpoint, at paths that no caller names. (A merge changes files
 /// too, but it also changes the index, and that is seen.)
 fn changes_files_next(trigger: CheckpointTrigger) -> bool {
     // A cleanup removes checkpoints, and no files.
-    retention::is_safety(trigger) && trigger != CheckpointTrigger::BeforeCleanup
+    document::is_safety(trigger) && trigger != CheckpointTrigger::BeforeCleanup
 }
 
 /// All differences from the index: for the paths that were looked at, those that were seen; for the rest, those of the base
@@ -165,7 +103,10 @@ pub fn held_else(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::base::ids::CheckpointName;
+    use crate::domain::base::names::Oid;
     use crate::domain::checkpoint::document::CheckpointType;
+    use crate::domain::checkpoint::known_scope::KnownPathsCount;
 
     fn name(text: &str) -> CheckpointName {
         CheckpointName::new(text).unwrap()
@@ -247,13 +188,13 @@ mod tests {
             let mut record = state.record.checkpoints.get(&name("q")).unwrap().unwrap().clone();
             let only = record.only.as_mut().unwrap();
             only.all_else_capture = of.clone();
-            assert_eq!(only.shown(&state).unwrap().all_else_gone, !same, "{of:?}");
+            assert_eq!(only.shown(&state.record.checkpoints).unwrap().all_else_gone, !same, "{of:?}");
             state.record.checkpoints.insert(record).unwrap();
             assert_eq!(base(&state).unwrap().last.is_some(), same, "{of:?}");
         }
         let only = state.record.checkpoints.get(&name("q")).unwrap().unwrap().only.clone().unwrap();
         state.record.checkpoints.remove(&name("b")).unwrap();
-        assert!(only.shown(&state).unwrap().all_else_gone);
+        assert!(only.shown(&state.record.checkpoints).unwrap().all_else_gone);
     }
 
     #[test]

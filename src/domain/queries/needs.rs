@@ -1,56 +1,13 @@
 //! What a task needs of others before it begins, where that is less than their merged work: something that their agents report as
 //! ready. Pure.
 
+use crate::domain::work::case::{NeededReadyPoint, TaskDependency};
 use std::collections::BTreeMap;
-use std::fmt;
-use std::str::FromStr;
-
-use serde::{Deserialize, Serialize};
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::state::current_state::State;
 use crate::domain::work::case::{Task, TaskStatus};
 use crate::domain::work::reports::ReadyPoint;
-use crate::domain::work::signal::MAX_NAME;
-use crate::error::{Code, Error, Result};
-
-/// What the agent of another task reports as ready: `TASK:NAME`.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct NeededReadyPoint {
-    /// The other task, which is one of those that the task comes after.
-    pub task: TaskId,
-    /// The name by which its agent reports it.
-    pub name: String,
-}
-
-impl fmt::Display for NeededReadyPoint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}:{}", self.task, self.name)
-    }
-}
-
-/// A case that another one comes after, and what it needs of it, where that is not its merged work.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TaskDependency {
-    /// The case.
-    pub case: TaskId,
-    /// What has to be ready of it.
-    pub name: Option<String>,
-}
-
-impl FromStr for TaskDependency {
-    type Err = Error;
-
-    fn from_str(text: &str) -> Result<Self> {
-        let Some((case, name)) = text.split_once(':') else { return Ok(Self { case: TaskId::new(text)?, name: None }) };
-        if name.trim().is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
-            return Err(Error::new(Code::InvalidInput, format!("'{text}' does not name what has to be ready"))
-                .hint("TASK:NAME waits for 'git axiom signal ready NAME TEXT' of the agent of TASK"));
-        }
-        Ok(Self { case: TaskId::new(case)?, name: Some(name.to_owned()) })
-    }
-}
 
 /// The cases of a list, and what is needed of them.
 pub fn split(list: Vec<TaskDependency>) -> (Vec<TaskId>, Vec<NeededReadyPoint>) {
@@ -108,6 +65,7 @@ pub fn awaited<'a>(state: &'a State, task: &TaskId) -> BTreeMap<&'a str, Vec<&'a
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::error::Code;
 
     #[test]
     fn a_need_has_a_task_and_a_name() {

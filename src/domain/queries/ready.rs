@@ -1,5 +1,6 @@
 //! Which task is next, and which agent takes it. Pure.
 
+use crate::domain::work::case::DEFAULT_PERSONA;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -11,9 +12,6 @@ use crate::domain::state::current_state::State;
 use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::gate::GateKind;
 use crate::error::{Result, some_of};
-
-/// The persona of tasks that do not name one.
-pub const DEFAULT_PERSONA: &str = "agent";
 
 /// How many cases are named for which one waits.
 const NAMED: usize = 3;

@@ -1,5 +1,6 @@
 //! Which checkpoints are kept, and why. Pure.
 
+use crate::domain::checkpoint::document::is_safety;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
@@ -260,30 +261,6 @@ pub fn live_capture_ends(
     !state.restorable.workspaces.contains_key(task) && made().is_some_and(|made| now.duration_since(made) > limit)
 }
 
-/// Whether the checkpoint was made before an operation so that it can be undone. Making such a checkpoint removes no others.
-pub fn is_safety(trigger: CheckpointTrigger) -> bool {
-    match trigger {
-        CheckpointTrigger::BeforeRollback
-        | CheckpointTrigger::BeforeUndo
-        | CheckpointTrigger::BeforeRedirect
-        | CheckpointTrigger::BeforeAbandon
-        | CheckpointTrigger::BeforeDeinit
-        | CheckpointTrigger::BeforeCleanup
-        | CheckpointTrigger::BeforeRecovery => true,
-        CheckpointTrigger::Manual
-        | CheckpointTrigger::Periodic
-        | CheckpointTrigger::BeforeAutopilot
-        | CheckpointTrigger::BeforeMerge
-        | CheckpointTrigger::AfterMerge
-        | CheckpointTrigger::SessionStart
-        | CheckpointTrigger::Prompt
-        | CheckpointTrigger::BeforeShell
-        | CheckpointTrigger::Edits
-        | CheckpointTrigger::Turn
-        | CheckpointTrigger::AttachedStart => false,
-    }
-}
-
 fn age_in_days(made: Timestamp, now: Timestamp) -> i64 {
     now.duration_since(made).as_secs() / (24 * 60 * 60)
 }
@@ -301,9 +278,9 @@ mod tests {
     use crate::domain::base::ids::{AgentId, OperationId, SessionId};
     use crate::domain::base::names::{Oid, RefName};
     use crate::domain::checkpoint::catalog::{CheckpointCatalog, OlderCheckpoints};
+    use crate::domain::checkpoint::known_scope::KnownPathsCount;
     use crate::domain::checkpoint::older_checkpoints;
     use crate::domain::journal::journaled::JournaledOperation;
-    use crate::domain::queries::known_paths::KnownPathsCount;
     use crate::domain::state::current_state::OpenOperation;
     use crate::domain::work::agent::Workspace;
     use crate::domain::work::session::{Session, SessionState};

@@ -2,6 +2,9 @@
 //!
 //! A rollback restores the **restorable** part. The **record** is never rolled back.
 
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::budget::BudgetLimits;
+use crate::domain::work::restorable_state::RestorableState;
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
@@ -10,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::folded::FoldedTaskIds;
 use super::repository_location::RelocationRecord;
 use crate::domain::base::defaults::is_default;
-use crate::domain::base::ids::{AgentId, CheckpointName, GateId, OperationId, RequestId, TaskId};
+use crate::domain::base::ids::{AgentId, CheckpointName, OperationId, RequestId, TaskId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::nearest;
 use crate::domain::checkpoint::catalog::CheckpointCatalog;
@@ -20,18 +23,17 @@ use crate::domain::checkpoint::purge::PurgeLeftover;
 use crate::domain::journal::journaled::JournaledOperation;
 use crate::domain::planning::plan::GoalPlan;
 use crate::domain::recovery::decide::LastCrashDecision;
-use crate::domain::work::agent::{Agent, IterationReport, Workspace};
+use crate::domain::work::agent::{Agent, IterationReport};
 use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::checks::kept_results::KeptVerifyResult;
 use crate::domain::work::conflict::AssignedConflict;
 use crate::domain::work::delay::DelayedSessionStep;
-use crate::domain::work::gate::Gate;
 use crate::domain::work::last_run::LastIteration;
 use crate::domain::work::learnings::{Learning, LearningId};
 use crate::domain::work::ledger::UsageLedger;
 use crate::domain::work::pending_answer::PendingAnswer;
 use crate::domain::work::reports::TaskReports;
-use crate::domain::work::session::{Session, SessionMode, SupervisorRequest};
+use crate::domain::work::session::{Session, SupervisorRequest};
 use crate::domain::work::session_time::SessionRunTime;
 use crate::domain::work::spending::{HighestIterationUsage, TaskResultCounts, UnknownUsage, UsageTally, Usd};
 use crate::domain::work::verification::{MergeVerification, ProgramUsage};
@@ -52,46 +54,6 @@ pub struct State {
     /// The ids of the cases in lower case; whoever adds or replaces cases tells it.
     #[serde(skip)]
     pub folded: FoldedTaskIds,
-}
-
-/// The part of the state that a rollback restores.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct RestorableState {
-    /// All cases.
-    pub cases: BTreeMap<TaskId, Task>,
-    /// All agents that ever worked.
-    pub agents: BTreeMap<AgentId, Agent>,
-    /// The workspaces that exist, by task.
-    pub workspaces: BTreeMap<TaskId, Workspace>,
-    /// The mode.
-    pub mode: SessionMode,
-    /// The gates that wait for a human.
-    pub gates: BTreeMap<GateId, Gate>,
-    /// What was reported of the work in each workspace, by task. Use [`State::reports`]: what is here may be of a workspace that
-    /// is gone.
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub reports: BTreeMap<TaskId, TaskReports>,
-}
-
-impl RestorableState {
-    /// The group that a case is directly in.
-    pub fn group_of(&self, case: &Task) -> Option<&Task> {
-        self.cases.get(case.parent.as_ref()?)
-    }
-
-    /// The groups that a case is in, the innermost first and its goal last. There is an end also where a damaged state has a circle.
-    pub fn groups_around(&self, case: &Task) -> impl Iterator<Item = &Task> + use<'_> {
-        std::iter::successors(self.group_of(case), |group| self.group_of(group)).take(self.cases.len())
-    }
-
-    /// Stops all work: active cases become pending, without a retry counted.
-    pub fn put_to_rest(&mut self) {
-        for case in self.cases.values_mut().filter(|case| case.status == TaskStatus::Active) {
-            case.status = TaskStatus::Pending;
-        }
-        self.agents.values_mut().for_each(|agent| agent.work = None);
-    }
 }
 
 /// The part of the state that is never rolled back.
@@ -428,7 +390,7 @@ pub(super) mod tests {
             start_early: false,
             persona: None,
             verify: vec![],
-            limits: crate::domain::work::budget::BudgetLimits::default(),
+            limits: BudgetLimits::default(),
             status: TaskStatus::Pending,
             merged: None,
             reason: None,
@@ -464,8 +426,8 @@ pub(super) mod tests {
             target: RefName::branch("main"),
             slots: 1,
             max_iterations: 1,
-            limits: crate::domain::work::budget::BudgetLimits::default(),
-            task_limits: crate::domain::work::budget::BudgetLimits::default(),
+            limits: BudgetLimits::default(),
+            task_limits: BudgetLimits::default(),
             state: SessionState::Running,
             paused_at: None,
             start_checkpoint: None,

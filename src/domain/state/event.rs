@@ -13,10 +13,11 @@ use super::current_state::State;
 use super::repository_location::RepositoryRelocation;
 use crate::domain::base::ids::{AgentId, CheckpointName, GateId, OperationId, RequestId, SessionId, TaskId, Token};
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::checkpoint::purge::PurgeLeftover;
-use crate::domain::journal::journaled::{JournaledOperation, RefChange, TrashChange};
+use crate::domain::journal::journaled::{JournaledOperation, TrashChange};
 use crate::domain::planning::step::PlanStep;
 use crate::domain::recovery::decide::CrashDecision;
 use crate::domain::work::agent::{IterationReport, Workspace};
@@ -29,6 +30,7 @@ use crate::domain::work::learnings::LearningId;
 use crate::domain::work::reports::ChangedLineCounts;
 use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::domain::work::session::{Session, SessionMode, SessionState, SupervisorRequest};
+use crate::domain::work::signal::AgentSignal;
 use crate::domain::work::verification::{MergeVerification, VerifyStepResult};
 
 /// An event with its place, time, transaction and author.
@@ -492,5 +494,27 @@ impl Event {
     /// The session that a `sessionStarted` event names, for callers that only follow sessions.
     pub fn session_id(&self) -> Option<&SessionId> {
         if let Self::SessionStarted { session } = self { Some(&session.id) } else { None }
+    }
+}
+
+impl Event {
+    /// Whether it may change the plan.
+    pub const fn may_change_plan(&self) -> bool {
+        matches!(self, Self::Planned { .. } | Self::StateAdopted { .. })
+    }
+
+    /// Whether it may change what is known of learnings.
+    pub const fn may_change_learnings(&self) -> bool {
+        if let Self::IterationEnded { report, .. } = self {
+            return report.discarded;
+        }
+        matches!(
+            self,
+            Self::Signalled { signal: AgentSignal::Learning { .. }, .. }
+                | Self::WorkReleased { discarded: true, .. }
+                | Self::LearningEdited { .. }
+                | Self::LearningForgotten { .. }
+                | Self::StateAdopted { .. }
+        )
     }
 }

@@ -11,6 +11,7 @@ mod attempts_tests;
 pub mod audit;
 pub mod blocking_condition;
 pub mod current_state;
+pub mod delayed_steps;
 pub mod event;
 pub mod folded;
 pub mod graph;

@@ -9,10 +9,9 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use super::current_state::RestorableState;
 use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::journal::journaled::{JournaledOperation, SubmoduleChange, WorkspaceChange};
-use crate::domain::operation::operation_record::OperationRecord;
+use crate::domain::work::restorable_state::RestorableState;
 
 /// Where a repository is.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -125,13 +124,13 @@ impl RepositoryRelocation {
 
     /// A path in a trash recorded at the old place, translated to the new one. A trash outside the repository belongs to the
     /// original, not to a copy: for a copy the result is a path within its own trash that does not exist.
-    fn trash_path(&self, path: &str) -> String {
+    pub(in crate::domain) fn trash_path(&self, path: &str) -> String {
         let there = self.path(path);
         let is_shared = self.how == RelocationCause::Copied && there == path;
         if is_shared { format!("{}/axiom/trash/not-here{path}", self.to.common_dir) } else { there }
     }
 
-    fn change_trash(&self, path: &mut String) {
+    pub(in crate::domain) fn change_trash(&self, path: &mut String) {
         *path = self.trash_path(path);
     }
 
@@ -145,7 +144,7 @@ impl RepositoryRelocation {
         }
     }
 
-    fn change(&self, path: &mut String) {
+    pub(in crate::domain) fn change(&self, path: &mut String) {
         *path = self.path(path);
     }
 
@@ -169,28 +168,16 @@ impl RepositoryRelocation {
         }
     }
 
-    fn submodule(&self, change: &mut SubmoduleChange) {
+    pub(in crate::domain) fn submodule(&self, change: &mut SubmoduleChange) {
         self.change(&mut change.worktree.path);
         self.change(&mut change.git_dir);
     }
 
-    fn workspace(&self, change: &mut WorkspaceChange) {
+    pub(in crate::domain) fn workspace(&self, change: &mut WorkspaceChange) {
         self.change(&mut change.workspace.path);
         self.change_trash(&mut change.trash);
         self.change(&mut change.git_dir);
         self.change(&mut change.git_dir_trash);
-    }
-
-    /// Translates all paths of a transaction.
-    pub fn transaction(&self, transaction: &mut OperationRecord) {
-        transaction.advances.iter_mut().for_each(|one| self.change(&mut one.path));
-        transaction.worktrees.iter_mut().for_each(|one| self.change(&mut one.path));
-        transaction.submodules.iter_mut().for_each(|one| self.submodule(one));
-        transaction.workspaces.iter_mut().for_each(|one| self.workspace(one));
-        for one in &mut transaction.asides {
-            self.change(&mut one.worktree);
-            self.change_trash(&mut one.trash);
-        }
     }
 
     /// Translates all paths of a checkpoint's document.

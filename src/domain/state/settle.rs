@@ -2,11 +2,12 @@
 
 use crate::domain::base::text::ValueChange;
 use crate::domain::journal::journaled::JournaledOperation;
-use crate::domain::state::current_state::{RestorableState, State};
+use crate::domain::state::current_state::State;
 use crate::domain::state::graph;
 use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::restorable_changes::RestorableChanges;
+use crate::domain::work::restorable_state::RestorableState;
 use crate::domain::work::session::SessionMode;
 
 /// What the end of an operation does to the state.

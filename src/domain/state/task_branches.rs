@@ -1,24 +1,13 @@
 //! Which branches below `axiom/` git axiom made. A user's own branch may have the name of a task's branch: it is not merged,
 //! moved or deleted.
 
+use crate::domain::work::branch_names::{branch_of, task_of};
 use std::collections::BTreeSet;
 
-use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::RefName;
-use crate::domain::base::own_names::BRANCHES;
-use crate::domain::journal::journaled::RefChange;
+use crate::domain::base::ref_change::RefChange;
 use crate::domain::state::current_state::State;
 use crate::domain::work::case::TaskKind;
-
-/// The name of a task's branch.
-pub fn branch_of(task: &TaskId) -> RefName {
-    RefName::branch(&format!("axiom/{task}"))
-}
-
-/// The task with this branch, if the name is one of a task's branch.
-pub fn task_of(branch: &RefName) -> Option<TaskId> {
-    branch.as_str().strip_prefix(BRANCHES).and_then(|id| TaskId::new(id).ok())
-}
 
 impl State {
     /// Whether git axiom made this branch and has not deleted it since.
@@ -67,6 +56,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::domain::base::ids::TaskId;
     use crate::domain::base::names::Oid;
     use crate::domain::base::text::ValueChange;
     use crate::domain::state::current_state::TaskRecord;

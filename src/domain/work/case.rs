@@ -8,9 +8,11 @@ use serde::{Deserialize, Serialize};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::{TextOrBlob, ValueChange};
-use crate::domain::queries::needs::NeededReadyPoint;
+
 use crate::domain::work::budget::BudgetLimits;
+use crate::domain::work::signal::MAX_NAME;
 use crate::error::{Code, Error, Result};
+use std::str::FromStr;
 
 /// The level of a case in the tree of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
@@ -278,6 +280,47 @@ pub struct TaskChangeSet {
     pub id: TaskId,
     /// The changes.
     pub changes: Vec<TaskFieldChange>,
+}
+
+/// The persona of tasks that do not name one.
+pub const DEFAULT_PERSONA: &str = "agent";
+
+/// What the agent of another task reports as ready: `TASK:NAME`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NeededReadyPoint {
+    /// The other task, which is one of those that the task comes after.
+    pub task: TaskId,
+    /// The name by which its agent reports it.
+    pub name: String,
+}
+
+impl fmt::Display for NeededReadyPoint {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}:{}", self.task, self.name)
+    }
+}
+
+/// A case that another one comes after, and what it needs of it, where that is not its merged work.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TaskDependency {
+    /// The case.
+    pub case: TaskId,
+    /// What has to be ready of it.
+    pub name: Option<String>,
+}
+
+impl FromStr for TaskDependency {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let Some((case, name)) = text.split_once(':') else { return Ok(Self { case: TaskId::new(text)?, name: None }) };
+        if name.trim().is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
+            return Err(Error::new(Code::InvalidInput, format!("'{text}' does not name what has to be ready"))
+                .hint("TASK:NAME waits for 'git axiom signal ready NAME TEXT' of the agent of TASK"));
+        }
+        Ok(Self { case: TaskId::new(case)?, name: Some(name.to_owned()) })
+    }
 }
 
 #[cfg(test)]

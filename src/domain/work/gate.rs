@@ -1,5 +1,6 @@
 //! Gates: decisions that wait for a human.
 
+use crate::domain::work::branch_names;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -7,7 +8,6 @@ use super::budget::BudgetUsage;
 use super::guarded::{AllowedGuardedFiles, GuardedFilesDigest};
 use crate::domain::base::ids::{AgentId, GateId, MAX_ID_LENGTH, TaskId};
 use crate::domain::base::names::RefName;
-use crate::domain::state::task_branches;
 use crate::error::Result;
 
 /// How the ids of gates begin that a planner's question opens.
@@ -283,7 +283,7 @@ const CHANGES_GUARDED: &str = " changes guarded files: ";
 /// again.
 pub fn to_settle_first(reason: &str) -> Option<String> {
     if let Some((task, _)) = reason.split_once(CHANGES_GUARDED) {
-        let branch = task_branches::branch_of(&TaskId::new(task).ok()?);
+        let branch = branch_names::branch_of(&TaskId::new(task).ok()?);
         return Some(format!("first look at them: git diff HEAD...{}", branch.short()));
     }
     let (task, target) = reason.split_once(CONFLICTS)?;

@@ -8,10 +8,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::case::Task;
-use super::signal::AgentSignal;
 use crate::domain::base::ids::{AgentId, TaskId};
-use crate::domain::queries::ready::DEFAULT_PERSONA;
-use crate::domain::state::event::Event;
+use crate::domain::work::case::DEFAULT_PERSONA;
 use crate::error::{Code, Error, Result};
 
 /// How many learnings are kept; the oldest go first. All of them stay in the log.
@@ -200,21 +198,6 @@ pub fn for_prompt(all: &[Learning], case: &Task) -> Vec<String> {
     }
     chosen.reverse();
     chosen
-}
-
-/// Whether an event may change what is known.
-pub const fn changes(event: &Event) -> bool {
-    if let Event::IterationEnded { report, .. } = event {
-        return report.discarded;
-    }
-    matches!(
-        event,
-        Event::Signalled { signal: AgentSignal::Learning { .. }, .. }
-            | Event::WorkReleased { discarded: true, .. }
-            | Event::LearningEdited { .. }
-            | Event::LearningForgotten { .. }
-            | Event::StateAdopted { .. }
-    )
 }
 
 /// The page with these learnings, in Markdown. Lines of a text that are not the first one are indented, so that none looks

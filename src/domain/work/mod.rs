@@ -8,6 +8,7 @@
 pub mod agent;
 pub mod agent_check;
 pub mod amounts;
+pub mod branch_names;
 pub mod budget;
 pub mod case;
 pub mod checks;
@@ -32,6 +33,7 @@ pub mod outcome;
 pub mod pending_answer;
 pub mod reports;
 pub mod restorable_changes;
+pub mod restorable_state;
 pub mod resuming;
 pub mod session;
 pub mod session_time;

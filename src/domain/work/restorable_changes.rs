@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::ids::{AgentId, GateId, TaskId};
-use crate::domain::state::current_state::RestorableState;
 use crate::domain::work::agent::{Agent, Workspace};
 use crate::domain::work::case::Task;
 use crate::domain::work::gate::Gate;
 use crate::domain::work::reports::TaskReports;
+use crate::domain::work::restorable_state::RestorableState;
 use crate::domain::work::session::SessionMode;
 
 /// New values; `None` for what is gone.

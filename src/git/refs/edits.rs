@@ -6,8 +6,8 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{LINKED, is_own_ref};
+use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
-use crate::domain::journal::journaled::RefChange;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -9,9 +9,9 @@ use gix::bstr::ByteSlice;
 use gix::config::File;
 
 use crate::domain::base::names::{RefName, spelled};
+use crate::domain::base::ref_change::ChangeDirection;
 use crate::domain::checkpoint::branch_config::{BranchConfigChange, BranchConfigs, ConfigValue};
 use crate::domain::checkpoint::local_refs::is_held;
-use crate::domain::journal::journaled::ChangeDirection;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -4,8 +4,8 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use crate::domain::agent::attached_program::AttachedProgram;
 use crate::domain::attach::hook_answer::AgentHookAnswer;
-use crate::domain::attach::program::AttachedProgram;
 use crate::domain::base::own_names::CAPTURES;
 use crate::env;
 use crate::files::{self, SmallFile};

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::sessions;
-use crate::domain::attach::program::AttachedProgram;
+use crate::domain::agent::attached_program::AttachedProgram;
 use crate::domain::base::names::Oid;
 use crate::domain::base::plural::count;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, CheckpointTrigger};

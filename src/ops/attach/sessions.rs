@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::attach_status::newest_coverage;
 use super::{excludes, prompts};
-use crate::domain::attach::program::AttachedProgram;
+use crate::domain::agent::attached_program::AttachedProgram;
 use crate::domain::attach::shell::head_moves::HeadMove;
 use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::stamp::AttachedSessionStamp;

@@ -8,11 +8,9 @@ use super::placement::{self, VerbPurpose};
 use crate::config::Config;
 use crate::domain::base::ids::{AgentId, OperationId, Token};
 use crate::domain::hook::due::due;
-use crate::domain::planning::step;
 use crate::domain::state::current_state::{OpenOperation, State};
 use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
 use crate::domain::state::trace_facts::{self, TraceInterest};
-use crate::domain::work::learnings;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
@@ -254,13 +252,13 @@ impl Context {
         })?;
         told.into_iter().for_each(|facts| self.hooks.note(facts));
         self.trace(&appended);
-        if appended.iter().any(|envelope| learnings::changes(&envelope.event))
+        if appended.iter().any(|envelope| envelope.event.may_change_learnings())
             && let Err(error) = pages::write(self.store.layout(), self.store.state())
         {
             // They are copies: the next change writes them again.
             tracing::warn!(%error, "the pages of learnings could not be written");
         }
-        if appended.iter().any(|envelope| step::changes(&envelope.event))
+        if appended.iter().any(|envelope| envelope.event.may_change_plan())
             && let Err(error) = planning::write(self.store.layout(), self.store.state())
         {
             // It is a copy: the next step writes it again.

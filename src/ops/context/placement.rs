@@ -9,6 +9,7 @@
 mod copied;
 mod moved;
 
+use crate::domain::work::branch_names;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Duration;
@@ -17,7 +18,6 @@ use crate::domain::state::event::{Event, EventAuthor};
 use crate::domain::state::repository_location::{
     self, RecordedLocationState, RelocationCause, RepositoryLocation, RepositoryProvenance, RepositoryRelocation,
 };
-use crate::domain::state::task_branches;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
@@ -144,7 +144,7 @@ pub fn choose_here(ctx: &mut Context, cwd: &Path) -> Result<bool> {
     };
     // The workspace of a task cannot be the main worktree, and an agent cannot choose one.
     if ctx.by() != &EventAuthor::User
-        || repo.refs().head(&main)?.branch().is_some_and(|branch| task_branches::task_of(branch).is_some())
+        || repo.refs().head(&main)?.branch().is_some_and(|branch| branch_names::task_of(branch).is_some())
     {
         return Err(gone);
     }

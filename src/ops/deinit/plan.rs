@@ -1,5 +1,7 @@
 //! What of ours is in the repository, and what becomes of it. Changes nothing.
 
+use crate::domain::base::ids::CheckpointName;
+use crate::domain::work::branch_names;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -10,7 +12,6 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{BRANCHES, NOTES, REFS, TAGS};
 use crate::domain::checkpoint::document::CaptureCoverage;
 use crate::domain::operation::deinit_branches::{TaskBranch, TaskBranchFate};
-use crate::domain::state::task_branches;
 use crate::env;
 use crate::error::Result;
 use crate::files;
@@ -131,7 +132,7 @@ fn branches(ctx: &Context, journal: &DeinitJournal) -> Result<Vec<DeinitBranch>>
     };
     let used = used_branches(ctx, journal)?;
     let merged_into = |name: &RefName| {
-        let case = task_branches::task_of(name).and_then(|task| ctx.state().restorable.cases.get(&task)?.merged.as_ref());
+        let case = branch_names::task_of(name).and_then(|task| ctx.state().restorable.cases.get(&task)?.merged.as_ref());
         case.map(|merged| merged.target.clone())
     };
     let mut found = Vec::new();
@@ -167,7 +168,7 @@ pub(in crate::ops) fn own_refs(ctx: &Context) -> Result<(Vec<RefValue>, Vec<RefN
     let (refs, mut foreign) = (ctx.repo.refs(), Vec::new());
     let mut ours = refs.refs_below(REFS)?;
     for tag in refs.refs_below(TAGS)? {
-        let name = tag.name.as_str().strip_prefix(TAGS).and_then(|name| crate::domain::base::ids::CheckpointName::new(name).ok());
+        let name = tag.name.as_str().strip_prefix(TAGS).and_then(|name| CheckpointName::new(name).ok());
         let is_ours = match &name {
             Some(name) => ctx.repo.checkpoints().is_tag_of_ours(name, &tag.oid)?,
             None => false,

@@ -1,16 +1,16 @@
 //! What is left of a merged task: its workspace goes to the trash, and its branch is deleted, since the target has its commits; both
 //! stay where `agents.keepMerged` says so. An undo of the merge brings the branch back.
 
+use crate::domain::work::branch_names;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::RefName;
+use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
-use crate::domain::journal::journaled::RefChange;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
-use crate::domain::state::task_branches;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::MergedTaskWork;
 use crate::env;
@@ -38,7 +38,7 @@ pub fn with_branch(ctx: &Context) -> Vec<TaskId> {
         return Vec::new();
     }
     let state = ctx.state();
-    let is_left = |task: &&TaskId| merged(state, task).is_some() && state.made_branch(&task_branches::branch_of(task));
+    let is_left = |task: &&TaskId| merged(state, task).is_some() && state.made_branch(&branch_names::branch_of(task));
     state.restorable.cases.keys().filter(is_left).cloned().collect()
 }
 
@@ -173,7 +173,7 @@ struct MergedBranchDeletion {
 
 fn leaving(ctx: &Context, tasks: &[TaskId]) -> Result<MergedBranchDeletion> {
     let mut leaving = MergedBranchDeletion::default();
-    let branches = |task: &TaskId| Some((task_branches::branch_of(task), merged(ctx.state(), task)?.target.clone()));
+    let branches = |task: &TaskId| Some((branch_names::branch_of(task), merged(ctx.state(), task)?.target.clone()));
     let ours = tasks.iter().filter_map(branches).filter(|(branch, target)| branch != target && ctx.state().made_branch(branch));
     let ours: BTreeMap<RefName, RefName> = ours.collect();
     if ours.is_empty() {
@@ -199,7 +199,7 @@ fn leaving(ctx: &Context, tasks: &[TaskId]) -> Result<MergedBranchDeletion> {
 /// # Errors
 /// Those of reading refs.
 pub(super) fn would_leave(ctx: &Context, task: &TaskId, target: &RefName) -> Result<Option<RefName>> {
-    let branch = task_branches::branch_of(task);
+    let branch = branch_names::branch_of(task);
     if ctx.config.agents.keep_merged || branch == *target || !ctx.state().made_branch(&branch) {
         return Ok(None);
     }

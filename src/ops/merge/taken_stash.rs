@@ -1,8 +1,9 @@
 //! Entries of the user's stash that went while agents worked on a task.
 
 use crate::domain::base::ids::TaskId;
+use crate::domain::base::ref_change::ChangeDirection;
 use crate::domain::checkpoint::local_refs::StashEntry;
-use crate::domain::journal::journaled::{ChangeDirection, StashChange};
+use crate::domain::journal::journaled::StashChange;
 use crate::error::{Result, some_of};
 use crate::ops::context::handle::Context;
 

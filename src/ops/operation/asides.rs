@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::ids::OperationId;
-use crate::domain::journal::journaled::{ChangeDirection, JournaledOperation, TrashChange};
+use crate::domain::base::ref_change::ChangeDirection;
+use crate::domain::journal::journaled::{JournaledOperation, TrashChange};
 use crate::error::Result;
 use crate::git::{self, MovedObstacle, TrashedObstacle, Worktree, take_away_again};
 use crate::ops::context::handle::Context;

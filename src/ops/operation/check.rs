@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use crate::domain::base::names::RefName;
-use crate::domain::journal::journaled::{ChangeDirection, HeadState, JournaledOperation};
+use crate::domain::base::ref_change::ChangeDirection;
+use crate::domain::journal::journaled::{HeadState, JournaledOperation};
 use crate::domain::state::settle::edit_fits;
 use crate::error::{Code, Error, Result};
 use crate::git::{ChangeAttempt, IndexLock, RefEdit, Repository, WorktreeRestore};

@@ -3,8 +3,9 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::RepoPath;
+use crate::domain::base::ref_change::ChangeDirection;
 use crate::domain::base::text::ValueChange;
-use crate::domain::journal::journaled::{ChangeDirection, JournaledOperation, WorktreeChange};
+use crate::domain::journal::journaled::{JournaledOperation, WorktreeChange};
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{ChangeAttempt, Repository, TreeChange, Worktree, WorktreeRestore};

@@ -5,7 +5,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::journal::journaled::{HeadState, JournaledOperation, RefChange, WorktreeChange};
+use crate::domain::base::ref_change::RefChange;
+use crate::domain::journal::journaled::{HeadState, JournaledOperation, WorktreeChange};
 use crate::error::Result;
 use crate::git::{CaptureExtras, Repository, TreeChange};
 

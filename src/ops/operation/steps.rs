@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::ref_change::{ChangeDirection, RefChange};
 use crate::domain::base::text::ValueChange;
 use crate::domain::journal::journaled::{
-    BranchAdvance, ChangeDirection, HeadState, JournaledOperation, RefChange, StashChange, TrashChange, WorkspaceChange,
-    WorktreeChange,
+    BranchAdvance, HeadState, JournaledOperation, StashChange, TrashChange, WorkspaceChange, WorktreeChange,
 };
 use crate::env;
 use crate::error::{Code, Error, Result};

@@ -5,8 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::submodules_again;
 use crate::domain::base::ids::OperationId;
+use crate::domain::base::ref_change::ChangeDirection;
 use crate::domain::base::text::ValueChange;
-use crate::domain::journal::journaled::{ChangeDirection, HeadState, WorkspaceChange};
+use crate::domain::journal::journaled::{HeadState, WorkspaceChange};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -1,5 +1,6 @@
 //! Finding every reason for which a verb refuses: see [`BlockingCondition`]. Changes nothing.
 
+use crate::domain::work::branch_names;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
@@ -11,7 +12,6 @@ use crate::domain::checkpoint::availability::CheckpointAvailability;
 use crate::domain::checkpoint::document::CaptureCoverage;
 use crate::domain::recovery::git_damage::GitDamage;
 use crate::domain::state::blocking_condition::BlockingCondition;
-use crate::domain::state::task_branches;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{DamagedWorktree, FEW_WORKTREES, GitLockOwner, Head, Worktree, WorktreeOwner, named_by};
@@ -174,13 +174,13 @@ fn left_over(ctx: &Context) -> Result<Vec<BlockingCondition>> {
         let path = entry.worktree.path().display().to_string();
         let Some(branch) = entry.head.as_ref().and_then(Head::branch).cloned() else { continue };
         let is_known = known.contains(path.as_str()) || settling.contains(&path);
-        if !is_known && entry.worktree.path().starts_with(&root) && task_branches::task_of(&branch).is_some() {
+        if !is_known && entry.worktree.path().starts_with(&root) && branch_names::task_of(&branch).is_some() {
             found.push(BlockingCondition::LeftWorkspace { path, branch: branch.short().to_owned() });
             checked_out.push(branch);
         }
     }
     for value in ctx.repo.refs().refs_below(BRANCHES)? {
-        let is_tasks = task_branches::task_of(&value.name).is_some_and(|task| state.restorable.cases.contains_key(&task));
+        let is_tasks = branch_names::task_of(&value.name).is_some_and(|task| state.restorable.cases.contains_key(&task));
         if is_tasks && !state.made_branch(&value.name) && !checked_out.contains(&value.name) {
             found.push(BlockingCondition::LeftBranch { branch: value.name.short().to_owned() });
         }

@@ -6,10 +6,9 @@ use serde::Serialize;
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::ref_change::{ChangeDirection, RefChange};
 use crate::domain::base::text::ValueChange;
-use crate::domain::journal::journaled::{
-    BranchAdvance, ChangeDirection, JournaledOperation, OperationKind, RefChange, WorkspaceChange,
-};
+use crate::domain::journal::journaled::{BranchAdvance, JournaledOperation, OperationKind, WorkspaceChange};
 use crate::domain::operation::change_json::WorkspaceFate;
 use crate::domain::operation::rollback::TaskChange;
 use crate::domain::operation::task_rollback::{self, NoRevertReason, RevertUnit, SkippedRevert, TaskRevertPlan};

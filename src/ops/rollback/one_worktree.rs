@@ -3,9 +3,10 @@
 use std::path::Path;
 
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointDocument, CheckpointRecord};
-use crate::domain::journal::journaled::{HeadState, JournaledOperation, OperationKind, RefChange};
+use crate::domain::journal::journaled::{HeadState, JournaledOperation, OperationKind};
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{CapturedWorktree, CheckpointCaptures, capture_options};
 use crate::ops::context::handle::Context;

@@ -1,9 +1,10 @@
 //! The user's own linked worktrees, where a rollback is to take them back too: files, index, HEAD, and the branch that was checked out.
 //! One that is gone is not made again; it is told with the command that does so.
 
+use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, WorkspaceState};
-use crate::domain::journal::journaled::{HeadState, JournaledOperation, RefChange};
+use crate::domain::journal::journaled::{HeadState, JournaledOperation};
 use crate::domain::work::session::Session;
 use crate::error::Result;
 use crate::ops::checkpoint::{CapturedWorkspace, CheckpointCaptures, capture_options};

@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::ref_change::ChangeDirection;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
-use crate::domain::journal::journaled::{ChangeDirection, HeadState, JournaledOperation, OperationKind, WorkspaceChange};
+use crate::domain::journal::journaled::{HeadState, JournaledOperation, OperationKind, WorkspaceChange};
 use crate::domain::operation::change_json::WorkspaceFate;
 use crate::domain::operation::rollback;
 use crate::domain::state::settle::archived_since;

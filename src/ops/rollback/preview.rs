@@ -8,15 +8,16 @@ use serde::Serialize;
 
 use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
 use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
+use crate::domain::checkpoint::known_scope::KnownPathsCount;
 use crate::domain::checkpoint::local_refs::StashEntry;
-use crate::domain::journal::journaled::{HeadState, JournaledOperation, RefChange};
+use crate::domain::journal::journaled::{HeadState, JournaledOperation};
 use crate::domain::operation::change_json;
 use crate::domain::operation::change_json::{FileChange, WorkspaceFate};
 use crate::domain::operation::rollback::TaskChange;
-use crate::domain::queries::known_paths::KnownPathsCount;
 use crate::domain::state::current_state::State;
 use crate::domain::work::session::SessionMode;
 use crate::error::Result;
@@ -342,7 +343,7 @@ impl RollbackPreview {
             checkpoint: RollbackGoal {
                 name: record.name.clone(),
                 created_at: record.created_at,
-                only: record.only.as_ref().map(|only| only.shown(state)).transpose()?,
+                only: record.only.as_ref().map(|only| only.shown(&state.record.checkpoints)).transpose()?,
             },
             worktree: None,
             agents: Vec::new(),

@@ -6,11 +6,12 @@ use std::collections::BTreeSet;
 use serde::Serialize;
 
 use crate::domain::base::names::{Oid, RefName};
+use crate::domain::base::ref_change::{ChangeDirection, RefChange};
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::{ReturningBranchConfig, coming};
 use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::checkpoint::local_refs::{LocalRefChanges, StashEntry};
-use crate::domain::journal::journaled::{ChangeDirection, JournaledOperation, RefChange, StashChange};
+use crate::domain::journal::journaled::{JournaledOperation, StashChange};
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 

@@ -8,12 +8,12 @@ use super::preview::{RemovedCommitLine, RollbackPreview, UnrestoredPathLine};
 use super::worktree::{WorktreeRollbackState, head_state, tell, worktree_change};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::path_set::PathSet;
+use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::CheckpointDocument;
+use crate::domain::checkpoint::submodules::HeldSubmodule;
 use crate::domain::checkpoint::submodules::SubmoduleState;
-use crate::domain::journal::journaled::{
-    HeadState, HeldSubmodule, JournaledOperation, RefChange, SubmoduleChange, WorktreeChange,
-};
+use crate::domain::journal::journaled::{HeadState, JournaledOperation, SubmoduleChange, WorktreeChange};
 use crate::error::Result;
 use crate::git::{PathPatterns, Repository};
 use crate::ops::checkpoint::submodules::{

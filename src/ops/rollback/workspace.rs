@@ -3,8 +3,9 @@
 use std::path::Path;
 
 use crate::domain::base::ids::TaskId;
+use crate::domain::base::ref_change::ChangeDirection;
 use crate::domain::checkpoint::document::CheckpointDocument;
-use crate::domain::journal::journaled::{ChangeDirection, HeadState, JournaledOperation, WorkspaceChange};
+use crate::domain::journal::journaled::{HeadState, JournaledOperation, WorkspaceChange};
 use crate::domain::operation::change_json::WorkspaceFate;
 use crate::domain::operation::rollback::WorkspaceRollback;
 use crate::domain::work::agent::Workspace;

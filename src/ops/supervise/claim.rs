@@ -1,5 +1,6 @@
 //! Claiming tasks: gates in semi-auto mode, the workspace, the claim itself.
 
+use crate::domain::work::branch_names;
 use std::collections::BTreeSet;
 use std::path::Path;
 
@@ -10,7 +11,6 @@ use super::waiting_claims::BegunClaim;
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::queries::ready;
 use crate::domain::state::event::Event;
-use crate::domain::state::task_branches;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::{Task, TaskStatus};
 use crate::domain::work::failures::SharedSessionStep;
@@ -220,7 +220,7 @@ impl Supervisor<'_> {
                 .hint("restore it: git branch, or git reflog"));
         };
         workspaces::branch_is_not_others(self.ctx, &case.id)?;
-        let branch = task_branches::branch_of(&case.id);
+        let branch = branch_names::branch_of(&case.id);
         Ok(Workspace { agent: agent.clone(), path: text.to_owned(), branch, base })
     }
 }

@@ -1,6 +1,7 @@
 //! Merge drivers are programs of the user's: they run aside, in a thread, and only the task whose merge needs them waits
 //! (`git::history::merge_memory`). When they have ended, the same step is tried again and finds the result.
 
+use crate::domain::state::delayed_steps;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
@@ -9,7 +10,7 @@ use std::time::Duration;
 use super::Supervisor;
 use crate::domain::base::ids::TaskId;
 use crate::domain::state::event::Event;
-use crate::domain::work::delay::{self, DelayedSessionStep};
+use crate::domain::work::delay::DelayedSessionStep;
 use crate::domain::work::failures::SessionStep;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -71,7 +72,7 @@ impl Supervisor<'_> {
         let delay = DelayedSessionStep { step, code, why, tried: 0, failed_at: env::now(), until: None };
         let said = self.step_if(|state| {
             let is_known = state.record.delays.get(task).is_some_and(|known| known.is_same_wait(&delay));
-            let is_new = delay::is_still_tried(state, task, step) && !is_known;
+            let is_new = delayed_steps::is_still_tried(state, task, step) && !is_known;
             is_new.then(|| Event::Delayed { id: task.clone(), delay: Some(Box::new(delay)) })
         });
         said.map(drop)

@@ -2,6 +2,7 @@
 //! pauses are in the memory of the session: the next one tries everything at once, and a crash is no reason to give up sooner.
 //! Why something waits is in the log, for `status` and `log`.
 
+use crate::domain::state::delayed_steps;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
@@ -13,7 +14,7 @@ use crate::domain::hook::due::of_task;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
 use crate::domain::work::case::TaskStatus;
-use crate::domain::work::delay::{self, DelayedSessionStep};
+use crate::domain::work::delay::DelayedSessionStep;
 use crate::domain::work::failures::{FailureResponse, SessionStep, StepFailureCounts, is_counted, stands_still, what_follows};
 use crate::domain::work::gate::{Gate, TaskHoldReason};
 use crate::domain::work::hook_event::HookEvent;
@@ -105,7 +106,7 @@ impl Supervisor<'_> {
         }
         let recorded = self.step_if(|state| {
             let is_known = state.record.delays.get(task).is_some_and(|known| known.is_same_wait(&delay));
-            let is_due = delay::is_still_tried(state, task, step) && !is_known;
+            let is_due = delayed_steps::is_still_tried(state, task, step) && !is_known;
             is_due.then(|| Event::Delayed { id: task.clone(), delay: Some(Box::new(delay)) })
         });
         match recorded {
@@ -121,7 +122,7 @@ impl Supervisor<'_> {
         others.any(|(other, trouble)| {
             let told = trouble.told.as_ref();
             told.is_some_and(|told| (told.step, &told.code) == (delay.step, &delay.code))
-                && delay::is_still_tried(self.ctx.state(), other, delay.step)
+                && delayed_steps::is_still_tried(self.ctx.state(), other, delay.step)
         })
     }
 

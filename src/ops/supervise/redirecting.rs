@@ -1,6 +1,7 @@
 //! Sending an agent to another task: it is stopped, what it did is committed, and as soon as it is free it claims the task that
 //! it is sent to. That it is sent is in the log, at that task's gate, so a crash forgets nothing.
 
+use crate::domain::work::branch_names;
 use std::path::Path;
 
 use super::notice::SessionNotice;
@@ -9,7 +10,6 @@ use super::{HaltedTaskFate, Supervisor};
 use crate::domain::base::ids::{AgentId, RequestId, TaskId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::state::event::Event;
-use crate::domain::state::task_branches;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::case::Task;
 use crate::domain::work::gate::{AfterHalt, Gate, GateKind, GateRedirect, RedirectWorkspace, TaskHoldReason};
@@ -118,7 +118,7 @@ impl Supervisor<'_> {
             return Err(Error::new(Code::TargetMissing, format!("the target branch '{}' is gone", target.short()))
                 .hint("restore it: git branch, or git reflog"));
         };
-        let branch = task_branches::branch_of(&case.id);
+        let branch = branch_names::branch_of(&case.id);
         let base = match self.switched_before(&old, &branch, &base)? {
             Some(tip) => tip,
             None => {

@@ -6,11 +6,10 @@ use serde::Serialize;
 
 use super::UndoExclusions;
 use crate::domain::base::names::RepoPath;
+use crate::domain::base::ref_change::{ChangeDirection, RefChange};
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
-use crate::domain::journal::journaled::{
-    ChangeDirection, HeadState, JournaledOperation, RefChange, StashChange, TrashChange, WorkspaceChange,
-};
+use crate::domain::journal::journaled::{HeadState, JournaledOperation, StashChange, TrashChange, WorkspaceChange};
 use crate::domain::operation::change_json;
 use crate::domain::operation::change_json::{FileChange, WorkspaceFate};
 use crate::domain::work::case::TaskChangeSet;

@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::domain::base::ids::OperationId;
+use crate::domain::base::ref_change::{ChangeDirection, RefChange};
 use crate::domain::base::text::ValueChange;
-use crate::domain::journal::journaled::{BranchAdvance, ChangeDirection, JournaledOperation, RefChange};
+use crate::domain::journal::journaled::{BranchAdvance, JournaledOperation};
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::checkpoint::CheckpointCaptures;

@@ -11,7 +11,7 @@ use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::operation::operation_record::OperationRecord;
 use crate::domain::operation::undo;
-use crate::domain::state::task_branches::task_of;
+use crate::domain::work::branch_names::task_of;
 use crate::error::Result;
 use crate::ops::checkpoint::{self, CheckpointCaptures};
 use crate::ops::context::handle::Context;

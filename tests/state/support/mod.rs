@@ -7,9 +7,10 @@ use std::collections::BTreeMap;
 
 use git_axiom::domain::base::ids::{AgentId, CheckpointName, GateId, OperationId, RequestId, SessionId, TaskId, Token};
 use git_axiom::domain::base::names::{Oid, RefName};
+use git_axiom::domain::base::ref_change::{ChangeDirection, RefChange};
 use git_axiom::domain::base::text::{TextOrBlob, ValueChange};
 use git_axiom::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger, CheckpointType};
-use git_axiom::domain::journal::journaled::{ChangeDirection, GateChange, JournaledOperation, OperationKind, RefChange};
+use git_axiom::domain::journal::journaled::{GateChange, JournaledOperation, OperationKind};
 use git_axiom::domain::state::current_state::State;
 use git_axiom::domain::state::event::{Event, EventAuthor, EventEnvelope, OperationEnd};
 use git_axiom::domain::work::agent::{IterationOutcome, IterationReport, SilentProgramEnd, Workspace};

@@ -1,5 +1,6 @@
 //! How events change agents and their work: claim, iterations, signals, release.
 
+use crate::domain::state::delayed_steps;
 use jiff::Timestamp;
 
 use super::{Result, refuse};
@@ -13,7 +14,7 @@ use crate::domain::work::agent::{
 use crate::domain::work::case::{TaskKind, TaskStatus};
 use crate::domain::work::checks::kept_results::{self, KeptVerifyResult};
 use crate::domain::work::conflict::AssignedConflict;
-use crate::domain::work::delay::{self, DelayedSessionStep};
+use crate::domain::work::delay::DelayedSessionStep;
 use crate::domain::work::last_run::LastIteration;
 use crate::domain::work::learnings;
 use crate::domain::work::reports::{ChangedLineCounts, TaskCaptureRecord};
@@ -322,7 +323,7 @@ impl State {
     /// After each event: a delay exists only while its step is still going to be tried.
     pub(super) fn end_delays(&mut self) {
         let delays = self.record.delays.iter();
-        let ended = delays.filter(|(task, delay)| !delay::is_still_tried(self, task, delay.step));
+        let ended = delays.filter(|(task, delay)| !delayed_steps::is_still_tried(self, task, delay.step));
         let ended: Vec<TaskId> = ended.map(|(task, _)| task.clone()).collect();
         ended.iter().for_each(|task| drop(self.record.delays.remove(task)));
     }

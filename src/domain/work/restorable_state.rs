@@ -1,0 +1,54 @@
+//! The part of a state that a rollback restores: tasks, agents, workspaces, gates.
+
+use crate::domain::base::ids::AgentId;
+use crate::domain::base::ids::GateId;
+use crate::domain::base::ids::TaskId;
+use crate::domain::work::agent::Agent;
+use crate::domain::work::agent::Workspace;
+use crate::domain::work::case::Task;
+use crate::domain::work::case::TaskStatus;
+use crate::domain::work::gate::Gate;
+use crate::domain::work::reports::TaskReports;
+use crate::domain::work::session::SessionMode;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The part of the state that a rollback restores.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct RestorableState {
+    /// All cases.
+    pub cases: BTreeMap<TaskId, Task>,
+    /// All agents that ever worked.
+    pub agents: BTreeMap<AgentId, Agent>,
+    /// The workspaces that exist, by task.
+    pub workspaces: BTreeMap<TaskId, Workspace>,
+    /// The mode.
+    pub mode: SessionMode,
+    /// The gates that wait for a human.
+    pub gates: BTreeMap<GateId, Gate>,
+    /// What was reported of the work in each workspace, by task. Use [`State::reports`]: what is here may be of a workspace that
+    /// is gone.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub reports: BTreeMap<TaskId, TaskReports>,
+}
+
+impl RestorableState {
+    /// The group that a case is directly in.
+    pub fn group_of(&self, case: &Task) -> Option<&Task> {
+        self.cases.get(case.parent.as_ref()?)
+    }
+
+    /// The groups that a case is in, the innermost first and its goal last. There is an end also where a damaged state has a circle.
+    pub fn groups_around(&self, case: &Task) -> impl Iterator<Item = &Task> + use<'_> {
+        std::iter::successors(self.group_of(case), |group| self.group_of(group)).take(self.cases.len())
+    }
+
+    /// Stops all work: active cases become pending, without a retry counted.
+    pub fn put_to_rest(&mut self) {
+        for case in self.cases.values_mut().filter(|case| case.status == TaskStatus::Active) {
+            case.status = TaskStatus::Pending;
+        }
+        self.agents.values_mut().for_each(|agent| agent.work = None);
+    }
+}
