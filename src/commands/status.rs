@@ -184,7 +184,7 @@ fn in_words(report: &StatusDocument) -> String {
 fn tasks_in_words(report: &StatusDocument) -> String {
     let (tasks, progress) = (&report.tasks, &report.progress);
     // Nobody works on these any more, and nothing has recovered them yet.
-    let dead = u32::try_from(report.agents.iter().filter(|agent| agent.is_dead()).count()).unwrap_or(u32::MAX);
+    let dead = u32::try_from(report.cut_off().len()).unwrap_or(u32::MAX);
     let cut_off = if dead > 0 { format!(", {dead} interrupted") } else { String::new() };
     format!(
         "Tasks: {} pending ({} ready, {} at gates, {} waiting), {} active{cut_off}, {} done ({} merged), {} blocked, {} failed.\n",

@@ -6,6 +6,7 @@ use crate::domain::queries::project::LiveSessionStatus;
 use crate::domain::work::case::{TaskKind, TaskStatus};
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::session::SessionMode;
+use crate::domain::work::view::DisplayedTaskStatus;
 
 /// Everything that the panel shows without being asked for more.
 #[derive(Debug, Clone, PartialEq)]
@@ -124,8 +125,8 @@ pub struct TaskRow {
     pub depth: usize,
     /// The stored status.
     pub status: TaskStatus,
-    /// The status in words, as `task list` has it.
-    pub shown: String,
+    /// The status as `task list` has it.
+    pub shown: DisplayedTaskStatus,
     /// Whether it is merged.
     pub merged: bool,
     /// Progress in percent.
@@ -140,6 +141,18 @@ pub struct TaskRow {
     pub reason: Option<String>,
     /// Its workspace.
     pub workspace: Option<String>,
+}
+
+impl TaskRow {
+    /// Whether a crash ended the agent that works on it, and nobody has recovered that yet: no event says so.
+    pub fn is_cut_off(&self) -> bool {
+        self.status == TaskStatus::Active && self.shown == DisplayedTaskStatus::Interrupted
+    }
+
+    /// What it is, in words.
+    pub fn in_words(&self) -> &'static str {
+        if self.merged { "merged" } else { self.shown.in_words() }
+    }
 }
 
 /// What waits for a human.

@@ -4,7 +4,7 @@
 use std::collections::HashSet;
 
 use crate::domain::base::ids::TaskId;
-use crate::domain::work::agent::Agent;
+use crate::domain::work::agent::{Agent, IterationStage};
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::process::{KeeperState, keeper_state};
@@ -22,7 +22,7 @@ pub(in crate::ops) enum KeeperObservation {
     Dead,
 }
 
-/// The active tasks whose keepers have died where no supervisor looks after them: a crash cut them off, and nothing has recovered that yet.
+/// The active tasks on which nobody works and after which no supervisor looks: a crash cut them off, and nothing has recovered that yet.
 ///
 /// # Errors
 /// `IO_FAILED` where the lock of the supervisor cannot be read.
@@ -30,11 +30,24 @@ pub fn cut_off(ctx: &Context) -> Result<HashSet<TaskId>> {
     if ctx.supervisor_alive()? {
         return Ok(HashSet::new());
     }
-    let dead = ctx.state().busy_agents().filter(|agent| KeeperObservation::of(ctx, agent) == KeeperObservation::Dead);
+    let dead = ctx.state().busy_agents().filter(|agent| KeeperObservation::of(ctx, agent).leaves(agent));
     Ok(dead.filter_map(|agent| agent.work.as_ref()).map(|work| work.task.clone()).collect())
 }
 
 impl KeeperObservation {
+    /// Whether, without a supervisor, nobody works on an agent's task, and nothing is known of how its work ended. A keeper that was not
+    /// started when its supervisor died is not started any more.
+    pub(in crate::ops) fn leaves(self, agent: &Agent) -> bool {
+        match (self, agent.work.as_ref().map(|work| &work.stage)) {
+            (Self::Dead, _) => true,
+            (
+                Self::NotStarted,
+                Some(IterationStage::Intended { .. } | IterationStage::Running { .. } | IterationStage::Between { last: None }),
+            ) => true,
+            (Self::NotStarted, Some(IterationStage::Between { last: Some(_) }) | None) | (Self::Works | Self::Ended, _) => false,
+        }
+    }
+
     /// Looks. A record that cannot be read is taken for that of a dead keeper.
     pub(in crate::ops) fn of(ctx: &Context, agent: &Agent) -> Self {
         let Some(token) = agent.token() else { return Self::NotStarted };

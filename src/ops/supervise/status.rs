@@ -1,6 +1,6 @@
 //! The present status of session, agents and tasks, from the state and the supervisor's lock. Opens no git objects.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -70,6 +70,14 @@ pub struct StatusDocument {
     pub recovery: RecoveryNeedJson,
     /// Agents that a human runs, and watches.
     pub attached: AttachStatus,
+}
+
+impl StatusDocument {
+    /// The active tasks that a crash cut off and that nothing has recovered yet: nobody works on them, while the log still has them active.
+    pub fn cut_off(&self) -> HashSet<TaskId> {
+        let dead = self.agents.iter().filter(|agent| agent.is_dead() && !self.supervisor.alive);
+        dead.filter_map(|agent| TaskId::new(agent.task_id.as_deref()?).ok()).collect()
+    }
 }
 
 /// The session's part of the answer.
@@ -316,12 +324,13 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
             view.state = "running";
         }
         let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };
-        match KeeperObservation::of(ctx, agent) {
-            KeeperObservation::NotStarted | KeeperObservation::Works => {}
-            // Without a supervisor, nobody has seen its end yet.
-            KeeperObservation::Ended if status.supervisor.alive => {}
-            KeeperObservation::Ended => view.state = ENDED,
-            KeeperObservation::Dead => view.state = DEAD,
+        match (KeeperObservation::of(ctx, agent), status.supervisor.alive) {
+            (KeeperObservation::Dead, true) => view.state = DEAD,
+            (_, true) => {}
+            // Nobody has seen its end yet.
+            (KeeperObservation::Ended, false) => view.state = ENDED,
+            (seen, false) if seen.leaves(agent) => view.state = DEAD,
+            (_, false) => {}
         }
         if let Some(case) = agent.work.as_ref().and_then(|work| ctx.state().restorable.cases.get(&work.task)) {
             let used = used_of(ctx.state(), case);
@@ -614,8 +623,7 @@ fn agent_state(state: &State, agent: &Agent, (work, is_supervised): (&AgentWork,
     match &work.stage {
         IterationStage::Intended { .. } | IterationStage::Running { .. } => return "running",
         // What it did is known, and nobody goes on with it.
-        IterationStage::Between { last: Some(_) } if !is_supervised => return ENDED,
-        IterationStage::Between { last: None } if !is_supervised => return DEAD,
+        IterationStage::Between { .. } if !is_supervised => return ENDED,
         IterationStage::Between { .. } => {}
     }
     if state.record.delays.get(&work.task).is_some_and(|delay| delay.code == Code::ModelBusy.as_str()) {

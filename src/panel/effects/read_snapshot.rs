@@ -1,6 +1,6 @@
 //! Reads what the panel shows: from the state, which is in memory, and from locks and logs. Opens no git objects.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 
 use jiff::Timestamp;
 
@@ -40,10 +40,10 @@ pub fn seen(ctx: &Context, now: Timestamp, before: Option<PanelSnapshot>, files:
     let report = status::status(ctx, now)?;
     let state = ctx.state();
     let (tasks, gates) = match before {
-        Some(PanelSnapshot { seq, tasks, waiting, .. }) if seq == state.seq => {
+        Some(PanelSnapshot { seq, tasks, waiting, .. }) if seq == state.seq && are_cut_off(&tasks, &report.cut_off()) => {
             (tasks, waiting.into_iter().filter(|row| matches!(row.what, WaitingRowKind::Gate(_))).collect())
         }
-        Some(_) | None => (tasks(state), gates(state)),
+        Some(_) | None => (tasks(state, report.cut_off()), gates(state)),
     };
     let waiting = recovery_and_trust::with_gates(&report.recovery, gates, files.why_not(ctx));
     let counts = counts(&report);
@@ -52,6 +52,12 @@ pub fn seen(ctx: &Context, now: Timestamp, before: Option<PanelSnapshot>, files:
     agents.extend(attached(ctx));
     let recovery = if report.recovery.needed { report.recovery.reasons.clone() } else { Vec::new() };
     Ok(PanelSnapshot { seq: state.seq, session: session(ctx, &report), agents, tasks, waiting, recovery, counts })
+}
+
+/// Whether these and no others were seen to be cut off.
+fn are_cut_off(rows: &[TaskRow], cut_off: &HashSet<TaskId>) -> bool {
+    let seen = rows.iter().filter(|row| row.is_cut_off());
+    seen.clone().count() == cut_off.len() && seen.clone().all(|row| cut_off.contains(row.id.as_str()))
 }
 
 fn session(ctx: &Context, report: &StatusDocument) -> PanelSession {
@@ -186,8 +192,8 @@ fn nobody(id: String, runner: AgentRowRunner) -> AgentRow {
 }
 
 /// The cases as a tree: each after the group that it is a part of, in the order of their names.
-fn tasks(state: &State) -> Vec<TaskRow> {
-    let groups = TaskGroupTree::of(state);
+fn tasks(state: &State, cut_off: HashSet<TaskId>) -> Vec<TaskRow> {
+    let groups = TaskGroupTree::with_cut_off(state, cut_off);
     let power = unblocking_power(state);
     let open = state.restorable.cases.values().filter(|case| case.status != TaskStatus::Archived);
     let cases: Vec<&Task> = natural::sorted(open, |case| case.id.as_str());
@@ -205,7 +211,7 @@ fn tasks(state: &State) -> Vec<TaskRow> {
         kind: case.kind,
         depth,
         status: case.status,
-        shown: DisplayedTaskStatus::of(&groups, case).in_words().to_owned(),
+        shown: DisplayedTaskStatus::of(&groups, case),
         merged: case.merged.is_some() && case.status == TaskStatus::Done,
         progress: groups.progress(case),
         after: case.after.iter().map(ToString::to_string).collect(),

@@ -32,8 +32,7 @@ impl PanelModel {
     /// The tasks that are shown.
     pub fn shown_tasks(&self) -> impl Iterator<Item = &TaskRow> {
         let fits = |row: &&TaskRow| {
-            let shown = if row.merged { "merged" } else { &row.shown };
-            self.fits(PanelView::Tasks, &[&row.id, &row.title, shown, row.agent.as_deref().unwrap_or("")])
+            self.fits(PanelView::Tasks, &[&row.id, &row.title, row.in_words(), row.agent.as_deref().unwrap_or("")])
         };
         self.seen.tasks.iter().filter(fits)
     }

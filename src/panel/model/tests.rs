@@ -9,6 +9,7 @@ use crate::domain::queries::project::LiveSessionStatus;
 use crate::domain::work::case::{TaskKind, TaskStatus};
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::session::SessionMode;
+use crate::domain::work::view::DisplayedTaskStatus;
 use crate::panel::event::{PanelEvent, PanelOutputBatch};
 use crate::panel::input::{PanelDirection, PanelInput, PanelKey};
 use crate::panel::keys::TABLE;
@@ -49,14 +50,14 @@ fn agent(id: &str, task: Option<(&str, &str)>, state: &str) -> AgentRow {
     }
 }
 
-fn task(id: &str, title: &str, depth: usize, (status, shown): (TaskStatus, &str)) -> TaskRow {
+fn task(id: &str, title: &str, depth: usize, (status, shown): (TaskStatus, DisplayedTaskStatus)) -> TaskRow {
     TaskRow {
         id: id.to_owned(),
         title: title.to_owned(),
         kind: if depth == 0 { TaskKind::Operation } else { TaskKind::Task },
         depth,
         status,
-        shown: shown.to_owned(),
+        shown,
         merged: false,
         progress: 0,
         after: Vec::new(),
@@ -70,12 +71,12 @@ fn task(id: &str, title: &str, depth: usize, (status, shown): (TaskStatus, &str)
 /// Two agents at work, one idle, one that a human runs; tasks of every kind; a question.
 pub fn seen() -> PanelSnapshot {
     let mut tasks = vec![
-        task("m1-auth", "Authentication", 0, (TaskStatus::Pending, "in progress")),
-        task("ch-001", "User model", 1, (TaskStatus::Done, "done")),
-        task("ch-004", "Register endpoint", 1, (TaskStatus::Active, "active")),
-        task("ch-006", "Evil \u{1b}[31mtitle\u{202e}", 1, (TaskStatus::Active, "active")),
-        task("ch-007", "JWT token generation", 1, (TaskStatus::Blocked, "blocked")),
-        task("ch-009", "Rate limiting", 1, (TaskStatus::Pending, "waiting")),
+        task("m1-auth", "Authentication", 0, (TaskStatus::Pending, DisplayedTaskStatus::InProgress)),
+        task("ch-001", "User model", 1, (TaskStatus::Done, DisplayedTaskStatus::Done)),
+        task("ch-004", "Register endpoint", 1, (TaskStatus::Active, DisplayedTaskStatus::Active)),
+        task("ch-006", "Evil \u{1b}[31mtitle\u{202e}", 1, (TaskStatus::Active, DisplayedTaskStatus::Active)),
+        task("ch-007", "JWT token generation", 1, (TaskStatus::Blocked, DisplayedTaskStatus::Blocked)),
+        task("ch-009", "Rate limiting", 1, (TaskStatus::Pending, DisplayedTaskStatus::Waiting)),
     ];
     tasks[1].merged = true;
     (tasks[2].agent, tasks[3].agent) = (Some("ed-001".into()), Some("ed-002".into()));

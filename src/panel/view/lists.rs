@@ -181,6 +181,7 @@ fn draw_lines(lines: &[Vec<RowPiece>], area: Rect, canvas: &mut Canvas<'_>) {
 
 fn task_tone(row: &TaskRow) -> TextTone {
     match row.status {
+        TaskStatus::Active if row.is_cut_off() => TextTone::Bad,
         TaskStatus::Active => TextTone::Good,
         TaskStatus::Blocked | TaskStatus::Failed => TextTone::Bad,
         TaskStatus::Done if row.merged => TextTone::Dim,
@@ -193,12 +194,11 @@ fn task_tone(row: &TaskRow) -> TextTone {
 fn task(row: &TaskRow, columns: u16) -> Vec<RowPiece> {
     let indent = "  ".repeat(row.depth.min(8));
     let mark = if row.kind == TaskKind::Task { "" } else { "▾ " };
-    let shown = if row.merged { "merged" } else { &row.shown };
     let title = usize::from(columns).saturating_sub(62).max(12);
     let unblocks = if row.unblocks > 0 { format!("unblocks {}", row.unblocks) } else { String::new() };
     vec![
         (format!(" {}", fit(&format!("{indent}{mark}{}", row.id), 18)), TextTone::Plain),
-        (format!(" {}", fit(shown, 11)), task_tone(row)),
+        (format!(" {}", fit(row.in_words(), 11)), task_tone(row)),
         (format!(" {:>3}% ", row.progress), TextTone::Plain),
         (fit(row.agent.as_deref().unwrap_or_default(), 10) + " ", TextTone::Accent),
         (fit(&unblocks, 12) + " ", TextTone::Dim),

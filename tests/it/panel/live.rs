@@ -1,6 +1,6 @@
 //! A live session, with a real supervisor and agents: `q` where agents run, `d`, and the mouse.
 
-use crate::session_support::{Live, World, wait_until};
+use crate::session_support::{Live, World, kill, wait_until};
 
 use super::Panel;
 
@@ -137,4 +137,24 @@ fn clicks_select_and_the_wheel_scrolls() {
     assert!(panel.terminal.end().0.success());
     world.signal_file("go");
     live.wait().code(0);
+}
+
+/// No event tells of it: it is seen of the processes, also where the panel has read these events before.
+#[test]
+fn after_a_crash_nothing_is_said_to_be_active_on_which_nobody_works() {
+    let world = World::new();
+    let (mut live, mut panel) = at_work(&world);
+    panel.type_keys(&["2"]);
+    panel.shows(&["WAITED FOR", "active"]);
+    live.kill();
+    for (pid, words) in world.processes() {
+        if words.contains(" keeper ") {
+            kill(pid);
+        }
+    }
+    panel.shows(&["interrupted", "crashed", "0 working"]);
+    panel.type_keys(&["1"]);
+    panel.shows(&["dead"]);
+    panel.type_keys(&["q"]);
+    assert!(panel.terminal.end().0.success());
 }

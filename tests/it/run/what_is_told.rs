@@ -81,6 +81,27 @@ fn what_a_crash_cut_off_is_told_so_and_is_taken_up_by_recovery() {
     assert!(inspected.contains("cut off before:") && !inspected.contains("attempts before"), "{inspected}");
 }
 
+/// The supervisor dies before a keeper runs: no program was started, and none will be.
+#[test]
+fn a_task_whose_program_was_never_started_is_interrupted_everywhere() {
+    for point in ["iterate.spec-written:1", "iterate.intended:1"] {
+        let mut world = World::new();
+        world.task("t", "echo 1 > t.txt", &[]);
+        world.variables = vec![("AXIOM_TEST_FAULT".into(), point.into())];
+        assert_eq!(world.autopilot(&[]).code, None, "{point}");
+        world.variables.clear();
+        assert_eq!(
+            (&world.find_task("t")["shown"], &world.agents()[0]["state"]),
+            (&json!("interrupted"), &json!("dead")),
+            "{point}"
+        );
+        let status = world.env.ok(&["status"]);
+        assert!(status.contains("0 active, 1 interrupted"), "{point}: {status}");
+        world.autopilot(&[]).code(0);
+        world.all_is_well();
+    }
+}
+
 #[test]
 fn a_task_that_had_nothing_to_merge_says_so() {
     let world = World::new();
