@@ -10,7 +10,7 @@ use super::{VerbExit, dispatch, hook};
 use crate::cli::report;
 use crate::cli::screen::Screen;
 use crate::error::Exit;
-use crate::own_process::{end_signals, limits};
+use crate::own_process::{end_signals, limits, verb as own_verb};
 
 /// Runs one command line and returns its exit status. Errors have been reported by then.
 pub fn run(arguments: Vec<OsString>) -> VerbExit {
@@ -40,6 +40,7 @@ pub fn run(arguments: Vec<OsString>) -> VerbExit {
     };
     report::start_tracing();
     limits::say_what_is_too_large();
+    verb.as_deref().into_iter().for_each(own_verb::set);
     let mut screen = Screen::new(cli.global.json, verb).without_questions(cli.global.non_interactive);
     match limits::check_memory().and_then(|()| dispatch(cli, &mut screen)) {
         Ok(ended) => match end_signals::signal_that_waited() {

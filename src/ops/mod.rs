@@ -40,6 +40,7 @@ pub mod signing;
 pub mod steps;
 pub mod supervise;
 pub mod task_diff;
+pub mod telling;
 pub mod tidy;
 pub mod trash;
 pub mod trust;

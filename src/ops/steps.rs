@@ -282,9 +282,10 @@ impl RunningStepJob {
         }
     }
 
-    /// As [`RunningStepJob::verdict`], waiting for it; `None` where the user wants to end the steps before.
-    pub fn verdict_unless_ended(&self, watch: &dyn WaitObserver) -> Option<StepJobOutcome> {
+    /// As [`RunningStepJob::verdict`], waiting for it; `None` where the user wants to end the steps before. Calls `look` now and then.
+    pub fn verdict_unless_ended(&self, watch: &dyn WaitObserver, mut look: impl FnMut()) -> Option<StepJobOutcome> {
         while !watch.shall_end() {
+            look();
             match self.verdict.recv_timeout(LOOK) {
                 Ok(verdict) => return Some(verdict),
                 Err(RecvTimeoutError::Timeout) => {}
@@ -349,7 +350,7 @@ pub fn start(job: StepJob, rope: Option<WakeSender>) -> RunningStepJob {
     let (sender, verdict) = channel();
     let cancelled = Arc::new(AtomicBool::new(false));
     let told = Arc::clone(&cancelled);
-    let (now, runner) = (Arc::default(), job.runner);
+    let (now, runner) = (Arc::<Mutex<Option<RunningStep>>>::default(), job.runner);
     let runs = Arc::clone(&now);
     let work = move || {
         // If the steps were stopped meanwhile, no one receives the results.
@@ -357,7 +358,10 @@ pub fn start(job: StepJob, rope: Option<WakeSender>) -> RunningStepJob {
             let _ = tells.send(ran.clone());
             rope.iter().for_each(WakeSender::ring);
         };
-        let verdict = run(&job, &told, &runs, &each);
+        let begins = |step| {
+            *runs.lock().unwrap_or_else(PoisonError::into_inner) = Some(step);
+        };
+        let verdict = run(&job, &told, &begins, &each);
         // Whoever asks before the verdict is taken is not told that the last step still runs.
         *runs.lock().unwrap_or_else(PoisonError::into_inner) = None;
         let _ = sender.send(verdict);
@@ -368,24 +372,18 @@ pub fn start(job: StepJob, rope: Option<WakeSender>) -> RunningStepJob {
     RunningStepJob { ended, verdict, now, cancelled, runner, thread }
 }
 
-fn run(
-    job: &StepJob,
-    cancelled: &AtomicBool,
-    now: &Mutex<Option<RunningStep>>,
-    each: &dyn Fn(&EndedStepReport),
-) -> StepJobOutcome {
+fn run(job: &StepJob, cancelled: &AtomicBool, begins: &dyn Fn(RunningStep), each: &dyn Fn(&EndedStepReport)) -> StepJobOutcome {
     let mut ran = Vec::new();
     for (place, work) in job.work.iter().enumerate() {
         let begun = Instant::now();
         let of = job.work.len();
-        let runs = RunningStep {
+        begins(RunningStep {
             name: work.name.clone(),
             place,
             of,
             since: env::now(),
             limit: work.program.told_limit().unwrap_or(work.limit),
-        };
-        *now.lock().unwrap_or_else(PoisonError::into_inner) = Some(runs);
+        });
         let StepExit { failure, output, exit, used } = match run_step(job, work, cancelled) {
             Ok(done) => done,
             Err(error) if job.after == AfterStepFailure::GoOn => {

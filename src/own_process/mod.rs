@@ -5,3 +5,4 @@ pub mod end_signals;
 pub mod limits;
 pub mod session;
 pub mod threads;
+pub mod verb;

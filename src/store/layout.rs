@@ -6,6 +6,8 @@ use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::error::Result;
 use crate::files;
 
+/// How the names of the files begin that say what processes do.
+const DOING: &str = "doing-";
 /// The name of the folder of approved files among the temporary ones.
 pub const TRUSTED: &str = "trusted";
 
@@ -94,9 +96,14 @@ impl StoreLayout {
         self.state_dir().join("planning-state.json")
     }
 
-    /// What the session does now.
-    pub fn doing(&self) -> PathBuf {
-        self.state_dir().join("doing.json")
+    /// What a process does now.
+    pub fn doing(&self, pid: u32) -> PathBuf {
+        self.state_dir().join(format!("{DOING}{pid}.json"))
+    }
+
+    /// Whether a file of the state's folder says what a process does now.
+    pub fn is_doing(name: &str) -> bool {
+        name.strip_prefix(DOING).and_then(|rest| rest.strip_suffix(".json")).is_some_and(|pid| pid.parse::<u32>().is_ok())
     }
 
     /// Copies of damaged or replaced files.

@@ -1,5 +1,5 @@
-//! What a session does besides watching the programs of agents: verifying, asking hooks, making workspaces, merging. One list, for
-//! `status`, the panel, `pause`, and whoever waits for the session's end. Pure.
+//! What a session or a verb does besides watching the programs of agents: verifying, asking hooks, making workspaces, merging. One list,
+//! for `status`, the panel, `pause`, and whoever waits for the session's end. Pure.
 
 use std::time::Duration;
 
@@ -29,6 +29,12 @@ pub struct SupervisorActivity {
     pub since: Timestamp,
     /// The longest that it may take, in seconds.
     pub limit_seconds: Option<u64>,
+    /// The verb that does it, where that is not the session or its planner.
+    #[serde(default)]
+    pub verb: Option<String>,
+    /// The process of that verb.
+    #[serde(default)]
+    pub pid: Option<u32>,
 }
 
 /// What is being done.
@@ -55,12 +61,15 @@ pub enum SupervisorActivityKind {
     Ends,
     /// A planner runs.
     Plans,
+    /// What a crash left is taken up.
+    Recovers,
 }
 
 impl SupervisorActivity {
     /// Something of the session.
     pub fn of_session(what: SupervisorActivityKind, since: Timestamp) -> Self {
-        Self { what, task_id: None, agent_id: None, name: None, place: None, of: None, since, limit_seconds: None }
+        let (verb, pid) = (None, None);
+        Self { what, task_id: None, agent_id: None, name: None, place: None, of: None, since, limit_seconds: None, verb, pid }
     }
 
     /// Something for a task.
@@ -93,7 +102,8 @@ impl SupervisorActivity {
             | SupervisorActivityKind::Filters
             | SupervisorActivityKind::Merges
             | SupervisorActivityKind::Ends
-            | SupervisorActivityKind::Plans => false,
+            | SupervisorActivityKind::Plans
+            | SupervisorActivityKind::Recovers => false,
         }
     }
 
@@ -105,7 +115,11 @@ impl SupervisorActivity {
             (Some(place), Some(of)) if of > 1 => format!(" ({place} of {of})"),
             (_, _) => String::new(),
         };
-        match self.what {
+        let by = match (&self.verb, self.pid) {
+            (Some(verb), Some(pid)) => format!(", by 'git axiom {verb}' (process {pid})"),
+            (_, _) => String::new(),
+        };
+        let what = match self.what {
             SupervisorActivityKind::MakesWorkspace => {
                 format!("{about}git makes its workspace, with the project's filters and hooks")
             }
@@ -118,7 +132,9 @@ impl SupervisorActivity {
             SupervisorActivityKind::Merges => format!("{about}it is being merged"),
             SupervisorActivityKind::Ends => format!("{about}its agent is being ended"),
             SupervisorActivityKind::Plans => format!("{about}the planner works on the phase {name}"),
-        }
+            SupervisorActivityKind::Recovers => format!("{about}what a crash left is taken up"),
+        };
+        what + &by
     }
 
     /// What it is, how long it has taken, and how long it may take.
@@ -148,6 +164,8 @@ mod tests {
         assert!(step.is_verification());
         let alone = SupervisorActivity { place: Some(1), of: Some(1), ..step };
         assert_eq!(alone.what_in_words(), "t: its verify step 'tests' runs");
+        let of_a_verb = SupervisorActivity { verb: Some("recover".into()), pid: Some(7), ..alone.clone() };
+        assert_eq!(of_a_verb.what_in_words(), "t: its verify step 'tests' runs, by 'git axiom recover' (process 7)");
         let json = serde_json::to_string(&alone).unwrap();
         assert_eq!(serde_json::from_str::<SupervisorActivity>(&json).unwrap(), alone);
         // The clock may have been set back.

@@ -27,6 +27,7 @@ use crate::ops::program_hooks::file_edit::{ProgramFileChange, WriteProgramFiles}
 use crate::ops::program_hooks::program_files::AttachScope;
 use crate::ops::program_hooks::{attach, skill};
 use crate::ops::recover::repair;
+use crate::ops::supervise::session_lock;
 use crate::ops::{disk, merge};
 use crate::store::layout::StoreLayout;
 use journal::{DeinitJournal, DeinitPhase};
@@ -155,7 +156,7 @@ pub fn complete(repo: &Repository, mut journal: DeinitJournal) -> Result<DeinitR
 }
 
 fn supervisor_lock(layout: &StoreLayout) -> Result<FileLock> {
-    match FileLock::take(&layout.supervisor_lock(), PATIENCE)? {
+    match session_lock::take(layout, PATIENCE)? {
         LockAttempt::Taken(lock) => Ok(lock),
         LockAttempt::Held => Err(session_runs()),
     }

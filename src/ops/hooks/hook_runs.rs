@@ -14,13 +14,14 @@ use crate::domain::state::event::Event;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::hook_event::{HookPower, HookVariable};
 use crate::domain::work::hook_run::HookRun;
+use crate::domain::work::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
 use crate::domain::work::verification::{VerifyChecker, last_lines};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::hook::approved_tree::ApprovedTree;
 use crate::hook::selection::ProjectHook;
 use crate::ops::context::handle::Context;
-use crate::ops::steps::{EndedStepReport, StepCommand, StepProgram, StepSpec};
+use crate::ops::steps::{EndedStepReport, RunningStepJob, StepCommand, StepProgram, StepSpec};
 use crate::ops::workspaces::{self, WorkspaceCondition};
 
 /// The variable of a trial.
@@ -35,6 +36,17 @@ struct HookRunInput<'a> {
     hook: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     main_worktree: Option<&'a str>,
+}
+
+/// Which of the hooks that are told or asked this runs, for people who look.
+pub fn doing(facts: &HookFacts, running: &RunningStepJob) -> Option<SupervisorActivity> {
+    let now = running.now()?;
+    let (what, name) = match facts.event.power() {
+        HookPower::Veto => (SupervisorActivityKind::AsksHook, now.name),
+        HookPower::Report => (SupervisorActivityKind::TellsHook, format!("{} ({})", facts.event, now.name)),
+    };
+    let about = SupervisorActivity { task_id: facts.task_id.clone(), ..SupervisorActivity::of_session(what, now.since) };
+    Some(about.step(&name, (now.place, now.of), now.limit))
 }
 
 /// The steps that run these hooks of one event: in the workspace of its task where there is one, else in the main worktree, else

@@ -7,6 +7,7 @@ use crate::domain::work::hook_run::HookRun;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::steps::{self, AfterStepFailure, StepJob, StepRunner};
+use crate::ops::telling::Telling;
 use crate::ops::wait_observer::{ForegroundWait, WaitObserver};
 
 /// Runs the hooks of everything that is due, one event after the other, and records it; returns all runs. What they do or fail
@@ -32,8 +33,9 @@ pub fn run(ctx: &mut Context, facts: &HookFacts, watch: &mut dyn WaitObserver) -
     let steps = hook_runs::of(ctx, (&hooks, &tree), facts)?;
     watch.begun(ForegroundWait::Hooks(facts.event));
     let running = steps::start(StepJob::new(ctx, StepRunner::Verb, AfterStepFailure::GoOn, steps), None);
-    let verdict = running.verdict_unless_ended(watch);
-    drop(running);
+    let mut telling = Telling::begin(ctx);
+    let verdict = running.verdict_unless_ended(watch, || telling.tell(hook_runs::doing(facts, &running)));
+    drop((running, telling));
     watch.ended();
     let Some(verdict) = verdict else { return Ok(None) };
     let runs = hook_runs::records(facts, &verdict.ran);

@@ -55,7 +55,7 @@ pub fn wait(ctx: &mut Context, watcher: &mut dyn SessionWatcher) -> Result<()> {
         if !is_said && begun.elapsed() > SAYS_AFTER {
             is_said = true;
             let agents = pausing::agents(ctx)?.running.into_iter().map(|one| format!("{} to end", one.agent));
-            let besides = doing::now(ctx)?.into_iter().map(|doing| doing.what_in_words());
+            let besides = doing::now(ctx)?.into_iter().filter(|doing| doing.verb.is_none()).map(|doing| doing.what_in_words());
             let all: Vec<String> = agents.chain(besides).collect();
             if !all.is_empty() {
                 watcher.notice(SessionNotice::WaitingFor { what: some_of(&all, NAMED) });

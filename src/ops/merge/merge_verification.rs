@@ -17,6 +17,7 @@ use crate::domain::work::conflict::ConflictLevel;
 use crate::domain::work::guarded::AllowedGuardedFiles;
 use crate::domain::work::hook_event::HookEvent;
 use crate::domain::work::hook_run::HookRun;
+use crate::domain::work::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
 use crate::domain::work::verification::{MergeCandidate, MergeRequirements, MergeVerification, VerifyStepResult};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -28,6 +29,7 @@ use crate::ops::hooks::hook_runs;
 use crate::ops::steps::{
     self, AfterStepFailure, RunningStep, RunningStepJob, StepCommits, StepContext, StepJob, StepJobOutcome, StepRunner, StepSpec,
 };
+use crate::ops::telling::Telling;
 use crate::ops::wait_observer::{ForegroundWait, WaitObserver};
 use crate::process::os::bell::WakeSender;
 
@@ -133,6 +135,13 @@ impl RunningMergeCheck {
         let passed = self.demands.names().count().saturating_sub(now.of);
         let name = NamedVerifyStep::of(&now.name).label().to_owned();
         Some(RunningStep { name, place: now.place + passed, of: now.of + passed, ..now })
+    }
+
+    /// The same, for people who look.
+    pub fn doing(&self) -> Option<SupervisorActivity> {
+        let now = self.now()?;
+        let about = SupervisorActivity::of_task(SupervisorActivityKind::VerifiesMerge, &self.task, now.since);
+        Some(about.step(&now.name, (now.place, now.of), now.limit))
     }
 
     /// What is known while it still runs, where a step has ended since the last call.
@@ -249,7 +258,9 @@ pub fn merge_verified(
         let check = begin(ctx, task, StepRunner::Verb, None)?;
         let names: Vec<&str> = check.demands.names().map(|(_, name)| name.as_str()).collect();
         watch.begun(ForegroundWait::Verification(&names));
-        let verdict = check.running.verdict_unless_ended(watch);
+        let mut telling = Telling::begin(ctx);
+        let verdict = check.running.verdict_unless_ended(watch, || telling.tell(check.doing()));
+        drop(telling);
         watch.ended();
         let Some(verdict) = verdict else {
             let removal = check.remove(ctx);

@@ -146,7 +146,7 @@ fn run_in(
     };
     let running = steps::start(StepJob::new(ctx, StepRunner::Verb, AfterStepFailure::GoOn, vec![work]), None);
     watch.begun(ForegroundWait::Planner(phase.as_str()));
-    let verdict = running.verdict_unless_ended(watch);
+    let verdict = running.verdict_unless_ended(watch, || {});
     watch.ended();
     let why = match verdict {
         // When it is dropped, its processes are ended, and waited for.

@@ -34,6 +34,7 @@ use crate::git::{ExpectedRefValue, RefEdit, RefFormat};
 use crate::ops::context::handle::Context;
 use crate::ops::deinit::nobody_works;
 use crate::ops::recover::repair;
+use crate::ops::supervise::session_lock;
 use crate::store::known_repositories;
 use files_of_ours::PurgeFileScan;
 use journal::{PurgeJournal, PurgeRefChange};
@@ -165,7 +166,7 @@ pub fn complete(ctx: &mut Context) -> Result<Option<PurgeReport>> {
 
 fn supervisor_lock(ctx: &Context) -> Result<FileLock> {
     ctx.layout().ensure()?;
-    match FileLock::take(&ctx.layout().supervisor_lock(), PATIENCE)? {
+    match session_lock::take(ctx.layout(), PATIENCE)? {
         LockAttempt::Taken(lock) => Ok(lock),
         LockAttempt::Held => Err(somebody_else(ctx)),
     }

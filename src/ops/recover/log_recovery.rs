@@ -16,6 +16,7 @@ use crate::files::{FileLock, LockAttempt};
 use crate::git::Repository;
 use crate::ops::context::handle::{below_an_operation, fresh_txn};
 use crate::ops::context::ownership;
+use crate::ops::supervise::session_lock;
 use crate::store::handle::Store;
 use crate::store::inspect::{self, StoreDamage};
 use crate::store::layout::StoreLayout;
@@ -196,7 +197,7 @@ pub fn begin_anew_above(
     known: u64,
 ) -> Result<LogRecoveryReport> {
     layout.ensure()?;
-    let LockAttempt::Taken(_supervisor) = FileLock::take(&layout.supervisor_lock(), MOMENT)? else {
+    let LockAttempt::Taken(_supervisor) = session_lock::take(layout, MOMENT)? else {
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs, so the event log cannot be restarted")
             .hint("end it first: Ctrl+C where it runs, or SIGTERM to the process that 'ps' shows as 'git-axiom run'"));
     };

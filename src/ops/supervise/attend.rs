@@ -13,7 +13,7 @@ use crate::domain::state::event::{Event, EventAuthor};
 use crate::domain::work::outcome::TaskHalt;
 use crate::domain::work::session::SupervisorRequest;
 use crate::error::{Code, Error, Result};
-use crate::files::{FileLock, LockAttempt};
+use crate::files::LockAttempt;
 use crate::ops::context::handle::Context;
 use crate::ops::interventions::request;
 use crate::ops::programs::SessionPrograms;
@@ -70,7 +70,7 @@ pub fn attend(
     watcher: &mut dyn SessionWatcher,
 ) -> Result<()> {
     ctx.layout().ensure()?;
-    let LockAttempt::Taken(lock) = FileLock::take(&ctx.layout().supervisor_lock(), super::LOCK_PATIENCE)? else {
+    let LockAttempt::Taken(lock) = super::session_lock::take(ctx.layout(), super::LOCK_PATIENCE)? else {
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs in this repository"));
     };
     ctx.store.refresh()?;
@@ -88,17 +88,23 @@ pub fn attend(
     // No iteration is started and nothing is merged, so no target branch is needed: HEAD may be detached.
     let mut supervisor = Supervisor::new(ctx, watcher, &interrupts, options, None)?;
     (supervisor.by, supervisor.within) = (by, within);
-    supervisor.take_over(match what {
-        AttendRequest::TakeUp => OnHumanOperation::Finish,
-        // A user who stops agents has not decided how an interrupted operation ends.
-        AttendRequest::End(_) | AttendRequest::Redirect(_) | AttendRequest::Block(..) => OnHumanOperation::Leave,
-    })?;
-    supervisor.attend(what)?;
+    let ended = supervisor.take_over_and_attend(what);
+    supervisor.tell_end();
     drop(lock);
-    Ok(())
+    ended
 }
 
 impl Supervisor<'_> {
+    fn take_over_and_attend(&mut self, what: &AttendRequest) -> Result<()> {
+        self.take_over(match what {
+            AttendRequest::TakeUp => OnHumanOperation::Finish,
+            // A user who stops agents has not decided how an interrupted operation ends.
+            AttendRequest::End(_) | AttendRequest::Redirect(_) | AttendRequest::Block(..) => OnHumanOperation::Leave,
+        })?;
+        self.tell_recovering(*what == AttendRequest::TakeUp);
+        self.attend(what)
+    }
+
     fn attend(&mut self, what: &AttendRequest) -> Result<()> {
         let awaited = self.begin_as_asked(what)?;
         let patience = match what {

@@ -1,5 +1,5 @@
-//! What the session does now besides the programs of agents, gathered from what is under way, and written where others see it: for
-//! `status`, the panel and `pause`, and for whoever waits for the end of this very process.
+//! What the loop does now besides the programs of agents, gathered from what is under way, and written where others see it: for `status`,
+//! the panel and `pause`, and for whoever waits for the end of this very process. What verbs do without it: `ops::telling`.
 
 use super::Supervisor;
 use crate::domain::base::ids::TaskId;
@@ -8,19 +8,17 @@ use crate::domain::work::supervisor_activity::{SupervisorActivity, SupervisorAct
 use crate::env;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
-use crate::ops::plan;
+use crate::ops::merge::merge_verification::RunningMergeCheck;
+use crate::ops::{plan, telling};
 use crate::process::os::foreground;
 use crate::store;
 
-/// What is being done now in this repository, by its session and its planner.
+/// What is being done now in this repository, by its session, its planner, and verbs.
 ///
 /// # Errors
 /// `IO_FAILED` where a lock cannot be looked at.
 pub fn now(ctx: &Context) -> Result<Vec<SupervisorActivity>> {
-    let mut all = match ctx.supervisor_alive()? {
-        true => store::doing::read(ctx.layout(), foreground::is_alive),
-        false => Vec::new(),
-    };
+    let mut all = store::doing::read(ctx.layout(), foreground::is_alive);
     all.extend(plan::planner_doing(ctx)?);
     Ok(all)
 }
@@ -31,6 +29,8 @@ pub(super) struct RecordedActivity {
     last: Vec<SupervisorActivity>,
     /// The merge that is being made: the loop does that itself.
     merging: Option<SupervisorActivity>,
+    /// What a crash left is being taken up.
+    recovering: Option<SupervisorActivity>,
 }
 
 impl Supervisor<'_> {
@@ -44,10 +44,7 @@ impl Supervisor<'_> {
             let doing = SupervisorActivity::of_task(SupervisorActivityKind::Verifies, &task, now.since).by(agent);
             all.push(doing.step(&now.name, (now.place, now.of), now.limit));
         }
-        if let Some((check, now)) = self.merge_check.as_ref().and_then(|check| Some((check, check.now()?))) {
-            let doing = SupervisorActivity::of_task(SupervisorActivityKind::VerifiesMerge, &check.task, now.since);
-            all.push(doing.step(&now.name, (now.place, now.of), now.limit));
-        }
+        all.extend(self.merge_check.as_ref().and_then(RunningMergeCheck::doing));
         for (agent, running) in &self.evaluating {
             let Some((task, now)) = task_of(agent).zip(running.now()) else { continue };
             all.push(SupervisorActivity {
@@ -66,8 +63,9 @@ impl Supervisor<'_> {
             all.push(SupervisorActivity::of_task(what, &work.task, since).by(agent));
         }
         all.extend(self.reporting_doing());
-        all.extend(self.doing.merging.clone());
-        all
+        all.extend(self.doing.merging.iter().chain(&self.doing.recovering).cloned());
+        // Who has no session's lock is a verb, or a session that has ended.
+        if self.lock.is_none() { all.into_iter().map(telling::by_this_verb).collect() } else { all }
     }
 
     /// Says what is under way, where that is not what was said last. Nothing depends on it.
@@ -77,12 +75,7 @@ impl Supervisor<'_> {
             return;
         }
         self.interrupts.set_doing(&now);
-        if self.lock.is_some()
-            && let Some(own) = foreground::own_id()
-            && let Err(error) = store::doing::write(self.ctx.layout(), own, now.clone())
-        {
-            tracing::info!(%error, "nobody sees what the session does");
-        }
+        telling::write(self.ctx.layout(), now.clone());
         self.doing.last = now;
     }
 
@@ -90,5 +83,16 @@ impl Supervisor<'_> {
     pub(super) fn tell_merging(&mut self, task: Option<&TaskId>) {
         self.doing.merging = task.map(|task| SupervisorActivity::of_task(SupervisorActivityKind::Merges, task, env::now()));
         self.tell_doing();
+    }
+
+    /// From now on, or no longer, what a crash left is taken up.
+    pub(super) fn tell_recovering(&mut self, begins: bool) {
+        self.doing.recovering = begins.then(|| SupervisorActivity::of_session(SupervisorActivityKind::Recovers, env::now()));
+        self.tell_doing();
+    }
+
+    /// Nothing is done any more.
+    pub(super) fn tell_end(&mut self) {
+        telling::write(self.ctx.layout(), Vec::new());
     }
 }

@@ -144,6 +144,7 @@ impl Supervisor<'_> {
             if self.look_after_reports() {
                 continue;
             }
+            self.tell_doing();
             if !is_said && begun.elapsed() > SAYS_AFTER {
                 is_said = true;
                 let what = self.reporting_doing().map_or_else(|| "hooks".to_owned(), |doing| doing.what_in_words());
@@ -151,6 +152,7 @@ impl Supervisor<'_> {
             }
             self.bell.wait(LOOK);
         }
+        self.tell_end();
         if self.hooks_are_busy() {
             let cut_off = self.reporting_doing().map_or_else(String::new, |doing| format!(" ({})", doing.what_in_words()));
             let left = self.ctx.hooks.forget_due() + usize::from(self.reporting.take().is_some());

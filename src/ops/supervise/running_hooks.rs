@@ -11,6 +11,8 @@ use crate::domain::hook::facts::HookFacts;
 use crate::domain::work::hook_event::{HookEvent, HookPower};
 use crate::domain::work::hook_run::HookRun;
 use crate::domain::work::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
+use crate::domain::hook::run::HookRun;
+use crate::domain::work::supervisor_activity::SupervisorActivity;
 use crate::env;
 use crate::error::{Error, Result};
 use crate::hook::approved_tree::ApprovedTree;
@@ -44,13 +46,7 @@ impl RunningHooks {
 
     /// Which of them runs, for people who look.
     pub(super) fn doing(&self) -> Option<SupervisorActivity> {
-        let now = self.running.now()?;
-        let (what, name) = match self.facts.event.power() {
-            HookPower::Veto => (SupervisorActivityKind::AsksHook, now.name),
-            HookPower::Report => (SupervisorActivityKind::TellsHook, format!("{} ({})", self.facts.event, now.name)),
-        };
-        let about = SupervisorActivity { task_id: self.facts.task_id.clone(), ..SupervisorActivity::of_session(what, now.since) };
-        Some(about.step(&name, (now.place, now.of), now.limit))
+        hook_runs::doing(&self.facts, &self.running)
     }
 
     /// Ends them. The returned thread ends with them.

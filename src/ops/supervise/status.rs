@@ -31,7 +31,7 @@ use crate::ops::output::last::last_printed;
 use crate::ops::plan;
 use crate::ops::revert_task::{RevertConflictWorktree, settling};
 use crate::ops::supervise::budget::used_of;
-use crate::ops::supervise::doing;
+use crate::ops::supervise::{doing, session_lock};
 use crate::ops::trust;
 
 /// The answer of `git axiom status`; its JSON keys are a contract.
@@ -44,6 +44,9 @@ pub struct StatusDocument {
     pub project: ProjectStatusJson,
     /// The supervisor.
     pub supervisor: SupervisorStatusJson,
+    /// Whether a process looks after agents: the supervisor, or a verb in its place.
+    #[serde(skip)]
+    pub attended: bool,
     /// All agents that have ever worked, by id.
     pub agents: Vec<AgentStatusJson>,
     /// The number of tasks by stored status.
@@ -75,7 +78,7 @@ pub struct StatusDocument {
 impl StatusDocument {
     /// The active tasks that a crash cut off and that nothing has recovered yet: nobody works on them, while the log still has them active.
     pub fn cut_off(&self) -> HashSet<TaskId> {
-        let dead = self.agents.iter().filter(|agent| agent.is_dead() && !self.supervisor.alive);
+        let dead = self.agents.iter().filter(|agent| agent.is_dead() && !self.attended);
         dead.filter_map(|agent| TaskId::new(agent.task_id.as_deref()?).ok()).collect()
     }
 }
@@ -324,7 +327,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
             view.state = "running";
         }
         let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };
-        match (KeeperObservation::of(ctx, agent), status.supervisor.alive) {
+        match (KeeperObservation::of(ctx, agent), status.attended) {
             (KeeperObservation::Dead, true) => view.state = DEAD,
             (_, true) => {}
             // Nobody has seen its end yet.
@@ -342,7 +345,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
         let printed = last_printed(&ctx.layout().agent_log(&agent.id, &work.task), &ctx.config, work.iteration);
         let Some(printed) = printed.ok().flatten() else { continue };
         view.last_activity = view.last_activity.map(|recorded| recorded.max(printed.at));
-        if !status.supervisor.alive {
+        if !status.attended {
             view.worked_until = view.last_activity;
             view.duration = view.last_activity.map(|until| whole_seconds(work.claimed_at, until));
         }
@@ -354,6 +357,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
 /// Looks which of the processes in the state are running.
 fn alive(ctx: &Context) -> Result<LiveProcesses> {
     let supervisor = ctx.supervisor_alive()?;
+    let session = supervisor && session_lock::is_of(ctx.layout(), ctx.state().record.session.as_ref())?;
     let operation = !matches!(ctx.open_operation()?, Some((_, OpenOperationProgress::Interrupted)));
     let wants = |agent: &&Agent| {
         agent
@@ -363,7 +367,7 @@ fn alive(ctx: &Context) -> Result<LiveProcesses> {
     };
     let unattended =
         if supervisor { Vec::new() } else { ctx.state().busy_agents().filter(wants).map(|agent| agent.id.clone()).collect() };
-    Ok(LiveProcesses { supervisor, operation, unattended })
+    Ok(LiveProcesses { supervisor, session, operation, unattended })
 }
 
 /// What is to be recovered now: what a crash left, and what is damaged.
@@ -405,8 +409,10 @@ fn damaged(ctx: &Context) -> Result<Option<String>> {
 /// Which of the processes in the state are running.
 #[derive(Debug, Clone)]
 pub struct LiveProcesses {
-    /// Whether the supervisor runs.
+    /// Whether a process looks after agents: the supervisor, or a verb in its place.
     pub supervisor: bool,
+    /// Whether that is the supervisor of the newest session.
+    pub session: bool,
     /// Whether a process carries out the open operation; true where none is open.
     pub operation: bool,
     /// The agents whose work waits for a recovery.
@@ -435,7 +441,7 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
     // What is held at another gate waits there; what goes on by itself was decided by nobody.
     let is_held = |gate: &Gate| gate.task_id.is_some() && waiting.iter().any(|other| other.task_id == gate.task_id);
     let decided = decided.into_iter().filter(|gate| !gate.goes_on() && !is_held(gate)).collect();
-    let now_is = session_now(state, alive);
+    let now_is = session_now(state, who.session);
     let set_aside = state.record.cases.values().filter(|record| record.set_aside.is_some()).count();
     StatusDocument {
         project: project_view(state, project_status(now_is, &tasks, &progress, set_aside), metadata.clone()),
@@ -453,7 +459,8 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
             cost_usd: state.record.session_spent.cost.map(Usd::dollars),
             time_used_ms: state.record.session_time.millis(until),
         },
-        supervisor: SupervisorStatusJson { alive, pid: session.filter(|_| alive).map(|session| session.pid) },
+        supervisor: SupervisorStatusJson { alive: who.session, pid: session.filter(|_| who.session).map(|session| session.pid) },
+        attended: alive,
         agents: state.restorable.agents.values().map(|agent| agent_view(state, agent, alive.then_some(now))).collect(),
         tasks,
         progress,
@@ -462,7 +469,7 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
         to_merge: to_merge(state),
         stuck: natural::sorted(stuck(state), |case| case.id.as_str()).into_iter().map(stuck_line).collect(),
         doing: Vec::new(),
-        delays: delays(state, alive),
+        delays: delays(state, who.session),
         configuration: None,
         settling: Vec::new(),
         recovery: recovery(state, who),

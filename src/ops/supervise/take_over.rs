@@ -14,6 +14,13 @@ use crate::process::client::leftovers;
 
 impl Supervisor<'_> {
     pub(super) fn take_over(&mut self, humans: OnHumanOperation) -> Result<()> {
+        self.tell_recovering(true);
+        let taken = self.take_over_from_crash(humans);
+        self.tell_recovering(false);
+        taken
+    }
+
+    fn take_over_from_crash(&mut self, humans: OnHumanOperation) -> Result<()> {
         let open = self.ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open());
         self.ctx.act_as(EventAuthor::Recovery)?;
         let report = repair::repair(self.ctx, humans)?;

@@ -81,6 +81,59 @@ fn what_a_crash_cut_off_is_told_so_and_is_taken_up_by_recovery() {
     assert!(inspected.contains("cut off before:") && !inspected.contains("attempts before"), "{inspected}");
 }
 
+/// What is being done, where a verb of this name does it.
+fn done_by(world: &World, verb: &str) -> Vec<serde_json::Value> {
+    let doing = world.env.json(&["status"])["doing"].clone();
+    doing.as_array().unwrap().iter().filter(|one| one["verb"] == verb).cloned().collect()
+}
+
+#[test]
+fn what_verbs_do_without_a_session_is_seen_from_elsewhere() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let step =
+        format!("echo checks; [ -f '{beside}/died' ] || {{ touch '{beside}/checked'; sleep 1000; }}; {}", world.until_go());
+    world.task("t", "echo 1 > t.txt", &["--verify", &format!("tests={step}")]);
+    let mut live = world.start(&["--mode", "review"]);
+    world.wait_for_file("checked");
+    let seen = || world.env.json(&["status"])["doing"].as_array().unwrap().iter().any(|one| one["what"] == "verifies");
+    wait_until("the session says so", seen);
+    live.kill();
+    world.all_die();
+    world.signal_file("died");
+    // 'recover' verifies what the crash cut off.
+    let recovery = Live::start(world.env.axiom_command(&world.env.repo(), ["recover", "--yes"]), world.env.root(), "recovery");
+    let of = |verb: &str, what: &str| done_by(&world, verb).into_iter().find(|one| one["what"] == what);
+    wait_until("it is seen", || of("recover", "verifies").is_some());
+    assert!(of("recover", "recovers").is_some());
+    let verifies = of("recover", "verifies").unwrap();
+    assert_eq!(
+        (&verifies["taskId"], &verifies["name"], &verifies["pid"]),
+        (&json!("t"), &json!("tests"), &json!(recovery.pid()))
+    );
+    let status = world.env.json(&["status"]);
+    assert_eq!(status["supervisor"], json!({ "alive": false, "pid": null }), "no session runs: {status}");
+    let said = world.env.ok(&["status"]);
+    let words = format!("t: its verify step 'tests' runs, by 'git axiom recover' (process {}), for ", recovery.pid());
+    assert!(said.contains(&words) && said.contains("No session runs"), "{said}");
+    world.signal_file("go");
+    recovery.wait().code(0);
+    assert!(done_by(&world, "recover").is_empty());
+    // So does 'merge', and it tells hooks.
+    let checks = format!("touch '{beside}/merging'; while [ ! -f '{beside}/merge-go' ]; do sleep 0.02; done");
+    world.env.git(&["config", "axiom.merge.verify", &checks]);
+    let mut merge = Live::start(world.env.axiom_command(&world.env.repo(), ["merge", "t"]), world.env.root(), "merge");
+    wait_until("it is seen", || of("merge", "verifiesMerge").is_some_and(|one| one["pid"] == merge.pid()));
+    // What is killed does nothing any more, whatever it has left.
+    merge.kill();
+    assert!(done_by(&world, "merge").is_empty());
+    world.signal_file("merge-go");
+    world.env.ok(&["merge", "t"]);
+    let left = std::fs::read_dir(world.env.axiom_dir().join("state")).unwrap().flatten();
+    assert_eq!(left.filter(|entry| entry.file_name().to_string_lossy().starts_with("doing-")).count(), 0);
+    world.all_is_well();
+}
+
 /// The supervisor dies before a keeper runs: no program was started, and none will be.
 #[test]
 fn a_task_whose_program_was_never_started_is_interrupted_everywhere() {
