@@ -344,7 +344,7 @@ impl StepJobOutcome {
     }
 }
 
-/// Runs the steps in a thread, which rings at their end.
+/// Runs the steps in a thread, which rings where one begins or ends.
 pub fn start(job: StepJob, rope: Option<WakeSender>) -> RunningStepJob {
     let (tells, ended) = channel();
     let (sender, verdict) = channel();
@@ -360,6 +360,7 @@ pub fn start(job: StepJob, rope: Option<WakeSender>) -> RunningStepJob {
         };
         let begins = |step| {
             *runs.lock().unwrap_or_else(PoisonError::into_inner) = Some(step);
+            rope.iter().for_each(WakeSender::ring);
         };
         let verdict = run(&job, &told, &begins, &each);
         // Whoever asks before the verdict is taken is not told that the last step still runs.

@@ -81,6 +81,23 @@ fn what_a_crash_cut_off_is_told_so_and_is_taken_up_by_recovery() {
     assert!(inspected.contains("cut off before:") && !inspected.contains("attempts before"), "{inspected}");
 }
 
+/// A session says what begins when it begins, not when it looks the next time.
+#[test]
+fn a_step_that_takes_less_than_a_second_is_seen_while_it_runs() {
+    let world = World::new();
+    let steps = ["--verify", "one=sleep 0.7", "--verify", "two=sleep 0.7", "--verify", "three=sleep 0.7"];
+    world.task("t", "sleep 1; echo 1 > t.txt", &steps);
+    let mut live = world.start_autopilot(&[]);
+    let mut seen = std::collections::BTreeSet::new();
+    while live.runs() {
+        let doing = world.env.json(&["status"])["doing"].clone();
+        let steps = doing.as_array().unwrap().iter().filter(|one| one["what"] == "verifies");
+        seen.extend(steps.map(|one| one["name"].as_str().unwrap().to_owned()));
+    }
+    assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["one", "three", "two"]);
+    live.wait().code(0);
+}
+
 /// What is being done, where a verb of this name does it.
 fn done_by(world: &World, verb: &str) -> Vec<serde_json::Value> {
     let doing = world.env.json(&["status"])["doing"].clone();
