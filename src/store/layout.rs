@@ -6,8 +6,6 @@ use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::error::Result;
 use crate::files;
 
-/// How the names of the files begin that say what processes do.
-const DOING: &str = "doing-";
 /// The name of the folder of approved files among the temporary ones.
 pub const TRUSTED: &str = "trusted";
 
@@ -96,14 +94,15 @@ impl StoreLayout {
         self.state_dir().join("planning-state.json")
     }
 
-    /// What a process does now.
-    pub fn doing(&self, pid: u32) -> PathBuf {
-        self.state_dir().join(format!("{DOING}{pid}.json"))
+    /// What a process says of itself, of this kind: `doing`, `hooks`.
+    pub fn of_process(&self, kind: &str, pid: u32) -> PathBuf {
+        self.state_dir().join(format!("{kind}-{pid}.json"))
     }
 
-    /// Whether a file of the state's folder says what a process does now.
-    pub fn is_doing(name: &str) -> bool {
-        name.strip_prefix(DOING).and_then(|rest| rest.strip_suffix(".json")).is_some_and(|pid| pid.parse::<u32>().is_ok())
+    /// Whether a file of the state's folder is such a file of any process.
+    pub fn is_of_process(kind: &str, name: &str) -> bool {
+        let pid = name.strip_prefix(kind).and_then(|rest| rest.strip_prefix('-')?.strip_suffix(".json"));
+        pid.is_some_and(|pid| pid.parse::<u32>().is_ok())
     }
 
     /// Copies of damaged or replaced files.

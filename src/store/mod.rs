@@ -23,6 +23,7 @@ pub mod layout;
 pub mod learnings;
 pub mod line;
 pub mod log;
+pub mod of_process;
 pub mod planning;
 pub mod rebuild;
 mod reserve;

@@ -17,6 +17,7 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{LooseCheckReport, Repository};
 use crate::ops::deinit::journal::not_leaving;
 use crate::ops::hooks::approved_hooks::{DEPTH, RepositoryHooks};
+use crate::ops::hooks::kept as kept_hooks;
 use crate::ops::purge::journal::not_purging;
 use crate::ops::recover::log_recovery;
 use crate::process::client::keeper_ancestry;
@@ -250,7 +251,10 @@ impl Context {
             }
             Ok(events)
         })?;
-        told.into_iter().for_each(|facts| self.hooks.note(facts));
+        if !told.is_empty() {
+            told.into_iter().for_each(|facts| self.hooks.note(facts));
+            kept_hooks::keep(self);
+        }
         self.trace(&appended);
         if appended.iter().any(|envelope| envelope.event.may_change_learnings())
             && let Err(error) = pages::write(self.store.layout(), self.store.state())

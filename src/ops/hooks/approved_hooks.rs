@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use crate::domain::hook::facts::HookFacts;
 use crate::domain::work::hook_event::{HookEvent, HookPower};
+use crate::domain::hook::run::HookRun;
 use crate::env;
 use crate::error::{Code, Error};
 use crate::hook::approved_tree::ApprovedTree;
@@ -18,6 +19,23 @@ const DEEPEST: u32 = 3;
 pub const DEPTH: &str = "AXIOM_HOOK_DEPTH";
 /// At most so many events wait to be told; where hooks are slower than that, the oldest learnings are dropped, then the oldest.
 const MOST_DUE: usize = 1000;
+
+/// Of a hook that was due when the process ended that was to run it.
+const NOT_RUN: &str = "was not run: the process that was to run it ended before";
+/// Of a hook that ran then, or was about to.
+const CUT_OFF: &str = "may not have run to its end: the process that ran it ended before";
+
+fn not_told(facts: &HookFacts, hook: &ProjectHook, why: &str) -> HookRun {
+    HookRun {
+        event: facts.event,
+        hook: hook.place.to_string(),
+        task: facts.task_id.clone(),
+        took_ms: 0,
+        failure: Some(why.to_owned()),
+        lines: Vec::new(),
+        trial: facts.trial,
+    }
+}
 
 /// What may run at an event.
 #[derive(Debug, Clone)]
@@ -52,6 +70,10 @@ enum HookApproval {
 pub struct RepositoryHooks {
     standing: HookApproval,
     due: VecDeque<HookFacts>,
+    /// What is being told.
+    told: Option<HookFacts>,
+    /// What is kept on disk in case that this process ends.
+    kept: Vec<HookRun>,
     /// How many events were dropped since somebody asked.
     dropped: usize,
     /// How many hooks are above this process.
@@ -128,6 +150,7 @@ impl RepositoryHooks {
 
     /// Forgets what is due; returns how many events it was.
     pub fn forget_due(&mut self) -> usize {
+        self.told = None;
         std::mem::take(&mut self.due).len()
     }
 
@@ -136,9 +159,33 @@ impl RepositoryHooks {
         !self.due.is_empty()
     }
 
-    /// What is due next.
+    /// What is due next. It is being told until [`RepositoryHooks::told`].
     pub fn next_due(&mut self) -> Option<HookFacts> {
-        self.due.pop_front()
+        self.told = self.due.pop_front();
+        self.told.clone()
+    }
+
+    /// What was due has been told, or there is nobody to tell it.
+    pub fn told(&mut self) {
+        self.told = None;
+    }
+
+    /// What became of the hooks that are told something, and of those that are due, if this process ended now.
+    pub fn if_we_ended(&self) -> Vec<HookRun> {
+        let told = self.told.iter().map(|facts| (facts, CUT_OFF));
+        let all = told.chain(self.due.iter().map(|facts| (facts, NOT_RUN)));
+        all.flat_map(|(facts, why)| match self.at(facts.event) {
+            EventHooks::Run(hooks, _) => hooks.into_iter().map(|hook| not_told(facts, &hook, why)).collect(),
+            EventHooks::Nothing | EventHooks::NotApproved(_) => Vec::new(),
+        })
+        .collect()
+    }
+
+    /// From now on this is what is kept on disk; returns whether it was anything else.
+    pub fn is_kept(&mut self, runs: &[HookRun]) -> bool {
+        let is_new = self.kept != runs;
+        self.kept = runs.to_vec();
+        is_new
     }
 
     /// How many events hooks were too slow for, since this was asked last.

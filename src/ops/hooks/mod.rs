@@ -8,6 +8,7 @@ pub mod approved_hooks;
 pub mod commit_hooks;
 pub mod hook_runs;
 pub mod install;
+pub mod kept;
 pub mod listing;
 pub mod report;
 pub mod trial;

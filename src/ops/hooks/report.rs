@@ -1,7 +1,7 @@
 //! Telling hooks what a verb has done, at its end.
 
 use super::approved_hooks::EventHooks;
-use super::hook_runs;
+use super::{hook_runs, kept};
 use crate::domain::hook::facts::HookFacts;
 use crate::domain::work::hook_run::HookRun;
 use crate::error::Result;
@@ -15,11 +15,16 @@ use crate::ops::wait_observer::{ForegroundWait, WaitObserver};
 pub fn report(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Vec<HookRun> {
     let mut all = Vec::new();
     while let Some(facts) = ctx.hooks.next_due() {
+        kept::keep(ctx);
         match run(ctx, &facts, watch) {
             Ok(Some(runs)) => all.extend(runs),
-            Ok(None) => return all,
+            Ok(None) => {
+                ctx.hooks.forget_due();
+            }
             Err(error) => tracing::warn!(%error, event = %facts.event, "hooks were not run"),
         }
+        ctx.hooks.told();
+        kept::keep(ctx);
     }
     all
 }

@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 use super::{crash_leftovers, mend};
 use crate::domain::base::own_names::NOTES;
 use crate::domain::base::plural::{count, count_of};
+use crate::domain::hook::run::HookRun;
 use crate::error::{Code, Result};
 use crate::files;
 use crate::git::{MendedTrees, Repository};
 use crate::ops::context::handle::Context;
+use crate::ops::hooks::kept;
 use crate::ops::supervise::live;
 use crate::ops::workspaces::{self, WorkspaceCondition};
 use crate::ops::{checkpoint, merge, operation, revert_task, tidy, trash};
@@ -19,6 +21,9 @@ pub(in crate::ops) const LOCK_AGE: Duration = Duration::from_secs(2);
 
 /// How often locks that are too new to judge are examined again.
 const LOCK_LOOK: Duration = Duration::from_millis(100);
+
+/// How many hooks that were not told are named.
+const MOST_HOOKS: usize = 5;
 
 /// What was repaired, and what was left as it is.
 #[derive(Debug, Default)]
@@ -88,6 +93,7 @@ pub fn repair(ctx: &mut Context, humans: OnHumanOperation) -> Result<RepairRepor
         clear_temporaries(ctx, age, &mut report);
         heal_checkpoints(ctx, &mut report);
         empty_trash(ctx, &mut report);
+        hooks_not_told(ctx, &mut report);
         objects(ctx, &mut report)
     })?;
     tracing::info!(done = report.done.len(), left = report.left.len(), "recovery ends");
@@ -254,6 +260,19 @@ fn heal_checkpoints(ctx: &mut Context, report: &mut RepairReport) {
     }
     if lost && ctx.repo.notes().load().is_ok_and(|notes| !notes.are_lost()) {
         report.done.push(format!("the notes in {NOTES} were damaged, and were started again (the ref's log has the old ones)"));
+    }
+}
+
+/// Records what hooks were not told, since the process that was to do so was killed, and says it.
+fn hooks_not_told(ctx: &mut Context, report: &mut RepairReport) {
+    match kept::settle(ctx) {
+        Ok(runs) => {
+            report.left.extend(runs.iter().take(MOST_HOOKS).map(HookRun::summary));
+            if runs.len() > MOST_HOOKS {
+                report.left.push(format!("and {} more: git axiom hooks log", count(runs.len() - MOST_HOOKS, "hook")));
+            }
+        }
+        Err(error) => report.left.push(format!("which hooks were not told is not recorded: {error}")),
     }
 }
 

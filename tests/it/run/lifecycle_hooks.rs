@@ -301,6 +301,37 @@ fn what_was_approved_runs_whatever_is_there_by_now() {
     world.quits_well(live);
 }
 
+/// Nobody is told that what was due has happened, and nobody says that it was told.
+#[test]
+fn hooks_that_a_kill_kept_from_being_told_are_named_and_recorded() {
+    for verb in [&["recover", "--yes"][..], &["run", "--until-idle", "--mode", "autopilot"]] {
+        let world = World::new();
+        let root = world.env.root().display().to_string();
+        hook(&world, "post-task-complete", &format!("touch '{root}/runs'; sleep 1000"));
+        hook(&world, "on-gate", &format!("echo told >> '{root}/gate'"));
+        approve(&world);
+        world.task("t", "echo 1 > t.txt", &[]);
+        let mut live = world.start(&["--mode", "review"]);
+        world.wait_for_file("runs");
+        world.wait_for_gate("merge-t");
+        live.kill();
+        world.all_die();
+        let looked = world.env.ok(&["recover"]);
+        let named =
+            ["hook on-gate this clone's hooks/on-gate for t was not run: ", "hooks/post-task-complete for t may not have run"];
+        assert!(named.iter().all(|named| looked.contains(named)), "{looked}");
+        let said = world.env.axiom(verb).success();
+        assert!(named.iter().all(|named| said.stderr.contains(named)), "{said}");
+        let log = world.env.json(&["hooks", "log"]);
+        let runs = log["runs"].as_array().unwrap();
+        let of = |event: &str| runs.iter().filter(|run| run["event"] == event).collect::<Vec<_>>();
+        assert_eq!((of("on-gate").len(), of("post-task-complete").len()), (1, 1), "{log}");
+        assert!(of("on-gate")[0]["failure"].as_str().unwrap().starts_with("was not run: "), "{log}");
+        assert!(!world.beside("gate").exists());
+        assert!(!world.env.ok(&["recover"]).contains("on-gate"), "it is said once");
+    }
+}
+
 #[test]
 fn hooks_that_misbehave_end_and_hurt_nobody() {
     let world = World::new();
