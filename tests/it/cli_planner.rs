@@ -321,7 +321,12 @@ fn what_a_planner_used_is_in_stats_also_where_it_was_of_no_use() {
         let lines = sum(by);
         assert_eq!((&lines["sums"][0]["name"], &lines["sums"][0]["tokens"]), (&json!(name), &all["total"]["tokens"]), "{lines}");
     }
-    assert_eq!(sum("task")["total"]["iterations"], 0, "it is no iteration of a task");
+    for by in ["task", "agent", "persona", "program", "day"] {
+        assert_eq!(sum(by)["sums"][0]["iterations"], runs + 1, "each of its runs is one: {by}");
+    }
+    let shown = env.ok(&["stats", "--by", "agent"]);
+    let line = shown.lines().find(|line| line.starts_with("planner-001")).unwrap();
+    assert_eq!(line.split_whitespace().nth(1), Some((runs + 1).to_string().as_str()), "{shown}");
     assert!(env.ok(&["stats"]).contains("directive-001"));
 }
 

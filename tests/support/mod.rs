@@ -227,6 +227,7 @@ impl Scratch {
             files: vec![],
             left_out: vec![],
             duration_ms: 1,
+            ended_at: None,
             tokens: None,
             cost_usd: None,
             not_started: false,

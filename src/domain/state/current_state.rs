@@ -253,6 +253,13 @@ impl TaskRecord {
         self.count(&tally);
     }
 
+    /// Counts a run of its planner.
+    pub fn planned(&mut self, used: &ProgramUsage, duration_ms: u64, most: HighestIterationUsage) {
+        let mut tally = self.tally();
+        tally.planned(used, duration_ms, most);
+        self.count(&tally);
+    }
+
     fn count(&mut self, tally: &UsageTally) {
         self.iterations = u32::try_from(tally.iterations).unwrap_or(u32::MAX);
         (self.tokens_used, self.cost_usd) = (tally.tokens, tally.cost.map(Usd::dollars));

@@ -257,6 +257,9 @@ pub struct IterationReport {
     pub left_out: Vec<String>,
     /// How long its program ran, in milliseconds, without the time in which the machine was asleep.
     pub duration_ms: u64,
+    /// When its program ended, as far as that is known: it may be seen much later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ended_at: Option<Timestamp>,
     /// Tokens used, if the program reports them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tokens: Option<u64>,

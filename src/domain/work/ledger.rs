@@ -71,6 +71,12 @@ impl UsageLedger {
         self.each(whose, |tally| tally.looked(used, duration_ms, most));
     }
 
+    /// Counts a run of a planner.
+    pub fn planned(&mut self, whose: UsageOwner<'_>, used: &ProgramUsage, duration_ms: u64) {
+        let most = self.most_of(whose.program);
+        self.each(whose, |tally| tally.planned(used, duration_ms, most));
+    }
+
     /// Counts what became of work.
     pub fn became(&mut self, whose: UsageOwner<'_>, what: TaskResult) {
         self.each(whose, |tally| tally.results.count(what));

@@ -414,6 +414,7 @@ mod tests {
             files: files.iter().map(|name| (*name).to_owned()).collect(),
             left_out: vec![],
             duration_ms: 0,
+            ended_at: None,
             tokens: None,
             cost_usd: None,
             not_started: false,

@@ -11,12 +11,15 @@ pub struct SessionRunTime {
     /// Since when at least one runs.
     #[serde(skip_serializing_if = "Option::is_none")]
     since: Option<Timestamp>,
+    /// The latest end since then that is known: ends are not recorded in their order.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    ended: Option<Timestamp>,
 }
 
 impl SessionRunTime {
     /// The time of a new session.
     pub fn beginning(runs: bool, at: Timestamp) -> Self {
-        Self { ran_ms: 0, since: runs.then_some(at) }
+        Self { since: runs.then_some(at), ..Self::default() }
     }
 
     /// Whether nothing ran.
@@ -24,12 +27,17 @@ impl SessionRunTime {
         *self == Self::default()
     }
 
-    /// From now on, at least one program runs, or none.
-    pub fn follow(&mut self, runs: bool, at: Timestamp) {
-        if !runs {
-            (self.ran_ms, self.since) = (self.millis(at), None);
-        } else if self.since.is_none() {
-            self.since = Some(at);
+    /// A program began.
+    pub fn begun(&mut self, at: Timestamp) {
+        self.since.get_or_insert(at);
+    }
+
+    /// A program ended, which may have been long before anybody saw it; whether others still run.
+    pub fn ended(&mut self, at: Timestamp, others_run: bool) {
+        let latest = self.ended.max(Some(at)).filter(|_| self.since.is_some());
+        match latest {
+            Some(latest) if !others_run => *self = Self { ran_ms: self.millis(latest), ..Self::default() },
+            latest => self.ended = latest,
         }
     }
 
@@ -53,11 +61,27 @@ mod tests {
     fn what_runs_at_the_same_time_counts_once() {
         let mut time = SessionRunTime::beginning(false, at(0));
         // One from 10 to 30, another from 20 to 40, a third from 60.
-        for (runs, second) in [(true, 10), (true, 20), (true, 30), (false, 40), (true, 60)] {
-            time.follow(runs, at(second));
-        }
+        time.begun(at(10));
+        time.begun(at(20));
+        time.ended(at(30), true);
+        time.ended(at(40), false);
+        time.begun(at(60));
         assert_eq!((time.millis(at(60)), time.millis(at(61))), (30_000, 31_000));
         assert_eq!(time.millis(at(5)), 30_000, "the clock went back");
         assert_eq!(SessionRunTime::beginning(true, at(0)).millis(at(2)), 2_000, "a program that outlived the last session");
+    }
+
+    #[test]
+    fn an_end_counts_when_it_was_and_not_when_it_was_seen() {
+        let mut time = SessionRunTime::beginning(false, at(0));
+        time.begun(at(10));
+        time.begun(at(10));
+        // Both are seen at their next start, the one that ended last first.
+        time.ended(at(40), true);
+        time.ended(at(20), false);
+        assert_eq!((time.millis(at(1000)), time), (30_000, SessionRunTime { ran_ms: 30_000, ..SessionRunTime::default() }));
+        // One whose beginning nobody saw.
+        time.ended(at(50), false);
+        assert_eq!(time.millis(at(1000)), 30_000);
     }
 }

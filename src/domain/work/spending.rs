@@ -181,6 +181,12 @@ impl UsageTally {
         self.used((used.tokens, used.cost_usd), duration_ms, used.cut_off, most);
     }
 
+    /// Adds a run of a planner: it is one for the goal, as an iteration is for a task.
+    pub fn planned(&mut self, used: &ProgramUsage, duration_ms: u64, most: HighestIterationUsage) {
+        self.iterations = self.iterations.saturating_add(1);
+        self.looked(used, duration_ms, most);
+    }
+
     fn used(&mut self, (tokens, cost): (Option<u64>, Option<Usd>), duration_ms: u64, cut_off: bool, most: HighestIterationUsage) {
         self.duration_ms = self.duration_ms.saturating_add(duration_ms);
         self.tokens = sum(self.tokens, tokens);

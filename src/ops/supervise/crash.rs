@@ -104,14 +104,14 @@ impl Supervisor<'_> {
         scan::cut_off(run, &log, workspace, LastHeard { marker, saved_at, progress_at })
     }
 
-    /// How long an iteration ran whose keeper recorded no end: up to its last sign of life, in milliseconds.
-    pub(super) fn ran_until_cut_off(&self, agent: &AgentId, work: &AgentWork, run: &Path) -> u64 {
-        let (KeeperState::Dead(record) | KeeperState::Unproved(record)) = keeper_state(run).unwrap_or(KeeperState::NotStarted)
-        else {
-            return 0;
-        };
+    /// How long an iteration ran whose keeper recorded no end, in milliseconds, and until when: up to its last sign of life.
+    pub(super) fn ran_until_cut_off(&self, agent: &AgentId, work: &AgentWork, run: &Path) -> (u64, Option<Timestamp>) {
         let sign = self.watches.get(agent).and_then(|watch| watch.last_sign).unwrap_or_else(|| self.last_sign(agent, work));
-        u64::try_from(sign.duration_since(record.started_at).as_millis()).unwrap_or(0)
+        let began = match keeper_state(run).unwrap_or(KeeperState::NotStarted) {
+            KeeperState::Dead(record) | KeeperState::Unproved(record) => Some(record.started_at),
+            KeeperState::NotStarted | KeeperState::Starting | KeeperState::Alive(_) | KeeperState::Ended(_) => None,
+        };
+        (began.and_then(|began| u64::try_from(sign.duration_since(began).as_millis()).ok()).unwrap_or(0), Some(sign))
     }
 
     fn last_sign(&self, agent: &AgentId, work: &AgentWork) -> Timestamp {

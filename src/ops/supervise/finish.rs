@@ -88,11 +88,12 @@ impl Supervisor<'_> {
         let (resumed, session) = self.session_after(&work, end, &outcome, &told, kept.to != from);
         let run = self.ctx.layout().run_dir(agent, &token);
         let cut = last_run::tells_where(end, &outcome).then(|| Box::new(self.cut_off(agent, &work, &run)));
-        let ran_ms = exit.map_or_else(|| self.ran_until_cut_off(agent, &work, &run), ExitRecord::millis);
+        let by_keeper = exit.map(|exit| (exit.millis(), Some(exit.ended_at)));
+        let ran = by_keeper.unwrap_or_else(|| self.ran_until_cut_off(agent, &work, &run));
         let ran = EndedIteration {
             case: &case,
             exit,
-            ran_ms,
+            ran,
             told: &told,
             outcome: &outcome,
             silent_end,
@@ -163,7 +164,8 @@ impl Supervisor<'_> {
     }
 
     fn report(&self, ran: EndedIteration<'_>, kept: IterationCommit) -> IterationReport {
-        let EndedIteration { case, exit, ran_ms, told, outcome, silent_end, from, resumed, session, cut_off } = ran;
+        let EndedIteration { case, exit, ran: (ran_ms, ended_at), told, outcome, silent_end, from, resumed, session, cut_off } =
+            ran;
         let usage = self.new_usage(case, &told.usage, resumed.is_some());
         IterationReport {
             outcome: outcome.clone(),
@@ -174,6 +176,7 @@ impl Supervisor<'_> {
             files: kept.files,
             left_out: kept.left_out,
             duration_ms: ran_ms,
+            ended_at,
             tokens: usage.tokens(),
             cost_usd: self.options.programs.of(case).cost_of(&usage),
             not_started: false,
@@ -323,6 +326,7 @@ impl Supervisor<'_> {
             files: Vec::new(),
             left_out: Vec::new(),
             duration_ms: 0,
+            ended_at: None,
             tokens: None,
             cost_usd: None,
             not_started: true,
@@ -433,8 +437,8 @@ enum CommitFailureOutcome {
 struct EndedIteration<'a> {
     case: &'a Task,
     exit: Option<&'a ExitRecord>,
-    /// How long it ran.
-    ran_ms: u64,
+    /// How long it ran, in milliseconds, and when it ended, where that is known.
+    ran: (u64, Option<Timestamp>),
     told: &'a StreamSummary,
     outcome: &'a IterationOutcome,
     silent_end: Option<SilentProgramEnd>,

@@ -3,6 +3,8 @@
 
 use std::collections::HashSet;
 
+use jiff::Timestamp;
+
 use crate::domain::base::ids::TaskId;
 use crate::domain::work::agent::{Agent, IterationStage};
 use crate::error::Result;
@@ -32,6 +34,14 @@ pub fn cut_off(ctx: &Context) -> Result<HashSet<TaskId>> {
     }
     let dead = ctx.state().busy_agents().filter(|agent| KeeperObservation::of(ctx, agent).leaves(agent));
     Ok(dead.filter_map(|agent| agent.work.as_ref()).map(|work| work.task.clone()).collect())
+}
+
+/// When the program of an agent ended, where its keeper has recorded that.
+pub(in crate::ops) fn ended_at(ctx: &Context, agent: &Agent) -> Option<Timestamp> {
+    match keeper_state(&ctx.layout().run_dir(&agent.id, agent.token()?)) {
+        Ok(KeeperState::Ended(exit)) => Some(exit.ended_at),
+        Ok(_) | Err(_) => None,
+    }
 }
 
 impl KeeperObservation {

@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::keeper_now::KeeperObservation;
+use super::keeper_now::{KeeperObservation, ended_at};
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::natural;
 use crate::domain::planning::plan::PLANNER_AGENT;
@@ -351,7 +351,25 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
         }
         view.last_line = printed.line;
     }
+    if let Some(until) = ran_until(ctx, &status, now) {
+        status.session.time_used_ms = ctx.state().record.session_time.millis(until);
+    }
     Ok(status)
+}
+
+/// Until when the programs have run that the log has as running, where nobody attends to them: until now where one still does, else
+/// until the last end that its keeper recorded, or its last sign of life.
+fn ran_until(ctx: &Context, status: &StatusDocument, now: Timestamp) -> Option<Timestamp> {
+    let runs = |agent: &&Agent| agent.work.as_ref().is_some_and(|work| matches!(work.stage, IterationStage::Running { .. }));
+    let running = ctx.state().restorable.agents.values().filter(|_| !status.attended).filter(runs);
+    let until = running.filter_map(|agent| match KeeperObservation::of(ctx, agent) {
+        KeeperObservation::Works => Some(now),
+        KeeperObservation::Ended => ended_at(ctx, agent),
+        KeeperObservation::NotStarted | KeeperObservation::Dead => {
+            status.agents.iter().find(|view| view.id == agent.id.as_str()).and_then(|view| view.worked_until)
+        }
+    });
+    until.max()
 }
 
 /// Looks which of the processes in the state are running.

@@ -98,6 +98,30 @@ fn a_step_that_takes_less_than_a_second_is_seen_while_it_runs() {
     live.wait().code(0);
 }
 
+/// Without a session, too: it neither stands still while a program runs, nor goes on or back when it has ended.
+#[test]
+fn the_time_of_agents_is_that_in_which_their_programs_ran() {
+    let world = World::new();
+    world.waiting_task("t");
+    let mut live = world.start_until_begun();
+    wait_until("it is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
+    let time = || world.env.json(&["status"])["session"]["timeUsedMs"].as_u64().unwrap();
+    std::thread::sleep(std::time::Duration::from_millis(500));
+    let before = time();
+    live.kill();
+    let after = time();
+    assert!(before >= 500 && after >= before, "{before} {after}");
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert!(time() >= after + 300, "it runs, without a session");
+    world.signal_file("go");
+    wait_until("it has ended", || world.agents()[0]["state"] == "ended");
+    let ended = time();
+    std::thread::sleep(std::time::Duration::from_millis(300));
+    assert_eq!(time(), ended);
+    world.env.ok(&["recover", "--yes"]);
+    assert_eq!(time(), ended);
+}
+
 /// What is being done, where a verb of this name does it.
 fn done_by(world: &World, verb: &str) -> Vec<serde_json::Value> {
     let doing = world.env.json(&["status"])["doing"].clone();

@@ -124,6 +124,7 @@ fn report(salt: u32) -> IterationReport {
         files: vec![format!("src/{salt}.rs")],
         left_out: vec![],
         duration_ms: u64::from(salt),
+        ended_at: None,
         tokens: salt.is_multiple_of(3).then_some(u64::from(salt)),
         cost_usd: salt.is_multiple_of(4).then(|| f64::from(salt % 1000) / 7.0),
         not_started: is_later(salt) && salt.is_multiple_of(7),

@@ -8,7 +8,7 @@ use crate::domain::base::names::Oid;
 use crate::domain::base::text::ValueChange;
 use crate::domain::state::audit;
 use crate::domain::state::current_state::State;
-use crate::domain::work::agent::{AgentWork, IterationStage};
+use crate::domain::work::agent::{AgentWork, IterationReport, IterationStage};
 use crate::domain::work::case::TaskStatus;
 use crate::domain::work::gate::{Gate, GateDecision, GateKind, TaskHoldReason};
 use crate::domain::work::masked::may_run;
@@ -29,10 +29,11 @@ impl State {
         Ok(())
     }
 
-    /// Follows the begin or the end of an iteration.
-    pub(super) fn keep_session_time(&mut self, at: Timestamp) {
-        let runs = self.programs_run();
-        self.record.session_time.follow(runs, at);
+    /// Follows the end of an iteration, which was seen `at` this time.
+    pub(super) fn end_program(&mut self, report: &IterationReport, at: Timestamp) {
+        let ended = report.ended_at.map_or(at, |ended| ended.min(at));
+        let others_run = self.programs_run();
+        self.record.session_time.ended(ended, others_run);
     }
 
     fn programs_run(&self) -> bool {

@@ -41,8 +41,8 @@ impl State {
     pub(super) fn planned(&mut self, goal: &TaskId, run: &PlannerRun, at: Timestamp) {
         let PlannerRun { used, duration_ms } = run;
         let most = self.record.ledger.most_of(&used.program);
-        self.record.cases.entry(goal.clone()).or_default().looked(used, *duration_ms, most);
-        self.record.ledger.looked(
+        self.record.cases.entry(goal.clone()).or_default().planned(used, *duration_ms, most);
+        self.record.ledger.planned(
             UsageOwner { agent: PLANNER_AGENT, persona: PLANNER, program: &used.program, at },
             used,
             *duration_ms,

@@ -104,7 +104,7 @@ impl State {
         if let Some(record) = self.record.cases.get_mut(&task) {
             record.told();
         }
-        self.keep_session_time(at);
+        self.record.session_time.begun(at);
         Ok(())
     }
 
@@ -170,7 +170,7 @@ impl State {
         if report.not_started {
             work.iteration = work.iteration.saturating_sub(1);
             work.stage = IterationStage::Between { last: None };
-            self.keep_session_time(at);
+            self.end_program(report, at);
             return Ok(());
         }
         let never_seen = matches!(work.stage, IterationStage::Intended { .. });
@@ -207,7 +207,7 @@ impl State {
             conflict.round = round;
         }
         self.ran(agent, &task, report, at);
-        self.keep_session_time(at);
+        self.end_program(report, at);
         self.record.last_action = Some(format!("iteration of {task} ended"));
         Ok(())
     }
