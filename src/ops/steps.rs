@@ -1,6 +1,7 @@
 //! Running commands and hooks, one after the other, each below a keeper of its own that is a child of the waiting process: the
 //! `verify` steps of a task, those of a merge, and the hooks of an event.
 
+pub mod cut_off;
 pub mod files_of_step;
 pub mod personas;
 pub mod untouched;
@@ -385,7 +386,9 @@ fn run(job: &StepJob, cancelled: &AtomicBool, begins: &dyn Fn(RunningStep), each
             since: env::now(),
             limit: work.program.told_limit().unwrap_or(work.limit),
         });
-        let StepExit { failure, output, exit, used } = match run_step(job, work, cancelled) {
+        let ended = run_step(job, work, cancelled);
+        cut_off::ended(work, ended.is_ok() && !cancelled.load(Ordering::Relaxed));
+        let StepExit { failure, output, exit, used } = match ended {
             Ok(done) => done,
             Err(error) if job.after == AfterStepFailure::GoOn => {
                 StepExit { failure: Some(error.to_string()), output: String::new(), exit: None, used: None }

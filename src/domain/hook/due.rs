@@ -61,6 +61,7 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<HookFa
         | Event::CasesAdded { .. }
         | Event::Audited { .. }
         | Event::HookRan { .. }
+        | Event::LookCutOff { .. }
         | Event::StepVerified { .. }
         | Event::ConflictGivenBack { .. }
         | Event::SessionStarted { .. }

@@ -53,6 +53,7 @@ fn touched(event: &Event) -> TouchedTasks<'_> {
         | Event::RecoveryDecided { .. }
         | Event::IterationEnded { .. }
         | Event::VerificationFailed { .. }
+        | Event::LookCutOff { .. }
         | Event::StepVerified { .. }
         | Event::ConflictGivenBack { .. }
         | Event::Delayed { .. }

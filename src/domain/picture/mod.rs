@@ -218,7 +218,8 @@ impl PictureFold {
             Event::HookRan { .. } | Event::MergedBranchesLeave { .. } | Event::MergedBranchesLeft { .. } => {}
             Event::IterationIntended { .. } | Event::IterationStarted { .. } | Event::IterationEnded { .. } => {}
             Event::Signalled { .. } | Event::RecoveryDecided { .. } | Event::VerificationFailed { .. } => {}
-            Event::StepVerified { .. }
+            Event::LookCutOff { .. }
+            | Event::StepVerified { .. }
             | Event::MergeVerified { .. }
             | Event::ConflictGivenBack { .. }
             | Event::Delayed { .. } => {}

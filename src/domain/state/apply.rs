@@ -88,6 +88,7 @@ impl State {
             }
             Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
             Event::VerificationFailed { agent, why, round } => self.fail_verification(agent, why, *round, at)?,
+            Event::LookCutOff { id, persona, used, duration_ms } => self.look_cut_off(id, persona, (used, *duration_ms), at)?,
             Event::StepVerified { id, of, result } => self.step_verified(id, of, result, at)?,
             Event::MergeVerified { id, verification } => self.verified(id, verification, at)?,
             Event::ConflictGivenBack { id, conflict } => self.give_back(id, conflict)?,

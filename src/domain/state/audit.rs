@@ -108,6 +108,7 @@ impl AuditTrail {
         match event {
             Event::Audited { id, .. }
             | Event::MergeVerified { id, .. }
+            | Event::LookCutOff { id, .. }
             | Event::StepVerified { id, .. }
             | Event::ConflictGivenBack { id, .. }
             | Event::Delayed { id, .. } => *id == self.id,
@@ -235,6 +236,7 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
             let aside = if *puts_aside { "; what is there is kept aside" } else { "" };
             (4, format!("{agent} {what}, {decision}{aside}"))
         }
+        Event::LookCutOff { id, persona, .. } => (2, format!("{id}: the look of {persona} was cut off")),
         Event::StepVerified { id: _, of: _, result } => (3, step_text(result)),
         Event::VerificationFailed { agent: _, why, round: _ } => (4, format!("verification failed: {why}")),
         Event::IterationEnded { agent, report, .. } => {

@@ -32,6 +32,7 @@ use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::domain::work::session::{Session, SessionMode, SessionState, SupervisorRequest};
 use crate::domain::work::signal::AgentSignal;
 use crate::domain::work::verification::{MergeVerification, VerifyStepResult};
+use crate::domain::work::verification::{MergeVerification, ProgramUsage, VerifyStepResult};
 
 /// An event with its place, time, transaction and author.
 #[derive(Debug, Clone, PartialEq)]
@@ -242,6 +243,17 @@ pub enum Event {
         why: String,
         /// How many verifications in a row have failed since the task was claimed, with this one.
         round: u32,
+    },
+    /// The program of a persona that looked at the work was ended before its result was recorded: it has none, and was paid.
+    LookCutOff {
+        /// The case.
+        id: TaskId,
+        /// The persona.
+        persona: String,
+        /// What it used, as far as it had told.
+        used: Box<ProgramUsage>,
+        /// How long it ran, in milliseconds, as far as that is known.
+        duration_ms: u64,
     },
     /// A verify step of a task has ended.
     StepVerified {
@@ -465,6 +477,7 @@ impl Event {
             Self::RecoveryDecided { .. } => "recoveryDecided",
             Self::IterationEnded { .. } => "iterationEnded",
             Self::VerificationFailed { .. } => "verificationFailed",
+            Self::LookCutOff { .. } => "lookCutOff",
             Self::StepVerified { .. } => "stepVerified",
             Self::MergeVerified { .. } => "mergeVerified",
             Self::ConflictGivenBack { .. } => "conflictGivenBack",

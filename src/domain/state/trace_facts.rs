@@ -51,6 +51,11 @@ pub fn facts(event: &Event, state: &State) -> (TraceInterest, TraceFacts) {
             of_agent(agent, [("decision", decision.action.as_str().to_owned())], state)
         }
         Event::VerificationFailed { agent, round, why: _ } => of_agent(agent, [("round", round.to_string())], state),
+        Event::LookCutOff { id, persona, used, duration_ms } => {
+            let tokens = used.tokens.map(|tokens| tokens.to_string());
+            let told = [("task", id.to_string()), ("persona", persona.clone()), ("ms", duration_ms.to_string())];
+            (TraceInterest::Info, told.into_iter().chain(known("tokens", tokens)).collect())
+        }
         Event::StepVerified { id, result, .. } => (TraceInterest::Info, step_facts(id, result)),
         Event::MergeVerified { id, verification: of } => {
             let steps = ("steps", of.results.len().to_string());

@@ -28,6 +28,7 @@ use crate::ops::hooks::approved_hooks::EventHooks;
 use crate::ops::hooks::hook_runs;
 use crate::ops::steps::{
     self, AfterStepFailure, RunningStep, RunningStepJob, StepCommits, StepContext, StepJob, StepJobOutcome, StepRunner, StepSpec,
+    cut_off,
 };
 use crate::ops::telling::Telling;
 use crate::ops::wait_observer::{ForegroundWait, WaitObserver};
@@ -73,6 +74,7 @@ enum MergeCheckPlace {
 /// worktree.
 pub fn begin(ctx: &mut Context, task: &TaskId, runner: StepRunner, rope: Option<WakeSender>) -> Result<RunningMergeCheck> {
     let lock = scratch::claim(ctx, task, scratch::ScratchPurpose::Verification)?;
+    cut_off::count(ctx, task)?;
     let (of, demands, place) = ctx.with_operation_lock(|ctx| {
         ctx.no_open_operation()?;
         let changed = || Error::new(Code::ChangedMeanwhile, format!("the branches of the merge of '{task}' changed meanwhile"));
@@ -265,6 +267,7 @@ pub fn merge_verified(
         let Some(verdict) = verdict else {
             let removal = check.remove(ctx);
             removal.map(JoinHandle::join);
+            cut_off::count(ctx, task)?;
             return Err(Error::new(Code::Interrupted, format!("'{task}' was not merged: its verification was interrupted")));
         };
         if let Some(error) = verdict.not_run {

@@ -14,7 +14,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use super::files_of_step::StepFiles;
-use super::{StepCommand, StepCommits, StepContext, StepExit, StepJob, StepProgram, StepSpec};
+use super::{StepCommand, StepCommits, StepContext, StepExit, StepJob, StepProgram, StepSpec, cut_off};
 use crate::domain::agent::adapter::{AdapterPromptKind, AgentAdapter};
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::base::ids::{AgentId, TaskId, Token};
@@ -216,6 +216,7 @@ pub(super) fn run(job: &StepJob, work: &StepSpec, persona: &PersonaProgram, canc
     // The keeper of the program takes all our variables out of its environment: those by which a killed run is found go back in.
     spec.env.extend(job.env.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
     let path = spec.write()?;
+    cut_off::begins(work);
     let words = ["keeper", "--here", "--spec"].map(OsString::from);
     let command = std::iter::once(env::own_image()?.into_os_string()).chain(words).chain([path.into()]).collect();
     let done = step::run(&job.step(work, command), cancelled)?;
@@ -242,7 +243,7 @@ fn judge(
     (step, asked_for): (&str, OneOffRunPurpose),
     exit: &ExitRecord,
 ) -> Result<StepExit> {
-    let (told, said) = heard(spec)?;
+    let (told, said) = heard(&spec.dir)?;
     let said = said.or_else(|| exit.markers.last().cloned());
     let end = run_end::of(exit);
     let outcome = by_output(classify(&end, said.as_ref(), program.exit_completes), &end, &told, IterationBranchChange::Unchanged);
@@ -254,10 +255,10 @@ fn judge(
 }
 
 /// What the program has told so far, and the last signal that decides.
-fn heard(spec: &KeeperSpec) -> Result<(StreamSummary, Option<AgentSignal>)> {
+pub(super) fn heard(dir: &Path) -> Result<(StreamSummary, Option<AgentSignal>)> {
     let (mut told, mut said, mut from) = (StreamSummary::default(), None, 0);
     loop {
-        let read = read_signals(&spec.dir, from)?;
+        let read = read_signals(dir, from)?;
         if read.next == from {
             return Ok((told, said));
         }
@@ -271,7 +272,7 @@ fn heard(spec: &KeeperSpec) -> Result<(StreamSummary, Option<AgentSignal>)> {
     }
 }
 
-fn used_of(told: &StreamSummary, program: &AgentAdapter, cut_off: bool) -> ProgramUsage {
+pub(super) fn used_of(told: &StreamSummary, program: &AgentAdapter, cut_off: bool) -> ProgramUsage {
     ProgramUsage {
         program: program.name.clone(),
         tokens: told.usage.tokens(),
@@ -285,7 +286,7 @@ fn used_of(told: &StreamSummary, program: &AgentAdapter, cut_off: bool) -> Progr
 /// # Errors
 /// `IO_FAILED`.
 pub fn used_by(spec: &KeeperSpec, program: &AgentAdapter, cut_off: bool) -> Result<ProgramUsage> {
-    Ok(used_of(&heard(spec)?.0, program, cut_off))
+    Ok(used_of(&heard(&spec.dir)?.0, program, cut_off))
 }
 
 /// Ends what is left of an earlier run in this folder, and removes its files.
@@ -294,6 +295,6 @@ fn clear(dir: &Path) -> Result<()> {
         return Ok(());
     }
     leftovers::end_forsaken(dir)?;
-    let names = [spec::SPEC, spec::KEEPER, spec::EXIT, spec::SIGNALS, spec::TAIL, "prompt"];
+    let names = [spec::SPEC, spec::KEEPER, spec::EXIT, spec::SIGNALS, spec::TAIL, "prompt", cut_off::NOTE];
     names.iter().map(|name| dir.join(name)).try_for_each(|path: PathBuf| files::remove_file(&path))
 }

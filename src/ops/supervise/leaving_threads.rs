@@ -47,6 +47,9 @@ impl Supervisor<'_> {
             let one = self.leaving.0.swap_remove(place);
             // A worktree that cannot be removed is left to recovery.
             one.left.map(|left| left.remove(self.ctx));
+            if let Err(error) = self.count_cut_off(Some(&one.task)) {
+                tracing::info!(%error, "a look that was cut off is counted later");
+            }
         }
     }
 

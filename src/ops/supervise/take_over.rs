@@ -65,6 +65,9 @@ impl Supervisor<'_> {
             };
             self.tell(SessionNotice::Recovered { what: format!("the last session {how}; {taken}") });
         }
+        if let Err(error) = self.count_cut_off(None) {
+            self.warn(format!("what personas used whose looks were cut off is not counted yet: {error}"));
+        }
         // Requests to a supervisor that has ended: the verb that made one has ended too, or makes it again.
         let stale: Vec<_> = self.ctx.state().record.requests.keys().cloned().collect();
         for id in stale {

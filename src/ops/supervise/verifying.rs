@@ -6,7 +6,7 @@ use std::thread::JoinHandle;
 
 use super::Supervisor;
 use super::notice::SessionNotice;
-use crate::domain::base::ids::AgentId;
+use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::names::Oid;
 use crate::domain::queries::task_checks::TaskCheckSubject;
 use crate::domain::state::event::Event;
@@ -20,7 +20,7 @@ use crate::ops::checkpoint::target_branch;
 use crate::ops::steps::untouched::{self, UntouchedWorkspace};
 use crate::ops::steps::{
     self, AfterStepFailure, EndedStepReport, RunningStep, RunningStepJob, StepCommits, StepContext, StepFailure, StepJob,
-    StepRunner,
+    StepRunner, cut_off,
 };
 
 /// A running verification of a task: of some of its steps.
@@ -93,7 +93,18 @@ impl Supervisor<'_> {
         Ok(())
     }
 
+    /// Counts what personas used whose looks at this task, or at any, were cut off.
+    pub(super) fn count_cut_off(&mut self, task: Option<&TaskId>) -> Result<()> {
+        for look in cut_off::find(self.ctx, task)? {
+            look.event.clone().map_or(Ok(()), |event| self.step(event))?;
+            look.recorded();
+        }
+        Ok(())
+    }
+
     fn begin_to_verify(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
+        // The next look takes the place of what an earlier one has left.
+        self.count_cut_off(Some(&work.task))?;
         let state = self.ctx.state();
         let case = state.case(&work.task)?;
         if case.verify.is_empty() {

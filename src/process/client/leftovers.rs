@@ -164,8 +164,19 @@ pub fn runs(agents: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// As [`runs`], of the personas and planners whose files are below the folder of the checks.
-fn runs_of_checks(checks: &Path) -> Result<Vec<PathBuf>> {
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn runs_of_checks(checks: &Path) -> Result<Vec<PathBuf>> {
     folders(checks, 4, |path| path.ends_with(RUN))
+}
+
+/// The same of one task, whose folder this is.
+///
+/// # Errors
+/// `IO_FAILED` with the path.
+pub fn runs_of_checks_of(task: &Path) -> Result<Vec<PathBuf>> {
+    folders(task, 3, |path| path.ends_with(RUN))
 }
 
 fn folders(root: &Path, depth: usize, is_one: impl Fn(&Path) -> bool) -> Result<Vec<PathBuf>> {

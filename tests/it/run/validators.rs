@@ -3,7 +3,7 @@
 use git_axiom::error::Code;
 use serde_json::{Value, json};
 
-use crate::session_support::World;
+use crate::session_support::{World, wait_until};
 
 /// A world with a persona `reviewer`, whose program is the script.
 fn reviewed_by(script: &str) -> World {
@@ -143,5 +143,51 @@ prompt = "You are strict."
     let stats = world.env.json(&["stats", "--by", "persona"]);
     let of = |name: &str| stats["sums"].as_array().unwrap().iter().find(|line| line["name"] == name).cloned().unwrap_or_default();
     assert_eq!((&of("reviewer")["costUsd"], &of("reviewer")["iterations"]), (&json!(0.5), &json!(0)), "{stats}");
+    world.all_is_well();
+}
+
+/// Its result is lost, and it was paid: by a stop, and by a kill of its session with all that it had started.
+#[test]
+fn what_a_persona_used_counts_where_its_look_was_cut_off() {
+    let rules = r#"
+[agents.mine.stream]
+format = "jsonLines"
+cost = "run"
+rules = [{ is = "usage", when = { "/type" = "usage" }, input = "/in", output = "/out", cost = "/cost" }]
+[personas.reviewer]
+prompt = "You are strict."
+"#;
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    let script = format!(
+        "#!/bin/sh\nprompt=$(cat)\nuse() {{ echo \"{{\\\"type\\\":\\\"usage\\\",\\\"in\\\":$1,\\\"out\\\":$2,\\\"cost\\\":$3}}\"; }}\n\
+         case $prompt in\n*'# Check the work on task t'*) use 100 10 0.25; sleep 0.3; touch '{beside}/looks'\n\
+         if [ ! -e '{beside}/go' ]; then sleep 1000; fi; git axiom signal complete;;\n\
+         *) [ -e a.txt ] || use 10 1 0.5; echo 1 > a.txt; git axiom signal complete;;\nesac\n"
+    );
+    world.program_of_ones_own(&script, rules);
+    world.task("t", "Write a.txt.", &["--verify", "@reviewer"]);
+    let tokens = || world.show("t")["tokensUsed"].clone();
+    let mut live = world.start_autopilot(&[]);
+    world.wait_for_file("looks");
+    assert_eq!(tokens(), json!(11), "nothing of a look is counted before its end");
+    world.env.ok(&["stop", "--all"]);
+    wait_until("the look is counted", || tokens() == json!(121));
+    std::fs::remove_file(world.beside("looks")).unwrap();
+    live.kill();
+    world.all_die();
+    let mut live = world.start_autopilot(&["--retry"]);
+    world.wait_for_file("looks");
+    live.kill();
+    world.all_die();
+    world.signal_file("go");
+    // 'recover' counts what was cut off, and has the persona look again.
+    world.env.ok(&["recover", "--yes"]);
+    assert_eq!(tokens(), json!(341), "each is counted once: {}", world.env.ok(&["log", "--all"]));
+    world.autopilot(&["--retry"]).code(0);
+    assert_eq!(tokens(), json!(341));
+    let stats = world.env.json(&["stats", "--by", "persona"]);
+    let of = |name: &str| stats["sums"].as_array().unwrap().iter().find(|line| line["name"] == name).cloned().unwrap_or_default();
+    assert_eq!((&of("reviewer")["tokens"], &of("reviewer")["costUsd"]), (&json!(330), &json!(0.75)), "{stats}");
     world.all_is_well();
 }

@@ -13,7 +13,7 @@ use crate::domain::work::gate::{Gate, GateDecision};
 use crate::domain::work::ledger::UsageOwner;
 use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::domain::work::spending::TaskResult;
-use crate::domain::work::verification::VerifyStepResult;
+use crate::domain::work::verification::{ProgramUsage, VerifyStepResult};
 use crate::error::Result;
 
 impl State {
@@ -28,7 +28,19 @@ impl State {
 
     /// Counts what personas used that looked at the work on a task.
     pub(super) fn looked(&mut self, task: &TaskId, result: &VerifyStepResult, at: Timestamp) {
-        let Some((persona, used, duration_ms)) = result.used() else { return };
+        if let Some((persona, used, duration_ms)) = result.used() {
+            self.paid_for_look(task, persona, (used, duration_ms), at);
+        }
+    }
+
+    /// Counts what a persona used that looked at the work on a task, whether or not its look came to an end.
+    pub(super) fn paid_for_look(
+        &mut self,
+        task: &TaskId,
+        persona: &str,
+        (used, duration_ms): (&ProgramUsage, u64),
+        at: Timestamp,
+    ) {
         let record = self.record.cases.entry(task.clone()).or_default();
         let most = self.record.ledger.most_of(&used.program);
         record.looked(used, duration_ms, most);

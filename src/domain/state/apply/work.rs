@@ -20,7 +20,7 @@ use crate::domain::work::learnings;
 use crate::domain::work::reports::{ChangedLineCounts, TaskCaptureRecord};
 use crate::domain::work::signal::AgentSignal;
 use crate::domain::work::spending::TaskResult;
-use crate::domain::work::verification::{MergeVerification, VerifyStepResult};
+use crate::domain::work::verification::{MergeVerification, ProgramUsage, VerifyStepResult};
 use crate::error::Code;
 
 impl State {
@@ -296,6 +296,12 @@ impl State {
         self.looked(task, result, at);
         let record = self.record.cases.entry(task.clone()).or_default();
         kept_results::keep(&mut record.verified, KeptVerifyResult { of: of.clone(), result: result.clone() }, &steps);
+        Ok(())
+    }
+
+    pub(super) fn look_cut_off(&mut self, task: &TaskId, persona: &str, used: (&ProgramUsage, u64), at: Timestamp) -> Result<()> {
+        self.case(task)?;
+        self.paid_for_look(task, persona, used, at);
         Ok(())
     }
 
