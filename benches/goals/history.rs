@@ -188,6 +188,7 @@ pub fn iteration(writer: &mut Writer, number: u64) {
         files: vec!["src/lib.rs".into(), "src/main.rs".into()],
         left_out: vec![],
         duration_ms: 61_234,
+        ended_at: None,
         tokens: Some(12_345),
         cost_usd: Some(0.25),
         not_started: false,

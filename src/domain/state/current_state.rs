@@ -2,8 +2,6 @@
 //!
 //! A rollback restores the **restorable** part. The **record** is never rolled back.
 
-use crate::domain::work::agent::Workspace;
-use crate::domain::work::budget::BudgetLimits;
 use crate::domain::work::restorable_state::RestorableState;
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -31,7 +31,6 @@ use crate::domain::work::reports::ChangedLineCounts;
 use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::domain::work::session::{Session, SessionMode, SessionState, SupervisorRequest};
 use crate::domain::work::signal::AgentSignal;
-use crate::domain::work::verification::{MergeVerification, VerifyStepResult};
 use crate::domain::work::verification::{MergeVerification, ProgramUsage, VerifyStepResult};
 
 /// An event with its place, time, transaction and author.

@@ -1,7 +1,7 @@
 //! What hooks are still to be told is in memory alone, as is that they are being told. Here it is kept on disk, too, for the case that this
 //! process is killed: then whoever recovers records what became of it.
 
-use crate::domain::hook::run::HookRun;
+use crate::domain::work::hook_run::HookRun;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::process::keeper::spec::ProcessId;

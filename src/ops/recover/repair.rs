@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::{crash_leftovers, mend};
 use crate::domain::base::own_names::NOTES;
 use crate::domain::base::plural::{count, count_of};
-use crate::domain::hook::run::HookRun;
+use crate::domain::work::hook_run::HookRun;
 use crate::error::{Code, Result};
 use crate::files;
 use crate::git::{MendedTrees, Repository};

@@ -10,8 +10,6 @@ use crate::domain::hook::due::of_task;
 use crate::domain::hook::facts::HookFacts;
 use crate::domain::work::hook_event::{HookEvent, HookPower};
 use crate::domain::work::hook_run::HookRun;
-use crate::domain::work::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
-use crate::domain::hook::run::HookRun;
 use crate::domain::work::supervisor_activity::SupervisorActivity;
 use crate::env;
 use crate::error::{Error, Result};
