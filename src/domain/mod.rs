@@ -1,10 +1,22 @@
-//! The rules of git axiom, as types and pure functions: ids and names (`base`), tasks, agents and gates (`work`), agent
-//! programs and what their output says (`agent`), agents that a human runs (`attach`), checkpoints, operations, hooks (`hook`), how
-//! a goal becomes tasks (`planning`), our hooks in the files of programs that a human runs (`program_hooks`), what follows from a
-//! crash (`recovery`), the state that events change (`state`), and the table of verbs (`verbs`).
+//! The rules of git axiom, as types and pure functions. Nothing here reads a file, a clock, a process or a repository: callers pass
+//! in what they have read. The rooms are floors: each knows only those below it in this table, and a test holds them to it.
 //!
-//! Nothing here reads a file, a clock, a process or a repository: callers pass in what they have read. Begin reading with
-//! `state` and `work`.
+//! | folder | what lives there |
+//! | --- | --- |
+//! | `picture`, `hook` | the picture of a history; which hooks are due, and what they are given |
+//! | `attach`, `program_hooks` | agents that a human runs; our hooks in the files of their programs |
+//! | `operation` | what rollback, undo and the rollback of a task change, and how that is shown |
+//! | `prompt` | what agents and validators are given to read |
+//! | `queries` | questions over a whole state: what is ready, what a group amounts to, what may expire |
+//! | `state` | the events, and the state that they change |
+//! | `recovery`, `planning` | what follows from a crash; how a goal becomes tasks |
+//! | `journal` | what events say of an operation before it changes anything |
+//! | `checkpoint`, `verbs` | what a checkpoint records; the table of verbs |
+//! | `work` | tasks, agents, gates, sessions, what was reported and verified |
+//! | `agent` | agent programs, and what their output says |
+//! | `base` | ids, names, texts, times |
+//!
+//! Begin reading with `work` and `state`.
 
 pub mod agent;
 pub mod attach;

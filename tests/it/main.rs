@@ -28,6 +28,7 @@ mod after_damage;
 mod agents;
 mod agents_check;
 mod arrows;
+mod arrows_domain;
 mod attach;
 mod attach_deadline;
 mod attach_disasters;

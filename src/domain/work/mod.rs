@@ -1,9 +1,7 @@
-//! Tasks and the agents that work on them: cases, their graph, the choice of the next task, sessions, gates, signals,
-//! outcomes, guarded files. Pure.
+//! Tasks and the agents that work on them: groups, sessions, gates, signals, outcomes, verification, guarded files, and what a rollback
+//! restores of them. Pure. What is asked of a whole state (which task is next) is in `queries`, how events change it in `state`.
 //!
-//! Rollback is in `operation`; how events change all of this is in `state`.
-//!
-//! Begin reading with `case`, then `ready` and `outcome`.
+//! Begin reading with `case`, then `agent` and `outcome`.
 
 pub mod agent;
 pub mod agent_check;
