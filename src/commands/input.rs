@@ -7,7 +7,7 @@ use super::working_dir;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::text::MAX_TEXT;
-use crate::domain::work::case::TaskDependency;
+use crate::domain::work::task::TaskDependency;
 use crate::error::{Code, Error, Result};
 use crate::files;
 

@@ -14,7 +14,7 @@ use crate::domain::base::text::ValueChange;
 use crate::domain::operation::change_json;
 use crate::domain::operation::change_json::CheckpointNameJson;
 use crate::domain::operation::operation_record::{OperationRecord, OperationRecordState};
-use crate::domain::work::case::TaskChangeSet;
+use crate::domain::work::task::TaskChangeSet;
 use crate::env;
 use crate::error::{Exit, Result};
 use crate::ops::history;

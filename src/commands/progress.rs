@@ -9,8 +9,8 @@ use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use crate::cli::{visible, words};
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::plural::verb;
-use crate::domain::work::case::TaskStatus;
 use crate::domain::work::gate::{GateKind, to_settle_first};
+use crate::domain::work::task::TaskStatus;
 use crate::env;
 use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
 

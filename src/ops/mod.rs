@@ -8,7 +8,6 @@
 
 pub mod agents;
 pub mod attach;
-pub mod cases;
 pub mod checkpoint;
 pub mod context;
 pub mod deinit;
@@ -40,6 +39,7 @@ pub mod signing;
 pub mod steps;
 pub mod supervise;
 pub mod task_diff;
+pub mod tasks;
 pub mod telling;
 pub mod tidy;
 pub mod trash;

@@ -9,7 +9,7 @@ use crate::config::Config;
 use crate::domain::agent::adapter::AgentAdapter;
 use crate::domain::agent::overlay::overlaid;
 use crate::domain::agent::presets;
-use crate::domain::work::case::Task;
+use crate::domain::work::task::Task;
 use crate::error::{Code, Error, Result};
 
 /// The agent programs of a session.

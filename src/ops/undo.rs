@@ -21,7 +21,7 @@ use crate::domain::journal::journaled::{JournaledOperation, OperationKind, Trash
 use crate::domain::operation::operation_record::OperationRecord;
 use crate::domain::operation::undo::{self, UndoSelector};
 use crate::domain::work::branch_names::task_of;
-use crate::domain::work::case::MergedTaskWork;
+use crate::domain::work::task::MergedTaskWork;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::git::{

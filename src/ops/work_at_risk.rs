@@ -3,8 +3,8 @@
 use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::picture::{Picture, PictureFold};
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::reports::ChangedLineCounts;
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::error::Result;
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;

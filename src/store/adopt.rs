@@ -6,7 +6,7 @@
 use std::path::{Path, PathBuf};
 
 use super::layout::StoreLayout;
-use super::{anchors, cases, checkpoints, line, segments};
+use super::{anchors, checkpoints, line, segments, tasks};
 use crate::domain::base::ids::OperationId;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
@@ -32,7 +32,7 @@ pub fn begin_anew(layout: &StoreLayout, txn: &OperationId, source: &str, state: 
     tidy(layout, Some(&kept))?;
     let mut state = State::default();
     state.apply(&envelope)?;
-    cases::rewrite(layout, &state)?;
+    tasks::rewrite(layout, &state)?;
     Ok(kept)
 }
 

@@ -11,7 +11,7 @@ use super::checkpoints::OlderCheckpointsInUse;
 use super::layout::StoreLayout;
 use super::log::{self, LogPosition};
 use super::snapshot::{self, LoadedSnapshot, SnapshotFile};
-use super::{backup, cases, line, reserve, segments};
+use super::{backup, line, reserve, segments, tasks};
 use crate::domain::base::ids::{OperationId, TaskId};
 use crate::domain::operation::touched::{changes_cases, touched_cases};
 use crate::domain::state::current_state::State;
@@ -41,7 +41,7 @@ pub struct Store {
     state: State,
     position: LogPosition,
     snapshot_seq: u64,
-    cases: cases::TasksFileProgress,
+    cases: tasks::TasksFileProgress,
     /// The file with the older checkpoints that the state lacks.
     older: Option<OlderCheckpointsInUse>,
     /// Set after a failed sync: it is unknown whether the last lines are on disk, so nothing more may be acknowledged.
@@ -118,7 +118,7 @@ impl Store {
             }
         };
         let snapshot_seq = state.seq;
-        let cases = cases::TasksFileProgress::loaded(changed);
+        let cases = tasks::TasksFileProgress::loaded(changed);
         let position = LogPosition::default();
         let (poisoned, only_shown) = (false, false);
         let (seen, torn, cut) = (None, 0, 0);
@@ -152,7 +152,7 @@ impl Store {
 
     /// The state by all events, without the snapshot.
     fn from_log(layout: StoreLayout) -> Result<Self> {
-        let cases = cases::TasksFileProgress::loaded(0);
+        let cases = tasks::TasksFileProgress::loaded(0);
         let mut store = Self {
             layout,
             state: State::default(),

@@ -9,7 +9,7 @@ use super::layout::StoreLayout;
 use super::rebuild::{self, RebuildSource, is_damage};
 use super::segments;
 use super::snapshot::{self, SnapshotFile};
-use super::{backup, cases, handle::Store, line};
+use super::{backup, handle::Store, line, tasks};
 use crate::domain::state::current_state::State;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -156,7 +156,7 @@ pub fn inspect(layout: &StoreLayout) -> Result<StoreInspection> {
             (SnapshotReport::Good { seq, at }, Some(loaded.state))
         }
     };
-    let found = cases::load(layout)?;
+    let found = tasks::load(layout)?;
     let cases = TasksFileReport { cases: found.cases.len() as u64, damaged: found.damaged, seq: found.seq };
     let backups = look_at_backups(layout)?;
     let backup_seq = backups.iter().map(|backup| backup.seq).max();

@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 use super::layout::StoreLayout;
 use super::log::{self, LogPosition};
 use super::snapshot::{self, SnapshotFile};
-use super::{backup, cases, handle, line, segments};
+use super::{backup, handle, line, segments, tasks};
 use crate::domain::base::ids::TaskId;
 use crate::domain::checkpoint::catalog::CheckpointCatalog;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventEnvelope};
-use crate::domain::work::case::{Task, TaskStatus};
+use crate::domain::work::task::{Task, TaskStatus};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
@@ -101,7 +101,7 @@ pub fn state_from(layout: &StoreLayout, source: RebuildSource) -> Result<State> 
             Some(_) | None => Ok(state),
         }),
         RebuildSource::Cases => {
-            let found = cases::load(layout)?;
+            let found = tasks::load(layout)?;
             if found.cases.is_empty() {
                 return Err(nothing("cases.jsonl has no valid line".into()));
             }
@@ -110,7 +110,7 @@ pub fn state_from(layout: &StoreLayout, source: RebuildSource) -> Result<State> 
         RebuildSource::Checkpoint => Err(nothing("the caller has to read the checkpoint".into())),
         RebuildSource::Fresh => {
             let mut all = partial(layout)?.restorable.cases;
-            all.extend(cases::load(layout)?.cases);
+            all.extend(tasks::load(layout)?.cases);
             Ok(only_cases(all))
         }
     }

@@ -7,8 +7,8 @@ use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
 use crate::domain::queries::task_checks;
 use crate::domain::queries::task_checks::{TaskCheck, TaskCheckState, TaskCheckSubject};
-use crate::domain::work::case::Task;
 use crate::domain::work::checks::step_report::VerifyStepReport;
+use crate::domain::work::task::Task;
 use crate::ops::context::handle::Context;
 use crate::ops::output::steps::StepLog;
 

@@ -1,7 +1,7 @@
 //! Checkpoints and merges, through the binary, on real repositories.
 
 use crate::support::Scratch;
-use git_axiom::domain::work::case::TaskStatus;
+use git_axiom::domain::work::task::TaskStatus;
 
 #[test]
 fn a_checkpoint_holds_every_worktree_and_says_what_it_does_not_hold() {

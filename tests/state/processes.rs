@@ -14,7 +14,7 @@ use git_axiom::domain::state::event::Event;
 use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::StoreLayout;
-use git_axiom::store::{cases, log, segments};
+use git_axiom::store::{log, segments, tasks};
 
 const PART: &str = "AXIOM_TEST_PART";
 const FOLDER: &str = "AXIOM_TEST_FOLDER";
@@ -64,7 +64,7 @@ fn play() {
             let text = "x".repeat(900);
             loop {
                 let id = format!("fill-{}", store.state().seq);
-                let case = git_axiom::domain::work::case::Task { title: text.clone(), ..task(&id) };
+                let case = git_axiom::domain::work::task::Task { title: text.clone(), ..task(&id) };
                 if let Err(error) = store.append(&author(), vec![Event::CasesAdded { cases: vec![case] }]) {
                     assert!(matches!(error.code(), Code::DiskFull | Code::IoFailed), "{error}");
                     break;
@@ -96,7 +96,7 @@ fn processes_that_append_at_once_lose_nothing() {
     assert_eq!(all, names.iter().flat_map(|name| (0..100).map(move |i| format!("{name}-{i}"))).collect());
     assert_eq!(state.seq, 400);
     assert_eq!(Store::load(layout.clone()).unwrap().state(), &state);
-    assert_eq!(cases::load(&layout).unwrap().cases, state.restorable.cases);
+    assert_eq!(tasks::load(&layout).unwrap().cases, state.restorable.cases);
 }
 
 /// Readers load and follow, without a lock, while others append and the log is sealed again and again.
@@ -243,7 +243,7 @@ fn killed_at_every_fault_point_the_log_holds_before_or_after() {
         store.save_snapshot().unwrap();
         assert_eq!(Store::load(layout.clone()).unwrap().state(), store.state(), "{fault}");
         assert_eq!(&replayed(&layout), store.state(), "{fault}");
-        assert_eq!(cases::load(&layout).unwrap().cases, store.state().restorable.cases, "{fault}");
+        assert_eq!(tasks::load(&layout).unwrap().cases, store.state().restorable.cases, "{fault}");
     }
     assert!(acknowledgements > 3, "the later points come after the acknowledgement");
 }
@@ -299,7 +299,7 @@ fn cases_that_could_not_be_recorded_are_caught_up() {
                 }
                 let mut store = Store::load(layout.clone()).unwrap();
                 come(&mut store, audit());
-                assert_eq!(cases::load(&layout).unwrap().cases, store.state().restorable.cases, "{what}");
+                assert_eq!(tasks::load(&layout).unwrap().cases, store.state().restorable.cases, "{what}");
             }
         }
     }

@@ -49,7 +49,7 @@ fn check_works(layout: &StoreLayout, what: &str, from: &str) {
     let found = look(layout).unwrap();
     assert!(found.is_sound(), "{what}: {found:?}");
     let mut store = Store::load(layout.clone()).unwrap();
-    let cases = git_axiom::store::cases::load(layout).unwrap();
+    let cases = git_axiom::store::tasks::load(layout).unwrap();
     assert_eq!(cases.cases, store.state().restorable.cases, "{what}");
     store.append(&author(), vec![Event::CasesAdded { cases: vec![task("one-more")] }]).unwrap();
     store.save_snapshot().unwrap();

@@ -9,7 +9,7 @@ use git_axiom::domain::state::event::Event;
 use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::StoreLayout;
-use git_axiom::store::{cases, line, log, segments};
+use git_axiom::store::{line, log, segments, tasks};
 use proptest::prelude::*;
 
 fn choices(most: usize) -> impl Strategy<Value = Vec<(u8, u32)>> {
@@ -64,7 +64,7 @@ proptest! {
         prop_assert_eq!(loaded.state(), store.state());
         prop_assert_eq!(&replay(&layout), store.state());
         // The last word on every case is the state's.
-        prop_assert_eq!(&cases::load(&layout).unwrap().cases, &store.state().restorable.cases);
+        prop_assert_eq!(&tasks::load(&layout).unwrap().cases, &store.state().restorable.cases);
     }
 
     /// A refused event changes nothing, and every state survives JSON; so does every event.

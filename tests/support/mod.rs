@@ -9,7 +9,7 @@ use git_axiom::domain::base::ids::{AgentId, OperationId, TaskId, Token};
 use git_axiom::domain::base::names::{Oid, RefName};
 use git_axiom::domain::state::event::{Event, EventAuthor};
 use git_axiom::domain::work::agent::{IterationOutcome, IterationReport, Workspace};
-use git_axiom::domain::work::case::{Task, TaskKind, TaskStatus};
+use git_axiom::domain::work::task::{Task, TaskKind, TaskStatus};
 use git_axiom::store::handle::{AppendAuthor, Store};
 use git_axiom::store::layout::StoreLayout;
 

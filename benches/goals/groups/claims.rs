@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use git_axiom::domain::base::ids::TaskId;
-use git_axiom::domain::work::case::Task;
+use git_axiom::domain::work::task::Task;
 
 use crate::bench::Bench;
 use crate::history;

@@ -116,8 +116,8 @@ fn memory(bench: &mut Bench) {
 fn archived(bench: &mut Bench) {
     let written = |tasks: usize| {
         let scratch = repositories::files(100);
-        let archived = |number: u64| git_axiom::domain::work::case::Task {
-            status: git_axiom::domain::work::case::TaskStatus::Archived,
+        let archived = |number: u64| git_axiom::domain::work::task::Task {
+            status: git_axiom::domain::work::task::TaskStatus::Archived,
             ..history::script(number, "true")
         };
         history::only_cases(scratch.layout(), (0..tasks as u64).map(archived).collect());

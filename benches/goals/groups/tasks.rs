@@ -1,7 +1,7 @@
 //! 100,000 tasks in groups of 100, those in groups of 10.
 
 use git_axiom::domain::base::ids::TaskId;
-use git_axiom::domain::work::case::{Task, TaskKind};
+use git_axiom::domain::work::task::{Task, TaskKind};
 
 use crate::bench::Bench;
 use crate::history;

@@ -14,7 +14,7 @@ use crate::domain::agent::presets;
 use crate::domain::base::natural;
 use crate::domain::operation::operation_record::OperationRecord;
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::TaskKind;
+use crate::domain::work::task::TaskKind;
 use crate::env;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;

@@ -1,7 +1,7 @@
 //! `git axiom plan …`: arguments and help of each verb here, the longer ones in files of their own; what is printed of a plan in
 //! `view`. What the verbs do is in `ops::plan`. Begin reading with `start`.
 
-mod add_case;
+mod add;
 mod finish;
 mod recover;
 mod start;
@@ -44,7 +44,7 @@ pub enum PlanVerb {
     Propose(PlanProposeArgs),
     Revise(PlanReviseArgs),
     Approve(PlanApproveArgs),
-    AddCase(add_case::PlanAddTaskArgs),
+    AddCase(add::PlanAddTaskArgs),
     Validate(PlanValidateArgs),
     Finish(finish::PlanFinishArgs),
     Recover(recover::PlanRecoverArgs),
@@ -131,7 +131,7 @@ pub fn run(args: &PlanVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<
     match args {
         PlanVerb::Start(args) => start::run(args, global, screen),
         PlanVerb::Show(PlanShowArgs {}) => show(&look(global, screen)?, screen),
-        PlanVerb::AddCase(args) => add_case::run(args, global, screen),
+        PlanVerb::AddCase(args) => add::run(args, global, screen),
         PlanVerb::Finish(args) => finish::run(args, global, screen),
         PlanVerb::Recover(args) => recover::run(args, global, screen),
         PlanVerb::Abandon(args) => abandon(args, global, screen),

@@ -12,7 +12,7 @@ use crate::domain::planning::next::{NextPlanStep, next};
 use crate::domain::planning::plan::{GoalClarification, GoalPlan, PlanProposal, PlanStatus, PlanningPhase};
 use crate::domain::planning::tree;
 use crate::domain::queries::plan_check;
-use crate::domain::work::case::Task;
+use crate::domain::work::task::Task;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::plan::planner_runs;

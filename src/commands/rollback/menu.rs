@@ -8,7 +8,7 @@ use crate::cli::words;
 use crate::commands::grammar::consent::ConsentArgs;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::CheckpointTrigger;
-use crate::domain::work::case::{TaskKind, TaskStatus};
+use crate::domain::work::task::{TaskKind, TaskStatus};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint::{self as op, CheckpointListing, CheckpointRequest};
 use crate::ops::context::handle::Context;

@@ -13,10 +13,10 @@ use crate::domain::base::ids::TaskId;
 use crate::domain::queries::groups::TaskGroupTree;
 use crate::domain::queries::needs;
 use crate::domain::work::budget::BudgetLimits;
-use crate::domain::work::case::{TaskKind, TaskStatus};
+use crate::domain::work::task::{TaskKind, TaskStatus};
 use crate::error::{Exit, Result};
-use crate::ops::cases::edit::{self, NewTaskRequest};
-use crate::ops::cases::limits;
+use crate::ops::tasks::edit::{self, NewTaskRequest};
+use crate::ops::tasks::limits;
 
 /// Arguments of `task add`.
 #[derive(Debug, Args)]

@@ -13,9 +13,9 @@ use crate::commands::{input, open, open_configured, working_dir};
 use crate::domain::base::ids::TaskId;
 use crate::domain::operation::change_json;
 use crate::domain::state::audit::change_text;
-use crate::domain::work::case::TaskFieldChange;
+use crate::domain::work::task::TaskFieldChange;
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::cases::{edit, in_editor};
+use crate::ops::tasks::{edit, in_editor};
 
 /// Arguments of `task edit`.
 #[derive(Debug, Args)]

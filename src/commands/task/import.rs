@@ -11,7 +11,7 @@ use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{input, open_configured};
 use crate::domain::base::ids::TaskId;
 use crate::error::{Exit, Result};
-use crate::ops::cases::import;
+use crate::ops::tasks::import;
 
 /// The largest file that is accepted, in bytes.
 const MAX_FILE: u64 = 1024 * 1024 * 1024;

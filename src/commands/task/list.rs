@@ -10,7 +10,7 @@ use crate::commands::look;
 use crate::domain::base::natural;
 use crate::domain::queries::groups::TaskGroupTree;
 use crate::domain::queries::view::DisplayedTaskStatus;
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::error::{Exit, Result};
 use crate::ops::supervise::keeper_now::cut_off;
 

@@ -17,15 +17,15 @@ use crate::domain::queries::task_standing::{ReportedWork, TaskStanding};
 use crate::domain::state::current_state::{State, TaskRecord};
 use crate::domain::work::amounts::thousands;
 use crate::domain::work::budget::{BudgetUsage, BudgetUsageJson};
-use crate::domain::work::case::NeededReadyPoint;
-use crate::domain::work::case::{MergedTaskWork, Task, TaskKind};
 use crate::domain::work::spending::UnknownUsage;
+use crate::domain::work::task::NeededReadyPoint;
+use crate::domain::work::task::{MergedTaskWork, Task, TaskKind};
 use crate::error::{Exit, Result};
-use crate::ops::cases::texts;
 use crate::ops::merge::had_nothing;
 use crate::ops::recover::earlier_attempts;
 use crate::ops::supervise::budget::used_of;
 use crate::ops::supervise::keeper_now::cut_off;
+use crate::ops::tasks::texts;
 use crate::wording::reported;
 use crate::wording::verify_steps::{self, LoggedVerifyStep};
 

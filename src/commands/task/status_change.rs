@@ -10,10 +10,10 @@ use crate::commands::progress::ProgressPrinter;
 use crate::commands::{input, open, open_with_usable_config};
 use crate::domain::base::ids::TaskId;
 use crate::error::{Exit, Result};
-use crate::ops::cases::edit;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::interventions::blocking::{self, BlockReport};
+use crate::ops::tasks::edit;
 
 /// Arguments of `task block`.
 #[derive(Debug, Args)]

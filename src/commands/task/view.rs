@@ -9,7 +9,7 @@ use crate::domain::queries::groups::TaskGroupTree;
 use crate::domain::queries::task_standing::TaskStanding;
 use crate::domain::queries::view::DisplayedTaskStatus;
 use crate::domain::work::budget::BudgetLimits;
-use crate::domain::work::case::{MergedTaskWork, Task, TaskKind, TaskStatus};
+use crate::domain::work::task::{MergedTaskWork, Task, TaskKind, TaskStatus};
 
 /// A case as JSON. `import` accepts the same keys.
 #[derive(Debug, Serialize)]

@@ -13,8 +13,8 @@ use crate::domain::base::log_version::{BEFORE, VERSION};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::checkpoint::known_scope::{KnownPathsCount, KnownPathsScope};
 use crate::domain::checkpoint::stamp::AttachedSessionStamp;
-use crate::domain::work::case::TaskStatus;
 use crate::domain::work::restorable_state::RestorableState;
+use crate::domain::work::task::TaskStatus;
 
 /// Who wanted a checkpoint: retention has a rule for each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

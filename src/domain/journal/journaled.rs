@@ -16,10 +16,10 @@ use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
 use crate::domain::checkpoint::local_refs::StashEntry;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::{TaskChangeSet, TaskFieldChange};
 use crate::domain::work::gate::Gate;
 use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::domain::work::session::SessionMode;
+use crate::domain::work::task::{TaskChangeSet, TaskFieldChange};
 
 /// What an operation is for.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

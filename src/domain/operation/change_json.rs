@@ -14,7 +14,7 @@ use crate::domain::checkpoint::branch_config::{BranchConfigChange, ConfigValue};
 use crate::domain::checkpoint::known_scope::KnownPathsCount;
 use crate::domain::checkpoint::local_refs::StashEntry;
 use crate::domain::journal::journaled::StashChange;
-use crate::domain::work::case::{TaskChangeSet, TaskFieldChange};
+use crate::domain::work::task::{TaskChangeSet, TaskFieldChange};
 
 /// How a file changes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -20,8 +20,8 @@ use crate::domain::state::audit;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor, EventEnvelope, OperationEnd};
 use crate::domain::state::repository_location::RepositoryRelocation;
-use crate::domain::work::case::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::session::{SessionMode, SupervisorRequest};
+use crate::domain::work::task::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::error::Result;
 
 /// How many tasks are named in how a request is taken back.
@@ -460,7 +460,7 @@ mod tests {
     use crate::domain::base::ids::RequestId;
     use crate::domain::base::names::{Oid, RefName};
     use crate::domain::journal::journaled::JournaledOperation;
-    use crate::domain::work::case::TaskKind;
+    use crate::domain::work::task::TaskKind;
 
     fn id(text: &str) -> TaskId {
         TaskId::new(text).unwrap()

@@ -15,9 +15,9 @@ use crate::domain::journal::journaled::GateChange;
 use crate::domain::state::current_state::State;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::branch_names::task_of;
-use crate::domain::work::case::{Task, TaskFieldChange, TaskStatus};
 use crate::domain::work::gate::{AfterHalt, Gate, TaskHoldReason};
 use crate::domain::work::restorable_state::RestorableState;
+use crate::domain::work::task::{Task, TaskFieldChange, TaskStatus};
 
 /// What happens to one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -229,8 +229,8 @@ mod tests {
     use super::*;
     use crate::domain::base::ids::{AgentId, CheckpointName};
     use crate::domain::checkpoint::document::{CheckpointTrigger, CheckpointType, Tagger};
-    use crate::domain::work::case::MergedTaskWork;
     use crate::domain::work::session::SessionMode;
+    use crate::domain::work::task::MergedTaskWork;
 
     fn oid(digit: &str) -> Oid {
         Oid::new(digit.repeat(40)).unwrap()
@@ -249,7 +249,7 @@ mod tests {
     fn a_task_is_named_whatever_of_it_goes_back() {
         let old = Task {
             id: task("t"),
-            kind: crate::domain::work::case::TaskKind::Task,
+            kind: crate::domain::work::task::TaskKind::Task,
             title: "one".into(),
             body: None,
             parent: None,

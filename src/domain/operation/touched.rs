@@ -5,7 +5,7 @@ use crate::domain::planning::step::PlanStep;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
 use crate::domain::state::repository_location::RelocationCause;
-use crate::domain::work::case::TaskStatus;
+use crate::domain::work::task::TaskStatus;
 
 /// The cases that an event may change.
 enum TouchedTasks<'e> {

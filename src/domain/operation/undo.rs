@@ -10,8 +10,8 @@ use crate::domain::journal::journaled::inverse_edits;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::EventAuthor;
 use crate::domain::state::settle::edit_fits;
-use crate::domain::work::case::{MergedTaskWork, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::session::SessionMode;
+use crate::domain::work::task::{MergedTaskWork, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::error::{Code, Error, Result, some_of};
 
 /// How many tasks an error message names at most.

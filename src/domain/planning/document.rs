@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::plan::{ArchivedPlanAttempt, GoalClarification, GoalPlan, PlanGoal, PlanProposal, PlanStatus, PlanningPhase};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::text::TextOrBlob;
-use crate::domain::work::case::{Task, TaskKind};
+use crate::domain::work::task::{Task, TaskKind};
 
 /// A plan.
 #[derive(Debug, Serialize)]

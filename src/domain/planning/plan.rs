@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::text::TextOrBlob;
-use crate::domain::work::case::Task;
+use crate::domain::work::task::Task;
 
 /// The most cases of one plan.
 pub const MOST_CASES: usize = 1000;

@@ -9,7 +9,7 @@ use super::plan::{
 };
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::count;
-use crate::domain::work::case::Task;
+use crate::domain::work::task::Task;
 use crate::domain::work::verification::ProgramUsage;
 use crate::error::{Code, Error, Result};
 

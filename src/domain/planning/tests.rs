@@ -12,8 +12,8 @@ use crate::domain::base::ids::{GateId, OperationId, TaskId};
 use crate::domain::queries::plan_check::{kept, outcome, problems};
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
-use crate::domain::work::case::{Task, TaskKind};
 use crate::domain::work::gate::GateDecision;
+use crate::domain::work::task::{Task, TaskKind};
 use crate::error::{Code, Result};
 
 fn id(text: &str) -> TaskId {
@@ -26,7 +26,7 @@ pub(super) fn case(text: &str, parent: Option<&str>, after: &[&str]) -> Task {
         id: id(text),
         title: format!("title of {text}"),
         kind: if text.starts_with("op") { TaskKind::Operation } else { TaskKind::Task },
-        status: crate::domain::work::case::TaskStatus::Pending,
+        status: crate::domain::work::task::TaskStatus::Pending,
         merged: None,
         body: None,
         parent: parent.map(id),

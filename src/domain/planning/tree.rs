@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::base::ids::TaskId;
-use crate::domain::work::case::Task;
+use crate::domain::work::task::Task;
 
 /// A line of the tree: its drawing, and the case.
 #[derive(Debug, PartialEq, Eq)]

@@ -7,8 +7,8 @@ use crate::domain::base::ids::Token;
 use crate::domain::prompt::pieces::{line, list, text};
 use crate::domain::prompt::{BODY_BYTES, BranchCommit, MOST_COMMITS, MOST_ITEMS, PARENT_BYTES, PromptTask, SECTION_BYTES};
 use crate::domain::work::agent::IterationOutcome;
-use crate::domain::work::case::Task;
 use crate::domain::work::checks::named_step::NamedVerifyStep;
+use crate::domain::work::task::Task;
 use crate::error::{Code, Error, Result};
 
 /// What its program is told.

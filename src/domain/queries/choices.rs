@@ -42,7 +42,7 @@ pub fn choices(state: &State, agent: &AgentId) -> Vec<ReadyTaskChoice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::work::case::TaskKind;
+    use crate::domain::work::task::TaskKind;
 
     #[test]
     fn ready_tasks_of_the_persona_are_offered_and_what_unblocks_most_is_first() {
@@ -52,7 +52,7 @@ mod tests {
             case.id = TaskId::new(id).unwrap();
             case.persona = persona.map(str::to_owned);
             case.after = after.iter().map(|id| TaskId::new(*id).unwrap()).collect();
-            case.status = crate::domain::work::case::TaskStatus::Pending;
+            case.status = crate::domain::work::task::TaskStatus::Pending;
             case.merged = None;
             state.restorable.cases.insert(case.id.clone(), case);
         };

@@ -9,7 +9,7 @@ use crate::domain::base::ids::TaskId;
 use crate::domain::queries::needs;
 use crate::domain::queries::task_standing::TaskWorkFacts;
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 
 /// What is known of a group from its parts.
 #[derive(Debug, Clone, Copy)]

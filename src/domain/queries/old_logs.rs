@@ -7,7 +7,7 @@ use jiff::SignedDuration;
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::TaskStatus;
+use crate::domain::work::task::TaskStatus;
 
 /// Whether somebody still needs what was printed for a task.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

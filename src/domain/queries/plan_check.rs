@@ -7,7 +7,7 @@ use crate::domain::base::plural::count;
 use crate::domain::planning::plan::GoalPlan;
 use crate::domain::state::current_state::State;
 use crate::domain::state::graph;
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::error::{Error, some_of};
 
 /// How many cases a problem names at most.

@@ -1,6 +1,6 @@
 //! Which task is next, and which agent takes it. Pure.
 
-use crate::domain::work::case::DEFAULT_PERSONA;
+use crate::domain::work::task::DEFAULT_PERSONA;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -9,8 +9,8 @@ use crate::domain::queries::groups::TaskGroupTree;
 use crate::domain::queries::needs;
 use crate::domain::queries::unblocking::unblocking_power;
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::gate::GateKind;
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::error::{Result, some_of};
 
 /// How many cases are named for which one waits.

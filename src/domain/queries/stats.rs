@@ -179,7 +179,7 @@ mod tests {
 
     fn with(title: &str) -> State {
         let mut state = State::default();
-        let case = crate::domain::work::case::Task { title: title.to_owned(), ..crate::domain::work::wip::tests::case() };
+        let case = crate::domain::work::task::Task { title: title.to_owned(), ..crate::domain::work::wip::tests::case() };
         let id = case.id.clone();
         state.restorable.cases.insert(id.clone(), case);
         let record = state.record.cases.entry(id).or_default();

@@ -5,11 +5,11 @@ use serde::Serialize;
 use crate::domain::base::names::Oid;
 use crate::domain::base::times;
 use crate::domain::state::current_state::TaskRecord;
-use crate::domain::work::case::Task;
 use crate::domain::work::checks::kept_results;
 use crate::domain::work::checks::named_step::NamedVerifyStep;
 use crate::domain::work::checks::step_report::VerifyStepReport;
 use crate::domain::work::checks::test_counts::TestCounts;
+use crate::domain::work::task::Task;
 use crate::domain::work::verification::{ProgramUsage, VerifyChecker, VerifyStepResult};
 
 /// What a step is a check of.

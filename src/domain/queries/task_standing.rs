@@ -9,9 +9,9 @@ use serde::Serialize;
 use crate::domain::base::ids::TaskId;
 use crate::domain::queries::groups::TaskGroupTree;
 use crate::domain::queries::view::DisplayedTaskStatus;
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::reports::{PhaseConfidence, ReadyPoint, SubtaskStage, TaskReports};
 use crate::domain::work::signal::{FileReport, ReportedFileRole};
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 
 /// A group that has come no further than this many percent is starting.
 pub const STARTING: u8 = 5;
@@ -296,7 +296,7 @@ mod tests {
     use crate::domain::base::names::{Oid, RefName};
     use crate::domain::state::current_state::{State, TaskRecord};
     use crate::domain::work::agent::Workspace;
-    use crate::domain::work::case::MergedTaskWork;
+    use crate::domain::work::task::MergedTaskWork;
 
     fn id(text: &str) -> TaskId {
         TaskId::new(text).unwrap()

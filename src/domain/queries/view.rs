@@ -6,8 +6,8 @@ use crate::domain::base::ids::TaskId;
 use crate::domain::queries::groups::TaskGroupTree;
 use crate::domain::queries::task_standing;
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::gate::{Gate, to_settle_first};
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 
 /// The displayed status: the stored one, except for pending cases that cannot start or that a crash interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]

@@ -3,20 +3,20 @@
 //! Pure, and all or nothing: an event that does not fit is refused and changes nothing. Appending validates with it, and
 //! replay calls the same function, so the log cannot hold an event that the state would refuse.
 
-mod cases;
 mod learnings;
 mod operations;
 mod placed;
 mod planning;
 mod session;
 mod spending;
+mod tasks;
 mod work;
 
 use super::current_state::State;
 use super::event::{Event, EventEnvelope};
 use crate::domain::planning::gates;
 use crate::domain::state::settle::OperationSettlement;
-use crate::domain::work::case::TaskStatus;
+use crate::domain::work::task::TaskStatus;
 use crate::error::{Code, Error, Result};
 
 fn refuse<T>(code: Code, what: impl Into<String>) -> Result<T> {

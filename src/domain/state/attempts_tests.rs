@@ -9,9 +9,9 @@ use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::base::text::ValueChange;
 use crate::domain::work::agent::{IterationOutcome, IterationReport};
-use crate::domain::work::case::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::reports::TaskReports;
 use crate::domain::work::signal::AgentSignal;
+use crate::domain::work::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
 
 fn agent() -> AgentId {
     AgentId::new("a-001").unwrap()

@@ -12,11 +12,11 @@ use crate::domain::base::text::TextOrBlob;
 use crate::domain::base::times;
 use crate::domain::work::agent::IterationOutcome;
 use crate::domain::work::branch_names::task_of;
-use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::checks::named_step::NamedVerifyStep;
 use crate::domain::work::gate::GateDecision;
 use crate::domain::work::session::{SessionState, SupervisorRequest};
 use crate::domain::work::signal::{AgentSignal, FileReport, ReportedFileRole, ToolReport};
+use crate::domain::work::task::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::verification::{MergeVerification, VerifyStepResult};
 use crate::error::Result;
 
@@ -183,7 +183,7 @@ pub fn change_text(change: &TaskFieldChange) -> String {
         TaskFieldChange::Limits(c) => (c.old.in_words(), c.new.in_words()),
         TaskFieldChange::Status(c) => (c.old.to_string(), c.new.to_string()),
         TaskFieldChange::Merged(c) => {
-            let commit = |merged: Option<&crate::domain::work::case::MergedTaskWork>| or_none(merged.map(|m| &m.commit));
+            let commit = |merged: Option<&crate::domain::work::task::MergedTaskWork>| or_none(merged.map(|m| &m.commit));
             (commit(c.old.as_ref()), commit(c.new.as_ref()))
         }
         TaskFieldChange::Reason(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),

@@ -22,7 +22,6 @@ use crate::domain::journal::journaled::JournaledOperation;
 use crate::domain::planning::plan::GoalPlan;
 use crate::domain::recovery::decide::LastCrashDecision;
 use crate::domain::work::agent::{Agent, IterationReport};
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::checks::kept_results::KeptVerifyResult;
 use crate::domain::work::conflict::AssignedConflict;
 use crate::domain::work::delay::DelayedSessionStep;
@@ -34,6 +33,7 @@ use crate::domain::work::reports::TaskReports;
 use crate::domain::work::session::{Session, SupervisorRequest};
 use crate::domain::work::session_time::SessionRunTime;
 use crate::domain::work::spending::{HighestIterationUsage, TaskResultCounts, UnknownUsage, UsageTally, Usd};
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::domain::work::verification::{MergeVerification, ProgramUsage};
 use crate::error::{Code, Error, Result};
 

@@ -3,10 +3,10 @@
 use crate::domain::base::ids::TaskId;
 use crate::domain::state::current_state::State;
 use crate::domain::work::agent::IterationStage;
-use crate::domain::work::case::TaskStatus;
 use crate::domain::work::failures::SessionStep;
 use crate::domain::work::gate::Gate;
 use crate::domain::work::gate::GateKind;
+use crate::domain::work::task::TaskStatus;
 
 /// Whether a step for a task is still going to be tried: a delay exists only so long.
 pub fn is_still_tried(state: &State, task: &TaskId, step: SessionStep) -> bool {
@@ -40,8 +40,8 @@ mod tests {
     use super::*;
     use crate::domain::base::ids::{AgentId, Token};
     use crate::domain::work::agent::{Agent, AgentWork};
-    use crate::domain::work::case::{Task, TaskKind};
     use crate::domain::work::gate::TaskHoldReason;
+    use crate::domain::work::task::{Task, TaskKind};
 
     fn state_with(status: TaskStatus, stage: Option<IterationStage>) -> State {
         let (mut state, task) = (State::default(), TaskId::new("t").unwrap());

@@ -21,7 +21,6 @@ use crate::domain::journal::journaled::{JournaledOperation, TrashChange};
 use crate::domain::planning::step::PlanStep;
 use crate::domain::recovery::decide::CrashDecision;
 use crate::domain::work::agent::{IterationReport, Workspace};
-use crate::domain::work::case::{Task, TaskChangeSet, TaskStatus};
 use crate::domain::work::conflict::AssignedConflict;
 use crate::domain::work::delay::DelayedSessionStep;
 use crate::domain::work::gate::{Gate, GateDecision};
@@ -31,7 +30,9 @@ use crate::domain::work::reports::ChangedLineCounts;
 use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::domain::work::session::{Session, SessionMode, SessionState, SupervisorRequest};
 use crate::domain::work::signal::AgentSignal;
+use crate::domain::work::task::{Task, TaskChangeSet, TaskStatus};
 use crate::domain::work::verification::{MergeVerification, ProgramUsage, VerifyStepResult};
+use crate::domain::work::verification::{MergeVerification, VerifyStepResult};
 
 /// An event with its place, time, transaction and author.
 #[derive(Debug, Clone, PartialEq)]

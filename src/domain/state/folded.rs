@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::domain::base::ids::TaskId;
-use crate::domain::work::case::Task;
+use crate::domain::work::task::Task;
 
 /// The ids of all cases in lower case, from the second question on. It follows from the cases, so all are equal.
 #[derive(Debug, Default)]

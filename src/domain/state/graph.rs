@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::Task;
+use crate::domain::work::task::Task;
 use crate::error::{Code, Error, Result};
 
 /// Checks cases that are about to be added: ids not taken (in upper or lower case), all references known, no cycle.
@@ -116,7 +116,7 @@ fn find_cycle<'a>(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::work::case::{TaskKind, TaskStatus};
+    use crate::domain::work::task::{TaskKind, TaskStatus};
 
     fn case(id: &str, parent: Option<&str>, after: &[&str]) -> Task {
         Task {

@@ -4,11 +4,11 @@ use crate::domain::base::text::ValueChange;
 use crate::domain::journal::journaled::JournaledOperation;
 use crate::domain::state::current_state::State;
 use crate::domain::state::graph;
-use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::domain::work::restorable_state::RestorableState;
 use crate::domain::work::session::SessionMode;
+use crate::domain::work::task::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 
 /// What the end of an operation does to the state.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use crate::domain::base::names::RefName;
 use crate::domain::base::ref_change::RefChange;
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::TaskKind;
+use crate::domain::work::task::TaskKind;
 
 impl State {
     /// Whether git axiom made this branch and has not deleted it since.

@@ -6,10 +6,10 @@ use super::event::{Event, OperationEnd};
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::journal::journaled::{JournaledOperation, OperationKind};
 use crate::domain::work::agent::{IterationOutcome, IterationReport};
-use crate::domain::work::case::TaskChangeSet;
 use crate::domain::work::delay::DelayedSessionStep;
 use crate::domain::work::gate::GateDecision;
 use crate::domain::work::session::{Session, SessionState, SupervisorRequest};
+use crate::domain::work::task::TaskChangeSet;
 use crate::domain::work::verification::VerifyStepResult;
 
 /// How much somebody has to ask for to see it.

@@ -7,9 +7,9 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::case::Task;
+use super::task::Task;
 use crate::domain::base::ids::{AgentId, TaskId};
-use crate::domain::work::case::DEFAULT_PERSONA;
+use crate::domain::work::task::DEFAULT_PERSONA;
 use crate::error::{Code, Error, Result};
 
 /// How many learnings are kept; the oldest go first. All of them stay in the log.
@@ -216,7 +216,7 @@ pub fn page<'a>(learnings: impl Iterator<Item = &'a Learning>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::work::case::{TaskKind, TaskStatus};
+    use crate::domain::work::task::{TaskKind, TaskStatus};
 
     fn learning(number: u64, scope: LearningScope, task: &str, agent: &str, text: &str) -> Learning {
         Learning {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::case::{Task, TaskKind, TaskStatus};
+use super::task::{Task, TaskKind, TaskStatus};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::Oid;
 use crate::domain::base::text::TextOrBlob;

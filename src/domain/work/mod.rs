@@ -1,14 +1,13 @@
 //! Tasks and the agents that work on them: groups, sessions, gates, signals, outcomes, verification, guarded files, and what a rollback
 //! restores of them. Pure. What is asked of a whole state (which task is next) is in `queries`, how events change it in `state`.
 //!
-//! Begin reading with `case`, then `agent` and `outcome`.
+//! Begin reading with `task`, then `agent` and `outcome`.
 
 pub mod agent;
 pub mod agent_check;
 pub mod amounts;
 pub mod branch_names;
 pub mod budget;
-pub mod case;
 pub mod checks;
 pub mod commit_marks;
 pub mod conflict;
@@ -41,5 +40,6 @@ pub mod signal_queue;
 pub mod signal_summary;
 pub mod spending;
 pub mod supervisor_activity;
+pub mod task;
 pub mod verification;
 pub mod wip;

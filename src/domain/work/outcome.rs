@@ -1,9 +1,9 @@
 //! How the end of an iteration is classified, and what happens next. Pure tables.
 
 use super::agent::{IterationOutcome, SilentProgramEnd};
-use super::case::TaskStatus;
 use super::gate::ReviewCause;
 use super::signal::AgentSignal;
+use super::task::TaskStatus;
 use crate::domain::agent::stream::stream_event::{AgentRunFailure, AgentRunResult};
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::agent::stream::trouble::ModelTrouble;

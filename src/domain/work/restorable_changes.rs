@@ -7,11 +7,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::base::ids::{AgentId, GateId, TaskId};
 use crate::domain::work::agent::{Agent, Workspace};
-use crate::domain::work::case::Task;
 use crate::domain::work::gate::Gate;
 use crate::domain::work::reports::TaskReports;
 use crate::domain::work::restorable_state::RestorableState;
 use crate::domain::work::session::SessionMode;
+use crate::domain::work::task::Task;
 
 /// New values; `None` for what is gone.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]

@@ -5,11 +5,11 @@ use crate::domain::base::ids::GateId;
 use crate::domain::base::ids::TaskId;
 use crate::domain::work::agent::Agent;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::Task;
-use crate::domain::work::case::TaskStatus;
 use crate::domain::work::gate::Gate;
 use crate::domain::work::reports::TaskReports;
 use crate::domain::work::session::SessionMode;
+use crate::domain::work::task::Task;
+use crate::domain::work::task::TaskStatus;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

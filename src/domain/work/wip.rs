@@ -3,9 +3,9 @@
 use std::fmt::Write;
 
 use super::agent::IterationOutcome;
-use super::case::Task;
 use super::reports::TaskReports;
 use super::signal::FileReport;
+use super::task::Task;
 use crate::domain::base::ids::AgentId;
 
 /// How the subject of a commit of unfinished work begins.
@@ -84,10 +84,10 @@ pub(in crate::domain) mod tests {
     use super::*;
     use crate::domain::base::ids::TaskId;
     use crate::domain::base::names::Oid;
-    use crate::domain::work::case::{TaskKind, TaskStatus};
     use crate::domain::work::commit_marks;
     use crate::domain::work::reports::TaskCaptureRecord;
     use crate::domain::work::signal::ReportedFileRole;
+    use crate::domain::work::task::{TaskKind, TaskStatus};
 
     /// A task.
     pub fn case() -> Task {

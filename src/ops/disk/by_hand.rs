@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::plural::{count, count_of};
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::TaskStatus;
+use crate::domain::work::task::TaskStatus;
 use crate::error::{Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::merge::cleanup;

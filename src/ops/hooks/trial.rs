@@ -3,11 +3,11 @@
 use crate::domain::base::ids::TaskId;
 use crate::domain::hook::due::{of_gate, of_task, running_tasks};
 use crate::domain::hook::facts::{HookCompletion, HookFacts};
-use crate::domain::work::case::TaskStatus;
 use crate::domain::work::conflict::ConflictLevel;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::hook_event::HookEvent;
 use crate::domain::work::learnings::LearningScope;
+use crate::domain::work::task::TaskStatus;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::MergeResult;

@@ -6,15 +6,15 @@ use super::request::{RequestOutcome, ask_supervisor};
 use super::{AgentEndRequest, end_agents};
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::{Task, TaskStatus};
 use crate::domain::work::gate::AfterHalt;
 use crate::domain::work::outcome::TaskHalt;
 use crate::domain::work::session::SupervisorRequest;
+use crate::domain::work::task::{Task, TaskStatus};
 use crate::error::{Code, Error, Result};
-use crate::ops::cases::edit;
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::notice::SessionWatcher;
 use crate::ops::supervise::{self, AttendRequest, SupervisorOptions};
+use crate::ops::tasks::edit;
 
 /// How often tasks are looked at again that an agent claims in the same moment.
 const TRIES: usize = 5;

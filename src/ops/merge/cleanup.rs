@@ -12,7 +12,7 @@ use crate::domain::base::text::ValueChange;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::MergedTaskWork;
+use crate::domain::work::task::MergedTaskWork;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

@@ -13,13 +13,13 @@ use crate::domain::queries::needs;
 use crate::domain::queries::plan_check;
 use crate::domain::state::event::Event;
 use crate::domain::work::budget::BudgetLimits;
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::files::{FileLock, LockAttempt};
-use crate::ops::cases::edit::{self, NewTaskRequest};
-use crate::ops::cases::{limits, texts};
 use crate::ops::context::handle::Context;
+use crate::ops::tasks::edit::{self, NewTaskRequest};
+use crate::ops::tasks::{limits, texts};
 use crate::ops::wait_observer::WaitObserver;
 use crate::own_process::end_signals;
 

@@ -10,12 +10,12 @@ use crate::domain::planning::step::{PlanStep, check_text};
 use crate::domain::queries::plan_check;
 use crate::domain::state::event::EventAuthor;
 use crate::domain::state::graph;
-use crate::domain::work::case::{Task, TaskKind};
+use crate::domain::work::task::{Task, TaskKind};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::cases::edit::{self, NewTaskRequest};
-use crate::ops::cases::{limits, texts};
 use crate::ops::context::handle::Context;
+use crate::ops::tasks::edit::{self, NewTaskRequest};
+use crate::ops::tasks::{limits, texts};
 
 /// What is to be planned.
 #[derive(Debug, Clone)]

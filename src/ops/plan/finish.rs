@@ -8,7 +8,7 @@ use crate::domain::planning::plan::GoalPlan;
 use crate::domain::planning::step::{PlanEnding, PlanStep};
 use crate::domain::queries::plan_check;
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::Task;
+use crate::domain::work::task::Task;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::ops::context::handle::Context;

@@ -8,7 +8,7 @@ use crate::domain::base::ids::TaskId;
 use crate::domain::queries::groups::TaskGroupTree;
 use crate::domain::queries::view::DisplayedTaskStatus;
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 
 /// A goal or a group.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]

@@ -21,7 +21,7 @@ use crate::store::handle::Store;
 use crate::store::inspect::{self, StoreDamage};
 use crate::store::layout::StoreLayout;
 use crate::store::rebuild;
-use crate::store::{adopt, cases, log};
+use crate::store::{adopt, log, tasks};
 
 pub use crate::store::inspect::{RebuildChoice, SnapshotReport, StoreInspection};
 pub use crate::store::rebuild::{RebuildSource, is_of_damage};
@@ -214,8 +214,8 @@ pub fn begin_anew_above(
     {
         let state = store.state();
         // After a crash between the commit point and this step, the file of cases is still the old one.
-        if cases::load(layout)?.cases != state.restorable.cases {
-            cases::rewrite(layout, state)?;
+        if tasks::load(layout)?.cases != state.restorable.cases {
+            tasks::rewrite(layout, state)?;
         }
         return Ok(LogRecoveryReport { source, seq: state.seq, cases: state.restorable.cases.len(), kept: None });
     }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use super::repair::RepairReport;
 use crate::domain::base::ids::TaskId;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::TaskStatus;
+use crate::domain::work::task::TaskStatus;
 use crate::error::Result;
 use crate::files;
 use crate::git::Worktree;

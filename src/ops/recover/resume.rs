@@ -12,15 +12,15 @@ use crate::domain::recovery::decide::CrashAction;
 use crate::domain::recovery::human_choice::RecoverySelection;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor};
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::gate::{Gate, GateDecision, ReviewCause};
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::error::{Code, Error, Result};
-use crate::ops::cases::edit;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::revert_task;
 use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
 use crate::ops::supervise::{CrashTaskDecisions, SupervisorOptions};
+use crate::ops::tasks::edit;
 
 /// What was done with a task.
 #[derive(Debug, Clone, Serialize)]

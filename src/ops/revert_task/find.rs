@@ -7,7 +7,7 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::nearest;
 use crate::domain::operation::task_rollback::{self, RolledBackTask};
 use crate::domain::state::event::Event;
-use crate::domain::work::case::TaskKind;
+use crate::domain::work::task::TaskKind;
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::checkpoint::target_branch;

@@ -12,7 +12,7 @@ use crate::domain::journal::journaled::{BranchAdvance, JournaledOperation, Opera
 use crate::domain::operation::change_json::WorkspaceFate;
 use crate::domain::operation::rollback::TaskChange;
 use crate::domain::operation::task_rollback::{self, NoRevertReason, RevertUnit, SkippedRevert, TaskRevertPlan};
-use crate::domain::work::case::{TaskChangeSet, TaskStatus};
+use crate::domain::work::task::{TaskChangeSet, TaskStatus};
 use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
 use crate::ops::checkpoint::CheckpointCaptures;

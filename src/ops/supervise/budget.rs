@@ -9,15 +9,15 @@ use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::AgentWork;
 use crate::domain::work::budget::{BudgetLimits, BudgetResource, BudgetSpending, BudgetUsage, RunningIterationUsage};
-use crate::domain::work::case::{Task, TaskStatus};
 use crate::domain::work::gate::{Gate, GateDecision, GateKind};
 use crate::domain::work::outcome::TaskHalt;
 use crate::domain::work::session::SupervisorRequest;
 use crate::domain::work::spending::Usd;
+use crate::domain::work::task::{Task, TaskStatus};
 use crate::env;
 use crate::error::Result;
-use crate::ops::cases::limits;
 use crate::ops::interventions;
+use crate::ops::tasks::limits;
 use crate::process::keeper::spec::KeeperRecord;
 
 /// How long a tool call that runs may take to end before its program is stopped, and a program that has said its last word: neither

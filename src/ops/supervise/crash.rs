@@ -17,9 +17,9 @@ use crate::domain::recovery::decide::{
 use crate::domain::recovery::evaluator::{CurrentTask, EvaluatorQuestion, PastTask, answer};
 use crate::domain::state::event::{Event, EventAuthor};
 use crate::domain::work::agent::AgentWork;
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::gate::ReviewCause;
 use crate::domain::work::iteration_marker::{CutOffPoint, IterationMarker, IterationRecordState, LastHeard};
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;

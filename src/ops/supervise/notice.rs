@@ -2,8 +2,8 @@
 
 use crate::domain::base::ids::{AgentId, CheckpointName, SessionId, TaskId};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::work::case::TaskStatus;
 use crate::domain::work::session::SessionMode;
+use crate::domain::work::task::TaskStatus;
 
 /// One notice, shown as one line.
 #[derive(Debug, Clone, PartialEq)]

@@ -11,15 +11,15 @@ use crate::domain::prompt::{BranchCommit, MOST_COMMITS, PromptHistory, PromptWor
 use crate::domain::queries::needs;
 use crate::domain::state::current_state::State;
 use crate::domain::work::agent::Workspace;
-use crate::domain::work::case::NeededReadyPoint;
-use crate::domain::work::case::Task;
 use crate::domain::work::learnings::for_prompt;
 use crate::domain::work::resuming::FreshStartReason;
+use crate::domain::work::task::NeededReadyPoint;
+use crate::domain::work::task::Task;
 use crate::domain::work::verification::VerifyStepResult;
 use crate::error::{Code, Error, Result};
-use crate::ops::cases::texts;
 use crate::ops::merge;
 use crate::ops::recover::earlier_attempts::EarlierAttemptsReport;
+use crate::ops::tasks::texts;
 
 /// What the next iteration of a task has to know and no record has, as long as the session lasts.
 #[derive(Debug, Default)]

@@ -7,7 +7,7 @@ use crate::domain::base::ids::TaskId;
 use crate::domain::base::text::ValueChange;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor};
-use crate::domain::work::case::{TaskChangeSet, TaskFieldChange, TaskStatus};
+use crate::domain::work::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::error::Result;
 
 impl Supervisor<'_> {

@@ -8,10 +8,10 @@ use crate::domain::agent::stream::stream_event::TokenUsage;
 use crate::domain::agent::stream::summary::{StreamSummary, since};
 use crate::domain::base::ids::TaskId;
 use crate::domain::work::agent::{AgentWork, IterationOutcome, Workspace};
-use crate::domain::work::case::Task;
 use crate::domain::work::last_run::LastIteration;
 use crate::domain::work::outcome::AgentProgramEnd;
 use crate::domain::work::resuming::{self, FreshStartReason, NextIterationStart, ProgramSession, ResumedRunResult};
+use crate::domain::work::task::Task;
 use crate::error::Result;
 use crate::git::{Head, StatusKind};
 

@@ -17,13 +17,13 @@ use crate::domain::queries::view::{TaskProgress, TaskStatusCounts, count_tasks, 
 use crate::domain::state::current_state::State;
 use crate::domain::work::agent::{Agent, AgentWork, IterationStage};
 use crate::domain::work::budget::{BudgetLimits, BudgetUsage, BudgetUsageJson};
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
 use crate::domain::work::delay::DelayedSessionStep;
 use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::reports::TaskReports;
 use crate::domain::work::session::{SessionState, SupervisorRequest};
 use crate::domain::work::spending::Usd;
 use crate::domain::work::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::error::{Code, Result};
 use crate::ops::attach::attach_status::{AttachStatus, attached};
 use crate::ops::context::handle::{Context, OpenOperationProgress};

@@ -8,11 +8,11 @@ use crate::cli::visible;
 use crate::domain::base::ids::TaskId;
 use crate::domain::state::audit::change_text;
 use crate::error::Result;
-use crate::ops::cases::edit::{self, TaskEditRequest};
-use crate::ops::cases::in_editor;
 use crate::ops::context::handle::Context;
 use crate::ops::interventions::debugging::{self, DebugReport};
 use crate::ops::own_verb;
+use crate::ops::tasks::edit::{self, TaskEditRequest};
+use crate::ops::tasks::in_editor;
 use crate::panel::event::PanelEvent;
 use crate::panel::request::PanelEditTarget;
 

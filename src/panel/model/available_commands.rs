@@ -3,7 +3,7 @@
 use super::{PanelModel, PanelView};
 use crate::domain::planning::plan::PLANNER_AGENT;
 use crate::domain::queries::project::LiveSessionStatus;
-use crate::domain::work::case::{TaskKind, TaskStatus};
+use crate::domain::work::task::{TaskKind, TaskStatus};
 use crate::panel::keys::{PanelCommand, PanelCommandScope};
 use crate::panel::snapshot::{AgentRow, AgentRowRunner, TimelineRowKind};
 use crate::wording::intervention_preview::BusyAgent;

@@ -4,7 +4,7 @@ use ratatui::layout::Rect;
 
 use super::canvas::{Canvas, RowHighlight, RowPiece, TextTone, fit, width, wrapped};
 use super::words::{age, bar, cost, or_dash, tokens};
-use crate::domain::work::case::{TaskKind, TaskStatus};
+use crate::domain::work::task::{TaskKind, TaskStatus};
 use crate::panel::keys::PanelCommand;
 use crate::panel::model::{PanelFetch, PanelModel, PanelView};
 use crate::panel::snapshot::{AgentRow, AgentRowRunner, PanelSnapshot, TaskRow, TimelineRow, TimelineRowKind, WaitingRow};

@@ -5,7 +5,7 @@ use ratatui::layout::Rect;
 
 use super::{PanelColours, draw};
 use crate::domain::queries::project::LiveSessionStatus;
-use crate::domain::work::case::TaskStatus;
+use crate::domain::work::task::TaskStatus;
 use crate::panel::event::PanelEvent;
 use crate::panel::model::tests::{answer, model, moments, press, seen, seen_with_questions};
 use crate::panel::model::{PanelModel, PanelView, update};

@@ -13,7 +13,7 @@ use git_axiom::process::keeper::spec::{self, ExitRecord, KeeperRecord, KeeperSpe
 use git_axiom::process::keeper::spool::SignalSpool;
 use git_axiom::store::handle::Store;
 use git_axiom::store::snapshot::{self, SnapshotFile};
-use git_axiom::store::{cases, inspect, line};
+use git_axiom::store::{inspect, line, tasks};
 
 use super::ground::{Ground, Kind};
 
@@ -91,7 +91,7 @@ fn of_store(ground: &Ground, kind: Kind, input: &[u8]) -> Judgement {
             other => Err(format!("the snapshot itself: {other:?}")),
         },
         Kind::Cases => {
-            let found = cases::load(layout).unwrap();
+            let found = tasks::load(layout).unwrap();
             let whole: Vec<&[u8]> = ground.whole(kind).split(|byte| *byte == b'\n').collect();
             let strange = input.split(|byte| *byte == b'\n').any(|line| !line.is_empty() && !whole.contains(&line));
             if strange && found.damaged == 0 {

@@ -10,7 +10,7 @@ use git_axiom::domain::state::event::{EventAuthor, EventEnvelope};
 use git_axiom::error::Code;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::StoreLayout;
-use git_axiom::store::{cases, line, log, snapshot};
+use git_axiom::store::{line, log, snapshot, tasks};
 
 use super::{Choice, propose};
 
@@ -102,7 +102,7 @@ pub fn sound(history: &[EventEnvelope], sealed_at: Option<usize>) -> Files {
     snapshot::save(&layout, &mut state, position, 16, &mut None).unwrap();
     files.insert(SNAPSHOT, std::fs::read(layout.snapshot()).unwrap());
     let full = Store::load(layout.clone()).unwrap();
-    cases::rewrite(&layout, full.state()).unwrap();
+    tasks::rewrite(&layout, full.state()).unwrap();
     files.insert(CASES, std::fs::read(layout.cases()).unwrap());
     files
 }

@@ -14,11 +14,11 @@ use git_axiom::domain::journal::journaled::{GateChange, JournaledOperation, Oper
 use git_axiom::domain::state::current_state::State;
 use git_axiom::domain::state::event::{Event, EventAuthor, EventEnvelope, OperationEnd};
 use git_axiom::domain::work::agent::{IterationOutcome, IterationReport, SilentProgramEnd, Workspace};
-use git_axiom::domain::work::case::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskKind, TaskStatus};
 use git_axiom::domain::work::gate::{AfterHalt, Gate, GateDecision, GateKind, TaskHoldReason};
 use git_axiom::domain::work::restorable_changes::RestorableChanges;
 use git_axiom::domain::work::session::{Session, SessionMode, SessionState, SupervisorRequest};
 use git_axiom::domain::work::signal::{AgentSignal, FileReport};
+use git_axiom::domain::work::task::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskKind, TaskStatus};
 use git_axiom::store::handle::AppendAuthor;
 
 /// How many kinds of events [`propose`] knows.

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskKind, TaskStatus};
+use crate::domain::work::task::{Task, TaskChangeSet, TaskFieldChange, TaskKind, TaskStatus};
 
 /// The tasks that were begun after these, directly or through others: those that are done or active, or have a workspace.
 pub fn dependents(state: &State, tasks: &[TaskId]) -> Vec<TaskId> {

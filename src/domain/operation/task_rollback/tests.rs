@@ -2,7 +2,7 @@ use super::*;
 use crate::domain::base::ids::OperationId;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
-use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 
 fn oid(name: &str) -> Oid {
     let hex: String = name.bytes().map(|byte| format!("{byte:02x}")).collect();

@@ -44,7 +44,7 @@ mod tests {
     use crate::domain::state::current_state::OpenOperation;
     use crate::domain::state::repository_location::RepositoryLocation;
     use crate::domain::work::agent::{Agent, AgentWork, Workspace};
-    use crate::domain::work::case::{Task, TaskKind, TaskStatus};
+    use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 
     fn oid() -> Oid {
         Oid::new("1".repeat(40)).unwrap()

@@ -9,13 +9,13 @@ use crate::domain::base::text::ValueChange;
 use crate::domain::state::audit;
 use crate::domain::state::current_state::State;
 use crate::domain::work::agent::{AgentWork, IterationReport, IterationStage};
-use crate::domain::work::case::TaskStatus;
 use crate::domain::work::gate::{Gate, GateDecision, GateKind, TaskHoldReason};
 use crate::domain::work::masked::may_run;
 use crate::domain::work::pending_answer::PendingAnswer;
 use crate::domain::work::session::{Session, SessionMode, SessionState};
 use crate::domain::work::session_time::SessionRunTime;
 use crate::domain::work::spending::UsageTally;
+use crate::domain::work::task::TaskStatus;
 use crate::error::Code;
 
 impl State {

@@ -8,11 +8,11 @@ use crate::domain::planning::step::PlannerRun;
 use crate::domain::state::current_state::State;
 use crate::domain::work::agent::IterationReport;
 use crate::domain::work::budget::raised;
-use crate::domain::work::case::{Task, TaskStatus};
 use crate::domain::work::gate::{Gate, GateDecision};
 use crate::domain::work::ledger::UsageOwner;
 use crate::domain::work::restorable_changes::RestorableChanges;
 use crate::domain::work::spending::TaskResult;
+use crate::domain::work::task::{Task, TaskStatus};
 use crate::domain::work::verification::{ProgramUsage, VerifyStepResult};
 use crate::error::Result;
 

@@ -11,7 +11,6 @@ use crate::domain::state::current_state::State;
 use crate::domain::work::agent::{
     Agent, AgentWork, EarlierReports, IterationOutcome, IterationReport, IterationStage, Workspace,
 };
-use crate::domain::work::case::{TaskKind, TaskStatus};
 use crate::domain::work::checks::kept_results::{self, KeptVerifyResult};
 use crate::domain::work::conflict::AssignedConflict;
 use crate::domain::work::delay::DelayedSessionStep;
@@ -20,6 +19,7 @@ use crate::domain::work::learnings;
 use crate::domain::work::reports::{ChangedLineCounts, TaskCaptureRecord};
 use crate::domain::work::signal::AgentSignal;
 use crate::domain::work::spending::TaskResult;
+use crate::domain::work::task::{TaskKind, TaskStatus};
 use crate::domain::work::verification::{MergeVerification, ProgramUsage, VerifyStepResult};
 use crate::error::Code;
 

@@ -8,7 +8,7 @@ use crate::domain::base::plural::count;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::EventAuthor;
 use crate::domain::state::graph;
-use crate::domain::work::case::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
+use crate::domain::work::task::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::error::Code;
 
 impl State {

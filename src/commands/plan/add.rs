@@ -11,11 +11,11 @@ use crate::commands::{input, open_configured};
 use crate::domain::base::ids::TaskId;
 use crate::domain::queries::needs;
 use crate::domain::work::budget::BudgetLimits;
-use crate::domain::work::case::{TaskKind, TaskStatus};
+use crate::domain::work::task::{TaskKind, TaskStatus};
 use crate::error::{Exit, Result};
-use crate::ops::cases::edit::NewTaskRequest;
-use crate::ops::cases::limits;
 use crate::ops::plan::by_hand;
+use crate::ops::tasks::edit::NewTaskRequest;
+use crate::ops::tasks::limits;
 
 /// Arguments of `plan add-case`.
 #[derive(Debug, Args)]

@@ -15,7 +15,7 @@ use super::layout::StoreLayout;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::sealed;
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::Task;
+use crate::domain::work::task::Task;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, AppendFile};
 

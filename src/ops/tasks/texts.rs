@@ -3,7 +3,7 @@
 use crate::domain::base::text::{INLINE_LIMIT, MAX_TEXT, TextOrBlob};
 use crate::domain::prompt::PromptTask;
 use crate::domain::state::current_state::State;
-use crate::domain::work::case::Task;
+use crate::domain::work::task::Task;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;
