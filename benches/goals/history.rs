@@ -25,7 +25,7 @@ fn oid(number: u64) -> Oid {
 }
 
 /// A task with a body of 4 KB, which is stored as a blob.
-pub fn case(number: u64) -> Task {
+pub fn task(number: u64) -> Task {
     Task {
         id: TaskId::new(format!("task-{number:06}")).unwrap(),
         kind: TaskKind::Task,
@@ -47,24 +47,24 @@ pub fn case(number: u64) -> Task {
 
 /// A task whose body is a script in the event itself.
 pub fn script(number: u64, body: &str) -> Task {
-    Task { body: Some(TextOrBlob::Inline(body.into())), verify: vec![], ..case(number) }
+    Task { body: Some(TextOrBlob::Inline(body.into())), verify: vec![], ..task(number) }
 }
 
 /// A log of so many events of tasks of 4 KB, with a snapshot as old as it gets: whoever appends writes one after 500 events. Of the
 /// older ones, some stay as places to begin from: those of the last 4,000 events.
-pub fn long_log(layout: StoreLayout, events: u64, cases: Vec<Task>) {
+pub fn long_log(layout: StoreLayout, events: u64, tasks: Vec<Task>) {
     let mut writer = Writer::new(layout);
-    writer.push(Event::CasesAdded { cases });
+    writer.push(Event::TasksAdded { tasks });
     fill(&mut writer, events);
     writer.finish();
 }
 
 /// The same, with an agent that works on a task at its end. Says how many bytes that are.
-pub fn long_log_at_work(layout: StoreLayout, events: u64, cases: Vec<Task>) -> u64 {
+pub fn long_log_at_work(layout: StoreLayout, events: u64, tasks: Vec<Task>) -> u64 {
     let mut writer = Writer::new(layout);
-    writer.push(Event::CasesAdded { cases });
+    writer.push(Event::TasksAdded { tasks });
     fill(&mut writer, events);
-    let (agent, task) = (AgentId::new("ed-001").unwrap(), case(0).id);
+    let (agent, task) = (AgentId::new("ed-001").unwrap(), task(0).id);
     writer.push(Event::TaskClaimed { agent, task, complete: false });
     writer.finish();
     writer.bytes
@@ -84,10 +84,10 @@ fn fill(writer: &mut Writer, events: u64) {
     }
 }
 
-/// Only cases, with a snapshot of them.
-pub fn only_cases(layout: StoreLayout, cases: Vec<Task>) {
+/// Only tasks, with a snapshot of them.
+pub fn only_tasks(layout: StoreLayout, tasks: Vec<Task>) {
     let mut writer = Writer::new(layout);
-    writer.push(Event::CasesAdded { cases });
+    writer.push(Event::TasksAdded { tasks });
     writer.snapshot();
     writer.finish();
 }
@@ -158,7 +158,7 @@ impl Writer {
 /// The events of one iteration of one task: 25, most of them signals, the last two by a person.
 pub fn iteration(writer: &mut Writer, number: u64) {
     let agent = AgentId::new(format!("ed-{:03}", number % 8 + 1)).unwrap();
-    let task = case(number % 1000).id;
+    let task = task(number % 1000).id;
     let token = Token::new(format!("k{number:015x}")).unwrap();
     writer.push(Event::TaskClaimed { agent: agent.clone(), task: task.clone(), complete: false });
     writer.push(Event::IterationIntended {

@@ -122,7 +122,7 @@ fn list(task: Option<&str>, global: &GlobalArgs, screen: &mut Screen) -> Result<
     let state = ctx.state();
     let all = &state.record.learnings;
     let found: Vec<&Learning> = match &task {
-        Some(task) => of_task(all, state.case(task)?),
+        Some(task) => of_task(all, state.task(task)?),
         None => all.iter().collect(),
     };
     let answer = LearningsJson { learnings: found.iter().copied().map(LearningJson::of).collect() };

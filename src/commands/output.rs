@@ -132,6 +132,6 @@ fn follow(args: &OutputArgs, ctx: &mut Context, task: &TaskId, printer: &mut Log
 
 fn still_running(ctx: &mut Context, task: &TaskId) -> Result<bool> {
     ctx.store.refresh()?;
-    let plans = ctx.state().open_plan().filter(|plan| plan.directive_case.id == *task);
+    let plans = ctx.state().open_plan().filter(|plan| plan.goal.id == *task);
     Ok(ctx.state().agent_on(task).is_some() || plans.is_some() && plan::planner_runs(ctx)?)
 }

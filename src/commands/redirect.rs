@@ -94,7 +94,7 @@ fn ask(ctx: &Context, agent: &AgentId, from: &TaskId, screen: &Screen) -> Result
             .hint(redirect::ready_in_words(&open))
             .hint(format!("git axiom redirect {agent} TASK")));
     }
-    let title = ctx.state().case(from)?.title.clone();
+    let title = ctx.state().task(from)?.title.clone();
     let question = format!("{agent} leaves {from} ({title}) and goes on with (Escape changes nothing)");
     match prompt::one_of(&question, None, &choices_in_words(&open), 0)? {
         Some(chosen) => {

@@ -374,7 +374,7 @@ fn document(
         seq: state.seq,
         tasks_completed: state.record.tasks_completed,
         refs: captured.refs.clone(),
-        case_states: state.restorable.cases.iter().map(|(id, case)| (id.clone(), case.status)).collect(),
+        case_states: state.restorable.tasks.iter().map(|(id, task)| (id.clone(), task.status)).collect(),
         state_snapshot: state.restorable.clone(),
         agent_states,
         workspaces: captured.states().cloned().collect(),

@@ -281,7 +281,7 @@ pub fn uses(ctx: &Context) -> Result<Vec<DiskUsageEntry>> {
             bytes: all_of_agents.map(|all| all.saturating_sub(in_logs)),
             ..of("iterations", &[], Some("git axiom disk --clean"))
         },
-        of("state", &[layout.state_dir(), layout.cases()], None),
+        of("state", &[layout.state_dir(), layout.tasks()], None),
         of("temporary", &[layout.tmp_dir()], Some("git axiom disk --clean")),
     ])
 }

@@ -1,4 +1,4 @@
-//! History: the log's events, the transactions they form, and the history of one case. Reads without a lock.
+//! History: the log's events, the transactions they form, and the history of one task. Reads without a lock.
 
 use crate::domain::base::ids::{OperationId, TaskId};
 use crate::domain::operation::operation_record::{OperationFold, OperationRecord};
@@ -102,18 +102,18 @@ pub fn known_after(layout: &StoreLayout, seq: u64) -> Result<Option<Vec<Operatio
     }
 }
 
-/// The history of one case, oldest first.
+/// The history of one task, oldest first.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; as [`each_event`].
 pub fn audit(ctx: &Context, id: &TaskId) -> Result<Vec<AuditEntry>> {
-    ctx.state().case(id)?;
+    ctx.state().task(id)?;
     let mut audit = AuditTrail::of(id.clone());
     each_event(ctx.layout(), |envelope| audit.push(&envelope))?;
     Ok(audit.finish())
 }
 
-/// The newest part of the history of one case, oldest first: as much as is `enough` or has all of its attempts, and can be had without
+/// The newest part of the history of one task, oldest first: as much as is `enough` or has all of its attempts, and can be had without
 /// reading the log from its beginning, else all of it.
 ///
 /// # Errors
@@ -129,7 +129,7 @@ pub fn newest_of(ctx: &Context, id: &TaskId, enough: impl Fn(&[AuditEntry]) -> b
     audit(ctx, id)
 }
 
-/// The history of one case after an event.
+/// The history of one task after an event.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TaskAuditPart {
     /// Its entries, oldest first.
@@ -138,13 +138,13 @@ pub struct TaskAuditPart {
     pub has_all_attempts: bool,
 }
 
-/// The history of one case after event `seq`; `None` where that is not to be had from the anchor there.
+/// The history of one task after event `seq`; `None` where that is not to be had from the anchor there.
 ///
 /// # Errors
 /// As [`known_after`].
 pub fn audit_after(layout: &StoreLayout, id: &TaskId, seq: u64) -> Result<Option<TaskAuditPart>> {
     let Some(LoadedSnapshot { state, position, .. }) = anchors::load(layout, seq)? else { return Ok(None) };
-    let record = state.record.cases.get(id);
+    let record = state.record.tasks.get(id);
     let has_all_attempts =
         state.agent_on(id).is_none() && record.is_none_or(|record| record.iterations == 0 && record.retry_count == 0);
     let mut audit = AuditTrail::after(id.clone(), state);

@@ -52,9 +52,9 @@ const TRIES: u32 = 5;
 pub enum MergeOutcome {
     /// The work was merged into the target.
     Merged(MergedTaskWork),
-    /// The target had all of the work before; only the case was changed, to say so.
+    /// The target had all of the work before; only the task was changed, to say so.
     Noted(MergedTaskWork),
-    /// The target had all of the work before, and the case said so: nothing was changed.
+    /// The target had all of the work before, and the task said so: nothing was changed.
     NothingToMerge(MergedTaskWork),
     /// These files are in conflict; nothing was changed.
     Conflict {
@@ -155,15 +155,15 @@ fn attempt(ctx: &mut Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> R
     ctx.store.refresh()?;
     let planned = plan::plan(ctx, task, allowed)?;
     let (of, case, target, settled) = match planned {
-        MergePlan::Merge { of, case, target, settled } => (of, case, target, settled),
+        MergePlan::Merge { of, task: case, target, settled } => (of, case, target, settled),
         MergePlan::Ends(outcome) => return Ok(outcome),
-        MergePlan::HasAll { case, merged } => {
+        MergePlan::HasAll { task: case, merged } => {
             if case.merged.is_some() {
                 return Ok(MergeOutcome::NothingToMerge(merged));
             }
             // Other processes wrote the agent's objects: they have to be synced before an event refers to them.
             ctx.repo.durability().sync_objects()?;
-            ctx.append(Event::CasesChanged { edits: vec![edit(&case, &merged)] })?;
+            ctx.append(Event::TasksChanged { edits: vec![edit(&case, &merged)] })?;
             return Ok(MergeOutcome::Noted(merged));
         }
     };
@@ -238,15 +238,15 @@ pub fn branch_of(ctx: &Context, task: &TaskId) -> RefName {
     }
 }
 
-fn edit(case: &Task, merged: &MergedTaskWork) -> TaskChangeSet {
-    let changes = vec![TaskFieldChange::Merged(ValueChange::new(case.merged.clone(), Some(merged.clone())))];
-    TaskChangeSet { id: case.id.clone(), changes }
+fn edit(task: &Task, merged: &MergedTaskWork) -> TaskChangeSet {
+    let changes = vec![TaskFieldChange::Merged(ValueChange::new(task.merged.clone(), Some(merged.clone())))];
+    TaskChangeSet { id: task.id.clone(), changes }
 }
 
 fn message(ctx: &Context, case: &Task) -> String {
     let state = ctx.state();
     let task = &case.id;
-    let known = || state.record.cases.get(task).and_then(|record| record.last_agent.as_ref());
+    let known = || state.record.tasks.get(task).and_then(|record| record.last_agent.as_ref());
     let agent = state.restorable.workspaces.get(task).map(|workspace| &workspace.agent).or_else(known);
     let title = case.title.replace(['\n', '\r'], " ");
     match agent {

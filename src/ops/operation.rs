@@ -239,14 +239,14 @@ fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<TrashChange>) -> Result<
 /// The gates to open and close: a merge that was taken back waits for a human, because nobody wants it to be merged again
 /// automatically. The gate of a task that is merged now is closed.
 fn gates_of_merges(now: &State, edits: &[TaskChangeSet], changes: Option<&RestorableChanges>) -> Vec<Event> {
-    let is_merged = |task: &TaskId| now.restorable.cases.get(task).is_some_and(|case| case.merged.is_some());
+    let is_merged = |task: &TaskId| now.restorable.tasks.get(task).is_some_and(|case| case.merged.is_some());
     let takes_back = |change: &TaskFieldChange| matches!(change, TaskFieldChange::Merged(merged) if merged.new.is_none());
     let stays_done = |edit: &TaskChangeSet| {
         let changes_status = edit.changes.iter().any(|change| matches!(change, TaskFieldChange::Status(_)));
-        now.restorable.cases.get(&edit.id).is_some_and(|case| case.status == TaskStatus::Done && !changes_status)
+        now.restorable.tasks.get(&edit.id).is_some_and(|case| case.status == TaskStatus::Done && !changes_status)
     };
     let edited = edits.iter().filter(|edit| stays_done(edit) && edit.changes.iter().any(takes_back)).map(|edit| &edit.id);
-    let cases = changes.into_iter().flat_map(|changes| changes.cases.values().flatten());
+    let cases = changes.into_iter().flat_map(|changes| changes.tasks.values().flatten());
     let taken_back = cases.filter(|case| case.status == TaskStatus::Done && case.merged.is_none() && is_merged(&case.id));
     let tasks = edited.chain(taken_back.map(|case| &case.id));
     let opened =

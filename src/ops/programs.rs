@@ -47,8 +47,8 @@ impl SessionPrograms {
     }
 
     /// The program that works on a task.
-    pub fn of(&self, case: &Task) -> &Arc<AgentAdapter> {
-        self.of_persona(case.persona.as_deref())
+    pub fn of(&self, task: &Task) -> &Arc<AgentAdapter> {
+        self.of_persona(task.persona.as_deref())
     }
 
     /// The program that works on tasks of a persona.

@@ -282,7 +282,7 @@ fn gates(ctx: &Context, tasks: &[TaskId], afterwards: AfterHalt) -> Vec<GateChan
     let ended =
         now.gates.values().filter(concerned).map(|gate| GateChange { gate: gate.clone(), way: ChangeDirection::PutAside });
     let held = afterwards.holds(TaskHoldReason::RolledBack);
-    let known = tasks.iter().filter(|task| now.cases.contains_key(*task));
+    let known = tasks.iter().filter(|task| now.tasks.contains_key(*task));
     let opened = known.filter_map(|task| Gate::holding(task, held?, env::now()));
     ended.chain(opened.map(|gate| GateChange { gate, way: ChangeDirection::BringBack })).collect()
 }

@@ -215,7 +215,7 @@ pub fn to_checkpoint(ctx: &mut Context, wish: RollbackRequest<'_>, stop: bool) -
         .map(|agent| &agent.task_id)
         .filter(|_| matches!(wish.part, RollbackScope::Whole | RollbackScope::Everywhere))
     {
-        let to = ctx.state().restorable.cases.get(task).map(|case| case.status);
+        let to = ctx.state().restorable.tasks.get(task).map(|case| case.status);
         match (done.preview.tasks.iter_mut().find(|line| line.id == *task), to) {
             (Some(line), _) => line.status.old = TaskStatus::Active,
             (None, Some(to)) => {

@@ -50,7 +50,7 @@ impl TaskDiff {
 /// `UNKNOWN_TASK`; `INVALID_TRANSITION` where nobody has worked on it; `WORKSPACE_BROKEN`, `FILE_UNREADABLE` where its workspace
 /// cannot be read; `GIT_FAILED`.
 pub fn of(ctx: &Context, task: &TaskId) -> Result<TaskDiff> {
-    let case = ctx.state().case(task)?;
+    let case = ctx.state().task(task)?;
     // Its workspace may still be there: see `agents.keepMerged`.
     if let Some(merged) = &case.merged {
         if merge::is_of_another(ctx, task, merged) {

@@ -1,4 +1,4 @@
-//! Undoing a transaction: the recorded changes of each ref, path and case field are inverted, and each has to find its new
+//! Undoing a transaction: the recorded changes of each ref, path and task field are inverted, and each has to find its new
 //! value unchanged. A later change in the same places is a conflict, and nothing is changed; all other later changes stay.
 
 mod checkpoints;

@@ -92,7 +92,7 @@ pub fn at_risk(ctx: &Context) -> Result<WorkAtRisk> {
 /// captured meanwhile.
 fn not_merged(ctx: &Context) -> Result<Vec<UnmergedTask>> {
     let open = |case: &&Task| case.kind == TaskKind::Task && case.merged.is_none() && case.status != TaskStatus::Archived;
-    let tasks: Vec<&TaskId> = ctx.state().restorable.cases.values().filter(open).map(|case| &case.id).collect();
+    let tasks: Vec<&TaskId> = ctx.state().restorable.tasks.values().filter(open).map(|case| &case.id).collect();
     let branches: Vec<RefName> = tasks.iter().map(|task| merge::branch_of(ctx, task)).collect();
     let tips = ctx.repo.refs().read_refs(&branches)?;
     if tips.is_empty() {

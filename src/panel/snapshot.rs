@@ -17,13 +17,13 @@ pub struct PanelSnapshot {
     pub session: PanelSession,
     /// The agents, and what humans run themselves, in the order of their names.
     pub agents: Vec<AgentRow>,
-    /// The cases as a tree: each after the group that it is a part of.
+    /// The tasks as a tree: each after the group that it is a part of.
     pub tasks: Vec<TaskRow>,
     /// What waits for a human.
     pub waiting: Vec<WaitingRow>,
     /// What has to be recovered, in words.
     pub recovery: Vec<String>,
-    /// Cases by what they are.
+    /// Tasks by what they are.
     pub counts: PanelTaskCounts,
 }
 
@@ -112,7 +112,7 @@ pub struct AgentRow {
     pub budget: Option<String>,
 }
 
-/// One case.
+/// One task.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskRow {
     /// Its id.
@@ -131,9 +131,9 @@ pub struct TaskRow {
     pub merged: bool,
     /// Progress in percent.
     pub progress: u8,
-    /// The cases that have to be merged before it.
+    /// The tasks that have to be merged before it.
     pub after: Vec<String>,
-    /// How many open cases wait for it.
+    /// How many open tasks wait for it.
     pub unblocks: usize,
     /// The agent that works on it.
     pub agent: Option<String>,

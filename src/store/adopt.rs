@@ -60,7 +60,7 @@ fn keep(path: &Path, kept: &Path) -> Result<()> {
     }
 }
 
-/// Log, segments, snapshot, anchors, older checkpoints, backups and cases, those that exist.
+/// Log, segments, snapshot, anchors, older checkpoints, backups and tasks, those that exist.
 fn stored_files(layout: &StoreLayout) -> Result<Vec<PathBuf>> {
     let folder = layout.state_dir();
     let mut found = Vec::new();
@@ -73,8 +73,8 @@ fn stored_files(layout: &StoreLayout) -> Result<Vec<PathBuf>> {
             found.push(entry.path());
         }
     }
-    if layout.cases().exists() {
-        found.push(layout.cases());
+    if layout.tasks().exists() {
+        found.push(layout.tasks());
     }
     found.sort();
     Ok(found)

@@ -1,7 +1,7 @@
 //! The store: the state in memory, kept up to date with the log on disk.
 //!
 //! Every change takes the state lock, reads the events that other processes appended, validates the new ones by `apply`,
-//! appends, syncs, and records the cases.
+//! appends, syncs, and records the tasks.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
@@ -13,7 +13,7 @@ use super::log::{self, LogPosition};
 use super::snapshot::{self, LoadedSnapshot, SnapshotFile};
 use super::{backup, line, reserve, segments, tasks};
 use crate::domain::base::ids::{OperationId, TaskId};
-use crate::domain::operation::touched::{changes_cases, touched_cases};
+use crate::domain::operation::touched::{changes_tasks, touched_tasks};
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
 use crate::domain::state::repository_location::RepositoryRelocation;
@@ -41,7 +41,7 @@ pub struct Store {
     state: State,
     position: LogPosition,
     snapshot_seq: u64,
-    cases: tasks::TasksFileProgress,
+    tasks: tasks::TasksFileProgress,
     /// The file with the older checkpoints that the state lacks.
     older: Option<OlderCheckpointsInUse>,
     /// Set after a failed sync: it is unknown whether the last lines are on disk, so nothing more may be acknowledged.
@@ -108,8 +108,8 @@ impl Store {
         let mut warnings = Vec::new();
         let (state, hint, changed, older) = match snapshot::load(&layout)? {
             SnapshotFile::Good(loaded) => {
-                let LoadedSnapshot { state, position, cases, older } = *loaded;
-                (state, Some(position), cases, older)
+                let LoadedSnapshot { state, position, tasks, older } = *loaded;
+                (state, Some(position), tasks, older)
             }
             SnapshotFile::Missing => (State::default(), None, 0, None),
             SnapshotFile::Damaged(why) => {
@@ -118,12 +118,12 @@ impl Store {
             }
         };
         let snapshot_seq = state.seq;
-        let cases = tasks::TasksFileProgress::loaded(changed);
+        let tasks = tasks::TasksFileProgress::loaded(changed);
         let position = LogPosition::default();
         let (poisoned, only_shown) = (false, false);
         let (seen, torn, cut) = (None, 0, 0);
         let mut store =
-            Self { layout, state, position, snapshot_seq, cases, older, poisoned, only_shown, seen, torn, cut, warnings };
+            Self { layout, state, position, snapshot_seq, tasks, older, poisoned, only_shown, seen, torn, cut, warnings };
         store.read_on(hint)?;
         if store.state.seq == 0
             && let Some(trace) = trace_of_events(&store.layout)?
@@ -152,13 +152,13 @@ impl Store {
 
     /// The state by all events, without the snapshot.
     fn from_log(layout: StoreLayout) -> Result<Self> {
-        let cases = tasks::TasksFileProgress::loaded(0);
+        let tasks = tasks::TasksFileProgress::loaded(0);
         let mut store = Self {
             layout,
             state: State::default(),
             position: LogPosition::default(),
             snapshot_seq: 0,
-            cases,
+            tasks,
             older: None,
             poisoned: false,
             only_shown: false,
@@ -172,11 +172,11 @@ impl Store {
     }
 
     fn read_on(&mut self, hint: Option<LogPosition>) -> Result<u64> {
-        let (state, cases) = (&mut self.state, &mut self.cases);
+        let (state, tasks) = (&mut self.state, &mut self.tasks);
         let tail = log::read_after(&self.layout, state.seq, hint, |envelope| {
             apply(state, &envelope)?;
-            if changes_cases(&envelope.event) {
-                cases.heard(envelope.seq);
+            if changes_tasks(&envelope.event) {
+                tasks.heard(envelope.seq);
             }
             Ok(())
         })?;
@@ -366,7 +366,7 @@ impl Store {
                 EventEnvelope { seq: self.state.seq + 1, at: env::now(), txn: author.txn.clone(), by: author.by.clone(), event };
             // Before `apply`: a line that is too long is refused while nothing has changed.
             let line = line::encode(&envelope)?;
-            let touched = touched_cases(&self.state, &envelope.event);
+            let touched = touched_tasks(&self.state, &envelope.event);
             self.state.apply(&envelope)?;
             prepared.touched.extend(touched);
             prepared.bytes.extend(line);
@@ -410,7 +410,7 @@ impl Store {
     }
 
     fn write_copies(&mut self, touched: &[TaskId]) -> Result<()> {
-        if let Err(error) = self.cases.catch_up(&self.layout, &self.state, touched) {
+        if let Err(error) = self.tasks.catch_up(&self.layout, &self.state, touched) {
             // The next append or snapshot, in this process or another, detects this.
             tracing::warn!(%error, "the cases could not be recorded beside the log, and will be later");
         }
@@ -441,18 +441,18 @@ impl Store {
     }
 
     fn record_what_is_missing(&mut self) -> Result<()> {
-        if self.cases.is_behind(&self.layout, &self.state)?
+        if self.tasks.is_behind(&self.layout, &self.state)?
             && let LockAttempt::Taken(_lock) = FileLock::take(&self.layout.state_lock(), MOMENT)?
         {
             self.catch_up()?;
-            self.cases.catch_up(&self.layout, &self.state, &[])?;
+            self.tasks.catch_up(&self.layout, &self.state, &[])?;
         }
         Ok(())
     }
 
     fn write_snapshot(&mut self) -> Result<()> {
         if self.state.seq > self.snapshot_seq {
-            let (changed, older) = (self.cases.changed(), &mut self.older);
+            let (changed, older) = (self.tasks.changed(), &mut self.older);
             let saved = snapshot::save(&self.layout, &mut self.state, self.position, changed, older)?;
             self.snapshot_seq = saved.max(self.snapshot_seq);
         }
@@ -493,7 +493,7 @@ fn trace_of_events(layout: &StoreLayout) -> Result<Option<PathBuf>> {
     if let Some(segment) = segments::sealed(layout)?.pop() {
         return Ok(Some(segment.path));
     }
-    let traces = [layout.snapshot(), backup::path(layout, 0), layout.cases()];
+    let traces = [layout.snapshot(), backup::path(layout, 0), layout.tasks()];
     Ok(traces.into_iter().find(|path| path.metadata().is_ok_and(|meta| meta.len() > 0)))
 }
 
@@ -504,7 +504,7 @@ enum SyncTime {
     Later,
 }
 
-/// Events to be appended, and the cases they touch.
+/// Events to be appended, and the tasks they touch.
 #[derive(Default)]
 struct PreparedAppend {
     bytes: Vec<u8>,

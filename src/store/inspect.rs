@@ -40,8 +40,7 @@ pub struct StoreInspection {
     /// The backups, newest first.
     pub backups: Vec<BackupReport>,
     /// `cases.jsonl`.
-    #[serde(rename = "tasks")]
-    pub cases: TasksFileReport,
+    pub tasks: TasksFileReport,
     /// A number above every known event.
     pub next_seq: u64,
     /// The sources from which recovery can start, in the order in which they are offered. Checkpoints are not among them.
@@ -98,9 +97,9 @@ pub struct BackupReport {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TasksFileReport {
-    /// How many cases it knows.
+    /// How many tasks it knows.
     #[serde(rename = "taskCount")]
-    pub cases: u64,
+    pub tasks: u64,
     /// Lines that cannot be used.
     pub damaged: u64,
     /// The highest event number in it.
@@ -121,9 +120,9 @@ pub struct RebuildChoice {
     pub seq: Option<u64>,
     /// The time of that event.
     pub at: Option<Timestamp>,
-    /// How many cases it has.
+    /// How many tasks it has.
     #[serde(rename = "taskCount")]
-    pub cases: u64,
+    pub tasks: u64,
 }
 
 /// Checks all stored files.
@@ -157,13 +156,13 @@ pub fn inspect(layout: &StoreLayout) -> Result<StoreInspection> {
         }
     };
     let found = tasks::load(layout)?;
-    let cases = TasksFileReport { cases: found.cases.len() as u64, damaged: found.damaged, seq: found.seq };
+    let tasks = TasksFileReport { tasks: found.tasks.len() as u64, damaged: found.damaged, seq: found.seq };
     let backups = look_at_backups(layout)?;
     let backup_seq = backups.iter().map(|backup| backup.seq).max();
     let snapshot_seq = snapshot_state.as_ref().map(|state| state.seq);
-    let known = [Some(lines.last_seq), Some(replayed.seq), snapshot_seq, backup_seq, Some(cases.seq)];
+    let known = [Some(lines.last_seq), Some(replayed.seq), snapshot_seq, backup_seq, Some(tasks.seq)];
     let inspection = StoreInspection {
-        choices: choices(layout, first_bad.is_none().then_some(&replayed), snapshot_state.as_ref(), &backups, &cases)?,
+        choices: choices(layout, first_bad.is_none().then_some(&replayed), snapshot_state.as_ref(), &backups, &tasks)?,
         blocked_by,
         good_events: replayed.seq,
         good_after: if first_bad.is_some() { lines.good.saturating_sub(lines.good_before_bad) } else { 0 },
@@ -172,7 +171,7 @@ pub fn inspect(layout: &StoreLayout) -> Result<StoreInspection> {
         torn: lines.torn,
         snapshot,
         backups,
-        cases,
+        tasks,
         next_seq: known.into_iter().flatten().max().unwrap_or(0) + lines.bad + 1,
     };
     Ok(inspection)
@@ -236,14 +235,14 @@ fn choices(
     replayed: Option<&State>,
     snapshot: Option<&State>,
     backups: &[BackupReport],
-    cases: &TasksFileReport,
+    tasks: &TasksFileReport,
 ) -> Result<Vec<RebuildChoice>> {
     let of = |source: RebuildSource, state: &State| RebuildChoice {
         from: source.to_string(),
         source,
         seq: (state.seq > 0).then_some(state.seq),
         at: state.updated_at,
-        cases: state.restorable.cases.len() as u64,
+        tasks: state.restorable.tasks.len() as u64,
     };
     let mut found: Vec<RebuildChoice> = snapshot.map(|state| of(RebuildSource::Snapshot, state)).into_iter().collect();
     match replayed {
@@ -258,7 +257,7 @@ fn choices(
         let source = RebuildSource::Backup(backup.number);
         found.push(of(source, &rebuild::state_from(layout, source)?));
     }
-    if cases.cases > 0 {
+    if tasks.tasks > 0 {
         found.push(of(RebuildSource::Cases, &rebuild::state_from(layout, RebuildSource::Cases)?));
     }
     found.push(of(RebuildSource::Fresh, &rebuild::state_from(layout, RebuildSource::Fresh)?));

@@ -110,8 +110,8 @@ impl StoreLayout {
         self.state_dir().join("damaged")
     }
 
-    /// The latest version of every case.
-    pub fn cases(&self) -> PathBuf {
+    /// The latest version of every task.
+    pub fn tasks(&self) -> PathBuf {
         self.root.join("cases.jsonl")
     }
 

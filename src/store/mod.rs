@@ -1,4 +1,4 @@
-//! The state on disk: layout, event log, snapshot, backups, cases, and the repository's identity.
+//! The state on disk: layout, event log, snapshot, backups, tasks, and the repository's identity.
 //!
 //! This folder defines how events and states are stored and read, under which locks, and how damage is detected. It does not
 //! know git, and does not decide what to append: `ops` does. Begin reading with `layout` and `handle`.

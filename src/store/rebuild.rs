@@ -1,4 +1,4 @@
-//! Building a state from what is left: the snapshot, a part of the log, a backup, or the cases.
+//! Building a state from what is left: the snapshot, a part of the log, a backup, or the tasks.
 
 use std::fmt;
 use std::path::Path;
@@ -32,11 +32,11 @@ pub enum RebuildSource {
     Partial,
     /// A backup of the log; 0 is the newest.
     Backup(u32),
-    /// The latest version of every case; agents, gates and checkpoints are lost.
+    /// The latest version of every task; agents, gates and checkpoints are lost.
     Cases,
     /// The state of a checkpoint, which the caller has to read.
     Checkpoint,
-    /// Only the cases, from whichever source has them.
+    /// Only the tasks, from whichever source has them.
     Fresh,
 }
 
@@ -102,16 +102,16 @@ pub fn state_from(layout: &StoreLayout, source: RebuildSource) -> Result<State> 
         }),
         RebuildSource::Cases => {
             let found = tasks::load(layout)?;
-            if found.cases.is_empty() {
+            if found.tasks.is_empty() {
                 return Err(nothing("cases.jsonl has no valid line".into()));
             }
-            Ok(only_cases(found.cases))
+            Ok(only_tasks(found.tasks))
         }
         RebuildSource::Checkpoint => Err(nothing("the caller has to read the checkpoint".into())),
         RebuildSource::Fresh => {
-            let mut all = partial(layout)?.restorable.cases;
-            all.extend(tasks::load(layout)?.cases);
-            Ok(only_cases(all))
+            let mut all = partial(layout)?.restorable.tasks;
+            all.extend(tasks::load(layout)?.tasks);
+            Ok(only_tasks(all))
         }
     }
 }
@@ -222,19 +222,19 @@ fn intact(path: &Path) -> Result<Vec<EventEnvelope>> {
     Ok(bytes.split(|byte| *byte == b'\n').map_while(|line| line::decode(line).ok()).collect())
 }
 
-/// A state with cases only. None of them is active, and references to unknown cases are removed.
-fn only_cases(cases: std::collections::BTreeMap<TaskId, Task>) -> State {
+/// A state with tasks only. None of them is active, and references to unknown tasks are removed.
+fn only_tasks(tasks: std::collections::BTreeMap<TaskId, Task>) -> State {
     let mut state = State::default();
-    for (id, case) in &cases {
-        let mut case = case.clone();
-        let record = state.record.cases.entry(id.clone()).or_default();
-        if case.status == TaskStatus::Active {
-            case.status = TaskStatus::Pending;
+    for (id, task) in &tasks {
+        let mut task = task.clone();
+        let record = state.record.tasks.entry(id.clone()).or_default();
+        if task.status == TaskStatus::Active {
+            task.status = TaskStatus::Pending;
             record.interrupted = true;
         }
-        case.parent = case.parent.filter(|parent| cases.contains_key(parent));
-        case.after.retain(|other| cases.contains_key(other));
-        state.restorable.cases.insert(id.clone(), case);
+        task.parent = task.parent.filter(|parent| tasks.contains_key(parent));
+        task.after.retain(|other| tasks.contains_key(other));
+        state.restorable.tasks.insert(id.clone(), task);
     }
     state
 }

@@ -36,8 +36,8 @@ struct SnapshotHeader {
     seq: u64,
     position: LogPosition,
     length: u64,
-    /// The number of the last event that changed a case.
-    cases: u64,
+    /// The number of the last event that changed a task.
+    tasks: u64,
     /// The file with the older checkpoints.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     older: Option<OlderCheckpointsFile>,
@@ -50,8 +50,8 @@ pub struct LoadedSnapshot {
     pub state: State,
     /// The position in the log after it.
     pub position: LogPosition,
-    /// The last event that changed a case.
-    pub cases: u64,
+    /// The last event that changed a task.
+    pub tasks: u64,
     /// The file with the older checkpoints.
     pub older: Option<OlderCheckpointsInUse>,
 }
@@ -111,7 +111,7 @@ pub(super) fn load_from(layout: &StoreLayout, path: &Path) -> Result<SnapshotFil
         state.record.checkpoints.followed_by(older);
         in_use
     });
-    Ok(SnapshotFile::Good(Box::new(LoadedSnapshot { state, position: header.position, cases: header.cases, older })))
+    Ok(SnapshotFile::Good(Box::new(LoadedSnapshot { state, position: header.position, tasks: header.tasks, older })))
 }
 
 /// Whether the snapshot or the file that it names cannot be used, and why; `None` where there is none, or both are intact.
@@ -160,7 +160,7 @@ fn written(layout: &StoreLayout) -> Result<Option<SnapshotHeader>> {
 }
 
 /// Writes the snapshot, unless another process is writing one or has written a newer one. Returns the event number of the
-/// snapshot on disk, or 0 where it is unknown. `cases` is the last event that changed a case, `older` the file with the older
+/// snapshot on disk, or 0 where it is unknown. `cases` is the last event that changed a task, `older` the file with the older
 /// checkpoints; it may change. A crash leaves the old or the new one.
 ///
 /// # Errors
@@ -169,7 +169,7 @@ pub fn save(
     layout: &StoreLayout,
     state: &mut State,
     position: LogPosition,
-    cases: u64,
+    tasks: u64,
     older: &mut Option<OlderCheckpointsInUse>,
 ) -> Result<u64> {
     // Without the lock, a slow process could replace a newer snapshot by an older one.
@@ -186,7 +186,7 @@ pub fn save(
     let mine = older.as_ref().filter(|mine| named.as_ref() == Some(mine.part()));
     *older = checkpoints::put_away(layout, state, mine)?;
     let part = older.as_ref().map(OlderCheckpointsInUse::part);
-    let bytes = encode(state, position, cases, part)?;
+    let bytes = encode(state, position, tasks, part)?;
     env::fault_point("store.before-snapshot");
     files::write_atomic(&layout.snapshot(), &bytes)?;
     if part != named.as_ref() {
@@ -199,14 +199,14 @@ pub fn save(
 }
 
 /// The bytes of the file. The state is unchanged afterwards.
-fn encode(state: &mut State, position: LogPosition, cases: u64, part: Option<&OlderCheckpointsFile>) -> Result<Vec<u8>> {
+fn encode(state: &mut State, position: LogPosition, tasks: u64, part: Option<&OlderCheckpointsFile>) -> Result<Vec<u8>> {
     let checkpoints = std::mem::take(&mut state.record.checkpoints);
     state.record.checkpoints = CheckpointCatalog::new(checkpoints.recent().cloned(), None);
     let body = serde_json::to_vec(state);
     state.record.checkpoints = checkpoints;
     let body = body.map_err(|e| Error::new(Code::Internal, "the state cannot be written as JSON").because(e))?;
     let header =
-        SnapshotHeader { axiom: VERSION, seq: state.seq, position, length: body.len() as u64, cases, older: part.cloned() };
+        SnapshotHeader { axiom: VERSION, seq: state.seq, position, length: body.len() as u64, tasks, older: part.cloned() };
     let json = serde_json::to_vec(&header)
         .map_err(|e| Error::new(Code::Internal, "the snapshot's header cannot be written").because(e))?;
     let mut bytes = sealed::seal(json, &body);

@@ -1,6 +1,6 @@
-//! `cases.jsonl`: the latest version of every case, a source for recovery that does not depend on the event log.
+//! `cases.jsonl`: the latest version of every task, a source for recovery that does not depend on the event log.
 //!
-//! One line per change: `{"seq":…,"case":{…},"sum":"…"}`; later lines replace earlier ones. The file is rewritten when most
+//! One line per change: `{"seq":…,"task":{…},"sum":"…"}`; later lines replace earlier ones. The file is rewritten when most
 //! of it is outdated.
 //!
 //! The number of the last line shows how far the file goes: nothing is appended while an earlier change is missing. The next
@@ -28,17 +28,17 @@ const LAST_LINE: u64 = 64 * 1024;
 #[derive(Serialize)]
 struct TaskLineOut<'a> {
     seq: u64,
-    case: &'a Task,
+    task: &'a Task,
 }
 
 #[derive(Deserialize)]
 struct TaskLineIn {
     seq: u64,
-    case: Task,
+    task: Task,
 }
 
-fn encode(seq: u64, case: &Task) -> Result<Vec<u8>> {
-    let json = serde_json::to_vec(&TaskLineOut { seq, case })
+fn encode(seq: u64, task: &Task) -> Result<Vec<u8>> {
+    let json = serde_json::to_vec(&TaskLineOut { seq, task })
         .map_err(|e| Error::new(Code::Internal, "a case cannot be written as JSON").because(e))?;
     Ok(sealed::seal(json, &[]))
 }
@@ -51,8 +51,8 @@ fn decode(line: &[u8]) -> Option<TaskLineIn> {
 /// The contents of the file.
 #[derive(Debug, Default)]
 pub struct StoredTasks {
-    /// The latest version of every case.
-    pub cases: BTreeMap<TaskId, Task>,
+    /// The latest version of every task.
+    pub tasks: BTreeMap<TaskId, Task>,
     /// Lines that could not be used.
     pub damaged: u64,
     /// The highest event number of a good line.
@@ -65,12 +65,12 @@ pub struct StoredTasks {
 /// `IO_FAILED` with the path.
 pub fn load(layout: &StoreLayout) -> Result<StoredTasks> {
     let mut found = StoredTasks::default();
-    let Some(bytes) = files::read_optional(&layout.cases(), MAX_FILE)? else { return Ok(found) };
+    let Some(bytes) = files::read_optional(&layout.tasks(), MAX_FILE)? else { return Ok(found) };
     for line in bytes.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()) {
         match decode(line) {
-            Some(TaskLineIn { seq, case }) => {
+            Some(TaskLineIn { seq, task }) => {
                 found.seq = found.seq.max(seq);
-                found.cases.insert(case.id.clone(), case);
+                found.tasks.insert(task.id.clone(), task);
             }
             None => found.damaged += 1,
         }
@@ -80,7 +80,7 @@ pub fn load(layout: &StoreLayout) -> Result<StoredTasks> {
 
 /// The event number up to which the file goes, from its last good line.
 fn recorded(layout: &StoreLayout) -> Result<u64> {
-    let Some(end) = files::read_end(&layout.cases(), LAST_LINE)? else { return Ok(0) };
+    let Some(end) = files::read_end(&layout.tasks(), LAST_LINE)? else { return Ok(0) };
     let good = end.rsplit(|byte| *byte == b'\n').find_map(decode);
     Ok(good.map_or(0, |line| line.seq))
 }
@@ -88,24 +88,24 @@ fn recorded(layout: &StoreLayout) -> Result<u64> {
 /// How far the file has to go, and how far it is known to go.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct TasksFileProgress {
-    /// The number of the last event that changed a case.
+    /// The number of the last event that changed a task.
     changed: u64,
     /// The number of an event up to which the file is known to be complete.
     recorded: u64,
 }
 
 impl TasksFileProgress {
-    /// For a loaded state, given the last event that changed a case.
+    /// For a loaded state, given the last event that changed a task.
     pub fn loaded(changed: u64) -> Self {
         Self { changed, recorded: 0 }
     }
 
-    /// The number of the last event that changed a case.
+    /// The number of the last event that changed a task.
     pub fn changed(self) -> u64 {
         self.changed
     }
 
-    /// Records that a newer event in the log changed a case.
+    /// Records that a newer event in the log changed a task.
     pub fn heard(&mut self, seq: u64) {
         self.changed = seq;
     }
@@ -119,10 +119,10 @@ impl TasksFileProgress {
             // Other processes may have recorded their changes.
             self.recorded = self.recorded.max(recorded(layout)?);
         }
-        Ok(self.recorded < self.changed && !state.restorable.cases.is_empty())
+        Ok(self.recorded < self.changed && !state.restorable.tasks.is_empty())
     }
 
-    /// Brings the file up to date: appends the new versions of the cases `touched`, or rewrites the file if earlier changes
+    /// Brings the file up to date: appends the new versions of the tasks `touched`, or rewrites the file if earlier changes
     /// are missing. The caller holds the state lock, and `state` is the newest.
     ///
     /// # Errors
@@ -144,35 +144,35 @@ impl TasksFileProgress {
     }
 }
 
-/// Appends the new versions of the cases `ids`. The caller holds the state lock. Not synced: the event log is synced, and
+/// Appends the new versions of the tasks `ids`. The caller holds the state lock. Not synced: the event log is synced, and
 /// decides. Rewrites a file that has grown to several times the size that it needs.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
 fn record(layout: &StoreLayout, state: &State, ids: &[TaskId]) -> Result<()> {
     let mut bytes = Vec::new();
-    for case in ids.iter().filter_map(|id| state.restorable.cases.get(id)) {
-        bytes.extend(encode(state.seq, case)?);
+    for task in ids.iter().filter_map(|id| state.restorable.tasks.get(id)) {
+        bytes.extend(encode(state.seq, task)?);
     }
-    let mut file = AppendFile::open(&layout.cases())?;
+    let mut file = AppendFile::open(&layout.tasks())?;
     // If a crash left an incomplete line, the next one must not be appended to it.
     let length = file.len()?;
     if length > 0 {
         bytes.insert(0, b'\n');
     }
     file.append(&bytes)?;
-    let live = state.restorable.cases.len() as u64 * 1024 + 64 * 1024;
+    let live = state.restorable.tasks.len() as u64 * 1024 + 64 * 1024;
     if length > live * 4 { rewrite(layout, state) } else { Ok(()) }
 }
 
-/// Rewrites the file with all cases. A crash leaves the old or the new file.
+/// Rewrites the file with all tasks. A crash leaves the old or the new file.
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
 pub fn rewrite(layout: &StoreLayout, state: &State) -> Result<()> {
     let mut bytes = Vec::new();
-    for case in state.restorable.cases.values() {
-        bytes.extend(encode(state.seq, case)?);
+    for task in state.restorable.tasks.values() {
+        bytes.extend(encode(state.seq, task)?);
     }
-    files::write_atomic(&layout.cases(), &bytes)
+    files::write_atomic(&layout.tasks(), &bytes)
 }

@@ -19,7 +19,7 @@ use super::verify_steps::{self, LoggedVerifyStep};
 const NAMED: usize = 20;
 
 /// The gate, the work that it is about, and how it can continue.
-pub fn in_words(look: &GateInspection, case: Option<&Task>, verification: &[LoggedVerifyStep<'_>]) -> String {
+pub fn in_words(look: &GateInspection, task: Option<&Task>, verification: &[LoggedVerifyStep<'_>]) -> String {
     let gate = &look.gate;
     let is_decided = gate.decision.is_some();
     let mut text = format!("{}: {}\n", gate.id, visible::line(&gate.reason_now()));
@@ -49,8 +49,8 @@ pub fn in_words(look: &GateInspection, case: Option<&Task>, verification: &[Logg
     if let Some(target) = earlier {
         text.push_str(&format!("What follows is of an earlier merge, into {}:\n", target.short()));
     }
-    if let Some(case) = case {
-        let rows: Vec<Vec<String>> = verification.iter().flat_map(|step| verify_steps::rows(&case.id, step)).collect();
+    if let Some(task) = task {
+        let rows: Vec<Vec<String>> = verification.iter().flat_map(|step| verify_steps::rows(&task.id, step)).collect();
         text.push_str(&table(&rows));
     }
     text.push_str(&match &gate.decision {

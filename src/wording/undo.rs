@@ -221,11 +221,11 @@ fn changes(preview: &UndoPreview, main: &Path) -> String {
         WorkspaceFate::Restored | WorkspaceFate::NotCaptured => workspace.path.clone(),
     });
     part("workspace", "workspaces", workspaces.collect());
-    let cases = preview.cases.iter().map(|edit| {
+    let tasks = preview.tasks.iter().map(|edit| {
         let changes: Vec<String> = edit.changes.iter().map(change_text).collect();
         format!("{}: {}", edit.id, changes.join("; "))
     });
-    part("task changes", "tasks change", cases.collect());
+    part("task changes", "tasks change", tasks.collect());
     let mode = preview.mode.iter().map(|mode| format!("{} → {}", mode.old.as_str(), mode.new.as_str()));
     part("mode changes", "modes change", mode.collect());
     if text.is_empty() {

@@ -28,11 +28,11 @@ impl LoggedVerifyStep<'_> {
 }
 
 /// The verify steps of a task, and those of its merge as far as they were run.
-pub fn of<'a>(ctx: &'a Context, case: &'a Task) -> Vec<LoggedVerifyStep<'a>> {
-    let checks = task_checks::checks(case, ctx.state().record.cases.get(&case.id)).into_iter();
+pub fn of<'a>(ctx: &'a Context, task: &'a Task) -> Vec<LoggedVerifyStep<'a>> {
+    let checks = task_checks::checks(task, ctx.state().record.tasks.get(&task.id)).into_iter();
     checks
         .map(|check| {
-            let log = StepLog::of(ctx, &case.id, &check).map(|log| log.path().display().to_string());
+            let log = StepLog::of(ctx, &task.id, &check).map(|log| log.path().display().to_string());
             LoggedVerifyStep { check, log }
         })
         .collect()

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::measured::script;
 use crate::session_support::{Live, World};
 
-/// The cases that it makes.
+/// The tasks that it makes.
 const CASES: [&str; 2] = ["store", "check"];
 
 /// It takes its time in each phase.
@@ -24,7 +24,7 @@ decompose)
 esac
 "#;
 
-/// What plans, and what the cases will do.
+/// What plans, and what the tasks will do.
 pub fn prepare(world: &World) {
     std::fs::write(world.beside("planner.sh"), SCRIPT).unwrap();
     CASES.iter().for_each(|id| script(world, id, &format!("echo {id} > {id}.txt")));

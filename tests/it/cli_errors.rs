@@ -38,7 +38,7 @@ fn a_bare_repository_has_no_worktree() {
 }
 
 #[test]
-fn an_unborn_branch_can_hold_cases() {
+fn an_unborn_branch_can_hold_tasks() {
     let env = TestEnv::unborn();
     assert_eq!(env.ok(&["task", "add", "make the first commit", "--body", &"x".repeat(5000)]), "task-001");
     env.ok(&["status"]);

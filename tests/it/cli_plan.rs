@@ -19,7 +19,7 @@ fn code(env: &TestEnv, args: &[&str]) -> String {
 
 #[test]
 #[allow(clippy::too_many_lines)] // one story, told by its outputs
-fn a_plan_by_hand_becomes_cases_and_one_undo_takes_them_back() {
+fn a_plan_by_hand_becomes_tasks_and_one_undo_takes_them_back() {
     let env = TestEnv::new().with_fixed_clock();
     insta::assert_snapshot!(env.axiom(&["plan", "show"]), @r#"
     --- stderr

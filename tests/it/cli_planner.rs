@@ -27,7 +27,7 @@ decompose)
 esac
 "#;
 
-/// Four cases, at once and without a question.
+/// Four tasks, at once and without a question.
 const PLAIN: &str = r#"for n in 1 2 3 4; do echo "{\"id\": \"op-00$n\", \"title\": \"Step $n\", \"body\": \"true\"}"; done"#;
 
 fn start(env: &TestEnv, script: &str) -> Run {
@@ -153,9 +153,9 @@ fn a_planner_that_is_killed_at_every_step_is_resumed_and_comes_to_the_same() {
     );
     assert_eq!(proposed["clarifications"][0]["answer"], "An RSA key");
     // DECOMPOSE: from partialCases.pending.
-    killed(&env, &["plan", "approve"], "plan.before-case:2");
+    killed(&env, &["plan", "approve"], "plan.before-task:2");
     assert_eq!(written(&env)["partialCases"], json!({"created": ["store"], "pending": ["check"]}));
-    killed(&env, &resume, "plan.cases-made:1");
+    killed(&env, &resume, "plan.tasks-made:1");
     // VALIDATE: the loop goes on.
     killed(&env, &resume, "plan.checked:1");
     let done = env.json(&resume);
@@ -207,7 +207,7 @@ fn a_planner_that_outlives_its_verb_is_ended_by_the_next_one() {
     assert!(left.is_empty(), "{left:?}");
 }
 
-/// What it becomes is no case yet: its files are no leftovers of one that is gone.
+/// What it becomes is no task yet: its files are no leftovers of one that is gone.
 #[test]
 fn repairs_leave_the_files_of_a_planner_that_runs() {
     let env = TestEnv::new();
@@ -234,7 +234,7 @@ fn lose_what_was_printed(env: &TestEnv) {
 #[test]
 fn what_a_planner_printed_before_a_crash_of_git_axiom_counts() {
     let env = with(PLAIN);
-    killed(&env, &["plan", "approve"], "plan.before-case:2");
+    killed(&env, &["plan", "approve"], "plan.before-task:2");
     let kept = env.json(&["plan", "recover", "--non-interactive"]);
     assert_eq!((&kept["choice"], kept["taskIds"].as_array().unwrap().len()), (&json!("keep"), 5), "{kept}");
 }
@@ -242,7 +242,7 @@ fn what_a_planner_printed_before_a_crash_of_git_axiom_counts() {
 #[test]
 fn with_nobody_there_the_rule_decides_and_is_logged() {
     let env = with(PLAIN);
-    killed(&env, &["plan", "approve"], "plan.before-case:2");
+    killed(&env, &["plan", "approve"], "plan.before-task:2");
     lose_what_was_printed(&env);
     // 1 of 4: start over.
     let over = env.json(&["plan", "recover", "--non-interactive"]);
@@ -253,7 +253,7 @@ fn with_nobody_there_the_rule_decides_and_is_logged() {
     let log = env.ok(&["log", "--all"]);
     assert!(log.contains("started over: nobody was there to ask, and 1 of 4 cases created (25 %)"), "{log}");
     // 2 of 4: keep and skip.
-    killed(&env, &["plan", "approve"], "plan.before-case:3");
+    killed(&env, &["plan", "approve"], "plan.before-task:3");
     lose_what_was_printed(&env);
     let kept = env.json(&["plan", "recover"]);
     assert_eq!((&kept["choice"], &kept["status"]), (&json!("keep"), &json!("done")));
@@ -267,7 +267,7 @@ fn with_nobody_there_the_rule_decides_and_is_logged() {
 #[test]
 fn at_a_terminal_the_three_choices_are_offered() {
     let env = with(PLAIN);
-    killed(&env, &["plan", "approve"], "plan.before-case:4");
+    killed(&env, &["plan", "approve"], "plan.before-task:4");
     let ask = |keys: &[&str]| {
         let mut terminal = Terminal::start(env.axiom_command(&env.repo(), ["plan", "recover"]));
         for offered in ["[R] Resume from phase (decompose", "[S] Start planning over", "[K] Keep cases, skip"] {
@@ -333,7 +333,7 @@ fn what_a_planner_used_is_in_stats_also_where_it_was_of_no_use() {
 #[test]
 fn plan_recover_takes_the_option_that_every_verb_has() {
     let env = with(PLAIN);
-    killed(&env, &["plan", "approve"], "plan.before-case:2");
+    killed(&env, &["plan", "approve"], "plan.before-task:2");
     lose_what_was_printed(&env);
     let mut asked = Terminal::start(env.axiom_command(&env.repo(), ["plan", "recover"]));
     asked.wait_for("[K] Keep cases");
@@ -346,9 +346,9 @@ fn plan_recover_takes_the_option_that_every_verb_has() {
     assert!(!env.ok(&["plan", "recover", "-h"]).contains("Decide by the rule"));
 }
 
-/// Half an answer is none: where its program did not end well, the plan stays in its phase. Cases stand each for itself.
+/// Half an answer is none: where its program did not end well, the plan stays in its phase. Tasks stand each for itself.
 #[test]
-fn a_planner_that_does_not_end_well_moves_no_phase_on_and_its_cases_count() {
+fn a_planner_that_does_not_end_well_moves_no_phase_on_and_its_tasks_count() {
     let script = r#"case $AXIOM_PLAN_PHASE in
         propose) echo '{"proposal": "Two steps."}'; echo '{"id": "a", "title": "One"}'; [ -e ../well ] || kill -9 $$; echo '{"id": "b", "title": "Two"}' ;;
         decompose) echo '{"id": "a", "title": "One", "body": "true"}'; [ -e ../better ] || exit 3; echo '{"id": "b", "title": "Two", "body": "true"}' ;;
@@ -375,9 +375,9 @@ fn a_planner_that_does_not_end_well_moves_no_phase_on_and_its_cases_count() {
     assert_eq!(env.json(&["task", "show", "b"])["status"], "pending");
 }
 
-/// Ended by a human: cases that it had printed are made, and what it had used counts.
+/// Ended by a human: tasks that it had printed are made, and what it had used counts.
 #[test]
-fn a_planner_that_is_stopped_keeps_its_cases_and_what_it_used() {
+fn a_planner_that_is_stopped_keeps_its_tasks_and_what_it_used() {
     let env = TestEnv::new();
     env.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
     let says = |text: &str, tokens: u64| {

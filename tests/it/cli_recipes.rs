@@ -37,7 +37,7 @@ fn files_and_index_come_back_with_plain_git() {
     assert_eq!(env.git(&["show", ":src/lib.txt"]), "staged");
     assert_eq!(env.read("src/lib.txt"), "and changed again\n");
 
-    let id = note["stateSnapshot"]["cases"]["task-001"]["body"]["blob"].as_str().unwrap().to_owned();
+    let id = note["stateSnapshot"]["tasks"]["task-001"]["body"]["blob"].as_str().unwrap().to_owned();
     assert_eq!(env.git(&["cat-file", "blob", &id]), "x".repeat(2000));
 
     // And all of it can be taken away.

@@ -24,7 +24,7 @@ fn names(env: &TestEnv) -> Vec<String> {
 }
 
 #[test]
-fn a_log_that_is_gone_is_damage_where_cases_are_left() {
+fn a_log_that_is_gone_is_damage_where_tasks_are_left() {
     let env = TestEnv::new();
     env.ok(&["status"]);
     env.ok(&["task", "add", "x"]);

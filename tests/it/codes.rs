@@ -87,7 +87,7 @@ fn a_checkpoint_has_git_commit_case_states_state_snapshot_and_agent_states() {
     assert!(document["createdAt"].as_str().unwrap().ends_with('Z'), "{document}");
     assert_eq!(document["gitCommit"], world.env.git(&["rev-parse", "HEAD"]).trim());
     assert_eq!(document["caseStates"], serde_json::json!({"t": "active", "later": "pending"}));
-    assert!(document["stateSnapshot"]["cases"]["t"].is_object(), "{document}");
+    assert!(document["stateSnapshot"]["tasks"]["t"].is_object(), "{document}");
     let agent = &document["agentStates"][0];
     assert_eq!((&agent["taskId"], &agent["iteration"]), (&"t".into(), &1.into()), "{document}");
     assert!(agent["id"].as_str().unwrap().starts_with("agent-"), "{document}");

@@ -23,7 +23,7 @@ fn fingerprint(scratch: &Scratch) -> String {
     let mut text = format!("{head}\n{refs}\n{}\n{:?}\n", scratch.users_view(), contents(&scratch.path()));
     let store = scratch.store();
     let restorable = &store.state().restorable;
-    for case in restorable.cases.values() {
+    for case in restorable.tasks.values() {
         text.push_str(&format!("{} {} merged: {}\n", case.id, case.status, case.merged.is_some()));
     }
     for (task, workspace) in &restorable.workspaces {

@@ -172,7 +172,7 @@ fn what_nobody_knows_any_more_is_named_with_the_way_out_and_left_alone() {
 fn a_damaged_workspace_of_a_task_costs_nothing_but_itself() {
     for (name, place) in FILES {
         let (scratch, ..) = with_side();
-        scratch.add_case("t3");
+        scratch.add_task("t3");
         scratch.reopen_task("t3");
         let folder = scratch.workspace("t3");
         std::fs::write(folder.join("half"), "half\n").unwrap();

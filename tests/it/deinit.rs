@@ -111,7 +111,7 @@ fn everything_of_ours_goes_and_what_is_printed_brings_it_back() {
     let gone: Vec<&String> = before.keys().filter(|name| !after.contains_key(*name)).collect();
     assert_eq!(gone, [] as [&String; 0]);
     assert_eq!(scratch.json(&["checkpoint", "verify"])["whole"], true);
-    assert_eq!(scratch.case("merged").title, "do merged");
+    assert_eq!(scratch.task("merged").title, "do merged");
     scratch.axiom(&["rollback", "checkpoint", "good", "--yes"]);
     assert_eq!(scratch.read("a.txt"), "saved\n");
 }

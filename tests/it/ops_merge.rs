@@ -36,7 +36,7 @@ fn a_checkpoint_holds_every_worktree_and_says_what_it_does_not_hold() {
     scratch.fsck();
 }
 
-/// The case says that it is done, as one that recovery began anew with may; the branch of its name is not one that we made.
+/// The task says that it is done, as one that recovery began anew with may; the branch of its name is not one that we made.
 #[test]
 fn a_branch_of_the_users_that_has_a_task_s_name_is_not_merged() {
     let scratch = Scratch::new();
@@ -45,11 +45,11 @@ fn a_branch_of_the_users_that_has_a_task_s_name_is_not_merged() {
     scratch.git(&["add", "mine.txt"]);
     scratch.git(&["commit", "-q", "-m", "unfinished"]);
     scratch.git(&["switch", "-q", "main"]);
-    scratch.add_case_that_is("t1", TaskStatus::Done);
+    scratch.add_task_that_is("t1", TaskStatus::Done);
     let before = scratch.git(&["rev-parse", "main", "axiom/t1"]);
     scratch.refused(&["merge", "t1"], "BRANCH_NOT_OURS", 1);
     assert_eq!(scratch.git(&["rev-parse", "main", "axiom/t1"]), before);
-    assert!(!scratch.has("mine.txt") && scratch.case("t1").merged.is_none());
+    assert!(!scratch.has("mine.txt") && scratch.task("t1").merged.is_none());
     // The way on that it names.
     scratch.git(&["branch", "-m", "axiom/t1", "mine"]);
     scratch.refused(&["merge", "t1"], "INVALID_TRANSITION", 1);
@@ -100,7 +100,7 @@ fn a_merge_moves_the_checked_out_target_and_keeps_what_is_the_users() {
     let message = scratch.git(&["log", "-1", "--format=%B"]);
     assert_eq!(message, "Merge task t1: do t1 #t1 @ed-001\n\nAxiom-Task: t1\nAxiom-Agent: ed-001");
     assert_eq!(scratch.git(&["rev-list", "--count", "--min-parents=2", "HEAD"]), "1");
-    let merged = scratch.case("t1").merged.unwrap();
+    let merged = scratch.task("t1").merged.unwrap();
     assert_eq!(merged.commit, scratch.head());
     assert!(!scratch.workspace("t1").exists(), "the workspace is put aside");
     assert!(scratch.store().state().restorable.workspaces.is_empty());
@@ -176,7 +176,7 @@ fn the_branch_of_a_merged_task_stays_where_somebody_uses_it() {
     assert_eq!(branches(&scratch), "main");
 }
 
-/// The user merged the branch with git: only the case changes, and that can be taken back.
+/// The user merged the branch with git: only the task changes, and that can be taken back.
 #[test]
 fn a_merge_that_git_made_before_is_noted_and_its_undo_is_named() {
     let scratch = Scratch::new();
@@ -184,11 +184,11 @@ fn a_merge_that_git_made_before_is_noted_and_its_undo_is_named() {
     scratch.git(&["merge", "-q", "axiom/t1"]);
     let noted = scratch.json(&["merge", "t1"]);
     assert_eq!(noted["wasMergedBefore"], true);
-    assert!(scratch.case("t1").merged.is_some());
+    assert!(scratch.task("t1").merged.is_some());
     let undo: Vec<&str> = noted["undo"].as_str().unwrap().split(' ').skip(2).collect();
     assert_eq!(branches(&scratch), "main");
     scratch.axiom(&[&undo[..], &["--yes"]].concat());
-    assert_eq!((scratch.case("t1").merged, branches(&scratch)), (None, "axiom/t1 main".to_owned()));
+    assert_eq!((scratch.task("t1").merged, branches(&scratch)), (None, "axiom/t1 main".to_owned()));
 }
 
 #[test]
@@ -224,7 +224,7 @@ fn a_merge_that_cannot_be_made_changes_nothing() {
     scratch.refused(&["merge", "t2"], "INVALID_TRANSITION", 1);
     scratch.refused(&["merge", "t3"], "UNKNOWN_TASK", 2);
     assert!(scratch.store().state().record.open.is_none());
-    assert!(scratch.case("t1").merged.is_none());
+    assert!(scratch.task("t1").merged.is_none());
 }
 
 #[test]

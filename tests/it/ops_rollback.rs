@@ -36,9 +36,9 @@ fn a_rollback_brings_back_files_index_branches_workspaces_and_state() {
     assert_eq!(contents(&scratch.workspace("t2")), half);
     assert!(scratch.workspace("t1").is_dir() && !scratch.workspace("t3").exists());
     assert!(scratch.git(&["for-each-ref", "refs/heads/axiom/t3"]).is_empty());
-    let status = |id: &str| scratch.case(id).status.as_str();
+    let status = |id: &str| scratch.task(id).status.as_str();
     assert_eq!([status("t1"), status("t2"), status("t3")], ["done", "pending", "archived"]);
-    assert!(scratch.case("t1").merged.is_none());
+    assert!(scratch.task("t1").merged.is_none());
     let store = scratch.store();
     assert_eq!(store.state().restorable.workspaces.len(), 2);
     assert!(store.state().busy_agents().next().is_none());
@@ -144,7 +144,7 @@ fn what_the_checkpoint_left_out_stays_where_it_is() {
 /// A task whose workspace somebody removed with `rm -rf`, after checkpoint `c0` from before it was begun.
 fn with_lost_workspace() -> Scratch {
     let scratch = Scratch::new();
-    scratch.add_case("t1");
+    scratch.add_task("t1");
     scratch.axiom(&["checkpoint", "create", "c0"]);
     scratch.reopen_task("t1");
     scratch.finish_task("t1");
@@ -271,7 +271,7 @@ fn a_preview_names_what_is_staged_which_head_moves_and_which_operation_ends() {
 #[test]
 fn commits_that_only_a_detached_head_has_and_branches_that_go_are_named() {
     let scratch = Scratch::new();
-    scratch.add_case("t1");
+    scratch.add_task("t1");
     scratch.axiom(&["checkpoint", "create", "safe"]);
     scratch.reopen_task("t1");
     scratch.finish_task("t1");

@@ -15,13 +15,13 @@ fn a_merge_is_undone_and_redone_and_what_changed_meanwhile_stays() {
     scratch.refused(&["undo"], "NEEDS_CONFIRMATION", 3);
     scratch.axiom(&["undo", "--yes"]);
     assert_eq!(scratch.head(), old);
-    assert!(!scratch.has("t1.txt") && scratch.case("t1").merged.is_none());
+    assert!(!scratch.has("t1.txt") && scratch.task("t1").merged.is_none());
     assert_eq!(scratch.git(&["diff", "--cached", "--name-only"]), "later.txt\nstaged.txt");
     // What was done before it was not done by the user, and was built upon.
     scratch.refused(&["undo", "--yes"], "CHANGED_MEANWHILE", 4);
     scratch.axiom(&["redo", "--yes"]);
     assert_eq!((scratch.head(), scratch.read("t1.txt")), (merged, "t1\n".into()));
-    assert!(scratch.case("t1").merged.is_some());
+    assert!(scratch.task("t1").merged.is_some());
     scratch.git(&["rm", "-q", "--cached", "later.txt"]);
     scratch.remove("later.txt");
     assert_eq!(scratch.users_view(), view);
@@ -87,15 +87,15 @@ fn a_rollback_is_undone_around_what_was_done_since() {
     assert_eq!(scratch.git(&["-C", scratch.workspace("t2").to_str().unwrap(), "branch", "--show-current"]), "axiom/t2");
     let now = scratch.store().state().restorable.clone();
     assert_eq!(now.workspaces, restorable.workspaces);
-    for (id, case) in &restorable.cases {
-        assert_eq!(&now.cases[id], case);
+    for (id, case) in &restorable.tasks {
+        assert_eq!(&now.tasks[id], case);
     }
-    assert_eq!(scratch.case("later").status.as_str(), "pending");
+    assert_eq!(scratch.task("later").status.as_str(), "pending");
     scratch.fsck();
     // And the undo is undone.
     scratch.axiom(&["redo", "--yes"]);
     assert!(!scratch.workspace("t2").exists() && scratch.workspace("t1").exists());
-    assert!(scratch.case("t1").merged.is_none());
+    assert!(scratch.task("t1").merged.is_none());
 }
 
 /// The newest transaction whose description has this word.
@@ -125,13 +125,13 @@ fn changes_of_tasks_are_undone_one_after_the_other() {
     scratch.axiom(&["task", "add", "first", "--id", "t1"]);
     scratch.axiom(&["task", "edit", "t1", "--title", "second"]);
     scratch.axiom(&["undo", "--yes"]);
-    assert_eq!(scratch.case("t1").title, "first");
+    assert_eq!(scratch.task("t1").title, "first");
     scratch.axiom(&["undo", "--yes"]);
-    assert_eq!(scratch.case("t1").status.as_str(), "archived");
+    assert_eq!(scratch.task("t1").status.as_str(), "archived");
     scratch.refused(&["undo", "--yes"], "NOTHING_TO_UNDO", 1);
     scratch.axiom(&["redo", "--yes"]);
     scratch.axiom(&["redo", "--yes"]);
-    assert_eq!((scratch.case("t1").title.as_str(), scratch.case("t1").status.as_str()), ("second", "pending"));
+    assert_eq!((scratch.task("t1").title.as_str(), scratch.task("t1").status.as_str()), ("second", "pending"));
     scratch.refused(&["redo", "--yes"], "NOTHING_TO_UNDO", 1);
     scratch.refused(&["undo", "nope", "--yes"], "UNKNOWN_TRANSACTION", 2);
 }
@@ -238,7 +238,7 @@ fn a_deletion_is_not_undone_where_the_name_is_taken_in_any_spelling() {
 }
 
 #[test]
-fn the_preview_names_refs_files_and_cases_and_a_redo_is_called_one() {
+fn the_preview_names_refs_files_and_tasks_and_a_redo_is_called_one() {
     let scratch = Scratch::new();
     scratch.done_task("t1");
     scratch.axiom(&["checkpoint", "create", "safe"]);
@@ -260,7 +260,7 @@ fn the_preview_names_refs_files_and_cases_and_a_redo_is_called_one() {
     assert_eq!((&plan["files"][0]["path"], &plan["files"][0]["change"]), (&"t1.txt".into(), &"deleted".into()));
     assert_eq!(plan["tasks"][0]["id"], "t1");
     let done = scratch.json(&["undo", "--yes"]);
-    for key in ["refs", "files", "cases"] {
+    for key in ["refs", "files", "tasks"] {
         assert_eq!(done[key], plan[key], "{key}");
     }
     // Also whichever way it is asked for.
@@ -390,13 +390,13 @@ fn an_undo_of_a_rollback_brings_the_mode_back() {
 }
 
 #[test]
-fn an_import_of_done_cases_is_undone_as_long_as_nobody_worked_on_them() {
+fn an_import_of_done_tasks_is_undone_as_long_as_nobody_worked_on_them() {
     let scratch = Scratch::new();
     let lines = ["done", "failed", "pending", "archived"]
         .map(|status| format!("{{\"id\":\"{status}-one\",\"title\":\"x\",\"status\":\"{status}\"}}"));
     scratch.write(".git/cases", &lines.join("\n"));
     scratch.axiom(&["task", "import", ".git/cases"]);
-    let statuses = || ["done-one", "failed-one", "pending-one", "archived-one"].map(|id| scratch.case(id).status.as_str());
+    let statuses = || ["done-one", "failed-one", "pending-one", "archived-one"].map(|id| scratch.task(id).status.as_str());
     assert_eq!(statuses(), ["done", "failed", "pending", "archived"]);
     scratch.axiom(&["undo", "--yes"]);
     assert_eq!(statuses(), ["archived"; 4]);
@@ -485,7 +485,7 @@ fn undo_without_an_id_means_what_was_done_last_whoever_did_it() {
         (refused.status.code(), String::from_utf8_lossy(&refused.stderr).into_owned())
     };
     // As the supervisor would.
-    scratch.add_case("theirs");
+    scratch.add_task("theirs");
     let (code, said) = undo();
     let log = scratch.json(&["log"]);
     let all = log["transactions"].as_array().unwrap();
@@ -510,7 +510,7 @@ fn undo_without_an_id_means_what_was_done_last_whoever_did_it() {
     let (code, said) = undo();
     assert_eq!(code, Some(4), "{said}");
     assert!(said.contains("takes back: add mine: mine"), "{said}");
-    assert_eq!((scratch.head(), scratch.case("mine").status.as_str()), (head, "pending"));
+    assert_eq!((scratch.head(), scratch.task("mine").status.as_str()), (head, "pending"));
 }
 
 /// Else the new attempt would be taken for the rest of what is merged, and put aside by the next `recover` or `run`.
@@ -530,9 +530,9 @@ fn a_merge_comes_not_back_over_another_attempt_at_its_task() {
     for last in ["--dry-run", "--yes"] {
         scratch.refused(&["redo", last], "CHANGED_MEANWHILE", 4);
     }
-    assert!(scratch.workspace("t1").join("again.txt").exists() && scratch.case("t1").merged.is_none());
+    assert!(scratch.workspace("t1").join("again.txt").exists() && scratch.task("t1").merged.is_none());
     // The way on that it names.
     scratch.axiom(&["rollback", "task", "t1", "--yes"]);
     scratch.axiom(&["redo", "--yes"]);
-    assert!(scratch.case("t1").merged.is_some() && scratch.has("t1.txt"));
+    assert!(scratch.task("t1").merged.is_some() && scratch.has("t1.txt"));
 }

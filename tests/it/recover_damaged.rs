@@ -40,7 +40,7 @@ fn with_event(line: &str, change: impl Fn(&str) -> String) -> String {
 #[test]
 fn event_schema_invalid_is_an_intact_line_that_is_not_known_or_does_not_fit() {
     let changes: [fn(&str) -> String; 2] = [
-        |body| body.replace("\"casesAdded\"", "\"fromElsewhere\""),
+        |body| body.replace("\"tasksAdded\"", "\"fromElsewhere\""),
         // The same once more, under the next number: there is such a task already.
         |body| body.replace("\"seq\":3", "\"seq\":4"),
     ];

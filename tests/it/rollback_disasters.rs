@@ -104,8 +104,8 @@ fn a_second_agents_work_is_untouched_when_one_task_is_taken_back() {
     scratch.axiom(&["rollback", "task", "t1", "--yes"]);
     assert!(!scratch.has("t1.txt") && scratch.has("t2.txt"));
     assert_eq!((contents(&scratch.workspace("t3")), scratch.git(&["rev-parse", "axiom/t3"])), (third, branch));
-    assert_eq!((scratch.case("t2").status.as_str(), scratch.case("t3").status.as_str()), ("done", "active"));
-    assert!(scratch.case("t2").merged.is_some());
+    assert_eq!((scratch.task("t2").status.as_str(), scratch.task("t3").status.as_str()), ("done", "active"));
+    assert!(scratch.task("t2").merged.is_some());
 }
 
 #[test]
@@ -133,7 +133,7 @@ fn a_session_goes_back_to_its_start() {
     assert_eq!(dry["merges"].as_array().unwrap().len(), 1);
     scratch.axiom(&["rollback", "session", "--yes"]);
     assert_eq!((contents(&scratch.path()), scratch.head()), before);
-    assert_eq!(scratch.case("t1").status.as_str(), "pending");
+    assert_eq!(scratch.task("t1").status.as_str(), "pending");
     scratch.axiom(&["undo", "--yes"]);
     assert_eq!(scratch.read("one.txt"), "one\n");
 }

@@ -53,7 +53,7 @@ fn the_menu_shows_what_it_reverts_and_goes_back_only_on_a_yes() {
     menu.keys(&["y", "\r"]);
     let (status, seen) = menu.end();
     assert!(status.success() && seen.contains("Went back to checkpoint older"), "{seen}");
-    assert!(!scratch.has("t1.txt") && scratch.case("t1").merged.is_none());
+    assert!(!scratch.has("t1.txt") && scratch.task("t1").merged.is_none());
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::support::Scratch;
 /// A task of three commits, the second one of which somebody built on.
 fn in_conflict() -> Scratch {
     let scratch = Scratch::new();
-    scratch.add_case("t1");
+    scratch.add_task("t1");
     for (file, text, message) in [
         ("one.txt", "1\n", "one #t1 @ed-001"),
         ("a.txt", "task\n", "two #t1 @ed-001"),
@@ -57,7 +57,7 @@ fn a_conflict_is_settled_in_a_worktree_and_the_rollback_goes_on_and_can_be_undon
     assert_eq!(answer["resolveIn"].as_str().unwrap(), place(&scratch).to_str().unwrap());
     assert_eq!(answer["conflicts"][0]["path"], "a.txt");
     assert_eq!((scratch.head(), scratch.users_view()), (head.clone(), view.clone()));
-    assert!(scratch.case("t1").merged.is_none());
+    assert!(scratch.task("t1").merged.is_none());
     let status = scratch.json(&["status"]);
     assert_eq!(status["settling"][0]["taskId"], "t1");
     assert!(scratch.axiom(&["status"]).contains("has a conflict to resolve in"));

@@ -37,9 +37,9 @@ fn a_merged_task_is_reverted_and_done_again_it_merges_whole() {
     assert_eq!(scratch.users_view(), view);
     let message = scratch.git(&["log", "-1", "--format=%B"]);
     assert!(message.contains(&format!("Axiom-Reverts: {merge}\nAxiom-Task: t1")), "{message}");
-    let case = scratch.case("t1");
+    let case = scratch.task("t1");
     assert_eq!((case.status.as_str(), case.merged.is_none()), ("pending", true));
-    assert_eq!(scratch.case("t2").status.as_str(), "done");
+    assert_eq!(scratch.task("t2").status.as_str(), "done");
     assert!(scratch.git(&["for-each-ref", "refs/heads/axiom/t1"]).is_empty());
     // Twice is once.
     scratch.refused(&["rollback", "task", "t1", "--yes"], "NO_TASK_COMMITS", 1);
@@ -67,11 +67,11 @@ fn undo_takes_all_of_it_back_and_redo_does_it_again() {
     scratch.axiom(&[&undo[..], &["--yes"]].concat());
     assert_eq!((contents(&scratch.workspace("t1")), scratch.git(&["rev-parse", "axiom/t1"])), (inside, branch));
     let now = scratch.store().state().restorable.clone();
-    assert_eq!((&now.cases, &now.workspaces), (&before.cases, &before.workspaces));
+    assert_eq!((&now.tasks, &now.workspaces), (&before.tasks, &before.workspaces));
     assert_eq!(contents(&scratch.path()), files);
     scratch.axiom(&["redo", "--yes"]);
     assert!(!scratch.workspace("t1").exists());
-    assert_eq!(scratch.case("t1").status.as_str(), "pending");
+    assert_eq!(scratch.task("t1").status.as_str(), "pending");
     scratch.fsck();
 }
 
@@ -195,11 +195,11 @@ fn dependents_are_named_and_taken_along_in_the_right_order_by_cascade() {
     assert_eq!(order, ["t2", "t1"]);
     assert!(!scratch.has("t1.txt") && !scratch.workspace("t3").exists());
     for task in ["t1", "t2", "t3"] {
-        assert_eq!(scratch.case(task).status.as_str(), "pending", "{task}");
+        assert_eq!(scratch.task(task).status.as_str(), "pending", "{task}");
     }
     scratch.axiom(&["undo", "--yes"]);
     assert_eq!(scratch.read("t1.txt"), "t1, improved by t2\n");
-    assert!(scratch.workspace("t3").is_dir() && scratch.case("t2").merged.is_some());
+    assert!(scratch.workspace("t3").is_dir() && scratch.task("t2").merged.is_some());
 }
 
 #[test]
@@ -245,7 +245,7 @@ fn what_cannot_be_taken_back_says_so_and_changes_nothing() {
     scratch.git(&["worktree", "remove", "--force", scratch.workspace("t5").to_str().unwrap()]);
     scratch.git(&["switch", "-q", "axiom/t5"]);
     task("t5", &[], "BRANCH_IN_USE", 4);
-    assert_eq!(scratch.case("t5").status.as_str(), "done");
+    assert_eq!(scratch.task("t5").status.as_str(), "done");
 }
 
 #[test]
@@ -349,5 +349,5 @@ fn the_rollback_of_a_task_whose_agent_had_to_be_ended_is_undone() {
     assert!(!scratch.workspace("t1").exists());
     scratch.axiom(&words);
     assert_eq!(std::fs::read_to_string(scratch.workspace("t1").join("work.txt")).unwrap(), "work\n");
-    assert_eq!(scratch.case("t1").status, TaskStatus::Pending, "an undo starts no agent");
+    assert_eq!(scratch.task("t1").status, TaskStatus::Pending, "an undo starts no agent");
 }

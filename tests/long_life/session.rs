@@ -8,7 +8,7 @@ use crate::session_support::{World, wait_until};
 /// Pages of the program and of its data that were touched so far are in memory after so many rounds.
 const WARM_UP: usize = 4;
 
-/// Each merged task stays in the state of the session: its case, names and places. A snapshot has a kilobyte of each.
+/// Each merged task stays in the state of the session: its fields, names and places. A snapshot has a kilobyte of each.
 const MEMORY_OF_A_TASK: usize = 16 * 1024;
 
 /// What an allocator takes at once.

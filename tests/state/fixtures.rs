@@ -114,8 +114,8 @@ fn a_look_reports_what_is_there_and_changes_nothing() {
     corrupted-json: good 19, bad Some("EVENT_LOG_CORRUPTED"), after 4, torn 0, next 26: partial@19 fresh
     truncated-before-snapshot: good 10, bad None, after 0, torn 0, next 25: snapshot@16 events@10 backup@20 cases fresh
     truncated-log-gone: good 0, bad None, after 0, torn 0, next 25: snapshot@16 backup@20 cases fresh
-    truncated-only-cases-left: good 0, bad None, after 0, torn 0, next 25: cases fresh
-    truncated-only-an-empty-log-and-cases-left: good 0, bad None, after 0, torn 0, next 25: cases fresh
+    truncated-only-tasks-left: good 0, bad None, after 0, torn 0, next 25: cases fresh
+    truncated-only-an-empty-log-and-tasks-left: good 0, bad None, after 0, torn 0, next 25: cases fresh
     truncated-line-missing: good 11, bad Some("EVENT_LOG_TRUNCATED"), after 12, torn 0, next 25: partial@11 fresh
     truncated-segment-missing: good 0, bad Some("EVENT_LOG_TRUNCATED"), after 16, torn 0, next 25: cases fresh
     schema-unknown-event: good 23, bad Some("EVENT_SCHEMA_INVALID"), after 0, torn 0, next 25: partial@23 fresh

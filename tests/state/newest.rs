@@ -80,7 +80,7 @@ proptest! {
             }
         }
         let whole = whole(&layout);
-        for id in store.state().restorable.cases.keys().take(5) {
+        for id in store.state().restorable.tasks.keys().take(5) {
             let mut audit = AuditTrail::of(id.clone());
             history::each_event(&layout, |envelope| audit.push(&envelope)).unwrap();
             let all = audit.finish();
@@ -111,7 +111,7 @@ fn fifty(folder: &std::path::Path) -> StoreLayout {
     let mut store = Store::load(layout.clone()).unwrap();
     for number in 0..50 {
         let txn = OperationId::begun_after(store.state().seq, &format!("{number:016x}")).unwrap();
-        let event = Event::CasesAdded { cases: vec![task(&format!("n{number}"))] };
+        let event = Event::TasksAdded { tasks: vec![task(&format!("n{number}"))] };
         store.append(&AppendAuthor { txn, by: EventAuthor::User }, vec![event]).unwrap();
     }
     layout

@@ -20,7 +20,7 @@ const PART: &str = "AXIOM_TEST_PART";
 const FOLDER: &str = "AXIOM_TEST_FOLDER";
 
 fn add(id: &str) -> Event {
-    Event::CasesAdded { cases: vec![task(id)] }
+    Event::TasksAdded { tasks: vec![task(id)] }
 }
 
 fn start(part: &str, folder: &Path, vars: &[(&str, &str)]) -> Child {
@@ -44,13 +44,13 @@ fn play() {
     let mut store = Store::load(layout.clone()).unwrap();
     let (part, argument) = part.split_once(' ').unwrap();
     match part {
-        // Appends a hundred cases, one by one, each acknowledged.
+        // Appends a hundred tasks, one by one, each acknowledged.
         "append" => {
             for i in 0..100 {
                 store.append(&author(), vec![add(&format!("{argument}-{i}"))]).unwrap();
             }
         }
-        // One append of one case, an audit in a second one, a snapshot, a seal: every durable step there is.
+        // One append of one task, an audit in a second one, a snapshot, a seal: every durable step there is.
         "steps" => {
             store.append(&author(), vec![add(argument)]).unwrap();
             println!("acknowledged");
@@ -65,7 +65,7 @@ fn play() {
             loop {
                 let id = format!("fill-{}", store.state().seq);
                 let case = git_axiom::domain::work::task::Task { title: text.clone(), ..task(&id) };
-                if let Err(error) = store.append(&author(), vec![Event::CasesAdded { cases: vec![case] }]) {
+                if let Err(error) = store.append(&author(), vec![Event::TasksAdded { tasks: vec![case] }]) {
                     assert!(matches!(error.code(), Code::DiskFull | Code::IoFailed), "{error}");
                     break;
                 }
@@ -92,11 +92,11 @@ fn processes_that_append_at_once_lose_nothing() {
     let names = ["a", "b", "c", "d"];
     names.map(|name| start(&format!("append {name}"), dir.path(), &[])).into_iter().for_each(finish);
     let state = replayed(&layout);
-    let all: BTreeSet<_> = state.restorable.cases.keys().map(ToString::to_string).collect();
+    let all: BTreeSet<_> = state.restorable.tasks.keys().map(ToString::to_string).collect();
     assert_eq!(all, names.iter().flat_map(|name| (0..100).map(move |i| format!("{name}-{i}"))).collect());
     assert_eq!(state.seq, 400);
     assert_eq!(Store::load(layout.clone()).unwrap().state(), &state);
-    assert_eq!(tasks::load(&layout).unwrap().cases, state.restorable.cases);
+    assert_eq!(tasks::load(&layout).unwrap().tasks, state.restorable.tasks);
 }
 
 /// Readers load and follow, without a lock, while others append and the log is sealed again and again.
@@ -143,8 +143,8 @@ fn a_line_that_is_being_written_is_not_seen() {
     let one = std::fs::read(layout.events()).unwrap().len();
     store.append(&author(), vec![add("b")]).unwrap();
     let bytes = std::fs::read(layout.events()).unwrap();
-    // Cases are recorded after the line that changes them: while the very first one is written there are none.
-    std::fs::remove_file(layout.cases()).unwrap();
+    // Tasks are recorded after the line that changes them: while the very first one is written there are none.
+    std::fs::remove_file(layout.tasks()).unwrap();
     for cut in 0..bytes.len() {
         std::fs::write(layout.events(), &bytes[..cut]).unwrap();
         let seen = Store::load(layout.clone()).unwrap().state().seq;
@@ -194,12 +194,12 @@ fn a_log_that_was_cut_back_is_read_anew() {
     // Seen by the follower `store`; then gone, and something else of the same length is in its place.
     std::fs::write(layout.events(), &before).unwrap();
     store.refresh().unwrap();
-    assert_eq!(store.state().restorable.cases.len(), 1);
+    assert_eq!(store.state().restorable.tasks.len(), 1);
     store.append(&author(), vec![add("b")]).unwrap();
     std::fs::write(layout.events(), &before).unwrap();
     Store::load(layout.clone()).unwrap().append(&author(), vec![add("c")]).unwrap();
     store.append(&author(), vec![add("d")]).unwrap();
-    let ids: Vec<_> = store.state().restorable.cases.keys().map(ToString::to_string).collect();
+    let ids: Vec<_> = store.state().restorable.tasks.keys().map(ToString::to_string).collect();
     assert_eq!(ids, ["a", "c", "d"]);
     assert_eq!(store.state(), &replayed(&layout));
 }
@@ -233,9 +233,9 @@ fn killed_at_every_fault_point_the_log_holds_before_or_after() {
         let output = start("steps x", dir.path(), &[("AXIOM_TEST_FAULT", &fault)]).wait_with_output().unwrap();
         assert_eq!(output.status.signal(), Some(9), "{fault}: {}", String::from_utf8_lossy(&output.stderr));
         let mut store = Store::load(layout.clone()).unwrap();
-        let cases = &store.state().restorable.cases;
-        let (x, later) = (cases.contains_key("x"), cases.contains_key("x-later"));
-        assert!(cases.contains_key("first") && (x || !later), "{fault}");
+        let tasks = &store.state().restorable.tasks;
+        let (x, later) = (tasks.contains_key("x"), tasks.contains_key("x-later"));
+        assert!(tasks.contains_key("first") && (x || !later), "{fault}");
         let acknowledged = String::from_utf8_lossy(&output.stdout).contains("acknowledged");
         assert!(x || !acknowledged, "{fault}: what was acknowledged is there");
         acknowledgements += usize::from(acknowledged);
@@ -243,21 +243,21 @@ fn killed_at_every_fault_point_the_log_holds_before_or_after() {
         store.save_snapshot().unwrap();
         assert_eq!(Store::load(layout.clone()).unwrap().state(), store.state(), "{fault}");
         assert_eq!(&replayed(&layout), store.state(), "{fault}");
-        assert_eq!(tasks::load(&layout).unwrap().cases, store.state().restorable.cases, "{fault}");
+        assert_eq!(tasks::load(&layout).unwrap().tasks, store.state().restorable.tasks, "{fault}");
     }
     assert!(acknowledgements > 3, "the later points come after the acknowledgement");
 }
 
-/// What `cases.jsonl` could not take is in it again after whatever comes next: another change of a case, an event that has
+/// What `cases.jsonl` could not take is in it again after whatever comes next: another change of a task, an event that has
 /// nothing to do with it, a snapshot; by the same process or another; without its file, with a torn end, with an old one.
 #[test]
-fn cases_that_could_not_be_recorded_are_caught_up() {
+fn tasks_that_could_not_be_recorded_are_caught_up() {
     type Harm = fn(&StoreLayout);
     let harms: [(&str, Harm); 3] = [
-        ("a file that is gone", |layout| std::fs::remove_file(layout.cases()).unwrap()),
+        ("a file that is gone", |layout| std::fs::remove_file(layout.tasks()).unwrap()),
         ("a torn end", |layout| {
-            let bytes = std::fs::read(layout.cases()).unwrap();
-            std::fs::write(layout.cases(), &bytes[..bytes.len() - 9]).unwrap();
+            let bytes = std::fs::read(layout.tasks()).unwrap();
+            std::fs::write(layout.tasks(), &bytes[..bytes.len() - 9]).unwrap();
         }),
         ("a write that failed", |_| {}),
     ];
@@ -282,14 +282,14 @@ fn cases_that_could_not_be_recorded_are_caught_up() {
                 store.append(&author(), vec![add("a")]).unwrap();
                 if harm == "a write that failed" {
                     let aside = dir.path().join("aside");
-                    std::fs::rename(layout.cases(), &aside).unwrap();
-                    std::fs::create_dir(layout.cases()).unwrap();
+                    std::fs::rename(layout.tasks(), &aside).unwrap();
+                    std::fs::create_dir(layout.tasks()).unwrap();
                     store.append(&author(), vec![add("b")]).unwrap();
                     if with_snapshot {
                         store.save_snapshot().unwrap();
                     }
-                    std::fs::remove_dir(layout.cases()).unwrap();
-                    std::fs::rename(&aside, layout.cases()).unwrap();
+                    std::fs::remove_dir(layout.tasks()).unwrap();
+                    std::fs::rename(&aside, layout.tasks()).unwrap();
                 } else {
                     store.append(&author(), vec![add("b")]).unwrap();
                     if with_snapshot {
@@ -299,7 +299,7 @@ fn cases_that_could_not_be_recorded_are_caught_up() {
                 }
                 let mut store = Store::load(layout.clone()).unwrap();
                 come(&mut store, audit());
-                assert_eq!(tasks::load(&layout).unwrap().cases, store.state().restorable.cases, "{what}");
+                assert_eq!(tasks::load(&layout).unwrap().tasks, store.state().restorable.tasks, "{what}");
             }
         }
     }

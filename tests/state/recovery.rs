@@ -27,7 +27,7 @@ fn every_choice_of_recovery_gives_a_log_that_works() {
             let what = format!("{name} from {}", choice.from);
             let next = look(&layout).unwrap().next_seq;
             let done = begin_anew(&layout, &author().txn, NewLogSource::Stored(choice.source)).unwrap();
-            assert_eq!((done.seq, done.cases as u64), (next, choice.cases), "{what}");
+            assert_eq!((done.seq, done.tasks as u64), (next, choice.tasks), "{what}");
             assert!(expected.is_err() || next > expected.unwrap(), "{what}");
             let kept = done.kept.clone().unwrap();
             for (path, bytes) in &files {
@@ -49,9 +49,9 @@ fn check_works(layout: &StoreLayout, what: &str, from: &str) {
     let found = look(layout).unwrap();
     assert!(found.is_sound(), "{what}: {found:?}");
     let mut store = Store::load(layout.clone()).unwrap();
-    let cases = git_axiom::store::tasks::load(layout).unwrap();
-    assert_eq!(cases.cases, store.state().restorable.cases, "{what}");
-    store.append(&author(), vec![Event::CasesAdded { cases: vec![task("one-more")] }]).unwrap();
+    let tasks = git_axiom::store::tasks::load(layout).unwrap();
+    assert_eq!(tasks.tasks, store.state().restorable.tasks, "{what}");
+    store.append(&author(), vec![Event::TasksAdded { tasks: vec![task("one-more")] }]).unwrap();
     store.save_snapshot().unwrap();
     let loaded = Store::load(layout.clone()).unwrap();
     assert_eq!(loaded.state(), store.state(), "{what}");

@@ -56,15 +56,15 @@ proptest! {
         }
         follower.refresh().unwrap();
         prop_assert_eq!(follower.state(), store.state());
-        for id in store.state().restorable.cases.keys() {
+        for id in store.state().restorable.tasks.keys() {
             let name = id.to_string().to_ascii_uppercase();
             prop_assert!(follower.state().is_taken(&name) && store.state().is_taken(&name));
         }
         let loaded = Store::load(layout.clone()).unwrap();
         prop_assert_eq!(loaded.state(), store.state());
         prop_assert_eq!(&replay(&layout), store.state());
-        // The last word on every case is the state's.
-        prop_assert_eq!(&tasks::load(&layout).unwrap().cases, &store.state().restorable.cases);
+        // The last word on every task is the state's.
+        prop_assert_eq!(&tasks::load(&layout).unwrap().tasks, &store.state().restorable.tasks);
     }
 
     /// A refused event changes nothing, and every state survives JSON; so does every event.
@@ -108,7 +108,7 @@ fn the_generator_reaches_every_kind_of_event() {
 fn a_refused_batch_leaves_neither_lines_nor_changes() {
     let dir = tempfile::tempdir().unwrap();
     let mut store = Store::load(StoreLayout::new(dir.path())).unwrap();
-    let added = |id: &str| Event::CasesAdded { cases: vec![crate::support::task(id)] };
+    let added = |id: &str| Event::TasksAdded { tasks: vec![crate::support::task(id)] };
     store.append(&author(), vec![added("a")]).unwrap();
     let before = store.state().clone();
     assert!(store.append(&author(), vec![added("b"), added("a")]).is_err());
@@ -129,9 +129,9 @@ fn a_long_log_is_read_in_order_and_up_to_its_first_bad_line() {
     let mut bytes = Vec::new();
     let mut ends = Vec::new();
     while state.seq < EVENTS {
-        let id = crate::support::case_id(1);
+        let id = crate::support::task_id(1);
         let event = match state.seq {
-            0 => Event::CasesAdded { cases: vec![crate::support::task(id.as_str())] },
+            0 => Event::TasksAdded { tasks: vec![crate::support::task(id.as_str())] },
             seq => Event::Audited { id, text: "x".repeat(seq as usize % 300) },
         };
         let envelope = envelope(&state, event);

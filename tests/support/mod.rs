@@ -161,12 +161,12 @@ impl Scratch {
         self.store().append(&AppendAuthor { txn, by: EventAuthor::Supervisor }, events).unwrap();
     }
 
-    pub fn add_case(&self, id: &str) {
-        self.add_case_that_is(id, TaskStatus::Pending);
+    pub fn add_task(&self, id: &str) {
+        self.add_task_that_is(id, TaskStatus::Pending);
     }
 
-    pub fn add_case_that_is(&self, id: &str, status: TaskStatus) {
-        let case = Task {
+    pub fn add_task_that_is(&self, id: &str, status: TaskStatus) {
+        let task = Task {
             id: TaskId::new(id).unwrap(),
             kind: TaskKind::Task,
             title: format!("do {id}"),
@@ -183,7 +183,7 @@ impl Scratch {
             reason: None,
             created_at: jiff::Timestamp::UNIX_EPOCH,
         };
-        self.append(vec![Event::CasesAdded { cases: vec![case] }]);
+        self.append(vec![Event::TasksAdded { tasks: vec![task] }]);
     }
 
     pub fn workspace(&self, id: &str) -> PathBuf {
@@ -192,11 +192,11 @@ impl Scratch {
 
     /// Adds an active task with a workspace without changes.
     pub fn open_task(&self, id: &str) {
-        self.add_case(id);
+        self.add_task(id);
         self.reopen_task(id);
     }
 
-    /// As `open_task`, for a case that exists.
+    /// As `open_task`, for a task that exists.
     pub fn reopen_task(&self, id: &str) {
         let (agent, task) = (AgentId::new("ed-001").unwrap(), TaskId::new(id).unwrap());
         let path = self.workspace(id);
@@ -273,8 +273,8 @@ impl Scratch {
         self.finish_task(id);
     }
 
-    pub fn case(&self, id: &str) -> Task {
-        self.store().state().case(&TaskId::new(id).unwrap()).unwrap().clone()
+    pub fn task(&self, id: &str) -> Task {
+        self.store().state().task(&TaskId::new(id).unwrap()).unwrap().clone()
     }
 
     pub fn fsck(&self) {

@@ -19,11 +19,11 @@ pub fn rows(bench: &mut Bench) {
     let mut store = Store::load(StoreLayout::new(&scratch.path("repo"))).unwrap();
     let author = history::author();
     // A state of some size, and a snapshot behind it, as in the middle of a session.
-    let cases = (0..1000).map(history::case).collect();
-    store.append(&author, vec![Event::CasesAdded { cases }]).unwrap();
+    let tasks = (0..1000).map(history::task).collect();
+    store.append(&author, vec![Event::TasksAdded { tasks }]).unwrap();
     store.save_snapshot().unwrap();
     let mut bare = std::fs::OpenOptions::new().create(true).append(true).open(scratch.path("bare")).unwrap();
-    let event = Event::Audited { id: history::case(7).id, text: "something to remember of it".into() };
+    let event = Event::Audited { id: history::task(7).id, text: "something to remember of it".into() };
     let bytes = vec![b'x'; 170];
     let (ours, theirs) = in_turns(ROUNDS, &mut || drop(store.append(&author, vec![event.clone()]).unwrap()), &mut || {
         bare.write_all(&bytes).unwrap();

@@ -53,11 +53,11 @@ fn claims(scratch: &Scratch) -> (Samples, Samples) {
 fn repository(tasks: usize, after: fn(usize) -> Vec<usize>) -> Scratch {
     let scratch = repositories::files(100);
     let id = |number: usize| history::script(number as u64, "true").id;
-    let case = |number: usize| {
+    let task = |number: usize| {
         let after: Vec<TaskId> = after(number).into_iter().map(id).collect();
         Task { after, ..history::script(number as u64, "true") }
     };
-    history::only_cases(scratch.layout(), (0..tasks).map(case).collect());
+    history::only_tasks(scratch.layout(), (0..tasks).map(task).collect());
     scratch
 }
 

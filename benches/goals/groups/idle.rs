@@ -33,7 +33,7 @@ fn nothing_to_do(bench: &mut Bench) {
 
 fn sleeping(bench: &mut Bench, agents: usize, goal: Goal) {
     let scratch = repositories::files(1000);
-    history::only_cases(scratch.layout(), (0..agents as u64).map(|number| history::script(number, "true")).collect());
+    history::only_tasks(scratch.layout(), (0..agents as u64).map(|number| history::script(number, "true")).collect());
     let start = Instant::now();
     let mut session = Session::start(&scratch, agents, &["sleep", "1000"]);
     session.wait_for("iterationStarted", agents);

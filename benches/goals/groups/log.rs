@@ -11,7 +11,7 @@ const EVENTS: u64 = 100_000;
 pub fn rows(bench: &mut Bench) {
     let repository = |events: u64| {
         let scratch = Scratch::with_repository();
-        history::long_log(scratch.layout(), events, (0..1000).map(history::case).collect());
+        history::long_log(scratch.layout(), events, (0..1000).map(history::task).collect());
         scratch
     };
     let (few, many) = (repository(EVENTS / 4), repository(EVENTS));

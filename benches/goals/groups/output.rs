@@ -19,7 +19,7 @@ const ROUNDS: usize = 40;
 
 pub fn rows(bench: &mut Bench) {
     let scratch = Scratch::with_repository();
-    history::only_cases(scratch.layout(), vec![history::script(0, "true")]);
+    history::only_tasks(scratch.layout(), vec![history::script(0, "true")]);
     let mut session = Session::start(&scratch, 1, &["sh", "-c", "seq 100; exec sleep 1000"]);
     session.wait_for("iterationStarted", 1);
     std::thread::sleep(std::time::Duration::from_secs(1));
@@ -43,7 +43,7 @@ fn followed(bench: &mut Bench) {
     // Each line says when it was printed.
     const PRINTS: &str = "while :; do yes \"$(date +%s%N) a line of what an agent prints\" | head -c 60000; sleep 0.3; done";
     let scratch = Scratch::with_repository();
-    history::only_cases(scratch.layout(), (0..AGENTS as u64).map(|number| history::script(number, "true")).collect());
+    history::only_tasks(scratch.layout(), (0..AGENTS as u64).map(|number| history::script(number, "true")).collect());
     let mut session = Session::start(&scratch, AGENTS, &["sh", "-c", PRINTS]);
     session.wait_for("iterationStarted", AGENTS);
     std::thread::sleep(Duration::from_secs(2));
@@ -66,9 +66,9 @@ fn followed(bench: &mut Bench) {
 /// Both at once: 200 MB of events, and an agent at work whose program has printed 200 MB of lines of JSON.
 fn beside_long_logs(bench: &mut Bench) {
     let scratch = Scratch::with_repository();
-    let bytes = history::long_log_at_work(scratch.layout(), EVENTS, (0..1000).map(history::case).collect());
+    let bytes = history::long_log_at_work(scratch.layout(), EVENTS, (0..1000).map(history::task).collect());
     assert!(bytes >= BYTES as u64, "only {bytes} bytes of events");
-    let task = history::case(0).id;
+    let task = history::task(0).id;
     let log = scratch.layout().agents_dir().join(format!("ed-001/logs/{task}.jsonl"));
     std::fs::create_dir_all(log.parent().unwrap()).unwrap();
     let one = printed();

@@ -15,7 +15,7 @@ const ROUNDS: usize = 20;
 
 pub fn rows(bench: &mut Bench) {
     let scratch = Scratch::with_repository();
-    history::long_log(scratch.layout(), 100_000, (0..1_000).map(history::case).collect());
+    history::long_log(scratch.layout(), 100_000, (0..1_000).map(history::task).collect());
     let first: Vec<Duration> = (0..ROUNDS).map(|_| first_picture(&scratch)).collect();
     bench.alone(
         "the panel's first picture, 1,000 tasks and 100,000 events",
@@ -41,7 +41,7 @@ fn printing(bench: &mut Bench) {
     const AGENTS: usize = 20;
     const PRINTS: &str = "while :; do yes 'a line of what an agent prints' | head -c 100000; sleep 0.1; done";
     let scratch = repositories::files(1000);
-    history::only_cases(scratch.layout(), (0..AGENTS as u64).map(|number| history::script(number, "true")).collect());
+    history::only_tasks(scratch.layout(), (0..AGENTS as u64).map(|number| history::script(number, "true")).collect());
     let mut session = Session::start(&scratch, AGENTS, &["sh", "-c", PRINTS]);
     session.wait_for("iterationStarted", AGENTS);
     let mut panel = Panel::start(&scratch);

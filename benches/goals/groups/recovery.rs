@@ -39,7 +39,7 @@ fn active(bench: &mut Bench) {
     let scratch = Scratch::with_repository();
     let head = Oid::new(scratch.output(&mut scratch.command("git", &["rev-parse", "HEAD"])).trim()).unwrap();
     let mut writer = Writer::new(scratch.layout());
-    writer.push(Event::CasesAdded { cases: (0..TASKS).map(|number| history::script(number, "true")).collect() });
+    writer.push(Event::TasksAdded { tasks: (0..TASKS).map(|number| history::script(number, "true")).collect() });
     for number in 0..TASKS {
         let task = history::script(number, "true").id;
         let agent = AgentId::new(format!("agent-{:03}", number + 1)).unwrap();
@@ -87,7 +87,7 @@ fn resumed(bench: &mut Bench) {
     let mut times = Vec::new();
     for _ in 0..ROUNDS {
         let scratch = Scratch::with_repository();
-        history::only_cases(scratch.layout(), vec![history::script(0, "true")]);
+        history::only_tasks(scratch.layout(), vec![history::script(0, "true")]);
         let program = ["sh", "-c", "echo half > half.txt; exec sleep 1000"];
         let mut session = Session::start(&scratch, 1, &program);
         session.wait_for("iterationStarted", 1);
@@ -110,7 +110,7 @@ fn redone(bench: &mut Bench) {
     let mut shares = Vec::new();
     for _ in 0..ROUNDS {
         let scratch = Scratch::with_repository();
-        history::only_cases(scratch.layout(), vec![history::script(0, "true")]);
+        history::only_tasks(scratch.layout(), vec![history::script(0, "true")]);
         let made = scratch.path("made");
         // One file that grows: files that are all empty are no beginning, so their task would begin anew.
         let step = format!("echo $n >> '{}'; sleep 0.02; echo $n >> steps.txt", made.display());
@@ -144,7 +144,7 @@ format = "jsonLines"
 rules = [{ is = "toolStarted", when = { "/type" = "tool" }, name = "/name", id = "/id", input = "/input" }]
 "#;
     let scratch = Scratch::with_repository();
-    history::only_cases(scratch.layout(), vec![history::script(0, "true")]);
+    history::only_tasks(scratch.layout(), vec![history::script(0, "true")]);
     let config = scratch.path("home/.config/git-axiom");
     std::fs::create_dir_all(&config).unwrap();
     std::fs::write(config.join("config.toml"), RULES).unwrap();
@@ -182,9 +182,9 @@ fn small(bench: &mut Bench) {
 fn long_logs(bench: &mut Bench) {
     let empty = Scratch::with_repository();
     empty.axiom(&["init"]);
-    let cases = || (0..TASKS).map(history::case).collect();
+    let tasks = || (0..TASKS).map(history::task).collect();
     let scratch = Scratch::with_repository();
-    history::long_log(scratch.layout(), EVENTS, cases());
+    history::long_log(scratch.layout(), EVENTS, tasks());
     let bytes = size_of(scratch.layout().events().parent().unwrap());
     assert!(bytes > BYTES, "{bytes}");
     let start = |scratch: &Scratch| scratch.axiom(&["status"]);
@@ -200,7 +200,7 @@ fn long_logs(bench: &mut Bench) {
 /// The note of a checkpoint of many tasks, and the time that the checkpoint takes.
 fn note(bench: &mut Bench) {
     let scratch = Scratch::with_repository();
-    history::only_cases(scratch.layout(), (0..TASKS).map(|number| history::script(number, "true")).collect());
+    history::only_tasks(scratch.layout(), (0..TASKS).map(|number| history::script(number, "true")).collect());
     let mut number = 0;
     let times = alone(ROUNDS * 2, &mut || {
         number += 1;

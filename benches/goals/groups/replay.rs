@@ -38,7 +38,7 @@ struct Plain {
 #[serde(tag = "type", rename_all = "camelCase")]
 #[allow(dead_code)]
 enum PlainEvent {
-    CasesAdded { cases: Vec<serde_json::Value> },
+    TasksAdded { tasks: Vec<serde_json::Value> },
     TaskClaimed { agent: String, task: String },
     IterationIntended { agent: String, iteration: u32, token: String },
     IterationStarted { agent: String, token: String, pid: u32 },
@@ -80,7 +80,7 @@ fn events(bench: &mut Bench) {
     let scratch = Scratch::new();
     let layout = StoreLayout::new(&scratch.path("repo"));
     let mut writer = Writer::new(layout.clone());
-    writer.push(Event::CasesAdded { cases: (0..1000).map(history::case).collect() });
+    writer.push(Event::TasksAdded { tasks: (0..1000).map(history::task).collect() });
     for number in 0.. {
         if writer.state.seq >= EVENTS {
             break;

@@ -120,7 +120,7 @@ fn archived(bench: &mut Bench) {
             status: git_axiom::domain::work::task::TaskStatus::Archived,
             ..history::script(number, "true")
         };
-        history::only_cases(scratch.layout(), (0..tasks as u64).map(archived).collect());
+        history::only_tasks(scratch.layout(), (0..tasks as u64).map(archived).collect());
         scratch.axiom(&["checkpoint", "create", "then"]);
         let bytes = (0..3).map(|round| {
             std::fs::write(scratch.path("repo/new"), format!("{round}")).unwrap();

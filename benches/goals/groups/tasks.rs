@@ -38,6 +38,6 @@ fn in_groups(tasks: usize) -> Scratch {
         }
         cases.push(Task { parent: Some(lower), ..history::script(number as u64, "true") });
     }
-    history::only_cases(scratch.layout(), cases);
+    history::only_tasks(scratch.layout(), cases);
     scratch
 }

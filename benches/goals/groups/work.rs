@@ -26,7 +26,7 @@ pub fn rows(bench: &mut Bench) {
 fn repository(files: usize, tasks: usize, body: &str) -> Scratch {
     let scratch = repositories::files(files);
     scratch.sh("git config --unset axiom.checkpoints.maxCount; git config --unset axiom.checkpoints.maxAgeDays");
-    history::only_cases(scratch.layout(), (0..tasks as u64).map(|number| history::script(number, body)).collect());
+    history::only_tasks(scratch.layout(), (0..tasks as u64).map(|number| history::script(number, body)).collect());
     scratch
 }
 

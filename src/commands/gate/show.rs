@@ -69,7 +69,7 @@ struct GateStepJson<'a> {
 pub(super) fn run(ctx: &Context, name: &str, screen: &mut Screen) -> Result<()> {
     let look = gates::look(ctx, name)?;
     let changed = look.diff.as_ref();
-    let case = look.gate.task_id.as_ref().map(|task| ctx.state().case(task)).transpose()?;
+    let case = look.gate.task_id.as_ref().map(|task| ctx.state().task(task)).transpose()?;
     let verification = case.map(|case| verify_steps::of(ctx, case)).unwrap_or_default();
     let answer = GateShowJson {
         gate: OpenGateJson::from(&look.gate),

@@ -99,10 +99,10 @@ fn of_repository(of: ShellCandidateKind) -> Option<Vec<ShellCandidate>> {
     let ctx = Context::open(&env::current_dir().ok()?, VerbPurpose::Look).ok()?;
     let state = ctx.state();
     let mut offers = match of {
-        ShellCandidateKind::Cases => cases(state, |_| true),
-        ShellCandidateKind::Tasks => cases(state, |kind| kind == TaskKind::Task),
+        ShellCandidateKind::Cases => tasks(state, |_| true),
+        ShellCandidateKind::Tasks => tasks(state, |kind| kind == TaskKind::Task),
         ShellCandidateKind::Agents => agents(state),
-        ShellCandidateKind::AgentsAndTasks => [agents(state), cases(state, |kind| kind == TaskKind::Task)].concat(),
+        ShellCandidateKind::AgentsAndTasks => [agents(state), tasks(state, |kind| kind == TaskKind::Task)].concat(),
         ShellCandidateKind::Gates => {
             let open = state.restorable.gates.values().filter(|gate| gate.decision.is_none());
             open.map(|gate| (gate.id.to_string(), gate.reason.clone())).collect()
@@ -124,9 +124,9 @@ fn of_repository(of: ShellCandidateKind) -> Option<Vec<ShellCandidate>> {
     Some(offers)
 }
 
-fn cases(state: &State, wanted: impl Fn(TaskKind) -> bool) -> Vec<ShellCandidate> {
-    let cases = state.restorable.cases.values().filter(|case| wanted(case.kind));
-    cases.map(|case| (case.id.to_string(), case.title.clone())).collect()
+fn tasks(state: &State, wanted: impl Fn(TaskKind) -> bool) -> Vec<ShellCandidate> {
+    let tasks = state.restorable.tasks.values().filter(|task| wanted(task.kind));
+    tasks.map(|task| (task.id.to_string(), task.title.clone())).collect()
 }
 
 fn agents(state: &State) -> Vec<ShellCandidate> {

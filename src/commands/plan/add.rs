@@ -79,7 +79,7 @@ pub fn run(args: &PlanAddTaskArgs, global: &GlobalArgs, screen: &mut Screen) -> 
         true => open_configured(global, Vec::new(), screen)?,
         false => super::open_healed(global, screen)?,
     };
-    let case = by_hand::add_case(&mut ctx, new)?;
-    screen.answer(&PlanJson::of(&ctx)?, || format!("{}\n", case.id))?;
+    let task = by_hand::add_task(&mut ctx, new)?;
+    screen.answer(&PlanJson::of(&ctx)?, || format!("{}\n", task.id))?;
     Ok(Exit::Done)
 }

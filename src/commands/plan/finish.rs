@@ -31,7 +31,7 @@ pub struct PlanFinishArgs {
 #[serde(rename_all = "camelCase")]
 struct PlanFinishJson<'a> {
     dry_run: bool,
-    cases: Vec<PlannedTaskJson<'a>>,
+    tasks: Vec<PlannedTaskJson<'a>>,
     task_ids: &'a [TaskId],
     transaction: Option<&'a OperationId>,
     undo: Option<String>,
@@ -43,22 +43,22 @@ struct PlanFinishJson<'a> {
 /// As [`finish::finish`]; `NEEDS_CONFIRMATION`, `DECLINED`.
 pub fn run(args: &PlanFinishArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = super::open_healed(global, screen)?;
-    let cases = finish::look(&ctx)?;
+    let tasks = finish::look(&ctx)?;
     let seen = plan::open(ctx.state())?.last_checkpoint;
-    let tree = view::tree(&cases, &[].into());
-    let lines = || cases.iter().map(PlannedTaskJson::of).collect();
+    let tree = view::tree(&tasks, &[].into());
+    let lines = || tasks.iter().map(PlannedTaskJson::of).collect();
     if args.dry_run {
-        let answer = PlanFinishJson { dry_run: true, cases: lines(), task_ids: &[], transaction: None, undo: None };
+        let answer = PlanFinishJson { dry_run: true, tasks: lines(), task_ids: &[], transaction: None, undo: None };
         screen.answer(&answer, || format!("{tree}\nNothing was changed.\n"))?;
         return Ok(Exit::Done);
     }
     if !args.yes && screen.can_ask() {
         screen.complain_text(&tree);
     }
-    screen.confirm(&format!("Make these {}?", words::count(cases.len(), "case")), args.yes)?;
+    screen.confirm(&format!("Make these {}?", words::count(tasks.len(), "case")), args.yes)?;
     let ids = finish::finish(&mut ctx, Some(seen))?;
     let undo = Some(format!("git axiom undo {}", ctx.txn()));
-    let answer = PlanFinishJson { dry_run: false, cases: lines(), task_ids: &ids, transaction: Some(ctx.txn()), undo };
+    let answer = PlanFinishJson { dry_run: false, tasks: lines(), task_ids: &ids, transaction: Some(ctx.txn()), undo };
     screen.answer(&answer, || {
         let made = words::count(ids.len(), "case");
         format!("{tree}\n{made} made. To undo: git axiom undo {}\nNext: git axiom run\n", ctx.txn())

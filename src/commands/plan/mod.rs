@@ -44,7 +44,7 @@ pub enum PlanVerb {
     Propose(PlanProposeArgs),
     Revise(PlanReviseArgs),
     Approve(PlanApproveArgs),
-    AddCase(add::PlanAddTaskArgs),
+    Add(add::PlanAddTaskArgs),
     Validate(PlanValidateArgs),
     Finish(finish::PlanFinishArgs),
     Recover(recover::PlanRecoverArgs),
@@ -131,7 +131,7 @@ pub fn run(args: &PlanVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<
     match args {
         PlanVerb::Start(args) => start::run(args, global, screen),
         PlanVerb::Show(PlanShowArgs {}) => show(&look(global, screen)?, screen),
-        PlanVerb::AddCase(args) => add::run(args, global, screen),
+        PlanVerb::Add(args) => add::run(args, global, screen),
         PlanVerb::Finish(args) => finish::run(args, global, screen),
         PlanVerb::Recover(args) => recover::run(args, global, screen),
         PlanVerb::Abandon(args) => abandon(args, global, screen),
@@ -229,7 +229,7 @@ fn validate(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
 
 fn abandon(args: &PlanAbandonArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_healed(global, screen)?;
-    let goal = plan::open(ctx.state())?.directive_case.jtbd.clone();
+    let goal = plan::open(ctx.state())?.goal.jtbd.clone();
     screen.confirm(&format!("Abandon the plan '{goal}'? No case is made"), args.yes)?;
     by_hand::abandon(&mut ctx, &args.reason)?;
     let answer = PlanJson::of(&ctx)?;

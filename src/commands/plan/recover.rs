@@ -107,7 +107,7 @@ const fn chosen(args: &PlanRecoverArgs) -> Option<PlanRecoveryChoice> {
 
 /// Asks at the terminal.
 fn ask(open: &GoalPlan) -> Result<PlanRecoveryChoice> {
-    let (made, all) = (open.created().count(), open.cases.len());
+    let (made, all) = (open.created().count(), open.tasks.len());
     let phase = open.phase;
     let heading =
         format!("Planning was cut off in the phase {}: {made} of {} created", phase.as_str(), words::count(all, "case"));

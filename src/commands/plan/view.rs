@@ -66,7 +66,7 @@ fn next_line(plan: &GoalPlan, runs: bool) -> Option<PlanNextJson> {
             line("adds a case", "git axiom plan add-case TITLE")
         }
         (None, NextPlanStep::Plan(_)) => line("makes the next version", "git axiom plan propose TEXT"),
-        (None, NextPlanStep::Approve) if plan.cases.is_empty() && plan.waiting_proposal().is_none() => {
+        (None, NextPlanStep::Approve) if plan.tasks.is_empty() && plan.waiting_proposal().is_none() => {
             line("adds a case", "git axiom plan add-case TITLE")
         }
         (None, NextPlanStep::Approve) => line("approves it", "git axiom plan approve"),
@@ -85,12 +85,12 @@ pub fn in_words(answer: &PlanJson<'_>) -> String {
         PlanStatus::Abandoned => "abandoned".to_owned(),
     };
     let attempt = if plan.attempt > 1 { format!(", attempt {}", plan.attempt) } else { String::new() };
-    let mut text = format!("{}\n{how}, {by}{attempt}\n", visible::line(&plan.directive_case.jtbd));
+    let mut text = format!("{}\n{how}, {by}{attempt}\n", visible::line(&plan.goal.jtbd));
     text.extend(plan.clarifications.iter().map(question));
     text.extend(plan.analysis.iter().map(|said| format!("\nAnalysis:\n  {}\n", visible::set_in(said, "  "))));
     text.extend(plan.proposals.last().map(proposal));
-    if !plan.cases.is_empty() {
-        let count = words::count(plan.cases.len(), "case");
+    if !plan.tasks.is_empty() {
+        let count = words::count(plan.tasks.len(), "case");
         let pending = if plan.pending.is_empty() { String::new() } else { format!(", {} only outlined", plan.pending.len()) };
         text.push_str(&format!("\n{count}{pending}:\n{}", tree(&plan_check::outcome(plan), &plan.pending)));
     }
@@ -119,12 +119,12 @@ fn proposal(last: &PlanProposal) -> String {
 }
 
 /// The cases as a tree; those in `pending` are marked.
-pub fn tree(cases: &[Task], pending: &BTreeSet<TaskId>) -> String {
-    let lines = tree::tree(cases).into_iter().map(|branch| {
-        let case = branch.case;
-        let after = if case.after.is_empty() { String::new() } else { format!("  after {}", joined(&case.after, "")) };
-        let outlined = if pending.contains(&case.id) { "  (outlined)" } else { "" };
-        format!("{}{}  {}{after}{outlined}\n", branch.drawn, case.id, visible::line(&case.title))
+pub fn tree(tasks: &[Task], pending: &BTreeSet<TaskId>) -> String {
+    let lines = tree::tree(tasks).into_iter().map(|branch| {
+        let task = branch.task;
+        let after = if task.after.is_empty() { String::new() } else { format!("  after {}", joined(&task.after, "")) };
+        let outlined = if pending.contains(&task.id) { "  (outlined)" } else { "" };
+        format!("{}{}  {}{after}{outlined}\n", branch.drawn, task.id, visible::line(&task.title))
     });
     lines.collect()
 }

@@ -122,7 +122,7 @@ fn begin_anew(global: &GlobalArgs, source: RebuildSource, screen: &mut Screen) -
     // Checkpoints are kept in git, so the new state only has to find them. If that fails, `checkpoint list` tries again.
     let checkpoints = checkpoint::heal_at_once(&mut open(global, screen)?, HealDepth::Names);
     let taken_up: Vec<CheckpointNameJson<'_>> = checkpoints.iter().map(|name| CheckpointNameJson { name }).collect();
-    let answer = LogRebuildJson { recovered: true, source: done.source, task_count: done.cases, checkpoints: taken_up, kept };
+    let answer = LogRebuildJson { recovered: true, source: done.source, task_count: done.tasks, checkpoints: taken_up, kept };
     screen.answer(&answer, || {
         let mut text =
             format!("The state was started again from {} with {}.\n", answer.source, words::count(answer.task_count, "case"));
@@ -175,7 +175,7 @@ fn choice_in_words(choice: &RebuildChoice, found: &StoreInspection) -> String {
         "[{}] {}: {}{up_to}{age}\n    {}\n",
         key(choice.source),
         choice.from,
-        words::count(numbered(choice.cases), "case"),
+        words::count(numbered(choice.tasks), "case"),
         warning(choice, found)
     )
 }

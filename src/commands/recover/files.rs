@@ -46,7 +46,7 @@ pub(super) fn run(of: &[String], how: RecoverFilesMode, global: &GlobalArgs, scr
     };
     let task = TaskId::new(task.as_str())?;
     let ctx = open_with_usable_config(purpose(true), global, screen)?;
-    ctx.state().case(&task)?;
+    ctx.state().task(&task)?;
     let Some(lost) = lost_files::look(&ctx, &task, None)? else {
         return Err(Error::new(Code::InvalidInput, format!("there is no capture of a workspace of '{task}'")));
     };

@@ -63,8 +63,8 @@ const AGREED: super::RollbackCommonArgs = super::RollbackCommonArgs {
 };
 
 fn counts(ctx: &Context) -> String {
-    let cases = &ctx.state().restorable.cases;
-    let count = |status| cases.values().filter(|case| case.kind == TaskKind::Task && case.status == status).count();
+    let tasks = &ctx.state().restorable.tasks;
+    let count = |status| tasks.values().filter(|task| task.kind == TaskKind::Task && task.status == status).count();
     let (done, active, pending) = (count(TaskStatus::Done), count(TaskStatus::Active), count(TaskStatus::Pending));
     format!("Tasks: {done} done, {active} in progress, {pending} pending")
 }

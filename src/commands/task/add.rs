@@ -106,7 +106,7 @@ pub fn run(args: &TaskAddArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
     };
     let asks_configuration = !new.limits.is_empty() || limits::name_persona(&new.verify);
     let mut ctx = if asks_configuration { open_configured(global, Vec::new(), screen)? } else { open(global, screen)? };
-    let case = edit::add(&mut ctx, new)?;
-    screen.answer(&TaskJson::of(&TaskGroupTree::of(ctx.state()), &case), || format!("{}\n", case.id))?;
+    let task = edit::add(&mut ctx, new)?;
+    screen.answer(&TaskJson::of(&TaskGroupTree::of(ctx.state()), &task), || format!("{}\n", task.id))?;
     Ok(Exit::Done)
 }

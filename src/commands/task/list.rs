@@ -59,20 +59,20 @@ pub fn run(args: &TaskListArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     let state = ctx.state();
     let every = args.all || screen.wants_json();
     let groups = TaskGroupTree::with_cut_off(state, cut_off(&ctx)?);
-    let fits = |case: &&Task| {
+    let fits = |task: &&Task| {
         let asked = |wanted: &TaskStatusFilter| match wanted {
-            TaskStatusFilter::Stored(status) => case.status == *status,
-            TaskStatusFilter::Derived(shown) => DisplayedTaskStatus::of(&groups, case) == *shown,
+            TaskStatusFilter::Stored(status) => task.status == *status,
+            TaskStatusFilter::Derived(shown) => DisplayedTaskStatus::of(&groups, task) == *shown,
         };
-        if wanted.is_empty() { every || case.status != TaskStatus::Archived } else { wanted.iter().any(asked) }
+        if wanted.is_empty() { every || task.status != TaskStatus::Archived } else { wanted.iter().any(asked) }
     };
-    let cases: Vec<&Task> = natural::sorted(state.restorable.cases.values().filter(fits), |case| case.id.as_str());
-    let hidden = state.restorable.cases.len() - cases.len();
+    let tasks: Vec<&Task> = natural::sorted(state.restorable.tasks.values().filter(fits), |task| task.id.as_str());
+    let hidden = state.restorable.tasks.len() - tasks.len();
     let json = screen.wants_json();
     let answer =
-        TaskListJson { tasks: if json { cases.iter().map(|case| TaskJson::of(&groups, case)).collect() } else { Vec::new() } };
-    screen.answer(&answer, || if cases.is_empty() { String::new() } else { rows(&groups, &cases) })?;
-    if cases.is_empty() && hidden == 0 {
+        TaskListJson { tasks: if json { tasks.iter().map(|task| TaskJson::of(&groups, task)).collect() } else { Vec::new() } };
+    screen.answer(&answer, || if tasks.is_empty() { String::new() } else { rows(&groups, &tasks) })?;
+    if tasks.is_empty() && hidden == 0 {
         screen.note("There is no case yet: add one with 'git axiom task add TITLE'.");
     } else if wanted.is_empty() && hidden > 0 {
         screen.note(&format!("{hidden} archived, shown with --all"));
@@ -80,16 +80,16 @@ pub fn run(args: &TaskListArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     Ok(Exit::Done)
 }
 
-fn rows<'a>(groups: &TaskGroupTree<'a>, cases: &[&'a Task]) -> String {
+fn rows<'a>(groups: &TaskGroupTree<'a>, tasks: &[&'a Task]) -> String {
     let mut rows = vec![["ID", "STATUS", "PROGRESS", "AFTER", "TITLE"].map(String::from).to_vec()];
-    for case in cases {
-        let kind = if case.kind == TaskKind::Task { String::new() } else { format!(" [{}]", case.kind) };
+    for task in tasks {
+        let kind = if task.kind == TaskKind::Task { String::new() } else { format!(" [{}]", task.kind) };
         rows.push(vec![
-            case.id.to_string(),
-            status_words(groups, case),
-            format!("{:>3}%", groups.progress(case)),
-            joined(&case.after, "-"),
-            format!("{}{kind}", case.title),
+            task.id.to_string(),
+            status_words(groups, task),
+            format!("{:>3}%", groups.progress(task)),
+            joined(&task.after, "-"),
+            format!("{}{kind}", task.title),
         ]);
     }
     table(&rows)

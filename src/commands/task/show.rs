@@ -44,7 +44,7 @@ pub struct TaskShowArgs {
 #[derive(Serialize)]
 struct TaskShowJson<'a> {
     #[serde(flatten)]
-    case: TaskJson<'a>,
+    task: TaskJson<'a>,
     body: Option<&'a str>,
     branch: Option<&'a str>,
     workspace: Option<&'a str>,
@@ -64,18 +64,18 @@ pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     let id = TaskId::new(args.id.as_str())?;
     let ctx = look(global, screen)?;
     let state = ctx.state();
-    let case = state.case(&id)?;
-    let body = case.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
+    let task = state.task(&id)?;
+    let body = task.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
     let groups = TaskGroupTree::with_cut_off(state, cut_off(&ctx)?);
-    let used = used_of(state, case);
+    let used = used_of(state, task);
     let workspace = state.restorable.workspaces.get(&id);
     let answer = TaskShowJson {
-        case: TaskJson::of(&groups, case),
+        task: TaskJson::of(&groups, task),
         body: body.as_deref(),
         branch: workspace.map(|workspace| workspace.branch.as_str()),
         workspace: workspace.map(|workspace| workspace.path.as_str()),
         reports: state.reports(&id).map(ReportedWork::of),
-        verification: verify_steps::of(&ctx, case),
+        verification: verify_steps::of(&ctx, task),
         used: used.iter().map(BudgetUsageJson::from).collect(),
         recovery_context: if screen.wants_json() {
             earlier_attempts::attempts(&ctx, &id, None)?.map(|told| told.context)
@@ -83,14 +83,14 @@ pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
             None
         },
     };
-    let has_nothing = || case.merged.as_ref().is_some_and(|merged| had_nothing(&ctx, &id, merged));
-    screen.answer(&answer, || in_words(&groups, case, has_nothing(), (&answer.verification, &used), body.as_deref()))?;
+    let has_nothing = || task.merged.as_ref().is_some_and(|merged| had_nothing(&ctx, &id, merged));
+    screen.answer(&answer, || in_words(&groups, task, has_nothing(), (&answer.verification, &used), body.as_deref()))?;
     Ok(Exit::Done)
 }
 
 fn in_words<'a>(
     groups: &TaskGroupTree<'a>,
-    case: &'a Task,
+    task: &'a Task,
     has_nothing: bool,
     (verification, used): (&[LoggedVerifyStep<'_>], &[BudgetUsage]),
     body: Option<&str>,
@@ -98,69 +98,69 @@ fn in_words<'a>(
     let state = groups.state();
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
-    row("status", status_words(groups, case));
-    if let Some(reason) = &case.reason {
+    row("status", status_words(groups, task));
+    if let Some(reason) = &task.reason {
         row("reason", reason.clone());
     }
-    if case.kind != TaskKind::Task {
-        row("kind", case.kind.to_string());
+    if task.kind != TaskKind::Task {
+        row("kind", task.kind.to_string());
     }
-    row("progress", format!("{}%", groups.progress(case)));
-    if let Some(parent) = &case.parent {
+    row("progress", format!("{}%", groups.progress(task)));
+    if let Some(parent) = &task.parent {
         row("part of", parent.to_string());
     }
-    let parts = natural::sorted(groups.parts(&case.id).iter().map(|part| part.id.clone()), TaskId::as_str);
+    let parts = natural::sorted(groups.parts(&task.id).iter().map(|part| part.id.clone()), TaskId::as_str);
     if !parts.is_empty() {
         row("parts", joined(&parts, ""));
     }
-    if !case.after.is_empty() {
-        row("after", joined(&case.after, ""));
+    if !task.after.is_empty() {
+        row("after", joined(&task.after, ""));
     }
-    for words in needs_in_words(state, case) {
+    for words in needs_in_words(state, task) {
         row("needs", words);
     }
-    let waits: Vec<TaskId> = groups.waits_for(case).cloned().collect();
-    if !waits.is_empty() && !case.is_settled() {
+    let waits: Vec<TaskId> = groups.waits_for(task).cloned().collect();
+    if !waits.is_empty() && !task.is_settled() {
         row("waits for", joined(&waits, ""));
     }
-    if let Some(persona) = &case.persona {
+    if let Some(persona) = &task.persona {
         row("persona", persona.clone());
     }
-    rows.extend(verification.iter().flat_map(|step| verify_steps::rows(&case.id, step)));
+    rows.extend(verification.iter().flat_map(|step| verify_steps::rows(&task.id, step)));
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
-    if let Some(merged) = &case.merged {
+    if let Some(merged) = &task.merged {
         row("merged", merged_words(merged, has_nothing));
     }
-    if let Some(workspace) = state.restorable.workspaces.get(&case.id) {
+    if let Some(workspace) = state.restorable.workspaces.get(&task.id) {
         row("branch", workspace.branch.short().to_owned());
         row("workspace", workspace.path.clone());
     }
-    if let Some(record) = state.record.cases.get(&case.id).filter(|record| record.iterations > 0 || record.retry_count > 0) {
+    if let Some(record) = state.record.tasks.get(&task.id).filter(|record| record.iterations > 0 || record.retry_count > 0) {
         rows.extend(spent(record));
     }
     rows.extend(used.iter().map(|used| vec!["budget:".to_owned(), used.in_words()]));
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
-    let standing = TaskStanding::of(groups, case);
+    let standing = TaskStanding::of(groups, task);
     let mut time = |name: &str, at: Option<jiff::Timestamp>| {
         if let Some(at) = at {
             row(name, words::time(at));
         }
     };
     // Waiting for other tasks is in a line of its own, and has no beginning that anybody remembers.
-    time("waits since", standing.waiting_since.filter(|since| *since != case.created_at));
+    time("waits since", standing.waiting_since.filter(|since| *since != task.created_at));
     time("started", standing.started_at);
     time("last recorded", standing.last_checkpoint);
-    if case.kind != TaskKind::Task {
+    if task.kind != TaskKind::Task {
         row("complete", format!("{} of {}", standing.parts.completed, standing.parts.total));
     }
     if let Some(sure) = standing.confidence {
         row("confidence", format!("{:.0}%", sure * 100.0));
     }
-    row("added", words::time(case.created_at));
-    if let Some(reports) = state.reports(&case.id) {
+    row("added", words::time(task.created_at));
+    if let Some(reports) = state.reports(&task.id) {
         rows.extend(reported::rows(&ReportedWork::of(reports)));
     }
-    let head = format!("{}: {}\n{}", case.id, visible::line(&case.title), table(&rows));
+    let head = format!("{}: {}\n{}", task.id, visible::line(&task.title), table(&rows));
     match body {
         // Indented, so that a line of the body cannot look like one of git axiom's own.
         Some(body) => format!("{head}\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")),
@@ -179,14 +179,14 @@ fn merged_words(merged: &MergedTaskWork, has_nothing: bool) -> String {
 }
 
 /// What it needs of others before it begins.
-fn needs_in_words(state: &State, case: &Task) -> Vec<String> {
+fn needs_in_words(state: &State, task: &Task) -> Vec<String> {
     let words = |need: &NeededReadyPoint| {
-        let is_open = needs::open(state, case).any(|open| open == need);
-        let early = if case.start_early { "; begins once before it is" } else { "" };
+        let is_open = needs::open(state, task).any(|open| open == need);
+        let early = if task.start_early { "; begins once before it is" } else { "" };
         let words = if is_open { format!("{need}, not ready yet{early}") } else { format!("{need}, ready") };
         visible::line(&words).into_owned()
     };
-    case.needs.iter().map(words).collect()
+    task.needs.iter().map(words).collect()
 }
 
 /// What was spent: tokens and cost as far as they are known.

@@ -46,48 +46,48 @@ pub struct TaskJson<'a> {
 
 impl<'a> TaskJson<'a> {
     /// The case as it is in `state`.
-    pub fn of(groups: &TaskGroupTree<'a>, case: &'a Task) -> Self {
+    pub fn of(groups: &TaskGroupTree<'a>, task: &'a Task) -> Self {
         let state = groups.state();
-        let record = state.record.cases.get(&case.id);
-        let agent = state.agent_on(&case.id).map(|agent| &agent.id);
+        let record = state.record.tasks.get(&task.id);
+        let agent = state.agent_on(&task.id).map(|agent| &agent.id);
         Self {
-            id: &case.id,
-            title: &case.title,
-            kind: case.kind,
-            status: case.status,
-            shown: DisplayedTaskStatus::of(groups, case),
-            progress: groups.progress(case),
-            parent: case.parent.as_ref(),
-            after: &case.after,
-            needs: case.needs.iter().map(ToString::to_string).collect(),
-            start_early: case.start_early,
-            waits_for: if case.status == TaskStatus::Pending { groups.waits_for(case).collect() } else { Vec::new() },
-            persona: case.persona.as_deref(),
-            verify: &case.verify,
-            limits: &case.limits,
-            reason: case.reason.as_deref(),
-            merged: case.merged.as_ref(),
+            id: &task.id,
+            title: &task.title,
+            kind: task.kind,
+            status: task.status,
+            shown: DisplayedTaskStatus::of(groups, task),
+            progress: groups.progress(task),
+            parent: task.parent.as_ref(),
+            after: &task.after,
+            needs: task.needs.iter().map(ToString::to_string).collect(),
+            start_early: task.start_early,
+            waits_for: if task.status == TaskStatus::Pending { groups.waits_for(task).collect() } else { Vec::new() },
+            persona: task.persona.as_deref(),
+            verify: &task.verify,
+            limits: &task.limits,
+            reason: task.reason.as_deref(),
+            merged: task.merged.as_ref(),
             agent_id: agent.or_else(|| record.and_then(|record| record.last_agent.as_ref())),
             retry_count: record.map_or(0, |record| record.retry_count),
             iterations: record.map_or(0, |record| record.iterations),
             tokens_used: record.and_then(|record| record.tokens_used),
             cost_usd: record.and_then(|record| record.cost_usd),
             duration: record.map_or(0, |record| record.duration_ms / 1000),
-            created_at: case.created_at,
-            body_size: match &case.body {
+            created_at: task.created_at,
+            body_size: match &task.body {
                 None => 0,
                 Some(TextOrBlob::Inline(text)) => text.len() as u64,
                 Some(TextOrBlob::Stored { size, .. }) => *size,
             },
-            standing: TaskStanding::of(groups, case),
+            standing: TaskStanding::of(groups, task),
         }
     }
 }
 
 /// The status in words. For `done` it shows whether the work is merged.
-pub fn status_words<'a>(groups: &TaskGroupTree<'a>, case: &'a Task) -> String {
-    let shown = DisplayedTaskStatus::of(groups, case).in_words();
-    if case.merged.is_some() && case.status == TaskStatus::Done { format!("{shown}, merged") } else { shown.to_owned() }
+pub fn status_words<'a>(groups: &TaskGroupTree<'a>, task: &'a Task) -> String {
+    let shown = DisplayedTaskStatus::of(groups, task).in_words();
+    if task.merged.is_some() && task.status == TaskStatus::Done { format!("{shown}, merged") } else { shown.to_owned() }
 }
 
 /// Ids separated by commas; the text `none` where there are none.

@@ -1,4 +1,4 @@
-//! JSON objects in a line that ends with a checksum of all before it, `,"sum":"01234567"}`: events, cases, the head of the snapshot,
+//! JSON objects in a line that ends with a checksum of all before it, `,"sum":"01234567"}`: events, tasks, the head of the snapshot,
 //! what keepers record. What was altered later is noticed. Pure.
 
 /// What is before the digits of a checksum.

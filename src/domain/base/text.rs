@@ -1,4 +1,4 @@
-//! Texts of cases and of the audit: short ones are in the event, long ones are blobs kept by `refs/axiom/texts`.
+//! Texts of tasks and of the audit: short ones are in the event, long ones are blobs kept by `refs/axiom/texts`.
 
 use serde::{Deserialize, Serialize};
 

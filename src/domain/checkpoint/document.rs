@@ -193,7 +193,7 @@ pub struct CheckpointDocument {
     pub tasks_completed: u32,
     /// Target and task branches.
     pub refs: BTreeMap<RefName, Oid>,
-    /// The status of every case, by id.
+    /// The status of every task, by id.
     pub case_states: BTreeMap<TaskId, TaskStatus>,
     /// What a rollback restores.
     pub state_snapshot: RestorableState,

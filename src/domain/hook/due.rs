@@ -51,14 +51,14 @@ pub fn due(event: &Event, before: &State, seq: u64, at: Timestamp) -> Vec<HookFa
             commit_hash: checkpoint.git_commit.clone(),
             ..HookFacts::new(HookEvent::PostCheckpoint, at)
         }],
-        Event::CasesChanged { edits } => merged(before, edits, at),
+        Event::TasksChanged { edits } => merged(before, edits, at),
         Event::OperationEnded { end: OperationEnd::Done, edits, .. } => merged_by_operation(before, edits, at),
         Event::IterationEnded { .. }
         | Event::RecoveryDecided { .. }
         | Event::OperationEnded { .. }
         | Event::SessionChanged { .. }
         | Event::Signalled { .. }
-        | Event::CasesAdded { .. }
+        | Event::TasksAdded { .. }
         | Event::Audited { .. }
         | Event::HookRan { .. }
         | Event::LookCutOff { .. }
@@ -116,10 +116,10 @@ fn learnt(before: &State, agent: &AgentId, (id, text, scope): (LearningId, &str,
 /// The facts of an event about a task: its title, agent, branch and workspace.
 pub fn of_task(state: &State, task: &TaskId, event: HookEvent, at: Timestamp) -> HookFacts {
     let workspace = state.restorable.workspaces.get(task);
-    let last = || state.record.cases.get(task).and_then(|record| record.last_agent.as_ref());
+    let last = || state.record.tasks.get(task).and_then(|record| record.last_agent.as_ref());
     HookFacts {
         task_id: Some(task.clone()),
-        title: state.restorable.cases.get(task).map(|case| case.title.clone()),
+        title: state.restorable.tasks.get(task).map(|case| case.title.clone()),
         agent: workspace.map(|workspace| &workspace.agent).or_else(last).cloned(),
         worktree: workspace.map(|workspace| workspace.path.clone()),
         branch: workspace.map(|workspace| workspace.branch.clone()),
@@ -146,7 +146,7 @@ fn released(state: &State, agent: &AgentId, status: TaskStatus, reason: &str, at
     };
     let work = state.restorable.agents.get(agent).and_then(|agent| agent.work.as_ref())?;
     // All that agents worked on it, over all its claims: as `task show` and `stats` count it.
-    let worked = state.record.cases.get(&work.task).map_or(0, |record| record.duration_ms / 1000);
+    let worked = state.record.tasks.get(&work.task).map_or(0, |record| record.duration_ms / 1000);
     Some(HookFacts {
         status: Some(completion),
         duration: Some(worked),

@@ -121,7 +121,7 @@ pub struct JournaledOperation {
     /// free.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asides: Vec<TrashChange>,
-    /// Fields of cases that change when it ends.
+    /// Fields of tasks that change when it ends.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub edits: Vec<TaskChangeSet>,
     /// Gates on tasks that open or close when it ends, in this order, after everything else.
@@ -324,7 +324,7 @@ impl JournaledOperation {
         }
     }
 
-    /// The inverse of the operation's changes of refs, files, workspaces, case fields and mode, last first, for aborting and
+    /// The inverse of the operation's changes of refs, files, workspaces, task fields and mode, last first, for aborting and
     /// undoing. The whole state that it restored is not inverted: that is undone field by field.
     #[must_use]
     pub fn inverse(self, kind: OperationKind, title: String) -> Self {

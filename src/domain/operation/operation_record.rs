@@ -1,14 +1,14 @@
 //! Transactions, computed from events: a transaction is one user command or supervisor step, with the recorded old and new
 //! value of everything it changed.
 //!
-//! The fold replays the state, so it knows exactly how a transaction changed cases, whichever events did it.
+//! The fold replays the state, so it knows exactly how a transaction changed tasks, whichever events did it.
 
 use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::touched::touched_cases;
+use super::touched::touched_tasks;
 use crate::domain::base::ids::{CheckpointName, OperationId, TaskId};
 use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
@@ -71,11 +71,11 @@ pub struct OperationRecord {
     pub asides: Vec<TrashChange>,
     /// Gates on tasks that it opened or closed.
     pub gates: Vec<GateChange>,
-    /// Cases that it added.
+    /// Tasks that it added.
     pub added: Vec<TaskId>,
-    /// The status and merge of those cases when the transaction had ended.
+    /// The status and merge of those tasks when the transaction had ended.
     pub added_as: BTreeMap<TaskId, TaskAsAdded>,
-    /// Fields that it changed in cases that existed before.
+    /// Fields that it changed in tasks that existed before.
     pub edits: Vec<TaskChangeSet>,
     /// The change of the mode, where it changed the mode.
     pub mode: Option<ValueChange<SessionMode>>,
@@ -109,12 +109,12 @@ pub struct OperationRecord {
     rank: u8,
 }
 
-/// A case as it was added.
+/// A task as it was added.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskAsAdded {
     /// Its status.
     pub status: TaskStatus,
-    /// Where its work is, for a case that was imported as done.
+    /// Where its work is, for a task that was imported as done.
     pub merged: Option<MergedTaskWork>,
 }
 
@@ -197,12 +197,12 @@ impl OperationRecord {
             && self.workspaces.is_empty())
     }
 
-    /// Whether it changed refs, files or cases permanently, and because a user asked for it. Claims, iterations, gates,
+    /// Whether it changed refs, files or tasks permanently, and because a user asked for it. Claims, iterations, gates,
     /// captures and automatic retention do not count.
     pub fn changes_for_good(&self) -> bool {
-        let cases = !self.added.is_empty() || self.edits.iter().any(|edit| !is_work(edit));
+        let tasks = !self.added.is_empty() || self.edits.iter().any(|edit| !is_work(edit));
         let moves = self.moves() && !self.only_tidies;
-        self.progress == OperationRecordState::Done && !self.is_housekeeping && (moves || cases || self.mode_restored.is_some())
+        self.progress == OperationRecordState::Done && !self.is_housekeeping && (moves || tasks || self.mode_restored.is_some())
     }
 
     /// Whether it can be undone, as far as the log shows.
@@ -211,7 +211,7 @@ impl OperationRecord {
     }
 
     /// Whether it is more than an intermediate step: a user, agent or recovery did it, a session began or ended, a
-    /// checkpoint was made, or it changed refs, files or cases. What only takes away what has had its time is no more, though it can be
+    /// checkpoint was made, or it changed refs, files or tasks. What only takes away what has had its time is no more, though it can be
     /// undone.
     pub fn matters(&self) -> bool {
         let asked = match &self.by {
@@ -254,7 +254,7 @@ fn is_work(edit: &TaskChangeSet) -> bool {
     edit.changes.iter().any(active)
 }
 
-/// A case before and after a transaction; `None` where it did not exist.
+/// A task before and after a transaction; `None` where it did not exist.
 #[derive(Debug, Default)]
 struct TaskBeforeAfter {
     before: Option<Task>,
@@ -269,7 +269,7 @@ pub struct OperationFold {
     state: State,
     all: Vec<OperationRecord>,
     places: HashMap<OperationId, usize>,
-    /// For each transaction, the cases it touched: before its first event that touched them, and after the last one.
+    /// For each transaction, the tasks it touched: before its first event that touched them, and after the last one.
     /// Transactions overlap: events of the supervisor can come between the events of a command that waits for it.
     touched: HashMap<usize, BTreeMap<TaskId, TaskBeforeAfter>>,
 }
@@ -289,11 +289,11 @@ impl OperationFold {
             self.all.push(OperationRecord::begin(envelope));
             self.all.len() - 1
         });
-        let ids = touched_cases(&self.state, &envelope.event);
+        let ids = touched_tasks(&self.state, &envelope.event);
         let touched = self.touched.entry(place).or_default();
         for id in &ids {
             if !touched.contains_key(id) {
-                let before = self.state.restorable.cases.get(id).cloned();
+                let before = self.state.restorable.tasks.get(id).cloned();
                 touched.insert(id.clone(), TaskBeforeAfter { before, after: None });
             }
         }
@@ -324,7 +324,7 @@ impl OperationFold {
         if let Some(touched) = self.touched.get_mut(&place) {
             for id in &ids {
                 if let Some(touched) = touched.get_mut(id) {
-                    touched.after = self.state.restorable.cases.get(id).cloned();
+                    touched.after = self.state.restorable.tasks.get(id).cloned();
                 }
             }
         }
@@ -466,7 +466,7 @@ mod tests {
         TaskId::new(text).unwrap()
     }
 
-    fn case(text: &str) -> Task {
+    fn task(text: &str) -> Task {
         Task {
             id: id(text),
             kind: TaskKind::Task,
@@ -488,7 +488,7 @@ mod tests {
 
     fn title(of: &str, old: &str, new: &str) -> Event {
         let changes = vec![TaskFieldChange::Title(ValueChange::new(old.into(), new.into()))];
-        Event::CasesChanged { edits: vec![TaskChangeSet { id: id(of), changes }] }
+        Event::TasksChanged { edits: vec![TaskChangeSet { id: id(of), changes }] }
     }
 
     fn operation(kind: OperationKind) -> Event {
@@ -526,7 +526,7 @@ mod tests {
     #[test]
     fn each_transaction_has_its_own_old_and_new() {
         let all = fold(vec![
-            ("t1", Event::CasesAdded { cases: vec![case("a"), case("b")] }),
+            ("t1", Event::TasksAdded { tasks: vec![task("a"), task("b")] }),
             ("t2", title("a", "title of a", "x")),
             ("t2", title("a", "x", "y")),
             ("t3", title("a", "y", "z")),
@@ -546,7 +546,7 @@ mod tests {
     #[test]
     fn what_another_transaction_did_in_between_is_its_own() {
         let all = fold(vec![
-            ("t1", Event::CasesAdded { cases: vec![case("a"), case("b")] }),
+            ("t1", Event::TasksAdded { tasks: vec![task("a"), task("b")] }),
             ("t2", title("b", "title of b", "begins")),
             ("t3", title("a", "title of a", "x")),
             ("t2", title("a", "x", "y")),
@@ -561,7 +561,7 @@ mod tests {
         let merged = Some(MergedTaskWork { commit: oid('a'), target: RefName::branch("main") });
         let edit = TaskChangeSet { id: id("a"), changes: vec![TaskFieldChange::Merged(ValueChange::new(None, merged))] };
         let merge = || operation(OperationKind::Merge { task: id("a") });
-        let added = ("t1", Event::CasesAdded { cases: vec![case("a")] });
+        let added = ("t1", Event::TasksAdded { tasks: vec![task("a")] });
         let open = fold(vec![added.clone(), ("t2", merge())]);
         assert_eq!((open[1].progress, open[1].undoable()), (OperationRecordState::Open, false));
         let aborted = fold(vec![added.clone(), ("t2", merge()), ("t2", ended(OperationEnd::Aborted, vec![]))]);
@@ -629,7 +629,7 @@ mod tests {
         let mode = Event::ModeChanged { mode: ValueChange::new(SessionMode::SemiAuto, SessionMode::Autopilot) };
         let adopted = Event::StateAdopted { source: "backup".into(), state: Box::default() };
         let all = fold_by(vec![
-            ("added", EventAuthor::User, Event::CasesAdded { cases: vec![case("a")] }),
+            ("added", EventAuthor::User, Event::TasksAdded { tasks: vec![task("a")] }),
             ("claim", EventAuthor::Supervisor, Event::TaskClaimed { agent: agent(), task: id("a"), complete: false }),
             ("release", EventAuthor::Supervisor, released),
             ("mode", EventAuthor::User, mode),
@@ -673,7 +673,7 @@ mod tests {
             discarded: false,
         };
         let all = fold(vec![
-            ("t1", Event::CasesAdded { cases: vec![case("a")] }),
+            ("t1", Event::TasksAdded { tasks: vec![task("a")] }),
             ("t2", Event::WorkspaceOpened { task: id("a"), workspace }),
             ("t2", Event::TaskClaimed { agent: agent(), task: id("a"), complete: false }),
             ("t3", asked(3)),
@@ -696,8 +696,8 @@ mod tests {
         let all = fold_of(
             &EventAuthor::Supervisor,
             vec![
-                ("t1", Event::CasesAdded { cases: vec![case("a")] }),
-                ("t2", Event::CasesChanged { edits: vec![edit] }),
+                ("t1", Event::TasksAdded { tasks: vec![task("a")] }),
+                ("t2", Event::TasksChanged { edits: vec![edit] }),
                 ("t2", leave()),
                 ("t3", leave()),
             ],
@@ -708,7 +708,7 @@ mod tests {
     #[test]
     fn what_changed_nothing_cannot_be_undone() {
         let all = fold(vec![
-            ("t1", Event::CasesAdded { cases: vec![case("a")] }),
+            ("t1", Event::TasksAdded { tasks: vec![task("a")] }),
             ("t2", Event::Audited { id: id("a"), text: "seen".into() }),
             (
                 "t3",

@@ -100,7 +100,7 @@ pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: 
     // A branch below `axiom/` that git axiom did not make belongs to the user, even if it has the name of a task.
     let is_below = |name: &RefName| name.as_str().starts_with(BRANCHES);
     wanted.retain(|name, _| !is_below(name) || !now.contains_key(name) || state.made_branch(name));
-    let of_a_task = |name: &RefName| task_of(name).is_some_and(|id| state.restorable.cases.contains_key(&id));
+    let of_a_task = |name: &RefName| task_of(name).is_some_and(|id| state.restorable.tasks.contains_key(&id));
     for name in now.keys().filter(|name| of_a_task(name) && state.made_branch(name)) {
         wanted.entry(name.clone()).or_insert(None);
     }
@@ -112,7 +112,7 @@ pub fn refs(document: &CheckpointDocument, now: &BTreeMap<RefName, Oid>, state: 
 }
 
 /// The restorable state after the rollback: that of the checkpoint, where active tasks become pending (no retry counted). Of
-/// the workspaces, only those that exist afterwards are recorded, including the ones in `left`, as they are now. Cases that
+/// the workspaces, only those that exist afterwards are recorded, including the ones in `left`, as they are now. Tasks that
 /// were added since are archived when the operation ends. The mode never becomes one that asks less: what a human has stopped stays
 /// stopped.
 pub fn restored(
@@ -169,7 +169,7 @@ impl TaskChange {
         Self { id, status: ValueChange::new(from, to), unmerged: false, merged_again: false, edited: false }
     }
 
-    /// The visible changes of a case; `None` where there are none.
+    /// The visible changes of a task; `None` where there are none.
     pub fn between(old: &Task, new: &Task) -> Option<Self> {
         let mut change = Self::of_status(old.id.clone(), old.status, new.status);
         for field in TaskFieldChange::between(old, new) {
@@ -198,9 +198,9 @@ impl TaskChange {
 
 /// The tasks that change. Those that were added since are archived.
 pub fn tasks(now: &RestorableState, restored: &RestorableState) -> Vec<TaskChange> {
-    let changes = now.cases.values().filter_map(|case| match restored.cases.get(&case.id) {
-        Some(then) => TaskChange::between(case, then),
-        None => TaskChange::between(case, &Task { status: TaskStatus::Archived, ..case.clone() }),
+    let changes = now.tasks.values().filter_map(|task| match restored.tasks.get(&task.id) {
+        Some(then) => TaskChange::between(task, then),
+        None => TaskChange::between(task, &Task { status: TaskStatus::Archived, ..task.clone() }),
     });
     changes.collect()
 }
@@ -214,7 +214,7 @@ pub fn gates(
     afterwards: AfterHalt,
     at: Timestamp,
 ) -> Vec<GateChange> {
-    let pending = |task: &TaskId| restored.cases.get(task).is_some_and(|case| case.status == TaskStatus::Pending);
+    let pending = |task: &TaskId| restored.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Pending);
     let changed = tasks(now, restored).into_iter().filter(|line| line.status.old != line.status.new).map(|line| line.id);
     let changed: BTreeSet<TaskId> = changed.chain(stopped.iter().cloned()).filter(|task| pending(task)).collect();
     let over = |gate: &&Gate| gate.held.is_some() && gate.task_id.as_ref().is_some_and(|id| !pending(id) || changed.contains(id));
@@ -371,7 +371,7 @@ mod tests {
             for (name, status) in ["a", "b", "c", "d"].into_iter().zip(statuses) {
                 let case = serde_json::json!({"id": name, "kind": "task", "title": name, "status": status,
                     "createdAt": "1970-01-01T00:00:00Z"});
-                restorable.cases.insert(task(name), serde_json::from_value(case).unwrap());
+                restorable.tasks.insert(task(name), serde_json::from_value(case).unwrap());
             }
             restorable
         };
@@ -395,12 +395,12 @@ mod tests {
         let mut state = State::default();
         let case =
             serde_json::json!({"id": "t", "kind": "task", "title": "t", "status": "active", "createdAt": "1970-01-01T00:00:00Z"});
-        state.restorable.cases.insert(task("t"), serde_json::from_value(case).unwrap());
+        state.restorable.tasks.insert(task("t"), serde_json::from_value(case).unwrap());
         // The user's own have names of tasks, too.
         for id in ["users", "held"] {
-            let mut case = state.restorable.cases["t"].clone();
+            let mut case = state.restorable.tasks["t"].clone();
             case.id = task(id);
-            state.restorable.cases.insert(task(id), case);
+            state.restorable.tasks.insert(task(id), case);
         }
         state.record.made_branches = Some([RefName::branch("axiom/t")].into());
         let names = ["main", "axiom/t", "axiom/users", "axiom/held", "axiom/users-own", "other"];

@@ -1,4 +1,4 @@
-//! Which cases an event changes: these get new lines in `cases.jsonl`, and are shown as changed by the transaction.
+//! Which tasks an event changes: these get new lines in `cases.jsonl`, and are shown as changed by the transaction.
 
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::planning::step::PlanStep;
@@ -7,32 +7,32 @@ use crate::domain::state::event::Event;
 use crate::domain::state::repository_location::RelocationCause;
 use crate::domain::work::task::TaskStatus;
 
-/// The cases that an event may change.
+/// The tasks that an event may change.
 enum TouchedTasks<'e> {
     /// None.
     Nothing,
-    /// These cases.
+    /// These tasks.
     These(Vec<&'e TaskId>),
-    /// These cases, and all that existed before.
+    /// These tasks, and all that existed before.
     TheseAndAll(Vec<&'e TaskId>),
-    /// The case that the agent was working on.
+    /// The task that the agent was working on.
     WorkOf(&'e AgentId),
-    /// All cases that were active.
+    /// All tasks that were active.
     Active,
 }
 
 fn touched(event: &Event) -> TouchedTasks<'_> {
     match event {
-        Event::CasesAdded { cases } => TouchedTasks::These(cases.iter().map(|case| &case.id).collect()),
-        Event::CasesChanged { edits } => TouchedTasks::These(edits.iter().map(|edit| &edit.id).collect()),
+        Event::TasksAdded { tasks } => TouchedTasks::These(tasks.iter().map(|case| &case.id).collect()),
+        Event::TasksChanged { edits } => TouchedTasks::These(edits.iter().map(|edit| &edit.id).collect()),
         Event::Planned { step } => of_plan(step),
         Event::TaskClaimed { task, .. } => TouchedTasks::These(vec![task]),
         Event::WorkReleased { agent, .. } => TouchedTasks::WorkOf(agent),
         Event::OperationEnded { edits, changes, .. } => {
-            let restored = changes.iter().flat_map(|changes| changes.cases.keys());
+            let restored = changes.iter().flat_map(|changes| changes.tasks.keys());
             TouchedTasks::These(restored.chain(edits.iter().map(|edit| &edit.id)).collect())
         }
-        Event::StateAdopted { state: new, .. } => TouchedTasks::TheseAndAll(new.restorable.cases.keys().collect()),
+        Event::StateAdopted { state: new, .. } => TouchedTasks::TheseAndAll(new.restorable.tasks.keys().collect()),
         Event::RepositoryPlaced { placing } if placing.how == RelocationCause::Copied => TouchedTasks::Active,
         Event::RepositoryPlaced { .. }
         | Event::Audited { .. }
@@ -77,7 +77,7 @@ fn touched(event: &Event) -> TouchedTasks<'_> {
 
 fn of_plan(step: &PlanStep) -> TouchedTasks<'_> {
     match step {
-        PlanStep::Finished { cases, .. } => TouchedTasks::These(cases.iter().map(|case| &case.id).collect()),
+        PlanStep::Finished { tasks, .. } => TouchedTasks::These(tasks.iter().map(|task| &task.id).collect()),
         PlanStep::Started { .. }
         | PlanStep::PlannerStarted {}
         | PlanStep::PlannerEnded { .. }
@@ -89,7 +89,7 @@ fn of_plan(step: &PlanStep) -> TouchedTasks<'_> {
         | PlanStep::Proposed { .. }
         | PlanStep::Revised { .. }
         | PlanStep::Approved { .. }
-        | PlanStep::CasesMade { .. }
+        | PlanStep::TasksMade { .. }
         | PlanStep::Checked { .. }
         | PlanStep::Resumed { .. }
         | PlanStep::StartedOver { .. }
@@ -97,26 +97,26 @@ fn of_plan(step: &PlanStep) -> TouchedTasks<'_> {
     }
 }
 
-/// The cases that an event may change; some may keep their old values. `state` is the state before the event.
-pub fn touched_cases(state: &State, event: &Event) -> Vec<TaskId> {
+/// The tasks that an event may change; some may keep their old values. `state` is the state before the event.
+pub fn touched_tasks(state: &State, event: &Event) -> Vec<TaskId> {
     let before = &state.restorable;
     match touched(event) {
         TouchedTasks::Nothing => Vec::new(),
         TouchedTasks::These(ids) => ids.into_iter().cloned().collect(),
-        TouchedTasks::TheseAndAll(ids) => ids.into_iter().chain(before.cases.keys()).cloned().collect(),
+        TouchedTasks::TheseAndAll(ids) => ids.into_iter().chain(before.tasks.keys()).cloned().collect(),
         TouchedTasks::WorkOf(agent) => {
             let work = before.agents.get(agent).and_then(|agent| agent.work.as_ref());
             work.map(|work| work.task.clone()).into_iter().collect()
         }
         TouchedTasks::Active => {
-            let active = before.cases.values().filter(|case| case.status == TaskStatus::Active);
-            active.map(|case| case.id.clone()).collect()
+            let active = before.tasks.values().filter(|task| task.status == TaskStatus::Active);
+            active.map(|task| task.id.clone()).collect()
         }
     }
 }
 
-/// Whether an event may change any case: [`touched_cases`] without the ids.
-pub fn changes_cases(event: &Event) -> bool {
+/// Whether an event may change any task: [`touched_tasks`] without the ids.
+pub fn changes_tasks(event: &Event) -> bool {
     match touched(event) {
         TouchedTasks::Nothing => false,
         TouchedTasks::These(ids) => !ids.is_empty(),

@@ -1,4 +1,4 @@
-//! Which transaction an undo undoes, and what happens to cases and the mode. Pure.
+//! Which transaction an undo undoes, and what happens to tasks and the mode. Pure.
 
 use std::collections::BTreeSet;
 
@@ -20,7 +20,7 @@ const NAMED: usize = 20;
 /// Which transaction the user asked for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum UndoSelector {
-    /// The last transaction that changed refs, files or cases permanently, is no undo, and was not undone.
+    /// The last transaction that changed refs, files or tasks permanently, is no undo, and was not undone.
     Undo,
     /// The last undo that was not undone.
     Redo,
@@ -118,21 +118,21 @@ pub fn changed_since<'t>(all: &'t [OperationRecord], id: &OperationId) -> Vec<&'
     later.iter().rev().filter(|one| !cancelled(one) && !touched(one).is_disjoint(&mine)).collect()
 }
 
-/// The ids, names and paths of the cases, refs, stash entries and worktrees that a transaction changed.
+/// The ids, names and paths of the tasks, refs, stash entries and worktrees that a transaction changed.
 fn touched(transaction: &OperationRecord) -> BTreeSet<&str> {
-    let cases = transaction.added.iter().chain(transaction.edits.iter().map(|edit| &edit.id)).map(TaskId::as_str);
+    let tasks = transaction.added.iter().chain(transaction.edits.iter().map(|edit| &edit.id)).map(TaskId::as_str);
     let refs = transaction.refs.iter().map(|change| &change.name);
     let refs = refs.chain(transaction.advances.iter().map(|change| &change.branch)).map(RefName::as_str);
     let worktrees = transaction.worktrees.iter().map(|change| change.path.as_str());
     let submodules = transaction.submodules.iter().map(|change| change.worktree.path.as_str());
     let stash = transaction.stash.iter().map(|change| change.entry.id.as_str());
-    cases.chain(refs).chain(worktrees).chain(submodules).chain(stash).collect()
+    tasks.chain(refs).chain(worktrees).chain(submodules).chain(stash).collect()
 }
 
 /// The changes of the state that undo a transaction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StateUndo {
-    /// Edits of cases.
+    /// Edits of tasks.
     pub edits: Vec<TaskChangeSet>,
     /// The mode.
     pub mode: Option<ValueChange<SessionMode>>,
@@ -155,20 +155,20 @@ pub fn state_back(transaction: &OperationRecord, now: &State, holds: MergeContai
     Ok(back)
 }
 
-/// The edits of cases that undo a transaction. Added cases are archived, never forgotten.
+/// The edits of tasks that undo a transaction. Added tasks are archived, never forgotten.
 ///
 /// # Errors
-/// `CHANGED_MEANWHILE` where an added case was worked on since, or a field has another value by now.
+/// `CHANGED_MEANWHILE` where an added task was worked on since, or a field has another value by now.
 fn edits(transaction: &OperationRecord, now: &State, holds: MergeContainsCheck<'_>) -> Result<Vec<TaskChangeSet>> {
     let mut edits = inverse_edits(transaction.edits.clone());
     for id in &transaction.added {
-        let case = now.case(id)?;
-        let as_added = transaction.added_as.get(id).is_some_and(|then| then.status == case.status && then.merged == case.merged);
-        let open = matches!(case.status, TaskStatus::Pending | TaskStatus::Blocked);
-        match case.status {
+        let task = now.task(id)?;
+        let as_added = transaction.added_as.get(id).is_some_and(|then| then.status == task.status && then.merged == task.merged);
+        let open = matches!(task.status, TaskStatus::Pending | TaskStatus::Blocked);
+        match task.status {
             TaskStatus::Archived => {}
             TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Done | TaskStatus::Failed if open || as_added => {
-                let changes = vec![TaskFieldChange::Status(ValueChange::new(case.status, TaskStatus::Archived))];
+                let changes = vec![TaskFieldChange::Status(ValueChange::new(task.status, TaskStatus::Archived))];
                 edits.push(TaskChangeSet { id: id.clone(), changes });
             }
             TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Active | TaskStatus::Done | TaskStatus::Failed => {
@@ -177,7 +177,7 @@ fn edits(transaction: &OperationRecord, now: &State, holds: MergeContainsCheck<'
             }
         }
     }
-    let fits = |edit: &&TaskChangeSet| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
+    let fits = |edit: &&TaskChangeSet| now.restorable.tasks.get(&edit.id).is_some_and(|task| edit_fits(edit, task));
     let changed: Vec<&str> = edits.iter().filter(|edit| !fits(edit)).map(|edit| edit.id.as_str()).collect();
     if !changed.is_empty() {
         return Err(changed_since_then(&changed));

@@ -214,7 +214,7 @@ impl PictureFold {
             // These change no lane, or are part of what is told of another event.
             Event::SessionChanged { .. } | Event::ModeChanged { .. } | Event::Requested { .. } | Event::RequestHandled { .. } => {
             }
-            Event::CasesAdded { .. } | Event::CasesChanged { .. } | Event::Planned { .. } | Event::Audited { .. } => {}
+            Event::TasksAdded { .. } | Event::TasksChanged { .. } | Event::Planned { .. } | Event::Audited { .. } => {}
             Event::HookRan { .. } | Event::MergedBranchesLeave { .. } | Event::MergedBranchesLeft { .. } => {}
             Event::IterationIntended { .. } | Event::IterationStarted { .. } | Event::IterationEnded { .. } => {}
             Event::Signalled { .. } | Event::RecoveryDecided { .. } | Event::VerificationFailed { .. } => {}

@@ -14,15 +14,18 @@ use crate::domain::work::task::{Task, TaskKind};
 pub struct PlanningStateJson<'a> {
     status: PlanStatus,
     phase: PlanningPhase,
-    directive_case: PlanGoalJson<'a>,
+    #[serde(rename = "directiveCase")]
+    goal: PlanGoalJson<'a>,
     clarifications: &'a [GoalClarification],
     proposals: Vec<PlanProposalJson<'a>>,
-    partial_cases: PartialTasksJson<'a>,
+    #[serde(rename = "partialCases")]
+    partial_tasks: PartialTasksJson<'a>,
     last_checkpoint: Timestamp,
     planner: Option<&'a str>,
     attempt: u32,
     analysis: Option<&'a str>,
-    cases: Vec<PlannedTaskJson<'a>>,
+    #[serde(rename = "cases")]
+    tasks: Vec<PlannedTaskJson<'a>>,
     problems: Option<&'a [String]>,
     running: Option<Timestamp>,
     archived: Vec<ArchivedPlanJson<'a>>,
@@ -50,7 +53,7 @@ struct PartialTasksJson<'a> {
     pending: Vec<&'a TaskId>,
 }
 
-/// A case of a plan, with the keys of `task list --json`.
+/// A task of a plan, with the keys of `task list --json`.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedTaskJson<'a> {
@@ -76,29 +79,29 @@ struct ArchivedPlanJson<'a> {
 }
 
 impl<'a> PlanningStateJson<'a> {
-    /// The lines of its cases.
-    pub fn cases_of(plan: &'a GoalPlan) -> Vec<PlannedTaskJson<'a>> {
-        plan.cases.iter().map(PlannedTaskJson::of).collect()
+    /// The lines of its tasks.
+    pub fn tasks_of(plan: &'a GoalPlan) -> Vec<PlannedTaskJson<'a>> {
+        plan.tasks.iter().map(PlannedTaskJson::of).collect()
     }
 
     /// The document of a plan.
     pub fn of(plan: &'a GoalPlan) -> Self {
-        let PlanGoal { id, jtbd, body: _ } = &plan.directive_case;
+        let PlanGoal { id, jtbd, body: _ } = &plan.goal;
         Self {
             status: plan.status,
             phase: plan.phase,
-            directive_case: PlanGoalJson { id, jtbd },
+            goal: PlanGoalJson { id, jtbd },
             clarifications: &plan.clarifications,
             proposals: plan.proposals.iter().map(proposal).collect(),
-            partial_cases: PartialTasksJson {
-                created: plan.created().map(|case| &case.id).collect(),
-                pending: plan.outlined().map(|case| &case.id).collect(),
+            partial_tasks: PartialTasksJson {
+                created: plan.created().map(|task| &task.id).collect(),
+                pending: plan.outlined().map(|task| &task.id).collect(),
             },
             last_checkpoint: plan.last_checkpoint,
             planner: plan.planner.as_ref().map(|planner| planner.agent.as_str()),
             attempt: plan.attempt,
             analysis: plan.analysis.as_deref(),
-            cases: Self::cases_of(plan),
+            tasks: Self::tasks_of(plan),
             problems: plan.problems.as_deref(),
             running: plan.running,
             archived: plan.archived.iter().map(archived).collect(),
@@ -118,27 +121,27 @@ fn archived(of: &ArchivedPlanAttempt) -> ArchivedPlanJson<'_> {
         at: of.at,
         why: &of.why,
         phase: of.phase,
-        created: of.created.iter().map(|case| &case.id).collect(),
-        pending: of.pending.iter().map(|case| &case.id).collect(),
+        created: of.created.iter().map(|task| &task.id).collect(),
+        pending: of.pending.iter().map(|task| &task.id).collect(),
     }
 }
 
 impl<'a> PlannedTaskJson<'a> {
-    /// The line of a case.
-    pub fn of(case: &'a Task) -> Self {
-        let body_size = match &case.body {
+    /// The line of a task.
+    pub fn of(task: &'a Task) -> Self {
+        let body_size = match &task.body {
             None => 0,
             Some(TextOrBlob::Inline(text)) => text.len() as u64,
             Some(TextOrBlob::Stored { size, .. }) => *size,
         };
         Self {
-            id: &case.id,
-            title: &case.title,
-            kind: case.kind,
-            parent: case.parent.as_ref(),
-            after: &case.after,
-            persona: case.persona.as_deref(),
-            verify: &case.verify,
+            id: &task.id,
+            title: &task.title,
+            kind: task.kind,
+            parent: task.parent.as_ref(),
+            after: &task.after,
+            persona: task.persona.as_deref(),
+            verify: &task.verify,
             body_size,
         }
     }

@@ -32,9 +32,9 @@ fn question(one: &GoalClarification) -> Option<Gate> {
 }
 
 fn proposal(plan: &GoalPlan, last: &PlanProposal) -> Option<Gate> {
-    let goal = &plan.directive_case.jtbd;
-    let cases = count(plan.cases.len(), "case");
-    let reason = format!("version {} of the plan '{goal}', {cases}: git axiom plan show", last.version);
+    let goal = &plan.goal.jtbd;
+    let tasks = count(plan.tasks.len(), "case");
+    let reason = format!("version {} of the plan '{goal}', {tasks}: git axiom plan show", last.version);
     gate(&format!("{PROPOSAL}{}", last.version), reason, last.at)
 }
 

@@ -11,9 +11,9 @@ pub enum NextPlanStep {
     Plan(PlanningPhase),
     /// A human approves the last version, or says what is to be different.
     Approve,
-    /// The cases are checked.
+    /// The tasks are checked.
     Check,
-    /// A human makes it cases.
+    /// A human makes it tasks.
     Finish,
     /// Nothing: it has ended.
     Nothing,
@@ -32,7 +32,7 @@ pub fn next(plan: &GoalPlan) -> NextPlanStep {
         PlanningPhase::Understand | PlanningPhase::Analyze => planned(plan.phase).unwrap_or(NextPlanStep::Approve),
         PlanningPhase::Propose if plan.waiting_proposal().is_some() => NextPlanStep::Approve,
         PlanningPhase::Propose => NextPlanStep::Plan(PlanningPhase::Propose),
-        PlanningPhase::Decompose if !plan.pending.is_empty() || plan.cases.is_empty() => {
+        PlanningPhase::Decompose if !plan.pending.is_empty() || plan.tasks.is_empty() => {
             NextPlanStep::Plan(PlanningPhase::Decompose)
         }
         PlanningPhase::Decompose if !plan.is_approved() => NextPlanStep::Approve,

@@ -1,4 +1,4 @@
-//! A plan: everything that is known while a goal becomes cases. A part of the record: a rollback takes back the cases that it became, and no plan.
+//! A plan: everything that is known while a goal becomes tasks. A part of the record: a rollback takes back the tasks that it became, and no plan.
 
 use std::collections::BTreeSet;
 
@@ -9,8 +9,8 @@ use crate::domain::base::ids::TaskId;
 use crate::domain::base::text::TextOrBlob;
 use crate::domain::work::task::Task;
 
-/// The most cases of one plan.
-pub const MOST_CASES: usize = 1000;
+/// The most tasks of one plan.
+pub const MOST_TASKS: usize = 1000;
 /// The most questions of one plan.
 pub const MOST_QUESTIONS: usize = 100;
 /// The most versions of the proposal.
@@ -34,9 +34,9 @@ pub enum PlanningPhase {
     Analyze,
     /// A way is proposed, and a human approves it.
     Propose,
-    /// The cases are made.
+    /// The tasks are made.
     Decompose,
-    /// The cases are checked.
+    /// The tasks are checked.
     Validate,
 }
 
@@ -62,17 +62,17 @@ impl PlanningPhase {
 pub enum PlanStatus {
     /// It is worked on.
     Planning,
-    /// Its cases were made.
+    /// Its tasks were made.
     Done,
     /// It was given up.
     Abandoned,
 }
 
-/// The goal: it becomes the case that all others are a part of.
+/// The goal: it becomes the task that all others are a part of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlanGoal {
-    /// The id of that case.
+    /// The id of that task.
     pub id: TaskId,
     /// What is to be reached, in one line: the job to be done.
     pub jtbd: String,
@@ -122,7 +122,7 @@ pub struct PlanProposal {
     pub feedback: Option<String>,
     /// When it was made.
     pub at: Timestamp,
-    /// The cases that the approval is for.
+    /// The tasks that the approval is for.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub covers: BTreeSet<TaskId>,
 }
@@ -145,10 +145,10 @@ pub struct ArchivedPlanAttempt {
     /// Its proposals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proposals: Vec<PlanProposal>,
-    /// The cases that were made.
+    /// The tasks that were made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub created: Vec<Task>,
-    /// The cases that were still to be made.
+    /// The tasks that were still to be made.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pending: Vec<Task>,
 }
@@ -162,7 +162,7 @@ pub struct GoalPlan {
     /// How far it is.
     pub phase: PlanningPhase,
     /// The goal.
-    pub directive_case: PlanGoal,
+    pub goal: PlanGoal,
     /// The program that plans; none where a human does.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub planner: Option<PlannerProgram>,
@@ -177,9 +177,9 @@ pub struct GoalPlan {
     /// The versions of the proposal.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proposals: Vec<PlanProposal>,
-    /// The cases: made, or outlined only.
+    /// The tasks: made, or outlined only.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub cases: Vec<Task>,
+    pub tasks: Vec<Task>,
     /// Those of them that are outlined only.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub pending: BTreeSet<TaskId>,
@@ -192,7 +192,7 @@ pub struct GoalPlan {
     /// What earlier attempts had come to, newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub archived: Vec<ArchivedPlanAttempt>,
-    /// The cases that it became.
+    /// The tasks that it became.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub became: Vec<TaskId>,
     /// When it was last written down.
@@ -201,17 +201,17 @@ pub struct GoalPlan {
 
 impl GoalPlan {
     /// A plan that begins now.
-    pub fn begin(directive_case: PlanGoal, planner: Option<PlannerProgram>, now: Timestamp) -> Self {
+    pub fn begin(goal: PlanGoal, planner: Option<PlannerProgram>, now: Timestamp) -> Self {
         Self {
             status: PlanStatus::Planning,
             phase: PlanningPhase::Understand,
-            directive_case,
+            goal,
             planner,
             attempt: 1,
             clarifications: Vec::new(),
             analysis: None,
             proposals: Vec::new(),
-            cases: Vec::new(),
+            tasks: Vec::new(),
             pending: BTreeSet::new(),
             problems: None,
             running: None,
@@ -226,14 +226,14 @@ impl GoalPlan {
         self.status == PlanStatus::Planning
     }
 
-    /// The cases that are made.
+    /// The tasks that are made.
     pub fn created(&self) -> impl Iterator<Item = &Task> {
-        self.cases.iter().filter(|case| !self.pending.contains(&case.id))
+        self.tasks.iter().filter(|task| !self.pending.contains(&task.id))
     }
 
-    /// The cases that are outlined only.
+    /// The tasks that are outlined only.
     pub fn outlined(&self) -> impl Iterator<Item = &Task> {
-        self.cases.iter().filter(|case| self.pending.contains(&case.id))
+        self.tasks.iter().filter(|task| self.pending.contains(&task.id))
     }
 
     /// The questions without an answer.
@@ -251,20 +251,20 @@ impl GoalPlan {
         self.proposal().filter(|last| !last.approved && last.feedback.is_none())
     }
 
-    /// Whether a human approved what it is now: the last version, and every case.
+    /// Whether a human approved what it is now: the last version, and every task.
     pub fn is_approved(&self) -> bool {
         let last = self.proposal().filter(|last| last.approved && last.feedback.is_none());
-        last.is_some_and(|last| self.cases.iter().all(|case| last.covers.contains(&case.id)))
+        last.is_some_and(|last| self.tasks.iter().all(|task| last.covers.contains(&task.id)))
     }
 
-    /// The ids that are promised to its cases.
+    /// The ids that are promised to its tasks.
     pub fn ids(&self) -> Vec<TaskId> {
-        std::iter::once(&self.directive_case.id).chain(self.cases.iter().map(|case| &case.id)).cloned().collect()
+        std::iter::once(&self.goal.id).chain(self.tasks.iter().map(|task| &task.id)).cloned().collect()
     }
 
-    /// Whether an id is promised to one of its cases. `folded` is in lower case.
+    /// Whether an id is promised to one of its tasks. `folded` is in lower case.
     pub fn reserves(&self, folded: &str) -> bool {
-        let own = std::iter::once(&self.directive_case.id).chain(self.cases.iter().map(|case| &case.id));
+        let own = std::iter::once(&self.goal.id).chain(self.tasks.iter().map(|task| &task.id));
         self.is_open() && own.map(TaskId::as_str).any(|id| id.eq_ignore_ascii_case(folded))
     }
 }

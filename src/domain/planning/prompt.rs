@@ -3,9 +3,9 @@
 use super::document::PlanningStateJson;
 use super::plan::{GoalPlan, PlanningPhase};
 
-/// What a planner is told, as Markdown. `body` is what more is known of the goal, `known` are the ids and titles of cases that exist.
+/// What a planner is told, as Markdown. `body` is what more is known of the goal, `known` are the ids and titles of tasks that exist.
 pub fn prompt(plan: &GoalPlan, body: &str, known: &[String]) -> String {
-    let mut text = format!("# Plan: {}\n\n", plan.directive_case.jtbd);
+    let mut text = format!("# Plan: {}\n\n", plan.goal.jtbd);
     text.push_str(
         "You plan work that others will do, in this repository. Change nothing: no file, no commit. What you print is read by a \
          program: print objects of JSON, each on a line of its own. Everything else that you say is left out.\n",
@@ -24,21 +24,21 @@ pub fn prompt(plan: &GoalPlan, body: &str, known: &[String]) -> String {
         part(&format!("Version {} of your proposal", last.version), &last.text);
         part("What the human wants to be different", last.feedback.as_deref().unwrap_or_default());
     }
-    if !plan.cases.is_empty() {
+    if !plan.tasks.is_empty() {
         part("The cases so far", &lines(plan));
     }
     part("What is wrong with them", &plan.problems.iter().flatten().map(|one| format!("- {one}\n")).collect::<String>());
-    part("What to do now", task(plan));
+    part("What to do now", instructions(plan));
     text
 }
 
-/// The cases as lines of JSON.
+/// The tasks as lines of JSON.
 fn lines(plan: &GoalPlan) -> String {
-    let lines = PlanningStateJson::cases_of(plan).into_iter().filter_map(|line| serde_json::to_string(&line).ok());
+    let lines = PlanningStateJson::tasks_of(plan).into_iter().filter_map(|line| serde_json::to_string(&line).ok());
     lines.collect::<Vec<_>>().join("\n")
 }
 
-const fn task(plan: &GoalPlan) -> &'static str {
+const fn instructions(plan: &GoalPlan) -> &'static str {
     match plan.phase {
         PlanningPhase::Understand => {
             "Ask what only a human can decide, at most five questions, each as {\"question\": \"…\"}. Ask nothing that the repository \
@@ -66,16 +66,17 @@ const fn task(plan: &GoalPlan) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::planning::tests::{case, plan};
+    use crate::domain::planning::tests::{plan, task};
 
     #[test]
     fn each_phase_is_told_what_is_known_and_what_to_do() {
         let mut plan = plan(Some("claude"));
-        plan.cases = vec![case("a", None, &["b"])];
+        plan.tasks = vec![task("a", None, &["b"])];
         for phase in PlanningPhase::ALL {
             plan.phase = phase;
             let told = prompt(&plan, "more of it", &["x: exists".to_owned()]);
-            let wanted = ["# Plan: sign in", "more of it", "x: exists", "{\"id\":\"a\"", "## What to do now", task(&plan)];
+            let wanted =
+                ["# Plan: sign in", "more of it", "x: exists", "{\"id\":\"a\"", "## What to do now", instructions(&plan)];
             assert!(wanted.iter().all(|part| told.contains(part)), "{told}");
         }
     }

@@ -13,7 +13,7 @@ pub enum PlanRecoveryChoice {
     Resume,
     /// Archive what there is, and begin anew.
     StartOver,
-    /// Make cases of what is made by now, and plan no further.
+    /// Make tasks of what is made by now, and plan no further.
     Keep,
 }
 
@@ -40,9 +40,9 @@ pub struct PlanRecoveryDecision {
     pub why: String,
 }
 
-/// The rule where nobody is there to choose: under 50 % of the cases made, start over; else keep and skip.
+/// The rule where nobody is there to choose: under 50 % of the tasks made, start over; else keep and skip.
 pub fn by_rule(plan: &GoalPlan) -> PlanRecoveryDecision {
-    let (made, all) = (plan.created().count(), plan.cases.len());
+    let (made, all) = (plan.created().count(), plan.tasks.len());
     let half = made > 0 && made * 2 >= all;
     let percent = (made * 100).checked_div(all).unwrap_or(0);
     let facts = format!("nobody was there to ask, and {made} of {} created ({percent} %)", count(all, "case"));

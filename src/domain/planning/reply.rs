@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::plan::{LONGEST, MOST_CASES, PlanningPhase};
+use super::plan::{LONGEST, MOST_TASKS, PlanningPhase};
 use crate::error::{Code, Error, Result};
 
 /// The most bytes of a planner's output that are read.
@@ -11,7 +11,7 @@ pub const MOST_OUTPUT: usize = 4 * 1024 * 1024;
 /// The most questions at once.
 const MOST_AT_ONCE: usize = 20;
 
-/// A case as a planner prints it, with the keys of `task import`.
+/// A task as a planner prints it, with the keys of `task import`.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct PlannedTask {
@@ -26,10 +26,10 @@ pub struct PlannedTask {
     /// The instructions for the agent.
     #[serde(default)]
     pub body: Option<String>,
-    /// The case it is a part of.
+    /// The task it is a part of.
     #[serde(default)]
     pub parent: Option<String>,
-    /// The cases that it comes after.
+    /// The tasks that it comes after.
     #[serde(default)]
     pub after: PlannerTexts,
     /// The kind of agent that works on it.
@@ -75,8 +75,8 @@ pub struct PlannerReply {
     pub analysis: Option<String>,
     /// The way that it proposes.
     pub proposal: Option<String>,
-    /// Cases.
-    pub cases: Vec<PlannedTask>,
+    /// Tasks.
+    pub tasks: Vec<PlannedTask>,
     /// Whether it said in so many words that it has understood.
     understood: bool,
 }
@@ -85,7 +85,7 @@ pub struct PlannerReply {
 ///
 /// # Errors
 /// `PLANNER_FAILED` where nothing of it is an answer to what it was asked in this phase, or an answer cannot be understood; `TOO_LARGE`
-/// for too many cases or questions.
+/// for too many tasks or questions.
 pub fn read(text: &str, phase: PlanningPhase) -> Result<PlannerReply> {
     if text.trim().is_empty() {
         return Err(failed("the planner printed nothing"));
@@ -174,11 +174,11 @@ impl PlannerReply {
         self.analysis = text("analysis").or_else(|| self.analysis.take());
         self.proposal = text("proposal").or_else(|| self.proposal.take());
         if object.get("title").is_some() {
-            let case = serde_json::from_value(object)
+            let task = serde_json::from_value(object)
                 .map_err(|e| failed("the planner printed a case that cannot be read").because(e))?;
-            self.cases.push(case);
-            if self.cases.len() > MOST_CASES {
-                return Err(Error::new(Code::TooLarge, format!("the planner printed more than {MOST_CASES} cases"))
+            self.tasks.push(task);
+            if self.tasks.len() > MOST_TASKS {
+                return Err(Error::new(Code::TooLarge, format!("the planner printed more than {MOST_TASKS} cases"))
                     .hint("git axiom plan revise 'At most 100 cases, please'    asks for another version")
                     .hint("git axiom plan abandon    then plan a part of the goal"));
             }
@@ -186,12 +186,12 @@ impl PlannerReply {
         Ok(())
     }
 
-    /// Whether it answers what is asked in a phase. Cases alone say that nothing is unclear.
+    /// Whether it answers what is asked in a phase. Tasks alone say that nothing is unclear.
     fn answers(&self, phase: PlanningPhase) -> bool {
         match phase {
-            PlanningPhase::Understand => self.understood || !self.questions.is_empty() || !self.cases.is_empty(),
-            PlanningPhase::Analyze => self.analysis.is_some() || !self.cases.is_empty(),
-            PlanningPhase::Propose | PlanningPhase::Decompose | PlanningPhase::Validate => !self.cases.is_empty(),
+            PlanningPhase::Understand => self.understood || !self.questions.is_empty() || !self.tasks.is_empty(),
+            PlanningPhase::Analyze => self.analysis.is_some() || !self.tasks.is_empty(),
+            PlanningPhase::Propose | PlanningPhase::Decompose | PlanningPhase::Validate => !self.tasks.is_empty(),
         }
     }
 }
@@ -217,9 +217,9 @@ mod tests {
     fn objects_are_found_between_words_and_over_several_lines() {
         let text = "I looked at it.\n```json\n{\n  \"title\": \"One\",\n  \"after\": \"x\"\n}\n```\n  {\"id\": \"b\", \"title\": \"Two\", \"verify\": [\"true\"]} {\"proposal\": \"so\"}\nfn main() {\n{ let x = 1; }\n";
         let reply = read(text, PlanningPhase::Propose).unwrap();
-        let cases: Vec<_> =
-            reply.cases.into_iter().map(|case| (case.title, case.after.into_vec(), case.verify.into_vec())).collect();
-        assert_eq!(cases, [("One".into(), vec!["x".to_owned()], vec![]), ("Two".into(), vec![], vec!["true".to_owned()])]);
+        let tasks: Vec<_> =
+            reply.tasks.into_iter().map(|task| (task.title, task.after.into_vec(), task.verify.into_vec())).collect();
+        assert_eq!(tasks, [("One".into(), vec!["x".to_owned()], vec![]), ("Two".into(), vec![], vec!["true".to_owned()])]);
         assert_eq!(reply.proposal.as_deref(), Some("so"));
         let asked = read("{\"question\": \"why?\"}\n{\"question\": \" \"}\n", PlanningPhase::Understand).unwrap();
         assert_eq!(asked.questions, ["why?"]);
@@ -238,7 +238,7 @@ mod tests {
             assert_eq!(code("{\"title\": 7}", phase), failed, "a case that is none");
             assert_eq!(code("{\"title\": \"x\", \"after\": {}}", phase), failed);
             assert_eq!(code("{\"title\": \"cut o", phase), failed, "it died in a line");
-            assert_eq!(code(&many(MOST_CASES), phase), None);
+            assert_eq!(code(&many(MOST_TASKS), phase), None);
             assert_eq!(code(&many(10_000), phase), Some(Code::TooLarge));
         }
         assert_eq!(code("{\"question\": \"why?\"}", PlanningPhase::Propose), failed);

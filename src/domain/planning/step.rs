@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::plan::{
-    ArchivedPlanAttempt, GoalClarification, GoalPlan, LONGEST, MOST_ARCHIVED, MOST_CASES, MOST_QUESTIONS, MOST_VERSIONS,
+    ArchivedPlanAttempt, GoalClarification, GoalPlan, LONGEST, MOST_ARCHIVED, MOST_QUESTIONS, MOST_TASKS, MOST_VERSIONS,
     PlanProposal, PlanStatus, PlanningPhase,
 };
 use crate::domain::base::ids::TaskId;
@@ -13,7 +13,7 @@ use crate::domain::work::task::Task;
 use crate::domain::work::verification::ProgramUsage;
 use crate::error::{Code, Error, Result};
 
-/// How a plan became cases.
+/// How a plan became tasks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum PlanEnding {
@@ -78,7 +78,7 @@ pub enum PlanStep {
     Proposed {
         /// What is proposed.
         text: String,
-        /// The cases, outlined; those that were there stay where there are none.
+        /// The tasks, outlined; those that were there stay where there are none.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         outline: Vec<Task>,
     },
@@ -87,20 +87,20 @@ pub enum PlanStep {
         /// How.
         feedback: String,
     },
-    /// A human approved a version: the last one, or the cases as they are as the next one.
+    /// A human approved a version: the last one, or the tasks as they are as the next one.
     Approved {
         /// Its number.
         version: u32,
     },
-    /// Cases were made.
-    CasesMade {
-        /// The cases.
-        cases: Vec<Task>,
+    /// Tasks were made.
+    TasksMade {
+        /// The tasks.
+        tasks: Vec<Task>,
         /// Whether the approval is for them too: a human added them.
         #[serde(default, skip_serializing_if = "std::ops::Not::not")]
         approved: bool,
     },
-    /// The cases were checked.
+    /// The tasks were checked.
     Checked {
         /// What is wrong with them.
         problems: Vec<String>,
@@ -115,15 +115,15 @@ pub enum PlanStep {
         /// Why.
         why: String,
     },
-    /// The plan became cases.
+    /// The plan became tasks.
     Finished {
         /// How.
         ending: PlanEnding,
         /// Why, where it was cut off.
         #[serde(default, skip_serializing_if = "String::is_empty")]
         why: String,
-        /// The cases.
-        cases: Vec<Task>,
+        /// The tasks.
+        tasks: Vec<Task>,
     },
     /// The plan was given up.
     Abandoned {
@@ -139,7 +139,7 @@ impl PlanStep {
             Self::Finished { .. } => 8,
             Self::Started { .. } | Self::StartedOver { .. } | Self::Abandoned { .. } => 7,
             Self::Approved { .. } | Self::Answered { .. } | Self::Revised { .. } | Self::Resumed { .. } => 6,
-            Self::Proposed { .. } | Self::CasesMade { .. } => 5,
+            Self::Proposed { .. } | Self::TasksMade { .. } => 5,
             Self::Asked { .. } | Self::Analyzed { .. } | Self::Checked { .. } => 4,
             Self::PlannerStarted {} | Self::PlannerEnded { .. } | Self::Understood {} => 2,
             Self::PlannerRan { .. } => 1,
@@ -149,7 +149,7 @@ impl PlanStep {
     /// What it did, in words.
     pub fn in_words(&self) -> String {
         match self {
-            Self::Started { plan } => format!("plan: {}", plan.directive_case.jtbd),
+            Self::Started { plan } => format!("plan: {}", plan.goal.jtbd),
             Self::PlannerStarted {} => "plan: the planner runs".to_owned(),
             Self::PlannerRan { .. } => "plan: a run of the planner is over".to_owned(),
             Self::PlannerEnded { failure: None } => "plan: the planner has ended".to_owned(),
@@ -164,7 +164,7 @@ impl PlanStep {
             }
             Self::Revised { .. } => "plan: another version was asked for".to_owned(),
             Self::Approved { version } => format!("plan: version {version} approved"),
-            Self::CasesMade { cases, .. } => match cases.as_slice() {
+            Self::TasksMade { tasks, .. } => match tasks.as_slice() {
                 [one] => format!("plan: {} added: {}", one.id, one.title),
                 many => format!("plan: {} added", count(many.len(), "case")),
             },
@@ -172,11 +172,11 @@ impl PlanStep {
             Self::Checked { problems } => format!("plan: {} found", count(problems.len(), "problem")),
             Self::Resumed { why } => format!("plan: goes on: {why}"),
             Self::StartedOver { why } => format!("plan: started over: {why}"),
-            Self::Finished { ending: PlanEnding::Finished, cases, .. } => {
-                format!("plan finished: {} added", count(cases.len(), "case"))
+            Self::Finished { ending: PlanEnding::Finished, tasks, .. } => {
+                format!("plan finished: {} added", count(tasks.len(), "case"))
             }
-            Self::Finished { ending: PlanEnding::Kept, why, cases } => {
-                format!("plan cut off, {} kept: {why}", count(cases.len(), "case"))
+            Self::Finished { ending: PlanEnding::Kept, why, tasks } => {
+                format!("plan cut off, {} kept: {why}", count(tasks.len(), "case"))
             }
             Self::Abandoned { why } => format!("plan abandoned: {why}"),
         }
@@ -220,8 +220,8 @@ impl GoalPlan {
     fn take(&mut self, step: &PlanStep, at: Timestamp) -> Result<()> {
         match step {
             PlanStep::Started { plan } => {
-                let goal = &plan.directive_case.jtbd;
-                let what = format!("a plan is open already: '{}', so '{goal}' has to wait", self.directive_case.jtbd);
+                let goal = &plan.goal.jtbd;
+                let what = format!("a plan is open already: '{}', so '{goal}' has to wait", self.goal.jtbd);
                 return Err(Error::new(Code::PlanOpen, what).hint("git axiom plan show    shows it; finish or abandon it first"));
             }
             PlanStep::PlannerStarted {} if self.running.is_some() => {
@@ -240,22 +240,22 @@ impl GoalPlan {
             PlanStep::Proposed { text, outline } => self.proposed(text, outline, at)?,
             PlanStep::Revised { feedback } => self.revised(feedback)?,
             PlanStep::Approved { version } => self.approved(*version, at)?,
-            PlanStep::CasesMade { cases, approved } => self.made(cases, *approved)?,
+            PlanStep::TasksMade { tasks, approved } => self.made(tasks, *approved)?,
             PlanStep::Checked { problems } => {
                 self.problems = Some(problems.clone());
                 self.phase = if self.pending.is_empty() && self.is_approved() { PlanningPhase::Validate } else { self.phase };
             }
             PlanStep::StartedOver { why } => self.start_over(why, at),
-            PlanStep::Finished { ending: _, why: _, cases } => {
-                self.became = cases.iter().map(|case| case.id.clone()).collect();
-                self.cases.clear();
+            PlanStep::Finished { ending: _, why: _, tasks } => {
+                self.became = tasks.iter().map(|task| task.id.clone()).collect();
+                self.tasks.clear();
                 self.pending.clear();
                 self.running = None;
                 self.status = PlanStatus::Done;
             }
             PlanStep::Abandoned { why } => {
                 self.archive(why, at);
-                self.cases.clear();
+                self.tasks.clear();
                 self.pending.clear();
                 self.running = None;
                 self.status = PlanStatus::Abandoned;
@@ -308,15 +308,15 @@ impl GoalPlan {
     fn proposed(&mut self, text: &str, outline: &[Task], at: Timestamp) -> Result<()> {
         check_text("the proposal", text)?;
         self.room_for_a_version()?;
-        if outline.len() > MOST_CASES {
+        if outline.len() > MOST_TASKS {
             return Err(too_many());
         }
         if !outline.is_empty() {
             if self.created().next().is_some() {
                 self.archive("another version of the proposal took their place", at);
             }
-            self.pending = outline.iter().map(|case| case.id.clone()).collect();
-            self.cases = outline.to_vec();
+            self.pending = outline.iter().map(|task| task.id.clone()).collect();
+            self.tasks = outline.to_vec();
             self.problems = None;
         }
         let version = self.next_version();
@@ -351,7 +351,7 @@ impl GoalPlan {
     }
 
     fn approved(&mut self, version: u32, at: Timestamp) -> Result<()> {
-        let covers = self.cases.iter().map(|case| case.id.clone()).collect();
+        let covers = self.tasks.iter().map(|task| task.id.clone()).collect();
         let next = self.next_version();
         match self.proposals.last_mut() {
             Some(last) if last.version == version && last.feedback.is_none() => (last.approved, last.covers) = (true, covers),
@@ -365,26 +365,26 @@ impl GoalPlan {
                     .hint("git axiom plan show    shows what is proposed now"));
             }
         }
-        let made = self.pending.is_empty() && !self.cases.is_empty();
+        let made = self.pending.is_empty() && !self.tasks.is_empty();
         self.phase = if made { PlanningPhase::Validate } else { PlanningPhase::Decompose };
         Ok(())
     }
 
-    fn made(&mut self, cases: &[Task], approved: bool) -> Result<()> {
+    fn made(&mut self, tasks: &[Task], approved: bool) -> Result<()> {
         let was_approved = self.is_approved();
-        for case in cases {
-            let known = self.cases.iter_mut().find(|one| one.id == case.id);
+        for task in tasks {
+            let known = self.tasks.iter_mut().find(|one| one.id == task.id);
             match known {
-                Some(known) => *known = case.clone(),
-                None => self.cases.push(case.clone()),
+                Some(known) => *known = task.clone(),
+                None => self.tasks.push(task.clone()),
             }
-            self.pending.remove(&case.id);
+            self.pending.remove(&task.id);
         }
-        if self.cases.len() > MOST_CASES {
+        if self.tasks.len() > MOST_TASKS {
             return Err(too_many());
         }
         if approved && was_approved {
-            let ids: Vec<TaskId> = cases.iter().map(|case| case.id.clone()).collect();
+            let ids: Vec<TaskId> = tasks.iter().map(|task| task.id.clone()).collect();
             self.proposals.last_mut().into_iter().for_each(|last| last.covers.extend(ids.iter().cloned()));
         }
         self.problems = None;
@@ -410,13 +410,13 @@ impl GoalPlan {
 
     fn start_over(&mut self, why: &str, at: Timestamp) {
         self.archive(why, at);
-        let begun = Self::begin(self.directive_case.clone(), self.planner.clone(), at);
+        let begun = Self::begin(self.goal.clone(), self.planner.clone(), at);
         let archived = std::mem::take(&mut self.archived);
         *self = Self { attempt: self.attempt.saturating_add(1), archived, ..begun };
     }
 }
 
 fn too_many() -> Error {
-    Error::new(Code::TooLarge, format!("a plan has at most {MOST_CASES} cases"))
+    Error::new(Code::TooLarge, format!("a plan has at most {MOST_TASKS} cases"))
         .hint("plan a part of the goal first, or add a file of cases: git axiom task import FILE")
 }

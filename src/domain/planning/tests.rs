@@ -4,7 +4,7 @@ use jiff::Timestamp;
 
 use super::gates::{decided, gates_of};
 use super::next::{NextPlanStep, next};
-use super::plan::{GoalPlan, LONGEST, MOST_ARCHIVED, MOST_CASES, PlanGoal, PlanStatus, PlannerProgram, PlanningPhase};
+use super::plan::{GoalPlan, LONGEST, MOST_ARCHIVED, MOST_TASKS, PlanGoal, PlanStatus, PlannerProgram, PlanningPhase};
 use super::recover::{PlanRecoveryChoice, by_rule};
 use super::step::{PlanEnding, PlanStep};
 use super::tree::tree;
@@ -20,8 +20,8 @@ fn id(text: &str) -> TaskId {
     TaskId::new(text).unwrap()
 }
 
-pub(super) fn case(text: &str, parent: Option<&str>, after: &[&str]) -> Task {
-    let case = crate::domain::work::wip::tests::case();
+pub(super) fn task(text: &str, parent: Option<&str>, after: &[&str]) -> Task {
+    let task = crate::domain::work::wip::tests::task();
     Task {
         id: id(text),
         title: format!("title of {text}"),
@@ -31,7 +31,7 @@ pub(super) fn case(text: &str, parent: Option<&str>, after: &[&str]) -> Task {
         body: None,
         parent: parent.map(id),
         after: after.iter().map(|after| id(after)).collect(),
-        ..case
+        ..task
     }
 }
 
@@ -44,12 +44,12 @@ fn after(plan: &GoalPlan, steps: impl IntoIterator<Item = PlanStep>) -> Result<G
     steps.into_iter().try_fold(plan.clone(), |plan, step| plan.after(&step, Timestamp::UNIX_EPOCH))
 }
 
-fn made(cases: &[Task]) -> PlanStep {
-    PlanStep::CasesMade { cases: cases.to_vec(), approved: true }
+fn made(tasks: &[Task]) -> PlanStep {
+    PlanStep::TasksMade { tasks: tasks.to_vec(), approved: true }
 }
 
-fn proposed(cases: &[Task]) -> PlanStep {
-    PlanStep::Proposed { text: "so".into(), outline: cases.to_vec() }
+fn proposed(tasks: &[Task]) -> PlanStep {
+    PlanStep::Proposed { text: "so".into(), outline: tasks.to_vec() }
 }
 
 fn asked(questions: &[&str]) -> PlanStep {
@@ -67,7 +67,7 @@ fn gate_ids(plan: &GoalPlan) -> Vec<String> {
 #[test]
 fn a_planner_goes_through_all_phases_and_waits_for_a_human_where_one_decides() {
     let mut at = plan(Some("shell"));
-    let (a, b) = (case("a", None, &[]), case("b", None, &["a"]));
+    let (a, b) = (task("a", None, &[]), task("b", None, &["a"]));
     let story = [
         (asked(&["which?", "when?"]), NextPlanStep::Answer, vec!["planning-question-1", "planning-question-2"]),
         (answered(2), NextPlanStep::Answer, vec!["planning-question-1"]),
@@ -87,20 +87,20 @@ fn a_planner_goes_through_all_phases_and_waits_for_a_human_where_one_decides() {
         at = after(&at, [step.clone()]).unwrap();
         assert_eq!((next(&at), gate_ids(&at)), (then, gates.into_iter().map(str::to_owned).collect()), "{step:?}");
     }
-    let cases = outcome(&at);
-    let done = after(&at, [PlanStep::Finished { ending: PlanEnding::Finished, why: String::new(), cases }]).unwrap();
+    let tasks = outcome(&at);
+    let done = after(&at, [PlanStep::Finished { ending: PlanEnding::Finished, why: String::new(), tasks }]).unwrap();
     assert_eq!((done.status, next(&done)), (PlanStatus::Done, NextPlanStep::Nothing));
     assert_eq!(done.became, [id("goal"), id("a"), id("b")]);
     assert!(done.after(&answered(1), Timestamp::UNIX_EPOCH).is_err(), "it has ended");
 }
 
 #[test]
-fn an_approval_is_for_the_cases_that_a_human_has_seen() {
-    let approved = after(&plan(None), [made(&[case("a", None, &[])]), PlanStep::Approved { version: 1 }]).unwrap();
+fn an_approval_is_for_the_tasks_that_a_human_has_seen() {
+    let approved = after(&plan(None), [made(&[task("a", None, &[])]), PlanStep::Approved { version: 1 }]).unwrap();
     assert!(approved.is_approved() && approved.phase == PlanningPhase::Validate);
-    let mine = after(&approved, [made(&[case("b", None, &[])])]).unwrap();
+    let mine = after(&approved, [made(&[task("b", None, &[])])]).unwrap();
     assert!(mine.is_approved(), "what a human adds");
-    let of_agent = PlanStep::CasesMade { cases: vec![case("c", None, &[])], approved: false };
+    let of_agent = PlanStep::TasksMade { tasks: vec![task("c", None, &[])], approved: false };
     let theirs = after(&mine, [of_agent]).unwrap();
     assert!(!theirs.is_approved() && next(&theirs) == NextPlanStep::Approve);
     let again = after(&theirs, [PlanStep::Approved { version: 2 }]).unwrap();
@@ -125,13 +125,13 @@ fn steps_that_do_not_fit_are_refused() {
         (PlanStep::Answered { number: 1, text: long.clone() }, Code::TooLarge),
         (PlanStep::Proposed { text: long, outline: vec![] }, Code::TooLarge),
         (asked(&["x"; 100]), Code::TooLarge),
-        (made(&[case("a", None, &[])]), Code::Internal),
+        (made(&[task("a", None, &[])]), Code::Internal),
         (PlanStep::Approved { version: 7 }, Code::ChangedMeanwhile),
     ] {
         let code = (code != Code::Internal).then_some(code);
         assert_eq!(after(&open, [step.clone()]).err().map(|error| error.code()), code, "{step:?}");
     }
-    let many: Vec<Task> = (0..=MOST_CASES).map(|n| case(&format!("c{n}"), None, &[])).collect();
+    let many: Vec<Task> = (0..=MOST_TASKS).map(|n| task(&format!("c{n}"), None, &[])).collect();
     assert_eq!(after(&open, [proposed(&many)]).unwrap_err().code(), Code::TooLarge);
     assert_eq!(after(&open, [made(&many)]).unwrap_err().code(), Code::TooLarge);
     assert_eq!(after(&open, [answered(1), answered(1)]).unwrap_err().code(), Code::InvalidTransition);
@@ -142,23 +142,23 @@ fn steps_that_do_not_fit_are_refused() {
 #[test]
 fn what_is_wrong_with_a_plan_is_listed() {
     let state = State::default();
-    let found = |cases: &[Task]| problems(&state, &after(&plan(None), [made(cases)]).unwrap()).join("\n");
-    assert_eq!(found(&[case("a", None, &[]), case("b", None, &["a"])]), "");
+    let found = |tasks: &[Task]| problems(&state, &after(&plan(None), [made(tasks)]).unwrap()).join("\n");
+    assert_eq!(found(&[task("a", None, &[]), task("b", None, &["a"])]), "");
     assert_eq!(problems(&state, &plan(None)), ["it has no task"]);
-    assert_eq!(found(&[case("op", None, &[])]), "it has no task");
-    assert!(found(&[case("a", None, &["b"]), case("b", None, &["a"])]).contains("would wait for themselves"));
-    assert!(found(&[case("a", None, &["x"])]).contains("'x', which does not exist"));
-    assert!(found(&[case("a", Some("b"), &[]), case("b", None, &[])]).contains("'b', which is a task"));
-    assert!(found(&[case("a", None, &[]), case("A", None, &[])]).contains("two cases have the id"));
-    assert!(found(&[case("a", None, &["goal"])]).contains("would wait for themselves"), "a part waits for the whole");
-    let outlined = after(&plan(None), [proposed(&[case("a", None, &[])])]).unwrap();
+    assert_eq!(found(&[task("op", None, &[])]), "it has no task");
+    assert!(found(&[task("a", None, &["b"]), task("b", None, &["a"])]).contains("would wait for themselves"));
+    assert!(found(&[task("a", None, &["x"])]).contains("'x', which does not exist"));
+    assert!(found(&[task("a", Some("b"), &[]), task("b", None, &[])]).contains("'b', which is a task"));
+    assert!(found(&[task("a", None, &[]), task("A", None, &[])]).contains("two cases have the id"));
+    assert!(found(&[task("a", None, &["goal"])]).contains("would wait for themselves"), "a part waits for the whole");
+    let outlined = after(&plan(None), [proposed(&[task("a", None, &[])])]).unwrap();
     assert_eq!(problems(&state, &outlined), ["1 case only outlined: a"]);
 }
 
 fn half(created: usize, pending: usize) -> GoalPlan {
-    let cases: Vec<Task> = (0..created + pending).map(|n| case(&format!("c{n}"), None, &[])).collect();
-    let steps = [proposed(&cases), PlanStep::Approved { version: 1 }, made(&cases[..created]), PlanStep::PlannerStarted {}];
-    if cases.is_empty() { plan(Some("shell")) } else { after(&plan(Some("shell")), steps).unwrap() }
+    let tasks: Vec<Task> = (0..created + pending).map(|n| task(&format!("c{n}"), None, &[])).collect();
+    let steps = [proposed(&tasks), PlanStep::Approved { version: 1 }, made(&tasks[..created]), PlanStep::PlannerStarted {}];
+    if tasks.is_empty() { plan(Some("shell")) } else { after(&plan(Some("shell")), steps).unwrap() }
 }
 
 #[test]
@@ -182,26 +182,26 @@ fn with_nobody_there_less_than_half_is_started_over_and_the_rest_is_kept() {
 fn starting_over_archives_and_keeping_leaves_out_what_is_pending() {
     let cut = half(3, 2);
     let over = after(&cut, [PlanStep::StartedOver { why: "so".into() }]).unwrap();
-    assert_eq!((over.phase, over.attempt, over.cases.len(), over.running), (PlanningPhase::Understand, 2, 0, None));
+    assert_eq!((over.phase, over.attempt, over.tasks.len(), over.running), (PlanningPhase::Understand, 2, 0, None));
     let archived = &over.archived[0];
     assert_eq!((archived.created.len(), archived.pending.len(), archived.phase), (3, 2, PlanningPhase::Decompose));
     let many = (0..MOST_ARCHIVED * 2).map(|_| PlanStep::StartedOver { why: "so".into() });
     assert_eq!(after(&over, many).unwrap().archived.len(), MOST_ARCHIVED);
-    let cases = [case("a", None, &["b"]), case("b", None, &[]), case("op", None, &[]), case("c", Some("op"), &["a"])];
-    let steps = [proposed(&cases), PlanStep::Approved { version: 1 }, made(&[cases[0].clone(), cases[3].clone()])];
+    let tasks = [task("a", None, &["b"]), task("b", None, &[]), task("op", None, &[]), task("c", Some("op"), &["a"])];
+    let steps = [proposed(&tasks), PlanStep::Approved { version: 1 }, made(&[tasks[0].clone(), tasks[3].clone()])];
     let kept = kept(&after(&plan(Some("shell")), steps).unwrap());
-    let shown: Vec<_> = kept.iter().map(|case| (case.id.as_str(), case.parent.clone(), case.after.len())).collect();
+    let shown: Vec<_> = kept.iter().map(|task| (task.id.as_str(), task.parent.clone(), task.after.len())).collect();
     assert_eq!(shown, [("goal", None, 0), ("a", Some(id("goal")), 0), ("c", Some(id("goal")), 1)]);
 }
 
 #[test]
-fn cases_are_a_tree_also_where_they_are_parts_of_each_other() {
-    let cases = [case("op", None, &[]), case("a", Some("op"), &[]), case("b", Some("op"), &[]), case("c", Some("x"), &[])];
-    let drawn = |cases: &[Task]| tree(cases).iter().map(|line| format!("{}{}", line.drawn, line.case.id)).collect::<Vec<_>>();
-    assert_eq!(drawn(&cases), ["op", "├── a", "└── b", "c"]);
-    assert_eq!(drawn(&[case("a", Some("b"), &[]), case("b", Some("a"), &[])]), ["a", "└── b"]);
-    let chain: Vec<Task> = (0..MOST_CASES).map(|n| case(&format!("c{n}"), Some(&format!("c{}", n + 1)), &[])).collect();
-    assert_eq!(drawn(&chain).len(), MOST_CASES);
+fn tasks_are_a_tree_also_where_they_are_parts_of_each_other() {
+    let tasks = [task("op", None, &[]), task("a", Some("op"), &[]), task("b", Some("op"), &[]), task("c", Some("x"), &[])];
+    let drawn = |tasks: &[Task]| tree(tasks).iter().map(|line| format!("{}{}", line.drawn, line.task.id)).collect::<Vec<_>>();
+    assert_eq!(drawn(&tasks), ["op", "├── a", "└── b", "c"]);
+    assert_eq!(drawn(&[task("a", Some("b"), &[]), task("b", Some("a"), &[])]), ["a", "└── b"]);
+    let chain: Vec<Task> = (0..MOST_TASKS).map(|n| task(&format!("c{n}"), Some(&format!("c{}", n + 1)), &[])).collect();
+    assert_eq!(drawn(&chain).len(), MOST_TASKS);
 }
 
 #[test]
@@ -216,7 +216,7 @@ fn a_decision_at_a_gate_is_a_step() {
 }
 
 #[test]
-fn the_state_takes_a_step_with_its_gates_and_its_cases_or_not_at_all() {
+fn the_state_takes_a_step_with_its_gates_and_its_tasks_or_not_at_all() {
     let mut state = State::default();
     let mut take = |step: PlanStep| {
         let event = Event::Planned { step: Box::new(step) };
@@ -228,13 +228,13 @@ fn the_state_takes_a_step_with_its_gates_and_its_cases_or_not_at_all() {
     };
     assert_eq!(take(answered(1)).unwrap_err(), Code::NoPlan);
     take(PlanStep::Started { plan: Box::new(plan(None)) }).unwrap();
-    let planned = take(made(&[case("a", None, &[])])).unwrap();
+    let planned = take(made(&[task("a", None, &[])])).unwrap();
     assert!(planned.is_taken("A") && planned.is_taken("goal"), "its ids are promised");
     let waits = take(proposed(&[])).unwrap();
     assert_eq!(waits.restorable.gates.keys().map(GateId::as_str).collect::<Vec<_>>(), ["planning-proposal-1"]);
-    let cases = vec![case("a", Some("nobody"), &[])];
-    let finished = |cases| PlanStep::Finished { ending: PlanEnding::Finished, why: String::new(), cases };
-    assert_eq!(take(finished(cases)).unwrap_err(), Code::UnknownDependency);
+    let tasks = vec![task("a", Some("nobody"), &[])];
+    let finished = |tasks| PlanStep::Finished { ending: PlanEnding::Finished, why: String::new(), tasks };
+    assert_eq!(take(finished(tasks)).unwrap_err(), Code::UnknownDependency);
     let done = take(finished(outcome(waits.open_plan().unwrap()))).unwrap();
-    assert!(done.restorable.gates.is_empty() && done.restorable.cases.len() == 2 && done.open_plan().is_none());
+    assert!(done.restorable.gates.is_empty() && done.restorable.tasks.len() == 2 && done.open_plan().is_none());
 }

@@ -24,7 +24,7 @@ pub const BUILT_IN: &str = include_str!("template.md");
 
 /// How many bytes of a task's text, and of a persona's, a prompt holds: all that a task can have.
 pub const BODY_BYTES: usize = MAX_TEXT;
-/// How many bytes of the text of each case that the task is a part of.
+/// How many bytes of the text of each task that the task is a part of.
 pub const PARENT_BYTES: usize = 16 * 1024;
 /// How many bytes of other sections: how the last iteration ended, answers, verification, lists.
 pub const SECTION_BYTES: usize = 16 * 1024;
@@ -33,11 +33,11 @@ pub const MOST_COMMITS: usize = 30;
 /// How many uncommitted files, commands, history entries.
 pub const MOST_ITEMS: usize = 100;
 
-/// A case with its text.
+/// A task with its text.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PromptTask<'a> {
-    /// The case.
-    pub case: &'a Task,
+    /// The task.
+    pub task: &'a Task,
     /// Its text.
     pub body: String,
 }
@@ -105,7 +105,7 @@ pub struct PromptHistory {
 #[derive(Debug, Clone, Copy)]
 pub struct PromptContents<'a> {
     /// The task.
-    pub case: &'a Task,
+    pub task: &'a Task,
     /// Its text.
     pub body: &'a str,
     /// What it is a part of, outermost first.
@@ -140,7 +140,7 @@ pub fn prompt(template: Option<&str>, parts: &PromptContents<'_>) -> Result<Stri
 
 fn values(parts: &PromptContents<'_>) -> PromptValues {
     let PromptContents {
-        case,
+        task,
         body,
         parents,
         token,
@@ -154,7 +154,7 @@ fn values(parts: &PromptContents<'_>) -> PromptValues {
         found,
     } = *parts;
     let mut values = PromptValues::default();
-    let rest = format!(", see 'git axiom task show {}'", case.id);
+    let rest = format!(", see 'git axiom task show {}'", task.id);
     let (goal, groups) = match parents.split_first() {
         Some((goal, groups)) => (Some(goal), groups),
         None => (None, parents),
@@ -168,14 +168,14 @@ fn values(parts: &PromptContents<'_>) -> PromptValues {
         (Name::Persona, persona.map_or_else(String::new, |said| text(said, BODY_BYTES, ""))),
         (Name::Goal, goal.map_or_else(String::new, part)),
         (Name::Parents, groups.join("\n\n")),
-        (Name::Id, case.id.to_string()),
-        (Name::Title, case.title.clone()),
+        (Name::Id, task.id.to_string()),
+        (Name::Title, task.title.clone()),
         (Name::Body, text(body, BODY_BYTES, &rest)),
         (Name::Branch, branch.to_owned()),
         (Name::Target, target.to_owned()),
         (Name::Iteration, iteration.to_string()),
         (Name::MaxIterations, max_iterations.to_string()),
-        (Name::Verify, steps(&case.verify)),
+        (Name::Verify, steps(&task.verify)),
         (Name::MergeVerify, steps(merge_verify)),
         (Name::Learnings, list(&history.learnings, usize::MAX, usize::MAX)),
         (Name::Report, report(token)),
@@ -196,9 +196,9 @@ fn in_words(step: NamedVerifyStep<'_>) -> String {
 }
 
 fn part(part: &PromptTask<'_>) -> String {
-    let rest = format!(", see 'git axiom task show {}'", part.case.id);
+    let rest = format!(", see 'git axiom task show {}'", part.task.id);
     let body = text(&part.body, PARENT_BYTES, &rest);
-    format!("{}: {}\n\n{body}", part.case.id, part.case.title).trim_end().to_owned()
+    format!("{}: {}\n\n{body}", part.task.id, part.task.title).trim_end().to_owned()
 }
 
 fn report(token: &Token) -> String {

@@ -6,7 +6,7 @@ use crate::domain::work::iteration_marker::{CutOffPoint, IterationMarker, Iterat
 use crate::domain::work::signal::{self, AgentSignal};
 use crate::domain::work::task::{TaskKind, TaskStatus};
 
-fn case(id: &str, kind: TaskKind) -> Task {
+fn task(id: &str, kind: TaskKind) -> Task {
     Task {
         id: TaskId::new(id).unwrap(),
         kind,
@@ -37,10 +37,10 @@ fn made_below(
     history: &PromptHistory,
     found: &PromptWorkspaceState,
 ) -> String {
-    let (task, goal, group) = (case("t", TaskKind::Task), case("g", TaskKind::Directive), case("s", TaskKind::Operation));
-    let parents = [PromptTask { case: &goal, body: goal_text.into() }, PromptTask { case: &group, body: String::new() }];
+    let (task, goal, group) = (task("t", TaskKind::Task), task("g", TaskKind::Directive), task("s", TaskKind::Operation));
+    let parents = [PromptTask { task: &goal, body: goal_text.into() }, PromptTask { task: &group, body: String::new() }];
     let parts = PromptContents {
-        case: &task,
+        task: &task,
         body,
         parents: &parents,
         token: &Token::new("abc").unwrap(),

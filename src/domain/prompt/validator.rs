@@ -17,7 +17,7 @@ pub struct ValidatorBrief<'a> {
     /// What the configuration says to the persona.
     pub persona: Option<&'a str>,
     /// The task.
-    pub case: &'a Task,
+    pub task: &'a Task,
     /// Its text.
     pub body: &'a str,
     /// What it is a part of, outermost first.
@@ -34,14 +34,14 @@ pub struct ValidatorBrief<'a> {
 
 /// The prompt.
 pub fn prompt(brief: &ValidatorBrief<'_>) -> String {
-    let ValidatorBrief { persona, case, body, parents, commits, files, range, token } = *brief;
-    let parents = parents.iter().map(|part| format!("{}\n\n{}", part.case.title, text(&part.body, PARENT_BYTES, "")));
+    let ValidatorBrief { persona, task, body, parents, commits, files, range, token } = *brief;
+    let parents = parents.iter().map(|part| format!("{}\n\n{}", part.task.title, text(&part.body, PARENT_BYTES, "")));
     let parents: Vec<String> = parents.map(|part| part.trim_end().to_owned()).collect();
     let commits: Vec<String> = commits.iter().map(|commit| format!("{} {}", commit.oid.short(), commit.subject)).collect();
     let section = |title: &str, text: String| if text.is_empty() { text } else { format!("## {title}\n\n{text}") };
     let parts = [
         persona.map_or_else(String::new, |said| text(said, BODY_BYTES, "")),
-        format!("# Check the work on task {}: {}", case.id, case.title),
+        format!("# Check the work on task {}: {}", task.id, task.title),
         "Another agent has done this work. Decide whether it is what was asked for. You change nothing: the files here are the work \
          itself, and if any of them differs when you end, or a commit was made, the work has not passed."
             .to_owned(),
@@ -141,16 +141,16 @@ mod tests {
     use super::*;
     use crate::domain::base::names::Oid;
     use crate::domain::work::gate::ReviewCause;
-    use crate::domain::work::wip::tests::case;
+    use crate::domain::work::wip::tests::task;
 
     #[test]
     fn it_is_told_the_task_the_goal_the_work_and_how_to_report() {
-        let (case, token) = (case(), Token::new("tok").unwrap());
-        let goal = PromptTask { case: &case, body: "All of it.".into() };
+        let (task, token) = (task(), Token::new("tok").unwrap());
+        let goal = PromptTask { task: &task, body: "All of it.".into() };
         let commit = BranchCommit { oid: Oid::new("1".repeat(40)).unwrap(), subject: "one".into() };
         let brief = ValidatorBrief {
             persona: Some("You review.\n"),
-            case: &case,
+            task: &task,
             body: "Do it.",
             parents: &[goal],
             commits: &[commit],

@@ -14,7 +14,7 @@ pub struct ReadyTaskChoice {
     pub title: String,
     /// The groups that it is a part of, the innermost first, and the goal of all last.
     pub groups: Vec<TaskId>,
-    /// How many open cases wait for it, directly or not.
+    /// How many open tasks wait for it, directly or not.
     pub unblocks: usize,
 }
 
@@ -28,13 +28,13 @@ impl ReadyTaskChoice {
 /// The ready tasks of an agent's persona, in the order in which they would be claimed.
 pub fn choices(state: &State, agent: &AgentId) -> Vec<ReadyTaskChoice> {
     let power = unblocking_power(state);
-    let of_persona = ready_tasks(state).into_iter().filter(|case| agent.is_of(persona_of(case)));
+    let of_persona = ready_tasks(state).into_iter().filter(|task| agent.is_of(persona_of(task)));
     of_persona
-        .map(|case| ReadyTaskChoice {
-            id: case.id.clone(),
-            title: case.title.clone(),
-            groups: state.restorable.groups_around(case).map(|group| group.id.clone()).collect(),
-            unblocks: power.get(&case.id).copied().unwrap_or(0),
+        .map(|task| ReadyTaskChoice {
+            id: task.id.clone(),
+            title: task.title.clone(),
+            groups: state.restorable.groups_around(task).map(|group| group.id.clone()).collect(),
+            unblocks: power.get(&task.id).copied().unwrap_or(0),
         })
         .collect()
 }
@@ -48,13 +48,13 @@ mod tests {
     fn ready_tasks_of_the_persona_are_offered_and_what_unblocks_most_is_first() {
         let mut state = State::default();
         let mut add = |id: &str, persona: Option<&str>, after: &[&str]| {
-            let mut case = crate::domain::work::wip::tests::case();
-            case.id = TaskId::new(id).unwrap();
-            case.persona = persona.map(str::to_owned);
-            case.after = after.iter().map(|id| TaskId::new(*id).unwrap()).collect();
-            case.status = crate::domain::work::task::TaskStatus::Pending;
-            case.merged = None;
-            state.restorable.cases.insert(case.id.clone(), case);
+            let mut task = crate::domain::work::wip::tests::task();
+            task.id = TaskId::new(id).unwrap();
+            task.persona = persona.map(str::to_owned);
+            task.after = after.iter().map(|id| TaskId::new(*id).unwrap()).collect();
+            task.status = crate::domain::work::task::TaskStatus::Pending;
+            task.merged = None;
+            state.restorable.tasks.insert(task.id.clone(), task);
         };
         add("a", None, &[]);
         add("b", None, &[]);
@@ -65,8 +65,8 @@ mod tests {
         for (id, parent, kind) in
             [("milestone", "goal", TaskKind::Operation), ("goal", "", TaskKind::Directive), ("b", "milestone", TaskKind::Task)]
         {
-            let case = state.restorable.cases.get_mut(&TaskId::new(id).unwrap()).unwrap();
-            (case.kind, case.parent) = (kind, TaskId::new(parent).ok());
+            let task = state.restorable.tasks.get_mut(&TaskId::new(id).unwrap()).unwrap();
+            (task.kind, task.parent) = (kind, TaskId::new(parent).ok());
         }
         let of = |agent: &str| {
             let all = choices(&state, &AgentId::new(agent).unwrap());

@@ -1,4 +1,4 @@
-//! What depends on a case's place in the tree of groups: its parts, what it waits for, its progress. The tree is read in one
+//! What depends on a task's place in the tree of groups: its parts, what it waits for, its progress. The tree is read in one
 //! pass. Valid for one state. Whether the tree is sound is checked in `graph`.
 
 use std::collections::{HashMap, HashSet};
@@ -42,10 +42,10 @@ impl<'a> TaskGroupTree<'a> {
 
     /// As [`TaskGroupTree::of`], where nobody works any more on these active tasks.
     pub fn with_cut_off(state: &'a State, cut_off: HashSet<TaskId>) -> Self {
-        let cases = &state.restorable.cases;
+        let tasks = &state.restorable.tasks;
         let mut parts: HashMap<&TaskId, Vec<&Task>> = HashMap::new();
         let mut topmost_first = Vec::new();
-        for case in cases.values() {
+        for case in tasks.values() {
             match state.restorable.group_of(case) {
                 Some(group) => parts.entry(&group.id).or_default().push(case),
                 None => topmost_first.push(case),
@@ -93,28 +93,28 @@ impl<'a> TaskGroupTree<'a> {
         GroupTotals { is_in_target: parts.iter().all(|part| self.is_in_target(&part.id)), progress: mean, facts }
     }
 
-    /// What is known of the work on a case.
-    pub(in crate::domain) fn facts(&self, case: &Task) -> TaskWorkFacts {
-        match case.kind {
+    /// What is known of the work on a task.
+    pub(in crate::domain) fn facts(&self, task: &Task) -> TaskWorkFacts {
+        match task.kind {
             TaskKind::Task => {
-                let facts = TaskWorkFacts::of_task(case, self.state.reports(&case.id), self.state.is_interrupted(&case.id));
-                if self.is_cut_off(case) { facts.of_nobody() } else { facts }
+                let facts = TaskWorkFacts::of_task(task, self.state.reports(&task.id), self.state.is_interrupted(&task.id));
+                if self.is_cut_off(task) { facts.of_nobody() } else { facts }
             }
             TaskKind::Operation | TaskKind::Directive => {
-                self.groups.get(&case.id).map_or_else(TaskWorkFacts::default, |whole| whole.facts)
+                self.groups.get(&task.id).map_or_else(TaskWorkFacts::default, |whole| whole.facts)
             }
         }
     }
 
     /// Whether nobody works on an active task any more.
-    pub(in crate::domain) fn is_cut_off(&self, case: &Task) -> bool {
-        case.status == TaskStatus::Active && self.cut_off.contains(&case.id)
+    pub(in crate::domain) fn is_cut_off(&self, task: &Task) -> bool {
+        task.status == TaskStatus::Active && self.cut_off.contains(&task.id)
     }
 
-    /// Since when a case waits: for a human, or since it was added for other cases.
-    pub fn waiting_since(&self, case: &'a Task) -> Option<Timestamp> {
-        let for_others = || case.status == TaskStatus::Pending && !self.dependencies_met(case);
-        self.gates.get(&case.id).copied().or_else(|| for_others().then_some(case.created_at))
+    /// Since when a task waits: for a human, or since it was added for other tasks.
+    pub fn waiting_since(&self, task: &'a Task) -> Option<Timestamp> {
+        let for_others = || task.status == TaskStatus::Pending && !self.dependencies_met(task);
+        self.gates.get(&task.id).copied().or_else(|| for_others().then_some(task.created_at))
     }
 
     /// The direct parts of a group.
@@ -122,33 +122,33 @@ impl<'a> TaskGroupTree<'a> {
         self.parts.get(id).map_or(&[], Vec::as_slice)
     }
 
-    /// The cases that `case` still waits for: groups around it that are blocked or archived; its own dependencies and those of its groups
+    /// The tasks that `task` still waits for: groups around it that are blocked or archived; its own dependencies and those of its groups
     /// that are not merged yet, and of which what is needed is not ready.
-    pub fn waits_for(&self, case: &'a Task) -> impl Iterator<Item = &'a TaskId> {
-        let around = || self.state.restorable.groups_around(case);
+    pub fn waits_for(&self, task: &'a Task) -> impl Iterator<Item = &'a TaskId> {
+        let around = || self.state.restorable.groups_around(task);
         let is_held = |group: &&Task| matches!(group.status, TaskStatus::Blocked | TaskStatus::Archived);
         let held_by = around().filter(is_held).map(|group| &group.id);
-        let waits = std::iter::once(case).chain(around()).flat_map(|case| case.after.iter().map(move |id| (case, id)));
-        let is_waited_for = |(case, id): &(&Task, &TaskId)| !self.is_in_target(id) && !needs::lets_begin(self.state, case, id);
+        let waits = std::iter::once(task).chain(around()).flat_map(|task| task.after.iter().map(move |id| (task, id)));
+        let is_waited_for = |(task, id): &(&Task, &TaskId)| !self.is_in_target(id) && !needs::lets_begin(self.state, task, id);
         held_by.chain(waits.filter(is_waited_for).map(|(_, id)| id))
     }
 
-    /// Whether all dependencies of `case` are merged (or, for groups, settled).
-    pub fn dependencies_met(&self, case: &'a Task) -> bool {
-        self.waits_for(case).next().is_none()
+    /// Whether all dependencies of `task` are merged (or, for groups, settled).
+    pub fn dependencies_met(&self, task: &'a Task) -> bool {
+        self.waits_for(task).next().is_none()
     }
 
     pub(in crate::domain) fn is_in_target(&self, id: &TaskId) -> bool {
-        let Some(case) = self.state.restorable.cases.get(id) else { return false };
-        case.is_settled() || self.groups.get(id).is_some_and(|whole| whole.is_in_target)
+        let Some(task) = self.state.restorable.tasks.get(id) else { return false };
+        task.is_settled() || self.groups.get(id).is_some_and(|whole| whole.is_in_target)
     }
 
     /// Progress in percent: of a task, as its agent reports it; of a group, the mean of its parts. What is archived keeps what it had.
-    pub fn progress(&self, case: &Task) -> u8 {
-        match case.kind {
-            _ if case.status == TaskStatus::Done || case.merged.is_some() => 100,
-            TaskKind::Task => self.reported.get(&case.id).copied().unwrap_or(0),
-            TaskKind::Operation | TaskKind::Directive => self.groups.get(&case.id).map_or(0, |whole| whole.progress),
+    pub fn progress(&self, task: &Task) -> u8 {
+        match task.kind {
+            _ if task.status == TaskStatus::Done || task.merged.is_some() => 100,
+            TaskKind::Task => self.reported.get(&task.id).copied().unwrap_or(0),
+            TaskKind::Operation | TaskKind::Directive => self.groups.get(&task.id).map_or(0, |whole| whole.progress),
         }
     }
 }

@@ -9,14 +9,14 @@ use crate::domain::state::current_state::State;
 use crate::domain::work::reports::ReadyPoint;
 use crate::domain::work::task::{Task, TaskStatus};
 
-/// The cases of a list, and what is needed of them.
+/// The tasks of a list, and what is needed of them.
 pub fn split(list: Vec<TaskDependency>) -> (Vec<TaskId>, Vec<NeededReadyPoint>) {
     let mut needs: Vec<NeededReadyPoint> = Vec::new();
-    for TaskDependency { case, name } in &list {
-        let need = name.as_ref().map(|name| NeededReadyPoint { task: case.clone(), name: name.clone() });
+    for TaskDependency { task, name } in &list {
+        let need = name.as_ref().map(|name| NeededReadyPoint { task: task.clone(), name: name.clone() });
         needs.extend(need.filter(|need| !needs.contains(need)));
     }
-    (list.into_iter().map(|after| after.case).collect(), needs)
+    (list.into_iter().map(|after| after.task).collect(), needs)
 }
 
 /// What is ready of the work on a task, as its agent reported it.
@@ -24,37 +24,37 @@ pub fn ready<'a>(state: &'a State, need: &NeededReadyPoint) -> Option<&'a ReadyP
     state.reports(&need.task)?.ready.iter().find(|point| point.name == need.name)
 }
 
-/// What a case needs of those that it comes after: a rollback may have brought back other dependencies.
-fn named(case: &Task) -> impl Iterator<Item = &NeededReadyPoint> {
-    case.needs.iter().filter(|need| case.after.contains(&need.task))
+/// What a task needs of those that it comes after: a rollback may have brought back other dependencies.
+fn named(task: &Task) -> impl Iterator<Item = &NeededReadyPoint> {
+    task.needs.iter().filter(|need| task.after.contains(&need.task))
 }
 
-/// What a case needs and is not ready yet. What is merged needs not be.
-pub fn open<'a>(state: &'a State, case: &'a Task) -> impl Iterator<Item = &'a NeededReadyPoint> {
-    let is_settled = |need: &NeededReadyPoint| state.restorable.cases.get(&need.task).is_none_or(Task::is_settled);
-    named(case).filter(move |need| ready(state, need).is_none() && !is_settled(need))
+/// What a task needs and is not ready yet. What is merged needs not be.
+pub fn open<'a>(state: &'a State, task: &'a Task) -> impl Iterator<Item = &'a NeededReadyPoint> {
+    let is_settled = |need: &NeededReadyPoint| state.restorable.tasks.get(&need.task).is_none_or(Task::is_settled);
+    named(task).filter(move |need| ready(state, need).is_none() && !is_settled(need))
 }
 
-/// Whether a case need not wait for another one to be merged: all that it needs of it is ready, or it begins on what does not need it.
+/// Whether a task need not wait for another one to be merged: all that it needs of it is ready, or it begins on what does not need it.
 /// It does that once.
-pub fn lets_begin(state: &State, case: &Task, other: &TaskId) -> bool {
-    if !named(case).any(|need| need.task == *other) {
+pub fn lets_begin(state: &State, task: &Task, other: &TaskId) -> bool {
+    if !named(task).any(|need| need.task == *other) {
         return false;
     }
-    let begins_early = case.start_early && state.record.cases.get(&case.id).is_none_or(|record| record.last_run.is_none());
-    begins_early || !open(state, case).any(|need| need.task == *other)
+    let begins_early = task.start_early && state.record.tasks.get(&task.id).is_none_or(|record| record.last_run.is_none());
+    begins_early || !open(state, task).any(|need| need.task == *other)
 }
 
-/// The cases that have to be merged before the work on this one is, although it was begun before they were.
-pub fn to_merge_first<'a>(state: &'a State, case: &'a Task) -> impl Iterator<Item = &'a TaskId> {
-    let is_merged = |id: &TaskId| state.restorable.cases.get(id).is_none_or(Task::is_settled);
-    named(case).map(|need| &need.task).filter(move |id| !is_merged(id))
+/// The tasks that have to be merged before the work on this one is, although it was begun before they were.
+pub fn to_merge_first<'a>(state: &'a State, task: &'a Task) -> impl Iterator<Item = &'a TaskId> {
+    let is_merged = |id: &TaskId| state.restorable.tasks.get(id).is_none_or(Task::is_settled);
+    named(task).map(|need| &need.task).filter(move |id| !is_merged(id))
 }
 
 /// What others still wait for of a task: the names, each with the tasks that do.
 pub fn awaited<'a>(state: &'a State, task: &TaskId) -> BTreeMap<&'a str, Vec<&'a TaskId>> {
     let mut awaited: BTreeMap<&str, Vec<&TaskId>> = BTreeMap::new();
-    for case in state.restorable.cases.values().filter(|case| matches!(case.status, TaskStatus::Pending | TaskStatus::Active)) {
+    for case in state.restorable.tasks.values().filter(|case| matches!(case.status, TaskStatus::Pending | TaskStatus::Active)) {
         for need in open(state, case).filter(|need| need.task == *task) {
             awaited.entry(need.name.as_str()).or_default().push(&case.id);
         }

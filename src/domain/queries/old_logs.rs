@@ -25,10 +25,10 @@ pub fn need(state: &State, task: &TaskId) -> AgentLogNeed {
     if state.agent_on(task).is_some() {
         return AgentLogNeed::WorkedOn;
     }
-    if state.open_plan().is_some_and(|plan| plan.directive_case.id == *task) {
+    if state.open_plan().is_some_and(|plan| plan.goal.id == *task) {
         return AgentLogNeed::Undecided;
     }
-    match state.restorable.cases.get(task.as_str()) {
+    match state.restorable.tasks.get(task.as_str()) {
         Some(case) if case.merged.is_none() && case.status != TaskStatus::Archived => AgentLogNeed::Undecided,
         Some(_) | None => AgentLogNeed::Over,
     }
@@ -85,7 +85,7 @@ mod tests {
         let week = SignedDuration::from_hours(24 * 7);
         let old = log(5, 8, AgentLogNeed::Over);
         let packed = OldAgentLog { is_packed: true, ..old };
-        let cases = [
+        let tasks = [
             old,
             log(5, 8, AgentLogNeed::Undecided),
             log(5, 7, AgentLogNeed::Over),
@@ -93,7 +93,7 @@ mod tests {
             log(5, 8, AgentLogNeed::WorkedOn),
             packed,
         ];
-        assert_eq!(cases.map(|log| log.is_to_pack(week)), [true, true, false, false, false, false]);
+        assert_eq!(tasks.map(|log| log.is_to_pack(week)), [true, true, false, false, false, false]);
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The check of what was planned, and the cases that it becomes.
+//! The check of what was planned, and the tasks that it becomes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,47 +10,47 @@ use crate::domain::state::graph;
 use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::error::{Error, some_of};
 
-/// How many cases a problem names at most.
+/// How many tasks a problem names at most.
 const NAMED: usize = 20;
 
-/// What is wrong with the cases of a plan; nothing where it can be finished.
+/// What is wrong with the tasks of a plan; nothing where it can be finished.
 pub fn problems(state: &State, plan: &GoalPlan) -> Vec<String> {
     let mut found = Vec::new();
-    if !plan.cases.iter().any(|case| case.kind == TaskKind::Task) {
+    if !plan.tasks.iter().any(|task| task.kind == TaskKind::Task) {
         found.push("it has no task".to_owned());
     }
     let pending: Vec<String> = plan.pending.iter().map(ToString::to_string).collect();
     if !pending.is_empty() {
         found.push(format!("{} only outlined: {}", count(pending.len(), "case"), some_of(&pending, NAMED)));
     }
-    found.extend(of_cases(state, &outcome(plan)));
+    found.extend(of_tasks(state, &outcome(plan)));
     found
 }
 
-/// What is wrong with cases that are to be added together.
-pub fn of_cases(state: &State, cases: &[Task]) -> Vec<String> {
+/// What is wrong with tasks that are to be added together.
+pub fn of_tasks(state: &State, tasks: &[Task]) -> Vec<String> {
     let mut found = Vec::new();
     let mut seen = BTreeSet::new();
-    let known: BTreeMap<&TaskId, TaskKind> = cases.iter().map(|case| (&case.id, case.kind)).collect();
-    for case in cases {
-        if !seen.insert(case.id.folded()) {
-            found.push(format!("two cases have the id '{}'", case.id));
+    let known: BTreeMap<&TaskId, TaskKind> = tasks.iter().map(|task| (&task.id, task.kind)).collect();
+    for task in tasks {
+        if !seen.insert(task.id.folded()) {
+            found.push(format!("two cases have the id '{}'", task.id));
         }
-        if state.restorable.cases.contains_key(&case.id) {
-            found.push(format!("the id '{}' is taken", case.id));
+        if state.restorable.tasks.contains_key(&task.id) {
+            found.push(format!("the id '{}' is taken", task.id));
         }
-        let unknown = |id: &&TaskId| !known.contains_key(*id) && !state.restorable.cases.contains_key(*id);
-        for other in case.after.iter().chain(&case.parent).filter(unknown) {
-            found.push(format!("'{}' refers to '{other}', which does not exist", case.id));
+        let unknown = |id: &&TaskId| !known.contains_key(*id) && !state.restorable.tasks.contains_key(*id);
+        for other in task.after.iter().chain(&task.parent).filter(unknown) {
+            found.push(format!("'{}' refers to '{other}', which does not exist", task.id));
         }
-        let parent = case.parent.as_ref();
-        let kind = parent.and_then(|id| known.get(id).copied().or_else(|| state.restorable.cases.get(id).map(|one| one.kind)));
+        let parent = task.parent.as_ref();
+        let kind = parent.and_then(|id| known.get(id).copied().or_else(|| state.restorable.tasks.get(id).map(|one| one.kind)));
         if let (Some(parent), Some(TaskKind::Task)) = (parent, kind) {
-            found.push(format!("'{}' is a part of '{parent}', which is a task", case.id));
+            found.push(format!("'{}' is a part of '{parent}', which is a task", task.id));
         }
     }
     if found.is_empty()
-        && let Err(error) = graph::check_changed(state, cases)
+        && let Err(error) = graph::check_changed(state, tasks)
     {
         found.push(words(&error));
     }
@@ -61,28 +61,28 @@ fn words(error: &Error) -> String {
     error.to_string()
 }
 
-/// The cases that a plan becomes: the goal, and all others as parts of it.
+/// The tasks that a plan becomes: the goal, and all others as parts of it.
 pub fn outcome(plan: &GoalPlan) -> Vec<Task> {
-    let goal = &plan.directive_case;
-    let part = |case: &Task| Task { parent: Some(case.parent.clone().unwrap_or_else(|| goal.id.clone())), ..case.clone() };
-    std::iter::once(directive(plan)).chain(plan.cases.iter().map(part)).collect()
+    let goal = &plan.goal;
+    let part = |task: &Task| Task { parent: Some(task.parent.clone().unwrap_or_else(|| goal.id.clone())), ..task.clone() };
+    std::iter::once(goal_task(plan)).chain(plan.tasks.iter().map(part)).collect()
 }
 
-/// As [`outcome`], of the cases that are made only. References to those that are not are left out.
+/// As [`outcome`], of the tasks that are made only. References to those that are not are left out.
 pub fn kept(plan: &GoalPlan) -> Vec<Task> {
     let made: Vec<Task> = plan.created().cloned().collect();
     let gone = |id: &TaskId| plan.pending.contains(id);
-    let whole = |case: &Task| Task {
-        after: case.after.iter().filter(|id| !gone(id)).cloned().collect(),
-        needs: case.needs.iter().filter(|need| !gone(&need.task)).cloned().collect(),
-        parent: case.parent.clone().filter(|id| !gone(id)),
-        ..case.clone()
+    let whole = |task: &Task| Task {
+        after: task.after.iter().filter(|id| !gone(id)).cloned().collect(),
+        needs: task.needs.iter().filter(|need| !gone(&need.task)).cloned().collect(),
+        parent: task.parent.clone().filter(|id| !gone(id)),
+        ..task.clone()
     };
-    outcome(&GoalPlan { cases: made.iter().map(whole).collect(), ..plan.clone() })
+    outcome(&GoalPlan { tasks: made.iter().map(whole).collect(), ..plan.clone() })
 }
 
-fn directive(plan: &GoalPlan) -> Task {
-    let goal = &plan.directive_case;
+fn goal_task(plan: &GoalPlan) -> Task {
+    let goal = &plan.goal;
     Task {
         id: goal.id.clone(),
         kind: TaskKind::Directive,

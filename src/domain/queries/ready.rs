@@ -13,12 +13,12 @@ use crate::domain::work::gate::GateKind;
 use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::error::{Result, some_of};
 
-/// How many cases are named for which one waits.
+/// How many tasks are named for which one waits.
 const NAMED: usize = 3;
 
 /// The persona of a task.
-pub fn persona_of(case: &Task) -> &str {
-    case.persona.as_deref().unwrap_or(DEFAULT_PERSONA)
+pub fn persona_of(task: &Task) -> &str {
+    task.persona.as_deref().unwrap_or(DEFAULT_PERSONA)
 }
 
 /// The pending tasks whose dependencies are merged: highest unblocking power first, then oldest, then by id.
@@ -26,19 +26,19 @@ pub fn ready_tasks(state: &State) -> Vec<&Task> {
     let groups = TaskGroupTree::of(state);
     let mut ready: Vec<&Task> = state
         .restorable
-        .cases
+        .tasks
         .values()
-        .filter(|case| case.kind == TaskKind::Task && case.status == TaskStatus::Pending && groups.dependencies_met(case))
+        .filter(|task| task.kind == TaskKind::Task && task.status == TaskStatus::Pending && groups.dependencies_met(task))
         .collect();
     if ready.len() > 1 {
         let power = unblocking_power(state);
-        let of = |case: &Task| power.get(&case.id).copied().unwrap_or(0);
+        let of = |task: &Task| power.get(&task.id).copied().unwrap_or(0);
         ready.sort_by(|a, b| of(b).cmp(&of(a)).then(a.created_at.cmp(&b.created_at)).then(a.id.cmp(&b.id)));
     }
     ready
 }
 
-/// The ready tasks, looked up once for each event: finding and ordering them looks at every case.
+/// The ready tasks, looked up once for each event: finding and ordering them looks at every task.
 #[derive(Debug, Default)]
 pub struct ReadyQueue {
     seq: Option<u64>,
@@ -52,7 +52,7 @@ impl ReadyQueue {
     pub fn order(&mut self, state: &State) -> Rc<[TaskId]> {
         if self.seq != Some(state.seq) {
             self.seq = Some(state.seq);
-            self.order = ready_tasks(state).into_iter().map(|case| case.id.clone()).collect();
+            self.order = ready_tasks(state).into_iter().map(|task| task.id.clone()).collect();
             self.all = self.order.iter().cloned().collect();
         }
         Rc::clone(&self.order)
@@ -70,10 +70,10 @@ impl ReadyQueue {
 ///
 /// # Errors
 /// `INVALID_ID` where the persona has characters that an id cannot have.
-pub fn agent_for(state: &State, case: &Task, is_taken: impl Fn(&AgentId) -> bool) -> Result<AgentId> {
-    let persona = persona_of(case);
+pub fn agent_for(state: &State, task: &Task, is_taken: impl Fn(&AgentId) -> bool) -> Result<AgentId> {
+    let persona = persona_of(task);
     let free = |id: &AgentId| !is_taken(id) && state.restorable.agents.get(id).is_none_or(|agent| agent.work.is_none());
-    if let Some(known) = state.record.cases.get(&case.id).and_then(|record| record.last_agent.as_ref())
+    if let Some(known) = state.record.tasks.get(&task.id).and_then(|record| record.last_agent.as_ref())
         && free(known)
         && known.is_of(persona)
     {
@@ -89,16 +89,16 @@ pub fn agent_for(state: &State, case: &Task, is_taken: impl Fn(&AgentId) -> bool
     }
 }
 
-/// What a pending case waits for; `None` where that is nothing. Why the one is blocked for which it waits is said too.
-fn waits_for_in_words<'a>(groups: &TaskGroupTree<'a>, case: &'a Task) -> Option<String> {
+/// What a pending task waits for; `None` where that is nothing. Why the one is blocked for which it waits is said too.
+fn waits_for_in_words<'a>(groups: &TaskGroupTree<'a>, task: &'a Task) -> Option<String> {
     let mut others: Vec<&TaskId> = Vec::new();
-    for other in groups.waits_for(case) {
+    for other in groups.waits_for(task) {
         if !others.contains(&other) {
             others.push(other);
         }
     }
     let blocked = |other: &TaskId| {
-        let other = groups.state().restorable.cases.get(other)?;
+        let other = groups.state().restorable.tasks.get(other)?;
         other.reason.as_ref().filter(|_| other.status == TaskStatus::Blocked)
     };
     match others.as_slice() {
@@ -118,27 +118,27 @@ fn waits_for_in_words<'a>(groups: &TaskGroupTree<'a>, case: &'a Task) -> Option<
 /// Why no more work is possible: one line for each task that is not merged, for `run --until-idle`.
 pub fn reasons_for_rest(state: &State) -> Vec<String> {
     let groups = TaskGroupTree::of(state);
-    let open = state.restorable.cases.values().filter(|case| case.kind == TaskKind::Task && !case.is_settled());
+    let open = state.restorable.tasks.values().filter(|task| task.kind == TaskKind::Task && !task.is_settled());
     let session_gate = state.restorable.gates.values().find(|gate| gate.task_id.is_none() && gate.kind != GateKind::Planning);
-    open.map(|case| {
-        let gate = state.restorable.gates.values().find(|gate| gate.task_id.as_ref() == Some(&case.id));
-        let why = match (gate, case.status) {
+    open.map(|task| {
+        let gate = state.restorable.gates.values().find(|gate| gate.task_id.as_ref() == Some(&task.id));
+        let why = match (gate, task.status) {
             (Some(gate), _) => format!("waits at gate {}: {}", gate.id, gate.reason),
-            (None, TaskStatus::Pending) => match (waits_for_in_words(&groups, case), session_gate) {
+            (None, TaskStatus::Pending) => match (waits_for_in_words(&groups, task), session_gate) {
                 (Some(others), _) => others,
                 (None, Some(gate)) => format!("waits at gate {}: {}", gate.id, gate.reason),
                 (None, None) => "is still pending".to_owned(),
             },
-            (None, TaskStatus::Done) => match needs::to_merge_first(state, case).collect::<Vec<_>>().as_slice() {
+            (None, TaskStatus::Done) => match needs::to_merge_first(state, task).collect::<Vec<_>>().as_slice() {
                 [] => "is done but not merged".to_owned(),
                 others => format!("is done, and is merged after {}", some_of(others, NAMED)),
             },
-            (None, status) => match &case.reason {
+            (None, status) => match &task.reason {
                 Some(reason) => format!("is {status}: {reason}"),
                 None => format!("is {status}"),
             },
         };
-        format!("{} {why}", case.id)
+        format!("{} {why}", task.id)
     })
     .collect()
 }
@@ -148,11 +148,11 @@ mod tests {
     use super::*;
     use crate::domain::state::current_state::TaskRecord;
 
-    fn state(cases: &[(&str, &[&str], TaskStatus)]) -> State {
+    fn state(tasks: &[(&str, &[&str], TaskStatus)]) -> State {
         let mut state = State::default();
-        for (id, after, status) in cases {
+        for (id, after, status) in tasks {
             let id = TaskId::new(*id).unwrap();
-            let case = Task {
+            let task = Task {
                 id: id.clone(),
                 kind: TaskKind::Task,
                 title: id.to_string(),
@@ -169,7 +169,7 @@ mod tests {
                 reason: None,
                 created_at: jiff::Timestamp::UNIX_EPOCH,
             };
-            state.restorable.cases.insert(id, case);
+            state.restorable.tasks.insert(id, task);
         }
         state
     }
@@ -180,9 +180,9 @@ mod tests {
         let names = ["a", "b", "c", "d"];
         let mut state =
             state(&[("a", &[], Failed), ("b", &[], Blocked), ("c", &[], Failed), ("d", &[], Failed), ("x", &[], Pending)]);
-        state.restorable.cases.get_mut("b").unwrap().reason = Some("not now".to_owned());
+        state.restorable.tasks.get_mut("b").unwrap().reason = Some("not now".to_owned());
         let said = |state: &mut State, many: usize| {
-            state.restorable.cases.get_mut("x").unwrap().after =
+            state.restorable.tasks.get_mut("x").unwrap().after =
                 names[..many].iter().map(|of| TaskId::new(*of).unwrap()).collect();
             reasons_for_rest(state).pop().unwrap()
         };
@@ -202,7 +202,7 @@ mod tests {
             ("e", &["done"], Pending),
             ("done", &[], Done),
         ]);
-        let ids: Vec<&str> = ready_tasks(&state).iter().map(|case| case.id.as_str()).collect();
+        let ids: Vec<&str> = ready_tasks(&state).iter().map(|task| task.id.as_str()).collect();
         assert_eq!(ids, ["b", "a"], "'done' is not merged yet, so 'e' waits");
         assert_eq!(reasons_for_rest(&state).len(), 6);
     }
@@ -213,15 +213,15 @@ mod tests {
             state(&[("o", &[], TaskStatus::Blocked), ("p", &[], TaskStatus::Pending), ("a", &[], TaskStatus::Pending)]);
         let id = |id: &str| TaskId::new(id).unwrap();
         for (group, parent) in [("o", None), ("p", Some("o"))] {
-            let case = state.restorable.cases.get_mut(group).unwrap();
-            (case.kind, case.parent, case.reason) = (TaskKind::Operation, parent.map(id), Some("not now".to_owned()));
+            let task = state.restorable.tasks.get_mut(group).unwrap();
+            (task.kind, task.parent, task.reason) = (TaskKind::Operation, parent.map(id), Some("not now".to_owned()));
         }
-        state.restorable.cases.get_mut("a").unwrap().parent = Some(id("p"));
+        state.restorable.tasks.get_mut("a").unwrap().parent = Some(id("p"));
         assert!(ready_tasks(&state).is_empty());
         assert_eq!(reasons_for_rest(&state), ["a waits for o, which is blocked: not now"]);
-        state.restorable.cases.get_mut("o").unwrap().status = TaskStatus::Archived;
+        state.restorable.tasks.get_mut("o").unwrap().status = TaskStatus::Archived;
         assert!(ready_tasks(&state).is_empty());
-        state.restorable.cases.get_mut("o").unwrap().status = TaskStatus::Pending;
+        state.restorable.tasks.get_mut("o").unwrap().status = TaskStatus::Pending;
         assert_eq!(ready_tasks(&state).len(), 1);
     }
 
@@ -232,7 +232,7 @@ mod tests {
             state(&[("a", &[], TaskStatus::Pending), ("b", &["a"], TaskStatus::Pending), ("c", &[], TaskStatus::Pending)]);
         let mut queue = ReadyQueue::default();
         assert_eq!(queue.order(&state).iter().map(TaskId::as_str).collect::<Vec<_>>(), ["a", "c"]);
-        state.restorable.cases.get_mut("a").unwrap().status = TaskStatus::Archived;
+        state.restorable.tasks.get_mut("a").unwrap().status = TaskStatus::Archived;
         state.seq += 1;
         assert!(queue.contains(&state, &b) && queue.contains(&state, &c));
         assert_eq!(queue.order(&state).len(), 2);
@@ -241,13 +241,13 @@ mod tests {
     #[test]
     fn the_agent_that_knew_the_task_takes_it() {
         let mut state = state(&[("a", &[], TaskStatus::Pending)]);
-        let case = state.restorable.cases.values().next().unwrap().clone();
+        let task = state.restorable.tasks.values().next().unwrap().clone();
         let nobody = |_: &AgentId| false;
-        assert_eq!(agent_for(&state, &case, nobody).unwrap().as_str(), "agent-001");
-        assert_eq!(agent_for(&state, &case, |id| id.as_str() == "agent-001").unwrap().as_str(), "agent-002");
+        assert_eq!(agent_for(&state, &task, nobody).unwrap().as_str(), "agent-001");
+        assert_eq!(agent_for(&state, &task, |id| id.as_str() == "agent-001").unwrap().as_str(), "agent-002");
         let record = TaskRecord { last_agent: Some(AgentId::new("agent-007").unwrap()), ..TaskRecord::default() };
-        state.record.cases.insert(case.id.clone(), record);
-        assert_eq!(agent_for(&state, &case, nobody).unwrap().as_str(), "agent-007");
-        assert_eq!(agent_for(&state, &case, |id| id.as_str() == "agent-007").unwrap().as_str(), "agent-001");
+        state.record.tasks.insert(task.id.clone(), record);
+        assert_eq!(agent_for(&state, &task, nobody).unwrap().as_str(), "agent-007");
+        assert_eq!(agent_for(&state, &task, |id| id.as_str() == "agent-007").unwrap().as_str(), "agent-001");
     }
 }

@@ -120,9 +120,9 @@ pub fn stats(state: &State, by: StatsGrouping) -> (Vec<StatsLine>, StatsSum) {
     };
     let all = match by {
         StatsGrouping::Task => {
-            let cases = state.record.cases.iter().map(|(id, record)| (id, record.tally())).filter(|(_, tally)| !tally.is_empty());
-            let title = |id| state.restorable.cases.get(id).map(|case| case.title.clone());
-            cases.map(|(id, tally)| (id.to_string(), title(id), tally)).collect()
+            let tasks = state.record.tasks.iter().map(|(id, record)| (id, record.tally())).filter(|(_, tally)| !tally.is_empty());
+            let title = |id| state.restorable.tasks.get(id).map(|task| task.title.clone());
+            tasks.map(|(id, tally)| (id.to_string(), title(id), tally)).collect()
         }
         StatsGrouping::Agent => of(&ledger.agents),
         StatsGrouping::Persona => of(&ledger.personas),
@@ -179,10 +179,10 @@ mod tests {
 
     fn with(title: &str) -> State {
         let mut state = State::default();
-        let case = crate::domain::work::task::Task { title: title.to_owned(), ..crate::domain::work::wip::tests::case() };
-        let id = case.id.clone();
-        state.restorable.cases.insert(id.clone(), case);
-        let record = state.record.cases.entry(id).or_default();
+        let task = crate::domain::work::task::Task { title: title.to_owned(), ..crate::domain::work::wip::tests::task() };
+        let id = task.id.clone();
+        state.restorable.tasks.insert(id.clone(), task);
+        let record = state.record.tasks.entry(id).or_default();
         record.ran(&used(Some(1200), Some(0.25), IterationOutcome::Complete), HighestIterationUsage::default());
         record.ran(&used(None, None, IterationOutcome::Stopped), HighestIterationUsage::default());
         record.results.count(TaskResult::Merged);
@@ -206,7 +206,7 @@ mod tests {
     fn unknown_is_null_and_names_are_ordered_as_people_count() {
         let mut state = with("T");
         for id in ["t-10", "t-9", "t-none"] {
-            let record = state.record.cases.entry(TaskId::new(id).unwrap()).or_default();
+            let record = state.record.tasks.entry(TaskId::new(id).unwrap()).or_default();
             if id != "t-none" {
                 record.ran(&used(None, None, IterationOutcome::Complete), HighestIterationUsage::default());
             }

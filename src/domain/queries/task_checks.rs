@@ -103,9 +103,9 @@ impl<'a> From<&'a TestCounts> for TaskCheckTests<'a> {
 }
 
 /// The verify steps of a task, and those of its merge as far as they were run.
-pub fn checks<'a>(case: &'a Task, record: Option<&'a TaskRecord>) -> Vec<TaskCheck<'a>> {
+pub fn checks<'a>(task: &'a Task, record: Option<&'a TaskRecord>) -> Vec<TaskCheck<'a>> {
     let kept = record.map_or(&[][..], |record| &record.verified);
-    let own = case.verify.iter().enumerate().map(|(place, step)| {
+    let own = task.verify.iter().enumerate().map(|(place, step)| {
         let last = kept_results::of_step(kept, step);
         check(TaskCheckSubject::Task, (place, step), last.map(|kept| (&kept.of, &kept.result)))
     });

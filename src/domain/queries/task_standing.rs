@@ -1,4 +1,4 @@
-//! How far cases are, for display: parts, since when, confidence, the words for groups. From what agents reported and, of a
+//! How far tasks are, for display: parts, since when, confidence, the words for groups. From what agents reported and, of a
 //! group, from its tasks. Pure.
 
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 /// A group that has come no further than this many percent is starting.
 pub const STARTING: u8 = 5;
 
-/// How many parts a case has, and how far they are. What is in none of the three is ready, blocked or failed.
+/// How many parts a task has, and how far they are. What is in none of the three is ready, blocked or failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskPartCounts {
@@ -72,7 +72,7 @@ impl TaskPartCounts {
     }
 }
 
-/// How far a case is.
+/// How far a task is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskStanding<'a> {
@@ -82,7 +82,7 @@ pub struct TaskStanding<'a> {
     pub started_at: Option<Timestamp>,
     /// When something was last recorded of the work.
     pub last_checkpoint: Option<Timestamp>,
-    /// Since when it waits: for a human at a gate, or for other cases since it was added.
+    /// Since when it waits: for a human at a gate, or for other tasks since it was added.
     pub waiting_since: Option<Timestamp>,
     /// How sure its agent is, 0 to 1; of a group, the mean of the tasks of which it is known.
     pub confidence: Option<f64>,
@@ -92,23 +92,23 @@ pub struct TaskStanding<'a> {
 }
 
 impl<'a> TaskStanding<'a> {
-    /// How far `case` is.
-    pub fn of(groups: &TaskGroupTree<'a>, case: &'a Task) -> Self {
-        let facts = groups.facts(case);
-        let reports = groups.state().reports(&case.id);
-        let (parts, dependencies) = match case.kind {
+    /// How far `task` is.
+    pub fn of(groups: &TaskGroupTree<'a>, task: &'a Task) -> Self {
+        let facts = groups.facts(task);
+        let reports = groups.state().reports(&task.id);
+        let (parts, dependencies) = match task.kind {
             TaskKind::Task => (reports.map(TaskPartCounts::of_reports).unwrap_or_default(), None),
             TaskKind::Operation | TaskKind::Directive => {
-                let parts = groups.parts(&case.id).iter().filter(|part| !part.after.is_empty());
+                let parts = groups.parts(&task.id).iter().filter(|part| !part.after.is_empty());
                 let after = parts.map(|part| (&part.id, part.after.as_slice())).collect();
-                (TaskPartCounts::of_group(groups, case), Some(after))
+                (TaskPartCounts::of_group(groups, task), Some(after))
             }
         };
         Self {
             parts,
             started_at: facts.started_at,
             last_checkpoint: facts.recorded_at,
-            waiting_since: groups.waiting_since(case),
+            waiting_since: groups.waiting_since(task),
             confidence: facts.confidence(),
             dependencies,
         }
@@ -134,14 +134,14 @@ pub struct TaskWorkFacts {
 
 impl TaskWorkFacts {
     /// Of a task.
-    pub(in crate::domain) fn of_task(case: &Task, reports: Option<&TaskReports>, interrupted: bool) -> Self {
+    pub(in crate::domain) fn of_task(task: &Task, reports: Option<&TaskReports>, interrupted: bool) -> Self {
         let sure = reports.and_then(TaskReports::confidence);
         Self {
             started_at: reports.and_then(|reports| reports.started_at),
             recorded_at: reports.and_then(|reports| reports.recorded_at),
-            is_active: case.status == TaskStatus::Active,
-            is_interrupted: interrupted && case.status == TaskStatus::Pending,
-            has_done: case.status == TaskStatus::Done,
+            is_active: task.status == TaskStatus::Active,
+            is_interrupted: interrupted && task.status == TaskStatus::Pending,
+            has_done: task.status == TaskStatus::Done,
             confidence: (sure.unwrap_or(0.0), u32::from(sure.is_some())),
         }
     }
@@ -306,7 +306,7 @@ mod tests {
         Timestamp::from_second(second).unwrap()
     }
 
-    fn case(name: &str, kind: TaskKind, parent: Option<&str>, status: TaskStatus) -> Task {
+    fn task(name: &str, kind: TaskKind, parent: Option<&str>, status: TaskStatus) -> Task {
         let merged = (status == TaskStatus::Done && kind == TaskKind::Task)
             .then(|| MergedTaskWork { commit: Oid::new("1".repeat(40)).unwrap(), target: RefName::branch("main") });
         Task {
@@ -332,13 +332,13 @@ mod tests {
     fn group(statuses: &[TaskStatus]) -> State {
         let mut state = State::default();
         let tasks = statuses.iter().zip('a'..);
-        let tasks = tasks.map(|(status, name)| case(&name.to_string(), TaskKind::Task, Some("g"), *status));
-        for case in tasks.chain([case("g", TaskKind::Operation, None, TaskStatus::Pending)]) {
+        let tasks = tasks.map(|(status, name)| task(&name.to_string(), TaskKind::Task, Some("g"), *status));
+        for task in tasks.chain([task("g", TaskKind::Operation, None, TaskStatus::Pending)]) {
             let branch = RefName::branch("x");
             let base = Oid::new("1".repeat(40)).unwrap();
             let workspace = Workspace { agent: AgentId::new("a-001").unwrap(), path: "/w".into(), branch, base };
-            state.restorable.workspaces.insert(case.id.clone(), workspace);
-            state.restorable.cases.insert(case.id.clone(), case);
+            state.restorable.workspaces.insert(task.id.clone(), workspace);
+            state.restorable.tasks.insert(task.id.clone(), task);
         }
         state
     }
@@ -351,7 +351,7 @@ mod tests {
     }
 
     fn shown(state: &State) -> DisplayedTaskStatus {
-        DisplayedTaskStatus::of(&TaskGroupTree::of(state), &state.restorable.cases[&id("g")])
+        DisplayedTaskStatus::of(&TaskGroupTree::of(state), &state.restorable.tasks[&id("g")])
     }
 
     #[test]
@@ -374,13 +374,13 @@ mod tests {
         report(&mut state, "a", 80, 5, None);
         assert_eq!(shown(&state), DisplayedTaskStatus::InProgress);
         let mut state = group(&[Pending]);
-        state.record.cases.insert(id("a"), TaskRecord { interrupted: true, ..TaskRecord::default() });
+        state.record.tasks.insert(id("a"), TaskRecord { interrupted: true, ..TaskRecord::default() });
         report(&mut state, "a", 80, 5, None);
         assert_eq!(shown(&state), DisplayedTaskStatus::Interrupted);
-        assert_eq!(TaskGroupTree::of(&state).progress(&state.restorable.cases[&id("g")]), 80, "its work is there");
+        assert_eq!(TaskGroupTree::of(&state).progress(&state.restorable.tasks[&id("g")]), 80, "its work is there");
         let mut state = group(&[Pending]);
-        state.restorable.cases.insert(id("x"), case("x", TaskKind::Task, None, Pending));
-        state.restorable.cases.get_mut(&id("g")).unwrap().after = vec![id("x")];
+        state.restorable.tasks.insert(id("x"), task("x", TaskKind::Task, None, Pending));
+        state.restorable.tasks.get_mut(&id("g")).unwrap().after = vec![id("x")];
         assert_eq!(shown(&state), DisplayedTaskStatus::Waiting);
     }
 
@@ -389,7 +389,7 @@ mod tests {
         let state = group(&[TaskStatus::Active, TaskStatus::Active]);
         let of = |cut_off: &[&str]| {
             let groups = TaskGroupTree::with_cut_off(&state, cut_off.iter().map(|of| id(of)).collect());
-            ["a", "b", "g"].map(|of| DisplayedTaskStatus::of(&groups, &state.restorable.cases[&id(of)]))
+            ["a", "b", "g"].map(|of| DisplayedTaskStatus::of(&groups, &state.restorable.tasks[&id(of)]))
         };
         assert_eq!(of(&[]), [DisplayedTaskStatus::Active, DisplayedTaskStatus::Active, DisplayedTaskStatus::Starting]);
         assert_eq!(of(&["a"]), [DisplayedTaskStatus::Interrupted, DisplayedTaskStatus::Active, DisplayedTaskStatus::Starting]);
@@ -399,12 +399,12 @@ mod tests {
     #[test]
     fn what_is_archived_keeps_its_progress_and_counts_in_no_group() {
         use TaskStatus::{Archived, Done, Pending};
-        let progress = |state: &State, of: &str| TaskGroupTree::of(state).progress(&state.restorable.cases[&id(of)]);
+        let progress = |state: &State, of: &str| TaskGroupTree::of(state).progress(&state.restorable.tasks[&id(of)]);
         let mut state = group(&[Done, Pending, Archived, Archived]);
         report(&mut state, "b", 20, 5, None);
         report(&mut state, "c", 40, 5, None);
         assert_eq!(["a", "b", "c", "d", "g"].map(|of| progress(&state, of)), [100, 20, 40, 0, 60]);
-        state.restorable.cases.get_mut(&id("d")).unwrap().merged = state.restorable.cases[&id("a")].merged.clone();
+        state.restorable.tasks.get_mut(&id("d")).unwrap().merged = state.restorable.tasks[&id("a")].merged.clone();
         assert_eq!(progress(&state, "d"), 100, "it was merged before");
     }
 
@@ -412,19 +412,19 @@ mod tests {
     fn a_group_adds_up_its_parts() {
         use TaskStatus::{Active, Archived, Done, Pending};
         let mut state = group(&[Done, Active, Pending, Pending, Archived]);
-        state.restorable.cases.get_mut(&id("c")).unwrap().after = vec![id("b")];
+        state.restorable.tasks.get_mut(&id("c")).unwrap().after = vec![id("b")];
         report(&mut state, "a", 100, 7, Some(0.9));
         report(&mut state, "b", 50, 3, Some(0.7));
         let groups = TaskGroupTree::of(&state);
-        let standing = TaskStanding::of(&groups, &state.restorable.cases[&id("g")]);
+        let standing = TaskStanding::of(&groups, &state.restorable.tasks[&id("g")]);
         assert_eq!(standing.parts, TaskPartCounts { total: 4, completed: 1, in_progress: 1, waiting: 1 });
         assert_eq!((standing.started_at, standing.last_checkpoint), (Some(at(3)), Some(at(17))));
         assert_eq!(standing.confidence, Some(0.8));
         let dependencies = serde_json::to_value(&standing.dependencies).unwrap();
         assert_eq!(dependencies, serde_json::json!({"c": ["b"]}));
-        let waits = TaskStanding::of(&groups, &state.restorable.cases[&id("c")]);
+        let waits = TaskStanding::of(&groups, &state.restorable.tasks[&id("c")]);
         assert_eq!((waits.waiting_since, waits.dependencies), (Some(at(1)), None));
-        let ready = TaskStanding::of(&groups, &state.restorable.cases[&id("d")]);
+        let ready = TaskStanding::of(&groups, &state.restorable.tasks[&id("d")]);
         assert_eq!(ready.waiting_since, None);
     }
 }

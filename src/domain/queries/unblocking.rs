@@ -1,24 +1,24 @@
-//! How many open cases wait for each open case, directly or indirectly. Exact, and quick for graphs of any shape: what waits
-//! is counted for a block of cases at a time, as sets of bits that are joined from the last cases to the first.
+//! How many open tasks wait for each open task, directly or indirectly. Exact, and quick for graphs of any shape: what waits
+//! is counted for a block of tasks at a time, as sets of bits that are joined from the last tasks to the first.
 
 use std::collections::{BTreeMap, HashMap};
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::state::current_state::State;
 
-/// How many words of 64 cases a block has: 512 bytes of each case are in use at a time.
+/// How many words of 64 tasks a block has: 512 bytes of each task are in use at a time.
 const WORDS: usize = 64;
 
-/// How many open cases wait for each open case that any waits for.
+/// How many open tasks wait for each open task that any waits for.
 pub fn unblocking_power(state: &State) -> BTreeMap<&TaskId, usize> {
-    let cases = &state.restorable.cases;
-    let is_open = |id: &&TaskId| cases.get(*id).is_some_and(|case| !case.is_settled());
+    let tasks = &state.restorable.tasks;
+    let is_open = |id: &&TaskId| tasks.get(*id).is_some_and(|task| !task.is_settled());
     let mut numbers: HashMap<&TaskId, usize> = HashMap::new();
-    // Cases that neither wait nor are waited for have no number.
+    // Tasks that neither wait nor are waited for have no number.
     let mut waiting: Vec<Vec<usize>> = Vec::new();
-    for case in cases.values().filter(|case| !case.is_settled()) {
-        for before in case.after.iter().filter(is_open) {
-            let [here, before] = [&case.id, before].map(|id| {
+    for task in tasks.values().filter(|task| !task.is_settled()) {
+        for before in task.after.iter().filter(is_open) {
+            let [here, before] = [&task.id, before].map(|id| {
                 let next = numbers.len();
                 *numbers.entry(id).or_insert(next)
             });
@@ -30,7 +30,7 @@ pub fn unblocking_power(state: &State) -> BTreeMap<&TaskId, usize> {
     numbers.into_iter().map(|(id, number)| (id, counts[number])).filter(|(_, count)| *count > 0).collect()
 }
 
-/// How many nodes each node reaches by `next`. Nodes of a cycle, which cases never form, count what they reach at least.
+/// How many nodes each node reaches by `next`. Nodes of a cycle, which tasks never form, count what they reach at least.
 fn count_reached(next: &[Vec<usize>]) -> Vec<usize> {
     let order = last_first(next);
     let mut counts = vec![0; next.len()];

@@ -1,4 +1,4 @@
-//! Cases for display: the stored status or one derived from the rest of the state, counts, and the next commands.
+//! Tasks for display: the stored status or one derived from the rest of the state, counts, and the next commands.
 
 use serde::Serialize;
 
@@ -9,7 +9,7 @@ use crate::domain::state::current_state::State;
 use crate::domain::work::gate::{Gate, to_settle_first};
 use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 
-/// The displayed status: the stored one, except for pending cases that cannot start or that a crash interrupted.
+/// The displayed status: the stored one, except for pending tasks that cannot start or that a crash interrupted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub enum DisplayedTaskStatus {
@@ -72,20 +72,20 @@ impl DisplayedTaskStatus {
         }
     }
 
-    /// The status to show for a case.
-    pub fn of<'a>(groups: &TaskGroupTree<'a>, case: &'a Task) -> Self {
-        match case.kind {
-            TaskKind::Task => Self::of_task(groups, case),
-            TaskKind::Operation | TaskKind::Directive => task_standing::group_shown(groups, case),
+    /// The status to show for a task.
+    pub fn of<'a>(groups: &TaskGroupTree<'a>, task: &'a Task) -> Self {
+        match task.kind {
+            TaskKind::Task => Self::of_task(groups, task),
+            TaskKind::Operation | TaskKind::Directive => task_standing::group_shown(groups, task),
         }
     }
 
-    fn of_task<'a>(groups: &TaskGroupTree<'a>, case: &'a Task) -> Self {
-        match case.status {
-            TaskStatus::Pending if !groups.dependencies_met(case) => Self::Waiting,
-            TaskStatus::Pending if groups.state().is_interrupted(&case.id) => Self::Interrupted,
+    fn of_task<'a>(groups: &TaskGroupTree<'a>, task: &'a Task) -> Self {
+        match task.status {
+            TaskStatus::Pending if !groups.dependencies_met(task) => Self::Waiting,
+            TaskStatus::Pending if groups.state().is_interrupted(&task.id) => Self::Interrupted,
             TaskStatus::Pending => Self::Pending,
-            TaskStatus::Active if groups.is_cut_off(case) => Self::Interrupted,
+            TaskStatus::Active if groups.is_cut_off(task) => Self::Interrupted,
             TaskStatus::Active => Self::Active,
             TaskStatus::Done => Self::Done,
             TaskStatus::Blocked => Self::Blocked,
@@ -139,8 +139,8 @@ pub fn next_commands(state: &State) -> Vec<String> {
         commands.push("git axiom gate list    shows everything that waits".to_owned());
     }
     let stuck = stuck(state);
-    for case in stuck.iter().take(MOST_COMMANDS) {
-        commands.extend(commands_of_stuck(&case.id));
+    for task in stuck.iter().take(MOST_COMMANDS) {
+        commands.extend(commands_of_stuck(&task.id));
     }
     if commands.is_empty() || stuck.len() > MOST_COMMANDS {
         commands.push("git axiom task list    shows them".to_owned());
@@ -150,11 +150,11 @@ pub fn next_commands(state: &State) -> Vec<String> {
 
 /// The tasks that do not go on unless a human does something: those that failed or are blocked.
 pub fn stuck(state: &State) -> Vec<&Task> {
-    let is_stuck = |case: &&Task| match case.status {
-        TaskStatus::Failed | TaskStatus::Blocked => case.kind == TaskKind::Task,
+    let is_stuck = |task: &&Task| match task.status {
+        TaskStatus::Failed | TaskStatus::Blocked => task.kind == TaskKind::Task,
         TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Archived => false,
     };
-    state.restorable.cases.values().filter(is_stuck).collect()
+    state.restorable.tasks.values().filter(is_stuck).collect()
 }
 
 /// The commands for one of them.
@@ -169,8 +169,8 @@ pub fn commands_of_stuck(id: &TaskId) -> [String; 2] {
 pub fn count_tasks(state: &State) -> (TaskStatusCounts, TaskProgress) {
     let groups = TaskGroupTree::of(state);
     let (mut counts, mut progress) = (TaskStatusCounts::default(), TaskProgress::default());
-    for case in state.restorable.cases.values().filter(|case| case.kind == TaskKind::Task) {
-        let counter = match case.status {
+    for task in state.restorable.tasks.values().filter(|task| task.kind == TaskKind::Task) {
+        let counter = match task.status {
             TaskStatus::Pending => &mut counts.pending,
             TaskStatus::Active => &mut counts.active,
             TaskStatus::Done => &mut counts.done,
@@ -179,12 +179,12 @@ pub fn count_tasks(state: &State) -> (TaskStatusCounts, TaskProgress) {
             TaskStatus::Archived => &mut counts.archived,
         };
         *counter += 1;
-        progress.total += u32::from(case.status != TaskStatus::Archived);
-        progress.merged += u32::from(case.merged.is_some() && case.status == TaskStatus::Done);
-        if case.status == TaskStatus::Pending {
-            let counter = match groups.waiting_since(case) {
+        progress.total += u32::from(task.status != TaskStatus::Archived);
+        progress.merged += u32::from(task.merged.is_some() && task.status == TaskStatus::Done);
+        if task.status == TaskStatus::Pending {
+            let counter = match groups.waiting_since(task) {
                 None => &mut progress.ready,
-                Some(_) if DisplayedTaskStatus::of(&groups, case) == DisplayedTaskStatus::Waiting => &mut progress.waiting,
+                Some(_) if DisplayedTaskStatus::of(&groups, task) == DisplayedTaskStatus::Waiting => &mut progress.waiting,
                 Some(_) => &mut progress.at_gates,
             };
             *counter += 1;

@@ -37,7 +37,7 @@ pub struct EvaluatorQuestion<'a> {
 /// The task.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[allow(missing_docs)] // as in the case and its record
+#[allow(missing_docs)] // as in the task and its record
 pub struct CurrentTask<'a> {
     pub id: &'a TaskId,
     pub title: &'a str,

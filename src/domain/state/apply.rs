@@ -59,10 +59,10 @@ impl State {
     fn apply_event(&mut self, envelope: &EventEnvelope) -> Result<()> {
         let at = envelope.at;
         match &envelope.event {
-            Event::CasesAdded { cases } => self.add_cases_by(&envelope.by, cases)?,
-            Event::CasesChanged { edits } => self.change_cases_by(&envelope.by, edits, at)?,
+            Event::TasksAdded { tasks } => self.add_tasks_by(&envelope.by, tasks)?,
+            Event::TasksChanged { edits } => self.change_tasks_by(&envelope.by, edits, at)?,
             Event::Planned { step } => self.plan(step, &envelope.by, at)?,
-            Event::Audited { id, .. } => drop(self.case(id)?),
+            Event::Audited { id, .. } => drop(self.task(id)?),
             Event::SessionStarted { session } => self.start_session(session)?,
             Event::SessionChanged { state, reason } => self.change_session(*state, reason, at)?,
             Event::ModeChanged { mode } => self.change_mode(mode)?,

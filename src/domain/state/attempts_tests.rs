@@ -38,7 +38,7 @@ fn released(status: TaskStatus) -> Event {
 
 fn edited(old: TaskStatus, new: TaskStatus) -> Event {
     let changes = vec![TaskFieldChange::Status(ValueChange::new(old, new))];
-    Event::CasesChanged { edits: vec![TaskChangeSet { id: id(), changes }] }
+    Event::TasksChanged { edits: vec![TaskChangeSet { id: id(), changes }] }
 }
 
 fn claims(state: &mut State) {

@@ -1,4 +1,4 @@
-//! Events in words: one line for `log`, and the history of one case.
+//! Events in words: one line for `log`, and the history of one task.
 
 use jiff::Timestamp;
 
@@ -20,7 +20,7 @@ use crate::domain::work::task::{Task, TaskChangeSet, TaskFieldChange, TaskStatus
 use crate::domain::work::verification::{MergeVerification, VerifyStepResult};
 use crate::error::Result;
 
-/// One line of a case's history.
+/// One line of a task's history.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AuditEntry {
     /// The event's number.
@@ -39,7 +39,7 @@ pub struct AuditEntry {
     pub attempt: Option<AttemptRecord>,
 }
 
-/// The history of one case, event by event; see [`AuditTrail::push`].
+/// The history of one task, event by event; see [`AuditTrail::push`].
 #[derive(Debug)]
 pub struct AuditTrail {
     id: TaskId,
@@ -48,7 +48,7 @@ pub struct AuditTrail {
 }
 
 impl AuditTrail {
-    /// Begins the history of a case.
+    /// Begins the history of a task.
     pub fn of(id: TaskId) -> Self {
         Self { id, state: State::default(), entries: Vec::new() }
     }
@@ -63,10 +63,10 @@ impl AuditTrail {
     /// # Errors
     /// Where the event does not fit the state before it.
     pub fn push(&mut self, envelope: &EventEnvelope) -> Result<()> {
-        let old = self.state.restorable.cases.get(&self.id).cloned();
+        let old = self.state.restorable.tasks.get(&self.id).cloned();
         let concerned = self.concerns(&envelope.event);
         self.state.apply(envelope)?;
-        let new = self.state.restorable.cases.get(&self.id);
+        let new = self.state.restorable.tasks.get(&self.id);
         let edits = match (&old, new) {
             (Some(old), Some(new)) => TaskFieldChange::between(old, new),
             (None, Some(_)) | (Some(_), None) | (None, None) => Vec::new(),
@@ -81,9 +81,9 @@ impl AuditTrail {
             };
             let changes: Vec<String> = edits.iter().filter(|edit| !said(edit)).map(change_text).collect();
             let text = match (new.filter(|_| appeared), changes.is_empty()) {
-                (Some(case), _) => format!("added: {}", case.title),
+                (Some(task), _) => format!("added: {}", task.title),
                 (None, true) => what,
-                (None, false) if matches!(envelope.event, Event::CasesChanged { .. }) => changes.join("; "),
+                (None, false) if matches!(envelope.event, Event::TasksChanged { .. }) => changes.join("; "),
                 (None, false) => format!("{what}: {}", changes.join("; ")),
             };
             let EventEnvelope { seq, at, txn, by, event } = envelope;
@@ -103,7 +103,7 @@ impl AuditTrail {
         work.is_some_and(|work| work.task == self.id)
     }
 
-    /// Whether an event is about the case, even where it changes none of its fields.
+    /// Whether an event is about the task, even where it changes none of its fields.
     fn concerns(&self, event: &Event) -> bool {
         match event {
             Event::Audited { id, .. }
@@ -128,9 +128,9 @@ impl AuditTrail {
             }
             Event::MergedBranchesLeave { refs } => refs.iter().any(|change| task_of(&change.name).as_ref() == Some(&self.id)),
             Event::MergedBranchesLeft { .. }
-            | Event::CasesAdded { .. }
+            | Event::TasksAdded { .. }
             | Event::Planned { .. }
-            | Event::CasesChanged { .. }
+            | Event::TasksChanged { .. }
             | Event::SessionStarted { .. }
             | Event::SessionChanged { .. }
             | Event::ModeChanged { .. }
@@ -206,9 +206,9 @@ pub fn describe(event: &Event, state: &State) -> (u8, String) {
         Event::StateAdopted { source, .. } => (8, format!("state taken from {source}")),
         Event::LearningEdited { id, .. } => (7, format!("edit {id}")),
         Event::LearningForgotten { id } => (7, format!("forget {id}")),
-        Event::CasesAdded { cases } => (7, added_text(cases)),
+        Event::TasksAdded { tasks } => (7, added_text(tasks)),
         Event::Planned { step } => (step.rank(), step.in_words()),
-        Event::CasesChanged { edits } => (7, edits_text(edits)),
+        Event::TasksChanged { edits } => (7, edits_text(edits)),
         Event::ModeChanged { mode } => (7, format!("mode {}", mode.new.as_str())),
         Event::CheckpointsDeleted { names } => (6, format!("delete {}", listed("checkpoint", names))),
         Event::SessionStarted { session } => (6, format!("session begins, into {}", session.target.short())),
@@ -426,8 +426,8 @@ fn listed<T: ToString>(what: &str, names: &[T]) -> String {
     }
 }
 
-fn added_text(cases: &[Task]) -> String {
-    match cases {
+fn added_text(tasks: &[Task]) -> String {
+    match tasks {
         [one] => format!("add {}: {}", one.id, one.title),
         many => format!("import {}", count(many.len(), "case")),
     }

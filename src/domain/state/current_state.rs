@@ -49,7 +49,7 @@ pub struct State {
     pub restorable: RestorableState,
     /// The part that is never rolled back.
     pub record: PermanentRecord,
-    /// The ids of the cases in lower case; whoever adds or replaces cases tells it.
+    /// The ids of the tasks in lower case; whoever adds or replaces tasks tells it.
     #[serde(skip)]
     pub folded: FoldedTaskIds,
 }
@@ -58,8 +58,8 @@ pub struct State {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct PermanentRecord {
-    /// Counters of cases.
-    pub cases: BTreeMap<TaskId, TaskRecord>,
+    /// Counters of tasks.
+    pub tasks: BTreeMap<TaskId, TaskRecord>,
     /// The running or last session.
     pub session: Option<Session>,
     /// Requests that the supervisor has not handled yet.
@@ -88,7 +88,7 @@ pub struct PermanentRecord {
     /// What agents learnt, oldest first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub learnings: Vec<Learning>,
-    /// How many cases agents have added since the newest session began.
+    /// How many tasks agents have added since the newest session began.
     #[serde(skip_serializing_if = "is_default")]
     pub added_by_agents: u32,
     /// Running sums of what was used, by whom and when.
@@ -103,7 +103,7 @@ pub struct PermanentRecord {
     /// The same when a human allowed the session as much again.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_counted_from: Option<UsageTally>,
-    /// The plan that is worked on, or the last one. A rollback takes back the cases that it became, not what was planned.
+    /// The plan that is worked on, or the last one. A rollback takes back the tasks that it became, not what was planned.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub plan: Option<Box<GoalPlan>>,
     /// What attached sessions have led to.
@@ -138,7 +138,7 @@ impl AttachedCounts {
     }
 }
 
-/// Counters and last results of one case.
+/// Counters and last results of one task.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct TaskRecord {
@@ -290,17 +290,17 @@ pub struct OpenOperation {
 impl State {
     /// Whether the last attempt at a task was cut off, and its work is to go on.
     pub fn is_interrupted(&self, task: &TaskId) -> bool {
-        self.record.cases.get(task).is_some_and(|record| record.interrupted)
+        self.record.tasks.get(task).is_some_and(|record| record.interrupted)
     }
 
-    /// The case with this id.
+    /// The task with this id.
     ///
     /// # Errors
     /// `UNKNOWN_TASK`, with the nearest id as a hint.
-    pub fn case(&self, id: &TaskId) -> Result<&Task> {
-        self.restorable.cases.get(id).ok_or_else(|| {
+    pub fn task(&self, id: &TaskId) -> Result<&Task> {
+        self.restorable.tasks.get(id).ok_or_else(|| {
             let error = Error::new(Code::UnknownTask, format!("there is no case '{id}'"));
-            let known = self.restorable.cases.keys().map(TaskId::as_str);
+            let known = self.restorable.tasks.keys().map(TaskId::as_str);
             nearest::hinted(error, id.as_str(), known, "see 'git axiom task list'")
         })
     }
@@ -320,12 +320,12 @@ impl State {
         self.record.plan.as_deref().filter(|plan| plan.is_open())
     }
 
-    /// Whether a case, a planned case or a checkpoint has this name, in upper or lower case: they share one namespace.
+    /// Whether a task, a planned task or a checkpoint has this name, in upper or lower case: they share one namespace.
     pub fn is_taken(&self, name: &str) -> bool {
         let folded = name.to_ascii_lowercase();
-        self.restorable.cases.contains_key(name)
+        self.restorable.tasks.contains_key(name)
             || self.record.checkpoints.is_taken(&folded)
-            || self.folded.has(&self.restorable.cases, &folded)
+            || self.folded.has(&self.restorable.tasks, &folded)
             || self.open_plan().is_some_and(|plan| plan.reserves(&folded))
     }
 
@@ -341,14 +341,14 @@ impl State {
 
     /// What was reported of the work on a task, as long as that work is there: in its workspace, or done.
     pub fn reports(&self, task: &TaskId) -> Option<&TaskReports> {
-        let is_done = || self.restorable.cases.get(task).is_some_and(|case| case.status == TaskStatus::Done);
+        let is_done = || self.restorable.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Done);
         let is_there = self.restorable.workspaces.contains_key(task) || is_done();
         self.restorable.reports.get(task).filter(|_| is_there)
     }
 
     /// How many tasks are done.
     pub fn tasks_done(&self) -> u32 {
-        self.restorable.cases.values().filter(|case| case.kind == TaskKind::Task && case.status == TaskStatus::Done).count()
+        self.restorable.tasks.values().filter(|task| task.kind == TaskKind::Task && task.status == TaskStatus::Done).count()
             as u32
     }
 }
@@ -384,7 +384,7 @@ pub(super) mod tests {
 
     pub fn with_progress() -> State {
         let mut state = State::default();
-        let case = Task {
+        let task = Task {
             id: id(),
             kind: TaskKind::Task,
             title: "T".into(),
@@ -404,7 +404,7 @@ pub(super) mod tests {
         let (agent, token) = (AgentId::new("a-001").unwrap(), Token::new("k").unwrap());
         let from = Oid::new("1".repeat(40)).unwrap();
         for event in [
-            Event::CasesAdded { cases: vec![case] },
+            Event::TasksAdded { tasks: vec![task] },
             opened(),
             Event::TaskClaimed { agent: agent.clone(), task: id(), complete: false },
             Event::IterationIntended {
@@ -457,7 +457,7 @@ pub(super) mod tests {
             applied(&mut state, session(Timestamp::UNIX_EPOCH));
             let changed = |state: &SessionState| Event::SessionChanged { state: *state, reason: "because".into() };
             states.iter().map(changed).for_each(|event| applied(&mut state, event));
-            let set_aside = |state: &State| state.record.cases.get(&id()).is_some_and(|record| record.set_aside.is_some());
+            let set_aside = |state: &State| state.record.tasks.get(&id()).is_some_and(|record| record.set_aside.is_some());
             assert_eq!(set_aside(&state), is_set_aside, "{states:?}");
             // The next session does not forget it.
             applied(&mut state, session(Timestamp::UNIX_EPOCH));

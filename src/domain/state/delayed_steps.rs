@@ -10,7 +10,7 @@ use crate::domain::work::task::TaskStatus;
 
 /// Whether a step for a task is still going to be tried: a delay exists only so long.
 pub fn is_still_tried(state: &State, task: &TaskId, step: SessionStep) -> bool {
-    let Some(case) = state.restorable.cases.get(task) else { return false };
+    let Some(case) = state.restorable.tasks.get(task) else { return false };
     let stage = || Some(&state.agent_on(task)?.work.as_ref()?.stage);
     match step {
         SessionStep::Claim => case.status == TaskStatus::Pending && !is_held(state, task),
@@ -62,7 +62,7 @@ mod tests {
             reason: None,
             created_at: jiff::Timestamp::UNIX_EPOCH,
         };
-        state.restorable.cases.insert(task.clone(), case);
+        state.restorable.tasks.insert(task.clone(), case);
         if let Some(stage) = stage {
             let id = AgentId::new("a-001").unwrap();
             let work = Some(AgentWork { stage, ..AgentWork::claimed(task, None, jiff::Timestamp::UNIX_EPOCH) });
@@ -76,7 +76,7 @@ mod tests {
     fn a_step_is_still_tried_only_where_its_task_is_at_it() {
         let token = || Token::new("1".repeat(32)).unwrap();
         let between = || Some(IterationStage::Between { last: None });
-        let cases: [(State, &[SessionStep]); 8] = [
+        let tasks: [(State, &[SessionStep]); 8] = [
             (state_with(TaskStatus::Pending, None), &[SessionStep::Claim]),
             (state_with(TaskStatus::Active, between()), &[SessionStep::Start, SessionStep::Settle]),
             (
@@ -93,10 +93,10 @@ mod tests {
             (state_with(TaskStatus::Archived, None), &[]),
         ];
         let task = TaskId::new("t").unwrap();
-        for (state, expected) in cases {
+        for (state, expected) in tasks {
             let tried: Vec<SessionStep> =
                 SessionStep::ALL.into_iter().filter(|step| is_still_tried(&state, &task, *step)).collect();
-            assert_eq!(tried, expected, "{:?}", state.restorable.cases[&task].status);
+            assert_eq!(tried, expected, "{:?}", state.restorable.tasks[&task].status);
         }
         let mut held = state_with(TaskStatus::Pending, None);
         let gate = Gate::holding(&task, TaskHoldReason::Failed, jiff::Timestamp::UNIX_EPOCH).unwrap();

@@ -78,14 +78,14 @@ impl fmt::Display for EventAuthor {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
 pub enum Event {
-    /// Cases were added; an import is one event.
-    CasesAdded {
-        /// The cases, in the order in which they were given.
-        cases: Vec<Task>,
+    /// Tasks were added; an import is one event.
+    TasksAdded {
+        /// The tasks, in the order in which they were given.
+        tasks: Vec<Task>,
     },
-    /// Fields of cases were changed.
-    CasesChanged {
-        /// What changed, case by case.
+    /// Fields of tasks were changed.
+    TasksChanged {
+        /// What changed, task by task.
         edits: Vec<TaskChangeSet>,
     },
     /// A step of planning.
@@ -93,9 +93,9 @@ pub enum Event {
         /// The step.
         step: Box<PlanStep>,
     },
-    /// A line for the history of a case.
+    /// A line for the history of a task.
     Audited {
-        /// The case.
+        /// The task.
         id: TaskId,
         /// The line.
         text: String,
@@ -246,7 +246,7 @@ pub enum Event {
     },
     /// The program of a persona that looked at the work was ended before its result was recorded: it has none, and was paid.
     LookCutOff {
-        /// The case.
+        /// The task.
         id: TaskId,
         /// The persona.
         persona: String,
@@ -381,7 +381,7 @@ pub enum Event {
     OperationEnded {
         /// Whether it was carried out or reversed.
         end: OperationEnd,
-        /// Changes of cases that belong to it.
+        /// Changes of tasks that belong to it.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         edits: Vec<TaskChangeSet>,
         /// What it changed of the restorable state.
@@ -456,8 +456,8 @@ impl Event {
     /// The event's name, as in JSON.
     pub const fn name(&self) -> &'static str {
         match self {
-            Self::CasesAdded { .. } => "casesAdded",
-            Self::CasesChanged { .. } => "casesChanged",
+            Self::TasksAdded { .. } => "tasksAdded",
+            Self::TasksChanged { .. } => "tasksChanged",
             Self::Planned { .. } => "planned",
             Self::Audited { .. } => "audited",
             Self::HookRan { .. } => "hookRan",

@@ -1,4 +1,4 @@
-//! Whether a case has an id, in upper or lower case: remembered, since a replay asks it for each case that was ever added.
+//! Whether a task has an id, in upper or lower case: remembered, since a replay asks it for each task that was ever added.
 
 use std::collections::{BTreeMap, HashSet};
 use std::sync::OnceLock;
@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use crate::domain::base::ids::TaskId;
 use crate::domain::work::task::Task;
 
-/// The ids of all cases in lower case, from the second question on. It follows from the cases, so all are equal.
+/// The ids of all tasks in lower case, from the second question on. It follows from the tasks, so all are equal.
 #[derive(Debug, Default)]
 pub struct FoldedTaskIds {
     known: OnceLock<HashSet<String>>,
@@ -15,23 +15,23 @@ pub struct FoldedTaskIds {
 }
 
 impl FoldedTaskIds {
-    /// Whether one of the cases has this id, given in lower case.
-    pub fn has(&self, cases: &BTreeMap<TaskId, Task>, folded: &str) -> bool {
+    /// Whether one of the tasks has this id, given in lower case.
+    pub fn has(&self, tasks: &BTreeMap<TaskId, Task>, folded: &str) -> bool {
         // One question is answered faster by looking.
         if self.known.get().is_none() && !self.was_asked.swap(true, Ordering::Relaxed) {
-            return cases.keys().any(|id| id.as_str().eq_ignore_ascii_case(folded));
+            return tasks.keys().any(|id| id.as_str().eq_ignore_ascii_case(folded));
         }
-        self.known.get_or_init(|| cases.keys().map(TaskId::folded).collect()).contains(folded)
+        self.known.get_or_init(|| tasks.keys().map(TaskId::folded).collect()).contains(folded)
     }
 
-    /// A case was added.
+    /// A task was added.
     pub fn add(&mut self, id: &TaskId) {
         if let Some(known) = self.known.get_mut() {
             known.insert(id.folded());
         }
     }
 
-    /// The cases are others now.
+    /// The tasks are others now.
     pub fn forget(&mut self) {
         *self = Self::default();
     }
@@ -59,22 +59,22 @@ mod tests {
         let mut state = State::default();
         let ids = |names: &[&str]| names.iter().map(|name| TaskId::new(*name).unwrap()).collect::<Vec<_>>();
         let mut folded = FoldedTaskIds::default();
-        let case = |id: &TaskId| serde_json::json!({"id": id, "kind": "task", "title": "t", "status": "pending", "createdAt": "2026-01-01T00:00:00Z"});
+        let task = |id: &TaskId| serde_json::json!({"id": id, "kind": "task", "title": "t", "status": "pending", "createdAt": "2026-01-01T00:00:00Z"});
         let add = |state: &mut State, folded: &mut FoldedTaskIds, id: &TaskId| {
-            state.restorable.cases.insert(id.clone(), serde_json::from_value(case(id)).unwrap());
+            state.restorable.tasks.insert(id.clone(), serde_json::from_value(task(id)).unwrap());
             folded.add(id);
         };
         ids(&["One", "two"]).iter().for_each(|id| add(&mut state, &mut folded, id));
         for _ in 0..3 {
             assert_eq!(
-                ["one", "two", "three", "on"].map(|id| folded.has(&state.restorable.cases, id)),
+                ["one", "two", "three", "on"].map(|id| folded.has(&state.restorable.tasks, id)),
                 [true, true, false, false]
             );
         }
         ids(&["THREE"]).iter().for_each(|id| add(&mut state, &mut folded, id));
-        assert!(folded.has(&state.restorable.cases, "three"));
-        state.restorable.cases.clear();
+        assert!(folded.has(&state.restorable.tasks, "three"));
+        state.restorable.tasks.clear();
         folded.forget();
-        assert!((0..3).all(|_| !folded.has(&state.restorable.cases, "three")));
+        assert!((0..3).all(|_| !folded.has(&state.restorable.tasks, "three")));
     }
 }

@@ -1,4 +1,4 @@
-//! The graph of cases: checks of parents and dependencies, and that there is no cycle.
+//! The graph of tasks: checks of parents and dependencies, and that there is no cycle.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
@@ -7,18 +7,18 @@ use crate::domain::state::current_state::State;
 use crate::domain::work::task::Task;
 use crate::error::{Code, Error, Result};
 
-/// Checks cases that are about to be added: ids not taken (in upper or lower case), all references known, no cycle.
+/// Checks tasks that are about to be added: ids not taken (in upper or lower case), all references known, no cycle.
 ///
 /// # Errors
 /// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`.
-pub fn check_added(state: &State, cases: &[Task]) -> Result<()> {
+pub fn check_added(state: &State, tasks: &[Task]) -> Result<()> {
     let mut batch = HashSet::new();
-    for case in cases {
-        if state.is_taken(case.id.as_str()) || !batch.insert(case.id.folded()) {
-            return Err(taken(&case.id));
+    for task in tasks {
+        if state.is_taken(task.id.as_str()) || !batch.insert(task.id.folded()) {
+            return Err(taken(&task.id));
         }
     }
-    check_changed(state, cases)
+    check_changed(state, tasks)
 }
 
 /// The error for an id that something has already.
@@ -27,43 +27,43 @@ pub fn taken(id: &TaskId) -> Error {
         .hint("ids and checkpoint names are unique without regard to case: choose another with --id")
 }
 
-/// Checks cases that are about to replace existing ones: all references known, no cycle.
+/// Checks tasks that are about to replace existing ones: all references known, no cycle.
 ///
 /// # Errors
 /// `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`.
-pub fn check_changed(state: &State, cases: &[Task]) -> Result<()> {
-    let new: HashMap<&TaskId, &Task> = cases.iter().map(|case| (&case.id, case)).collect();
-    let find = |id: &TaskId| new.get(id).copied().or_else(|| state.restorable.cases.get(id));
-    for case in cases {
-        for other in case.after.iter().chain(&case.parent) {
+pub fn check_changed(state: &State, tasks: &[Task]) -> Result<()> {
+    let new: HashMap<&TaskId, &Task> = tasks.iter().map(|task| (&task.id, task)).collect();
+    let find = |id: &TaskId| new.get(id).copied().or_else(|| state.restorable.tasks.get(id));
+    for task in tasks {
+        for other in task.after.iter().chain(&task.parent) {
             if find(other).is_none() {
                 return Err(Error::new(
                     Code::UnknownDependency,
-                    format!("'{}' refers to '{other}', which does not exist", case.id),
+                    format!("'{}' refers to '{other}', which does not exist", task.id),
                 )
                 .hint("add that case first, or import both in one file"));
             }
         }
     }
-    // A case without references cannot close a cycle.
-    if cases.iter().all(|case| case.after.is_empty() && case.parent.is_none()) {
+    // A task without references cannot close a cycle.
+    if tasks.iter().all(|task| task.after.is_empty() && task.parent.is_none()) {
         return Ok(());
     }
     let mut parts: BTreeMap<&TaskId, Vec<&TaskId>> = BTreeMap::new();
-    let unchanged = state.restorable.cases.values().filter(|case| !new.contains_key(&case.id));
-    for case in unchanged.chain(cases) {
-        if let Some(parent) = &case.parent {
-            parts.entry(parent).or_default().push(&case.id);
+    let unchanged = state.restorable.tasks.values().filter(|task| !new.contains_key(&task.id));
+    for task in unchanged.chain(tasks) {
+        if let Some(parent) = &task.parent {
+            parts.entry(parent).or_default().push(&task.id);
         }
     }
-    let changed = || cases.iter().map(|case| &case.id);
-    if let Some(path) = find_cycle(changed(), |id| find(id).and_then(|case| case.parent.as_ref()).into_iter().collect()) {
+    let changed = || tasks.iter().map(|task| &task.id);
+    if let Some(path) = find_cycle(changed(), |id| find(id).and_then(|task| task.parent.as_ref()).into_iter().collect()) {
         return cycle("cases would be parts of themselves", &path);
     }
     // A group is done when its parts are. A part also waits for everything that its groups wait for.
     let needs = |id| {
-        let up = std::iter::successors(find(id), |case| case.parent.as_ref().and_then(find));
-        let after = up.flat_map(|case| &case.after);
+        let up = std::iter::successors(find(id), |task| task.parent.as_ref().and_then(find));
+        let after = up.flat_map(|task| &task.after);
         after.chain(parts.get(id).into_iter().flatten().copied()).collect()
     };
     match find_cycle(changed(), needs) {
@@ -77,13 +77,13 @@ fn cycle(what: &str, path: &[&TaskId]) -> Result<()> {
     Err(Error::new(Code::DependencyCycle, format!("{what}: {}", path.join(" → "))).hint("leave one of these dependencies out"))
 }
 
-/// A cycle reachable from `starts` by `next`; its first case is also the last. Looks at each case once.
+/// A cycle reachable from `starts` by `next`; its first task is also the last. Looks at each task once.
 fn find_cycle<'a>(
     starts: impl Iterator<Item = &'a TaskId>,
     next: impl Fn(&'a TaskId) -> Vec<&'a TaskId>,
 ) -> Option<Vec<&'a TaskId>> {
     let mut seen: HashSet<&TaskId> = HashSet::new();
-    // The path from the start to the current case, each with the neighbours still to be visited.
+    // The path from the start to the current task, each with the neighbours still to be visited.
     let mut way: Vec<(&TaskId, std::vec::IntoIter<&TaskId>)> = Vec::new();
     let mut on_way: HashSet<&TaskId> = HashSet::new();
     for start in starts {
@@ -118,7 +118,7 @@ mod tests {
     use super::*;
     use crate::domain::work::task::{TaskKind, TaskStatus};
 
-    fn case(id: &str, parent: Option<&str>, after: &[&str]) -> Task {
+    fn task(id: &str, parent: Option<&str>, after: &[&str]) -> Task {
         Task {
             id: TaskId::new(id).unwrap(),
             kind: TaskKind::Task,
@@ -138,42 +138,42 @@ mod tests {
         }
     }
 
-    fn check(cases: &[Task]) -> std::result::Result<(), Code> {
-        check_added(&State::default(), cases).map_err(|error| error.code())
+    fn check(tasks: &[Task]) -> std::result::Result<(), Code> {
+        check_added(&State::default(), tasks).map_err(|error| error.code())
     }
 
     #[test]
     fn what_may_be_added() {
         let cycle = Err(Code::DependencyCycle);
-        assert_eq!(check(&[case("a", None, &[]), case("b", None, &["a"])]), Ok(()));
-        assert_eq!(check(&[case("a", None, &["a"])]), cycle);
-        assert_eq!(check(&[case("a", None, &["b"]), case("b", None, &["c"]), case("c", None, &["a"])]), cycle);
-        assert_eq!(check(&[case("a", Some("b"), &[]), case("b", Some("a"), &[])]), cycle);
-        assert_eq!(check(&[case("g", None, &[]), case("a", Some("g"), &["g"])]), cycle, "a part waits for its group");
-        assert_eq!(check(&[case("g", None, &["a"]), case("a", Some("g"), &[])]), cycle, "a group waits for its part");
-        assert_eq!(check(&[case("g", None, &[]), case("b", Some("g"), &["a"]), case("a", None, &["g"])]), cycle);
-        let nested = [case("x", None, &["t"]), case("g", None, &["x"]), case("p", Some("g"), &[]), case("t", Some("p"), &[])];
+        assert_eq!(check(&[task("a", None, &[]), task("b", None, &["a"])]), Ok(()));
+        assert_eq!(check(&[task("a", None, &["a"])]), cycle);
+        assert_eq!(check(&[task("a", None, &["b"]), task("b", None, &["c"]), task("c", None, &["a"])]), cycle);
+        assert_eq!(check(&[task("a", Some("b"), &[]), task("b", Some("a"), &[])]), cycle);
+        assert_eq!(check(&[task("g", None, &[]), task("a", Some("g"), &["g"])]), cycle, "a part waits for its group");
+        assert_eq!(check(&[task("g", None, &["a"]), task("a", Some("g"), &[])]), cycle, "a group waits for its part");
+        assert_eq!(check(&[task("g", None, &[]), task("b", Some("g"), &["a"]), task("a", None, &["g"])]), cycle);
+        let nested = [task("x", None, &["t"]), task("g", None, &["x"]), task("p", Some("g"), &[]), task("t", Some("p"), &[])];
         assert_eq!(check(&nested), cycle, "what a group waits for, the parts of its parts wait for");
-        assert_eq!(check(&[case("a", None, &["x"])]), Err(Code::UnknownDependency));
-        assert_eq!(check(&[case("a", None, &[]), case("A", None, &[])]), Err(Code::DuplicateId));
+        assert_eq!(check(&[task("a", None, &["x"])]), Err(Code::UnknownDependency));
+        assert_eq!(check(&[task("a", None, &[]), task("A", None, &[])]), Err(Code::DuplicateId));
     }
 
     #[test]
     fn long_chains_take_no_longer_than_they_are() {
         let id = |n: usize| format!("c{n}");
-        let mut cases: Vec<Task> = (0..20_000).map(|n| case(&id(n), None, &[&id(n.max(1) - 1)])).collect();
-        cases[0].after.clear();
-        assert_eq!(check(&cases), Ok(()));
-        cases.reverse();
-        assert_eq!(check(&cases), Ok(()));
-        cases[19_999].after.push(TaskId::new("c19999").unwrap());
-        assert_eq!(check(&cases), Err(Code::DependencyCycle));
+        let mut tasks: Vec<Task> = (0..20_000).map(|n| task(&id(n), None, &[&id(n.max(1) - 1)])).collect();
+        tasks[0].after.clear();
+        assert_eq!(check(&tasks), Ok(()));
+        tasks.reverse();
+        assert_eq!(check(&tasks), Ok(()));
+        tasks[19_999].after.push(TaskId::new("c19999").unwrap());
+        assert_eq!(check(&tasks), Err(Code::DependencyCycle));
     }
 
     #[test]
     fn the_cycle_is_named() {
-        let cases = [case("a", None, &["b"]), case("b", None, &["c"]), case("c", None, &["a"])];
-        let error = check_added(&State::default(), &cases).unwrap_err();
+        let tasks = [task("a", None, &["b"]), task("b", None, &["c"]), task("c", None, &["a"])];
+        let error = check_added(&State::default(), &tasks).unwrap_err();
         assert!(error.to_string().ends_with("a → b → c → a"), "{error}");
     }
 }

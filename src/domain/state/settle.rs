@@ -13,7 +13,7 @@ use crate::domain::work::task::{Task, TaskChangeSet, TaskFieldChange, TaskStatus
 /// What the end of an operation does to the state.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct OperationSettlement {
-    /// Fields of cases that change.
+    /// Fields of tasks that change.
     pub edits: Vec<TaskChangeSet>,
     /// What changes in the restorable state.
     pub changes: Option<Box<RestorableChanges>>,
@@ -23,7 +23,7 @@ pub struct OperationSettlement {
 
 impl JournaledOperation {
     /// What the end of the operation does to the current state. A field that was changed since the operation began keeps
-    /// that change. A rollback ends the work of all agents, archives the cases that were added after its checkpoint and
+    /// that change. A rollback ends the work of all agents, archives the tasks that were added after its checkpoint and
     /// before it began, and forgets none.
     pub fn settle(&self, now: &State) -> OperationSettlement {
         if let Some(mut then) = self.restores(&now.restorable) {
@@ -34,7 +34,7 @@ impl JournaledOperation {
             let changes = RestorableChanges::between(&now.restorable, &archived_since(then, &now.restorable));
             return OperationSettlement { changes: Some(Box::new(changes)), ..OperationSettlement::default() };
         }
-        let fits = |edit: &TaskChangeSet| now.restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case));
+        let fits = |edit: &TaskChangeSet| now.restorable.tasks.get(&edit.id).is_some_and(|task| edit_fits(edit, task));
         let mode = self.mode.filter(|mode| mode.old == now.restorable.mode);
         OperationSettlement { edits: self.edits.iter().filter(|edit| fits(edit)).cloned().collect(), changes: None, mode }
     }
@@ -49,17 +49,17 @@ impl JournaledOperation {
     }
 }
 
-/// A restored state with the cases that were added since: they are archived, never forgotten.
+/// A restored state with the tasks that were added since: they are archived, never forgotten.
 pub fn archived_since(mut then: RestorableState, now: &RestorableState) -> RestorableState {
-    for (id, case) in &now.cases {
-        then.cases.entry(id.clone()).or_insert_with(|| Task { status: TaskStatus::Archived, ..case.clone() });
+    for (id, task) in &now.tasks {
+        then.tasks.entry(id.clone()).or_insert_with(|| Task { status: TaskStatus::Archived, ..task.clone() });
     }
     then
 }
 
 /// Whether all changes of an edit find the values they expect, and none changes a status from or to active.
-pub fn edit_fits(edit: &TaskChangeSet, case: &Task) -> bool {
-    let mut case = case.clone();
+pub fn edit_fits(edit: &TaskChangeSet, task: &Task) -> bool {
+    let mut task = task.clone();
     let active = |change: &TaskFieldChange| match change {
         TaskFieldChange::Status(status) => status.old == TaskStatus::Active || status.new == TaskStatus::Active,
         TaskFieldChange::Title(_)
@@ -74,21 +74,21 @@ pub fn edit_fits(edit: &TaskChangeSet, case: &Task) -> bool {
         | TaskFieldChange::Merged(_)
         | TaskFieldChange::Reason(_) => false,
     };
-    edit.changes.iter().all(|change| !active(change) && change.apply(&mut case))
+    edit.changes.iter().all(|change| !active(change) && change.apply(&mut task))
 }
 
-/// Where the restored dependencies and parents would close a cycle with present ones, those of the restored cases stay as
+/// Where the restored dependencies and parents would close a cycle with present ones, those of the restored tasks stay as
 /// they are now.
 fn keep_acyclic(then: &mut RestorableState, now: &State) {
-    let is_other = |case: &&Task| now.restorable.cases.get(&case.id) != Some(case);
-    let restored: Vec<Task> = then.cases.values().filter(is_other).cloned().collect();
+    let is_other = |task: &&Task| now.restorable.tasks.get(&task.id) != Some(task);
+    let restored: Vec<Task> = then.tasks.values().filter(is_other).cloned().collect();
     if graph::check_changed(now, &restored).is_ok() {
         return;
     }
-    for case in restored {
-        if let (Some(case), Some(now)) = (then.cases.get_mut(&case.id), now.restorable.cases.get(&case.id)) {
-            case.after.clone_from(&now.after);
-            case.parent.clone_from(&now.parent);
+    for task in restored {
+        if let (Some(task), Some(now)) = (then.tasks.get_mut(&task.id), now.restorable.tasks.get(&task.id)) {
+            task.after.clone_from(&now.after);
+            task.parent.clone_from(&now.parent);
         }
     }
 }
@@ -99,7 +99,7 @@ fn keep_held(restored: &mut RestorableState, now: &RestorableState) {
     let of_plan = |gate: &Gate| gate.kind == GateKind::Planning;
     restored.gates.retain(|_, gate| gate.held.is_none() && !of_plan(gate));
     let pending = |gate: &&Gate| {
-        let case = gate.task_id.as_ref().and_then(|task| restored.cases.get(task));
+        let case = gate.task_id.as_ref().and_then(|task| restored.tasks.get(task));
         of_plan(gate) || gate.held.is_some() && case.is_some_and(|case| case.status == TaskStatus::Pending)
     };
     let held: Vec<Gate> = now.gates.values().filter(pending).cloned().collect();
@@ -118,16 +118,16 @@ mod tests {
         TaskId::new(text).unwrap()
     }
 
-    fn case(text: &str, after: &[&str]) -> Task {
+    fn task(text: &str, after: &[&str]) -> Task {
         let json = serde_json::json!({
             "id": text, "kind": "task", "title": text, "status": "pending", "after": after, "createdAt": "2026-01-01T00:00:00Z",
         });
         serde_json::from_value(json).unwrap()
     }
 
-    fn with(cases: &[Task]) -> State {
+    fn with(tasks: &[Task]) -> State {
         let mut state = State::default();
-        state.restorable.cases = cases.iter().map(|case| (case.id.clone(), case.clone())).collect();
+        state.restorable.tasks = tasks.iter().map(|task| (task.id.clone(), task.clone())).collect();
         state
     }
 
@@ -148,34 +148,34 @@ mod tests {
 
     #[test]
     fn a_task_that_was_claimed_since_it_began_has_no_agent_afterwards() {
-        let (then, from) = (with(&[case("t", &[])]), with(&[Task { title: "edited".into(), ..case("t", &[]) }]));
+        let (then, from) = (with(&[task("t", &[])]), with(&[Task { title: "edited".into(), ..task("t", &[]) }]));
         let mut now = from.clone();
         let agent = AgentId::new("ed-001").unwrap();
         let work = Some(AgentWork::claimed(id("t"), None, Timestamp::UNIX_EPOCH));
         now.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work });
-        now.restorable.cases.get_mut("t").unwrap().status = TaskStatus::Active;
+        now.restorable.tasks.get_mut("t").unwrap().status = TaskStatus::Active;
         let after = settled(&rollback(&from, &then), &now);
-        assert_eq!((after.cases["t"].status, after.cases["t"].title.as_str()), (TaskStatus::Pending, "t"));
+        assert_eq!((after.tasks["t"].status, after.tasks["t"].title.as_str()), (TaskStatus::Pending, "t"));
         assert!(after.agents[&agent].work.is_none());
     }
 
     #[test]
     fn dependencies_that_would_close_a_cycle_with_present_ones_are_not_restored() {
-        let (then, from) = (with(&[case("x", &[]), case("y", &["x"])]), with(&[case("x", &[]), case("y", &[])]));
+        let (then, from) = (with(&[task("x", &[]), task("y", &["x"])]), with(&[task("x", &[]), task("y", &[])]));
         let operation = rollback(&from, &then);
-        assert_eq!(settled(&operation, &from).cases["y"].after, [id("x")]);
-        let now = with(&[case("x", &["y"]), case("y", &[])]);
+        assert_eq!(settled(&operation, &from).tasks["y"].after, [id("x")]);
+        let now = with(&[task("x", &["y"]), task("y", &[])]);
         let after = settled(&operation, &now);
-        assert!(after.cases["y"].after.is_empty() && after.cases["x"].after == [id("y")]);
+        assert!(after.tasks["y"].after.is_empty() && after.tasks["x"].after == [id("y")]);
     }
 
     #[test]
     fn what_was_added_before_it_began_is_archived_and_what_came_later_stays() {
-        let (then, from) = (with(&[case("t", &[])]), with(&[case("t", &[]), case("new", &[])]));
-        let now = with(&[case("t", &[]), case("new", &[]), case("newer", &[])]);
+        let (then, from) = (with(&[task("t", &[])]), with(&[task("t", &[]), task("new", &[])]));
+        let now = with(&[task("t", &[]), task("new", &[]), task("newer", &[])]);
         let after = settled(&rollback(&from, &then), &now);
         assert_eq!(
-            ["t", "new", "newer"].map(|id| after.cases[id].status),
+            ["t", "new", "newer"].map(|id| after.tasks[id].status),
             [TaskStatus::Pending, TaskStatus::Archived, TaskStatus::Pending]
         );
     }

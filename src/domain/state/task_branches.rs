@@ -34,7 +34,7 @@ impl State {
     pub(in crate::domain) fn follow_branches(&mut self, refs: &[RefChange]) {
         for change in refs {
             let Some(task) = task_of(&change.name) else { continue };
-            let was_claimed = self.record.cases.get(&task).is_some_and(|record| record.last_agent.is_some());
+            let was_claimed = self.record.tasks.get(&task).is_some_and(|record| record.last_agent.is_some());
             match (&change.value.old, &change.value.new) {
                 (_, None) => drop(self.made_branches().remove(&change.name)),
                 (None, Some(_)) if was_claimed => self.make_branch(&change.name),
@@ -47,8 +47,8 @@ impl State {
     /// axiom's. Otherwise recovered work would be ignored.
     pub(in crate::domain) fn take_branches_for_ours(&mut self) {
         if self.record.made_branches.is_none() {
-            let tasks = self.restorable.cases.values().filter(|case| case.kind == TaskKind::Task);
-            self.record.made_branches = Some(tasks.map(|case| branch_of(&case.id)).collect());
+            let tasks = self.restorable.tasks.values().filter(|task| task.kind == TaskKind::Task);
+            self.record.made_branches = Some(tasks.map(|task| branch_of(&task.id)).collect());
         }
     }
 }
@@ -77,7 +77,7 @@ mod tests {
         assert!(!state.made_branch(&branch), "nobody ever worked on it");
         let record =
             TaskRecord { last_agent: Some(crate::domain::base::ids::AgentId::new("ed-001").unwrap()), ..TaskRecord::default() };
-        state.record.cases.insert(task, record);
+        state.record.tasks.insert(task, record);
         state.follow_branches(&moved(None, Some(&oid)));
         assert!(state.made_branch(&branch), "an undo brought it back");
     }

@@ -73,7 +73,7 @@ pub fn facts(event: &Event, state: &State) -> (TraceInterest, TraceFacts) {
         Event::CheckpointsDeleted { names } => info([("checkpoints", names.len().to_string())]),
         Event::OperationBegan { operation } => (TraceInterest::Info, operation_facts(operation)),
         Event::OperationEnded { end, edits, .. } => {
-            info([("end", end_word(*end).to_owned()), ("cases", edits.len().to_string()), ("merges", merges(edits).to_string())])
+            info([("end", end_word(*end).to_owned()), ("tasks", edits.len().to_string()), ("merges", merges(edits).to_string())])
         }
         Event::MergedBranchesLeft { gone, stay } => info([("gone", gone.len().to_string()), ("stay", stay.len().to_string())]),
         Event::ConfigBackupRestored { what } => info([("what", what.clone())]),
@@ -83,8 +83,8 @@ pub fn facts(event: &Event, state: &State) -> (TraceInterest, TraceFacts) {
             TraceInterest::Info,
             known("phase", state.record.plan.as_ref().map(|plan| plan.phase.as_str())).into_iter().collect(),
         ),
-        Event::CasesAdded { cases } => debug([("cases", cases.len().to_string())]),
-        Event::CasesChanged { edits } => debug([("cases", edits.len().to_string()), ("merges", merges(edits).to_string())]),
+        Event::TasksAdded { tasks } => debug([("tasks", tasks.len().to_string())]),
+        Event::TasksChanged { edits } => debug([("tasks", edits.len().to_string()), ("merges", merges(edits).to_string())]),
         Event::HookRan { run } => debug([("failed", run.failure.is_some().to_string())]),
         Event::WorkspaceOpened { task, .. } | Event::WorkspaceClosed { task, .. } | Event::WorkspaceCaptured { task, .. } => {
             debug([("task", task.to_string())])

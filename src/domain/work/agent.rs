@@ -91,7 +91,7 @@ pub struct AgentWork {
     /// How many signals of the newest iteration are in the log: a supervisor that takes over continues after them.
     #[serde(default, skip_serializing_if = "is_default")]
     pub signals: u64,
-    /// How many cases it added in the newest iteration.
+    /// How many tasks it added in the newest iteration.
     #[serde(default, skip_serializing_if = "is_default")]
     pub added: u32,
     /// What had been said when the newest iteration was intended, in case its agent is killed.

@@ -180,16 +180,16 @@ pub fn withdraw(all: &mut Vec<Learning>, (agent, task): (&AgentId, &TaskId), seq
 }
 
 /// The learnings that apply to a task, oldest first.
-pub fn of_task<'a>(all: &'a [Learning], case: &Task) -> Vec<&'a Learning> {
-    let persona = case.persona.as_deref().unwrap_or(DEFAULT_PERSONA);
-    all.iter().filter(|one| one.applies_to(&case.id, persona)).collect()
+pub fn of_task<'a>(all: &'a [Learning], task: &Task) -> Vec<&'a Learning> {
+    let persona = task.persona.as_deref().unwrap_or(DEFAULT_PERSONA);
+    all.iter().filter(|one| one.applies_to(&task.id, persona)).collect()
 }
 
 /// The texts for the prompt of a task, oldest first: the newest ones, up to the limits.
-pub fn for_prompt(all: &[Learning], case: &Task) -> Vec<String> {
+pub fn for_prompt(all: &[Learning], task: &Task) -> Vec<String> {
     let mut left = PROMPT_BYTES;
     let mut chosen: Vec<String> = Vec::new();
-    for learning in of_task(all, case).into_iter().rev() {
+    for learning in of_task(all, task).into_iter().rev() {
         let text = learning.text.trim();
         if chosen.len() < MOST_IN_PROMPT && text.len() <= left {
             left -= text.len();
@@ -230,7 +230,7 @@ mod tests {
         }
     }
 
-    fn case(id: &str, persona: Option<&str>) -> Task {
+    fn task(id: &str, persona: Option<&str>) -> Task {
         Task {
             id: TaskId::new(id).unwrap(),
             kind: TaskKind::Task,
@@ -257,22 +257,22 @@ mod tests {
             learning(2, LearningScope::Persona, "a", "ed-002", "of ed"),
             learning(3, LearningScope::Project, "a", "ed-001", "of all"),
         ];
-        let texts = |case: &Task| for_prompt(&all, case).join(", ");
-        assert_eq!(texts(&case("a", Some("ed"))), "of a, of ed, of all");
-        assert_eq!(texts(&case("b", Some("ed"))), "of ed, of all");
-        assert_eq!(texts(&case("b", None)), "of all");
+        let texts = |task: &Task| for_prompt(&all, task).join(", ");
+        assert_eq!(texts(&task("a", Some("ed"))), "of a, of ed, of all");
+        assert_eq!(texts(&task("b", Some("ed"))), "of ed, of all");
+        assert_eq!(texts(&task("b", None)), "of all");
     }
 
     #[test]
     fn a_prompt_has_the_newest_up_to_its_limits() {
         let of = |number: u64, text: String| learning(number, LearningScope::Project, "a", "ed-001", &text);
         let many: Vec<Learning> = (0..80).map(|number| of(number, format!("n{number}"))).collect();
-        let texts = for_prompt(&many, &case("b", None));
+        let texts = for_prompt(&many, &task("b", None));
         assert_eq!((texts.len(), texts[0].as_str(), texts[49].as_str()), (MOST_IN_PROMPT, "n30", "n79"));
         let long: Vec<Learning> = (0..5).map(|number| of(number, format!("{number}").repeat(5000))).collect();
-        assert_eq!(for_prompt(&long, &case("b", None)).len(), 3);
+        assert_eq!(for_prompt(&long, &task("b", None)).len(), 3);
         let huge = [of(1, "small".into()), of(2, "x".repeat(PROMPT_BYTES + 1))];
-        assert_eq!(for_prompt(&huge, &case("b", None)), ["small"]);
+        assert_eq!(for_prompt(&huge, &task("b", None)), ["small"]);
     }
 
     #[test]

@@ -17,9 +17,9 @@ use crate::domain::work::task::Task;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RestorableChanges {
-    /// Cases.
+    /// Tasks.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    pub cases: BTreeMap<TaskId, Option<Task>>,
+    pub tasks: BTreeMap<TaskId, Option<Task>>,
     /// Agents.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub agents: BTreeMap<AgentId, Option<Agent>>,
@@ -41,9 +41,9 @@ impl RestorableChanges {
     /// What makes `now` into `then`.
     pub fn between(now: &RestorableState, then: &RestorableState) -> Self {
         // Every field is listed, so that a new one has to be considered.
-        let RestorableState { cases, agents, workspaces, mode, gates, reports } = then;
+        let RestorableState { tasks, agents, workspaces, mode, gates, reports } = then;
         Self {
-            cases: changed(&now.cases, cases),
+            tasks: changed(&now.tasks, tasks),
             agents: changed(&now.agents, agents),
             workspaces: changed(&now.workspaces, workspaces),
             gates: changed(&now.gates, gates),
@@ -59,8 +59,8 @@ impl RestorableChanges {
 
     /// Makes the changes.
     pub fn apply(&self, to: &mut RestorableState) {
-        let Self { cases, agents, workspaces, gates, reports, mode } = self;
-        change(&mut to.cases, cases);
+        let Self { tasks, agents, workspaces, gates, reports, mode } = self;
+        change(&mut to.tasks, tasks);
         change(&mut to.agents, agents);
         change(&mut to.workspaces, workspaces);
         change(&mut to.gates, gates);

@@ -17,8 +17,8 @@ use std::collections::BTreeMap;
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", default)]
 pub struct RestorableState {
-    /// All cases.
-    pub cases: BTreeMap<TaskId, Task>,
+    /// All tasks.
+    pub tasks: BTreeMap<TaskId, Task>,
     /// All agents that ever worked.
     pub agents: BTreeMap<AgentId, Agent>,
     /// The workspaces that exist, by task.
@@ -34,20 +34,20 @@ pub struct RestorableState {
 }
 
 impl RestorableState {
-    /// The group that a case is directly in.
-    pub fn group_of(&self, case: &Task) -> Option<&Task> {
-        self.cases.get(case.parent.as_ref()?)
+    /// The group that a task is directly in.
+    pub fn group_of(&self, task: &Task) -> Option<&Task> {
+        self.tasks.get(task.parent.as_ref()?)
     }
 
-    /// The groups that a case is in, the innermost first and its goal last. There is an end also where a damaged state has a circle.
-    pub fn groups_around(&self, case: &Task) -> impl Iterator<Item = &Task> + use<'_> {
-        std::iter::successors(self.group_of(case), |group| self.group_of(group)).take(self.cases.len())
+    /// The groups that a task is in, the innermost first and its goal last. There is an end also where a damaged state has a circle.
+    pub fn groups_around(&self, task: &Task) -> impl Iterator<Item = &Task> + use<'_> {
+        std::iter::successors(self.group_of(task), |group| self.group_of(group)).take(self.tasks.len())
     }
 
-    /// Stops all work: active cases become pending, without a retry counted.
+    /// Stops all work: active tasks become pending, without a retry counted.
     pub fn put_to_rest(&mut self) {
-        for case in self.cases.values_mut().filter(|case| case.status == TaskStatus::Active) {
-            case.status = TaskStatus::Pending;
+        for task in self.tasks.values_mut().filter(|task| task.status == TaskStatus::Active) {
+            task.status = TaskStatus::Pending;
         }
         self.agents.values_mut().for_each(|agent| agent.work = None);
     }

@@ -1,4 +1,4 @@
-//! Cases: units of planned work, and the changes of their fields.
+//! Tasks: units of planned work, and the changes of their fields.
 
 use std::fmt;
 
@@ -14,7 +14,7 @@ use crate::domain::work::signal::MAX_NAME;
 use crate::error::{Code, Error, Result};
 use std::str::FromStr;
 
-/// The level of a case in the tree of work.
+/// The level of a task in the tree of work.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TaskKind {
@@ -26,7 +26,7 @@ pub enum TaskKind {
     Task,
 }
 
-/// The stored status of a case. `waiting` and `interrupted` are derived when shown, never stored.
+/// The stored status of a task. `waiting` and `interrupted` are derived when shown, never stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TaskStatus {
@@ -99,13 +99,13 @@ pub struct Task {
     /// The task for the agent; with the preset `shell`, a script.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub body: Option<TextOrBlob>,
-    /// The case it is a part of.
+    /// The task it is a part of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub parent: Option<TaskId>,
-    /// The cases that have to be merged before it can start.
+    /// The tasks that have to be merged before it can start.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub after: Vec<TaskId>,
-    /// What of these cases has to be ready before it begins, in place of their merged work.
+    /// What of these tasks has to be ready before it begins, in place of their merged work.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub needs: Vec<NeededReadyPoint>,
     /// Whether an agent begins, once, on what needs none of it.
@@ -143,7 +143,7 @@ impl Task {
     }
 }
 
-/// The change of one field of a case.
+/// The change of one field of a task.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[allow(missing_docs)] // each variant is the field of `Task` of that name
@@ -206,7 +206,7 @@ impl TaskFieldChange {
     }
 
     /// Makes the change if the field has the old value. Returns whether it had.
-    pub fn apply(&self, case: &mut Task) -> bool {
+    pub fn apply(&self, task: &mut Task) -> bool {
         fn put<T: PartialEq + Clone>(field: &mut T, change: &ValueChange<T>) -> bool {
             let fits = *field == change.old;
             if fits {
@@ -215,18 +215,18 @@ impl TaskFieldChange {
             fits
         }
         match self {
-            Self::Title(c) => put(&mut case.title, c),
-            Self::Body(c) => put(&mut case.body, c),
-            Self::Parent(c) => put(&mut case.parent, c),
-            Self::After(c) => put(&mut case.after, c),
-            Self::Needs(c) => put(&mut case.needs, c),
-            Self::StartEarly(c) => put(&mut case.start_early, c),
-            Self::Persona(c) => put(&mut case.persona, c),
-            Self::Verify(c) => put(&mut case.verify, c),
-            Self::Limits(c) => put(&mut case.limits, c),
-            Self::Status(c) => put(&mut case.status, c),
-            Self::Merged(c) => put(&mut case.merged, c),
-            Self::Reason(c) => put(&mut case.reason, c),
+            Self::Title(c) => put(&mut task.title, c),
+            Self::Body(c) => put(&mut task.body, c),
+            Self::Parent(c) => put(&mut task.parent, c),
+            Self::After(c) => put(&mut task.after, c),
+            Self::Needs(c) => put(&mut task.needs, c),
+            Self::StartEarly(c) => put(&mut task.start_early, c),
+            Self::Persona(c) => put(&mut task.persona, c),
+            Self::Verify(c) => put(&mut task.verify, c),
+            Self::Limits(c) => put(&mut task.limits, c),
+            Self::Status(c) => put(&mut task.status, c),
+            Self::Merged(c) => put(&mut task.merged, c),
+            Self::Reason(c) => put(&mut task.reason, c),
         }
     }
 
@@ -272,11 +272,11 @@ impl TaskFieldChange {
     }
 }
 
-/// All changes of one case within one event.
+/// All changes of one task within one event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskChangeSet {
-    /// The case.
+    /// The task.
     pub id: TaskId,
     /// The changes.
     pub changes: Vec<TaskFieldChange>,
@@ -301,11 +301,11 @@ impl fmt::Display for NeededReadyPoint {
     }
 }
 
-/// A case that another one comes after, and what it needs of it, where that is not its merged work.
+/// A task that another one comes after, and what it needs of it, where that is not its merged work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TaskDependency {
-    /// The case.
-    pub case: TaskId,
+    /// The task.
+    pub task: TaskId,
     /// What has to be ready of it.
     pub name: Option<String>,
 }
@@ -314,12 +314,12 @@ impl FromStr for TaskDependency {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        let Some((case, name)) = text.split_once(':') else { return Ok(Self { case: TaskId::new(text)?, name: None }) };
+        let Some((task, name)) = text.split_once(':') else { return Ok(Self { task: TaskId::new(text)?, name: None }) };
         if name.trim().is_empty() || name.len() > MAX_NAME || name.chars().any(char::is_control) {
             return Err(Error::new(Code::InvalidInput, format!("'{text}' does not name what has to be ready"))
                 .hint("TASK:NAME waits for 'git axiom signal ready NAME TEXT' of the agent of TASK"));
         }
-        Ok(Self { case: TaskId::new(case)?, name: Some(name.to_owned()) })
+        Ok(Self { task: TaskId::new(task)?, name: Some(name.to_owned()) })
     }
 }
 
@@ -327,7 +327,7 @@ impl FromStr for TaskDependency {
 mod tests {
     use super::*;
 
-    fn case(title: &str, status: TaskStatus) -> Task {
+    fn task(title: &str, status: TaskStatus) -> Task {
         Task {
             id: TaskId::new("a").unwrap(),
             kind: TaskKind::Task,
@@ -356,8 +356,8 @@ mod tests {
     }
 
     #[test]
-    fn changes_between_two_cases_turn_one_into_the_other_and_back() {
-        let (old, new) = (case("x", TaskStatus::Pending), case("y", TaskStatus::Blocked));
+    fn changes_between_two_tasks_turn_one_into_the_other_and_back() {
+        let (old, new) = (task("x", TaskStatus::Pending), task("y", TaskStatus::Blocked));
         let changes = TaskFieldChange::between(&old, &new);
         let mut now = old.clone();
         assert!(changes.iter().all(|change| change.apply(&mut now)));

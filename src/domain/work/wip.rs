@@ -18,7 +18,7 @@ const MOST_FILES: usize = 20;
 #[derive(Debug, Clone, Copy)]
 pub struct WipCommitContext<'a> {
     /// The task.
-    pub case: &'a Task,
+    pub task: &'a Task,
     /// The agent that left them.
     pub agent: &'a AgentId,
     /// The number of the iteration.
@@ -31,8 +31,8 @@ pub struct WipCommitContext<'a> {
 
 /// The message: `WIP: TITLE (80%) #task @agent`, the files in progress, the newest capture, and the trailers.
 pub fn message(of: &WipCommitContext<'_>) -> String {
-    let WipCommitContext { case, agent, iteration, outcome, reports } = of;
-    let (id, title) = (&case.id, &case.title);
+    let WipCommitContext { task, agent, iteration, outcome, reports } = of;
+    let (id, title) = (&task.id, &task.title);
     let mut text = match outcome {
         IterationOutcome::Complete => format!("{title} #{id} @{agent}\n\n"),
         IterationOutcome::Blocked { .. }
@@ -90,7 +90,7 @@ pub(in crate::domain) mod tests {
     use crate::domain::work::task::{TaskKind, TaskStatus};
 
     /// A task.
-    pub fn case() -> Task {
+    pub fn task() -> Task {
         Task {
             id: TaskId::new("auth").unwrap(),
             kind: TaskKind::Task,
@@ -112,7 +112,7 @@ pub(in crate::domain) mod tests {
 
     fn of(outcome: &IterationOutcome, reports: Option<&TaskReports>) -> String {
         let agent = AgentId::new("ed-001").unwrap();
-        message(&WipCommitContext { case: &case(), agent: &agent, iteration: 3, outcome, reports })
+        message(&WipCommitContext { task: &task(), agent: &agent, iteration: 3, outcome, reports })
     }
 
     const TRAILERS: &str = "Axiom-Task: auth\nAxiom-Agent: ed-001\nAxiom-Iteration: 3\n";

@@ -1,4 +1,4 @@
-//! Long texts of cases and of the audit: blobs that one ref keeps reachable.
+//! Long texts of tasks and of the audit: blobs that one ref keeps reachable.
 
 use std::collections::BTreeMap;
 

@@ -121,7 +121,7 @@ fn run(
     ctx.config.agents.grace_seconds = config.agents.grace_seconds;
     ctx.config.agents.time_limit = Some(LIMIT.as_secs());
     let task = TaskId::new("check")?;
-    edit::add(&mut ctx, new_case(&task, adapter))?;
+    edit::add(&mut ctx, new_task(&task, adapter))?;
     let options = SupervisorOptions {
         slots: 1,
         max_iterations: 1,
@@ -152,7 +152,7 @@ fn run(
     }
 }
 
-fn new_case(id: &TaskId, adapter: &AgentAdapter) -> NewTaskRequest {
+fn new_task(id: &TaskId, adapter: &AgentAdapter) -> NewTaskRequest {
     let body = match adapter.prompt {
         AdapterPromptKind::Prompt => TASK,
         AdapterPromptKind::Script => TASK_SCRIPT,

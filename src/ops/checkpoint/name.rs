@@ -106,7 +106,7 @@ impl CheckpointNameRefs {
 
 fn taken(state: &State, name: &CheckpointName, foreign: Option<&RefName>) -> Error {
     let error = Error::new(Code::DuplicateId, format!("the name '{name}' is taken"));
-    let task = state.restorable.cases.keys().find(|id| id.folded() == name.folded());
+    let task = state.restorable.tasks.keys().find(|id| id.folded() == name.folded());
     match (task, foreign.filter(|_| !state.is_taken(name.as_str()))) {
         (Some(id), _) => error.hint(format!("a task is called '{id}', and tasks and checkpoints share their names")),
         (None, Some(tag)) => error

@@ -132,7 +132,7 @@ fn branches(ctx: &Context, journal: &DeinitJournal) -> Result<Vec<DeinitBranch>>
     };
     let used = used_branches(ctx, journal)?;
     let merged_into = |name: &RefName| {
-        let case = branch_names::task_of(name).and_then(|task| ctx.state().restorable.cases.get(&task)?.merged.as_ref());
+        let case = branch_names::task_of(name).and_then(|task| ctx.state().restorable.tasks.get(&task)?.merged.as_ref());
         case.map(|merged| merged.target.clone())
     };
     let mut found = Vec::new();

@@ -49,7 +49,7 @@ pub fn workspaces(ctx: &Context) -> Result<CleanupOffer> {
 /// The tasks with a workspace that nobody works on any more.
 fn failed(state: &State) -> Vec<TaskId> {
     let is_over = |task: &&TaskId| {
-        let case = state.restorable.cases.get(*task);
+        let case = state.restorable.tasks.get(*task);
         case.is_some_and(|case| matches!(case.status, TaskStatus::Failed | TaskStatus::Archived))
             && state.agent_on(task).is_none()
     };

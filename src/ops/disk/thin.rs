@@ -69,7 +69,7 @@ fn in_trash(ctx: &Context) -> Result<Vec<(PathBuf, Vec<Oid>)>> {
         else {
             continue;
         };
-        let merged = ctx.state().restorable.cases.values().filter(|case| case.merged.is_some()).map(|case| &case.id);
+        let merged = ctx.state().restorable.tasks.values().filter(|case| case.merged.is_some()).map(|case| &case.id);
         if let Some(task) =
             merged.filter(|task| workspace.0.ends_with(&format!("-{task}"))).max_by_key(|task| task.as_str().len())
         {
@@ -83,7 +83,7 @@ fn in_trash(ctx: &Context) -> Result<Vec<(PathBuf, Vec<Oid>)>> {
 fn trees(ctx: &Context, task: &TaskId) -> Result<Vec<Oid>> {
     let objects = ctx.repo.objects();
     let mut commits: Vec<Oid> = ctx.repo.refs().read_ref(&live_ref(task))?.into_iter().collect();
-    let merged = ctx.state().restorable.cases.get(task).and_then(|case| case.merged.as_ref());
+    let merged = ctx.state().restorable.tasks.get(task).and_then(|case| case.merged.as_ref());
     if let Some(merged) = merged {
         let target = ctx.repo.refs().read_ref(&merged.target)?;
         // The target may have been reset since: then nothing promises that the merge is kept.

@@ -72,7 +72,7 @@ pub struct RepositoryHooks {
     due: VecDeque<HookFacts>,
     /// What is being told.
     told: Option<HookFacts>,
-    /// What is kept on disk in case that this process ends.
+    /// What is kept on disk in task that this process ends.
     kept: Vec<HookRun>,
     /// How many events were dropped since somebody asked.
     dropped: usize,

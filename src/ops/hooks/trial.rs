@@ -23,7 +23,7 @@ pub fn facts(ctx: &Context, event: HookEvent, task: Option<&TaskId>) -> Result<H
     let now = env::now();
     let about = match task {
         Some(task) => {
-            ctx.state().case(task)?;
+            ctx.state().task(task)?;
             of_task(ctx.state(), task, event, now)
         }
         None => HookFacts::new(event, now),
@@ -34,7 +34,7 @@ pub fn facts(ctx: &Context, event: HookEvent, task: Option<&TaskId>) -> Result<H
         HookEvent::PostTaskComplete => completed(ctx, named(task, event)?, about),
         HookEvent::PreMerge | HookEvent::OnConflict => merge(ctx, named(task, event)?, about),
         HookEvent::PostMerge => {
-            let merged = ctx.state().case(named(task, event)?)?.merged.clone();
+            let merged = ctx.state().task(named(task, event)?)?.merged.clone();
             Ok(HookFacts { commit_hash: merged.as_ref().map(|merged| merged.commit.clone()), ..about })
         }
         HookEvent::OnLearning => Ok(HookFacts {
@@ -75,13 +75,13 @@ fn named(task: Option<&TaskId>, event: HookEvent) -> Result<&TaskId> {
 }
 
 fn completed(ctx: &Context, task: &TaskId, about: HookFacts) -> Result<HookFacts> {
-    let case = ctx.state().case(task)?;
+    let case = ctx.state().task(task)?;
     let status = if matches!(case.status, TaskStatus::Blocked | TaskStatus::Failed) {
         HookCompletion::Failed
     } else {
         HookCompletion::Done
     };
-    let duration = ctx.state().record.cases.get(task).map(|record| record.duration_ms / 1000);
+    let duration = ctx.state().record.tasks.get(task).map(|record| record.duration_ms / 1000);
     Ok(HookFacts { status: Some(status), duration, ..about })
 }
 

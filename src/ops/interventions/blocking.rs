@@ -22,13 +22,13 @@ const TRIES: usize = 5;
 /// What was blocked.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BlockReport {
-    /// The cases that were not blocked before.
+    /// The tasks that were not blocked before.
     pub changed: Vec<TaskId>,
     /// The agents that worked on some of them and were stopped.
     pub stopped: Vec<AgentId>,
 }
 
-/// Blocks cases, also those that agents work on.
+/// Blocks tasks, also those that agents work on.
 ///
 /// # Errors
 /// As [`edit::block`]; `INVALID_TRANSITION` where an agent completed its task before it could be stopped; as
@@ -42,7 +42,7 @@ pub fn block(ctx: &mut Context, ids: &[TaskId], reason: &str, watcher: &mut dyn 
         if !worked_on.is_empty() {
             stop(ctx, &worked_on, reason, watcher)?;
             blocked.stopped.extend(worked_on.iter().map(|(agent, _)| agent.clone()));
-            let is_blocked = |id: &TaskId| ctx.state().case(id).is_ok_and(|case| case.status == TaskStatus::Blocked);
+            let is_blocked = |id: &TaskId| ctx.state().task(id).is_ok_and(|task| task.status == TaskStatus::Blocked);
             blocked.changed.extend(worked_on.into_iter().map(|(_, id)| id).filter(is_blocked));
         }
         let rest: Vec<TaskId> = ids.iter().filter(|id| !blocked.changed.contains(id)).cloned().collect();
@@ -60,41 +60,41 @@ pub fn block(ctx: &mut Context, ids: &[TaskId], reason: &str, watcher: &mut dyn 
     Err(Error::new(Code::Busy, "agents claim the tasks again and again").hint("git axiom pause    then run the command again"))
 }
 
-/// Archives cases; of groups all that is in them and not merged, also what agents work on.
+/// Archives tasks; of groups all that is in them and not merged, also what agents work on.
 ///
 /// # Errors
-/// As [`edit::archive`] for the cases that are named; as [`super::end_agents`].
+/// As [`edit::archive`] for the tasks that are named; as [`super::end_agents`].
 pub fn archive(ctx: &mut Context, ids: &[TaskId], watcher: &mut dyn SessionWatcher) -> Result<BlockReport> {
     for id in ids {
-        ctx.state().case(id)?;
+        ctx.state().task(id)?;
     }
-    let open = |case: &Task| case.merged.is_none() && case.status != TaskStatus::Archived;
+    let open = |task: &Task| task.merged.is_none() && task.status != TaskStatus::Archived;
     // First what nobody works on, with the groups: from then on nothing in them is claimed.
-    let at_rest = |case: &&Task| open(case) && case.status != TaskStatus::Active;
-    let of_groups = within(ctx.state(), ids).filter(at_rest).map(|case| case.id.clone());
+    let at_rest = |task: &&Task| open(task) && task.status != TaskStatus::Active;
+    let of_groups = within(ctx.state(), ids).filter(at_rest).map(|task| task.id.clone());
     let first: Vec<TaskId> = ids.iter().cloned().chain(of_groups).collect();
     let mut archived = BlockReport { changed: edit::archive(ctx, &first)?, stopped: Vec::new() };
     archived.stopped = stop_in_groups(ctx, ids, watcher)?;
-    let rest: Vec<TaskId> = within(ctx.state(), ids).filter(|case| open(case)).map(|case| case.id.clone()).collect();
+    let rest: Vec<TaskId> = within(ctx.state(), ids).filter(|task| open(task)).map(|task| task.id.clone()).collect();
     if !rest.is_empty() {
         archived.changed.extend(edit::archive(ctx, &rest)?);
     }
     Ok(archived)
 }
 
-/// The cases in these groups, however deep; not those that are named themselves.
+/// The tasks in these groups, however deep; not those that are named themselves.
 fn within<'a>(state: &'a State, ids: &'a [TaskId]) -> impl Iterator<Item = &'a Task> {
     let all = &state.restorable;
     let is_within =
-        move |case: &&'a Task| !ids.contains(&case.id) && all.groups_around(case).any(|group| ids.contains(&group.id));
-    all.cases.values().filter(is_within)
+        move |task: &&'a Task| !ids.contains(&task.id) && all.groups_around(task).any(|group| ids.contains(&group.id));
+    all.tasks.values().filter(is_within)
 }
 
 /// Stops the agents that work on tasks of these groups, which are held by now; returns them.
 fn stop_in_groups(ctx: &mut Context, ids: &[TaskId], watcher: &mut dyn SessionWatcher) -> Result<Vec<AgentId>> {
     let state = ctx.state();
     let agents: Vec<AgentId> =
-        within(state, ids).filter_map(|case| state.agent_on(&case.id)).map(|agent| agent.id.clone()).collect();
+        within(state, ids).filter_map(|task| state.agent_on(&task.id)).map(|agent| agent.id.clone()).collect();
     if agents.is_empty() {
         return Ok(agents);
     }

@@ -42,7 +42,7 @@ pub struct DebugReport {
 /// `UNKNOWN_TASK`; `INVALID_TRANSITION` where it has no workspace; `GIT_FAILED` where there is no editor; `IO_FAILED` where the
 /// editor ended with an error.
 pub fn debug(ctx: &mut Context, task: &TaskId) -> Result<DebugReport> {
-    ctx.state().case(task)?;
+    ctx.state().task(task)?;
     let path = ctx.state().restorable.workspaces.get(task).map(|workspace| PathBuf::from(&workspace.path));
     let Some(workspace) = path.filter(|path| path.is_dir()) else {
         return Err(Error::new(Code::InvalidTransition, format!("'{task}' has no workspace"))

@@ -146,8 +146,8 @@ pub(super) fn held_at(state: &State, task: &TaskId) -> Option<GateId> {
 
 /// Whether an agent has reported a task complete, and that is still valid.
 pub(super) fn is_completed(state: &State, task: &TaskId) -> bool {
-    let done = state.restorable.cases.get(task).is_some_and(|case| case.status == TaskStatus::Done);
-    done || state.record.cases.get(task).is_some_and(|record| record.complete.is_some())
+    let done = state.restorable.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Done);
+    done || state.record.tasks.get(task).is_some_and(|record| record.complete.is_some())
 }
 
 /// When the work that an agent does now was claimed.

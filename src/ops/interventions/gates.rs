@@ -50,12 +50,12 @@ pub fn decide(ctx: &mut Context, names: &[String], decision: &GateDecision) -> R
     ctx.append_with(|state| {
         gates = ids.iter().filter_map(|id| state.restorable.gates.get(id).cloned()).collect();
         let edits = raised.iter().filter_map(|(task, new)| {
-            let case = state.restorable.cases.get(task).filter(|case| new.on(case.limits) != case.limits)?;
+            let case = state.restorable.tasks.get(task).filter(|case| new.on(case.limits) != case.limits)?;
             let limits = TaskFieldChange::Limits(ValueChange::new(case.limits, new.on(case.limits)));
             Some(TaskChangeSet { id: task.clone(), changes: vec![limits] })
         });
         let edits: Vec<TaskChangeSet> = edits.collect();
-        let edited = (!edits.is_empty()).then_some(Event::CasesChanged { edits });
+        let edited = (!edits.is_empty()).then_some(Event::TasksChanged { edits });
         edited.into_iter().map(Ok).chain(ids.iter().map(decided)).collect()
     })?;
     Ok(gates)
@@ -177,7 +177,7 @@ pub fn look(ctx: &Context, name: &str) -> Result<GateInspection> {
         Err(error) => return Err(error),
     };
     // What fails here fails when it is merged too, and is told then.
-    let is_done = state.case(&task)?.status == TaskStatus::Done;
+    let is_done = state.task(&task)?.status == TaskStatus::Done;
     let files = if is_done { merge::guarded_by(ctx, &task).unwrap_or_default() } else { None };
     let guarded = files.map(|files| files.paths()).unwrap_or_default();
     let conflicts = is_done && gate.kind == GateKind::Merge && is_of_conflict(&gate.reason);
@@ -187,7 +187,7 @@ pub fn look(ctx: &Context, name: &str) -> Result<GateInspection> {
         foreseen.is_ok_and(|foreseen| matches!(foreseen, merge::preview::MergePreviewOutcome::Preview(_)))
     };
     let verified = state.reports(&task).and_then(|reports| reports.verified);
-    let of_merge = state.record.cases.get(&task).and_then(|record| record.merge_verified.as_ref());
+    let of_merge = state.record.tasks.get(&task).and_then(|record| record.merge_verified.as_ref());
     let ran = of_merge.map(|verification| verification.results.iter()).into_iter().flatten();
     let step =
         |step: &VerifyStepResult| GateStepResult { by: step.by, command: step.command.clone(), failure: step.failure.clone() };

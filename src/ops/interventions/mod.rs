@@ -1,6 +1,6 @@
 //! Interventions: what a human does to a session from another terminal, one function for each. A running supervisor gets a request
 //! event, and carries it out in `ops::supervise`; where none runs, the same is done here, by the supervisor's own code without a
-//! session. The verbs and the panel call these, and nothing else. Not here: changes of cases that no agent has to follow (`ops::tasks`).
+//! session. The verbs and the panel call these, and nothing else. Not here: changes of tasks that no agent has to follow (`ops::tasks`).
 //!
 //! Begin reading with [`request`].
 

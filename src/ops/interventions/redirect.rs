@@ -87,10 +87,10 @@ pub fn redirect(ctx: &mut Context, wanted: &RedirectChoice, watcher: &mut dyn Se
 }
 
 fn check(state: &State, agent: &AgentId, to: &TaskId, place: RedirectWorkspace) -> Result<()> {
-    let case = state.case(to)?;
+    let task = state.task(to)?;
     let open = choices(state, agent);
     if !open.iter().any(|choice| choice.id == *to) {
-        let why = why_not(state, agent, case);
+        let why = why_not(state, agent, task);
         return Err(Error::new(Code::InvalidTransition, format!("agent '{agent}' cannot be sent to '{to}': {why}"))
             .hint(ready_in_words(&open)));
     }
@@ -101,18 +101,18 @@ fn check(state: &State, agent: &AgentId, to: &TaskId, place: RedirectWorkspace) 
     Ok(())
 }
 
-fn why_not(state: &State, agent: &AgentId, case: &Task) -> String {
-    if let Some(other) = state.agent_on(&case.id) {
+fn why_not(state: &State, agent: &AgentId, task: &Task) -> String {
+    if let Some(other) = state.agent_on(&task.id) {
         let whose = if other.id == *agent { "it works on that already".to_owned() } else { format!("{} works on it", other.id) };
         return whose;
     }
-    let persona = persona_of(case);
-    if case.kind != TaskKind::Task {
-        format!("it is a group ({}), and agents work on tasks", case.kind)
+    let persona = persona_of(task);
+    if task.kind != TaskKind::Task {
+        format!("it is a group ({}), and agents work on tasks", task.kind)
     } else if !agent.is_of(persona) {
         format!("it is for agents of the persona '{persona}'")
     } else {
-        format!("it is {} and not ready", case.status)
+        format!("it is {} and not ready", task.status)
     }
 }
 

@@ -39,11 +39,11 @@ pub fn with_branch(ctx: &Context) -> Vec<TaskId> {
     }
     let state = ctx.state();
     let is_left = |task: &&TaskId| merged(state, task).is_some() && state.made_branch(&branch_names::branch_of(task));
-    state.restorable.cases.keys().filter(is_left).cloned().collect()
+    state.restorable.tasks.keys().filter(is_left).cloned().collect()
 }
 
 fn merged<'s>(state: &'s State, task: &TaskId) -> Option<&'s MergedTaskWork> {
-    state.restorable.cases.get(task).and_then(|case| case.merged.as_ref())
+    state.restorable.tasks.get(task).and_then(|case| case.merged.as_ref())
 }
 
 /// Cleans up what is left of a merged task. The caller holds the operation lock. Safe to repeat, also after a crash.

@@ -24,7 +24,7 @@ use crate::ops::rollback::worktree::head_state;
 /// `GIT_FAILED`.
 pub fn to_settle(ctx: &Context, task: &TaskId, target: &RefName) -> Result<Option<(AssignedConflict, Oid)>> {
     let state = ctx.state();
-    let conflict = state.record.cases.get(task).and_then(|record| record.conflict.as_deref());
+    let conflict = state.record.tasks.get(task).and_then(|record| record.conflict.as_deref());
     let Some((conflict, workspace)) = conflict.zip(state.restorable.workspaces.get(task)) else { return Ok(None) };
     let refs = ctx.repo.refs();
     let (Some(tip), Some(target)) = (refs.read_ref(&workspace.branch)?, refs.read_ref(target)?) else { return Ok(None) };
@@ -39,7 +39,7 @@ pub fn to_settle(ctx: &Context, task: &TaskId, target: &RefName) -> Result<Optio
 /// `GIT_FAILED`.
 pub fn half_settled(ctx: &Context, task: &TaskId) -> Result<Option<AssignedConflict>> {
     let state = ctx.state();
-    let conflict = state.record.cases.get(task).and_then(|record| record.conflict.as_deref());
+    let conflict = state.record.tasks.get(task).and_then(|record| record.conflict.as_deref());
     let is_open = state.reports(task).is_some_and(|reports| reports.given_back);
     let Some((conflict, workspace)) = conflict.filter(|_| is_open).zip(state.restorable.workspaces.get(task)) else {
         return Ok(None);

@@ -79,7 +79,7 @@ pub fn begin(ctx: &mut Context, task: &TaskId, runner: StepRunner, rope: Option<
         ctx.no_open_operation()?;
         let changed = || Error::new(Code::ChangedMeanwhile, format!("the branches of the merge of '{task}' changed meanwhile"));
         let (of, settled) = merge_of(ctx, task)?.ok_or_else(changed)?;
-        let demands = plan::demands(ctx, ctx.state().case(task)?, &settled)?;
+        let demands = plan::demands(ctx, ctx.state().task(task)?, &settled)?;
         let place = if demands.commands.is_empty() {
             MergeCheckPlace::Nowhere { _lock: lock }
         } else {
@@ -94,7 +94,7 @@ pub fn begin(ctx: &mut Context, task: &TaskId, runner: StepRunner, rope: Option<
         merge_tree: Some(of.tree.clone()),
         ..of_task(ctx.state(), task, HookEvent::PreMerge, env::now())
     };
-    let known = ctx.state().record.cases.get(task).and_then(|record| record.merge_verified.as_deref());
+    let known = ctx.state().record.tasks.get(task).and_then(|record| record.merge_verified.as_deref());
     let known = known.filter(|known| known.is_about(&of, &demands));
     let so_far = known.map(MergeVerification::passed_so_far).unwrap_or_default();
     let steps = steps_of(ctx, (task, &of), &demands, &facts, &place)?.into_iter().skip(so_far.len()).collect();
@@ -115,7 +115,7 @@ fn steps_of(
         EventHooks::Nothing | EventHooks::NotApproved(_) => Vec::new(),
     };
     if let MergeCheckPlace::Scratch(scratch) = place {
-        let agent = ctx.state().record.cases.get(task).and_then(|record| record.last_agent.as_ref());
+        let agent = ctx.state().record.tasks.get(task).and_then(|record| record.last_agent.as_ref());
         let commands: Vec<(usize, &String)> = demands.commands.iter().enumerate().collect();
         let all = format!("{} {} {}", of.branch, of.target, of.tree);
         let work = Some(StepCommits { from: &of.target, to: &of.branch });

@@ -32,7 +32,7 @@ pub(super) enum MergePlan {
         /// The commits to merge, and the result's tree.
         of: MergeCandidate,
         /// The task.
-        case: Box<Task>,
+        task: Box<Task>,
         /// The target branch.
         target: RefName,
         /// The files in which a conflict was settled by applying the task's commits one by one.
@@ -40,8 +40,8 @@ pub(super) enum MergePlan {
     },
     /// The target has all of the work already.
     HasAll {
-        /// The task; its case may not say yet that it is merged.
-        case: Box<Task>,
+        /// The task as it is recorded: that may not say yet that it is merged.
+        task: Box<Task>,
         /// The commit and branch that have the work.
         merged: MergedTaskWork,
     },
@@ -54,9 +54,9 @@ pub(super) enum MergePlan {
 /// # Errors
 /// Those of [`super::merge_task`] that concern the task and its branch; `HOLDS_MOUNT` for its workspace; `IDENTITY_MISSING`.
 pub(super) fn plan(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergePlan> {
-    let case = Box::new(ctx.state().case(task)?.clone());
+    let case = Box::new(ctx.state().task(task)?.clone());
     if let Some(merged) = case.merged.clone() {
-        return Ok(MergePlan::HasAll { case, merged });
+        return Ok(MergePlan::HasAll { task: case, merged });
     }
     if case.kind != TaskKind::Task || case.status != TaskStatus::Done {
         let what = format!("'{task}' is a {} that is {}, so it cannot be merged", case.kind, case.status);
@@ -83,7 +83,7 @@ pub(super) fn plan(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) 
             .hint(format!("git axiom rollback task {task}    starts it again")));
     };
     if ctx.repo.history().is_ancestor(&work, &old)? {
-        return Ok(MergePlan::HasAll { case, merged: MergedTaskWork { commit: old, target } });
+        return Ok(MergePlan::HasAll { task: case, merged: MergedTaskWork { commit: old, target } });
     }
     let (tree, settled) = match replay::compute(ctx, &old, &work)? {
         ComputedMerge::Clean { tree, settled } => (tree, settled),
@@ -95,7 +95,7 @@ pub(super) fn plan(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) 
     }
     // Said before hooks are asked and commands run for this merge.
     ctx.repo.identity()?;
-    Ok(MergePlan::Merge { of: MergeCandidate { branch: work, target: old, tree }, case, target, settled })
+    Ok(MergePlan::Merge { of: MergeCandidate { branch: work, target: old, tree }, task: case, target, settled })
 }
 
 /// The guarded files that the merge of a task would change now, for a human who is asked about it. Writes nothing.
@@ -145,13 +145,13 @@ pub(super) fn operation_of(
 ///
 /// # Errors
 /// `NOT_TRUSTED` where the commands that verify merges are not approved.
-pub(super) fn unverified(ctx: &Context, case: &Task, of: &MergeCandidate, settled: &[RepoPath]) -> Result<Option<MergeOutcome>> {
+pub(super) fn unverified(ctx: &Context, task: &Task, of: &MergeCandidate, settled: &[RepoPath]) -> Result<Option<MergeOutcome>> {
     if let Some(path) = &ctx.found.unapproved_verify {
         let what = format!("'{}' sets merge.verify, and these commands are not approved", path.display());
         return Err(not_approved(what).hint("git config axiom.merge.verify COMMAND    sets what verifies merges in this clone"));
     }
-    let demands = demands(ctx, case, settled)?;
-    let known = ctx.state().record.cases.get(&case.id).and_then(|record| record.merge_verified.as_deref());
+    let demands = demands(ctx, task, settled)?;
+    let known = ctx.state().record.tasks.get(&task.id).and_then(|record| record.merge_verified.as_deref());
     let known = known.filter(|known| known.is_about(of, &demands));
     if demands.is_empty() || known.is_some_and(MergeVerification::passed) {
         return Ok(None);
@@ -165,7 +165,7 @@ pub(super) fn unverified(ctx: &Context, case: &Task, of: &MergeCandidate, settle
 ///
 /// # Errors
 /// `NOT_TRUSTED` where there is a hook that nobody approved as it is.
-pub(super) fn demands(ctx: &Context, case: &Task, settled: &[RepoPath]) -> Result<MergeRequirements> {
+pub(super) fn demands(ctx: &Context, task: &Task, settled: &[RepoPath]) -> Result<MergeRequirements> {
     let hooks = match ctx.hooks.at(HookEvent::PreMerge) {
         EventHooks::Nothing => Vec::new(),
         EventHooks::Run(hooks, tree) => {
@@ -177,7 +177,7 @@ pub(super) fn demands(ctx: &Context, case: &Task, settled: &[RepoPath]) -> Resul
             return Err(not_approved(merge_wants_trust(&what)));
         }
     };
-    let own = if settled.is_empty() { &[][..] } else { &case.verify };
+    let own = if settled.is_empty() { &[][..] } else { &task.verify };
     let commands = own.iter().chain(&ctx.config.merge.verify).cloned().collect();
     Ok(MergeRequirements { hooks, commands })
 }

@@ -21,7 +21,7 @@ pub struct MergePreview {
     pub target: RefName,
     /// Its current commit.
     pub commit: Oid,
-    /// Whether the target has all of the work already: then at most the case changes, to say that it is merged.
+    /// Whether the target has all of the work already: then at most the task changes, to say that it is merged.
     pub was_merged_before: bool,
     /// Files that change on the target branch.
     pub files: Vec<AffectedFileLine>,
@@ -58,8 +58,8 @@ pub fn preview(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> R
 
 fn look(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergePreviewOutcome> {
     let (of, case, target, settled) = match plan(ctx, task, allowed)? {
-        MergePlan::Merge { of, case, target, settled } => (of, case, target, settled),
-        MergePlan::HasAll { merged, case: _ } => {
+        MergePlan::Merge { of, task: case, target, settled } => (of, case, target, settled),
+        MergePlan::HasAll { merged, task: _ } => {
             let mut preview = of_target(ctx, task, merged.target, merged.commit)?;
             preview.was_merged_before = true;
             return Ok(MergePreviewOutcome::Preview(Box::new(preview)));

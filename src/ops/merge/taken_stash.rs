@@ -16,7 +16,7 @@ const NAMED: usize = 3;
 /// # Errors
 /// `GIT_FAILED`, `IO_FAILED`.
 pub fn taken_by(ctx: &Context, task: &TaskId) -> Result<Vec<StashEntry>> {
-    match ctx.state().record.cases.get(task) {
+    match ctx.state().record.tasks.get(task) {
         Some(record) if !record.stash_taken.is_empty() => {
             gone(ctx, record.stash_taken.iter().map(|one| one.entry.clone()).collect())
         }

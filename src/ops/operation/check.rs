@@ -14,7 +14,7 @@ use crate::ops::trash;
 use super::steps::{advance, is_at, is_there, restore, worktree};
 use super::{mounts, submodules};
 
-/// Compares refs, HEADs, advanced branches, places of workspaces and case fields with what is expected, and looks for what
+/// Compares refs, HEADs, advanced branches, places of workspaces and task fields with what is expected, and looks for what
 /// would make a step fail: hooks that refuse, files and folders that cannot be changed, a trash that is not a folder. Files
 /// are compared one by one when they are moved: each is in a capture by then.
 ///
@@ -28,7 +28,7 @@ pub(super) fn expectations(ctx: &Context, operation: &JournaledOperation) -> Res
     let moved = operation.refs.iter().filter(|change| now.get(&change.name) != change.value.old.as_ref());
     changed.extend(moved.map(|change| format!("{} moved", change.name.short())));
     for edit in &operation.edits {
-        if !ctx.state().restorable.cases.get(&edit.id).is_some_and(|case| edit_fits(edit, case)) {
+        if !ctx.state().restorable.tasks.get(&edit.id).is_some_and(|task| edit_fits(edit, task)) {
             changed.push(format!("task {} was changed", edit.id));
         }
     }

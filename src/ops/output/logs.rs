@@ -43,7 +43,7 @@ pub struct AgentLogPart {
 /// `UNKNOWN_TASK`.
 pub fn find(ctx: &Context, name: &str) -> Result<TaskId> {
     let state = ctx.state();
-    let plan = state.record.plan.as_ref().map(|plan| &plan.directive_case.id);
+    let plan = state.record.plan.as_ref().map(|plan| &plan.goal.id);
     if let Some(goal) = plan.filter(|goal| name == PLANNER_AGENT || name == goal.as_str())
         && (name == PLANNER_AGENT || !logs(ctx, goal).is_empty())
     {
@@ -57,10 +57,10 @@ pub fn find(ctx: &Context, name: &str) -> Result<TaskId> {
     let task = match (newest, agent) {
         (Some(task), _) => task,
         (None, Some(_)) => return Err(Error::new(Code::UnknownTask, format!("'{name}' has printed nothing yet"))),
-        (None, None) => state.case(&TaskId::new(name)?)?.id.clone(),
+        (None, None) => state.task(&TaskId::new(name)?)?.id.clone(),
     };
     if logs(ctx, &task).is_empty() && agent.is_none() && state.agent_on(&task).is_none() {
-        let has_run = state.record.cases.get(&task).is_some_and(|record| record.iterations > 0);
+        let has_run = state.record.tasks.get(&task).is_some_and(|record| record.iterations > 0);
         let why = match has_run {
             true => "its log is gone: the oldest are deleted where all have more than agents.logLimit",
             false => "no agent has worked on it yet",
@@ -80,7 +80,7 @@ pub fn logs(ctx: &Context, task: &TaskId) -> Vec<PathBuf> {
     files
 }
 
-/// The logs of a planner's runs, one for each phase: where the plan is to become this case.
+/// The logs of a planner's runs, one for each phase: where the plan is to become this task.
 fn of_planner(ctx: &Context, goal: &TaskId) -> Vec<PathBuf> {
     let runs = ctx.layout().checks_dir().join(goal.as_str()).join(RUNS_OF_PLANNER);
     PlanningPhase::ALL.iter().map(|phase| runs.join(phase.as_str()).join(LOG_OF_LINES)).filter(|log| log.is_file()).collect()

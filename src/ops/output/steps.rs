@@ -51,7 +51,7 @@ impl StepLog {
 /// # Errors
 /// `INVALID_INPUT` with the names that there are; `UNKNOWN_TASK`.
 pub fn find(ctx: &Context, task: &TaskId, name: &str) -> Result<StepLog> {
-    let checks = task_checks::checks(ctx.state().case(task)?, ctx.state().record.cases.get(task));
+    let checks = task_checks::checks(ctx.state().task(task)?, ctx.state().record.tasks.get(task));
     let own = |check: &&TaskCheck<'_>| check.files == name || check.files.strip_prefix("task/") == Some(name);
     let Some(check) = checks.iter().find(own) else {
         let error = Error::new(Code::InvalidInput, format!("'{task}' has no verify step '{name}'"));

@@ -25,7 +25,7 @@ use crate::own_process::end_signals;
 
 /// How often a planner is run at most until a human decides.
 const MOST_RUNS: usize = 50;
-/// How often it corrects cases.
+/// How often it corrects tasks.
 const MOST_CORRECTIONS: usize = 3;
 /// How many ids or problems an error names at most.
 const NAMED: usize = 10;
@@ -118,32 +118,32 @@ fn take_reply(ctx: &mut Context, plan: &GoalPlan, reply: PlannerReply) -> Result
             propose(ctx, reply)?;
             env::fault_point("plan.proposed");
         }
-        PlanningPhase::Decompose | PlanningPhase::Validate => make(ctx, plan, reply.cases)?,
+        PlanningPhase::Decompose | PlanningPhase::Validate => make(ctx, plan, reply.tasks)?,
     }
     Ok(())
 }
 
-/// The next version of the proposal, with the outline of its cases.
+/// The next version of the proposal, with the outline of its tasks.
 fn propose(ctx: &mut Context, reply: PlannerReply) -> Result<()> {
-    let text = reply.proposal.unwrap_or_else(|| count(reply.cases.len(), "case"));
-    let mut cases = reply.cases.into_iter().map(new_case).collect::<Result<Vec<_>>>()?;
-    cases.iter_mut().for_each(|case| case.body = None);
-    let new = cases.iter().try_for_each(|case| limits::personas_exist(&ctx.config, &case.verify));
+    let text = reply.proposal.unwrap_or_else(|| count(reply.tasks.len(), "case"));
+    let mut tasks = reply.tasks.into_iter().map(new_task).collect::<Result<Vec<_>>>()?;
+    tasks.iter_mut().for_each(|task| task.body = None);
+    let new = tasks.iter().try_for_each(|task| limits::personas_exist(&ctx.config, &task.verify));
     new?;
     ctx.append_with(|state| {
-        let given: BTreeSet<String> = cases.iter().filter_map(|case| case.id.as_ref().map(TaskId::folded)).collect();
-        let mut outline = Vec::with_capacity(cases.len());
+        let given: BTreeSet<String> = tasks.iter().filter_map(|task| task.id.as_ref().map(TaskId::folded)).collect();
+        let mut outline = Vec::with_capacity(tasks.len());
         let mut reserved = given;
-        for mut case in cases {
-            let id = match case.id.take() {
+        for mut task in tasks {
+            let id = match task.id.take() {
                 Some(id) => id,
-                None => edit::next_ids(state, case.kind, 1, &reserved)?.remove(0),
+                None => edit::next_ids(state, task.kind, 1, &reserved)?.remove(0),
             };
             reserved.insert(id.folded());
-            outline.push(edit::build(case, id, None));
+            outline.push(edit::build(task, id, None));
         }
         let plan = open(state)?;
-        let problems = plan_check::of_cases(state, &plan_check::outcome(&GoalPlan { cases: outline.clone(), ..plan.clone() }));
+        let problems = plan_check::of_tasks(state, &plan_check::outcome(&GoalPlan { tasks: outline.clone(), ..plan.clone() }));
         if !problems.is_empty() {
             return Err(Error::new(Code::PlanInvalid, "the planner proposed cases that cannot be made")
                 .why(some_of(&problems, NAMED))
@@ -154,23 +154,23 @@ fn propose(ctx: &mut Context, reply: PlannerReply) -> Result<()> {
     Ok(())
 }
 
-/// Makes the cases that a planner had printed whole before it was cut off: each stands for itself. Nothing else that it printed counts:
+/// Makes the tasks that a planner had printed whole before it was cut off: each stands for itself. Nothing else that it printed counts:
 /// half an analysis or half a proposal is none, and the plan stays in its phase.
 pub(super) fn make_printed(ctx: &mut Context, plan: &GoalPlan, text: &str) -> Result<()> {
     if !matches!(plan.phase, PlanningPhase::Decompose | PlanningPhase::Validate) {
         return Ok(());
     }
     let Some(reply) = reply::read_as_far(text, plan.phase) else { return Ok(()) };
-    match make(ctx, plan, reply.cases) {
+    match make(ctx, plan, reply.tasks) {
         // None of what was approved is among it: that is no failure of this planner.
         Err(error) if error.code() == Code::PlannerFailed => Ok(()),
         made => made,
     }
 }
 
-/// Makes cases that were outlined, one after the other.
-fn make(ctx: &mut Context, plan: &GoalPlan, cases: Vec<PlannedTask>) -> Result<()> {
-    let found = cases.into_iter().filter_map(|said| Some((outlined(plan, &said)?.clone(), said))).collect::<Vec<_>>();
+/// Makes tasks that were outlined, one after the other.
+fn make(ctx: &mut Context, plan: &GoalPlan, tasks: Vec<PlannedTask>) -> Result<()> {
+    let found = tasks.into_iter().filter_map(|said| Some((outlined(plan, &said)?.clone(), said))).collect::<Vec<_>>();
     if found.is_empty() {
         let wanted: Vec<String> = plan.pending.iter().map(ToString::to_string).collect();
         return Err(Error::new(Code::PlannerFailed, "the planner printed none of the cases that were approved")
@@ -180,7 +180,7 @@ fn make(ctx: &mut Context, plan: &GoalPlan, cases: Vec<PlannedTask>) -> Result<(
     }
     let mut made = Vec::with_capacity(found.len());
     for (known, said) in found {
-        let new = NewTaskRequest { id: Some(known.id.clone()), ..new_case(said)? };
+        let new = NewTaskRequest { id: Some(known.id.clone()), ..new_task(said)? };
         limits::personas_exist(&ctx.config, &new.verify)?;
         made.push((known, new));
     }
@@ -188,35 +188,35 @@ fn make(ctx: &mut Context, plan: &GoalPlan, cases: Vec<PlannedTask>) -> Result<(
     let mut stored = texts::store(&ctx.repo, &bodies)?.into_iter();
     for (known, new) in made {
         let body = new.body.is_some().then(|| stored.next()).flatten();
-        let case = whole(&known, edit::build(new, known.id.clone(), body));
-        env::fault_point("plan.before-case");
-        ctx.append(Event::Planned { step: Box::new(PlanStep::CasesMade { cases: vec![case], approved: false }) })?;
+        let task = whole(&known, edit::build(new, known.id.clone(), body));
+        env::fault_point("plan.before-task");
+        ctx.append(Event::Planned { step: Box::new(PlanStep::TasksMade { tasks: vec![task], approved: false }) })?;
     }
-    env::fault_point("plan.cases-made");
+    env::fault_point("plan.tasks-made");
     Ok(())
 }
 
-/// The case with what was approved of it, where the planner did not say it again.
-fn whole(known: &Task, case: Task) -> Task {
-    let after = if case.after.is_empty() { known.after.clone() } else { case.after };
-    let parent = case.parent.or_else(|| known.parent.clone());
-    Task { kind: known.kind, after, parent, ..case }
+/// The task with what was approved of it, where the planner did not say it again.
+fn whole(known: &Task, task: Task) -> Task {
+    let after = if task.after.is_empty() { known.after.clone() } else { task.after };
+    let parent = task.parent.or_else(|| known.parent.clone());
+    Task { kind: known.kind, after, parent, ..task }
 }
 
-/// The outlined case that is meant: by its id, or else by its title.
+/// The outlined task that is meant: by its id, or else by its title.
 fn outlined<'p>(plan: &'p GoalPlan, said: &PlannedTask) -> Option<&'p Task> {
-    let in_phase = |case: &&Task| plan.phase == PlanningPhase::Validate || plan.pending.contains(&case.id);
-    let mut cases = plan.cases.iter().filter(in_phase);
+    let in_phase = |task: &&Task| plan.phase == PlanningPhase::Validate || plan.pending.contains(&task.id);
+    let mut tasks = plan.tasks.iter().filter(in_phase);
     match &said.id {
-        Some(id) => cases.find(|case| case.id.as_str() == id),
-        None => cases.find(|case| case.title == said.title),
+        Some(id) => tasks.find(|task| task.id.as_str() == id),
+        None => tasks.find(|task| task.title == said.title),
     }
 }
 
-fn new_case(said: PlannedTask) -> Result<NewTaskRequest> {
+fn new_task(said: PlannedTask) -> Result<NewTaskRequest> {
     let named = said.after.into_vec().iter().map(|text| text.parse()).collect::<Result<Vec<_>>>()?;
     let (after, needs) = needs::split(named);
-    let case = NewTaskRequest {
+    let task = NewTaskRequest {
         id: said.id.map(TaskId::new).transpose()?,
         kind: said.kind.as_deref().map_or(Ok(TaskKind::Task), str::parse)?,
         title: said.title,
@@ -232,6 +232,6 @@ fn new_case(said: PlannedTask) -> Result<NewTaskRequest> {
         reason: None,
         merged: None,
     };
-    edit::check(&case)?;
-    Ok(case)
+    edit::check(&task)?;
+    Ok(task)
 }

@@ -24,7 +24,7 @@ pub struct PlanStartRequest {
     pub title: String,
     /// More about it.
     pub body: Option<String>,
-    /// The id of the case that it becomes; generated where `None`.
+    /// The id of the task that it becomes; generated where `None`.
     pub id: Option<TaskId>,
     /// The program that plans, with its script.
     pub planner: Option<(String, Option<String>)>,
@@ -61,11 +61,11 @@ fn stored(ctx: &Context, text: Option<&str>) -> Result<Option<TextOrBlob>> {
     })
 }
 
-/// Adds a case to the plan, or makes one that was outlined.
+/// Adds a task to the plan, or makes one that was outlined.
 ///
 /// # Errors
 /// As [`edit::add`]; `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`; `INVALID_TRANSITION` before the proposal of a planner is approved.
-pub fn add_case(ctx: &mut Context, new: NewTaskRequest) -> Result<Task> {
+pub fn add_task(ctx: &mut Context, new: NewTaskRequest) -> Result<Task> {
     edit::check(&new)?;
     limits::personas_exist(&ctx.config, &new.verify)?;
     let plan = at_rest(ctx)?;
@@ -85,8 +85,8 @@ pub fn add_case(ctx: &mut Context, new: NewTaskRequest) -> Result<Task> {
             Some(id) => id.clone(),
             None => edit::next_ids(state, new.kind, 1, &BTreeSet::new())?.remove(0),
         };
-        let case = added.insert(edit::build(new, id, body));
-        Ok(event(PlanStep::CasesMade { cases: vec![case.clone()], approved: by == EventAuthor::User }))
+        let task = added.insert(edit::build(new, id, body));
+        Ok(event(PlanStep::TasksMade { tasks: vec![task.clone()], approved: by == EventAuthor::User }))
     })?;
     added.ok_or_else(|| Error::new(Code::Internal, "the case was not added"))
 }
@@ -133,7 +133,7 @@ pub fn revise(ctx: &mut Context, feedback: &str) -> Result<()> {
     take(ctx, PlanStep::Revised { feedback: feedback.to_owned() })
 }
 
-/// Approves the last version, or the cases as they are. Returns the version, and whether it was approved by this call.
+/// Approves the last version, or the tasks as they are. Returns the version, and whether it was approved by this call.
 ///
 /// # Errors
 /// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`; `CHANGED_MEANWHILE` where `version` is not the last one; `INVALID_TRANSITION` where there is
@@ -147,7 +147,7 @@ pub fn approve(ctx: &mut Context, version: Option<u32>) -> Result<(u32, bool)> {
     {
         return Ok((last, false));
     }
-    if plan.cases.is_empty() && plan.waiting_proposal().is_none() {
+    if plan.tasks.is_empty() && plan.waiting_proposal().is_none() {
         return Err(Error::new(Code::InvalidTransition, "there is nothing to approve: no case, and no proposal that waits")
             .hint("git axiom plan add-case TITLE, or git axiom plan propose TEXT"));
     }
@@ -157,7 +157,7 @@ pub fn approve(ctx: &mut Context, version: Option<u32>) -> Result<(u32, bool)> {
     Ok((version, true))
 }
 
-/// Checks the cases and records what is wrong with them.
+/// Checks the tasks and records what is wrong with them.
 ///
 /// # Errors
 /// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`.

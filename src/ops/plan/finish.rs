@@ -1,4 +1,4 @@
-//! The end of a plan: its cases become cases of the store, all or none, in one event. One undo takes them back.
+//! The end of a plan: its tasks get into the store, all or none, in one event. One undo takes them back.
 
 use jiff::Timestamp;
 
@@ -16,7 +16,7 @@ use crate::ops::context::handle::Context;
 /// How many problems an error names at most.
 const NAMED: usize = 10;
 
-/// Checks whether a plan can be finished now, and returns the cases that it would become.
+/// Checks whether a plan can be finished now, and returns the tasks that it would become.
 ///
 /// # Errors
 /// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`, `PLAN_NOT_APPROVED`, `PLAN_INVALID`.
@@ -46,7 +46,7 @@ fn sound(problems: Vec<String>) -> Result<()> {
         .hint("git axiom plan validate    lists what is wrong"))
 }
 
-/// Makes the cases of the plan that was shown, as it was at `seen`. Returns their ids.
+/// Makes the tasks of the plan that was shown, as it was at `seen`. Returns their ids.
 ///
 /// # Errors
 /// As [`look`]; `CHANGED_MEANWHILE` where the plan is another one by now. Then nothing was changed.
@@ -59,26 +59,26 @@ pub fn finish(ctx: &mut Context, seen: Option<Timestamp>) -> Result<Vec<TaskId>>
             return Err(Error::new(Code::ChangedMeanwhile, "the plan was changed since it was shown; nothing was made")
                 .hint("git axiom plan finish    shows it as it is now"));
         }
-        let cases = plan_check::outcome(plan);
-        Ok(event(PlanStep::Finished { ending: PlanEnding::Finished, why: String::new(), cases }))
+        let tasks = plan_check::outcome(plan);
+        Ok(event(PlanStep::Finished { ending: PlanEnding::Finished, why: String::new(), tasks }))
     })?;
     Ok(became(ctx))
 }
 
-/// Makes cases of what is made by now, and ends the plan. Returns their ids.
+/// Makes tasks of what is made by now, and ends the plan. Returns their ids.
 ///
 /// # Errors
 /// `NO_PLAN`; `INVALID_TRANSITION` where nothing is made; `PLAN_INVALID`. Then nothing was changed.
 pub fn keep(ctx: &mut Context, why: &str) -> Result<Vec<TaskId>> {
     ctx.append_with(|state| {
         let plan = open(state)?;
-        let cases = plan_check::kept(plan);
+        let tasks = plan_check::kept(plan);
         if plan.created().next().is_none() {
             return Err(Error::new(Code::InvalidTransition, "no case is made yet, so nothing can be kept")
                 .hint("git axiom plan recover --start-over    begins anew"));
         }
-        sound(plan_check::of_cases(state, &cases))?;
-        Ok(event(PlanStep::Finished { ending: PlanEnding::Kept, why: why.to_owned(), cases }))
+        sound(plan_check::of_tasks(state, &tasks))?;
+        Ok(event(PlanStep::Finished { ending: PlanEnding::Kept, why: why.to_owned(), tasks }))
     })?;
     Ok(became(ctx))
 }

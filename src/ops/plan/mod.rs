@@ -1,4 +1,4 @@
-//! Planning: a goal becomes cases, by hand or by a planner.
+//! Planning: a goal becomes tasks, by hand or by a planner.
 //!
 //! Not here: the rules (`domain::planning`), and what is asked and printed (`commands::plan`).
 //!

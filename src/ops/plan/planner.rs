@@ -33,7 +33,7 @@ use crate::process::keeper::spec::KeeperSpec;
 
 /// How much longer the step's keeper waits than the keeper of the program, which tells more of its end.
 const LONGER: Duration = Duration::from_secs(60);
-/// How many cases that exist a planner is told.
+/// How many tasks that exist a planner is told.
 const MOST_KNOWN: usize = 200;
 
 /// What came of a run of a planner's program.
@@ -90,7 +90,7 @@ impl PlannerRunOutcome {
 pub(super) fn run(ctx: &mut Context, plan: &GoalPlan, watch: &mut dyn WaitObserver) -> Result<PlannerRunOutcome> {
     let agent = plan.planner.as_ref().map(|planner| planner.agent.clone()).unwrap_or_default();
     let program = Arc::new(programs::program(&ctx.config, &agent)?);
-    let task = plan.directive_case.id.clone();
+    let task = plan.goal.id.clone();
     let commit = commit(ctx)?;
     let lock = scratch::claim(ctx, &task, scratch::ScratchPurpose::Planner)?;
     let place = ctx.with_operation_lock(|ctx| scratch::set_up(ctx, (&task, scratch::ScratchPurpose::Planner), &commit, lock))?;
@@ -166,7 +166,7 @@ fn run_in(
 
 /// The folder with the files of a planner's runs in a phase.
 fn folder_of(ctx: &Context, plan: &GoalPlan) -> PathBuf {
-    ctx.layout().checks_dir().join(plan.directive_case.id.as_str()).join(RUNS_OF_PLANNER).join(plan.phase.as_str())
+    ctx.layout().checks_dir().join(plan.goal.id.as_str()).join(RUNS_OF_PLANNER).join(plan.phase.as_str())
 }
 
 /// What a planner that was cut off had printed by then.
@@ -185,12 +185,12 @@ fn told(ctx: &Context, plan: &GoalPlan, program: &AgentAdapter) -> Result<String
         (AdapterPromptKind::Script, Some(script)) => texts::load(&ctx.repo, script),
         (AdapterPromptKind::Script, None) => Err(no_script(program)),
         (AdapterPromptKind::Prompt, _) => {
-            let body = match &plan.directive_case.body {
+            let body = match &plan.goal.body {
                 Some(body) => texts::load(&ctx.repo, body)?,
                 None => String::new(),
             };
-            let open = ctx.state().restorable.cases.values().filter(|case| case.status != TaskStatus::Archived);
-            let known: Vec<String> = open.take(MOST_KNOWN).map(|case| format!("- {}: {}", case.id, case.title)).collect();
+            let open = ctx.state().restorable.tasks.values().filter(|task| task.status != TaskStatus::Archived);
+            let known: Vec<String> = open.take(MOST_KNOWN).map(|task| format!("- {}: {}", task.id, task.title)).collect();
             Ok(prompt::prompt(plan, &body, &known))
         }
     }
@@ -199,12 +199,12 @@ fn told(ctx: &Context, plan: &GoalPlan, program: &AgentAdapter) -> Result<String
 fn spec(ctx: &Context, plan: &GoalPlan, program: &AgentAdapter, folder: &Path, files: &StepFiles) -> Result<KeeperSpec> {
     let variables: [(&str, OsString); 3] = [
         ("AXIOM_PLAN_PHASE", plan.phase.as_str().into()),
-        ("AXIOM_PLAN_GOAL", plan.directive_case.jtbd.as_str().into()),
+        ("AXIOM_PLAN_GOAL", plan.goal.jtbd.as_str().into()),
         ("AXIOM_PLAN_STATE", ctx.layout().planning_state().into()),
     ];
     let env = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let (agent, token) = (AgentId::new(PLANNER_AGENT)?, fresh_token()?);
-    Ok(personas::keeper_spec(ctx, program, PersonaRun { agent, task: &plan.directive_case.id, token, folder, files, env }))
+    Ok(personas::keeper_spec(ctx, program, PersonaRun { agent, task: &plan.goal.id, token, folder, files, env }))
 }
 
 /// What the program said: of a program with rules its words, of another all that it printed.

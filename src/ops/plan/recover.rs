@@ -21,11 +21,11 @@ pub fn cut_off(ctx: &Context) -> Result<Option<&GoalPlan>> {
     Ok(Some(plan))
 }
 
-/// Takes up what a planner had printed of its cases before a crash cut it off: it counts as what it printed before it failed by itself.
-/// Returns how many cases that made. Repeating it makes none twice.
+/// Takes up what a planner had printed of its tasks before a crash cut it off: it counts as what it printed before it failed by itself.
+/// Returns how many tasks that made. Repeating it makes none twice.
 ///
 /// # Errors
-/// `BUSY` where the planner runs; those of reading what it printed, and of making cases.
+/// `BUSY` where the planner runs; those of reading what it printed, and of making tasks.
 pub fn take_up_printed(ctx: &mut Context) -> Result<usize> {
     let Some(plan) = cut_off(ctx)?.cloned() else { return Ok(0) };
     let printed = planner::printed_before(ctx, &plan)?;
@@ -34,7 +34,7 @@ pub fn take_up_printed(ctx: &mut Context) -> Result<usize> {
     Ok(open(ctx.state())?.created().count().saturating_sub(before))
 }
 
-/// Carries a decision out, and records it with its reason. Returns the cases that were made, if it keeps some. Running the planner
+/// Carries a decision out, and records it with its reason. Returns the tasks that were made, if it keeps some. Running the planner
 /// again is the caller's.
 ///
 /// # Errors

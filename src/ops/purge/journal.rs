@@ -66,7 +66,7 @@ pub struct PurgeJournal {
     pub gone: Vec<CheckpointName>,
     /// Captures of deleted checkpoints that can no longer be brought back.
     pub forgotten: Vec<Oid>,
-    /// The cases whose text or verify steps are masked.
+    /// The tasks whose text or verify steps are masked.
     pub masked: Vec<TaskId>,
     /// Long texts that were masked, with their new ids.
     pub texts: Vec<(Oid, Oid)>,

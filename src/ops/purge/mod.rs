@@ -66,7 +66,7 @@ pub struct PurgeReport {
     pub refs: Vec<RefName>,
     /// Our files that had it.
     pub files: Vec<PathBuf>,
-    /// The cases whose text or verify steps were masked.
+    /// The tasks whose text or verify steps were masked.
     pub masked: Vec<TaskId>,
     /// What has it still, in words.
     pub held_by: Vec<String>,
@@ -115,7 +115,7 @@ fn plan(ctx: &Context, subject: &PurgeSubject, fate: PurgedObjectsFate) -> Resul
     journal.fate = fate;
     let masks = masks(ctx, &journal)?;
     let texts = journal.texts.iter().map(|(old, _)| old.clone()).collect();
-    journal.masked = masked::masked(ctx.state().restorable.cases.values(), |text| masks.find_in(text), &texts);
+    journal.masked = masked::masked(ctx.state().restorable.tasks.values(), |text| masks.find_in(text), &texts);
     Ok(journal)
 }
 
@@ -203,7 +203,7 @@ fn names_of_ours(ctx: &Context) -> Result<Vec<String>> {
     names.extend(ctx.repo.refs().refs_below("refs/")?.into_iter().map(|value| value.name.to_string()));
     let state = &ctx.state().restorable;
     names.extend(state.workspaces.values().flat_map(|one| [one.path.clone(), one.branch.to_string()]));
-    names.extend(state.cases.keys().map(ToString::to_string));
+    names.extend(state.tasks.keys().map(ToString::to_string));
     names.extend(state.agents.keys().map(ToString::to_string));
     Ok(names)
 }
@@ -247,7 +247,7 @@ fn carry_out(ctx: &mut Context, journal: &PurgeJournal) -> Result<PurgeFileScan>
             true => !ctx.state().record.left_by_purges.iter().any(|one| one.path == left.path),
             false => ctx.state().record.left_by_purges.contains(left),
         };
-        let runs = |task: &&TaskId| ctx.state().restorable.cases.get(*task).is_some_and(masked::may_run);
+        let runs = |task: &&TaskId| ctx.state().restorable.tasks.get(*task).is_some_and(masked::may_run);
         all && journal.forgotten.iter().all(|capture| !deleted.contains_key(capture))
             && journal.masked.iter().filter(runs).all(waits)
             && journal.left().is_none_or(|left| is_remembered(&left))

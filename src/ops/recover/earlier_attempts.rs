@@ -35,7 +35,7 @@ pub struct EarlierAttemptsReport {
 /// As [`history::newest_of`]; `GIT_FAILED`.
 pub fn attempts(ctx: &Context, task: &TaskId, has_changes: Option<bool>) -> Result<Option<EarlierAttemptsReport>> {
     let state = ctx.state();
-    let Some(record) = state.record.cases.get(task) else { return Ok(None) };
+    let Some(record) = state.record.tasks.get(task) else { return Ok(None) };
     let last = record.last_run.as_deref();
     let Some(how) = how_cut_off(record.retry_count, last) else { return Ok(None) };
     let entries = history::newest_of(ctx, task, context::are_enough)?;

@@ -34,7 +34,7 @@ pub struct CrashExport {
 /// A task.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
-#[allow(missing_docs)] // as in a case and its reports
+#[allow(missing_docs)] // as in a task and its reports
 pub struct CrashExportTask {
     pub id: TaskId,
     pub title: String,
@@ -94,7 +94,7 @@ pub fn state(ctx: &Context, view: &RecoverySurvey, ids: &[TaskId]) -> Result<Cra
     let state = ctx.state();
     let tasks: Vec<TaskId> = if ids.is_empty() {
         let is_cut_off = |task: &TaskId| view.concerned().any(|orphan| orphan.task_id == *task && !orphan.rests);
-        state.restorable.cases.keys().filter(|task| is_cut_off(task) || state.is_interrupted(task)).cloned().collect()
+        state.restorable.tasks.keys().filter(|task| is_cut_off(task) || state.is_interrupted(task)).cloned().collect()
     } else {
         tasks_of(state, ids)?.into_iter().collect()
     };
@@ -108,11 +108,11 @@ pub fn state(ctx: &Context, view: &RecoverySurvey, ids: &[TaskId]) -> Result<Cra
 
 fn one(ctx: &Context, groups: &TaskGroupTree<'_>, view: &RecoverySurvey, task: &TaskId) -> Result<CrashExportTask> {
     let state = ctx.state();
-    let case = state.case(task)?;
+    let case = state.task(task)?;
     let found = view.concerned().find(|orphan| orphan.task_id == *task).cloned();
     let heard = found.as_ref().and_then(|orphan| orphan.reports.as_ref());
     let reports = heard.or_else(|| state.reports(task));
-    let record = state.record.cases.get(task);
+    let record = state.record.tasks.get(task);
     let is_cut_off = found.as_ref().is_some_and(|orphan| orphan.decision.is_some());
     let files = |done: bool| -> Vec<String> {
         let all = reports.map_or(&[][..], |reports| &reports.files).iter();

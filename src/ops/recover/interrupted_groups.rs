@@ -60,7 +60,7 @@ pub fn groups_of(state: &State, cut_off: &[&TaskId]) -> Vec<InterruptedGroup> {
 pub fn groups_around(state: &State, tasks: &[&TaskId], cut_off: &[&TaskId]) -> Vec<InterruptedGroup> {
     let tree = TaskGroupTree::of(state);
     let above = |task: &TaskId| -> Vec<&Task> {
-        state.restorable.cases.get(task).into_iter().flat_map(|case| state.restorable.groups_around(case)).collect()
+        state.restorable.tasks.get(task).into_iter().flat_map(|case| state.restorable.groups_around(case)).collect()
     };
     let is_hit: BTreeSet<&TaskId> = cut_off.iter().flat_map(|task| above(task)).map(|case| &case.id).collect();
     let mut seen = BTreeSet::new();
@@ -85,9 +85,9 @@ fn one_group<'a>(
     (wanted, cut_off): (&[&TaskId], &[&TaskId]),
     is_hit: bool,
 ) -> InterruptedGroup {
-    let tasks: Vec<&'a Task> = tree.parts(&group.id).iter().copied().filter(|case| case.kind == TaskKind::Task).collect();
-    let tasks: Vec<&'a Task> = tasks.into_iter().filter(|case| case.status != TaskStatus::Archived).collect();
-    let of_it = tasks.iter().any(|case| wanted.contains(&&case.id));
+    let tasks: Vec<&'a Task> = tree.parts(&group.id).iter().copied().filter(|task| task.kind == TaskKind::Task).collect();
+    let tasks: Vec<&'a Task> = tasks.into_iter().filter(|task| task.status != TaskStatus::Archived).collect();
+    let of_it = tasks.iter().any(|task| wanted.contains(&&task.id));
     InterruptedGroup {
         task_id: group.id.clone(),
         parent: group.parent.clone(),
@@ -96,31 +96,31 @@ fn one_group<'a>(
         status: if is_hit { DisplayedTaskStatus::Interrupted } else { DisplayedTaskStatus::of(tree, group) },
         progress: tree.progress(group),
         waits_for: group_waits_for(tree, group, &tasks),
-        parts: if of_it { tasks.into_iter().map(|case| one(tree, case, cut_off)).collect() } else { Vec::new() },
+        parts: if of_it { tasks.into_iter().map(|task| one(tree, task, cut_off)).collect() } else { Vec::new() },
     }
 }
 
 /// What a group waits for: what it comes after itself, or what keeps all of its tasks that are left from beginning.
 fn group_waits_for<'a>(tree: &TaskGroupTree<'a>, group: &'a Task, tasks: &[&'a Task]) -> Vec<TaskId> {
     let own: BTreeSet<&TaskId> = tree.waits_for(group).collect();
-    let within: BTreeSet<&TaskId> = tasks.iter().map(|case| &case.id).collect();
-    let left = tasks.iter().filter(|case| case.status == TaskStatus::Pending);
-    let all: Vec<BTreeSet<&TaskId>> = left.map(|case| tree.waits_for(case).filter(|id| !within.contains(id)).collect()).collect();
-    let has_more = tasks.iter().any(|case| case.status == TaskStatus::Active);
+    let within: BTreeSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
+    let left = tasks.iter().filter(|task| task.status == TaskStatus::Pending);
+    let all: Vec<BTreeSet<&TaskId>> = left.map(|task| tree.waits_for(task).filter(|id| !within.contains(id)).collect()).collect();
+    let has_more = tasks.iter().any(|task| task.status == TaskStatus::Active);
     let of_tasks =
         if has_more || all.iter().any(BTreeSet::is_empty) { BTreeSet::new() } else { all.into_iter().flatten().collect() };
     own.union(&of_tasks).map(|id| (*id).clone()).collect()
 }
 
-fn one<'a>(tree: &TaskGroupTree<'a>, case: &'a Task, cut_off: &[&TaskId]) -> InterruptedGroupTask {
-    let waits_for: Vec<TaskId> = tree.waits_for(case).cloned().collect();
-    let status = if cut_off.contains(&&case.id) { DisplayedTaskStatus::Interrupted } else { DisplayedTaskStatus::of(tree, case) };
+fn one<'a>(tree: &TaskGroupTree<'a>, task: &'a Task, cut_off: &[&TaskId]) -> InterruptedGroupTask {
+    let waits_for: Vec<TaskId> = tree.waits_for(task).cloned().collect();
+    let status = if cut_off.contains(&&task.id) { DisplayedTaskStatus::Interrupted } else { DisplayedTaskStatus::of(tree, task) };
     InterruptedGroupTask {
-        task_id: case.id.clone(),
-        title: case.title.clone(),
+        task_id: task.id.clone(),
+        title: task.title.clone(),
         status: status.as_str(),
-        progress: tree.progress(case),
-        resolved: case.after.iter().filter(|id| !waits_for.contains(id)).cloned().collect(),
+        progress: tree.progress(task),
+        resolved: task.after.iter().filter(|id| !waits_for.contains(id)).cloned().collect(),
         waits_for,
     }
 }

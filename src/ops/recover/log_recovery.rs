@@ -49,8 +49,8 @@ pub struct LogRecoveryReport {
     pub source: String,
     /// The number of its first event.
     pub seq: u64,
-    /// How many cases the new state has.
-    pub cases: usize,
+    /// How many tasks the new state has.
+    pub tasks: usize,
     /// The folder with the old files; `None` where an earlier run had done everything.
     pub kept: Option<PathBuf>,
 }
@@ -89,7 +89,7 @@ pub fn look_everywhere(repo: &Repository) -> Result<StoreInspection> {
             source: RebuildSource::Checkpoint,
             seq: Some(document.seq),
             at: Some(document.created_at),
-            cases: document.state_snapshot.cases.len() as u64,
+            tasks: document.state_snapshot.tasks.len() as u64,
         };
         // The last choice is the one that knows least; it stays last.
         found.choices.insert(found.choices.len().saturating_sub(1), choice);
@@ -213,20 +213,20 @@ pub fn begin_anew_above(
         && rebuild::is_adopted(layout, &source)?
     {
         let state = store.state();
-        // After a crash between the commit point and this step, the file of cases is still the old one.
-        if tasks::load(layout)?.cases != state.restorable.cases {
+        // After a crash between the commit point and this step, the file of tasks is still the old one.
+        if tasks::load(layout)?.tasks != state.restorable.tasks {
             tasks::rewrite(layout, state)?;
         }
-        return Ok(LogRecoveryReport { source, seq: state.seq, cases: state.restorable.cases.len(), kept: None });
+        return Ok(LogRecoveryReport { source, seq: state.seq, tasks: state.restorable.tasks.len(), kept: None });
     }
     let seq = inspect::inspect(layout)?.next_seq.max(known + 1);
     let state = match given {
         Ok(state) => state,
         Err(source) => rebuild::state_from(layout, source)?,
     };
-    let cases = state.restorable.cases.len();
+    let tasks = state.restorable.tasks.len();
     let kept = adopt::begin_anew(layout, txn, &source, state, seq)?;
-    Ok(LogRecoveryReport { source, seq, cases, kept: Some(kept) })
+    Ok(LogRecoveryReport { source, seq, tasks, kept: Some(kept) })
 }
 
 fn take(lock: PathBuf, what: &str) -> Result<FileLock> {

@@ -126,8 +126,8 @@ fn is_unused(ctx: &Context, task: &TaskId) -> bool {
     let worked = |record: &crate::domain::state::current_state::TaskRecord| {
         record.iterations > 0 || record.retry_count > 0 || record.interrupted || record.complete.is_some()
     };
-    state.restorable.cases.get(task).is_some_and(|case| case.status == TaskStatus::Pending)
-        && !state.record.cases.get(task).is_some_and(worked)
+    state.restorable.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Pending)
+        && !state.record.tasks.get(task).is_some_and(worked)
 }
 
 fn known(ctx: &Context) -> Vec<(TaskId, Workspace)> {

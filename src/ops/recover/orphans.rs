@@ -192,7 +192,7 @@ fn cut_off(
     let counted = TaskIterationTotals::with(ctx.state(), &work.task, &heard);
     let facts = scan::facts(ctx, &work.task, (cut.recorded, Some(&cut)), &counted)?;
     let limits = limits(ctx, asked.wanted.threshold);
-    let retries = ctx.state().record.cases.get(&work.task).map_or(0, |record| record.retry_count);
+    let retries = ctx.state().record.tasks.get(&work.task).map_or(0, |record| record.retry_count);
     let decision = |by_human| {
         let certain = decided(&facts, by_human, limits, env::now());
         let asks = certain.is_none() && ctx.config.recovery.evaluator.is_some();
@@ -303,7 +303,7 @@ fn heard(ctx: &Context, agent: &AgentId, work: &AgentWork, token: &Token) -> Res
 }
 
 fn orphan(ctx: &Context, agent: &AgentId, work: &AgentWork, (reason, reports): (String, Option<&TaskReports>)) -> OrphanTask {
-    let record = ctx.state().record.cases.get(&work.task);
+    let record = ctx.state().record.tasks.get(&work.task);
     let named = |reports: &TaskReports| reports.files.iter().filter(|file| file.role.is_none()).count();
     let done = |reports: &TaskReports| reports.files.iter().filter(|file| file.role.is_none() && file.done).count();
     let last = reports.and_then(|reports| reports.files.iter().rev().find(|file| file.role.is_none() && !file.done));

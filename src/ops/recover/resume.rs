@@ -62,10 +62,10 @@ pub struct RecoveryOutcome {
 pub fn tasks_of(state: &State, ids: &[TaskId]) -> Result<BTreeSet<TaskId>> {
     let all = &state.restorable;
     for id in ids {
-        state.case(id)?;
+        state.task(id)?;
     }
-    let is_meant = |case: &Task| std::iter::once(case).chain(all.groups_around(case)).any(|one| ids.contains(&one.id));
-    Ok(all.cases.values().filter(|case| case.kind == TaskKind::Task && is_meant(case)).map(|case| case.id.clone()).collect())
+    let is_meant = |task: &Task| std::iter::once(task).chain(all.groups_around(task)).any(|one| ids.contains(&one.id));
+    Ok(all.tasks.values().filter(|task| task.kind == TaskKind::Task && is_meant(task)).map(|task| task.id.clone()).collect())
 }
 
 /// What there is to do with the tasks that a human means.
@@ -91,10 +91,10 @@ pub fn plan(ctx: &Context, view: &RecoverySurvey, wanted: &RecoverySelection) ->
     let now = view.concerned().filter(|orphan| orphan.decision.is_some() || wanted.is_limited()).cloned().collect();
     // Without an action the rules decide, and of those they have.
     let of_earlier = |case: &&Task| wanted.action.is_some() && is_chosen(&case.id) && !cut_off(&case.id);
-    let earlier = state.restorable.cases.values().filter(of_earlier).filter(|case| is_of_earlier(state, case));
+    let earlier = state.restorable.tasks.values().filter(of_earlier).filter(|case| is_of_earlier(state, case));
     let failed = |case: &&Task| !wanted.failed_only || case.status == TaskStatus::Failed;
     let plan = TaskRecoveryPlan { now, before: earlier.filter(failed).map(|case| case.id.clone()).collect() };
-    let is_task = |id: &&TaskId| state.case(id).is_ok_and(|case| case.kind == TaskKind::Task);
+    let is_task = |id: &&TaskId| state.task(id).is_ok_and(|case| case.kind == TaskKind::Task);
     for id in wanted.only.iter().flatten().filter(is_task) {
         let found = view.concerned().chain(&view.left).find(|orphan| orphan.task_id == *id);
         match found {
@@ -115,9 +115,9 @@ pub fn plan(ctx: &Context, view: &RecoverySurvey, wanted: &RecoverySelection) ->
 }
 
 /// Whether a crash ended the last attempt at a task that was taken up since.
-fn is_of_earlier(state: &State, case: &Task) -> bool {
-    state.is_interrupted(&case.id) && matches!(case.status, TaskStatus::Pending | TaskStatus::Failed)
-        || gate_of(state, &case.id).is_some()
+fn is_of_earlier(state: &State, task: &Task) -> bool {
+    state.is_interrupted(&task.id) && matches!(task.status, TaskStatus::Pending | TaskStatus::Failed)
+        || gate_of(state, &task.id).is_some()
 }
 
 /// The gate of recovery at which a task waits.
@@ -147,7 +147,7 @@ fn earlier(state: &State, plan: &TaskRecoveryPlan, wanted: &RecoverySelection) -
     let Some(action) = wanted.action else {
         let chosen = wanted.only.as_ref().map(|ids| tasks_of(state, ids)).transpose()?;
         let is_meant = |case: &&Task| case.status == TaskStatus::Failed && state.is_interrupted(&case.id);
-        let failed = state.restorable.cases.values().filter(is_meant);
+        let failed = state.restorable.tasks.values().filter(is_meant);
         let named = failed.filter(|case| chosen.as_ref().is_none_or(|chosen| chosen.contains(&case.id)));
         let what = |case: &Task| {
             let why = case.reason.as_deref().unwrap_or("it crashed too often");
@@ -229,9 +229,9 @@ fn became(state: &State, orphan: &OrphanTask) -> Result<String> {
     if orphan.decision.is_none() {
         return Ok("is taken up".to_owned());
     }
-    let recovery = state.record.cases.get(&orphan.task_id).and_then(|record| record.recovery.as_ref());
+    let recovery = state.record.tasks.get(&orphan.task_id).and_then(|record| record.recovery.as_ref());
     let decision = recovery.map(|recovery| &recovery.decision);
-    if state.case(&orphan.task_id)?.status == TaskStatus::Failed {
+    if state.task(&orphan.task_id)?.status == TaskStatus::Failed {
         return Ok("failed: it has crashed too often".to_owned());
     }
     Ok(match decision.map(|decision| decision.action) {
@@ -264,7 +264,7 @@ pub fn begin_anew(ctx: &mut Context, task: &TaskId) -> Result<String> {
 /// What becomes of a task that was taken up before.
 fn take_up_again(ctx: &mut Context, task: &TaskId, action: CrashAction) -> Result<String> {
     ctx.act_as(EventAuthor::User)?;
-    if ctx.state().case(task)?.status == TaskStatus::Failed {
+    if ctx.state().task(task)?.status == TaskStatus::Failed {
         edit::unblock(ctx, std::slice::from_ref(task))?;
     }
     if let Some(id) = gate_of(ctx.state(), task) {
@@ -284,7 +284,7 @@ fn others(state: &State, done: &[RecoveredTask]) -> Vec<RecoveredTask> {
     parts
         .filter(|part| !tasks.contains(&&part.task_id))
         .filter_map(|part| {
-            let what = match state.restorable.cases.get(&part.task_id)?.status {
+            let what = match state.restorable.tasks.get(&part.task_id)?.status {
                 TaskStatus::Done => "skipped: it is done already",
                 TaskStatus::Pending if part.waits_for.is_empty() && !part.resolved.is_empty() => {
                     "can begin: what it waited for is there"
@@ -307,14 +307,14 @@ pub fn to_abandon(ctx: &Context, view: &RecoverySurvey, ids: &[TaskId]) -> Resul
     let is_open =
         |case: &Task| matches!(case.status, TaskStatus::Pending | TaskStatus::Active | TaskStatus::Failed | TaskStatus::Blocked);
     let found: Vec<TaskId> = if ids.is_empty() {
-        let cases = state.restorable.cases.values();
+        let tasks = state.restorable.tasks.values();
         let before =
-            cases.filter(|case| case.kind == TaskKind::Task && is_open(case)).filter(|case| state.is_interrupted(&case.id));
+            tasks.filter(|case| case.kind == TaskKind::Task && is_open(case)).filter(|case| state.is_interrupted(&case.id));
         let all: BTreeSet<TaskId> =
             before.map(|case| case.id.clone()).chain(view.cut_off().map(|orphan| orphan.task_id.clone())).collect();
         all.into_iter().collect()
     } else {
-        tasks_of(state, ids)?.into_iter().filter(|task| state.case(task).is_ok_and(is_open)).collect()
+        tasks_of(state, ids)?.into_iter().filter(|task| state.task(task).is_ok_and(is_open)).collect()
     };
     if found.is_empty() {
         return Err(

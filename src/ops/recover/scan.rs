@@ -126,7 +126,7 @@ pub struct TaskIterationTotals {
 impl TaskIterationTotals {
     /// As recorded.
     pub fn of(state: &State, task: &TaskId) -> Self {
-        let record = state.record.cases.get(task);
+        let record = state.record.tasks.get(task);
         Self {
             iterations: record.map_or(0, |record| record.iterations),
             tokens: record.and_then(|record| record.tokens_used),
@@ -156,7 +156,7 @@ pub fn facts(
     counted: &TaskIterationTotals,
 ) -> Result<CrashFacts> {
     let ((recorded, cut), state, reports) = (run, ctx.state(), &counted.reports);
-    let record = state.record.cases.get(task);
+    let record = state.record.tasks.get(task);
     let is_paused = state.record.session.as_ref().is_some_and(|session| session.paused_at.is_some());
     let mut facts = CrashFacts {
         recorded,
@@ -172,7 +172,7 @@ pub fn facts(
         given_back: reports.given_back,
         place: missing_workspaces::place(ctx, task)?,
         tests_pass: None,
-        has_steps: state.restorable.cases.get(task).is_some_and(|case| !case.verify.is_empty()),
+        has_steps: state.restorable.tasks.get(task).is_some_and(|case| !case.verify.is_empty()),
         changed: 0,
         empty: 0,
         recent: None,
@@ -182,7 +182,7 @@ pub fn facts(
     let found = count_changes(ctx, (task, workspace), &mut facts)?;
     let said_at = cut.and_then(|cut| cut.progress_at);
     facts.said_of_this = said_at.is_some_and(|said| found.newest.is_none_or(|newest| newest <= said));
-    if let (Some(case), Some(tip)) = (state.restorable.cases.get(task), found.clean_at) {
+    if let (Some(case), Some(tip)) = (state.restorable.tasks.get(task), found.clean_at) {
         let known = record.map_or(&[][..], |record| &record.verified);
         let passed = || (facts.has_steps && kept_results::still_to_run(known, &case.verify, &tip).is_empty()).then_some(true);
         facts.tests_pass = kept_results::failed_on(known, &tip).map(|_| false).or_else(passed);

@@ -16,7 +16,7 @@ const LONGEST: usize = 60;
 /// `UNKNOWN_TASK`.
 pub fn in_words(ctx: &Context, task: &TaskId) -> Result<String> {
     let state = ctx.state();
-    let all = checks(state.case(task)?, state.record.cases.get(task));
+    let all = checks(state.task(task)?, state.record.tasks.get(task));
     let own: Vec<&TaskCheck<'_>> = all.iter().filter(|check| check.of == TaskCheckSubject::Task).collect();
     let passed = own.iter().filter(|check| check.state == TaskCheckState::Passed).count();
     let Some(next) = own.iter().find(|check| check.state != TaskCheckState::Passed) else {

@@ -180,7 +180,7 @@ fn left_over(ctx: &Context) -> Result<Vec<BlockingCondition>> {
         }
     }
     for value in ctx.repo.refs().refs_below(BRANCHES)? {
-        let is_tasks = branch_names::task_of(&value.name).is_some_and(|task| state.restorable.cases.contains_key(&task));
+        let is_tasks = branch_names::task_of(&value.name).is_some_and(|task| state.restorable.tasks.contains_key(&task));
         if is_tasks && !state.made_branch(&value.name) && !checked_out.contains(&value.name) {
             found.push(BlockingCondition::LeftBranch { branch: value.name.short().to_owned() });
         }

@@ -24,12 +24,12 @@ pub(super) fn tasks(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<T
     let state = ctx.state();
     let id = &wanted.task;
     // An id that differs only in case is a mistake. Without this check it would go unnoticed where commits name that id.
-    if let Some(known) = state.restorable.cases.keys().find(|known| *known != id && known.folded() == id.folded()) {
+    if let Some(known) = state.restorable.tasks.keys().find(|known| *known != id && known.folded() == id.folded()) {
         let error = Error::new(Code::UnknownTask, format!("there is no case '{id}'"));
         return Err(nearest::hinted(error, id.as_str(), [known.as_str()], "see 'git axiom task list'"));
     }
-    if let Some(case) = state.restorable.cases.get(id).filter(|case| case.kind != TaskKind::Task) {
-        return Err(Error::new(Code::InvalidTransition, format!("'{id}' is a {}: only tasks can be taken back", case.kind))
+    if let Some(task) = state.restorable.tasks.get(id).filter(|task| task.kind != TaskKind::Task) {
+        return Err(Error::new(Code::InvalidTransition, format!("'{id}' is a {}: only tasks can be taken back", task.kind))
             .hint("name its tasks one by one; see 'git axiom task list'"));
     }
     let dependents = task_rollback::dependents(state, std::slice::from_ref(id));
@@ -47,7 +47,7 @@ pub(super) fn tasks(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<T
 /// # Errors
 /// `TARGET_MISSING`, `DETACHED_HEAD`; `INVALID_TRANSITION` where the tasks were merged into different branches.
 pub(super) fn target(ctx: &Context, wanted: &TaskRollbackRequest, tasks: &[TaskId]) -> Result<(RefName, Oid)> {
-    let merged = |task: &TaskId| Some(&ctx.state().restorable.cases.get(task)?.merged.as_ref()?.target);
+    let merged = |task: &TaskId| Some(&ctx.state().restorable.tasks.get(task)?.merged.as_ref()?.target);
     let went_into: BTreeSet<&RefName> = tasks.iter().filter_map(merged).collect();
     let name = match (&wanted.target, went_into.iter().next()) {
         (Some(short), _) => RefName::branch_named(short),
@@ -87,7 +87,7 @@ fn default_target(ctx: &Context) -> Result<RefName> {
 /// # Errors
 /// The codes of a damaged log.
 pub(super) fn with_recorded(ctx: &Context, tasks: &[TaskId]) -> Result<Vec<RolledBackTask>> {
-    let worked_on = |task: &&TaskId| ctx.state().record.cases.get(*task).is_some_and(|record| record.iterations > 0);
+    let worked_on = |task: &&TaskId| ctx.state().record.tasks.get(*task).is_some_and(|record| record.iterations > 0);
     let mut ranges: BTreeMap<TaskId, Vec<(Oid, Oid)>> = BTreeMap::new();
     if tasks.iter().any(|task| worked_on(&task)) {
         ranges = iterations(ctx)?;

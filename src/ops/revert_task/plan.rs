@@ -174,7 +174,7 @@ pub(super) fn work(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<TaskRo
                 .push(RefChange { name: target.clone(), value: ValueChange::new(Some(old), Some(reverted.tip.clone())) }),
         }
     }
-    for task in tasks.iter().filter(|task| ctx.state().restorable.cases.contains_key(*task)) {
+    for task in tasks.iter().filter(|task| ctx.state().restorable.tasks.contains_key(*task)) {
         let branch = branch_of(ctx, task);
         if branch != target
             && ctx.state().made_branch(&branch)
@@ -246,9 +246,9 @@ fn preview(
 }
 
 fn task_line(ctx: &Context, edit: &TaskChangeSet) -> Option<TaskChange> {
-    let case = ctx.state().restorable.cases.get(&edit.id)?;
-    let to = if case.status == TaskStatus::Archived { TaskStatus::Archived } else { TaskStatus::Pending };
-    Some(TaskChange { unmerged: case.merged.is_some(), ..TaskChange::of_status(case.id.clone(), case.status, to) })
+    let task = ctx.state().restorable.tasks.get(&edit.id)?;
+    let to = if task.status == TaskStatus::Archived { TaskStatus::Archived } else { TaskStatus::Pending };
+    Some(TaskChange { unmerged: task.merged.is_some(), ..TaskChange::of_status(task.id.clone(), task.status, to) })
 }
 
 fn conflicts(ctx: &Context, unit: &RevertUnit, files: &[RepoPath], tip: &Oid) -> Result<Vec<RevertConflictLine>> {
@@ -285,12 +285,12 @@ fn refuse_nothing(ctx: &Context, wanted: &TaskRollbackRequest, work: &TaskRollba
             .why(format!("they are on {}", elsewhere.join(", ")))
             .hint(format!("git axiom rollback task {task} --target {branch}")));
     }
-    if !ctx.state().restorable.cases.contains_key(task) && ctx.repo.history().is_shallow() {
+    if !ctx.state().restorable.tasks.contains_key(task) && ctx.repo.history().is_shallow() {
         return Err(Error::new(Code::HistoryMissing, format!("no commit of {target} in this clone mentions '{task}'"))
             .why("the clone is shallow, and there is no case of that id")
             .hint("git fetch --unshallow"));
     }
-    ctx.state().case(task).map_err(|error| error.why(format!("and no commit of {target} names it")))?;
+    ctx.state().task(task).map_err(|error| error.why(format!("and no commit of {target} names it")))?;
     Err(Error::new(Code::NoTaskCommits, format!("there is nothing to take back: {target} has no commit of '{task}'"))
         .hint("see 'git axiom task show'"))
 }

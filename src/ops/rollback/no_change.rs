@@ -42,9 +42,9 @@ pub(super) fn changes_nothing(ctx: &Context, operation: &JournaledOperation, cap
     let no_refs = advances.is_empty() && refs.is_empty() && branch_configs.is_empty() && stash.is_empty();
     // One that stays as it is, is not in it.
     let no_places = submodules.is_empty() && workspaces.is_empty() && asides.is_empty();
-    let no_cases = edits.is_empty() && gates.is_empty() && mode.as_ref().is_none_or(|mode| mode.old == mode.new);
+    let no_tasks = edits.is_empty() && gates.is_empty() && mode.as_ref().is_none_or(|mode| mode.old == mode.new);
     let same_state = changes.as_deref().is_none_or(RestorableChanges::is_empty);
-    if !(no_refs && no_places && no_cases && same_state) {
+    if !(no_refs && no_places && no_tasks && same_state) {
         return Ok(false);
     }
     for change in worktrees {

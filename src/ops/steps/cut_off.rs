@@ -97,7 +97,7 @@ pub fn find(ctx: &Context, task: Option<&TaskId>) -> Result<Vec<CutOff>> {
             continue;
         }
         let id = run.strip_prefix(&checks).ok().and_then(|below| TaskId::new(below.iter().next()?.to_str()?).ok());
-        let known = id.filter(|id| ctx.state().case(id).is_ok()).zip(said);
+        let known = id.filter(|id| ctx.state().task(id).is_ok()).zip(said);
         match known.map(|(id, said)| event(ctx, &run, id, said.persona)).transpose()? {
             Some(Seen::Runs) => {}
             Some(Seen::Ended(event)) => found.push(CutOff { event: Some(*event), note }),

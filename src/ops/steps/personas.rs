@@ -115,7 +115,7 @@ pub(super) fn step(
 
 fn prompt(ctx: &Context, about: StepContext<'_>, persona: Option<&str>, token: &Token) -> Result<String> {
     let state = ctx.state();
-    let case = state.case(about.task)?;
+    let task = state.task(about.task)?;
     let (mut commits, mut names, mut range) = (Vec::new(), Vec::new(), "HEAD".to_owned());
     if let Some(StepCommits { from, to }) = about.work {
         let log = ctx.repo.history().log(to, std::slice::from_ref(from), MOST_COMMITS + 1)?;
@@ -126,9 +126,9 @@ fn prompt(ctx: &Context, about: StepContext<'_>, persona: Option<&str>, token: &
     }
     Ok(validator::prompt(&ValidatorBrief {
         persona,
-        case,
-        body: &texts::body_of(&ctx.repo, case)?,
-        parents: &texts::parents_of(&ctx.repo, state, case)?,
+        task,
+        body: &texts::body_of(&ctx.repo, task)?,
+        parents: &texts::parents_of(&ctx.repo, state, task)?,
         commits: &commits,
         files: &names,
         range: &range,

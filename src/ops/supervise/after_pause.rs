@@ -16,13 +16,13 @@ use crate::ops::recover::scan::{self, TaskIterationTotals};
 impl Supervisor<'_> {
     /// Whether it has to be decided how the work goes on, or what was decided is not done yet.
     pub(super) fn is_set_aside(&self, task: &TaskId) -> bool {
-        let record = self.ctx.state().record.cases.get(task);
+        let record = self.ctx.state().record.tasks.get(task);
         record.is_some_and(|record| record.set_aside.is_some()) || self.open_decision(task).is_some()
     }
 
     /// What was decided of a task, where that is not done yet.
     pub(super) fn open_decision(&self, task: &TaskId) -> Option<&LastCrashDecision> {
-        let recovery = self.ctx.state().record.cases.get(task)?.recovery.as_deref();
+        let recovery = self.ctx.state().record.tasks.get(task)?.recovery.as_deref();
         recovery.filter(|decided| decided.open)
     }
 
@@ -60,7 +60,7 @@ impl Supervisor<'_> {
     fn decision_after_pause(&mut self, agent: &AgentId, work: &AgentWork) -> Result<Option<(CrashDecision, bool)>> {
         let state = self.ctx.state();
         // Where its program was is told to an evaluator; what is left of its record does not matter: its end is recorded.
-        let last = state.record.cases.get(&work.task).and_then(|record| record.last_run.as_ref());
+        let last = state.record.tasks.get(&work.task).and_then(|record| record.last_run.as_ref());
         let cut = last.and_then(|run| run.cut.as_deref());
         let facts =
             scan::facts(self.ctx, &work.task, (IterationRecordState::Whole, cut), &TaskIterationTotals::of(state, &work.task))?;

@@ -48,20 +48,20 @@ fn millis(time: Duration) -> u64 {
 }
 
 /// The limits of a task: its own, and else those of the configuration.
-pub(super) fn limits_of(case: &Task, configured: BudgetLimits) -> BudgetLimits {
-    case.limits.or(configured)
+pub(super) fn limits_of(task: &Task, configured: BudgetLimits) -> BudgetLimits {
+    task.limits.or(configured)
 }
 
 /// How the limits of a task stand, without what runs: its own, and else those that the newest session has for each task.
-pub fn used_of(state: &State, case: &Task) -> Vec<BudgetUsage> {
+pub fn used_of(state: &State, task: &Task) -> Vec<BudgetUsage> {
     let configured = state.record.session.as_ref().map(|session| session.task_limits).unwrap_or_default();
-    spent_on(state, &case.id).of(limits_of(case, configured))
+    spent_on(state, &task.id).of(limits_of(task, configured))
 }
 
 fn spent_on(state: &State, task: &TaskId) -> BudgetSpending {
     state
         .record
-        .cases
+        .tasks
         .get(task)
         .map_or_else(BudgetSpending::default, |record| BudgetSpending::since(&record.tally(), record.counted_from.as_ref()))
 }
@@ -75,7 +75,7 @@ impl Supervisor<'_> {
 
     /// The limits of a task that are reached, with what runs for it.
     fn reached(&self, task: &TaskId, running: RunningIterationUsage) -> Vec<BudgetUsage> {
-        let Some(case) = self.ctx.state().restorable.cases.get(task) else { return Vec::new() };
+        let Some(case) = self.ctx.state().restorable.tasks.get(task) else { return Vec::new() };
         let limits = limits_of(case, self.ctx.config.budget.of_a_task());
         if limits.is_empty() { Vec::new() } else { spent_on(self.ctx.state(), task).with(running).reached(limits) }
     }
@@ -106,13 +106,13 @@ impl Supervisor<'_> {
 
     /// What the iteration that runs has used, as far as its program tells.
     fn running(&self, agent: &AgentId, work: &AgentWork) -> RunningIterationUsage {
-        let (Some(watch), Ok(case)) = (self.watches.get(agent), self.ctx.state().case(&work.task)) else {
+        let (Some(watch), Ok(task)) = (self.watches.get(agent), self.ctx.state().task(&work.task)) else {
             return RunningIterationUsage::default();
         };
-        let usage = self.new_usage(case, &watch.told.usage, work.resumes.is_some());
+        let usage = self.new_usage(task, &watch.told.usage, work.resumes.is_some());
         RunningIterationUsage {
             tokens: usage.tokens(),
-            cost: self.options.programs.of(case).cost_of(&usage).and_then(Usd::of),
+            cost: self.options.programs.of(task).cost_of(&usage).and_then(Usd::of),
             time_ms: watch.begun.map_or(0, |(at, before)| millis(before + at.elapsed())),
         }
     }
@@ -172,7 +172,7 @@ impl Supervisor<'_> {
     /// # Errors
     /// `USAGE_UNKNOWN`.
     pub(super) fn budget_can_be_kept(&self, task: &TaskId) -> Result<()> {
-        let case = self.ctx.state().case(task)?;
+        let case = self.ctx.state().task(task)?;
         let limits = limits_of(case, self.ctx.config.budget.of_a_task());
         limits::program_keeps(self.options.programs.of(case), limits)?;
         limits::personas_keep(&self.ctx.config, &case.verify, limits)?;
@@ -190,7 +190,7 @@ impl Supervisor<'_> {
             .filter_map(|gate| Some((gate.task_id.clone()?, gate.clone())))
             .collect();
         for (task, gate) in of_tasks {
-            let status = self.ctx.state().restorable.cases.get(&task).map(|case| case.status);
+            let status = self.ctx.state().restorable.tasks.get(&task).map(|case| case.status);
             let why = match &gate.decision {
                 Some(GateDecision::Rejected { reason }) => {
                     self.block(&task, TaskStatus::Pending, reason)?;

@@ -91,7 +91,7 @@ impl Supervisor<'_> {
         // Tasks that a human held are decided one by one: they do not count towards the limit.
         let may_ask = asked.iter().filter(|gate| gate.decision.is_none()).count() < MOST_CLAIM_GATES;
         let Some(task) = ready.iter().find(|task| may_ask && !has_gate.contains(**task)) else { return Ok(false) };
-        let title = self.ctx.state().case(task)?.title.clone();
+        let title = self.ctx.state().task(task)?.title.clone();
         self.open_gate(GateKind::Claim, task, format!("start {task}: {title}"), Vec::new())?;
         Ok(true)
     }
@@ -114,7 +114,7 @@ impl Supervisor<'_> {
     /// Whether an earlier attempt completed the task and its branch has not changed since.
     pub(super) fn is_complete(&self, task: &TaskId) -> bool {
         let state = self.ctx.state();
-        let complete = state.record.cases.get(task).and_then(|record| record.complete.as_ref());
+        let complete = state.record.tasks.get(task).and_then(|record| record.complete.as_ref());
         let (Some(complete), Some(workspace)) = (complete, state.restorable.workspaces.get(task)) else { return false };
         self.ctx.repo.refs().read_ref(&workspace.branch).is_ok_and(|tip| tip.as_ref() == Some(complete))
     }
@@ -127,7 +127,7 @@ impl Supervisor<'_> {
     pub(super) fn prepare_claim(&mut self, task: &TaskId, why: &str) -> Result<BegunClaim> {
         self.budget_can_be_kept(task)?;
         disk::has_room_to_begin(self.ctx, "make a workspace")?;
-        let case = &self.ctx.state().case(task)?.clone();
+        let case = &self.ctx.state().task(task)?.clone();
         self.put_aside_first(task)?;
         self.act()?;
         let agent = match self.free_agent_sent_to(task) {
@@ -148,7 +148,7 @@ impl Supervisor<'_> {
         let complete = self.is_complete(task);
         let claimed = self.step_if(|state| {
             // Another process may have edited, blocked, archived or rolled back the task meanwhile.
-            let still = state.restorable.cases.get(task).is_some_and(|case| case.status == TaskStatus::Pending);
+            let still = state.restorable.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Pending);
             let is_there = state.restorable.workspaces.get(task) == Some(workspace);
             let is_free = state.restorable.agents.get(agent).is_none_or(|agent| agent.work.is_none());
             (still && is_there && is_free).then(|| Event::TaskClaimed { agent: agent.clone(), task: task.clone(), complete })
@@ -156,7 +156,7 @@ impl Supervisor<'_> {
         if !claimed {
             return Ok(());
         }
-        let title = self.ctx.state().case(task)?.title.clone();
+        let title = self.ctx.state().task(task)?.title.clone();
         let (agent, workspace) = (agent.clone(), workspace.path.clone());
         self.tell(SessionNotice::Claimed { agent, task: task.clone(), title, workspace });
         self.no_standstill(SharedSessionStep::Claims);
@@ -166,19 +166,19 @@ impl Supervisor<'_> {
     }
 
     /// The workspace of a task. An event announces it before it is made, so that a half-made workspace is known to be ours.
-    fn announced_workspace(&mut self, case: &Task, agent: &AgentId) -> Result<Workspace> {
-        let known = self.ctx.state().restorable.workspaces.get(&case.id).cloned();
+    fn announced_workspace(&mut self, task: &Task, agent: &AgentId) -> Result<Workspace> {
+        let known = self.ctx.state().restorable.workspaces.get(&task.id).cloned();
         match known {
             Some(workspace) if !self.is_outdated(&workspace)? => {
-                self.bring_back_folder(&case.id)?;
-                if self.is_gone_for_good(&case.id).is_some() && self.was_used(case) {
-                    self.open_anew(&case.id, &workspace)?;
+                self.bring_back_folder(&task.id)?;
+                if self.is_gone_for_good(&task.id).is_some() && self.was_used(task) {
+                    self.open_anew(&task.id, &workspace)?;
                 }
                 Ok(workspace)
             }
             Some(_) | None => {
-                let workspace = self.new_workspace(case, agent)?;
-                self.ctx.append(Event::WorkspaceOpened { task: case.id.clone(), workspace: workspace.clone() })?;
+                let workspace = self.new_workspace(task, agent)?;
+                self.ctx.append(Event::WorkspaceOpened { task: task.id.clone(), workspace: workspace.clone() })?;
                 env::fault_point("claim.workspace-announced");
                 Ok(workspace)
             }
@@ -203,8 +203,8 @@ impl Supervisor<'_> {
         self.step(Event::WorkspaceClosed { task: task.clone(), trash: None })
     }
 
-    fn new_workspace(&self, case: &Task, agent: &AgentId) -> Result<Workspace> {
-        let path = workspaces::place(self.ctx, &case.id, &format!("{agent}-{}", case.id))?;
+    fn new_workspace(&self, task: &Task, agent: &AgentId) -> Result<Workspace> {
+        let path = workspaces::place(self.ctx, &task.id, &format!("{agent}-{}", task.id))?;
         let Some(text) = path.to_str() else {
             return Err(Error::new(Code::WorkspaceInTheWay, format!("the path '{}' is not UTF-8", path.display()))
                 .hint("set axiom.agents.workspaceRoot to a folder with a plain name"));
@@ -219,8 +219,8 @@ impl Supervisor<'_> {
             return Err(Error::new(Code::TargetMissing, format!("the target branch '{}' is gone", target.short()))
                 .hint("restore it: git branch, or git reflog"));
         };
-        workspaces::branch_is_not_others(self.ctx, &case.id)?;
-        let branch = branch_names::branch_of(&case.id);
+        workspaces::branch_is_not_others(self.ctx, &task.id)?;
+        let branch = branch_names::branch_of(&task.id);
         Ok(Workspace { agent: agent.clone(), path: text.to_owned(), branch, base })
     }
 }

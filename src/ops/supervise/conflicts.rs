@@ -30,11 +30,11 @@ impl Supervisor<'_> {
     /// Decides who settles a conflict, tells the hooks, and does it.
     pub(super) fn settle_conflict(&mut self, task: &TaskId, files: &[RepoPath], target: Oid) -> Result<()> {
         let state = self.ctx.state();
-        let program = match self.options.programs.of(state.case(task)?).prompt {
+        let program = match self.options.programs.of(state.task(task)?).prompt {
             AdapterPromptKind::Prompt => ConflictProgramAbility::ReadsPrompts,
             AdapterPromptKind::Script => ConflictProgramAbility::RunsScript,
         };
-        let rounds = state.record.cases.get(task).and_then(|record| record.conflict.as_ref()).map_or(0, |known| known.round);
+        let rounds = state.record.tasks.get(task).and_then(|record| record.conflict.as_ref()).map_or(0, |known| known.round);
         // Whoever approved it at a gate has settled it, or wants to be asked again.
         let was_asked = self.gate(GateKind::Merge, task).is_some_and(|gate| gate::is_of_conflict(&gate.reason));
         let level = if was_asked { ConflictLevel::Human } else { level(program, rounds, self.ctx.config.recovery.max_retries) };
@@ -54,7 +54,7 @@ impl Supervisor<'_> {
     /// Those that pass by waiting, and those of the log.
     pub(super) fn begin_merge(&mut self, task: &TaskId) -> Result<()> {
         let target = self.target()?.clone();
-        if self.options.programs.of(self.ctx.state().case(task)?).prompt != AdapterPromptKind::Prompt {
+        if self.options.programs.of(self.ctx.state().task(task)?).prompt != AdapterPromptKind::Prompt {
             return Ok(());
         }
         let Some((_, commit)) = merge::merge_in_workspace::to_settle(self.ctx, task, &target)? else { return Ok(()) };
@@ -83,7 +83,7 @@ impl Supervisor<'_> {
     /// What follows where an iteration claims to be complete and leaves a conflict open: another round of the conflict, counted with the
     /// end of the iteration; after enough of them the merge is left to a human, at its gate.
     pub(super) fn claim_in_conflict(&self, task: &TaskId) -> CompletionInConflict {
-        let known = self.ctx.state().record.cases.get(task).and_then(|record| record.conflict.as_ref());
+        let known = self.ctx.state().record.tasks.get(task).and_then(|record| record.conflict.as_ref());
         // A merge that the agent began by itself is its own affair.
         let Some(conflict) = known else { return CompletionInConflict::IsNone { round: None } };
         match level(ConflictProgramAbility::ReadsPrompts, conflict.round, self.ctx.config.recovery.max_retries) {
@@ -107,9 +107,9 @@ impl Supervisor<'_> {
         self.ctx.append_with(|state| {
             // A human may have changed the task meanwhile.
             let still =
-                state.restorable.cases.get(task).is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none());
+                state.restorable.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none());
             let changes = vec![TaskFieldChange::Status(ValueChange::new(TaskStatus::Done, TaskStatus::Pending))];
-            let pending = Event::CasesChanged { edits: vec![TaskChangeSet { id: task.clone(), changes }] };
+            let pending = Event::TasksChanged { edits: vec![TaskChangeSet { id: task.clone(), changes }] };
             Ok(if still { vec![Event::ConflictGivenBack { id: task.clone(), conflict }, pending] } else { Vec::new() })
         })?;
         self.warn(format!("{task} conflicts with {}, and is given back to an agent", self.target()?.short()));

@@ -166,7 +166,7 @@ impl Supervisor<'_> {
     /// The decision, and whether what is there is kept aside; `None` while an evaluator is asked.
     fn decision(&mut self, agent: &AgentId, work: &AgentWork) -> Result<Option<(CrashDecision, bool)>> {
         let task = &work.task;
-        let last = self.ctx.state().record.cases.get(task).and_then(|record| record.last_run.as_ref());
+        let last = self.ctx.state().record.tasks.get(task).and_then(|record| record.last_run.as_ref());
         let cut = last.and_then(|run| run.cut.as_deref()).cloned();
         let recorded = cut.as_ref().map_or(IterationRecordState::Nothing, |cut| cut.recorded);
         let facts = scan::facts(self.ctx, task, (recorded, cut.as_ref()), &TaskIterationTotals::of(self.ctx.state(), task))?;
@@ -210,18 +210,18 @@ impl Supervisor<'_> {
 
     fn evaluation(&self, work: &AgentWork, facts: &CrashFacts, command: &str) -> Result<StepJob> {
         let state = self.ctx.state();
-        let case = state.case(&work.task)?;
-        let record = state.record.cases.get(&work.task).cloned().unwrap_or_default();
+        let task = state.task(&work.task)?;
+        let record = state.record.tasks.get(&work.task).cloned().unwrap_or_default();
         let workspace = state.restorable.workspaces.get(&work.task).map(|workspace| workspace.path.as_str());
-        let goal = state.restorable.groups_around(case).last().map(|goal| goal.title.as_str());
-        let is_past = |case: &&Task| case.kind == TaskKind::Task && case.status == TaskStatus::Done;
-        let past = state.restorable.cases.values().filter(is_past).take(MOST_PAST);
+        let goal = state.restorable.groups_around(task).last().map(|goal| goal.title.as_str());
+        let is_past = |task: &&Task| task.kind == TaskKind::Task && task.status == TaskStatus::Done;
+        let past = state.restorable.tasks.values().filter(is_past).take(MOST_PAST);
         let question = EvaluatorQuestion {
             schema: SCHEMA,
             goal,
             current_task: CurrentTask {
-                id: &case.id,
-                title: &case.title,
+                id: &task.id,
+                title: &task.title,
                 workspace,
                 iterations: record.iterations,
                 retry_count: record.retry_count,
@@ -237,7 +237,7 @@ impl Supervisor<'_> {
                 .map(IterationMarker::in_words)
                 .or_else(|| earlier_attempts::last_action(self.ctx, &work.task)),
             file_state: &scan::file_state(self.ctx, &work.task, facts.saved_at),
-            task_history: past.map(|case| PastTask { id: &case.id, title: &case.title }).collect(),
+            task_history: past.map(|task| PastTask { id: &task.id, title: &task.title }).collect(),
             marker: facts.marker.as_ref(),
             progress: facts.progress,
         };
@@ -269,7 +269,7 @@ impl Supervisor<'_> {
     /// Before a task is claimed that begins anew: what is there goes aside, and an undo brings it back.
     pub(super) fn put_aside_first(&mut self, task: &TaskId) -> Result<()> {
         let state = self.ctx.state();
-        let recovery = state.record.cases.get(task).and_then(|record| record.recovery.as_ref());
+        let recovery = state.record.tasks.get(task).and_then(|record| record.recovery.as_ref());
         let Some(recovery) = recovery.filter(|recovery| recovery.puts_aside && state.restorable.workspaces.contains_key(task))
         else {
             return Ok(());

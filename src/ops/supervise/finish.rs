@@ -47,7 +47,7 @@ impl Supervisor<'_> {
         let Some(token) = work.stage.token().cloned() else { return Ok(true) };
         let halted = self.halted.get(&token).cloned();
         let end = if halted.as_ref().is_some_and(|halted| halted.how == TaskHalt::Kill) { &AgentProgramEnd::Killed } else { end };
-        let case = self.ctx.state().case(&work.task)?.clone();
+        let case = self.ctx.state().task(&work.task)?.clone();
         let marker = exit.and_then(|exit| exit.markers.last().cloned());
         let verdict = self.watches.get(agent).and_then(|watch| watch.verdict.clone()).or(marker);
         let outcome = classify(end, verdict.as_ref(), work.exit_completes);
@@ -91,7 +91,7 @@ impl Supervisor<'_> {
         let by_keeper = exit.map(|exit| (exit.millis(), Some(exit.ended_at)));
         let ran = by_keeper.unwrap_or_else(|| self.ran_until_cut_off(agent, &work, &run));
         let ran = EndedIteration {
-            case: &case,
+            task: &case,
             exit,
             ran,
             told: &told,
@@ -164,9 +164,9 @@ impl Supervisor<'_> {
     }
 
     fn report(&self, ran: EndedIteration<'_>, kept: IterationCommit) -> IterationReport {
-        let EndedIteration { case, exit, ran: (ran_ms, ended_at), told, outcome, silent_end, from, resumed, session, cut_off } =
+        let EndedIteration { task, exit, ran: (ran_ms, ended_at), told, outcome, silent_end, from, resumed, session, cut_off } =
             ran;
-        let usage = self.new_usage(case, &told.usage, resumed.is_some());
+        let usage = self.new_usage(task, &told.usage, resumed.is_some());
         IterationReport {
             outcome: outcome.clone(),
             exit_code: exit.and_then(|exit| exit.code),
@@ -178,7 +178,7 @@ impl Supervisor<'_> {
             duration_ms: ran_ms,
             ended_at,
             tokens: usage.tokens(),
-            cost_usd: self.options.programs.of(case).cost_of(&usage),
+            cost_usd: self.options.programs.of(task).cost_of(&usage),
             not_started: false,
             // That the program did not know its session says nothing of the task.
             silent_end: silent_end.filter(|_| resumed != Some(ResumedRunResult::InVain)),
@@ -187,7 +187,7 @@ impl Supervisor<'_> {
             cut: None,
             session,
             resumed,
-            ran: self.options.programs.of(case).name.clone(),
+            ran: self.options.programs.of(task).name.clone(),
             cut_off,
             conflict_round: kept.conflict_round,
             discarded: false,
@@ -213,32 +213,32 @@ impl Supervisor<'_> {
         end: &AgentProgramEnd,
         outcome: IterationOutcome,
         error: Error,
-        case: &Task,
+        task: &Task,
     ) -> Result<CommitFailureOutcome> {
         let unproved = *end == AgentProgramEnd::Unproved;
         let ended = |outcome, broken| Ok(CommitFailureOutcome::Ended(outcome, broken));
         let unfinished = |why| IterationOutcome::Unfinished { why };
         if error.code() == Code::MergeConflict {
             let open = |outcome| with_open_conflicts(outcome, error.to_string());
-            return Ok(match self.claim_in_conflict(&case.id) {
+            return Ok(match self.claim_in_conflict(&task.id) {
                 _ if outcome != IterationOutcome::Complete => CommitFailureOutcome::InConflict(open(outcome), None),
                 CompletionInConflict::Stands => CommitFailureOutcome::InConflict(outcome, None),
                 CompletionInConflict::IsNone { round } => CommitFailureOutcome::InConflict(open(outcome), round),
             });
         }
-        match self.decide(SessionStep::Finish, &case.id, &error) {
+        match self.decide(SessionStep::Finish, &task.id, &error) {
             FailureResponse::EndSession => Err(error),
             FailureResponse::Wait { after } => {
-                self.delay(SessionStep::Finish, &case.id, &error, after).map(|()| CommitFailureOutcome::Yet)
+                self.delay(SessionStep::Finish, &task.id, &error, after).map(|()| CommitFailureOutcome::Yet)
             }
             FailureResponse::Again | FailureResponse::GoOn | FailureResponse::Answer => {
                 ended(if unproved { outcome } else { unfinished(error.to_string()) }, None)
             }
             FailureResponse::Retry { after } => {
-                if !unproved && self.mend_contents(case)? {
+                if !unproved && self.mend_contents(task)? {
                     return ended(unfinished(cannot_be_committed(&error)), None);
                 }
-                self.delay(SessionStep::Finish, &case.id, &error, after).map(|()| CommitFailureOutcome::Yet)
+                self.delay(SessionStep::Finish, &task.id, &error, after).map(|()| CommitFailureOutcome::Yet)
             }
             // The agent's commits may be as incomplete as its files.
             FailureResponse::Gate(_) | FailureResponse::Block if unproved => ended(
@@ -249,7 +249,7 @@ impl Supervisor<'_> {
             FailureResponse::Gate(_) | FailureResponse::Block => {
                 let why = cannot_be_committed(&error);
                 // A filter is nothing that can be repaired here.
-                let is_mended = error.code() != Code::FilterFailed && self.mend_contents(case)?;
+                let is_mended = error.code() != Code::FilterFailed && self.mend_contents(task)?;
                 let broken = (!is_mended).then(|| why.clone());
                 ended(unfinished(why), broken)
             }
@@ -258,14 +258,14 @@ impl Supervisor<'_> {
 
     /// Repairs the git data of a workspace (branch, index), where its files are not the problem; returns whether anything
     /// was repaired.
-    fn mend_contents(&mut self, case: &Task) -> Result<bool> {
-        let Some(workspace) = self.ctx.state().restorable.workspaces.get(&case.id).cloned() else { return Ok(false) };
-        if self.mended.contains(&case.id) {
+    fn mend_contents(&mut self, task: &Task) -> Result<bool> {
+        let Some(workspace) = self.ctx.state().restorable.workspaces.get(&task.id).cloned() else { return Ok(false) };
+        if self.mended.contains(&task.id) {
             return Ok(false);
         }
         let mended = self.ctx.with_operation_lock(|ctx| workspaces::mend_contents(ctx, &workspace));
         if mended.is_ok() {
-            self.mended.insert(case.id.clone());
+            self.mended.insert(task.id.clone());
         }
         match mended {
             Ok(Some(what)) => {
@@ -289,7 +289,7 @@ impl Supervisor<'_> {
     /// How a program ended whose agent has sent no signal and did not complete the task.
     fn silent_end(
         &self,
-        (agent, case): (&AgentId, &Task),
+        (agent, task): (&AgentId, &Task),
         (end, exit): (&AgentProgramEnd, Option<&ExitRecord>),
         (outcome, told): (&IterationOutcome, &StreamSummary),
         to: &Oid,
@@ -303,7 +303,7 @@ impl Supervisor<'_> {
             Some(text) => vec![text.chars().take(LONGEST_LINE).collect()],
             None => {
                 let since = exit.map_or(Timestamp::UNIX_EPOCH, |exit| exit.started_at);
-                last_lines(&self.ctx.layout().agent_log(agent, &case.id), since)
+                last_lines(&self.ctx.layout().agent_log(agent, &task.id), since)
             }
         };
         Ok(Some(SilentProgramEnd { exit: status, tree: self.ctx.repo.objects().tree_of(to)?, lines }))
@@ -350,16 +350,16 @@ impl Supervisor<'_> {
     /// What of the work could be committed; `None` while filters are at work on it.
     fn kept(
         &mut self,
-        (agent, case): (&AgentId, &Task),
+        (agent, task): (&AgentId, &Task),
         (work, end): (&AgentWork, &AgentProgramEnd),
         token: &Token,
         outcome: &IterationOutcome,
         from: &Oid,
     ) -> Option<Result<IterationCommit>> {
-        if *outcome == IterationOutcome::Crashed && self.is_gone_for_good(&case.id).is_some() {
+        if *outcome == IterationOutcome::Crashed && self.is_gone_for_good(&task.id).is_some() {
             return Some(Ok(IterationCommit::nothing(from)));
         }
-        let workspace = match self.workspace_of(case) {
+        let workspace = match self.workspace_of(task) {
             Ok(workspace) => workspace,
             Err(error) => return Some(Err(error)),
         };
@@ -369,24 +369,24 @@ impl Supervisor<'_> {
         };
         // What a killed agent said is in no message.
         let said = work.said_before.as_ref().filter(|_| *end == AgentProgramEnd::Killed).map(|before| &before.reports);
-        Some(self.keep_work((agent, case), (work.iteration, said), outcome, (&workspace, from, stored.as_ref())))
+        Some(self.keep_work((agent, task), (work.iteration, said), outcome, (&workspace, from, stored.as_ref())))
     }
 
-    fn workspace_of(&self, case: &Task) -> Result<Workspace> {
-        let known = self.ctx.state().restorable.workspaces.get(&case.id).cloned();
-        known.ok_or_else(|| Error::new(Code::WorkspaceBroken, format!("the workspace of '{}' is not known", case.id)))
+    fn workspace_of(&self, task: &Task) -> Result<Workspace> {
+        let known = self.ctx.state().restorable.workspaces.get(&task.id).cloned();
+        known.ok_or_else(|| Error::new(Code::WorkspaceBroken, format!("the workspace of '{}' is not known", task.id)))
     }
 
     /// Commits the uncommitted changes in the workspace, and makes the agent's own commits durable too.
     fn keep_work(
         &mut self,
-        (agent, case): (&AgentId, &Task),
+        (agent, task): (&AgentId, &Task),
         (iteration, said): (u32, Option<&TaskReports>),
         outcome: &IterationOutcome,
         (workspace, from, stored): (&Workspace, &Oid, Option<&FilteredIndex>),
     ) -> Result<IterationCommit> {
-        let reports = said.or_else(|| self.ctx.state().reports(&case.id));
-        let message = wip::message(&wip::WipCommitContext { case, agent, iteration, outcome, reports });
+        let reports = said.or_else(|| self.ctx.state().reports(&task.id));
+        let message = wip::message(&wip::WipCommitContext { task, agent, iteration, outcome, reports });
         let limit = self.ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
         let claim = if *outcome == IterationOutcome::Complete { CompletionClaim::Complete } else { CompletionClaim::None };
         self.ctx.with_operation_lock(|ctx| keep_in(ctx, workspace, (from, stored), (&message, claim), limit))
@@ -435,7 +435,7 @@ enum CommitFailureOutcome {
 
 /// What is known of an iteration that has ended.
 struct EndedIteration<'a> {
-    case: &'a Task,
+    task: &'a Task,
     exit: Option<&'a ExitRecord>,
     /// How long it ran, in milliseconds, and when it ended, where that is known.
     ran: (u64, Option<Timestamp>),

@@ -68,7 +68,7 @@ impl Supervisor<'_> {
         };
         let idle = state.restorable.gates.values().find(|gate| {
             let Some(task) = &gate.task_id else { return false };
-            let case = state.restorable.cases.get(task);
+            let case = state.restorable.tasks.get(task);
             let is_pending = case.is_some_and(|case| case.status == TaskStatus::Pending);
             match gate.kind {
                 // A held task may wait for other tasks first; it stays held meanwhile.

@@ -60,7 +60,7 @@ impl Supervisor<'_> {
     /// The intent is on disk before the keeper starts, and the keeper starts the program only while the intent is valid.
     fn try_iteration(&mut self, agent: &AgentId, work: &AgentWork) -> Result<()> {
         self.act()?;
-        let case = self.ctx.state().case(&work.task)?.clone();
+        let task = self.ctx.state().task(&work.task)?.clone();
         let Some(workspace) = self.ctx.state().restorable.workspaces.get(&work.task).cloned() else {
             return self.hold_back(agent, TaskHoldReason::Broken, "its workspace is gone");
         };
@@ -74,7 +74,7 @@ impl Supervisor<'_> {
             // The last iteration deleted or disconnected it.
             WorkspaceCondition::Mendable => {
                 self.bring_back_folder(&work.task)?;
-                match self.is_gone_for_good(&work.task).filter(|_| self.was_used(&case)) {
+                match self.is_gone_for_good(&work.task).filter(|_| self.was_used(&task)) {
                     Some(MayBeginAnew::Asks) => return self.review_agent(agent, ReviewCause::Recovery, GONE),
                     Some(MayBeginAnew::Yes) => self.open_anew(&work.task, &workspace)?,
                     None => {}
@@ -90,13 +90,13 @@ impl Supervisor<'_> {
         let token = self.next_token(agent)?;
         let made = if self.counted_anew.contains(&work.task) { 0 } else { self.work_of(agent).map_or(0, |work| work.iteration) };
         let iteration = next_iteration(made, self.options.max_iterations);
-        let next = NextIteration { agent, case: &case, workspace: &workspace, iteration, token: &token };
+        let next = NextIteration { agent, task: &task, workspace: &workspace, iteration, token: &token };
         // Before the intent: where there is no space for it, nothing is recorded, and the next try uses the same folder.
         let PreparedIteration { spec, resumes } = self.prepare_keeper(&next)?;
-        if let Err(error) = self.hold_stash(&case.id, &self.ctx.layout().run_dir(agent, &token)) {
+        if let Err(error) = self.hold_stash(&task.id, &self.ctx.layout().run_dir(agent, &token)) {
             self.warn(shared_stash::said(&error));
         }
-        let program = self.options.programs.of(&case);
+        let program = self.options.programs.of(&task);
         self.ctx.append(Event::IterationIntended {
             agent: agent.clone(),
             iteration,
@@ -114,7 +114,7 @@ impl Supervisor<'_> {
         match started {
             Ok(()) => {
                 self.watches.insert(agent.clone(), IterationWatch { token: Some(token), ..IterationWatch::default() });
-                self.tell(SessionNotice::IterationStarted { agent: agent.clone(), task: case.id, iteration });
+                self.tell(SessionNotice::IterationStarted { agent: agent.clone(), task: task.id, iteration });
                 Ok(())
             }
             Err(error) => self.never_began(agent, &token, from, error),

@@ -103,7 +103,7 @@ impl Supervisor<'_> {
 
     /// Before a task is claimed: whether a human has to agree first that it begins anew, since nothing of its work is left.
     pub(super) fn asks_to_begin_anew(&mut self, task: &TaskId) -> Result<bool> {
-        let case = self.ctx.state().case(task)?;
+        let case = self.ctx.state().task(task)?;
         let asks = self.is_gone_for_good(task) == Some(MayBeginAnew::Asks) && self.was_used(case);
         let gate = self.gate(GateKind::HumanReview, task).filter(|gate| gate.cause == Some(ReviewCause::Recovery));
         let (is_open, agreed) = (gate.is_some_and(|gate| gate.decision.is_none()), gate.is_some_and(Gate::is_approved));

@@ -39,7 +39,7 @@ impl Supervisor<'_> {
     /// Handles the running verification; returns whether anything was done.
     pub(super) fn look_after_merge_check(&mut self) -> Result<bool> {
         let Some(check) = &self.merge_check else { return Ok(false) };
-        let case = self.ctx.state().restorable.cases.get(&check.task);
+        let case = self.ctx.state().restorable.tasks.get(&check.task);
         if !case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none()) {
             self.abandon_merge_check();
             return Ok(true);

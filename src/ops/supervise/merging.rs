@@ -34,7 +34,7 @@ impl Supervisor<'_> {
             .ctx
             .state()
             .restorable
-            .cases
+            .tasks
             .values()
             .filter(|case| case.kind == TaskKind::Task && case.status == TaskStatus::Done && case.merged.is_none())
             .filter(|case| needs::to_merge_first(self.ctx.state(), case).next().is_none())
@@ -77,7 +77,7 @@ impl Supervisor<'_> {
     fn block_rejected(&mut self) -> Result<bool> {
         let state = self.ctx.state();
         let is_to_be_merged = |task: &TaskId| {
-            let case = state.restorable.cases.get(task);
+            let case = state.restorable.tasks.get(task);
             case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none())
         };
         let rejected = state.restorable.gates.values().find_map(|gate| {
@@ -93,7 +93,7 @@ impl Supervisor<'_> {
     /// Whether its merge into the target as it is now has passed all that is demanded. It goes first: another merge would make that
     /// worthless.
     fn has_passed(&self, task: &TaskId) -> bool {
-        let record = self.ctx.state().record.cases.get(task);
+        let record = self.ctx.state().record.tasks.get(task);
         let Some(verified) = record.and_then(|record| record.merge_verified.as_deref()).filter(|known| known.passed()) else {
             return false;
         };

@@ -110,9 +110,9 @@ impl Supervisor<'_> {
 
     /// Whether a step for any task failed a moment ago, and is tried again.
     pub(super) fn a_task_is_held_up(&self) -> bool {
-        let cases = &self.ctx.state().restorable.cases;
+        let tasks = &self.ctx.state().restorable.tasks;
         self.standstills.values().any(Backoff::lasts)
-            || self.troubles.keys().any(|task| self.is_held_up(task) && cases.contains_key(task))
+            || self.troubles.keys().any(|task| self.is_held_up(task) && tasks.contains_key(task))
     }
 
     /// Whether anything has to wait for a moment.
@@ -122,7 +122,7 @@ impl Supervisor<'_> {
 
     /// When the first of all pauses ends.
     pub(super) fn first_pause_ends_in(&self) -> Option<Duration> {
-        let cases = &self.ctx.state().restorable.cases;
+        let cases = &self.ctx.state().restorable.tasks;
         let tasks = self.troubles.iter().filter(|(task, _)| cases.contains_key(*task)).map(|(_, trouble)| trouble.until);
         let others = self.backoffs.values().chain(self.standstills.values()).map(|backoff| backoff.until);
         tasks.chain(others).filter_map(|until| until.left()).min()

@@ -51,31 +51,31 @@ impl Supervisor<'_> {
         resumes: Option<&std::result::Result<String, FreshStartReason>>,
         told: Option<&EarlierAttemptsReport>,
     ) -> Result<String> {
-        let NextIteration { case, workspace, iteration, token, .. } = *next;
-        let body = texts::body_of(&self.ctx.repo, case)?;
-        match self.options.programs.of(case).prompt {
+        let NextIteration { task, workspace, iteration, token, .. } = *next;
+        let body = texts::body_of(&self.ctx.repo, task)?;
+        match self.options.programs.of(task).prompt {
             AdapterPromptKind::Script if body.trim().is_empty() => Err(Error::new(
                 Code::InvalidInput,
-                format!("'{}' has no body, and the preset 'shell' runs the body as a script", case.id),
+                format!("'{}' has no body, and the preset 'shell' runs the body as a script", task.id),
             )),
             AdapterPromptKind::Script => Ok(body),
             AdapterPromptKind::Prompt => {
                 let history = PromptHistory {
                     resumes: matches!(resumes, Some(Ok(_))),
                     anew: resumes.and_then(|found| found.as_ref().err().copied()),
-                    ..self.history(case, told)?
+                    ..self.history(task, told)?
                 };
-                let found = self.found(case, workspace, place, &history)?;
+                let found = self.found(task, workspace, place, &history)?;
                 let parts = prompt::PromptContents {
-                    case,
+                    task,
                     body: &body,
-                    parents: &texts::parents_of(&self.ctx.repo, self.ctx.state(), case)?,
+                    parents: &texts::parents_of(&self.ctx.repo, self.ctx.state(), task)?,
                     token,
                     iteration,
                     max_iterations: self.options.max_iterations,
                     branch: workspace.branch.short(),
                     target: self.target()?.short(),
-                    persona: self.persona_prompt(case),
+                    persona: self.persona_prompt(task),
                     merge_verify: &self.ctx.config.merge.verify,
                     history: &history,
                     found: &found,
@@ -86,21 +86,21 @@ impl Supervisor<'_> {
     }
 
     /// What the configuration says to agents of the task's persona.
-    fn persona_prompt(&self, case: &Task) -> Option<&str> {
-        self.ctx.config.personas.get(case.persona.as_ref()?)?.prompt.as_deref()
+    fn persona_prompt(&self, task: &Task) -> Option<&str> {
+        self.ctx.config.personas.get(task.persona.as_ref()?)?.prompt.as_deref()
     }
 
-    fn history(&mut self, case: &Task, told: Option<&EarlierAttemptsReport>) -> Result<PromptHistory> {
+    fn history(&mut self, task: &Task, told: Option<&EarlierAttemptsReport>) -> Result<PromptHistory> {
         let state = self.ctx.state();
-        let record = state.record.cases.get(&case.id).cloned().unwrap_or_default();
-        let awaited = needs::awaited(state, &case.id).into_iter().map(|(name, tasks)| format!("{name} (for {})", ids(&tasks)));
+        let record = state.record.tasks.get(&task.id).cloned().unwrap_or_default();
+        let awaited = needs::awaited(state, &task.id).into_iter().map(|(name, tasks)| format!("{name} (for {})", ids(&tasks)));
         let awaited = awaited.collect();
-        let not_ready = needs::open(state, case).map(ToString::to_string).collect();
+        let not_ready = needs::open(state, task).map(ToString::to_string).collect();
         let ready =
-            case.needs.iter().filter_map(|need| Some(ready_words(state, need, &needs::ready(state, need)?.text))).collect();
-        let reports = state.reports(&case.id).cloned();
-        let learnings = for_prompt(&state.record.learnings, case);
-        let notes = self.notes.get(&case.id);
+            task.needs.iter().filter_map(|need| Some(ready_words(state, need, &needs::ready(state, need)?.text))).collect();
+        let reports = state.reports(&task.id).cloned();
+        let learnings = for_prompt(&state.record.learnings, task);
+        let notes = self.notes.get(&task.id);
         let last_run = record.last_run.map(|run| *run);
         let details = notes.and_then(|notes| notes.verification.clone());
         // After a crash: what the log has of it.
@@ -114,11 +114,11 @@ impl Supervisor<'_> {
             Some(with_last_lines(failed, verification.failed()))
         });
         let answer_is_new = record.answer.is_some();
-        let begins_anew = (self.was_used(case) && last_run.is_none())
+        let begins_anew = (self.was_used(task) && last_run.is_none())
             .then(|| context::begins_anew(record.recovery.as_deref().map(|decided| &decided.decision)));
         Ok(PromptHistory {
             verification: details.or_else(summary).into_iter().chain(of_merge).collect(),
-            notes: self.conflict_of(case)?.into_iter().chain(notes.iter().flat_map(|notes| notes.others.clone())).collect(),
+            notes: self.conflict_of(task)?.into_iter().chain(notes.iter().flat_map(|notes| notes.others.clone())).collect(),
             last_run,
             ready,
             not_ready,
@@ -139,13 +139,13 @@ impl Supervisor<'_> {
     /// What is in the workspace. A new one has nothing to tell.
     fn found(
         &self,
-        case: &Task,
+        task: &Task,
         workspace: &Workspace,
         place: &WorkspaceAtPrompt,
         history: &PromptHistory,
     ) -> Result<PromptWorkspaceState> {
         let tip = self.ctx.repo.refs().read_ref(&workspace.branch)?;
-        let was_used = self.was_used(case);
+        let was_used = self.was_used(task);
         let Some(tip) = tip.filter(|tip| was_used || *tip != workspace.base) else { return Ok(PromptWorkspaceState::default()) };
         let log = self.ctx.repo.history().log(&tip, std::slice::from_ref(&workspace.base), MOST_COMMITS + 1)?;
         let has_last = match &history.last_run {
@@ -158,19 +158,19 @@ impl Supervisor<'_> {
     }
 
     /// The conflict that the agent is to settle, as long as its branch does not have that commit of the target.
-    fn conflict_of(&self, case: &Task) -> Result<Option<String>> {
+    fn conflict_of(&self, task: &Task) -> Result<Option<String>> {
         let Ok(target) = self.target() else { return Ok(None) };
-        let Some((conflict, _)) = merge::merge_in_workspace::to_settle(self.ctx, &case.id, target)? else {
-            let half = merge::merge_in_workspace::half_settled(self.ctx, &case.id)?;
+        let Some((conflict, _)) = merge::merge_in_workspace::to_settle(self.ctx, &task.id, target)? else {
+            let half = merge::merge_in_workspace::half_settled(self.ctx, &task.id)?;
             return Ok(half.map(|conflict| conflict.merged_in_words(target.short())));
         };
-        let open = merge::merge_in_workspace::open_files(self.ctx, &case.id)?;
+        let open = merge::merge_in_workspace::open_files(self.ctx, &task.id)?;
         Ok(Some(conflict.in_words(target.short(), open.as_deref())))
     }
 
     /// Whether an agent has worked on the task before.
-    pub(super) fn was_used(&self, case: &Task) -> bool {
-        let record = self.ctx.state().record.cases.get(&case.id);
+    pub(super) fn was_used(&self, task: &Task) -> bool {
+        let record = self.ctx.state().record.tasks.get(&task.id);
         record.is_some_and(|record| record.iterations > 0 || record.retry_count > 0 || record.last_run.is_some())
     }
 }
@@ -189,7 +189,7 @@ fn ids(tasks: &[&TaskId]) -> String {
 
 /// What an agent said of something that is ready, and where its work is.
 fn ready_words(state: &State, need: &NeededReadyPoint, text: &str) -> String {
-    let is_merged = state.restorable.cases.get(&need.task).is_some_and(Task::is_settled);
+    let is_merged = state.restorable.tasks.get(&need.task).is_some_and(Task::is_settled);
     match state.restorable.workspaces.get(&need.task).filter(|_| !is_merged) {
         Some(workspace) => {
             format!("{need}: {text}\n(not merged yet; what is committed is on the branch `{}`)", workspace.branch.short())

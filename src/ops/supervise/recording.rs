@@ -65,12 +65,12 @@ impl Supervisor<'_> {
     /// Those of the log.
     pub(super) fn block(&mut self, task: &TaskId, from: TaskStatus, reason: &str) -> Result<()> {
         self.step_if(|state| {
-            let case = state.restorable.cases.get(task).filter(|case| case.status == from && case.merged.is_none())?;
+            let case = state.restorable.tasks.get(task).filter(|case| case.status == from && case.merged.is_none())?;
             let changes = vec![
                 TaskFieldChange::Status(ValueChange::new(from, TaskStatus::Blocked)),
                 TaskFieldChange::Reason(ValueChange::new(case.reason.clone(), Some(reason.to_owned()))),
             ];
-            Some(Event::CasesChanged { edits: vec![TaskChangeSet { id: task.clone(), changes }] })
+            Some(Event::TasksChanged { edits: vec![TaskChangeSet { id: task.clone(), changes }] })
         })
         .map(drop)
     }

@@ -102,15 +102,15 @@ impl Supervisor<'_> {
     ///
     /// # Errors
     /// Those of the log; `BUSY`, `DISK_FULL`, `GIT_LOCKED`.
-    pub(super) fn workspace_taken_along(&mut self, case: &Task, agent: &AgentId) -> Result<Option<Workspace>> {
+    pub(super) fn workspace_taken_along(&mut self, task: &Task, agent: &AgentId) -> Result<Option<Workspace>> {
         let Some(GateRedirect { from, .. }) =
-            self.free_agent_sent_to(&case.id).filter(|sent| sent.place == RedirectWorkspace::Same).cloned()
+            self.free_agent_sent_to(&task.id).filter(|sent| sent.place == RedirectWorkspace::Same).cloned()
         else {
             return Ok(None);
         };
         let state = self.ctx.state();
         let Some(old) = state.restorable.workspaces.get(&from).cloned() else { return Ok(None) };
-        if state.restorable.workspaces.contains_key(&case.id) || state.agent_on(&from).is_some() {
+        if state.restorable.workspaces.contains_key(&task.id) || state.agent_on(&from).is_some() {
             return Ok(None);
         }
         let target = self.target()?.clone();
@@ -118,11 +118,11 @@ impl Supervisor<'_> {
             return Err(Error::new(Code::TargetMissing, format!("the target branch '{}' is gone", target.short()))
                 .hint("restore it: git branch, or git reflog"));
         };
-        let branch = branch_names::branch_of(&case.id);
+        let branch = branch_names::branch_of(&task.id);
         let base = match self.switched_before(&old, &branch, &base)? {
             Some(tip) => tip,
             None => {
-                workspaces::branch_is_not_others(self.ctx, &case.id)?;
+                workspaces::branch_is_not_others(self.ctx, &task.id)?;
                 base
             }
         };
@@ -139,14 +139,14 @@ impl Supervisor<'_> {
             Err(error) if matches!(error.code(), Code::Busy | Code::DiskFull | Code::GitLocked) => return Err(error),
             Err(error) => {
                 let text =
-                    format!("{} gets a workspace of its own: in that of {from} the branch cannot be switched: {error}", case.id);
+                    format!("{} gets a workspace of its own: in that of {from} the branch cannot be switched: {error}", task.id);
                 self.tell(SessionNotice::Warning { text });
                 return Ok(None);
             }
         }
         env::fault_point("redirect.switched");
         let closed = Event::WorkspaceClosed { task: from, trash: None };
-        self.steps(vec![closed, Event::WorkspaceOpened { task: case.id.clone(), workspace: new.clone() }])?;
+        self.steps(vec![closed, Event::WorkspaceOpened { task: task.id.clone(), workspace: new.clone() }])?;
         Ok(Some(new))
     }
 

@@ -159,7 +159,7 @@ impl Supervisor<'_> {
         self.ctx
             .append_with(|state| {
                 let free = tasks.iter().filter(|task| {
-                    let case = state.restorable.cases.get(*task);
+                    let case = state.restorable.tasks.get(*task);
                     let id = Gate::id_for(GateKind::Claim, task).ok();
                     let open = id.and_then(|id| state.restorable.gates.get(&id));
                     case.is_some_and(|case| case.status == TaskStatus::Pending) && !open.is_some_and(Gate::holds)

@@ -19,17 +19,17 @@ impl Supervisor<'_> {
     /// The session to go on with.
     pub(super) fn session_to_resume(
         &self,
-        case: &Task,
+        task: &Task,
         workspace: &Workspace,
         place: &WorkspaceAtPrompt,
     ) -> Option<std::result::Result<String, FreshStartReason>> {
         let now = NextIterationStart {
-            program: self.options.programs.of(case),
+            program: self.options.programs.of(task),
             path: &workspace.path,
             head: place.head.as_ref(),
             changes: place.changes.as_deref(),
         };
-        resuming::session(self.last_run(&case.id), now).map(|found| found.map(str::to_owned))
+        resuming::session(self.last_run(&task.id), now).map(|found| found.map(str::to_owned))
     }
 
     /// Where a task's workspace stands: its commit and what is uncommitted.
@@ -58,7 +58,7 @@ impl Supervisor<'_> {
     }
 
     fn last_run(&self, task: &TaskId) -> Option<&LastIteration> {
-        self.ctx.state().record.cases.get(task)?.last_run.as_deref()
+        self.ctx.state().record.tasks.get(task)?.last_run.as_deref()
     }
 
     /// How a run went that was to go on with a session, and the session as it leaves it.
@@ -93,8 +93,8 @@ impl Supervisor<'_> {
     }
 
     /// What a run counted, without what earlier runs of its session had counted.
-    pub(super) fn new_usage(&self, case: &Task, total: &TokenUsage, resumed: bool) -> TokenUsage {
-        since(*total, self.counted_before(&case.id, resumed), &self.options.programs.of(case).stream)
+    pub(super) fn new_usage(&self, task: &Task, total: &TokenUsage, resumed: bool) -> TokenUsage {
+        since(*total, self.counted_before(&task.id, resumed), &self.options.programs.of(task).stream)
     }
 
     fn counted_before(&self, task: &TaskId, resumed: bool) -> TokenUsage {

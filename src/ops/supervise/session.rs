@@ -35,10 +35,10 @@ pub(super) fn check(ctx: &Context, options: &SupervisorOptions) -> Result<()> {
     options.programs.all().try_for_each(|program| find_program(&program.command))?;
     let all = options.limits.or(ctx.config.budget.of_a_task());
     options.programs.all().try_for_each(|program| limits::program_keeps(program, all))?;
-    let open = ctx.state().restorable.cases.values().filter(|case| case.kind == TaskKind::Task && !case.is_settled());
-    for case in open {
-        limits::program_keeps(options.programs.of(case), case.limits)
-            .map_err(|error| error.context(format!("task {}", case.id)))?;
+    let open = ctx.state().restorable.tasks.values().filter(|task| task.kind == TaskKind::Task && !task.is_settled());
+    for task in open {
+        limits::program_keeps(options.programs.of(task), task.limits)
+            .map_err(|error| error.context(format!("task {}", task.id)))?;
     }
     Ok(())
 }
@@ -105,7 +105,7 @@ impl Supervisor<'_> {
     /// Records the end of the session.
     pub(super) fn end_session(&mut self, ending: &SessionOutcome) -> Result<()> {
         let (state, reason) = match ending {
-            SessionOutcome::AllMerged if !self.ctx.state().restorable.cases.values().any(|case| case.kind == TaskKind::Task) => {
+            SessionOutcome::AllMerged if !self.ctx.state().restorable.tasks.values().any(|task| task.kind == TaskKind::Task) => {
                 (SessionState::Ended, "there is no task".to_owned())
             }
             SessionOutcome::AllMerged => (SessionState::Ended, "every task is merged".to_owned()),

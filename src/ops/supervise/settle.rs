@@ -65,8 +65,8 @@ impl Supervisor<'_> {
             same_end: work.silent_end.as_ref().map(|end| (work.same_ends, end)),
             iteration: work.iteration,
             max_iterations: self.options.max_iterations,
-            retry_count: self.ctx.state().record.cases.get(&work.task).map_or(0, |record| record.retry_count),
-            failed_rounds: self.ctx.state().record.cases.get(&work.task).map_or(0, |record| record.failed_rounds),
+            retry_count: self.ctx.state().record.tasks.get(&work.task).map_or(0, |record| record.retry_count),
+            failed_rounds: self.ctx.state().record.tasks.get(&work.task).map_or(0, |record| record.failed_rounds),
             max_retries: self.ctx.config.recovery.max_retries,
         }
     }
@@ -91,7 +91,7 @@ impl Supervisor<'_> {
     /// What a task that began early waits for now, in words.
     pub(super) fn waits_for_others(&self, work: &AgentWork) -> Option<String> {
         let state = self.ctx.state();
-        let open: Vec<String> = needs::open(state, state.restorable.cases.get(&work.task)?).map(ToString::to_string).collect();
+        let open: Vec<String> = needs::open(state, state.restorable.tasks.get(&work.task)?).map(ToString::to_string).collect();
         (!open.is_empty()).then(|| format!("it waits for {}", open.join(", ")))
     }
 
@@ -133,7 +133,7 @@ impl Supervisor<'_> {
             IterationStage::Between { last } => last.as_ref(),
             IterationStage::Intended { .. } | IterationStage::Running { .. } => None,
         };
-        let left = after_halt(halt, last, &self.ctx.state().case(&work.task)?.verify);
+        let left = after_halt(halt, last, &self.ctx.state().task(&work.task)?.verify);
         let branch = self.ctx.state().restorable.workspaces.get(&work.task).map(|workspace| workspace.branch.clone());
         let complete = match branch.filter(|_| left.complete) {
             Some(branch) => self.ctx.repo.refs().read_ref(&branch)?,
@@ -210,7 +210,7 @@ impl Supervisor<'_> {
     /// Releases the task because a human has to see to its agent program first: it waits at a gate, and other tasks continue.
     pub(super) fn review_agent(&mut self, agent: &AgentId, cause: ReviewCause, why: &str) -> Result<()> {
         let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else { return Ok(()) };
-        let program = self.ctx.state().case(&task).map_or("NAME", |case| &self.options.programs.of(case).name);
+        let program = self.ctx.state().task(&task).map_or("NAME", |case| &self.options.programs.of(case).name);
         let what_to_do = match cause {
             ReviewCause::SignIn => format!("sign in with '{program}', or give it its key, then approve"),
             ReviewCause::ToolDenied => {
@@ -241,7 +241,7 @@ impl Supervisor<'_> {
         let state = self.ctx.state();
         let Some(workspace) = state.restorable.workspaces.get(task) else { return Ok((None, Vec::new())) };
         let Some(tip) = self.ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok((None, Vec::new())) };
-        let known = state.record.cases.get(task).map_or(&[][..], |record| &record.verified);
+        let known = state.record.tasks.get(task).map_or(&[][..], |record| &record.verified);
         let lines = kept_results::failed_on(known, &tip).map(|failed| failed.lines.clone());
         Ok((lines.is_some().then_some(tip), lines.unwrap_or_default()))
     }

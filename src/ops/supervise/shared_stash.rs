@@ -94,7 +94,7 @@ impl Supervisor<'_> {
         if entries.is_empty() {
             return Ok(None);
         }
-        let mut taken = self.ctx.state().record.cases.get(task).into_iter().flat_map(|record| &record.stash_taken);
+        let mut taken = self.ctx.state().record.tasks.get(task).into_iter().flat_map(|record| &record.stash_taken);
         let undo = taken.find(|one| entries.contains(&one.entry)).map(|one| one.operation.to_string()).unwrap_or_default();
         Ok(Some(format!(
             "{}, and its content may be in this merge (git axiom undo {undo} brings the entry back; approving merges all the same)",

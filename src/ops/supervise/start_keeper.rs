@@ -21,7 +21,7 @@ use crate::process::keeper::stream::OutputDecoding;
 #[derive(Debug, Clone, Copy)]
 pub(super) struct NextIteration<'a> {
     pub agent: &'a AgentId,
-    pub case: &'a Task,
+    pub task: &'a Task,
     pub workspace: &'a Workspace,
     pub iteration: u32,
     pub token: &'a Token,
@@ -43,16 +43,16 @@ impl Supervisor<'_> {
     /// # Errors
     /// `INVALID_INPUT` where there is no prompt for the program; `IO_FAILED`, `DISK_FULL`.
     pub(super) fn prepare_keeper(&mut self, next: &NextIteration<'_>) -> Result<PreparedIteration> {
-        let NextIteration { agent, case, token, workspace, .. } = *next;
+        let NextIteration { agent, task, token, workspace, .. } = *next;
         let dir = self.ctx.layout().run_dir(agent, token);
         files::create_dir_all(&dir)?;
         let prompt_file = dir.join("prompt");
-        let place = if self.was_used(case) { self.workplace(workspace)? } else { WorkspaceAtPrompt::default() };
-        let found = self.session_to_resume(case, workspace, &place);
-        let told = self.told(case, &place)?;
+        let place = if self.was_used(task) { self.workplace(workspace)? } else { WorkspaceAtPrompt::default() };
+        let found = self.session_to_resume(task, workspace, &place);
+        let told = self.told(task, &place)?;
         let prompt = self.prompt(next, &place, found.as_ref(), told.as_ref())?;
         files::write_atomic(&prompt_file, prompt.as_bytes())?;
-        let log = self.ctx.layout().agent_log(agent, &case.id);
+        let log = self.ctx.layout().agent_log(agent, &task.id);
         if let Some(folder) = log.parent() {
             files::create_dir_all(folder)?;
         }
@@ -64,20 +64,20 @@ impl Supervisor<'_> {
     }
 
     /// What is told of the attempts before, where that is wanted.
-    fn told(&self, case: &Task, place: &WorkspaceAtPrompt) -> Result<Option<EarlierAttemptsReport>> {
+    fn told(&self, task: &Task, place: &WorkspaceAtPrompt) -> Result<Option<EarlierAttemptsReport>> {
         if !self.ctx.config.recovery.inject_audit_log {
             return Ok(None);
         }
         let has_changes = place.changes.as_ref().map(|changes| !changes.is_empty());
-        earlier_attempts::attempts(self.ctx, &case.id, has_changes)
+        earlier_attempts::attempts(self.ctx, &task.id, has_changes)
     }
 
     fn spec(&self, next: &NextIteration<'_>, files: IterationStartFiles, resumes: Option<&str>) -> Result<KeeperSpec> {
-        let NextIteration { agent, case, workspace, iteration, token } = *next;
-        let program = self.options.programs.of(case);
+        let NextIteration { agent, task, workspace, iteration, token } = *next;
+        let program = self.options.programs.of(task);
         let config = &self.ctx.config.agents;
         let variables: [(&str, OsString); 7] = [
-            ("AXIOM_TASK_ID", case.id.to_string().into()),
+            ("AXIOM_TASK_ID", task.id.to_string().into()),
             ("AXIOM_AGENT", agent.to_string().into()),
             ("AXIOM_ITERATION", iteration.to_string().into()),
             ("AXIOM_MAX_ITERATIONS", self.options.max_iterations.to_string().into()),
@@ -92,7 +92,7 @@ impl Supervisor<'_> {
         Ok(KeeperSpec {
             v: VERSION,
             agent: agent.clone(),
-            task: case.id.clone(),
+            task: task.id.clone(),
             iteration: u64::from(iteration),
             token: token.clone(),
             dir: files.dir,
@@ -101,7 +101,7 @@ impl Supervisor<'_> {
             prompt_file: files.prompt_file,
             workspace: PathBuf::from(&workspace.path),
             log: files.log,
-            workspace_lock: self.ctx.layout().workspace_lock(&case.id),
+            workspace_lock: self.ctx.layout().workspace_lock(&task.id),
             state_check: SpawnIntentCheck { common_dir: self.ctx.repo.common_dir().to_owned(), intent_seq: None },
             grace_seconds: config.grace_seconds,
             time_limit_seconds: config.time_limit,

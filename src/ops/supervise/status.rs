@@ -335,8 +335,8 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
             (seen, false) if seen.leaves(agent) => view.state = DEAD,
             (_, false) => {}
         }
-        if let Some(case) = agent.work.as_ref().and_then(|work| ctx.state().restorable.cases.get(&work.task)) {
-            let used = used_of(ctx.state(), case);
+        if let Some(task) = agent.work.as_ref().and_then(|work| ctx.state().restorable.tasks.get(&work.task)) {
+            let used = used_of(ctx.state(), task);
             view.limits = used.iter().map(BudgetUsageJson::from).collect();
             view.budget = (!used.is_empty()).then(|| used.iter().map(BudgetUsage::in_words).collect::<Vec<_>>().join("; "));
         }
@@ -460,7 +460,7 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
     let is_held = |gate: &Gate| gate.task_id.is_some() && waiting.iter().any(|other| other.task_id == gate.task_id);
     let decided = decided.into_iter().filter(|gate| !gate.goes_on() && !is_held(gate)).collect();
     let now_is = session_now(state, who.session);
-    let set_aside = state.record.cases.values().filter(|record| record.set_aside.is_some()).count();
+    let set_aside = state.record.tasks.values().filter(|record| record.set_aside.is_some()).count();
     StatusDocument {
         project: project_view(state, project_status(now_is, &tasks, &progress, set_aside), metadata.clone()),
         session: SessionStatusJson {
@@ -485,7 +485,7 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
         gates: lines(waiting),
         decided: lines(decided),
         to_merge: to_merge(state),
-        stuck: natural::sorted(stuck(state), |case| case.id.as_str()).into_iter().map(stuck_line).collect(),
+        stuck: natural::sorted(stuck(state), |task| task.id.as_str()).into_iter().map(stuck_line).collect(),
         doing: Vec::new(),
         delays: delays(state, who.session),
         configuration: None,
@@ -495,8 +495,8 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
     }
 }
 
-fn stuck_line(case: &Task) -> StuckTaskJson {
-    StuckTaskJson { task_id: case.id.clone(), status: case.status, reason: case.reason.clone() }
+fn stuck_line(task: &Task) -> StuckTaskJson {
+    StuckTaskJson { task_id: task.id.clone(), status: task.status, reason: task.reason.clone() }
 }
 
 /// Only a running supervisor tries anything again.
@@ -564,7 +564,7 @@ fn recovery(state: &State, who: &LiveProcesses) -> RecoveryNeedJson {
 /// Without a supervisor (`now` is `None`), nobody knows how long it has worked: up to its last sign of life.
 fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentStatusJson {
     let work = agent.work.as_ref();
-    let record = work.and_then(|work| state.record.cases.get(&work.task));
+    let record = work.and_then(|work| state.record.tasks.get(&work.task));
     let workspace = work.and_then(|work| state.restorable.workspaces.get(&work.task));
     let reports = work.and_then(|work| state.reports(&work.task));
     let captured = reports.and_then(|reports| reports.captured.as_ref());
@@ -575,7 +575,7 @@ fn agent_view(state: &State, agent: &Agent, now: Option<Timestamp>) -> AgentStat
         id: agent.id.to_string(),
         state: work.map_or("idle", |work| agent_state(state, agent, (work, now.is_some()))),
         task_id: work.map(|work| work.task.to_string()),
-        title: work.and_then(|work| state.restorable.cases.get(&work.task)).map(|case| case.title.clone()),
+        title: work.and_then(|work| state.restorable.tasks.get(&work.task)).map(|task| task.title.clone()),
         iteration: work.map_or(0, |work| work.iteration),
         max_iterations: state.record.session.as_ref().map(|session| session.max_iterations),
         workspace: workspace.map(|workspace| workspace.path.clone()),
@@ -618,9 +618,9 @@ fn whole_seconds(since: Timestamp, until: Timestamp) -> u64 {
 /// Tasks that are done, wait at no gate, and are merged when it is their turn.
 fn to_merge(state: &State) -> Vec<MergeQueueJson> {
     let at_gate: BTreeSet<&TaskId> = state.restorable.gates.values().filter_map(|gate| gate.task_id.as_ref()).collect();
-    let tasks = state.restorable.cases.values().filter(|case| case.kind == TaskKind::Task && case.merged.is_none());
-    let done = tasks.filter(|case| case.status == TaskStatus::Done && !at_gate.contains(&case.id));
-    done.map(|case| MergeQueueJson { task_id: case.id.clone(), after: needs::to_merge_first(state, case).cloned().collect() })
+    let tasks = state.restorable.tasks.values().filter(|task| task.kind == TaskKind::Task && task.merged.is_none());
+    let done = tasks.filter(|task| task.status == TaskStatus::Done && !at_gate.contains(&task.id));
+    done.map(|task| MergeQueueJson { task_id: task.id.clone(), after: needs::to_merge_first(state, task).cloned().collect() })
         .collect()
 }
 

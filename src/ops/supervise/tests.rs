@@ -57,7 +57,7 @@ fn with_a_human(work: impl FnOnce(&mut Supervisor<'_>, &mut Context)) {
     let open = || Context::open(&scratch.path(), VerbPurpose::Write).unwrap();
     let (mut ctx, mut human) = (open(), open());
     ctx.layout().ensure().unwrap();
-    human.append(Event::CasesAdded { cases: ["t", "u", "v"].map(case).into() }).unwrap();
+    human.append(Event::TasksAdded { tasks: ["t", "u", "v"].map(case).into() }).unwrap();
     ctx.store.refresh().unwrap();
     let (mut told, interrupts) = (Told(Vec::new()), InterruptCounter::default());
     let options = SupervisorOptions::attending();
@@ -69,7 +69,7 @@ fn block(human: &mut Context, id: &str) {
         TaskFieldChange::Status(ValueChange::new(TaskStatus::Pending, TaskStatus::Blocked)),
         TaskFieldChange::Reason(ValueChange::new(None, Some("mine".to_owned()))),
     ];
-    human.append(Event::CasesChanged { edits: vec![TaskChangeSet { id: task(id), changes }] }).unwrap();
+    human.append(Event::TasksChanged { edits: vec![TaskChangeSet { id: task(id), changes }] }).unwrap();
 }
 
 #[test]
@@ -77,7 +77,7 @@ fn a_task_that_a_human_blocked_first_stays_as_the_human_said() {
     with_a_human(|supervisor, human| {
         block(human, "t");
         supervisor.block(&task("t"), TaskStatus::Pending, "no workspace").unwrap();
-        assert_eq!(supervisor.ctx.state().case(&task("t")).unwrap().reason.as_deref(), Some("mine"));
+        assert_eq!(supervisor.ctx.state().task(&task("t")).unwrap().reason.as_deref(), Some("mine"));
     });
 }
 
@@ -88,7 +88,7 @@ fn a_failed_claim_of_a_task_that_a_human_blocked_first_ends_nothing_and_leaves_n
             block(human, "t");
             supervisor.claim_failed(&task("t"), Error::new(code, "x")).unwrap();
             assert!(supervisor.ctx.state().record.delays.is_empty(), "{code}");
-            assert_eq!(supervisor.ctx.state().case(&task("t")).unwrap().reason.as_deref(), Some("mine"), "{code}");
+            assert_eq!(supervisor.ctx.state().task(&task("t")).unwrap().reason.as_deref(), Some("mine"), "{code}");
         });
     }
 }
@@ -117,7 +117,7 @@ fn work_that_was_taken_from_an_agent_meanwhile_is_not_released_again_and_fails_n
             Event::WorkReleased { agent: agent(), status, reason, retry: false, complete: None, gate: None, discarded: false };
         human.append(taken).unwrap();
         supervisor.release(&agent(), TaskStatus::Blocked, "x", false).unwrap();
-        assert_eq!(supervisor.ctx.state().case(&task("t")).unwrap().status, TaskStatus::Pending);
+        assert_eq!(supervisor.ctx.state().task(&task("t")).unwrap().status, TaskStatus::Pending);
         supervisor.agent_failed(&agent(), SessionStep::Start, Error::new(Code::InvalidTransition, "x")).unwrap();
     });
 }

@@ -106,8 +106,8 @@ impl Supervisor<'_> {
         // The next look takes the place of what an earlier one has left.
         self.count_cut_off(Some(&work.task))?;
         let state = self.ctx.state();
-        let case = state.case(&work.task)?;
-        if case.verify.is_empty() {
+        let task = state.task(&work.task)?;
+        if task.verify.is_empty() {
             self.release(agent, TaskStatus::Done, "complete", false)?;
             return Ok(true);
         }
@@ -117,13 +117,13 @@ impl Supervisor<'_> {
             self.hold_back(agent, TaskHoldReason::Broken, "its workspace or its branch is gone")?;
             return Ok(true);
         };
-        let known = state.record.cases.get(&work.task).map_or(&[][..], |record| &record.verified);
-        let to_run = kept_results::still_to_run(known, &case.verify, &of);
+        let known = state.record.tasks.get(&work.task).map_or(&[][..], |record| &record.verified);
+        let to_run = kept_results::still_to_run(known, &task.verify, &of);
         if to_run.is_empty() {
             self.release(agent, TaskStatus::Done, "complete and verified", false)?;
             return Ok(true);
         }
-        let counts = (case.verify.len().saturating_sub(to_run.len()), case.verify.len());
+        let counts = (task.verify.len().saturating_sub(to_run.len()), task.verify.len());
         let now = kept_results::first_together(&to_run);
         let called: Vec<String> = now.iter().map(|(_, step)| NamedVerifyStep::of(step).label().to_owned()).collect();
         let is_persona = now.iter().any(|(_, step)| NamedVerifyStep::of(step).persona().is_some());
@@ -147,7 +147,7 @@ impl Supervisor<'_> {
     }
 
     fn verification_failed(&mut self, agent: &AgentId, work: &AgentWork, failure: StepFailure) -> Result<()> {
-        let before = self.ctx.state().record.cases.get(&work.task).map_or(0, |record| record.failed_rounds);
+        let before = self.ctx.state().record.tasks.get(&work.task).map_or(0, |record| record.failed_rounds);
         let round = before.saturating_add(1);
         self.notes.entry(work.task.clone()).or_default().verification = Some(failure.details);
         self.warn(format!("{}: {}", work.task, failure.summary));

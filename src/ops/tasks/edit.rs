@@ -1,4 +1,4 @@
-//! Cases: adding, changing and archiving them.
+//! Tasks: adding, changing and archiving them.
 //!
 //! Checks against the state run under the state lock, so that two commands at the same time cannot take the same id. Long
 //! texts are stored before the lock is taken.
@@ -26,10 +26,10 @@ use crate::ops::context::handle::Context;
 pub const MAX_TITLE: usize = 500;
 /// The longest command of a verify step, in bytes.
 const MAX_COMMAND: usize = 64 * 1024;
-/// The most dependencies or verify steps of one case.
+/// The most dependencies or verify steps of one task.
 const MAX_LIST: usize = 1000;
 
-/// A case to add.
+/// A task to add.
 #[derive(Debug, Clone)]
 pub struct NewTaskRequest {
     /// Its id; generated where `None`.
@@ -40,9 +40,9 @@ pub struct NewTaskRequest {
     pub title: String,
     /// The body: the instructions for the agent.
     pub body: Option<String>,
-    /// The case it is a part of.
+    /// The task it is a part of.
     pub parent: Option<TaskId>,
-    /// The cases that must be done before it.
+    /// The tasks that must be done before it.
     pub after: Vec<TaskId>,
     /// What of them has to be ready, in place of their merged work.
     pub needs: Vec<NeededReadyPoint>,
@@ -62,7 +62,7 @@ pub struct NewTaskRequest {
     pub merged: Option<MergedTaskWork>,
 }
 
-/// The new values of a case's fields; `None` leaves a field unchanged.
+/// The new values of a task's fields; `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct TaskEditRequest {
     /// The new title.
@@ -83,7 +83,7 @@ pub struct TaskEditRequest {
     pub limits: NewBudgetLimits,
 }
 
-/// Adds one case and returns it as stored.
+/// Adds one task and returns it as stored.
 ///
 /// # Errors
 /// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `INVALID_INPUT`, `INVALID_ID`, `TOO_LARGE`, `TOO_MANY_TASKS`;
@@ -102,7 +102,7 @@ pub fn add(ctx: &mut Context, new: NewTaskRequest) -> Result<Task> {
         Some(text) => texts::store(&ctx.repo, &[text.as_str()])?.pop(),
         None => None,
     };
-    env::fault_point("cases.before-append");
+    env::fault_point("tasks.before-append");
     let mut added = None;
     let by = ctx.by().clone();
     ctx.append_with(|state| {
@@ -111,13 +111,13 @@ pub fn add(ctx: &mut Context, new: NewTaskRequest) -> Result<Task> {
             Some(id) => id.clone(),
             None => next_ids(state, new.kind, 1, &BTreeSet::new())?.remove(0),
         };
-        let case = added.insert(build(new, id, body));
-        Ok(vec![Event::CasesAdded { cases: vec![case.clone()] }])
+        let task = added.insert(build(new, id, body));
+        Ok(vec![Event::TasksAdded { tasks: vec![task.clone()] }])
     })?;
     added.ok_or_else(|| Error::new(Code::Internal, "the case was not added"))
 }
 
-/// How many cases one agent may add in one iteration, and all agents in one session: each case costs work, and perhaps
+/// How many tasks one agent may add in one iteration, and all agents in one session: each task costs work, and perhaps
 /// money.
 const IN_AN_ITERATION: u32 = 20;
 const IN_A_SESSION: u32 = 200;
@@ -137,7 +137,7 @@ pub(in crate::ops) fn agents_may_add(state: &State, by: &EventAuthor) -> Result<
     }
 }
 
-/// Builds the case from the request.
+/// Builds the task from the request.
 pub(in crate::ops) fn build(new: NewTaskRequest, id: TaskId, body: Option<TextOrBlob>) -> Task {
     Task {
         id,
@@ -163,11 +163,11 @@ fn without_repeats(ids: Vec<TaskId>) -> Vec<TaskId> {
     ids.into_iter().filter(|id| seen.insert(id.clone())).collect()
 }
 
-/// The next free ids `<kind>-NNN`: they continue after the highest number that a known case or checkpoint has.
+/// The next free ids `<kind>-NNN`: they continue after the highest number that a known task or checkpoint has.
 pub(in crate::ops) fn next_ids(state: &State, kind: TaskKind, count: usize, reserved: &BTreeSet<String>) -> Result<Vec<TaskId>> {
     let prefix = format!("{kind}-");
     let known =
-        state.restorable.cases.keys().map(TaskId::folded).chain(state.record.checkpoints.folded_names().map(str::to_owned));
+        state.restorable.tasks.keys().map(TaskId::folded).chain(state.record.checkpoints.folded_names().map(str::to_owned));
     let promised = state.open_plan().map(GoalPlan::ids).unwrap_or_default();
     let known = known.chain(promised.iter().map(|id| id.folded()));
     let number = |id: &str| id.strip_prefix(&prefix).and_then(|digits| digits.parse::<u64>().ok());
@@ -259,7 +259,7 @@ fn check_length(what: &str, length: usize) -> Result<()> {
     Ok(())
 }
 
-/// Changes fields of a case and returns the changes; an empty list where every field had its new value already.
+/// Changes fields of a task and returns the changes; an empty list where every field had its new value already.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`, and as [`add`]; then nothing was changed.
@@ -271,7 +271,7 @@ pub fn edit(ctx: &mut Context, id: &TaskId, edit: TaskEditRequest) -> Result<Vec
         limits::personas_exist(&ctx.config, verify)?;
     }
     check_length("dependencies", edit.after.as_ref().map_or(0, Vec::len))?;
-    let old = ctx.state().case(id)?;
+    let old = ctx.state().task(id)?;
     let persona = edit.persona.clone().unwrap_or_else(|| old.persona.clone());
     if !edit.limits.is_empty() || edit.persona.is_some() || edit.verify.is_some() {
         let new = edit.limits.on(old.limits);
@@ -285,7 +285,7 @@ pub fn edit(ctx: &mut Context, id: &TaskId, edit: TaskEditRequest) -> Result<Vec
     };
     let mut made = Vec::new();
     ctx.append_with(|state| {
-        let old = state.case(id)?;
+        let old = state.task(id)?;
         let (after, needs) = match edit.after {
             Some(list) => needs::split(list),
             None => (old.after.clone(), old.needs.clone()),
@@ -315,10 +315,10 @@ fn changed(id: &TaskId, changes: Vec<TaskFieldChange>) -> Vec<Event> {
     if changes.is_empty() {
         return Vec::new();
     }
-    vec![Event::CasesChanged { edits: vec![TaskChangeSet { id: id.clone(), changes }] }]
+    vec![Event::TasksChanged { edits: vec![TaskChangeSet { id: id.clone(), changes }] }]
 }
 
-/// The new status and reason of a case.
+/// The new status and reason of a task.
 struct RestatedTask {
     status: TaskStatus,
     reason: Option<String>,
@@ -332,13 +332,13 @@ impl RestatedTask {
     }
 }
 
-/// Changes status and reason of cases, all or none, and returns the ids of those that changed.
+/// Changes status and reason of tasks, all or none, and returns the ids of those that changed.
 fn restate(ctx: &mut Context, ids: &[TaskId], decide: impl Fn(&State, &Task) -> Result<RestatedTask>) -> Result<Vec<TaskId>> {
     let mut touched = Vec::new();
     ctx.append_with(|state| {
         let (mut edits, mut events) = (Vec::new(), Vec::new());
         for id in without_repeats(ids.to_vec()) {
-            let old = state.case(&id)?;
+            let old = state.task(&id)?;
             let RestatedTask { status, reason, closes } = decide(state, old)?;
             let changes = TaskFieldChange::between(old, &Task { status, reason, ..old.clone() });
             if !changes.is_empty() || !closes.is_empty() {
@@ -350,24 +350,24 @@ fn restate(ctx: &mut Context, ids: &[TaskId], decide: impl Fn(&State, &Task) -> 
             events.extend(closes.into_iter().map(|id| Event::GateClosed { id, reason: format!("made {status} by hand") }));
         }
         if !edits.is_empty() {
-            events.push(Event::CasesChanged { edits });
+            events.push(Event::TasksChanged { edits });
         }
         Ok(events)
     })?;
     Ok(touched)
 }
 
-fn no_way(case: &Task, verb: &str) -> Error {
-    Error::new(Code::InvalidTransition, format!("'{}' is {}, so it cannot be {verb}", case.id, case.status)).hint(instead(case))
+fn no_way(task: &Task, verb: &str) -> Error {
+    Error::new(Code::InvalidTransition, format!("'{}' is {}, so it cannot be {verb}", task.id, task.status)).hint(instead(task))
 }
 
-/// A hint at the right command, where a verb does not apply to the status of a case.
-fn instead(case: &Task) -> String {
-    let id = &case.id;
-    match case.status {
+/// A hint at the right command, where a verb does not apply to the status of a task.
+fn instead(task: &Task) -> String {
+    let id = &task.id;
+    match task.status {
         TaskStatus::Pending => format!("agents may claim it already; 'git axiom task block {id} --reason R' prevents that"),
         TaskStatus::Active => "an agent works on it: see 'git axiom status'".to_owned(),
-        TaskStatus::Done if case.merged.is_some() => {
+        TaskStatus::Done if task.merged.is_some() => {
             "its work is merged: 'git axiom log --undoable' lists what can be taken back".to_owned()
         }
         TaskStatus::Done => {
@@ -378,29 +378,29 @@ fn instead(case: &Task) -> String {
     }
 }
 
-fn active(state: &State, case: &Task, verb: &str) -> Error {
-    let agent = state.agent_on(&case.id).map_or_else(|| "AGENT".to_owned(), |agent| agent.id.to_string());
-    Error::new(Code::InvalidTransition, format!("an agent works on '{}', so it cannot be {verb}", case.id))
+fn active(state: &State, task: &Task, verb: &str) -> Error {
+    let agent = state.agent_on(&task.id).map_or_else(|| "AGENT".to_owned(), |agent| agent.id.to_string());
+    Error::new(Code::InvalidTransition, format!("an agent works on '{}', so it cannot be {verb}", task.id))
         .hint(format!("git axiom stop {agent}    then run the command again"))
 }
 
-/// Blocks cases: no agent takes them until they are unblocked.
+/// Blocks tasks: no agent takes them until they are unblocked.
 ///
 /// # Errors
-/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for cases that an agent works on, or that are done or archived; `INVALID_INPUT`,
+/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for tasks that an agent works on, or that are done or archived; `INVALID_INPUT`,
 /// `TOO_LARGE` for the reason. Then nothing was changed.
 pub fn block(ctx: &mut Context, ids: &[TaskId], reason: &str) -> Result<Vec<TaskId>> {
     may_block(ctx.state(), ids, reason)?;
-    restate(ctx, ids, |state, case| match case.status {
+    restate(ctx, ids, |state, task| match task.status {
         TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Failed => {
             Ok(RestatedTask::to(TaskStatus::Blocked, Some(reason.to_owned())))
         }
-        TaskStatus::Active => Err(active(state, case, "blocked")),
-        TaskStatus::Done | TaskStatus::Archived => Err(no_way(case, "blocked")),
+        TaskStatus::Active => Err(active(state, task, "blocked")),
+        TaskStatus::Done | TaskStatus::Archived => Err(no_way(task, "blocked")),
     })
 }
 
-/// Checks whether cases can be blocked for this reason, once no agent works on them any more.
+/// Checks whether tasks can be blocked for this reason, once no agent works on them any more.
 ///
 /// # Errors
 /// As [`block`].
@@ -412,49 +412,49 @@ pub fn may_block(state: &State, ids: &[TaskId], reason: &str) -> Result<()> {
         return Err(Error::new(Code::TooLarge, format!("the reason is over {MAX_COMMAND} bytes")));
     }
     ids.iter().try_for_each(|id| {
-        let case = state.case(id)?;
-        match case.status {
+        let task = state.task(id)?;
+        match task.status {
             TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Failed | TaskStatus::Active => Ok(()),
-            TaskStatus::Done | TaskStatus::Archived => Err(no_way(case, "blocked")),
+            TaskStatus::Done | TaskStatus::Archived => Err(no_way(task, "blocked")),
         }
     })
 }
 
-/// Makes cases pending again: blocked and failed ones, and unmerged pending or done ones with a rejected gate on which no
+/// Makes tasks pending again: blocked and failed ones, and unmerged pending or done ones with a rejected gate on which no
 /// session has acted yet. Closes their rejected gates.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; `INVALID_TRANSITION` for all others; then nothing was changed.
 pub fn unblock(ctx: &mut Context, ids: &[TaskId]) -> Result<Vec<TaskId>> {
-    restate(ctx, ids, |state, case| {
-        let closes = rejected_gates(state, &case.id);
+    restate(ctx, ids, |state, task| {
+        let closes = rejected_gates(state, &task.id);
         let pending = RestatedTask { status: TaskStatus::Pending, reason: None, closes };
-        match case.status {
+        match task.status {
             TaskStatus::Blocked | TaskStatus::Failed => Ok(pending),
-            TaskStatus::Pending | TaskStatus::Done if case.merged.is_none() && !pending.closes.is_empty() => Ok(pending),
-            TaskStatus::Active if !pending.closes.is_empty() => Err(no_way(case, "unblocked")
-                .hint(format!("its gate was rejected: once a session has blocked it, git axiom task unblock {}", case.id))),
-            TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Archived => Err(no_way(case, "unblocked")),
+            TaskStatus::Pending | TaskStatus::Done if task.merged.is_none() && !pending.closes.is_empty() => Ok(pending),
+            TaskStatus::Active if !pending.closes.is_empty() => Err(no_way(task, "unblocked")
+                .hint(format!("its gate was rejected: once a session has blocked it, git axiom task unblock {}", task.id))),
+            TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Archived => Err(no_way(task, "unblocked")),
         }
     })
 }
 
-/// The gates of a case that a human rejected, which no session has acted on yet.
+/// The gates of a task that a human rejected, which no session has acted on yet.
 fn rejected_gates(state: &State, id: &TaskId) -> Vec<GateId> {
     let gates = state.restorable.gates.values().filter(|gate| gate.task_id.as_ref() == Some(id));
     let rejected = gates.filter(|gate| matches!(gate.decision, Some(GateDecision::Rejected { .. })));
     rejected.map(|gate| gate.id.clone()).collect()
 }
 
-/// Archives cases. Cases that depend on them no longer wait for them.
+/// Archives tasks. Tasks that depend on them no longer wait for them.
 ///
 /// # Errors
-/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for cases that an agent works on; then nothing was changed.
+/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for tasks that an agent works on; then nothing was changed.
 pub fn archive(ctx: &mut Context, ids: &[TaskId]) -> Result<Vec<TaskId>> {
-    restate(ctx, ids, |state, case| match case.status {
-        TaskStatus::Active => Err(active(state, case, "archived")),
+    restate(ctx, ids, |state, task| match task.status {
+        TaskStatus::Active => Err(active(state, task, "archived")),
         TaskStatus::Pending | TaskStatus::Done | TaskStatus::Blocked | TaskStatus::Failed | TaskStatus::Archived => {
-            Ok(RestatedTask::to(TaskStatus::Archived, case.reason.clone()))
+            Ok(RestatedTask::to(TaskStatus::Archived, task.reason.clone()))
         }
     })
 }

@@ -1,4 +1,4 @@
-//! Importing cases from JSON lines: all or nothing, in one event.
+//! Importing tasks from JSON lines: all or nothing, in one event.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,8 +20,8 @@ use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::context::handle::Context;
 
-/// The most cases in one import.
-pub const MAX_CASES: usize = 100_000;
+/// The most tasks in one import.
+pub const MAX_TASKS: usize = 100_000;
 
 /// One line, with the keys of `task list --json`; derived keys are ignored.
 #[derive(Debug, Deserialize)]
@@ -53,7 +53,7 @@ struct TaskImportLine {
     reason: Option<String>,
     #[serde(default)]
     merged: Option<MergedTaskWork>,
-    // Derived keys: `task list --json` prints them, but they are no fields of a case.
+    // Derived keys: `task list --json` prints them, but they are no fields of a task.
     #[serde(default, rename = "schema")]
     _schema: IgnoredAny,
     #[serde(default, rename = "verb")]
@@ -121,10 +121,10 @@ impl ImportOneOrMany {
     }
 }
 
-/// A case with the number of its line, for errors.
+/// A task with the number of its line, for errors.
 struct NumberedTask {
     line: usize,
-    case: NewTaskRequest,
+    task: NewTaskRequest,
 }
 
 /// What an import has done.
@@ -136,19 +136,19 @@ pub struct TaskImportReport {
     pub were_active: usize,
 }
 
-/// Adds the cases of a file, all or none. A line may refer to a case of a later line.
+/// Adds the tasks of a file, all or none. A line may refer to a task of a later line.
 ///
 /// # Errors
 /// `INVALID_INPUT`, `INVALID_ID`, `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `TOO_LARGE`, with the line.
 pub fn import(ctx: &mut Context, text: &str) -> Result<TaskImportReport> {
     let (mut numbered, were_active) = parse(text)?;
     let personas_exist =
-        |n: &NumberedTask| limits::personas_exist(&ctx.config, &n.case.verify).map_err(|error| at_line(n.line, error));
+        |n: &NumberedTask| limits::personas_exist(&ctx.config, &n.task.verify).map_err(|error| at_line(n.line, error));
     numbered.iter().try_for_each(personas_exist)?;
     settle_done(ctx, &mut numbered)?;
-    let bodies: Vec<&str> = numbered.iter().filter_map(|n| n.case.body.as_deref()).collect();
+    let bodies: Vec<&str> = numbered.iter().filter_map(|n| n.task.body.as_deref()).collect();
     let mut stored = texts::store(&ctx.repo, &bodies)?.into_iter();
-    let bodies: Vec<_> = numbered.iter().map(|n| n.case.body.is_some().then(|| stored.next()).flatten()).collect();
+    let bodies: Vec<_> = numbered.iter().map(|n| n.task.body.is_some().then(|| stored.next()).flatten()).collect();
     let mut ids = Vec::new();
     if numbered.is_empty() {
         return Ok(TaskImportReport { ids, were_active });
@@ -156,11 +156,11 @@ pub fn import(ctx: &mut Context, text: &str) -> Result<TaskImportReport> {
     ctx.append_with(|state| {
         check_ids(state, &numbered)?;
         let lines: Vec<usize> = numbered.iter().map(|n| n.line).collect();
-        let cases = name_all(state, numbered, bodies)?;
-        check_references(state, &cases, &lines)?;
-        graph::check_changed(state, &cases)?;
-        ids = cases.iter().map(|case| case.id.clone()).collect();
-        Ok(vec![Event::CasesAdded { cases }])
+        let tasks = name_all(state, numbered, bodies)?;
+        check_references(state, &tasks, &lines)?;
+        graph::check_changed(state, &tasks)?;
+        ids = tasks.iter().map(|task| task.id.clone()).collect();
+        Ok(vec![Event::TasksAdded { tasks }])
     })?;
     Ok(TaskImportReport { ids, were_active })
 }
@@ -173,8 +173,8 @@ fn parse(text: &str) -> Result<(Vec<NumberedTask>, usize)> {
     let (mut all, mut were_active) = (Vec::new(), 0);
     for (index, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
         let line = index + 1;
-        if all.len() == MAX_CASES {
-            return Err(Error::new(Code::TooLarge, format!("line {line}: more than {MAX_CASES} cases in one import"))
+        if all.len() == MAX_TASKS {
+            return Err(Error::new(Code::TooLarge, format!("line {line}: more than {MAX_TASKS} cases in one import"))
                 .hint("split the file: parts that refer to each other belong together"));
         }
         let parsed: TaskImportLine = serde_json::from_str(text).map_err(|e| {
@@ -182,10 +182,10 @@ fn parse(text: &str) -> Result<(Vec<NumberedTask>, usize)> {
                 .because(e)
                 .hint("one JSON object per line, with the keys of 'git axiom task list --json'; only title is needed")
         })?;
-        let (case, was_active) = convert(parsed).map_err(|error| at_line(line, error))?;
-        edit::check(&case).map_err(|error| at_line(line, error))?;
+        let (task, was_active) = convert(parsed).map_err(|error| at_line(line, error))?;
+        edit::check(&task).map_err(|error| at_line(line, error))?;
         were_active += usize::from(was_active);
-        all.push(NumberedTask { line, case });
+        all.push(NumberedTask { line, task });
     }
     Ok((all, were_active))
 }
@@ -196,7 +196,7 @@ fn convert(line: TaskImportLine) -> Result<(NewTaskRequest, bool)> {
     let status = if was_active { TaskStatus::Pending } else { status };
     let named = line.after.into_iter().chain(line.needs).flat_map(ImportOneOrMany::into_vec);
     let (after, needs) = needs::split(named.map(|text| text.parse()).collect::<Result<Vec<TaskDependency>>>()?);
-    let case = NewTaskRequest {
+    let task = NewTaskRequest {
         id: line.id.map(TaskId::new).transpose()?,
         kind: line.kind.as_deref().map_or(Ok(TaskKind::Task), str::parse)?,
         title: line.title,
@@ -212,13 +212,13 @@ fn convert(line: TaskImportLine) -> Result<(NewTaskRequest, bool)> {
         reason: line.reason,
         merged: line.merged.filter(|_| status == TaskStatus::Done),
     };
-    Ok((case, was_active))
+    Ok((task, was_active))
 }
 
 /// Tasks that are done in the file, without a merge: their work is taken to be in the branch that is checked out now.
 fn settle_done(ctx: &Context, all: &mut [NumberedTask]) -> Result<()> {
     let unsettled =
-        |n: &&mut NumberedTask| n.case.status == TaskStatus::Done && n.case.kind == TaskKind::Task && n.case.merged.is_none();
+        |n: &&mut NumberedTask| n.task.status == TaskStatus::Done && n.task.kind == TaskKind::Task && n.task.merged.is_none();
     let mut unsettled = all.iter_mut().filter(unsettled).peekable();
     let Some(first) = unsettled.peek().map(|n| n.line) else { return Ok(()) };
     let head = ctx.repo.refs().head(&ctx.repo.worktrees().main_worktree()?)?;
@@ -228,18 +228,18 @@ fn settle_done(ctx: &Context, all: &mut [NumberedTask]) -> Result<()> {
             .hint("check out the branch that has the work, or import such tasks with the status archived"));
     };
     for n in unsettled {
-        n.case.merged = Some(MergedTaskWork { commit: commit.clone(), target: name.clone() });
+        n.task.merged = Some(MergedTaskWork { commit: commit.clone(), target: name.clone() });
     }
     Ok(())
 }
 
 /// Checks that all given ids are free, and that none is given twice.
 fn check_ids(state: &State, all: &[NumberedTask]) -> Result<()> {
-    let cases = state.restorable.cases.keys().map(TaskId::folded);
-    let mut taken: BTreeMap<String, Option<usize>> = cases.map(|id| (id, None)).collect();
+    let tasks = state.restorable.tasks.keys().map(TaskId::folded);
+    let mut taken: BTreeMap<String, Option<usize>> = tasks.map(|id| (id, None)).collect();
     taken.extend(state.record.checkpoints.folded_names().map(|name| (name.to_owned(), None)));
-    for NumberedTask { line, case } in all {
-        let Some(id) = &case.id else { continue };
+    for NumberedTask { line, task } in all {
+        let Some(id) = &task.id else { continue };
         if let Some(by) = taken.insert(id.folded(), Some(*line)) {
             let by = by.map_or_else(String::new, |line| format!(" by line {line}"));
             return Err(Error::new(Code::DuplicateId, format!("line {line}: the id '{id}' is taken{by}"))
@@ -249,33 +249,33 @@ fn check_ids(state: &State, all: &[NumberedTask]) -> Result<()> {
     Ok(())
 }
 
-/// Gives the next free ids to the cases without one, and builds all cases.
+/// Gives the next free ids to the tasks without one, and builds all tasks.
 fn name_all(
     state: &State,
     all: Vec<NumberedTask>,
     bodies: Vec<Option<crate::domain::base::text::TextOrBlob>>,
 ) -> Result<Vec<Task>> {
-    let given: BTreeSet<String> = all.iter().filter_map(|n| n.case.id.as_ref().map(TaskId::folded)).collect();
+    let given: BTreeSet<String> = all.iter().filter_map(|n| n.task.id.as_ref().map(TaskId::folded)).collect();
     let mut fresh: BTreeMap<&str, std::vec::IntoIter<TaskId>> = BTreeMap::new();
     for kind in TaskKind::ALL {
-        let count = all.iter().filter(|n| n.case.id.is_none() && n.case.kind == *kind).count();
+        let count = all.iter().filter(|n| n.task.id.is_none() && n.task.kind == *kind).count();
         fresh.insert(kind.as_str(), edit::next_ids(state, *kind, count, &given)?.into_iter());
     }
     let mut made = Vec::with_capacity(all.len());
-    for (NumberedTask { mut case, .. }, body) in all.into_iter().zip(bodies) {
-        let id = case.id.take().or_else(|| fresh.get_mut(case.kind.as_str()).and_then(Iterator::next));
+    for (NumberedTask { mut task, .. }, body) in all.into_iter().zip(bodies) {
+        let id = task.id.take().or_else(|| fresh.get_mut(task.kind.as_str()).and_then(Iterator::next));
         let id = id.ok_or_else(|| Error::new(Code::Internal, "there are fewer fresh ids than cases"))?;
-        made.push(edit::build(case, id, body));
+        made.push(edit::build(task, id, body));
     }
     Ok(made)
 }
 
-fn check_references(state: &State, cases: &[Task], lines: &[usize]) -> Result<()> {
-    let new: BTreeSet<&TaskId> = cases.iter().map(|case| &case.id).collect();
-    for (case, line) in cases.iter().zip(lines) {
-        for other in case.after.iter().chain(&case.parent) {
-            if !new.contains(other) && !state.restorable.cases.contains_key(other) {
-                let what = format!("line {line}: '{}' refers to '{other}', which does not exist", case.id);
+fn check_references(state: &State, tasks: &[Task], lines: &[usize]) -> Result<()> {
+    let new: BTreeSet<&TaskId> = tasks.iter().map(|task| &task.id).collect();
+    for (task, line) in tasks.iter().zip(lines) {
+        for other in task.after.iter().chain(&task.parent) {
+            if !new.contains(other) && !state.restorable.tasks.contains_key(other) {
+                let what = format!("line {line}: '{}' refers to '{other}', which does not exist", task.id);
                 return Err(Error::new(Code::UnknownDependency, what).hint("add that case, or correct the reference"));
             }
         }

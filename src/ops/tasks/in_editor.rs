@@ -1,4 +1,4 @@
-//! The instructions of a case in the user's editor.
+//! The instructions of a task in the user's editor.
 
 use std::path::Path;
 
@@ -9,13 +9,13 @@ use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::editor;
 
-/// The body of a case as the user has edited it, with the editor that git uses in `folder`; `None` where nothing is left of it.
+/// The body of a task as the user has edited it, with the editor that git uses in `folder`; `None` where nothing is left of it.
 /// Changes nothing yet.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; as [`editor::edit`].
 pub fn body(ctx: &Context, id: &TaskId, folder: &Path) -> Result<Option<String>> {
-    let body = ctx.state().case(id)?.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
+    let body = ctx.state().task(id)?.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
     let text = editor::edit(folder, &body.unwrap_or_default(), MAX_TEXT as u64)?;
     Ok(Some(text).filter(|text| !text.is_empty()))
 }

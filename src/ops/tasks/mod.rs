@@ -1,4 +1,4 @@
-//! Cases: adding, changing, importing and archiving them, and storing their texts.
+//! Tasks: adding, changing, importing and archiving them, and storing their texts.
 //!
 //! Not here: the rules on what may be changed; they are in `domain::work`.
 //!

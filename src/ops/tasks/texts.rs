@@ -1,4 +1,4 @@
-//! Texts of cases: short ones are in the event itself, long ones are stored in git first.
+//! Texts of tasks: short ones are in the event itself, long ones are stored in git first.
 
 use crate::domain::base::text::{INLINE_LIMIT, MAX_TEXT, TextOrBlob};
 use crate::domain::prompt::PromptTask;
@@ -8,7 +8,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::Repository;
 
-/// How many cases a task may be a part of, one in the other, so that all are told.
+/// How many tasks a task may be a part of, one in the other, so that all are told.
 const MOST_PARENTS: usize = 8;
 
 /// Prepares texts for an event, in order: short ones stay inline; long ones are written as blobs, referenced and synced. No
@@ -45,21 +45,21 @@ pub fn load(repo: &Repository, text: &TextOrBlob) -> Result<String> {
     }
 }
 
-/// The text of a case; empty where it has none.
+/// The text of a task; empty where it has none.
 ///
 /// # Errors
 /// As [`load`].
-pub fn body_of(repo: &Repository, case: &Task) -> Result<String> {
-    case.body.as_ref().map_or_else(|| Ok(String::new()), |text| load(repo, text))
+pub fn body_of(repo: &Repository, task: &Task) -> Result<String> {
+    task.body.as_ref().map_or_else(|| Ok(String::new()), |text| load(repo, text))
 }
 
 /// What a task is a part of, outermost first.
 ///
 /// # Errors
 /// As [`load`].
-pub fn parents_of<'s>(repo: &Repository, state: &'s State, case: &Task) -> Result<Vec<PromptTask<'s>>> {
-    let chain = state.restorable.groups_around(case).take(MOST_PARENTS);
-    let mut parents = chain.map(|case| Ok(PromptTask { case, body: body_of(repo, case)? })).collect::<Result<Vec<_>>>()?;
+pub fn parents_of<'s>(repo: &Repository, state: &'s State, task: &Task) -> Result<Vec<PromptTask<'s>>> {
+    let chain = state.restorable.groups_around(task).take(MOST_PARENTS);
+    let mut parents = chain.map(|task| Ok(PromptTask { task, body: body_of(repo, task)? })).collect::<Result<Vec<_>>>()?;
     parents.reverse();
     Ok(parents)
 }

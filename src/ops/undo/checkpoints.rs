@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::{checkpoint, history};
 
-/// Checks that the names of the checkpoints that come back are free. In use are the names of other checkpoints and of cases
+/// Checks that the names of the checkpoints that come back are free. In use are the names of other checkpoints and of tasks
 /// (archived ones too), without regard to case, and the names of other tags.
 ///
 /// # Errors
@@ -27,8 +27,8 @@ pub(super) fn names_are_free(ctx: &Context, operation: &JournaledOperation) -> R
             let free = format!("git axiom checkpoint delete {other}    frees the name, and can be undone in turn");
             return Err(taken(&name, format!("a checkpoint is called '{other}' now")).hint(free));
         }
-        if let Some(case) = state.restorable.cases.keys().map(TaskId::as_str).find(|id| id.to_ascii_lowercase() == folded) {
-            let why = format!("a task is called '{case}' now, and tasks and checkpoints share their names, archived ones too");
+        if let Some(task) = state.restorable.tasks.keys().map(TaskId::as_str).find(|id| id.to_ascii_lowercase() == folded) {
+            let why = format!("a task is called '{task}' now, and tasks and checkpoints share their names, archived ones too");
             return Err(taken(&name, why));
         }
         let tag = checkpoint_tag(&name);

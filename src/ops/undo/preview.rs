@@ -1,4 +1,4 @@
-//! The preview of an undo: refs, files, workspaces, cases.
+//! The preview of an undo: refs, files, workspaces, tasks.
 
 use std::path::Path;
 
@@ -51,9 +51,9 @@ pub struct UndoPreview {
     pub staged_back: Vec<FileLossLine>,
     /// Workspaces that go to the trash or come back.
     pub workspaces: Vec<AffectedWorkspaceLine>,
-    /// Fields of cases that change.
-    #[serde(rename = "tasks", serialize_with = "change_json::tasks")]
-    pub cases: Vec<TaskChangeSet>,
+    /// Fields of tasks that change.
+    #[serde(serialize_with = "change_json::tasks")]
+    pub tasks: Vec<TaskChangeSet>,
     /// The mode, where it changes.
     pub mode: Option<ValueChange<SessionMode>>,
     /// Absolute paths of files that were in the way and do not come back, because they are no longer in the trash.
@@ -160,7 +160,7 @@ pub(super) fn preview(
         staged,
         staged_back,
         workspaces: workspaces.map(workspace).collect(),
-        cases: operation.edits.clone(),
+        tasks: operation.edits.clone(),
         mode: operation.mode,
         lost: lost.iter().map(|change| Path::new(&change.worktree).join(change.path.to_path()).display().to_string()).collect(),
         left_out: left_as_is.removed,

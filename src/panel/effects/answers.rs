@@ -54,7 +54,7 @@ pub fn answer(ctx: &mut Context, question: &PanelQuestion) -> Result<PanelAnswer
         }
         PanelQuestion::Gate(id) => {
             let look = gates::look(ctx, id)?;
-            let case = look.gate.task_id.as_ref().map(|task| ctx.state().case(task)).transpose()?;
+            let case = look.gate.task_id.as_ref().map(|task| ctx.state().task(task)).transpose()?;
             let verification = case.map(|case| verify_steps::of(ctx, case)).unwrap_or_default();
             Ok(text(&gates_told::in_words(&look, case, &verification)))
         }
@@ -192,7 +192,7 @@ fn places(ctx: &Context, agent: &str) -> Result<PanelAnswer> {
     let most = state.record.session.as_ref().map(|session| session.max_iterations);
     let who = BusyAgent {
         agent,
-        task: (from.as_str(), &state.case(&from)?.title),
+        task: (from.as_str(), &state.task(&from)?.title),
         iteration: (work.map_or(0, |work| work.iteration), most),
         progress: work.and_then(|work| work.progress),
         workspace,

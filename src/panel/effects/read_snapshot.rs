@@ -191,40 +191,40 @@ fn nobody(id: String, runner: AgentRowRunner) -> AgentRow {
     }
 }
 
-/// The cases as a tree: each after the group that it is a part of, in the order of their names.
+/// The tasks as a tree: each after the group that it is a part of, in the order of their names.
 fn tasks(state: &State, cut_off: HashSet<TaskId>) -> Vec<TaskRow> {
     let groups = TaskGroupTree::with_cut_off(state, cut_off);
     let power = unblocking_power(state);
-    let open = state.restorable.cases.values().filter(|case| case.status != TaskStatus::Archived);
-    let cases: Vec<&Task> = natural::sorted(open, |case| case.id.as_str());
-    let known: HashMap<&TaskId, &Task> = cases.iter().map(|case| (&case.id, *case)).collect();
+    let open = state.restorable.tasks.values().filter(|task| task.status != TaskStatus::Archived);
+    let cases: Vec<&Task> = natural::sorted(open, |task| task.id.as_str());
+    let known: HashMap<&TaskId, &Task> = cases.iter().map(|task| (&task.id, *task)).collect();
     let agents: HashMap<&TaskId, String> =
         state.busy_agents().filter_map(|agent| agent.work.as_ref().map(|work| (&work.task, agent.id.to_string()))).collect();
     let mut parts: BTreeMap<Option<&TaskId>, Vec<&Task>> = BTreeMap::new();
-    for case in &cases {
-        let parent = case.parent.as_ref().filter(|parent| known.contains_key(parent));
-        parts.entry(parent).or_default().push(case);
+    for task in &cases {
+        let parent = task.parent.as_ref().filter(|parent| known.contains_key(parent));
+        parts.entry(parent).or_default().push(task);
     }
-    let row = |case: &Task, depth: usize| TaskRow {
-        id: case.id.to_string(),
-        title: case.title.clone(),
-        kind: case.kind,
+    let row = |task: &Task, depth: usize| TaskRow {
+        id: task.id.to_string(),
+        title: task.title.clone(),
+        kind: task.kind,
         depth,
-        status: case.status,
-        shown: DisplayedTaskStatus::of(&groups, case),
-        merged: case.merged.is_some() && case.status == TaskStatus::Done,
-        progress: groups.progress(case),
-        after: case.after.iter().map(ToString::to_string).collect(),
-        unblocks: power.get(&case.id).copied().unwrap_or(0),
-        agent: agents.get(&case.id).cloned(),
-        reason: case.reason.clone(),
-        workspace: state.restorable.workspaces.get(&case.id).map(|workspace| workspace.path.clone()),
+        status: task.status,
+        shown: DisplayedTaskStatus::of(&groups, task),
+        merged: task.merged.is_some() && task.status == TaskStatus::Done,
+        progress: groups.progress(task),
+        after: task.after.iter().map(ToString::to_string).collect(),
+        unblocks: power.get(&task.id).copied().unwrap_or(0),
+        agent: agents.get(&task.id).cloned(),
+        reason: task.reason.clone(),
+        workspace: state.restorable.workspaces.get(&task.id).map(|workspace| workspace.path.clone()),
     };
     let mut rows = Vec::with_capacity(cases.len());
-    let mut open: Vec<(&Task, usize)> = parts.get(&None).into_iter().flatten().rev().map(|case| (*case, 0)).collect();
-    while let Some((case, depth)) = open.pop() {
-        rows.push(row(case, depth));
-        let below = parts.get(&Some(&case.id)).into_iter().flatten().rev();
+    let mut open: Vec<(&Task, usize)> = parts.get(&None).into_iter().flatten().rev().map(|task| (*task, 0)).collect();
+    while let Some((task, depth)) = open.pop() {
+        rows.push(row(task, depth));
+        let below = parts.get(&Some(&task.id)).into_iter().flatten().rev();
         open.extend(below.map(|part| (*part, depth + 1)));
     }
     rows

@@ -206,7 +206,7 @@ fn task(row: &TaskRow, columns: u16) -> Vec<RowPiece> {
     ]
 }
 
-/// The cases as a tree.
+/// The tasks as a tree.
 pub fn tasks(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
     let heading = " ID                 STATUS       DONE AGENT      WAITED FOR   TITLE";
     let rows: Vec<_> = model.shown_tasks().collect();

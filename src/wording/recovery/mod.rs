@@ -61,7 +61,7 @@ pub fn begins_anew(plan: &TaskRecoveryPlan, wanted: &RecoverySelection) -> Optio
 pub fn abandons(ctx: &Context, tasks: &[TaskId]) -> Result<String> {
     let mut list = String::from("This takes out of the plan:\n");
     for task in tasks {
-        list.push_str(&format!("  {task}: {}\n", visible::line(&ctx.state().case(task)?.title)));
+        list.push_str(&format!("  {task}: {}\n", visible::line(&ctx.state().task(task)?.title)));
     }
     list.push_str("Branches and workspaces stay.\n");
     Ok(list)

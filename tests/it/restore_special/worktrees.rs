@@ -37,8 +37,8 @@ fn one_worktree_goes_back_and_again_and_all_else_stays() {
     scratch.git(&["commit", "-q", "--allow-empty", "-m", "main goes on"]);
     scratch.write("a.txt", "main edited\n");
     std::fs::write(scratch.workspace("t1").join("work"), "second\n").unwrap();
-    scratch.add_case("t2");
-    let elsewhere = || (view(&scratch, &scratch.path()), view(&scratch, &scratch.workspace("t1")), scratch.case("t2").status);
+    scratch.add_task("t2");
+    let elsewhere = || (view(&scratch, &scratch.path()), view(&scratch, &scratch.workspace("t1")), scratch.task("t2").status);
     let stays = elsewhere();
 
     let path = side.to_str().unwrap();

@@ -54,7 +54,7 @@ impl Real {
     pub fn new() -> Self {
         let scratch = Scratch::new();
         for task in super::model::TASKS {
-            scratch.add_case(task);
+            scratch.add_task(task);
         }
         let path = scratch.path();
         // Looking at the repository some ten times a step must not start a git each time.
@@ -104,8 +104,8 @@ impl Real {
         let store = self.scratch.store();
         let restorable = &store.state().restorable;
         let task = |id: &TaskId| Task {
-            status: restorable.cases[id].status.to_string(),
-            merged: restorable.cases[id].merged.is_some(),
+            status: restorable.tasks[id].status.to_string(),
+            merged: restorable.tasks[id].merged.is_some(),
             branch: self.find(&format!("refs/heads/axiom/{id}")),
             workspace: restorable.workspaces.contains_key(id) && self.scratch.workspace(id.as_str()).is_dir(),
         };
@@ -119,7 +119,7 @@ impl Real {
             files,
             index: index.entries().iter().map(entry).collect(),
             head: self.head(),
-            tasks: restorable.cases.keys().map(|id| (id.to_string(), task(id))).collect(),
+            tasks: restorable.tasks.keys().map(|id| (id.to_string(), task(id))).collect(),
         }
     }
 

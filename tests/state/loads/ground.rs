@@ -48,7 +48,7 @@ pub enum Kind {
     Snapshot,
     /// The older checkpoints beside the snapshot.
     Part,
-    /// The last word on every case.
+    /// The last word on every task.
     Cases,
     /// A configuration file.
     Config,
@@ -138,7 +138,7 @@ impl Ground {
             Kind::Segment => Some(segments::segment_path(&self.layout, 1)),
             Kind::Snapshot => Some(self.layout.snapshot()),
             Kind::Part => Some(part()),
-            Kind::Cases => Some(self.layout.cases()),
+            Kind::Cases => Some(self.layout.tasks()),
             Kind::Line | Kind::Config | Kind::Checkpoint | Kind::Exit | Kind::Keeper | Kind::Spec | Kind::Signals => None,
             Kind::Spool | Kind::Stream => None,
         }

@@ -97,8 +97,8 @@ fn of_store(ground: &Ground, kind: Kind, input: &[u8]) -> Judgement {
             if strange && found.damaged == 0 {
                 return Err("a damaged line is not counted".into());
             }
-            let was = |case: &_| ground.states.iter().any(|state| state.restorable.cases.values().any(|known| known == case));
-            once_true(found.cases.values().all(was), &found.cases.keys())
+            let was = |task: &_| ground.states.iter().any(|state| state.restorable.tasks.values().any(|known| known == task));
+            once_true(found.tasks.values().all(was), &found.tasks.keys())
         }
         Kind::Line | Kind::Config | Kind::Checkpoint | Kind::Exit | Kind::Keeper | Kind::Spec => unreachable!(),
         Kind::Signals | Kind::Spool | Kind::Stream => unreachable!(),

@@ -77,7 +77,7 @@ pub fn first(bytes: &[u8], count: usize) -> usize {
     bytes.split_inclusive(|byte| *byte == b'\n').take(count).map(<[u8]>::len).sum()
 }
 
-/// A sound store: the log with a snapshot at event 16, a backup of 20 events, the cases.
+/// A sound store: the log with a snapshot at event 16, a backup of 20 events, the tasks.
 pub fn sound(history: &[EventEnvelope], sealed_at: Option<usize>) -> Files {
     let dir = tempfile::tempdir().unwrap();
     let layout = StoreLayout::new(dir.path());
@@ -103,7 +103,7 @@ pub fn sound(history: &[EventEnvelope], sealed_at: Option<usize>) -> Files {
     files.insert(SNAPSHOT, std::fs::read(layout.snapshot()).unwrap());
     let full = Store::load(layout.clone()).unwrap();
     tasks::rewrite(&layout, full.state()).unwrap();
-    files.insert(CASES, std::fs::read(layout.cases()).unwrap());
+    files.insert(CASES, std::fs::read(layout.tasks()).unwrap());
     files
 }
 
@@ -130,10 +130,10 @@ fn rewritten(snapshot: &[u8], old: &str, new: &str) -> Vec<u8> {
 const MORE: [&str; 28] = [
     r#"{"hookRan":{"run":{"event":"pre-task-start","hook":".axiom/hooks/pre-task-start","task":"a","tookMs":3,"failure":"exited with status 1","lines":["no"]}}}"#,
     r#"{"gateOpened":{"gate":{"id":"human-review-a","kind":"human_review","taskId":"a","reason":"no","cause":"hookVeto","openedAt":"2026-01-13T10:01:00Z"}}}"#,
-    r#"{"casesChanged":{"edits":[{"id":"case-13","changes":[{"verify":{"old":[],"new":["unit=make test","review=@reviewer"]}}]}]}}"#,
-    r#"{"stepVerified":{"id":"case-13","of":"0000000000000000000000000000000000000009","result":{"command":"unit=make test","failure":"exited with status 1","lines":["no good"],"run":{"exit":1,"durationMs":1500,"tests":{"passed":15,"failed":5,"skipped":0},"reported":[{"score":0.5}]}}}}"#,
-    r#"{"stepVerified":{"id":"case-13","of":"0000000000000000000000000000000000000009","result":{"command":"review=@reviewer","failure":"did not pass: no","lines":["no"],"run":{"exit":0,"durationMs":1500,"used":{"program":"claude","tokens":1200,"costUsd":0.25}}}}}"#,
-    r#"{"taskClaimed":{"agent":"ed-001","task":"case-13"}}"#,
+    r#"{"tasksChanged":{"edits":[{"id":"task-13","changes":[{"verify":{"old":[],"new":["unit=make test","review=@reviewer"]}}]}]}}"#,
+    r#"{"stepVerified":{"id":"task-13","of":"0000000000000000000000000000000000000009","result":{"command":"unit=make test","failure":"exited with status 1","lines":["no good"],"run":{"exit":1,"durationMs":1500,"tests":{"passed":15,"failed":5,"skipped":0},"reported":[{"score":0.5}]}}}}"#,
+    r#"{"stepVerified":{"id":"task-13","of":"0000000000000000000000000000000000000009","result":{"command":"review=@reviewer","failure":"did not pass: no","lines":["no"],"run":{"exit":0,"durationMs":1500,"used":{"program":"claude","tokens":1200,"costUsd":0.25}}}}}"#,
+    r#"{"taskClaimed":{"agent":"ed-001","task":"task-13"}}"#,
     r#"{"iterationIntended":{"agent":"ed-001","iteration":1,"token":"k24","from":"0000000000000000000000000000000000000009","exitCompletes":true}}"#,
     r#"{"signalled":{"agent":"ed-001","token":"k24","signal":{"kind":"estimate","seconds":1200}}}"#,
     r#"{"signalled":{"agent":"ed-001","token":"k24","signal":{"kind":"subtask","name":"parts","done":false,"planned":true}}}"#,
@@ -144,13 +144,13 @@ const MORE: [&str; 28] = [
     r#"{"mergedBranchesLeft":{"gone":["refs/heads/axiom/a"]}}"#,
     r#"{"operationBegan":{"operation":{"kind":{"rollbackCheckpoint":{"checkpoint":"c"}},"title":"x","changes":{"mode":"autopilot","gates":{"g":null}}}}}"#,
     r#"{"operationEnded":{"end":"done","edits":[],"changes":{"mode":"autopilot","gates":{"g":null}}}}"#,
-    r#"{"operationBegan":{"operation":{"kind":{"recoverFiles":{"task":"case-13"}},"title":"x"}}}"#,
+    r#"{"operationBegan":{"operation":{"kind":{"recoverFiles":{"task":"task-13"}},"title":"x"}}}"#,
     r#"{"operationEnded":{"end":"done","edits":[]}}"#,
     r#"{"gateOpened":{"gate":{"id":"disk-space","kind":"disk","reason":"no space","openedAt":"2026-01-13T10:01:00Z"}}}"#,
     r#"{"iterationEnded":{"agent":"ed-001","token":"k24","report":{"outcome":"stopped","from":"0000000000000000000000000000000000000009","to":"0000000000000000000000000000000000000009","durationMs":5,"conflictRound":2}}}"#,
     r#"{"recoveryDecided":{"agent":"ed-001","decision":{"action":"continue_task","reasoning":"its work is there","by":"rules","follow":"restartIteration"},"paused":true}}"#,
-    r#"{"planned":{"step":{"started":{"plan":{"status":"planning","phase":"understand","directiveCase":{"id":"directive-001","jtbd":"Keys"},"attempt":1,"lastCheckpoint":"2026-01-13T10:01:00Z"}}}}}"#,
-    r#"{"planned":{"step":{"casesMade":{"cases":[{"id":"keys","kind":"task","title":"Store keys","status":"pending","createdAt":"2026-01-13T10:01:00Z"}],"approved":true}}}}"#,
+    r#"{"planned":{"step":{"started":{"plan":{"status":"planning","phase":"understand","goal":{"id":"goal-001","jtbd":"Keys"},"attempt":1,"lastCheckpoint":"2026-01-13T10:01:00Z"}}}}}"#,
+    r#"{"planned":{"step":{"tasksMade":{"tasks":[{"id":"keys","kind":"task","title":"Store keys","status":"pending","createdAt":"2026-01-13T10:01:00Z"}],"approved":true}}}}"#,
     r#"{"planned":{"step":{"proposed":{"text":"so"}}}}"#,
     r#"{"planned":{"step":{"revised":{"feedback":"shorter"}}}}"#,
     r#"{"planned":{"step":{"proposed":{"text":"short"}}}}"#,
@@ -257,7 +257,7 @@ pub fn fixtures() -> Vec<Fixture> {
     let mut bad_segment = sound(&history, Some(8));
     bad_segment.remove(SNAPSHOT);
     flip(bad_segment.get_mut(SEALED).unwrap(), 3);
-    let only_cases = Files::from([(CASES, good()[CASES].clone())]);
+    let only_tasks = Files::from([(CASES, good()[CASES].clone())]);
     let emptied = Files::from([(CASES, good()[CASES].clone()), (LOG, Vec::new())]);
     let mut flipped = all.clone();
     flip(&mut flipped, 20);
@@ -293,8 +293,8 @@ pub fn fixtures() -> Vec<Fixture> {
             Err(Code::EventLogTruncated),
         ),
         ("truncated-log-gone", change(&|files| drop(files.remove(LOG))), Err(Code::EventLogTruncated)),
-        ("truncated-only-cases-left", only_cases, Err(Code::EventLogTruncated)),
-        ("truncated-only-an-empty-log-and-cases-left", emptied, Err(Code::EventLogTruncated)),
+        ("truncated-only-tasks-left", only_tasks, Err(Code::EventLogTruncated)),
+        ("truncated-only-an-empty-log-and-tasks-left", emptied, Err(Code::EventLogTruncated)),
         (
             "truncated-line-missing",
             log_only([lines(&history[..11]), lines(&history[12..])].concat()),
@@ -304,7 +304,7 @@ pub fn fixtures() -> Vec<Fixture> {
         ("schema-unknown-event", log_only(with(event(24, r#"{"caseTeleported":{"id":"a"}}"#))), Err(Code::EventSchemaInvalid)),
         (
             "schema-event-does-not-fit",
-            log_only(with(event(24, r#"{"audited":{"id":"no-such-case","text":"x"}}"#))),
+            log_only(with(event(24, r#"{"audited":{"id":"no-such-task","text":"x"}}"#))),
             Err(Code::EventSchemaInvalid),
         ),
     ];

@@ -35,8 +35,8 @@ pub fn oid(salt: u32) -> Oid {
     Oid::new(format!("{salt:040x}")).unwrap()
 }
 
-pub fn case_id(salt: u32) -> TaskId {
-    TaskId::new(format!("case-{salt}")).unwrap()
+pub fn task_id(salt: u32) -> TaskId {
+    TaskId::new(format!("task-{salt}")).unwrap()
 }
 
 pub fn task(id: &str) -> Task {
@@ -72,8 +72,8 @@ fn agent(salt: u32) -> AgentId {
     AgentId::new(format!("ed-00{}", 1 + salt % 3)).unwrap()
 }
 
-fn new_case(state: &State, salt: u32) -> Task {
-    let other = || pick(&state.restorable.cases, salt / 7).map(|(id, _)| id.clone());
+fn new_task(state: &State, salt: u32) -> Task {
+    let other = || pick(&state.restorable.tasks, salt / 7).map(|(id, _)| id.clone());
     let kind = [TaskKind::Task, TaskKind::Task, TaskKind::Operation, TaskKind::Directive][(salt % 4) as usize];
     let text = match salt % 3 {
         0 => None,
@@ -85,13 +85,13 @@ fn new_case(state: &State, salt: u32) -> Task {
         body: text,
         parent: if salt.is_multiple_of(5) { other() } else { None },
         after: if salt.is_multiple_of(6) { other().into_iter().collect() } else { vec![] },
-        ..task(case_id(salt % 500).as_str())
+        ..task(task_id(salt % 500).as_str())
     }
 }
 
-/// The edit of one case that gives it another title, status, body or dependency.
+/// The edit of one task that gives it another title, status, body or dependency.
 fn edit(state: &State, salt: u32) -> Option<TaskChangeSet> {
-    let (id, old) = pick(&state.restorable.cases, salt)?;
+    let (id, old) = pick(&state.restorable.tasks, salt)?;
     let mut new = old.clone();
     match salt / 11 % 5 {
         0 => new.title = format!("title {salt}"),
@@ -99,9 +99,9 @@ fn edit(state: &State, salt: u32) -> Option<TaskChangeSet> {
             new.status =
                 [TaskStatus::Pending, TaskStatus::Blocked, TaskStatus::Archived, TaskStatus::Done][(salt / 60 % 4) as usize]
         }
-        2 => new.after = pick(&state.restorable.cases, salt / 3).map(|(id, _)| id.clone()).into_iter().collect(),
+        2 => new.after = pick(&state.restorable.tasks, salt / 3).map(|(id, _)| id.clone()).into_iter().collect(),
         3 => new.merged = Some(MergedTaskWork { commit: oid(salt), target: RefName::branch("main") }),
-        _ => new.parent = pick(&state.restorable.cases, salt / 5).map(|(id, _)| id.clone()),
+        _ => new.parent = pick(&state.restorable.tasks, salt / 5).map(|(id, _)| id.clone()),
     }
     Some(TaskChangeSet { id: id.clone(), changes: TaskFieldChange::between(old, &new) })
 }
@@ -195,11 +195,11 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
     let token = || work().and_then(|(agent, work)| work.stage.token().cloned().map(|token| (agent, token)));
     let name = || CheckpointName::new(format!("cp-{}", salt % 300)).ok();
     Some(match kind % KINDS {
-        0 | 1 => Event::CasesAdded { cases: vec![new_case(state, salt)] },
-        2 => Event::CasesAdded { cases: (0..salt % 4).map(|i| new_case(state, salt.wrapping_mul(31).wrapping_add(i))).collect() },
-        3 => Event::CasesChanged { edits: vec![edit(state, salt)?] },
-        4 => Event::CasesChanged { edits: vec![edit(state, salt)?, edit(state, salt / 2)?] },
-        5 => Event::Audited { id: pick(&state.restorable.cases, salt)?.0.clone(), text: format!("note {salt}") },
+        0 | 1 => Event::TasksAdded { tasks: vec![new_task(state, salt)] },
+        2 => Event::TasksAdded { tasks: (0..salt % 4).map(|i| new_task(state, salt.wrapping_mul(31).wrapping_add(i))).collect() },
+        3 => Event::TasksChanged { edits: vec![edit(state, salt)?] },
+        4 => Event::TasksChanged { edits: vec![edit(state, salt)?, edit(state, salt / 2)?] },
+        5 => Event::Audited { id: pick(&state.restorable.tasks, salt)?.0.clone(), text: format!("note {salt}") },
         6 => Event::SessionStarted { session: session(salt) },
         7 => Event::SessionChanged { state: SessionState::Paused, reason: "paused".into() },
         8 => Event::ModeChanged { mode: ValueChange::new(state.restorable.mode, SessionMode::Autopilot) },
@@ -207,7 +207,7 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
             id: RequestId::new(format!("r{salt}")).ok()?,
             request: SupervisorRequest::Stop {
                 agents: vec![agent(salt)],
-                tasks: pick(&state.restorable.cases, salt)
+                tasks: pick(&state.restorable.tasks, salt)
                     .filter(|_| is_later(salt))
                     .map(|(id, _)| id.clone())
                     .into_iter()
@@ -216,10 +216,10 @@ pub fn propose(state: &State, (kind, salt): Choice) -> Option<Event> {
             },
         },
         10 => Event::RequestHandled { id: pick(&state.record.requests, salt)?.0.clone(), done: true, message: String::new() },
-        11 => Event::WorkspaceOpened { task: pick(&state.restorable.cases, salt)?.0.clone(), workspace: workspace(salt) },
+        11 => Event::WorkspaceOpened { task: pick(&state.restorable.tasks, salt)?.0.clone(), workspace: workspace(salt) },
         12 => Event::WorkspaceClosed { task: pick(&state.restorable.workspaces, salt)?.0.clone(), trash: None },
         13 => {
-            Event::TaskClaimed { agent: agent(salt), task: pick(&state.restorable.cases, salt / 3)?.0.clone(), complete: false }
+            Event::TaskClaimed { agent: agent(salt), task: pick(&state.restorable.tasks, salt / 3)?.0.clone(), complete: false }
         }
         14 => {
             let (agent, work) = work()?;
@@ -289,7 +289,7 @@ fn ended(state: &State, salt: u32) -> Event {
     }
 }
 
-/// The state without some of its cases, agents, workspaces and gates, and in another mode.
+/// The state without some of its tasks, agents, workspaces and gates, and in another mode.
 fn changed(state: &State, salt: u32) -> RestorableChanges {
     let mut then = state.restorable.clone();
     let mut number = salt;
@@ -301,8 +301,8 @@ fn changed(state: &State, salt: u32) -> RestorableChanges {
     then.workspaces.retain(|_, _| stays());
     then.gates.retain(|_, _| stays());
     then.mode = if state.restorable.mode == SessionMode::SemiAuto { SessionMode::Autopilot } else { SessionMode::SemiAuto };
-    for case in then.cases.values_mut().filter(|case| case.status != TaskStatus::Active) {
-        case.title = if stays() { case.title.clone() } else { format!("as of {salt}") };
+    for task in then.tasks.values_mut().filter(|task| task.status != TaskStatus::Active) {
+        task.title = if stays() { task.title.clone() } else { format!("as of {salt}") };
     }
     RestorableChanges::between(&state.restorable, &then)
 }
@@ -356,11 +356,11 @@ fn gate(salt: u32) -> Gate {
 }
 
 fn operation(salt: u32) -> JournaledOperation {
-    let mut operation = JournaledOperation::new(OperationKind::Merge { task: case_id(salt % 50) }, format!("merge {salt}"));
+    let mut operation = JournaledOperation::new(OperationKind::Merge { task: task_id(salt % 50) }, format!("merge {salt}"));
     operation.refs = vec![RefChange { name: RefName::branch("main"), value: ValueChange::new(Some(oid(1)), Some(oid(2))) }];
     if is_later(salt) {
         let way = if salt.is_multiple_of(2) { ChangeDirection::BringBack } else { ChangeDirection::PutAside };
-        let gate = Gate::holding(&case_id(salt % 50), TaskHoldReason::RolledBack, at());
+        let gate = Gate::holding(&task_id(salt % 50), TaskHoldReason::RolledBack, at());
         operation.gates = gate.map(|gate| GateChange { gate, way }).into_iter().collect();
     }
     operation

@@ -1,4 +1,4 @@
-//! How the rollback of a task changes cases, and which tasks depend on it.
+//! How the rollback of a task changes others, and which tasks depend on it.
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,16 @@ use crate::domain::work::task::{Task, TaskChangeSet, TaskFieldChange, TaskKind, 
 
 /// The tasks that were begun after these, directly or through others: those that are done or active, or have a workspace.
 pub fn dependents(state: &State, tasks: &[TaskId]) -> Vec<TaskId> {
-    let cases = &state.restorable.cases;
-    let is_task = |case: &&Task| case.kind == TaskKind::Task && case.status != TaskStatus::Archived;
+    let cases = &state.restorable.tasks;
+    let is_task = |task: &&Task| task.kind == TaskKind::Task && task.status != TaskStatus::Archived;
     let mut concerned: BTreeSet<TaskId> = tasks.iter().cloned().collect();
     loop {
         let more: Vec<TaskId> = cases
             .values()
             .filter(is_task)
-            .filter(|case| !concerned.contains(&case.id))
-            .filter(|case| needs(state, case).any(|needed| is_or_holds(state, needed, &concerned)))
-            .map(|case| case.id.clone())
+            .filter(|task| !concerned.contains(&task.id))
+            .filter(|task| needs(state, task).any(|needed| is_or_holds(state, needed, &concerned)))
+            .map(|task| task.id.clone())
             .collect();
         if more.is_empty() {
             break;
@@ -25,22 +25,22 @@ pub fn dependents(state: &State, tasks: &[TaskId]) -> Vec<TaskId> {
         concerned.extend(more);
     }
     let begun = |id: &TaskId| {
-        let status = cases.get(id).map(|case| case.status);
+        let status = cases.get(id).map(|task| task.status);
         matches!(status, Some(TaskStatus::Done | TaskStatus::Active)) || state.restorable.workspaces.contains_key(id)
     };
     concerned.into_iter().filter(|id| !tasks.contains(id) && begun(id)).collect()
 }
 
-/// The dependencies of a case: its own and those of its groups.
-fn needs<'s>(state: &'s State, case: &'s Task) -> impl Iterator<Item = &'s TaskId> {
-    std::iter::once(case).chain(state.restorable.groups_around(case)).flat_map(|case| &case.after)
+/// The dependencies of a task: its own and those of its groups.
+fn needs<'s>(state: &'s State, task: &'s Task) -> impl Iterator<Item = &'s TaskId> {
+    std::iter::once(task).chain(state.restorable.groups_around(task)).flat_map(|task| &task.after)
 }
 
-/// Whether a case is one of these, or a group that contains one of these.
+/// Whether a task is one of these, or a group that contains one of these.
 fn is_or_holds(state: &State, id: &TaskId, concerned: &BTreeSet<TaskId>) -> bool {
-    let cases = &state.restorable.cases;
+    let tasks = &state.restorable.tasks;
     let within = |one: &TaskId| {
-        cases.get(one).is_some_and(|case| case.id == *id || state.restorable.groups_around(case).any(|group| group.id == *id))
+        tasks.get(one).is_some_and(|task| task.id == *id || state.restorable.groups_around(task).any(|group| group.id == *id))
     };
     concerned.contains(id) || concerned.iter().any(within)
 }
@@ -48,14 +48,14 @@ fn is_or_holds(state: &State, id: &TaskId, concerned: &BTreeSet<TaskId>) -> bool
 /// The edits that make tasks open again: pending, not merged, no reason. Archived tasks stay archived.
 pub fn edits(state: &State, tasks: &[TaskId]) -> Vec<TaskChangeSet> {
     let edit = |id: &TaskId| {
-        let case = state.restorable.cases.get(id)?;
-        let mut then = case.clone();
+        let task = state.restorable.tasks.get(id)?;
+        let mut then = task.clone();
         then.merged = None;
-        if case.status != TaskStatus::Archived {
+        if task.status != TaskStatus::Archived {
             then.status = TaskStatus::Pending;
             then.reason = None;
         }
-        let changes = TaskFieldChange::between(case, &then);
+        let changes = TaskFieldChange::between(task, &then);
         (!changes.is_empty()).then(|| TaskChangeSet { id: id.clone(), changes })
     };
     tasks.iter().filter_map(edit).collect()

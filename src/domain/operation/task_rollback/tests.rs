@@ -124,7 +124,7 @@ fn a_long_row_of_reverts_of_reverts_is_no_matter() {
     assert_eq!(units(&lines[1..], &[wanted("t1")]), "c0");
 }
 
-fn case(name: &str, after: &[&str], parent: Option<&str>, status: TaskStatus) -> Task {
+fn task(name: &str, after: &[&str], parent: Option<&str>, status: TaskStatus) -> Task {
     let id = |text: &str| TaskId::new(text).unwrap();
     Task {
         id: id(name),
@@ -145,10 +145,10 @@ fn case(name: &str, after: &[&str], parent: Option<&str>, status: TaskStatus) ->
     }
 }
 
-fn state(cases: Vec<Task>) -> State {
+fn state(tasks: Vec<Task>) -> State {
     let mut state = State::default();
     let (txn, at) = (OperationId::new("t").unwrap(), jiff::Timestamp::UNIX_EPOCH);
-    state.apply(&EventEnvelope { seq: 1, at, txn, by: EventAuthor::User, event: Event::CasesAdded { cases } }).unwrap();
+    state.apply(&EventEnvelope { seq: 1, at, txn, by: EventAuthor::User, event: Event::TasksAdded { tasks } }).unwrap();
     state
 }
 
@@ -156,15 +156,15 @@ fn state(cases: Vec<Task>) -> State {
 fn dependents_are_the_begun_ones_also_through_groups_and_through_others() {
     use TaskStatus::{Archived, Done, Pending};
     let state = state(vec![
-        case("group1", &[], None, Pending),
-        case("t1", &[], Some("group1"), Done),
-        case("direct", &["t1"], None, Done),
-        case("far", &["waiting"], None, Done),
-        case("waiting", &["direct"], None, Pending),
-        case("group2", &["group1"], None, Pending),
-        case("in-group", &[], Some("group2"), Done),
-        case("gone", &["t1"], None, Archived),
-        case("free", &[], None, Done),
+        task("group1", &[], None, Pending),
+        task("t1", &[], Some("group1"), Done),
+        task("direct", &["t1"], None, Done),
+        task("far", &["waiting"], None, Done),
+        task("waiting", &["direct"], None, Pending),
+        task("group2", &["group1"], None, Pending),
+        task("in-group", &[], Some("group2"), Done),
+        task("gone", &["t1"], None, Archived),
+        task("free", &[], None, Done),
     ]);
     let id = |text: &str| TaskId::new(text).unwrap();
     assert_eq!(dependents(&state, &[id("t1")]), [id("direct"), id("far"), id("in-group")]);

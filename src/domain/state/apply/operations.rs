@@ -139,7 +139,7 @@ impl State {
             if mode.as_ref().is_some_and(|mode| mode.old != self.restorable.mode) {
                 return refuse(Code::ChangedMeanwhile, "the mode is not what the change expects");
             }
-            self.change_cases(&edits, at)?;
+            self.change_tasks(&edits, at)?;
             if changes.is_some() {
                 self.folded.forget();
             }
@@ -166,7 +166,7 @@ impl State {
     /// What was to be kept aside is: an undo that brings it back holds.
     fn is_put_aside(&mut self, changes: &[WorkspaceChange]) {
         for change in changes.iter().filter(|change| change.way == ChangeDirection::PutAside) {
-            let record = self.record.cases.get_mut(&change.task);
+            let record = self.record.tasks.get_mut(&change.task);
             if let Some(recovery) = record.and_then(|record| record.recovery.as_mut()) {
                 recovery.puts_aside = false;
             }
@@ -176,9 +176,9 @@ impl State {
     /// Entries of the stash that went during a task; none: it was merged, and what went before is settled.
     fn note_stash(&mut self, stash: Option<(TaskId, Vec<TakenStashEntry>)>) {
         match stash {
-            Some((task, taken)) if !taken.is_empty() => self.record.cases.entry(task).or_default().stash_taken.extend(taken),
+            Some((task, taken)) if !taken.is_empty() => self.record.tasks.entry(task).or_default().stash_taken.extend(taken),
             Some((task, _)) => {
-                if let Some(record) = self.record.cases.get_mut(&task) {
+                if let Some(record) = self.record.tasks.get_mut(&task) {
                     record.stash_taken.clear();
                 }
             }

@@ -71,7 +71,7 @@ mod tests {
             reason: None,
             created_at: Timestamp::UNIX_EPOCH,
         };
-        state.restorable.cases.insert(task.clone(), case);
+        state.restorable.tasks.insert(task.clone(), case);
         let work = AgentWork { iteration: 1, ..AgentWork::claimed(task.clone(), None, Timestamp::UNIX_EPOCH) };
         state.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work: Some(work) });
         let (path, branch) = ("/a/.worktrees/ed-001-t".into(), RefName::branch("axiom/t"));
@@ -101,7 +101,7 @@ mod tests {
         for how in [RelocationCause::Moved, RelocationCause::Restored] {
             let state = placed(how);
             assert_eq!(state.restorable.workspaces["t"].path, "/b/.worktrees/ed-001-t");
-            assert_eq!(state.restorable.cases["t"].status, TaskStatus::Active);
+            assert_eq!(state.restorable.tasks["t"].status, TaskStatus::Active);
             assert!(state.busy_agents().next().is_some());
             assert_eq!(advances(&state), ["/b", "/b/.worktrees/ed-001-t"]);
             assert_eq!(state.record.placings[0].seq, 7);
@@ -112,7 +112,7 @@ mod tests {
     fn a_copy_has_the_plan_and_none_of_the_work_under_way() {
         let state = placed(RelocationCause::Copied);
         assert!(state.restorable.workspaces.is_empty() && state.busy_agents().next().is_none());
-        assert_eq!(state.restorable.cases["t"].status, TaskStatus::Pending);
+        assert_eq!(state.restorable.tasks["t"].status, TaskStatus::Pending);
         assert_eq!(advances(&state), ["/b"], "what is finished or reversed is the copy's own main worktree");
     }
 }

@@ -20,20 +20,20 @@ impl State {
             (_, None) => return refuse(Code::NoPlan, "no plan is open"),
         };
         let before = self.record.plan.replace(Box::new(next));
-        // The plan no longer reserves the ids of its cases here.
-        if let PlanStep::Finished { cases, .. } = step
-            && let Err(error) = self.add_cases(cases)
+        // The plan no longer reserves the ids of its tasks here.
+        if let PlanStep::Finished { tasks, .. } = step
+            && let Err(error) = self.add_tasks(tasks)
         {
             self.record.plan = before;
             return Err(error);
         }
         gates::settle(&mut self.restorable.gates, self.record.plan.as_deref());
         self.record.last_action = Some(step.in_words());
-        if let PlanStep::CasesMade { cases, .. } = step {
-            self.count_added(by, cases.len());
+        if let PlanStep::TasksMade { tasks, .. } = step {
+            self.count_added(by, tasks.len());
         }
         if let (PlanStep::PlannerRan { run }, Some(plan)) = (step, &self.record.plan) {
-            let goal = plan.directive_case.id.clone();
+            let goal = plan.goal.id.clone();
             self.planned(&goal, run, at);
         }
         Ok(())

@@ -70,8 +70,8 @@ impl State {
             gates.any(|gate| gate.holds() || gate.kind == GateKind::HumanReview)
         };
         for task in self.restorable.workspaces.keys().filter(|task| !waits(task)) {
-            let status = self.restorable.cases.get(task).map(|case| case.status);
-            let Some(record) = self.record.cases.get_mut(task) else { continue };
+            let status = self.restorable.tasks.get(task).map(|case| case.status);
+            let Some(record) = self.record.tasks.get_mut(task) else { continue };
             let has_begun = match status {
                 Some(TaskStatus::Active) => true,
                 Some(TaskStatus::Pending) => record.last_run.is_some(),
@@ -97,7 +97,7 @@ impl State {
 
     /// Opens a gate on a task, if the task could be claimed otherwise.
     pub(super) fn hold(&mut self, gate: &Gate) {
-        let case = gate.task_id.as_ref().and_then(|task| self.restorable.cases.get(task));
+        let case = gate.task_id.as_ref().and_then(|task| self.restorable.tasks.get(task));
         if case.is_some_and(|case| case.status == TaskStatus::Pending) {
             self.restorable.gates.insert(gate.id.clone(), gate.clone());
         }
@@ -107,7 +107,7 @@ impl State {
     pub(super) fn hold_masked(&mut self, tasks: &[TaskId], at: Timestamp) {
         for task in tasks {
             let gate = Gate::holding(task, TaskHoldReason::Masked, at);
-            let may_run = self.restorable.cases.get(task).is_some_and(may_run);
+            let may_run = self.restorable.tasks.get(task).is_some_and(may_run);
             self.restorable.gates.extend(gate.filter(|_| may_run).map(|gate| (gate.id.clone(), gate)));
         }
     }
@@ -121,10 +121,10 @@ impl State {
                     self.decide_budget(&gate, decision)?;
                 }
                 if let (Some(complete), Some(task)) = (complete, &gate.task_id) {
-                    self.record.cases.entry(task.clone()).or_default().complete = Some(complete.clone());
+                    self.record.tasks.entry(task.clone()).or_default().complete = Some(complete.clone());
                 }
                 if let (Some(answer), Some(task)) = (PendingAnswer::given(&gate, decision), &gate.task_id) {
-                    self.record.cases.entry(task.clone()).or_default().answer = Some(answer);
+                    self.record.tasks.entry(task.clone()).or_default().answer = Some(answer);
                 }
                 self.record.last_action = Some(format!("decided {id}"));
                 Ok(())

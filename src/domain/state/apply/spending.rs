@@ -19,11 +19,11 @@ use crate::error::Result;
 impl State {
     /// Counts an iteration that has ended.
     pub(super) fn ran(&mut self, agent: &AgentId, task: &TaskId, report: &IterationReport, at: Timestamp) {
-        let persona = self.restorable.cases.get(task).and_then(|case| case.persona.as_deref()).unwrap_or_default();
+        let persona = self.restorable.tasks.get(task).and_then(|case| case.persona.as_deref()).unwrap_or_default();
         let most = self.record.ledger.most_of(&report.ran);
         self.record.ledger.ran(UsageOwner { agent: agent.as_str(), persona, program: &report.ran, at }, report);
         self.record.session_spent.add(report, most);
-        self.record.cases.entry(task.clone()).or_default().ran(report, most);
+        self.record.tasks.entry(task.clone()).or_default().ran(report, most);
     }
 
     /// Counts what personas used that looked at the work on a task.
@@ -41,7 +41,7 @@ impl State {
         (used, duration_ms): (&ProgramUsage, u64),
         at: Timestamp,
     ) {
-        let record = self.record.cases.entry(task.clone()).or_default();
+        let record = self.record.tasks.entry(task.clone()).or_default();
         let most = self.record.ledger.most_of(&used.program);
         record.looked(used, duration_ms, most);
         let agent = record.last_agent.as_ref().map_or("", AgentId::as_str);
@@ -53,7 +53,7 @@ impl State {
     pub(super) fn planned(&mut self, goal: &TaskId, run: &PlannerRun, at: Timestamp) {
         let PlannerRun { used, duration_ms } = run;
         let most = self.record.ledger.most_of(&used.program);
-        self.record.cases.entry(goal.clone()).or_default().planned(used, *duration_ms, most);
+        self.record.tasks.entry(goal.clone()).or_default().planned(used, *duration_ms, most);
         self.record.ledger.planned(
             UsageOwner { agent: PLANNER_AGENT, persona: PLANNER, program: &used.program, at },
             used,
@@ -63,17 +63,17 @@ impl State {
 
     /// Counts what became of the work on a task, for whoever worked on it last.
     pub(super) fn became(&mut self, task: &TaskId, what: TaskResult, at: Timestamp) {
-        let record = self.record.cases.entry(task.clone()).or_default();
+        let record = self.record.tasks.entry(task.clone()).or_default();
         record.results.count(what);
         self.record.session_spent.results.count(what);
         let agent = record.last_agent.as_ref().map_or("", AgentId::as_str);
-        let persona = self.restorable.cases.get(task).and_then(|case| case.persona.as_deref()).unwrap_or_default();
+        let persona = self.restorable.tasks.get(task).and_then(|case| case.persona.as_deref()).unwrap_or_default();
         self.record.ledger.became(UsageOwner { agent, persona, program: &record.last_program, at }, what);
     }
 
-    /// Counts what follows from a change of a case, as it was before.
+    /// Counts what follows from a change of a task, as it was before.
     pub(super) fn changed(&mut self, old: &Task, at: Timestamp) {
-        let Some(new) = self.restorable.cases.get(&old.id) else { return };
+        let Some(new) = self.restorable.tasks.get(&old.id) else { return };
         let became = match (&old.merged, &new.merged) {
             (None, Some(_)) => Some(TaskResult::Merged),
             (Some(_), None) => Some(TaskResult::TakenBack),
@@ -85,17 +85,17 @@ impl State {
         }
     }
 
-    /// The cases that a restored state concerns, as they are now.
+    /// The tasks that a restored state concerns, as they are now.
     pub(super) fn concerned(&self, changes: Option<&RestorableChanges>) -> Vec<Task> {
-        let ids = changes.into_iter().flat_map(|changes| changes.cases.keys());
-        ids.filter_map(|id| self.restorable.cases.get(id).cloned()).collect()
+        let ids = changes.into_iter().flat_map(|changes| changes.tasks.keys());
+        ids.filter_map(|id| self.restorable.tasks.get(id).cloned()).collect()
     }
 
     /// A human allows as much again, counted from now; or the session more. A task's limits are raised by an edit.
     pub(super) fn decide_budget(&mut self, gate: &Gate, decision: &GateDecision) -> Result<()> {
         match (decision, &gate.task_id) {
             (GateDecision::Approved, Some(task)) => {
-                let record = self.record.cases.entry(task.clone()).or_default();
+                let record = self.record.tasks.entry(task.clone()).or_default();
                 record.counted_from = Some(record.tally());
             }
             (GateDecision::Approved, None) => self.record.session_counted_from = Some(self.record.session_spent),

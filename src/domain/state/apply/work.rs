@@ -26,14 +26,14 @@ use crate::error::Code;
 impl State {
     /// A new workspace: what was known of the work in the last one does not count for it.
     pub(super) fn open_workspace(&mut self, task: &TaskId, workspace: &Workspace) -> Result<()> {
-        self.case(task)?;
+        self.task(task)?;
         self.restorable.workspaces.insert(task.clone(), workspace.clone());
         self.restorable.reports.remove(task);
         let at_work = self.restorable.agents.values_mut().filter_map(|agent| agent.work.as_mut());
         for work in at_work.filter(|work| work.task == *task) {
             (work.iteration, work.progress, work.phase) = (0, None, None);
         }
-        if let Some(record) = self.record.cases.get_mut(task) {
+        if let Some(record) = self.record.tasks.get_mut(task) {
             record.last_run = None;
             record.edited.clear();
             record.verified.clear();
@@ -48,7 +48,7 @@ impl State {
     }
 
     pub(super) fn claim(&mut self, agent: &AgentId, task: &TaskId, complete: bool, at: Timestamp) -> Result<()> {
-        let case = self.case(task)?;
+        let case = self.task(task)?;
         if case.status != TaskStatus::Pending || case.kind != TaskKind::Task {
             return refuse(
                 Code::InvalidTransition,
@@ -65,11 +65,11 @@ impl State {
         let work =
             AgentWork { iteration, ..AgentWork::claimed(task.clone(), complete.then_some(IterationOutcome::Complete), at) };
         self.restorable.agents.insert(agent.clone(), Agent { id: agent.clone(), work: Some(work) });
-        if let Some(case) = self.restorable.cases.get_mut(task) {
+        if let Some(case) = self.restorable.tasks.get_mut(task) {
             case.status = TaskStatus::Active;
             case.reason = None;
         }
-        let record = self.record.cases.entry(task.clone()).or_default();
+        let record = self.record.tasks.entry(task.clone()).or_default();
         record.last_agent = Some(agent.clone());
         record.complete = None;
         if let Some(recovery) = &mut record.recovery {
@@ -101,7 +101,7 @@ impl State {
         work.last_activity = at;
         let task = work.task.clone();
         // The program has it in its prompt.
-        if let Some(record) = self.record.cases.get_mut(&task) {
+        if let Some(record) = self.record.tasks.get_mut(&task) {
             record.told();
         }
         self.record.session_time.begun(at);
@@ -124,7 +124,7 @@ impl State {
         work.stage = IterationStage::Intended { token: token.clone() };
         work.last_activity = at;
         let task = work.task.clone();
-        if let Some(record) = self.record.cases.get_mut(&task) {
+        if let Some(record) = self.record.tasks.get_mut(&task) {
             record.set_aside = None;
         }
         let reports = self.restorable.reports.get(&task).cloned().unwrap_or_default();
@@ -192,7 +192,7 @@ impl State {
         let reports = self.restorable.reports.entry(task.clone()).or_default();
         reports.iteration = made;
         reports.iterated(report, at);
-        let record = self.record.cases.entry(task.clone()).or_default();
+        let record = self.record.tasks.entry(task.clone()).or_default();
         // A program that was as quick as this ran before its start was recorded.
         if never_seen && (report.exit_code.is_some() || report.signal.is_some()) {
             record.told();
@@ -238,7 +238,7 @@ impl State {
             work.stage = IterationStage::Between { last: Some(IterationOutcome::Complete) };
         }
         let task = work.task.clone();
-        let record = self.record.cases.entry(task.clone()).or_default();
+        let record = self.record.tasks.entry(task.clone()).or_default();
         record.interrupted = !is_complete;
         record.set_aside = None;
         record.recovery = Some(Box::new(LastCrashDecision { open: !is_complete, ..decided }));
@@ -263,7 +263,7 @@ impl State {
             CrashAction::RestartTask | CrashAction::HumanReview => true,
         };
         let task = work.task.clone();
-        let record = self.record.cases.entry(task.clone()).or_default();
+        let record = self.record.tasks.entry(task.clone()).or_default();
         record.set_aside = None;
         record.recovery = Some(Box::new(LastCrashDecision { open, ..decided }));
         self.record.last_action = Some(format!("{task}: {}", action.as_str()));
@@ -280,7 +280,7 @@ impl State {
         (work.progress, work.phase) = (None, None);
         let task = work.task.clone();
         self.record.last_action = Some(format!("verification of {task} failed"));
-        let record = self.record.cases.entry(task.clone()).or_default();
+        let record = self.record.tasks.entry(task.clone()).or_default();
         record.failed_rounds = round;
         if let Some(run) = &mut record.last_run {
             run.failed_verify = Some(why.to_owned());
@@ -292,30 +292,30 @@ impl State {
     }
 
     pub(super) fn step_verified(&mut self, task: &TaskId, of: &Oid, result: &VerifyStepResult, at: Timestamp) -> Result<()> {
-        let steps = self.case(task)?.verify.clone();
+        let steps = self.task(task)?.verify.clone();
         self.looked(task, result, at);
-        let record = self.record.cases.entry(task.clone()).or_default();
+        let record = self.record.tasks.entry(task.clone()).or_default();
         kept_results::keep(&mut record.verified, KeptVerifyResult { of: of.clone(), result: result.clone() }, &steps);
         Ok(())
     }
 
     pub(super) fn look_cut_off(&mut self, task: &TaskId, persona: &str, used: (&ProgramUsage, u64), at: Timestamp) -> Result<()> {
-        self.case(task)?;
+        self.task(task)?;
         self.paid_for_look(task, persona, used, at);
         Ok(())
     }
 
     /// Records a conflict for the next iteration; that the task is pending again is an edit of its own.
     pub(super) fn give_back(&mut self, task: &TaskId, conflict: &AssignedConflict) -> Result<()> {
-        self.case(task)?;
-        self.record.cases.entry(task.clone()).or_default().conflict = Some(Box::new(conflict.clone()));
+        self.task(task)?;
+        self.record.tasks.entry(task.clone()).or_default().conflict = Some(Box::new(conflict.clone()));
         self.record.last_action = Some(format!("{task} conflicts"));
         Ok(())
     }
 
     /// Records what is tried again later. It ends with the session: the next one tries everything at once.
     pub(super) fn delay(&mut self, task: &TaskId, delay: Option<&DelayedSessionStep>) -> Result<()> {
-        self.case(task)?;
+        self.task(task)?;
         match delay {
             Some(delay) => {
                 self.record.last_action = Some(format!("{task} {}", delay.in_short()));
@@ -341,7 +341,7 @@ impl State {
         lines: Option<ChangedLineCounts>,
         at: Timestamp,
     ) -> Result<()> {
-        self.case(task)?;
+        self.task(task)?;
         // Without a workspace there is nothing left that was captured.
         if self.restorable.workspaces.contains_key(task) {
             let reports = self.restorable.reports.entry(task.clone()).or_default();
@@ -355,10 +355,10 @@ impl State {
     }
 
     pub(super) fn verified(&mut self, task: &TaskId, verification: &MergeVerification, at: Timestamp) -> Result<()> {
-        self.case(task)?;
-        let older = self.record.cases.get(task).and_then(|record| record.merge_verified.clone());
+        self.task(task)?;
+        let older = self.record.tasks.get(task).and_then(|record| record.merge_verified.clone());
         verification.news(older.as_deref()).for_each(|result| self.looked(task, result, at));
-        let record = self.record.cases.entry(task.clone()).or_default();
+        let record = self.record.tasks.entry(task.clone()).or_default();
         record.merge_verified = Some(Box::new(verification.clone()));
         // As long as steps are left to run, nothing is known.
         let known = verification.passed() || verification.failed().is_some();
@@ -391,12 +391,12 @@ impl State {
             agent.work = None;
         }
         let mut verifies = false;
-        if let Some(case) = self.restorable.cases.get_mut(&task) {
+        if let Some(case) = self.restorable.tasks.get_mut(&task) {
             verifies = !case.verify.is_empty();
             case.status = status;
             case.reason = matches!(status, TaskStatus::Blocked | TaskStatus::Failed).then(|| reason.to_owned());
         }
-        let record = self.record.cases.entry(task.clone()).or_default();
+        let record = self.record.tasks.entry(task.clone()).or_default();
         if retry {
             record.retry_count += 1;
         }
