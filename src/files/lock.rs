@@ -157,7 +157,7 @@ impl FileLock {
         })
     }
 
-    /// The descriptor, for children that have to hold the lock too (git children and the operation lock).
+    /// The descriptor, for children that have to hold the lock too (git children and the change lock).
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.file.as_fd()
     }

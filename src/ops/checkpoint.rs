@@ -129,7 +129,7 @@ pub struct PartialCheckpointReport {
 /// As [`create`].
 pub fn create_and_tell(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, PartialCheckpointReport)> {
     has_room(ctx)?;
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         let (record, captured) = create_locked(ctx, wanted)?;
         Ok((record, captured.into()))
     })
@@ -143,7 +143,7 @@ impl From<CheckpointCaptures> for PartialCheckpointReport {
     }
 }
 
-/// As [`create`], for a caller that holds the operation lock; also returns what was captured.
+/// As [`create`], for a caller that holds the change lock; also returns what was captured.
 ///
 /// # Errors
 /// As [`create`].
@@ -162,7 +162,7 @@ pub fn create_if_changed(
     wanted: &CheckpointRequest,
 ) -> Result<Option<(CheckpointRecord, PartialCheckpointReport)>> {
     has_room(ctx)?;
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         may_be_made(ctx)?;
         let looked = look_at_all(ctx, wanted)?;
         if unchanged::is_as_newest(ctx, &looked)? {

@@ -144,7 +144,7 @@ pub struct DiskCleanupReport {
 /// `BUSY`, `OPERATION_OPEN`; `IO_FAILED` where the space cannot be measured; `DISK_FULL` where a step found no space: what was done stays
 /// done.
 pub fn clean_up(ctx: &mut Context, packing: AllowPacking) -> Result<DiskCleanupReport> {
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         ctx.no_open_operation()?;
         let free = |ctx: &Context| files::space_at(ctx.repo.common_dir()).map(|space| space.free);
         let before = free(ctx)?;

@@ -87,7 +87,7 @@ pub enum MergeOutcome {
     },
 }
 
-/// Merges a done task; takes the operation lock. Guarded files are changed only as far as they are `allowed`. Where `merge.verify` names
+/// Merges a done task; takes the change lock. Guarded files are changed only as far as they are `allowed`. Where `merge.verify` names
 /// commands, no ref moves unless they have passed for exactly this merge. When this returns, the outcome survives a power
 /// loss. A crash leaves nothing changed, or an operation that recovery finishes.
 ///
@@ -123,7 +123,7 @@ impl MergeOutcome {
 }
 
 fn merge_locked(ctx: &mut Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergeOutcome> {
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         ctx.no_open_operation()?;
         let mut tries = 1;
         loop {

@@ -3,7 +3,7 @@
 //!
 //! The order of the steps is fixed: a ref keeps what would be lost; workspaces go to the trash; worktrees, checked-out
 //! branches and refs move; workspaces come back; the outcome event is appended. Each step finds out whether it was done
-//! already. The caller holds the operation lock.
+//! already. The caller holds the change lock.
 
 mod asides;
 pub(in crate::ops) mod branches;

@@ -136,7 +136,7 @@ pub fn run(
         paused = stop_agents(ctx, &tasks, stop, watcher)?;
         before = Some(work.preview.tasks);
     }
-    let outcome = with_signatures(ctx, |ctx| ctx.with_operation_lock(|ctx| locked(ctx, wanted)));
+    let outcome = with_signatures(ctx, |ctx| ctx.with_change_lock(|ctx| locked(ctx, wanted)));
     if paused == PausedForOperation::BySupervisor {
         stop_agents::resume(ctx)?;
     }
@@ -206,7 +206,7 @@ fn stop_agents(
 
 /// Handles a conflict: nothing is changed, unless a worktree to resolve it in was requested.
 fn conflict(ctx: &mut Context, wanted: &TaskRollbackRequest) -> Result<TaskRollbackOutcome> {
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         let work = plan::work(ctx, wanted)?;
         settle_or_say(ctx, wanted, work)
     })
@@ -233,7 +233,7 @@ pub(in crate::ops) fn put_aside(ctx: &mut Context, task: &TaskId) -> Result<Oper
         return Err(Error::new(Code::InvalidTransition, format!("work of '{task}' is merged already"))
             .hint(format!("git axiom rollback task {task}    takes it back")));
     }
-    match ctx.with_operation_lock(|ctx| locked(ctx, &wanted))? {
+    match ctx.with_change_lock(|ctx| locked(ctx, &wanted))? {
         TaskRollbackOutcome::Done(done) => Ok(done.txn),
         TaskRollbackOutcome::Conflict(_) | TaskRollbackOutcome::ToSettle(..) => {
             Err(Error::new(Code::Internal, "nothing to revert was in conflict"))

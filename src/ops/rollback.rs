@@ -202,7 +202,7 @@ pub fn to_checkpoint(ctx: &mut Context, wish: RollbackRequest<'_>, stop: bool) -
         paused = if stop { stop_agents::stop_agents(ctx)? } else { stop_agents::nobody_works(ctx)? };
     }
     let stopped = agents.iter().map(|agent| agent.task_id.clone()).collect();
-    let outcome = ctx.with_operation_lock(|ctx| locked(ctx, wish, &stopped));
+    let outcome = ctx.with_change_lock(|ctx| locked(ctx, wish, &stopped));
     let resumed = match paused {
         PausedForOperation::BySupervisor => stop_agents::resume(ctx).map(|()| true),
         PausedForOperation::Nothing => Ok(false),
@@ -298,7 +298,7 @@ fn is_whole(ctx: &Context, record: &CheckpointRecord, document: &CheckpointDocum
 /// Only errors that pass by waiting (`GIT_LOCKED`, `DISK_FULL`, `BUSY`), and an outcome that cannot be recorded; the
 /// operation stays open.
 pub fn go_on(ctx: &mut Context) -> Result<Option<operation::EndedOperation>> {
-    ctx.with_operation_lock(operation::end_open)
+    ctx.with_change_lock(operation::end_open)
 }
 
 /// Reverses the interrupted operation; `None` where there is none. Lock files of dead git processes are removed first where
@@ -309,10 +309,10 @@ pub fn go_on(ctx: &mut Context) -> Result<Option<operation::EndedOperation>> {
 /// operation stays open.
 pub fn abort(ctx: &mut Context) -> Result<Option<operation::EndedOperation>> {
     let reverse = |ctx: &mut Context| operation::reverse_open(ctx, "asked for");
-    match ctx.with_operation_lock(reverse) {
+    match ctx.with_change_lock(reverse) {
         Err(error) if error.code() == Code::GitLocked => {
             repair::clear_dead_locks(ctx)?;
-            ctx.with_operation_lock(reverse)
+            ctx.with_change_lock(reverse)
         }
         outcome => outcome,
     }

@@ -78,7 +78,7 @@ pub fn tidy(ctx: &Context) -> Result<TrashCleanupReport> {
     tidy_some(ctx, TrashCleanupReport::all())
 }
 
-/// Empties the trash, whatever its age, for a human who wants that. The caller holds the operation lock, and no operation is open.
+/// Empties the trash, whatever its age, for a human who wants that. The caller holds the change lock, and no operation is open.
 ///
 /// # Errors
 /// As [`tidy`].
@@ -92,7 +92,7 @@ pub fn empty_trash(ctx: &Context) -> Result<TrashCleanupReport> {
 }
 
 /// Deletes what is left of iterations that ended, and of verify steps, from before yesterday, and compresses all logs from before then,
-/// for a human who wants that. The caller holds the operation lock.
+/// for a human who wants that. The caller holds the change lock.
 ///
 /// # Errors
 /// As [`tidy`].

@@ -139,7 +139,7 @@ pub fn undo(ctx: &mut Context, chosen: &UndoTarget) -> Result<UndoReport> {
     let in_workspaces =
         !transaction.worktrees.is_empty() || !transaction.submodules.is_empty() || !transaction.workspaces.is_empty();
     let paused = if in_workspaces { stop_agents::stop_agents(ctx)? } else { PausedForOperation::Nothing };
-    let outcome = ctx.with_operation_lock(|ctx| locked(ctx, chosen));
+    let outcome = ctx.with_change_lock(|ctx| locked(ctx, chosen));
     if paused == PausedForOperation::BySupervisor {
         stop_agents::resume(ctx)?;
     }

@@ -129,7 +129,7 @@ pub fn ensure(ctx: &mut Context, task: &TaskId, workspace: &Workspace) -> Result
     match prepare(ctx, task, workspace)? {
         (None, aside) => Ok(aside),
         (Some(to_make), aside) => {
-            let added = ctx.with_operation_lock(|ctx| to_make.add(&ctx.repo, Arc::default()))?;
+            let added = ctx.with_change_lock(|ctx| to_make.add(&ctx.repo, Arc::default()))?;
             settled(ctx, &to_make, added).map(|()| aside)
         }
     }
@@ -169,7 +169,7 @@ pub fn prepare(ctx: &mut Context, task: &TaskId, workspace: &Workspace) -> Resul
         return Err(Error::new(Code::GitLocked, format!("the workspace '{}' is in use", workspace.path))
             .why("git still makes it, with the project's hooks and filters, or its last program is just ending"));
     };
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         exclude(ctx)?;
         let aside = repaired(ctx, workspace, &trash)?.1;
         let repo = &ctx.repo;
@@ -195,7 +195,7 @@ pub fn settled(ctx: &mut Context, made: &WorkspaceToMake, added: AddWorkspaceOut
     match added {
         AddWorkspaceOutcome::Made(_) => Ok(()),
         AddWorkspaceOutcome::NotMade(output) => {
-            let why = ctx.with_operation_lock(|ctx| Ok(ctx.repo.workspaces().not_made(path, branch, trash, &output)))?;
+            let why = ctx.with_change_lock(|ctx| Ok(ctx.repo.workspaces().not_made(path, branch, trash, &output)))?;
             Err(why.context(format!("workspace '{}'", path.display())))
         }
     }
@@ -214,7 +214,7 @@ pub fn is_being_made(ctx: &Context, task: &TaskId, workspace: &Workspace) -> Res
 }
 
 /// Repairs a workspace; returns also a message on the new place of a repository that was in its folder. The caller holds the
-/// operation lock.
+/// change lock.
 ///
 /// # Errors
 /// As [`crate::git::Workspaces::repair_workspace`].
@@ -270,7 +270,7 @@ pub fn condition(ctx: &Context, workspace: &Workspace) -> Result<WorkspaceCondit
 }
 
 /// Rebuilds the git data of a workspace where it is missing or damaged: its registration, and its index. The files stay.
-/// Returns what was done. The caller holds the operation lock.
+/// Returns what was done. The caller holds the change lock.
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.

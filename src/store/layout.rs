@@ -141,8 +141,8 @@ impl StoreLayout {
     }
 
     /// Held during a checkpoint, rollback, undo, merge or repair.
-    pub fn operation_lock(&self) -> PathBuf {
-        self.locks_dir().join("operation")
+    pub fn change_lock(&self) -> PathBuf {
+        self.locks_dir().join("change")
     }
 
     /// Held during one append.

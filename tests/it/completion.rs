@@ -126,7 +126,7 @@ fn agents_and_gates_are_offered_and_understood() {
 fn completion_takes_no_lock_and_falls_back_to_the_grammar() {
     let scratch = Scratch::new();
     scratch.axiom(&["task", "add", "x", "--id", "t1"]);
-    let locks: Vec<std::fs::File> = ["state", "operation", "supervisor"]
+    let locks: Vec<std::fs::File> = ["state", "change", "supervisor"]
         .iter()
         .map(|name| std::fs::File::create(scratch.path().join(".git/axiom/locks").join(name)).unwrap())
         .inspect(|file| rustix::fs::flock(file, rustix::fs::FlockOperation::LockExclusive).unwrap())

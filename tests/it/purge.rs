@@ -175,7 +175,7 @@ fn it_is_for_humans_and_waits_for_nobody() {
     let scratch = with_secret();
     let token = [("AXIOM_TOKEN", "k1"), ("AXIOM_AGENT", "ed-001")];
     assert_eq!(scratch.axiom_with(&["purge", ".env", "--yes"], &token).status.code(), Some(3));
-    let lock = std::fs::File::open(scratch.path().join(".git/axiom/locks/operation")).unwrap();
+    let lock = std::fs::File::open(scratch.path().join(".git/axiom/locks/change")).unwrap();
     drop(lock);
     let file = std::fs::File::create(scratch.path().join(".git/axiom/locks/workspace-open")).unwrap();
     rustix::fs::flock(&file, rustix::fs::FlockOperation::NonBlockingLockExclusive).unwrap();

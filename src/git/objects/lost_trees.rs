@@ -42,7 +42,7 @@ pub(super) type ListedObject = (Vec<u8>, u32, gix::ObjectId);
 impl Durability<'_> {
     /// Writes those trees again that are known to be lost, or that an index names in its cached trees, where something still lists
     /// what was in them. Where the cached trees of an index name another lost one, they are dropped: git makes them again. Nothing
-    /// else changes. The caller holds the operation lock. Safe to repeat.
+    /// else changes. The caller holds the change lock. Safe to repeat.
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`. What fails in one worktree is only logged.

@@ -348,7 +348,7 @@ impl<'r> Git<'r> {
         command.env("GIT_NO_REPLACE_OBJECTS", "1");
         let git_dir = self.worktree.map_or(repository.common_dir(), Worktree::git_dir);
         command.arg("--no-pager").arg(joined("--git-dir=", git_dir.as_os_str()));
-        // A daemon started by our call would inherit the operation lock and never release it.
+        // A daemon started by our call would inherit the change lock and never release it.
         command.args(["-c", "core.fsmonitor=false", "-c", "gc.auto=0", "-c", "maintenance.auto=false"]);
         // What is in a submodule is looked at, and changed, in its own repository: a broken one must not fail a call for all else.
         command.args(["-c", "submodule.recurse=false"]);

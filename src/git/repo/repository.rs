@@ -30,7 +30,7 @@ use crate::git::objects::freshen::FreshenState;
 use crate::git::objects::stage::ObjectStage;
 use crate::git::objects::tree_cache::TreeCache;
 
-/// The descriptor number of the operation lock in a git child that reads its standard input.
+/// The descriptor number of the change lock in a git child that reads its standard input.
 const LOCK_IN_CHILD: i32 = 9;
 
 /// The hash function of object ids.
@@ -121,7 +121,7 @@ pub struct Repository {
     pub(in crate::git) submodules: Arc<Mutex<OpenSubmodules>>,
 }
 
-/// While this value lives, git children hold the operation lock too.
+/// While this value lives, git children hold the change lock too.
 #[derive(Debug)]
 pub struct InheritedLockGuard<'r> {
     repository: &'r Repository,

@@ -112,7 +112,7 @@ impl Workspaces<'_> {
     }
 
     /// Makes the stored files the workspace's, unless its index has changed since; returns whether it has not. The caller holds
-    /// the operation lock. A crash leaves the old index or the new one.
+    /// the change lock. A crash leaves the old index or the new one.
     ///
     /// # Errors
     /// `GIT_LOCKED`, `IO_FAILED`, `DISK_FULL`.

@@ -93,7 +93,7 @@ impl Workspaces<'_> {
     }
 
     /// Before [`Workspaces::add_workspace`]: looks whether anything is in the way, and repairs what would stop git. The caller holds the
-    /// operation lock.
+    /// change lock.
     ///
     /// # Errors
     /// `WORKSPACE_IN_THE_WAY`; those of repairing.
@@ -188,7 +188,7 @@ impl Workspaces<'_> {
         self.repo.filter_names().iter().fold(git, |git, name| git.config(format!("filter.{name}.required=false")))
     }
 
-    /// Why a workspace was not made; what there is of it goes to `trash`. The caller holds the operation lock.
+    /// Why a workspace was not made; what there is of it goes to `trash`. The caller holds the change lock.
     pub fn not_made(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path, output: &GitOutput) -> Error {
         let words = output.stderr.as_str();
         let error = output.error();

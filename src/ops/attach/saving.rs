@@ -101,7 +101,7 @@ pub(super) fn in_time(folder: &Path, wanted: SaveRequest) -> Result<SaveOutcome>
     }
 }
 
-/// The same without a limit but that of the operation lock.
+/// The same without a limit but that of the change lock.
 ///
 /// # Errors
 /// Those of a checkpoint.

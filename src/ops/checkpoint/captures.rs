@@ -153,7 +153,7 @@ pub fn capture_all(ctx: &Context) -> Result<CheckpointCaptures> {
 }
 
 /// Reads into objects what the newest checkpoint had no time for in these worktrees. The next capture finds it read, so that it does not
-/// keep the operation lock from others for long. A crash leaves objects that nothing names.
+/// keep the change lock from others for long. A crash leaves objects that nothing names.
 ///
 /// # Errors
 /// As [`capture_all`].

@@ -81,7 +81,7 @@ pub fn objects(ctx: &Context) -> Result<RepositoryObjectCounts> {
 /// # Errors
 /// `BUSY`, `OPERATION_OPEN`, `DISK_FULL`, `GIT_FAILED`.
 pub fn compact(ctx: &mut Context) -> Result<CompactReport> {
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         heal::heal(ctx, HealDepth::Notes)?;
         let before = space(ctx)?;
         env::fault_point("checkpoint.before-cut");

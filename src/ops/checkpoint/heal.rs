@@ -125,7 +125,7 @@ fn newest_are_whole(ctx: &Context, count: usize) -> Result<bool> {
     }
 }
 
-/// Repairs what a look finds, if that is possible without waiting: no operation is open, and the operation lock is
+/// Repairs what a look finds, if that is possible without waiting: no operation is open, and the change lock is
 /// free. Returns the completed checkpoints. Failures are only logged: a command that only reads must not fail because of
 /// them.
 pub fn at_once(ctx: &mut Context, depth: HealDepth) -> Vec<CheckpointName> {
@@ -136,7 +136,7 @@ pub fn at_once(ctx: &mut Context, depth: HealDepth) -> Vec<CheckpointName> {
         if lost.is_empty() {
             return Ok(Vec::new());
         }
-        ctx.with_operation_lock_within(Duration::ZERO, |ctx| heal(ctx, HealDepth::Names))
+        ctx.with_change_lock_within(Duration::ZERO, |ctx| heal(ctx, HealDepth::Names))
     });
     match outcome {
         Ok(healed) => healed,
@@ -148,7 +148,7 @@ pub fn at_once(ctx: &mut Context, depth: HealDepth) -> Vec<CheckpointName> {
 }
 
 /// Rebuilds tags and notes, records checkpoints whose capture refs the state does not know, and removes what deletions left
-/// behind. The caller holds the operation lock. A checkpoint that cannot be completed stays as it is; `verify` reports it.
+/// behind. The caller holds the change lock. A checkpoint that cannot be completed stays as it is; `verify` reports it.
 /// Safe to repeat.
 ///
 /// # Errors
@@ -181,7 +181,7 @@ pub fn heal(ctx: &mut Context, depth: HealDepth) -> Result<Vec<CheckpointName>> 
 }
 
 /// Makes missing tags and notes of these checkpoints, records those that the state does not know, and removes tags and notes
-/// of deleted checkpoints. The caller holds the operation lock. Safe to repeat.
+/// of deleted checkpoints. The caller holds the change lock. Safe to repeat.
 ///
 /// # Errors
 /// `CHECKPOINT_DAMAGED`, `IN_THE_WAY`; as a change of refs.

@@ -16,7 +16,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 
-/// Chooses the name and appends the intent. The caller holds the operation lock, so no other checkpoint is made meanwhile.
+/// Chooses the name and appends the intent. The caller holds the change lock, so no other checkpoint is made meanwhile.
 ///
 /// # Errors
 /// `DUPLICATE_ID`; those of an append.

@@ -111,7 +111,7 @@ pub fn protected_by_name(ctx: &Context) -> Result<usize> {
 /// # Errors
 /// `BUSY`, `OPERATION_OPEN`, `DISK_FULL`, `GIT_FAILED`.
 pub fn delete(ctx: &mut Context, names: &[CheckpointName]) -> Result<CheckpointDeletionReport> {
-    ctx.with_operation_lock(|ctx| delete_locked(ctx, names, DeletedCheckpointFate::ForUndo))
+    ctx.with_change_lock(|ctx| delete_locked(ctx, names, DeletedCheckpointFate::ForUndo))
 }
 
 /// As [`delete`], after a checkpoint of the state before.
@@ -122,7 +122,7 @@ pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<Checkpoin
     if names.is_empty() {
         return Ok(CheckpointDeletionReport { names: Vec::new(), txn: None });
     }
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         checkpoint::create_locked(ctx, &CheckpointRequest::by(CheckpointTrigger::BeforeCleanup))?;
         let deleted = delete_locked(ctx, names, DeletedCheckpointFate::ForUndo)?;
         if let Err(error) = release::release(ctx) {

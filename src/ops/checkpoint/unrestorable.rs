@@ -71,7 +71,7 @@ fn rewritten(ctx: &Context) -> Result<BTreeSet<Oid>> {
 }
 
 /// Makes the refs of checkpoints again that are gone and of which all data is there; returns their names. The caller holds the
-/// operation lock. Safe to repeat.
+/// change lock. Safe to repeat.
 ///
 /// # Errors
 /// As a change of refs.

@@ -216,7 +216,7 @@ pub fn repair(
     name: Option<&str>,
     look: CheckpointVerifyDepth,
 ) -> Result<(CheckpointVerifyReport, Vec<CheckpointRepair>)> {
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         ctx.no_open_operation()?;
         let before = verify(ctx, name, look)?.checkpoints;
         unrestorable::refs_again(ctx)?;

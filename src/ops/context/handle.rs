@@ -44,8 +44,8 @@ pub struct Context {
     /// The hooks, and what they are to be told; none before the configuration is loaded.
     pub hooks: RepositoryHooks,
     author: AppendAuthor,
-    /// Whether this context holds the operation lock: then no other process is carrying out an operation.
-    holds_operation_lock: bool,
+    /// Whether this context holds the change lock: then no other process is carrying out an operation.
+    holds_change_lock: bool,
     /// How long to wait for an operation of another process.
     patience: Duration,
 }
@@ -115,7 +115,7 @@ pub fn agent_in(folder: &Path) -> Option<AgentId> {
 }
 
 /// Whether a git child of an operation called this process, most likely from a hook. If that operation has ended, or is one
-/// of another repository, the operation lock is free.
+/// of another repository, the change lock is free.
 pub fn below_an_operation() -> bool {
     env::var(IN_OPERATION).is_some()
 }
@@ -174,7 +174,7 @@ impl Context {
             found,
             hooks: RepositoryHooks::default(),
             author,
-            holds_operation_lock: false,
+            holds_change_lock: false,
             patience: OPERATION_PATIENCE,
         };
         ctx.found.said = placement::settle(&mut ctx, purpose)?;
@@ -306,13 +306,13 @@ impl Context {
         }
     }
 
-    /// Does `work` while holding the operation lock, which git children hold too; waits for operations of other processes.
+    /// Does `work` while holding the change lock, which git children hold too; waits for operations of other processes.
     /// The state is read again once the lock is held.
     ///
     /// # Errors
     /// `BUSY`, and whatever `work` returns.
-    pub fn with_operation_lock<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
-        self.with_operation_lock_within(self.patience, work)
+    pub fn with_change_lock<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+        self.with_change_lock_within(self.patience, work)
     }
 
     /// From now on waits so long for an operation of another process, not [`OPERATION_PATIENCE`].
@@ -328,17 +328,17 @@ impl Context {
         outcome
     }
 
-    /// As [`Context::with_operation_lock`], waiting at most `patience`. Called from a git hook below an operation, it does
+    /// As [`Context::with_change_lock`], waiting at most `patience`. Called from a git hook below an operation, it does
     /// not wait at all: the operation waits for the hook.
     ///
     /// # Errors
-    /// As [`Context::with_operation_lock`].
-    pub fn with_operation_lock_within<T>(&mut self, patience: Duration, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    /// As [`Context::with_change_lock`].
+    pub fn with_change_lock_within<T>(&mut self, patience: Duration, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.layout().ensure()?;
         placement::write_down(self.layout(), &self.repo)?;
         let in_hook = below_an_operation();
         let patience = if in_hook { Duration::ZERO } else { patience };
-        let lock = match FileLock::take(&self.layout().operation_lock(), patience)? {
+        let lock = match FileLock::take(&self.layout().change_lock(), patience)? {
             LockAttempt::Taken(lock) => lock,
             LockAttempt::Held if in_hook => {
                 return Err(Error::new(Code::Busy, "called from a git hook during an operation of git axiom")
@@ -349,13 +349,13 @@ impl Context {
                     .hint("wait for it to end, then run the command again"));
             }
         };
-        let held_before = std::mem::replace(&mut self.holds_operation_lock, true);
-        let outcome = self.below_operation_lock(&lock, work);
-        self.holds_operation_lock = held_before;
+        let held_before = std::mem::replace(&mut self.holds_change_lock, true);
+        let outcome = self.below_change_lock(&lock, work);
+        self.holds_change_lock = held_before;
         outcome
     }
 
-    fn below_operation_lock<T>(&mut self, lock: &FileLock, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
+    fn below_change_lock<T>(&mut self, lock: &FileLock, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let repo = Arc::clone(&self.repo);
         let _held = repo.hold_lock_in_children(lock)?;
         self.store.refresh()?;
@@ -380,17 +380,17 @@ impl Context {
         files::is_locked(&self.layout().supervisor_lock())
     }
 
-    /// The open operation, and whether a process is carrying it out now: the operation lock decides, so the answer is
+    /// The open operation, and whether a process is carrying it out now: the change lock decides, so the answer is
     /// certain.
     ///
     /// # Errors
     /// `IO_FAILED`; the codes of a damaged log.
     pub fn open_operation(&self) -> Result<Option<(OpenOperation, OpenOperationProgress)>> {
         let Some(open) = self.state().record.open.clone() else { return Ok(None) };
-        if self.holds_operation_lock {
+        if self.holds_change_lock {
             return Ok(Some((open, OpenOperationProgress::Interrupted)));
         }
-        if files::is_locked(&self.layout().operation_lock())? {
+        if files::is_locked(&self.layout().change_lock())? {
             return Ok(Some((open, OpenOperationProgress::UnderWay)));
         }
         // The operation may have ended between reading the state and testing the lock.

@@ -88,7 +88,7 @@ pub fn leave(ctx: &mut Context, folder: Option<&Path>) -> Result<DeinitReport> {
     disk::has_room_to_save(ctx, "make a checkpoint")?;
     ctx.layout().ensure()?;
     let _supervisor = supervisor_lock(ctx.layout())?;
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         nobody_works::check(ctx)?;
         ctx.no_open_operation()?;
         merge::scratch::clear_left(ctx)?;
@@ -142,7 +142,7 @@ pub fn complete(repo: &Repository, mut journal: DeinitJournal) -> Result<DeinitR
     let locks = match journal.phase {
         DeinitPhase::Preparing | DeinitPhase::Leaving => {
             let supervisor = supervisor_lock(&layout)?;
-            let LockAttempt::Taken(operation) = FileLock::take(&layout.operation_lock(), PATIENCE)? else {
+            let LockAttempt::Taken(operation) = FileLock::take(&layout.change_lock(), PATIENCE)? else {
                 return Err(busy("another operation is under way"));
             };
             Some((supervisor, operation))

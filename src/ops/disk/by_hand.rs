@@ -77,7 +77,7 @@ pub fn delete_checkpoints(ctx: &mut Context) -> Result<Vec<String>> {
 /// `BUSY`, `OPERATION_OPEN`; `IO_FAILED`, `DISK_FULL`.
 pub fn delete_workspaces(ctx: &mut Context) -> Result<Vec<String>> {
     let tasks = failed(ctx.state());
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         ctx.no_open_operation()?;
         let mut lines = Vec::new();
         let mut gone = 0_usize;
@@ -101,7 +101,7 @@ pub fn delete_workspaces(ctx: &mut Context) -> Result<Vec<String>> {
 /// # Errors
 /// `BUSY`, `OPERATION_OPEN`, `IO_FAILED`.
 pub fn delete_records(ctx: &mut Context) -> Result<Vec<String>> {
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         ctx.no_open_operation()?;
         let done = tidy::old_records(ctx)?;
         let first = "records of ended iterations and verify steps deleted, as far as they are a day old".to_owned();

@@ -36,7 +36,7 @@ pub(super) struct WorkspaceThinReport {
     pub left: Vec<Error>,
 }
 
-/// Deletes what is held elsewhere. The caller holds the operation lock, and no operation is open.
+/// Deletes what is held elsewhere. The caller holds the change lock, and no operation is open.
 pub(super) fn merged_workspaces(ctx: &mut Context) -> WorkspaceThinReport {
     let mut done = WorkspaceThinReport::default();
     for task in cleanup::with_workspace(ctx) {

@@ -46,7 +46,7 @@ fn merged<'s>(state: &'s State, task: &TaskId) -> Option<&'s MergedTaskWork> {
     state.restorable.tasks.get(task).and_then(|case| case.merged.as_ref())
 }
 
-/// Cleans up what is left of a merged task. The caller holds the operation lock. Safe to repeat, also after a crash.
+/// Cleans up what is left of a merged task. The caller holds the change lock. Safe to repeat, also after a crash.
 ///
 /// # Errors
 /// As [`close_workspace`]; those of a change of refs.
@@ -59,7 +59,7 @@ pub fn clean_up(ctx: &mut Context, task: &TaskId) -> Result<()> {
 }
 
 /// Moves the workspace of a merged task to the trash. Uncommitted changes are captured to `refs/axiom/live/<task>` first. The
-/// caller holds the operation lock. Safe to repeat; a crash leaves a workspace that the next call moves completely.
+/// caller holds the change lock. Safe to repeat; a crash leaves a workspace that the next call moves completely.
 ///
 /// # Errors
 /// `BUSY` where an agent still works in it; those of a capture, where they affect more than this workspace: then it stays.
@@ -134,7 +134,7 @@ pub fn to_delete(ctx: &Context) -> Result<usize> {
 }
 
 /// Deletes the branches of merged tasks, as far as the target has their commits and no worktree uses them; returns those that are
-/// gone. What somebody did with a branch since the merge stays. The caller holds the operation lock. Safe to repeat.
+/// gone. What somebody did with a branch since the merge stays. The caller holds the change lock. Safe to repeat.
 ///
 /// # Errors
 /// Those of reading refs; a crash leaves branches that the next call deletes.

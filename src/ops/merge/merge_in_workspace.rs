@@ -49,13 +49,13 @@ pub fn half_settled(ctx: &Context, task: &TaskId) -> Result<Option<AssignedConfl
     Ok(has.then(|| conflict.clone()))
 }
 
-/// Begins the merge of `target` in the workspace of a task, where none is in progress; takes the operation lock. Returns whether one
+/// Begins the merge of `target` in the workspace of a task, where none is in progress; takes the change lock. Returns whether one
 /// is in progress now: there is none where the agent has to begin it by itself, and nothing was changed then.
 ///
 /// # Errors
 /// `OPERATION_OPEN`, `BUSY`, `GIT_LOCKED`, `DISK_FULL`, `CHANGED_MEANWHILE` and others of an operation: nothing was changed.
 pub fn begin(ctx: &mut Context, task: &TaskId, (branch, target): (&RefName, &Oid)) -> Result<bool> {
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         let Some((workspace, worktree)) = place(ctx, task)? else { return Ok(false) };
         if ctx.repo.workspaces().begun_merge(&worktree)?.is_some() {
             return Ok(true);

@@ -66,7 +66,7 @@ enum MergeCheckPlace {
     Nowhere { _lock: FileLock },
 }
 
-/// Starts verifying the merge of a task with the current commits of the branches. Takes the operation lock while it makes
+/// Starts verifying the merge of a task with the current commits of the branches. Takes the change lock while it makes
 /// the worktree.
 ///
 /// # Errors
@@ -75,7 +75,7 @@ enum MergeCheckPlace {
 pub fn begin(ctx: &mut Context, task: &TaskId, runner: StepRunner, rope: Option<WakeSender>) -> Result<RunningMergeCheck> {
     let lock = scratch::claim(ctx, task, scratch::ScratchPurpose::Verification)?;
     cut_off::count(ctx, task)?;
-    let (of, demands, place) = ctx.with_operation_lock(|ctx| {
+    let (of, demands, place) = ctx.with_change_lock(|ctx| {
         ctx.no_open_operation()?;
         let changed = || Error::new(Code::ChangedMeanwhile, format!("the branches of the merge of '{task}' changed meanwhile"));
         let (of, settled) = merge_of(ctx, task)?.ok_or_else(changed)?;
@@ -285,7 +285,7 @@ pub fn merge_verified(
     Err(moves_each_time(task))
 }
 
-/// Lets merge drivers run before the operation lock is taken: their result is remembered.
+/// Lets merge drivers run before the change lock is taken: their result is remembered.
 fn run_drivers(ctx: &Context, task: &TaskId) -> Result<()> {
     if !ctx.repo.history().may_run_drivers()? {
         return Ok(());

@@ -142,7 +142,7 @@ pub(in crate::ops) fn claim(ctx: &Context, task: &TaskId, of: ScratchPurpose) ->
     }
 }
 
-/// Makes the worktree with the files of `commit`. The caller holds the operation lock.
+/// Makes the worktree with the files of `commit`. The caller holds the change lock.
 ///
 /// # Errors
 /// `WORKSPACE_IN_THE_WAY` where a file or folder that is not ours is there; `DISK_CHECKOUT_FAILED`, `GIT_FAILED`,
@@ -177,7 +177,7 @@ impl ScratchWorktree {
     /// # Errors
     /// `IO_FAILED`, `GIT_FAILED`.
     pub(in crate::ops) fn take_down(self, ctx: &mut Context) -> Result<Option<JoinHandle<()>>> {
-        ctx.with_operation_lock(|ctx| {
+        ctx.with_change_lock(|ctx| {
             let removal = clear(ctx, &self.path)?;
             env::fault_point("verify.cleared");
             files::remove_file(&note(ctx, &self.task))?;
@@ -203,7 +203,7 @@ fn clear(ctx: &Context, path: &Path) -> Result<Option<JoinHandle<()>>> {
     }
 }
 
-/// Removes the scratch worktrees in which no process works any more, and returns them. The caller holds the operation lock.
+/// Removes the scratch worktrees in which no process works any more, and returns them. The caller holds the change lock.
 ///
 /// # Errors
 /// `IO_FAILED`, `GIT_FAILED`.

@@ -93,7 +93,7 @@ pub(super) fn run(ctx: &mut Context, plan: &GoalPlan, watch: &mut dyn WaitObserv
     let task = plan.goal.id.clone();
     let commit = commit(ctx)?;
     let lock = scratch::claim(ctx, &task, scratch::ScratchPurpose::Planner)?;
-    let place = ctx.with_operation_lock(|ctx| scratch::set_up(ctx, (&task, scratch::ScratchPurpose::Planner), &commit, lock))?;
+    let place = ctx.with_change_lock(|ctx| scratch::set_up(ctx, (&task, scratch::ScratchPurpose::Planner), &commit, lock))?;
     env::fault_point("plan.place-made");
     let outcome = run_in(ctx, plan, &program, &place.path, watch);
     let removal = place.take_down(ctx)?;

@@ -125,7 +125,7 @@ fn plan(ctx: &Context, subject: &PurgeSubject, fate: PurgedObjectsFate) -> Resul
 /// `SUPERVISOR_RUNNING`, `BUSY`, `OPERATION_OPEN`; those of reading and writing objects, refs and files.
 pub fn purge(ctx: &mut Context, subject: &PurgeSubject, fate: PurgedObjectsFate) -> Result<PurgeReport> {
     let _supervisor = supervisor_lock(ctx)?;
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         nobody_works::check(ctx)?;
         ctx.no_open_operation()?;
         crate::ops::checkpoint::complete_intent(ctx)?;
@@ -153,7 +153,7 @@ pub fn purge(ctx: &mut Context, subject: &PurgeSubject, fate: PurgedObjectsFate)
 pub fn complete(ctx: &mut Context) -> Result<Option<PurgeReport>> {
     let Some(journal) = PurgeJournal::read(ctx.repo.common_dir())? else { return Ok(None) };
     let _supervisor = supervisor_lock(ctx)?;
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         repair::clear_locks_of_interrupted(&ctx.repo)?;
         let subject = PurgeSubject { path: journal.path.clone(), blob: None, given: journal.what.clone() };
         // It is completed in any case.

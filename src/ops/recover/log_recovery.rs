@@ -201,7 +201,7 @@ pub fn begin_anew_above(
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs, so the event log cannot be restarted")
             .hint("end it first: Ctrl+C where it runs, or SIGTERM to the process that 'ps' shows as 'git-axiom run'"));
     };
-    let _operation = take(layout.operation_lock(), "an operation is under way")?;
+    let _operation = take(layout.change_lock(), "an operation is under way")?;
     let _state = take(layout.state_lock(), "the state is locked by another process")?;
     let _snapshot = take(layout.snapshot_lock(), "a snapshot is being written")?;
     adopt::tidy(layout, None)?;

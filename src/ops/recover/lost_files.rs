@@ -236,7 +236,7 @@ pub fn keep_of_lost_folder(ctx: &mut Context, task: &TaskId) -> Result<bool> {
     if path.is_none_or(|path| Path::new(&path).symlink_metadata().is_ok()) {
         return Ok(false);
     }
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         let lost = look(ctx, task, None)?.is_some_and(|lost| !lost.files.is_empty());
         if lost { keep_capture(ctx, task).map(|()| true) } else { Ok(false) }
     })
@@ -253,7 +253,7 @@ pub fn put_back(
     stopped: Option<Timestamp>,
     is_chosen: impl Fn(&LostFile) -> bool,
 ) -> Result<Option<LostFilesReport>> {
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         ctx.no_open_operation()?;
         let Some(LostFilesScan { lost, now: Some(now) }) = find(ctx, task, stopped)? else { return Ok(None) };
         let chosen: Vec<TreeChange> = lost.files.iter().filter(|file| is_chosen(file)).map(|file| file.change.clone()).collect();

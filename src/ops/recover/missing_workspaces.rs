@@ -86,7 +86,7 @@ pub fn bring_back(ctx: &mut Context, task: &TaskId) -> Result<Option<RemadeFolde
     let from = place(ctx, task)?;
     match from {
         WorkPlace::There | WorkPlace::Gone(_) => return Ok(None),
-        WorkPlace::Captured(_) => ctx.with_operation_lock(|ctx| lost_files::keep_capture(ctx, task))?,
+        WorkPlace::Captured(_) => ctx.with_change_lock(|ctx| lost_files::keep_capture(ctx, task))?,
         WorkPlace::Committed => {}
     }
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(None) };
@@ -98,7 +98,7 @@ pub fn bring_back(ctx: &mut Context, task: &TaskId) -> Result<Option<RemadeFolde
 /// All files come back that the kept capture holds; then it is not kept for a choice any more.
 fn files_back(ctx: &mut Context, task: &TaskId) -> Result<Option<OperationId>> {
     let back = ctx.in_its_own_transaction(EventAuthor::Recovery, |ctx| lost_files::put_back(ctx, task, None, |_| true))?;
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         let edit = RefEdit { name: lost_files::lost_ref(task), expected: ExpectedRefValue::Any, new: None };
         ctx.repo.refs().update_refs(&[edit], &format!("git axiom: the workspace of {task} is back"))
     })?;

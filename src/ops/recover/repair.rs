@@ -56,7 +56,7 @@ pub fn repair(ctx: &mut Context, humans: OnHumanOperation) -> Result<RepairRepor
     ctx.layout().ensure()?;
     let other_boot = !ctx.repo.durability().objects_are_proved();
     let age = crash_leftovers::temporaries_age(ctx);
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         let open = ctx.state().record.open.as_ref();
         let waits = open.is_some_and(|open| !open.operation.kind.is_finished_unasked());
         match humans {
@@ -110,7 +110,7 @@ pub fn finish_unasked(ctx: &mut Context) -> Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let mut report = RepairReport::default();
-    ctx.with_operation_lock(|ctx| if is_open(ctx) { finish_operation(ctx, &mut report) } else { Ok(()) })?;
+    ctx.with_change_lock(|ctx| if is_open(ctx) { finish_operation(ctx, &mut report) } else { Ok(()) })?;
     report.done.extend(report.left);
     Ok(report.done)
 }
@@ -121,11 +121,11 @@ pub fn finish_unasked(ctx: &mut Context) -> Result<Vec<String>> {
 /// `BUSY` while an operation is under way; `IO_FAILED`.
 pub fn clear_dead_locks(ctx: &mut Context) -> Result<RepairReport> {
     let mut report = RepairReport::default();
-    ctx.with_operation_lock(|ctx| clear_locks(&ctx.repo, &mut report))?;
+    ctx.with_change_lock(|ctx| clear_locks(&ctx.repo, &mut report))?;
     Ok(report)
 }
 
-/// The same before an interrupted call is completed that keeps recovery out. The caller holds the operation lock.
+/// The same before an interrupted call is completed that keeps recovery out. The caller holds the change lock.
 ///
 /// # Errors
 /// As [`clear_dead_locks`].
@@ -137,7 +137,7 @@ pub(in crate::ops) fn clear_locks_of_interrupted(repo: &Repository) -> Result<()
     Ok(())
 }
 
-/// No other process of ours can hold these locks: this process holds the operation lock, which git children of a dead
+/// No other process of ours can hold these locks: this process holds the change lock, which git children of a dead
 /// supervisor would hold too.
 fn clear_locks(repo: &Repository, report: &mut RepairReport) -> Result<()> {
     for lock in repo.git_locks()? {
@@ -276,7 +276,7 @@ fn hooks_not_told(ctx: &mut Context, report: &mut RepairReport) {
     }
 }
 
-/// Reports objects that were found damaged when the operation lock was taken, and those of them that are lost; rebuilds tags
+/// Reports objects that were found damaged when the change lock was taken, and those of them that are lost; rebuilds tags
 /// that can be rebuilt.
 fn objects(ctx: &mut Context, report: &mut RepairReport) -> Result<()> {
     ctx.repo.durability().finish_landings()?;

@@ -204,7 +204,7 @@ fn look_for_tasks(ctx: &Context, wanted: &RecoverySelection, view: &mut Recovery
 
 /// Waits a moment for a running operation: what it has not finished yet is not damage.
 fn nothing_is_under_way(ctx: &mut Context) -> Result<()> {
-    let lock = ctx.layout().operation_lock();
+    let lock = ctx.layout().change_lock();
     let begun = Instant::now();
     while files::is_locked(&lock)? {
         if begun.elapsed() > MOMENT {

@@ -89,7 +89,7 @@ pub(super) fn worktree(ctx: &Context, task: &TaskId) -> Result<Option<Worktree>>
     Ok(note.map(|_| worktree))
 }
 
-/// Sets up the worktree. The caller holds the operation lock. A crash leaves a worktree without a note; the next call moves
+/// Sets up the worktree. The caller holds the change lock. A crash leaves a worktree without a note; the next call moves
 /// it to the trash.
 ///
 /// # Errors

@@ -30,7 +30,7 @@ pub struct UntouchedWorkspace {
 /// # Errors
 /// `WORKSPACE_BROKEN`, `BUSY`; those of a capture.
 pub fn look(ctx: &mut Context, workspace: &Workspace) -> Result<UntouchedWorkspace> {
-    ctx.with_operation_lock(|ctx| {
+    ctx.with_change_lock(|ctx| {
         let broken = || Error::new(Code::WorkspaceBroken, format!("'{}' is no worktree any more", workspace.path));
         let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?.ok_or_else(broken)?;
         let capture = ctx.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(ctx))?;

@@ -21,7 +21,7 @@ impl Supervisor<'_> {
         }
         let mut did = false;
         for task in left {
-            match self.ctx.with_operation_lock(|ctx| merge::cleanup::clean_up(ctx, &task)) {
+            match self.ctx.with_change_lock(|ctx| merge::cleanup::clean_up(ctx, &task)) {
                 Ok(()) => did = true,
                 Err(error) => {
                     self.stand_still(SharedSessionStep::Workspaces);

@@ -263,7 +263,7 @@ impl Supervisor<'_> {
         if self.mended.contains(&task.id) {
             return Ok(false);
         }
-        let mended = self.ctx.with_operation_lock(|ctx| workspaces::mend_contents(ctx, &workspace));
+        let mended = self.ctx.with_change_lock(|ctx| workspaces::mend_contents(ctx, &workspace));
         if mended.is_ok() {
             self.mended.insert(task.id.clone());
         }
@@ -389,7 +389,7 @@ impl Supervisor<'_> {
         let message = wip::message(&wip::WipCommitContext { task, agent, iteration, outcome, reports });
         let limit = self.ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
         let claim = if *outcome == IterationOutcome::Complete { CompletionClaim::Complete } else { CompletionClaim::None };
-        self.ctx.with_operation_lock(|ctx| keep_in(ctx, workspace, (from, stored), (&message, claim), limit))
+        self.ctx.with_change_lock(|ctx| keep_in(ctx, workspace, (from, stored), (&message, claim), limit))
     }
 }
 

@@ -26,7 +26,7 @@ pub fn live_ref(task: &TaskId) -> RefName {
 /// `BUSY`; those of a capture, for example where a file vanished while it was read: then the old capture is still there.
 pub fn capture(ctx: &mut Context, task: &TaskId, apart: Option<EventAuthor>) -> Result<bool> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(false) };
-    let made = ctx.with_operation_lock(|ctx| {
+    let made = ctx.with_change_lock(|ctx| {
         let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(None) };
         let capture = ctx.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(ctx))?;
         let name = live_ref(task);
@@ -56,7 +56,7 @@ pub fn capture(ctx: &mut Context, task: &TaskId, apart: Option<EventAuthor>) -> 
 }
 
 /// Deletes expired captures, those from before a loss too, by the rule of [`retention::live_capture_ends`], and returns their
-/// number. The caller holds the operation lock, and no operation is open. A crash leaves some of them, which the next call deletes.
+/// number. The caller holds the change lock, and no operation is open. A crash leaves some of them, which the next call deletes.
 ///
 /// # Errors
 /// `GIT_FAILED`, `IO_FAILED`.

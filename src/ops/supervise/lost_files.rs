@@ -47,7 +47,7 @@ impl Supervisor<'_> {
             self.tell(SessionNotice::Recovered { what: format!("{task}: {what}; what was there: git axiom undo {}", back.txn) });
         }
         let left = self.ctx.patiently(|ctx| {
-            ctx.with_operation_lock(|ctx| {
+            ctx.with_change_lock(|ctx| {
                 let left = lost_files::look(ctx, task, Some(stopped))?.map(|lost| lost.files).unwrap_or_default();
                 if left.is_empty() { Ok(left) } else { lost_files::keep_capture(ctx, task).map(|()| left) }
             })

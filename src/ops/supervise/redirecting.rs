@@ -127,7 +127,7 @@ impl Supervisor<'_> {
             }
         };
         let new = Workspace { agent: agent.clone(), path: old.path.clone(), branch, base };
-        let switched = self.ctx.with_operation_lock(|ctx| {
+        let switched = self.ctx.with_change_lock(|ctx| {
             let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&old.path))?.filter(|entry| entry.present) else {
                 return Ok(None);
             };

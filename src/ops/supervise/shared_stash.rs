@@ -72,7 +72,7 @@ impl Supervisor<'_> {
         let mut noted = None;
         if !taken.is_empty() {
             self.ctx.act_as(self.by.clone())?;
-            self.ctx.with_operation_lock(|ctx| {
+            self.ctx.with_change_lock(|ctx| {
                 let kind = OperationKind::StashTaken { task: task.clone() };
                 let mut operation = JournaledOperation::new(kind, sentence(task, &taken));
                 operation.kept = taken.iter().map(|entry| entry.id.clone()).collect();

@@ -32,7 +32,7 @@ const REPOSITORY_LOCAL: &[&str] = &[
     "GIT_WORK_TREE",
 ];
 
-/// Set for git children that hold the operation lock, so that `git axiom` knows when one of their hooks calls it. Not set
+/// Set for git children that hold the change lock, so that `git axiom` knows when one of their hooks calls it. Not set
 /// for other programs (agents, keepers, verification), which are not part of the operation.
 pub const IN_OPERATION: &str = "AXIOM_IN_OPERATION";
 
