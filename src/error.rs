@@ -74,7 +74,7 @@ codes! {
     UnknownGate "UNKNOWN_GATE" Usage "There is no open gate of this id.";
     UnknownLearning "UNKNOWN_LEARNING" Usage "There is no learning of this id.";
     UnknownCheckpoint "UNKNOWN_CHECKPOINT" Usage "There is no checkpoint of this name.";
-    UnknownTransaction "UNKNOWN_TRANSACTION" Usage "There is no transaction of this id.";
+    UnknownOperation "UNKNOWN_OPERATION" Usage "There is no operation of this id.";
     AmbiguousName "AMBIGUOUS_NAME" Usage "The prefix fits more than one name.";
     DependencyCycle "DEPENDENCY_CYCLE" Usage "Cases would depend on themselves.";
     UnknownDependency "UNKNOWN_DEPENDENCY" Usage "A case depends on a case that does not exist.";
@@ -99,8 +99,8 @@ codes! {
     HookFailed "HOOK_FAILED" Failed "A hook that was tried failed.";
     VerifyFailed "VERIFY_FAILED" Failed "A command or hook that must pass before a merge failed; nothing was changed.";
     NotForAgents "NOT_FOR_AGENTS" Refused "A verb for humans was called by an agent or one of its child processes.";
-    NothingToUndo "NOTHING_TO_UNDO" Failed "There is no transaction that can be undone.";
-    NotUndoable "NOT_UNDOABLE" Failed "This transaction cannot be undone any more.";
+    NothingToUndo "NOTHING_TO_UNDO" Failed "There is no operation that can be undone.";
+    NotUndoable "NOT_UNDOABLE" Failed "This operation cannot be undone any more.";
     NoTaskCommits "NO_TASK_COMMITS" Failed "There is nothing to take back: the target branch has no commit of the task.";
     HistoryMissing "HISTORY_MISSING" Failed "Needed commits are missing from this clone.";
     HasDependents "HAS_DEPENDENTS" Refused "Tasks that have been started depend on the task.";

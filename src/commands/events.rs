@@ -35,7 +35,7 @@ pub struct EventsArgs {
 struct EventJson {
     seq: u64,
     at: jiff::Timestamp,
-    transaction: OperationId,
+    operation: OperationId,
     by: String,
     event: &'static str,
     /// The event as it is stored in the log.
@@ -50,7 +50,7 @@ impl EventJson {
         let stored = serde_json::to_string(event).map_err(broken)?;
         let inner = stored.split_once(':').and_then(|(_, rest)| rest.strip_suffix('}')).unwrap_or("{}");
         let data = RawValue::from_string(inner.to_owned()).map_err(broken)?;
-        Ok(Self { seq: *seq, at: *at, transaction: txn.clone(), by: by.to_string(), event: event.name(), data })
+        Ok(Self { seq: *seq, at: *at, operation: txn.clone(), by: by.to_string(), event: event.name(), data })
     }
 }
 

@@ -23,7 +23,7 @@ use crate::ops::undo::UndoabilityCheck;
 /// Arguments of `log`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-A transaction is one command of yours, or one step of the supervisor. The list has the requests
+An operation is one command of yours, or one step of the supervisor. The list has the requests
 of people and agents, merges, rollbacks, undos, checkpoints, and the start and end of sessions;
 the steps in between (claims, iterations, gates) are listed only with --all.
 
@@ -45,7 +45,7 @@ pub struct LogArgs {
 
 #[derive(Serialize)]
 struct LogJson<'a> {
-    transactions: Vec<OperationJson<'a>>,
+    operations: Vec<OperationJson<'a>>,
 }
 
 #[derive(Serialize)]
@@ -69,7 +69,7 @@ struct OperationJson<'a> {
     checkpoints: Vec<CheckpointNameJson<'a>>,
 }
 
-/// A transaction, and why it cannot be undone now.
+/// An operation, and why it cannot be undone now.
 struct OperationLogRow<'a> {
     transaction: &'a OperationRecord,
     obstacle: Option<String>,
@@ -110,7 +110,7 @@ fn worktrees(transaction: &OperationRecord) -> Vec<&str> {
     advanced.chain(transaction.worktrees.iter().map(|worktree| worktree.path.as_str())).collect()
 }
 
-/// Lists transactions, newest first.
+/// Lists operations, newest first.
 ///
 /// # Errors
 /// As [`history::transactions`].
@@ -133,11 +133,11 @@ pub fn run(args: &LogArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     let looked_at = candidates.map(|transaction| OperationLogRow { transaction, obstacle: standing.obstacle(transaction) });
     let listed = looked_at.filter(|one| !args.undoable || one.obstacle.is_none());
     let shown: Vec<OperationLogRow<'_>> = listed.take(args.count.unwrap_or(usize::MAX)).collect();
-    let answer = LogJson { transactions: shown.iter().map(view).collect() };
+    let answer = LogJson { operations: shown.iter().map(view).collect() };
     screen.answer(&answer, || if shown.is_empty() { String::new() } else { in_words(&shown, &standing) })?;
     let steps = all.iter().filter(|one| !one.matters()).count();
     if all.is_empty() {
-        screen.note("There is no transaction yet.");
+        screen.note("There is no operation yet.");
     } else if shown.is_empty() && args.undoable {
         screen.note("Nothing can be undone.");
     } else if steps > 0 && !args.all && !args.undoable && args.count.is_none() {

@@ -66,7 +66,7 @@ enum RollbackVerb {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 With paths after '--', only these files and folders are restored, in the worktree that they are
-in: HEAD, the index, branches, tasks and all other files stay. It is a transaction like any
+in: HEAD, the index, branches, tasks and all other files stay. It is an operation like any
 other: a checkpoint saves what is replaced, and 'git axiom undo' takes it back.
 
   git axiom restore --at '1 hour ago' -- src/main.rs
@@ -144,7 +144,7 @@ struct RollbackJson<'a> {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct RollbackEndJson {
-    operation: Option<String>,
+    open_operation: Option<String>,
     outcome: &'static str,
     left: Vec<String>,
     not_put_back: Vec<String>,
@@ -267,7 +267,7 @@ fn to_prompt(number: u32, to: &RollbackCheckpointArgs, ctx: &mut Context, screen
 
 fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> Result<Exit> {
     let Some(mut closed) = ended else {
-        let none = RollbackEndJson { operation: None, outcome: "none", left: Vec::new(), not_put_back: Vec::new() };
+        let none = RollbackEndJson { open_operation: None, outcome: "none", left: Vec::new(), not_put_back: Vec::new() };
         screen.answer(&none, || "No operation is open.\n".to_owned())?;
         return Ok(Exit::Done);
     };
@@ -277,7 +277,7 @@ fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> R
     let Closed { open, left, not_put_back, .. } = closed;
     // `--continue` does not change the direction of a reversal that has begun.
     let outcome = if open.reversing { "reversed" } else { outcome };
-    let answer = RollbackEndJson { operation: Some(open.operation.title.clone()), outcome, left, not_put_back };
+    let answer = RollbackEndJson { open_operation: Some(open.operation.title.clone()), outcome, left, not_put_back };
     screen.answer(&answer, || {
         let was = if outcome == "done" { "finished" } else { outcome };
         let mut text = format!("'{}' was {was}.\n", open.operation.title);

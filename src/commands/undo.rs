@@ -19,14 +19,14 @@ use crate::wording::undo::{UndoOutcomeJson, explain, with_possible};
 /// Arguments of `undo`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Without an id, undo takes back the last transaction that changed refs, files or tasks and is not
-undone yet, whoever made it; repeat it to go further back. If the transaction is not yours (a
+Without an id, undo takes back the last operation that changed refs, files or tasks and is not
+undone yet, whoever made it; repeat it to go further back. If the operation is not yours (a
 merge of the supervisor), --yes needs its id. Only what it changed is restored, and only if
 nothing changed it since. 'git axiom log --undoable' lists what can be undone; 'git axiom redo'
 undoes an undo.")]
 pub struct UndoArgs {
     /// Which one: an id of 'git axiom log', or a unique beginning of it
-    transaction: Option<String>,
+    operation: Option<String>,
     #[command(flatten)]
     consent: ConsentArgs,
 }
@@ -42,12 +42,12 @@ pub struct RedoArgs {
     consent: ConsentArgs,
 }
 
-/// Undoes a transaction.
+/// Undoes an operation.
 ///
 /// # Errors
 /// As [`op::choose`] and [`op::undo`]; `NEEDS_CONFIRMATION`, `DECLINED`.
 pub fn undo(args: &UndoArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
-    let asked = args.transaction.clone().map_or(UndoSelector::Undo, UndoSelector::Named);
+    let asked = args.operation.clone().map_or(UndoSelector::Undo, UndoSelector::Named);
     run(&asked, &args.consent, global, screen)
 }
 
@@ -98,10 +98,7 @@ fn undo_with(ctx: &mut Context, asked: &UndoSelector, consent: &ConsentArgs, scr
 /// Without an id, the newest change is meant. If the user did not make it, the id is needed to show that the user knows.
 fn not_yours(transaction: &OperationRecord) -> Error {
     let OperationRecord { id, at, by, what, .. } = transaction;
-    Error::new(
-        Code::NeedsConfirmation,
-        format!("the last transaction was made by {by}, not by you: {what} ({})", words::time(*at)),
-    )
-    .hint(format!("git axiom undo {id} --yes    takes it back; with --dry-run instead of --yes, it shows what changes"))
-    .hint("git axiom log --undoable    lists what else can be taken back")
+    Error::new(Code::NeedsConfirmation, format!("the last operation was made by {by}, not by you: {what} ({})", words::time(*at)))
+        .hint(format!("git axiom undo {id} --yes    takes it back; with --dry-run instead of --yes, it shows what changes"))
+        .hint("git axiom log --undoable    lists what else can be taken back")
 }

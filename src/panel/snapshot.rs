@@ -232,8 +232,8 @@ pub struct TimelineRow {
 pub enum TimelineRowKind {
     /// A checkpoint of this name: one can go back to it.
     Checkpoint(String),
-    /// A transaction of this id.
-    Transaction {
+    /// An operation of this id.
+    Operation {
         /// Its id.
         id: String,
         /// Whether it can be undone, as far as the log says.
@@ -246,7 +246,7 @@ impl TimelineRowKind {
     pub fn id(&self) -> &str {
         match self {
             Self::Checkpoint(name) => name,
-            Self::Transaction { id, .. } => id,
+            Self::Operation { id, .. } => id,
         }
     }
 }

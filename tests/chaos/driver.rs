@@ -252,7 +252,7 @@ fn each_is_in_the_log(world: &World, done: &[(Vec<String>, [jiff::Timestamp; 2])
     let log = world.env.json(&["log", "--all"]);
     let begun = |one: &serde_json::Value| one["at"].as_str().unwrap().parse::<jiff::Timestamp>().unwrap();
     let users: Vec<jiff::Timestamp> =
-        log["transactions"].as_array().unwrap().iter().filter(|one| one["by"] == "user").map(begun).collect();
+        log["operations"].as_array().unwrap().iter().filter(|one| one["by"] == "user").map(begun).collect();
     for (words, [from, to]) in done {
         // Times of events have milliseconds.
         let from = *from - jiff::SignedDuration::from_millis(1);

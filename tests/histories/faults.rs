@@ -29,7 +29,7 @@ pub fn faulty(place: &mut Place, dice: &mut Dice, args: &[&str], cases: u64) -> 
 pub fn after_kill(place: &mut Place, dice: &mut Dice, before: &World, run: &Run) {
     let is_open = place.env.axiom(&["recover", "--json"]);
     let document: Value = serde_json::from_str(&is_open.stdout).unwrap_or_default();
-    let abort = !document["operation"].is_null() && dice.once_in(2);
+    let abort = !document["openOperation"].is_null() && dice.once_in(2);
     if abort {
         let aborted = place.axiom(&["rollback", "--abort"]);
         assert_eq!(aborted.code, Some(0), "{}{aborted}", place.story());

@@ -129,7 +129,7 @@ fn merge(place: &mut Place, dice: &mut Dice) {
 fn undo_any(place: &mut Place, dice: &mut Dice) {
     let run = place.env.axiom(&["log", "--json"]);
     let Ok(document) = serde_json::from_str::<Value>(&run.stdout) else { return };
-    let Some(all) = document["transactions"].as_array() else { return };
+    let Some(all) = document["operations"].as_array() else { return };
     let all: Vec<&str> = all.iter().filter(|one| one["undoable"] == true).filter_map(|one| one["id"].as_str()).collect();
     if let Some(id) = dice.pick(&all) {
         destructive(place, dice, &["undo", id], None);

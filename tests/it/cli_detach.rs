@@ -58,7 +58,7 @@ fn a_session_in_the_background_has_begun_when_it_is_said_to_and_can_be_ended() {
     assert!(aside.starts_with("xxx") && aside.len() < 5_001_000 && !aside.contains("session ended"), "put aside while it runs");
     let what = |args: &[&str]| {
         let log = env.json(args);
-        let all: Vec<_> = log["transactions"].as_array().unwrap().iter().map(|one| one["what"].to_string()).collect();
+        let all: Vec<_> = log["operations"].as_array().unwrap().iter().map(|one| one["what"].to_string()).collect();
         all.join("\n")
     };
     let (listed, every) = (what(&["log"]), what(&["log", "--all"]));

@@ -295,7 +295,7 @@ fn the_log_tells_what_can_be_taken_back() {
     let env = TestEnv::new().with_fixed_clock();
     insta::assert_snapshot!(env.axiom(&["log"]), @r"
     --- stderr
-    There is no transaction yet.
+    There is no operation yet.
     --- exit 0
     ");
     env.ok(&["task", "add", "x", "--id", "a"]);

@@ -101,7 +101,7 @@ fn a_rollback_is_undone_around_what_was_done_since() {
 /// The newest transaction whose description has this word.
 fn undoable(scratch: &Scratch, word: &str) -> String {
     let log = scratch.json(&["log"]);
-    let all = log["transactions"].as_array().unwrap();
+    let all = log["operations"].as_array().unwrap();
     let one = all.iter().find(|one| one["what"].as_str().unwrap().contains(word) && one["undoable"] == true).unwrap();
     one["id"].as_str().unwrap().to_owned()
 }
@@ -133,7 +133,7 @@ fn changes_of_tasks_are_undone_one_after_the_other() {
     scratch.axiom(&["redo", "--yes"]);
     assert_eq!((scratch.task("t1").title.as_str(), scratch.task("t1").status.as_str()), ("second", "pending"));
     scratch.refused(&["redo", "--yes"], "NOTHING_TO_UNDO", 1);
-    scratch.refused(&["undo", "nope", "--yes"], "UNKNOWN_TRANSACTION", 2);
+    scratch.refused(&["undo", "nope", "--yes"], "UNKNOWN_OPERATION", 2);
 }
 
 #[test]
@@ -421,7 +421,7 @@ fn an_import_of_done_tasks_is_undone_as_long_as_nobody_worked_on_them() {
 fn log_is_right(scratch: &Scratch, when: &str) -> usize {
     let log = scratch.json(&["log"]);
     let mut possible = 0;
-    for one in log["transactions"].as_array().unwrap() {
+    for one in log["operations"].as_array().unwrap() {
         let tried = scratch.axiom_with(&["undo", one["id"].as_str().unwrap(), "--dry-run"], &[]);
         let said = String::from_utf8_lossy(&tried.stderr).into_owned();
         assert_eq!(one["undoable"], tried.status.success(), "{when}: {one}\n{said}");
@@ -429,7 +429,7 @@ fn log_is_right(scratch: &Scratch, when: &str) -> usize {
         possible += usize::from(tried.status.success());
     }
     let listed = scratch.json(&["log", "--undoable"]);
-    assert_eq!(listed["transactions"].as_array().unwrap().len(), possible, "{when}");
+    assert_eq!(listed["operations"].as_array().unwrap().len(), possible, "{when}");
     possible
 }
 
@@ -488,7 +488,7 @@ fn undo_without_an_id_means_what_was_done_last_whoever_did_it() {
     scratch.add_task("theirs");
     let (code, said) = undo();
     let log = scratch.json(&["log"]);
-    let all = log["transactions"].as_array().unwrap();
+    let all = log["operations"].as_array().unwrap();
     let id = all.iter().find(|one| one["what"].as_str().unwrap().starts_with("add theirs")).unwrap()["id"].as_str().unwrap();
     assert_eq!(code, Some(3), "{said}");
     assert!(said.contains("by supervisor, not by you: add theirs"), "{said}");

@@ -354,9 +354,9 @@ fn a_session_does_not_end_an_interrupted_rollback_unasked() {
     env.ok(&["task", "add", "t", "--id", "t", "--body", "echo t > t.txt"]);
     let run = env.axiom(&["run", "--mode", "autopilot", "--until-idle"]).fails_with(Code::OperationOpen);
     assert!(run.stderr.contains("rollback --abort"), "{run}");
-    assert!(env.json(&["recover"])["operation"].is_string());
+    assert!(env.json(&["recover"])["openOperation"].is_string());
     env.ok(&["stop", "--all"]);
-    assert!(env.json(&["recover"])["operation"].is_string());
+    assert!(env.json(&["recover"])["openOperation"].is_string());
     env.ok(&["rollback", "--abort"]);
     assert_eq!(env.read("README"), "changed\n");
     env.ok(&["run", "--mode", "autopilot", "--until-idle"]);

@@ -22,7 +22,7 @@ use crate::ops::{history, lock};
 
 /// How long a user who presses Tab has to wait at most.
 const PATIENCE: Duration = Duration::from_millis(50);
-/// How many transactions are offered, the newest ones.
+/// How many operations are offered, the newest ones.
 const NEWEST: usize = 50;
 
 /// What an argument accepts.
@@ -40,8 +40,8 @@ pub enum ShellCandidateKind {
     Gates,
     /// Checkpoints.
     Checkpoints,
-    /// Transactions that can be undone.
-    Transactions,
+    /// Operations that can be undone.
+    Operations,
     /// What agents learnt.
     Learnings,
     /// Agent programs: presets and those of the configuration.
@@ -76,7 +76,7 @@ pub fn all(of: ShellCandidateKind) -> Vec<CompletionCandidate> {
         | ShellCandidateKind::Gates
         | ShellCandidateKind::Checkpoints
         | ShellCandidateKind::Learnings
-        | ShellCandidateKind::Transactions => at_once(move || of_repository(of)),
+        | ShellCandidateKind::Operations => at_once(move || of_repository(of)),
     };
     let candidate = |(place, (id, what)): (usize, ShellCandidate)| {
         let what = Some(what).filter(|what| !what.is_empty()).map(Into::into);
@@ -113,7 +113,7 @@ fn of_repository(of: ShellCandidateKind) -> Option<Vec<ShellCandidate>> {
         ShellCandidateKind::Learnings => {
             state.record.learnings.iter().map(|one| (one.id.to_string(), one.text.clone())).collect()
         }
-        ShellCandidateKind::Transactions => return transactions(&ctx),
+        ShellCandidateKind::Operations => return transactions(&ctx),
         ShellCandidateKind::Locks
         | ShellCandidateKind::Verbs
         | ShellCandidateKind::Keys
@@ -135,7 +135,7 @@ fn agents(state: &State) -> Vec<ShellCandidate> {
     state.restorable.agents.values().map(|agent| (agent.id.to_string(), work(agent))).collect()
 }
 
-/// The transactions that can be undone, newest first.
+/// The operations that can be undone, newest first.
 fn transactions(ctx: &Context) -> Option<Vec<ShellCandidate>> {
     let is_offered = |one: &&OperationRecord| one.matters() && one.undoable();
     let all = history::newest_transactions(ctx, |known| known.iter().filter(is_offered).count() >= NEWEST).ok()?;

@@ -88,7 +88,7 @@ const OFFERED: &[(&str, &str, ShellCandidateKind)] = &[
     ("rollback task", "task", ShellCandidateKind::Tasks),
     ("restore", "name", ShellCandidateKind::Checkpoints),
     ("restore", "mode", ShellCandidateKind::Words(MODES)),
-    ("undo", "transaction", ShellCandidateKind::Transactions),
+    ("undo", "operation", ShellCandidateKind::Operations),
     ("recover", "resume", ShellCandidateKind::Cases),
     ("recover", "reset", ShellCandidateKind::Cases),
     ("recover", "only", ShellCandidateKind::Cases),

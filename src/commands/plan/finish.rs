@@ -33,7 +33,7 @@ struct PlanFinishJson<'a> {
     dry_run: bool,
     tasks: Vec<PlannedTaskJson<'a>>,
     task_ids: &'a [TaskId],
-    transaction: Option<&'a OperationId>,
+    operation: Option<&'a OperationId>,
     undo: Option<String>,
 }
 
@@ -48,7 +48,7 @@ pub fn run(args: &PlanFinishArgs, global: &GlobalArgs, screen: &mut Screen) -> R
     let tree = view::tree(&tasks, &[].into());
     let lines = || tasks.iter().map(PlannedTaskJson::of).collect();
     if args.dry_run {
-        let answer = PlanFinishJson { dry_run: true, tasks: lines(), task_ids: &[], transaction: None, undo: None };
+        let answer = PlanFinishJson { dry_run: true, tasks: lines(), task_ids: &[], operation: None, undo: None };
         screen.answer(&answer, || format!("{tree}\nNothing was changed.\n"))?;
         return Ok(Exit::Done);
     }
@@ -58,7 +58,7 @@ pub fn run(args: &PlanFinishArgs, global: &GlobalArgs, screen: &mut Screen) -> R
     screen.confirm(&format!("Make these {}?", words::count(tasks.len(), "case")), args.yes)?;
     let ids = finish::finish(&mut ctx, Some(seen))?;
     let undo = Some(format!("git axiom undo {}", ctx.txn()));
-    let answer = PlanFinishJson { dry_run: false, tasks: lines(), task_ids: &ids, transaction: Some(ctx.txn()), undo };
+    let answer = PlanFinishJson { dry_run: false, tasks: lines(), task_ids: &ids, operation: Some(ctx.txn()), undo };
     screen.answer(&answer, || {
         let made = words::count(ids.len(), "case");
         format!("{tree}\n{made} made. To undo: git axiom undo {}\nNext: git axiom run\n", ctx.txn())

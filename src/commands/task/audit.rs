@@ -35,7 +35,7 @@ struct TaskAuditEntryJson<'a> {
     seq: u64,
     at: Timestamp,
     by: String,
-    transaction: &'a str,
+    operation: &'a str,
     event: &'a str,
     text: &'a str,
     attempt: Option<&'a AttemptRecord>,
@@ -43,15 +43,7 @@ struct TaskAuditEntryJson<'a> {
 
 fn as_json(entry: &AuditEntry) -> TaskAuditEntryJson<'_> {
     let AuditEntry { seq, at, by, txn, event, text, attempt } = entry;
-    TaskAuditEntryJson {
-        seq: *seq,
-        at: *at,
-        by: by.to_string(),
-        transaction: txn.as_str(),
-        event,
-        text,
-        attempt: attempt.as_ref(),
-    }
+    TaskAuditEntryJson { seq: *seq, at: *at, by: by.to_string(), operation: txn.as_str(), event, text, attempt: attempt.as_ref() }
 }
 
 /// Shows a case's history, oldest first.

@@ -177,7 +177,7 @@ macro_rules! id {
 id!(TaskId "task id" "The id of a case: a directive, an operation or a task.");
 id!(AgentId "agent id" "The id of an agent, a slot that runs an agent program: `<persona>-NNN`.");
 id!(CheckpointName "checkpoint name" "The name of a checkpoint.");
-id!(OperationId "transaction id" "The id of a transaction: one user command or supervisor step.");
+id!(OperationId "operation id" "The id of an operation: one user command or supervisor step.");
 id!(SessionId "session id" "The id of a session: from the start of `git axiom run` to its end.");
 id!(GateId "gate id" "The id of a gate.");
 id!(RequestId "request id" "The id of a request to the supervisor.");

@@ -31,7 +31,7 @@ pub enum UndoSelector {
 /// Chooses the transaction that the user asked for.
 ///
 /// # Errors
-/// `NOTHING_TO_UNDO`, `UNKNOWN_TRANSACTION`, `AMBIGUOUS_NAME`, `NOT_UNDOABLE` with the reason.
+/// `NOTHING_TO_UNDO`, `UNKNOWN_OPERATION`, `AMBIGUOUS_NAME`, `NOT_UNDOABLE` with the reason.
 pub fn choose<'t>(all: &'t [OperationRecord], asked: &UndoSelector) -> Result<&'t OperationRecord> {
     let depth = |transaction: &OperationRecord| taken_back(all, transaction).count();
     let nothing = |what: &str| Error::new(Code::NothingToUndo, what.to_owned()).hint("see 'git axiom log'");
@@ -39,7 +39,7 @@ pub fn choose<'t>(all: &'t [OperationRecord], asked: &UndoSelector) -> Result<&'
         // The last transaction is meant. If it cannot be undone, that is an error: an older one is not undone in its place.
         UndoSelector::Undo => {
             let newest = all.iter().rev().find(|one| stands(one));
-            newest.ok_or_else(|| nothing("there is no transaction that can be undone")).and_then(possible)
+            newest.ok_or_else(|| nothing("there is no operation that can be undone")).and_then(possible)
         }
         // An undo of an undo is a redo. To reverse it, the first transaction is undone again.
         UndoSelector::Redo => {
@@ -55,10 +55,10 @@ pub fn choose<'t>(all: &'t [OperationRecord], asked: &UndoSelector) -> Result<&'
             match found.as_slice() {
                 [one] => possible(one),
                 [] => {
-                    let what = format!("there is no transaction '{text}'");
-                    Err(Error::new(Code::UnknownTransaction, what).hint("see 'git axiom log'"))
+                    let what = format!("there is no operation '{text}'");
+                    Err(Error::new(Code::UnknownOperation, what).hint("see 'git axiom log'"))
                 }
-                _ => Err(Error::new(Code::AmbiguousName, format!("'{text}' fits more than one transaction"))
+                _ => Err(Error::new(Code::AmbiguousName, format!("'{text}' fits more than one operation"))
                     .hint("write more of the id")),
             }
         }

@@ -43,7 +43,7 @@ pub struct PictureMoment {
     /// When.
     pub at: Timestamp,
     /// In which transaction.
-    pub transaction: OperationId,
+    pub operation: OperationId,
     /// What.
     pub kind: PictureMomentKind,
     /// The lanes that it concerns, by their places; the main worktree is always concerned where none is.
@@ -104,8 +104,8 @@ impl Picture {
     /// Takes away what is refused: an undo that cannot be made any more. A merge can be taken back in another way.
     pub fn offer_only(&mut self, can_undo: impl Fn(&OperationId) -> bool) {
         for moment in &mut self.moments {
-            let undo = moment.command.as_ref().is_some_and(|command| *command == undo(&moment.transaction));
-            if undo && !can_undo(&moment.transaction) {
+            let undo = moment.command.as_ref().is_some_and(|command| *command == undo(&moment.operation));
+            if undo && !can_undo(&moment.operation) {
                 let task = moment
                     .lanes
                     .first()
@@ -119,8 +119,8 @@ impl Picture {
     /// The transactions that are offered to be undone, the oldest first.
     pub fn offered(&self) -> impl Iterator<Item = &OperationId> {
         let is_undo =
-            |moment: &&PictureMoment| moment.command.as_ref().is_some_and(|command| *command == undo(&moment.transaction));
-        self.moments.iter().filter(is_undo).map(|moment| &moment.transaction)
+            |moment: &&PictureMoment| moment.command.as_ref().is_some_and(|command| *command == undo(&moment.operation));
+        self.moments.iter().filter(is_undo).map(|moment| &moment.operation)
     }
 
     /// The newest moments only, at most so many.
@@ -144,8 +144,8 @@ impl Picture {
     }
 }
 
-fn undo(transaction: &OperationId) -> String {
-    format!("git axiom undo {transaction}")
+fn undo(operation: &OperationId) -> String {
+    format!("git axiom undo {operation}")
 }
 
 /// An operation that began.
@@ -233,8 +233,8 @@ impl PictureFold {
     }
 
     fn add(&mut self, (at, txn): (Timestamp, &OperationId), kind: PictureMomentKind, lanes: Vec<usize>, what: String) {
-        let (transaction, command, checkpoint, changed_lines) = (txn.clone(), None, None, None);
-        self.picture.moments.push(PictureMoment { at, transaction, kind, lanes, what, command, checkpoint, changed_lines });
+        let (operation, command, checkpoint, changed_lines) = (txn.clone(), None, None, None);
+        self.picture.moments.push(PictureMoment { at, operation, kind, lanes, what, command, checkpoint, changed_lines });
     }
 
     /// In a new workspace the task begins; otherwise its lane goes on.

@@ -69,7 +69,7 @@ pub(super) const VERBS: &[VerbRow] = &[
     row("panel", "See and do everything on one screen, while agents work", (Look, "panel"), HUMANS, Repository),
     row("status", "Show what is happening right now", (Look, "status"), Everybody, Repository),
     row("output", "Print the output of an agent", (Look, "output AGENT"), Everybody, Repository),
-    row("log", "List what was done, newest first: the transactions that undo works on", (Look, "log"), Everybody, Repository),
+    row("log", "List what was done, newest first: the operations that undo works on", (Look, "log"), Everybody, Repository),
     row("graph", "Draw what happened: tasks, checkpoints, merges, rollbacks", (Look, "graph"), Everybody, Repository),
     row("events", "Print the events of the log, oldest first", (Look, "events"), Everybody, Repository),
     row("pause", "Pause all agents when their iterations end", (Decide, "pause"), HUMANS, Lock),
@@ -139,7 +139,7 @@ pub(super) const VERBS: &[VerbRow] = &[
         Humans(&["--dry-run"]),
         Trust,
     ),
-    row("undo", "Undo the last transaction, or the one that you name", (GoBack, "undo"), Humans(&["--dry-run"]), Trust),
+    row("undo", "Undo the last operation, or the one that you name", (GoBack, "undo"), Humans(&["--dry-run"]), Trust),
     row("redo", "Undo the last undo", (GoBack, "redo"), Humans(&["--dry-run"]), Trust),
     row(
         "recover",

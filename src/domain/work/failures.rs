@@ -178,7 +178,7 @@ impl FailureClass {
             Code::ConfigBackupRestored | Code::NoBackup => Self::Ours,
             Code::UnknownTask | Code::UnknownAgent | Code::UnknownGate | Code::UnknownLearning | Code::Usage => Self::Ours,
             Code::NoPlan | Code::PlanOpen | Code::PlanInvalid | Code::PlanNotApproved | Code::PlannerFailed => Self::Ours,
-            Code::UnknownCheckpoint | Code::UnknownTransaction | Code::AmbiguousName | Code::DependencyCycle => Self::Ours,
+            Code::UnknownCheckpoint | Code::UnknownOperation | Code::AmbiguousName | Code::DependencyCycle => Self::Ours,
             Code::UnknownDependency
             | Code::NeedsConfirmation
             | Code::Declined

@@ -60,7 +60,7 @@ pub struct RecoverySurvey {
     /// Files of workspaces that are lost and that their newest captures hold.
     pub lost_files: Vec<LostFiles>,
     /// The operation that was interrupted.
-    pub operation: Option<String>,
+    pub open_operation: Option<String>,
     /// The checkpoint that was being made.
     #[serde(rename = "unfinishedCheckpoint")]
     pub checkpoint: Option<String>,
@@ -135,7 +135,7 @@ pub fn look_with(ctx: &mut Context, wanted: &RecoverySelection) -> Result<Recove
     let torn = ctx.store.torn()?;
     let ctx = &*ctx;
     let state = ctx.state();
-    view.operation = state.record.open.as_ref().map(|open| open.operation.title.clone());
+    view.open_operation = state.record.open.as_ref().map(|open| open.operation.title.clone());
     view.wedges = wedged::find(ctx)?.iter().map(BlockingCondition::view).collect();
     view.checkpoint = state.record.checkpoint_intent.as_ref().map(ToString::to_string);
     view.locks = ctx.repo.git_locks()?.iter().map(|lock| lock.path.display().to_string()).collect();
@@ -157,7 +157,7 @@ pub fn look_with(ctx: &mut Context, wanted: &RecoverySelection) -> Result<Recove
     }
     let open_session = state.record.session.as_ref().is_some_and(|session| session.state.is_open());
     view.repairs = open_session
-        || view.operation.is_some()
+        || view.open_operation.is_some()
         || view.checkpoint.is_some()
         || !view.forgotten_checkpoints.is_empty()
         || !view.damaged_objects.is_empty()

@@ -262,7 +262,7 @@ fn timeline(ctx: &Context) -> Result<Vec<TimelineRow>> {
         TimelineRow {
             at: one.at,
             clock: clock(one.at),
-            what: TimelineRowKind::Transaction {
+            what: TimelineRowKind::Operation {
                 id: one.id.to_string(),
                 undoable: one.undone_by.is_none() && standing.obstacle(one).is_none(),
             },

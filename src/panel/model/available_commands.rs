@@ -83,7 +83,7 @@ pub(super) fn selected_checkpoint(model: &PanelModel) -> Option<String> {
     }
     model.moment_row().and_then(|row| match &row.what {
         TimelineRowKind::Checkpoint(name) => Some(name.clone()),
-        TimelineRowKind::Transaction { .. } => None,
+        TimelineRowKind::Operation { .. } => None,
     })
 }
 

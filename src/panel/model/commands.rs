@@ -163,7 +163,7 @@ fn block(model: &mut PanelModel) -> Vec<PanelRequest> {
 
 fn undo(model: &mut PanelModel) -> Vec<PanelRequest> {
     let selected = model.moment_row().and_then(|row| match &row.what {
-        TimelineRowKind::Transaction { id, .. } => Some(id.clone()),
+        TimelineRowKind::Operation { id, .. } => Some(id.clone()),
         TimelineRowKind::Checkpoint(_) => None,
     });
     find_out(model, "UNDO".to_owned(), PanelQuestion::PlanUndo(selected))
@@ -254,9 +254,7 @@ fn open_selected(model: &mut PanelModel) -> Vec<PanelRequest> {
         },
         PanelView::Timeline => match model.moment_row().map(|row| row.what.clone()) {
             Some(TimelineRowKind::Checkpoint(name)) => choose_at(model, name),
-            Some(TimelineRowKind::Transaction { id, .. }) => {
-                find_out(model, "UNDO".to_owned(), PanelQuestion::PlanUndo(Some(id)))
-            }
+            Some(TimelineRowKind::Operation { id, .. }) => find_out(model, "UNDO".to_owned(), PanelQuestion::PlanUndo(Some(id))),
             None => Vec::new(),
         },
     }

@@ -164,7 +164,7 @@ pub fn moments() -> Vec<TimelineRow> {
         words: words.to_owned(),
         by: by.to_owned(),
     };
-    let transaction = |id: &str, undoable| TimelineRowKind::Transaction { id: id.to_owned(), undoable };
+    let transaction = |id: &str, undoable| TimelineRowKind::Operation { id: id.to_owned(), undoable };
     vec![
         moment(5, "14:30:00", transaction("t9", true), "merge of ch-001", "supervisor"),
         moment(

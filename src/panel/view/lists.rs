@@ -259,8 +259,8 @@ pub fn gates(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
 fn moment(row: &TimelineRow) -> Vec<RowPiece> {
     let (mark, tone) = match &row.what {
         TimelineRowKind::Checkpoint(_) => ("●", TextTone::Accent),
-        TimelineRowKind::Transaction { undoable: true, .. } => ("↶", TextTone::Plain),
-        TimelineRowKind::Transaction { undoable: false, .. } => (" ", TextTone::Dim),
+        TimelineRowKind::Operation { undoable: true, .. } => ("↶", TextTone::Plain),
+        TimelineRowKind::Operation { undoable: false, .. } => (" ", TextTone::Dim),
     };
     vec![
         (format!(" {} ", row.clock), TextTone::Dim),
@@ -283,8 +283,8 @@ pub fn timeline(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
     let Some(row) = model.moment_row() else { return };
     let does = match &row.what {
         TimelineRowKind::Checkpoint(name) => format!("shows what going back to {name} would change, and asks"),
-        TimelineRowKind::Transaction { undoable: true, id } => format!("shows what undoing {id} would change, and asks"),
-        TimelineRowKind::Transaction { undoable: false, id } => format!("says why {id} cannot be undone"),
+        TimelineRowKind::Operation { undoable: true, id } => format!("shows what undoing {id} would change, and asks"),
+        TimelineRowKind::Operation { undoable: false, id } => format!("says why {id} cannot be undone"),
     };
     let key = model.keys.shown(PanelCommand::Open);
     let lines = [

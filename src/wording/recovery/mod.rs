@@ -113,7 +113,7 @@ fn is_nothing(view: &RecoverySurvey) -> bool {
 fn repairs(view: &RecoverySurvey) -> String {
     let mut text = String::new();
     view.lost_files.iter().for_each(|lost| text.push_str(&lost_files(lost)));
-    if let Some(operation) = &view.operation {
+    if let Some(operation) = &view.open_operation {
         text.push_str(&format!("operation  '{operation}' was interrupted: it is finished, or reversed if that fails\n"));
     }
     if let Some(checkpoint) = &view.checkpoint {

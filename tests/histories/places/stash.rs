@@ -43,7 +43,7 @@ pub fn comes_back(place: &mut Place, before: &World) {
         return;
     }
     let log: Value = serde_json::from_str(&place.env.axiom(&["log", "--json"]).stdout).unwrap();
-    let all = log["transactions"].as_array().unwrap();
+    let all = log["operations"].as_array().unwrap();
     let undoable = all
         .iter()
         .filter(|one| one["undoable"] == true && one["what"].as_str().is_some_and(|what| what.starts_with("the stash entr")));

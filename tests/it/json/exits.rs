@@ -108,6 +108,6 @@ fn in_the_page() -> BTreeSet<i32> {
 
 fn merge_of(env: &TestEnv) -> String {
     let log = env.json(&["log"]);
-    let merge = log["transactions"].as_array().unwrap().iter().find(|one| one["what"].as_str().unwrap().starts_with("merge"));
+    let merge = log["operations"].as_array().unwrap().iter().find(|one| one["what"].as_str().unwrap().starts_with("merge"));
     merge.unwrap()["id"].as_str().unwrap().to_owned()
 }

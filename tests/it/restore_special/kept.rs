@@ -180,12 +180,12 @@ fn a_checkpoint_of_which_anything_is_gone_does_not_come_back() {
     assert_eq!(scratch.git(&["for-each-ref"]), before);
     // All of it: the log knows, too.
     let scratch = deleted_and_let_go_of();
-    assert_eq!(scratch.json(&["log", "--undoable"])["transactions"].as_array().unwrap().len(), 1);
+    assert_eq!(scratch.json(&["log", "--undoable"])["operations"].as_array().unwrap().len(), 1);
     forget(&scratch);
     scratch.refused(&["undo", "--yes"], "NOT_UNDOABLE", 1);
     assert!(words(&scratch).contains("they were kept until 20"), "{}", words(&scratch));
     let log = scratch.json(&["log"]);
-    let deletion = &log["transactions"][0];
+    let deletion = &log["operations"][0];
     assert_eq!((&deletion["what"], &deletion["undoable"]), (&"delete checkpoint c".into(), &false.into()));
     assert!(deletion["obstacle"].as_str().unwrap().contains("checkpoints.keepDeletedDays"), "{deletion}");
     assert!(scratch.axiom(&["log"]).lines().any(|line| line.contains("gone") && line.contains("delete checkpoint c")));

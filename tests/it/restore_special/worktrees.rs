@@ -153,7 +153,7 @@ fn a_worktree_that_was_removed_since_is_left_out_of_an_undo_and_named() {
     let since = scratch.git(&["rev-parse", "side"]);
     scratch.axiom(&["rollback", "checkpoint", "safe", "--worktree", path, "--yes"]);
     assert_eq!(scratch.git(&["rev-parse", "side"]), then);
-    let undo = scratch.json(&["log", "-n", "1"])["transactions"][0]["id"].as_str().unwrap().to_owned();
+    let undo = scratch.json(&["log", "-n", "1"])["operations"][0]["id"].as_str().unwrap().to_owned();
     scratch.git(&["worktree", "remove", "--force", path]);
     let dry = scratch.json(&["undo", &undo, "--dry-run"]);
     assert_eq!((&dry["leftOut"], &dry["files"]), (&serde_json::json!([path]), &serde_json::json!([])), "{dry}");
@@ -172,7 +172,7 @@ fn where_all_that_changed_was_in_a_removed_worktree_that_is_said() {
     let (scratch, side) = with_side();
     std::fs::write(side.join("loose"), "edited\n").unwrap();
     scratch.axiom(&["rollback", "checkpoint", "safe", "--worktree", side.to_str().unwrap(), "--yes"]);
-    let id = scratch.json(&["log", "-n", "1"])["transactions"][0]["id"].as_str().unwrap().to_owned();
+    let id = scratch.json(&["log", "-n", "1"])["operations"][0]["id"].as_str().unwrap().to_owned();
     scratch.git(&["worktree", "remove", "--force", side.to_str().unwrap()]);
     scratch.refused(&["undo", &id, "--dry-run"], "NOT_UNDOABLE", 1);
     scratch.refused(&["undo", &id, "--yes"], "NOT_UNDOABLE", 1);
@@ -187,7 +187,7 @@ fn a_workspace_that_came_back_and_was_removed_since_is_left_out_and_nothing_of_a
     std::fs::remove_dir_all(&workspace).unwrap();
     scratch.git(&["worktree", "prune"]);
     scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
-    let id = scratch.json(&["log", "-n", "1"])["transactions"][0]["id"].as_str().unwrap().to_owned();
+    let id = scratch.json(&["log", "-n", "1"])["operations"][0]["id"].as_str().unwrap().to_owned();
     assert!(workspace.join("work").exists());
     scratch.git(&["worktree", "remove", "--force", path]);
     // Of the same name elsewhere: git gives it the same registration.
@@ -214,7 +214,7 @@ fn a_merge_into_a_worktree_that_was_removed_since_is_taken_back_on_its_branch() 
     scratch.axiom(&["merge", "t1"]);
     assert_ne!(scratch.git(&["rev-parse", "side"]), before);
     scratch.git(&["worktree", "remove", "--force", &path]);
-    let id = scratch.json(&["log", "-n", "1"])["transactions"][0]["id"].as_str().unwrap().to_owned();
+    let id = scratch.json(&["log", "-n", "1"])["operations"][0]["id"].as_str().unwrap().to_owned();
     let undone = scratch.json(&["undo", &id, "--yes"]);
     assert_eq!(undone["leftOut"], serde_json::json!([path]), "{undone}");
     assert_eq!(scratch.git(&["rev-parse", "side"]), before);

@@ -111,7 +111,7 @@ fn what_is_to_begin_anew_does_so_once_and_its_undo_holds() {
     let world = world("seq 50 > work.txt; git axiom signal progress 40", "ls > ../../../sees");
     dies(&world);
     world.env.ok(&["recover", "--reset", "t", "--yes"]);
-    let newest = world.env.json(&["log", "--undoable", "-n", "1"])["transactions"][0].clone();
+    let newest = world.env.json(&["log", "--undoable", "-n", "1"])["operations"][0].clone();
     assert_eq!(newest["by"], "user", "a human's order: {newest}");
     world.env.ok(&["undo", "--yes"]);
     assert!(world.env.repo().join(".worktrees/agent-001-t/work.txt").exists());

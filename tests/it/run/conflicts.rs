@@ -186,7 +186,7 @@ fn a_begun_merge_is_taken_back_by_an_undo_begun_again_by_a_redo_and_settled_afte
     let (head, open) = (git(&["rev-parse", "HEAD"]), is());
     assert!(open.0 && open.1.contains("UU README") && open.2.contains("<<<<<<<"), "{open:?}");
     let log = world.env.json(&["log"]);
-    let transactions = log["transactions"].as_array().unwrap();
+    let transactions = log["operations"].as_array().unwrap();
     let is_begin = |one: &&serde_json::Value| one["what"].as_str().unwrap().starts_with("begin the merge of main");
     let id = transactions.iter().find(is_begin).unwrap()["id"].as_str().unwrap().to_owned();
     let titles = transactions.iter().map(|one| one["what"].as_str().unwrap()).collect::<Vec<_>>().join("\n");

@@ -325,7 +325,7 @@ fn a_copy_leaves_alone_what_lies_in_a_folder_of_workspaces_outside_both() {
     axiom(&["recover", "--yes"]).success();
     axiom(&["rollback", "checkpoint", "before-t", "--yes"]).success();
     axiom(&["undo", "--yes"]).success();
-    let ids = world.env.json(&["log"])["transactions"].as_array().unwrap().clone();
+    let ids = world.env.json(&["log"])["operations"].as_array().unwrap().clone();
     let back = ids.iter().find(|one| one["what"].as_str().unwrap().contains("checkpoint c"));
     let back = back.unwrap()["id"].as_str().unwrap();
     let undone = axiom(&["--json", "undo", back, "--yes"]).success().json();

@@ -79,7 +79,7 @@ fn a_merge_that_was_undone_waits_for_a_human_in_autopilot_too() {
     world.autopilot(&[]).code(0);
     for merge in ["merge u", "merge t"] {
         let log = world.env.json(&["log", "--undoable"]);
-        let all = log["transactions"].as_array().unwrap();
+        let all = log["operations"].as_array().unwrap();
         let one = all.iter().find(|one| one["what"].as_str().unwrap().starts_with(merge)).unwrap();
         assert_eq!(one["refs"][0]["name"], "refs/heads/main", "{one}");
         world.env.ok(&["undo", one["id"].as_str().unwrap(), "--yes"]);

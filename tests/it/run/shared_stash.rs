@@ -63,7 +63,7 @@ fn the_undo_of_the_merge_brings_the_entry_back() {
     world.autopilot(&[]).code(0);
     assert_eq!((stash(&world).as_str(), world.env.read("base.txt").as_str()), ("", "the user's\n"));
     let log = world.env.json(&["log"]);
-    let merge = log["transactions"].as_array().unwrap().iter().find(|one| one["what"].as_str().unwrap().starts_with("merge t"));
+    let merge = log["operations"].as_array().unwrap().iter().find(|one| one["what"].as_str().unwrap().starts_with("merge t"));
     world.env.ok(&["undo", merge.unwrap()["id"].as_str().unwrap(), "--yes"]);
     assert_eq!((stash(&world).as_str(), world.env.read("base.txt").as_str()), ("On main: mine", "base\n"));
     world.all_is_well();
