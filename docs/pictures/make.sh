@@ -25,7 +25,7 @@ work() { # ID TITLE SECONDS AFTER LINES
         for n in 1 2 3 4; do echo \"reading src/$1.rs, step \$n\"; git axiom signal progress \$((n * 20)); sleep $3; done
         seq $5 > $1.txt" > /dev/null
 }
-git axiom task add 'Authentication' --id m1-auth --kind operation > /dev/null
+git axiom task add 'Authentication' --id m1-auth --kind group > /dev/null
 work ch-001 'User model' 0.3 '' 400
 work ch-002 'JWT token generation' 0.6 '' 90
 work ch-003 'Register endpoint' 0.4 ch-001 250

@@ -412,7 +412,7 @@ impl Store {
     fn write_copies(&mut self, touched: &[TaskId]) -> Result<()> {
         if let Err(error) = self.tasks.catch_up(&self.layout, &self.state, touched) {
             // The next append or snapshot, in this process or another, detects this.
-            tracing::warn!(%error, "the cases could not be recorded beside the log, and will be later");
+            tracing::warn!(%error, "the tasks could not be recorded beside the log, and will be later");
         }
         if self.position.offset > segments::SEAL_AT {
             segments::seal(&self.layout, self.position.first)?;
@@ -435,7 +435,7 @@ impl Store {
             return Ok(());
         }
         if let Err(error) = self.record_what_is_missing() {
-            tracing::warn!(%error, "the cases could not be recorded beside the log, and will be later");
+            tracing::warn!(%error, "the tasks could not be recorded beside the log, and will be later");
         }
         self.write_snapshot()
     }

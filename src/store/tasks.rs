@@ -39,7 +39,7 @@ struct TaskLineIn {
 
 fn encode(seq: u64, task: &Task) -> Result<Vec<u8>> {
     let json = serde_json::to_vec(&TaskLineOut { seq, task })
-        .map_err(|e| Error::new(Code::Internal, "a case cannot be written as JSON").because(e))?;
+        .map_err(|e| Error::new(Code::Internal, "a task cannot be written as JSON").because(e))?;
     Ok(sealed::seal(json, &[]))
 }
 

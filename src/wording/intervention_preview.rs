@@ -52,7 +52,7 @@ impl BusyAgent<'_> {
 
 fn of_planner(mut lines: Vec<String>) -> Vec<String> {
     lines.push("• Its program is ended, with everything that it started".to_owned());
-    lines.push("• The plan stays in its phase; cases that it had printed are kept".to_owned());
+    lines.push("• The plan stays in its phase; tasks that it had printed are kept".to_owned());
     lines.extend([String::new(), "To run it again: git axiom plan propose".to_owned()]);
     lines
 }

@@ -66,7 +66,7 @@ pub fn comes_to_its_end(world: &World, note: &str) -> [&'static str; 2] {
     let plan = world.env.json(&["plan", "show"]);
     assert_eq!(
         (&plan["status"], &plan["became"]),
-        (&"done".into(), &serde_json::json!(["directive-001", "store", "check"])),
+        (&"done".into(), &serde_json::json!(["goal-001", "store", "check"])),
         "{note}"
     );
     CASES

@@ -187,7 +187,7 @@ fn cases(place: &mut Place, dice: &mut Dice) {
         after.tasks.clone_from(&before.tasks);
         after.titles.clone_from(&before.titles);
     }
-    oracle::same(place, &before, &after, "a verb of cases changed files or refs");
+    oracle::same(place, &before, &after, "a verb of tasks changed files or refs");
 }
 
 fn delete(place: &mut Place, dice: &mut Dice) {

@@ -57,13 +57,13 @@ fn unknown_and_duplicate_ids() {
     add(&env, &["x", "--id", "parser"]).success();
     insta::assert_snapshot!(env.axiom(&["task", "show", "lexer"]), @r"
     --- stderr
-    error[UNKNOWN_TASK]: there is no case 'lexer'
+    error[UNKNOWN_TASK]: there is no task 'lexer'
     hint: see 'git axiom task list'
     --- exit 2
     ");
     insta::assert_snapshot!(env.axiom(&["task", "show", "Parser"]), @r"
     --- stderr
-    error[UNKNOWN_TASK]: there is no case 'Parser'
+    error[UNKNOWN_TASK]: there is no task 'Parser'
     hint: did you mean 'parser'?
     --- exit 2
     ");
@@ -118,12 +118,12 @@ fn dependencies_that_cannot_be() {
     insta::assert_snapshot!(add(&env, &["x", "--after", "a,nowhere"]), @r"
     --- stderr
     error[UNKNOWN_DEPENDENCY]: 'task-001' refers to 'nowhere', which does not exist
-    hint: add that case first, or import both in one file
+    hint: add that task first, or import both in one file
     --- exit 2
     ");
     insta::assert_snapshot!(env.axiom(&["task", "edit", "a", "--after", "b"]), @r"
     --- stderr
-    error[DEPENDENCY_CYCLE]: cases would wait for themselves: a → b → a
+    error[DEPENDENCY_CYCLE]: tasks would wait for themselves: a → b → a
     hint: leave one of these dependencies out
     --- exit 2
     ");

@@ -29,7 +29,7 @@ fn a_plan_by_hand_becomes_tasks_and_one_undo_takes_them_back() {
     "#);
     insta::assert_snapshot!(env.axiom(&["plan", "start", "Sign in with a key"]), @r#"
     A plan is open.
-    Next: git axiom plan add-case TITLE    adds a case
+    Next: git axiom plan add TITLE    adds a task
     --- exit 0
     "#);
     insta::assert_snapshot!(env.axiom(&["plan", "start", "Another"]), @r#"
@@ -38,30 +38,30 @@ fn a_plan_by_hand_becomes_tasks_and_one_undo_takes_them_back() {
     hint: git axiom plan show    shows it; finish or abandon it first
     --- exit 1
     "#);
-    env.ok(&["plan", "add-case", "Server", "--kind", "operation", "--id", "server"]);
-    env.ok(&["plan", "add-case", "Store keys", "--id", "keys", "--parent", "server", "--body", "echo keys > keys.txt"]);
-    insta::assert_snapshot!(env.axiom(&["plan", "add-case", "Check a key", "--after", "keys,page"]), @r#"
+    env.ok(&["plan", "add", "Server", "--kind", "group", "--id", "server"]);
+    env.ok(&["plan", "add", "Store keys", "--id", "keys", "--parent", "server", "--body", "echo keys > keys.txt"]);
+    insta::assert_snapshot!(env.axiom(&["plan", "add", "Check a key", "--after", "keys,page"]), @r#"
     task-001
     --- exit 0
     "#);
-    assert_eq!(code(&env, &["plan", "add-case", "Twice", "--id", "KEYS"]), "DUPLICATE_ID");
+    assert_eq!(code(&env, &["plan", "add", "Twice", "--id", "KEYS"]), "DUPLICATE_ID");
     assert_eq!(code(&env, &["task", "add", "Elsewhere", "--id", "Keys"]), "DUPLICATE_ID");
     assert_eq!(env.ok(&["task", "add", "Elsewhere"]).trim(), "task-002", "the plan has promised task-001");
     assert_eq!(env.json(&["task", "list"])["tasks"].as_array().unwrap().len(), 1, "nothing of the plan is made");
     insta::assert_snapshot!(env.axiom(&["plan", "validate"]), @r#"
     problem: 'task-001' refers to 'page', which does not exist
     --- stderr
-    error[PLAN_INVALID]: the cases of the plan cannot be made as they are: 'task-001' refers to 'page', which does not exist
-    hint: git axiom plan add-case TITLE --id ID    makes what is only outlined
-    hint: git axiom plan abandon    then start anew with other cases
+    error[PLAN_INVALID]: the tasks of the plan cannot be made as they are: 'task-001' refers to 'page', which does not exist
+    hint: git axiom plan add TITLE --id ID    makes what is only outlined
+    hint: git axiom plan abandon    then start anew with other tasks
     --- exit 1
     "#);
-    env.ok(&["plan", "add-case", "A page", "--id", "page"]);
+    env.ok(&["plan", "add", "A page", "--id", "page"]);
     assert_eq!(code(&env, &["plan", "finish", "--yes"]), "PLAN_NOT_APPROVED");
     env.ok(&["plan", "propose", "A server,\nthen a page."]);
     insta::assert_snapshot!(env.axiom(&["gate", "list"]), @r#"
     GATE                 SINCE (UTC)          WHAT WAITS                                                                TO CONTINUE
-    planning-proposal-1  2026-01-13 12:00:13  version 1 of the plan 'Sign in with a key', 4 cases: git axiom plan show  git axiom gate approve planning-proposal-1
+    planning-proposal-1  2026-01-13 12:00:13  version 1 of the plan 'Sign in with a key', 4 tasks: git axiom plan show  git axiom gate approve planning-proposal-1
     --- exit 0
     "#);
     env.ok(&["gate", "reject", "planning-proposal-1", "--reason", "Without a page?"]);
@@ -71,7 +71,7 @@ fn a_plan_by_hand_becomes_tasks_and_one_undo_takes_them_back() {
     let file = written(&env);
     assert_eq!(file["partialCases"]["created"], serde_json::json!(["server", "keys", "task-001", "page"]));
     assert_eq!(file["proposals"][1]["approved"], true);
-    assert_eq!(file["directiveCase"], serde_json::json!({"id": "directive-001", "jtbd": "Sign in with a key"}));
+    assert_eq!(file["directiveCase"], serde_json::json!({"id": "goal-001", "jtbd": "Sign in with a key"}));
     insta::assert_snapshot!(env.axiom(&["plan", "show"]), @r#"
     Sign in with a key
     phase validate, by hand
@@ -79,14 +79,14 @@ fn a_plan_by_hand_becomes_tasks_and_one_undo_takes_them_back() {
     Version 2 (approved):
       With a page.
 
-    4 cases:
-    directive-001  Sign in with a key
+    4 tasks:
+    goal-001  Sign in with a key
     ├── server  Server
     │   └── keys  Store keys
     ├── task-001  Check a key  after keys, page
     └── page  A page
 
-    Next: git axiom plan finish    makes the cases
+    Next: git axiom plan finish    makes the tasks
     --- exit 0
     "#);
     insta::assert_snapshot!(env.axiom(&["plan", "finish"]), @r#"
@@ -99,13 +99,13 @@ fn a_plan_by_hand_becomes_tasks_and_one_undo_takes_them_back() {
     let finished = env.json(&["plan", "finish", "--yes"]);
     assert_eq!(finished["taskIds"].as_array().unwrap().len(), 5);
     insta::assert_snapshot!(env.axiom(&["task", "list"]), @r#"
-    ID             STATUS   PROGRESS  AFTER       TITLE
-    directive-001  pending    0%      -           Sign in with a key [directive]
-    keys           pending    0%      -           Store keys
-    page           pending    0%      -           A page
-    server         pending    0%      -           Server [operation]
-    task-001       waiting    0%      keys, page  Check a key
-    task-002       pending    0%      -           Elsewhere
+    ID        STATUS   PROGRESS  AFTER       TITLE
+    goal-001  pending    0%      -           Sign in with a key [goal]
+    keys      pending    0%      -           Store keys
+    page      pending    0%      -           A page
+    server    pending    0%      -           Server [group]
+    task-001  waiting    0%      keys, page  Check a key
+    task-002  pending    0%      -           Elsewhere
     --- exit 0
     "#);
     insta::assert_snapshot!(env.axiom(&["plan", "show"]), @r#"
@@ -115,12 +115,12 @@ fn a_plan_by_hand_becomes_tasks_and_one_undo_takes_them_back() {
     Version 2 (approved):
       With a page.
 
-    Became 5 cases: directive-001, server, keys, task-001, page
+    Became 5 tasks: goal-001, server, keys, task-001, page
     --- exit 0
     "#);
     let shown = env.json(&["task", "show", "keys"]);
     assert_eq!((&shown["parent"], &shown["body"]), (&"server".into(), &"echo keys > keys.txt".into()));
-    assert_eq!(env.json(&["log"])["transactions"][0]["what"], "plan finished: 5 cases added");
+    assert_eq!(env.json(&["log"])["operations"][0]["what"], "plan finished: 5 tasks added");
     env.ok(&["undo", "--yes"]);
     let left = env.json(&["task", "list"]);
     let open: Vec<&Value> = left["tasks"].as_array().unwrap().iter().filter(|task| task["status"] != "archived").collect();
@@ -133,7 +133,7 @@ fn a_plan_by_hand_becomes_tasks_and_one_undo_takes_them_back() {
 fn an_agent_plans_and_a_human_decides() {
     let env = TestEnv::new();
     env.ok(&["plan", "start", "A goal"]);
-    env.ok(&["plan", "add-case", "One", "--id", "one"]);
+    env.ok(&["plan", "add", "One", "--id", "one"]);
     env.ok(&["plan", "approve"]);
     let agent = |args: &[&str]| {
         let mut command = env.axiom_command(&env.repo(), [&["--json", "plan"], args].concat());
@@ -154,7 +154,7 @@ fn an_agent_plans_and_a_human_decides() {
         assert_eq!((refused.code, &refused.json()["error"]["code"]), (Some(3), &"NOT_FOR_AGENTS".into()), "{args:?}");
     }
     assert_eq!(agent(&["show"]).code, Some(0));
-    assert_eq!(agent(&["add-case", "Two", "--id", "two"]).code, Some(0));
+    assert_eq!(agent(&["add-case", "Two", "--id", "two"]).code, Some(0), "as it was called before");
     assert_eq!(code(&env, &["plan", "finish", "--yes"]), "PLAN_NOT_APPROVED");
     env.ok(&["plan", "approve"]);
     env.ok(&["plan", "finish", "--yes"]);
@@ -164,10 +164,10 @@ fn an_agent_plans_and_a_human_decides() {
 fn a_rollback_leaves_the_plan_alone_and_its_file_is_written_again_where_it_is_damaged() {
     let env = TestEnv::new();
     env.ok(&["plan", "start", "A goal"]);
-    env.ok(&["plan", "add-case", "One", "--id", "one"]);
+    env.ok(&["plan", "add", "One", "--id", "one"]);
     env.ok(&["plan", "propose", "so"]);
     env.ok(&["checkpoint", "create", "amid"]);
-    env.ok(&["plan", "add-case", "Two", "--id", "two"]);
+    env.ok(&["plan", "add", "Two", "--id", "two"]);
     let before = written(&env);
     let file = env.axiom_dir().join("state/planning-state.json");
     for damage in [&b""[..], b"{\"status\": \"plan", b"\0\0\0\0", b"{\"status\": \"done\"}\n"] {

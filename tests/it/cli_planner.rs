@@ -118,7 +118,7 @@ fn a_planner_of_no_use_has_its_code_and_a_way_on() {
     assert_eq!(code(&run), "PLANNER_FAILED", "{run}");
     assert_eq!(written(&env)["partialCases"], json!({"created": ["op-001", "op-002"], "pending": ["op-003", "op-004"]}));
     for (id, title) in [("op-003", "Three"), ("op-004", "Four")] {
-        env.ok(&["plan", "add-case", title, "--id", id]);
+        env.ok(&["plan", "add", title, "--id", id]);
     }
     env.ok(&["plan", "finish", "--yes"]);
 }
@@ -163,7 +163,7 @@ fn a_planner_that_is_killed_at_every_step_is_resumed_and_comes_to_the_same() {
     let mut finish = env.axiom_command(&env.repo(), ["plan", "finish", "--yes"]);
     finish.env("AXIOM_TEST_FAULT", "store.after-append:1");
     assert_eq!(env.run(finish, None).code, None);
-    assert_eq!(env.json(&["plan", "show"])["became"], json!(["directive-001", "store", "check"]), "all of it, at once");
+    assert_eq!(env.json(&["plan", "show"])["became"], json!(["goal-001", "store", "check"]), "all of it, at once");
     assert_eq!(env.json(&["recover"])["wedges"], json!([]));
 }
 
@@ -171,7 +171,7 @@ fn a_planner_that_is_killed_at_every_step_is_resumed_and_comes_to_the_same() {
 #[test]
 fn what_a_dead_planner_left_is_said_to_be_a_planners() {
     let env = with(SCRIPT);
-    let place = env.repo().join(".worktrees/verify-directive-001");
+    let place = env.repo().join(".worktrees/verify-goal-001");
     let answer = ["plan", "answer", "An RSA key"];
     for (args, point) in [(&answer[..], "git.after-worktree-add:1"), (&["plan", "recover", "--resume"], "plan.place-made:1")] {
         killed(&env, args, point);
@@ -179,7 +179,7 @@ fn what_a_dead_planner_left_is_said_to_be_a_planners() {
         let left = format!("'{}', where a planner worked: it is removed", place.display());
         assert!(env.json(&["recover"])["leftovers"].as_array().unwrap().contains(&json!(left)), "{point}");
         let done = env.axiom(&["recover", "--yes"]).success();
-        assert!(done.stderr.contains("verify-directive-001', where a planner worked, was cleared"), "{point}: {done}");
+        assert!(done.stderr.contains("verify-goal-001', where a planner worked, was cleared"), "{point}: {done}");
         assert!(!place.exists() && env.git(&["worktree", "list"]).lines().count() == 1, "{point}");
         assert_eq!(env.json(&["recover"])["leftovers"], json!([]), "{point}");
     }
@@ -228,7 +228,7 @@ fn repairs_leave_the_files_of_a_planner_that_runs() {
 
 /// What the planner printed is lost too: it would count.
 fn lose_what_was_printed(env: &TestEnv) {
-    std::fs::remove_file(env.axiom_dir().join("checks/directive-001/plan/decompose/log.jsonl")).unwrap();
+    std::fs::remove_file(env.axiom_dir().join("checks/goal-001/plan/decompose/log.jsonl")).unwrap();
 }
 
 #[test]
@@ -251,15 +251,15 @@ fn with_nobody_there_the_rule_decides_and_is_logged() {
     assert_eq!(over["archived"][0]["pending"], json!(["op-002", "op-003", "op-004"]));
     assert_eq!(over["next"]["command"], "git axiom plan approve", "it began anew");
     let log = env.ok(&["log", "--all"]);
-    assert!(log.contains("started over: nobody was there to ask, and 1 of 4 cases created (25 %)"), "{log}");
+    assert!(log.contains("started over: nobody was there to ask, and 1 of 4 tasks created (25 %)"), "{log}");
     // 2 of 4: keep and skip.
     killed(&env, &["plan", "approve"], "plan.before-task:3");
     lose_what_was_printed(&env);
     let kept = env.json(&["plan", "recover"]);
     assert_eq!((&kept["choice"], &kept["status"]), (&json!("keep"), &json!("done")));
-    assert_eq!(kept["taskIds"], json!(["directive-001", "op-001", "op-002"]));
+    assert_eq!(kept["taskIds"], json!(["goal-001", "op-001", "op-002"]));
     assert_eq!(env.json(&["task", "show", "op-002"])["status"], "pending");
-    assert!(env.ok(&["log"]).contains("2 of 4 cases created (50 %)"));
+    assert!(env.ok(&["log"]).contains("2 of 4 tasks created (50 %)"));
     env.ok(&["undo", "--yes"]);
     assert_eq!(env.json(&["task", "show", "op-002"])["status"], "archived");
 }
@@ -270,7 +270,7 @@ fn at_a_terminal_the_three_choices_are_offered() {
     killed(&env, &["plan", "approve"], "plan.before-task:4");
     let ask = |keys: &[&str]| {
         let mut terminal = Terminal::start(env.axiom_command(&env.repo(), ["plan", "recover"]));
-        for offered in ["[R] Resume from phase (decompose", "[S] Start planning over", "[K] Keep cases, skip"] {
+        for offered in ["[R] Resume from phase (decompose", "[S] Start planning over", "[K] Keep tasks, skip"] {
             terminal.wait_for(offered);
         }
         terminal.keys(keys);
@@ -317,7 +317,7 @@ fn what_a_planner_used_is_in_stats_also_where_it_was_of_no_use() {
     let runs = (all["total"]["tokens"].as_u64().unwrap() - 100) / 1000;
     assert!(runs >= 1 && all["total"]["tokens"] == 100 + runs * 1000, "{all}");
     assert_eq!(all["sums"][0]["name"], "claude");
-    for (by, name) in [("task", "directive-001"), ("agent", "planner-001"), ("persona", "planner")] {
+    for (by, name) in [("task", "goal-001"), ("agent", "planner-001"), ("persona", "planner")] {
         let lines = sum(by);
         assert_eq!((&lines["sums"][0]["name"], &lines["sums"][0]["tokens"]), (&json!(name), &all["total"]["tokens"]), "{lines}");
     }
@@ -327,7 +327,7 @@ fn what_a_planner_used_is_in_stats_also_where_it_was_of_no_use() {
     let shown = env.ok(&["stats", "--by", "agent"]);
     let line = shown.lines().find(|line| line.starts_with("planner-001")).unwrap();
     assert_eq!(line.split_whitespace().nth(1), Some((runs + 1).to_string().as_str()), "{shown}");
-    assert!(env.ok(&["stats"]).contains("directive-001"));
+    assert!(env.ok(&["stats"]).contains("goal-001"));
 }
 
 #[test]
@@ -336,7 +336,7 @@ fn plan_recover_takes_the_option_that_every_verb_has() {
     killed(&env, &["plan", "approve"], "plan.before-task:2");
     lose_what_was_printed(&env);
     let mut asked = Terminal::start(env.axiom_command(&env.repo(), ["plan", "recover"]));
-    asked.wait_for("[K] Keep cases");
+    asked.wait_for("[K] Keep tasks");
     asked.keys(&["\x1b"]);
     assert_eq!(asked.end().0.code(), Some(3));
     for args in [["--non-interactive", "plan", "recover"], ["plan", "recover", "--non-interactive"]] {
@@ -368,7 +368,7 @@ fn a_planner_that_does_not_end_well_moves_no_phase_on_and_its_tasks_count() {
     env.ok(&["plan", "propose"]);
     assert!(env.ok(&["plan", "propose"]).contains("The planner has nothing to do."));
     env.axiom(&["plan", "approve"]).fails_with(git_axiom::error::Code::PlannerFailed);
-    assert_eq!(written(&env)["partialCases"]["pending"], json!(["b"]), "the first case is made");
+    assert_eq!(written(&env)["partialCases"]["pending"], json!(["b"]), "the first task is made");
     std::fs::write(env.root().join("better"), "").unwrap();
     env.ok(&["plan", "propose"]);
     env.ok(&["plan", "finish", "--yes"]);
@@ -406,7 +406,7 @@ fn a_planner_that_is_stopped_keeps_its_tasks_and_what_it_used() {
     let tokens = || env.json(&["stats"])["total"]["tokens"].as_u64().unwrap();
     let before = tokens();
     let verb = Live::start(env.axiom_command(&env.repo(), ["plan", "approve"]), env.root(), "plan");
-    wait_until("it has printed a case", || env.root().join("begun").exists());
+    wait_until("it has printed a task", || env.root().join("begun").exists());
     wait_until("that is read", || env.ok(&["output", "planner-001"]).contains("body"));
     assert!(env.ok(&["kill", "planner-001"]).contains("Killed planner-001."));
     verb.wait().code(130);

@@ -17,7 +17,7 @@ fn a_first_use() {
     let env = TestEnv::new().with_fixed_clock();
     insta::assert_snapshot!(env.axiom(&["task", "list"]), @r"
     --- stderr
-    There is no case yet: add one with 'git axiom task add TITLE'.
+    There is no task yet: add one with 'git axiom task add TITLE'.
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["task", "add", "Write the parser", "--body", "cargo new parser"]), @r"
@@ -90,7 +90,7 @@ fn a_first_use() {
     "#);
     insta::assert_snapshot!(env.axiom(&["log", "-n", "3"]), @r"
     ID                  TIME (UTC)           BY    UNDO  WHAT
-    t000a0001000000005  2026-01-13 12:00:10  user  yes   archive 2 cases
+    t000a0001000000005  2026-01-13 12:00:10  user  yes   archive 2 tasks
     t00090001000000004  2026-01-13 12:00:09  user  no    unblock task-002
     t00080001000000003  2026-01-13 12:00:08  user  no    block task-002
     --- exit 0
@@ -99,7 +99,7 @@ fn a_first_use() {
     No session runs; mode semi-auto.
     Tasks: 0 pending (0 ready, 0 at gates, 0 waiting), 0 active, 0 done (0 merged), 0 blocked, 0 failed.
 
-    Last: changed 2 cases, 2026-01-13 12:00:10 +0000.
+    Last: changed 2 tasks, 2026-01-13 12:00:10 +0000.
     --- exit 0
     ");
     assert_eq!(env.git(&["status", "--porcelain"]), "");
@@ -109,10 +109,10 @@ fn a_first_use() {
 #[test]
 fn the_keys_of_the_list() {
     let env = TestEnv::new().with_fixed_clock();
-    env.ok(&["task", "add", "Group", "--kind", "operation", "--id", "g"]);
+    env.ok(&["task", "add", "Group", "--kind", "group", "--id", "g"]);
     env.ok(&["task", "add", "One", "--parent", "g", "--persona", "ed", "--verify", "true", "--body", "x"]);
     insta::assert_snapshot!(env.axiom(&["task", "list", "--json"]), @r#"
-    {"schema":2,"verb":"task list","tasks":[{"id":"g","title":"Group","kind":"operation","status":"pending","shown":"pending","progress":0,"parent":null,"after":[],"needs":[],"startEarly":false,"waitsFor":[],"persona":null,"verify":[],"limits":{},"reason":null,"merged":null,"agentId":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:00.000Z","bodySize":0,"parts":{"total":1,"completed":0,"inProgress":0,"waiting":0},"startedAt":null,"lastCheckpoint":null,"waitingSince":null,"confidence":null,"dependencies":{}},{"id":"task-001","title":"One","kind":"task","status":"pending","shown":"pending","progress":0,"parent":"g","after":[],"needs":[],"startEarly":false,"waitsFor":[],"persona":"ed","verify":["true"],"limits":{},"reason":null,"merged":null,"agentId":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:01.000Z","bodySize":1,"parts":{"total":0,"completed":0,"inProgress":0,"waiting":0},"startedAt":null,"lastCheckpoint":null,"waitingSince":null,"confidence":null}]}
+    {"schema":2,"verb":"task list","tasks":[{"id":"g","title":"Group","kind":"group","status":"pending","shown":"pending","progress":0,"parent":null,"after":[],"needs":[],"startEarly":false,"waitsFor":[],"persona":null,"verify":[],"limits":{},"reason":null,"merged":null,"agentId":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:00.000Z","bodySize":0,"parts":{"total":1,"completed":0,"inProgress":0,"waiting":0},"startedAt":null,"lastCheckpoint":null,"waitingSince":null,"confidence":null,"dependencies":{}},{"id":"task-001","title":"One","kind":"task","status":"pending","shown":"pending","progress":0,"parent":"g","after":[],"needs":[],"startEarly":false,"waitsFor":[],"persona":"ed","verify":["true"],"limits":{},"reason":null,"merged":null,"agentId":null,"retryCount":0,"iterations":0,"tokensUsed":null,"costUsd":null,"duration":0,"createdAt":"2026-01-13T12:00:01.000Z","bodySize":1,"parts":{"total":0,"completed":0,"inProgress":0,"waiting":0},"startedAt":null,"lastCheckpoint":null,"waitingSince":null,"confidence":null}]}
     --- exit 0
     "#);
 }
@@ -125,7 +125,24 @@ fn generated_ids_go_on_and_skip_what_is_taken_in_any_spelling() {
     assert_eq!(env.ok(&["task", "add", "x"]), "task-008");
     env.ok(&["task", "archive", "task-008"]);
     assert_eq!(env.ok(&["task", "add", "x"]), "task-009", "an archived id is not used again");
-    assert_eq!(env.ok(&["task", "add", "x", "--kind", "epic"]), "directive-001");
+}
+
+/// The words of other programs for the kinds are read, and ours are written.
+#[test]
+fn the_kinds_of_tasks_have_other_names_on_input() {
+    let env = TestEnv::new();
+    for (number, word) in ["goal", "directive", "epic"].iter().enumerate() {
+        assert_eq!(env.ok(&["task", "add", "x", "--kind", word]), format!("goal-00{}", number + 1));
+    }
+    for (number, word) in ["group", "operation", "sprint"].iter().enumerate() {
+        assert_eq!(env.ok(&["task", "add", "x", "--kind", word]), format!("group-00{}", number + 1));
+    }
+    env.write("tasks", b"{\"title\": \"x\", \"kind\": \"directive\"}\n{\"title\": \"x\", \"kind\": \"case\"}\n");
+    env.ok(&["task", "import", "tasks"]);
+    let kinds =
+        env.json(&["task", "list"])["tasks"].as_array().unwrap().iter().map(|task| task["kind"].clone()).collect::<Vec<_>>();
+    let count = |word: &str| kinds.iter().filter(|kind| *kind == word).count();
+    assert_eq!([count("goal"), count("group"), count("task"), kinds.len()], [4, 3, 1, 8]);
 }
 
 #[test]
@@ -215,13 +232,13 @@ fn an_import_is_all_or_nothing() {
     b
     c
     --- stderr
-    3 cases imported.
+    3 tasks imported.
     1 of them was active and is pending here: no agent works on it.
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["task", "list"]), @r"
     ID        STATUS        PROGRESS  AFTER  TITLE
-    b         completed     100%      -      a group [operation]
+    b         completed     100%      -      a group [group]
     c         done, merged  100%      -      part
     old       pending         0%      -      here already
     task-001  pending         0%      b      needs b

@@ -66,7 +66,7 @@ fn the_list_of_errors_is_current() {
          however often, and not counted.\n*Another iteration*: the agent is told, since only it can repair \
          it. *Gate*: the task waits for you with the reason, and\napproving tries again. *Task blocked*: with the reason, until \
          `task unblock`. *Goes on*: with a warning. *Answered with it*:\nwhoever made the request gets the error. *Session ends*: \
-         agents that run go on, and the next `run` takes them over.\n\nOther tasks go on in all these cases but the last. \
+         agents that run go on, and the next `run` takes them over.\n\nOther tasks go on in all of these but the last. \
          `status` shows what waits and why; `log --all`, `task audit` and `events`\nhave it too. The next `run` tries everything \
          at once. `run --until-idle` does not end while anything waits by itself.\n\n{}",
         FIRST_PAUSE.as_millis(),

@@ -394,8 +394,8 @@ fn an_import_of_done_tasks_is_undone_as_long_as_nobody_worked_on_them() {
     let scratch = Scratch::new();
     let lines = ["done", "failed", "pending", "archived"]
         .map(|status| format!("{{\"id\":\"{status}-one\",\"title\":\"x\",\"status\":\"{status}\"}}"));
-    scratch.write(".git/cases", &lines.join("\n"));
-    scratch.axiom(&["task", "import", ".git/cases"]);
+    scratch.write(".git/tasks", &lines.join("\n"));
+    scratch.axiom(&["task", "import", ".git/tasks"]);
     let statuses = || ["done-one", "failed-one", "pending-one", "archived-one"].map(|id| scratch.task(id).status.as_str());
     assert_eq!(statuses(), ["done", "failed", "pending", "archived"]);
     scratch.axiom(&["undo", "--yes"]);
@@ -410,7 +410,7 @@ fn an_import_of_done_tasks_is_undone_as_long_as_nobody_worked_on_them() {
     scratch.reopen_task("pending-one");
     scratch.finish_task("pending-one");
     let log = scratch.json(&["log"]);
-    let import = log["transactions"].as_array().unwrap().iter().find(|one| one["what"] == "import 4 cases").unwrap();
+    let import = log["operations"].as_array().unwrap().iter().find(|one| one["what"] == "import 4 tasks").unwrap();
     assert_eq!(import["undoable"], false);
     scratch.refused(&["undo", "--yes", import["id"].as_str().unwrap()], "CHANGED_MEANWHILE", 4);
     assert_eq!(statuses(), ["done", "pending", "done", "archived"]);

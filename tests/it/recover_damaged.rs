@@ -171,7 +171,7 @@ fn whatever_is_no_choice_of_recover_changes_nothing() {
     assert!(status.code() == Some(6) && seen.contains("error[EVENT_LOG_CORRUPTED]"), "{seen}");
     let look = env.axiom(&["recover"]).fails_with(Code::EventLogCorrupted);
     for choice in
-        ["[S] snapshot: 1 case,", "[P] partial: 4 cases,", "[B] backup: 3 cases,", "[C] cases: 6 cases\n", "[F] fresh: "]
+        ["[S] snapshot: 1 task,", "[P] partial: 4 tasks,", "[B] backup: 3 tasks,", "[C] cases: 6 tasks\n", "[F] fresh: "]
     {
         assert!(look.stdout.contains(choice), "{choice}\n{look}");
     }
@@ -213,7 +213,7 @@ fn recovery_failed_is_said_where_only_a_fresh_start_is_left_and_that_always_work
     question.wait_for("> [F] fresh");
     question.keys(&["\r"]);
     let (status, seen) = question.end();
-    assert!(status.success() && seen.contains("The state was started again from fresh with 0 cases."), "{seen}");
+    assert!(status.success() && seen.contains("The state was started again from fresh with 0 tasks."), "{seen}");
     env.git(&["update-ref", "-d", "refs/axiom/captures/c1"]);
     assert_eq!(env.json(&["recover"])["needed"], false);
     task(&env, "z");

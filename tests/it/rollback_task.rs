@@ -206,7 +206,7 @@ fn dependents_are_named_and_taken_along_in_the_right_order_by_cascade() {
 fn what_cannot_be_taken_back_says_so_and_changes_nothing() {
     let scratch = Scratch::new();
     scratch.axiom(&["task", "add", "x", "--id", "idle"]);
-    scratch.axiom(&["task", "add", "g", "--id", "group", "--kind", "operation"]);
+    scratch.axiom(&["task", "add", "g", "--id", "group", "--kind", "group"]);
     let task = |id: &str, more: &[&str], code: &str, exit: i32| {
         scratch.refused(&[&["rollback", "task", id, "--yes"], more].concat(), code, exit);
     };

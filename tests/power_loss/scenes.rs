@@ -175,7 +175,7 @@ pub const ALL: &[Scenario] = &[
         ],
         steps: &[
             Step::Verb(&["plan", "start", "Sign in with a key"]),
-            Step::Verb(&["plan", "add-case", "Store keys", "--id", "keys"]),
+            Step::Verb(&["plan", "add", "Store keys", "--id", "keys"]),
             Step::Verb(&["plan", "propose", "so"]),
             Step::Verb(&["plan", "revise", "shorter"]),
             Step::Verb(&["plan", "propose", "short"]),

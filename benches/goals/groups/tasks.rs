@@ -31,10 +31,10 @@ fn in_groups(tasks: usize) -> Scratch {
     for number in 0..tasks {
         let (upper, lower) = (id("epic", number / 1000), id("sprint", number / 100));
         if number % 1000 == 0 {
-            cases.push(group(TaskKind::Directive, upper.clone(), None));
+            cases.push(group(TaskKind::Goal, upper.clone(), None));
         }
         if number % 100 == 0 {
-            cases.push(group(TaskKind::Operation, lower.clone(), Some(upper)));
+            cases.push(group(TaskKind::Group, lower.clone(), Some(upper)));
         }
         cases.push(Task { parent: Some(lower), ..history::script(number as u64, "true") });
     }

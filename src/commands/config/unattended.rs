@@ -33,7 +33,7 @@ pub const QUESTIONS: &[UnattendedQuestion] = &[
     row("Take out a secret, or git axiom itself? (purge, deinit)", "refused, exit 3, without --yes"),
     row(
         "What becomes of a plan that a crash cut off? (plan recover)",
-        "with less than 50% of the cases created it starts over, else it keeps them; the decision is in the log",
+        "with less than 50% of the tasks created it starts over, else it keeps them; the decision is in the log",
     ),
     row("Hide our refs? Workspaces beside the repository? (init)", "no; init --hide-refs, --workspaces-beside"),
     row("Which one? (rollback, checkpoint manage, redirect, hooks install)", "refused, exit 2 or 3; hooks install lists them"),

@@ -28,8 +28,8 @@ const NEWEST: usize = 50;
 /// What an argument accepts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ShellCandidateKind {
-    /// Cases of every kind.
-    Cases,
+    /// Tasks of every kind.
+    TasksAndGroups,
     /// Tasks only.
     Tasks,
     /// Agents.
@@ -69,7 +69,7 @@ pub fn all(of: ShellCandidateKind) -> Vec<CompletionCandidate> {
             at_once(|| Some(lock::list::names().ok()?.into_iter().map(|name| (name, String::new())).collect()))
         }
         ShellCandidateKind::Words(words) => words.iter().map(|word| ((*word).to_owned(), String::new())).collect(),
-        ShellCandidateKind::Cases
+        ShellCandidateKind::TasksAndGroups
         | ShellCandidateKind::Tasks
         | ShellCandidateKind::Agents
         | ShellCandidateKind::AgentsAndTasks
@@ -99,7 +99,7 @@ fn of_repository(of: ShellCandidateKind) -> Option<Vec<ShellCandidate>> {
     let ctx = Context::open(&env::current_dir().ok()?, VerbPurpose::Look).ok()?;
     let state = ctx.state();
     let mut offers = match of {
-        ShellCandidateKind::Cases => tasks(state, |_| true),
+        ShellCandidateKind::TasksAndGroups => tasks(state, |_| true),
         ShellCandidateKind::Tasks => tasks(state, |kind| kind == TaskKind::Task),
         ShellCandidateKind::Agents => agents(state),
         ShellCandidateKind::AgentsAndTasks => [agents(state), tasks(state, |kind| kind == TaskKind::Task)].concat(),

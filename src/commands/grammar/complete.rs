@@ -16,7 +16,7 @@ use crate::env;
 /// The variable with the name of the shell that calls for candidates.
 pub const ASKED: &str = "GIT_AXIOM_COMPLETE";
 
-const KINDS: &[&str] = &["task", "operation", "directive"];
+const KINDS: &[&str] = &["task", "group", "goal"];
 const MODES: &[&str] = &["semi-auto", "review", "autopilot"];
 const STATUSES: &[&str] = &["pending", "waiting", "interrupted", "active", "done", "blocked", "failed", "archived"];
 
@@ -49,17 +49,17 @@ const SAMPLES: &[&str] = &[
 /// The arguments that accept ids and names: the verb, the argument, and the candidates.
 const OFFERED: &[(&str, &str, ShellCandidateKind)] = &[
     ("task add", "kind", ShellCandidateKind::Words(KINDS)),
-    ("task add", "parent", ShellCandidateKind::Cases),
-    ("task add", "after", ShellCandidateKind::Cases),
+    ("task add", "parent", ShellCandidateKind::TasksAndGroups),
+    ("task add", "after", ShellCandidateKind::TasksAndGroups),
     ("task list", "status", ShellCandidateKind::Words(STATUSES)),
-    ("task show", "id", ShellCandidateKind::Cases),
-    ("task edit", "id", ShellCandidateKind::Cases),
-    ("task edit", "parent", ShellCandidateKind::Cases),
-    ("task edit", "after", ShellCandidateKind::Cases),
-    ("task block", "ids", ShellCandidateKind::Cases),
-    ("task unblock", "ids", ShellCandidateKind::Cases),
-    ("task archive", "ids", ShellCandidateKind::Cases),
-    ("task audit", "id", ShellCandidateKind::Cases),
+    ("task show", "id", ShellCandidateKind::TasksAndGroups),
+    ("task edit", "id", ShellCandidateKind::TasksAndGroups),
+    ("task edit", "parent", ShellCandidateKind::TasksAndGroups),
+    ("task edit", "after", ShellCandidateKind::TasksAndGroups),
+    ("task block", "ids", ShellCandidateKind::TasksAndGroups),
+    ("task unblock", "ids", ShellCandidateKind::TasksAndGroups),
+    ("task archive", "ids", ShellCandidateKind::TasksAndGroups),
+    ("task audit", "id", ShellCandidateKind::TasksAndGroups),
     ("run", "mode", ShellCandidateKind::Words(MODES)),
     ("mode", "mode", ShellCandidateKind::Words(MODES)),
     ("output", "of", ShellCandidateKind::AgentsAndTasks),
@@ -68,8 +68,8 @@ const OFFERED: &[(&str, &str, ShellCandidateKind)] = &[
     ("redirect", "agent", ShellCandidateKind::Agents),
     ("redirect", "task", ShellCandidateKind::Tasks),
     ("plan start", "agent", ShellCandidateKind::Programs),
-    ("plan add-case", "parent", ShellCandidateKind::Cases),
-    ("plan add-case", "after", ShellCandidateKind::Cases),
+    ("plan add", "parent", ShellCandidateKind::TasksAndGroups),
+    ("plan add", "after", ShellCandidateKind::TasksAndGroups),
     ("gate approve", "gates", ShellCandidateKind::Gates),
     ("gate reject", "gate", ShellCandidateKind::Gates),
     ("gate answer", "gate", ShellCandidateKind::Gates),
@@ -89,13 +89,13 @@ const OFFERED: &[(&str, &str, ShellCandidateKind)] = &[
     ("restore", "name", ShellCandidateKind::Checkpoints),
     ("restore", "mode", ShellCandidateKind::Words(MODES)),
     ("undo", "operation", ShellCandidateKind::Operations),
-    ("recover", "resume", ShellCandidateKind::Cases),
-    ("recover", "reset", ShellCandidateKind::Cases),
-    ("recover", "only", ShellCandidateKind::Cases),
+    ("recover", "resume", ShellCandidateKind::TasksAndGroups),
+    ("recover", "reset", ShellCandidateKind::TasksAndGroups),
+    ("recover", "only", ShellCandidateKind::TasksAndGroups),
     ("recover", "files", ShellCandidateKind::Tasks),
-    ("recover inspect", "id", ShellCandidateKind::Cases),
-    ("recover export", "id", ShellCandidateKind::Cases),
-    ("recover abandon", "id", ShellCandidateKind::Cases),
+    ("recover inspect", "id", ShellCandidateKind::TasksAndGroups),
+    ("recover export", "id", ShellCandidateKind::TasksAndGroups),
+    ("recover abandon", "id", ShellCandidateKind::TasksAndGroups),
     ("agents check", "name", ShellCandidateKind::Programs),
     ("learnings", "task", ShellCandidateKind::Tasks),
     ("learnings edit", "id", ShellCandidateKind::Learnings),
@@ -300,8 +300,8 @@ mod tests {
                 let offered = OFFERED.iter().any(|(verb, id, _)| *verb == path && argument.get_id() == id);
                 let free = values.iter().all(|value| FREE.contains(&value.as_str()));
                 // A new name is no id that there is, and what agents report is their own.
-                let new = matches!(path, "task add" | "plan start" | "plan add-case" | "checkpoint create")
-                    || path.starts_with("signal");
+                let new =
+                    matches!(path, "task add" | "plan start" | "plan add" | "checkpoint create") || path.starts_with("signal");
                 assert!(offered || free || new, "{path}: {} is offered nothing", argument.get_id());
                 *found += usize::from(offered);
             }

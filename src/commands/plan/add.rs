@@ -1,4 +1,4 @@
-//! `git axiom plan add-case`.
+//! `git axiom plan add`.
 
 use std::path::PathBuf;
 
@@ -17,12 +17,12 @@ use crate::ops::plan::by_hand;
 use crate::ops::tasks::edit::NewTaskRequest;
 use crate::ops::tasks::limits;
 
-/// Arguments of `plan add-case`.
+/// Arguments of `plan add`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Prints the id. --parent and --after may name cases of the plan, also later ones, and cases that
-exist; without --parent the case is a part of the goal. A case that the plan only outlines is
-made by naming its id. At most 1,000 cases.")]
+Prints the id. --parent and --after may name tasks of the plan, also later ones, and tasks that
+exist; without --parent the task is a part of the goal. A task that the plan only outlines is
+made by naming its id. At most 1,000 tasks.")]
 pub struct PlanAddTaskArgs {
     /// What is to be done, in one line of at most 500 characters
     #[arg(value_name = "TITLE")]
@@ -30,13 +30,13 @@ pub struct PlanAddTaskArgs {
     /// The id; without it, the next free one (task-001, task-002, …)
     #[arg(long)]
     id: Option<String>,
-    /// operation (a group of tasks) or task (what one agent works on)
+    /// group (of tasks) or task (what one agent works on)
     #[arg(long, value_name = "KIND", default_value = "task")]
     kind: String,
-    /// The case it is a part of
+    /// The task it is a part of
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// A case that must be merged before it starts, or report NAME as ready; may be repeated
+    /// A task that must be merged before it starts, or report NAME as ready; may be repeated
     #[arg(long, value_name = "ID[:NAME]")]
     after: Vec<String>,
     /// Which kind of agent works on it
@@ -53,10 +53,10 @@ pub struct PlanAddTaskArgs {
     body_file: Option<PathBuf>,
 }
 
-/// Adds a case to the plan and prints its id.
+/// Adds a task to the plan and prints its id.
 ///
 /// # Errors
-/// As [`by_hand::add_case`], and for a body that cannot be read.
+/// As [`by_hand::add_task`], and for a body that cannot be read.
 pub fn run(args: &PlanAddTaskArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let (after, needs) = needs::split(input::after(&args.after)?);
     let new = NewTaskRequest {

@@ -16,7 +16,7 @@ use crate::ops::plan::finish;
 /// Arguments of `plan finish`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Shows the tree of the cases and asks. They are made all or none, in one transaction; one 'git
+Shows the tree of the tasks and asks. They are made all or none, in one operation; one 'git
 axiom undo' archives them again. The plan has to be approved (git axiom plan approve).")]
 pub struct PlanFinishArgs {
     /// Show what would be made, and change nothing
@@ -37,7 +37,7 @@ struct PlanFinishJson<'a> {
     undo: Option<String>,
 }
 
-/// Makes the cases of the plan.
+/// Makes the tasks of the plan.
 ///
 /// # Errors
 /// As [`finish::finish`]; `NEEDS_CONFIRMATION`, `DECLINED`.
@@ -55,12 +55,12 @@ pub fn run(args: &PlanFinishArgs, global: &GlobalArgs, screen: &mut Screen) -> R
     if !args.yes && screen.can_ask() {
         screen.complain_text(&tree);
     }
-    screen.confirm(&format!("Make these {}?", words::count(tasks.len(), "case")), args.yes)?;
+    screen.confirm(&format!("Make these {}?", words::count(tasks.len(), "task")), args.yes)?;
     let ids = finish::finish(&mut ctx, Some(seen))?;
     let undo = Some(format!("git axiom undo {}", ctx.txn()));
     let answer = PlanFinishJson { dry_run: false, tasks: lines(), task_ids: &ids, operation: Some(ctx.txn()), undo };
     screen.answer(&answer, || {
-        let made = words::count(ids.len(), "case");
+        let made = words::count(ids.len(), "task");
         format!("{tree}\n{made} made. To undo: git axiom undo {}\nNext: git axiom run\n", ctx.txn())
     })?;
     Ok(Exit::Done)

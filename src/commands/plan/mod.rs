@@ -26,14 +26,14 @@ const NAMED: usize = 10;
 /// Verbs on the plan.
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
-A plan turns a goal into cases: understand (questions and answers), analyze, propose (a human
-approves), decompose (the cases are made), validate. Nothing of it is in 'git axiom task list'
+A plan turns a goal into tasks: understand (questions and answers), analyze, propose (a human
+approves), decompose (the tasks are made), validate. Nothing of it is in 'git axiom task list'
 before 'git axiom plan finish', and no agent works on it. One plan is open at a time.
 
 By hand:
   git axiom plan start 'Sign in with a key'
-  git axiom plan add-case 'Store keys' --id keys
-  git axiom plan add-case 'Check a key' --after keys
+  git axiom plan add 'Store keys' --id keys
+  git axiom plan add 'Check a key' --after keys
   git axiom plan approve
   git axiom plan finish")]
 #[allow(missing_docs)] // what each does is in the table of verbs
@@ -44,6 +44,7 @@ pub enum PlanVerb {
     Propose(PlanProposeArgs),
     Revise(PlanReviseArgs),
     Approve(PlanApproveArgs),
+    #[command(alias = "add-case")]
     Add(add::PlanAddTaskArgs),
     Validate(PlanValidateArgs),
     Finish(finish::PlanFinishArgs),
@@ -75,7 +76,7 @@ pub struct PlanAnswerArgs {
 #[derive(Debug, Args)]
 #[command(after_help = "\
 It becomes the next version, which waits at a gate of kind planning until it is approved, or
-until 'git axiom plan revise' says what is to be different. The cases stay.")]
+until 'git axiom plan revise' says what is to be different. The tasks stay.")]
 pub struct PlanProposeArgs {
     /// The proposal, at most 16 KiB; without it the planner goes on, in the phase in which it is
     text: Option<String>,
@@ -94,9 +95,9 @@ pub struct PlanReviseArgs {
 /// Arguments of `plan approve`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The approval is for the cases that there are; cases that an agent adds afterwards need another
-one. Where no version waits, the cases as they are become the next version. A planner then makes
-what it has outlined, and the cases are checked.")]
+The approval is for the tasks that there are; tasks that an agent adds afterwards need another
+one. Where no version waits, the tasks as they are become the next version. A planner then makes
+what it has outlined, and the tasks are checked.")]
 pub struct PlanApproveArgs {
     /// The version that you have seen; refused if it is not the last one
     #[arg(value_name = "NUMBER")]
@@ -112,7 +113,7 @@ pub struct PlanValidateArgs {}
 /// Arguments of `plan abandon`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-No case is made, and another plan can be started. What this one had come to is shown by 'git
+No task is made, and another plan can be started. What this one had come to is shown by 'git
 axiom plan show' until then.")]
 pub struct PlanAbandonArgs {
     /// Why
@@ -216,13 +217,13 @@ fn validate(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let problems = by_hand::validate(&mut ctx)?;
     let answer = PlanJson::of(&ctx)?;
     if problems.is_empty() {
-        screen.answer(&answer, || format!("The cases are valid.\n{}", answer.next_line()))?;
+        screen.answer(&answer, || format!("The tasks are valid.\n{}", answer.next_line()))?;
         return Ok(Exit::Done);
     }
-    let error = Error::new(Code::PlanInvalid, "the cases of the plan cannot be made as they are")
+    let error = Error::new(Code::PlanInvalid, "the tasks of the plan cannot be made as they are")
         .why(some_of(&problems, NAMED))
-        .hint("git axiom plan add-case TITLE --id ID    makes what is only outlined")
-        .hint("git axiom plan abandon    then start anew with other cases");
+        .hint("git axiom plan add TITLE --id ID    makes what is only outlined")
+        .hint("git axiom plan abandon    then start anew with other tasks");
     screen.answer_with(&answer, &error, || view::problems(&problems))?;
     Err(error)
 }
@@ -230,9 +231,9 @@ fn validate(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
 fn abandon(args: &PlanAbandonArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_healed(global, screen)?;
     let goal = plan::open(ctx.state())?.goal.jtbd.clone();
-    screen.confirm(&format!("Abandon the plan '{goal}'? No case is made"), args.yes)?;
+    screen.confirm(&format!("Abandon the plan '{goal}'? No task is made"), args.yes)?;
     by_hand::abandon(&mut ctx, &args.reason)?;
     let answer = PlanJson::of(&ctx)?;
-    screen.answer(&answer, || "The plan is abandoned. No case was made.\n".to_owned())?;
+    screen.answer(&answer, || "The plan is abandoned. No task was made.\n".to_owned())?;
     Ok(Exit::Done)
 }

@@ -20,12 +20,12 @@ use crate::ops::plan::recover::{carry_out, cut_off, take_up_printed};
 #[command(after_help = "\
 Where a crash cut planning off, a terminal offers the choices:
   [R] Resume from phase     understand: questions and answers are kept; analyze: run again;
-                            propose: the last version; decompose: the pending cases are made;
-                            validate: the cases are checked again
+                            propose: the last version; decompose: the pending tasks are made;
+                            validate: the tasks are checked again
   [S] Start planning over   what there is, is archived in the plan, and it begins anew
-  [K] Keep cases, skip      the cases that were created are made, the pending ones are dropped
+  [K] Keep tasks, skip      the tasks that were created are made, the pending ones are dropped
 
-With nobody to ask (no terminal, or --non-interactive): if less than 50% of the cases were
+With nobody to ask (no terminal, or --non-interactive): if less than 50% of the tasks were
 created, it starts over; else it keeps them. The decision and its reason are in
 'git axiom log'.")]
 pub struct PlanRecoverArgs {
@@ -35,7 +35,7 @@ pub struct PlanRecoverArgs {
     /// Archive what there is, and begin anew
     #[arg(long, group = "choice")]
     start_over: bool,
-    /// Make the cases that were created, and plan no further
+    /// Make the tasks that were created, and plan no further
     #[arg(long, group = "choice")]
     keep: bool,
 }
@@ -60,7 +60,7 @@ pub fn run(args: &PlanRecoverArgs, global: &GlobalArgs, screen: &mut Screen) -> 
     plan::open(ctx.state())?;
     let taken_up = take_up_printed(&mut ctx)?;
     if taken_up > 0 {
-        screen.note(&format!("taken up: {} that the planner had printed before", words::count(taken_up, "case")));
+        screen.note(&format!("taken up: {} that the planner had printed before", words::count(taken_up, "task")));
     }
     let open = plan::open(ctx.state())?;
     let is_cut_off = cut_off(&ctx)?.is_some();
@@ -88,7 +88,7 @@ pub fn run(args: &PlanRecoverArgs, global: &GlobalArgs, screen: &mut Screen) -> 
         let what = match decided.choice {
             PlanRecoveryChoice::Resume => "Planning goes on".to_owned(),
             PlanRecoveryChoice::StartOver => "Planning is started over; what there was is archived".to_owned(),
-            PlanRecoveryChoice::Keep => format!("{} kept, planning is skipped", words::count(made.len(), "case")),
+            PlanRecoveryChoice::Keep => format!("{} kept, planning is skipped", words::count(made.len(), "task")),
         };
         let undo = undo.iter().map(|undo| format!("To undo: {undo}\n")).collect::<String>();
         format!("{what}: {}.\n{undo}{}", decided.why, answer.next_line())
@@ -110,7 +110,7 @@ fn ask(open: &GoalPlan) -> Result<PlanRecoveryChoice> {
     let (made, all) = (open.created().count(), open.tasks.len());
     let phase = open.phase;
     let heading =
-        format!("Planning was cut off in the phase {}: {made} of {} created", phase.as_str(), words::count(all, "case"));
+        format!("Planning was cut off in the phase {}: {made} of {} created", phase.as_str(), words::count(all, "task"));
     let offered: Vec<PlanRecoveryChoice> = PlanRecoveryChoice::ALL
         .into_iter()
         .filter(|choice| *choice != PlanRecoveryChoice::Keep || !keeps_nothing(open))

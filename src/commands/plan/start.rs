@@ -16,21 +16,21 @@ use crate::ops::plan::planner;
 /// Arguments of `plan start`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-The goal becomes a case of kind directive, and all cases of the plan are parts of it. Then add
-cases (git axiom plan add-case), or write down a proposal first (git axiom plan propose).
+The goal becomes a task of kind goal, and all tasks of the plan are parts of it. Then add
+tasks (git axiom plan add), or write down a proposal first (git axiom plan propose).
 
 With --agent, that program plans, phase by phase, until a human is to decide: it asks, looks at
-the repository, proposes; once that is approved it makes the cases. It runs in a worktree of its
+the repository, proposes; once that is approved it makes the tasks. It runs in a worktree of its
 own, which is removed afterwards. A script gets AXIOM_PLAN_PHASE, AXIOM_PLAN_GOAL and the file
 AXIOM_PLAN_STATE, and prints objects of JSON, each on a line: {\"question\": …}, {\"understood\":
-true}, {\"analysis\": …}, {\"proposal\": …}, and cases with the keys of 'git axiom task import':
+true}, {\"analysis\": …}, {\"proposal\": …}, and tasks with the keys of 'git axiom task import':
   git axiom plan start 'Sign in' --agent claude
   git axiom plan start 'Sign in' --agent shell --script plan.sh")]
 pub struct PlanStartArgs {
     /// What is to be reached, in one line of at most 500 characters
     #[arg(value_name = "GOAL")]
     goal: String,
-    /// The id of the case that the goal becomes; without it, the next free one (directive-001, …)
+    /// The id of the task that the goal becomes; without it, the next free one (goal-001, …)
     #[arg(long)]
     id: Option<String>,
     /// More about the goal

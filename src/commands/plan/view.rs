@@ -63,14 +63,14 @@ fn next_line(plan: &GoalPlan, runs: bool) -> Option<PlanNextJson> {
         (None, NextPlanStep::Answer) => line("answers a question", "git axiom plan answer TEXT"),
         (None, NextPlanStep::Plan(_)) if plan.planner.is_some() => line("lets the planner go on", "git axiom plan propose"),
         (None, NextPlanStep::Plan(PlanningPhase::Decompose | PlanningPhase::Validate)) => {
-            line("adds a case", "git axiom plan add-case TITLE")
+            line("adds a task", "git axiom plan add TITLE")
         }
         (None, NextPlanStep::Plan(_)) => line("makes the next version", "git axiom plan propose TEXT"),
         (None, NextPlanStep::Approve) if plan.tasks.is_empty() && plan.waiting_proposal().is_none() => {
-            line("adds a case", "git axiom plan add-case TITLE")
+            line("adds a task", "git axiom plan add TITLE")
         }
         (None, NextPlanStep::Approve) => line("approves it", "git axiom plan approve"),
-        (None, NextPlanStep::Check | NextPlanStep::Finish) => line("makes the cases", "git axiom plan finish"),
+        (None, NextPlanStep::Check | NextPlanStep::Finish) => line("makes the tasks", "git axiom plan finish"),
         (None, NextPlanStep::Nothing) => None,
     }
 }
@@ -90,12 +90,12 @@ pub fn in_words(answer: &PlanJson<'_>) -> String {
     text.extend(plan.analysis.iter().map(|said| format!("\nAnalysis:\n  {}\n", visible::set_in(said, "  "))));
     text.extend(plan.proposals.last().map(proposal));
     if !plan.tasks.is_empty() {
-        let count = words::count(plan.tasks.len(), "case");
+        let count = words::count(plan.tasks.len(), "task");
         let pending = if plan.pending.is_empty() { String::new() } else { format!(", {} only outlined", plan.pending.len()) };
         text.push_str(&format!("\n{count}{pending}:\n{}", tree(&plan_check::outcome(plan), &plan.pending)));
     }
     if !plan.became.is_empty() {
-        text.push_str(&format!("\nBecame {}: {}\n", words::count(plan.became.len(), "case"), joined(&plan.became, "")));
+        text.push_str(&format!("\nBecame {}: {}\n", words::count(plan.became.len(), "task"), joined(&plan.became, "")));
     }
     text.extend(plan.problems.iter().filter(|found| !found.is_empty()).map(|found| format!("\n{}", problems(found))));
     text.push_str(&format!("\n{}", answer.next_line()));
@@ -118,7 +118,7 @@ fn proposal(last: &PlanProposal) -> String {
     text
 }
 
-/// The cases as a tree; those in `pending` are marked.
+/// The tasks as a tree; those in `pending` are marked.
 pub fn tree(tasks: &[Task], pending: &BTreeSet<TaskId>) -> String {
     let lines = tree::tree(tasks).into_iter().map(|branch| {
         let task = branch.task;

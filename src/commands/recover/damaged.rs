@@ -125,7 +125,7 @@ fn begin_anew(global: &GlobalArgs, source: RebuildSource, screen: &mut Screen) -
     let answer = LogRebuildJson { recovered: true, source: done.source, task_count: done.tasks, checkpoints: taken_up, kept };
     screen.answer(&answer, || {
         let mut text =
-            format!("The state was started again from {} with {}.\n", answer.source, words::count(answer.task_count, "case"));
+            format!("The state was started again from {} with {}.\n", answer.source, words::count(answer.task_count, "task"));
         if !answer.checkpoints.is_empty() {
             text.push_str(&format!("{} found again.\n", words::count(answer.checkpoints.len(), "checkpoint")));
         }
@@ -175,7 +175,7 @@ fn choice_in_words(choice: &RebuildChoice, found: &StoreInspection) -> String {
         "[{}] {}: {}{up_to}{age}\n    {}\n",
         key(choice.source),
         choice.from,
-        words::count(numbered(choice.tasks), "case"),
+        words::count(numbered(choice.tasks), "task"),
         warning(choice, found)
     )
 }

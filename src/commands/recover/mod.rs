@@ -48,7 +48,7 @@ pub struct RecoverArgs {
     /// Only show what would be done (the default)
     #[arg(long, conflicts_with = "yes")]
     dry_run: bool,
-    /// If the stored state is damaged: start again from snapshot, events, partial, backup, cases, checkpoint or fresh
+    /// If the stored state is damaged: start again from snapshot, events, partial, backup, tasks, checkpoint or fresh
     #[arg(long, value_name = "SOURCE", conflicts_with = "dry_run")]
     from: Option<RebuildSource>,
     /// Go on with these tasks; with those of a group, or, without an ID, with all, as the rules say

@@ -25,7 +25,7 @@ Examples:
   git axiom task add 'Write the parser' --body-file parser.md
   git axiom task add 'Test it' --after task-001 --verify 'unit=cargo test' --verify 'cargo doc'
   git axiom task add 'Call it' --after task-001:api --body 'Use the functions that it has.'
-  id=$(git axiom task add 'Release' --kind operation)
+  id=$(git axiom task add 'Release' --kind group)
   git axiom task add 'Tag it' --parent $id --body 'git tag v1'
 
 A task that comes after ID:NAME gets TEXT in its prompt, and is merged after ID. With
@@ -54,13 +54,13 @@ pub struct TaskAddArgs {
     /// The id; without it, the next free one (task-001, task-002, …)
     #[arg(long)]
     id: Option<String>,
-    /// directive (the goal), operation (a group of tasks) or task (what one agent works on)
+    /// goal (the top of a plan), group (of tasks) or task (what one agent works on)
     #[arg(long, value_name = "KIND", default_value = "task")]
     kind: String,
-    /// The case it is a part of
+    /// The task it is a part of
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// A case that must be merged before it starts, or report NAME as ready; may be repeated
+    /// A task that must be merged before it starts, or report NAME as ready; may be repeated
     #[arg(long, value_name = "ID[:NAME]")]
     after: Vec<String>,
     /// Begin, once, before what is named by --after ID:NAME is ready
@@ -82,7 +82,7 @@ pub struct TaskAddArgs {
     body_file: Option<PathBuf>,
 }
 
-/// Adds a case and prints its id.
+/// Adds a task and prints its id.
 ///
 /// # Errors
 /// As [`edit::add`], and for a body that cannot be read.

@@ -20,7 +20,7 @@ use crate::ops::history;
 Oldest first: when, who, and what happened, with the old and new value of each field that
 changed. All of it is from the event log; 'git axiom events' prints the whole log.")]
 pub struct TaskAuditArgs {
-    /// The case
+    /// The task
     id: String,
 }
 
@@ -46,7 +46,7 @@ fn as_json(entry: &AuditEntry) -> TaskAuditEntryJson<'_> {
     TaskAuditEntryJson { seq: *seq, at: *at, by: by.to_string(), operation: txn.as_str(), event, text, attempt: attempt.as_ref() }
 }
 
-/// Shows a case's history, oldest first.
+/// Shows a task's history, oldest first.
 ///
 /// # Errors
 /// As [`history::audit`].

@@ -26,15 +26,15 @@ one. 'git axiom undo' takes the edit back. While an agent works on the task, the
 force from its next iteration on, whose prompt says what has changed. --editor is the one that
 git uses ('git var GIT_EDITOR').")]
 pub struct TaskEditArgs {
-    /// The case
+    /// The task
     id: String,
     /// The new title
     #[arg(long)]
     title: Option<String>,
-    /// The case it is a part of
+    /// The task it is a part of
     #[arg(long, value_name = "ID")]
     parent: Option<String>,
-    /// The cases it comes after, instead of the present ones; may be repeated, or several with commas
+    /// The tasks it comes after, instead of the present ones; may be repeated, or several with commas
     #[arg(long, value_name = "ID[:NAME]")]
     after: Option<Vec<String>>,
     /// Whether it begins, once, before what is named by --after ID:NAME is ready
@@ -94,7 +94,7 @@ fn asked(args: &TaskEditArgs, global: &GlobalArgs) -> Result<Option<edit::TaskEd
     Ok(Some(edit).filter(|_| !nothing))
 }
 
-/// Changes fields of a case, and prints the changes. Where none is given, a terminal opens the editor.
+/// Changes fields of a task, and prints the changes. Where none is given, a terminal opens the editor.
 ///
 /// # Errors
 /// As [`edit::edit`]; `USAGE` where no field is given, and there is no terminal.

@@ -37,7 +37,7 @@ struct TaskImportJson<'a> {
     task_ids: &'a [TaskId],
 }
 
-/// Adds the cases of a file.
+/// Adds the tasks of a file.
 ///
 /// # Errors
 /// As [`import::import`].
@@ -47,7 +47,7 @@ pub fn run(args: &TaskImportArgs, global: &GlobalArgs, screen: &mut Screen) -> R
     let imported = import::import(&mut ctx, &text)?;
     let answer = TaskImportJson { task_ids: &imported.ids };
     screen.answer(&answer, || imported.ids.iter().map(|id| format!("{id}\n")).collect())?;
-    screen.note(&format!("{} imported.", words::count(imported.ids.len(), "case")));
+    screen.note(&format!("{} imported.", words::count(imported.ids.len(), "task")));
     if imported.were_active > 0 {
         let (number, verb) = (imported.were_active, words::verb);
         let (were, are) = (verb(number, "was", "were"), verb(number, "is", "are"));

@@ -18,13 +18,13 @@ use crate::ops::supervise::keeper_now::cut_off;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 'waiting' is pending, but what it comes after is not merged yet; 'interrupted' was ended by a
-crash. Archived cases are listed with --all or --status archived; --json lists everything
+crash. Archived tasks are listed with --all or --status archived; --json lists everything
 unless --status is given.")]
 pub struct TaskListArgs {
-    /// Only cases of this status: pending, waiting, interrupted, active, done, blocked, failed or archived
+    /// Only tasks of this status: pending, waiting, interrupted, active, done, blocked, failed or archived
     #[arg(long, value_name = "STATUS")]
     status: Vec<String>,
-    /// Archived cases too
+    /// Archived tasks too
     #[arg(long)]
     all: bool,
 }
@@ -48,7 +48,7 @@ fn wanted(word: &str) -> Result<TaskStatusFilter> {
     }
 }
 
-/// Lists cases.
+/// Lists tasks.
 ///
 /// # Errors
 /// `INVALID_INPUT` for an unknown status; the errors of opening the repository.
@@ -73,7 +73,7 @@ pub fn run(args: &TaskListArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
         TaskListJson { tasks: if json { tasks.iter().map(|task| TaskJson::of(&groups, task)).collect() } else { Vec::new() } };
     screen.answer(&answer, || if tasks.is_empty() { String::new() } else { rows(&groups, &tasks) })?;
     if tasks.is_empty() && hidden == 0 {
-        screen.note("There is no case yet: add one with 'git axiom task add TITLE'.");
+        screen.note("There is no task yet: add one with 'git axiom task add TITLE'.");
     } else if wanted.is_empty() && hidden > 0 {
         screen.note(&format!("{hidden} archived, shown with --all"));
     }

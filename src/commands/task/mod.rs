@@ -1,4 +1,4 @@
-//! `git axiom task …`: one verb in each file, and the forms of a case in JSON and in words in `view`. What the verbs do to
+//! `git axiom task …`: one verb in each file, and the forms of a task in JSON and in words in `view`. What the verbs do to
 //! tasks is not here but in `ops`. Begin reading with `add`.
 
 mod add;
@@ -17,7 +17,7 @@ use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::error::{Exit, Result};
 
-/// Verbs on cases.
+/// Verbs on tasks.
 #[derive(Debug, Subcommand)]
 #[allow(missing_docs)] // what each does is in the table of verbs
 pub enum TaskVerb {
@@ -32,7 +32,7 @@ pub enum TaskVerb {
     Import(import::TaskImportArgs),
 }
 
-/// Runs a verb on cases.
+/// Runs a verb on tasks.
 ///
 /// # Errors
 /// Those of the verb.

@@ -37,7 +37,7 @@ what its agents reported (phase, parts, files, libraries), how its verify steps 
 body. 'git axiom task audit
 ID' shows its history, 'git axiom output ID' what agents printed.")]
 pub struct TaskShowArgs {
-    /// The case
+    /// The task
     id: String,
 }
 
@@ -56,7 +56,7 @@ struct TaskShowJson<'a> {
     recovery_context: Option<RecoveryContext>,
 }
 
-/// Shows a case.
+/// Shows a task.
 ///
 /// # Errors
 /// `UNKNOWN_TASK`; the errors of opening the repository.

@@ -18,14 +18,14 @@ use crate::ops::tasks::edit;
 /// Arguments of `task block`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Pending, blocked and failed cases can be blocked, and those that an agent works on: the agent is
+Pending, blocked and failed tasks can be blocked, and those that an agent works on: the agent is
 stopped, what it did is committed, its workspace stays, and its slot is free. 'git axiom task
 unblock ID' makes them pending again.
 
 A group holds all that is in it, nested groups too, as long as it is blocked: agents at work
 there are stopped, and nothing of it is claimed.")]
 pub struct TaskBlockArgs {
-    /// The cases
+    /// The tasks
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
     /// Why
@@ -40,7 +40,7 @@ All or none. Agents claim them again as soon as a session runs and what they com
 merged. The next attempt continues with the branch axiom/ID and the workspace of the earlier
 ones. A task whose gate was just rejected can be unblocked at once.")]
 pub struct TaskUnblockArgs {
-    /// The cases
+    /// The tasks
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
 }
@@ -48,10 +48,10 @@ pub struct TaskUnblockArgs {
 /// Arguments of `task archive`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-Archived cases stay on record; 'git axiom undo' restores them. A group is archived with all that
+Archived tasks stay on record; 'git axiom undo' restores them. A group is archived with all that
 is in it and not merged; agents at work there are stopped, and what they did is committed.")]
 pub struct TaskArchiveArgs {
-    /// The cases
+    /// The tasks
     #[arg(required = true, value_name = "ID")]
     ids: Vec<String>,
 }
@@ -85,7 +85,7 @@ fn restate(
     report(screen, &ids, &changed, done)
 }
 
-/// Blocks cases, also those that agents work on.
+/// Blocks tasks, also those that agents work on.
 ///
 /// # Errors
 /// As [`blocking::block`].
@@ -101,7 +101,7 @@ pub fn block(args: &TaskBlockArgs, global: &GlobalArgs, screen: &mut Screen) -> 
     Ok(Exit::Done)
 }
 
-/// Makes blocked or failed cases pending again.
+/// Makes blocked or failed tasks pending again.
 ///
 /// # Errors
 /// As [`edit::unblock`].
@@ -109,7 +109,7 @@ pub fn unblock(args: &TaskUnblockArgs, global: &GlobalArgs, screen: &mut Screen)
     restate(&args.ids, global, screen, "pending", edit::unblock)
 }
 
-/// Archives cases.
+/// Archives tasks.
 ///
 /// # Errors
 /// As [`blocking::archive`].

@@ -1,4 +1,4 @@
-//! The form of a case in JSON: the keys of `task list --json` and `task show --json`. Also common texts about cases.
+//! The form of a task in JSON: the keys of `task list --json` and `task show --json`. Also common texts about tasks.
 
 use jiff::Timestamp;
 use serde::Serialize;
@@ -11,7 +11,7 @@ use crate::domain::queries::view::DisplayedTaskStatus;
 use crate::domain::work::budget::BudgetLimits;
 use crate::domain::work::task::{MergedTaskWork, Task, TaskKind, TaskStatus};
 
-/// A case as JSON. `import` accepts the same keys.
+/// A task as JSON. `import` accepts the same keys.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct TaskJson<'a> {
@@ -45,7 +45,7 @@ pub struct TaskJson<'a> {
 }
 
 impl<'a> TaskJson<'a> {
-    /// The case as it is in `state`.
+    /// The task as it is in `state`.
     pub fn of(groups: &TaskGroupTree<'a>, task: &'a Task) -> Self {
         let state = groups.state();
         let record = state.record.tasks.get(&task.id);

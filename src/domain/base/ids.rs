@@ -174,7 +174,7 @@ macro_rules! id {
     };
 }
 
-id!(TaskId "task id" "The id of a case: a directive, an operation or a task.");
+id!(TaskId "task id" "The id of a task, a group or a goal.");
 id!(AgentId "agent id" "The id of an agent, a slot that runs an agent program: `<persona>-NNN`.");
 id!(CheckpointName "checkpoint name" "The name of a checkpoint.");
 id!(OperationId "operation id" "The id of an operation: one user command or supervisor step.");

@@ -179,7 +179,7 @@ impl OperationRecord {
             return Some(asked);
         }
         if nothing {
-            return Some("it changed no ref, file or case");
+            return Some("it changed no ref, file or task");
         }
         if is_work {
             return Some("it is an agent's work on a task: stop the agent, or roll the task back");
@@ -532,7 +532,7 @@ mod tests {
             ("t3", title("a", "y", "z")),
         ]);
         assert_eq!(all[0].added, [id("a"), id("b")]);
-        assert_eq!((all[0].what.as_str(), all[0].edits.len()), ("import 2 cases", 0));
+        assert_eq!((all[0].what.as_str(), all[0].edits.len()), ("import 2 tasks", 0));
         let change = |n: usize| all[n].edits[0].changes.clone();
         assert_eq!(
             change(1),

@@ -33,7 +33,7 @@ fn question(one: &GoalClarification) -> Option<Gate> {
 
 fn proposal(plan: &GoalPlan, last: &PlanProposal) -> Option<Gate> {
     let goal = &plan.goal.jtbd;
-    let tasks = count(plan.tasks.len(), "case");
+    let tasks = count(plan.tasks.len(), "task");
     let reason = format!("version {} of the plan '{goal}', {tasks}: git axiom plan show", last.version);
     gate(&format!("{PROPOSAL}{}", last.version), reason, last.at)
 }

@@ -19,13 +19,13 @@ pub fn prompt(plan: &GoalPlan, body: &str, known: &[String]) -> String {
     let answered = plan.clarifications.iter().filter_map(|one| Some(format!("- {}\n  {}", one.question, one.answer.as_ref()?)));
     part("Questions and answers", &answered.collect::<Vec<_>>().join("\n"));
     part("What you found", plan.analysis.as_deref().unwrap_or_default());
-    part("Cases that exist", &known.join("\n"));
+    part("Tasks that exist", &known.join("\n"));
     if let Some(last) = plan.proposal() {
         part(&format!("Version {} of your proposal", last.version), &last.text);
         part("What the human wants to be different", last.feedback.as_deref().unwrap_or_default());
     }
     if !plan.tasks.is_empty() {
-        part("The cases so far", &lines(plan));
+        part("The tasks so far", &lines(plan));
     }
     part("What is wrong with them", &plan.problems.iter().flatten().map(|one| format!("- {one}\n")).collect::<String>());
     part("What to do now", instructions(plan));
@@ -48,17 +48,17 @@ const fn instructions(plan: &GoalPlan) -> &'static str {
             "Look at the repository, and print what matters for the goal: {\"analysis\": \"…\"}, at most 16 KiB."
         }
         PlanningPhase::Propose => {
-            "Propose a way: {\"proposal\": \"…\"}, and the outline of its cases, one object each: {\"id\": \"short-name\", \"title\": \
+            "Propose a way: {\"proposal\": \"…\"}, and the outline of its tasks, one object each: {\"id\": \"short-name\", \"title\": \
              \"one line\", \"kind\": \"task\", \"after\": [\"ids\"], \"parent\": \"id\"}. A task is what one agent does in one \
-             branch; kind operation groups tasks. after names what has to be merged before. A human will approve it."
+             branch; kind group holds tasks. after names what has to be merged before. A human will approve it."
         }
         PlanningPhase::Decompose => {
-            "The human approved the outline. Print each pending case completely: the keys of the outline, and \"body\": the \
+            "The human approved the outline. Print each pending task completely: the keys of the outline, and \"body\": the \
              instructions for the agent that works on it, who knows nothing of this plan, and \"verify\": [\"shell commands\"] that \
-             pass when it is done. Keep ids and titles; add no case."
+             pass when it is done. Keep ids and titles; add no task."
         }
         PlanningPhase::Validate => {
-            "Print the cases that have to change, completely, with the same ids, so that nothing is wrong any more."
+            "Print the tasks that have to change, completely, with the same ids, so that nothing is wrong any more."
         }
     }
 }

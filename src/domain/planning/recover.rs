@@ -26,7 +26,7 @@ impl PlanRecoveryChoice {
         match self {
             Self::Resume => "[R] Resume from phase",
             Self::StartOver => "[S] Start planning over",
-            Self::Keep => "[K] Keep cases, skip",
+            Self::Keep => "[K] Keep tasks, skip",
         }
     }
 }
@@ -45,7 +45,7 @@ pub fn by_rule(plan: &GoalPlan) -> PlanRecoveryDecision {
     let (made, all) = (plan.created().count(), plan.tasks.len());
     let half = made > 0 && made * 2 >= all;
     let percent = (made * 100).checked_div(all).unwrap_or(0);
-    let facts = format!("nobody was there to ask, and {made} of {} created ({percent} %)", count(all, "case"));
+    let facts = format!("nobody was there to ask, and {made} of {} created ({percent} %)", count(all, "task"));
     if half {
         PlanRecoveryDecision { choice: PlanRecoveryChoice::Keep, why: facts }
     } else {
@@ -59,8 +59,8 @@ pub const fn resuming(phase: PlanningPhase) -> &'static str {
         PlanningPhase::Understand => "questions and answers are kept, and it goes on with them",
         PlanningPhase::Analyze => "the analysis is run again",
         PlanningPhase::Propose => "it goes on with the last version of the proposal",
-        PlanningPhase::Decompose => "the pending cases are made, then all are checked",
-        PlanningPhase::Validate => "the cases are checked again",
+        PlanningPhase::Decompose => "the pending tasks are made, then all are checked",
+        PlanningPhase::Validate => "the tasks are checked again",
     }
 }
 

@@ -114,7 +114,7 @@ pub fn read(text: &str, phase: PlanningPhase) -> Result<PlannerReply> {
     let wanted = match phase {
         PlanningPhase::Understand => "no question, and not that it has understood",
         PlanningPhase::Analyze => "no analysis",
-        PlanningPhase::Propose | PlanningPhase::Decompose | PlanningPhase::Validate => "no case",
+        PlanningPhase::Propose | PlanningPhase::Decompose | PlanningPhase::Validate => "no task",
     };
     Err(failed(format!("the planner printed {wanted}")))
 }
@@ -175,11 +175,11 @@ impl PlannerReply {
         self.proposal = text("proposal").or_else(|| self.proposal.take());
         if object.get("title").is_some() {
             let task = serde_json::from_value(object)
-                .map_err(|e| failed("the planner printed a case that cannot be read").because(e))?;
+                .map_err(|e| failed("the planner printed a task that cannot be read").because(e))?;
             self.tasks.push(task);
             if self.tasks.len() > MOST_TASKS {
-                return Err(Error::new(Code::TooLarge, format!("the planner printed more than {MOST_TASKS} cases"))
-                    .hint("git axiom plan revise 'At most 100 cases, please'    asks for another version")
+                return Err(Error::new(Code::TooLarge, format!("the planner printed more than {MOST_TASKS} tasks"))
+                    .hint("git axiom plan revise 'At most 100 tasks, please'    asks for another version")
                     .hint("git axiom plan abandon    then plan a part of the goal"));
             }
         }
@@ -235,7 +235,7 @@ mod tests {
             assert_eq!(code("", phase), failed);
             assert_eq!(code(" \n\0\n", phase), failed);
             assert_eq!(code("\u{fffd}\u{1b}[31m garbage { [ \"title\n{}\n{\"x\": 1}\n", phase), failed);
-            assert_eq!(code("{\"title\": 7}", phase), failed, "a case that is none");
+            assert_eq!(code("{\"title\": 7}", phase), failed, "a task that is none");
             assert_eq!(code("{\"title\": \"x\", \"after\": {}}", phase), failed);
             assert_eq!(code("{\"title\": \"cut o", phase), failed, "it died in a line");
             assert_eq!(code(&many(MOST_TASKS), phase), None);

@@ -160,23 +160,23 @@ impl PlanStep {
             Self::Analyzed { .. } => "plan: the repository was looked at".to_owned(),
             Self::Proposed { outline, .. } if outline.is_empty() => "plan: a new version of the proposal".to_owned(),
             Self::Proposed { outline, .. } => {
-                format!("plan: a new version of the proposal, {}", count(outline.len(), "case"))
+                format!("plan: a new version of the proposal, {}", count(outline.len(), "task"))
             }
             Self::Revised { .. } => "plan: another version was asked for".to_owned(),
             Self::Approved { version } => format!("plan: version {version} approved"),
             Self::TasksMade { tasks, .. } => match tasks.as_slice() {
                 [one] => format!("plan: {} added: {}", one.id, one.title),
-                many => format!("plan: {} added", count(many.len(), "case")),
+                many => format!("plan: {} added", count(many.len(), "task")),
             },
-            Self::Checked { problems } if problems.is_empty() => "plan: the cases are valid".to_owned(),
+            Self::Checked { problems } if problems.is_empty() => "plan: the tasks are valid".to_owned(),
             Self::Checked { problems } => format!("plan: {} found", count(problems.len(), "problem")),
             Self::Resumed { why } => format!("plan: goes on: {why}"),
             Self::StartedOver { why } => format!("plan: started over: {why}"),
             Self::Finished { ending: PlanEnding::Finished, tasks, .. } => {
-                format!("plan finished: {} added", count(tasks.len(), "case"))
+                format!("plan finished: {} added", count(tasks.len(), "task"))
             }
             Self::Finished { ending: PlanEnding::Kept, why, tasks } => {
-                format!("plan cut off, {} kept: {why}", count(tasks.len(), "case"))
+                format!("plan cut off, {} kept: {why}", count(tasks.len(), "task"))
             }
             Self::Abandoned { why } => format!("plan abandoned: {why}"),
         }
@@ -357,7 +357,7 @@ impl GoalPlan {
             Some(last) if last.version == version && last.feedback.is_none() => (last.approved, last.covers) = (true, covers),
             Some(_) | None if version == next => {
                 self.room_for_a_version()?;
-                let text = "the cases as they are".to_owned();
+                let text = "the tasks as they are".to_owned();
                 self.proposals.push(PlanProposal { version, approved: true, text, feedback: None, at, covers });
             }
             Some(_) | None => {
@@ -417,6 +417,6 @@ impl GoalPlan {
 }
 
 fn too_many() -> Error {
-    Error::new(Code::TooLarge, format!("a plan has at most {MOST_TASKS} cases"))
-        .hint("plan a part of the goal first, or add a file of cases: git axiom task import FILE")
+    Error::new(Code::TooLarge, format!("a plan has at most {MOST_TASKS} tasks"))
+        .hint("plan a part of the goal first, or add a file of tasks: git axiom task import FILE")
 }

@@ -25,7 +25,7 @@ pub(super) fn task(text: &str, parent: Option<&str>, after: &[&str]) -> Task {
     Task {
         id: id(text),
         title: format!("title of {text}"),
-        kind: if text.starts_with("op") { TaskKind::Operation } else { TaskKind::Task },
+        kind: if text.starts_with("op") { TaskKind::Group } else { TaskKind::Task },
         status: crate::domain::work::task::TaskStatus::Pending,
         merged: None,
         body: None,
@@ -149,10 +149,10 @@ fn what_is_wrong_with_a_plan_is_listed() {
     assert!(found(&[task("a", None, &["b"]), task("b", None, &["a"])]).contains("would wait for themselves"));
     assert!(found(&[task("a", None, &["x"])]).contains("'x', which does not exist"));
     assert!(found(&[task("a", Some("b"), &[]), task("b", None, &[])]).contains("'b', which is a task"));
-    assert!(found(&[task("a", None, &[]), task("A", None, &[])]).contains("two cases have the id"));
+    assert!(found(&[task("a", None, &[]), task("A", None, &[])]).contains("two tasks have the id"));
     assert!(found(&[task("a", None, &["goal"])]).contains("would wait for themselves"), "a part waits for the whole");
     let outlined = after(&plan(None), [proposed(&[task("a", None, &[])])]).unwrap();
-    assert_eq!(problems(&state, &outlined), ["1 case only outlined: a"]);
+    assert_eq!(problems(&state, &outlined), ["1 task only outlined: a"]);
 }
 
 fn half(created: usize, pending: usize) -> GoalPlan {
@@ -174,7 +174,7 @@ fn with_nobody_there_less_than_half_is_started_over_and_the_rest_is_kept() {
     ] {
         let decided = by_rule(&half(created, pending));
         assert_eq!(decided.choice, choice, "{created} {pending}");
-        assert!(decided.why.contains(&format!("{created} of {} case", created + pending)), "{}", decided.why);
+        assert!(decided.why.contains(&format!("{created} of {} task", created + pending)), "{}", decided.why);
     }
 }
 

@@ -37,7 +37,7 @@ fn made_below(
     history: &PromptHistory,
     found: &PromptWorkspaceState,
 ) -> String {
-    let (task, goal, group) = (task("t", TaskKind::Task), task("g", TaskKind::Directive), task("s", TaskKind::Operation));
+    let (task, goal, group) = (task("t", TaskKind::Task), task("g", TaskKind::Goal), task("s", TaskKind::Group));
     let parents = [PromptTask { task: &goal, body: goal_text.into() }, PromptTask { task: &group, body: String::new() }];
     let parts = PromptContents {
         task: &task,

@@ -27,7 +27,7 @@ macro_rules! names {
 
 names! {
     Persona "persona", "what the task's persona is told";
-    Goal "goal", "the goal that the task is a part of: the outermost case, with its text";
+    Goal "goal", "the goal that the task is a part of: the outermost group, with its text";
     Parents "parents", "the groups in between, outermost first, with their texts";
     Id "task.id", "the task's id";
     Title "task.title", "the task's title";

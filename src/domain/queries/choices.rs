@@ -63,7 +63,7 @@ mod tests {
         add("goal", None, &[]);
         add("milestone", None, &[]);
         for (id, parent, kind) in
-            [("milestone", "goal", TaskKind::Operation), ("goal", "", TaskKind::Directive), ("b", "milestone", TaskKind::Task)]
+            [("milestone", "goal", TaskKind::Group), ("goal", "", TaskKind::Goal), ("b", "milestone", TaskKind::Task)]
         {
             let task = state.restorable.tasks.get_mut(&TaskId::new(id).unwrap()).unwrap();
             (task.kind, task.parent) = (kind, TaskId::new(parent).ok());

@@ -100,7 +100,7 @@ impl<'a> TaskGroupTree<'a> {
                 let facts = TaskWorkFacts::of_task(task, self.state.reports(&task.id), self.state.is_interrupted(&task.id));
                 if self.is_cut_off(task) { facts.of_nobody() } else { facts }
             }
-            TaskKind::Operation | TaskKind::Directive => {
+            TaskKind::Group | TaskKind::Goal => {
                 self.groups.get(&task.id).map_or_else(TaskWorkFacts::default, |whole| whole.facts)
             }
         }
@@ -148,7 +148,7 @@ impl<'a> TaskGroupTree<'a> {
         match task.kind {
             _ if task.status == TaskStatus::Done || task.merged.is_some() => 100,
             TaskKind::Task => self.reported.get(&task.id).copied().unwrap_or(0),
-            TaskKind::Operation | TaskKind::Directive => self.groups.get(&task.id).map_or(0, |whole| whole.progress),
+            TaskKind::Group | TaskKind::Goal => self.groups.get(&task.id).map_or(0, |whole| whole.progress),
         }
     }
 }

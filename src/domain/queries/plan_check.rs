@@ -21,7 +21,7 @@ pub fn problems(state: &State, plan: &GoalPlan) -> Vec<String> {
     }
     let pending: Vec<String> = plan.pending.iter().map(ToString::to_string).collect();
     if !pending.is_empty() {
-        found.push(format!("{} only outlined: {}", count(pending.len(), "case"), some_of(&pending, NAMED)));
+        found.push(format!("{} only outlined: {}", count(pending.len(), "task"), some_of(&pending, NAMED)));
     }
     found.extend(of_tasks(state, &outcome(plan)));
     found
@@ -34,7 +34,7 @@ pub fn of_tasks(state: &State, tasks: &[Task]) -> Vec<String> {
     let known: BTreeMap<&TaskId, TaskKind> = tasks.iter().map(|task| (&task.id, task.kind)).collect();
     for task in tasks {
         if !seen.insert(task.id.folded()) {
-            found.push(format!("two cases have the id '{}'", task.id));
+            found.push(format!("two tasks have the id '{}'", task.id));
         }
         if state.restorable.tasks.contains_key(&task.id) {
             found.push(format!("the id '{}' is taken", task.id));
@@ -85,7 +85,7 @@ fn goal_task(plan: &GoalPlan) -> Task {
     let goal = &plan.goal;
     Task {
         id: goal.id.clone(),
-        kind: TaskKind::Directive,
+        kind: TaskKind::Goal,
         title: goal.jtbd.clone(),
         body: goal.body.clone(),
         parent: None,

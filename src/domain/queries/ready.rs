@@ -214,7 +214,7 @@ mod tests {
         let id = |id: &str| TaskId::new(id).unwrap();
         for (group, parent) in [("o", None), ("p", Some("o"))] {
             let task = state.restorable.tasks.get_mut(group).unwrap();
-            (task.kind, task.parent, task.reason) = (TaskKind::Operation, parent.map(id), Some("not now".to_owned()));
+            (task.kind, task.parent, task.reason) = (TaskKind::Group, parent.map(id), Some("not now".to_owned()));
         }
         state.restorable.tasks.get_mut("a").unwrap().parent = Some(id("p"));
         assert!(ready_tasks(&state).is_empty());

@@ -98,7 +98,7 @@ impl<'a> TaskStanding<'a> {
         let reports = groups.state().reports(&task.id);
         let (parts, dependencies) = match task.kind {
             TaskKind::Task => (reports.map(TaskPartCounts::of_reports).unwrap_or_default(), None),
-            TaskKind::Operation | TaskKind::Directive => {
+            TaskKind::Group | TaskKind::Goal => {
                 let parts = groups.parts(&task.id).iter().filter(|part| !part.after.is_empty());
                 let after = parts.map(|part| (&part.id, part.after.as_slice())).collect();
                 (TaskPartCounts::of_group(groups, task), Some(after))
@@ -333,7 +333,7 @@ mod tests {
         let mut state = State::default();
         let tasks = statuses.iter().zip('a'..);
         let tasks = tasks.map(|(status, name)| task(&name.to_string(), TaskKind::Task, Some("g"), *status));
-        for task in tasks.chain([task("g", TaskKind::Operation, None, TaskStatus::Pending)]) {
+        for task in tasks.chain([task("g", TaskKind::Group, None, TaskStatus::Pending)]) {
             let branch = RefName::branch("x");
             let base = Oid::new("1".repeat(40)).unwrap();
             let workspace = Workspace { agent: AgentId::new("a-001").unwrap(), path: "/w".into(), branch, base };

@@ -76,7 +76,7 @@ impl DisplayedTaskStatus {
     pub fn of<'a>(groups: &TaskGroupTree<'a>, task: &'a Task) -> Self {
         match task.kind {
             TaskKind::Task => Self::of_task(groups, task),
-            TaskKind::Operation | TaskKind::Directive => task_standing::group_shown(groups, task),
+            TaskKind::Group | TaskKind::Goal => task_standing::group_shown(groups, task),
         }
     }
 

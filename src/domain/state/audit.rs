@@ -429,7 +429,7 @@ fn listed<T: ToString>(what: &str, names: &[T]) -> String {
 fn added_text(tasks: &[Task]) -> String {
     match tasks {
         [one] => format!("add {}: {}", one.id, one.title),
-        many => format!("import {}", count(many.len(), "case")),
+        many => format!("import {}", count(many.len(), "task")),
     }
 }
 
@@ -439,7 +439,7 @@ fn edits_text(edits: &[TaskChangeSet]) -> String {
     };
     let Some(first) = edits.first() else { return "change nothing".into() };
     let ids: Vec<&TaskId> = edits.iter().map(|edit| &edit.id).collect();
-    let whom = named("case", &ids);
+    let whom = named("task", &ids);
     match status(first).filter(|first| edits.iter().all(|edit| status(edit) == Some(*first))) {
         Some(TaskStatus::Pending) => format!("unblock {whom}"),
         Some(TaskStatus::Blocked) => format!("block {whom}"),

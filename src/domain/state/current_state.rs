@@ -299,7 +299,7 @@ impl State {
     /// `UNKNOWN_TASK`, with the nearest id as a hint.
     pub fn task(&self, id: &TaskId) -> Result<&Task> {
         self.restorable.tasks.get(id).ok_or_else(|| {
-            let error = Error::new(Code::UnknownTask, format!("there is no case '{id}'"));
+            let error = Error::new(Code::UnknownTask, format!("there is no task '{id}'"));
             let known = self.restorable.tasks.keys().map(TaskId::as_str);
             nearest::hinted(error, id.as_str(), known, "see 'git axiom task list'")
         })

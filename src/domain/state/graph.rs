@@ -41,7 +41,7 @@ pub fn check_changed(state: &State, tasks: &[Task]) -> Result<()> {
                     Code::UnknownDependency,
                     format!("'{}' refers to '{other}', which does not exist", task.id),
                 )
-                .hint("add that case first, or import both in one file"));
+                .hint("add that task first, or import both in one file"));
             }
         }
     }
@@ -58,7 +58,7 @@ pub fn check_changed(state: &State, tasks: &[Task]) -> Result<()> {
     }
     let changed = || tasks.iter().map(|task| &task.id);
     if let Some(path) = find_cycle(changed(), |id| find(id).and_then(|task| task.parent.as_ref()).into_iter().collect()) {
-        return cycle("cases would be parts of themselves", &path);
+        return cycle("tasks would be parts of themselves", &path);
     }
     // A group is done when its parts are. A part also waits for everything that its groups wait for.
     let needs = |id| {
@@ -67,7 +67,7 @@ pub fn check_changed(state: &State, tasks: &[Task]) -> Result<()> {
         after.chain(parts.get(id).into_iter().flatten().copied()).collect()
     };
     match find_cycle(changed(), needs) {
-        Some(path) => cycle("cases would wait for themselves", &path),
+        Some(path) => cycle("tasks would wait for themselves", &path),
         None => Ok(()),
     }
 }

@@ -18,11 +18,14 @@ use std::str::FromStr;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub enum TaskKind {
-    /// The goal; an epic.
-    Directive,
-    /// A group of tasks; a sprint.
-    Operation,
-    /// What one agent works on.
+    /// The goal; others call it a directive or an epic.
+    #[serde(alias = "directive", alias = "epic")]
+    Goal,
+    /// A group of tasks; others call it an operation or a sprint.
+    #[serde(alias = "operation", alias = "sprint")]
+    Group,
+    /// What one agent works on; others call it a case.
+    #[serde(alias = "case")]
     Task,
 }
 
@@ -70,8 +73,8 @@ macro_rules! words {
     };
 }
 
-words!(TaskKind, "kind of case", "kinds are directive, operation and task",
-    Directive "directive" | "epic", Operation "operation" | "sprint", Task "task");
+words!(TaskKind, "kind of task", "kinds are task, group and goal",
+    Goal "goal" | "directive" | "epic", Group "group" | "operation" | "sprint", Task "task" | "case");
 words!(TaskStatus, "status", "statuses are pending, active, done, blocked, failed and archived",
     Pending "pending" | "todo" | "queued", Active "active" | "doing" | "running", Done "done",
     Blocked "blocked" | "stuck", Failed "failed", Archived "archived");

@@ -74,7 +74,7 @@ fn rounds(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Result<()> {
                 let problems = plan.problems.unwrap_or_default();
                 return Err(Error::new(
                     Code::PlanInvalid,
-                    format!("the planner did not correct its cases in {corrections} runs"),
+                    format!("the planner did not correct its tasks in {corrections} runs"),
                 )
                 .why(some_of(&problems, NAMED))
                 .hint("git axiom plan validate    lists what is wrong"));
@@ -125,7 +125,7 @@ fn take_reply(ctx: &mut Context, plan: &GoalPlan, reply: PlannerReply) -> Result
 
 /// The next version of the proposal, with the outline of its tasks.
 fn propose(ctx: &mut Context, reply: PlannerReply) -> Result<()> {
-    let text = reply.proposal.unwrap_or_else(|| count(reply.tasks.len(), "case"));
+    let text = reply.proposal.unwrap_or_else(|| count(reply.tasks.len(), "task"));
     let mut tasks = reply.tasks.into_iter().map(new_task).collect::<Result<Vec<_>>>()?;
     tasks.iter_mut().for_each(|task| task.body = None);
     let new = tasks.iter().try_for_each(|task| limits::personas_exist(&ctx.config, &task.verify));
@@ -145,7 +145,7 @@ fn propose(ctx: &mut Context, reply: PlannerReply) -> Result<()> {
         let plan = open(state)?;
         let problems = plan_check::of_tasks(state, &plan_check::outcome(&GoalPlan { tasks: outline.clone(), ..plan.clone() }));
         if !problems.is_empty() {
-            return Err(Error::new(Code::PlanInvalid, "the planner proposed cases that cannot be made")
+            return Err(Error::new(Code::PlanInvalid, "the planner proposed tasks that cannot be made")
                 .why(some_of(&problems, NAMED))
                 .hint("git axiom plan propose    runs it again"));
         }
@@ -173,10 +173,10 @@ fn make(ctx: &mut Context, plan: &GoalPlan, tasks: Vec<PlannedTask>) -> Result<(
     let found = tasks.into_iter().filter_map(|said| Some((outlined(plan, &said)?.clone(), said))).collect::<Vec<_>>();
     if found.is_empty() {
         let wanted: Vec<String> = plan.pending.iter().map(ToString::to_string).collect();
-        return Err(Error::new(Code::PlannerFailed, "the planner printed none of the cases that were approved")
+        return Err(Error::new(Code::PlannerFailed, "the planner printed none of the tasks that were approved")
             .why(some_of(&wanted, NAMED))
             .hint("git axiom plan propose    runs it again")
-            .hint("git axiom plan add-case TITLE --id ID    makes one by hand"));
+            .hint("git axiom plan add TITLE --id ID    makes one by hand"));
     }
     let mut made = Vec::with_capacity(found.len());
     for (known, said) in found {

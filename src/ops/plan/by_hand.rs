@@ -46,7 +46,7 @@ pub fn start(ctx: &mut Context, goal: PlanStartRequest) -> Result<()> {
         let id = match goal.id {
             Some(id) if state.is_taken(id.as_str()) => return Err(graph::taken(&id)),
             Some(id) => id,
-            None => edit::next_ids(state, TaskKind::Directive, 1, &BTreeSet::new())?.remove(0),
+            None => edit::next_ids(state, TaskKind::Goal, 1, &BTreeSet::new())?.remove(0),
         };
         let plan = GoalPlan::begin(PlanGoal { id, jtbd: goal.title, body }, planner, now);
         Ok(event(PlanStep::Started { plan: Box::new(plan) }))
@@ -88,7 +88,7 @@ pub fn add_task(ctx: &mut Context, new: NewTaskRequest) -> Result<Task> {
         let task = added.insert(edit::build(new, id, body));
         Ok(event(PlanStep::TasksMade { tasks: vec![task.clone()], approved: by == EventAuthor::User }))
     })?;
-    added.ok_or_else(|| Error::new(Code::Internal, "the case was not added"))
+    added.ok_or_else(|| Error::new(Code::Internal, "the task was not added"))
 }
 
 /// Answers a question: the one with this number, or the only one that is open.
@@ -148,8 +148,8 @@ pub fn approve(ctx: &mut Context, version: Option<u32>) -> Result<(u32, bool)> {
         return Ok((last, false));
     }
     if plan.tasks.is_empty() && plan.waiting_proposal().is_none() {
-        return Err(Error::new(Code::InvalidTransition, "there is nothing to approve: no case, and no proposal that waits")
-            .hint("git axiom plan add-case TITLE, or git axiom plan propose TEXT"));
+        return Err(Error::new(Code::InvalidTransition, "there is nothing to approve: no task, and no proposal that waits")
+            .hint("git axiom plan add TITLE, or git axiom plan propose TEXT"));
     }
     let fits = plan.waiting_proposal().map_or_else(|| plan.next_version(), |waits| waits.version);
     let version = version.unwrap_or(fits);

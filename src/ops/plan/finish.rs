@@ -41,7 +41,7 @@ fn sound(problems: Vec<String>) -> Result<()> {
     if problems.is_empty() {
         return Ok(());
     }
-    Err(Error::new(Code::PlanInvalid, "the cases of the plan cannot be made as they are")
+    Err(Error::new(Code::PlanInvalid, "the tasks of the plan cannot be made as they are")
         .why(some_of(&problems, NAMED))
         .hint("git axiom plan validate    lists what is wrong"))
 }
@@ -74,7 +74,7 @@ pub fn keep(ctx: &mut Context, why: &str) -> Result<Vec<TaskId>> {
         let plan = open(state)?;
         let tasks = plan_check::kept(plan);
         if plan.created().next().is_none() {
-            return Err(Error::new(Code::InvalidTransition, "no case is made yet, so nothing can be kept")
+            return Err(Error::new(Code::InvalidTransition, "no task is made yet, so nothing can be kept")
                 .hint("git axiom plan recover --start-over    begins anew"));
         }
         sound(plan_check::of_tasks(state, &tasks))?;

@@ -25,7 +25,7 @@ pub(super) fn tasks(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<T
     let id = &wanted.task;
     // An id that differs only in case is a mistake. Without this check it would go unnoticed where commits name that id.
     if let Some(known) = state.restorable.tasks.keys().find(|known| *known != id && known.folded() == id.folded()) {
-        let error = Error::new(Code::UnknownTask, format!("there is no case '{id}'"));
+        let error = Error::new(Code::UnknownTask, format!("there is no task '{id}'"));
         return Err(nearest::hinted(error, id.as_str(), [known.as_str()], "see 'git axiom task list'"));
     }
     if let Some(task) = state.restorable.tasks.get(id).filter(|task| task.kind != TaskKind::Task) {

@@ -287,7 +287,7 @@ fn refuse_nothing(ctx: &Context, wanted: &TaskRollbackRequest, work: &TaskRollba
     }
     if !ctx.state().restorable.tasks.contains_key(task) && ctx.repo.history().is_shallow() {
         return Err(Error::new(Code::HistoryMissing, format!("no commit of {target} in this clone mentions '{task}'"))
-            .why("the clone is shallow, and there is no case of that id")
+            .why("the clone is shallow, and there is no task of that id")
             .hint("git fetch --unshallow"));
     }
     ctx.state().task(task).map_err(|error| error.why(format!("and no commit of {target} names it")))?;

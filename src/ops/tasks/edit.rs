@@ -114,7 +114,7 @@ pub fn add(ctx: &mut Context, new: NewTaskRequest) -> Result<Task> {
         let task = added.insert(build(new, id, body));
         Ok(vec![Event::TasksAdded { tasks: vec![task.clone()] }])
     })?;
-    added.ok_or_else(|| Error::new(Code::Internal, "the case was not added"))
+    added.ok_or_else(|| Error::new(Code::Internal, "the task was not added"))
 }
 
 /// How many tasks one agent may add in one iteration, and all agents in one session: each task costs work, and perhaps
@@ -210,7 +210,7 @@ fn check_early(kind: TaskKind, needs: &[NeededReadyPoint], start_early: bool) ->
 pub(in crate::ops) fn check_title(title: &str) -> Result<()> {
     let length = title.chars().count();
     if title.trim().is_empty() {
-        return Err(Error::new(Code::InvalidInput, "a case needs a title").hint("say in one line what is to be done"));
+        return Err(Error::new(Code::InvalidInput, "a task needs a title").hint("say in one line what is to be done"));
     }
     if length > MAX_TITLE {
         return Err(Error::new(Code::TooLarge, format!("the title has {length} characters, the limit is {MAX_TITLE}"))
@@ -253,8 +253,8 @@ fn check_verify(verify: &[String]) -> Result<()> {
 
 fn check_length(what: &str, length: usize) -> Result<()> {
     if length > MAX_LIST {
-        let what = format!("a case has {length} {what}, the limit is {MAX_LIST}");
-        return Err(Error::new(Code::TooLarge, what).hint("put a group in between: --kind operation"));
+        let what = format!("a task has {length} {what}, the limit is {MAX_LIST}");
+        return Err(Error::new(Code::TooLarge, what).hint("put a group in between: --kind group"));
     }
     Ok(())
 }

@@ -174,11 +174,11 @@ fn parse(text: &str) -> Result<(Vec<NumberedTask>, usize)> {
     for (index, text) in text.lines().enumerate().filter(|(_, text)| !text.trim().is_empty()) {
         let line = index + 1;
         if all.len() == MAX_TASKS {
-            return Err(Error::new(Code::TooLarge, format!("line {line}: more than {MAX_TASKS} cases in one import"))
+            return Err(Error::new(Code::TooLarge, format!("line {line}: more than {MAX_TASKS} tasks in one import"))
                 .hint("split the file: parts that refer to each other belong together"));
         }
         let parsed: TaskImportLine = serde_json::from_str(text).map_err(|e| {
-            Error::new(Code::InvalidInput, format!("line {line} is not a case"))
+            Error::new(Code::InvalidInput, format!("line {line} is not a task"))
                 .because(e)
                 .hint("one JSON object per line, with the keys of 'git axiom task list --json'; only title is needed")
         })?;
@@ -264,7 +264,7 @@ fn name_all(
     let mut made = Vec::with_capacity(all.len());
     for (NumberedTask { mut task, .. }, body) in all.into_iter().zip(bodies) {
         let id = task.id.take().or_else(|| fresh.get_mut(task.kind.as_str()).and_then(Iterator::next));
-        let id = id.ok_or_else(|| Error::new(Code::Internal, "there are fewer fresh ids than cases"))?;
+        let id = id.ok_or_else(|| Error::new(Code::Internal, "there are fewer fresh ids than tasks"))?;
         made.push(edit::build(task, id, body));
     }
     Ok(made)
@@ -276,7 +276,7 @@ fn check_references(state: &State, tasks: &[Task], lines: &[usize]) -> Result<()
         for other in task.after.iter().chain(&task.parent) {
             if !new.contains(other) && !state.restorable.tasks.contains_key(other) {
                 let what = format!("line {line}: '{}' refers to '{other}', which does not exist", task.id);
-                return Err(Error::new(Code::UnknownDependency, what).hint("add that case, or correct the reference"));
+                return Err(Error::new(Code::UnknownDependency, what).hint("add that task, or correct the reference"));
             }
         }
     }

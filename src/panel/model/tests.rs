@@ -54,7 +54,7 @@ fn task(id: &str, title: &str, depth: usize, (status, shown): (TaskStatus, Displ
     TaskRow {
         id: id.to_owned(),
         title: title.to_owned(),
-        kind: if depth == 0 { TaskKind::Operation } else { TaskKind::Task },
+        kind: if depth == 0 { TaskKind::Group } else { TaskKind::Task },
         depth,
         status,
         shown,

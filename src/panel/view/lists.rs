@@ -211,7 +211,7 @@ pub fn tasks(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
     let heading = " ID                 STATUS       DONE AGENT      WAITED FOR   TITLE";
     let rows: Vec<_> = model.shown_tasks().collect();
     let row = |place: usize| rows.get(place).map(|row| task(row, area.width));
-    let none = "There is no case yet: git axiom task add TITLE, or git axiom plan.";
+    let none = "There is no task yet: git axiom task add TITLE, or git axiom plan.";
     let rest = list(model, PanelView::Tasks, area, canvas, heading, row, none);
     let Some(row) = model.place(PanelView::Tasks).and_then(|place| rows.get(place)) else { return };
     let mut lines = vec![vec![("─".repeat(usize::from(rest.width)), TextTone::Dim)]];

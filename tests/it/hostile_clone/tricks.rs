@@ -55,7 +55,7 @@ pub const TRICKS: [Trick; 29] = [
         script(env, CONFIG, run);
         config(env, &format!("#!/bin/sh\n#\n# '''\n# {run}\n"));
     }),
-    ("cases with verify steps and an event log beside it", Fate::AskedInVain, |env, run| {
+    ("tasks with verify steps and an event log beside it", Fate::AskedInVain, |env, run| {
         let case = format!(r#"{{"id":"evil","kind":"task","title":"x","body":"{run}","verify":["{run}"]}}"#);
         env.write(".axiom/cases.jsonl", case.as_bytes());
         env.write(".axiom/state/events.jsonl", case.as_bytes());

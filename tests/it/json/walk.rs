@@ -112,7 +112,7 @@ fn of_tasks(walk: &Walk) {
     walk.ok(&["task", "list"]);
     walk.ok(&["init"]);
     walk.ok(&["init"]);
-    walk.ok(&["task", "add", "A group", "--id", "g", "--kind", "operation"]);
+    walk.ok(&["task", "add", "A group", "--id", "g", "--kind", "group"]);
     walk.ok(&["task", "add", "One", "--id", "one", "--parent", "g", "--persona", "ed", "--verify", "true", "--body", "x"]);
     walk.ok(&["task", "add", "Two", "--id", "two", "--after", "one"]);
     let long = "long ".repeat(500);
@@ -138,7 +138,7 @@ fn of_tasks(walk: &Walk) {
 
 fn of_a_plan(walk: &Walk) {
     walk.ok(&["plan", "start", "A goal", "--body", "more of it"]);
-    walk.ok(&["plan", "add-case", "One of it", "--id", "of-it", "--persona", "ed", "--verify", "true"]);
+    walk.ok(&["plan", "add", "One of it", "--id", "of-it", "--persona", "ed", "--verify", "true"]);
     walk.ok(&["plan", "propose", "so"]);
     walk.ok(&["gate", "list"]);
     walk.ok(&["plan", "revise", "otherwise"]);

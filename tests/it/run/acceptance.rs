@@ -41,13 +41,13 @@ fn twenty_tasks(world: &World) -> BTreeMap<String, Vec<String>> {
             needs.insert(id.to_owned(), really.iter().map(|id| (*id).to_owned()).collect());
         }
     };
-    add("goal", "directive", None, &[], &[]);
+    add("goal", "goal", None, &[], &[]);
     add("top", "task", None, &[], &[]);
     add("left", "task", None, &["top"], &["top"]);
     add("right", "task", None, &["top"], &["top"]);
     add("bottom", "task", None, &["left", "right"], &["top", "left", "right"]);
-    add("group1", "operation", Some("goal"), &[], &[]);
-    add("group2", "operation", Some("goal"), &["group1"], &[]);
+    add("group1", "group", Some("goal"), &[], &[]);
+    add("group2", "group", Some("goal"), &["group1"], &[]);
     for id in ["g1-a", "g1-bb", "g1-c"] {
         add(id, "task", Some("group1"), &[], &[]);
     }

@@ -184,7 +184,7 @@ fn a_group_holds_what_is_in_it_and_lets_it_go() {
     let world = World::new();
     for (id, parent) in [("o", None), ("p", Some("o"))] {
         let parent: Vec<&str> = parent.iter().flat_map(|parent| ["--parent", parent]).collect();
-        world.task(id, "", &[&["--kind", "operation"], parent.as_slice()].concat());
+        world.task(id, "", &[&["--kind", "group"], parent.as_slice()].concat());
     }
     let wait = world.until_go();
     world.task("a", &format!("echo 1 > a.txt; {wait}"), &["--parent", "o"]);

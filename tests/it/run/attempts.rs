@@ -281,9 +281,9 @@ fn after_recovered_nothing_wants_recovery_while_a_question_waits() {
 fn recover_and_inspect_show_the_goal_its_groups_and_all_that_was_reported() {
     let world = World::new();
     let beside = world.env.root().display().to_string();
-    world.env.ok(&["task", "add", "Shop", "--kind", "directive", "--id", "epic"]);
+    world.env.ok(&["task", "add", "Shop", "--kind", "goal", "--id", "epic"]);
     for group in ["first", "second", "third"] {
-        world.env.ok(&["task", "add", group, "--kind", "operation", "--parent", "epic", "--id", group]);
+        world.env.ok(&["task", "add", group, "--kind", "group", "--parent", "epic", "--id", group]);
     }
     let told = "git axiom signal progress 50; git axiom signal phase Loop --confidence .8; git axiom signal subtask part --done; \
                 git axiom signal depends bcrypt; git axiom signal estimate 10min; git axiom signal file a.test --test";

@@ -81,7 +81,7 @@ fn lost() -> World {
     let reports =
         "git axiom signal progress 40; git axiom signal file src/a.rs --section one --next two --line 7; echo half > half.txt";
     let world = world(reports, "true");
-    world.env.ok(&["task", "add", "Sprint", "--id", "sprint", "--kind", "operation"]);
+    world.env.ok(&["task", "add", "Sprint", "--id", "sprint", "--kind", "group"]);
     world.env.ok(&["task", "edit", "t", "--parent", "sprint"]);
     let mut live = world.start_autopilot(&[]);
     world.wait_for_file("begun");
@@ -132,7 +132,7 @@ fn recover_says_what_becomes_of_a_task_and_does_what_a_human_wants() {
 /// Two tasks of a group that a crash cut off: one that goes on by the rules, and one that begins anew.
 fn two_lost() -> World {
     let world = World::new();
-    world.env.ok(&["task", "add", "Sprint", "--id", "sprint", "--kind", "operation"]);
+    world.env.ok(&["task", "add", "Sprint", "--id", "sprint", "--kind", "group"]);
     for (id, percent) in [("far", 80), ("near", 5)] {
         let begun = world.beside(&format!("begun-{id}"));
         let script =

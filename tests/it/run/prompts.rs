@@ -49,8 +49,8 @@ fn each_iteration_is_told_what_the_one_before_it_came_to() {
         2) git axiom signal complete;;
         3) echo good > good.txt; git axiom signal waiting 'Which one?';;"#,
     );
-    world.env.ok(&["task", "add", "Fast", "--id", "goal", "--kind", "directive", "--body", "Be {{task.id}} fast."]);
-    world.env.ok(&["task", "add", "Sprint", "--id", "sprint", "--kind", "operation", "--parent", "goal"]);
+    world.env.ok(&["task", "add", "Fast", "--id", "goal", "--kind", "goal", "--body", "Be {{task.id}} fast."]);
+    world.env.ok(&["task", "add", "Sprint", "--id", "sprint", "--kind", "group", "--parent", "goal"]);
     let verify = "test -f good.txt || { echo no good; false; }";
     world.env.ok(&["task", "add", "T", "--id", "t", "--parent", "sprint", "--body", "Do {{token}}.", "--verify", verify]);
     world.autopilot(&[]).code(1);

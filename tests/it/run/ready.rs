@@ -97,7 +97,7 @@ fn needs_are_checked_edited_and_imported() {
     for wrong in [&["--start-early"][..], &["--after", "a", "--start-early"], &["--after", "a:"], &["--after", "a: "]] {
         env.axiom(&[&["task", "add", "B"], wrong].concat()).fails_with(Code::InvalidInput);
     }
-    env.axiom(&["task", "add", "G", "--kind", "operation", "--after", "a:x"]).fails_with(Code::InvalidInput);
+    env.axiom(&["task", "add", "G", "--kind", "group", "--after", "a:x"]).fails_with(Code::InvalidInput);
     env.axiom(&["task", "add", "B", "--after", "nope:x"]).fails_with(Code::UnknownDependency);
     env.ok(&["task", "add", "B", "--id", "b", "--after", "a:x y", "--start-early"]);
     let fields = |id: &str| {

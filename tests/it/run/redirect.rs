@@ -159,7 +159,7 @@ fn a_supervisor_that_dies_on_the_way_forgets_neither_task() {
 fn at_a_terminal_it_asks_and_the_best_is_marked() {
     let world = World::new();
     until_told(&world, "a", &[]);
-    world.task("g", "", &["--kind", "operation"]);
+    world.task("g", "", &["--kind", "group"]);
     until_told(&world, "b", &["--parent", "g"]);
     until_told(&world, "c", &[]);
     world.task("d", "", &["--after", "c"]);

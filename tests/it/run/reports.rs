@@ -65,7 +65,7 @@ fn parts_files_and_libraries_are_shown_and_outlive_a_crash() {
          git axiom signal phase 'Loop 3' --confidence 0.8 && git axiom signal estimate 20min && git axiom signal progress 80 &&\n\
          git axiom signal depends serde tokio || exit 9\n{wait}; echo 1 > t.txt"
     );
-    world.env.ok(&["task", "add", "A group", "--id", "g", "--kind", "operation"]);
+    world.env.ok(&["task", "add", "A group", "--id", "g", "--kind", "group"]);
     world.task("t", &script, &["--parent", "g", "--verify", "true"]);
     world.task("u", "echo 2 > u.txt", &["--parent", "g", "--after", "t", "--verify", "true"]);
     let mut live = world.start_autopilot(&[]);

@@ -128,7 +128,7 @@ prompt = "You are strict."
          *) echo 1 >> a.txt; use 10 1 0.5; git axiom signal complete;;\nesac\n"
     );
     world.program_of_ones_own(&script, rules);
-    world.task("goal", "Everything is better.", &["--kind", "directive"]);
+    world.task("goal", "Everything is better.", &["--kind", "goal"]);
     world.task("t", "Write a.txt.", &["--parent", "goal", "--verify", "@reviewer", "--max-cost", "9"]);
     let ended = world.autopilot(&[]).code(0);
     assert!(ended.stderr.contains("came to no verdict"), "{}", ended.stderr);

@@ -59,7 +59,7 @@ const BUSY: &[Step] = &[
         "cp .axiom/config.toml kept.toml; GIT_EDITOR='printf \"[agents]\\\\ncount = 4\\\\n\" >' git axiom config edit --repo; mv kept.toml .axiom/config.toml",
     ),
     Step::Verb(&["plan", "start", "Sign in with a key"]),
-    Step::Verb(&["plan", "add-case", "Store keys", "--id", "keys"]),
+    Step::Verb(&["plan", "add", "Store keys", "--id", "keys"]),
     Step::Verb(&["plan", "propose", "so"]),
 ];
 
@@ -67,8 +67,8 @@ const BUSY: &[Step] = &[
 const PLANNED: &[Step] = &[
     Step::Verb(&["init"]),
     Step::Verb(&["plan", "start", "Sign in with a key"]),
-    Step::Verb(&["plan", "add-case", "Store keys", "--id", "keys"]),
-    Step::Verb(&["plan", "add-case", "Check a key", "--id", "check", "--after", "keys"]),
+    Step::Verb(&["plan", "add", "Store keys", "--id", "keys"]),
+    Step::Verb(&["plan", "add", "Check a key", "--id", "check", "--after", "keys"]),
     Step::Verb(&["plan", "approve"]),
 ];
 
@@ -109,7 +109,7 @@ pub const ALL: &[Scene] = &[
             &["lock", "a-lock", "--", "true"],
             &["recover", "--yes"],
             &["run", "--mode", "review", "--until-idle"],
-            &["plan", "add-case", "Check a key", "--id", "check", "--after", "keys"],
+            &["plan", "add", "Check a key", "--id", "check", "--after", "keys"],
             &["plan", "revise", "shorter"],
             &["plan", "approve"],
             &["plan", "validate"],

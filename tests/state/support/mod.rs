@@ -74,7 +74,7 @@ fn agent(salt: u32) -> AgentId {
 
 fn new_task(state: &State, salt: u32) -> Task {
     let other = || pick(&state.restorable.tasks, salt / 7).map(|(id, _)| id.clone());
-    let kind = [TaskKind::Task, TaskKind::Task, TaskKind::Operation, TaskKind::Directive][(salt % 4) as usize];
+    let kind = [TaskKind::Task, TaskKind::Task, TaskKind::Group, TaskKind::Goal][(salt % 4) as usize];
     let text = match salt % 3 {
         0 => None,
         1 => Some(TextOrBlob::Inline("echo 'a' > b\n".repeat((salt % 9) as usize))),

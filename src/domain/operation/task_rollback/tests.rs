@@ -128,7 +128,7 @@ fn task(name: &str, after: &[&str], parent: Option<&str>, status: TaskStatus) ->
     let id = |text: &str| TaskId::new(text).unwrap();
     Task {
         id: id(name),
-        kind: if name.starts_with("group") { TaskKind::Operation } else { TaskKind::Task },
+        kind: if name.starts_with("group") { TaskKind::Group } else { TaskKind::Task },
         title: String::new(),
         body: None,
         parent: parent.map(id),

@@ -74,7 +74,7 @@ impl State {
         }
         self.record.last_action = match tasks {
             [one] => Some(format!("added {}", one.id)),
-            many => Some(format!("added {}", count(many.len(), "case"))),
+            many => Some(format!("added {}", count(many.len(), "task"))),
         };
         Ok(())
     }
@@ -111,7 +111,7 @@ impl State {
         match changed.as_slice() {
             [] => {}
             [one] => self.record.last_action = Some(format!("changed {}", one.id)),
-            many => self.record.last_action = Some(format!("changed {}", count(many.len(), "case"))),
+            many => self.record.last_action = Some(format!("changed {}", count(many.len(), "task"))),
         }
         for edit in edits.iter().filter(|edit| !edit.changes.iter().all(TaskFieldChange::leaves_complete)) {
             if let Some(record) = self.record.tasks.get_mut(&edit.id) {
