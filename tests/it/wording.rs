@@ -5,6 +5,7 @@ use std::path::Path;
 
 use clap::{Command, CommandFactory};
 use git_axiom::commands::grammar::arguments::Cli;
+use regex_automata::meta::Regex;
 
 /// The sources, without their tests.
 fn sources() -> Vec<(String, String)> {
@@ -104,7 +105,6 @@ fn numbers_agree_with_their_words() {
         "agent",
         "branche",
         "capture",
-        "case",
         "checkpoint",
         "commit",
         "day",
@@ -113,6 +113,7 @@ fn numbers_agree_with_their_words() {
         "gate",
         "line",
         "object",
+        "operation",
         "page",
         "path",
         "processe",
@@ -121,7 +122,6 @@ fn numbers_agree_with_their_words() {
         "task",
         "thing",
         "tool",
-        "transaction",
         "workspace",
         "worktree",
     ];
@@ -167,4 +167,90 @@ fn every_question_can_be_answered_by_y_on_the_command_line() {
     let mut found = 0;
     check(&grammar, &mut found);
     assert!(found >= 9, "{found}");
+}
+
+/// A task is a task or a group, and what undo takes back is an operation: these were other words for them.
+const ONCE: [&str; 10] =
+    ["case", "cases", "directive", "directives", "epic", "epics", "sprint", "transaction", "transactions", "txn"];
+
+/// Where they stand for something else.
+const OTHERWISE: [(&str, &str); 16] = [
+    ("lower-case", "of letters"),
+    ("lower case", "of letters"),
+    ("case, invisible characters", "of letters"),
+    ("regard to case", "of letters"),
+    ("ignores case", "of letters"),
+    ("kebab-case", "of serde"),
+    ("snake_case", "of serde"),
+    ("cases.jsonl", "a file whose name stays"),
+    ("--from cases", "a choice of `recover`, named after that file"),
+    ("backup, cases, checkpoint", "the choices of `recover`"),
+    ("`cases`", "that choice on a page, and a key of `planning-state.json`"),
+    ("\"cases\"", "that choice and that key in the sources"),
+    ("\"case\"", "a word that a shell or another program's task may have"),
+    ("\"add-case\"", "an older name of `plan add`"),
+    ("reference-transaction", "a hook of git"),
+    ("\"txn\":", "a key of the stored log"),
+];
+
+/// The words of other programs for the kinds of tasks: they are read, and never written.
+const READ_ONLY: &str = "src/domain/work/task.rs";
+
+/// Those of [`ONCE`] that a text says.
+fn said_of_once(text: &str) -> Vec<String> {
+    let mut text = text.to_owned();
+    for (phrase, _) in OTHERWISE {
+        text = text.replace(phrase, " ");
+        let mut first = phrase.chars();
+        let capital: String = first.next().into_iter().flat_map(char::to_uppercase).chain(first).collect();
+        text = text.replace(&capital, " ");
+    }
+    let words = text.split(|c: char| !c.is_alphanumeric() && c != '_').map(str::to_lowercase);
+    words.filter(|word| ONCE.contains(&word.as_str())).collect()
+}
+
+/// What a source may print: its strings, one a line, without the names of variables in them.
+fn strings(text: &str) -> String {
+    let tokens = Regex::new(r##"(?s)//[^\n]*|r#".*?"#|"(?:\\.|[^"\\])*"|'(?:\\.[^']*|[^'\\])'"##).unwrap();
+    let variables = Regex::new(r"\{\w+(:[^}]*)?\}").unwrap();
+    let mut all = String::new();
+    for found in
+        tokens.find_iter(text).map(|found| &text[found.range()]).filter(|found| found.contains('"') && !found.starts_with("//"))
+    {
+        let mut at = 0;
+        for variable in variables.find_iter(found) {
+            all.push_str(&found[at..variable.start()]);
+            at = variable.end();
+        }
+        all.push_str(&found[at..]);
+        all.push('\n');
+    }
+    all
+}
+
+#[test]
+fn a_thing_has_one_name_in_all_that_is_said() {
+    let mut found = Vec::new();
+    let mut look = |place: &str, text: &str| found.extend(said_of_once(text).into_iter().map(|word| format!("{place}: {word}")));
+    for (file, text) in sources().iter().filter(|(file, _)| !file.ends_with(READ_ONLY)) {
+        look(file, &strings(text));
+    }
+    for (page, text) in crate::pages::pages() {
+        look(&page, &text);
+    }
+    fn help(command: &mut Command, look: &mut impl FnMut(&str, &str)) {
+        let text = command.render_long_help().to_string();
+        look(command.get_bin_name().unwrap_or_default(), &text);
+        command.get_subcommands_mut().for_each(|below| help(below, look));
+    }
+    let mut grammar = Cli::command();
+    grammar.build();
+    help(&mut grammar, &mut look);
+    assert!(found.is_empty(), "docs/GLOSSARY.md has the words: {found:#?}");
+}
+
+#[test]
+fn a_second_name_is_found() {
+    assert_eq!(said_of_once("The cases of an Epic; in lower case, caseStates and cases.jsonl"), ["cases", "epic"]);
+    assert_eq!(strings("let txn = \"undo {txn} of a case\"; // a case\n"), "\"undo  of a case\"\n");
 }
