@@ -2,13 +2,15 @@
 //!
 //! | folder | what lives there |
 //! | --- | --- |
+//! | `base` | What knows no repository: plain types, and forms that git wants. All others stand on it. |
 //! | `repo` | The repository itself: where it is, facts that never change in a run, its worktrees, and the `git` program. |
 //! | `objects` | The object database: reading, comparing, and writing so that a power loss or a `git gc` loses nothing needed. |
 //! | `refs` | Refs: read, listed, and changed by compare-and-swap. |
 //! | `history` | Commits and history: walks, task marks, merges in memory, signatures. |
-//! | `index` | The index: private copies, edits, installation, its lock; and attributes, conversions, sparse checkout. |
+//! | `index` | The index: private copies, edits, its lock; and attributes, conversions, sparse checkout. |
+//! | `lost` | Objects that a power loss took: found, put apart, and written again. |
 //! | `capture` | Captures: the files, index and HEAD of a worktree as commits, without changing any of them. |
-//! | `restore` | Restores: a worktree's files, from one captured tree to another. Nothing is deleted; each step can be undone. |
+//! | `restore` | Restores: a worktree's files and index, from one captured tree to another. Nothing is deleted; each step can be undone. |
 //! | `checkpoint` | How a checkpoint is stored in git: its refs, tag and notes, long texts, and the local refs that it holds. |
 //! | `workspace` | Workspaces: linked worktrees made, moved to the trash, brought back, mended; and what agents left in them. |
 //!
@@ -17,17 +19,19 @@
 //!
 //! Nothing here decides which operation to carry out, and nothing appends events. Begin reading with `repo`, then `objects`.
 
+mod base;
 mod capture;
 mod checkpoint;
 mod history;
 mod index;
+mod lost;
 mod objects;
 mod refs;
 mod repo;
 mod restore;
 mod workspace;
 
-pub use checkpoint::limits;
+pub use base::limits;
 
 pub use capture::content_search::ContentSearch;
 pub use capture::coverage::{CaptureCoverage, PathSample};
@@ -56,18 +60,18 @@ pub use index::file::{ConflictStage, IndexExtras};
 pub use index::lock::IndexLock;
 pub use index::path_patterns::PathPatterns;
 pub use index::status::{StatusEntry, StatusKind};
+pub use lost::loose_check::LooseCheckReport;
+pub use lost::lost_trees::MendedTrees;
 pub use objects::database::{CommitContent, GITLINK as SUBMODULE, NewCommit, ObjectKind, PersonIdent, TREE, TreeEntry};
 pub use objects::graph::ObjectGraph;
-pub use objects::loose_check::LooseCheckReport;
-pub use objects::lost_trees::MendedTrees;
 pub use objects::read_back::ReadBackReport;
 pub use refs::edits::{ExpectedRefValue, RefEdit, RefValue};
+pub use refs::head::Head;
 pub use refs::listing::RefListing;
 pub use repo::handles::{
     Captures, Checkpoints, Conversions, Durability, History, Index, NoteStore, Objects, Refs, Restores, Stash, Tips, Workspaces,
     Worktrees,
 };
-pub use repo::head::Head;
 pub use repo::identity::CommitterIdentity;
 pub use repo::own_scratch::ScratchFolder;
 pub use repo::own_settings::users_editor;

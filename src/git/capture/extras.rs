@@ -18,7 +18,7 @@ use crate::files;
 use super::coverage::CaptureCoverage;
 use super::permissions::RecordedPermissions;
 use super::raw::RawFile;
-use crate::git::checkpoint::limits;
+use crate::git::base::limits;
 use crate::git::index::file::{IndexExtras, IndexFacts};
 use crate::git::objects::database::{GITLINK, NewCommit, PersonIdent, TREE, TreeEntry};
 use crate::git::repo::repository::Repository;

@@ -13,7 +13,7 @@ use super::file_differences::TreeEntryCache;
 use super::worktree::WorktreeCapture;
 use crate::git::index::file::{IndexFacts, IndexInfoInput, read};
 use crate::git::objects::database::{GITLINK, TREE};
-use crate::git::repo::head::Head;
+use crate::git::refs::head::Head;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 

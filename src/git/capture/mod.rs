@@ -30,6 +30,8 @@ pub(super) mod round_trip;
 pub(super) mod round_trip_cache;
 pub(super) mod sequencer;
 pub(super) mod sequencer_refs;
+pub(super) mod staged_blobs;
+pub(super) mod staged_paths;
 #[cfg(test)]
 pub(super) mod tests;
 pub(super) mod tree_ignores;

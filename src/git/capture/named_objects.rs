@@ -7,7 +7,7 @@ use crate::domain::base::names::Oid;
 use crate::error::Result;
 
 use super::extras::GitOperationFile;
-use crate::git::checkpoint::limits;
+use crate::git::base::limits;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::shortcuts::FastWay;

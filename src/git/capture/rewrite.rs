@@ -7,7 +7,7 @@ use super::worktree::INDEX_OF;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::checkpoint::purge::CaptureRemovals;
 use crate::error::{Code, Error, Result};
-use crate::git::checkpoint::limits;
+use crate::git::base::limits;
 use crate::git::objects::database::{CommitContent, ObjectKind, TREE, TreeEntry};
 use crate::git::repo::handles::{Captures, Objects};
 

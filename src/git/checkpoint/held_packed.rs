@@ -6,9 +6,9 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::held_refs::HeldRefs;
+use crate::git::checkpoint::packed_cache::{CachedPackedRefs, PackedRefsSource};
 use crate::git::objects::database::gix_id;
 use crate::git::refs::local::{ListedRefs, PackedRefsStat};
-use crate::git::refs::packed_cache::{CachedPackedRefs, PackedRefsSource};
 use crate::git::repo::handles::Checkpoints;
 
 impl Checkpoints<'_> {

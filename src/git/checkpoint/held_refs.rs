@@ -11,9 +11,9 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::checkpoint::local_refs::{BUCKET, STASH, StashEntry, buckets, to_lines};
 use crate::error::Result;
 
+use crate::git::checkpoint::packed_cache::CachedPackedRefs;
 use crate::git::objects::database::{TREE, TreeEntry, gix_id};
 use crate::git::refs::local::{ListedRefs, PackedRefsStat};
-use crate::git::refs::packed_cache::CachedPackedRefs;
 use crate::git::refs::tips::KeptTips;
 use crate::git::repo::branch_config::to_text;
 use crate::git::repo::handles::Checkpoints;

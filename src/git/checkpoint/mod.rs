@@ -7,9 +7,9 @@
 pub(super) mod held_packed;
 pub(super) mod held_refs;
 pub(super) mod held_refs_back;
-pub mod limits;
 pub(super) mod notes;
 pub(super) mod notes_history;
+pub(super) mod packed_cache;
 pub(super) mod record;
 pub(super) mod refs;
 pub(super) mod rewrite;

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 
-use super::limits;
+use crate::git::base::limits;
 use crate::git::objects::database::{CommitContent, TreeEntry};
 use crate::git::repo::handles::Checkpoints;
 

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 
-use super::limits;
 use super::notes::NotesSnapshot;
 use super::record::JSON;
 use crate::domain::base::names::{Oid, RefName};
@@ -10,6 +9,7 @@ use crate::domain::base::own_names::{NOTES, TEXTS};
 use crate::domain::checkpoint::purge::{CaptureRemovals, TextMasks};
 use crate::error::Result;
 use crate::git::TEXT_LIMIT;
+use crate::git::base::limits;
 use crate::git::capture::rewrite::RewrittenCapture;
 use crate::git::objects::database::{NewCommit, TREE};
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};

@@ -6,8 +6,8 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::CAPTURES;
 use crate::error::{Code, Error, Result};
 
-use super::limits;
 use super::refs::CheckpointTag;
+use crate::git::base::limits;
 use crate::git::objects::database::{NewCommit, ObjectKind};
 use crate::git::repo::handles::Checkpoints;
 

@@ -14,8 +14,8 @@ use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 
 use crate::git::objects::database::ObjectKind;
-use crate::git::objects::stage_folder::quoted;
 use crate::git::repo::handles::History;
+use crate::git::repo::stage_folder::quoted;
 
 /// The content of a commit, without author, committer and time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -80,7 +80,7 @@ impl History<'_> {
         for parent in parents {
             objects.push((
                 ObjectKind::Commit,
-                self.repo.objects().read_object("commit", parent, crate::git::checkpoint::limits::STRUCTURE)?,
+                self.repo.objects().read_object("commit", parent, crate::git::base::limits::STRUCTURE)?,
             ));
         }
         self.with_signatures(|signatures| signatures.to_sign = Some(PendingSignature { said, objects }));

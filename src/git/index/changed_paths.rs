@@ -109,7 +109,7 @@ const REFUSED: &str = "Ignoring path ";
 ///
 /// # Errors
 /// `FILE_UNREADABLE` if git's message does not show which.
-pub(super) fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<RepoPath>> {
+pub(in crate::git) fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<RepoPath>> {
     let said = stderr.matches(REFUSED).count();
     if said == 0 {
         return Ok(Vec::new());
@@ -129,7 +129,7 @@ pub(super) fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<RepoPath>>
     Ok(refused)
 }
 
-pub(super) fn unreadable_file(error: Error, stderr: &str) -> Error {
+pub(in crate::git) fn unreadable_file(error: Error, stderr: &str) -> Error {
     if error.code() == Code::GitFailed && is_of_a_filter(stderr) {
         return Error::new(Code::FilterFailed, "a filter fails")
             .why(stderr.trim().replace('\n', "; "))

@@ -1,5 +1,5 @@
 //! Copies a worktree's index, reads the information in it that a tree cannot hold, and edits such copies with
-//! `git update-index`. Writing the worktree's own index is in `install`.
+//! `git update-index`. Writing the worktree's own index is in `restore::install`.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -253,7 +253,7 @@ impl IndexInfoInput {
     ///
     /// # Errors
     /// `GIT_FAILED`.
-    pub(super) fn apply_and_tell(self, repository: &Repository, worktree: &Worktree, index: &Path) -> Result<String> {
+    pub(in crate::git) fn apply_and_tell(self, repository: &Repository, worktree: &Worktree, index: &Path) -> Result<String> {
         if self.lines.is_empty() {
             return Ok(String::new());
         }

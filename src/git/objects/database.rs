@@ -9,13 +9,13 @@ use crate::domain::base::names::Oid;
 use crate::env;
 use crate::error::{Code, Error, Result};
 
-use super::loose;
-use super::stage_folder::StageFolder;
 use super::staged::StagedObjects;
-use crate::git::checkpoint::limits;
+use crate::git::base::limits;
+use crate::git::base::loose;
 use crate::git::repo::handles::Objects;
 use crate::git::repo::identity::CommitterIdentity;
 use crate::git::repo::repository::{Repository, for_this_thread};
+use crate::git::repo::stage_folder::StageFolder;
 
 /// Name, address and time, as in a commit or tag.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

@@ -60,7 +60,7 @@ impl<'r> Durability<'r> {
     ///
     /// # Errors
     /// `IO_FAILED`, `DISK_FULL`.
-    pub(super) fn pack_objects(&self, objects: &Path, list: Vec<u8>) -> Result<Git<'r>> {
+    pub(in crate::git) fn pack_objects(&self, objects: &Path, list: Vec<u8>) -> Result<Git<'r>> {
         files::create_dirs_unsynced(&objects.join("pack"))?;
         Ok(self.repo.git().making_objects().args(["pack-objects", "-q"]).arg(objects.join("pack/pack")).stdin(list))
     }

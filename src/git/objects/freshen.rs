@@ -17,7 +17,7 @@ use gix::odb::pack::index::File as PackIndex;
 use crate::error::Result;
 use crate::files;
 
-use super::loose::loose_file;
+use crate::git::base::loose::loose_file;
 use crate::git::repo::handles::Durability;
 
 /// The packs of one `pack` folder, read when the folder last changed.

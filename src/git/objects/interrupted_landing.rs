@@ -151,8 +151,8 @@ mod tests {
 
     use super::*;
     use crate::domain::base::names::Oid;
+    use crate::git::base::loose::{encoded, loose_file};
     use crate::git::objects::database::{ObjectKind, gix_id};
-    use crate::git::objects::loose::{encoded, loose_file};
     use crate::git::repo::own_scratch::OWNED;
     use crate::git::repo::scratch::ScratchRepository;
 

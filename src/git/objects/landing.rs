@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::durability::sync_file_system;
-use super::loose::{encoded, loose_file, move_to};
+use crate::git::base::loose::{encoded, loose_file, move_to};
 use crate::git::repo::repository::Repository;
 
 /// The file that marks a folder whose objects may all be moved into the object database.

@@ -5,7 +5,6 @@
 //!
 //! Begin reading with `database`, then `stage`: how new objects get into the object database.
 
-pub(super) mod concurrent_gc;
 pub(super) mod connectivity;
 pub(super) mod database;
 pub(super) mod durability;
@@ -13,19 +12,13 @@ pub(super) mod forget;
 pub(super) mod freshen;
 pub(super) mod graph;
 mod interrupted_landing;
-mod landing;
-mod loose;
-pub(super) mod loose_check;
-mod lost_tree_search;
-pub(super) mod lost_trees;
+pub(super) mod landing;
 pub(super) mod new_blobs;
 pub(super) mod read_back;
 pub(super) mod size;
 pub(super) mod stage;
-pub(super) mod stage_folder;
 pub(super) mod staged;
 pub(super) mod tree_cache;
 pub(super) mod tree_diff;
 pub(super) mod tree_edit;
 pub(super) mod tree_read;
-mod waiting_objects;

@@ -7,7 +7,7 @@ use crate::domain::base::own_names;
 use crate::error::{Code, Error, Result};
 
 use super::database::gix_id;
-use super::loose::loose_file;
+use crate::git::base::loose::loose_file;
 use crate::git::repo::handles::Objects;
 
 impl Objects<'_> {

@@ -19,12 +19,13 @@ use crate::files;
 
 use super::durability::sync_file_system;
 use super::landing::{land_folder, land_from_memory};
-use super::loose::{self, loose_file};
-use super::stage_folder::StageFolder;
-use super::waiting_objects::WaitingObjects;
+use crate::git::base::loose;
+use crate::git::base::loose::loose_file;
+use crate::git::base::waiting_objects::WaitingObjects;
 use crate::git::repo::handles::Durability;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;
+use crate::git::repo::stage_folder::StageFolder;
 
 /// The objects that are not yet in the object database.
 #[derive(Default)]

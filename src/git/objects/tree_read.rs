@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
-use crate::git::checkpoint::limits;
+use crate::git::base::limits;
 use crate::git::repo::handles::Objects;
 
 use super::database::{GITLINK, TREE, TreeEntry, gix_id};

@@ -8,11 +8,9 @@
 pub(super) mod bare;
 pub(super) mod borrowers;
 pub(super) mod branch_config;
-pub(super) mod bundle;
 pub(super) mod discovery;
 pub(super) mod file_system;
 pub(super) mod handles;
-pub(super) mod head;
 mod headless;
 pub(super) mod identity;
 pub(super) mod main_worktree;
@@ -28,8 +26,8 @@ pub(super) mod repository;
 #[cfg(test)]
 pub(super) mod scratch;
 pub(super) mod shortcuts;
+pub(super) mod stage_folder;
 pub(super) mod stale_locks;
-pub(super) mod submodule_transfer;
 pub(super) mod submodules;
 pub(super) mod surrounding;
 pub(super) mod times;

@@ -28,7 +28,7 @@ use crate::process::os::command::command;
 use super::repository::Repository;
 use super::worktrees::Worktree;
 use crate::git::index::filters::FILTER_OFF;
-use crate::git::objects::stage_folder::StageFolder;
+use crate::git::repo::stage_folder::StageFolder;
 
 /// The output of a git call, and how it ended.
 #[derive(Debug)]

@@ -10,12 +10,12 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::head::Head;
 use super::ownership::{is_same_place, linked_to};
 use super::repository::path_of;
 use super::shortcuts::FastWay;
+use crate::git::base::flat::flat_name;
 use crate::git::capture::gaps::is_caused_by_gap;
-use crate::git::restore::flat::flat_name;
+use crate::git::refs::head::Head;
 use crate::own_process::threads;
 
 /// The largest content of git's small pointer files (`gitdir`, `.git`) that is read.

@@ -1,14 +1,14 @@
 //! Restores: bring the files of a worktree from one captured tree to another. Nothing is destroyed: what is replaced or
 //! removed goes to the trash, and each step can be reversed.
 //!
-//! Which tree is restored, and whether at all, is decided in `ops`. Index and captures are in `index` and `capture`.
+//! Which tree is restored, and whether at all, is decided in `ops`. Captures are in `capture`; `install` puts a whole index into place.
 //!
 //! Begin reading with `run`; `plan` decides for one path, `moves` carries it out.
 
 pub(super) mod advance;
 mod annex;
 pub(super) mod changes;
-pub(super) mod flat;
+pub(super) mod install;
 pub(super) mod moves;
 pub(super) mod nested_repositories;
 pub(super) mod obstacles;

@@ -10,7 +10,7 @@ use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::flat::flat_name;
+use crate::git::base::flat::flat_name;
 
 /// What is at a path.
 #[derive(Debug)]

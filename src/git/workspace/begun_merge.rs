@@ -15,8 +15,8 @@ use crate::git::capture::worktree::{WorktreeCapture, is_below};
 use crate::git::history::queries::{FileId, TreeChange};
 use crate::git::index::file::ConflictStage;
 use crate::git::objects::database::GITLINK;
+use crate::git::refs::head::Head;
 use crate::git::repo::handles::Workspaces;
-use crate::git::repo::head::Head;
 use crate::git::repo::worktrees::Worktree;
 use crate::git::restore::path_inspection::{PathOccupant, look};
 

@@ -17,8 +17,8 @@ use crate::git::index::lock::IndexLock;
 use crate::git::index::status::StatusKind;
 use crate::git::objects::durability::sync_file_system;
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
+use crate::git::refs::head::Head;
 use crate::git::repo::handles::Workspaces;
-use crate::git::repo::head::Head;
 use crate::git::repo::worktrees::Worktree;
 use crate::git::workspace::begun_merge::{CompletionClaim, InProgressMerge};
 

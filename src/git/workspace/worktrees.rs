@@ -10,8 +10,9 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use crate::domain::journal::journaled::HeadState;
+use crate::domain::operation::journaled::HeadState;
+use crate::git::refs::head::Head;
 use crate::git::repo::handles::Workspaces;
-use crate::git::repo::head::Head;
 use crate::git::repo::ownership::WorktreeOwner;
 use crate::git::repo::program::joined;
 use crate::git::repo::worktrees::{Worktree, WorktreeEntry};

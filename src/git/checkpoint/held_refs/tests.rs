@@ -1,8 +1,8 @@
 //! Tests of holding refs of every kind, and of the cache for packed refs.
 
 use super::*;
+use crate::git::checkpoint::packed_cache::PackedRefsSource;
 use crate::git::objects::database::NewCommit;
-use crate::git::refs::packed_cache::PackedRefsSource;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::scratch::{ScratchRepository, git_at};
 

@@ -9,8 +9,8 @@ use crate::git::refs::own_refs::{LockedRef, RefLockFiles, lock};
 use crate::git::repo::handles::Refs;
 use std::path::Path;
 
-use super::shortcuts::FastWay;
-use super::worktrees::Worktree;
+use crate::git::repo::shortcuts::FastWay;
+use crate::git::repo::worktrees::Worktree;
 
 /// The largest HEAD that is read.
 const HEAD_LIMIT: u64 = 64 * 1024;

@@ -2,7 +2,7 @@
 //! tree, byte for byte. The id proves that it is the same, so a guess can never do harm.
 //!
 //! What lists files: the indexes of the worktrees, and the trees of commits that are still there. Which other trees a folder may
-//! have had is in [`super::lost_tree_search`].
+//! have had is in [`crate::git::objects::lost_tree_search`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -14,11 +14,11 @@ use crate::domain::base::names::Oid;
 use crate::env;
 use crate::error::Result;
 
-use super::database::{ObjectKind, gix_id};
-use super::lost_tree_search::{FolderEntries, found_among};
 use crate::git::index::edit::without_cached_trees;
 use crate::git::index::file;
 use crate::git::index::lock::IndexLock;
+use crate::git::lost::lost_tree_search::{FolderEntries, found_among};
+use crate::git::objects::database::{ObjectKind, gix_id};
 use crate::git::repo::handles::Durability;
 use crate::git::repo::worktrees::Worktree;
 
@@ -37,7 +37,7 @@ pub struct MendedTrees {
 }
 
 /// A file or folder of a listing: its name or path, its mode, its id.
-pub(super) type ListedObject = (Vec<u8>, u32, gix::ObjectId);
+pub(in crate::git) type ListedObject = (Vec<u8>, u32, gix::ObjectId);
 
 impl Durability<'_> {
     /// Writes those trees again that are known to be lost, or that an index names in its cached trees, where something still lists
@@ -121,7 +121,7 @@ impl Durability<'_> {
             };
             let prefix = &path[..=depth + end];
             let (below, after) = rest.split_at(rest.partition_point(|(path, _, _)| path.starts_with(prefix)));
-            folder.set(&tail[..end], super::database::TREE, self.add_trees(below, depth + end + 1, made)?);
+            folder.set(&tail[..end], crate::git::objects::database::TREE, self.add_trees(below, depth + end + 1, made)?);
             rest = after;
         }
         let content = folder.content();
@@ -208,7 +208,7 @@ impl Durability<'_> {
                 continue;
             }
             let Ok(tree) = self.repo.objects().raw_tree(&oid) else { continue };
-            for entry in tree.entries().filter_map(Result::ok).filter(|entry| entry.mode == super::database::TREE) {
+            for entry in tree.entries().filter_map(Result::ok).filter(|entry| entry.mode == crate::git::objects::database::TREE) {
                 let name = [path.as_slice(), entry.name, b"/"].concat();
                 open.push((Oid::from_bytes(entry.id.as_bytes())?, name));
             }

@@ -14,13 +14,13 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::changed_paths::{ChangedPaths, refused, unreadable_file};
-use super::file::{IndexInfoInput, nul_list};
-use super::filter_memory::{hung_lately, note_hung};
-use super::filters::{FILTER_LIMIT, FilesByFilter, FilterDriver, FilterDrivers, FilterTimeBudget};
 use crate::git::capture::gaps::reads_through;
 use crate::git::capture::lfs_store::{LFS, LfsStore};
 use crate::git::capture::raw::RawFile;
+use crate::git::index::changed_paths::{ChangedPaths, refused, unreadable_file};
+use crate::git::index::file::{IndexInfoInput, nul_list};
+use crate::git::index::filter_memory::{hung_lately, note_hung};
+use crate::git::index::filters::{FILTER_LIMIT, FilesByFilter, FilterDriver, FilterDrivers, FilterTimeBudget};
 use crate::git::repo::program::{Git, GitOutput};
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;

@@ -5,10 +5,6 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use super::program::Git;
-use super::repository::{Repository, path_of};
-use super::submodules::relative;
-use super::worktrees::Worktree;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{BROUGHT, BROUGHT_CAPTURES, SUPERPROJECT_CAPTURES};
 use crate::error::{Code, Error, Result};
@@ -16,6 +12,10 @@ use crate::files;
 use crate::git::index::file;
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::{Index, Refs, Worktrees};
+use crate::git::repo::program::Git;
+use crate::git::repo::repository::{Repository, path_of};
+use crate::git::repo::submodules::relative;
+use crate::git::repo::worktrees::Worktree;
 
 impl Index<'_> {
     /// The submodules that the index has, with their commits.

@@ -22,7 +22,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::database::gix_id;
+use crate::git::objects::database::gix_id;
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::Durability;
 

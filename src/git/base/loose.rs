@@ -34,7 +34,7 @@ pub(in crate::git) fn loose_file(objects: &Path, id: &gix::oid) -> PathBuf {
 }
 
 /// Whether an object of this length in bytes, header included, is stored uncompressed.
-pub(super) const fn is_small(kind: Kind, length: usize) -> bool {
+pub(in crate::git) const fn is_small(kind: Kind, length: usize) -> bool {
     length
         <= match kind {
             Kind::Blob | Kind::Tag => SMALL,
@@ -46,7 +46,7 @@ pub(super) const fn is_small(kind: Kind, length: usize) -> bool {
 ///
 /// # Errors
 /// `INTERNAL` where it cannot be compressed.
-pub(super) fn encoded(kind: Kind, content: &[u8]) -> Result<Vec<u8>> {
+pub(in crate::git) fn encoded(kind: Kind, content: &[u8]) -> Result<Vec<u8>> {
     let header = gix::objs::encode::loose_header(kind, content.len() as u64);
     let whole = [header.as_slice(), content].concat();
     if is_small(kind, whole.len()) {
@@ -61,7 +61,7 @@ pub(super) fn encoded(kind: Kind, content: &[u8]) -> Result<Vec<u8>> {
 ///
 /// # Errors
 /// `INTERNAL` where it cannot be compressed.
-pub(super) fn deflate(deflate: &mut Compress, content: &[u8], to: &mut Vec<u8>) -> Result<()> {
+pub(in crate::git) fn deflate(deflate: &mut Compress, content: &[u8], to: &mut Vec<u8>) -> Result<()> {
     deflate.reset();
     let begin = to.len();
     // More than anything can become.
@@ -82,7 +82,7 @@ pub(super) fn deflate(deflate: &mut Compress, content: &[u8], to: &mut Vec<u8>) 
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub(super) fn write(objects: &Path, id: &gix::oid, file: &[u8]) -> Result<()> {
+pub(in crate::git) fn write(objects: &Path, id: &gix::oid, file: &[u8]) -> Result<()> {
     let place = loose_file(objects, id);
     let temporary = objects.join(format!("tmp_obj_{}", env::fresh_id()));
     files::write_read_only(&temporary, file)?;
@@ -95,7 +95,7 @@ pub(super) fn write(objects: &Path, id: &gix::oid, file: &[u8]) -> Result<()> {
 
 /// Kind and content of a loose object of at most `limit` bytes; `None` where it is not there, larger, or in any way odd: gix or
 /// git then tells. One opening and one reading, where gix has a look, reads the beginning, and then the whole.
-pub(super) fn read(objects: &Path, id: &gix::oid, limit: u64) -> Option<(Kind, Vec<u8>)> {
+pub(in crate::git) fn read(objects: &Path, id: &gix::oid, limit: u64) -> Option<(Kind, Vec<u8>)> {
     let file = files::read_optional(&loose_file(objects, id), READ_AT_ONCE).ok()??;
     let mut content = vec![0; HEADER];
     let mut inflate = Decompress::new();
@@ -127,7 +127,7 @@ pub(super) fn read(objects: &Path, id: &gix::oid, limit: u64) -> Option<(Kind, V
 ///
 /// # Errors
 /// `IO_FAILED`, `DISK_FULL`.
-pub(super) fn move_to(from: &Path, to: &Path) -> Result<()> {
+pub(in crate::git) fn move_to(from: &Path, to: &Path) -> Result<()> {
     // Nearly always the folder is there. `git gc` removes empty ones, perhaps just when this one was made: then it is made again.
     let mut moved = files::move_unsynced(from, to);
     for _ in 0..TRIES {
@@ -141,7 +141,7 @@ pub(super) fn move_to(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// `content`, at most 65,535 bytes, as a zlib stream with one uncompressed block.
-pub(super) fn stored(content: &[u8]) -> Vec<u8> {
+pub(in crate::git) fn stored(content: &[u8]) -> Vec<u8> {
     let length = u16::try_from(content.len()).unwrap_or(u16::MAX);
     let mut stream = Vec::with_capacity(content.len() + AROUND);
     // The header of the lowest level, with a window of 32 KiB; git writes the same with core.compression=0.

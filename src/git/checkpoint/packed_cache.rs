@@ -8,9 +8,9 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::error::Result;
 use crate::files;
 
-use super::local::{ListedRefs, PackedRefsStat};
-use super::own_refs::REF_LIMIT;
 use crate::git::checkpoint::held_refs::{HeldRefGroup, HeldRefs};
+use crate::git::refs::local::{ListedRefs, PackedRefsStat};
+use crate::git::refs::own_refs::REF_LIMIT;
 use crate::git::repo::handles::Refs;
 
 /// The name of the cache file, in git axiom's scratch folder.

@@ -18,11 +18,11 @@ use crate::env;
 use crate::error::Result;
 use crate::files;
 
-use super::database::gix_id;
-use super::landing::loose_in;
-use super::loose::loose_file;
-use super::lost_trees::MendedTrees;
+use crate::git::base::loose::loose_file;
 use crate::git::index::file;
+use crate::git::lost::lost_trees::MendedTrees;
+use crate::git::objects::database::gix_id;
+use crate::git::objects::landing::loose_in;
 use crate::git::repo::handles::Durability;
 use crate::git::repo::worktrees::Worktree;
 use crate::own_process::threads;
