@@ -32,7 +32,9 @@ mod restore;
 mod workspace;
 
 pub use base::limits;
-
+pub use base::modes::{GITLINK as SUBMODULE, TREE};
+pub use base::object_kind::ObjectKind;
+pub use base::tree_change::{FileId, TreeChange};
 pub use capture::content_search::ContentSearch;
 pub use capture::coverage::{CaptureCoverage, PathSample};
 pub use capture::extras::{CaptureExtras, GitOperationFile};
@@ -54,7 +56,7 @@ pub use checkpoint::texts::TEXT_LIMIT;
 pub use history::merge::{MergeResult, MergeToRun};
 pub use history::merge_cache::CachedMerge;
 pub use history::patch::FileDiffStat;
-pub use history::queries::{FileId, LoggedCommit, TreeChange};
+pub use history::queries::LoggedCommit;
 pub use history::signing::{PendingSignature, SigningCall};
 pub use index::file::{ConflictStage, IndexExtras};
 pub use index::lock::IndexLock;
@@ -62,7 +64,7 @@ pub use index::path_patterns::PathPatterns;
 pub use index::status::{StatusEntry, StatusKind};
 pub use lost::loose_check::LooseCheckReport;
 pub use lost::lost_trees::MendedTrees;
-pub use objects::database::{CommitContent, GITLINK as SUBMODULE, NewCommit, ObjectKind, PersonIdent, TREE, TreeEntry};
+pub use objects::database::{CommitContent, NewCommit, PersonIdent, TreeEntry};
 pub use objects::graph::ObjectGraph;
 pub use objects::read_back::ReadBackReport;
 pub use refs::edits::{ExpectedRefValue, RefEdit, RefValue};

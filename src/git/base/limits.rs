@@ -31,7 +31,7 @@ pub(in crate::git) fn fits(what: &str, content: &[u8], limit: u64) -> Result<()>
 mod tests {
     use super::*;
     use crate::domain::base::ids::CheckpointName;
-    use crate::git::objects::database::ObjectKind;
+    use crate::git::base::object_kind::ObjectKind;
     use crate::git::repo::scratch::ScratchRepository;
     use crate::git::{CaptureOptions, Repository};
 

@@ -162,7 +162,8 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::git::objects::database::{ObjectKind, TreeEntry};
+    use crate::git::base::object_kind::ObjectKind;
+    use crate::git::objects::database::TreeEntry;
     use crate::git::repo::scratch::{ScratchRepository, git_at};
 
     #[test]

@@ -3,5 +3,13 @@
 
 pub(super) mod flat;
 pub mod limits;
+pub(super) mod long_hash;
 pub(super) mod loose;
+pub(super) mod modes;
+pub(super) mod object_kind;
+pub(super) mod path_inspection;
+pub(super) mod quoted_paths;
+pub(super) mod readable;
+pub(super) mod tree_change;
+pub(super) mod tries;
 pub(super) mod waiting_objects;

@@ -14,8 +14,9 @@ use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
-use super::gaps::{CaptureGaps, reads_through};
+use super::gaps::CaptureGaps;
 use super::worktree::CaptureOptions;
+use crate::git::base::readable::reads_through;
 
 /// From so many bytes on, what was read of a part is written out before the clock is looked at: else the time that the disk takes
 /// would be seen only at the end, when all of it is synced.

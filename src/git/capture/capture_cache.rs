@@ -1,7 +1,6 @@
 //! Files in which a capture remembers what the next one need not find out again. Each may go at any time: then it is found out
 //! again. What they say is in `round_trip_cache` and `untracked_blob_cache`.
 
-use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::PathBuf;
 
 use crate::files;
@@ -58,16 +57,6 @@ impl CaptureCacheKind {
             Self::Untracked => "untracked",
         }
     }
-}
-
-/// A hash of 128 bits, the same in every process of the same build.
-pub(in crate::git) fn long_hash(of: impl Hash) -> u128 {
-    let half = |salt: u8| {
-        let mut hasher = DefaultHasher::new();
-        (salt, &of).hash(&mut hasher);
-        u128::from(hasher.finish())
-    };
-    half(0) << 64 | half(1)
 }
 
 #[cfg(test)]

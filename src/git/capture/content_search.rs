@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::extras::CaptureExtras;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Result};
-use crate::git::objects::database::{GITLINK, TREE};
+use crate::git::base::modes::{GITLINK, TREE};
 use crate::git::repo::handles::Captures;
 
 /// The largest content that is looked through.

@@ -10,8 +10,9 @@ use crate::domain::base::names::RepoPath;
 pub use crate::domain::checkpoint::document::{CaptureCoverage, PathSample};
 use crate::files;
 
-use super::gaps::{CaptureGaps, is_gap};
+use super::gaps::CaptureGaps;
 use super::permissions::UsualPermissions;
+use crate::git::base::readable::is_gap;
 use crate::git::repo::worktrees::Worktree;
 
 /// What git does not report.

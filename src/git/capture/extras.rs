@@ -19,8 +19,9 @@ use super::coverage::CaptureCoverage;
 use super::permissions::RecordedPermissions;
 use super::raw::RawFile;
 use crate::git::base::limits;
+use crate::git::base::modes::{GITLINK, TREE};
 use crate::git::index::file::{IndexExtras, IndexFacts};
-use crate::git::objects::database::{GITLINK, NewCommit, PersonIdent, TREE, TreeEntry};
+use crate::git::objects::database::{NewCommit, PersonIdent, TreeEntry};
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 

@@ -7,7 +7,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 
 use super::extras::{CaptureExtras, GitOperationFile};
 use super::permissions::{RecordedPermissions, recorded};
-use crate::git::history::queries::TreeChange;
+use crate::git::base::tree_change::TreeChange;
 use crate::git::index::file::{ConflictStage, IndexExtras};
 
 /// Files of git that outlive an operation, or exist without one.
@@ -217,7 +217,7 @@ fn extras_of(all: &BTreeMap<&RepoPath, PathIndexExtras>) -> IndexExtras {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::history::queries::FileId;
+    use crate::git::base::tree_change::FileId;
 
     fn path(text: &str) -> RepoPath {
         RepoPath::new(text.as_bytes())

@@ -15,8 +15,8 @@ use crate::error::Result;
 
 use super::extras::CaptureExtras;
 use super::raw::RawFile;
-use crate::git::history::queries::{FileId, TreeChange};
-use crate::git::objects::database::TREE;
+use crate::git::base::modes::TREE;
+use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 

@@ -6,9 +6,9 @@ use std::os::unix::ffi::OsStringExt;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
 use crate::error::{Code, Result};
-use crate::git::history::queries::{FileId, TreeChange};
+use crate::git::base::modes::SYMLINK;
+use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::index::filters::is_of_a_filter;
-use crate::git::objects::database::SYMLINK;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 

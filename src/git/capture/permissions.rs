@@ -12,8 +12,8 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 use crate::files::{self, ExtendedAttributes};
 
-use super::gaps::is_caused_by_gap;
-use crate::git::history::queries::TreeChange;
+use crate::git::base::readable::is_caused_by_gap;
+use crate::git::base::tree_change::TreeChange;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;

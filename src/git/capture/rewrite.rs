@@ -8,7 +8,9 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::checkpoint::purge::CaptureRemovals;
 use crate::error::{Code, Error, Result};
 use crate::git::base::limits;
-use crate::git::objects::database::{CommitContent, ObjectKind, TREE, TreeEntry};
+use crate::git::base::modes::TREE;
+use crate::git::base::object_kind::ObjectKind;
+use crate::git::objects::database::{CommitContent, TreeEntry};
 use crate::git::repo::handles::{Captures, Objects};
 
 /// A capture that was made anew.

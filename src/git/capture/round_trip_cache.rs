@@ -7,8 +7,9 @@ use crate::domain::base::hex::to_hex;
 use crate::domain::base::names::Oid;
 use crate::error::Result;
 
-use super::capture_cache::{CaptureCacheKind, long_hash};
+use super::capture_cache::CaptureCacheKind;
 use super::file_stat::FileStat;
+use crate::git::base::long_hash::long_hash;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;

@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
+use crate::git::base::tree_change::TreeChange;
 use crate::git::capture::worktree::WorktreeCapture;
-use crate::git::history::queries::TreeChange;
 use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Index;
 

@@ -14,7 +14,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use crate::git::capture::gaps::reads_through;
+use crate::git::base::readable::reads_through;
 use crate::git::capture::lfs_store::{LFS, LfsStore};
 use crate::git::capture::raw::RawFile;
 use crate::git::index::changed_paths::{ChangedPaths, refused, unreadable_file};

@@ -8,8 +8,9 @@ use crate::domain::base::names::RepoPath;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
-use super::capture_cache::{CaptureCacheKind, long_hash};
+use super::capture_cache::CaptureCacheKind;
 use super::file_stat::FileStat;
+use crate::git::base::long_hash::long_hash;
 
 /// The first line of the file.
 const HEADER: &[u8] = b"git axiom: untracked 1\n";

@@ -11,8 +11,9 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::checkpoint::local_refs::{BUCKET, STASH, StashEntry, buckets, to_lines};
 use crate::error::Result;
 
+use crate::git::base::modes::TREE;
 use crate::git::checkpoint::packed_cache::CachedPackedRefs;
-use crate::git::objects::database::{TREE, TreeEntry, gix_id};
+use crate::git::objects::database::{TreeEntry, gix_id};
 use crate::git::refs::local::{ListedRefs, PackedRefsStat};
 use crate::git::refs::tips::KeptTips;
 use crate::git::repo::branch_config::to_text;

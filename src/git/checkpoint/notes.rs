@@ -14,7 +14,8 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::NOTES;
 use crate::error::{Code, Error, Result};
 
-use crate::git::objects::database::{NewCommit, TREE, TreeEntry};
+use crate::git::base::modes::TREE;
+use crate::git::objects::database::{NewCommit, TreeEntry};
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::NoteStore;
 

@@ -13,10 +13,11 @@ use crate::error::{Code, Error, Result};
 use super::held_refs::{HeldRefs, REFS};
 use super::record::JSON;
 use super::tag::foreign_tag;
-use super::texts::{TRIES, wait_a_little};
 use crate::git::base::limits;
+use crate::git::base::modes::TREE;
+use crate::git::base::tries::{TRIES, wait_a_little};
 use crate::git::capture::worktree::{CaptureCommits, WorktreeCapture};
-use crate::git::objects::database::{NewCommit, PersonIdent, TREE, TreeEntry, gix_id};
+use crate::git::objects::database::{NewCommit, PersonIdent, TreeEntry, gix_id};
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::Checkpoints;
 

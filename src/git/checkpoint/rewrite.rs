@@ -10,8 +10,9 @@ use crate::domain::checkpoint::purge::{CaptureRemovals, TextMasks};
 use crate::error::Result;
 use crate::git::TEXT_LIMIT;
 use crate::git::base::limits;
+use crate::git::base::modes::TREE;
 use crate::git::capture::rewrite::RewrittenCapture;
-use crate::git::objects::database::{NewCommit, TREE};
+use crate::git::objects::database::NewCommit;
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::{Checkpoints, NoteStore};
 

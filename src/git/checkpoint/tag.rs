@@ -8,7 +8,8 @@ use crate::error::{Code, Error, Result};
 
 use super::refs::CheckpointTag;
 use crate::git::base::limits;
-use crate::git::objects::database::{NewCommit, ObjectKind};
+use crate::git::base::object_kind::ObjectKind;
+use crate::git::objects::database::NewCommit;
 use crate::git::repo::handles::Checkpoints;
 
 impl Checkpoints<'_> {

@@ -6,8 +6,8 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::NOTES;
 use crate::error::{Code, Result};
 
-use super::texts::{TRIES, wait_a_little};
 use crate::git::base::limits;
+use crate::git::base::tries::{TRIES, wait_a_little};
 use crate::git::repo::handles::NoteStore;
 
 /// The largest note: our document, and text that others wrote below it.

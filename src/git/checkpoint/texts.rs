@@ -6,12 +6,11 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::TEXTS;
 use crate::error::{Code, Error, Result};
 
-use crate::git::objects::database::{NewCommit, PersonIdent, TREE, TreeEntry};
+use crate::git::base::modes::TREE;
+use crate::git::base::tries::{TRIES, wait_a_little};
+use crate::git::objects::database::{NewCommit, PersonIdent, TreeEntry};
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::NoteStore;
-
-/// How often a compare-and-swap is tried again after another process changed the ref.
-pub(in crate::git) const TRIES: u32 = 50;
 
 /// The largest text that is read.
 pub const TEXT_LIMIT: u64 = 64 * 1024 * 1024;
@@ -96,11 +95,6 @@ impl NoteStore<'_> {
         let Some(tree) = tree else { return Ok(BTreeMap::new()) };
         Ok(self.repo.objects().read_tree(tree)?.into_iter().map(|entry| (entry.name.clone(), entry)).collect())
     }
-}
-
-/// Waits until the other process has probably finished.
-pub(in crate::git) fn wait_a_little() {
-    std::thread::sleep(std::time::Duration::from_millis(5 + u64::from(std::process::id() % 7)));
 }
 
 #[cfg(test)]

@@ -3,44 +3,19 @@
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
 
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::operation::change_json::FileChange;
 use crate::domain::work::reports::ChangedLineCounts;
 use crate::error::{Code, Error, Result};
 
+use crate::git::base::tree_change::{FileId, TreeChange, parse_raw};
 use crate::git::history::patch::numstat;
-use crate::git::objects::database::{GITLINK, SYMLINK, gix_id};
+use crate::git::objects::database::gix_id;
 use crate::git::objects::tree_diff;
 use crate::git::repo::handles::History;
 use crate::git::repo::shortcuts::FastWay;
-
-/// Mode and id of a file in a tree.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct FileId {
-    /// The mode, such as `0o100755`.
-    pub mode: u32,
-    /// The blob, or the commit of a submodule.
-    pub oid: Oid,
-}
-
-impl FileId {
-    /// Whether it is a regular file, executable or not.
-    pub fn is_regular(&self) -> bool {
-        self.mode & 0o170_000 == 0o100_000
-    }
-
-    /// Whether it is a symbolic link.
-    pub fn is_link(&self) -> bool {
-        self.mode == SYMLINK
-    }
-
-    /// Whether it is the commit of a submodule.
-    pub fn is_submodule(&self) -> bool {
-        self.mode == GITLINK
-    }
-}
 
 /// How many tree differences are cached, and the largest number of paths in one of them: planning, execution and the index
 /// update use the same difference, and trees never change.
@@ -48,43 +23,6 @@ const DIFFS: usize = 4;
 const DIFF: usize = 20_000;
 /// The most files whose changed lines are counted.
 const MOST_COUNTED: usize = 2_000;
-
-/// The tree differences that were computed last.
-pub(in crate::git) type TreeDiffCache = Mutex<Vec<((Oid, Oid), Vec<TreeChange>)>>;
-
-/// A path in which two trees differ.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TreeChange {
-    /// The path.
-    pub path: RepoPath,
-    /// The file in the first tree.
-    pub old: Option<FileId>,
-    /// The file in the second tree.
-    pub new: Option<FileId>,
-}
-
-impl TreeChange {
-    /// The change in the opposite direction.
-    #[must_use]
-    pub fn reversed(self) -> Self {
-        Self { path: self.path, old: self.new, new: self.old }
-    }
-
-    /// Whether the file is added, changed or deleted.
-    pub fn what(&self) -> FileChange {
-        fn side(file: &Option<FileId>) -> Option<(u32, &Oid)> {
-            file.as_ref().map(|file| (file.mode, &file.oid))
-        }
-        FileChange::between(side(&self.old), side(&self.new))
-    }
-
-    /// Whether the change adds, changes or deletes a file in a worktree. A submodule entry does not: the files of a
-    /// submodule or nested repository stay as they are when its commit in the tree changes.
-    pub fn changes_a_file(&self) -> bool {
-        let is_file = |side: &Option<FileId>| side.as_ref().is_some_and(|file| !file.is_submodule());
-        is_file(&self.old) || is_file(&self.new)
-    }
-}
 
 /// A commit of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -99,28 +37,6 @@ pub struct LoggedCommit {
     pub subject: String,
     /// The values of its `Axiom-Task` trailers.
     pub tasks: Vec<String>,
-}
-
-/// Parses the output of `--raw -z`.
-///
-/// # Errors
-/// `GIT_FAILED`.
-pub(in crate::git) fn parse_raw(bytes: &[u8]) -> Result<Vec<TreeChange>> {
-    let unclear = || Error::new(Code::GitFailed, "cannot make sense of a list of changes that git printed");
-    let mut changes = Vec::new();
-    let mut fields = bytes.split(|b| *b == 0);
-    while let Some(meta) = fields.next().filter(|field| !field.is_empty()) {
-        let path = RepoPath::new(fields.next().ok_or_else(unclear)?);
-        let meta = std::str::from_utf8(meta).ok().and_then(|m| m.strip_prefix(':')).ok_or_else(unclear)?;
-        let parts: Vec<&str> = meta.split(' ').collect();
-        let [old_mode, new_mode, old_oid, new_oid, _] = parts[..] else { return Err(unclear()) };
-        let side = |mode: &str, oid: &str| -> Result<Option<FileId>> {
-            let mode = u32::from_str_radix(mode, 8).map_err(|_| unclear())?;
-            if mode == 0 { Ok(None) } else { Ok(Some(FileId { mode, oid: Oid::new(oid)? })) }
-        };
-        changes.push(TreeChange { path, old: side(old_mode, old_oid)?, new: side(new_mode, new_oid)? });
-    }
-    Ok(changes)
 }
 
 /// The sum of the output of `--numstat -z`. A binary file has no lines.

@@ -13,9 +13,9 @@ use std::sync::PoisonError;
 use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 
-use crate::git::objects::database::ObjectKind;
+use crate::git::base::object_kind::ObjectKind;
+use crate::git::base::quoted_paths::quoted;
 use crate::git::repo::handles::History;
-use crate::git::repo::stage_folder::quoted;
 
 /// The content of a commit, without author, committer and time.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]

@@ -8,9 +8,9 @@ use crate::error::{Code, Error, Result};
 
 use super::file::nul_list;
 use super::filters::is_of_a_filter;
+use crate::git::base::path_inspection::{PathOccupant, look};
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
-use crate::git::restore::path_inspection::{PathOccupant, look};
 
 /// Paths whose index entries shall be updated to what is on disk.
 #[derive(Debug, Default)]

@@ -16,11 +16,11 @@ use super::lock::IndexLock;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Error, Result};
 use crate::files;
-use crate::git::history::queries::{FileId, TreeChange};
+use crate::git::base::path_inspection::FileTouchStamp;
+use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::repo::handles::Index;
 use crate::git::repo::repository::HashKind;
 use crate::git::repo::shortcuts::FastWay;
-use crate::git::restore::path_inspection::FileTouchStamp;
 use crate::git::restore::types::PlacedFile;
 
 use entries::{ASSUME_VALID, EXTENDED, HEADER, IndexEntryReader, IndexEntryWriter, IndexHeader, SIZE, STAGE, opened};

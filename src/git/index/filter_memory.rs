@@ -9,7 +9,7 @@ use crate::env;
 use crate::files;
 
 use super::filters::FilterDriver;
-use crate::git::capture::capture_cache::long_hash;
+use crate::git::base::long_hash::long_hash;
 use crate::git::repo::repository::Repository;
 
 /// How long a filter that did not answer is not asked.

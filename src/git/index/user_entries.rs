@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 
-use crate::git::history::queries::{FileId, TreeChange, parse_raw};
+use crate::git::base::tree_change::{FileId, TreeChange, parse_raw};
 use crate::git::repo::handles::Index;
 
 /// The user's entries, which stay; `None` for an entry that the user removed.

@@ -3,7 +3,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::git::objects::database::TREE;
+use crate::git::base::modes::TREE;
 
 /// How many contents are tried at most.
 const TRIES: usize = 20_000;

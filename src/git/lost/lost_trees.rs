@@ -14,11 +14,12 @@ use crate::domain::base::names::Oid;
 use crate::env;
 use crate::error::Result;
 
+use crate::git::base::object_kind::ObjectKind;
 use crate::git::index::edit::without_cached_trees;
 use crate::git::index::file;
 use crate::git::index::lock::IndexLock;
 use crate::git::lost::lost_tree_search::{FolderEntries, found_among};
-use crate::git::objects::database::{ObjectKind, gix_id};
+use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Durability;
 use crate::git::repo::worktrees::Worktree;
 
@@ -121,7 +122,7 @@ impl Durability<'_> {
             };
             let prefix = &path[..=depth + end];
             let (below, after) = rest.split_at(rest.partition_point(|(path, _, _)| path.starts_with(prefix)));
-            folder.set(&tail[..end], crate::git::objects::database::TREE, self.add_trees(below, depth + end + 1, made)?);
+            folder.set(&tail[..end], crate::git::base::modes::TREE, self.add_trees(below, depth + end + 1, made)?);
             rest = after;
         }
         let content = folder.content();
@@ -208,7 +209,7 @@ impl Durability<'_> {
                 continue;
             }
             let Ok(tree) = self.repo.objects().raw_tree(&oid) else { continue };
-            for entry in tree.entries().filter_map(Result::ok).filter(|entry| entry.mode == crate::git::objects::database::TREE) {
+            for entry in tree.entries().filter_map(Result::ok).filter(|entry| entry.mode == crate::git::base::modes::TREE) {
                 let name = [path.as_slice(), entry.name, b"/"].concat();
                 open.push((Oid::from_bytes(entry.id.as_bytes())?, name));
             }

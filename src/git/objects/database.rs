@@ -12,6 +12,8 @@ use crate::error::{Code, Error, Result};
 use super::staged::StagedObjects;
 use crate::git::base::limits;
 use crate::git::base::loose;
+use crate::git::base::modes::TREE;
+use crate::git::base::object_kind::ObjectKind;
 use crate::git::repo::handles::Objects;
 use crate::git::repo::identity::CommitterIdentity;
 use crate::git::repo::repository::{Repository, for_this_thread};
@@ -82,48 +84,6 @@ pub struct CommitContent {
     pub message: String,
 }
 
-/// The type of an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ObjectKind {
-    /// Content of a file.
-    Blob,
-    /// A folder.
-    Tree,
-    /// A commit.
-    Commit,
-    /// An annotated tag.
-    Tag,
-}
-
-impl ObjectKind {
-    /// git's word for the type.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Blob => "blob",
-            Self::Tree => "tree",
-            Self::Commit => "commit",
-            Self::Tag => "tag",
-        }
-    }
-
-    /// The largest size that is read; for blobs and tags the caller sets the limit.
-    const fn limit(self) -> Option<u64> {
-        match self {
-            Self::Blob | Self::Tag => None,
-            Self::Tree | Self::Commit => Some(limits::STRUCTURE),
-        }
-    }
-
-    const fn in_gix(self) -> gix::objs::Kind {
-        match self {
-            Self::Blob => gix::objs::Kind::Blob,
-            Self::Tree => gix::objs::Kind::Tree,
-            Self::Commit => gix::objs::Kind::Commit,
-            Self::Tag => gix::objs::Kind::Tag,
-        }
-    }
-}
-
 /// An id in gix's type.
 pub(in crate::git) fn gix_id(oid: &Oid) -> Result<gix::ObjectId> {
     gix::ObjectId::from_hex(oid.as_str().as_bytes())
@@ -144,13 +104,6 @@ fn object_error(repository: &Repository, kind: ObjectKind, error: &gix::Error) -
             .why(error.to_string()),
     }
 }
-
-/// Mode of a submodule's entry.
-pub const GITLINK: u32 = 0o160_000;
-/// Mode of a folder's entry.
-pub const TREE: u32 = 0o040_000;
-/// Mode of a symbolic link's entry.
-pub const SYMLINK: u32 = 0o120_000;
 
 impl Objects<'_> {
     /// With which what is ours is signed now: the user's identity, or git axiom's where git knows none.

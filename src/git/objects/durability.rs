@@ -129,7 +129,8 @@ impl<'r> Durability<'r> {
 
 #[cfg(test)]
 mod tests {
-    use crate::git::objects::database::{ObjectKind, TreeEntry};
+    use crate::git::base::object_kind::ObjectKind;
+    use crate::git::objects::database::TreeEntry;
     use crate::git::repo::scratch::ScratchRepository;
 
     #[test]

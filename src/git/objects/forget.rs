@@ -7,7 +7,8 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::objects::database::{GITLINK as SUBMODULE, TREE, TreeEntry, gix_id};
+use crate::git::base::modes::{GITLINK as SUBMODULE, TREE};
+use crate::git::objects::database::{TreeEntry, gix_id};
 use crate::git::repo::handles::Objects;
 
 /// What belongs to a pack, but the pack itself; the index first, since without it git does not use the pack.

@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::domain::base::names::Oid;
 use crate::error::{Error, Result};
-use crate::git::objects::database::{GITLINK, gix_id};
+use crate::git::base::modes::GITLINK;
+use crate::git::objects::database::gix_id;
 use crate::git::repo::handles::Objects;
 
 /// The largest tag that is read.

@@ -152,7 +152,8 @@ mod tests {
     use super::*;
     use crate::domain::base::names::Oid;
     use crate::git::base::loose::{encoded, loose_file};
-    use crate::git::objects::database::{ObjectKind, gix_id};
+    use crate::git::base::object_kind::ObjectKind;
+    use crate::git::objects::database::gix_id;
     use crate::git::repo::own_scratch::OWNED;
     use crate::git::repo::scratch::ScratchRepository;
 

@@ -9,9 +9,10 @@ use gix::zlib::stream::deflate::Compress;
 
 use crate::error::{Code, Error, Result};
 
-use super::database::{ObjectKind, gix_id};
+use super::database::gix_id;
 use super::staged::StagedObjects;
 use crate::git::base::loose;
+use crate::git::base::object_kind::ObjectKind;
 use crate::git::repo::repository::Repository;
 
 /// Up to so many new blobs become loose objects.

@@ -8,7 +8,7 @@ use crate::error::Result;
 
 use super::database::gix_id;
 use super::tree_cache::{TreeReader, unreadable};
-use crate::git::history::queries::{FileId, TreeChange};
+use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::repo::repository::Repository;
 
 /// The mode as git prints it: for a regular file only the executable bit counts.
@@ -81,7 +81,7 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
-    use crate::git::history::queries::parse_raw;
+    use crate::git::base::tree_change::parse_raw;
     use crate::git::repo::scratch::ScratchRepository;
 
     #[test]

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use crate::domain::base::names::Oid;
 use crate::error::Result;
 
-use super::database::{TREE, TreeEntry};
-use crate::git::history::queries::TreeChange;
+use super::database::TreeEntry;
+use crate::git::base::modes::TREE;
+use crate::git::base::tree_change::TreeChange;
 use crate::git::repo::handles::Objects;
 
 /// The rest of a change's path below the current folder, and the change.
@@ -73,7 +74,7 @@ impl Objects<'_> {
 mod tests {
     use super::*;
     use crate::domain::base::names::RepoPath;
-    use crate::git::history::queries::FileId;
+    use crate::git::base::tree_change::FileId;
     use crate::git::repo::scratch::ScratchRepository;
 
     #[test]

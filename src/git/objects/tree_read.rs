@@ -7,7 +7,8 @@ use crate::error::{Code, Error, Result};
 use crate::git::base::limits;
 use crate::git::repo::handles::Objects;
 
-use super::database::{GITLINK, TREE, TreeEntry, gix_id};
+use super::database::{TreeEntry, gix_id};
+use crate::git::base::modes::{GITLINK, TREE};
 
 /// A tree as it is stored. Its entries are not copied.
 #[derive(Debug, Clone)]

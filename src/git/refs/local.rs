@@ -15,7 +15,7 @@ use crate::files;
 
 use super::own_refs::REF_LIMIT;
 use super::packed_lines::PackedRefs;
-use crate::git::capture::gaps::is_caused_by_gap;
+use crate::git::base::readable::is_caused_by_gap;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::worktrees::Worktree;

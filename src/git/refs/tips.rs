@@ -12,7 +12,9 @@ use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::local_refs::{BUCKET, buckets};
 use crate::error::{Code, Error, Result};
 
-use crate::git::objects::database::{NewCommit, ObjectKind, PersonIdent, TREE, TreeEntry, gix_id};
+use crate::git::base::modes::TREE;
+use crate::git::base::object_kind::ObjectKind;
+use crate::git::objects::database::{NewCommit, PersonIdent, TreeEntry, gix_id};
 use crate::git::repo::handles::Tips;
 use crate::git::repo::repository::Repository;
 

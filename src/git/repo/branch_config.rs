@@ -17,7 +17,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::repository::Repository;
-use crate::git::checkpoint::texts::{TRIES, wait_a_little};
+use crate::git::base::tries::{TRIES, wait_a_little};
 use crate::git::refs::own_refs::{LockedRef, RefLockFiles, lock};
 
 /// The largest configuration that is read.

@@ -11,7 +11,7 @@ use crate::files;
 use super::branch_config::is_locked;
 use super::program::run_captured;
 use super::repository::Repository;
-use crate::git::checkpoint::texts::{TRIES, wait_a_little};
+use crate::git::base::tries::{TRIES, wait_a_little};
 use crate::process::os::command::command_with_callers_repository;
 
 /// `git config --unset-all` ends with this where there is no such key.

@@ -12,7 +12,7 @@ use crate::files;
 
 use super::repository::path_of;
 use super::worktrees::{POINTER_LIMIT, trimmed};
-use crate::git::capture::gaps::is_caused_by_gap;
+use crate::git::base::readable::is_caused_by_gap;
 
 /// Which repository a folder belongs to, judged by its `.git`.
 #[derive(Debug, Clone, PartialEq, Eq)]

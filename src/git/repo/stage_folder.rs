@@ -6,9 +6,9 @@ use std::sync::{Mutex, OnceLock, PoisonError};
 use crate::error::{Error, Result};
 use crate::files::{self, FileLock};
 
+use crate::git::base::quoted_paths::quoted;
 use crate::git::repo::own_scratch::{OWNED, ScratchFolder, claim};
 use crate::git::repo::repository::{Repository, SLOTS};
-use crate::git::restore::prepared::quote;
 
 /// The folder of the stage.
 #[derive(Debug)]
@@ -118,16 +118,4 @@ impl StageFolder {
         files::remove_file(&self.path().join(OWNED))?;
         if files::remove_empty_dir(self.path()).unwrap_or_default() { Ok(()) } else { files::remove_trashed(self.path()) }
     }
-}
-
-/// A path in the form that git accepts in a list of object folders; quoted if it contains special characters.
-pub(in crate::git) fn quoted(path: &Path) -> Vec<u8> {
-    use std::os::unix::ffi::OsStrExt;
-    let bytes = path.as_os_str().as_bytes();
-    if !bytes.iter().any(|byte| matches!(byte, b':' | b'"' | b'\\' | b'\n')) && !bytes.starts_with(b"#") {
-        return bytes.to_vec();
-    }
-    let mut quoted = Vec::with_capacity(bytes.len() + 2);
-    quote(bytes, &mut quoted);
-    quoted
 }

@@ -15,7 +15,7 @@ use walkdir::WalkDir;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::capture::gaps::is_gap;
+use crate::git::base::readable::is_gap;
 
 use super::repository::Repository;
 

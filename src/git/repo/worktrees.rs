@@ -14,7 +14,7 @@ use super::ownership::{is_same_place, linked_to};
 use super::repository::path_of;
 use super::shortcuts::FastWay;
 use crate::git::base::flat::flat_name;
-use crate::git::capture::gaps::is_caused_by_gap;
+use crate::git::base::readable::is_caused_by_gap;
 use crate::git::refs::head::Head;
 use crate::own_process::threads;
 

@@ -3,7 +3,7 @@
 use crate::error::Result;
 
 use super::types::WorktreeRestore;
-use crate::git::history::queries::TreeChange;
+use crate::git::base::tree_change::TreeChange;
 use crate::git::repo::handles::Restores;
 
 impl Restores<'_> {

@@ -10,20 +10,20 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use crate::git::base::limits;
+use crate::git::base::modes::SYMLINK;
+use crate::git::base::tree_change::TreeChange;
 use crate::git::capture::coverage::CaptureCoverage;
 use crate::git::capture::extras::{CaptureExtras, OPERATION};
 use crate::git::capture::file_differences::TreeEntryCache;
 use crate::git::capture::worktree::is_below;
-use crate::git::history::queries::TreeChange;
 use crate::git::index::conversions::is_of_no_encoding;
 use crate::git::index::file::{IndexExtras, IndexInfoInput, StatTrust, copy_index_believing, index_facts, mark, nul_list};
 use crate::git::index::filters::{FILTER_LIMIT, is_of_a_filter};
 use crate::git::index::lock::IndexLock;
 use crate::git::index::user_entries::UserIndexEntries;
-use crate::git::objects::database::SYMLINK;
 use crate::git::repo::handles::Index;
 use crate::git::repo::program::GitOutput;
-use crate::git::restore::path_inspection::Trash;
+use crate::git::restore::trash_folder::Trash;
 use crate::git::restore::types::PlacedFile;
 
 /// The lock that git takes when it writes an index of ours.

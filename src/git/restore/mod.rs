@@ -12,7 +12,6 @@ pub(super) mod install;
 pub(super) mod moves;
 pub(super) mod nested_repositories;
 pub(super) mod obstacles;
-pub(super) mod path_inspection;
 pub(super) mod permissions;
 pub(super) mod permissions_preflight;
 pub(super) mod plan;
@@ -23,4 +22,5 @@ pub(super) mod run;
 #[cfg(test)]
 pub(super) mod tests;
 pub(super) mod trash;
+pub(super) mod trash_folder;
 pub(super) mod types;

@@ -10,7 +10,6 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::nested_repositories::NestedRepositories;
-use super::path_inspection::{FileTouchStamp, PathOccupant, Trash, TrashSet, look};
 use super::permissions::{PermissionSource, PreparedPermissions};
 use super::plan::RestoreStep;
 use super::prepared::PreparedFiles;
@@ -18,9 +17,11 @@ use super::run::{changed_meanwhile, vanished};
 use super::types::{
     ChangeAttempt, DifferingSubmodule, MovedObstacle, PlacedFile, PlannedPath, RestoreReport, UnrestoredPath, WorktreeRestore,
 };
+use crate::git::base::path_inspection::{FileTouchStamp, PathOccupant, look};
 use crate::git::capture::permissions::ResolvedPermissions;
 use crate::git::repo::file_system::FileSystemSupport;
 use crate::git::repo::nested::is_repository;
+use crate::git::restore::trash_folder::{Trash, TrashSet};
 
 /// One restore while its moves are made.
 pub(in crate::git) struct RestoreMoves<'a> {

@@ -8,12 +8,12 @@ use std::path::Path;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 
-use super::path_inspection::{PathOccupant, WorktreeInspector};
 use super::plan::PresentState;
 use super::run::{executable, without_submodules};
 use super::trash::something_stays;
 use super::types::{ChangeAttempt, WorktreeRestore};
-use crate::git::history::queries::{FileId, TreeChange};
+use crate::git::base::path_inspection::{PathOccupant, WorktreeInspector};
+use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::repo::handles::Restores;
 use crate::git::repo::nested::is_repository;
 

@@ -10,7 +10,7 @@ use crate::files::{self, MoveConstraints};
 use super::prepared::PreparedFiles;
 use super::run::without_submodules;
 use super::types::WorktreeRestore;
-use crate::git::history::queries::TreeChange;
+use crate::git::base::tree_change::TreeChange;
 use crate::git::repo::handles::Restores;
 
 /// How many places an error names.

@@ -14,9 +14,9 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, ExtendedAttributes};
 
 use super::moves::RestoreMoves;
-use super::path_inspection::{PathOccupant, WorktreeInspector, look};
 use super::plan::RestoreStep;
 use super::types::{ChangeAttempt, PlannedPath};
+use crate::git::base::path_inspection::{PathOccupant, WorktreeInspector, look};
 use crate::git::capture::permissions::{RecordedPermissions, ResolvedPermissions, recorded};
 
 /// What its owner may do with a folder that is being filled.

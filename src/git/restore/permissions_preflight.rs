@@ -8,10 +8,10 @@ use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result, some_of};
 use crate::files;
 
-use super::path_inspection::{PathOccupant, WorktreeInspector};
 use super::types::WorktreeRestore;
+use crate::git::base::path_inspection::{PathOccupant, WorktreeInspector};
+use crate::git::base::tree_change::TreeChange;
 use crate::git::capture::permissions::UsualPermissions;
-use crate::git::history::queries::TreeChange;
 use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;
 

@@ -195,26 +195,3 @@ impl<'a> ContentSources<'a> {
         Ok(sources)
     }
 }
-
-/// Paths in quotes, one per line, as git reads them.
-pub(in crate::git) fn quoted_lines<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<u8> {
-    let mut lines = Vec::new();
-    for path in paths {
-        quote(path.as_bytes(), &mut lines);
-        lines.push(b'\n');
-    }
-    lines
-}
-
-/// A path in double quotes, as git reads it from a line.
-pub(in crate::git) fn quote(path: &[u8], line: &mut Vec<u8>) {
-    line.push(b'"');
-    for byte in path {
-        match byte {
-            b'"' | b'\\' => line.extend_from_slice(&[b'\\', *byte]),
-            0..0x20 | 0x7f => line.extend_from_slice(format!("\\{byte:03o}").as_bytes()),
-            _ => line.push(*byte),
-        }
-    }
-    line.push(b'"');
-}

@@ -7,11 +7,12 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
 
-use super::prepared::{PreparedFiles, RecordedTree, quoted_lines};
+use super::prepared::{PreparedFiles, RecordedTree};
+use crate::git::base::quoted_paths::quoted_lines;
+use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::capture::file_differences::bytes_of;
 use crate::git::capture::lfs_store::LfsStore;
 use crate::git::capture::raw::RawFile;
-use crate::git::history::queries::{FileId, TreeChange};
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::file::{copy_index, in_folder, index_facts, mark};
 use crate::git::index::filter_memory::hung_lately;

@@ -7,18 +7,19 @@ use std::fs::Metadata;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
-use super::path_inspection::{FileTouchStamp, PathOccupant, Trash, WorktreeInspector};
 use super::plan::{PresentState, RestoreStep, decide_back};
 use super::prepared::RecordedTree;
 use super::present_files::{FailedFilterPolicy, are_as_they_were, hash_files, hash_here, is_what_is_held};
 use super::run::{executable, wanted_folders};
 use super::types::{ChangeAttempt, LINK_LIMIT, PlannedPath, WorktreeRestore};
+use crate::git::base::path_inspection::{FileTouchStamp, PathOccupant, WorktreeInspector};
+use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::capture::extras::CaptureExtras;
 use crate::git::capture::file_differences::bytes_of;
 use crate::git::capture::raw::RawFile;
-use crate::git::history::queries::{FileId, TreeChange};
 use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;
+use crate::git::restore::trash_folder::Trash;
 
 /// The execute bit of a mode.
 const EXECUTE: u32 = 0o100;

@@ -16,16 +16,17 @@ use crate::files;
 
 use super::moves::RestoreMoves;
 use super::nested_repositories::NestedRepositories;
-use super::path_inspection::{FileTouchStamp, PathOccupant, Trash, WorktreeInspector, look_at};
 use super::plan::{PresentState, RestoreStep, decide};
 use super::prepared::{PreparedFiles, RecordedTree};
 use super::types::{ChangeAttempt, DifferingSubmodule, LINK_LIMIT, PlacedFile, PlannedPath, RestoreReport, WorktreeRestore};
+use crate::git::base::path_inspection::{FileTouchStamp, PathOccupant, WorktreeInspector, look_at};
+use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::capture::permissions::{RecordedPermissions, ResolvedPermissions};
 use crate::git::capture::raw::wanted_bytes;
-use crate::git::history::queries::{FileId, TreeChange};
 use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::file_system::FileSystemSupport;
 use crate::git::repo::handles::Restores;
+use crate::git::restore::trash_folder::Trash;
 
 impl Restores<'_> {
     /// Brings the files of a worktree from `from` to `to`; index and HEAD are not touched. When this returns, the files

@@ -11,10 +11,11 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::files;
 
-use super::path_inspection::{PathOccupant, Trash, look};
+use crate::git::base::path_inspection::{PathOccupant, look};
 use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::nested::is_repository;
 use crate::git::repo::worktrees::Worktree;
+use crate::git::restore::trash_folder::Trash;
 
 /// The prefix of folders in a trash that hold one such thing each. The folder's name also says how deep the thing's path
 /// was, so that a single rename is enough to keep it.

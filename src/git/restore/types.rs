@@ -5,11 +5,11 @@ use std::path::{Path, PathBuf};
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::text::ValueChange;
 
-use super::path_inspection::FileTouchStamp;
 use super::plan::RestoreStep;
 use super::prepared::RecordedTree;
+use crate::git::base::path_inspection::FileTouchStamp;
+use crate::git::base::tree_change::FileId;
 use crate::git::capture::extras::CaptureExtras;
-use crate::git::history::queries::FileId;
 use crate::git::repo::worktrees::Worktree;
 
 /// The longest target of a symbolic link that is compared, in bytes.

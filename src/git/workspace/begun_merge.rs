@@ -9,16 +9,16 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::work::conflict_markers::{has_markers, is_text};
 use crate::error::Result;
 use crate::files;
+use crate::git::base::modes::GITLINK;
+use crate::git::base::path_inspection::{PathOccupant, look};
+use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::capture::extras::{CaptureExtras, GitOperationFile};
 use crate::git::capture::sequencer::GitOperation;
 use crate::git::capture::worktree::{WorktreeCapture, is_below};
-use crate::git::history::queries::{FileId, TreeChange};
 use crate::git::index::file::ConflictStage;
-use crate::git::objects::database::GITLINK;
 use crate::git::refs::head::Head;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::worktrees::Worktree;
-use crate::git::restore::path_inspection::{PathOccupant, look};
 
 /// The largest file that is looked at for markers, in bytes. A larger one stays open.
 const LIMIT: u64 = 16 * 1024 * 1024;

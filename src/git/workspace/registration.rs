@@ -13,7 +13,7 @@ use crate::error::Result;
 use crate::files;
 
 use super::worktrees::HALF_MADE;
-use crate::git::capture::gaps::is_caused_by_gap;
+use crate::git::base::readable::is_caused_by_gap;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::ownership::{folder_of, is_same_place, named_by};
 use crate::git::repo::repository::{RefFormat, path_of};

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::domain::base::names::RepoPath;
 use crate::error::Result;
-use crate::git::capture::gaps::is_gap;
+use crate::git::base::readable::is_gap;
 use crate::git::capture::ignored_held::{SortedIgnoredPaths, sort_ignored};
 use crate::git::capture::worktree::CaptureOptions;
 use crate::git::repo::handles::Captures;

@@ -7,7 +7,9 @@ use gix::index::extension::Tree;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
-use crate::git::objects::database::{ObjectKind, TREE, gix_id};
+use crate::git::base::modes::TREE;
+use crate::git::base::object_kind::ObjectKind;
+use crate::git::objects::database::gix_id;
 use crate::git::repo::repository::Repository;
 
 use super::live_index::LiveIndex;

@@ -7,7 +7,7 @@ use rustix::io::Errno;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
-use crate::git::history::queries::{FileId, TreeChange};
+use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::repo::handles::Captures;
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::worktrees::Worktree;

@@ -6,6 +6,7 @@ use std::collections::HashSet;
 use crate::domain::base::names::RepoPath;
 use crate::domain::checkpoint::reading_budget::ReadingPriority;
 use crate::error::Result;
+use crate::git::base::path_inspection::{PathOccupant, WorktreeInspector};
 use crate::git::capture::as_time_allows::as_time_allows;
 use crate::git::capture::coverage::CaptureCoverage;
 use crate::git::capture::file_stat::FileStat;
@@ -13,7 +14,6 @@ use crate::git::capture::gaps::CaptureGaps;
 use crate::git::capture::round_trip::CaptureScope;
 use crate::git::capture::untracked_blob_cache::UntrackedBlobCache;
 use crate::git::objects::new_blobs::NewBlobs;
-use crate::git::restore::path_inspection::{PathOccupant, WorktreeInspector};
 use crate::own_process::threads;
 
 use super::content::{ContentDifferences, LineEndConversion, PathContent, WorktreeReader, mode_of};

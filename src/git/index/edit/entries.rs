@@ -6,7 +6,7 @@ use std::os::unix::fs::MetadataExt;
 
 use super::{IndexEntryEdit, IndexEntryEditKind};
 use crate::domain::base::names::RepoPath;
-use crate::git::history::queries::FileId;
+use crate::git::base::tree_change::FileId;
 use crate::git::objects::database::gix_id;
 
 /// Length of the file header, in bytes.

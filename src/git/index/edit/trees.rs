@@ -7,7 +7,8 @@ use gix::index::extension::tree::decode;
 use super::{IndexEntryEdit, IndexEntryEditKind};
 use crate::domain::base::names::Oid;
 use crate::error::Result;
-use crate::git::objects::database::{TREE, gix_id};
+use crate::git::base::modes::TREE;
+use crate::git::objects::database::gix_id;
 use crate::git::repo::repository::Repository;
 
 /// The trees before and after the edits. If the cached tree of a folder is the one in the old tree, it becomes the one in

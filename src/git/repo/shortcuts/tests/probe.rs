@@ -5,10 +5,10 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::git::base::object_kind::ObjectKind;
 use crate::git::capture::worktree::CaptureOptions;
 use crate::git::index::file::facts_by_gix;
 use crate::git::index::lock::IndexLock;
-use crate::git::objects::database::ObjectKind;
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::discovery;
 use crate::git::repo::repository::Repository;
