@@ -21,7 +21,9 @@ use super::raw::RawFile;
 use crate::git::base::limits;
 use crate::git::base::modes::{GITLINK, TREE};
 use crate::git::index::file::{IndexExtras, IndexFacts};
-use crate::git::objects::database::{NewCommit, PersonIdent, TreeEntry};
+use crate::git::objects::database::{NewCommit, TreeEntry};
+use crate::git::repo::handles::Index;
+use crate::git::repo::person_ident::PersonIdent;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
@@ -223,4 +225,19 @@ fn operation_file(repository: &Repository, worktree: &Worktree, path: &Path) -> 
 /// The path of a file within the git directory of a worktree.
 fn in_git_dir(worktree: &Worktree, path: &Path) -> RepoPath {
     RepoPath::new(path.strip_prefix(worktree.git_dir()).unwrap_or(path).as_os_str().as_bytes())
+}
+
+impl Index<'_> {
+    /// The extras of a capture, for a worktree that may no longer be a sparse checkout. If it is none, all files are
+    /// restored: otherwise nobody would notice that some are left out.
+    ///
+    /// # Errors
+    /// `GIT_MISSING`, `GIT_FAILED`.
+    pub fn for_checkout_of_now(&self, mut extras: CaptureExtras) -> Result<CaptureExtras> {
+        if extras.index.sparse && !self.is_sparse()? {
+            extras.index.sparse = false;
+            extras.index.skip_worktree = std::mem::take(&mut extras.index.present);
+        }
+        Ok(extras)
+    }
 }

@@ -7,8 +7,9 @@ use crate::domain::base::names::{Oid, RepoPath};
 
 use super::extras::{CaptureExtras, GitOperationFile};
 use super::permissions::{RecordedPermissions, recorded};
+use crate::git::base::conflict_stage::ConflictStage;
 use crate::git::base::tree_change::TreeChange;
-use crate::git::index::file::{ConflictStage, IndexExtras};
+use crate::git::index::file::IndexExtras;
 
 /// Files of git that outlive an operation, or exist without one.
 const REMAINS: [&str; 4] = ["MERGE_MSG", "SQUASH_MSG", "MERGE_RR", "AUTO_MERGE"];

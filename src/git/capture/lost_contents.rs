@@ -11,9 +11,9 @@ use crate::error::{Code, Error, Result, some_of};
 use super::coverage::CaptureCoverage;
 use super::file_differences::TreeEntryCache;
 use super::worktree::WorktreeCapture;
+use crate::git::base::head::Head;
 use crate::git::base::modes::{GITLINK, TREE};
 use crate::git::index::file::{IndexFacts, IndexInfoInput, read};
-use crate::git::refs::head::Head;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 

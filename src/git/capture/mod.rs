@@ -23,6 +23,7 @@ pub(super) mod named_objects;
 pub(super) mod never_content;
 pub(super) mod parts;
 pub(super) mod permissions;
+pub(super) mod present_hashes;
 pub(super) mod private;
 pub(super) mod raw;
 pub(super) mod rewrite;

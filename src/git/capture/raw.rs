@@ -21,6 +21,7 @@ use super::coverage::CaptureCoverage;
 use super::file_differences::{HeldFiles, bytes_of};
 use crate::git::base::quoted_paths::quoted_lines;
 use crate::git::base::tree_change::{FileId, TreeChange};
+use crate::git::capture::present_hashes::hash_here;
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::conversions::RequestedConversion;
 use crate::git::index::file::{in_folder, nul_list};
@@ -28,7 +29,6 @@ use crate::git::index::filter_memory::{hung_lately, note_hung};
 use crate::git::index::filters::{FilesByFilter, FilterTimeBudget};
 use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
-use crate::git::restore::present_files::hash_here;
 
 /// The largest file whose bytes are kept: a restore holds them in memory.
 pub(in crate::git) const RAW_LIMIT: u64 = 256 * 1024 * 1024;

@@ -23,6 +23,7 @@ use super::named_ignored::NamedPaths;
 use super::permissions::UsualPermissions;
 use super::raw::RawFile;
 use super::round_trip::{CaptureScope, RoundTripScan, UnchangedFile, stat_of};
+use crate::git::base::head::Head;
 use crate::git::capture::staged_paths::StagedPaths;
 use crate::git::index::changed_paths::ChangedPaths;
 use crate::git::index::conversions::is_of_no_encoding;
@@ -31,7 +32,6 @@ use crate::git::index::path_patterns::PathPatterns;
 use crate::git::index::starting_index::{StartingIndex, copy_or_make};
 use crate::git::index::status::{StatusEntry, StatusKind};
 use crate::git::objects::database::{NewCommit, gix_id};
-use crate::git::refs::head::Head;
 use crate::git::repo::handles::Captures;
 use crate::git::repo::worktrees::Worktree;
 

@@ -17,9 +17,10 @@ use crate::git::base::limits;
 use crate::git::base::modes::TREE;
 use crate::git::base::tries::{TRIES, wait_a_little};
 use crate::git::capture::worktree::{CaptureCommits, WorktreeCapture};
-use crate::git::objects::database::{NewCommit, PersonIdent, TreeEntry, gix_id};
+use crate::git::objects::database::{NewCommit, TreeEntry, gix_id};
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::Checkpoints;
+use crate::git::repo::person_ident::PersonIdent;
 
 /// The objects of a checkpoint, made but not yet referenced.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,9 +8,10 @@ use crate::error::{Code, Error, Result};
 
 use crate::git::base::modes::TREE;
 use crate::git::base::tries::{TRIES, wait_a_little};
-use crate::git::objects::database::{NewCommit, PersonIdent, TreeEntry};
+use crate::git::objects::database::{NewCommit, TreeEntry};
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::NoteStore;
+use crate::git::repo::person_ident::PersonIdent;
 
 /// The largest text that is read.
 pub const TEXT_LIMIT: u64 = 64 * 1024 * 1024;

@@ -4,28 +4,19 @@
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 
-use super::merge_cache::CachedMerge;
 use super::merge_folder::{DRIVER_LIMIT, MergeFolder, MergePrograms, failed};
-use crate::git::index::file::ConflictStage;
-use crate::git::objects::database::{NewCommit, PersonIdent};
+use crate::git::base::conflict_stage::ConflictStage;
+use crate::git::base::marked_merge::{MarkedMerge, MergeToRun};
+use crate::git::base::merge_cache::CachedMerge;
+use crate::git::objects::database::NewCommit;
 use crate::git::repo::handles::History;
+use crate::git::repo::person_ident::PersonIdent;
 use crate::git::repo::program::GitOutput;
 use crate::git::repo::repository::Repository;
 use crate::git::repo::shortcuts::FastWay;
 
 /// How many commits of a branch are read before git is asked.
 const A_FEW: usize = 64;
-
-/// A merge for git to compute.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MergeToRun {
-    /// The commit whose attributes files count.
-    pub(super) attributes: Oid,
-    /// What differs between this commit and `theirs` is applied; without it git finds where the two begin to differ.
-    base: Option<Oid>,
-    ours: Oid,
-    theirs: Oid,
-}
 
 impl MergeToRun {
     /// The commits whose trees are compared.
@@ -42,17 +33,6 @@ impl MergeToRun {
         let fixed = ["merge-tree", "--write-tree", "-z", "--no-messages"].map(str::to_owned);
         fixed.into_iter().chain(base).chain([self.ours.to_string(), self.theirs.to_string()]).collect()
     }
-}
-
-/// A merge as git would leave it in a worktree, with the conflicts marked in the files.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct MarkedMerge {
-    /// The tree of the files.
-    pub tree: Oid,
-    /// Whether there is no conflict.
-    is_clean: bool,
-    /// The stages of the paths in conflict; none where it is clean.
-    pub(in crate::git) unmerged: Vec<ConflictStage>,
 }
 
 /// The result of a merge.

@@ -6,31 +6,16 @@
 //! result back ([`History::remember_merge`]). Then the same call succeeds.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, PoisonError};
 
-use super::merge::{MarkedMerge, MergeToRun};
 use super::merge_folder::MergePrograms;
 use crate::error::{Code, Error, Result};
+use crate::git::base::marked_merge::{MarkedMerge, MergeToRun};
+use crate::git::base::merge_cache::CachedMerge;
 use crate::git::repo::handles::History;
 
 /// How many merges are remembered.
 const MOST: usize = 200;
-
-/// A merge, and what came of it.
-#[derive(Debug, Clone)]
-pub struct CachedMerge {
-    pub(super) asked: MergeToRun,
-    pub(super) merge: MarkedMerge,
-}
-
-/// What a repository knows of such merges.
-#[derive(Debug, Default)]
-pub(in crate::git) struct MergeCache {
-    known: Mutex<Vec<CachedMerge>>,
-    runs_aside: AtomicBool,
-    to_run: Mutex<Option<MergeToRun>>,
-    given_up: Mutex<Option<Arc<AtomicBool>>>,
-}
 
 impl History<'_> {
     /// From now on no merge of this repository waits for a program.

@@ -9,11 +9,11 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::merge::MergeToRun;
 use crate::domain::base::git_config;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::files;
+use crate::git::base::marked_merge::MergeToRun;
 use crate::git::base::modes::TREE;
 use crate::git::index::file::in_folder;
 use crate::git::objects::tree_read::RawTree;

@@ -4,7 +4,6 @@
 //! commit under a lock gets `SIGNING_FAILED`, releases the lock, has the commit signed ([`History::take_to_sign`]), and
 //! begins again. The signed commit is cached until then.
 
-use std::collections::HashMap;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
@@ -15,31 +14,8 @@ use crate::error::{Code, Error, Result};
 
 use crate::git::base::object_kind::ObjectKind;
 use crate::git::base::quoted_paths::quoted;
+use crate::git::base::signing_state::{PendingSignature, SigningState, UnsignedCommit};
 use crate::git::repo::handles::History;
-
-/// The content of a commit, without author, committer and time.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct UnsignedCommit {
-    tree: Oid,
-    parents: Vec<Oid>,
-    message: String,
-}
-
-/// A commit that has to be signed, with the objects that it refers to: they may not be in the object database yet.
-#[derive(Debug)]
-pub struct PendingSignature {
-    said: UnsignedCommit,
-    objects: Vec<(ObjectKind, Vec<u8>)>,
-}
-
-/// The state of signing in this process.
-#[derive(Debug, Default)]
-pub struct SigningState {
-    /// Whether the caller can have commits signed.
-    wanted: bool,
-    signed: HashMap<UnsignedCommit, Vec<u8>>,
-    to_sign: Option<PendingSignature>,
-}
 
 /// A call of git that signs a commit, to be run by the caller.
 #[derive(Debug)]

@@ -18,10 +18,10 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::git::base::path_inspection::FileTouchStamp;
 use crate::git::base::tree_change::{FileId, TreeChange};
+use crate::git::index::placed_file::PlacedFile;
 use crate::git::repo::handles::Index;
 use crate::git::repo::repository::HashKind;
 use crate::git::repo::shortcuts::FastWay;
-use crate::git::restore::types::PlacedFile;
 
 use entries::{ASSUME_VALID, EXTENDED, HEADER, IndexEntryReader, IndexEntryWriter, IndexHeader, SIZE, STAGE, opened};
 pub(in crate::git) use trees::CachedTreeUpdate;

@@ -12,25 +12,13 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::edit::without_racy_sizes;
+use crate::git::base::conflict_stage::ConflictStage;
 use crate::git::repo::own_scratch::ScratchFolder;
 use crate::git::repo::repository::{HashKind, Repository};
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::shortcuts::read::forbidding_part;
 use crate::git::repo::worktrees::Worktree;
 use crate::own_process::threads;
-
-/// One stage of a path in conflict.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ConflictStage {
-    /// The path.
-    pub path: RepoPath,
-    /// 1 (base), 2 (ours) or 3 (theirs).
-    pub stage: u8,
-    /// The mode.
-    pub mode: u32,
-    /// The blob.
-    pub oid: Oid,
-}
 
 /// The information in an index that a tree cannot hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]

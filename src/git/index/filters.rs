@@ -10,7 +10,7 @@ use crate::error::{Code, Error, Result};
 
 use super::file::nul_list;
 use crate::git::repo::handles::Conversions;
-use crate::git::repo::program::Git;
+use crate::git::repo::program::{FILTER_OFF, Git};
 use crate::git::repo::repository::Repository;
 use crate::git::repo::worktrees::Worktree;
 
@@ -104,9 +104,6 @@ impl FilterDrivers {
         self.0.is_empty()
     }
 }
-
-/// The values that turn a filter off.
-pub(in crate::git) const FILTER_OFF: [&str; 4] = ["clean=", "smudge=", "process=", "required=false"];
 
 impl Git<'_> {
     /// A call in which none of these filters runs: contents pass through them unchanged. Calls for an index of ours are such calls

@@ -6,7 +6,6 @@ use crate::domain::base::names::RepoPath;
 use crate::error::Result;
 
 use super::file::{IndexExtras, IndexFacts, copy_index, facts_by_gix, in_folder, index_facts};
-use crate::git::capture::extras::CaptureExtras;
 use crate::git::repo::handles::Index;
 
 impl IndexExtras {
@@ -28,19 +27,6 @@ impl Index<'_> {
     pub(in crate::git) fn is_sparse(&self) -> Result<bool> {
         let output = self.repo.git_in(self.worktree).args(["config", "--type=bool", "--get", "core.sparseCheckout"]).run()?;
         Ok(output.ok() && output.text()? == "true")
-    }
-
-    /// The extras of a capture, for a worktree that may no longer be a sparse checkout. If it is none, all files are
-    /// restored: otherwise nobody would notice that some are left out.
-    ///
-    /// # Errors
-    /// `GIT_MISSING`, `GIT_FAILED`.
-    pub fn for_checkout_of_now(&self, mut extras: CaptureExtras) -> Result<CaptureExtras> {
-        if extras.index.sparse && !self.is_sparse()? {
-            extras.index.sparse = false;
-            extras.index.skip_worktree = std::mem::take(&mut extras.index.present);
-        }
-        Ok(extras)
     }
 
     /// What a worktree's own index contains in addition to plain entries. Nothing is written next to the index.

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::file::{IndexFacts, StatTrust, copy_index_believing, in_folder, index_facts, read};
 use crate::error::{Code, Error, Result};
+use crate::git::base::head::Head;
 use crate::git::base::readable::is_gap;
-use crate::git::refs::head::Head;
 use crate::git::repo::handles::Index;
 use crate::git::repo::own_scratch::ScratchFolder;
 use crate::git::repo::repository::Repository;

@@ -6,7 +6,6 @@
 use jiff::Timestamp;
 
 use crate::domain::base::names::Oid;
-use crate::env;
 use crate::error::{Code, Error, Result};
 
 use super::staged::StagedObjects;
@@ -15,39 +14,9 @@ use crate::git::base::loose;
 use crate::git::base::modes::TREE;
 use crate::git::base::object_kind::ObjectKind;
 use crate::git::repo::handles::Objects;
-use crate::git::repo::identity::CommitterIdentity;
+use crate::git::repo::person_ident::PersonIdent;
 use crate::git::repo::repository::{Repository, for_this_thread};
 use crate::git::repo::stage_folder::StageFolder;
-
-/// Name, address and time, as in a commit or tag.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-pub struct PersonIdent {
-    /// The name.
-    pub name: String,
-    /// The mail address.
-    pub email: String,
-    /// Seconds since 1970, UTC.
-    pub seconds: i64,
-}
-
-impl PersonIdent {
-    /// Of this moment.
-    fn now(who: CommitterIdentity) -> Self {
-        Self { name: who.name, email: who.email, seconds: env::now().as_second() }
-    }
-
-    /// That of objects that are the same for the same contents, whoever makes them and when.
-    pub(in crate::git) fn fixed() -> Self {
-        let CommitterIdentity { name, email } = CommitterIdentity::ours();
-        Self { name, email, seconds: 0 }
-    }
-}
-
-impl std::fmt::Display for PersonIdent {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "{} <{}> {} +0000", self.name, self.email, self.seconds)
-    }
-}
 
 /// A commit to be written. The same values give the same id.
 #[derive(Debug, Clone)]

@@ -8,50 +8,14 @@
 
 use std::collections::HashSet;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
-use std::time::SystemTime;
-
-use gix::odb::pack::index::File as PackIndex;
+use std::sync::PoisonError;
 
 use crate::error::Result;
 use crate::files;
 
+use crate::git::base::known_packs::{IndexedPack, PackFolder};
 use crate::git::base::loose::loose_file;
 use crate::git::repo::handles::Durability;
-
-/// The packs of one `pack` folder, read when the folder last changed.
-#[derive(Default)]
-struct PackFolder {
-    packs: PathBuf,
-    changed: Option<SystemTime>,
-    known: Vec<IndexedPack>,
-}
-
-struct IndexedPack {
-    /// The path of the `.pack`.
-    file: PathBuf,
-    index: PackIndex,
-    /// Whether the pack is a cruft pack, which records the age of its objects.
-    is_cruft: bool,
-}
-
-/// What is known of the packs, and which objects were written or reused since refs last moved.
-#[derive(Default)]
-pub(in crate::git) struct FreshenState {
-    folders: Mutex<Vec<PackFolder>>,
-    noted: Mutex<HashSet<gix::ObjectId>>,
-    /// Whether a `git gc` removed needed objects in the last attempt.
-    pub too_late: AtomicBool,
-    /// Whether the loose objects were checked since the machine was booted.
-    pub proved: AtomicBool,
-}
-
-impl std::fmt::Debug for FreshenState {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Written")
-    }
-}
 
 impl Durability<'_> {
     /// Forgets which objects were noted.
@@ -160,39 +124,9 @@ impl Durability<'_> {
     }
 }
 
-impl PackFolder {
-    /// Lists the packs again if the folder has changed.
-    fn look(&mut self, hash: gix::hash::Kind) -> Result<()> {
-        let changed = files::metadata(&self.packs)?.and_then(|meta| meta.modified().ok());
-        if changed == self.changed {
-            return Ok(());
-        }
-        let mut known = Vec::new();
-        for entry in files::list(&self.packs)? {
-            let path = entry.path();
-            if path.extension().is_none_or(|kind| kind != "idx") {
-                continue;
-            }
-            // A pack whose index cannot be read is ignored.
-            if let Ok(index) = PackIndex::at(&path, hash) {
-                let is_cruft = path.with_extension("mtimes").exists();
-                known.push(IndexedPack { file: path.with_extension("pack"), index, is_cruft });
-            }
-        }
-        (self.known, self.changed) = (known, changed);
-        Ok(())
-    }
-}
-
-impl IndexedPack {
-    fn has(&self, id: &gix::oid) -> bool {
-        self.index.lookup(id).is_some()
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
+    use std::time::{Duration, SystemTime};
 
     use super::*;
     use crate::domain::base::names::Oid;

@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::git::repo::repository::{Repository, for_this_thread};
 
-use super::stage::ObjectStage;
+use crate::git::repo::object_stage::ObjectStage;
 
 /// The stage, and the objects of the repository as they were when this was made.
 pub(in crate::git) struct StagedObjects<'r> {

@@ -14,8 +14,9 @@ use crate::files;
 
 use super::own_refs::FEW;
 use crate::domain::journal::journaled::HeadState;
+use crate::domain::operation::journaled::HeadState;
+use crate::git::base::head::Head;
 use crate::git::objects::durability::sync_file_system;
-use crate::git::refs::head::Head;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::program::GitOutput;
 use crate::git::repo::repository::RefFormat;

@@ -5,51 +5,16 @@ use crate::domain::journal::journaled::HeadState;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::refs::own_refs::{LockedRef, RefLockFiles, lock};
 use crate::git::repo::handles::Refs;
+use crate::git::repo::locked_ref::{LockedRef, RefLockFiles, lock};
 use std::path::Path;
 
+use crate::git::base::head::Head;
 use crate::git::repo::shortcuts::FastWay;
 use crate::git::repo::worktrees::Worktree;
 
 /// The largest HEAD that is read.
 const HEAD_LIMIT: u64 = 64 * 1024;
-
-/// The state of HEAD in a worktree.
-#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
-#[serde(rename_all = "kebab-case", tag = "kind")]
-pub enum Head {
-    /// On a branch; `commit` is `None` if the branch is unborn.
-    Branch {
-        /// The branch's full name.
-        name: RefName,
-        /// Its commit.
-        commit: Option<Oid>,
-    },
-    /// Detached: on a commit, not on a branch.
-    Detached {
-        /// The commit.
-        commit: Oid,
-    },
-}
-
-impl Head {
-    /// The commit that is checked out.
-    pub fn commit(&self) -> Option<&Oid> {
-        match self {
-            Head::Branch { commit, .. } => commit.as_ref(),
-            Head::Detached { commit } => Some(commit),
-        }
-    }
-
-    /// The branch's full name, if HEAD is on one.
-    pub fn branch(&self) -> Option<&RefName> {
-        match self {
-            Head::Branch { name, .. } => Some(name),
-            Head::Detached { .. } => None,
-        }
-    }
-}
 
 impl Refs<'_> {
     /// Reads HEAD of a worktree.

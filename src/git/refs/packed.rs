@@ -13,9 +13,10 @@ use crate::files;
 
 use super::edits::{ExpectedRefValue, RefEdit, RefValue};
 use super::listing::loose_names;
-use super::own_refs::{LockedRef, PACKED_LIMIT, REF_LIMIT, RefLockFiles, is_as_expected, lock};
+use super::own_refs::{PACKED_LIMIT, REF_LIMIT, is_as_expected};
 use super::packed_lines::{PackedRefs, UnparsedRefLine};
 use crate::git::repo::handles::Refs;
+use crate::git::repo::locked_ref::{LockedRef, RefLockFiles, lock};
 
 /// At most this many loose refs are deleted here: each needs its own lock.
 const LOOSE: usize = 16;

@@ -9,25 +9,12 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{BROUGHT, BROUGHT_CAPTURES, SUPERPROJECT_CAPTURES};
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::index::file;
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::git::repo::handles::{Index, Refs, Worktrees};
+use crate::git::repo::handles::{Refs, Worktrees};
 use crate::git::repo::program::Git;
 use crate::git::repo::repository::{Repository, path_of};
 use crate::git::repo::submodules::relative;
 use crate::git::repo::worktrees::Worktree;
-
-impl Index<'_> {
-    /// The submodules that the index has, with their commits.
-    pub fn submodules(&self) -> Vec<(RepoPath, Oid)> {
-        let Some(index) = file::read(self.repo, &self.worktree.index_file()) else { return Vec::new() };
-        let is_link = |entry: &&gix::index::Entry| entry.mode == gix::index::entry::Mode::COMMIT && entry.stage_raw() == 0;
-        let of = |entry: &gix::index::Entry| {
-            Some((RepoPath::new(entry.path(&index).to_vec()), Oid::from_bytes(entry.id.as_bytes()).ok()?))
-        };
-        index.entries().iter().filter(is_link).filter_map(of).collect()
-    }
-}
 
 impl Worktrees<'_> {
     /// Where the repository of a submodule at `path` of a worktree is kept, or would be made: below `modules`, under the name that

@@ -14,8 +14,9 @@ use crate::error::{Code, Error, Result};
 
 use crate::git::base::modes::TREE;
 use crate::git::base::object_kind::ObjectKind;
-use crate::git::objects::database::{NewCommit, PersonIdent, TreeEntry, gix_id};
+use crate::git::objects::database::{NewCommit, TreeEntry, gix_id};
 use crate::git::repo::handles::Tips;
+use crate::git::repo::person_ident::PersonIdent;
 use crate::git::repo::repository::Repository;
 
 /// The message of a commit that keeps tips; no other commit has it.

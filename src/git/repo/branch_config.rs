@@ -18,7 +18,7 @@ use crate::files;
 
 use super::repository::Repository;
 use crate::git::base::tries::{TRIES, wait_a_little};
-use crate::git::refs::own_refs::{LockedRef, RefLockFiles, lock};
+use crate::git::repo::locked_ref::{LockedRef, RefLockFiles, lock};
 
 /// The largest configuration that is read.
 const LIMIT: u64 = 64 * 1024 * 1024;
@@ -49,7 +49,7 @@ impl Repository {
     /// `GIT_LOCKED`.
     pub fn config_is_free(&self) -> Result<()> {
         let lock = self.common_dir().join("config.lock");
-        if lock.symlink_metadata().is_ok() && !crate::git::refs::own_refs::break_dead(&lock)? {
+        if lock.symlink_metadata().is_ok() && !crate::git::repo::locked_ref::break_dead(&lock)? {
             Err(is_locked(&lock))
         } else {
             Ok(())
@@ -64,7 +64,7 @@ impl Repository {
     /// `GIT_LOCKED`, `IO_FAILED`, `DISK_FULL`.
     pub fn change_branch_configs(&self, changes: &[BranchConfigChange]) -> Result<()> {
         // Also if nothing is left to do: nothing else would remove a dead lock.
-        crate::git::refs::own_refs::break_dead(&self.common_dir().join("config.lock"))?;
+        crate::git::repo::locked_ref::break_dead(&self.common_dir().join("config.lock"))?;
         for _ in 0..TRIES {
             let Some(old) = self.plain_config()? else { return Ok(()) };
             let Some(new) = changed(&old, changes) else {

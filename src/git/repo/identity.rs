@@ -5,7 +5,7 @@ use crate::error::{Code, Error, Result};
 
 use super::repository::Repository;
 use super::shortcuts::FastWay;
-use crate::git::objects::database::PersonIdent;
+use crate::git::repo::person_ident::PersonIdent;
 
 /// The name and address of the committer.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -40,7 +40,7 @@ impl Repository {
     /// # Errors
     /// `GIT_LOCKED`, `DISK_FULL`, `IO_FAILED`; the file is then unchanged.
     pub fn replace_own_config(&self, before: &[u8], after: &[u8]) -> Result<bool> {
-        crate::git::refs::own_refs::break_dead(&self.common_dir().join("config.lock"))?;
+        crate::git::repo::locked_ref::break_dead(&self.common_dir().join("config.lock"))?;
         for _ in 0..TRIES {
             if self.replace_config(before, after)? {
                 return Ok(true);

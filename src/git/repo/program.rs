@@ -27,8 +27,10 @@ use crate::process::os::command::command;
 
 use super::repository::Repository;
 use super::worktrees::Worktree;
-use crate::git::index::filters::FILTER_OFF;
 use crate::git::repo::stage_folder::StageFolder;
+
+/// The values that turn a filter off.
+pub(in crate::git) const FILTER_OFF: [&str; 4] = ["clean=", "smudge=", "process=", "required=false"];
 
 /// The output of a git call, and how it ended.
 #[derive(Debug)]

@@ -23,12 +23,12 @@ use super::program::{Git, run_captured};
 use super::shortcuts::{FastWay, ShortcutConditions};
 use super::submodules::OpenSubmodules;
 use super::worktrees::Worktree;
+use crate::git::base::known_packs::FreshenState;
+use crate::git::base::merge_cache::MergeCache;
+use crate::git::base::signing_state::SigningState;
+use crate::git::base::tree_cache::TreeCache;
 use crate::git::base::tree_change::TreeDiffCache;
-use crate::git::history::merge_cache::MergeCache;
-use crate::git::history::signing::SigningState;
-use crate::git::objects::freshen::FreshenState;
-use crate::git::objects::stage::ObjectStage;
-use crate::git::objects::tree_cache::TreeCache;
+use crate::git::repo::object_stage::ObjectStage;
 
 /// The descriptor number of the change lock in a git child that reads its standard input.
 const LOCK_IN_CHILD: i32 = 9;

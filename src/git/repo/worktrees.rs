@@ -14,8 +14,8 @@ use super::ownership::{is_same_place, linked_to};
 use super::repository::path_of;
 use super::shortcuts::FastWay;
 use crate::git::base::flat::flat_name;
+use crate::git::base::head::Head;
 use crate::git::base::readable::is_caused_by_gap;
-use crate::git::refs::head::Head;
 use crate::own_process::threads;
 
 /// The largest content of git's small pointer files (`gitdir`, `.git`) that is read.

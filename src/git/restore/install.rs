@@ -20,11 +20,11 @@ use crate::git::index::conversions::is_of_no_encoding;
 use crate::git::index::file::{IndexExtras, IndexInfoInput, StatTrust, copy_index_believing, index_facts, mark, nul_list};
 use crate::git::index::filters::{FILTER_LIMIT, is_of_a_filter};
 use crate::git::index::lock::IndexLock;
+use crate::git::index::placed_file::PlacedFile;
 use crate::git::index::user_entries::UserIndexEntries;
 use crate::git::repo::handles::Index;
 use crate::git::repo::program::GitOutput;
 use crate::git::restore::trash_folder::Trash;
-use crate::git::restore::types::PlacedFile;
 
 /// The lock that git takes when it writes an index of ours.
 fn lock_of(index: &Path) -> PathBuf {

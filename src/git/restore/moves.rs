@@ -15,10 +15,11 @@ use super::plan::RestoreStep;
 use super::prepared::PreparedFiles;
 use super::run::{changed_meanwhile, vanished};
 use super::types::{
-    ChangeAttempt, DifferingSubmodule, MovedObstacle, PlacedFile, PlannedPath, RestoreReport, UnrestoredPath, WorktreeRestore,
+    ChangeAttempt, DifferingSubmodule, MovedObstacle, PlannedPath, RestoreReport, UnrestoredPath, WorktreeRestore,
 };
 use crate::git::base::path_inspection::{FileTouchStamp, PathOccupant, look};
 use crate::git::capture::permissions::ResolvedPermissions;
+use crate::git::index::placed_file::PlacedFile;
 use crate::git::repo::file_system::FileSystemSupport;
 use crate::git::repo::nested::is_repository;
 use crate::git::restore::trash_folder::{Trash, TrashSet};

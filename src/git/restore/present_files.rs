@@ -13,8 +13,6 @@ use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::capture::file_differences::bytes_of;
 use crate::git::capture::lfs_store::LfsStore;
 use crate::git::capture::raw::RawFile;
-use crate::git::index::changed_paths::ChangedPaths;
-use crate::git::index::file::{copy_index, in_folder, index_facts, mark};
 use crate::git::index::filter_memory::hung_lately;
 use crate::git::index::filters::{FilesByFilter, FilterTimeBudget, is_of_a_filter};
 use crate::git::repo::program::Git;
@@ -66,28 +64,6 @@ pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid
     }
     let gone = || Error::new(Code::ChangedMeanwhile, "a file was removed meanwhile");
     paths.iter().map(|path| known.remove(*path).ok_or_else(gone)).collect()
-}
-
-/// As [`hash_files`], by everything that applies in the worktree now, as a capture would see it: also attributes that no
-/// tree has because git ignores their file, and the index, which influences line ends. `None` for files that git adds to no
-/// tree, and for files that vanished.
-///
-/// # Errors
-/// `GIT_FAILED` and `FILE_UNREADABLE`, if a filter failed for example; `IO_FAILED`, `DISK_FULL`.
-pub(in crate::git) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Option<Oid>>> {
-    if paths.is_empty() {
-        return Ok(Vec::new());
-    }
-    let scratch = r.scratch_folder()?;
-    let index = in_folder(&scratch, "index");
-    copy_index(r.hash(), &worktree.index_file(), &index)?;
-    let facts = index_facts(r, worktree, &index)?;
-    let these = |marked: Vec<RepoPath>| marked.into_iter().filter(|path| paths.contains(&path)).collect::<Vec<_>>();
-    mark(r, worktree, &index, "--no-assume-unchanged", &these(facts.assume_unchanged))?;
-    mark(r, worktree, &index, "--no-skip-worktree", &these(facts.skip_worktree))?;
-    let paths: Vec<RepoPath> = paths.iter().map(|path| (*path).clone()).collect();
-    ChangedPaths::sort(worktree, paths.clone())?.stage_held(r, worktree, &index)?;
-    r.captures().blobs(worktree, &index, &paths)
 }
 
 /// Whether the file at a path is, byte for byte, what was kept of `file`. `None` if nothing was kept of it, or if no regular

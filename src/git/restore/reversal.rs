@@ -9,13 +9,14 @@ use crate::error::{Code, Error, Result};
 
 use super::plan::{PresentState, RestoreStep, decide_back};
 use super::prepared::RecordedTree;
-use super::present_files::{FailedFilterPolicy, are_as_they_were, hash_files, hash_here, is_what_is_held};
+use super::present_files::{FailedFilterPolicy, are_as_they_were, hash_files, is_what_is_held};
 use super::run::{executable, wanted_folders};
 use super::types::{ChangeAttempt, LINK_LIMIT, PlannedPath, WorktreeRestore};
 use crate::git::base::path_inspection::{FileTouchStamp, PathOccupant, WorktreeInspector};
 use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::capture::extras::CaptureExtras;
 use crate::git::capture::file_differences::bytes_of;
+use crate::git::capture::present_hashes::hash_here;
 use crate::git::capture::raw::RawFile;
 use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;

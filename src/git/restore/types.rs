@@ -10,6 +10,7 @@ use super::prepared::RecordedTree;
 use crate::git::base::path_inspection::FileTouchStamp;
 use crate::git::base::tree_change::FileId;
 use crate::git::capture::extras::CaptureExtras;
+use crate::git::index::placed_file::PlacedFile;
 use crate::git::repo::worktrees::Worktree;
 
 /// The longest target of a symbolic link that is compared, in bytes.
@@ -108,16 +109,6 @@ pub struct UnrestoredPath {
     pub why: String,
     /// Where it is in the trash, if it is there.
     pub now_at: Option<PathBuf>,
-}
-
-/// A file that was put into place, with a stamp that shows whether it is still the same file.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct PlacedFile {
-    /// Its path.
-    pub path: RepoPath,
-    /// Its mode and blob in the tree.
-    pub file: FileId,
-    pub(in crate::git) stamp: FileTouchStamp,
 }
 
 /// One path of the plan.

@@ -9,14 +9,14 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::work::conflict_markers::{has_markers, is_text};
 use crate::error::Result;
 use crate::files;
+use crate::git::base::conflict_stage::ConflictStage;
+use crate::git::base::head::Head;
 use crate::git::base::modes::GITLINK;
 use crate::git::base::path_inspection::{PathOccupant, look};
 use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::capture::extras::{CaptureExtras, GitOperationFile};
 use crate::git::capture::sequencer::GitOperation;
 use crate::git::capture::worktree::{WorktreeCapture, is_below};
-use crate::git::index::file::ConflictStage;
-use crate::git::refs::head::Head;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::worktrees::Worktree;
 

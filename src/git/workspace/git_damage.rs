@@ -15,8 +15,8 @@ use crate::files;
 
 use super::mend::ids;
 use super::worktrees::move_once;
+use crate::git::base::head::Head;
 use crate::git::index::file;
-use crate::git::refs::head::Head;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::repository::RefFormat;
 use crate::git::repo::worktrees::Worktree;

@@ -11,7 +11,7 @@ use crate::files;
 
 use crate::domain::journal::journaled::HeadState;
 use crate::domain::operation::journaled::HeadState;
-use crate::git::refs::head::Head;
+use crate::git::base::head::Head;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::ownership::WorktreeOwner;
 use crate::git::repo::program::joined;

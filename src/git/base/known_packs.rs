@@ -1,0 +1,76 @@
+//! What a `Repository` remembers of packs, and of objects that were written since refs last moved. What fills it is in
+//! `objects::freshen`.
+
+use std::collections::HashSet;
+use std::path::PathBuf;
+use std::sync::Mutex;
+use std::sync::atomic::AtomicBool;
+use std::time::SystemTime;
+
+use gix::odb::pack::index::File as PackIndex;
+
+use crate::error::Result;
+use crate::files;
+
+/// The packs of one `pack` folder, read when the folder last changed.
+#[derive(Default)]
+pub(in crate::git) struct PackFolder {
+    pub(in crate::git) packs: PathBuf,
+    pub(in crate::git) changed: Option<SystemTime>,
+    pub(in crate::git) known: Vec<IndexedPack>,
+}
+
+pub(in crate::git) struct IndexedPack {
+    /// The path of the `.pack`.
+    pub(in crate::git) file: PathBuf,
+    index: PackIndex,
+    /// Whether the pack is a cruft pack, which records the age of its objects.
+    pub(in crate::git) is_cruft: bool,
+}
+
+/// What is known of the packs, and which objects were written or reused since refs last moved.
+#[derive(Default)]
+pub(in crate::git) struct FreshenState {
+    pub(in crate::git) folders: Mutex<Vec<PackFolder>>,
+    pub(in crate::git) noted: Mutex<HashSet<gix::ObjectId>>,
+    /// Whether a `git gc` removed needed objects in the last attempt.
+    pub too_late: AtomicBool,
+    /// Whether the loose objects were checked since the machine was booted.
+    pub proved: AtomicBool,
+}
+
+impl std::fmt::Debug for FreshenState {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Written")
+    }
+}
+
+impl PackFolder {
+    /// Lists the packs again if the folder has changed.
+    pub(in crate::git) fn look(&mut self, hash: gix::hash::Kind) -> Result<()> {
+        let changed = files::metadata(&self.packs)?.and_then(|meta| meta.modified().ok());
+        if changed == self.changed {
+            return Ok(());
+        }
+        let mut known = Vec::new();
+        for entry in files::list(&self.packs)? {
+            let path = entry.path();
+            if path.extension().is_none_or(|kind| kind != "idx") {
+                continue;
+            }
+            // A pack whose index cannot be read is ignored.
+            if let Ok(index) = PackIndex::at(&path, hash) {
+                let is_cruft = path.with_extension("mtimes").exists();
+                known.push(IndexedPack { file: path.with_extension("pack"), index, is_cruft });
+            }
+        }
+        (self.known, self.changed) = (known, changed);
+        Ok(())
+    }
+}
+
+impl IndexedPack {
+    pub(in crate::git) fn has(&self, id: &gix::oid) -> bool {
+        self.index.lookup(id).is_some()
+    }
+}

@@ -1,0 +1,35 @@
+//! Who wrote an object, and when.
+
+use crate::env;
+
+use super::identity::CommitterIdentity;
+
+/// Name, address and time, as in a commit or tag.
+#[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
+pub struct PersonIdent {
+    /// The name.
+    pub name: String,
+    /// The mail address.
+    pub email: String,
+    /// Seconds since 1970, UTC.
+    pub seconds: i64,
+}
+
+impl PersonIdent {
+    /// Of this moment.
+    pub(in crate::git) fn now(who: CommitterIdentity) -> Self {
+        Self { name: who.name, email: who.email, seconds: env::now().as_second() }
+    }
+
+    /// That of objects that are the same for the same contents, whoever makes them and when.
+    pub(in crate::git) fn fixed() -> Self {
+        let CommitterIdentity { name, email } = CommitterIdentity::ours();
+        Self { name, email, seconds: 0 }
+    }
+}
+
+impl std::fmt::Display for PersonIdent {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} <{}> {} +0000", self.name, self.email, self.seconds)
+    }
+}
