@@ -2,7 +2,7 @@
 //! remembers. All other rooms of `git` stand on it.
 
 pub(super) mod conflict_stage;
-pub(super) mod flat;
+pub(super) mod flat_name;
 pub(super) mod head;
 pub(super) mod known_packs;
 pub mod limits;

@@ -18,7 +18,7 @@ pub(super) mod read_back;
 pub(super) mod size;
 pub(super) mod stage;
 pub(super) mod staged;
-pub(super) mod tree_cache;
 pub(super) mod tree_diff;
 pub(super) mod tree_edit;
 pub(super) mod tree_read;
+mod tree_reader;

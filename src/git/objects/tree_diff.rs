@@ -7,7 +7,7 @@ use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Result;
 
 use super::database::gix_id;
-use super::tree_cache::{TreeReader, unreadable};
+use super::tree_reader::{TreeReader, unreadable};
 use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::repo::repository::Repository;
 

@@ -13,7 +13,7 @@ use crate::files;
 use super::ownership::{is_same_place, linked_to};
 use super::repository::path_of;
 use super::shortcuts::FastWay;
-use crate::git::base::flat::flat_name;
+use crate::git::base::flat_name::flat_name;
 use crate::git::base::head::Head;
 use crate::git::base::readable::is_caused_by_gap;
 use crate::own_process::threads;

@@ -9,7 +9,7 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use super::permissions::PreparedPermissions;
-use crate::git::base::flat::flat_name;
+use crate::git::base::flat_name::flat_name;
 use crate::git::capture::file_differences::{TreeEntryCache, bytes_of};
 use crate::git::capture::lfs_store::LfsStore;
 use crate::git::capture::raw::RawFile;

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::Code;
 
-use crate::git::base::flat::flat_name;
+use crate::git::base::flat_name::flat_name;
 use crate::git::repo::scratch::{ScratchRepository, crash_child_of, git_at};
 use crate::git::{CaptureExtras, CaptureOptions, ChangeAttempt, Repository, RestoreReport, Worktree, WorktreeRestore};
 

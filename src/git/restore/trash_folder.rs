@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::base::names::RepoPath;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::git::base::flat::flat_name;
+use crate::git::base::flat_name::flat_name;
 
 /// The sets of files in a trash, which have separate folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
