@@ -2,17 +2,19 @@
 //!
 //! | folder | what lives there |
 //! | --- | --- |
-//! | `base` | What knows no repository: plain types, and forms that git wants. All others stand on it. |
-//! | `repo` | The repository itself: where it is, facts that never change in a run, its worktrees, and the `git` program. |
-//! | `objects` | The object database: reading, comparing, and writing so that a power loss or a `git gc` loses nothing needed. |
-//! | `refs` | Refs: read, listed, and changed by compare-and-swap. |
-//! | `history` | Commits and history: walks, task marks, merges in memory, signatures. |
-//! | `index` | The index: private copies, edits, its lock; and attributes, conversions, sparse checkout. |
-//! | `lost` | Objects that a power loss took: found, put apart, and written again. |
-//! | `capture` | Captures: the files, index and HEAD of a worktree as commits, without changing any of them. |
+//! | `workspace` | Workspaces: linked worktrees made, moved to the trash, brought back, mended; and what agents left in them. |
 //! | `restore` | Restores: a worktree's files and index, from one captured tree to another. Nothing is deleted; each step can be undone. |
 //! | `checkpoint` | How a checkpoint is stored in git: its refs, tag and notes, long texts, and the local refs that it holds. |
-//! | `workspace` | Workspaces: linked worktrees made, moved to the trash, brought back, mended; and what agents left in them. |
+//! | `capture` | Captures: the files, index and HEAD of a worktree as commits, without changing any of them. |
+//! | `lost` | Objects that a power loss took: found, put apart, and written again. |
+//! | `history` | Commits and history: walks, task marks, merges in memory, signatures. |
+//! | `index` | The index: private copies, edits, its lock; and attributes, conversions, sparse checkout. |
+//! | `refs` | Refs: read, listed, and changed by compare-and-swap. |
+//! | `objects` | The object database: reading, comparing, and writing so that a power loss or a `git gc` loses nothing needed. |
+//! | `repo` | The repository itself: where it is, facts that never change in a run, its worktrees, and the `git` program. |
+//! | `base` | What knows no repository: plain types, and forms that git wants. What a `Repository` remembers. |
+//!
+//! They are floors: each imports only those below it (`tests/it/arrows_git.rs`).
 //!
 //! `Repository` itself has only facts and `git()`. Everything else is a method of a handle (`repo.refs()`, `repo.objects()`,
 //! `repo.index(worktree)` and so on): see `repo::handles`.

@@ -29,6 +29,7 @@ mod agents;
 mod agents_check;
 mod arrows;
 mod arrows_domain;
+mod arrows_git;
 mod attach;
 mod attach_deadline;
 mod attach_disasters;
