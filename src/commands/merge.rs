@@ -16,8 +16,9 @@ use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::context::handle::Context;
 use crate::ops::merge::merge_verification::merge_verified;
 use crate::ops::merge::preview::{MergePreview, MergePreviewOutcome, preview};
-use crate::ops::merge::{MergeOutcome, on_no_remote, unheeded_settings};
+use crate::ops::merge::{MergeOutcome, unheeded_settings};
 use crate::ops::rollback::{AffectedFileLine, AffectedWorkspaceLine};
+use crate::ops::workspace_submodules::on_no_remote;
 use crate::wording::rollback;
 
 /// How many files are shown.

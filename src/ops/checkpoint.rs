@@ -10,6 +10,7 @@ mod difference;
 mod excluded;
 mod heal;
 mod known_paths;
+pub mod live;
 mod name;
 mod release;
 mod remove;

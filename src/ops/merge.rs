@@ -11,12 +11,9 @@ pub mod merge_verification;
 mod plan;
 pub mod preview;
 mod replay;
-pub mod scratch;
-pub(in crate::ops) mod submodules;
 pub mod taken_stash;
 
 pub use plan::guarded_by;
-pub use submodules::on_no_remote;
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
@@ -169,7 +166,7 @@ fn attempt(ctx: &mut Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> R
     };
     let workspace = ctx.state().restorable.workspaces.get(task).map(|workspace| std::path::PathBuf::from(&workspace.path));
     let changes = ctx.repo.history().diff_trees(&of.target, &of.tree)?;
-    if let Some(what) = submodules::bring_merged(ctx, workspace.as_deref(), &changes, &of.tree)? {
+    if let Some(what) = crate::ops::workspace_submodules::bring_merged(ctx, workspace.as_deref(), &changes, &of.tree)? {
         return Ok(MergeOutcome::InTheWay { what });
     }
     if let Some(unverified) = plan::unverified(ctx, &case, &of, &settled)? {

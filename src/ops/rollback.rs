@@ -33,7 +33,7 @@ use crate::ops::checkpoint::{self, CheckpointCaptures, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
 use crate::ops::operation::stop_agents::{self, PausedForOperation};
-use crate::ops::recover::repair;
+use crate::ops::repair;
 
 use self::own_worktrees::OwnWorktreesFate;
 pub use crate::ops::operation::stop_agents::StoppedAgentLine;

@@ -2,7 +2,6 @@
 //! `verify` steps of a task, those of a merge, and the hooks of an event.
 
 pub mod cut_off;
-pub mod files_of_step;
 pub mod personas;
 pub mod untouched;
 
@@ -17,7 +16,6 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use self::files_of_step::StepFiles;
 use self::personas::PersonaProgram;
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::names::Oid;
@@ -31,6 +29,7 @@ use crate::hook::approved_tree::ApprovedTree;
 use crate::hook::project_files::ProjectFilePath;
 use crate::hook::selection;
 use crate::ops::context::handle::{Context, fresh_token};
+use crate::ops::step_files::StepFiles;
 use crate::ops::wait_observer::{LOOK, WaitObserver};
 use crate::process::client::leftovers;
 use crate::process::client::step::{self, StepEnd, StepProcessSpec};

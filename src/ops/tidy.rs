@@ -21,7 +21,7 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::files::{self, DeletionFolder};
 use crate::ops::context::handle::Context;
-use crate::ops::steps::files_of_step::RUNS_OF_PLANNER;
+use crate::ops::step_files::RUNS_OF_PLANNER;
 use crate::ops::trash;
 use crate::process::client::leftovers;
 use crate::store::layout::TRUSTED;

@@ -5,7 +5,7 @@
 
 use crate::support::fixtures::{CASES, LOG, SNAPSHOT, copy, fixtures, place, stored};
 use git_axiom::error::{Code, Exit};
-use git_axiom::ops::recover::log_recovery::look;
+use git_axiom::ops::log_recovery::look;
 use git_axiom::store::handle::Store;
 
 #[test]

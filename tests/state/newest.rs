@@ -8,7 +8,7 @@ use git_axiom::domain::operation::undo::{self, UndoSelector};
 use git_axiom::domain::state::audit::AuditTrail;
 use git_axiom::domain::state::event::{Event, EventAuthor};
 use git_axiom::ops::history;
-use git_axiom::ops::recover::log_recovery::{NewLogSource, begin_anew};
+use git_axiom::ops::log_recovery::{NewLogSource, begin_anew};
 use git_axiom::store::handle::{AppendAuthor, Store};
 use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::{anchors, rebuild, segments};

@@ -10,7 +10,7 @@ use git_axiom::domain::base::ids::CheckpointName;
 use git_axiom::domain::state::current_state::State;
 use git_axiom::domain::state::event::Event;
 use git_axiom::error::Code;
-use git_axiom::ops::recover::log_recovery::{NewLogSource, SnapshotReport, begin_anew, look};
+use git_axiom::ops::log_recovery::{NewLogSource, SnapshotReport, begin_anew, look};
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::StoreLayout;
 use git_axiom::store::{checkpoints, log, rebuild};

@@ -9,7 +9,7 @@ use crate::support::fixtures::{LOG, UNFINISHED_BACKUP, copy, fixtures, flip};
 use crate::support::{author, task};
 use git_axiom::domain::state::event::Event;
 use git_axiom::error::Code;
-use git_axiom::ops::recover::log_recovery::{NewLogSource, begin_anew, look};
+use git_axiom::ops::log_recovery::{NewLogSource, begin_anew, look};
 use git_axiom::store::backup;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::StoreLayout;

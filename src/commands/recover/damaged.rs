@@ -12,7 +12,8 @@ use crate::domain::operation::change_json::CheckpointNameJson;
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint::{self, HealDepth};
-use crate::ops::recover::log_recovery::{self, RebuildChoice, RebuildSource, SnapshotReport, StoreInspection};
+use crate::ops::log_recovery;
+use crate::ops::log_recovery::{RebuildChoice, RebuildSource, SnapshotReport, StoreInspection};
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]

@@ -12,7 +12,8 @@ use crate::domain::base::path_set::PathSet;
 use crate::domain::state::event::EventAuthor;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::recover::lost_files::{self, LostFile, LostFiles};
+use crate::ops::repair::lost_files;
+use crate::ops::repair::lost_files::{LostFile, LostFiles};
 use crate::ops::{rollback, workspaces};
 
 #[derive(Serialize)]

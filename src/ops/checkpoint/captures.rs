@@ -23,7 +23,7 @@ use crate::git::{
 };
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
-use crate::ops::{merge, trash, workspaces};
+use crate::ops::{trash, workspaces};
 use crate::own_process::threads;
 
 /// How many worktrees are captured at once.
@@ -302,7 +302,7 @@ fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Capturable
         known.extend(one.folder().map(Path::to_owned));
         coverage.insert(one.place().display().to_string(), CaptureCoverage::of_nothing(one.why()));
     }
-    let scratch = merge::scratch::places(ctx)?;
+    let scratch = crate::ops::scratch_worktrees::places(ctx)?;
     let is_damaged = |worktree: &Worktree| damaged.iter().any(|one| one.is_at(worktree.git_dir()));
     let linked: Vec<Worktree> = ctx.repo.worktrees().list_linked()?.into_iter().filter(|one| !is_damaged(one)).collect();
     known.extend(linked.iter().map(|worktree| worktree.path().to_owned()));

@@ -11,8 +11,8 @@ use crate::env;
 use crate::error::Result;
 use crate::files;
 use crate::git::{ExpectedRefValue, RefEdit};
+use crate::ops::checkpoint::live;
 use crate::ops::context::handle::Context;
-use crate::ops::supervise::live;
 use crate::ops::tidy;
 
 /// How long contents of LFS files stay that no capture names: one that is being made may need them. So often it is looked at, too.

@@ -15,7 +15,6 @@ use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointDocument, W
 use crate::error::Result;
 use crate::git::{CaptureOptions, EarlierCapture, Head, Worktree, WorktreeCapture};
 use crate::ops::context::handle::Context;
-use crate::ops::merge;
 
 /// What is said of a worktree of which there is no capture yet.
 const NOT_YET: &str = "it was not captured yet: the next checkpoint, made in the background, is to hold it";
@@ -124,7 +123,7 @@ fn coverage_of_others(
         }
         // Where a merge is tried out nothing is content.
         if scratch.is_none() {
-            scratch = Some(merge::scratch::places(ctx)?);
+            scratch = Some(crate::ops::scratch_worktrees::places(ctx)?);
         }
         if !scratch.iter().flatten().any(|place| place == path) {
             coverage.insert(text.to_owned(), CaptureCoverage::of_nothing(NOT_YET.to_owned()));

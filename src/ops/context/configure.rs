@@ -14,7 +14,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, SmallFile};
 use crate::git::Repository;
 use crate::hook::project_files::{CONFIG, ProjectFiles, SHARED};
-use crate::ops::hooks::approved_hooks::RepositoryHooks;
+use crate::ops::context::approved_hooks::RepositoryHooks;
 
 /// The largest configuration file that is read.
 pub const MAX_FILE: u64 = 16 * 1024 * 1024;

@@ -15,11 +15,11 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{LooseCheckReport, Repository};
-use crate::ops::deinit::journal::not_leaving;
-use crate::ops::hooks::approved_hooks::{DEPTH, RepositoryHooks};
 use crate::ops::hooks::kept as kept_hooks;
-use crate::ops::purge::journal::not_purging;
-use crate::ops::recover::log_recovery;
+use crate::ops::context::approved_hooks::{DEPTH, RepositoryHooks};
+use crate::ops::journals::deinit::not_leaving;
+use crate::ops::journals::purge::not_purging;
+use crate::ops::log_recovery;
 use crate::process::client::keeper_ancestry;
 use crate::process::os::command::IN_OPERATION;
 use crate::store::handle::{AppendAuthor, Store};
@@ -361,7 +361,7 @@ impl Context {
         self.store.refresh()?;
         if !repo.durability().objects_are_proved() {
             // A damaged worktree registration makes every git command fail, so it is repaired first.
-            self.found.mended = crate::ops::recover::mend::registrations(self)?;
+            self.found.mended = crate::ops::mend::worktrees::registrations(self)?;
             self.found.proof = repo.durability().prove_objects()?;
             if !self.found.proof.put_aside.is_empty() {
                 crate::ops::checkpoint::write_again(self);

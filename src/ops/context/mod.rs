@@ -4,6 +4,7 @@
 //!
 //! Begin reading with `handle`.
 
+pub mod approved_hooks;
 pub mod configure;
 pub mod event_waiter;
 pub mod handle;

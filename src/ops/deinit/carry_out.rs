@@ -3,7 +3,6 @@
 
 use std::collections::BTreeMap;
 
-use super::journal::{DeinitJournal, DeinitPhase};
 use super::submodules;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::NOTES;
@@ -12,6 +11,7 @@ use crate::error::Result;
 use crate::files;
 use crate::git::{ExpectedRefValue, RefEdit, Repository};
 use crate::ops::hide_refs;
+use crate::ops::journals::deinit::{DeinitJournal, DeinitPhase};
 use crate::store::known_repositories;
 use crate::store::layout::StoreLayout;
 

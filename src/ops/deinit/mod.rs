@@ -4,7 +4,6 @@
 //! What is to be done is in the [`journal`] before the first change. Begin reading with [`leave`].
 
 mod carry_out;
-pub mod journal;
 mod left_in_place;
 pub(in crate::ops) mod nobody_works;
 mod output_folder;
@@ -23,14 +22,14 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::git::Repository;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
+use crate::ops::disk;
+use crate::ops::journals::deinit::{DeinitJournal, DeinitPhase};
 use crate::ops::program_hooks::file_edit::{ProgramFileChange, WriteProgramFiles};
 use crate::ops::program_hooks::program_files::AttachScope;
 use crate::ops::program_hooks::{attach, skill};
-use crate::ops::recover::repair;
 use crate::ops::supervise::session_lock;
-use crate::ops::{disk, merge};
+use crate::ops::repair;
 use crate::store::layout::StoreLayout;
-use journal::{DeinitJournal, DeinitPhase};
 
 pub(in crate::ops) use plan::own_refs;
 
@@ -91,7 +90,7 @@ pub fn leave(ctx: &mut Context, folder: Option<&Path>) -> Result<DeinitReport> {
     ctx.with_change_lock(|ctx| {
         nobody_works::check(ctx)?;
         ctx.no_open_operation()?;
-        merge::scratch::clear_left(ctx)?;
+        crate::ops::scratch_worktrees::clear_left(ctx)?;
         begin_anew(ctx.repo.common_dir())?;
         let place = output_folder::folder(ctx, folder)?;
         let (record, captured) = checkpoint::create_locked(ctx, &CheckpointRequest::by(CheckpointTrigger::BeforeDeinit))?;

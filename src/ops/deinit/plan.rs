@@ -6,7 +6,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use super::journal::{DeinitJournal, DeinitMove, DeinitRef, DeinitWorkspace};
 use super::left_in_place;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{BRANCHES, NOTES, REFS, TAGS};
@@ -17,6 +16,7 @@ use crate::error::Result;
 use crate::files;
 use crate::git::{Head, RefValue, WorktreeEntry, WorktreeOwner};
 use crate::ops::context::handle::Context;
+use crate::ops::journals::deinit::{DeinitJournal, DeinitMove, DeinitRef, DeinitWorkspace};
 use crate::ops::program_hooks::program_files::OF_THIS_USER;
 use crate::ops::{checkpoint, hide_refs, revert_task, trash, workspaces};
 use crate::store::identity;

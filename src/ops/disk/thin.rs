@@ -13,9 +13,9 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::files::{self, DeletionFolder, SmallFile};
 use crate::git::{TREE, TreeEntry};
+use crate::ops::checkpoint::live::live_ref;
 use crate::ops::context::handle::Context;
 use crate::ops::merge::cleanup;
-use crate::ops::supervise::live::live_ref;
 use crate::ops::trash;
 
 /// Larger files are left alone: they would have to be read into memory.

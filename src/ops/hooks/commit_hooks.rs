@@ -9,7 +9,7 @@ use crate::error::Result;
 use crate::files::{self, SmallFile};
 use crate::ops::context::handle::Context;
 
-use super::approved_hooks::EventHooks;
+use crate::ops::context::approved_hooks::EventHooks;
 
 /// The hooks that look at a commit before it is made.
 const NAMES: [&str; 3] = ["pre-commit", "prepare-commit-msg", "commit-msg"];

@@ -7,7 +7,6 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::approved_hooks::DEPTH;
 use crate::domain::base::document_schema::SCHEMA;
 use crate::domain::hook::facts::HookFacts;
 use crate::domain::state::event::Event;
@@ -20,6 +19,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::hook::approved_tree::ApprovedTree;
 use crate::hook::selection::ProjectHook;
+use crate::ops::context::approved_hooks::DEPTH;
 use crate::ops::context::handle::Context;
 use crate::ops::steps::{EndedStepReport, RunningStepJob, StepCommand, StepProgram, StepSpec};
 use crate::ops::workspaces::{self, WorkspaceCondition};

@@ -1,10 +1,10 @@
 //! Telling hooks what a verb has done, at its end.
 
-use super::approved_hooks::EventHooks;
 use super::{hook_runs, kept};
 use crate::domain::hook::facts::HookFacts;
 use crate::domain::work::hook_run::HookRun;
 use crate::error::Result;
+use crate::ops::context::approved_hooks::EventHooks;
 use crate::ops::context::handle::Context;
 use crate::ops::steps::{self, AfterStepFailure, StepJob, StepRunner};
 use crate::ops::telling::Telling;

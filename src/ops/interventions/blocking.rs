@@ -2,7 +2,6 @@
 //! the workspace stays. What is in a blocked group is held by the group (`domain::work::groups`): its tasks keep their status.
 
 use super::ending::{claim_of, wait_released};
-use super::request::{RequestOutcome, ask_supervisor};
 use super::{AgentEndRequest, end_agents};
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::state::current_state::State;
@@ -15,6 +14,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::supervise::notice::SessionWatcher;
 use crate::ops::supervise::{self, AttendRequest, SupervisorOptions};
 use crate::ops::tasks::edit;
+use crate::ops::supervisor_requests::{RequestOutcome, ask_supervisor};
 
 /// How often tasks are looked at again that an agent claims in the same moment.
 const TRIES: usize = 5;

@@ -4,7 +4,6 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::request::{PATIENCE, RequestOutcome, ask_supervisor};
 use crate::domain::base::ids::{AgentId, GateId, TaskId};
 use crate::domain::base::nearest;
 use crate::domain::planning::plan::PLANNER_AGENT;
@@ -20,6 +19,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::plan;
 use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
 use crate::ops::supervise::{self, AttendRequest, SupervisorOptions, doing};
+use crate::ops::supervisor_requests::{PATIENCE, RequestOutcome, ask_supervisor};
 use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
 

@@ -2,7 +2,7 @@
 //! event, and carries it out in `ops::supervise`; where none runs, the same is done here, by the supervisor's own code without a
 //! session. The verbs and the panel call these, and nothing else. Not here: changes of tasks that no agent has to follow (`ops::tasks`).
 //!
-//! Begin reading with [`request`].
+//! Begin reading with `ops::supervisor_requests`, then `ending`.
 
 pub mod blocking;
 pub mod debugging;
@@ -12,9 +12,7 @@ pub mod mode;
 pub mod pausing;
 pub mod quitting;
 pub mod redirect;
-pub mod request;
 
 pub use ending::{AgentEndRequest, EndedAgent, end_agents, merges_stopped_since};
 pub use gates::decide;
 pub use mode::change_mode;
-pub use request::{RequestOutcome, ask_supervisor, make};

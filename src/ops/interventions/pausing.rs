@@ -3,7 +3,6 @@
 use std::collections::BTreeSet;
 
 use super::ending::{AgentEndRequest, end_agents};
-use super::request::{RequestOutcome, ask_supervisor};
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::state::current_state::State;
 use crate::domain::work::gate::AfterHalt;
@@ -16,6 +15,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::supervise::keeper_now::KeeperObservation;
 use crate::ops::supervise::notice::SessionWatcher;
 use crate::ops::supervise::{SupervisorOptions, doing};
+use crate::ops::supervisor_requests::{RequestOutcome, ask_supervisor};
 
 /// How agents are paused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

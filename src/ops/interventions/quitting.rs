@@ -3,7 +3,6 @@
 use std::time::{Duration, Instant};
 
 use super::pausing;
-use super::request::{RequestOutcome, ask_supervisor};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::work::session::SupervisorRequest;
@@ -13,6 +12,7 @@ use crate::ops::context::event_waiter::LogEventWaiter;
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::doing;
 use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
+use crate::ops::supervisor_requests::{RequestOutcome, ask_supervisor};
 
 /// After how long is said what the end of a session waits for.
 const SAYS_AFTER: Duration = Duration::from_secs(1);

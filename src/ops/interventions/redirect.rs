@@ -1,7 +1,6 @@
 //! Redirect: an agent leaves its task and goes on with another one.
 
 use super::ending::{claim_of, held_at, is_completed, unknown_agent, wait_released};
-use super::request::{RequestOutcome, ask_supervisor};
 use crate::domain::base::ids::{AgentId, CheckpointName, GateId, TaskId};
 use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::queries::choices::{ReadyTaskChoice, choices};
@@ -15,6 +14,7 @@ use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::notice::SessionWatcher;
 use crate::ops::supervise::{self, AttendRequest, RedirectRequest, SupervisorOptions};
+use crate::ops::supervisor_requests::{RequestOutcome, ask_supervisor};
 
 /// Where an agent is to go, and how.
 #[derive(Debug, Clone)]

@@ -18,10 +18,10 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::{ExpectedRefValue, Head, RefEdit, Worktree};
 use crate::ops::checkpoint;
+use crate::ops::checkpoint::live::live_ref;
 use crate::ops::context::handle::Context;
-use crate::ops::merge::submodules;
-use crate::ops::supervise::live::live_ref;
 use crate::ops::trash;
+use crate::ops::workspace_submodules;
 
 /// The merged tasks whose workspace was not moved to the trash: a crash came in between, or it was not possible right then.
 pub fn with_workspace(ctx: &Context) -> Vec<TaskId> {
@@ -96,7 +96,7 @@ fn close(ctx: &mut Context, task: &TaskId, unsaved: UnsavedWorkspaceFate) -> Res
         Some(entry) if entry.present && entry.locked.is_none() => {
             match keep_uncommitted(ctx, task, (&workspace, &entry.worktree), unsaved) {
                 Ok(()) => {
-                    submodules::bring_home(ctx, &entry.worktree)?;
+                    workspace_submodules::bring_home(ctx, &entry.worktree)?;
                     let aside = ctx.repo.workspaces().plan_aside(&entry.worktree, &trash)?;
                     ctx.repo.workspaces().put_aside(&aside)?;
                 }
@@ -219,7 +219,7 @@ fn used_branches(ctx: &Context, except: Option<&Path>) -> Result<BTreeSet<RefNam
 }
 
 /// A free place in the trash for a workspace.
-pub(super) fn trash_for(ctx: &Context, path: &Path) -> Result<PathBuf> {
+pub(in crate::ops) fn trash_for(ctx: &Context, path: &Path) -> Result<PathBuf> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     trash::fresh(ctx, &name)
 }

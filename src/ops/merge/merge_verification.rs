@@ -5,7 +5,6 @@
 
 use std::thread::JoinHandle;
 
-use super::scratch::{self, ScratchWorktree};
 use super::{MergeOutcome, branch_of, merge_of, merge_task, plan, result_of};
 use crate::domain::base::ids::TaskId;
 use crate::domain::hook::due::of_task;
@@ -23,9 +22,11 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::FileLock;
 use crate::ops::checkpoint::target_branch;
+use crate::ops::context::approved_hooks::EventHooks;
 use crate::ops::context::handle::Context;
-use crate::ops::hooks::approved_hooks::EventHooks;
 use crate::ops::hooks::hook_runs;
+use crate::ops::scratch_worktrees;
+use crate::ops::scratch_worktrees::ScratchWorktree;
 use crate::ops::steps::{
     self, AfterStepFailure, RunningStep, RunningStepJob, StepCommits, StepContext, StepJob, StepJobOutcome, StepRunner, StepSpec,
     cut_off,
@@ -73,7 +74,7 @@ enum MergeCheckPlace {
 /// `BUSY` where another process verifies it; `CHANGED_MEANWHILE` where the merge is not clean any more; those of making a
 /// worktree.
 pub fn begin(ctx: &mut Context, task: &TaskId, runner: StepRunner, rope: Option<WakeSender>) -> Result<RunningMergeCheck> {
-    let lock = scratch::claim(ctx, task, scratch::ScratchPurpose::Verification)?;
+    let lock = scratch_worktrees::claim(ctx, task, scratch_worktrees::ScratchPurpose::Verification)?;
     cut_off::count(ctx, task)?;
     let (of, demands, place) = ctx.with_change_lock(|ctx| {
         ctx.no_open_operation()?;
@@ -84,7 +85,12 @@ pub fn begin(ctx: &mut Context, task: &TaskId, runner: StepRunner, rope: Option<
             MergeCheckPlace::Nowhere { _lock: lock }
         } else {
             let commit = result_of(ctx, task, &of)?;
-            MergeCheckPlace::Scratch(scratch::set_up(ctx, (task, scratch::ScratchPurpose::Verification), &commit, lock)?)
+            MergeCheckPlace::Scratch(scratch_worktrees::set_up(
+                ctx,
+                (task, scratch_worktrees::ScratchPurpose::Verification),
+                &commit,
+                lock,
+            )?)
         };
         Ok((of, demands, place))
     })?;

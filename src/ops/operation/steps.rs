@@ -17,8 +17,8 @@ use crate::git::{
     RestoreReport, UnrestoredPath, Worktree, WorktreeCapture, WorktreeRestore,
 };
 use crate::ops::context::handle::Context;
-use crate::ops::merge::submodules::bring_home;
 use crate::ops::trash;
+use crate::ops::workspace_submodules::bring_home;
 
 use super::asides::{in_trash, put_back, take_away};
 use super::submodules;

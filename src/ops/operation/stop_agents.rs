@@ -12,7 +12,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::ops::context::event_waiter::LogEventWaiter;
 use crate::ops::context::handle::Context;
-use crate::ops::interventions;
+use crate::ops::supervisor_requests;
 use crate::process::client::control;
 use crate::process::{KeeperRecord, KeeperState, keeper_state};
 
@@ -92,7 +92,7 @@ pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<PausedForOperatio
 /// Asks the supervisor to pause and waits until it has; `None` where it ended before it could.
 fn pause_supervisor(ctx: &mut Context) -> Result<Option<PausedForOperation>> {
     let was_running = session_is(ctx, SessionState::Running);
-    let asked = interventions::make(ctx, SupervisorRequest::Pause { force: true })?;
+    let asked = supervisor_requests::make(ctx, SupervisorRequest::Pause { force: true })?;
     // An agent between two iterations keeps its task while the session is paused, but none of its processes runs.
     let mut has_ended = false;
     let stopped = wait(ctx, |ctx| {
@@ -192,5 +192,5 @@ fn wait(ctx: &mut Context, mut is_over: impl FnMut(&Context) -> Result<bool>) ->
 
 /// Lets the supervisor continue.
 pub(in crate::ops) fn resume(ctx: &mut Context) -> Result<()> {
-    interventions::make(ctx, SupervisorRequest::Resume).map(drop)
+    supervisor_requests::make(ctx, SupervisorRequest::Resume).map(drop)
 }

@@ -16,8 +16,8 @@ use crate::domain::journal::journaled::{HeadState, SubmoduleChange, WorkspaceCha
 use crate::error::{Error, Result};
 use crate::git::{ChangeAttempt, Repository, Worktree};
 use crate::ops::context::handle::Context;
-use crate::ops::merge::submodules::{label_of, of_worktree};
 use crate::ops::rollback::worktree::head_state;
+use crate::ops::workspace_submodules::{label_of, of_worktree};
 
 /// Makes the submodules of a workspace again. One of which the main worktree's repository has no capture is left out. Safe to repeat.
 ///

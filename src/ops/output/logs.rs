@@ -11,7 +11,7 @@ use crate::domain::planning::plan::{PLANNER_AGENT, PlanningPhase};
 use crate::error::{Code, Error, Result};
 use crate::files::MaybePackedFile;
 use crate::ops::context::handle::Context;
-use crate::ops::steps::files_of_step::{LOG_OF_LINES, RUNS_OF_PLANNER};
+use crate::ops::step_files::{LOG_OF_LINES, RUNS_OF_PLANNER};
 pub use crate::process::keeper::output::{LogLine, LogLineSource};
 use crate::store::agent_logs;
 pub use crate::store::agent_logs::put_aside;

@@ -13,7 +13,7 @@ use crate::domain::queries::task_checks::TaskCheck;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::handle::Context;
-use crate::ops::steps::files_of_step::{LOG, LOG_OF_LINES};
+use crate::ops::step_files::{LOG, LOG_OF_LINES};
 use crate::process::client::step::LOG_LIMIT;
 use crate::process::keeper::output::LogLineSource;
 

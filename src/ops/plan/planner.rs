@@ -20,11 +20,11 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::context::handle::{Context, fresh_token};
-use crate::ops::merge::scratch;
 use crate::ops::output::logs::{self, LogLineSource};
 use crate::ops::output::readable::{AgentLogReader, ReadablePiece};
 use crate::ops::programs;
-use crate::ops::steps::files_of_step::{RUNS_OF_PLANNER, StepFiles};
+use crate::ops::scratch_worktrees;
+use crate::ops::step_files::{RUNS_OF_PLANNER, StepFiles};
 use crate::ops::steps::personas::{self, PersonaProgram, PersonaRun};
 use crate::ops::steps::{self, AfterStepFailure, StepCommand, StepJob, StepProgram, StepRunner, StepSpec};
 use crate::ops::tasks::texts;
@@ -92,8 +92,10 @@ pub(super) fn run(ctx: &mut Context, plan: &GoalPlan, watch: &mut dyn WaitObserv
     let program = Arc::new(programs::program(&ctx.config, &agent)?);
     let task = plan.goal.id.clone();
     let commit = commit(ctx)?;
-    let lock = scratch::claim(ctx, &task, scratch::ScratchPurpose::Planner)?;
-    let place = ctx.with_change_lock(|ctx| scratch::set_up(ctx, (&task, scratch::ScratchPurpose::Planner), &commit, lock))?;
+    let lock = scratch_worktrees::claim(ctx, &task, scratch_worktrees::ScratchPurpose::Planner)?;
+    let place = ctx.with_change_lock(|ctx| {
+        scratch_worktrees::set_up(ctx, (&task, scratch_worktrees::ScratchPurpose::Planner), &commit, lock)
+    })?;
     env::fault_point("plan.place-made");
     let outcome = run_in(ctx, plan, &program, &place.path, watch);
     let removal = place.take_down(ctx)?;

@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::find::PurgeSubject;
 use super::holders::OtherObjectHolders;
-use super::journal::{PurgeJournal, PurgeRefChange};
 use super::{contents, others, submodules, words};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{NOTES, TEXTS, capture_ref, checkpoint_tag};
@@ -15,6 +14,7 @@ use crate::git::{CheckpointMark, ObjectGraph, RefEdit, RefValue};
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::deinit::own_refs;
+use crate::ops::journals::purge::{PurgeJournal, PurgeRefChange};
 
 struct PurgeRewriter<'c> {
     ctx: &'c Context,

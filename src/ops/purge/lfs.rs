@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use super::journal::PurgeJournal;
 use crate::domain::base::lfs_pointer::{LONGEST, LfsPointer};
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::LFS_OBJECTS;
@@ -12,6 +11,7 @@ use crate::error::Result;
 use crate::files;
 use crate::ops::checkpoint::submodules::repositories;
 use crate::ops::context::handle::Context;
+use crate::ops::journals::purge::PurgeJournal;
 
 /// The contents that these pointers stand for, by name; other contents stand for none.
 fn named_by<'o>(ctx: &Context, contents: impl IntoIterator<Item = &'o Oid>) -> BTreeMap<String, LfsPointer> {

@@ -10,7 +10,6 @@ mod contents;
 mod files_of_ours;
 mod find;
 mod holders;
-pub mod journal;
 mod lfs;
 mod same_value;
 mod submodules;
@@ -33,14 +32,14 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{ExpectedRefValue, RefEdit, RefFormat};
 use crate::ops::context::handle::Context;
 use crate::ops::deinit::nobody_works;
-use crate::ops::recover::repair;
 use crate::ops::supervise::session_lock;
+use crate::ops::journals::purge::{PurgeJournal, PurgeRefChange};
+use crate::ops::repair;
 use crate::store::known_repositories;
 use files_of_ours::PurgeFileScan;
-use journal::{PurgeJournal, PurgeRefChange};
 
+pub use crate::ops::journals::purge::PurgedObjectsFate;
 pub use find::PurgeSubject;
-pub use journal::PurgedObjectsFate;
 
 /// How long to wait for a process that holds the supervisor's lock for a moment.
 const PATIENCE: Duration = Duration::from_millis(500);

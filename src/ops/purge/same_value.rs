@@ -4,7 +4,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::find::PurgeSubject;
-use super::journal::PurgeJournal;
 use super::{contents, words};
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::shell_word::shell_word;
@@ -15,6 +14,7 @@ use crate::git::{ContentSearch, Repository};
 use crate::ops::checkpoint;
 use crate::ops::checkpoint::submodules::repository_of;
 use crate::ops::context::handle::Context;
+use crate::ops::journals::purge::PurgeJournal;
 
 /// The most paths, and the most checkpoints of one path, that are named.
 const NAMED: usize = 100;

@@ -6,7 +6,6 @@ use std::sync::Arc;
 
 use super::contents::in_kept;
 use super::find::PurgeSubject;
-use super::journal::{PurgeJournal, PurgeRefChange, PurgedObjectsFate, SubmodulePurge};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::{BROUGHT_CAPTURES, SUPERPROJECT_CAPTURES, SUPERPROJECT_KEPT};
 use crate::domain::checkpoint::purge::CaptureRemovals;
@@ -16,6 +15,7 @@ use crate::git::{ExpectedRefValue, RefEdit, Repository};
 use crate::ops::checkpoint;
 use crate::ops::checkpoint::submodules::{SubmoduleWhereabouts, whereabouts};
 use crate::ops::context::handle::Context;
+use crate::ops::journals::purge::{PurgeJournal, PurgeRefChange, PurgedObjectsFate, SubmodulePurge};
 
 /// The refs of a submodule that are its superproject's.
 const OURS: [&str; 3] = [SUPERPROJECT_CAPTURES, BROUGHT_CAPTURES, SUPERPROJECT_KEPT];

@@ -4,7 +4,6 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::interrupted_groups::{self, InterruptedGroup};
-use super::orphans::last_sign;
 use super::survey::{OrphanTask, RecoverySurvey};
 use crate::domain::base::ids::TaskId;
 use crate::domain::prompt::context::RecoveryContext;
@@ -16,7 +15,8 @@ use crate::domain::recovery::estimate::CrashEstimate;
 use crate::domain::work::reports::TaskReports;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
-use crate::ops::recover::earlier_attempts;
+use crate::ops::crashed_tasks::earlier_attempts;
+use crate::ops::crashed_tasks::orphans::last_sign;
 use crate::ops::recover::resume::tasks_of;
 
 /// A crash and the tasks that are concerned.

@@ -1,22 +1,13 @@
-//! Recovery: finding and repairing what a crash, a power loss or damage left.
+//! The verb `recover`: what a crash, a power loss or damage left, and what a human decides of it.
 //!
-//! Not here: the rules, which are in `domain`, and reading a damaged log, which is in `store`.
+//! Not here: the rules, which are in `domain`; the repairs that sessions make too, which are in `ops::repair`; what a crash left of a
+//! task, which is in `ops::crashed_tasks`; a damaged log, which is in `ops::log_recovery`.
 //!
-//! Begin reading with `survey`, then `repair`.
+//! Begin reading with `survey`.
 
 pub mod all_repositories;
-pub mod crash_leftovers;
-pub mod earlier_attempts;
 pub mod export;
 pub mod interrupted_groups;
-pub mod log_recovery;
-pub mod lost_files;
-pub mod mend;
-pub mod missing_workspaces;
-pub mod orphans;
-pub mod repair;
 pub mod resume;
-pub mod scan;
 pub mod survey;
-mod verified;
 pub mod wedged;

@@ -4,8 +4,6 @@ use crate::domain::work::branch_names;
 use std::collections::{BTreeMap, HashSet};
 use std::path::{Path, PathBuf};
 
-use super::log_recovery;
-use super::repair::LOCK_AGE;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::checkpoint::availability::CheckpointAvailability;
@@ -17,6 +15,8 @@ use crate::files;
 use crate::git::{DamagedWorktree, FEW_WORKTREES, GitLockOwner, Head, Worktree, WorktreeOwner, named_by};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
+use crate::ops::log_recovery;
+use crate::ops::repair::LOCK_AGE;
 use crate::ops::{checkpoint, plan, revert_task, workspaces};
 use crate::own_process::threads;
 

@@ -13,7 +13,6 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::files_of_step::StepFiles;
 use super::{StepCommand, StepCommits, StepContext, StepExit, StepJob, StepProgram, StepSpec, cut_off};
 use crate::domain::agent::adapter::{AdapterPromptKind, AgentAdapter};
 use crate::domain::agent::stream::summary::StreamSummary;
@@ -35,6 +34,7 @@ use crate::ops::output::logs;
 use crate::ops::programs::SessionPrograms;
 use crate::ops::run_end;
 use crate::ops::tasks::texts;
+use crate::ops::step_files::StepFiles;
 use crate::process::client::leftovers;
 use crate::process::client::state::{keeper_state, read_signals};
 use crate::process::client::step;

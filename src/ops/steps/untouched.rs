@@ -14,8 +14,8 @@ use crate::domain::work::checks::named_step::NamedVerifyStep;
 use crate::error::{Code, Error, Result};
 use crate::git::WorktreeCapture;
 use crate::ops::checkpoint;
+use crate::ops::checkpoint::live;
 use crate::ops::context::handle::Context;
-use crate::ops::supervise::live;
 
 /// A workspace as a persona has found it.
 #[derive(Debug)]

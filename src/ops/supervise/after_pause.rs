@@ -11,7 +11,8 @@ use crate::domain::work::gate::ReviewCause;
 use crate::domain::work::iteration_marker::IterationRecordState;
 use crate::env;
 use crate::error::Result;
-use crate::ops::recover::scan::{self, TaskIterationTotals};
+use crate::ops::crashed_tasks::scan;
+use crate::ops::crashed_tasks::scan::TaskIterationTotals;
 
 impl Supervisor<'_> {
     /// Whether it has to be decided how the work goes on, or what was decided is not done yet.

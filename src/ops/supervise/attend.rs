@@ -15,9 +15,9 @@ use crate::domain::work::session::SupervisorRequest;
 use crate::error::{Code, Error, Result};
 use crate::files::LockAttempt;
 use crate::ops::context::handle::Context;
-use crate::ops::interventions::request;
 use crate::ops::programs::SessionPrograms;
-use crate::ops::recover::repair::OnHumanOperation;
+use crate::ops::repair::OnHumanOperation;
+use crate::ops::supervisor_requests;
 
 /// How long to wait for results that cannot be committed yet.
 const LOCKS: Duration = Duration::from_secs(10);
@@ -141,7 +141,7 @@ impl Supervisor<'_> {
     fn begin_as_asked(&mut self, what: &AttendRequest) -> Result<Vec<AgentId>> {
         let Some(request) = what.request() else { return Ok(Vec::new()) };
         self.act()?;
-        let id = request::make(self.ctx, request)?;
+        let id = supervisor_requests::make(self.ctx, request)?;
         let begun = self.begin_attending(what);
         let (done, message) = match &begun {
             Ok((_, message)) => (true, message.clone()),

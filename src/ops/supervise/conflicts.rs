@@ -13,7 +13,7 @@ use crate::domain::work::gate::{self, GateKind};
 use crate::domain::work::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::error::{Code, Error, Result};
 use crate::ops::merge;
-use crate::ops::recover::repair;
+use crate::ops::repair;
 
 /// How many commits of the target are named.
 const MOST_COMMITS: usize = 10;

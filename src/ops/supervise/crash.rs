@@ -22,13 +22,14 @@ use crate::domain::work::iteration_marker::{CutOffPoint, IterationMarker, Iterat
 use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::env;
 use crate::error::{Code, Error, Result};
+use crate::ops::checkpoint::live::live_ref;
 use crate::ops::context::handle::Context;
-use crate::ops::recover::earlier_attempts;
-use crate::ops::recover::orphans::last_sign;
-use crate::ops::recover::scan::{self, TaskIterationTotals};
+use crate::ops::crashed_tasks::earlier_attempts;
+use crate::ops::crashed_tasks::orphans::last_sign;
+use crate::ops::crashed_tasks::scan;
+use crate::ops::crashed_tasks::scan::TaskIterationTotals;
 use crate::ops::revert_task;
 use crate::ops::steps::{self, AfterStepFailure, StepCommand, StepContext, StepJob, StepProgram, StepRunner};
-use crate::ops::supervise::live::live_ref;
 use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
 

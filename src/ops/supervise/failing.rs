@@ -20,7 +20,7 @@ use crate::domain::work::hook_event::HookEvent;
 use crate::domain::work::task::TaskStatus;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::recover::repair;
+use crate::ops::repair;
 
 /// What failed for a task since something last went well.
 #[derive(Debug)]

@@ -14,9 +14,11 @@ use crate::domain::work::gate::{Gate, GateKind, ReviewCause};
 use crate::env;
 use crate::error::{Result, some_of};
 use crate::ops::context::handle::Context;
-use crate::ops::recover::lost_files::{self, LostFile};
-use crate::ops::recover::missing_workspaces::{self, RemadeFolder};
-use crate::ops::recover::orphans::back_from;
+use crate::ops::crashed_tasks::orphans::back_from;
+use crate::ops::repair::lost_files;
+use crate::ops::repair::lost_files::LostFile;
+use crate::ops::repair::missing_workspaces;
+use crate::ops::repair::missing_workspaces::RemadeFolder;
 
 /// How many files a message names.
 const MOST_NAMES: usize = 5;

@@ -14,7 +14,8 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::ops::hooks::commit_hooks;
 use crate::ops::merge::{self, MergeOutcome};
-use crate::ops::recover::repair;
+use crate::ops::repair;
+use crate::ops::workspace_submodules;
 
 /// How many files a gate names.
 const SHOWN: usize = 100;
@@ -170,7 +171,7 @@ impl Supervisor<'_> {
         match outcome {
             MergeOutcome::Merged(merged) => {
                 self.tell(SessionNotice::Merged { task: task.clone(), commit: merged.commit.clone() });
-                let pushed = merge::on_no_remote(self.ctx, &merged.commit).unwrap_or_default();
+                let pushed = workspace_submodules::on_no_remote(self.ctx, &merged.commit).unwrap_or_default();
                 pushed.into_iter().for_each(|text| self.tell(SessionNotice::Warning { text }));
                 self.is_merged(task)
             }

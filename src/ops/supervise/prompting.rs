@@ -17,8 +17,8 @@ use crate::domain::work::task::NeededReadyPoint;
 use crate::domain::work::task::Task;
 use crate::domain::work::verification::VerifyStepResult;
 use crate::error::{Code, Error, Result};
+use crate::ops::crashed_tasks::earlier_attempts::EarlierAttemptsReport;
 use crate::ops::merge;
-use crate::ops::recover::earlier_attempts::EarlierAttemptsReport;
 use crate::ops::tasks::texts;
 
 /// What the next iteration of a task has to know and no record has, as long as the session lasts.

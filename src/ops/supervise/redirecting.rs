@@ -17,7 +17,7 @@ use crate::domain::work::outcome::TaskHalt;
 use crate::domain::work::task::Task;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::hooks::approved_hooks::EventHooks;
+use crate::ops::context::approved_hooks::EventHooks;
 use crate::ops::workspaces;
 
 /// A request to send an agent to another task.

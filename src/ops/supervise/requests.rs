@@ -14,7 +14,7 @@ use crate::domain::work::session::{SessionState, SupervisorRequest};
 use crate::domain::work::task::TaskStatus;
 use crate::env;
 use crate::error::Result;
-use crate::ops::supervise::live;
+use crate::ops::checkpoint::live;
 use crate::process::client::control;
 use crate::process::keeper::spec::{KeeperRecord, KeeperState};
 use crate::process::keeper_state;

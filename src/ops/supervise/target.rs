@@ -7,7 +7,7 @@ use crate::domain::base::names::RefName;
 use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
 use crate::ops::context::handle::Context;
-use crate::ops::merge::scratch;
+use crate::ops::scratch_worktrees;
 
 /// A target.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -56,7 +56,7 @@ fn users_worktree(ctx: &Context) -> Result<Worktree> {
         place == here.path() || place.canonicalize().is_ok_and(|place| Some(place) == here.path().canonicalize().ok())
     };
     let ours = ctx.state().restorable.workspaces.values().any(|workspace| is_here(Path::new(&workspace.path)));
-    match here.is_main() || ours || scratch::places(ctx)?.iter().any(|place| is_here(place)) {
+    match here.is_main() || ours || scratch_worktrees::places(ctx)?.iter().any(|place| is_here(place)) {
         true => ctx.repo.worktrees().main_worktree(),
         false => Ok(here),
     }

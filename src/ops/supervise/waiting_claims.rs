@@ -13,7 +13,7 @@ use crate::domain::work::hook_event::HookEvent;
 use crate::domain::work::supervisor_activity::SupervisorActivity;
 use crate::env;
 use crate::error::Result;
-use crate::ops::hooks::approved_hooks::EventHooks;
+use crate::ops::context::approved_hooks::EventHooks;
 use crate::ops::steps::StepFailure;
 
 /// A claim that is about to be made.

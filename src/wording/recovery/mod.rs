@@ -16,9 +16,9 @@ use crate::domain::recovery::lost::LostFileOnDisk;
 use crate::domain::state::blocking_condition::BlockingConditionView;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
-use crate::ops::recover::lost_files::LostFiles;
 use crate::ops::recover::resume::{RecoveryOutcome, TaskRecoveryPlan};
 use crate::ops::recover::survey::RecoverySurvey;
+use crate::ops::repair::lost_files::LostFiles;
 
 /// Where there is nothing to recover.
 pub const NOTHING: &str = "Nothing has to be recovered.\n";

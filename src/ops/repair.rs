@@ -1,18 +1,21 @@
 //! Repairing what a crash left: the open operation, the checkpoint that was being made, half-made workspaces, git's lock
 //! files whose owners are provably dead. Repeating it, also after a crash, changes nothing more.
 
+pub mod crash_leftovers;
+pub mod lost_files;
+pub mod missing_workspaces;
 use std::time::{Duration, Instant};
 
-use super::{crash_leftovers, mend};
 use crate::domain::base::own_names::NOTES;
 use crate::domain::base::plural::{count, count_of};
 use crate::domain::work::hook_run::HookRun;
 use crate::error::{Code, Result};
 use crate::files;
 use crate::git::{MendedTrees, Repository};
+use crate::ops::checkpoint::live;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::kept;
-use crate::ops::supervise::live;
+use crate::ops::mend::worktrees;
 use crate::ops::workspaces::{self, WorkspaceCondition};
 use crate::ops::{checkpoint, merge, operation, revert_task, tidy, trash};
 
@@ -65,7 +68,7 @@ pub fn repair(ctx: &mut Context, humans: OnHumanOperation) -> Result<RepairRepor
             OnHumanOperation::Finish | OnHumanOperation::Refuse | OnHumanOperation::Leave => {}
         }
         report.done.extend(std::mem::take(&mut ctx.found.mended));
-        report.done.extend(mend::registrations(ctx)?);
+        report.done.extend(worktrees::registrations(ctx)?);
         wait_for_new_locks(&ctx.repo)?;
         clear_locks(&ctx.repo, &mut report)?;
         let damaged = !ctx.repo.workspaces().damaged_worktrees()?.is_empty();
@@ -73,12 +76,12 @@ pub fn repair(ctx: &mut Context, humans: OnHumanOperation) -> Result<RepairRepor
         let session_is_open = ctx.state().record.session.as_ref().is_some_and(|session| session.state.is_open());
         if damaged || other_boot || is_lost || session_is_open {
             let is_after_crash = damaged || other_boot || session_is_open;
-            mend::contents(ctx, is_after_crash, &mut report)?;
+            worktrees::contents(ctx, is_after_crash, &mut report)?;
         }
         if damaged {
-            mend::linked_worktrees(ctx, &mut report)?;
+            worktrees::linked_worktrees(ctx, &mut report)?;
         }
-        mend::indexes(ctx, &mut report)?;
+        worktrees::indexes(ctx, &mut report)?;
         finish_operation(ctx, &mut report)?;
         if let Some(name) = ctx.state().record.checkpoint_intent.clone() {
             report.done.push(match checkpoint::complete_intent(ctx)? {
@@ -223,7 +226,7 @@ fn close_settled(ctx: &Context, report: &mut RepairReport) {
 
 /// After a crash during the verification of a merge, or of a planner's work, its worktree is still there.
 fn clear_scratch(ctx: &Context, report: &mut RepairReport) {
-    match merge::scratch::clear_left(ctx) {
+    match crate::ops::scratch_worktrees::clear_left(ctx) {
         Ok(left) => {
             let said = left.iter().map(|left| format!("'{}', {}, was cleared", left.path.display(), left.of.went_on()));
             report.done.extend(said);

@@ -3,7 +3,6 @@
 
 use std::path::PathBuf;
 
-use super::repair::RepairReport;
 use crate::domain::base::ids::TaskId;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::task::TaskStatus;
@@ -11,6 +10,7 @@ use crate::error::Result;
 use crate::files;
 use crate::git::Worktree;
 use crate::ops::context::handle::Context;
+use crate::ops::repair::RepairReport;
 use crate::ops::trash;
 
 /// Repairs registrations of workspaces whose damage makes git fail in the whole repository; runs no git command. Returns

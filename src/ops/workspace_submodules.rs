@@ -95,7 +95,7 @@ fn home(
 ///
 /// # Errors
 /// `GIT_FAILED`, `DISK_FULL`.
-pub(super) fn bring_merged(
+pub(in crate::ops) fn bring_merged(
     ctx: &Context,
     workspace: Option<&Path>,
     changes: &[TreeChange],

@@ -14,9 +14,9 @@ use crate::domain::work::agent::Workspace;
 use crate::domain::work::session::SessionMode;
 use crate::error::Result;
 use crate::git::{ExpectedRefValue, RefEdit};
+use crate::ops::checkpoint::live::live_ref;
 use crate::ops::context::handle::Context;
-use crate::ops::recover::lost_files;
-use crate::ops::supervise::live::live_ref;
+use crate::ops::repair::lost_files;
 use crate::ops::workspaces;
 
 /// What came back.

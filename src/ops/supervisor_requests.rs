@@ -16,7 +16,7 @@ use crate::process::keeper_state;
 use crate::store::log;
 
 /// How long a verb waits for the supervisor to handle its request.
-pub(super) const PATIENCE: Duration = Duration::from_secs(30);
+pub(in crate::ops) const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The result of a request.
 #[derive(Debug, Clone, PartialEq, Eq)]

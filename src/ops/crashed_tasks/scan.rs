@@ -29,7 +29,7 @@ use crate::files::{self, SmallFile};
 use crate::git::{LoggedCommit, StatusEntry, StatusKind, TreeChange};
 use crate::ops::context::handle::Context;
 use crate::ops::output::logs;
-use crate::ops::recover::missing_workspaces;
+use crate::ops::repair::missing_workspaces;
 use crate::process::keeper::output::LogLineSource;
 use crate::process::keeper::spec::{KEEPER, KeeperRecord, KeeperSpec, SPEC, read_record};
 

@@ -5,8 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::scan::{self, TaskIterationTotals};
-use super::verified;
 use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::recovery::decide::{CrashAction, CrashDecision, WorkPlace, by_rules, decided};
@@ -20,10 +18,13 @@ use crate::domain::work::outcome::{AgentProgramEnd, classify};
 use crate::domain::work::reports::TaskReports;
 use crate::env;
 use crate::error::Result;
+use crate::ops::checkpoint::live::live_ref;
 use crate::ops::context::handle::Context;
+use crate::ops::crashed_tasks::scan;
+use crate::ops::crashed_tasks::scan::TaskIterationTotals;
+use crate::ops::crashed_tasks::verified;
 use crate::ops::output::last;
 use crate::ops::supervise::crash::limits;
-use crate::ops::supervise::live::live_ref;
 use crate::process::keeper::spec::{EndCause, KeeperState};
 use crate::process::{IterationState, iteration_state, read_signals};
 

@@ -188,7 +188,7 @@ impl ScratchWorktree {
 
 /// Removes the worktree at `path`.
 fn clear(ctx: &Context, path: &Path) -> Result<Option<JoinHandle<()>>> {
-    let trash = super::cleanup::trash_for(ctx, path)?;
+    let trash = crate::ops::merge::cleanup::trash_for(ctx, path)?;
     match ctx.repo.worktrees().worktree_at(path)? {
         Some(entry) if entry.present && entry.locked.is_none() => {
             files::holds_no_mount(path)?;

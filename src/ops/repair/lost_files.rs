@@ -24,14 +24,14 @@ use crate::domain::work::agent::Workspace;
 use crate::domain::work::wip;
 use crate::error::Result;
 use crate::git::{ExpectedRefValue, RefEdit, TreeChange, Worktree, WorktreeCapture, bytes_by};
+use crate::ops::checkpoint::live::live_ref;
 use crate::ops::checkpoint::{self, CapturedWorktree};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::operation::{self, capture_with, extras_of, keep_bytes};
-use crate::ops::recover::missing_workspaces;
+use crate::ops::repair::missing_workspaces;
 use crate::ops::rollback::plan::kept;
 use crate::ops::rollback::worktree::head_state;
-use crate::ops::supervise::live::live_ref;
 
 /// How many commits since a capture are looked at.
 const MOST_COMMITS: usize = 100;

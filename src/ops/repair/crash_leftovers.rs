@@ -6,13 +6,13 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::repair::LOCK_AGE;
 use crate::domain::base::plural::count_of;
 use crate::domain::work::agent::Agent;
 use crate::error::Result;
 use crate::files;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::kept;
+use crate::ops::repair::LOCK_AGE;
 use crate::ops::settings::shared;
 use crate::ops::{merge, revert_task};
 use crate::process::client::leftovers;
@@ -36,7 +36,7 @@ pub fn find(ctx: &Context) -> Result<Vec<String>> {
     }
     let settled = revert_task::finished(ctx)?.into_iter();
     found.extend(settled.map(|path| format!("'{path}', whose conflict is settled: it goes to the trash")));
-    let scratch = merge::scratch::left(ctx)?.into_iter();
+    let scratch = crate::ops::scratch_worktrees::left(ctx)?.into_iter();
     found.extend(scratch.map(|left| format!("'{}', {}: it is removed", left.path.display(), left.of.went_on())));
     let files = temporaries(ctx, temporaries_age(ctx))?.into_iter();
     found.extend(files.map(|path| format!("'{}', half of a file that was being written: it is removed", path.display())));
