@@ -10,7 +10,8 @@ use crate::cli::screen::{Screen, table};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::work::disk::DiskSpaceLevel;
 use crate::error::{Code, Exit, Result};
-use crate::ops::disk::{self, AllowPacking, DiskCleanupReport, DiskUsageEntry, FileSystemSpace};
+use crate::ops::disk::{self, AllowPacking, DiskCleanupReport, DiskUsageEntry};
+use crate::ops::disk_space::{self, FileSystemSpace};
 use crate::wording::checkpoints::{over_the_total, size_text};
 
 /// Arguments of `disk`.
@@ -79,7 +80,7 @@ struct DiskCleanJson {
 /// Shows who uses the space; makes some before, where that is wanted.
 ///
 /// # Errors
-/// As [`disk::file_systems`], [`disk::uses`] and [`disk::clean_up`].
+/// As [`disk_space::file_systems`], [`disk::uses`] and [`disk::clean_up`].
 pub fn run(args: &DiskArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured_for(purpose(!args.clean), global, Vec::new(), screen)?;
     let cleaned = if args.clean {
@@ -89,7 +90,7 @@ pub fn run(args: &DiskArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
     } else {
         None
     };
-    let (systems, uses) = (disk::file_systems(&ctx)?, disk::uses(&ctx)?);
+    let (systems, uses) = (disk_space::file_systems(&ctx)?, disk::uses(&ctx)?);
     let answer = DiskJson { file_systems: systems.iter().map(place).collect(), uses: uses.iter().map(used).collect(), cleaned };
     screen.answer(&answer, || {
         let did = answer.cleaned.as_ref().map_or_else(String::new, |clean| {

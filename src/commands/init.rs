@@ -14,6 +14,7 @@ use crate::ops::context::placement::{self, VerbPurpose};
 use crate::ops::hooks::commit_hooks;
 use crate::ops::program_hooks::skill::{self, SkillFileOutcome};
 use crate::ops::settings::shared::{self, ProjectStarterFile};
+use crate::ops::workspace_folder;
 use crate::ops::{hide_refs, workspaces};
 
 /// Suggestions for the next step.
@@ -153,7 +154,7 @@ pub fn run(args: &InitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
         shared: begun.map(|files| files.into_iter().map(view).collect()),
         skill: told.map(|files| files.into_iter().map(skill_view).collect()),
         hidden: wanted.hide_refs.then(|| hide_refs::hide(&ctx)).transpose()?,
-        workspace_root: wanted.workspaces_beside.then(|| workspaces::beside(&ctx)).transpose()?,
+        workspace_root: wanted.workspaces_beside.then(|| workspace_folder::beside(&ctx)).transpose()?,
     };
     screen.answer(&answer, || answer.in_words())?;
     if ctx.repo.worktrees().main_entry().is_some() && (created || chosen || ctx.repo.worktrees().current_worktree()? != main) {
@@ -215,7 +216,7 @@ fn wanted(args: &InitArgs, ctx: &Context, screen: &Screen) -> Result<InitGitSett
         wanted.hide_refs = prompt::confirm("Whoever fetches from this repository sees our refs. Hide them?")?;
     }
     let is_bare = ctx.repo.worktrees().main_entry().is_some();
-    if may_ask && !wanted.workspaces_beside && !is_bare && ctx.repo.own_values(workspaces::ROOT_KEY)?.is_empty() {
+    if may_ask && !wanted.workspaces_beside && !is_bare && ctx.repo.own_values(workspace_folder::ROOT_KEY)?.is_empty() {
         let main = ctx.repo.worktrees().main_worktree()?;
         let name = main.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let question = format!("Agents work in .worktrees. In ../{}-worktrees instead?", visible::line(&name));

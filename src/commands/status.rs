@@ -20,8 +20,8 @@ use crate::env;
 use crate::error::{Code, Error, Exit, Result, some_of};
 use crate::ops::attach::attach_status::AttachStatus;
 use crate::ops::attach::watching::watch_record::WatchStatus;
+use crate::ops::conflict_notes::RevertConflictWorktree;
 use crate::ops::context::configure;
-use crate::ops::revert_task::RevertConflictWorktree;
 use crate::ops::supervise::status::{self, AgentStatusJson, DelayedTaskJson, MergeQueueJson, StatusDocument, StuckTaskJson};
 
 /// How often `--watch` checks for changes.

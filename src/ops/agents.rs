@@ -3,16 +3,14 @@
 pub mod check;
 mod facts;
 
-use std::os::unix::fs::PermissionsExt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use crate::config::Config;
 use crate::domain::agent::adapter::AgentAdapter;
 use crate::domain::agent::presets;
-use crate::env;
 use crate::error::Result;
-use crate::ops::programs::program;
+use crate::ops::programs::{find, program};
 use crate::process::client::ask;
 
 /// How long a program may take to tell its version. All are asked at the same time, and some take ten seconds where the machine
@@ -76,14 +74,4 @@ fn known(config: &Config, name: &str) -> Result<AgentProgramListing> {
     let its = config.personas.iter().filter(|(_, persona)| persona.agent.as_deref() == Some(name));
     let personas = its.map(|(persona, _)| persona.clone()).collect();
     Ok(AgentProgramListing { is_default: config.agents.default == name, adapter, origin, path, version: None, personas })
-}
-
-/// Where the program of this name is: a path, or a name on `PATH`.
-pub fn find(program: &str) -> Option<PathBuf> {
-    let executable = |path: &Path| path.is_file() && path.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0);
-    if program.contains('/') {
-        return Some(PathBuf::from(program)).filter(|path| executable(path));
-    }
-    let path = env::var("PATH").unwrap_or_default();
-    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| executable(path))
 }

@@ -41,7 +41,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::limits;
 use crate::git::{CaptureOptions, CheckpointMark, CheckpointTag, ExpectedRefValue, HeldRefs, NamedPaths, PersonIdent, RefEdit};
 use crate::ops::context::handle::Context;
-use crate::ops::disk;
+use crate::ops::disk_space;
 use crate::store::line::MAX_LINE;
 
 pub use captures::{
@@ -176,7 +176,7 @@ pub fn create_if_changed(
 /// Whether there is room; what captures that were killed left gives its room back first.
 fn has_room(ctx: &Context) -> Result<()> {
     ctx.repo.durability().clear_dead_folders(Instant::now().checked_add(MOST_CLEARING));
-    disk::has_room_to_save(ctx, "make a checkpoint")
+    disk_space::has_room_to_save(ctx, "make a checkpoint")
 }
 
 fn may_be_made(ctx: &mut Context) -> Result<()> {

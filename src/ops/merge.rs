@@ -33,10 +33,11 @@ use crate::error::{Code, Error, Result};
 use crate::git::{Head, Worktree};
 use crate::ops::checkpoint::{self, CheckpointRequest, target_branch};
 use crate::ops::context::handle::Context;
-use crate::ops::disk;
+use crate::ops::disk_space;
 use crate::ops::operation;
 use crate::ops::operation::in_progress::holds_branch;
 use crate::ops::signing::with_signatures;
+use crate::ops::workspaces::branch_of;
 
 use plan::MergePlan;
 use replay::ComputedMerge;
@@ -94,7 +95,7 @@ pub enum MergeOutcome {
 /// those of the before-merge checkpoint: then nothing is merged.
 pub fn merge_task(ctx: &mut Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergeOutcome> {
     let _span = tracing::info_span!("merge", %task).entered();
-    disk::has_room_to_save(ctx, "merge")?;
+    disk_space::has_room_to_save(ctx, "merge")?;
     let outcome = with_signatures(ctx, |ctx| merge_locked(ctx, task, allowed));
     match &outcome {
         Ok(outcome) => tracing::info!(outcome = outcome.word(), "merge ends"),
@@ -225,14 +226,6 @@ pub fn unheeded_settings(ctx: &Context, target: &RefName) -> Result<Option<Strin
     let all = ctx.repo.history().unheeded_merge_settings(target)?;
     Ok((!all.is_empty())
         .then(|| format!("merges of tasks do not follow {}: they are as 'git merge --no-ff' makes them", all.join(", "))))
-}
-
-/// The branch of a task.
-pub fn branch_of(ctx: &Context, task: &TaskId) -> RefName {
-    match ctx.state().restorable.workspaces.get(task) {
-        Some(workspace) => workspace.branch.clone(),
-        None => branch_names::branch_of(task),
-    }
 }
 
 fn edit(task: &Task, merged: &MergedTaskWork) -> TaskChangeSet {

@@ -13,11 +13,13 @@ pub(in crate::ops) mod differences;
 pub mod in_progress;
 mod keep_ref;
 mod mounts;
+pub(in crate::ops) mod recorded_head;
 pub(in crate::ops) mod staged;
 mod steps;
 pub(in crate::ops) mod stop_agents;
 pub(in crate::ops) mod submodules;
 pub(in crate::ops) mod submodules_again;
+mod trash_folders;
 mod workspaces;
 
 use crate::domain::base::ids::{OperationId, TaskId};
@@ -32,16 +34,16 @@ use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::git::ChangeAttempt;
 use crate::ops::context::handle::Context;
-use crate::ops::{tidy, trash};
+use crate::ops::tidy;
 use crate::own_process::end_signals::finish_first;
 
 /// How many paths an error names.
 const NAMED: usize = 10;
 
-pub(in crate::ops) use bytes::{files_named, files_of, keep_bytes, keep_bytes_replaced, with_bytes_known};
+pub(in crate::ops) use bytes::{files_named, files_of, with_bytes_known};
 pub(in crate::ops) use keep_ref::{KeepRefContents, name_of as kept_ref};
 pub use steps::OperationStepsReport;
-pub(in crate::ops) use steps::{capture_with, extras_of, is_there, worktree};
+pub(in crate::ops) use steps::{capture_with, extras_of, is_there};
 pub(in crate::ops) use workspaces::is_made_again;
 
 /// An operation that was open and has ended.
@@ -92,7 +94,7 @@ pub fn run(ctx: &mut Context, operation: JournaledOperation) -> Result<Operation
 fn begin_and_finish(ctx: &mut Context, operation: &JournaledOperation) -> Result<OperationStepsReport> {
     ctx.no_open_operation()?;
     check::expectations(ctx, operation)?;
-    trash::make(ctx, operation, ctx.txn())?;
+    trash_folders::make(ctx, operation, ctx.txn())?;
     let ready = steps::OperationContents::stage(ctx, operation, &ctx.txn().clone())?;
     // Before the event that names the ref: a crash in between leaves a ref that is released with the others.
     keep_ref::keep(ctx, operation, &ctx.txn().clone())?;

@@ -1,6 +1,9 @@
-//! Which agent program works on a task: what the configuration and the command line say, made of presets.
+//! Which agent program works on a task: what the configuration and the command line say, made of presets; and
+//! where it is on this machine.
 
 use std::collections::BTreeMap;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use serde_json::Value;
@@ -10,6 +13,7 @@ use crate::domain::agent::adapter::AgentAdapter;
 use crate::domain::agent::overlay::overlaid;
 use crate::domain::agent::presets;
 use crate::domain::work::task::Task;
+use crate::env;
 use crate::error::{Code, Error, Result};
 
 /// The agent programs of a session.
@@ -88,6 +92,16 @@ pub fn bare(command: Vec<String>) -> Result<AgentAdapter> {
     };
     let table = serde_json::json!({ "name": name, "command": command, "exitCompletes": true });
     overlaid(None, table)
+}
+
+/// Where the program of this name is: a path, or a name on `PATH`.
+pub fn find(program: &str) -> Option<PathBuf> {
+    let executable = |path: &Path| path.is_file() && path.metadata().is_ok_and(|meta| meta.permissions().mode() & 0o111 != 0);
+    if program.contains('/') {
+        return Some(PathBuf::from(program)).filter(|path| executable(path));
+    }
+    let path = env::var("PATH").unwrap_or_default();
+    std::env::split_paths(&path).map(|folder| folder.join(program)).find(|path| executable(path))
 }
 
 #[cfg(test)]

@@ -4,38 +4,26 @@
 pub mod crash_leftovers;
 pub mod lost_files;
 pub mod missing_workspaces;
-use std::time::{Duration, Instant};
+
+use std::time::Duration;
 
 use crate::domain::base::own_names::NOTES;
 use crate::domain::base::plural::{count, count_of};
 use crate::domain::work::hook_run::HookRun;
-use crate::error::{Code, Result};
+use crate::error::Result;
 use crate::files;
-use crate::git::{MendedTrees, Repository};
+use crate::git::MendedTrees;
 use crate::ops::checkpoint::live;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::kept;
+use crate::ops::mend::locks::{clear_locks, wait_for_new_locks};
+use crate::ops::mend::report::RepairReport;
 use crate::ops::mend::worktrees;
 use crate::ops::workspaces::{self, WorkspaceCondition};
 use crate::ops::{checkpoint, merge, operation, revert_task, tidy, trash};
 
-/// A lock file of git's is judged only when it is at least this old.
-pub(in crate::ops) const LOCK_AGE: Duration = Duration::from_secs(2);
-
-/// How often locks that are too new to judge are examined again.
-const LOCK_LOOK: Duration = Duration::from_millis(100);
-
 /// How many hooks that were not told are named.
 const MOST_HOOKS: usize = 5;
-
-/// What was repaired, and what was left as it is.
-#[derive(Debug, Default)]
-pub struct RepairReport {
-    /// One line for each repair.
-    pub done: Vec<String>,
-    /// One line for each problem that a human has to look at.
-    pub left: Vec<String>,
-}
 
 /// What to do with an interrupted operation that a human had requested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -116,58 +104,6 @@ pub fn finish_unasked(ctx: &mut Context) -> Result<Vec<String>> {
     ctx.with_change_lock(|ctx| if is_open(ctx) { finish_operation(ctx, &mut report) } else { Ok(()) })?;
     report.done.extend(report.left);
     Ok(report.done)
-}
-
-/// Removes git's lock files whose owners are provably dead.
-///
-/// # Errors
-/// `BUSY` while an operation is under way; `IO_FAILED`.
-pub fn clear_dead_locks(ctx: &mut Context) -> Result<RepairReport> {
-    let mut report = RepairReport::default();
-    ctx.with_change_lock(|ctx| clear_locks(&ctx.repo, &mut report))?;
-    Ok(report)
-}
-
-/// The same before an interrupted call is completed that keeps recovery out. The caller holds the change lock.
-///
-/// # Errors
-/// As [`clear_dead_locks`].
-pub(in crate::ops) fn clear_locks_of_interrupted(repo: &Repository) -> Result<()> {
-    wait_for_new_locks(repo)?;
-    let mut report = RepairReport::default();
-    clear_locks(repo, &mut report)?;
-    report.done.iter().chain(&report.left).for_each(|what| tracing::info!(%what, "a lock of git's"));
-    Ok(())
-}
-
-/// No other process of ours can hold these locks: this process holds the change lock, which git children of a dead
-/// supervisor would hold too.
-fn clear_locks(repo: &Repository, report: &mut RepairReport) -> Result<()> {
-    for lock in repo.git_locks()? {
-        match repo.remove_dead_lock(&lock, LOCK_AGE) {
-            Ok(()) => report.done.push(format!("removed the lock '{}' that a dead process left", lock.path.display())),
-            // A running `git maintenance` or `git gc` does not block other commands.
-            Err(error) if error.code() == Code::GitLocked && !lock.stops_commands => {}
-            Err(error) if error.code() == Code::GitLocked => report.left.push(error.to_string()),
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(())
-}
-
-/// Waits until git's locks can be judged: a process that died a moment ago left new ones, and the following steps would fail
-/// because of them.
-fn wait_for_new_locks(repo: &Repository) -> Result<()> {
-    let started = Instant::now();
-    loop {
-        let locks = repo.git_locks()?;
-        let wait = locks.iter().map(|lock| LOCK_AGE.saturating_sub(lock.age)).max().unwrap_or_default();
-        // New locks that come and go belong to a running process: the wait for those is limited.
-        if wait.is_zero() || started.elapsed() > LOCK_AGE * 2 {
-            return Ok(());
-        }
-        std::thread::sleep(LOCK_LOOK.min(wait));
-    }
 }
 
 fn finish_operation(ctx: &mut Context, report: &mut RepairReport) -> Result<()> {

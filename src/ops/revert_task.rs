@@ -30,8 +30,8 @@ use crate::ops::signing::with_signatures;
 use crate::ops::supervise::SupervisorOptions;
 use crate::ops::supervise::notice::SessionWatcher;
 
-pub use resolve::{RevertConflictWorktree, settling};
-pub(in crate::ops) use resolve::{finished, noted, put_finished_aside};
+pub use resolve::settling;
+pub(in crate::ops) use resolve::{finished, put_finished_aside};
 
 pub use plan::{RevertConflictLine, RevertedCommitLine, RevertedMergeLine, SkippedCommitLine, TaskRollbackPreview};
 

@@ -9,6 +9,8 @@ mod own_worktrees;
 pub(super) mod plan;
 pub(in crate::ops) mod preview;
 mod refs;
+mod removed_commits;
+pub(in crate::ops) mod replaced_bytes;
 mod some_paths;
 pub(in crate::ops) mod submodules;
 pub(super) mod workspace;
@@ -31,9 +33,9 @@ use crate::error::{Code, Error, Result};
 use crate::git::{ChangeAttempt, MovedObstacle, WorktreeRestore};
 use crate::ops::checkpoint::{self, CheckpointCaptures, CheckpointRequest};
 use crate::ops::context::handle::Context;
+use crate::ops::mend::locks;
 use crate::ops::operation;
 use crate::ops::operation::stop_agents::{self, PausedForOperation};
-use crate::ops::repair;
 
 use self::own_worktrees::OwnWorktreesFate;
 pub use crate::ops::operation::stop_agents::StoppedAgentLine;
@@ -245,7 +247,7 @@ fn locked(ctx: &mut Context, wish: RollbackRequest<'_>, stopped: &BTreeSet<TaskI
             worktree.captures.old = Some(safety.capture.clone());
         }
     }
-    operation::keep_bytes_replaced(ctx, &mut plan.operation, &captured)?;
+    replaced_bytes::keep_bytes_replaced(ctx, &mut plan.operation, &captured)?;
     let gates = plan.operation.opened_gates();
     let done = operation::run(ctx, plan.operation)?;
     let txn = ctx.txn().clone();
@@ -311,7 +313,7 @@ pub fn abort(ctx: &mut Context) -> Result<Option<operation::EndedOperation>> {
     let reverse = |ctx: &mut Context| operation::reverse_open(ctx, "asked for");
     match ctx.with_change_lock(reverse) {
         Err(error) if error.code() == Code::GitLocked => {
-            repair::clear_dead_locks(ctx)?;
+            locks::clear_dead_locks(ctx)?;
             ctx.with_change_lock(reverse)
         }
         outcome => outcome,

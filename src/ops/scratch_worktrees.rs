@@ -15,7 +15,8 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt, SmallFile};
 use crate::git::WorkspaceBranch;
 use crate::ops::context::handle::Context;
-use crate::ops::{trash, workspaces};
+use crate::ops::trash;
+use crate::ops::workspace_folder;
 
 /// How long to wait for the lock of another process's verification: long enough for a process that only tests the lock.
 const PATIENCE: Duration = Duration::from_millis(200);
@@ -92,7 +93,7 @@ pub struct ScratchWorktree {
 
 /// The path of a task's scratch worktree.
 fn place(ctx: &Context, task: &TaskId) -> Result<PathBuf> {
-    Ok(workspaces::root(ctx)?.join(format!("verify-{task}")))
+    Ok(workspace_folder::root(ctx)?.join(format!("verify-{task}")))
 }
 
 fn note(ctx: &Context, task: &TaskId) -> PathBuf {
@@ -160,7 +161,7 @@ pub(in crate::ops) fn set_up(
             .why(of.would_go_on())
             .hint("move it away, then try again"));
     }
-    workspaces::exclude(ctx)?;
+    workspace_folder::exclude(ctx)?;
     files::create_dir_all(&ctx.layout().verifying_dir())?;
     files::write_atomic(&note, of.noted().as_bytes())?;
     env::fault_point("verify.noted");
@@ -188,7 +189,7 @@ impl ScratchWorktree {
 
 /// Removes the worktree at `path`.
 fn clear(ctx: &Context, path: &Path) -> Result<Option<JoinHandle<()>>> {
-    let trash = crate::ops::merge::cleanup::trash_for(ctx, path)?;
+    let trash = trash::fresh_for(ctx, path)?;
     match ctx.repo.worktrees().worktree_at(path)? {
         Some(entry) if entry.present && entry.locked.is_none() => {
             files::holds_no_mount(path)?;

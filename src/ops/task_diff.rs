@@ -12,6 +12,7 @@ use crate::git::{PathSample, looks_secret};
 use crate::ops::checkpoint::{capture_options, target_branch};
 use crate::ops::context::handle::Context;
 use crate::ops::merge;
+use crate::ops::workspaces;
 
 /// How often a workspace is looked at again in which an agent changes files meanwhile.
 const TRIES: usize = 4;
@@ -81,7 +82,7 @@ pub fn of(ctx: &Context, task: &TaskId) -> Result<TaskDiff> {
             TaskDiff { uncommitted, not_shown: not_shown(&captured.coverage), ..between(ctx, &base, &tip, captured.tree)? };
         return Ok(TaskDiff { workspace: Some(place.path.clone()), ..held });
     }
-    let Some(tip) = ctx.repo.refs().read_ref(&merge::branch_of(ctx, task))? else {
+    let Some(tip) = ctx.repo.refs().read_ref(&workspaces::branch_of(ctx, task))? else {
         return Err(Error::new(Code::InvalidTransition, format!("nobody has worked on '{task}', so it changed nothing"))
             .hint("git axiom status    shows who works on what"));
     };

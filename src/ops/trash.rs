@@ -9,14 +9,13 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::ids::OperationId;
-use crate::domain::base::names::RepoPath;
 use crate::domain::journal::journaled::JournaledOperation;
 use crate::env;
-use crate::error::{Code, Error, Result};
+use crate::error::Result;
 use crate::files::{self, DeletionFolder};
 use crate::git::Worktree;
 use crate::ops::context::handle::Context;
-use crate::ops::workspaces;
+use crate::ops::workspace_folder;
 use crate::store::identity;
 
 /// The trash for files, below the common git directory.
@@ -30,7 +29,7 @@ pub const IN_WORKTREE: &str = ".axiom-trash";
 
 /// The name of the trash folder next to the workspaces.
 fn name(ctx: &Context) -> Result<String> {
-    if workspaces::are_in_each_copy(ctx) {
+    if workspace_folder::are_in_each_copy(ctx) {
         return Ok("trash".to_owned());
     }
     let identity = identity::read(ctx.layout())?;
@@ -42,7 +41,7 @@ fn name(ctx: &Context) -> Result<String> {
 /// # Errors
 /// `BARE_REPOSITORY`; `IO_FAILED`.
 pub fn root(ctx: &Context) -> Result<PathBuf> {
-    Ok(workspaces::root(ctx)?.join(name(ctx)?))
+    Ok(workspace_folder::root(ctx)?.join(name(ctx)?))
 }
 
 /// A new path in the trash next to the workspaces, named after what goes there.
@@ -51,6 +50,15 @@ pub fn root(ctx: &Context) -> Result<PathBuf> {
 /// As [`root`].
 pub fn fresh(ctx: &Context, name: &str) -> Result<PathBuf> {
     Ok(root(ctx)?.join(format!("{name}-{}", env::fresh_id())))
+}
+
+/// A new path in the trash next to the workspaces, named after the workspace that goes there.
+///
+/// # Errors
+/// As [`root`].
+pub(in crate::ops) fn fresh_for(ctx: &Context, path: &Path) -> Result<PathBuf> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    fresh(ctx, &name)
 }
 
 /// The transaction's folder in the trash next to the workspaces.
@@ -86,7 +94,10 @@ pub(in crate::ops) fn of_files(ctx: &Context) -> PathBuf {
 }
 
 /// The trash folder for the files of a worktree, with a folder for each transaction.
-fn root_of(ctx: &Context, worktree: &Worktree) -> Result<PathBuf> {
+///
+/// # Errors
+/// As [`root`].
+pub(in crate::ops) fn root_of(ctx: &Context, worktree: &Worktree) -> Result<PathBuf> {
     let here = files::mount_of(worktree.path());
     for root in [of_files(ctx), root(ctx)?, worktree.git_dir().join(IN_GIT_DIR)] {
         if files::mount_of(&root) == here {
@@ -94,55 +105,6 @@ fn root_of(ctx: &Context, worktree: &Worktree) -> Result<PathBuf> {
         }
     }
     Ok(worktree.path().join(IN_WORKTREE))
-}
-
-/// The worktrees in which an operation replaces files.
-fn worktrees(ctx: &Context, operation: &JournaledOperation) -> Result<Vec<Worktree>> {
-    let advances = operation.advances.iter().map(|change| &change.path);
-    let paths = operation.worktrees.iter().map(|change| &change.path).chain(advances);
-    let mut all = paths.map(|path| crate::ops::operation::worktree(ctx, path)).collect::<Result<Vec<_>>>()?;
-    for change in &operation.submodules {
-        all.push(crate::ops::operation::submodules::opened(ctx, change)?.1);
-    }
-    Ok(all)
-}
-
-/// Checks that every trash of an operation is a folder, or can be made: what is behind a link may belong to another user.
-///
-/// # Errors
-/// `IO_FAILED`, naming what is in its place.
-pub(in crate::ops) fn are_folders(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
-    let of_files: Vec<PathBuf> =
-        worktrees(ctx, operation)?.iter().map(|worktree| root_of(ctx, worktree)).collect::<Result<_>>()?;
-    let of_workspaces = if operation.workspaces.is_empty() { None } else { Some(root(ctx)?) };
-    for trash in of_workspaces.into_iter().chain(of_files) {
-        if files::metadata(&trash)?.is_some_and(|meta| !meta.is_dir()) {
-            let what = format!("'{}' is not a folder, so replaced files could not be kept; nothing was changed", trash.display());
-            return Err(Error::new(Code::IoFailed, what).hint("move it away, or set agents.workspaceRoot to another folder"));
-        }
-    }
-    Ok(())
-}
-
-/// Makes the transaction's trash for every worktree of an operation, before anything is recorded: without it no file can be
-/// moved, in either direction. The trash is excluded from git's untracked files.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL` with the path.
-pub(in crate::ops) fn make(ctx: &Context, operation: &JournaledOperation, txn: &OperationId) -> Result<()> {
-    workspaces::exclude(ctx)?;
-    for worktree in worktrees(ctx, operation)? {
-        let trash = of(ctx, &worktree, txn)?;
-        if trash.starts_with(worktree.path().join(IN_WORKTREE)) {
-            ctx.repo.workspaces().exclude_folder(&RepoPath::new(IN_WORKTREE.as_bytes()))?;
-        }
-        files::create_dir_all(&trash).map_err(|error| {
-            error
-                .context("replaced files could not be kept, so nothing was changed")
-                .hint("move away what is in the way there, or set agents.workspaceRoot to another folder")
-        })?;
-    }
-    Ok(())
 }
 
 /// The paths of all trash folders that go neither with a workspace nor with our own folder, whether they are there or not; the first is
@@ -182,12 +144,12 @@ pub(in crate::ops) fn all(ctx: &Context) -> Result<Vec<Result<Option<DeletionFol
 /// configuration names a place outside the main worktree, which is the user's own decision; a link within the main worktree
 /// may have come with the repository.
 fn open_root(ctx: &Context) -> Result<Option<DeletionFolder>> {
-    let root = match workspaces::are_in_each_copy(ctx) {
+    let root = match workspace_folder::are_in_each_copy(ctx) {
         true => DeletionFolder::at(ctx.repo.worktrees().main_worktree()?.path())?
             .map(|main| main.down_into_mounts(Path::new(&ctx.config.agents.workspace_root)))
             .transpose()?
             .flatten(),
-        false => DeletionFolder::at(&workspaces::root(ctx)?)?,
+        false => DeletionFolder::at(&workspace_folder::root(ctx)?)?,
     };
     let name = name(ctx)?;
     root.map(|root| root.down(Path::new(&name))).transpose().map(Option::flatten)

@@ -30,15 +30,16 @@ use crate::git::{
 };
 use crate::ops::checkpoint::{self, CapturedWorktree, CheckpointCaptures, CheckpointRequest};
 use crate::ops::context::handle::Context;
-use crate::ops::merge::branch_of;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::operation::differences::is_decided;
 use crate::ops::operation::differences::{beyond, out_of_reach};
+use crate::ops::operation::recorded_head::head_state;
 use crate::ops::operation::stop_agents::{self, PausedForOperation};
 use crate::ops::operation::submodules::with_own_submodules;
 use crate::ops::operation::{capture_with, extras_of};
 use crate::ops::rollback::plan::kept;
-use crate::ops::rollback::worktree::head_state;
+use crate::ops::rollback::replaced_bytes;
+use crate::ops::workspaces::branch_of;
 use crate::ops::{history, operation};
 
 pub use preview::UndoPreview;
@@ -167,7 +168,7 @@ fn locked(ctx: &mut Context, chosen: &UndoTarget) -> Result<UndoReport> {
         worktree.captures.old = safety.as_ref().map(|record| record.capture.clone());
     }
     if let Some(captured) = &captured {
-        operation::keep_bytes_replaced(ctx, &mut operation, captured)?;
+        replaced_bytes::keep_bytes_replaced(ctx, &mut operation, captured)?;
     }
     let mut preview = preview::preview(ctx, &operation, captured.as_ref(), &lost_asides(&chosen.transaction), left_as_is)?;
     let is_undoable = operation.changes_anything();

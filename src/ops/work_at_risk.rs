@@ -9,8 +9,8 @@ use crate::error::Result;
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::history;
-use crate::ops::merge;
 use crate::ops::undo::UndoabilityCheck;
+use crate::ops::workspaces;
 
 /// How many events are read for one moment of the picture: most events are none.
 const EVENTS: u64 = 40;
@@ -93,7 +93,7 @@ pub fn at_risk(ctx: &Context) -> Result<WorkAtRisk> {
 fn not_merged(ctx: &Context) -> Result<Vec<UnmergedTask>> {
     let open = |case: &&Task| case.kind == TaskKind::Task && case.merged.is_none() && case.status != TaskStatus::Archived;
     let tasks: Vec<&TaskId> = ctx.state().restorable.tasks.values().filter(open).map(|case| &case.id).collect();
-    let branches: Vec<RefName> = tasks.iter().map(|task| merge::branch_of(ctx, task)).collect();
+    let branches: Vec<RefName> = tasks.iter().map(|task| workspaces::branch_of(ctx, task)).collect();
     let tips = ctx.repo.refs().read_refs(&branches)?;
     if tips.is_empty() {
         return Ok(Vec::new());

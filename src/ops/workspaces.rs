@@ -1,14 +1,14 @@
-//! Workspaces: their paths, making them, and repairing what a crash left of them.
+//! Workspaces: their paths, making them, and repairing what a crash left of them. Not here: the folder that they are all in, which is
+//! in `ops::workspace_folder`.
 
 use crate::domain::work::branch_names;
-use std::os::unix::ffi::OsStrExt;
-use std::path::{Component, Path, PathBuf};
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use crate::domain::base::ids::TaskId;
-use crate::domain::base::names::{RefName, RepoPath};
+use crate::domain::base::names::RefName;
 use crate::domain::work::agent::Workspace;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -16,36 +16,10 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{AddWorkspaceOptions, AddWorkspaceOutcome, Repository, WorkspaceBranch, WorktreeOwner, WorktreeRepair};
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
+use crate::ops::workspace_folder::{are_in_each_copy, exclude, root};
 
 /// How long the lock of a workspace is waited for: a keeper that is just ending lets go of it.
 const HELD: Duration = Duration::from_millis(500);
-
-/// git's setting of the folder of the workspaces.
-pub const ROOT_KEY: &str = "axiom.agents.workspaceRoot";
-
-/// The folder of all workspaces.
-///
-/// # Errors
-/// `BARE_REPOSITORY`.
-pub fn root(ctx: &Context) -> Result<PathBuf> {
-    Ok(ctx.repo.worktrees().main_worktree()?.path().join(&ctx.config.agents.workspace_root))
-}
-
-/// The folder of all workspaces as a path in the main worktree; `None` if it is elsewhere.
-pub fn folder(ctx: &Context) -> Option<RepoPath> {
-    let root = root(ctx).ok()?;
-    let main = ctx.repo.worktrees().main_worktree().ok()?;
-    let within = root.strip_prefix(main.path()).ok()?;
-    let is_below = within.components().next().is_some_and(|first| matches!(first, Component::Normal(_)));
-    is_below.then(|| RepoPath::new(within.as_os_str().as_bytes()))
-}
-
-/// Whether every copy of the repository has a folder of workspaces of its own: the configuration names one below the main
-/// worktree, and not by an absolute path, which a copy shares.
-pub(in crate::ops) fn are_in_each_copy(ctx: &Context) -> bool {
-    // The configuration has `..` only at the beginning.
-    matches!(Path::new(&ctx.config.agents.workspace_root).components().next(), Some(Component::Normal(_)))
-}
 
 /// The path for a new workspace. One that another task's workspace has, since its agent went on there, is left to it. Outside the
 /// repository, the folder may be shared with a copy of the repository: an existing entry is left alone there, and the workspace
@@ -63,28 +37,12 @@ pub fn place(ctx: &Context, task: &TaskId, name: &str) -> Result<PathBuf> {
     Ok(if is_taken || is_anothers { path.with_file_name(format!("{name}-{}", env::fresh_id())) } else { path })
 }
 
-/// From now on makes workspaces in a folder beside the main worktree: in this repository's own git configuration, unless another folder is
-/// set there. Returns the folder that counts there.
-///
-/// # Errors
-/// `BARE_REPOSITORY`; `GIT_LOCKED`, `DISK_FULL`, `IO_FAILED`, `GIT_FAILED`.
-pub fn beside(ctx: &Context) -> Result<String> {
-    if let Some(set) = ctx.repo.own_values(ROOT_KEY)?.pop() {
-        return Ok(set);
+/// The branch of a task.
+pub fn branch_of(ctx: &Context, task: &TaskId) -> RefName {
+    match ctx.state().restorable.workspaces.get(task) {
+        Some(workspace) => workspace.branch.clone(),
+        None => task_branches::branch_of(task),
     }
-    let main = ctx.repo.worktrees().main_worktree()?;
-    let name = main.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let root = format!("../{name}-worktrees");
-    ctx.repo.change_own_setting(ROOT_KEY, std::slice::from_ref(&root))?;
-    Ok(root)
-}
-
-/// Excludes the workspaces from the untracked files of the main worktree.
-///
-/// # Errors
-/// `IO_FAILED`.
-pub fn exclude(ctx: &Context) -> Result<()> {
-    folder(ctx).map_or(Ok(()), |folder| ctx.repo.workspaces().exclude_folder(&folder).map(drop))
 }
 
 /// Checks that no branch of the user's own has the name of a task's branch, or prevents that name.

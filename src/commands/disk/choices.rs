@@ -6,7 +6,7 @@ use crate::domain::work::disk::DiskSpaceLevel;
 use crate::error::{Code, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::disk::by_hand::{self, CleanupOffer};
-use crate::ops::disk::{self, SpaceShortage};
+use crate::ops::disk_space::{self, SpaceShortage};
 use crate::wording::checkpoints::size_text;
 
 /// What may be chosen.
@@ -33,7 +33,7 @@ const CHOICES: [DiskMenuChoice; 5] = [
 /// # Errors
 /// As [`prompt::one_of`] and [`by_hand`].
 pub(super) fn ask(ctx: &mut Context, freed: Option<u64>, screen: &mut Screen) -> Result<()> {
-    while let Some(short) = disk::shortage(ctx).filter(|short| short.level >= DiskSpaceLevel::Critical) {
+    while let Some(short) = disk_space::shortage(ctx).filter(|short| short.level >= DiskSpaceLevel::Critical) {
         let words = in_words(ctx)?;
         match prompt::one_of("What next? (Escape changes nothing)", Some(&heading(&short, freed)), &words, 0)? {
             Some(number) => match CHOICES.get(number) {

@@ -6,7 +6,6 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::facts::{facts, hear, runs};
-use super::find;
 use crate::config::Config;
 use crate::domain::agent::adapter::{AdapterPromptKind, AgentAdapter};
 use crate::domain::agent::stream::summary::StreamSummary;
@@ -22,7 +21,7 @@ use crate::files;
 use crate::git::Repository;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
-use crate::ops::programs::{SessionPrograms, program};
+use crate::ops::programs::{SessionPrograms, find, program};
 use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
 use crate::ops::supervise::{self, CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions};
 use crate::ops::tasks::edit::{self, NewTaskRequest};

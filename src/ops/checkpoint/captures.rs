@@ -23,7 +23,8 @@ use crate::git::{
 };
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
-use crate::ops::{trash, workspaces};
+use crate::ops::trash;
+use crate::ops::workspace_folder;
 use crate::own_process::threads;
 
 /// How many worktrees are captured at once.
@@ -129,7 +130,7 @@ pub(super) struct CapturableWorktrees {
 
 /// The options for captures of this repository: what they leave out.
 pub fn capture_options(ctx: &Context) -> CaptureOptions {
-    let mut excluded: Vec<RepoPath> = workspaces::folder(ctx).into_iter().collect();
+    let mut excluded: Vec<RepoPath> = workspace_folder::folder(ctx).into_iter().collect();
     excluded.push(RepoPath::new(trash::IN_WORKTREE.as_bytes()));
     CaptureOptions {
         max_file_size: ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024),

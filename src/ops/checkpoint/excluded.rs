@@ -10,7 +10,8 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{CaptureCoverage, Worktree};
 use crate::ops::context::handle::Context;
-use crate::ops::{trash, workspaces};
+use crate::ops::trash;
+use crate::ops::workspace_folder;
 
 /// Adds the user's own files and folders there to the ignored paths of `coverage`: the topmost ones that git does not track.
 /// `known` are the repository's other worktrees.
@@ -22,7 +23,7 @@ pub(super) fn name_users_own(
     (main, known): (&Worktree, &[PathBuf]),
     coverage: &mut CaptureCoverage,
 ) -> Result<()> {
-    let Some(folder) = workspaces::folder(ctx) else { return Ok(()) };
+    let Some(folder) = workspace_folder::folder(ctx) else { return Ok(()) };
     let theirs = match main.path().join(folder.to_path()).symlink_metadata() {
         Ok(meta) if meta.is_dir() => not_ours(ctx, (main, known), &folder)?,
         Ok(_) => vec![folder],
@@ -45,7 +46,7 @@ pub(super) fn name_users_own(
 /// # Errors
 /// As [`name_users_own`].
 pub(super) fn name_again(ctx: &Context, both: (&Worktree, &[PathBuf]), coverage: &mut CaptureCoverage) -> Result<()> {
-    let left_out = PathSet::new(workspaces::folder(ctx));
+    let left_out = PathSet::new(workspace_folder::folder(ctx));
     let ignored = &mut coverage.ignored;
     let listed = ignored.paths.len();
     ignored.paths.retain(|path| !left_out.covers(path));

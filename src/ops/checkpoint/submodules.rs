@@ -20,6 +20,7 @@ use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureOptions, ExpectedRefValue, RefEdit, Repository, SubmoduleFolder, Worktree, WorktreeCapture};
 use crate::ops::context::handle::Context;
+use crate::ops::operation::submodules::has_files;
 use crate::ops::trash;
 
 /// A submodule as it is now.
@@ -129,11 +130,6 @@ fn capture_one(
     let capture = inner.captures().capture_worktree(&worktree, options)?;
     inner.index(&worktree).nothing_lost_is_held(&capture)?;
     Ok(Some((inner, worktree, capture)))
-}
-
-/// Whether anything is in a folder.
-pub(in crate::ops) fn has_files(folder: &Path) -> bool {
-    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// The options for a submodule at `path`.

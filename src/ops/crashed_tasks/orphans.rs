@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::recovery::decide::{CrashAction, CrashDecision, WorkPlace, by_rules, decided};
+use crate::domain::recovery::decide::{CrashAction, CrashDecision, CrashDecisionLimits, WorkPlace, by_rules, decided};
 use crate::domain::recovery::estimate::CrashedTaskTimes;
 use crate::domain::recovery::human_choice::{CrashedTaskFate, DecisionAuthority, RecoverySelection};
 use crate::domain::recovery::last_signals::{CrashedIterationSignals, LifeSigns};
@@ -20,13 +20,22 @@ use crate::env;
 use crate::error::Result;
 use crate::ops::checkpoint::live::live_ref;
 use crate::ops::context::handle::Context;
-use crate::ops::crashed_tasks::scan;
-use crate::ops::crashed_tasks::scan::TaskIterationTotals;
+use crate::ops::crashed_tasks::scan::{self, TaskIterationTotals};
 use crate::ops::crashed_tasks::verified;
 use crate::ops::output::last;
-use crate::ops::supervise::crash::limits;
 use crate::process::keeper::spec::{EndCause, KeeperState};
 use crate::process::{IterationState, iteration_state, read_signals};
+
+/// The settings that count for a decision.
+pub fn limits(ctx: &Context, threshold: Option<u8>) -> CrashDecisionLimits {
+    let config = &ctx.config.recovery;
+    CrashDecisionLimits {
+        threshold: threshold.unwrap_or(config.resume_threshold),
+        for_all: threshold.is_some(),
+        max_age_hours: config.max_age_hours,
+        auto_reset: config.auto_reset_orphaned,
+    }
+}
 
 /// A task that is active while no supervisor runs.
 #[derive(Debug, Clone, Serialize)]

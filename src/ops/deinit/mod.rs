@@ -22,13 +22,13 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::git::Repository;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
-use crate::ops::disk;
+use crate::ops::disk_space;
 use crate::ops::journals::deinit::{DeinitJournal, DeinitPhase};
+use crate::ops::mend::locks;
 use crate::ops::program_hooks::file_edit::{ProgramFileChange, WriteProgramFiles};
 use crate::ops::program_hooks::program_files::AttachScope;
 use crate::ops::program_hooks::{attach, skill};
 use crate::ops::supervise::session_lock;
-use crate::ops::repair;
 use crate::store::layout::StoreLayout;
 
 pub(in crate::ops) use plan::own_refs;
@@ -84,7 +84,7 @@ pub fn preview(ctx: &Context, folder: Option<&Path>) -> Result<DeinitReport> {
 /// `SUPERVISOR_RUNNING`, `BUSY` where somebody works; `OPERATION_OPEN`, `IN_THE_WAY`, `DISK_FULL`, those of a checkpoint: then nothing
 /// was taken out.
 pub fn leave(ctx: &mut Context, folder: Option<&Path>) -> Result<DeinitReport> {
-    disk::has_room_to_save(ctx, "make a checkpoint")?;
+    disk_space::has_room_to_save(ctx, "make a checkpoint")?;
     ctx.layout().ensure()?;
     let _supervisor = supervisor_lock(ctx.layout())?;
     ctx.with_change_lock(|ctx| {
@@ -149,7 +149,7 @@ pub fn complete(repo: &Repository, mut journal: DeinitJournal) -> Result<DeinitR
         DeinitPhase::Folder => None,
     };
     let _in_children = locks.as_ref().map(|(_, operation)| repo.hold_lock_in_children(operation)).transpose()?;
-    repair::clear_locks_of_interrupted(repo)?;
+    locks::clear_locks_of_interrupted(repo)?;
     let stayed = carry_out::carry_out(repo, &mut journal)?;
     Ok(DeinitReport { journal, stayed, detached: Vec::new(), bundle_size: size, root })
 }

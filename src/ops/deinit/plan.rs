@@ -18,7 +18,8 @@ use crate::git::{Head, RefValue, WorktreeEntry, WorktreeOwner};
 use crate::ops::context::handle::Context;
 use crate::ops::journals::deinit::{DeinitJournal, DeinitMove, DeinitRef, DeinitWorkspace};
 use crate::ops::program_hooks::program_files::OF_THIS_USER;
-use crate::ops::{checkpoint, hide_refs, revert_task, trash, workspaces};
+use crate::ops::workspace_folder;
+use crate::ops::{checkpoint, hide_refs, revert_task, trash};
 use crate::store::identity;
 
 /// A branch of a task, and what becomes of it.
@@ -50,7 +51,7 @@ pub(super) fn plan(
         leaving.filter(stays_with_notes).map(|one| DeinitRef { name: one.name.clone(), oid: one.oid.clone() }).collect();
     journal.notes = if notes.of_others { notes.ours } else { Vec::new() };
     journal.hidden = hide_refs::written(ctx)?;
-    journal.workspace_folder = workspaces::root(ctx).ok();
+    journal.workspace_folder = workspace_folder::root(ctx).ok();
     journal.id = identity::read(ctx.layout())?.map(|identity| identity.id);
     journal.stays = left_in_place::all(
         ctx,
@@ -196,7 +197,7 @@ fn notes(ctx: &Context) -> Result<DeinitNotes> {
 
 /// The lines that we write into `info/exclude`. Those of files that stay there are kept.
 pub(super) fn exclude_lines(ctx: &Context) -> Vec<String> {
-    let folder = workspaces::folder(ctx).map(|folder| format!("/{folder}/"));
+    let folder = workspace_folder::folder(ctx).map(|folder| format!("/{folder}/"));
     let all = ctx.repo.worktrees().list().unwrap_or_default();
     let is_gone =
         |path: &&str| !all.is_empty() && all.iter().all(|one| one.worktree.path().join(path).symlink_metadata().is_err());

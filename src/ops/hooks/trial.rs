@@ -13,7 +13,7 @@ use crate::error::{Code, Error, Result};
 use crate::git::MergeResult;
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
-use crate::ops::merge::branch_of;
+use crate::ops::workspaces::branch_of;
 
 /// The facts for a trial of an event; those of a task where one is named.
 ///

@@ -10,7 +10,7 @@ use crate::error::Result;
 use crate::files;
 use crate::git::Worktree;
 use crate::ops::context::handle::Context;
-use crate::ops::repair::RepairReport;
+use crate::ops::mend::report::RepairReport;
 use crate::ops::trash;
 
 /// Repairs registrations of workspaces whose damage makes git fail in the whole repository; runs no git command. Returns

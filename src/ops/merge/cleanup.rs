@@ -3,7 +3,7 @@
 
 use crate::domain::work::branch_names;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::RefName;
@@ -90,7 +90,7 @@ fn close(ctx: &mut Context, task: &TaskId, unsaved: UnsavedWorkspaceFate) -> Res
         return Err(Error::new(Code::Busy, format!("an agent still works in '{}'", workspace.path)));
     }
     let path = Path::new(&workspace.path);
-    let trash = trash_for(ctx, path)?;
+    let trash = trash::fresh_for(ctx, path)?;
     env::fault_point("merge.before-close");
     let trash = match ctx.repo.worktrees().worktree_at(path)? {
         Some(entry) if entry.present && entry.locked.is_none() => {
@@ -216,12 +216,6 @@ fn used_branches(ctx: &Context, except: Option<&Path>) -> Result<BTreeSet<RefNam
         used.extend(ctx.repo.captures().branches_in_progress(&entry.worktree)?.into_iter().map(|(branch, _)| branch));
     }
     Ok(used)
-}
-
-/// A free place in the trash for a workspace.
-pub(in crate::ops) fn trash_for(ctx: &Context, path: &Path) -> Result<PathBuf> {
-    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    trash::fresh(ctx, &name)
 }
 
 fn keep_uncommitted(

@@ -2,14 +2,15 @@
 
 use std::collections::BTreeSet;
 
+use super::MergeOutcome;
 use super::plan::{MergePlan, plan};
-use super::{MergeOutcome, branch_of};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::work::guarded::AllowedGuardedFiles;
 use crate::error::Result;
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
+use crate::ops::workspaces::branch_of;
 
 /// The most files whose commits are looked for.
 const MOST_FILES: usize = 100;

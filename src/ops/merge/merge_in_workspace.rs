@@ -16,7 +16,7 @@ use crate::git::{ConflictedPath, InProgressMerge, Worktree, WorktreeCapture};
 use crate::ops::checkpoint::capture_options;
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
-use crate::ops::rollback::worktree::head_state;
+use crate::ops::operation::recorded_head::head_state;
 
 /// The target's commit that is to be merged in a task's workspace, where its conflict was given to an agent and is not settled.
 ///

@@ -5,7 +5,7 @@
 
 use std::thread::JoinHandle;
 
-use super::{MergeOutcome, branch_of, merge_of, merge_task, plan, result_of};
+use super::{MergeOutcome, merge_of, merge_task, plan, result_of};
 use crate::domain::base::ids::TaskId;
 use crate::domain::hook::due::of_task;
 use crate::domain::hook::facts::HookFacts;
@@ -25,14 +25,14 @@ use crate::ops::checkpoint::target_branch;
 use crate::ops::context::approved_hooks::EventHooks;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::hook_runs;
-use crate::ops::scratch_worktrees;
-use crate::ops::scratch_worktrees::ScratchWorktree;
+use crate::ops::scratch_worktrees::{self, ScratchWorktree};
 use crate::ops::steps::{
     self, AfterStepFailure, RunningStep, RunningStepJob, StepCommits, StepContext, StepJob, StepJobOutcome, StepRunner, StepSpec,
     cut_off,
 };
 use crate::ops::telling::Telling;
 use crate::ops::wait_observer::{ForegroundWait, WaitObserver};
+use crate::ops::workspaces::branch_of;
 use crate::process::os::bell::WakeSender;
 
 /// How many times a merge is verified while a branch moves meanwhile.

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use super::guarded::guarded_files;
 use super::replay::{self, ComputedMerge};
-use super::{MergeOutcome, branch_of, checked_out, edit, nothing_in_progress, taken_stash};
+use super::{MergeOutcome, checked_out, edit, nothing_in_progress, taken_stash};
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::ref_change::RefChange;
@@ -23,7 +23,7 @@ use crate::ops::context::approved_hooks::{EventHooks, not_approved};
 use crate::ops::context::handle::Context;
 use crate::ops::operation;
 use crate::ops::operation::branches::branches_are_free;
-use crate::ops::workspaces;
+use crate::ops::workspaces::{self, branch_of};
 
 /// The plan for a merge.
 pub(super) enum MergePlan {

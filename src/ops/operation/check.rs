@@ -9,10 +9,10 @@ use crate::domain::state::settle::edit_fits;
 use crate::error::{Code, Error, Result};
 use crate::git::{ChangeAttempt, IndexLock, RefEdit, Repository, WorktreeRestore};
 use crate::ops::context::handle::Context;
-use crate::ops::trash;
 
-use super::steps::{advance, is_at, is_there, restore, worktree};
-use super::{mounts, submodules};
+use super::recorded_head::is_at;
+use super::steps::{advance, is_there, restore, worktree};
+use super::{mounts, submodules, trash_folders};
 
 /// Compares refs, HEADs, advanced branches, places of workspaces and task fields with what is expected, and looks for what
 /// would make a step fail: hooks that refuse, files and folders that cannot be changed, a trash that is not a folder. Files
@@ -61,7 +61,7 @@ pub(super) fn expectations(ctx: &Context, operation: &JournaledOperation) -> Res
         let (repo, there) = submodules::opened(ctx, change)?;
         restore(ctx, (&repo, &there), &change.worktree, (ctx.txn(), ChangeAttempt::First), can_be_restored)?;
     }
-    trash::are_folders(ctx, operation)?;
+    trash_folders::are_folders(ctx, operation)?;
     let refs = operation.refs.iter().map(RefEdit::from);
     let advances = operation.advances.iter().map(|change| RefEdit::from(&change.ref_change()));
     ctx.repo.refs().try_refs(&refs.chain(advances).collect::<Vec<_>>())?;

@@ -8,19 +8,20 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::ref_change::{ChangeDirection, RefChange};
 use crate::domain::base::text::ValueChange;
 use crate::domain::journal::journaled::{
-    BranchAdvance, HeadState, JournaledOperation, StashChange, TrashChange, WorkspaceChange, WorktreeChange,
+    BranchAdvance, JournaledOperation, StashChange, TrashChange, WorkspaceChange, WorktreeChange,
 };
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::git::{
-    CaptureExtras, ChangeAttempt, CheckoutAdvance, Head, IndexLock, MovedObstacle, PreparedFiles, RefEdit, Repository,
-    RestoreReport, UnrestoredPath, Worktree, WorktreeCapture, WorktreeRestore,
+    CaptureExtras, ChangeAttempt, CheckoutAdvance, IndexLock, MovedObstacle, PreparedFiles, RefEdit, Repository, RestoreReport,
+    UnrestoredPath, Worktree, WorktreeCapture, WorktreeRestore,
 };
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 use crate::ops::workspace_submodules::bring_home;
 
 use super::asides::{in_trash, put_back, take_away};
+use super::recorded_head::is_at;
 use super::submodules;
 use super::submodules_again;
 use super::workspaces::{aside, bring_back};
@@ -346,15 +347,6 @@ fn set_head(
     repo.refs().set_head(worktree, &now, &change.head.new, "git axiom: restored")
 }
 
-/// Whether HEAD is in the given state.
-pub(super) fn is_at(head: &Head, state: &HeadState) -> bool {
-    match (state, head) {
-        (HeadState::Branch(wanted), Head::Branch { name, .. }) => wanted == name,
-        (HeadState::Detached(wanted), Head::Detached { commit }) => wanted == commit,
-        (HeadState::Branch(_), Head::Detached { .. }) | (HeadState::Detached(_), Head::Branch { .. }) => false,
-    }
-}
-
 /// Moves the refs that have not moved yet, each only from its expected value.
 fn move_refs(
     ctx: &Context,
@@ -408,7 +400,7 @@ pub(super) fn advance<T>(
 ///
 /// # Errors
 /// `WORKSPACE_BROKEN` where git knows no worktree there.
-pub(in crate::ops) fn worktree(ctx: &Context, path: &str) -> Result<Worktree> {
+pub(super) fn worktree(ctx: &Context, path: &str) -> Result<Worktree> {
     match ctx.repo.worktrees().worktree_at(Path::new(path))? {
         Some(entry) => Ok(entry.worktree),
         None => Err(Error::new(Code::WorkspaceBroken, format!("'{path}' is no longer a worktree of this repository"))

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::keep_ref::publish;
-use super::steps::{OperationContents, OperationStepsReport, is_at, restore_worktree};
+use super::recorded_head::is_at;
+use super::steps::{OperationContents, OperationStepsReport, restore_worktree};
 use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::SUPERPROJECT_KEPT;
@@ -18,7 +19,6 @@ use crate::files;
 use crate::git::{
     ChangeAttempt, FileId, IndexLock, NewCommit, RefEdit, Repository, SUBMODULE, TREE, TreeChange, TreeEntry, Worktree,
 };
-use crate::ops::checkpoint::submodules::has_files;
 use crate::ops::context::handle::Context;
 
 /// The tree `then`, in which the present submodules keep the commits that they have checked out now, but for those that go `back`
@@ -87,6 +87,11 @@ pub(in crate::ops) fn opened(ctx: &Context, change: &SubmoduleChange) -> Result<
 /// Whether the folder of a submodule has its `.git`.
 pub(in crate::ops) fn is_checked_out(folder: &Path) -> bool {
     folder.join(".git").symlink_metadata().is_ok()
+}
+
+/// Whether anything is in a folder.
+pub(in crate::ops) fn has_files(folder: &Path) -> bool {
+    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
 }
 
 /// Adds to `changed` what is not as the operation expects it.

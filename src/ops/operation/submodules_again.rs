@@ -4,6 +4,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use super::recorded_head::head_state;
 use super::steps::{OperationContents, OperationStepsReport};
 use super::submodules::{carry_out, keep_commits};
 use crate::domain::base::ids::OperationId;
@@ -16,7 +17,6 @@ use crate::domain::journal::journaled::{HeadState, SubmoduleChange, WorkspaceCha
 use crate::error::{Error, Result};
 use crate::git::{ChangeAttempt, Repository, Worktree};
 use crate::ops::context::handle::Context;
-use crate::ops::rollback::worktree::head_state;
 use crate::ops::workspace_submodules::{label_of, of_worktree};
 
 /// Makes the submodules of a workspace again. One of which the main worktree's repository has no capture is left out. Safe to repeat.

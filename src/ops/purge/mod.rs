@@ -34,11 +34,11 @@ use crate::ops::context::handle::Context;
 use crate::ops::deinit::nobody_works;
 use crate::ops::supervise::session_lock;
 use crate::ops::journals::purge::{PurgeJournal, PurgeRefChange};
-use crate::ops::repair;
 use crate::store::known_repositories;
 use files_of_ours::PurgeFileScan;
 
 pub use crate::ops::journals::purge::PurgedObjectsFate;
+use crate::ops::mend::locks;
 pub use find::PurgeSubject;
 
 /// How long to wait for a process that holds the supervisor's lock for a moment.
@@ -153,7 +153,7 @@ pub fn complete(ctx: &mut Context) -> Result<Option<PurgeReport>> {
     let Some(journal) = PurgeJournal::read(ctx.repo.common_dir())? else { return Ok(None) };
     let _supervisor = supervisor_lock(ctx)?;
     ctx.with_change_lock(|ctx| {
-        repair::clear_locks_of_interrupted(&ctx.repo)?;
+        locks::clear_locks_of_interrupted(&ctx.repo)?;
         let subject = PurgeSubject { path: journal.path.clone(), blob: None, given: journal.what.clone() };
         // It is completed in any case.
         let unknown = |error: Error| vec![format!("what has it still could not be looked for: {error}")];

@@ -13,11 +13,13 @@ use crate::domain::state::blocking_condition::BlockingCondition;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{DamagedWorktree, FEW_WORKTREES, GitLockOwner, Head, Worktree, WorktreeOwner, named_by};
+use crate::ops::conflict_notes;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::log_recovery;
-use crate::ops::repair::LOCK_AGE;
-use crate::ops::{checkpoint, plan, revert_task, workspaces};
+use crate::ops::mend::locks::LOCK_AGE;
+use crate::ops::workspace_folder;
+use crate::ops::{checkpoint, plan};
 use crate::own_process::threads;
 
 /// Finds all reasons for which a verb refuses.
@@ -165,8 +167,8 @@ fn moved_to(git_dir: &Path, folder: &Path) -> Option<String> {
 
 /// Workspaces and branches of tasks that are not in this state.
 fn left_over(ctx: &Context) -> Result<Vec<BlockingCondition>> {
-    let (state, root) = (ctx.state(), workspaces::root(ctx)?);
-    let settling: Vec<String> = revert_task::noted(ctx)?.into_iter().map(|(_, note)| note.path).collect();
+    let (state, root) = (ctx.state(), workspace_folder::root(ctx)?);
+    let settling: Vec<String> = conflict_notes::noted(ctx.repo.common_dir())?.into_iter().map(|(_, note)| note.path).collect();
     let known: HashSet<&str> = state.restorable.workspaces.values().map(|one| one.path.as_str()).collect();
     let mut found = Vec::new();
     let mut checked_out: Vec<RefName> = Vec::new();

@@ -12,7 +12,7 @@ use crate::error::Result;
 use crate::files;
 use crate::ops::context::handle::Context;
 use crate::ops::hooks::kept;
-use crate::ops::repair::LOCK_AGE;
+use crate::ops::mend::locks::LOCK_AGE;
 use crate::ops::settings::shared;
 use crate::ops::{merge, revert_task};
 use crate::process::client::leftovers;

@@ -28,10 +28,11 @@ use crate::ops::checkpoint::live::live_ref;
 use crate::ops::checkpoint::{self, CapturedWorktree};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
-use crate::ops::operation::{self, capture_with, extras_of, keep_bytes};
+use crate::ops::operation::recorded_head::head_state;
+use crate::ops::operation::{self, capture_with, extras_of};
 use crate::ops::repair::missing_workspaces;
 use crate::ops::rollback::plan::kept;
-use crate::ops::rollback::worktree::head_state;
+use crate::ops::rollback::replaced_bytes::keep_bytes;
 
 /// How many commits since a capture are looked at.
 const MOST_COMMITS: usize = 100;

@@ -17,13 +17,14 @@ use crate::error::{Code, Error, Result};
 use crate::git::Worktree;
 use crate::ops::checkpoint::CheckpointCaptures;
 use crate::ops::context::handle::Context;
-use crate::ops::merge::{branch_of, checked_out, nothing_in_progress};
+use crate::ops::merge::{checked_out, nothing_in_progress};
 use crate::ops::operation;
 use crate::ops::operation::branches::branches_are_free;
+use crate::ops::operation::recorded_head::head_state;
 use crate::ops::rollback::plan::kept;
 use crate::ops::rollback::workspace::{lost_workspace, not_locked, trash_places};
-use crate::ops::rollback::worktree::head_state;
 use crate::ops::rollback::{AffectedFileLine, AffectedWorkspaceLine, StoppedAgentLine};
+use crate::ops::workspaces::branch_of;
 
 use super::reverts::{self, RevertOutcome};
 use super::{TaskRollbackRequest, find, resolve};

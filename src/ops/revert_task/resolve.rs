@@ -7,38 +7,19 @@
 
 use std::path::{Path, PathBuf};
 
-use serde::{Deserialize, Serialize};
-
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::operation::task_rollback::{self, RevertUnit, TaskRevertPlan};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::{GitOperation, StatusKind, WorkspaceBranch, Worktree};
+use crate::ops::conflict_notes::{self, RevertConflictWorktree};
 use crate::ops::context::handle::Context;
 use crate::ops::merge::nothing_in_progress;
-use crate::ops::{trash, workspaces};
+use crate::ops::{trash, workspace_folder};
 
 use super::find;
 use super::reverts::RevertOutcome;
-
-/// The name of the note in the worktree's git directory.
-const NOTE: &str = "axiom-resolve.json";
-/// The largest size of a note, in bytes.
-const LIMIT: u64 = 64 * 1024;
-
-/// A conflict that a user is resolving.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RevertConflictWorktree {
-    /// The task that is rolled back.
-    pub task_id: TaskId,
-    /// The branch on which its commits are reverted.
-    pub target: RefName,
-    /// The path of the worktree.
-    pub path: String,
-}
 
 /// All conflicts that are being resolved, ordered by path. Starts no process and takes no lock.
 ///
@@ -46,7 +27,7 @@ pub struct RevertConflictWorktree {
 /// `IO_FAILED`.
 pub fn settling(ctx: &Context) -> Result<Vec<RevertConflictWorktree>> {
     let mut found = Vec::new();
-    for (_, mut note) in noted(ctx)? {
+    for (_, mut note) in conflict_notes::noted(ctx.repo.common_dir())? {
         // The current path, not the one in the note: the repository may have moved.
         note.path = place(ctx, &note.task_id)?.to_string_lossy().into_owned();
         found.extend(Some(note).filter(|note| Path::new(&note.path).is_dir()));
@@ -55,27 +36,9 @@ pub fn settling(ctx: &Context) -> Result<Vec<RevertConflictWorktree>> {
     Ok(found)
 }
 
-/// The notes in the git directories of linked worktrees, with the paths as they were written.
-///
-/// # Errors
-/// `IO_FAILED`.
-pub(in crate::ops) fn noted(ctx: &Context) -> Result<Vec<(PathBuf, RevertConflictWorktree)>> {
-    let mut found = Vec::new();
-    for entry in files::list(&ctx.repo.common_dir().join("worktrees"))? {
-        // A file that cannot be parsed is no note of ours.
-        found.extend(read(&entry.path())?.map(|note| (entry.path(), note)));
-    }
-    Ok(found)
-}
-
-fn read(git_dir: &Path) -> Result<Option<RevertConflictWorktree>> {
-    let bytes = files::read_optional(&git_dir.join(NOTE), LIMIT)?;
-    Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
-}
-
 /// The path of the worktree in which a task's conflict is resolved.
 fn place(ctx: &Context, task: &TaskId) -> Result<PathBuf> {
-    Ok(workspaces::root(ctx)?.join(format!("resolve-{task}")))
+    Ok(workspace_folder::root(ctx)?.join(format!("resolve-{task}")))
 }
 
 /// The worktree in which a task's conflict is being resolved.
@@ -85,7 +48,7 @@ fn place(ctx: &Context, task: &TaskId) -> Result<PathBuf> {
 pub(super) fn worktree(ctx: &Context, task: &TaskId) -> Result<Option<Worktree>> {
     let entry = ctx.repo.worktrees().worktree_at(&place(ctx, task)?)?.filter(|entry| entry.present && entry.locked.is_none());
     let Some(worktree) = entry.map(|entry| entry.worktree) else { return Ok(None) };
-    let note = read(worktree.git_dir())?.filter(|note| note.task_id == *task);
+    let note = conflict_notes::read(worktree.git_dir())?.filter(|note| note.task_id == *task);
     Ok(note.map(|_| worktree))
 }
 
@@ -102,7 +65,7 @@ pub(super) fn set_up(
     reverted: &RevertOutcome,
 ) -> Result<PathBuf> {
     let path = place(ctx, task)?;
-    workspaces::exclude(ctx)?;
+    workspace_folder::exclude(ctx)?;
     clear(ctx, &path)?;
     let trash = trash::fresh(ctx, "half-made")?;
     env::fault_point("resolve.before-worktree");
@@ -120,9 +83,7 @@ pub(super) fn set_up(
     env::fault_point("resolve.reverting");
     let note =
         RevertConflictWorktree { task_id: task.clone(), target: target.clone(), path: path.to_string_lossy().into_owned() };
-    let json = serde_json::to_vec_pretty(&note);
-    let json = json.map_err(|e| Error::new(Code::Internal, "a note cannot be written as JSON").because(e))?;
-    files::write_atomic(&made.git_dir().join(NOTE), &json)?;
+    conflict_notes::write(made.git_dir(), &note)?;
     env::fault_point("resolve.noted");
     Ok(path)
 }

@@ -17,7 +17,8 @@ use super::preview::RollbackPreview;
 use super::refs::add_branch_configs;
 use super::submodules;
 use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
-use crate::ops::operation::branches::{add_detached, add_refs, branches_are_free};
+use crate::ops::operation::branches::branches_are_free;
+use crate::ops::rollback::removed_commits::{add_detached, add_refs};
 
 /// One worktree at the checkpoint and now.
 pub(super) struct OneWorktreeRollback<'a> {

@@ -13,7 +13,8 @@ use crate::ops::context::handle::Context;
 use super::left_alone::is_same;
 use super::preview::RollbackPreview;
 use super::submodules;
-use super::worktree::{WorktreeRollbackState, add_worktree, head_state, worktree_change};
+use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
+use crate::ops::operation::recorded_head::head_state;
 
 /// What becomes of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -27,7 +27,8 @@ use super::refs::{LocalRefsPolicy, add_branch_configs, add_local_refs, add_moved
 use super::submodules;
 use super::workspace::add_workspace;
 use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
-use crate::ops::operation::branches::{add_detached, add_refs, branches_are_free};
+use crate::ops::operation::branches::branches_are_free;
+use crate::ops::rollback::removed_commits::{add_detached, add_refs};
 
 /// The plan of a rollback.
 #[derive(Debug)]

@@ -17,7 +17,8 @@ use super::one_worktree::{OneWorktreeRollback, find};
 use super::plan::{RollbackPlan, kept};
 use super::preview::RollbackPreview;
 use super::submodules;
-use super::worktree::{WorktreeRollbackState, add_worktree, head_state, worktree_change};
+use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
+use crate::ops::operation::recorded_head::head_state;
 
 /// Plans the rollback of `paths`, from the captures made just now. A path includes everything below it.
 ///

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::preview::{RemovedCommitLine, RollbackPreview, UnrestoredPathLine};
-use super::worktree::{WorktreeRollbackState, head_state, tell, worktree_change};
+use super::worktree::{WorktreeRollbackState, tell, worktree_change};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::path_set::PathSet;
 use crate::domain::base::ref_change::RefChange;
@@ -16,12 +16,12 @@ use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::domain::journal::journaled::{HeadState, JournaledOperation, SubmoduleChange, WorktreeChange};
 use crate::error::Result;
 use crate::git::{PathPatterns, Repository};
-use crate::ops::checkpoint::submodules::{
-    CapturedSubmodule, SubmoduleWhereabouts, has_files, options_within, repository_of, whereabouts,
-};
+use crate::ops::checkpoint::submodules::{CapturedSubmodule, SubmoduleWhereabouts, options_within, repository_of, whereabouts};
 use crate::ops::checkpoint::{CapturedWorktree, CheckpointCaptures, capture_options};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::extras_of;
+use crate::ops::operation::recorded_head::head_state;
+use crate::ops::operation::submodules::has_files;
 use crate::ops::operation::submodules::is_checked_out;
 use crate::ops::operation::submodules_again::source;
 

@@ -18,7 +18,8 @@ use crate::ops::{operation, trash};
 
 use super::preview::{AffectedWorkspaceLine, RollbackPreview};
 use super::submodules;
-use super::worktree::{WorktreeRollbackState, add_worktree, head_state, worktree_change};
+use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
+use crate::ops::operation::recorded_head::head_state;
 
 /// Adds the changes of a task's workspace to the operation and the preview.
 pub(super) fn add_workspace(

@@ -11,26 +11,19 @@ use crate::domain::journal::journaled::{HeadState, JournaledOperation, WorktreeC
 use crate::domain::queries::known_paths::together;
 use crate::error::Result;
 use crate::git::{
-    CaptureExtras, CaptureParts, Head, PathPatterns, RecordedPermissions, Repository, TreeChange, Worktree, WorktreeCapture,
-    bytes_by, bytes_of,
+    CaptureExtras, CaptureParts, PathPatterns, RecordedPermissions, Repository, TreeChange, Worktree, WorktreeCapture, bytes_by,
+    bytes_of,
 };
 use crate::ops::checkpoint::CapturedWorktree;
 use crate::ops::context::handle::Context;
 use crate::ops::operation::differences::{self, beyond, differences, out_of_reach};
 use crate::ops::operation::in_progress::operations;
+use crate::ops::operation::recorded_head::head_state;
 use crate::ops::operation::{self, capture_with, extras_of};
 
 use super::not_restored::{excluded_now, not_read, not_restored, other_kind_now};
 use super::preview::{AffectedFileLine, FileLossLine, RollbackHeadLine, RollbackPreview, UnrestoredPathLine};
 use crate::ops::operation::submodules::{is_checked_out, with_own_submodules};
-
-/// The state of HEAD, as an operation records it.
-pub(crate) fn head_state(head: &Head) -> HeadState {
-    match head {
-        Head::Branch { name, .. } => HeadState::Branch(name.clone()),
-        Head::Detached { commit } => HeadState::Detached(commit.clone()),
-    }
-}
 
 /// The state to which a worktree is rolled back.
 pub(super) struct WorktreeRollbackState<'a> {

@@ -18,7 +18,8 @@ use crate::domain::work::session::SessionMode;
 use crate::domain::work::task::{Task, TaskStatus};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::{disk, workspaces};
+use crate::ops::disk_space;
+use crate::ops::workspaces;
 
 /// At most this many claim gates are open at the same time: a human should not have to decide on a thousand tasks.
 pub(super) const MOST_CLAIM_GATES: usize = 20;
@@ -126,7 +127,7 @@ impl Supervisor<'_> {
     /// Who takes a task, and in which workspace, which may still have to be made.
     pub(super) fn prepare_claim(&mut self, task: &TaskId, why: &str) -> Result<BegunClaim> {
         self.budget_can_be_kept(task)?;
-        disk::has_room_to_begin(self.ctx, "make a workspace")?;
+        disk_space::has_room_to_begin(self.ctx, "make a workspace")?;
         let case = &self.ctx.state().task(task)?.clone();
         self.put_aside_first(task)?;
         self.act()?;

@@ -14,6 +14,7 @@ use crate::domain::work::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::error::{Code, Error, Result};
 use crate::ops::merge;
 use crate::ops::repair;
+use crate::ops::workspaces;
 
 /// How many commits of the target are named.
 const MOST_COMMITS: usize = 10;
@@ -94,7 +95,7 @@ impl Supervisor<'_> {
 
     /// Makes the task pending again, with the conflict for its next iteration.
     fn give_back(&mut self, task: &TaskId, files: &[RepoPath], target: Oid, round: u32) -> Result<()> {
-        let Some(branch) = self.ctx.repo.refs().read_ref(&merge::branch_of(self.ctx, task))? else { return Ok(()) };
+        let Some(branch) = self.ctx.repo.refs().read_ref(&workspaces::branch_of(self.ctx, task))? else { return Ok(()) };
         let shown = &files[..files.len().min(MOST)];
         let theirs = self.ctx.repo.history().log_of_paths(&branch, &target, shown, MOST_COMMITS)?.into_iter();
         let theirs = theirs.map(|commit| {

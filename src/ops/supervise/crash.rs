@@ -11,9 +11,7 @@ use super::notice::SessionNotice;
 use crate::domain::base::document_schema::SCHEMA;
 use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::base::plural::count;
-use crate::domain::recovery::decide::{
-    CrashAction, CrashDecider, CrashDecision, CrashDecisionLimits, CrashFacts, by_rules, decided,
-};
+use crate::domain::recovery::decide::{CrashAction, CrashDecider, CrashDecision, CrashFacts, by_rules, decided};
 use crate::domain::recovery::evaluator::{CurrentTask, EvaluatorQuestion, PastTask, answer};
 use crate::domain::state::event::{Event, EventAuthor};
 use crate::domain::work::agent::AgentWork;
@@ -23,11 +21,9 @@ use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::live::live_ref;
-use crate::ops::context::handle::Context;
 use crate::ops::crashed_tasks::earlier_attempts;
-use crate::ops::crashed_tasks::orphans::last_sign;
-use crate::ops::crashed_tasks::scan;
-use crate::ops::crashed_tasks::scan::TaskIterationTotals;
+use crate::ops::crashed_tasks::orphans::{last_sign, limits};
+use crate::ops::crashed_tasks::scan::{self, TaskIterationTotals};
 use crate::ops::revert_task;
 use crate::ops::steps::{self, AfterStepFailure, StepCommand, StepContext, StepJob, StepProgram, StepRunner};
 use crate::process::keeper::spec::KeeperState;
@@ -35,17 +31,6 @@ use crate::process::keeper_state;
 
 /// How many finished tasks an evaluator is told.
 const MOST_PAST: usize = 200;
-
-/// The settings that count for a decision.
-pub fn limits(ctx: &Context, threshold: Option<u8>) -> CrashDecisionLimits {
-    let config = &ctx.config.recovery;
-    CrashDecisionLimits {
-        threshold: threshold.unwrap_or(config.resume_threshold),
-        for_all: threshold.is_some(),
-        max_age_hours: config.max_age_hours,
-        auto_reset: config.auto_reset_orphaned,
-    }
-}
 
 /// What becomes of the tasks that the crash before a session cut off, in numbers.
 #[derive(Debug, Default)]

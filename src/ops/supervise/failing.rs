@@ -20,7 +20,7 @@ use crate::domain::work::hook_event::HookEvent;
 use crate::domain::work::task::TaskStatus;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::repair;
+use crate::ops::mend::locks;
 
 /// What failed for a task since something last went well.
 #[derive(Debug)]
@@ -269,7 +269,7 @@ impl Supervisor<'_> {
 
     /// Removes lock files whose owners are dead. What cannot be done now is tried with the next look.
     pub(super) fn clear_dead_locks(&mut self) {
-        match repair::clear_dead_locks(self.ctx) {
+        match locks::clear_dead_locks(self.ctx) {
             Ok(report) => report.done.into_iter().for_each(|what| self.tell(SessionNotice::Recovered { what })),
             Err(error) => tracing::info!(%error, "dead locks could not be looked for"),
         }

@@ -1,5 +1,5 @@
 //! Files of workspaces that are lost after the machine has stopped, or with the folder of a workspace: before the next capture takes the
-//! place of the newest one. What is lost, and putting it back, is in `ops::recover::lost_files`.
+//! place of the newest one. What is lost, and putting it back, is in `ops::repair::lost_files`.
 
 use jiff::Timestamp;
 
@@ -15,10 +15,8 @@ use crate::env;
 use crate::error::{Result, some_of};
 use crate::ops::context::handle::Context;
 use crate::ops::crashed_tasks::orphans::back_from;
-use crate::ops::repair::lost_files;
-use crate::ops::repair::lost_files::LostFile;
-use crate::ops::repair::missing_workspaces;
-use crate::ops::repair::missing_workspaces::RemadeFolder;
+use crate::ops::repair::lost_files::{self, LostFile};
+use crate::ops::repair::missing_workspaces::{self, RemadeFolder};
 
 /// How many files a message names.
 const MOST_NAMES: usize = 5;

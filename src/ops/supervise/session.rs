@@ -17,11 +17,11 @@ use crate::domain::work::session::{Session, SessionState};
 use crate::domain::work::task::TaskKind;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::agents;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::merge;
 use crate::ops::tasks::limits;
+use crate::ops::programs;
 use crate::process::os::bell::{FolderTrigger, LONGEST};
 use crate::store::backup;
 
@@ -48,7 +48,7 @@ fn find_program(command: &[String]) -> Result<()> {
     let Some(program) = command.first() else {
         return Err(Error::new(Code::ProgramNotFound, "no agent program is named").hint("git axiom run -- PROGRAM ARG…"));
     };
-    if agents::find(program).is_some() {
+    if programs::find(program).is_some() {
         return Ok(());
     }
     Err(Error::new(Code::ProgramNotFound, format!("the agent program '{program}' cannot be found"))

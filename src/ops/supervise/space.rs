@@ -16,7 +16,8 @@ use crate::domain::work::gate::{Gate, GateDecision, GateKind};
 use crate::domain::work::outcome::AgentProgramEnd;
 use crate::env;
 use crate::error::{Code, Result};
-use crate::ops::disk::{self, AllowPacking, SpaceShortage};
+use crate::ops::disk::{self, AllowPacking};
+use crate::ops::disk_space::{self, SpaceShortage};
 
 /// How often the file systems are asked. Nothing tells when one fills up.
 const LOOK_EVERY: Duration = Duration::from_millis(500);
@@ -64,7 +65,7 @@ impl Supervisor<'_> {
             return Ok(SpaceCheckOutcome::Same);
         }
         self.room.looked_at = Some(Instant::now());
-        let short = disk::shortage(self.ctx);
+        let short = disk_space::shortage(self.ctx);
         let (before, level) = (self.room.level, short.as_ref().map_or(DiskSpaceLevel::Enough, |short| short.level));
         self.room.level = level;
         if let Some(short) = short.as_ref().filter(|_| level > before) {
@@ -138,7 +139,7 @@ impl Supervisor<'_> {
             None => {
                 let freed = if self.clean_up_is_due() { self.clean_up() } else { 0 };
                 // What the clean-up freed may be enough.
-                match disk::shortage(self.ctx).filter(|now| now.level >= DiskSpaceLevel::Critical) {
+                match disk_space::shortage(self.ctx).filter(|now| now.level >= DiskSpaceLevel::Critical) {
                     None => Ok(SpaceCheckOutcome::Same),
                     Some(short) => self.open_disk_gate(&short, freed).map(|()| SpaceCheckOutcome::Did),
                 }
@@ -231,7 +232,7 @@ impl Supervisor<'_> {
         if self.target.is_none() || self.room.hit.contains_key(token) {
             return;
         }
-        if let Some(short) = disk::shortage(self.ctx).filter(|short| short.level == DiskSpaceLevel::Emergency) {
+        if let Some(short) = disk_space::shortage(self.ctx).filter(|short| short.level == DiskSpaceLevel::Emergency) {
             self.room.hit.insert(token.clone(), short.with_code());
         }
     }

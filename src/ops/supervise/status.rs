@@ -26,10 +26,11 @@ use crate::domain::work::supervisor_activity::{SupervisorActivity, SupervisorAct
 use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::error::{Code, Result};
 use crate::ops::attach::attach_status::{AttachStatus, attached};
+use crate::ops::conflict_notes::RevertConflictWorktree;
 use crate::ops::context::handle::{Context, OpenOperationProgress};
 use crate::ops::output::last::last_printed;
 use crate::ops::plan;
-use crate::ops::revert_task::{RevertConflictWorktree, settling};
+use crate::ops::revert_task::settling;
 use crate::ops::supervise::budget::used_of;
 use crate::ops::supervise::{doing, session_lock};
 use crate::ops::trust;

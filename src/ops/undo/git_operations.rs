@@ -12,7 +12,7 @@ use crate::error::{Error, Result};
 use crate::git::{GitOperation, Head, Repository, TreeChange, Worktree, WorktreeCapture};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::in_progress::holds_branch;
-use crate::ops::rollback::worktree::head_state;
+use crate::ops::operation::recorded_head::head_state;
 
 use super::changed;
 

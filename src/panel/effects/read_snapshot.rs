@@ -20,7 +20,7 @@ use crate::domain::work::task::{Task, TaskStatus};
 use crate::error::Result;
 use crate::ops::attach::{prompts, sessions};
 use crate::ops::context::handle::Context;
-use crate::ops::disk;
+use crate::ops::disk_space;
 use crate::ops::supervise::status::{self, AgentStatusJson, StatusDocument};
 use crate::panel::snapshot::{
     AgentRow, AgentRowRunner, PanelSession, PanelSnapshot, PanelTaskCounts, TaskRow, WaitingRow, WaitingRowKind,
@@ -80,7 +80,7 @@ fn session(ctx: &Context, report: &StatusDocument) -> PanelSession {
 
 /// The space that is left where git axiom writes, where it is least.
 fn free(ctx: &Context) -> Option<String> {
-    let least = disk::file_systems(ctx).ok()?.into_iter().map(|one| one.space.free).min()?;
+    let least = disk_space::file_systems(ctx).ok()?.into_iter().map(|one| one.space.free).min()?;
     Some(format!("{} free", size_text(Some(least))))
 }
 

@@ -10,8 +10,8 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::WorktreeOwner;
+use crate::ops::conflict_notes;
 use crate::ops::context::handle::Context;
-use crate::ops::revert_task;
 
 /// Separates the copy from the original; returns notes for the user.
 ///
@@ -66,7 +66,7 @@ fn separate(ctx: &Context) -> Result<()> {
 /// The paths of the original's workspaces, as recorded: the agents', and those in which a conflict is being resolved.
 fn workspaces(ctx: &Context) -> Result<BTreeSet<String>> {
     let agents = ctx.state().restorable.workspaces.values().map(|workspace| workspace.path.clone());
-    let settling = revert_task::noted(ctx)?.into_iter().map(|(_, note)| note.path);
+    let settling = conflict_notes::noted(ctx.repo.common_dir())?.into_iter().map(|(_, note)| note.path);
     Ok(agents.chain(settling).collect())
 }
 
