@@ -63,6 +63,7 @@ use crate::ops::context::Repository;
 use crate::ops::context::configure::ConfigMessages;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::{self, VerbPurpose};
+use crate::ops::opening;
 
 /// What a command line ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -186,7 +187,7 @@ pub fn purpose(dry_run: bool) -> VerbPurpose {
 /// The repository and its state. Prints notes about the repository's place, if it was moved, restored or copied.
 ///
 /// # Errors
-/// As [`Context::open`]; `BARE_REPOSITORY` within a bare repository, and where `init` has to choose the main worktree first.
+/// As [`opening::open`]; `BARE_REPOSITORY` within a bare repository, and where `init` has to choose the main worktree first.
 pub fn open_for(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
     let ctx = open_to_choose(purpose, global, screen)?;
     placement::main_is_chosen(&ctx)?;
@@ -196,9 +197,9 @@ pub fn open_for(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Screen) 
 /// As [`open_for`], for `init`, which chooses the main worktree of a bare repository.
 ///
 /// # Errors
-/// As [`Context::open`]; `BARE_REPOSITORY`.
+/// As [`opening::open`]; `BARE_REPOSITORY`.
 pub fn open_to_choose(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
-    let mut ctx = Context::open(&working_dir(global)?, purpose)?;
+    let mut ctx = opening::open(&working_dir(global)?, purpose)?;
     for what in std::mem::take(&mut ctx.found.said) {
         screen.note(&format!("note: {what}"));
     }
@@ -240,7 +241,7 @@ pub fn repository(global: &GlobalArgs) -> Result<Repository> {
 /// As [`open`], with the configuration; `command_line` are keys (`section.name`) and values from the command line.
 ///
 /// # Errors
-/// As [`Context::open`], and `CONFIG_INVALID`.
+/// As [`opening::open`], and `CONFIG_INVALID`.
 pub fn open_configured(global: &GlobalArgs, command_line: Vec<(String, String)>, screen: &mut Screen) -> Result<Context> {
     open_configured_for(VerbPurpose::Write, global, command_line, screen)
 }
@@ -270,7 +271,7 @@ pub fn open_configured_for(
 /// As [`open_for`], with what can be used of the configuration: for verbs that have to work whatever it says.
 ///
 /// # Errors
-/// As [`Context::open`].
+/// As [`opening::open`].
 pub fn open_with_usable_config(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
     let mut ctx = open_for(purpose, global, screen)?;
     let told = ctx.load_usable_config()?;

@@ -14,7 +14,7 @@ use crate::commands::grammar::consent::ConsentArgs;
 use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::names::{Oid, RefName};
 use crate::error::{Code, Error, Exit, Result};
-use crate::ops::context::handle::Context;
+use crate::ops::opening;
 use crate::ops::purge::{self, PurgeReport, PurgeSubject, PurgedObjectsFate};
 
 /// Arguments of `purge`.
@@ -80,7 +80,7 @@ struct PurgeJson {
 pub fn run(args: &PurgeArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let here = working_dir(global)?;
     if args.go_on {
-        let mut ctx = Context::open_to_purge(&here)?;
+        let mut ctx = opening::open_to_purge(&here)?;
         let Some(purged) = purge::complete(&mut ctx)? else {
             return Err(Error::new(Code::InvalidInput, "no purge was interrupted"));
         };

@@ -28,6 +28,7 @@ pub mod log_recovery;
 pub mod mend;
 pub mod merge;
 pub mod open_panels;
+pub mod opening;
 pub mod operation;
 pub mod output;
 pub mod own_verb;

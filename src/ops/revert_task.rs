@@ -14,21 +14,17 @@ use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::journal::journaled::GateChange;
 use crate::domain::state::event::Event;
 use crate::domain::work::gate::{AfterHalt, Gate, TaskHoldReason};
-use crate::domain::work::outcome::TaskHalt;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::MovedObstacle;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
-use crate::ops::interventions::{self, AgentEndRequest};
 use crate::ops::operation;
 use crate::ops::operation::branches::branches_are_free;
 use crate::ops::operation::stop_agents::{self, PausedForOperation};
 use crate::ops::rollback::StoppedAgentLine;
 use crate::ops::signing::with_signatures;
-use crate::ops::supervise::SupervisorOptions;
-use crate::ops::supervise::notice::SessionWatcher;
 
 pub use resolve::settling;
 pub(in crate::ops) use resolve::{finished, put_finished_aside};
@@ -110,7 +106,8 @@ fn stopped_for(ctx: &Context, tasks: &[TaskId]) -> Result<Vec<StoppedAgentLine>>
     Ok(stop_agents::at_work(ctx)?.into_iter().filter(|agent| supervised || tasks.contains(&agent.task_id)).collect())
 }
 
-/// Rolls the task back. An agent that works on it is stopped first, as `stop` says; without `stop` the error is `BUSY`. When
+/// Rolls the task back. An agent that works on it is stopped first: by a session that runs, otherwise by `end`; without `end` the error
+/// is `BUSY`. When
 /// this returns, all of it survives a power loss. A crash leaves nothing changed, or an operation that `rollback --continue`
 /// or `--abort` ends.
 ///
@@ -119,8 +116,7 @@ fn stopped_for(ctx: &Context, tasks: &[TaskId]) -> Result<Vec<StoppedAgentLine>>
 pub fn run(
     ctx: &mut Context,
     wanted: &TaskRollbackRequest,
-    stop: Option<SupervisorOptions>,
-    watcher: &mut dyn SessionWatcher,
+    end: Option<impl FnOnce(&mut Context, &[AgentId]) -> Result<()>>,
 ) -> Result<TaskRollbackOutcome> {
     ctx.no_open_operation()?;
     let tasks = find::tasks(ctx, wanted)?;
@@ -133,7 +129,7 @@ pub fn run(
             return conflict(ctx, wanted);
         }
         agents = stopped_for(ctx, &tasks)?;
-        paused = stop_agents(ctx, &tasks, stop, watcher)?;
+        paused = stop_agents(ctx, &tasks, end)?;
         before = Some(work.preview.tasks);
     }
     let outcome = with_signatures(ctx, |ctx| ctx.with_change_lock(|ctx| locked(ctx, wanted)));
@@ -182,11 +178,10 @@ fn at_work(busy: &[AgentId]) -> Error {
 fn stop_agents(
     ctx: &mut Context,
     tasks: &[TaskId],
-    stop: Option<SupervisorOptions>,
-    watcher: &mut dyn SessionWatcher,
+    end: Option<impl FnOnce(&mut Context, &[AgentId]) -> Result<()>>,
 ) -> Result<PausedForOperation> {
     let busy = busy_on(ctx, tasks);
-    let Some(options) = stop else { return Err(at_work(&busy)) };
+    let Some(end) = end else { return Err(at_work(&busy)) };
     if ctx.supervisor_alive()?
         && let PausedForOperation::BySupervisor = stop_agents::stop_agents(ctx)?
     {
@@ -196,9 +191,7 @@ fn stop_agents(
     if !ctx.supervisor_alive()? {
         let busy: Vec<AgentId> = busy.into_iter().filter(|agent| ctx.state().busy_agents().any(|now| now.id == *agent)).collect();
         if !busy.is_empty() {
-            // The rollback itself opens the gates that hold the tasks, once it is done.
-            let ending = AgentEndRequest { halt: TaskHalt::Stop, afterwards: AfterHalt::Again };
-            interventions::end_agents(ctx, &busy, ending, options, watcher)?;
+            end(ctx, &busy)?;
         }
     }
     Ok(PausedForOperation::Nothing)

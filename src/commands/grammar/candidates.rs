@@ -18,6 +18,7 @@ use crate::domain::work::task::TaskKind;
 use crate::env;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
+use crate::ops::opening;
 use crate::ops::{history, lock};
 
 /// How long a user who presses Tab has to wait at most.
@@ -96,7 +97,7 @@ fn at_once(look: impl FnOnce() -> Option<Vec<ShellCandidate>> + Send + 'static) 
 }
 
 fn of_repository(of: ShellCandidateKind) -> Option<Vec<ShellCandidate>> {
-    let ctx = Context::open(&env::current_dir().ok()?, VerbPurpose::Look).ok()?;
+    let ctx = opening::open(&env::current_dir().ok()?, VerbPurpose::Look).ok()?;
     let state = ctx.state();
     let mut offers = match of {
         ShellCandidateKind::TasksAndGroups => tasks(state, |_| true),
@@ -146,7 +147,7 @@ fn transactions(ctx: &Context) -> Option<Vec<ShellCandidate>> {
 /// Presets are known without a repository.
 fn programs() -> Vec<ShellCandidate> {
     let own = at_once(|| {
-        let mut ctx = Context::open(&env::current_dir().ok()?, VerbPurpose::Look).ok()?;
+        let mut ctx = opening::open(&env::current_dir().ok()?, VerbPurpose::Look).ok()?;
         ctx.load_usable_config().ok()?;
         Some(ctx.config.agents.adapters.keys().map(|name| (name.clone(), String::new())).collect())
     });

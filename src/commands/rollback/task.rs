@@ -14,6 +14,7 @@ use crate::domain::base::ids::{GateId, TaskId};
 use crate::domain::work::gate::AfterHalt;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
+use crate::ops::interventions::task_rollback;
 use crate::ops::revert_task::{self as op, TaskRollbackOutcome, TaskRollbackPreview, TaskRollbackRequest};
 use crate::ops::supervise::SupervisorOptions;
 use crate::wording::counted_sections;
@@ -111,7 +112,7 @@ pub(super) fn run(args: &RollbackTaskArgs, ctx: &mut Context, screen: &mut Scree
     if stop.is_some() {
         say_who_is_stopped(screen, &op::to_stop(ctx, &wanted)?);
     }
-    let done = match op::run(ctx, &wanted, stop, &mut ProgressPrinter::new(false))? {
+    let done = match task_rollback::roll_back(ctx, &wanted, stop, &mut ProgressPrinter::new(false))? {
         TaskRollbackOutcome::Conflict(preview) => return conflict(screen, &preview, false),
         TaskRollbackOutcome::ToSettle(preview, path) => return to_settle(screen, &preview, &path),
         TaskRollbackOutcome::Done(done) => done,

@@ -19,8 +19,8 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::Repository;
-use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
+use crate::ops::opening;
 use crate::ops::programs::{SessionPrograms, find, program};
 use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
 use crate::ops::supervise::{self, CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions};
@@ -116,7 +116,7 @@ fn run(
     files::create_dir_all(&repo)?;
     files::write_scratch(&repo.join(SCRIPT), SCRIPT_TEXT.as_bytes())?;
     Repository::make(&repo, "main")?;
-    let mut ctx = Context::open(&repo, VerbPurpose::Write)?;
+    let mut ctx = opening::open(&repo, VerbPurpose::Write)?;
     ctx.config.agents.grace_seconds = config.agents.grace_seconds;
     ctx.config.agents.time_limit = Some(LIMIT.as_secs());
     let task = TaskId::new("check")?;

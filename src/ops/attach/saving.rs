@@ -16,6 +16,7 @@ use crate::git::NamedPaths;
 use crate::ops::checkpoint::{self, CheckpointRequest, EarlierFile};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::{self, VerbPurpose};
+use crate::ops::opening;
 use crate::store::attach::AttachFiles;
 
 /// How much longer than `attach.deadline` a program waits at most: it gives its hooks 20 s or more where `attach` has written them.
@@ -158,9 +159,9 @@ pub(super) fn read_ahead(folder: &Path) -> Result<()> {
 /// Opens the repository for an attached session: by nobody's order.
 ///
 /// # Errors
-/// As [`Context::open`].
+/// As [`opening::open`].
 pub(super) fn open(folder: &Path) -> Result<Context> {
-    let mut ctx = Context::open(folder, VerbPurpose::Write)?;
+    let mut ctx = opening::open(folder, VerbPurpose::Write)?;
     placement::main_is_chosen(&ctx)?;
     ctx.load_usable_config()?;
     ctx.act_as(EventAuthor::Supervisor)?;

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::placement::{self, VerbPurpose};
+use super::placement;
 use crate::config::Config;
 use crate::domain::base::ids::{AgentId, OperationId, Token};
 use crate::domain::hook::due::due;
@@ -17,9 +17,6 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{LooseCheckReport, Repository};
 use crate::ops::hooks::kept as kept_hooks;
 use crate::ops::context::approved_hooks::{DEPTH, RepositoryHooks};
-use crate::ops::journals::deinit::not_leaving;
-use crate::ops::journals::purge::not_purging;
-use crate::ops::log_recovery;
 use crate::process::client::keeper_ancestry;
 use crate::process::os::command::IN_OPERATION;
 use crate::store::handle::{AppendAuthor, Store};
@@ -48,6 +45,8 @@ pub struct Context {
     holds_change_lock: bool,
     /// How long to wait for an operation of another process.
     patience: Duration,
+    /// What the first operation after the machine was started does first.
+    after_start: fn(&mut Self) -> Result<()>,
 }
 
 /// What was found while the repository was opened, and by the first operation after the machine was started.
@@ -137,37 +136,16 @@ pub fn fresh_token() -> Result<Token> {
 }
 
 impl Context {
-    /// Finds the repository around `cwd` and loads its state. Takes no lock and writes nothing, unless the repository was moved,
-    /// restored or copied since: see [`placement::settle`].
+    /// A context of a repository and what is stored of it. `after_start` is done below the operation lock by the first operation
+    /// after the machine was started.
     ///
     /// # Errors
-    /// `NOT_A_REPOSITORY` and the other errors of [`Repository::discover`]; `REPOSITORY_UNSUPPORTED` where the path of the
-    /// repository is not UTF-8; those of [`placement::settle`]; the codes of a damaged log;
-    /// `OPERATION_OPEN` where git axiom is half out of the repository.
-    pub fn open(cwd: &Path, purpose: VerbPurpose) -> Result<Self> {
-        let repo = Repository::discover(cwd)?;
-        not_leaving(repo.common_dir())?;
-        not_purging(repo.common_dir(), purpose)?;
-        Self::of(repo, purpose)
-    }
-
-    /// As [`Context::open`], for the verb that completes a purge.
-    ///
-    /// # Errors
-    /// As [`Context::open`].
-    pub fn open_to_purge(cwd: &Path) -> Result<Self> {
-        let repo = Repository::discover(cwd)?;
-        not_leaving(repo.common_dir())?;
-        Self::of(repo, VerbPurpose::Write)
-    }
-
-    fn of(repo: Repository, purpose: VerbPurpose) -> Result<Self> {
-        repo.worktrees().require_plain_place()?;
-        let store = log_recovery::load(&repo)?;
+    /// As [`fresh_txn`].
+    pub(in crate::ops) fn of(repo: Repository, store: Store, after_start: fn(&mut Self) -> Result<()>) -> Result<Self> {
         let by = calling_agent().or_else(|| kept_agent(repo.common_dir())).map_or(EventAuthor::User, EventAuthor::Agent);
         let author = AppendAuthor { txn: fresh_txn(store.state().seq)?, by };
         let (config, found) = (Config::default(), OpeningFindings::default());
-        let mut ctx = Self {
+        Ok(Self {
             repo: Arc::new(repo),
             store,
             config,
@@ -176,10 +154,8 @@ impl Context {
             author,
             holds_change_lock: false,
             patience: OPERATION_PATIENCE,
-        };
-        ctx.found.said = placement::settle(&mut ctx, purpose)?;
-        ctx.found.unsettled = purpose == VerbPurpose::Look && !ctx.found.said.is_empty();
-        Ok(ctx)
+            after_start,
+        })
     }
 
     /// From now on acts as `by`, in a new transaction (the supervisor's steps, recovery).
@@ -360,12 +336,7 @@ impl Context {
         let _held = repo.hold_lock_in_children(lock)?;
         self.store.refresh()?;
         if !repo.durability().objects_are_proved() {
-            // A damaged worktree registration makes every git command fail, so it is repaired first.
-            self.found.mended = crate::ops::mend::worktrees::registrations(self)?;
-            self.found.proof = repo.durability().prove_objects()?;
-            if !self.found.proof.put_aside.is_empty() {
-                crate::ops::checkpoint::write_again(self);
-            }
+            (self.after_start)(self)?;
         }
         let outcome = work(self);
         repo.durability().put_stage_away();

@@ -17,6 +17,7 @@ use crate::ops::context::event_waiter::LogEventWaiter;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::editor;
+use crate::ops::opening;
 use crate::process::client::control::{self, HoldGuard, MAX_HOLD};
 use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
@@ -78,7 +79,7 @@ struct AgentHoldThread {
 impl AgentHoldThread {
     /// Begins, and returns when an agent that works on the task is held.
     fn begin(main: &Path, task: TaskId) -> Result<Self> {
-        let mut ctx = Context::open(main, VerbPurpose::Look)?;
+        let mut ctx = opening::open(main, VerbPurpose::Look)?;
         let mut held = None;
         hold(&ctx, &task, &mut held);
         let ends = Arc::new(AtomicBool::new(false));

@@ -12,6 +12,7 @@ pub mod mode;
 pub mod pausing;
 pub mod quitting;
 pub mod redirect;
+pub mod task_rollback;
 
 pub use ending::{AgentEndRequest, EndedAgent, end_agents, merges_stopped_since};
 pub use gates::decide;

@@ -92,6 +92,7 @@ mod tests {
     use super::*;
     use crate::git::ScratchRepository;
     use crate::ops::context::placement::VerbPurpose;
+    use crate::ops::opening;
 
     const AGENTS: &str = "AGENTS.md";
     const SKILL: &str = ".claude/skills/git-axiom/SKILL.md";
@@ -112,7 +113,7 @@ mod tests {
                 scratch.write(AGENTS, before.as_bytes());
             }
             scratch.write(".claude/settings.json", b"{}");
-            let ctx = Context::open(&scratch.path(), VerbPurpose::Write).unwrap();
+            let ctx = opening::open(&scratch.path(), VerbPurpose::Write).unwrap();
             let first = if before.is_some() { ProgramFileChange::Changed } else { ProgramFileChange::Made };
             assert_eq!(became(write(&ctx).unwrap()), [first, ProgramFileChange::Made]);
             assert_eq!(became(write(&ctx).unwrap()), [ProgramFileChange::Unchanged, ProgramFileChange::Unchanged]);
@@ -133,7 +134,7 @@ mod tests {
     fn what_others_wrote_since_stays() {
         let scratch = ScratchRepository::new(&[]);
         scratch.write(AGENTS, b"# Rules\n");
-        let ctx = Context::open(&scratch.path(), VerbPurpose::Write).unwrap();
+        let ctx = opening::open(&scratch.path(), VerbPurpose::Write).unwrap();
         write(&ctx).unwrap();
         scratch.write(AGENTS, format!("{}\n# More\n", read(&scratch, AGENTS).unwrap()).as_bytes());
         let changed = format!("{}\nmine\n", read(&scratch, SKILL).unwrap());
@@ -148,7 +149,7 @@ mod tests {
         scratch.write("CLAUDE.md", b"# Rules\n");
         let link = scratch.path().join(AGENTS);
         std::os::unix::fs::symlink("CLAUDE.md", &link).unwrap();
-        let ctx = Context::open(&scratch.path(), VerbPurpose::Write).unwrap();
+        let ctx = opening::open(&scratch.path(), VerbPurpose::Write).unwrap();
         write(&ctx).unwrap();
         assert!(
             link.symlink_metadata().unwrap().is_symlink() && read(&scratch, "CLAUDE.md").unwrap().contains("git axiom status")

@@ -18,6 +18,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::log_recovery;
 use crate::ops::mend::locks::LOCK_AGE;
+use crate::ops::opening;
 use crate::ops::workspace_folder;
 use crate::ops::{checkpoint, plan};
 use crate::own_process::threads;
@@ -216,7 +217,7 @@ fn not_captured(ctx: &Context, damaged: &[DamagedWorktree]) -> Vec<BlockingCondi
 /// Makes the captures that a checkpoint would make, through a separate [`Context`]: nothing refers to their objects, so
 /// these are discarded with that context and never mixed with the objects that repairs write.
 fn captured_apart(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<BTreeMap<String, CaptureCoverage>> {
-    let mut apart = Context::open(ctx.repo.worktrees().main_worktree()?.path(), VerbPurpose::Look)?;
+    let mut apart = opening::open(ctx.repo.worktrees().main_worktree()?.path(), VerbPurpose::Look)?;
     apart.config = ctx.config.clone();
     checkpoint::would_be_held(&apart, damaged)
 }

@@ -28,6 +28,7 @@ use crate::ops::checkpoint::live::live_ref;
 use crate::ops::checkpoint::{self, CapturedWorktree};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
+use crate::ops::opening;
 use crate::ops::operation::recorded_head::head_state;
 use crate::ops::operation::{self, capture_with, extras_of};
 use crate::ops::repair::missing_workspaces;
@@ -117,7 +118,7 @@ pub fn all(ctx: &Context, stopped: BTreeMap<TaskId, Timestamp>) -> Result<Vec<Lo
         return Ok(Vec::new());
     }
     // Captures that nothing refers to are discarded with this context.
-    let apart = Context::open(ctx.repo.worktrees().main_worktree()?.path(), VerbPurpose::Look)?;
+    let apart = opening::open(ctx.repo.worktrees().main_worktree()?.path(), VerbPurpose::Look)?;
     let mut found = Vec::new();
     for (task, stopped) in tasks {
         match look(&apart, &task, stopped) {

@@ -14,6 +14,7 @@ use crate::error::{Code, Error};
 use crate::git::ScratchRepository;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
+use crate::ops::opening;
 
 struct Told(Vec<SessionNotice>);
 
@@ -54,7 +55,7 @@ fn case(id: &str) -> Task {
 /// A supervisor that has seen the pending tasks `t`, `u` and `v`, and a human who has seen them too.
 fn with_a_human(work: impl FnOnce(&mut Supervisor<'_>, &mut Context)) {
     let scratch = ScratchRepository::new(&[]);
-    let open = || Context::open(&scratch.path(), VerbPurpose::Write).unwrap();
+    let open = || opening::open(&scratch.path(), VerbPurpose::Write).unwrap();
     let (mut ctx, mut human) = (open(), open());
     ctx.layout().ensure().unwrap();
     human.append(Event::TasksAdded { tasks: ["t", "u", "v"].map(case).into() }).unwrap();

@@ -18,7 +18,7 @@ use crate::ops::interventions::pausing::{self, PauseTiming};
 use crate::ops::interventions::quitting::{self, SaveBeforeQuit};
 use crate::ops::interventions::redirect::{self, RedirectChoice};
 use crate::ops::interventions::{self, AgentEndRequest, blocking};
-use crate::ops::revert_task::{self, TaskRollbackOutcome, TaskRollbackRequest};
+use crate::ops::revert_task::{TaskRollbackOutcome, TaskRollbackRequest};
 use crate::ops::rollback::{self, LocalRefsPolicy, RollbackReport, RollbackRequest, RollbackScope};
 use crate::ops::supervise::SupervisorOptions;
 use crate::ops::supervise::notice::{SessionNotice, SessionWatcher};
@@ -194,7 +194,12 @@ fn went_back(done: &RollbackReport) -> String {
 }
 
 fn take_back(ctx: &mut Context, task: &str) -> Result<String> {
-    match revert_task::run(ctx, &of_task(task)?, Some(SupervisorOptions::attending()), &mut SilentPanelWatch)? {
+    match interventions::task_rollback::roll_back(
+        ctx,
+        &of_task(task)?,
+        Some(SupervisorOptions::attending()),
+        &mut SilentPanelWatch,
+    )? {
         TaskRollbackOutcome::Done(done) => {
             let aside: Vec<String> = done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect();
             let undo = format!("git axiom undo {}", done.txn);

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::ops::context::event_waiter::{LogEventWaiter, WakeSender};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
+use crate::ops::opening;
 use crate::panel::event::PanelEvent;
 use crate::panel::request::{PanelAction, PanelQuestion, PanelTicket};
 
@@ -96,7 +97,7 @@ impl PanelThreads {
 }
 
 fn open(main: &Path, purpose: VerbPurpose) -> Result<Context> {
-    let mut ctx = Context::open(main, purpose)?;
+    let mut ctx = opening::open(main, purpose)?;
     ctx.load_usable_config()?;
     Ok(ctx)
 }

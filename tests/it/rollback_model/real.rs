@@ -14,7 +14,9 @@ use git_axiom::domain::work::guarded::AllowedGuardedFiles;
 use git_axiom::error::{Code, Error, Result};
 use git_axiom::ops::checkpoint::{self, CheckpointRequest};
 use git_axiom::ops::context::handle::Context;
+use git_axiom::ops::interventions::task_rollback;
 use git_axiom::ops::merge::{MergeOutcome, merge_task};
+use git_axiom::ops::opening;
 use git_axiom::ops::revert_task::{self, TaskRollbackOutcome};
 use git_axiom::ops::supervise::SupervisorOptions;
 use git_axiom::ops::{history, rollback, undo};
@@ -66,7 +68,7 @@ impl Real {
     /// (or is a checkpoint): what people overwrite themselves is theirs to lose.
     fn doing<T>(&self, saves: bool, work: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
         let before = (self.all_contents(), self.head());
-        let outcome = work(&mut Context::open(&self.path, git_axiom::ops::context::placement::VerbPurpose::Write).unwrap());
+        let outcome = work(&mut opening::open(&self.path, git_axiom::ops::context::placement::VerbPurpose::Write).unwrap());
         if saves || before != (self.all_contents(), self.head()) {
             let id = |bytes: &Vec<u8>| gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes).unwrap();
             self.seen.borrow_mut().extend(before.0.iter().map(|(_, bytes)| id(bytes)));
@@ -199,7 +201,7 @@ impl Real {
             afterwards: AfterHalt::Waits,
         };
         let stop = Some(SupervisorOptions::attending());
-        match self.doing(false, |context| revert_task::run(context, &wanted, stop, &mut ProgressPrinter::new(false)))? {
+        match self.doing(false, |context| task_rollback::roll_back(context, &wanted, stop, &mut ProgressPrinter::new(false)))? {
             TaskRollbackOutcome::Done(_) => Ok(()),
             TaskRollbackOutcome::Conflict(_) | TaskRollbackOutcome::ToSettle(..) => {
                 Err(Error::new(Code::MergeConflict, "conflict"))

@@ -8,8 +8,8 @@ use git_axiom::domain::base::ids::{RequestId, TaskId};
 use git_axiom::domain::state::event::Event;
 use git_axiom::domain::work::gate::AfterHalt;
 use git_axiom::domain::work::session::SupervisorRequest;
-use git_axiom::ops::context::handle::Context;
 use git_axiom::ops::context::placement::VerbPurpose;
+use git_axiom::ops::opening;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::session_support::{Live, World, several_at_a_time, wait_until};
@@ -101,7 +101,7 @@ fn a_stop_that_comes_when_the_agent_has_let_go_holds_the_task() {
     counted(&world, "t", &[]);
     let live = world.start(&["--mode", "semi-auto"]);
     world.wait_for_gate("claim-t");
-    let mut context = Context::open(&world.env.repo(), VerbPurpose::Write).unwrap();
+    let mut context = opening::open(&world.env.repo(), VerbPurpose::Write).unwrap();
     let request =
         SupervisorRequest::Stop { agents: vec![], tasks: vec![TaskId::new("t").unwrap()], afterwards: AfterHalt::Waits };
     context.append(Event::Requested { id: RequestId::new("r1").unwrap(), request }).unwrap();
