@@ -4,6 +4,29 @@
 //! Only this layer combines those modules, and only it appends events. Not here: arguments and output (`commands`), rules
 //! that need no effects (`domain`).
 //!
+//! The rooms are floors: each uses only those below it, which the test `arrows_ops` checks. From above:
+//!
+//! | floor | rooms |
+//! | --- | --- |
+//! | what a human does to a session | `interventions` |
+//! | beside it, small verbs | `keeper`, `learnings`, `lock`, `open_panels`, `own_verb`, `pager`, `work_at_risk` |
+//! | verbs above sessions | `agents`, `purge`, `recover` |
+//! | the session | `supervise`; `deinit` |
+//! | what there was before it | `crashed_tasks`, `hide_refs`, `program_hooks`, `trust` |
+//! | other programs' sessions, repairs | `attach`, `repair` |
+//! | work of a task | `revert_task`, `task_diff`; `disk`, `settings` |
+//! | into the target, and back | `merge`, `undo` |
+//! | what is run for tasks | `hooks`, `plan` |
+//! | going back, opening a repository, steps | `rollback`, `opening`, `steps` |
+//! | everything is saved | `checkpoint` |
+//! | anything is changed | `operation` |
+//! | folders and their upkeep | `mend`, `scratch_worktrees`, `tidy`, `workspaces` |
+//! | places | `disk_space`, `trash` |
+//! | parts with one purpose | `cases`, `history`, `journals`, `log_recovery`, `output`, `signing`, `supervisor_requests` |
+//! | beside them, of workspaces | `workspace_folder`, `workspace_submodules` |
+//! | the context of everything | `context` |
+//! | what needs no context | `conflict_notes`, `editor`, `programs`, `run_end`, `step_files`, `wait_observer` |
+//!
 //! Begin reading with `context`, then `operation`, then one verb, such as `merge`.
 
 pub mod agents;

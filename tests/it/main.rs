@@ -30,6 +30,7 @@ mod agents_check;
 mod arrows;
 mod arrows_domain;
 mod arrows_git;
+mod arrows_ops;
 mod attach;
 mod attach_deadline;
 mod attach_disasters;
