@@ -1,6 +1,6 @@
 //! Deleting what has expired: the trash of transactions and the keepers' folders of iterations that are older than
 //! `keepDeletedDays`, and temporary files that a crash left; agents' logs are compressed, and the oldest deleted ([`logs`]). Not here:
-//! what an undo can still use; that has its own rules in [`crate::domain::checkpoint::retention`].
+//! what an undo can still use; that has its own rules in [`crate::domain::queries::retention`].
 
 pub mod logs;
 

@@ -41,7 +41,7 @@ pub fn place(ctx: &Context, task: &TaskId, name: &str) -> Result<PathBuf> {
 pub fn branch_of(ctx: &Context, task: &TaskId) -> RefName {
     match ctx.state().restorable.workspaces.get(task) {
         Some(workspace) => workspace.branch.clone(),
-        None => task_branches::branch_of(task),
+        None => branch_names::branch_of(task),
     }
 }
 

@@ -6,7 +6,7 @@ use crate::domain::queries::project::LiveSessionStatus;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::session::SessionMode;
 use crate::domain::work::task::{TaskKind, TaskStatus};
-use crate::domain::work::view::DisplayedTaskStatus;
+use crate::domain::queries::view::DisplayedTaskStatus;
 
 /// Everything that the panel shows without being asked for more.
 #[derive(Debug, Clone, PartialEq)]

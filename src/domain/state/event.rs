@@ -32,7 +32,6 @@ use crate::domain::work::session::{Session, SessionMode, SessionState, Superviso
 use crate::domain::work::signal::AgentSignal;
 use crate::domain::work::task::{Task, TaskChangeSet, TaskStatus};
 use crate::domain::work::verification::{MergeVerification, ProgramUsage, VerifyStepResult};
-use crate::domain::work::verification::{MergeVerification, VerifyStepResult};
 
 /// An event with its place, time, transaction and author.
 #[derive(Debug, Clone, PartialEq)]

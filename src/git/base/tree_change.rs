@@ -2,7 +2,7 @@
 
 use std::sync::Mutex;
 
-use crate::domain::base::change_json::FileChange;
+use crate::domain::operation::change_json::FileChange;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
 use crate::git::base::modes::{GITLINK, SYMLINK};

@@ -14,7 +14,6 @@ use crate::files;
 
 use super::own_refs::FEW;
 use crate::domain::journal::journaled::HeadState;
-use crate::domain::operation::journaled::HeadState;
 use crate::git::base::head::Head;
 use crate::git::objects::durability::sync_file_system;
 use crate::git::repo::handles::Refs;

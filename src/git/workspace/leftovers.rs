@@ -8,8 +8,6 @@ use crate::error::{Code, Error, Result, some_of};
 
 use crate::domain::checkpoint::document::CaptureCoverage;
 use crate::domain::journal::journaled::HeadState;
-use crate::git::capture::gaps::can_be_read;
-use crate::domain::operation::journaled::HeadState;
 use crate::git::base::head::Head;
 use crate::git::base::readable::can_be_read;
 use crate::git::base::tree_change::TreeChange;

@@ -10,7 +10,6 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 use crate::domain::journal::journaled::HeadState;
-use crate::domain::operation::journaled::HeadState;
 use crate::git::base::head::Head;
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::ownership::WorktreeOwner;

@@ -5,7 +5,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::domain::hook::facts::HookFacts;
-use crate::domain::hook::run::HookRun;
+use crate::domain::work::hook_run::HookRun;
 use crate::domain::work::hook_event::{HookEvent, HookPower};
 use crate::env;
 use crate::error::{Code, Error};

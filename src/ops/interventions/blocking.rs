@@ -1,5 +1,5 @@
 //! Block and archive: a task that an agent works on too, and groups with all that is in them. The agent is stopped, its slot is free, and
-//! the workspace stays. What is in a blocked group is held by the group (`domain::work::groups`): its tasks keep their status.
+//! the workspace stays. What is in a blocked group is held by the group (`domain::queries::groups`): its tasks keep their status.
 
 use super::ending::{claim_of, wait_released};
 use super::{AgentEndRequest, end_agents};

@@ -19,7 +19,7 @@ const LOCK_LOOK: Duration = Duration::from_millis(100);
 /// `BUSY` while an operation is under way; `IO_FAILED`.
 pub fn clear_dead_locks(ctx: &mut Context) -> Result<RepairReport> {
     let mut report = RepairReport::default();
-    ctx.with_operation_lock(|ctx| clear_locks(&ctx.repo, &mut report))?;
+    ctx.with_change_lock(|ctx| clear_locks(&ctx.repo, &mut report))?;
     Ok(report)
 }
 

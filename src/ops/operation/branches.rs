@@ -6,7 +6,6 @@ use std::path::Path;
 use crate::domain::base::ref_change::RefChange;
 use crate::domain::journal::journaled::{HeadState, JournaledOperation};
 use crate::domain::base::names::RefName;
-use crate::domain::operation::journaled::{HeadState, JournaledOperation};
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::context::handle::Context;

@@ -2,7 +2,6 @@
 
 use crate::domain::base::names::Oid;
 use crate::domain::journal::journaled::{JournaledOperation, WorktreeChange};
-use crate::domain::operation::journaled::WorktreeChange;
 use crate::error::Result;
 use crate::git::{CaptureExtras, Repository, TreeChange, Worktree, WorktreeCapture};
 

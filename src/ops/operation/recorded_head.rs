@@ -1,6 +1,6 @@
 //! HEAD of a worktree, as an operation records it.
 
-use crate::domain::operation::journaled::HeadState;
+use crate::domain::journal::journaled::HeadState;
 use crate::git::Head;
 
 /// The state of HEAD, as an operation records it.

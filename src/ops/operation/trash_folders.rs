@@ -6,7 +6,7 @@ use super::steps::worktree;
 use super::submodules::opened;
 use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::RepoPath;
-use crate::domain::operation::journaled::JournaledOperation;
+use crate::domain::journal::journaled::JournaledOperation;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::Worktree;

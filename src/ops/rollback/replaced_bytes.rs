@@ -1,7 +1,7 @@
 //! What only the working files hold of files that an operation replaces: bytes that git's conversions hide, so that git
 //! takes the file for unchanged and would not restore it exactly; and permissions.
 
-use crate::domain::operation::journaled::{JournaledOperation, WorktreeChange};
+use crate::domain::journal::journaled::{JournaledOperation, WorktreeChange};
 use crate::error::Result;
 use crate::git::Repository;
 use crate::ops::checkpoint::{CapturedWorktree, CheckpointCaptures};

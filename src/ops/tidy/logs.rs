@@ -1,5 +1,5 @@
 //! Agents' logs that nobody writes to: compressed after a while, and the oldest deleted where all together are too large. What is to
-//! be done is decided in [`crate::domain::work::old_logs`].
+//! be done is decided in [`crate::domain::queries::old_logs`].
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;

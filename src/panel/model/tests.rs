@@ -9,7 +9,7 @@ use crate::domain::queries::project::LiveSessionStatus;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::session::SessionMode;
 use crate::domain::work::task::{TaskKind, TaskStatus};
-use crate::domain::work::view::DisplayedTaskStatus;
+use crate::domain::queries::view::DisplayedTaskStatus;
 use crate::panel::event::{PanelEvent, PanelOutputBatch};
 use crate::panel::input::{PanelDirection, PanelInput, PanelKey};
 use crate::panel::keys::TABLE;
