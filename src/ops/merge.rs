@@ -21,7 +21,6 @@ use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::CheckpointTrigger;
 use crate::domain::hook::due::of_task;
 use crate::domain::state::event::Event;
-use crate::domain::work::branch_names;
 use crate::domain::work::commit_marks;
 use crate::domain::work::conflict::ConflictLevel;
 use crate::domain::work::guarded::{AllowedGuardedFiles, GuardedFiles};

@@ -9,7 +9,6 @@
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::ids::OperationId;
-use crate::domain::journal::journaled::JournaledOperation;
 use crate::env;
 use crate::error::Result;
 use crate::files::{self, DeletionFolder};

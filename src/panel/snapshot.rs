@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 
 use crate::domain::queries::project::LiveSessionStatus;
+use crate::domain::queries::view::DisplayedTaskStatus;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::session::SessionMode;
 use crate::domain::work::task::{TaskKind, TaskStatus};
-use crate::domain::queries::view::DisplayedTaskStatus;
 
 /// Everything that the panel shows without being asked for more.
 #[derive(Debug, Clone, PartialEq)]

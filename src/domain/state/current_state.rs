@@ -358,6 +358,8 @@ pub(super) mod tests {
     use super::*;
     use crate::domain::base::ids::{SessionId, Token};
     use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
+    use crate::domain::work::agent::Workspace;
+    use crate::domain::work::budget::BudgetLimits;
     use crate::domain::work::session::SessionState;
     use crate::domain::work::signal::AgentSignal;
 

@@ -2,8 +2,8 @@
 
 use std::sync::Mutex;
 
-use crate::domain::operation::change_json::FileChange;
 use crate::domain::base::names::{Oid, RepoPath};
+use crate::domain::operation::change_json::FileChange;
 use crate::error::{Code, Error, Result};
 use crate::git::base::modes::{GITLINK, SYMLINK};
 

@@ -6,7 +6,6 @@ use std::os::unix::ffi::OsStringExt;
 use std::sync::PoisonError;
 
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::operation::change_json::FileChange;
 use crate::domain::work::reports::ChangedLineCounts;
 use crate::error::{Code, Error, Result};
 

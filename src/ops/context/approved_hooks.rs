@@ -5,8 +5,8 @@ use std::path::Path;
 use std::sync::Arc;
 
 use crate::domain::hook::facts::HookFacts;
-use crate::domain::work::hook_run::HookRun;
 use crate::domain::work::hook_event::{HookEvent, HookPower};
+use crate::domain::work::hook_run::HookRun;
 use crate::env;
 use crate::error::{Code, Error};
 use crate::hook::approved_tree::ApprovedTree;

@@ -13,8 +13,8 @@ use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::supervise::notice::SessionWatcher;
 use crate::ops::supervise::{self, AttendRequest, SupervisorOptions};
-use crate::ops::tasks::edit;
 use crate::ops::supervisor_requests::{RequestOutcome, ask_supervisor};
+use crate::ops::tasks::edit;
 
 /// How often tasks are looked at again that an agent claims in the same moment.
 const TRIES: usize = 5;

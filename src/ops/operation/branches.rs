@@ -3,9 +3,8 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::base::ref_change::RefChange;
-use crate::domain::journal::journaled::{HeadState, JournaledOperation};
 use crate::domain::base::names::RefName;
+use crate::domain::journal::journaled::{HeadState, JournaledOperation};
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::context::handle::Context;

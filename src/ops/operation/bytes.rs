@@ -1,7 +1,7 @@
 //! The files that an operation changes in a worktree, those too of which only the bytes on the disk change.
 
 use crate::domain::base::names::Oid;
-use crate::domain::journal::journaled::{JournaledOperation, WorktreeChange};
+use crate::domain::journal::journaled::WorktreeChange;
 use crate::error::Result;
 use crate::git::{CaptureExtras, Repository, TreeChange, Worktree, WorktreeCapture};
 

@@ -16,8 +16,8 @@ use crate::domain::work::spending::Usd;
 use crate::domain::work::task::{Task, TaskStatus};
 use crate::env;
 use crate::error::Result;
-use crate::ops::tasks::limits;
 use crate::ops::supervisor_requests;
+use crate::ops::tasks::limits;
 use crate::process::keeper::spec::KeeperRecord;
 
 /// How long a tool call that runs may take to end before its program is stopped, and a program that has said its last word: neither

@@ -19,8 +19,8 @@ use crate::domain::work::session::SessionState;
 use crate::domain::work::supervisor_activity::SupervisorActivity;
 use crate::env;
 use crate::error::Result;
-use crate::ops::hooks::{hook_runs, kept};
 use crate::ops::context::approved_hooks::EventHooks;
+use crate::ops::hooks::{hook_runs, kept};
 use crate::ops::wait_observer::LOOK;
 
 /// After how long is said at the end of a session that hooks are waited for.

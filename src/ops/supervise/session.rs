@@ -20,8 +20,8 @@ use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::merge;
-use crate::ops::tasks::limits;
 use crate::ops::programs;
+use crate::ops::tasks::limits;
 use crate::process::os::bell::{FolderTrigger, LONGEST};
 use crate::store::backup;
 
