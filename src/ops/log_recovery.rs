@@ -16,7 +16,7 @@ use crate::files::{FileLock, LockAttempt};
 use crate::git::Repository;
 use crate::ops::context::handle::{below_an_operation, fresh_txn};
 use crate::ops::context::ownership;
-use crate::ops::supervise::session_lock;
+use crate::ops::session_lock;
 use crate::store::handle::Store;
 use crate::store::inspect::{self, StoreDamage};
 use crate::store::layout::StoreLayout;

@@ -22,10 +22,10 @@
 //! | anything is changed | `operation` |
 //! | folders and their upkeep | `mend`, `scratch_worktrees`, `tidy`, `workspaces` |
 //! | places | `disk_space`, `trash` |
-//! | parts with one purpose | `cases`, `history`, `journals`, `log_recovery`, `output`, `signing`, `supervisor_requests` |
+//! | parts with one purpose | `tasks`, `history`, `journals`, `log_recovery`, `output`, `signing`, `supervisor_requests` |
 //! | beside them, of workspaces | `workspace_folder`, `workspace_submodules` |
 //! | the context of everything | `context` |
-//! | what needs no context | `conflict_notes`, `editor`, `programs`, `run_end`, `step_files`, `wait_observer` |
+//! | what needs no context | `conflict_notes`, `editor`, `programs`, `run_end`, `session_lock`, `step_files`, `wait_observer` |
 //!
 //! Begin reading with `context`, then `operation`, then one verb, such as `merge`.
 
@@ -66,6 +66,7 @@ pub mod revert_task;
 pub mod rollback;
 pub mod run_end;
 pub mod scratch_worktrees;
+pub mod session_lock;
 pub mod settings;
 pub mod signing;
 pub mod step_files;

@@ -19,18 +19,19 @@ const FLOORS: &[&[&str]] = &[
     &["mend", "scratch_worktrees", "tidy", "workspaces"],
     &["disk_space", "trash"],
     &[
-        "cases",
+        "tasks",
         "history",
         "journals",
         "log_recovery",
         "output",
         "signing",
         "supervisor_requests",
+        "telling",
         "workspace_folder",
         "workspace_submodules",
     ],
     &["context"],
-    &["conflict_notes", "editor", "programs", "run_end", "step_files", "wait_observer"],
+    &["conflict_notes", "editor", "programs", "run_end", "session_lock", "step_files", "wait_observer"],
 ];
 
 /// How many names of other rooms are read at least: fewer are a sign that the paths are not understood any more.

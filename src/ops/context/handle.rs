@@ -16,7 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{LooseCheckReport, Repository};
 use crate::ops::context::approved_hooks::{DEPTH, RepositoryHooks};
-use crate::ops::hooks::kept as kept_hooks;
+use crate::ops::context::kept_hooks;
 use crate::process::client::keeper_ancestry;
 use crate::process::os::command::IN_OPERATION;
 use crate::store::handle::{AppendAuthor, Store};

@@ -8,6 +8,7 @@ pub mod approved_hooks;
 pub mod configure;
 pub mod event_waiter;
 pub mod handle;
+pub mod kept_hooks;
 pub mod ownership;
 pub mod placement;
 pub mod stand_in;

@@ -28,7 +28,7 @@ use crate::ops::mend::locks;
 use crate::ops::program_hooks::file_edit::{ProgramFileChange, WriteProgramFiles};
 use crate::ops::program_hooks::program_files::AttachScope;
 use crate::ops::program_hooks::{attach, skill};
-use crate::ops::supervise::session_lock;
+use crate::ops::session_lock;
 use crate::store::layout::StoreLayout;
 
 pub(in crate::ops) use plan::own_refs;

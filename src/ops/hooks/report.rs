@@ -1,11 +1,12 @@
 //! Telling hooks what a verb has done, at its end.
 
-use super::{hook_runs, kept};
+use super::hook_runs;
 use crate::domain::hook::facts::HookFacts;
 use crate::domain::work::hook_run::HookRun;
 use crate::error::Result;
 use crate::ops::context::approved_hooks::EventHooks;
 use crate::ops::context::handle::Context;
+use crate::ops::context::kept_hooks;
 use crate::ops::steps::{self, AfterStepFailure, StepJob, StepRunner};
 use crate::ops::telling::Telling;
 use crate::ops::wait_observer::{ForegroundWait, WaitObserver};
@@ -15,7 +16,7 @@ use crate::ops::wait_observer::{ForegroundWait, WaitObserver};
 pub fn report(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Vec<HookRun> {
     let mut all = Vec::new();
     while let Some(facts) = ctx.hooks.next_due() {
-        kept::keep(ctx);
+        kept_hooks::keep(ctx);
         match run(ctx, &facts, watch) {
             Ok(Some(runs)) => all.extend(runs),
             Ok(None) => {
@@ -24,7 +25,7 @@ pub fn report(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Vec<HookRun> {
             Err(error) => tracing::warn!(%error, event = %facts.event, "hooks were not run"),
         }
         ctx.hooks.told();
-        kept::keep(ctx);
+        kept_hooks::keep(ctx);
     }
     all
 }

@@ -33,7 +33,7 @@ use crate::git::{ExpectedRefValue, RefEdit, RefFormat};
 use crate::ops::context::handle::Context;
 use crate::ops::deinit::nobody_works;
 use crate::ops::journals::purge::{PurgeJournal, PurgeRefChange};
-use crate::ops::supervise::session_lock;
+use crate::ops::session_lock;
 use crate::store::known_repositories;
 use files_of_ours::PurgeFileScan;
 

@@ -11,7 +11,7 @@ use crate::domain::work::agent::Agent;
 use crate::error::Result;
 use crate::files;
 use crate::ops::context::handle::Context;
-use crate::ops::hooks::kept;
+use crate::ops::context::kept_hooks;
 use crate::ops::mend::locks::LOCK_AGE;
 use crate::ops::settings::shared;
 use crate::ops::{merge, revert_task};
@@ -44,7 +44,7 @@ pub fn find(ctx: &Context) -> Result<Vec<String>> {
     if processes > 0 {
         found.push(format!("{} of a dead keeper: ended", count_of(processes, "process", "processes")));
     }
-    found.extend(kept::left(ctx).iter().map(|run| format!("{}: that is recorded", run.summary())));
+    found.extend(kept_hooks::left(ctx).iter().map(|run| format!("{}: that is recorded", run.summary())));
     Ok(found)
 }
 

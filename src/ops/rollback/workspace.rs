@@ -1,5 +1,7 @@
 //! Planning what happens to a task's workspace in a rollback: it is restored, moved to the trash, recreated, or forgotten.
 
+use crate::domain::checkpoint::document::WorkspaceState;
+use crate::domain::checkpoint::submodules::HeldSubmodule;
 use std::path::Path;
 
 use crate::domain::base::ids::TaskId;
@@ -82,26 +84,37 @@ pub(super) fn add_workspace(
                 (None, Some(commit)) => HeadState::Detached(commit.clone()),
                 (branch, _) => HeadState::Branch(branch.clone().unwrap_or_else(|| workspace.branch.clone())),
             };
-            let name = Path::new(&workspace.path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-            let (trash, git_dir_trash) = trash_places(ctx, &name)?;
-            operation.workspaces.push(WorkspaceChange {
-                task: task.clone(),
-                workspace: workspace.clone(),
-                trash,
-                git_dir: ctx.repo.common_dir().join("worktrees").join(&name).display().to_string(),
-                git_dir_trash,
-                way: ChangeDirection::BringBack,
-                head,
-                commit: then.head.clone(),
-                capture: then.capture.clone(),
-                lost: false,
-                submodules: submodules::to_make_again(ctx, document, &then.path, preview)?,
-            });
+            let submodules = submodules::to_make_again(ctx, document, &then.path, preview)?;
+            operation.workspaces.push(make_again(ctx, (task, workspace), (head, then), submodules)?);
             (workspace.path.clone(), WorkspaceFate::MadeAgain, task)
         }
     };
     preview.workspaces.push(AffectedWorkspaceLine { path, action, task_id: task.clone() });
     Ok(())
+}
+
+/// A workspace that is made again as it was.
+fn make_again(
+    ctx: &Context,
+    (task, workspace): (&TaskId, &Workspace),
+    (head, then): (HeadState, &WorkspaceState),
+    submodules: Vec<HeldSubmodule>,
+) -> Result<WorkspaceChange> {
+    let name = Path::new(&workspace.path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let (trash, git_dir_trash) = trash_places(ctx, &name)?;
+    Ok(WorkspaceChange {
+        task: task.clone(),
+        workspace: workspace.clone(),
+        trash,
+        git_dir: ctx.repo.common_dir().join("worktrees").join(&name).display().to_string(),
+        git_dir_trash,
+        way: ChangeDirection::BringBack,
+        head,
+        commit: then.head.clone(),
+        capture: then.capture.clone(),
+        lost: false,
+        submodules,
+    })
 }
 
 fn put_aside(

@@ -70,7 +70,7 @@ pub fn attend(
     watcher: &mut dyn SessionWatcher,
 ) -> Result<()> {
     ctx.layout().ensure()?;
-    let LockAttempt::Taken(lock) = super::session_lock::take(ctx.layout(), super::LOCK_PATIENCE)? else {
+    let LockAttempt::Taken(lock) = crate::ops::session_lock::take(ctx.layout(), super::LOCK_PATIENCE)? else {
         return Err(Error::new(Code::SupervisorRunning, "a supervisor runs in this repository"));
     };
     ctx.store.refresh()?;

@@ -56,28 +56,8 @@ impl Supervisor<'_> {
             return Err(Error::new(Code::Internal, format!("the iteration of {agent} has no beginning")));
         };
         let Some(kept) = self.kept((agent, &case), (&work, end), &token, &outcome, &from) else { return Ok(false) };
-        let (outcome, broken, kept, left) = match kept {
-            Ok(kept) => {
-                let left = if kept.to == from { IterationBranchChange::Unchanged } else { IterationBranchChange::Changed };
-                (outcome, None, kept, left)
-            }
-            Err(error) => match self.not_committed(end, outcome, error, &case)? {
-                // The end is recorded by the keeper and is handled again.
-                CommitFailureOutcome::Yet => return Ok(true),
-                CommitFailureOutcome::Ended(outcome, broken) => {
-                    (outcome, broken, IterationCommit::nothing(&from), IterationBranchChange::Unchanged)
-                }
-                CommitFailureOutcome::InConflict(outcome, conflict_round) => {
-                    let left_out = self.left_in_conflict(&case.id);
-                    (
-                        outcome,
-                        None,
-                        IterationCommit { conflict_round, left_out, ..IterationCommit::nothing(&from) },
-                        IterationBranchChange::InConflict,
-                    )
-                }
-            },
-        };
+        let Some(committed) = self.committed(kept, end, outcome, (&case, &from))? else { return Ok(true) };
+        let CommittedIteration { outcome, broken, kept, left } = committed;
         env::fault_point("finish.leftovers-committed");
         self.stash_after(&case.id, &self.ctx.layout().run_dir(agent, &token));
         let told = self.watches.get(agent).map(|watch| watch.told.clone()).unwrap_or_default();
@@ -347,6 +327,36 @@ impl Supervisor<'_> {
         if self.end_work(agent)? { Ok(()) } else { self.agent_failed(agent, SessionStep::Start, error) }
     }
 
+    /// How the iteration ended with what was committed of its work; `None` where that is tried again later: its end is recorded by the
+    /// keeper and is handled again.
+    fn committed(
+        &mut self,
+        kept: Result<IterationCommit>,
+        end: &AgentProgramEnd,
+        outcome: IterationOutcome,
+        (task, from): (&Task, &Oid),
+    ) -> Result<Option<CommittedIteration>> {
+        let error = match kept {
+            Ok(kept) => {
+                let left = if kept.to == *from { IterationBranchChange::Unchanged } else { IterationBranchChange::Changed };
+                return Ok(Some(CommittedIteration { outcome, broken: None, kept, left }));
+            }
+            Err(error) => error,
+        };
+        Ok(match self.not_committed(end, outcome, error, task)? {
+            CommitFailureOutcome::Yet => None,
+            CommitFailureOutcome::Ended(outcome, broken) => {
+                let (kept, left) = (IterationCommit::nothing(from), IterationBranchChange::Unchanged);
+                Some(CommittedIteration { outcome, broken, kept, left })
+            }
+            CommitFailureOutcome::InConflict(outcome, conflict_round) => {
+                let left_out = self.left_in_conflict(&task.id);
+                let kept = IterationCommit { conflict_round, left_out, ..IterationCommit::nothing(from) };
+                Some(CommittedIteration { outcome, broken: None, kept, left: IterationBranchChange::InConflict })
+            }
+        })
+    }
+
     /// What of the work could be committed; `None` while filters are at work on it.
     fn kept(
         &mut self,
@@ -431,6 +441,15 @@ enum CommitFailureOutcome {
     /// The iteration has ended with this outcome and left a conflict open; with the round of the conflict that follows, where it is
     /// another one.
     InConflict(IterationOutcome, Option<u32>),
+}
+
+/// An iteration whose work was committed as far as possible.
+struct CommittedIteration {
+    outcome: IterationOutcome,
+    /// A problem that a human has to look at before the next iteration.
+    broken: Option<String>,
+    kept: IterationCommit,
+    left: IterationBranchChange,
 }
 
 /// What is known of an iteration that has ended.

@@ -20,7 +20,8 @@ use crate::domain::work::supervisor_activity::SupervisorActivity;
 use crate::env;
 use crate::error::Result;
 use crate::ops::context::approved_hooks::EventHooks;
-use crate::ops::hooks::{hook_runs, kept};
+use crate::ops::context::kept_hooks;
+use crate::ops::hooks::hook_runs;
 use crate::ops::wait_observer::LOOK;
 
 /// After how long is said at the end of a session that hooks are waited for.
@@ -41,7 +42,7 @@ impl Supervisor<'_> {
                 self.warn(format!("what hooks did is not recorded: {error}"));
             }
             self.ctx.hooks.told();
-            kept::keep(self.ctx);
+            kept_hooks::keep(self.ctx);
         }
         match self.ctx.hooks.take_dropped() {
             0 => {}
@@ -51,7 +52,7 @@ impl Supervisor<'_> {
             }
         }
         let Some(facts) = self.ctx.hooks.next_due() else { return false };
-        kept::keep(self.ctx);
+        kept_hooks::keep(self.ctx);
         let event = facts.event;
         if let EventHooks::Run(hooks, tree) = self.ctx.hooks.at(event) {
             match self.run_hooks(facts, &hooks, &tree) {
@@ -61,7 +62,7 @@ impl Supervisor<'_> {
         }
         if self.reporting.is_none() {
             self.ctx.hooks.told();
-            kept::keep(self.ctx);
+            kept_hooks::keep(self.ctx);
         }
         true
     }
@@ -165,7 +166,7 @@ impl Supervisor<'_> {
             let cut_off = self.reporting_doing().map_or_else(String::new, |doing| format!(" ({})", doing.what_in_words()));
             let left = self.ctx.hooks.forget_due() + usize::from(self.reporting.take().is_some());
             let events = count_of(left, "event was", "events were");
-            kept::keep(self.ctx);
+            kept_hooks::keep(self.ctx);
             self.warn(format!("{events} not told to hooks: the session has ended{cut_off}"));
         }
     }

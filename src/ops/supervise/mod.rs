@@ -39,7 +39,6 @@ mod requests;
 mod resuming;
 mod running_hooks;
 mod session;
-pub mod session_lock;
 mod settle;
 mod shared_stash;
 mod space;
@@ -358,7 +357,7 @@ pub fn run(
     session::check(ctx, &options)?;
     let SessionTarget { branch, in_linked_worktree } = target::of_session(ctx, options.target.as_ref())?;
     ctx.layout().ensure()?;
-    let lock = match session_lock::take(ctx.layout(), LOCK_PATIENCE)? {
+    let lock = match crate::ops::session_lock::take(ctx.layout(), LOCK_PATIENCE)? {
         LockAttempt::Taken(lock) => lock,
         LockAttempt::Held => return Err(another_runs()),
     };

@@ -31,8 +31,9 @@ use crate::ops::context::handle::{Context, OpenOperationProgress};
 use crate::ops::output::last::last_printed;
 use crate::ops::plan;
 use crate::ops::revert_task::settling;
+use crate::ops::session_lock;
 use crate::ops::supervise::budget::used_of;
-use crate::ops::supervise::{doing, session_lock};
+use crate::ops::supervise::doing;
 use crate::ops::trust;
 
 /// The answer of `git axiom status`; its JSON keys are a contract.
