@@ -18,8 +18,9 @@ const fn row(
     VerbRow { name, summary, group, shown, callers, needs }
 }
 
-/// Other names of verbs.
-pub(super) const ALIASES: [(&str, &str); 3] = [("checkpoints", "checkpoint"), ("ui", "panel"), ("logs", "output")];
+/// Other names of verbs, each the last word.
+pub(super) const ALIASES: [(&str, &str); 4] =
+    [("checkpoints", "checkpoint"), ("ui", "panel"), ("logs", "output"), ("add-case", "plan add")];
 
 /// The verbs.
 pub(super) const VERBS: &[VerbRow] = &[
