@@ -48,6 +48,7 @@ pub use capture::extras::{CaptureExtras, GitOperationFile};
 pub use capture::extras_merge::ExtrasMergeInput;
 pub use capture::fast::EarlierCapture;
 pub use capture::file_differences::{HeldFiles, bytes_by, bytes_of, change_of};
+pub use capture::gaps::gap_above;
 pub use capture::kept_files::KeptFile;
 pub use capture::named_ignored::NamedPaths;
 pub use capture::parts::CaptureParts;

@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::base::ids::{CheckpointName, OperationId, TaskId};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::ref_change::{ChangeDirection, RefChange};
+use crate::domain::base::path_set::PathSet;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointTrigger};
 use crate::domain::journal::journaled::{JournaledOperation, OperationKind, TrashChange, WorktreeChange};
@@ -25,15 +26,14 @@ use crate::domain::work::task::MergedTaskWork;
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::git::{
-    CaptureExtras, ExtrasMergeInput, HeldFiles, MovedObstacle, Repository, TreeChange, Worktree, WorktreeCapture, bytes_by,
-    bytes_of, change_of,
+    CaptureExtras, ExtrasMergeInput, HeldFiles, MovedObstacle, PathPatterns, Repository, TreeChange, Worktree, WorktreeCapture,
+    bytes_by, bytes_of, change_of,
 };
 use crate::ops::checkpoint::{self, CapturedWorktree, CheckpointCaptures, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::branches::branches_are_free;
-use crate::ops::operation::differences::is_decided;
-use crate::ops::operation::differences::{beyond, out_of_reach};
 use crate::ops::operation::recorded_head::head_state;
+use crate::ops::operation::differences::{beyond, is_decided, is_within, keep_permissions, out_of_reach, with_all_gaps};
 use crate::ops::operation::stop_agents::{self, PausedForOperation};
 use crate::ops::operation::submodules::with_own_submodules;
 use crate::ops::operation::{capture_with, extras_of};
@@ -187,7 +187,7 @@ fn locked(ctx: &mut Context, chosen: &UndoTarget) -> Result<UndoReport> {
 pub(super) struct UndoExclusions {
     /// Worktrees that were removed since.
     removed: Vec<String>,
-    /// Files that cannot be read now: what they hold could not be saved first.
+    /// Files and submodules that cannot be read now: what they hold could not be saved first.
     unread: Vec<String>,
 }
 
@@ -288,9 +288,13 @@ pub(super) fn rebased(
     (worktree, now, commit): PresentWorktree<'_>,
     (submodules, left_as_is): (&BTreeSet<RepoPath>, &mut UndoExclusions),
 ) -> Result<WorktreeChange> {
-    let left = extras_of(repo, change.captures.old.as_ref())?;
-    let mut beside = beside(repo, change, (worktree, now), &left)?;
-    let tree = with_hidden(repo, worktree, change, &now.tree)?;
+    let mut left = extras_of(repo, change.captures.old.as_ref())?;
+    let now = with_all_gaps(repo, (worktree, now), (&[&change.files.old, &change.files.new], &PathPatterns::default()))?;
+    let now = now.as_ref();
+    let reach = out_of_reach(now, &left);
+    keep_permissions(&mut left, &now.extras, |path| reach.covers(path));
+    let mut beside = beside(repo, change, (worktree, now), (&left, &reach))?;
+    let tree = with_hidden(repo, worktree, change, (&now.tree, &reach))?;
     stays_untouched(repo, change, (&left, &tree), &beside)?;
     let files = UndoWorktreeFiles {
         change,
@@ -300,15 +304,15 @@ pub(super) fn rebased(
         now: now.extras.beside(&tree),
         coverage: &now.coverage,
     };
-    let wanted = files.wanted(repo)?;
+    // What cannot be looked at is no conflict: it stays as it is, whatever was done to it since.
+    let (wanted, unread): (Vec<_>, Vec<_>) = files.wanted(repo)?.into_iter().partition(|change| is_within(&reach, change));
+    let there = |path: &RepoPath| worktree.path().join(path.to_path()).display().to_string();
+    left_as_is.unread.extend(unread.iter().map(|change| there(&change.path)));
     let since = files.since(repo, &wanted)?;
     let untouched = files.untouched(repo, &wanted, &since)?;
     let files = onto(repo, (&change.files, &wanted), (&tree, since), &untouched)?;
-    let reach = out_of_reach(now, &left);
-    let unread = beyond(repo, &reach, (&tree, &files))?;
-    let there = |path: &RepoPath| worktree.path().join(path.to_path()).display().to_string();
-    left_as_is.unread.extend(unread.iter().map(|change| there(&change.path)));
-    let files = repo.objects().edit_tree(&files, &unread.into_iter().map(TreeChange::reversed).collect::<Vec<_>>())?;
+    let stays = beyond(repo, &reach, (&tree, &files))?.into_iter().map(TreeChange::reversed);
+    let files = repo.objects().edit_tree(&files, &stays.collect::<Vec<_>>())?;
     let index = &change.index;
     let (entries, since) =
         (repo.history().diff_trees(&index.old, &index.new)?, repo.history().diff_trees(&index.old, &now.index_tree)?);
@@ -316,7 +320,7 @@ pub(super) fn rebased(
     let changes = repo.history().diff_trees(&tree, &files)?;
     let (files, _) = with_own_submodules(repo, Path::new(&change.path), (files, &index), (&changes, submodules))?;
     // Files that the transaction did not change keep their present bytes.
-    beside.raw = bytes_by(&now.extras.raw, &beside.raw, |path| change_of(&wanted, path).is_some() && !reach.covers(path));
+    beside.raw = bytes_by(&now.extras.raw, &beside.raw, |path| change_of(&wanted, path).is_some());
     if !left.has_operation_of(&now.extras) {
         let files = repo.captures().differing(now.extras.beside(&tree), beside.beside(&files))?;
         let wanted = git_operations::WorktreeUndo { worktree, now, files, index: ValueChange::new(&now.index_tree, &index) };
@@ -347,9 +351,10 @@ fn beside(
     repo: &Repository,
     change: &WorktreeChange,
     (worktree, now): (&Worktree, &WorktreeCapture),
-    left: &CaptureExtras,
+    (left, reach): (&CaptureExtras, &PathSet),
 ) -> Result<CaptureExtras> {
-    let back = repo.index(worktree).for_checkout_of_now(extras_of(repo, change.captures.new.as_ref())?)?;
+    let mut back = repo.index(worktree).for_checkout_of_now(extras_of(repo, change.captures.new.as_ref())?)?;
+    keep_permissions(&mut back, &now.extras, |path| reach.covers(path));
     let entries = repo.history().diff_trees(&change.index.old, &change.index.new)?;
     let since = repo.history().diff_trees(&change.index.old, &now.index_tree)?;
     let moments = ExtrasMergeInput { left, back: &back, now: &now.extras, entries: &entries, since: &since };
@@ -383,12 +388,12 @@ fn stays_untouched(
 
 /// The present tree, plus files that the transaction wrote, that are unchanged on the disk, and that git ignores now: the
 /// user has not changed them.
-fn with_hidden(repo: &Repository, worktree: &Worktree, change: &WorktreeChange, now: &Oid) -> Result<Oid> {
+fn with_hidden(repo: &Repository, worktree: &Worktree, change: &WorktreeChange, (now, reach): (&Oid, &PathSet)) -> Result<Oid> {
     if change.files.old == *now {
         return Ok(now.clone());
     }
     let since = repo.history().diff_trees(&change.files.old, now)?;
-    let gone: Vec<TreeChange> = since.into_iter().filter(|since| since.new.is_none()).collect();
+    let gone: Vec<TreeChange> = since.into_iter().filter(|since| since.new.is_none() && !reach.covers(&since.path)).collect();
     repo.objects().edit_tree(now, &repo.restore().still_there(worktree, (&change.files.old, now), &gone)?)
 }
 

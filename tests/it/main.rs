@@ -60,6 +60,7 @@ mod cli_recipes;
 mod cli_recover;
 mod cli_status;
 mod cli_task;
+mod closed_since;
 mod codes;
 mod completion;
 mod config_edit;

@@ -27,6 +27,24 @@ pub(in crate::git) fn can_be_read(place: &Path) -> bool {
     try_it(place, |_| Ok(()))
 }
 
+/// What keeps a path from being read: the topmost folder above it that cannot be entered, or itself. `None` where it can be read, and
+/// where nothing is there.
+pub fn gap_above(root: &Path, path: &RepoPath) -> Option<RepoPath> {
+    let place = |path: &RepoPath| root.join(path.to_path());
+    if can_be_read(&place(path)) {
+        return None;
+    }
+    for folder in path.folders_above() {
+        match place(&folder).symlink_metadata() {
+            Ok(meta) if meta.is_dir() && can_be_read(&place(&folder).join(".")) => {}
+            Ok(meta) if meta.is_dir() => return Some(folder),
+            // A link: what it leads to is not at the path.
+            Ok(_) | Err(_) => return None,
+        }
+    }
+    Some(path.clone())
+}
+
 /// As [`can_be_read`], to the last byte.
 pub(in crate::git) fn reads_through(place: &Path) -> bool {
     try_it(place, |mut file| {
@@ -61,5 +79,33 @@ mod tests {
         assert!(places.into_iter().all(gap));
         let all = [Errno::NOENT, Errno::NOTDIR, Errno::MFILE, Errno::NFILE, Errno::NOMEM, Errno::NOSPC, Errno::DQUOT];
         assert!(!all.into_iter().any(gap));
+    }
+
+    #[test]
+    #[allow(clippy::disallowed_methods)]
+    fn a_path_is_kept_from_being_read_by_the_topmost_folder_that_cannot_be_entered() {
+        use std::os::unix::fs::{PermissionsExt, symlink};
+        let dir = tempfile::tempdir().unwrap();
+        let place = |path: &str| dir.path().join(path);
+        std::fs::create_dir_all(place("shut/in")).unwrap();
+        ["shut/in/x", "alone", "open"].iter().for_each(|path| std::fs::write(place(path), "x").unwrap());
+        symlink("shut", place("link")).unwrap();
+        let set = |path: &str, mode| std::fs::set_permissions(place(path), std::fs::Permissions::from_mode(mode)).unwrap();
+        ["alone", "shut/in", "shut"].iter().for_each(|path| set(path, 0));
+        crate::files::bound::bound_by_permissions(|| {
+            for (path, gap) in [
+                ("open", None),
+                ("missing/x", None),
+                ("open/x", None),
+                ("shut", None),
+                ("alone", Some("alone")),
+                ("shut/y", Some("shut")),
+                ("shut/in/x", Some("shut")),
+                ("link/y", None),
+            ] {
+                assert_eq!(gap_above(dir.path(), &RepoPath::new(path)), gap.map(RepoPath::new), "{path}");
+            }
+        });
+        ["shut", "shut/in"].iter().for_each(|path| set(path, 0o700));
     }
 }

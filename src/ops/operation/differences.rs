@@ -1,12 +1,13 @@
 //! Finding the files in which a worktree differs from a capture of it.
 
+use std::borrow::Cow;
 use std::collections::BTreeSet;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
 use crate::domain::checkpoint::document::CaptureCoverage;
 use crate::error::Result;
-use crate::git::{CaptureExtras, RawFile, Repository, TreeChange, Worktree, WorktreeCapture, bytes_of};
+use crate::git::{CaptureExtras, PathPatterns, RawFile, Repository, TreeChange, Worktree, WorktreeCapture, bytes_of, gap_above};
 
 /// The files of a capture.
 #[derive(Debug, Clone, Copy)]
@@ -19,15 +20,48 @@ pub(in crate::ops) struct ComparedCapture<'a> {
     pub coverage: Option<&'a CaptureCoverage>,
 }
 
+/// The capture of now, whose gaps are also those among the files that it lacks and that one of `trees` has. Nobody tried to read them for
+/// it, where git ignores them by now; and whoever goes to or from such a tree looks at them, but not at what `exclude` says.
+///
+/// # Errors
+/// `GIT_FAILED`.
+pub(in crate::ops) fn with_all_gaps<'c>(
+    repo: &Repository,
+    (worktree, now): (&Worktree, &'c WorktreeCapture),
+    (trees, exclude): (&[&Oid], &PathPatterns),
+) -> Result<Cow<'c, WorktreeCapture>> {
+    let known = PathSet::new(now.extras.gaps.iter().cloned());
+    let mut more = BTreeSet::new();
+    for tree in trees {
+        let lacks = repo.history().diff_trees(&now.tree, tree)?.into_iter().filter(|change| change.old.is_none());
+        let untried = lacks.filter(|change| !known.covers(&change.path) && !exclude.covers(&change.path, false));
+        more.extend(untried.filter_map(|change| gap_above(worktree.path(), &change.path)));
+    }
+    if more.is_empty() {
+        return Ok(Cow::Borrowed(now));
+    }
+    let mut now = now.clone();
+    more.extend(std::mem::take(&mut now.extras.gaps));
+    now.extras.gaps = more.into_iter().collect();
+    Ok(Cow::Owned(now))
+}
+
 /// What one of the two says nothing of, because it could not be read or is never content: whatever is there stays, also where the
 /// other one knows it. Decided by all that the captures list, never by the samples of a coverage.
 pub(in crate::ops) fn out_of_reach(now: &WorktreeCapture, then: &CaptureExtras) -> PathSet {
     PathSet::new(now.extras.gaps.iter().chain(&then.gaps).cloned())
 }
 
-/// Whether a change has to be left out because something of it is out of reach.
-fn is_within(reach: &PathSet, change: &TreeChange) -> bool {
+/// Whether nothing of a change is out of reach; otherwise it has to be left out.
+pub(in crate::ops) fn is_within(reach: &PathSet, change: &TreeChange) -> bool {
     !(reach.covers(&change.path) || change.new.is_some() && reach.has_below(&change.path))
+}
+
+/// What stays as it is keeps its permissions too: those that keep something from being read are as little what it had as its content.
+pub(in crate::ops) fn keep_permissions(extras: &mut CaptureExtras, now: &CaptureExtras, stays: impl Fn(&RepoPath) -> bool) {
+    extras.modes.retain(|one| !stays(&one.path));
+    extras.modes.extend(now.modes.iter().filter(|one| stays(&one.path)).cloned());
+    extras.modes.sort_by(|one, other| one.path.cmp(&other.path));
 }
 
 /// The files in which two trees differ and that are out of reach.

@@ -11,12 +11,11 @@ use crate::domain::journal::journaled::{HeadState, JournaledOperation, WorktreeC
 use crate::domain::queries::known_paths::together;
 use crate::error::Result;
 use crate::git::{
-    CaptureExtras, CaptureParts, PathPatterns, RecordedPermissions, Repository, TreeChange, Worktree, WorktreeCapture, bytes_by,
-    bytes_of,
+    CaptureExtras, CaptureParts, PathPatterns, Repository, TreeChange, Worktree, WorktreeCapture, bytes_by, bytes_of,
 };
 use crate::ops::checkpoint::CapturedWorktree;
 use crate::ops::context::handle::Context;
-use crate::ops::operation::differences::{self, beyond, differences, out_of_reach};
+use crate::ops::operation::differences::{self, beyond, differences, keep_permissions, out_of_reach, with_all_gaps};
 use crate::ops::operation::in_progress::operations;
 use crate::ops::operation::recorded_head::head_state;
 use crate::ops::operation::{self, capture_with, extras_of};
@@ -50,6 +49,8 @@ pub(super) fn worktree_change(
 ) -> Result<WorktreeChange> {
     let now_commit = operation::with_bytes_known(repo, &now.capture, now_commit)?;
     let CapturedWorktree { worktree, capture: now, .. } = now;
+    let now = with_all_gaps(repo, (worktree, now), (&[&repo.captures().capture_parts(then.capture)?.files], then.exclude))?;
+    let now = now.as_ref();
     let WorktreeRollbackTarget { held, index, changes, extras } = wanted(repo, (worktree, now), &then)?;
     let WorktreeRollbackState { capture: then, head, coverage, only, exclude, submodules } = then;
     let files = with_spared(repo, (worktree, now), &changes, held.clone(), coverage)?;
@@ -72,13 +73,9 @@ pub(super) fn worktree_change(
     let was = repo.objects().edit_tree(&now.tree, &there)?;
     preview.operations.extend(operations(&path, &now.extras, &extras));
     let mut fitting = repo.index(worktree).for_checkout_of_now(extras.clone())?;
-    // What stays as it is keeps its permissions too, also when the rollback is undone: those that keep something from being
-    // read are as little what it had as its content.
+    // Also when the rollback is undone.
     let reach = out_of_reach(now, &extras);
-    let stays = |one: &RecordedPermissions| excluded.contains(&one.path) || reach.covers(&one.path);
-    fitting.modes.retain(|one| !stays(one));
-    fitting.modes.extend(now.extras.modes.iter().filter(|one| stays(one)).cloned());
-    fitting.modes.sort_by(|one, other| one.path.cmp(&other.path));
+    keep_permissions(&mut fitting, &now.extras, |path| excluded.contains(path) || reach.covers(path));
     let mut differing = paths(repo.history().diff_trees(&was, &files)?);
     differing.extend(changes.iter().filter(|change| change.is_of_bytes_alone()).map(|change| change.path.clone()));
     // Files that stay also keep their bytes.
