@@ -125,3 +125,35 @@ fn a_rollback_leaves_what_git_ignores_by_now_and_is_closed() {
         assert_eq!((scratch.read("a.txt").as_str(), scratch.read(file).as_str()), ("a\n", "newer\n"));
     }
 }
+
+#[test]
+fn a_submodule_that_cannot_be_entered_is_left_and_named() {
+    let scratch = Scratch::new();
+    let folder = scratch.path().join("deep/lib");
+    let file = folder.join("l.txt");
+    scratch.git(&["init", "-q", "../lib"]);
+    scratch.git(&["-C", "../lib", "commit", "-q", "--allow-empty", "-m", "one"]);
+    scratch.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", "../lib", "deep/lib"]);
+    std::fs::write(&file, "then\n").unwrap();
+    bound(&scratch, &["checkpoint", "create", "c"]);
+    for closed in ["deep", "deep/lib"] {
+        let shut = |mode| set_mode(&scratch.path().join(closed), mode);
+        let texts = || (scratch.read("a.txt"), std::fs::read_to_string(&file).unwrap());
+        let edit = || {
+            std::fs::write(&file, "now\n").unwrap();
+            scratch.write("a.txt", "edited\n");
+        };
+        edit();
+        shut(0);
+        let said = bound(&scratch, &["rollback", "checkpoint", "c", "--yes"]);
+        assert!(left(&said).contains(&"deep/lib"), "{said}");
+        shut(0o755);
+        assert_eq!(texts(), ("a\n".to_owned(), "now\n".to_owned()), "{closed}");
+        edit();
+        bound(&scratch, &["rollback", "checkpoint", "c", "--yes"]);
+        shut(0);
+        assert_eq!(bound(&scratch, &["undo", "--yes"])["unread"], json!([folder.to_str().unwrap()]));
+        shut(0o755);
+        assert_eq!(texts(), ("edited\n".to_owned(), "then\n".to_owned()), "{closed}");
+    }
+}

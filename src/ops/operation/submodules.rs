@@ -84,14 +84,17 @@ pub(in crate::ops) fn opened(ctx: &Context, change: &SubmoduleChange) -> Result<
     Ok((repo, worktree))
 }
 
-/// Whether the folder of a submodule has its `.git`.
+/// Whether the folder of a submodule has its `.git`, or cannot be looked into: that is no deleted one.
 pub(in crate::ops) fn is_checked_out(folder: &Path) -> bool {
-    folder.join(".git").symlink_metadata().is_ok()
+    !folder.join(".git").symlink_metadata().is_err_and(|error| files::says_nothing_is_there(&error))
 }
 
-/// Whether anything is in a folder.
+/// Whether anything is in a folder. One that cannot be listed may hold something.
 pub(in crate::ops) fn has_files(folder: &Path) -> bool {
-    std::fs::read_dir(folder).is_ok_and(|mut entries| entries.next().is_some())
+    match std::fs::read_dir(folder) {
+        Ok(mut entries) => entries.next().is_some(),
+        Err(error) => !files::says_nothing_is_there(&error),
+    }
 }
 
 /// Adds to `changed` what is not as the operation expects it.

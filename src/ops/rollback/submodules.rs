@@ -32,7 +32,7 @@ const COMMITS: usize = 1000;
 pub(super) const NOT_HELD: &str = "submoduleNotHeld";
 
 /// The key under which a submodule is named of which nothing is known now, so that nothing is changed in it.
-pub(super) const NOT_CAPTURED: &str = "submoduleNotCaptured";
+pub(in crate::ops) const NOT_CAPTURED: &str = "submoduleNotCaptured";
 
 /// The key under which a submodule is named whose repository is that of another folder now.
 pub(super) const MOVED: &str = "submoduleMoved";

@@ -60,7 +60,7 @@ pub struct UndoPreview {
     pub lost: Vec<String>,
     /// Absolute paths of worktrees that were removed since: nothing comes back in them.
     pub left_out: Vec<String>,
-    /// Absolute paths of files that cannot be read now, and so stay as they are.
+    /// Absolute paths of files and submodules that cannot be read now, and so stay as they are.
     pub unread: Vec<String>,
     /// What comes back from the trash, if its place is free then.
     #[serde(skip)]

@@ -12,9 +12,10 @@ use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::CheckpointCaptures;
 use crate::ops::context::handle::Context;
 use crate::ops::operation::submodules::{is_checked_out, opened};
-use crate::ops::rollback::submodules::present_at;
+use crate::ops::rollback::submodules::{NOT_CAPTURED, present_at};
 
-/// Bases the changes on the present contents. Leaves out, and returns, the paths of those whose repository was removed since.
+/// Bases the changes on the present contents. Leaves out, and names, those whose repository was removed since, and those that cannot be
+/// looked at.
 ///
 /// # Errors
 /// `CHANGED_MEANWHILE`; those of a capture.
@@ -31,9 +32,13 @@ pub(super) fn rebase(
             left_as_is.removed.push(change.worktree.path);
             continue;
         };
-        let Ok((now, commit)) = present_at(ctx, captured, &folder, &repo)? else {
-            left_as_is.removed.push(change.worktree.path);
-            continue;
+        let (now, commit) = match present_at(ctx, captured, &folder, &repo)? {
+            Ok(present) => present,
+            Err(why) => {
+                let left = if why == NOT_CAPTURED { &mut left_as_is.unread } else { &mut left_as_is.removed };
+                left.push(change.worktree.path);
+                continue;
+            }
         };
         let moved: Vec<&RefName> = change.refs.iter().map(|one| &one.name).collect();
         let now = (&now.worktree, &now.capture, commit);
