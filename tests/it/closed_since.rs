@@ -157,3 +157,25 @@ fn a_submodule_that_cannot_be_entered_is_left_and_named() {
         assert_eq!(texts(), ("edited\n".to_owned(), "then\n".to_owned()), "{closed}");
     }
 }
+
+#[test]
+fn what_was_closed_since_a_crash_keeps_nothing_else_from_being_put_back() {
+    let scratch = Scratch::new();
+    let shut = scratch.path().join("shut");
+    scratch.git(&["init", "-q", "../lib"]);
+    scratch.git(&["-C", "../lib", "commit", "-q", "--allow-empty", "-m", "one"]);
+    scratch.git(&["-c", "protocol.file.allow=always", "submodule", "add", "-q", "../lib", "lib"]);
+    ["shut/key", "lib/l.txt"].iter().for_each(|path| scratch.write(path, "then\n"));
+    bound(&scratch, &["checkpoint", "create", "c"]);
+    ["shut/key", "lib/l.txt", "a.txt"].iter().for_each(|path| scratch.write(path, "now\n"));
+    let mut killed = scratch.bound_by_permissions();
+    killed.args(["rollback", "checkpoint", "c", "--yes"]).env("AXIOM_TEST_FAULT", "journal.before-submodule:1");
+    assert!(!killed.output().unwrap().status.success() && scratch.read("a.txt") == "a\n");
+    let closed = [shut.clone(), scratch.path().join("lib")];
+    closed.iter().for_each(|place| set_mode(place, 0));
+    let said = bound(&scratch, &["rollback", "--abort"]).to_string();
+    assert!(said.contains("shut/key") && said.contains("/lib'"), "{said}");
+    assert_eq!(scratch.read("a.txt"), "now\n");
+    closed.iter().for_each(|place| set_mode(place, 0o755));
+    assert_eq!((scratch.read("shut/key").as_str(), scratch.read("lib/l.txt").as_str()), ("then\n", "now\n"));
+}

@@ -180,7 +180,14 @@ impl RestoreMoves<'_> {
         let is_closed = |one: &&RecordedPermissions| one.folder && one.mode & FILLED != FILLED;
         for one in new.iter().rev().filter(|one| stays(one) || is_closed(one)) {
             let Some(known) = self.wanted.get(&one.path) else { continue };
-            match look(self.root, &one.path)? {
+            let found = match look(self.root, &one.path) {
+                Err(error) if self.attempt == ChangeAttempt::Back => {
+                    tracing::warn!(path = %one.path, %error, "permissions stay as they are");
+                    continue;
+                }
+                found => found?,
+            };
+            match found {
                 PathOccupant::File(_) if known.folder => {}
                 PathOccupant::Folder if !known.folder => {}
                 PathOccupant::File(_) | PathOccupant::Folder => {

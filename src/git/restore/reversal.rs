@@ -17,6 +17,7 @@ use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::capture::extras::CaptureExtras;
 use crate::git::capture::file_differences::bytes_of;
 use crate::git::capture::present_hashes::hash_here;
+use crate::git::capture::gaps::{can_be_read, is_caused_by_gap};
 use crate::git::capture::raw::RawFile;
 use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;
@@ -200,7 +201,12 @@ impl Restores<'_> {
         for change in changes {
             let found = match nested.above(&change.path) {
                 Some(_) => PathOccupant::Missing,
-                None => looks.look(&change.path)?,
+                None => match looks.look(&change.path) {
+                    // What cannot be looked at costs only itself: it is nobody's of both, and stays.
+                    Err(error) if is_caused_by_gap(&error) => PathOccupant::Special,
+                    Ok(PathOccupant::File(_)) if !can_be_read(&root.join(change.path.to_path())) => PathOccupant::Special,
+                    found => found?,
+                },
             };
             let (now, stamp) = match &found {
                 PathOccupant::Missing | PathOccupant::Below(_) if trash.holds(&change.path)? => {

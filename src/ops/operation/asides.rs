@@ -12,6 +12,8 @@ use crate::git::{self, MovedObstacle, TrashedObstacle, Worktree, take_away_again
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
 
+use super::submodules;
+
 /// The worktree or submodule at a path.
 fn there(ctx: &Context, path: &str) -> Result<Option<Worktree>> {
     let path = Path::new(path);
@@ -43,7 +45,12 @@ pub(super) fn moved_aside(ctx: &Context, operation: &JournaledOperation, txn: &O
     let mut all = Vec::new();
     for path in paths {
         // A worktree that was removed meanwhile: there is no place to put anything back to.
-        let Some(there) = there(ctx, path)? else { continue };
+        let there = match (there(ctx, path), operation.submodules.iter().find(|change| change.worktree.path == *path)) {
+            // Its folder cannot be looked at, and its trash can.
+            (Err(_), Some(change)) => submodules::opened(ctx, change).ok().map(|(_, there)| there),
+            (found, _) => found?,
+        };
+        let Some(there) = there else { continue };
         for TrashedObstacle { path: inside, folder } in git::in_trash(&trash::of(ctx, &there, txn)?)? {
             let (worktree, trash) = (path.clone(), folder.display().to_string());
             all.push(TrashChange { worktree, path: inside, trash, way: ChangeDirection::PutAside });
@@ -61,16 +68,17 @@ pub(super) fn put_back(ctx: &Context, asides: &[TrashChange]) -> Result<Vec<Move
     for change in asides {
         let item = in_trash(change);
         // The caller names what stays in the trash: a failure here must not stop the rest.
-        let back = match there(ctx, &change.worktree)? {
-            Some(worktree) if worktree.verify().is_ok() => match git::put_back(&worktree, &item) {
-                Err(error) if error.passes() => return Err(error),
-                Err(error) => {
-                    tracing::warn!(%error, "something stays in the trash");
-                    false
-                }
-                Ok(back) => back,
-            },
-            Some(_) | None => false,
+        let back = there(ctx, &change.worktree).and_then(|there| match there {
+            Some(worktree) if worktree.verify().is_ok() => git::put_back(&worktree, &item),
+            Some(_) | None => Ok(false),
+        });
+        let back = match back {
+            Err(error) if error.passes() => return Err(error),
+            Err(error) => {
+                tracing::warn!(%error, "something stays in the trash");
+                false
+            }
+            Ok(back) => back,
         };
         if !back {
             stay.push(MovedObstacle { now_at: item.now_at(), path: item.path });
