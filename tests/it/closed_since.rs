@@ -13,7 +13,7 @@ fn set_mode(place: &Path, mode: u32) {
 
 /// As the user whom permissions bind, with `--json`.
 fn bound(scratch: &Scratch, args: &[&str]) -> Value {
-    let output = scratch.bound_by_permissions().args(args).arg("--json").output().unwrap();
+    let output = scratch.bound_by_permissions().arg("--json").args(args).output().unwrap();
     assert!(output.status.success(), "{args:?}: {output:?}");
     serde_json::from_slice(&output.stdout).unwrap()
 }
@@ -119,6 +119,7 @@ fn a_rollback_leaves_what_git_ignores_by_now_and_is_closed() {
         scratch.write("a.txt", "edited\n");
         set_mode(&root.join(closed), 0);
         for how in ["--dry-run", "--yes"] {
+            assert_eq!(left(&bound(&scratch, &["restore", "c", how, "--", file])), [closed], "{how} {file}");
             assert_eq!(left(&bound(&scratch, &["rollback", "checkpoint", "c", how])), [closed]);
         }
         set_mode(&root.join(closed), 0o755);

@@ -60,7 +60,9 @@ pub(super) fn worktree_change(
     let mut lost = not_restored(&path, coverage, &excluded);
     lost.extend(other_kind_now(&path, coverage, &changes));
     lost.extend(not_read(&path, (now, &extras), coverage, &lost));
-    preview.not_restored.extend(lost.into_iter().filter(|lost| only.is_none_or(|only| only.covers(&lost.path))));
+    // A path that is asked for may be below one that stays.
+    let concerns = |only: &PathSet, path: &RepoPath| only.covers(path) || only.has_below(path);
+    preview.not_restored.extend(lost.into_iter().filter(|lost| only.is_none_or(|only| concerns(only, &lost.path))));
     let (files, kept) = with_own_submodules(repo, Path::new(&path), (files, &index), (&changes, submodules))?;
     preview.submodules.extend(kept.into_iter().map(|inside| FileLossLine { worktree: path.clone(), path: inside }));
     // A file that git ignores and that is on the disk exactly as the checkpoint has it stays, also when the rollback is
