@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::base::ids::{CheckpointName, OperationId, TaskId};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::base::ref_change::{ChangeDirection, RefChange};
 use crate::domain::base::path_set::PathSet;
+use crate::domain::base::ref_change::{ChangeDirection, RefChange};
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointTrigger};
 use crate::domain::journal::journaled::{JournaledOperation, OperationKind, TrashChange, WorktreeChange};
@@ -32,8 +32,8 @@ use crate::git::{
 use crate::ops::checkpoint::{self, CapturedWorktree, CheckpointCaptures, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::branches::branches_are_free;
-use crate::ops::operation::recorded_head::head_state;
 use crate::ops::operation::differences::{beyond, is_decided, is_within, keep_permissions, out_of_reach, with_all_gaps};
+use crate::ops::operation::recorded_head::head_state;
 use crate::ops::operation::stop_agents::{self, PausedForOperation};
 use crate::ops::operation::submodules::with_own_submodules;
 use crate::ops::operation::{capture_with, extras_of};

@@ -5,6 +5,7 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags};
 
+use crate::domain::base::names::RepoPath;
 use crate::error::{Error, is_everybodys_limit};
 use crate::files;
 

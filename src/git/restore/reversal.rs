@@ -13,11 +13,11 @@ use super::present_files::{FailedFilterPolicy, are_as_they_were, hash_files, is_
 use super::run::{executable, wanted_folders};
 use super::types::{ChangeAttempt, LINK_LIMIT, PlannedPath, WorktreeRestore};
 use crate::git::base::path_inspection::{FileTouchStamp, PathOccupant, WorktreeInspector};
+use crate::git::base::readable::{can_be_read, is_caused_by_gap};
 use crate::git::base::tree_change::{FileId, TreeChange};
 use crate::git::capture::extras::CaptureExtras;
 use crate::git::capture::file_differences::bytes_of;
 use crate::git::capture::present_hashes::hash_here;
-use crate::git::capture::gaps::{can_be_read, is_caused_by_gap};
 use crate::git::capture::raw::RawFile;
 use crate::git::repo::handles::Restores;
 use crate::git::repo::worktrees::Worktree;

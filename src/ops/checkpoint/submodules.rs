@@ -18,7 +18,6 @@ use crate::domain::base::own_names::{BROUGHT_CAPTURES, KEPT, SUPERPROJECT_CAPTUR
 use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::{CaptureOptions, ExpectedRefValue, RefEdit, Repository, SubmoduleFolder, Worktree, WorktreeCapture};
 use crate::ops::context::handle::Context;
 use crate::ops::operation::submodules::has_files;
