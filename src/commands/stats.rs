@@ -20,8 +20,8 @@ const LONGEST_NAME: usize = 20;
 #[command(after_help = "\
 Sums over all iterations and all runs of planners that ever were; no rollback takes them back.
 Tokens and cost are known where agent programs tell them, or agents.NAME.price is set: '>=' says
-that some runs told nothing, '-' that none did. BACK counts merges that were taken back. Days are
-in UTC; of more than 400 days the older ones are one sum.")]
+that some runs told nothing, '-' that none did. BACK counts merges that were taken back. Days
+are in UTC; of more than 400 days the older ones are one sum.")]
 pub struct StatsArgs {
     /// What is summed up separately: task, agent, persona, program or day
     #[arg(long, value_name = "WHAT", default_value = "task")]
