@@ -28,27 +28,18 @@ pub fn all_vars() -> Vec<(OsString, OsString)> {
 }
 
 /// The current working directory, absolute.
-///
-/// # Errors
-/// `IO_FAILED` when the directory was deleted.
 pub fn current_dir() -> Result<PathBuf> {
     std::env::current_dir()
         .map_err(|e| Error::io("find the current folder", Path::new("."), e).hint("cd into a folder that exists"))
 }
 
 /// The path of this program's file, for starting keepers and detached supervisors.
-///
-/// # Errors
-/// `IO_FAILED` where the system does not know it.
 pub fn own_program() -> Result<PathBuf> {
     std::env::current_exe().map_err(|e| Error::io("find the program", Path::new("git-axiom"), e))
 }
 
 /// The path to execute to start this program again, even after its file was replaced or removed: `/proc/self/exe`, where it
 /// exists. Only for our own children: in any other process the path names another program.
-///
-/// # Errors
-/// As [`own_program`].
 pub fn own_image() -> Result<PathBuf> {
     let image = PathBuf::from("/proc/self/exe");
     if image.exists() { Ok(image) } else { own_program() }
@@ -239,9 +230,6 @@ pub fn panic_point(name: &'static str) {
 /// In debug builds, `AXIOM_TEST_REFUSE=name:errno` makes every call of `name` fail with that error number; `name:errno:n`
 /// only the n-th call (from 1), `name:errno:n+` that call and all later ones. Several are separated by commas.
 /// `AXIOM_TEST_REFUSE_LOG=file` appends each name that is reached. Does nothing in release builds.
-///
-/// # Errors
-/// The error that `AXIOM_TEST_REFUSE` names.
 pub fn refusal_point(name: &'static str) -> std::io::Result<()> {
     if cfg!(debug_assertions) { refused(name) } else { Ok(()) }
 }

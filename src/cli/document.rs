@@ -53,17 +53,11 @@ impl<'a> ErrorJson<'a> {
 }
 
 /// A document as one line.
-///
-/// # Errors
-/// `INTERNAL` where the content cannot be written as JSON.
 pub fn of<T: Serialize>(verb: Option<&str>, content: &T) -> Result<String> {
     Ok(format!("{}\n", part(&JsonDocument { schema: SCHEMA, verb, content })?))
 }
 
 /// A part of a document, for one that is written as it is made.
-///
-/// # Errors
-/// As [`of`].
 pub fn part<T: Serialize>(content: &T) -> Result<String> {
     let text = serde_json::to_string(content)
         .map_err(|e| Error::new(Code::Internal, "the answer cannot be written as JSON").because(e))?;
@@ -71,9 +65,6 @@ pub fn part<T: Serialize>(content: &T) -> Result<String> {
 }
 
 /// What comes before and after the elements of a document with nothing but a list, of this name.
-///
-/// # Errors
-/// As [`of`].
 pub fn around(verb: Option<&str>, list: &str) -> Result<(String, &'static str)> {
     const END: &str = "]}\n";
     let empty = of(verb, &std::collections::BTreeMap::from([(list, [(); 0])]))?;
@@ -81,9 +72,6 @@ pub fn around(verb: Option<&str>, list: &str) -> Result<(String, &'static str)> 
 }
 
 /// A document for a file that people read: as [`of`], over several lines.
-///
-/// # Errors
-/// As [`of`].
 pub fn for_a_file<T: Serialize>(verb: Option<&str>, content: &T) -> Result<String> {
     let no_json = |e| Error::new(Code::Internal, "the document cannot be written as JSON").because(e);
     let whole: serde_json::Value = serde_json::from_str(&of(verb, content)?).map_err(no_json)?;

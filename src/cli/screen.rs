@@ -59,19 +59,12 @@ impl Screen {
     }
 
     /// Prints the answer: `content` as JSON (an object; `schema` and `verb` are added) or the text of `people`.
-    ///
-    /// # Errors
-    /// `IO_FAILED` where writing to standard output fails, except for a closed pipe. The work of the verb is done by then,
-    /// so the error must not look like a failure of that work.
     pub fn answer<T: Serialize>(&mut self, content: &T, people: impl FnOnce() -> String) -> Result<()> {
         self.answer_styled(content, || visible::text(&people()).into_owned())
     }
 
     /// As [`Screen::answer`], for a text that contains styles. The caller has already passed names and texts of others
     /// through [`visible`].
-    ///
-    /// # Errors
-    /// As [`Screen::answer`].
     pub fn answer_styled<T: Serialize>(&mut self, content: &T, people: impl FnOnce() -> String) -> Result<()> {
         let text = if self.json { document::of(self.verb(), content)? } else { people() };
         self.answered = true;
@@ -81,17 +74,11 @@ impl Screen {
 
     /// Prints the answer together with the error that it ends with: one document, or the text of `people`. The error itself
     /// still has to be reported.
-    ///
-    /// # Errors
-    /// As [`Screen::answer`].
     pub fn answer_with<T: Serialize>(&mut self, content: &T, error: &Error, people: impl FnOnce() -> String) -> Result<()> {
         self.answer_styled_with(content, error, || visible::text(&people()).into_owned())
     }
 
     /// As [`Screen::answer_with`], for a text as in [`Screen::answer_styled`].
-    ///
-    /// # Errors
-    /// As [`Screen::answer`].
     pub fn answer_styled_with<T: Serialize>(
         &mut self,
         content: &T,
@@ -106,9 +93,6 @@ impl Screen {
     }
 
     /// Prints JSON documents, one per line.
-    ///
-    /// # Errors
-    /// As [`Screen::answer`].
     pub fn lines<T: Serialize>(&mut self, contents: impl IntoIterator<Item = T>) -> Result<()> {
         let texts = contents.into_iter().map(|content| document::of(self.verb(), &content));
         let text = texts.collect::<Result<String>>()?;
@@ -118,9 +102,6 @@ impl Screen {
 
     /// Begins an answer that is one list, printed as it is made: of any length, and never in memory as a whole. With JSON, nothing
     /// may fail between here and the end of the list, or the document has none.
-    ///
-    /// # Errors
-    /// As [`Screen::answer`].
     pub fn begin_list(&mut self, name: &str) -> Result<StreamedAnswer<'_>> {
         let (before, after) = if self.json { document::around(self.verb(), name)? } else { (String::new(), "") };
         self.answered = self.json;
@@ -133,9 +114,6 @@ impl Screen {
     }
 
     /// Prints bytes on standard output unchanged.
-    ///
-    /// # Errors
-    /// As [`Screen::answer`].
     pub fn write(&mut self, bytes: &[u8]) -> Result<()> {
         let mut out = std::io::stdout().lock();
         match out.write_all(bytes).and_then(|()| out.flush()) {
@@ -151,10 +129,6 @@ impl Screen {
     }
 
     /// Asks the user for confirmation; `yes` is whether the command line has `--yes`.
-    ///
-    /// # Errors
-    /// `NEEDS_CONFIRMATION` where there is no terminal to ask at, `DECLINED` where the answer is no, `INTERRUPTED` at
-    /// Ctrl+C.
     pub fn confirm(&mut self, question: &str, yes: bool) -> Result<()> {
         if yes {
             return Ok(());
@@ -182,9 +156,6 @@ impl Screen {
     }
 
     /// Clears the terminal; does nothing if standard output is not a terminal.
-    ///
-    /// # Errors
-    /// As [`Screen::answer`].
     pub fn clear(&mut self) -> Result<()> {
         if self.shows_terminal() { self.write(b"\x1b[H\x1b[2J") } else { Ok(()) }
     }
@@ -257,9 +228,6 @@ impl StreamedAnswer<'_> {
     const AT_ONCE: usize = 64 * 1024;
 
     /// Prints one element: `content` as JSON, or the text of `people`.
-    ///
-    /// # Errors
-    /// As [`Screen::answer`].
     pub fn push<T: Serialize>(&mut self, content: impl FnOnce() -> Result<T>, people: impl FnOnce() -> String) -> Result<()> {
         if self.screen.json {
             self.buffer.push_str(if std::mem::take(&mut self.is_first) { "" } else { "," });
@@ -276,9 +244,6 @@ impl StreamedAnswer<'_> {
     }
 
     /// Ends the list.
-    ///
-    /// # Errors
-    /// As [`Screen::answer`].
     pub fn end(mut self) -> Result<()> {
         self.buffer.push_str(self.after);
         self.screen.answered = true;

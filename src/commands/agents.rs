@@ -61,9 +61,6 @@ struct AgentProgramJson<'a> {
 }
 
 /// Lists the agent programs, or tries one.
-///
-/// # Errors
-/// As [`agents::all`] and [`agents::check::check`].
 pub fn run(args: &AgentsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if let Some(AgentsVerb::Check(args)) = &args.verb {
         return check::run(args, global, screen);

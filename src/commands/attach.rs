@@ -85,9 +85,6 @@ struct AttachedFileJson {
 }
 
 /// Puts our hooks into the files of programs, or says how they stand.
-///
-/// # Errors
-/// As [`attach::attach`].
 pub fn run(args: &AttachArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.status {
         let ctx = match open_for(VerbPurpose::Look, global, screen) {
@@ -135,9 +132,6 @@ pub fn run(args: &AttachArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
 }
 
 /// Takes our hooks out of the files of programs.
-///
-/// # Errors
-/// As [`attach::detach`].
 pub fn detach(args: &DetachArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = match open_for(purpose(args.which.dry_run), global, screen) {
         Err(error) if args.which.user && outside_repository::is_outside(&error) => None,

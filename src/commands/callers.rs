@@ -12,9 +12,6 @@ use crate::ops::attach::sessions;
 use crate::ops::context::handle::agent_in;
 
 /// Refuses what is kept for humans where an agent calls. Agents are asked nothing either.
-///
-/// # Errors
-/// `NOT_FOR_AGENTS`; `IO_FAILED` where the folder that was named is not there.
 pub(super) fn may_call(global: &GlobalArgs, screen: &mut Screen) -> Result<()> {
     let words: Vec<String> = env::arguments().iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let kept = verbs::kept_for_humans(&words);

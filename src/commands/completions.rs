@@ -35,9 +35,6 @@ pub enum CompletionShell {
 }
 
 /// Prints a script that completes verbs, options, ids and names.
-///
-/// # Errors
-/// As [`Screen::write`].
 pub fn run(args: &CompletionsArgs, _global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let shell = match args.shell {
         CompletionShell::Bash => "bash",

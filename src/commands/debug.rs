@@ -34,9 +34,6 @@ struct DebugJson<'a> {
 }
 
 /// Opens the workspace of a task in the user's editor.
-///
-/// # Errors
-/// As [`debugging::debug`].
 pub fn run(args: &DebugArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let DebugReport { workspace, held, meanwhile } = debugging::debug(&mut ctx, &args.task)?;

@@ -68,9 +68,6 @@ struct DeinitWorkspaceJson {
 }
 
 /// Takes git axiom out of the repository, or shows what that would do.
-///
-/// # Errors
-/// `NEEDS_CONFIRMATION`, `DECLINED`; as [`deinit::leave`] and [`deinit::complete`].
 pub fn run(args: &DeinitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let repo = repository(global)?;
     if let Some(journal) = deinit::interrupted(&repo)? {

@@ -47,9 +47,6 @@ struct DemoJson {
 }
 
 /// Runs the demo. However it ends, it ends all its processes and leaves its folder.
-///
-/// # Errors
-/// `DEMO_FAILED` where a step fails, `INTERRUPTED`, `GIT_MISSING`, `IO_FAILED`.
 pub fn run(args: &DemoArgs, screen: &mut Screen) -> Result<Exit> {
     let begun = Instant::now();
     let stage = DemoStage::set_up()?;

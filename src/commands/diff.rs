@@ -105,9 +105,6 @@ pub(super) fn not_shown(diff: &TaskDiff) -> Vec<NotShownFileJson<'_>> {
 }
 
 /// Shows what a task or a prompt changed.
-///
-/// # Errors
-/// As [`task_diff::of`] and [`prompts::diff`].
 pub fn run(args: &DiffArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
     let diff = match (&args.task, args.prompt) {

@@ -78,9 +78,6 @@ struct DiskCleanJson {
 }
 
 /// Shows who uses the space; makes some before, where that is wanted.
-///
-/// # Errors
-/// As [`disk_space::file_systems`], [`disk::uses`] and [`disk::clean_up`].
 pub fn run(args: &DiskArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured_for(purpose(!args.clean), global, Vec::new(), screen)?;
     let cleaned = if args.clean {

@@ -68,9 +68,6 @@ fn in_words(envelope: &EventEnvelope) -> String {
 }
 
 /// Prints events.
-///
-/// # Errors
-/// As [`history::each_event`].
 pub fn run(args: &EventsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = look(global, screen)?;
     if !args.follow {

@@ -98,9 +98,6 @@ struct GateDecisionJson {
 }
 
 /// Lists gates or decides at some.
-///
-/// # Errors
-/// `NOT_FOR_AGENTS`; `INVALID_INPUT` where a question is to be approved; as [`interventions::decide`].
 pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let purpose = match verb {
         GateVerb::List | GateVerb::Show { .. } => VerbPurpose::Look,

@@ -63,9 +63,6 @@ struct WorkspaceAtRiskJson {
 }
 
 /// Draws what happened.
-///
-/// # Errors
-/// The codes of a damaged log; `IO_FAILED`, `DISK_FULL` for the file.
 pub fn run(args: &GraphArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = look(global, screen)?;
     let picture = work_at_risk::picture(&ctx, (!args.all).then_some(args.max_count))?;

@@ -25,9 +25,6 @@ pub struct HelpArgs {
 }
 
 /// Prints the help of a verb, or the list of verbs.
-///
-/// # Errors
-/// `INVALID_INPUT` for a verb that does not exist.
 pub fn run(args: &HelpArgs, _global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let words: Vec<&str> = args.verb.iter().flat_map(|verb| verb.split_whitespace()).collect();
     let mut command = Cli::command();
@@ -42,9 +39,6 @@ pub fn run(args: &HelpArgs, _global: &GlobalArgs, screen: &mut Screen) -> Result
 }
 
 /// Prints the overview, for `git axiom` without a verb. Ends with the status of a usage error, so that a script notices it.
-///
-/// # Errors
-/// `USAGE` where JSON was asked for.
 pub fn overview(screen: &mut Screen) -> Result<Exit> {
     if screen.wants_json() {
         return Err(Error::new(Code::Usage, "a verb is missing").hint("git axiom help    lists all verbs"));

@@ -55,9 +55,6 @@ pub fn at_once(arguments: &[OsString]) -> Option<VerbExit> {
 }
 
 /// Runs the hook, or the joiner.
-///
-/// # Errors
-/// Those of the joiner.
 pub fn run(args: &HookArgs) -> Result<VerbExit> {
     match (&args.program, &args.join) {
         (Some(program), _) => Ok(called(program)),

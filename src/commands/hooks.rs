@@ -170,9 +170,6 @@ struct HookSampleJson {
 }
 
 /// Runs a verb on hooks.
-///
-/// # Errors
-/// Those of the verb.
 pub fn run(verb: HooksVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match verb {
         HooksVerb::List => list(global, screen),

@@ -128,9 +128,6 @@ impl InitJson {
 }
 
 /// Creates git axiom's folders; existing ones are left as they are.
-///
-/// # Errors
-/// `BARE_REPOSITORY`, `GIT_TOO_OLD`, `IO_FAILED`; with `--shared`, as [`shared::begin`].
 pub fn run(args: &InitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_to_choose(VerbPurpose::Write, global, screen)?;
     ctx.repo.require_git_version()?;
@@ -183,9 +180,6 @@ pub fn run(args: &InitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
 }
 
 /// Says where the project has commit hooks that do not run on the work of agents.
-///
-/// # Errors
-/// `GIT_FAILED`, `BARE_REPOSITORY`.
 pub(in crate::commands) fn tell_of_commit_hooks(ctx: &mut Context, screen: &mut Screen) -> Result<()> {
     // What cannot be used of it is told by whoever uses it.
     ctx.load_usable_config()?;

@@ -12,9 +12,6 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 
 /// Reads a text from a file, or from standard input where the path is `-`.
-///
-/// # Errors
-/// `IO_FAILED`; `TOO_LARGE` over `limit` bytes; `INVALID_INPUT` where it is not UTF-8.
 pub fn text_of(path: &Path, limit: u64) -> Result<String> {
     let standard_input = path.as_os_str() == "-";
     let bytes = if standard_input { read_standard_input(limit)? } else { files::read(path, limit)? };
@@ -27,9 +24,6 @@ pub fn text_of(path: &Path, limit: u64) -> Result<String> {
 }
 
 /// A text that is given itself or by the path of its file; `None` without either.
-///
-/// # Errors
-/// As [`text_of`], for [`MAX_TEXT`].
 pub fn text_or_file(text: Option<&String>, file: Option<&PathBuf>, global: &GlobalArgs) -> Result<Option<String>> {
     match (text, file) {
         (Some(text), _) => Ok(Some(text.clone())),
@@ -39,9 +33,6 @@ pub fn text_or_file(text: Option<&String>, file: Option<&PathBuf>, global: &Glob
 }
 
 /// A path from the command line, relative to the folder of `-C`. `-` is not changed.
-///
-/// # Errors
-/// As [`working_dir`].
 pub fn resolve(path: &Path, global: &GlobalArgs) -> Result<PathBuf> {
     if path.as_os_str() == "-" { Ok(path.to_owned()) } else { Ok(working_dir(global)?.join(path)) }
 }
@@ -57,18 +48,12 @@ fn read_standard_input(limit: u64) -> Result<Vec<u8>> {
 }
 
 /// Parses ids with or without a name (`ID:NAME`), given separately or separated by commas.
-///
-/// # Errors
-/// `INVALID_ID`; `INVALID_INPUT` for a name that is empty.
 pub fn after(texts: &[String]) -> Result<Vec<TaskDependency>> {
     let parts = texts.iter().flat_map(|text| text.split(',')).filter(|part| !part.is_empty());
     parts.map(str::parse).collect()
 }
 
 /// Parses ids, given separately or separated by commas.
-///
-/// # Errors
-/// `INVALID_ID`.
 pub fn ids(texts: &[String]) -> Result<Vec<TaskId>> {
     let parts = texts.iter().flat_map(|text| text.split(',')).filter(|part| !part.is_empty());
     parts.map(TaskId::new).collect()

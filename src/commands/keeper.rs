@@ -22,9 +22,6 @@ pub struct KeeperArgs {
 }
 
 /// Runs a keeper to the end of its program or step.
-///
-/// # Errors
-/// As [`keeper::own_agent`], [`keeper::own_agent_here`] and [`keeper::own_step`].
 pub fn run(args: &KeeperArgs) -> Result<Exit> {
     let Some(spec) = &args.spec else { return keeper::own_step().map(|()| Exit::Done) };
     let code = if args.here { keeper::own_agent_here(spec)? } else { keeper::own_agent(spec)? };

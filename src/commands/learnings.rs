@@ -93,9 +93,6 @@ impl<'a> LearningJson<'a> {
 }
 
 /// Lists learnings, oldest first, or changes one.
-///
-/// # Errors
-/// `UNKNOWN_LEARNING`, `UNKNOWN_TASK`; the errors of opening the repository.
 pub fn run(args: &LearningsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match &args.change {
         None => list(args.task.as_deref(), global, screen),

@@ -97,9 +97,6 @@ struct LockHolderJson {
 }
 
 /// Runs the command with the lock, or lists locks.
-///
-/// # Errors
-/// As [`lock::run`] and [`list::all`].
 pub fn run(args: LockArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<VerbExit> {
     if args.list {
         return list(screen).map(VerbExit::Ours);

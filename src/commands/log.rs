@@ -111,9 +111,6 @@ fn worktrees(transaction: &OperationRecord) -> Vec<&str> {
 }
 
 /// Lists operations, newest first.
-///
-/// # Errors
-/// As [`history::transactions`].
 pub fn run(args: &LogArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = look(global, screen)?;
     // The log is shown even with a configuration that cannot be read: it only provides how long things are kept.

@@ -27,9 +27,6 @@ pub struct ManArgs {
 }
 
 /// Prints a page, or writes all of them. Existing pages are replaced.
-///
-/// # Errors
-/// `INVALID_INPUT` for an unknown verb; `IO_FAILED`.
 pub fn run(args: &ManArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let pages = man_pages::pages()?;
     if let Some(folder) = &args.out {

@@ -83,9 +83,6 @@ struct MergePreviewJson<'a> {
 }
 
 /// Merges a task.
-///
-/// # Errors
-/// `MERGE_CONFLICT`, `IN_THE_WAY`, `TARGET_MISSING`, and the errors of `merge_task`.
 pub fn run(args: &MergeArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured_for(purpose(args.dry_run), global, Vec::new(), screen)?;
     if args.dry_run {

@@ -85,9 +85,6 @@ impl VerbExit {
 }
 
 /// Runs a verb.
-///
-/// # Errors
-/// Those of the verb.
 pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<VerbExit> {
     let Cli { global, verb } = cli;
     let Some(verb) = verb else {
@@ -150,9 +147,6 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<VerbExit> {
 }
 
 /// The folder in which the verb was called, after `-C`.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn working_dir(global: &GlobalArgs) -> Result<PathBuf> {
     let here = env::current_dir()?;
     // As in git, an empty path changes nothing.
@@ -164,17 +158,11 @@ pub fn working_dir(global: &GlobalArgs) -> Result<PathBuf> {
 }
 
 /// The repository and its state, for verbs that may write.
-///
-/// # Errors
-/// As [`open_for`].
 pub fn open(global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
     open_for(VerbPurpose::Write, global, screen)
 }
 
 /// The repository and its state, for verbs that only look.
-///
-/// # Errors
-/// As [`open_for`].
 pub fn look(global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
     open_for(VerbPurpose::Look, global, screen)
 }
@@ -185,9 +173,6 @@ pub fn purpose(dry_run: bool) -> VerbPurpose {
 }
 
 /// The repository and its state. Prints notes about the repository's place, if it was moved, restored or copied.
-///
-/// # Errors
-/// As [`opening::open`]; `BARE_REPOSITORY` within a bare repository, and where `init` has to choose the main worktree first.
 pub fn open_for(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
     let ctx = open_to_choose(purpose, global, screen)?;
     placement::main_is_chosen(&ctx)?;
@@ -195,9 +180,6 @@ pub fn open_for(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Screen) 
 }
 
 /// As [`open_for`], for `init`, which chooses the main worktree of a bare repository.
-///
-/// # Errors
-/// As [`opening::open`]; `BARE_REPOSITORY`.
 pub fn open_to_choose(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
     let mut ctx = opening::open(&working_dir(global)?, purpose)?;
     for what in std::mem::take(&mut ctx.found.said) {
@@ -212,9 +194,6 @@ pub fn open_to_choose(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Sc
 }
 
 /// Says what needs an identity, where git knows none: before it matters.
-///
-/// # Errors
-/// Where git cannot be started.
 pub fn tell_of_missing_identity(ctx: &Context, screen: &mut Screen) -> Result<()> {
     let missing = match ctx.repo.identity() {
         Err(error) if error.code() == Code::IdentityMissing => error,
@@ -231,25 +210,16 @@ pub fn warn(warning: &Error, screen: &mut Screen) {
 }
 
 /// The repository without its state, for verbs that need no state.
-///
-/// # Errors
-/// As [`Repository::discover`].
 pub fn repository(global: &GlobalArgs) -> Result<Repository> {
     Repository::discover(&working_dir(global)?)
 }
 
 /// As [`open`], with the configuration; `command_line` are keys (`section.name`) and values from the command line.
-///
-/// # Errors
-/// As [`opening::open`], and `CONFIG_INVALID`.
 pub fn open_configured(global: &GlobalArgs, command_line: Vec<(String, String)>, screen: &mut Screen) -> Result<Context> {
     open_configured_for(VerbPurpose::Write, global, command_line, screen)
 }
 
 /// As [`open_for`], with the configuration.
-///
-/// # Errors
-/// As [`open_configured`].
 pub fn open_configured_for(
     purpose: VerbPurpose,
     global: &GlobalArgs,
@@ -269,9 +239,6 @@ pub fn open_configured_for(
 }
 
 /// As [`open_for`], with what can be used of the configuration: for verbs that have to work whatever it says.
-///
-/// # Errors
-/// As [`opening::open`].
 pub fn open_with_usable_config(purpose: VerbPurpose, global: &GlobalArgs, screen: &mut Screen) -> Result<Context> {
     let mut ctx = open_for(purpose, global, screen)?;
     let told = ctx.load_usable_config()?;

@@ -34,9 +34,6 @@ struct ModeJson {
 }
 
 /// Shows or changes the mode. Before autopilot begins, a checkpoint is made if that is configured.
-///
-/// # Errors
-/// `NOT_FOR_AGENTS`; the errors of making a checkpoint: then the mode is not changed.
 pub fn run(args: &ModeArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     let old = ctx.state().restorable.mode;

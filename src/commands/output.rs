@@ -63,9 +63,6 @@ pub struct OutputArgs {
 }
 
 /// Prints the log of a task.
-///
-/// # Errors
-/// `UNKNOWN_TASK` where no task or agent with that name ever ran; `USAGE` for a pattern that is none.
 pub fn run(args: &OutputArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let grep = args.grep.as_deref().map(pattern::parse).transpose()?;
     let mut ctx = look(global, screen)?;

@@ -29,9 +29,6 @@ pub struct PanelArgs {
 }
 
 /// Shows the panel until it is closed.
-///
-/// # Errors
-/// `USAGE` with `--json`, and as [`panel::run`].
 pub fn run(args: &PanelArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if screen.wants_json() || global.non_interactive {
         return Err(Error::new(Code::Usage, "the panel needs a terminal")
@@ -42,9 +39,6 @@ pub fn run(args: &PanelArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
 }
 
 /// Shows the panel with the keys of the configuration.
-///
-/// # Errors
-/// `CONFIG_INVALID` for keys; as [`panel::run`].
 pub fn show(ctx: Context, place: PanelPlacement) -> Result<Exit> {
     let keys = PanelKeyBindings::configured(&ctx.config.panel.keys)?;
     let colours = if env::var("NO_COLOR").is_some() { PanelColours::None } else { PanelColours::Sixteen };

@@ -75,9 +75,6 @@ struct ResumeJson {
 }
 
 /// Pauses the agents when their iterations end, or at once.
-///
-/// # Errors
-/// As [`pausing::pause`].
 pub fn pause(args: &PauseArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let how = if args.force { PauseTiming::AtOnce } else { PauseTiming::AtBoundary };
@@ -90,9 +87,6 @@ pub fn pause(args: &PauseArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
 }
 
 /// Lets the agents continue.
-///
-/// # Errors
-/// As [`pausing::resume`].
 pub fn resume(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let resumed = pausing::resume(&mut ctx)?;

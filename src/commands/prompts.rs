@@ -60,9 +60,6 @@ struct PromptsForgetJson {
 }
 
 /// Lists prompts, or forgets their texts.
-///
-/// # Errors
-/// Those of opening the repository; as [`prompts::list`] and [`prompts::forget`].
 pub fn run(args: &PromptsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if let Some(PromptsVerb::Forget(forget)) = &args.verb {
         return forgotten(forget, global, screen);
@@ -118,9 +115,6 @@ struct SessionsJson {
 }
 
 /// Lists attached sessions, and the watches of worktrees.
-///
-/// # Errors
-/// Those of opening the repository.
 pub fn run_sessions(args: &SessionsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_with_usable_config(VerbPurpose::Look, global, screen)?;
     let mut shown = Vec::new();

@@ -74,9 +74,6 @@ struct PurgeJson {
 }
 
 /// Takes it out, or shows what that would do.
-///
-/// # Errors
-/// `NEEDS_CONFIRMATION`, `DECLINED`, `INVALID_INPUT`; as [`purge::purge`].
 pub fn run(args: &PurgeArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let here = working_dir(global)?;
     if args.go_on {

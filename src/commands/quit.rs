@@ -42,9 +42,6 @@ struct QuitJson {
 }
 
 /// Ends the session as Ctrl+C does.
-///
-/// # Errors
-/// `DECLINED`; as [`quitting::quit`].
 pub fn run(args: &QuitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let running = pausing::agents(&ctx)?.running;

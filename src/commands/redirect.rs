@@ -58,9 +58,6 @@ struct RedirectJson<'a> {
 }
 
 /// Sends an agent to another task.
-///
-/// # Errors
-/// `USAGE` where no task is named and nobody can be asked; `DECLINED`; as [`redirect::redirect`].
 pub fn run(args: &RedirectArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let from = redirect::task_of(ctx.state(), &args.agent)?;

@@ -151,9 +151,6 @@ struct RollbackEndJson {
 }
 
 /// Rolls back, or continues or aborts an interrupted operation.
-///
-/// # Errors
-/// `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of the operation.
 pub fn run(args: &RollbackArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let dry_run = match &args.to {
         Some(RollbackVerb::Task(args)) => args.is_dry_run(),
@@ -200,9 +197,6 @@ fn worktree_at(global: &GlobalArgs, path: &Path) -> Result<PathBuf> {
 }
 
 /// `git axiom restore`, which is `git axiom rollback checkpoint` of files alone.
-///
-/// # Errors
-/// As [`run`]; `USAGE` without a path.
 pub fn restore(args: &RollbackCheckpointArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     names_some_path(args)?;
     if args.paths.is_empty() {

@@ -96,9 +96,6 @@ fn still_protected(ctx: &Context) -> Result<()> {
 }
 
 /// Runs a session to its end.
-///
-/// # Errors
-/// As [`supervise::run`].
 pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     still_protected(&ctx)?;
@@ -157,9 +154,6 @@ fn not_merged(tasks: usize) -> String {
 }
 
 /// Makes a program's relative path absolute: it is relative to the user's folder, not to an agent's workspace.
-///
-/// # Errors
-/// `INVALID_INPUT` where that path is not UTF-8.
 fn from_here(mut program: Vec<String>, here: &Path) -> Result<Vec<String>> {
     if let Some(first) = program.first_mut().filter(|first| first.contains('/') && !first.starts_with('/')) {
         let path = here.join(first.as_str());
@@ -170,9 +164,6 @@ fn from_here(mut program: Vec<String>, here: &Path) -> Result<Vec<String>> {
 }
 
 /// The options of a session: the command line has priority over the configuration.
-///
-/// # Errors
-/// `INVALID_INPUT`, `CONFIG_INVALID`.
 fn options(ctx: &Context, args: &RunArgs, global: &GlobalArgs) -> Result<SupervisorOptions> {
     let within = |what: &str, value: u32, most: u32| match value {
         0 => Err(Error::new(Code::InvalidInput, format!("{what} cannot be 0"))),

@@ -180,9 +180,6 @@ struct SignalJson {
 }
 
 /// Sends the report to the keeper and waits until it is on disk.
-///
-/// # Errors
-/// As [`keeper::report`].
 pub fn run(verb: SignalVerb, screen: &mut Screen) -> Result<Exit> {
     keeper::report(signal(verb))?;
     screen.answer(&SignalJson { recorded: true }, String::new)?;

@@ -39,9 +39,6 @@ struct StatsJson<'a> {
 }
 
 /// Prints the sums.
-///
-/// # Errors
-/// Those of opening the repository; `USAGE`.
 pub fn run(args: &StatsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.csv && screen.wants_json() {
         return Err(Error::new(Code::Usage, "--csv and --json are two forms of the same: give one of them"));

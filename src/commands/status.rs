@@ -52,9 +52,6 @@ pub struct StatusArgs {
 }
 
 /// Shows the status once, or again after each change.
-///
-/// # Errors
-/// Those of opening the repository; `USAGE` where `--watch` has no terminal.
 pub fn run(args: &StatusArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.watch && !screen.wants_json() && !screen.shows_terminal() {
         return Err(Error::new(Code::Usage, "--watch draws on a terminal, and standard output is not one")

@@ -50,10 +50,6 @@ struct StopJson {
 }
 
 /// Ends agents and waits until their tasks are free.
-///
-/// # Errors
-/// `UNKNOWN_AGENT`; `USAGE` where no agent is named; `INVALID_TRANSITION` where a named agent is not working; as
-/// [`interventions::end_agents`].
 pub fn run(args: &StopArgs, halt: TaskHalt, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.agents.is_empty() && !args.all {
         let verb = match halt {

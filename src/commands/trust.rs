@@ -97,10 +97,6 @@ struct ApprovalJson {
 }
 
 /// Shows what a project brings with it, and asks whether it may be applied and run.
-///
-/// # Errors
-/// `NOT_FOR_AGENTS`, `INVALID_INPUT` where nothing is approved at a path; `NOT_TRUSTED` where the files cannot be approved as they are; `NEEDS_CONFIRMATION`, `DECLINED`;
-/// `CONFIG_INVALID` where the configuration is wrong.
 pub fn run(args: &TrustArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.list {
         return list(screen);

@@ -43,18 +43,12 @@ pub struct RedoArgs {
 }
 
 /// Undoes an operation.
-///
-/// # Errors
-/// As [`op::choose`] and [`op::undo`]; `NEEDS_CONFIRMATION`, `DECLINED`.
 pub fn undo(args: &UndoArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let asked = args.operation.clone().map_or(UndoSelector::Undo, UndoSelector::Named);
     run(&asked, &args.consent, global, screen)
 }
 
 /// Undoes the last undo.
-///
-/// # Errors
-/// As [`undo`].
 pub fn redo(args: &RedoArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     run(&UndoSelector::Redo, &args.consent, global, screen)
 }

@@ -46,9 +46,6 @@ struct WatchJson<'a> {
 }
 
 /// Watches the worktree, or ends that.
-///
-/// # Errors
-/// As [`watching::run`], [`watching::detach`] and [`watch_record::stop`].
 pub fn run(args: &WatchArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.in_background {
         crate::own_process::session::begin_session()?;

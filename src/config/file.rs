@@ -22,9 +22,6 @@ pub struct ConfigFileValue {
 }
 
 /// All values of a file by their full names (`section.name`), in the file's order.
-///
-/// # Errors
-/// `CONFIG_INVALID` with file and line where the file is not valid TOML.
 pub fn entries(path: &Path, text: &str) -> Result<Vec<(String, ConfigFileValue)>> {
     let table = DeTable::parse(text).map_err(|e| {
         let line = e.span().map_or(0, |span| line_of(text, span.start));

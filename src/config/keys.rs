@@ -209,9 +209,6 @@ impl ConfigValueKind {
     }
 
     /// Checks a value and converts it to the form of the schema: numbers in the unit of the key.
-    ///
-    /// # Errors
-    /// `CONFIG_INVALID`, without the place of the value.
     pub fn accept(self, name: &str, value: Value) -> Result<Value> {
         let refuse = || {
             let what = format!("the value {value} of '{name}' cannot be used");
@@ -258,9 +255,6 @@ impl ConfigValueKind {
 
     /// Checks and converts a value given as text (`git config`, command line). For a list, each text is an item, and a single
     /// empty text is the empty list; otherwise the last one counts.
-    ///
-    /// # Errors
-    /// As [`ConfigValueKind::accept`].
     pub fn accept_text(self, name: &str, texts: &[String]) -> Result<Value> {
         self.accept(name, self.as_in_a_file(texts))
     }

@@ -106,9 +106,6 @@ pub struct UsableConfig {
 
 impl UsableConfig {
     /// The configuration, where all of it can be used.
-    ///
-    /// # Errors
-    /// The first of the problems.
     pub fn whole(self) -> Result<EffectiveConfig> {
         self.problems.into_iter().next().map_or(Ok(self.loaded), Err)
     }
@@ -116,9 +113,6 @@ impl UsableConfig {
 
 /// Applies the layers one after the other. What cannot be used is left out and named: a value by its place, an unknown key with the
 /// nearest one.
-///
-/// # Errors
-/// `INTERNAL`.
 pub fn load_usable(layers: &ConfigLayers) -> Result<UsableConfig> {
     let mut problems = Vec::new();
     let defaults = as_json(&Config::default())?;
@@ -230,9 +224,6 @@ fn build(mut config: Value, settings: &BTreeMap<String, ConfigSetting>) -> Resul
 }
 
 /// Checks values that can only be checked when all of them are known.
-///
-/// # Errors
-/// `CONFIG_INVALID`, without a place.
 pub fn check(config: &Config) -> Result<()> {
     for (key, seconds) in [("hooks.timeout", config.hooks.timeout), ("verify.timeLimit", config.verify.time_limit)] {
         if seconds == 0 {

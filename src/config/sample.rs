@@ -135,9 +135,6 @@ const LINES: &[SampleConfigKey] = &[
 const LEFT_OUT: &[&str] = &["state", "attach", "panel"];
 
 /// The text of the file.
-///
-/// # Errors
-/// `INTERNAL`.
 pub fn text() -> Result<String> {
     let defaults = serde_json::to_value(Config::default())
         .map_err(|e| Error::new(Code::Internal, "the configuration has no JSON form").because(e))?;

@@ -53,9 +53,6 @@ pub struct DemoProgram {
 
 impl DemoStage {
     /// Creates the folder, and handlers for the signals that would end this process.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `INTERNAL`.
     pub fn set_up() -> Result<Self> {
         let interrupted = Arc::new(AtomicBool::new(false));
         for signal in [signal_hook::consts::SIGINT, signal_hook::consts::SIGTERM, signal_hook::consts::SIGHUP] {
@@ -82,33 +79,21 @@ impl DemoStage {
     }
 
     /// Runs git in the repository to its end.
-    ///
-    /// # Errors
-    /// As [`DemoStage::finish`].
     pub fn git<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<DemoProgramOutput> {
         self.finish(self.start(Path::new("git"), arguments)?)
     }
 
     /// Runs git axiom, this same program, in the repository to its end.
-    ///
-    /// # Errors
-    /// As [`DemoStage::finish`].
     pub fn axiom<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<DemoProgramOutput> {
         self.finish(self.start_axiom(arguments)?)
     }
 
     /// Starts git axiom in the repository.
-    ///
-    /// # Errors
-    /// As [`DemoStage::start`].
     pub fn start_axiom<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<DemoProgram> {
         self.start(&self.own_program, arguments)
     }
 
     /// Runs git axiom in the repository on the terminal of the demo itself, which it has until it ends.
-    ///
-    /// # Errors
-    /// `IO_FAILED` where it cannot be started.
     pub fn axiom_at_the_terminal<A: AsRef<OsStr>>(&self, arguments: &[A]) -> Result<ExitStatus> {
         let mut command = self.command(&self.own_program);
         command.args(arguments).current_dir(self.repo());
@@ -121,9 +106,6 @@ impl DemoStage {
 
     /// Starts a program in the repository. It is in a process group of its own, so that Ctrl+C only reaches the demo, which
     /// then ends everything in order.
-    ///
-    /// # Errors
-    /// `GIT_MISSING` or `IO_FAILED` where it cannot be started.
     pub fn start<A: AsRef<OsStr>>(&self, program: &Path, arguments: &[A]) -> Result<DemoProgram> {
         let number = self.outputs.fetch_add(1, Ordering::Relaxed);
         let output = |ending: &str| self.folder.join("tmp").join(format!("{number}.{ending}"));
@@ -156,9 +138,6 @@ impl DemoStage {
     }
 
     /// Waits for the end of a program.
-    ///
-    /// # Errors
-    /// `INTERRUPTED` and `DEMO_FAILED` (it takes too long), after it was killed; `IO_FAILED`.
     pub fn finish(&self, mut running: DemoProgram) -> Result<DemoProgramOutput> {
         let begun = Instant::now();
         loop {
@@ -178,9 +157,6 @@ impl DemoStage {
     }
 
     /// Sleeps for a moment between two checks.
-    ///
-    /// # Errors
-    /// `INTERRUPTED`; `DEMO_FAILED` where it takes too long since `begun`.
     pub fn may_go_on(&self, begun: Instant) -> Result<()> {
         if self.is_interrupted() {
             return Err(Error::new(Code::Interrupted, "the demo was interrupted"));
@@ -245,9 +221,6 @@ impl Drop for DemoProgram {
 
 impl DemoProgram {
     /// The exit status, if it has ended.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn ended(&mut self) -> Result<Option<ExitStatus>> {
         self.child.try_wait().map_err(|e| Error::io("wait for", Path::new("a child"), e))
     }
@@ -258,18 +231,12 @@ impl DemoProgram {
     }
 
     /// Ends it with SIGKILL. Returns the signal that ended it.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn kill(&mut self) -> Result<Option<i32>> {
         let killed = self.child.kill().and_then(|()| self.child.wait());
         Ok(killed.map_err(|e| Error::io("kill", Path::new("a child"), e))?.signal())
     }
 
     /// The complete lines on its standard error since the last call.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn new_lines(&mut self) -> Result<Vec<String>> {
         let bytes = files::read(&self.stderr, MOST_OUTPUT)?;
         let new = bytes.get(self.shown..).unwrap_or_default();

@@ -17,9 +17,6 @@ const CHECKPOINT: &str = "before-agents";
 const RUN: [&str; 6] = ["run", "--agents", "2", "--mode", "autopilot", "--until-idle"];
 
 /// Runs all steps.
-///
-/// # Errors
-/// `DEMO_FAILED` where a command fails that should not, `INTERRUPTED`, `IO_FAILED`.
 pub fn play(stage: &DemoStage, screen: &mut Screen) -> Result<DemoEvidence> {
     let mut story = DemoStory { stage, screen, evidence: DemoEvidence::default() };
     story.begin()?;

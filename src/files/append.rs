@@ -19,9 +19,6 @@ pub struct AppendFile {
 
 impl AppendFile {
     /// Opens `path`, creating it with mode `0600` where it is missing; the folder is then synced.
-    ///
-    /// # Errors
-    /// `IO_FAILED` with the path.
     pub fn open(path: &Path) -> Result<Self> {
         let existed = path.exists();
         let file = OpenOptions::new()
@@ -38,26 +35,16 @@ impl AppendFile {
     }
 
     /// The current length in bytes.
-    ///
-    /// # Errors
-    /// `IO_FAILED` with the path.
     pub fn len(&mut self) -> Result<u64> {
         self.file.seek(SeekFrom::End(0)).map_err(|e| Error::io("measure", &self.path, e))
     }
 
     /// Whether the file is empty.
-    ///
-    /// # Errors
-    /// As [`AppendFile::len`].
     pub fn is_empty(&mut self) -> Result<bool> {
         Ok(self.len()? == 0)
     }
 
     /// Appends `bytes` without syncing. If that fails, the file is cut back to its old length.
-    ///
-    /// # Errors
-    /// `IO_FAILED` or `DISK_FULL`; then nothing was appended, or (where even the cut failed) an incomplete end that readers
-    /// ignore.
     pub fn append(&mut self, bytes: &[u8]) -> Result<()> {
         let before = self.len()?;
         self.file.write_all(bytes).map_err(|e| {
@@ -67,36 +54,23 @@ impl AppendFile {
     }
 
     /// Syncs the file, so that appended bytes survive a power failure.
-    ///
-    /// # Errors
-    /// `IO_FAILED`. The caller must not go on appending: whether the bytes are on disk is unknown, and a second sync would
-    /// report success for pages that the kernel has dropped.
     pub fn sync(&self) -> Result<()> {
         env::fault_point("files.before-append-sync");
         self.file.sync_data().map_err(|e| Error::io("sync", &self.path, e))
     }
 
     /// Cuts the file to `length` bytes and syncs. What is cut off must have been saved elsewhere before.
-    ///
-    /// # Errors
-    /// `IO_FAILED` with the path.
     pub fn truncate(&mut self, length: u64) -> Result<()> {
         self.file.set_len(length).and_then(|()| self.file.sync_all()).map_err(|e| Error::io("cut", &self.path, e))
     }
 }
 
 /// Opens a file for appending data that is not needed after a crash (traces).
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn open_append(path: &Path) -> Result<File> {
     OpenOptions::new().create(true).append(true).mode(0o600).open(path).map_err(|e| Error::io("open", path, e))
 }
 
 /// Appends to a file that others may read, with the mode that the user's umask gives; not synced.
-///
-/// # Errors
-/// `IO_FAILED` with the path, `DISK_FULL`; a part may have been written.
 pub fn append_public(path: &Path, bytes: &[u8]) -> Result<()> {
     let file = OpenOptions::new().create(true).append(true).open(path);
     file.and_then(|mut file| file.write_all(bytes)).map_err(|e| Error::io("append to", path, e))

@@ -28,9 +28,6 @@ fn is_copied(name: &[u8]) -> bool {
 
 /// The ACLs and the user's attributes of the file at `path`; empty where there is no file, or the file system has no
 /// attributes.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn attributes(path: &Path) -> Result<ExtendedAttributes> {
     let failed = |e: Errno| Error::io("read the attributes of", path, std::io::Error::from(e));
     let mut found = ExtendedAttributes::new();
@@ -45,9 +42,6 @@ pub fn attributes(path: &Path) -> Result<ExtendedAttributes> {
 }
 
 /// The value of one attribute; `None` where there is none.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn attribute(path: &Path, name: &[u8]) -> Result<Option<Vec<u8>>> {
     value(path, name).map_err(|e| Error::io("read the attributes of", path, std::io::Error::from(e)))
 }
@@ -98,9 +92,6 @@ pub fn knows_attribute(place: &Path, name: &[u8]) -> bool {
 
 /// Gives a file or folder exactly these attributes, the ACL last, because it changes the mode. Other attributes are removed.
 /// Nothing is synced; a crash leaves some of them set.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn set_attributes(path: &Path, wanted: &ExtendedAttributes) -> Result<()> {
     let now = attributes(path)?;
     let failed = |e: Errno| Error::io("set the attributes of", path, std::io::Error::from(e));

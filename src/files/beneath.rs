@@ -38,9 +38,6 @@ pub struct DeletionFolder {
 impl DeletionFolder {
     /// Opens the folder `below` of `anchor`; `None` where there is none. `anchor` itself may be a link or a mount; below it
     /// neither is crossed.
-    ///
-    /// # Errors
-    /// `IN_THE_WAY` where a part of the path is a link; `HOLDS_MOUNT` where it is a mount; `IO_FAILED`.
     pub fn open(anchor: &Path, below: &Path) -> Result<Option<Self>> {
         match Self::at(anchor)? {
             Some(anchor) => anchor.down(below),
@@ -49,9 +46,6 @@ impl DeletionFolder {
     }
 
     /// Opens a folder by a path that may contain links and mounts; `None` where there is none.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn at(anchor: &Path) -> Result<Option<Self>> {
         let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;
         match open_at(CWD, anchor, flags, Mode::empty()) {
@@ -62,18 +56,12 @@ impl DeletionFolder {
     }
 
     /// The folder `below` this one, without following links or entering mounts; `None` where there is none.
-    ///
-    /// # Errors
-    /// As [`DeletionFolder::open`].
     pub fn down(self, below: &Path) -> Result<Option<Self>> {
         let way = self.way;
         self.walk(below, way)
     }
 
     /// As [`DeletionFolder::down`], but enters mounts: for a place where the user may have mounted a file system on purpose.
-    ///
-    /// # Errors
-    /// As [`DeletionFolder::open`].
     pub fn down_into_mounts(self, below: &Path) -> Result<Option<Self>> {
         self.walk(below, DescentMethod::IntoMounts)
     }
@@ -105,9 +93,6 @@ impl DeletionFolder {
     }
 
     /// The names of its entries, in no particular order.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn names(&self) -> Result<Vec<OsString>> {
         let entries = entries(self.folder.as_fd()).map_err(|e| Error::io("list", &self.path, e))?;
         Ok(entries.into_iter().map(|(name, _)| OsString::from_vec(name.into_bytes())).collect())
@@ -115,9 +100,6 @@ impl DeletionFolder {
 
     /// When an entry was moved here or last changed, in seconds since 1970; `None` where there is none. Links are not
     /// followed.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn last_change(&self, name: &OsStr) -> Result<Option<i64>> {
         match rustix::fs::statat(&self.folder, name, AtFlags::SYMLINK_NOFOLLOW) {
             // Moving a folder changes its ctime, not its mtime.
@@ -129,9 +111,6 @@ impl DeletionFolder {
 
     /// Removes an entry of any type, with all its contents, including read-only folders. Links are removed, not followed. It
     /// is no error if there is no such entry. If there is a mount in it, nothing is removed.
-    ///
-    /// # Errors
-    /// `HOLDS_MOUNT`; `IO_FAILED` with the path: a part may have been removed.
     pub fn remove(&self, name: &OsStr) -> Result<()> {
         let text = self.entry(name)?;
         // Checked before anything is removed.
@@ -141,9 +120,6 @@ impl DeletionFolder {
 
     /// As [`DeletionFolder::remove`], for entries that no other program uses: there is no check for mounts before. Mounts are not
     /// crossed either, but entries next to them are removed.
-    ///
-    /// # Errors
-    /// As [`DeletionFolder::remove`].
     pub(super) fn remove_own(&self, name: &OsStr) -> Result<()> {
         self.carry_away(&self.entry(name)?)
     }

@@ -25,9 +25,6 @@ pub(super) enum DescentMethod {
 }
 
 /// Opens the folder `name` in `above`.
-///
-/// # Errors
-/// `LOOP` for a link, `XDEV` for a mount, `NOTDIR` for other files; the other errors of opening it.
 pub(super) fn enter(way: DescentMethod, above: BorrowedFd<'_>, name: &CStr, access: OFlags) -> Result<OwnedFd, Errno> {
     let flags = access | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let opened = match way {
@@ -43,9 +40,6 @@ pub(super) fn enter(way: DescentMethod, above: BorrowedFd<'_>, name: &CStr, acce
 }
 
 /// As [`enter`], for reading the folder. If its permissions forbid that, they are changed first.
-///
-/// # Errors
-/// As [`enter`].
 pub(super) fn enter_opened_up(way: DescentMethod, above: BorrowedFd<'_>, name: &CStr) -> Result<OwnedFd, Errno> {
     match enter(way, above, name, OFlags::RDONLY) {
         Err(Errno::ACCESS) if open_up(way, above, name).is_ok() => enter(way, above, name, OFlags::RDONLY),

@@ -17,17 +17,11 @@ use super::optional_read::{open_unblocked, says_nothing_is_there};
 const AT_ONCE: usize = 4;
 
 /// Reads a file of at most `limit` bytes.
-///
-/// # Errors
-/// `IO_FAILED` with the path; `TOO_LARGE` over the limit.
 pub fn read(path: &Path, limit: u64) -> Result<Vec<u8>> {
     content(open_unblocked(path), path, limit)
 }
 
 /// Like [`read`], but `None` where there is no such file. A link that leads nowhere is something that is there.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     let is_link = || std::fs::symlink_metadata(path).is_ok_and(|found| found.is_symlink());
     // Opened without a look before: another process may remove it at any moment.
@@ -38,9 +32,6 @@ pub fn read_optional(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
 }
 
 /// What a file holds from a place on; nothing where there is no such file or it is shorter by now.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_from(path: &Path, from: u64, limit: u64) -> Result<Vec<u8>> {
     let mut file = match open_unblocked(path) {
         Err(e) if says_nothing_is_there(&e) => return Ok(Vec::new()),
@@ -64,9 +55,6 @@ fn content(opened: std::io::Result<File>, path: &Path, limit: u64) -> Result<Vec
 /// Replaces `path` by `bytes` with mode `0600`: the old or the new content is there, never a mixture, and once this returns
 /// the new content survives a power failure. A crash may leave a file `.tmp-…` next to it. A symbolic link at `path` is
 /// replaced, not followed.
-///
-/// # Errors
-/// `IO_FAILED` or `DISK_FULL`; the old content is then unchanged.
 pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
     let folder = parent(path)?;
     let temporary = folder.join(format!(".tmp-{}", env::fresh_id()));
@@ -82,9 +70,6 @@ pub fn write_atomic(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// As [`create_new`], but returns `false` where `path` exists. Not synced: a crash may leave the file empty.
-///
-/// # Errors
-/// `IO_FAILED` or `DISK_FULL` with the path. A partly written file is removed.
 pub fn create_if_free(path: &Path, bytes: &[u8]) -> Result<bool> {
     let mut file = match OpenOptions::new().write(true).create_new(true).mode(0o600).open(path) {
         Ok(file) => file,
@@ -98,9 +83,6 @@ pub fn create_if_free(path: &Path, bytes: &[u8]) -> Result<bool> {
 }
 
 /// Creates `path` with `bytes`, synced, mode `0600`; the folder is synced too.
-///
-/// # Errors
-/// `IO_FAILED`, also where the file exists. A partly written file is removed.
 pub fn create_new(path: &Path, bytes: &[u8]) -> Result<()> {
     write_new(path, bytes)?;
     sync_dir(parent(path)?)
@@ -117,17 +99,11 @@ fn write_new(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Writes a file that is not needed after a crash: not synced, overwritten in place.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn write_scratch(path: &Path, bytes: &[u8]) -> Result<()> {
     std::fs::write(path, bytes).map_err(|e| Error::io("write", path, e))
 }
 
 /// Creates a read-only file; the user's umask decides who can read it. Not synced.
-///
-/// # Errors
-/// `IO_FAILED` or `DISK_FULL` with the path, also where `path` exists. A partly written file is removed.
 pub fn write_read_only(path: &Path, bytes: &[u8]) -> Result<()> {
     let opened = OpenOptions::new().write(true).create_new(true).mode(0o444).open(path);
     let mut file = opened.map_err(|e| Error::io("create", path, e))?;
@@ -157,17 +133,11 @@ pub fn set_times(path: &Path, time: std::time::SystemTime) -> bool {
 }
 
 /// Sets the modification time of a file. Not synced.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn set_modified(path: &Path, time: std::time::SystemTime) -> Result<()> {
     File::open(path).and_then(|file| file.set_modified(time)).map_err(|e| Error::io("set the time of", path, e))
 }
 
 /// Creates one of the user's own files, with the permissions from the user's umask. Not synced.
-///
-/// # Errors
-/// `IO_FAILED` or `DISK_FULL` with the path, also where `path` exists.
 pub fn write_users_file(path: &Path, bytes: &[u8], executable: bool) -> Result<()> {
     let mode = if executable { 0o777 } else { 0o666 };
     let opened = OpenOptions::new().write(true).create_new(true).mode(mode).open(path);
@@ -176,9 +146,6 @@ pub fn write_users_file(path: &Path, bytes: &[u8], executable: bool) -> Result<(
 
 /// Creates a folder and its missing parents with mode `0700`. Not synced: for a caller that moves many files and syncs the
 /// file system once.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn create_dirs_unsynced(path: &Path) -> Result<()> {
     refusable("create the folder", path)?;
     git_directory_is_there(path)?;
@@ -187,9 +154,6 @@ pub fn create_dirs_unsynced(path: &Path) -> Result<()> {
 
 /// Replaces `path` by `bytes` with the mode from the user's umask: for files that others may read, such as pages of the
 /// manual. Replaced by a rename as in [`write_atomic`]; not synced, since it can be written again.
-///
-/// # Errors
-/// `IO_FAILED` or `DISK_FULL`; the old content is then unchanged.
 pub fn write_public(path: &Path, bytes: &[u8]) -> Result<()> {
     let temporary = parent(path)?.join(format!(".tmp-{}", env::fresh_id()));
     let outcome = std::fs::write(&temporary, bytes)
@@ -199,9 +163,6 @@ pub fn write_public(path: &Path, bytes: &[u8]) -> Result<()> {
 }
 
 /// Creates a folder and its missing parents with the mode from the user's umask.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn create_public_dir(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(|e| Error::io("create the folder", path, e))
 }
@@ -218,9 +179,6 @@ fn git_directory_is_there(path: &Path) -> Result<()> {
 
 /// Creates a folder and its missing parents with mode `0700`, and syncs every folder that got a new entry. A folder in a git
 /// directory that is gone is refused.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn create_dir_all(path: &Path) -> Result<()> {
     if path.is_dir() {
         return Ok(());
@@ -237,9 +195,6 @@ pub fn create_dir_all(path: &Path) -> Result<()> {
 
 /// Creates one folder among the user's own files, with the permissions from the user's umask; no error if it exists. Not
 /// synced.
-///
-/// # Errors
-/// `IO_FAILED` with the path, also where something else exists at `path`.
 pub fn create_users_dir(path: &Path) -> Result<()> {
     refusable("create the folder", path)?;
     match std::fs::create_dir(path) {
@@ -249,9 +204,6 @@ pub fn create_users_dir(path: &Path) -> Result<()> {
 }
 
 /// Creates one folder with mode `0700`. Returns whether it did not exist before. Not synced.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn create_private_dir(path: &Path) -> Result<bool> {
     match DirBuilder::new().mode(0o700).create(path) {
         Ok(()) => Ok(true),
@@ -261,9 +213,6 @@ pub fn create_private_dir(path: &Path) -> Result<bool> {
 }
 
 /// Sets the permissions of a file or folder. Not synced.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn set_mode(path: &Path, mode: u32) -> Result<()> {
     use std::os::unix::fs::PermissionsExt;
     refusable("set the permissions of", path)?;
@@ -272,9 +221,6 @@ pub fn set_mode(path: &Path, mode: u32) -> Result<()> {
 }
 
 /// Renames, replacing a file at `to`, and syncs both folders.
-///
-/// # Errors
-/// `IO_FAILED` with both paths.
 pub fn rename(from: &Path, to: &Path) -> Result<()> {
     refusable("replace", to)?;
     std::fs::rename(from, to).map_err(|e| Error::io(&format!("rename '{}' to", from.display()), to, e))?;
@@ -283,18 +229,12 @@ pub fn rename(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Renames, replacing a file at `to`. Not synced: a caller that moves several files syncs their folders once.
-///
-/// # Errors
-/// `IO_FAILED` with both paths.
 pub fn replace_unsynced(from: &Path, to: &Path) -> Result<()> {
     std::fs::rename(from, to).map_err(|e| Error::io(&format!("rename '{}' to", from.display()), to, e))
 }
 
 /// Moves a file, replacing a file at `to`, also to another file system: there a synced copy is renamed to `to`. No folder is
 /// synced.
-///
-/// # Errors
-/// `IO_FAILED` or `DISK_FULL` with both paths.
 pub fn move_unsynced(from: &Path, to: &Path) -> Result<()> {
     match std::fs::rename(from, to) {
         Err(e) if e.kind() == ErrorKind::CrossesDevices => {}
@@ -310,9 +250,6 @@ pub fn move_unsynced(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Removes one file; it is no error if there is none. The folder is not synced: after a crash the file may exist again.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn remove_file(path: &Path) -> Result<()> {
     refusable("remove", path)?;
     match std::fs::remove_file(path) {
@@ -322,9 +259,6 @@ pub fn remove_file(path: &Path) -> Result<()> {
 }
 
 /// Removes a folder if it is empty. Returns whether it no longer exists.
-///
-/// # Errors
-/// `IO_FAILED` with the path, for other reasons than that it is not empty.
 pub fn remove_empty_dir(path: &Path) -> Result<bool> {
     refusable("remove the folder", path)?;
     match std::fs::remove_dir(path) {
@@ -336,17 +270,11 @@ pub fn remove_empty_dir(path: &Path) -> Result<bool> {
 }
 
 /// Syncs a folder, so that entries added or removed in it survive a power failure.
-///
-/// # Errors
-/// `IO_FAILED`; after a failed sync nothing may be reported as saved.
 pub fn sync_dir(path: &Path) -> Result<()> {
     File::open(path).and_then(|folder| folder.sync_all()).map_err(|e| Error::io("sync the folder", path, e))
 }
 
 /// As [`sync_dir`]; returns `false` where the folder does not exist (any more).
-///
-/// # Errors
-/// As [`sync_dir`].
 pub fn sync_dir_if_there(path: &Path) -> Result<bool> {
     match File::open(path).and_then(|folder| folder.sync_all()) {
         Ok(()) => Ok(true),
@@ -359,9 +287,6 @@ pub fn sync_dir_if_there(path: &Path) -> Result<bool> {
 ///
 /// All at the same time: the file system then writes its journal once for all of them, instead of once for each, together
 /// with a flush of the disk's cache.
-///
-/// # Errors
-/// As [`sync_dir`].
 pub fn sync_dirs_if_there(folders: &[&Path]) -> Result<bool> {
     let Some((first, rest)) = folders.split_first() else { return Ok(true) };
     std::thread::scope(|scope| {
@@ -386,9 +311,6 @@ pub fn sync_dirs_if_there(folders: &[&Path]) -> Result<bool> {
 }
 
 /// Syncs a file that another program wrote.
-///
-/// # Errors
-/// As [`sync_dir`].
 pub fn sync_file(path: &Path) -> Result<()> {
     File::open(path).and_then(|file| file.sync_all()).map_err(|e| Error::io("sync", path, e))
 }

@@ -37,9 +37,6 @@ pub struct EditedFile {
 impl EditedFile {
     /// Locks the file's folder, which is made if it is missing. The file itself need not exist. On a file system without such
     /// locks (some network file systems) there is none; then only [`EditedFile::replace`] notices another writer.
-    ///
-    /// # Errors
-    /// `IN_THE_WAY` for a link that is refused or leads nowhere, or where the folder is none; `BUSY`; `IO_FAILED`, `DISK_FULL`.
     pub fn open(path: &Path, links: EditThroughLink, limit: u64) -> Result<Self> {
         let path = match links {
             EditThroughLink::Followed => followed(path)?,
@@ -69,9 +66,6 @@ impl EditedFile {
     }
 
     /// Its content; `None` where there is none.
-    ///
-    /// # Errors
-    /// `IN_THE_WAY` where it is no regular file; `TOO_LARGE`; `IO_FAILED`.
     pub fn read(&self) -> Result<Option<Vec<u8>>> {
         match read_small(&self.path, self.limit)? {
             SmallFile::Nothing => Ok(None),
@@ -85,9 +79,6 @@ impl EditedFile {
 
     /// Replaces its content if that is still `before`. The file has the old or the new content, never a mixture, and the new one
     /// is on disk when this returns. Its mode and owner stay. A crash may leave a file `.tmp-…` next to it.
-    ///
-    /// # Errors
-    /// `CHANGED_MEANWHILE`; `TOO_LARGE`; as [`EditedFile::read`]; `DISK_FULL`. The file is then unchanged.
     pub fn replace(&self, before: Option<&[u8]>, bytes: &[u8]) -> Result<()> {
         if bytes.len() as u64 > self.limit {
             return Err(self.too_large());
@@ -100,9 +91,6 @@ impl EditedFile {
     }
 
     /// Creates it with this content, on disk when this returns. Returns whether it was created: whatever is there, of any kind, stays.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn create(&self, bytes: &[u8]) -> Result<bool> {
         match metadata(&self.path)? {
             Some(_) => Ok(false),

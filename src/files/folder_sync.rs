@@ -8,9 +8,6 @@ use std::path::{Path, PathBuf};
 use crate::error::{Error, Result};
 
 /// Syncs everything below `folder`; on Linux, its whole file system.
-///
-/// # Errors
-/// `IO_FAILED`; then nothing may be reported as saved.
 pub fn sync_file_system(folder: &Path) -> Result<()> {
     FolderToSync::open(folder)?.sync()
 }
@@ -29,9 +26,6 @@ pub struct FolderToSync {
 
 impl FolderToSync {
     /// Opens a folder.
-    ///
-    /// # Errors
-    /// `IO_FAILED` with the path, also where it is not a folder.
     pub fn open(folder: &Path) -> Result<Self> {
         use std::os::unix::fs::OpenOptionsExt;
         let directory = i32::try_from(rustix::fs::OFlags::DIRECTORY.bits()).unwrap_or(0);
@@ -41,18 +35,12 @@ impl FolderToSync {
     }
 
     /// Syncs everything below it.
-    ///
-    /// # Errors
-    /// As [`sync_file_system`].
     #[cfg(target_os = "linux")]
     pub fn sync(&self) -> Result<()> {
         super::retry_interrupted::sync_all_of(&self.file).map_err(|e| Error::io("sync the file system of", &self.path, e))
     }
 
     /// Syncs everything below it.
-    ///
-    /// # Errors
-    /// As [`sync_file_system`].
     #[cfg(not(target_os = "linux"))]
     pub fn sync(&self) -> Result<()> {
         let folder = &self.path;

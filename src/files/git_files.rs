@@ -18,17 +18,11 @@ use crate::error::{Error, Result};
 /// Replaces a file of git's by `bytes`, durably. Mode, group and owner are kept, as far as this user may set them; a new
 /// file gets those of its folder. The file has the old or the new content, never a mixture. A crash may leave a file
 /// `.tmp-…` next to it.
-///
-/// # Errors
-/// `IO_FAILED` or `DISK_FULL`; the old content is then unchanged.
 pub fn replace_keeping(path: &Path, bytes: &[u8]) -> Result<()> {
     replace_keeping_if(path, bytes, || Ok(true)).map(drop)
 }
 
 /// As [`replace_keeping`], if `is_as_before` says so when the new content is on disk. Returns whether the file was replaced.
-///
-/// # Errors
-/// As [`replace_keeping`], and those of `is_as_before`.
 pub fn replace_keeping_if(path: &Path, bytes: &[u8], is_as_before: impl FnOnce() -> Result<bool>) -> Result<bool> {
     let folder = parent(path)?;
     let temporary = folder.join(format!(".tmp-{}", env::fresh_id()));
@@ -50,9 +44,6 @@ pub fn replace_keeping_if(path: &Path, bytes: &[u8], is_as_before: impl FnOnce()
 
 /// Creates a file with the mode, group and owner of its folder, durably; what is there already is never replaced. Returns whether it
 /// was created. The file is whole or not there. A crash may leave a file `.tmp-…` next to it.
-///
-/// # Errors
-/// `IO_FAILED` or `DISK_FULL`.
 pub fn create_keeping(path: &Path, bytes: &[u8]) -> Result<bool> {
     let folder = parent(path)?;
     let temporary = folder.join(format!(".tmp-{}", env::fresh_id()));
@@ -72,9 +63,6 @@ pub fn create_keeping(path: &Path, bytes: &[u8]) -> Result<bool> {
 /// Appends whole lines to a file of git's or the user's, durably. The file is written in place: its mode, owner, ACL and a
 /// symbolic link to it are kept. A file with several hard links (in a copied repository), or without write permission, is
 /// replaced instead. A crash may leave only the first part of `lines`.
-///
-/// # Errors
-/// `IO_FAILED` or `DISK_FULL`; a part that was written is cut off again.
 pub fn append_keeping(path: &Path, lines: &[u8]) -> Result<()> {
     let failed = |e: std::io::Error| Error::io("append to", path, e);
     let mut file = match OpenOptions::new().read(true).append(true).open(path) {
@@ -108,9 +96,6 @@ fn replace_with_more(path: &Path, lines: &[u8]) -> Result<()> {
 /// Gives a regular file with several hard links an inode of its own at `path`, with the same content, mode and owner.
 /// Returns whether that was needed: other files are not changed. A crash leaves the old file or the new one, and perhaps a
 /// file `.tmp-…` next to it.
-///
-/// # Errors
-/// `IO_FAILED` or `DISK_FULL`; the file is then unchanged.
 pub fn with_inode_of_its_own(path: &Path) -> Result<bool> {
     let Some(meta) = super::metadata(path)?.filter(|meta| meta.is_file() && meta.nlink() > 1) else { return Ok(false) };
     let folder = parent(path)?;
@@ -128,9 +113,6 @@ pub fn with_inode_of_its_own(path: &Path) -> Result<bool> {
 
 /// Gives a new file the mode, group and owner of the file that it is going to replace, as far as this user may set them.
 /// Does nothing where there is no such file. Not synced.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn look_like(new: &Path, existing: &Path) -> Result<()> {
     let Some(wanted) = super::metadata(existing)?.filter(Metadata::is_file) else { return Ok(()) };
     let failed = |e| Error::io("set owner and permissions of", new, e);

@@ -15,9 +15,6 @@ use crate::error::{Error, Result};
 const PART: usize = 256 * 1024;
 
 /// The SHA-256 of a file's content, in hex digits, and its length.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn sha256_of(path: &Path) -> Result<(String, u64)> {
     let file = File::open(path).map_err(|e| Error::io("read", path, e))?;
     through(path, file, |_| Ok(()))
@@ -25,9 +22,6 @@ pub fn sha256_of(path: &Path) -> Result<(String, u64)> {
 
 /// Copies a file to a new one with the permissions from the user's umask; returns the SHA-256 of what was copied, and its length.
 /// Not synced. A crash leaves a part of it.
-///
-/// # Errors
-/// `IO_FAILED` or `DISK_FULL` with the path, also where `to` exists.
 pub fn copy_hashed(from: &Path, to: &Path, executable: bool) -> Result<(String, u64)> {
     let file = File::open(from).map_err(|e| Error::io("read", from, e))?;
     let mode = if executable { 0o777 } else { 0o666 };

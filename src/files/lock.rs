@@ -34,9 +34,6 @@ pub enum LockAttempt {
 
 impl FileLock {
     /// Tries to take the lock without waiting. The lock file is created if it is missing, and never deleted.
-    ///
-    /// # Errors
-    /// `IO_FAILED` with the path.
     pub fn try_take(path: &Path) -> Result<LockAttempt> {
         let file = OpenOptions::new()
             .read(true)
@@ -54,9 +51,6 @@ impl FileLock {
     }
 
     /// Tries to take the lock on an existing file. A missing file counts as held.
-    ///
-    /// # Errors
-    /// `IO_FAILED` with the path.
     pub fn try_take_existing(path: &Path) -> Result<LockAttempt> {
         // For writing too: NFS gives no other descriptor such a lock.
         let file = match OpenOptions::new().read(true).write(true).open(path).or_else(|_| File::open(path)) {
@@ -91,9 +85,6 @@ impl FileLock {
     }
 
     /// Takes the lock, waiting up to `patience`.
-    ///
-    /// # Errors
-    /// `IO_FAILED` with the path.
     pub fn take(path: &Path, patience: Duration) -> Result<LockAttempt> {
         let mut waited = Duration::ZERO;
         let mut pause = Duration::from_micros(200);
@@ -112,9 +103,6 @@ impl FileLock {
 
     /// Tries to lock an open file without waiting. `path` is for messages. A process that only looks ([`is_held`]) at the
     /// same moment is no obstacle.
-    ///
-    /// # Errors
-    /// `IO_FAILED` with the path.
     pub fn try_on(file: File, path: &Path) -> Result<LockAttempt> {
         for _ in 0..TRIES {
             match flock(&file, FlockOperation::NonBlockingLockExclusive) {
@@ -131,9 +119,6 @@ impl FileLock {
     }
 
     /// Locks an open file, and waits for it as long as it takes. `path` is for messages.
-    ///
-    /// # Errors
-    /// `IO_FAILED` with the path.
     pub fn wait_on(file: File, path: &Path) -> Result<Self> {
         loop {
             match flock(&file, FlockOperation::LockExclusive) {
@@ -146,9 +131,6 @@ impl FileLock {
 
     /// Replaces what is in the locked file. Not synced: after a crash the lock is free, and its content without meaning. A
     /// reader may see the new content before the end of a longer old one.
-    ///
-    /// # Errors
-    /// `IO_FAILED` or `DISK_FULL` with the path; then the file is empty, if that is possible.
     pub fn describe(&self, content: &[u8], path: &Path) -> Result<()> {
         let written = self.file.write_all_at(content, 0).and_then(|()| self.file.set_len(content.len() as u64));
         written.map_err(|e| {
@@ -165,9 +147,6 @@ impl FileLock {
 
 /// Whether another process holds the lock of an open file now. `path` is for messages. Whoever tries to take the lock at this
 /// very moment may find it held, unless by [`FileLock::try_on`].
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn is_held(file: &File, path: &Path) -> Result<bool> {
     match flock(file, FlockOperation::NonBlockingLockShared) {
         Ok(()) => flock(file, FlockOperation::Unlock).map(|()| false).map_err(|e| Error::io("unlock", path, e)),
@@ -177,9 +156,6 @@ pub fn is_held(file: &File, path: &Path) -> Result<bool> {
 }
 
 /// Whether another process holds the lock at `path` now; `false` where there is no such file.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn is_locked(path: &Path) -> Result<bool> {
     let file = match File::open(path) {
         Ok(file) => file,

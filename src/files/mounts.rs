@@ -14,9 +14,6 @@ const LIST_LIMIT: u64 = 64 * 1024 * 1024;
 /// The mount points at or below `place`, sorted. Empty where there is nothing at `place`.
 ///
 /// Reads the kernel's list once. If it cannot be read, every folder is checked instead.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn mounts_within(place: &Path) -> Result<Vec<PathBuf>> {
     let Some(place) = resolved(place)? else { return Ok(Vec::new()) };
     let mut found = all(&place)?;
@@ -27,9 +24,6 @@ pub fn mounts_within(place: &Path) -> Result<Vec<PathBuf>> {
 }
 
 /// Checks that there is no mount at or below `place`, so that moving or removing it does not affect other file systems.
-///
-/// # Errors
-/// `HOLDS_MOUNT` with the mount point; `IO_FAILED`.
 pub fn holds_no_mount(place: &Path) -> Result<()> {
     match mounts_within(place)?.first() {
         None => Ok(()),

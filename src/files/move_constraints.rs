@@ -19,9 +19,6 @@ pub struct MoveConstraints {
 }
 
 /// The properties of a file or folder, without following a link; `None` where there is nothing.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn standing(path: &Path) -> Result<Option<MoveConstraints>> {
     look(path, StatThroughLink::AsLinks)
 }

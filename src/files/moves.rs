@@ -21,9 +21,6 @@ use super::piecewise_move;
 /// never replaces anything, and then loses its old name; a crash in between leaves both. If there are no hard links either
 /// (exFAT), an empty file is created at `to` first. A folder is checked for and then renamed: at most, that replaces an
 /// empty folder created at the same moment.
-///
-/// # Errors
-/// `IO_FAILED` with both paths.
 pub fn rename_no_replace(from: &Path, to: &Path) -> Result<bool> {
     match renamed(from, to)? {
         RenameOutcome::Done => Ok(true),
@@ -34,9 +31,6 @@ pub fn rename_no_replace(from: &Path, to: &Path) -> Result<bool> {
 
 /// Renames what is at a path below a folder of ours, which may be so long that the system takes it only from there, to a name in the
 /// folder. Not synced.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn rename_into(folder: &Path, from: &Path, name: &str) -> Result<()> {
     use rustix::fs::{Mode, OFlags, open, renameat};
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
@@ -56,9 +50,6 @@ pub(super) enum RenameOutcome {
 }
 
 /// As [`rename_no_replace`], with the three possible results.
-///
-/// # Errors
-/// `IO_FAILED` with both paths.
 pub(super) fn renamed(from: &Path, to: &Path) -> Result<RenameOutcome> {
     let outcome = match by_flag(from, to) {
         Err(Errno::INVAL | Errno::NOSYS | Errno::OPNOTSUPP) => without_flag(from, to),
@@ -77,10 +68,6 @@ pub(super) fn renamed(from: &Path, to: &Path) -> Result<RenameOutcome> {
 /// As [`rename_no_replace`], also for folders: a folder is moved as a whole, or not at all if there is a mount in it. The
 /// mount would move along, and its users would not find it. If a rename is not possible, it is moved in parts (see
 /// [`super::turn_back`]), and is synced when this returns.
-///
-/// # Errors
-/// `HOLDS_MOUNT`; as [`rename_no_replace`]. For a move in parts also `CHANGED_MEANWHILE`, `DISK_FULL`: some of it may have
-/// moved.
 pub fn move_whole(from: &Path, to: &Path) -> Result<bool> {
     super::holds_no_mount(from)?;
     if piecewise_move::is_begun(to)? {
@@ -163,18 +150,12 @@ fn has_no_links(error: &IoError) -> bool {
 }
 
 /// Creates a symbolic link `name` to `target`. Not synced.
-///
-/// # Errors
-/// `IO_FAILED` with the path, also where `name` exists.
 pub fn symbolic_link(target: &Path, name: &Path) -> Result<()> {
     std::os::unix::fs::symlink(target, name).map_err(|e| Error::io("link", name, e))
 }
 
 /// Creates a hard link `name` to the file `existing`. Returns whether it did (`false`: the name is taken), or `None` where
 /// hard links are not possible.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn hard_link(existing: &Path, name: &Path) -> Result<Option<bool>> {
     match link(existing, name) {
         Ok(()) => Ok(Some(true)),

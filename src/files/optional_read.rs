@@ -14,9 +14,6 @@ pub fn says_nothing_is_there(error: &io::Error) -> bool {
 }
 
 /// The metadata of a file or folder, without following a link; `None` where there is nothing.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn metadata(path: &Path) -> Result<Option<Metadata>> {
     match std::fs::symlink_metadata(path) {
         Ok(meta) => Ok(Some(meta)),
@@ -57,9 +54,6 @@ impl ForeignFileReason {
 }
 
 /// Why another user may have written what is at a path; `None` where nobody else can have, and where nothing is there.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn foreign(path: &Path) -> Result<Option<ForeignFileReason>> {
     use std::os::unix::fs::{MetadataExt, PermissionsExt};
     let Some(meta) = metadata(path)? else { return Ok(None) };
@@ -74,9 +68,6 @@ pub fn foreign(path: &Path) -> Result<Option<ForeignFileReason>> {
 }
 
 /// The entries of a folder, in no particular order; empty where there is no folder.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn list(folder: &Path) -> Result<Vec<DirEntry>> {
     let failed = |e| Error::io("list", folder, e);
     match std::fs::read_dir(folder) {
@@ -108,17 +99,11 @@ impl SmallFile {
 }
 
 /// Reads a small regular file. Follows no link, does not wait (on a FIFO), and accepts no more than `limit` bytes.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn read_small(path: &Path, limit: u64) -> Result<SmallFile> {
     read_small_with(path, limit, rustix::fs::OFlags::NOFOLLOW, |kind| kind.is_file())
 }
 
 /// As [`read_small`], for a file of the user's: a link is followed, and a device (`/dev/null`) is read.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn read_small_of_user(path: &Path, limit: u64) -> Result<SmallFile> {
     use std::os::unix::fs::FileTypeExt;
     read_small_with(path, limit, rustix::fs::OFlags::empty(), |kind| kind.is_file() || kind.is_char_device())
@@ -150,9 +135,6 @@ fn read_small_with(path: &Path, limit: u64, more: rustix::fs::OFlags, is_read: f
 
 /// The last bytes of a regular file, at most `limit`, and whether these are all; `None` where there is none. Follows no link and does
 /// not wait (on a FIFO): what is not a regular file counts as none.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn read_end_of_regular(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, bool)>> {
     use rustix::fs::{CWD, Mode, OFlags};
     use rustix::io::Errno;
@@ -175,9 +157,6 @@ pub fn read_end_of_regular(path: &Path, limit: u64) -> Result<Option<(Vec<u8>, b
 }
 
 /// The first bytes of a file, at most `limit`; `None` where there is none.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn read_start(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     let Some(file) = open_optional(path)? else { return Ok(None) };
     let mut bytes = Vec::new();
@@ -186,9 +165,6 @@ pub fn read_start(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
 }
 
 /// The last bytes of a file, at most `limit`; `None` where there is none.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn read_end(path: &Path, limit: u64) -> Result<Option<Vec<u8>>> {
     let Some(mut file) = open_optional(path)? else { return Ok(None) };
     let failed = |e| Error::io("read", path, e);
@@ -207,9 +183,6 @@ pub(super) fn open_unblocked(path: &Path) -> std::io::Result<File> {
 }
 
 /// Opens a file for reading; `None` where there is none.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn open_optional(path: &Path) -> Result<Option<File>> {
     match open_unblocked(path) {
         Ok(file) => Ok(Some(file)),
@@ -219,17 +192,11 @@ pub fn open_optional(path: &Path) -> Result<Option<File>> {
 }
 
 /// Whether two regular files have the same bytes.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn same_bytes(a: &Path, b: &Path) -> Result<bool> {
     Ok(compare(a, b)? == FileComparison::Same)
 }
 
 /// Whether the bytes of a regular file begin with those of another one.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn begins_with(all: &Path, part: &Path) -> Result<bool> {
     Ok(matches!(compare(all, part)?, FileComparison::Same | FileComparison::SecondIsBegin))
 }

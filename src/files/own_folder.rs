@@ -19,9 +19,6 @@ pub struct OwnFolder {
 
 impl OwnFolder {
     /// Creates one in `parent`. Its name begins with `prefix` and ends with a fresh id, like all names in a trash.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn make_in(parent: &Path, prefix: &str) -> Result<Self> {
         let path = parent.join(format!("{prefix}{}", env::fresh_id()));
         let made = DirBuilder::new().mode(0o700).create(&path);

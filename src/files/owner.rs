@@ -16,9 +16,6 @@ pub fn may_give_to_group(gid: u32) -> bool {
 
 /// Gives the file at `place` (without following a link) the owner and group in `wanted`, as far as this user may set them.
 /// Returns whether it has the group now. The owner can only be changed by root. Not synced.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn hand_owner(place: &Path, wanted: &Metadata) -> Result<bool> {
     use std::os::unix::fs::lchown;
     let look = || std::fs::symlink_metadata(place).map_err(|e| Error::io("access", place, e));
@@ -34,9 +31,6 @@ pub fn hand_owner(place: &Path, wanted: &Metadata) -> Result<bool> {
 }
 
 /// Sets the group of a file if this user may do so. Not synced.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn hand_group(place: &Path, gid: u32) -> Result<()> {
     let now = std::fs::symlink_metadata(place).map_err(|e| Error::io("access", place, e))?;
     if now.gid() == gid || !may_give_to_group(gid) {

@@ -48,9 +48,6 @@ pub fn is_packed(path: &Path) -> bool {
 
 /// Compresses a file into a new one beside it, synced and with the same times, as [`packed_name`] names it; the file itself stays. Returns
 /// whether it was done: not where `goes_on` says no. Until then, and where a crash comes first, nothing is there but a file `.tmp-…`.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`: nothing is left.
 pub fn pack_file(path: &Path, goes_on: &dyn Fn() -> bool) -> Result<bool> {
     let (to, folder) = (packed_name(path), parent(path)?);
     let temporary = folder.join(format!(".tmp-{}", env::fresh_id()));
@@ -93,9 +90,6 @@ fn pack_into(path: &Path, temporary: &Path, goes_on: &dyn Fn() -> bool) -> Resul
 }
 
 /// Compresses bytes.
-///
-/// # Errors
-/// `IO_FAILED`, which does not happen: memory is all that it takes.
 pub fn packed(bytes: &[u8]) -> Result<Vec<u8>> {
     let blocks: io::Result<Vec<Vec<u8>>> = bytes.chunks(BLOCK).map(block).collect();
     blocks.map(|blocks| blocks.concat()).map_err(|e| Error::new(Code::IoFailed, "could not compress").because(e))
@@ -125,9 +119,6 @@ enum PackedFileForm {
 
 impl MaybePackedFile {
     /// Opens a file, or its compressed form where it has become that; `None` where there is neither.
-    ///
-    /// # Errors
-    /// `IO_FAILED` with the path.
     pub fn open(path: &Path) -> Result<Option<Self>> {
         if !is_packed(path)
             && let Some(file) = open_optional(path)?

@@ -37,27 +37,17 @@ pub fn half_moved_name(folder: &[u8]) -> Option<&[u8]> {
 }
 
 /// Whether a move in parts to `to` was begun and has not been finished completely.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub(super) fn is_begun(to: &Path) -> Result<bool> {
     is_folder(&half(to)?)
 }
 
 /// Whether a move to `to` was interrupted: some parts have been moved, others have not.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn is_half_moved(to: &Path) -> Result<bool> {
     Ok(is_folder(&half(to)?)? && super::metadata(&half(to)?.join(WHOLE))?.is_some())
 }
 
 /// Moves `from` to `to` in parts. Returns `false` where something exists at `to`. Synced when it returns. After a crash,
 /// call it again with the same paths.
-///
-/// # Errors
-/// `CHANGED_MEANWHILE` where another process writes to it at the same time; `IO_FAILED`, `DISK_FULL`: [`turn_back`] reverses
-/// the move.
 pub(super) fn move_in_parts(from: &Path, to: &Path) -> Result<bool> {
     let waits = half(to)?;
     let whole_now = waits.join(WHOLE);
@@ -102,9 +92,6 @@ fn ended(from: &Path, to: &Path, waits: &Path) -> Result<bool> {
 
 /// Reverses an interrupted move from `from` to `to`: everything is at the old path again. If everything had arrived at `to`,
 /// it stays there, and the rest at `from` is removed. After a crash, call it again. Does nothing if there was no such move.
-///
-/// # Errors
-/// As [`super::move_whole`].
 pub fn turn_back(from: &Path, to: &Path) -> Result<()> {
     let waits = half(to)?;
     if !is_begun(to)? {

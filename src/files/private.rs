@@ -35,19 +35,12 @@ enum MissingFolderPolicy {
 impl PrivateFolder {
     /// Opens the folder `anchor/below[0]/below[1]/…`, and makes what is missing below `anchor` with mode `0700`. `anchor`
     /// itself may be a link and belong to anybody. Not synced.
-    ///
-    /// # Errors
-    /// `NOT_PRIVATE` where a part below `anchor` is a link, is no folder, belongs to another user, or can be entered by one;
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn make(anchor: &Path, below: &[&str]) -> Result<Self> {
         let missing = |path: &Path| Error::io("open", path, std::io::Error::from(std::io::ErrorKind::NotFound));
         Self::walk(anchor, below, MissingFolderPolicy::Made)?.ok_or_else(|| missing(anchor))
     }
 
     /// As [`PrivateFolder::make`], but makes nothing: `None` where a part is missing.
-    ///
-    /// # Errors
-    /// As [`PrivateFolder::make`].
     pub fn find(anchor: &Path, below: &[&str]) -> Result<Option<Self>> {
         Self::walk(anchor, below, MissingFolderPolicy::Reported)
     }
@@ -79,9 +72,6 @@ impl PrivateFolder {
     }
 
     /// The names of its entries, in no particular order.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn names(&self) -> Result<Vec<OsString>> {
         let failed = |e| Error::io("list", &self.path, e);
         let mut names = Vec::new();
@@ -95,9 +85,6 @@ impl PrivateFolder {
     }
 
     /// Opens a file in it for reading; `None` where there is none. Does not wait, whatever it is.
-    ///
-    /// # Errors
-    /// `NOT_PRIVATE` where it is no regular file of this user's; `IO_FAILED`.
     pub fn look_at(&self, name: &OsStr) -> Result<Option<File>> {
         match self.open(name, OFlags::RDONLY) {
             Ok(file) => self.regular(file, name).map(Some),
@@ -107,9 +94,6 @@ impl PrivateFolder {
     }
 
     /// Opens a file in it for reading and writing, and makes it with mode `0600` where it is missing. Not synced.
-    ///
-    /// # Errors
-    /// As [`PrivateFolder::look_at`]; `DISK_FULL`.
     pub fn make_file(&self, name: &OsStr) -> Result<File> {
         let file = self.open(name, OFlags::RDWR | OFlags::CREATE).map_err(|e| self.refused(name, e))?;
         self.regular(file, name)

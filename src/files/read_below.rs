@@ -54,9 +54,6 @@ pub struct ScannedEntry {
 /// All files below `anchor/name`, ordered by path; empty where there is nothing. `anchor` may be reached through links; below it
 /// no link is followed, nothing but regular files is opened, and each is opened once: type, mode and content are of the same
 /// file, whatever other programs do meanwhile.
-///
-/// # Errors
-/// `TOO_LARGE` with the path and the limit; `IO_FAILED`.
 pub fn read_below(anchor: &Path, name: &str, limits: &ScanLimits) -> Result<Vec<ScannedEntry>> {
     let place = anchor.join(name);
     let flags = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC;

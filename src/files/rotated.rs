@@ -10,9 +10,6 @@ use crate::error::{Error, Result};
 
 /// Puts a file aside as `FILE.1` if it has reached the limit; of older ones, `keep` are kept. A crash in between leaves each file under
 /// its old or its new name.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn rotate(path: &Path, limit: u64, keep: u32) -> Result<()> {
     let is_full = path.symlink_metadata().is_ok_and(|found| found.is_file() && found.len() >= limit);
     if !is_full {
@@ -44,9 +41,6 @@ pub struct RotatedFile {
 
 impl RotatedFile {
     /// Opens it.
-    ///
-    /// # Errors
-    /// `IO_FAILED` with the path.
     pub fn open(path: &Path, limit: u64, keep: u32) -> Result<Self> {
         rotate(path, limit, keep)?;
         Ok(Self { path: path.to_owned(), file: open_append(path)?, limit, keep })

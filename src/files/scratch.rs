@@ -18,9 +18,6 @@ pub const SCRATCH_PREFIX: &str = "axiom-";
 
 /// Removes a folder of git axiom in the temporary folder with all its contents, including read-only folders. Links are not
 /// followed, and mounts are not entered. It is no error if there is none. A crash leaves a part of it.
-///
-/// # Errors
-/// `INTERNAL` where the name is not one that git axiom gave; `HOLDS_MOUNT`; `IO_FAILED` with the path.
 pub fn remove_scratch(path: &Path) -> Result<()> {
     let name = path.file_name().unwrap_or_default();
     if !name.as_encoded_bytes().starts_with(SCRATCH_PREFIX.as_bytes()) || !is_trashed_name(name.as_encoded_bytes()) {
@@ -31,9 +28,6 @@ pub fn remove_scratch(path: &Path) -> Result<()> {
 
 /// Removes a file or folder with a name that git axiom gave in a trash, with all its contents. Links are not followed, and
 /// mounts are not entered. It is no error if there is none. A crash leaves a part of it.
-///
-/// # Errors
-/// `INTERNAL` where the name is not one that git axiom gave; `HOLDS_MOUNT`; `IO_FAILED` with the path.
 pub fn remove_trashed(path: &Path) -> Result<()> {
     if !path.file_name().is_some_and(|name| is_trashed_name(name.as_encoded_bytes())) {
         return Err(Error::new(Code::Internal, format!("'{}' has no name that git axiom gave", path.display())));
@@ -42,9 +36,6 @@ pub fn remove_trashed(path: &Path) -> Result<()> {
 }
 
 /// As [`remove_trashed`], for a folder whose entry `last` goes after all others, so that what a crash leaves of it can still be told.
-///
-/// # Errors
-/// As [`remove_trashed`].
 pub fn remove_trashed_but(path: &Path, last: &str) -> Result<()> {
     if let Some(folder) = path
         .parent()
@@ -72,9 +63,6 @@ fn remove_tree(path: &Path) -> Result<()> {
 
 /// The temporary files that git axiom writes next to files before it replaces them, in a folder of the user's: those that are at
 /// least so old belong to nobody any more. No link is followed.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn temporaries_in(folder: &Path, age: Duration) -> Result<Vec<PathBuf>> {
     if !folder.symlink_metadata().is_ok_and(|meta| meta.is_dir()) {
         return Ok(Vec::new());
@@ -96,17 +84,11 @@ pub fn is_trashed_name(name: &[u8]) -> bool {
 }
 
 /// Makes a folder in a scratch folder, with those above it. Not synced.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL` with the path.
 pub fn make_scratch_folder(path: &Path) -> Result<()> {
     std::fs::create_dir_all(path).map_err(|e| Error::io("make", path, e))
 }
 
 /// Creates a link in a scratch folder, with the folder above it. Not synced.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL` with the path.
 pub fn link_in_scratch(to: &Path, link: &Path) -> Result<()> {
     let failed = |e: std::io::Error| Error::io("make", link, e);
     link.parent().map_or(Ok(()), std::fs::create_dir_all).map_err(failed)?;
@@ -115,9 +97,6 @@ pub fn link_in_scratch(to: &Path, link: &Path) -> Result<()> {
 
 /// Creates an empty file (or a dangling link) in a scratch folder, with its parent folders, as a stand-in that git can read.
 /// Not synced.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL` with the path.
 pub fn write_stand_in(path: &Path, link: bool, executable: bool) -> Result<()> {
     use std::os::unix::fs::OpenOptionsExt;
     let failed = |e: std::io::Error| Error::io("make", path, e);

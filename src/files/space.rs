@@ -16,9 +16,6 @@ pub struct FreeSpace {
 }
 
 /// What is left on the file system of a path that exists or will be created.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn space_at(path: &Path) -> Result<FreeSpace> {
     let there = nearest(path);
     let found = rustix::fs::statvfs(&there).map_err(|e| Error::io("measure the space at", &there, e))?;

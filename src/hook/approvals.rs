@@ -70,9 +70,6 @@ pub struct ApprovalFolder {
 
 impl ApprovalFolder {
     /// Those of the calling user: `$XDG_STATE_HOME/git-axiom/trust`, or the same below `~/.local/state`.
-    ///
-    /// # Errors
-    /// `NOT_TRUSTED` without `HOME`: nothing can be approved, and nothing counts as approved.
     pub fn of_user() -> Result<Self> {
         let state = env::user_state_dir().ok_or_else(|| {
             Error::new(Code::NotTrusted, "there is no place for approvals: HOME is not set").hint("set HOME or XDG_STATE_HOME")
@@ -87,17 +84,11 @@ impl ApprovalFolder {
     }
 
     /// What was approved for a repository; `None` where nothing was, or its file cannot be parsed: then it is asked again.
-    ///
-    /// # Errors
-    /// `NOT_TRUSTED` where others could have written it; `IO_FAILED`.
     pub fn get(&self, of: &ApprovedRepository) -> Result<Option<Approval>> {
         Ok(read(&self.file(of))?.filter(|approval| approval.of == *of))
     }
 
     /// All of them that count, ordered by path of the repository.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn all(&self) -> Result<Vec<Approval>> {
         let mut all = Vec::new();
         for entry in files::list(&self.folder)? {
@@ -113,9 +104,6 @@ impl ApprovalFolder {
     }
 
     /// Records an approval, in place of the one before. It is on disk when this returns; a crash leaves the old or the new one.
-    ///
-    /// # Errors
-    /// `NOT_TRUSTED` where others can write to the folder; `IO_FAILED`, `DISK_FULL`.
     pub fn put(&self, approval: &Approval) -> Result<()> {
         files::create_dir_all(&self.folder)?;
         only_ours(&self.folder)?;
@@ -125,9 +113,6 @@ impl ApprovalFolder {
     }
 
     /// Takes an approval back. Returns whether there was one.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn remove(&self, of: &ApprovedRepository) -> Result<bool> {
         let file = self.file(of);
         if files::metadata(&file)?.is_none() {

@@ -39,9 +39,6 @@ impl ApprovedTree {
     /// The path at which a file is run. Checks first that everything there is what was
     /// approved, and writes it anew where it is not. A crash leaves a folder of another name, which is removed when the
     /// temporary files are (`ops::tidy`).
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`; `NOT_TRUSTED` where what was written is not what is read, because somebody changes it.
     pub fn ready(&self, place: &ProjectFilePath) -> Result<PathBuf> {
         if !self.is_as_approved() {
             self.write_alone()?;

@@ -129,10 +129,6 @@ pub struct ProjectFiles(BTreeMap<ProjectFilePath, ProjectFile>);
 impl ProjectFiles {
     /// Reads them from the main worktree and from the folder of this clone's own files. `is_executable` says for a path below
     /// `.axiom` whether it is executable where the file system does not know.
-    ///
-    /// # Errors
-    /// `NOT_TRUSTED` where anything but regular files is there, so that what is approved could not be what is there; `TOO_LARGE`;
-    /// `IO_FAILED`.
     pub fn read(worktree: &Path, own: &Path, is_executable: Option<&dyn Fn(&str) -> bool>) -> Result<Self> {
         let mut all = BTreeMap::new();
         for (origin, anchor, name) in [(ProjectFileOrigin::Shared, worktree, SHARED), (ProjectFileOrigin::Own, own, HOOKS)] {

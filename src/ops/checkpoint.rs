@@ -125,9 +125,6 @@ pub struct PartialCheckpointReport {
 }
 
 /// As [`create`]; also returns what became of the requested paths.
-///
-/// # Errors
-/// As [`create`].
 pub fn create_and_tell(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, PartialCheckpointReport)> {
     has_room(ctx)?;
     ctx.with_change_lock(|ctx| {
@@ -145,9 +142,6 @@ impl From<CheckpointCaptures> for PartialCheckpointReport {
 }
 
 /// As [`create`], for a caller that holds the change lock; also returns what was captured.
-///
-/// # Errors
-/// As [`create`].
 pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(CheckpointRecord, CheckpointCaptures)> {
     may_be_made(ctx)?;
     intend_and_make(ctx, wanted, None)
@@ -155,9 +149,6 @@ pub fn create_locked(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<(C
 
 /// As [`create`], but only where something differs from the newest checkpoint: files, index or HEAD of a worktree, or a local
 /// ref. `None` where nothing does.
-///
-/// # Errors
-/// As [`create`].
 pub fn create_if_changed(
     ctx: &mut Context,
     wanted: &CheckpointRequest,

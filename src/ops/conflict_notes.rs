@@ -28,9 +28,6 @@ pub struct RevertConflictWorktree {
 }
 
 /// The notes in the git directories of linked worktrees, with the paths as they were written.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub(in crate::ops) fn noted(common_dir: &Path) -> Result<Vec<(PathBuf, RevertConflictWorktree)>> {
     let mut found = Vec::new();
     for entry in files::list(&common_dir.join("worktrees"))? {
@@ -41,18 +38,12 @@ pub(in crate::ops) fn noted(common_dir: &Path) -> Result<Vec<(PathBuf, RevertCon
 }
 
 /// The note in a git directory.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub(in crate::ops) fn read(git_dir: &Path) -> Result<Option<RevertConflictWorktree>> {
     let bytes = files::read_optional(&git_dir.join(NOTE), LIMIT)?;
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 
 /// Writes a note into the git directory of a worktree.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub(in crate::ops) fn write(git_dir: &Path, note: &RevertConflictWorktree) -> Result<()> {
     let json = serde_json::to_vec_pretty(note);
     let json = json.map_err(|e| Error::new(Code::Internal, "a note cannot be written as JSON").because(e))?;

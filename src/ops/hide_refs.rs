@@ -26,18 +26,12 @@ fn place(layout: &StoreLayout) -> PathBuf {
 }
 
 /// The values that we wrote into this repository's configuration.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn written(ctx: &Context) -> Result<Vec<String>> {
     let bytes = files::read_optional(&place(ctx.layout()), LIMIT)?;
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default())
 }
 
 /// Whether our refs are hidden, whoever wrote that.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn are_hidden(repo: &Repository) -> Result<bool> {
     let here = repo.own_values(KEY)?;
     Ok(values().iter().all(|value| here.contains(value)))
@@ -63,9 +57,6 @@ pub fn hide(ctx: &Context) -> Result<Vec<String>> {
 }
 
 /// Takes these values out again; all others stay. Safe to repeat.
-///
-/// # Errors
-/// As [`hide`].
 pub fn take_out(repo: &Repository, ours: &[String]) -> Result<()> {
     if ours.is_empty() {
         return Ok(());

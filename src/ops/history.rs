@@ -12,9 +12,6 @@ use crate::store::snapshot::LoadedSnapshot;
 use crate::store::{anchors, segments};
 
 /// Calls `each` with every event that the log holds, oldest first.
-///
-/// # Errors
-/// The codes of a damaged log; what `each` returns.
 pub fn each_event(layout: &StoreLayout, each: impl FnMut(EventEnvelope) -> Result<()>) -> Result<()> {
     // The log does not start with event 1 where recovery started a new one.
     let first = segments::list(layout)?.first().and_then(|segment| segment.first).unwrap_or(1);
@@ -23,9 +20,6 @@ pub fn each_event(layout: &StoreLayout, each: impl FnMut(EventEnvelope) -> Resul
 
 /// Calls `each` with every event after number `last`, oldest first. Returns the position in the log behind the last one: given
 /// to the next call, it saves reading again.
-///
-/// # Errors
-/// As [`each_event`].
 pub fn events_after(
     layout: &StoreLayout,
     last: u64,
@@ -36,9 +30,6 @@ pub fn events_after(
 }
 
 /// All transactions, oldest first.
-///
-/// # Errors
-/// As [`each_event`].
 pub fn transactions(ctx: &Context) -> Result<Vec<OperationRecord>> {
     let mut fold = OperationFold::default();
     each_event(ctx.layout(), |envelope| fold.push(&envelope))?;
@@ -47,17 +38,11 @@ pub fn transactions(ctx: &Context) -> Result<Vec<OperationRecord>> {
 
 /// The newest transactions, oldest first: as few as are `enough` and can be had without reading the log from its beginning, else
 /// all of them. They are the end of what [`transactions`] returns.
-///
-/// # Errors
-/// As [`each_event`].
 pub fn newest_transactions(ctx: &Context, enough: impl Fn(&[OperationRecord]) -> bool) -> Result<Vec<OperationRecord>> {
     newest_after(ctx, anchors::all(ctx.layout())?, enough)
 }
 
 /// As [`newest_transactions`]; `id` is among them, if it exists.
-///
-/// # Errors
-/// As [`each_event`].
 pub fn transactions_since(
     ctx: &Context,
     id: &OperationId,
@@ -115,9 +100,6 @@ pub fn audit(ctx: &Context, id: &TaskId) -> Result<Vec<AuditEntry>> {
 
 /// The newest part of the history of one task, oldest first: as much as is `enough` or has all of its attempts, and can be had without
 /// reading the log from its beginning, else all of it.
-///
-/// # Errors
-/// As [`audit`].
 pub fn newest_of(ctx: &Context, id: &TaskId, enough: impl Fn(&[AuditEntry]) -> bool) -> Result<Vec<AuditEntry>> {
     for seq in anchors::all(ctx.layout())? {
         if let Some(part) = audit_after(ctx.layout(), id, seq)?
@@ -139,9 +121,6 @@ pub struct TaskAuditPart {
 }
 
 /// The history of one task after event `seq`; `None` where that is not to be had from the anchor there.
-///
-/// # Errors
-/// As [`known_after`].
 pub fn audit_after(layout: &StoreLayout, id: &TaskId, seq: u64) -> Result<Option<TaskAuditPart>> {
     let Some(LoadedSnapshot { state, position, .. }) = anchors::load(layout, seq)? else { return Ok(None) };
     let record = state.record.tasks.get(id);

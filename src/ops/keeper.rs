@@ -14,25 +14,16 @@ use crate::store::handle::Store;
 use crate::store::layout::StoreLayout;
 
 /// Owns the agent program that the specification in the file `spec` names, to its end. Returns the exit status of the keeper.
-///
-/// # Errors
-/// As [`owner::run`].
 pub fn own_agent(spec: &Path) -> Result<i32> {
     owner::run(spec, &is_to_run)
 }
 
 /// The same for a program whose end the process waits for that started this one.
-///
-/// # Errors
-/// As [`owner::run_here`].
 pub fn own_agent_here(spec: &Path) -> Result<i32> {
     owner::run_here(spec)
 }
 
 /// Owns one step, whose order comes on standard input, to its end.
-///
-/// # Errors
-/// As [`step_keeper::run`].
 pub fn own_step() -> Result<()> {
     step_keeper::run()
 }

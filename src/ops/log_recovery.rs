@@ -75,9 +75,6 @@ pub fn load(repo: &Repository) -> Result<Store> {
 }
 
 /// Inspects the stored files and the checkpoints; changes nothing.
-///
-/// # Errors
-/// As [`look`]; `GIT_FAILED`.
 pub fn look_everywhere(repo: &Repository) -> Result<StoreInspection> {
     let mut found = look(&StoreLayout::new(repo.common_dir()))?;
     if let Err(error) = load(repo) {
@@ -158,9 +155,6 @@ fn no_way_is_left(error: Error) -> Error {
 }
 
 /// `error`, the one of a source that gives no state: `RECOVERY_FAILED` only where no other one gives a state either.
-///
-/// # Errors
-/// As [`look_everywhere`].
 pub fn if_no_way_is_left(repo: &Repository, source: RebuildSource, error: Error) -> Result<Error> {
     if error.code() != Code::RecoveryFailed {
         return Ok(error);
@@ -187,9 +181,6 @@ pub fn begin_anew(layout: &StoreLayout, txn: &OperationId, beginning: NewLogSour
 }
 
 /// As [`begin_anew`]; the new event numbers are also above `known`: see [`last_seq_of_checkpoints`].
-///
-/// # Errors
-/// As [`begin_anew`].
 pub fn begin_anew_above(
     layout: &StoreLayout,
     txn: &OperationId,
@@ -251,9 +242,6 @@ fn newest(documents: Vec<CheckpointDocument>) -> Option<CheckpointDocument> {
 
 /// The number of the last event that the checkpoints show to have existed, including the event of the checkpoint itself; 0
 /// without checkpoints.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn last_seq_of_checkpoints(repo: &Repository) -> Result<u64> {
     Ok(documents(repo)?.iter().map(|document| document.seq + 1).max().unwrap_or(0))
 }

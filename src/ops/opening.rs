@@ -26,9 +26,6 @@ pub fn open(cwd: &Path, purpose: VerbPurpose) -> Result<Context> {
 }
 
 /// As [`open`], for the verb that completes a purge.
-///
-/// # Errors
-/// As [`open`].
 pub fn open_to_purge(cwd: &Path) -> Result<Context> {
     let repo = Repository::discover(cwd)?;
     not_leaving(repo.common_dir())?;

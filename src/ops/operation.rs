@@ -69,9 +69,6 @@ pub fn check(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
 }
 
 /// As [`check`]; for a preview, also checks that the contents to be written can be made.
-///
-/// # Errors
-/// As [`check`]; `GIT_FAILED` where a filter fails.
 pub fn rehearse(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     check::expectations(ctx, operation)?;
     check::contents(ctx, operation)
@@ -155,9 +152,6 @@ fn left_open(error: Error, second: &Error) -> Error {
 
 /// Finishes an interrupted operation (or its reversal) and returns it; `None` where none is open. Repeating it, also after a
 /// crash, changes nothing more.
-///
-/// # Errors
-/// Those of the steps; the operation stays open.
 pub fn finish_open(ctx: &mut Context) -> Result<Option<EndedOperation>> {
     let Some(open) = ctx.state().record.open.clone() else { return Ok(None) };
     let _finish_first = finish_first();

@@ -265,9 +265,6 @@ fn trees(ctx: &Context, before: MendedTrees, report: &mut RepairReport) {
 }
 
 /// One line for each damaged object that something needs and that could not be written again.
-///
-/// # Errors
-/// `IO_FAILED`; those of starting git.
 pub fn lost_objects(ctx: &Context) -> Result<Vec<String>> {
     let lost = ctx.repo.durability().needed_of(ctx.repo.durability().lost_objects()?)?;
     let words = lost.iter().map(|(oid, place)| {

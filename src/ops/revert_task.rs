@@ -89,9 +89,6 @@ pub fn preview(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<TaskRollba
 }
 
 /// The agents that [`run`] would stop now.
-///
-/// # Errors
-/// Those of [`run`] that concern the tasks; `IO_FAILED`.
 pub fn to_stop(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<StoppedAgentLine>> {
     stopped_for(ctx, &find::tasks(ctx, wanted)?)
 }
@@ -216,9 +213,6 @@ fn settle_or_say(ctx: &Context, wanted: &TaskRollbackRequest, work: plan::TaskRo
 
 /// Puts aside what a task has in its workspace and on its branch, so that it begins anew; returns the transaction that an undo
 /// takes back. No agent works on it. The target is not changed.
-///
-/// # Errors
-/// As [`run`]; `INVALID_TRANSITION` where work of it is merged.
 pub(in crate::ops) fn put_aside(ctx: &mut Context, task: &TaskId) -> Result<OperationId> {
     let wanted =
         TaskRollbackRequest { task: task.clone(), cascade: false, target: None, resolve: false, afterwards: AfterHalt::Again };

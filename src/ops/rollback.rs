@@ -149,9 +149,6 @@ pub fn preview(ctx: &Context, wish: RollbackRequest<'_>) -> Result<RollbackPrevi
 }
 
 /// The agents that a rollback would stop now.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn agents_at_work(ctx: &Context) -> Result<Vec<StoppedAgentLine>> {
     stop_agents::at_work(ctx)
 }

@@ -115,9 +115,6 @@ pub fn places(ctx: &Context) -> Result<Vec<PathBuf>> {
 }
 
 /// Those that nobody uses: a crash left them.
-///
-/// # Errors
-/// As [`places`].
 pub fn left(ctx: &Context) -> Result<Vec<LeftoverScratch>> {
     let mut left = Vec::new();
     for task in noted(ctx)? {
@@ -130,9 +127,6 @@ pub fn left(ctx: &Context) -> Result<Vec<LeftoverScratch>> {
 }
 
 /// Takes the lock under which a task's scratch worktree is used.
-///
-/// # Errors
-/// `BUSY` where another process holds it.
 pub(in crate::ops) fn claim(ctx: &Context, task: &TaskId, of: ScratchPurpose) -> Result<FileLock> {
     match FileLock::take(&ctx.layout().verify_lock(task), PATIENCE)? {
         LockAttempt::Taken(lock) => Ok(lock),
@@ -144,10 +138,6 @@ pub(in crate::ops) fn claim(ctx: &Context, task: &TaskId, of: ScratchPurpose) ->
 }
 
 /// Makes the worktree with the files of `commit`. The caller holds the change lock.
-///
-/// # Errors
-/// `WORKSPACE_IN_THE_WAY` where a file or folder that is not ours is there; `DISK_CHECKOUT_FAILED`, `GIT_FAILED`,
-/// `IO_FAILED`.
 pub(in crate::ops) fn set_up(
     ctx: &Context,
     (task, of): (&TaskId, ScratchPurpose),
@@ -174,9 +164,6 @@ pub(in crate::ops) fn set_up(
 
 impl ScratchWorktree {
     /// Removes the worktree; its files are deleted in the background. A crash leaves what [`clear_left`] removes.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
     pub(in crate::ops) fn take_down(self, ctx: &mut Context) -> Result<Option<JoinHandle<()>>> {
         ctx.with_change_lock(|ctx| {
             let removal = clear(ctx, &self.path)?;
@@ -205,9 +192,6 @@ fn clear(ctx: &Context, path: &Path) -> Result<Option<JoinHandle<()>>> {
 }
 
 /// Removes the scratch worktrees in which no process works any more, and returns them. The caller holds the change lock.
-///
-/// # Errors
-/// `IO_FAILED`, `GIT_FAILED`.
 pub fn clear_left(ctx: &Context) -> Result<Vec<LeftoverScratch>> {
     let mut cleared = Vec::new();
     for task in noted(ctx)? {

@@ -11,9 +11,6 @@ use crate::store::layout::StoreLayout;
 const MOST_PID: u64 = 64;
 
 /// Takes it for this process.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn take(layout: &StoreLayout, patience: Duration) -> Result<LockAttempt> {
     let place = layout.supervisor_lock();
     let attempt = FileLock::take(&place, patience)?;
@@ -26,9 +23,6 @@ pub fn take(layout: &StoreLayout, patience: Duration) -> Result<LockAttempt> {
 }
 
 /// Whether the process that holds it is that of this session; nobody else is known where the lock does not say.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn is_of(layout: &StoreLayout, session: Option<&Session>) -> Result<bool> {
     let place = layout.supervisor_lock();
     if !files::is_locked(&place)? {

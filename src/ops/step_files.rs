@@ -76,9 +76,6 @@ impl StepFiles {
     }
 
     /// Makes the folder ready before the step begins. A crash leaves files that the next call removes.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn make_ready(&self) -> Result<()> {
         files::create_dirs_unsynced(&self.folder)?;
         files::remove_file(&self.log())?;

@@ -160,9 +160,6 @@ pub struct StepCommits<'a> {
 }
 
 /// Steps of `verify` or `merge.verify`, each with its place in that list, to be run in `folder`: commands, and personas.
-///
-/// # Errors
-/// Those of reading what a persona is told.
 pub fn commands(ctx: &Context, commands: &[(usize, &String)], folder: &Path, about: StepContext<'_>) -> Result<Vec<StepSpec>> {
     let StepContext { task, agent, what, of, work: _ } = about;
     // This token in the environment shows that no human is calling: what an agent may not do, a step may not do either.

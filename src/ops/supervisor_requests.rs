@@ -92,9 +92,6 @@ fn end_programs(ctx: &Context, request: &SupervisorRequest) {
 }
 
 /// Records a request, and does not wait.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn make(ctx: &mut Context, request: SupervisorRequest) -> Result<RequestId> {
     let mut made = None;
     ctx.append_with(|state| {

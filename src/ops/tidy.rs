@@ -68,9 +68,6 @@ pub struct TrashCleanupReport {
 /// Deletes from the trash what was put there, or last changed there, more than `keepDeletedDays` ago, and removes abandoned
 /// temporary files. Touches only entries with a name of ours, and follows no link or mount. The caller holds the operation
 /// lock, and no operation is open; a crash leaves some entries, which the next call deletes.
-///
-/// # Errors
-/// `IO_FAILED` with the path; `GIT_FAILED`. What cannot be deleted is reported in the result, and the rest is still deleted.
 pub fn tidy(ctx: &Context) -> Result<TrashCleanupReport> {
     if ctx.found.nothing_expires {
         return Ok(TrashCleanupReport::all());
@@ -79,9 +76,6 @@ pub fn tidy(ctx: &Context) -> Result<TrashCleanupReport> {
 }
 
 /// Empties the trash, whatever its age, for a human who wants that. The caller holds the change lock, and no operation is open.
-///
-/// # Errors
-/// As [`tidy`].
 pub fn empty_trash(ctx: &Context) -> Result<TrashCleanupReport> {
     let mut done = TrashCleanupReport::all();
     for trash in trash::all(ctx)? {
@@ -93,9 +87,6 @@ pub fn empty_trash(ctx: &Context) -> Result<TrashCleanupReport> {
 
 /// Deletes what is left of iterations that ended, and of verify steps, from before yesterday, and compresses all logs from before then,
 /// for a human who wants that. The caller holds the change lock.
-///
-/// # Errors
-/// As [`tidy`].
 pub fn old_records(ctx: &Context) -> Result<TrashCleanupReport> {
     let mut done = TrashCleanupReport::all();
     done.remove_old_runs(ctx, AT_LEAST)?;
@@ -149,9 +140,6 @@ enum ExpiryAction {
 }
 
 /// The time that a mark holds; `None` where there is no mark, or no time in it.
-///
-/// # Errors
-/// `IO_FAILED` with the path; `TOO_LARGE`.
 pub(in crate::ops) fn time_in(mark: &Path) -> Result<Option<Timestamp>> {
     Ok(files::read_optional(mark, MAX_MARK)?.and_then(|text| String::from_utf8(text).ok()?.parse().ok()))
 }

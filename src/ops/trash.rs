@@ -44,42 +44,27 @@ pub fn root(ctx: &Context) -> Result<PathBuf> {
 }
 
 /// A new path in the trash next to the workspaces, named after what goes there.
-///
-/// # Errors
-/// As [`root`].
 pub fn fresh(ctx: &Context, name: &str) -> Result<PathBuf> {
     Ok(root(ctx)?.join(format!("{name}-{}", env::fresh_id())))
 }
 
 /// A new path in the trash next to the workspaces, named after the workspace that goes there.
-///
-/// # Errors
-/// As [`root`].
 pub(in crate::ops) fn fresh_for(ctx: &Context, path: &Path) -> Result<PathBuf> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     fresh(ctx, &name)
 }
 
 /// The transaction's folder in the trash next to the workspaces.
-///
-/// # Errors
-/// As [`root`].
 pub(in crate::ops) fn of_workspaces(ctx: &Context, txn: &OperationId) -> Result<PathBuf> {
     Ok(root(ctx)?.join(txn.as_str()))
 }
 
 /// The transaction's trash for the files of a worktree: the same at every attempt.
-///
-/// # Errors
-/// As [`root`].
 pub(in crate::ops) fn of(ctx: &Context, worktree: &Worktree, txn: &OperationId) -> Result<PathBuf> {
     Ok(root_of(ctx, worktree)?.join(txn.as_str()).join(worktree.name_in_trash()?))
 }
 
 /// The transaction's trash for files in the git directory of a worktree.
-///
-/// # Errors
-/// As [`root`].
 pub(in crate::ops) fn of_git_dir(ctx: &Context, worktree: &Worktree, txn: &OperationId) -> Result<PathBuf> {
     let root = of_files(ctx);
     let is_there = files::mount_of(&root) == files::mount_of(worktree.git_dir());
@@ -93,9 +78,6 @@ pub(in crate::ops) fn of_files(ctx: &Context) -> PathBuf {
 }
 
 /// The trash folder for the files of a worktree, with a folder for each transaction.
-///
-/// # Errors
-/// As [`root`].
 pub(in crate::ops) fn root_of(ctx: &Context, worktree: &Worktree) -> Result<PathBuf> {
     let here = files::mount_of(worktree.path());
     for root in [of_files(ctx), root(ctx)?, worktree.git_dir().join(IN_GIT_DIR)] {
@@ -108,9 +90,6 @@ pub(in crate::ops) fn root_of(ctx: &Context, worktree: &Worktree) -> Result<Path
 
 /// The paths of all trash folders that go neither with a workspace nor with our own folder, whether they are there or not; the first is
 /// the one next to the workspaces.
-///
-/// # Errors
-/// `GIT_FAILED` where the worktrees cannot be listed; `BARE_REPOSITORY`.
 pub(in crate::ops) fn places(ctx: &Context) -> Result<Vec<PathBuf>> {
     let is_workspace = |path: &Path| ctx.state().restorable.workspaces.values().any(|one| Path::new(&one.path) == path);
     let mut places = vec![root(ctx)?];
@@ -124,9 +103,6 @@ pub(in crate::ops) fn places(ctx: &Context) -> Result<Vec<PathBuf>> {
 }
 
 /// All trash folders, opened to be emptied; `None` for a folder that does not exist.
-///
-/// # Errors
-/// `GIT_FAILED` where the worktrees cannot be listed. The error of a single folder is in the list.
 pub(in crate::ops) fn all(ctx: &Context) -> Result<Vec<Result<Option<DeletionFolder>>>> {
     let mut all = vec![open_root(ctx), DeletionFolder::open(ctx.repo.common_dir(), Path::new(OF_FILES))];
     for entry in ctx.repo.worktrees().list()? {

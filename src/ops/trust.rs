@@ -31,9 +31,6 @@ pub struct ProjectSettingEffect {
 
 /// What the configuration among these files sets, in its order; the error where it cannot be applied. What else is wrong with the
 /// configuration is not asked.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn effects(repo: &Repository, files: &ProjectFiles) -> Result<std::result::Result<Vec<ProjectSettingEffect>, Error>> {
     let Some(project) = files.config() else { return Ok(Ok(Vec::new())) };
     let UsableConfig { loaded: without, problems: known } =

@@ -78,9 +78,6 @@ pub struct UndoReport {
 }
 
 /// The transaction that the user means.
-///
-/// # Errors
-/// As [`undo::choose`]; the codes of a damaged log.
 pub fn choose(ctx: &Context, asked: &UndoSelector) -> Result<UndoTarget> {
     let enough = |known: &[OperationRecord]| undo::is_decided_by(known, asked);
     let all = match asked {
@@ -97,18 +94,12 @@ pub fn choose(ctx: &Context, asked: &UndoSelector) -> Result<UndoTarget> {
 }
 
 /// The later transactions that changed the same places, newest first: why a transaction cannot be undone.
-///
-/// # Errors
-/// The codes of a damaged log.
 pub fn changed_since(ctx: &Context, id: &OperationId) -> Result<Vec<OperationRecord>> {
     let all = history::transactions_since(ctx, id, |_| true)?;
     Ok(undo::changed_since(&all, id).into_iter().cloned().collect())
 }
 
 /// The newest transactions that can be undone now, at most `most` of them.
-///
-/// # Errors
-/// The codes of a damaged log; `GIT_FAILED` where refs cannot be read.
 pub fn possible(ctx: &Context, most: usize) -> Result<Vec<OperationRecord>> {
     let all = history::transactions(ctx)?;
     let standing = UndoabilityCheck::new(ctx, &all)?;
@@ -131,9 +122,6 @@ pub fn check(ctx: &Context, chosen: &UndoTarget) -> Result<UndoPreview> {
 
 /// Undoes a transaction. Agents are stopped where worktrees change. When this returns, all of it survives a power loss. A
 /// crash leaves nothing changed, or an operation that recovery finishes.
-///
-/// # Errors
-/// As [`check`]; those of the safety checkpoint.
 pub fn undo(ctx: &mut Context, chosen: &UndoTarget) -> Result<UndoReport> {
     check(ctx, chosen)?;
     let transaction = &chosen.transaction;
@@ -343,10 +331,6 @@ pub(super) fn rebased(
 
 /// The future extras of the worktree (conflict stages, flags, the git operation in progress): what the transaction changed
 /// as before it, everything else as it is now.
-///
-/// # Errors
-/// `CHANGED_MEANWHILE` where the user has also changed what the transaction changed; a git operation that it ended or began,
-/// for example.
 fn beside(
     repo: &Repository,
     change: &WorktreeChange,
@@ -456,9 +440,6 @@ impl UndoWorktreeFiles<'_> {
 }
 
 /// The tree `now` with the `wanted` changes, if all of these paths are as the transaction left them, or `untouched`.
-///
-/// # Errors
-/// `CHANGED_MEANWHILE`, naming the paths.
 fn onto(
     repo: &Repository,
     (change, wanted): (&ValueChange<Oid>, &[TreeChange]),

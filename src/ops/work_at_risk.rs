@@ -34,9 +34,6 @@ pub struct UnmergedTask {
 }
 
 /// The newest moments, at most so many; `None` for all that the log has.
-///
-/// # Errors
-/// The codes of a damaged log.
 pub fn picture(ctx: &Context, most: Option<usize>) -> Result<Picture> {
     let mut fold = PictureFold::default();
     let mut push = |envelope| {
@@ -73,9 +70,6 @@ fn offer_what_is_accepted(ctx: &Context, picture: &mut Picture) -> Result<()> {
 }
 
 /// What is at risk now.
-///
-/// # Errors
-/// Those of comparing with the newest checkpoint.
 pub fn at_risk(ctx: &Context) -> Result<WorkAtRisk> {
     let complete = ctx.state().record.checkpoints.newest(50)?.into_iter().rev().find(|record| record.only.is_none());
     let here = match complete {

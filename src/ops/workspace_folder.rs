@@ -51,9 +51,6 @@ pub fn beside(ctx: &Context) -> Result<String> {
 }
 
 /// Excludes the workspaces from the untracked files of the main worktree.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn exclude(ctx: &Context) -> Result<()> {
     folder(ctx).map_or(Ok(()), |folder| ctx.repo.workspaces().exclude_folder(&folder).map(drop))
 }

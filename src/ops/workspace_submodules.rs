@@ -14,9 +14,6 @@ const NAMED: usize = 5;
 
 /// Brings all commits and captures of the submodules of a workspace, those within others too, into the main worktree's repositories. It is
 /// safe to repeat.
-///
-/// # Errors
-/// `GIT_FAILED`, `DISK_FULL`.
 pub(in crate::ops) fn bring_home(ctx: &Context, workspace: &Worktree) -> Result<()> {
     let main = ctx.repo.worktrees().main_worktree()?;
     bring((&ctx.repo, &main), (&ctx.repo, workspace), &label_of(workspace.path()))
@@ -54,9 +51,6 @@ fn bring(ours: (&Repository, &Worktree), (theirs, there): (&Repository, &Worktre
 }
 
 /// The repository of a submodule of a worktree, where it is initialised and ours.
-///
-/// # Errors
-/// `IO_FAILED`, `REPOSITORY_UNSUPPORTED`.
 pub(in crate::ops) fn of_worktree(repo: &Repository, worktree: &Worktree, path: &RepoPath) -> Result<Option<Arc<Repository>>> {
     let folder = worktree.path().join(path.to_path());
     match repo.worktrees().submodule_folder(worktree, &folder)? {
@@ -92,9 +86,6 @@ fn home(
 
 /// Brings the commits of submodules that a merge moves into the main worktree's repositories of them. Returns, in words, why the merge
 /// has to wait: a commit that main's repository of the submodule cannot reach.
-///
-/// # Errors
-/// `GIT_FAILED`, `DISK_FULL`.
 pub(in crate::ops) fn bring_merged(
     ctx: &Context,
     workspace: Option<&Path>,
@@ -139,9 +130,6 @@ pub(in crate::ops) fn bring_merged(
 
 /// The submodules that a merge moved to a commit that no remote-tracking ref of them has, in words: others who fetch the merge cannot
 /// check them out. It stops nothing.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn on_no_remote(ctx: &Context, merge: &Oid) -> Result<Vec<String>> {
     let merge = ctx.repo.objects().read_commit(merge)?;
     let Some(before) = merge.parents.first() else { return Ok(Vec::new()) };

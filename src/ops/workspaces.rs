@@ -24,9 +24,6 @@ const HELD: Duration = Duration::from_millis(500);
 /// The path for a new workspace. One that another task's workspace has, since its agent went on there, is left to it. Outside the
 /// repository, the folder may be shared with a copy of the repository: an existing entry is left alone there, and the workspace
 /// gets another name.
-///
-/// # Errors
-/// As [`root`].
 pub fn place(ctx: &Context, task: &TaskId, name: &str) -> Result<PathBuf> {
     let path = root(ctx)?.join(name);
     let is_anothers = {
@@ -69,9 +66,6 @@ pub fn branch_is_not_others(ctx: &Context, task: &TaskId) -> Result<()> {
 }
 
 /// A branch whose name prevents the branches of all tasks.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn in_the_way_of_all(ctx: &Context) -> Result<Option<RefName>> {
     let name = RefName::branch("axiom");
     Ok(ctx.repo.refs().read_ref(&name)?.map(|_| name))
@@ -104,9 +98,6 @@ pub struct WorkspaceToMake {
 
 impl WorkspaceToMake {
     /// Makes it. Filters and hooks of the project run meanwhile: by a repository that holds no lock, nobody waits for them.
-    ///
-    /// # Errors
-    /// As [`crate::git::Workspaces::add_workspace`].
     pub fn add(&self, repo: &Repository, given_up: Arc<AtomicBool>) -> Result<AddWorkspaceOutcome> {
         let adding = AddWorkspaceOptions { given_up, lock: Some(self.lock.descriptor()), from_capture: false };
         let added = repo.workspaces().add_workspace(&self.path, &self.branch, &adding);
@@ -160,9 +151,6 @@ pub fn settled(ctx: &mut Context, made: &WorkspaceToMake, added: AddWorkspaceOut
 }
 
 /// Whether git makes the workspace of a task now, perhaps that of a session that has crashed since.
-///
-/// # Errors
-/// `IO_FAILED`, `GIT_FAILED`.
 pub fn is_being_made(ctx: &Context, task: &TaskId, workspace: &Workspace) -> Result<bool> {
     if !files::is_locked(&ctx.layout().workspace_lock(task))? {
         return Ok(false);
@@ -173,9 +161,6 @@ pub fn is_being_made(ctx: &Context, task: &TaskId, workspace: &Workspace) -> Res
 
 /// Repairs a workspace; returns also a message on the new place of a repository that was in its folder. The caller holds the
 /// change lock.
-///
-/// # Errors
-/// As [`crate::git::Workspaces::repair_workspace`].
 pub fn repaired(ctx: &Context, workspace: &Workspace, trash: &Path) -> Result<(WorktreeRepair, Option<String>)> {
     let path = Path::new(&workspace.path);
     let had_one = has_its_own_repository(ctx, path);
@@ -205,9 +190,6 @@ pub enum WorkspaceCondition {
 }
 
 /// Checks whether the folder of a workspace and its registration name each other. Waits for nothing.
-///
-/// # Errors
-/// `IO_FAILED`, `GIT_FAILED`.
 pub fn condition(ctx: &Context, workspace: &Workspace) -> Result<WorkspaceCondition> {
     let path = Path::new(&workspace.path);
     if let WorktreeOwner::Others(other) = ctx.repo.worktrees().whose(path)? {
@@ -229,9 +211,6 @@ pub fn condition(ctx: &Context, workspace: &Workspace) -> Result<WorkspaceCondit
 
 /// Rebuilds the git data of a workspace where it is missing or damaged: its registration, and its index. The files stay.
 /// Returns what was done. The caller holds the change lock.
-///
-/// # Errors
-/// `IO_FAILED`, `GIT_FAILED`.
 pub fn mend_contents(ctx: &Context, workspace: &Workspace) -> Result<Option<&'static str>> {
     let (path, trash) = (PathBuf::from(&workspace.path), trash::fresh(ctx, "damaged")?);
     if let Some(what) = ctx.repo.workspaces().mend_registration(&path, &workspace.branch, &trash)? {

@@ -16,9 +16,6 @@ pub fn say_what_is_too_large() {
 const LEAST_MEMORY: u64 = 96 * 1024 * 1024;
 
 /// Checks that there is enough memory: otherwise the process might end silently in the middle of its work.
-///
-/// # Errors
-/// `IO_FAILED` where the address space is limited to less than is needed.
 pub fn check_memory() -> Result<()> {
     match rustix::process::getrlimit(rustix::process::Resource::As).current {
         Some(most) if most < LEAST_MEMORY => {

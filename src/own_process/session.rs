@@ -6,9 +6,6 @@ use std::path::Path;
 use crate::error::{Code, Error, Result};
 
 /// Leaves the caller's session and terminal.
-///
-/// # Errors
-/// `INTERNAL` where this process leads a group: it was not started in the background.
 pub fn begin_session() -> Result<()> {
     match rustix::process::setsid() {
         Ok(_) => Ok(()),
@@ -17,9 +14,6 @@ pub fn begin_session() -> Result<()> {
 }
 
 /// Sends both outputs of this process to another file from now on. Programs that were started before keep what they have.
-///
-/// # Errors
-/// `IO_FAILED` with the path: what was not changed goes where it went before.
 pub fn output_goes_to(file: &File, path: &Path) -> Result<()> {
     let failed = |e: rustix::io::Errno| Error::io("write to", path, e);
     rustix::stdio::dup2_stdout(file).map_err(failed)?;

@@ -29,9 +29,6 @@ pub fn in_parts<'i, T: Sync, R: Send>(items: &'i [T], few: usize, work: impl Fn(
 }
 
 /// As [`in_parts`], for each item; all results, or the first error.
-///
-/// # Errors
-/// That of `work`.
 pub fn for_each<'i, T: Sync, R: Send, E: Send>(
     items: &'i [T],
     few: usize,

@@ -17,9 +17,6 @@ use crate::files;
 /// Saves all files in a new folder below `damaged/`, and starts a log with `state` as its event number `seq`, which is above
 /// all known ones. The caller holds the state lock and the snapshot lock. A crash leaves the old log or the new one;
 /// [`tidy`] removes the rest. Returns the folder.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`: the old files are then unchanged. `TOO_LARGE` where the state does not fit into a line.
 pub fn begin_anew(layout: &StoreLayout, txn: &OperationId, source: &str, state: State, seq: u64) -> Result<PathBuf> {
     let event = Event::StateAdopted { source: source.to_owned(), state: Box::new(state) };
     let envelope = EventEnvelope { seq, at: env::now(), txn: txn.clone(), by: EventAuthor::Recovery, event };
@@ -83,9 +80,6 @@ fn stored_files(layout: &StoreLayout) -> Result<Vec<PathBuf>> {
 /// Moves away segments and snapshots that are older than a newly started log, and no longer valid. Safe to repeat; does
 /// nothing to a log that does not begin with an adopted state. Files that have a link in the folder `kept` already are only
 /// unlinked. The caller holds the state lock and the snapshot lock.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn tidy(layout: &StoreLayout, kept: Option<&Path>) -> Result<()> {
     let all = match segments::list(layout) {
         // If the first line is damaged, the beginning of the log is unknown: this log is about to be replaced.

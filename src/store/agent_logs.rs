@@ -52,9 +52,6 @@ fn real_folder(layout: &StoreLayout, agent: &AgentId) -> Result<Option<PathBuf>>
 }
 
 /// All files of an agent's logs, by task and number, the oldest first.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn all(layout: &StoreLayout, agent: &AgentId) -> Result<Vec<AgentLogFile>> {
     let entries = real_folder(layout, agent)?.map_or_else(|| Ok(Vec::new()), |folder| files::list(&folder))?;
     let is_file = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_file());
@@ -65,9 +62,6 @@ pub fn all(layout: &StoreLayout, agent: &AgentId) -> Result<Vec<AgentLogFile>> {
 }
 
 /// Those of a task to be read, the oldest first, each content once.
-///
-/// # Errors
-/// As [`all`].
 pub fn of_task(layout: &StoreLayout, agent: &AgentId, task: &TaskId) -> Result<Vec<AgentLogFile>> {
     let mut found = all(layout, agent)?;
     found.retain(|log| log.task == *task && !log.is_packed_already());
@@ -81,9 +75,6 @@ pub fn put_aside(path: &Path) -> Option<(PathBuf, u32)> {
 }
 
 /// The path under which the log of a task is put aside.
-///
-/// # Errors
-/// As [`all`].
 pub fn next(layout: &StoreLayout, agent: &AgentId, task: &TaskId) -> Result<PathBuf> {
     let last = all(layout, agent)?.into_iter().filter(|log| log.task == *task).filter_map(|log| log.number).max();
     let number = last.map_or(1, |last| last.saturating_add(1));
@@ -91,9 +82,6 @@ pub fn next(layout: &StoreLayout, agent: &AgentId, task: &TaskId) -> Result<Path
 }
 
 /// The agents that have a folder, whether they are known or not.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn agents(layout: &StoreLayout) -> Result<Vec<AgentId>> {
     let mut found: Vec<AgentId> =
         files::list(&layout.agents_dir())?.iter().filter_map(|entry| AgentId::new(entry.file_name().to_str()?).ok()).collect();
@@ -102,9 +90,6 @@ pub fn agents(layout: &StoreLayout) -> Result<Vec<AgentId>> {
 }
 
 /// Deletes what a crash left of compressing a log, and is at least this old.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn clear_half_packed(layout: &StoreLayout, agent: &AgentId, age: Duration) -> Result<()> {
     let Some(folder) = real_folder(layout, agent)? else { return Ok(()) };
     files::temporaries_in(&folder, age)?.iter().try_for_each(|path| files::remove_file(path))

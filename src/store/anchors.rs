@@ -19,9 +19,6 @@ const APART: u64 = if cfg!(debug_assertions) { 24 } else { 1000 };
 const WIDENING: u64 = 4;
 
 /// The numbers of the events after which there is an anchor, newest first.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn all(layout: &StoreLayout) -> Result<Vec<u64>> {
     let entries = files::list(&layout.state_dir())?;
     let mut found: Vec<u64> = entries.into_iter().filter_map(|entry| number(&entry.path())).collect();
@@ -39,9 +36,6 @@ fn path(layout: &StoreLayout, seq: u64) -> PathBuf {
 }
 
 /// The state after event `seq`; `None` where the file is gone or damaged.
-///
-/// # Errors
-/// As [`snapshot::load`].
 pub fn load(layout: &StoreLayout, seq: u64) -> Result<Option<LoadedSnapshot>> {
     match snapshot::load_from(layout, &path(layout, seq))? {
         SnapshotFile::Good(loaded) if loaded.state.seq == seq => Ok(Some(*loaded)),
@@ -51,9 +45,6 @@ pub fn load(layout: &StoreLayout, seq: u64) -> Result<Option<LoadedSnapshot>> {
 
 /// Keeps the snapshot of event `seq` as an anchor if the newest one is far enough away, and removes those that became
 /// superfluous. The caller holds the snapshot lock and has just written that snapshot. A crash leaves one more or one less.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn keep(layout: &StoreLayout, seq: u64) -> Result<()> {
     let mut anchors = all(layout)?;
     if anchors.first().is_some_and(|newest| seq < newest + APART) {

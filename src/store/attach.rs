@@ -49,9 +49,6 @@ impl AttachFiles {
     }
 
     /// Makes the folders; safe to repeat.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn ensure(&self) -> Result<()> {
         if ["spool", "watches", "before"].into_iter().all(|name| self.below(name).is_dir()) {
             return Ok(());
@@ -98,9 +95,6 @@ impl AttachFiles {
     }
 
     /// Notes that something of a session could not be written down, without needing any space.
-    ///
-    /// # Errors
-    /// `IO_FAILED` where nothing is known of it.
     pub fn mark_unsaved(&self, key: &str) -> Result<()> {
         files::replace_unsynced(&self.session_file(key, "json"), &self.session_file(key, UNSAVED))
     }
@@ -112,9 +106,6 @@ impl AttachFiles {
     }
 
     /// Replaces what is known of a session.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn write_session(&self, key: &str, json: &[u8]) -> Result<()> {
         self.put(&self.below("sessions"), &format!("{key}.json"), json)?;
         let unsaved = self.session_file(key, UNSAVED);
@@ -122,18 +113,12 @@ impl AttachFiles {
     }
 
     /// Hands a line to the joiner.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn hand_over(&self, line: &[u8]) -> Result<()> {
         let name = format!("{:024}-{}", env::now().as_nanosecond().max(0), env::fresh_id());
         self.put(&self.spool(), &name, line)
     }
 
     /// Keeps bytes until the joiner has saved them; returns the name of the copy. Not synced.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn keep(&self, bytes: &[u8]) -> Result<String> {
         let copy = env::fresh_id();
         self.put(&self.below("before"), &copy, bytes)?;
@@ -167,9 +152,6 @@ impl AttachFiles {
     }
 
     /// Notes why what waits for the joiner could not be saved, or that it could.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn note_unsaved(&self, why: Option<&str>) -> Result<()> {
         match why {
             None if files::metadata(&self.below("unsaved"))?.is_none() => Ok(()),
@@ -199,17 +181,11 @@ impl AttachFiles {
     }
 
     /// Replaces what is known of the watch of a worktree.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn write_watcher(&self, worktree: &str, json: &[u8]) -> Result<()> {
         self.put(&self.below("watches"), &format!("{}.json", key_of(worktree)), json)
     }
 
     /// Forgets the watch of a worktree, which then ends; returns whether there was one.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn forget_watcher(&self, worktree: &str) -> Result<bool> {
         let file = self.watcher(worktree);
         let was_there = files::metadata(&file)?.is_some();
@@ -226,9 +202,6 @@ impl AttachFiles {
     }
 
     /// Takes away lines that were carried out.
-    ///
-    /// # Errors
-    /// `IO_FAILED` where one stays; the others are gone.
     pub fn carried_out(&self, lines: &[PathBuf]) -> Result<()> {
         let mut outcome = Ok(());
         for path in lines {
@@ -238,18 +211,12 @@ impl AttachFiles {
     }
 
     /// The first lines of prompts that are kept.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `TOO_LARGE`.
     pub fn prompts(&self) -> Result<Vec<PromptLine>> {
         let bytes = files::read_optional(&self.below("prompts.json"), LIMIT)?.unwrap_or_default();
         Ok(serde_json::from_slice(&bytes).unwrap_or_default())
     }
 
     /// Replaces the first lines of prompts; what was left out is gone. One process at a time: the caller holds a lock.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn write_prompts(&self, prompts: &[PromptLine]) -> Result<()> {
         let json = serde_json::to_vec(prompts).unwrap_or_default();
         files::write_atomic(&self.below("prompts.json"), &json)
@@ -262,9 +229,6 @@ impl AttachFiles {
     }
 
     /// Notes that they are packed.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn note_packed(&self, seq: u64) -> Result<()> {
         files::write_scratch(&self.below("packed"), seq.to_string().as_bytes())
     }

@@ -22,10 +22,6 @@ pub fn path(layout: &StoreLayout, number: u32) -> PathBuf {
 /// Renumbers the backups and copies the active log to the newest one; keeps `count` of them. Does nothing if no event was
 /// appended since the last backup, so that an idle session does not replace older backups. A crash leaves every backup
 /// whole, but a number may be missing or two backups may be equal.
-///
-/// # Errors
-/// `EVENT_LOG_CORRUPTED` where the log is damaged: the backups are not changed; `IO_FAILED`, `DISK_FULL`. The log itself is
-/// never touched.
 pub fn roll(layout: &StoreLayout, count: u32) -> Result<()> {
     let log = layout.events();
     let Some(mut bytes) = files::read_optional(&log, MAX_LOG)? else { return Ok(()) };

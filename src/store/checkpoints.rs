@@ -66,9 +66,6 @@ pub fn open(layout: &StoreLayout, part: OlderCheckpointsFile, seq: u64) -> (Olde
 }
 
 /// Whether the file cannot be used, and why.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn damage(layout: &StoreLayout, part: &OlderCheckpointsFile) -> Result<Option<String>> {
     Ok(read(layout, part)?.err().map(|why| format!("{}: {why}", path(layout, part.seq).display())))
 }
@@ -77,9 +74,6 @@ pub fn damage(layout: &StoreLayout, part: &OlderCheckpointsFile) -> Result<Optio
 /// `in_use` is the file that the state was read with, if the snapshot on disk still names it.
 /// Returns the file that the next snapshot has to name. Until it does, nothing has changed on disk for others. A crash leaves
 /// a file that no snapshot names, which [`remove_others`] removes.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`; `state` is then unchanged.
 pub fn put_away(
     layout: &StoreLayout,
     state: &mut State,
@@ -109,9 +103,6 @@ pub fn put_away(
 
 /// Removes the files that the snapshot does not name. The caller holds the snapshot lock, and has written a snapshot that
 /// names `in_use`. A process that has read an older snapshot replays the log where it needs a file that is gone.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn remove_others(layout: &StoreLayout, in_use: Option<&OlderCheckpointsInUse>) -> Result<()> {
     let kept = in_use.map(|in_use| in_use.part.seq);
     for path in all(layout)? {
@@ -124,9 +115,6 @@ pub fn remove_others(layout: &StoreLayout, in_use: Option<&OlderCheckpointsInUse
 }
 
 /// All such files.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn all(layout: &StoreLayout) -> Result<Vec<PathBuf>> {
     let entries = files::list(&layout.state_dir())?.into_iter().map(|entry| entry.path());
     Ok(entries.filter(|path| number(path).is_some()).collect())

@@ -18,9 +18,6 @@ pub fn file() -> Option<PathBuf> {
 }
 
 /// The backup; `None` where there is none.
-///
-/// # Errors
-/// `NOT_PRIVATE` where somebody else could have written it; `TOO_LARGE`, `IO_FAILED`.
 pub fn read(limit: u64) -> Result<Option<Vec<u8>>> {
     let Some(file) = file() else { return Ok(None) };
     for path in file.parent().into_iter().chain([file.as_path()]) {
@@ -36,9 +33,6 @@ pub fn read(limit: u64) -> Result<Option<Vec<u8>>> {
 }
 
 /// Makes this the backup, unless it is. A crash leaves the old or the new one.
-///
-/// # Errors
-/// As [`read`]; `DISK_FULL`: then the old one is there.
 pub fn keep(bytes: &[u8], limit: u64) -> Result<()> {
     let (Some(folder), Some(file)) = (folder(), file()) else { return Ok(()) };
     if read(limit)?.as_deref() == Some(bytes) {
@@ -49,9 +43,6 @@ pub fn keep(bytes: &[u8], limit: u64) -> Result<()> {
 }
 
 /// Keeps what is about to be replaced. Returns where; on disk when this returns.
-///
-/// # Errors
-/// `IO_FAILED` without a state folder; `DISK_FULL`.
 pub fn put_aside(name: &str, bytes: &[u8]) -> Result<PathBuf> {
     let folder = folder().ok_or_else(|| {
         Error::new(Code::IoFailed, "there is no place to keep what would be replaced: HOME is not set")

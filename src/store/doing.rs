@@ -12,9 +12,6 @@ use crate::error::Result;
 const KIND: &str = "doing";
 
 /// Writes what this process does; `process` is how the caller knows it again.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn write(layout: &StoreLayout, process: impl Serialize, doing: Vec<SupervisorActivity>) -> Result<()> {
     of_process::write(layout, KIND, process, doing)
 }

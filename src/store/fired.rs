@@ -15,9 +15,6 @@ const LONGEST: usize = 64;
 
 /// Notes that a hook has fired now. Not synced: it is a sign of life, and a hook has no time to lose. A name that is no plain word is
 /// not noted, nor is anything of a worktree that was just removed: its folder does not come back.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn mark(layout: &StoreLayout, program: &str, event: &str) -> Result<()> {
     if !is_plain(program) || !is_plain(event) {
         return Ok(());
@@ -36,9 +33,6 @@ pub fn mark(layout: &StoreLayout, program: &str, event: &str) -> Result<()> {
 }
 
 /// When a hook of this event fired for the first time since the program was attached; `None`: never, as far as is known.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn first(layout: &StoreLayout, program: &str, event: &str) -> Result<Option<Timestamp>> {
     if !is_plain(program) || !is_plain(event) {
         return Ok(None);
@@ -48,9 +42,6 @@ pub fn first(layout: &StoreLayout, program: &str, event: &str) -> Result<Option<
 }
 
 /// When any hook of a program fired for the first time.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn first_of_any(layout: &StoreLayout, program: &str) -> Result<Option<Timestamp>> {
     let mut all = Vec::new();
     for event in events(layout, program)? {
@@ -60,9 +51,6 @@ pub fn first_of_any(layout: &StoreLayout, program: &str) -> Result<Option<Timest
 }
 
 /// Forgets when the hooks of a program fired.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn forget(layout: &StoreLayout, program: &str) -> Result<()> {
     for event in events(layout, program)? {
         files::remove_file(&layout.fired(program).join(event))?;
@@ -86,9 +74,6 @@ fn events(layout: &StoreLayout, program: &str) -> Result<Vec<String>> {
 }
 
 /// When a hook of this event fired last; `None`: never, as far as is known.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn last(layout: &StoreLayout, program: &str, event: &str) -> Result<Option<SystemTime>> {
     if !is_plain(program) || !is_plain(event) {
         return Ok(None);
@@ -97,9 +82,6 @@ pub fn last(layout: &StoreLayout, program: &str, event: &str) -> Result<Option<S
 }
 
 /// When any hook of a program fired last.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn last_of_any(layout: &StoreLayout, program: &str) -> Result<Option<SystemTime>> {
     let folder = layout.fired(program);
     if !is_plain(program) || files::metadata(&folder)?.is_none() {

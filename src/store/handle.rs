@@ -86,10 +86,6 @@ pub struct AppendAuthor {
 
 impl Store {
     /// Loads the state without a lock: the snapshot and the events after it, or all events.
-    ///
-    /// # Errors
-    /// The codes of a damaged log (exit status 6), also where the log has no event but other files show that it had some;
-    /// `EVENT_LOG_TOO_NEW`, `IO_FAILED`.
     pub fn load(layout: StoreLayout) -> Result<Self> {
         let mut attempts = 0;
         loop {
@@ -134,17 +130,11 @@ impl Store {
     }
 
     /// Whether the log by itself gives the state, without the snapshot.
-    ///
-    /// # Errors
-    /// The codes of a damaged log.
     pub fn log_is_whole(&self) -> Result<()> {
         Self::from_log(self.layout.clone()).map(drop)
     }
 
     /// Reads the log anew, from its beginning: its files were replaced.
-    ///
-    /// # Errors
-    /// The codes of a damaged log.
     pub fn read_anew(&mut self) -> Result<()> {
         *self = Self::from_log(self.layout.clone())?;
         Ok(())
@@ -199,9 +189,6 @@ impl Store {
     }
 
     /// Reads the events that other processes appended. Returns whether there were any.
-    ///
-    /// # Errors
-    /// As [`Store::load`].
     pub fn refresh(&mut self) -> Result<bool> {
         // Looked at first: what is appended while it is read makes it longer.
         let now = LogFingerprint::now(&self.layout);
@@ -233,18 +220,12 @@ impl Store {
     }
 
     /// How many bytes an incomplete last line has, which a crash left, or had until this process cut it off.
-    ///
-    /// # Errors
-    /// As [`Store::load`].
     pub fn torn(&mut self) -> Result<u64> {
         Ok(self.catch_up()?.max(self.cut))
     }
 
     /// Cuts off an incomplete last line, where there was one when the log was read last: else the next append does. One that another
     /// process is just writing is left alone.
-    ///
-    /// # Errors
-    /// As [`Store::append_with`].
     pub fn mend_end(&mut self, author: &AppendAuthor) -> Result<()> {
         if self.torn == 0 || self.only_shown {
             return Ok(());
@@ -265,9 +246,6 @@ impl Store {
     /// Appends the events that `decide` returns for the newest state. One write and one sync: the events are acknowledged
     /// when this returns. A crash leaves none of them, the first few, or all: changes that must happen together are one
     /// event.
-    ///
-    /// # Errors
-    /// The errors of `decide` and `apply`; then nothing was appended. `BUSY`, `IO_FAILED`, `DISK_FULL`.
     pub fn append_with(
         &mut self,
         author: &AppendAuthor,
@@ -278,9 +256,6 @@ impl Store {
 
     /// As [`Store::append_with`], for an intent: it acknowledges nothing, and is synced together with the later event that
     /// it announces. A power failure may lose the events; a crash of the process does not.
-    ///
-    /// # Errors
-    /// As [`Store::append_with`].
     pub fn append_unsynced(
         &mut self,
         author: &AppendAuthor,
@@ -321,17 +296,11 @@ impl Store {
     }
 
     /// Appends events; see [`Store::append_with`].
-    ///
-    /// # Errors
-    /// As [`Store::append_with`].
     pub fn append(&mut self, author: &AppendAuthor, events: Vec<Event>) -> Result<Vec<EventEnvelope>> {
         self.append_with(author, |_| Ok(events))
     }
 
     /// Sets space aside for the last events of a session at a full disk.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn keep_reserve(&self) -> Result<()> {
         reserve::keep(&self.layout)
     }
@@ -427,9 +396,6 @@ impl Store {
     /// Writes a snapshot if anything has changed since the last one, and completes `cases.jsonl`. A newer snapshot of
     /// another process is kept, and so is the old one while another process writes one. Nothing is written where the state in
     /// memory may not be that of the log: after a failed sync a power loss may take the last events, but not the snapshot.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn save_snapshot(&mut self) -> Result<()> {
         if self.only_shown || self.poisoned {
             return Ok(());

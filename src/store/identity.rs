@@ -39,17 +39,11 @@ pub struct RecordedIdentity {
 
 impl RecordedIdentity {
     /// A new identity for the repository at a place.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn fresh(place: RepositoryLocation, main_entry: Option<String>) -> Result<Self> {
         Self { v: VERSION, id: env::fresh_id(), place, inode: 0, main_entry }.here()
     }
 
     /// The same identity at another place.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn at(self, place: RepositoryLocation) -> Result<Self> {
         Self { place, ..self }.here()
     }
@@ -61,9 +55,6 @@ impl RecordedIdentity {
     }
 
     /// Compares the record with the present; `common_dir` is where the repository is now.
-    ///
-    /// # Errors
-    /// `IO_FAILED` where `common_dir` itself cannot be read.
     pub fn compare(&self, common_dir: &Path) -> Result<(RecordedLocationState, InodeMatch)> {
         let here = std::fs::metadata(common_dir).map_err(|e| Error::io("access", common_dir, e))?;
         let inode = if here.ino() == self.inode { InodeMatch::Same } else { InodeMatch::Other };
@@ -86,9 +77,6 @@ impl RecordedIdentity {
 }
 
 /// Reads the identity; `None` where there is none, or where it cannot be parsed.
-///
-/// # Errors
-/// `IO_FAILED` where it is unknown whether there is one; `EVENT_LOG_TOO_NEW` where a newer version wrote it.
 pub fn read(layout: &StoreLayout) -> Result<Option<RecordedIdentity>> {
     let path = layout.identity();
     if !files::metadata(&path)?.is_some_and(|meta| meta.is_file()) {
@@ -106,18 +94,12 @@ pub fn read(layout: &StoreLayout) -> Result<Option<RecordedIdentity>> {
 }
 
 /// Writes the identity durably.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn write(layout: &StoreLayout, identity: &RecordedIdentity) -> Result<()> {
     files::write_atomic(&layout.identity(), &as_bytes(identity)?)
 }
 
 /// Writes the first identity durably. Where another process is first, that one's stands: what was recorded for a lost id, such as an
 /// approval, would count for nobody. A crash leaves none or the whole one, and perhaps a temporary file.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn write_first(layout: &StoreLayout, identity: &RecordedIdentity) -> Result<()> {
     let fresh = layout.tmp_dir().join(format!("identity-{}", env::fresh_id()));
     files::write_atomic(&fresh, &as_bytes(identity)?)?;

@@ -126,9 +126,6 @@ pub struct RebuildChoice {
 }
 
 /// Checks all stored files.
-///
-/// # Errors
-/// `IO_FAILED`; `EVENT_LOG_TOO_NEW`, because then nothing is damaged.
 pub fn inspect(layout: &StoreLayout) -> Result<StoreInspection> {
     let blocked_by = match Store::load(layout.clone()) {
         Ok(_) => None,

@@ -43,9 +43,6 @@ fn file() -> Option<PathBuf> {
 }
 
 /// All that are listed, also those that are gone. Lines that cannot be read are none.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn all() -> Result<Vec<KnownRepository>> {
     file().map_or_else(|| Ok(Vec::new()), |file| read(&file))
 }
@@ -56,9 +53,6 @@ fn read(file: &Path) -> Result<Vec<KnownRepository>> {
 }
 
 /// Takes a repository off the list. Safe to repeat.
-///
-/// # Errors
-/// As [`note`].
 pub fn forget(id: &str) -> Result<()> {
     let Some(file) = file() else { return Ok(()) };
     if !read(&file)?.iter().any(|one| one.id == id) {
@@ -73,9 +67,6 @@ pub fn forget(id: &str) -> Result<()> {
 }
 
 /// Lists the repository, readable only by the user, if it is not listed yet. A crash leaves the old list or the new one.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`, `BUSY`: then the list is as it was.
 pub fn note(layout: &StoreLayout) -> Result<()> {
     let (Some(file), Some(here)) = (file(), identity::read(layout)?) else { return Ok(()) };
     let known = KnownRepository { id: here.id, common_dir: here.place.common_dir };

@@ -28,9 +28,6 @@ impl StoreLayout {
     }
 
     /// Makes the folders that are needed for writing; safe to repeat.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, for example in a read-only repository.
     pub fn ensure(&self) -> Result<()> {
         for folder in [self.state_dir(), self.locks_dir(), self.agents_dir(), self.tmp_dir(), self.damaged_dir()] {
             files::create_dir_all(&folder)?;

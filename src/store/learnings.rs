@@ -10,9 +10,6 @@ use crate::error::Result;
 use crate::files;
 
 /// Writes the pages as the state has them. A crash leaves some of them as they were, until the next change.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn write(layout: &StoreLayout, state: &State) -> Result<()> {
     let all = &state.record.learnings;
     let of_all = all.iter().filter(|one| one.scope != LearningScope::Persona);

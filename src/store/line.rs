@@ -72,9 +72,6 @@ impl BadLine {
 }
 
 /// Encodes an event as a line, with its line feed.
-///
-/// # Errors
-/// `TOO_LARGE` over [`MAX_LINE`].
 pub fn encode(envelope: &EventEnvelope) -> Result<Vec<u8>> {
     let EventEnvelope { seq, at, txn, by, event } = envelope;
     let line = EventLineOut { axiom: VERSION, seq: *seq, at, txn, by, event };
@@ -88,17 +85,11 @@ pub fn encode(envelope: &EventEnvelope) -> Result<Vec<u8>> {
 }
 
 /// Decodes a line without its line feed.
-///
-/// # Errors
-/// Why the line cannot be used.
 pub fn decode(line: &[u8]) -> Result<EventEnvelope, BadLine> {
     decode_next(line, &mut LineHeadCache::default())
 }
 
 /// As [`decode`], with values remembered from the previous lines, which is faster for many lines.
-///
-/// # Errors
-/// Why the line cannot be used.
 pub(super) fn decode_next(line: &[u8], memory: &mut LineHeadCache) -> Result<EventEnvelope, BadLine> {
     if !line.starts_with(head::BEGINNING) {
         if let Some(bad) = foreign(line) {

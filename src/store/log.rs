@@ -46,10 +46,6 @@ pub struct LogTail {
 
 /// Reads all events after number `after`, in order, and calls `each` with them. `hint` is the position after event `after`,
 /// so that known events need not be read again.
-///
-/// # Errors
-/// `EVENT_LOG_CORRUPTED`, `EVENT_SCHEMA_INVALID`, `EVENT_LOG_TOO_NEW` with file and line; `EVENT_LOG_TRUNCATED` where events
-/// are missing, or the log is no longer the one of the hint; the errors of `each`.
 pub fn read_after(
     layout: &StoreLayout,
     after: u64,

@@ -23,9 +23,6 @@ pub struct Said<P, T> {
 }
 
 /// Writes what this process says; where that is nothing, there is no file.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn write(layout: &StoreLayout, kind: &str, process: impl Serialize, said: Vec<impl Serialize>) -> Result<()> {
     let place = layout.of_process(kind, std::process::id());
     if said.is_empty() {

@@ -12,9 +12,6 @@ const LIMIT: u64 = 64 * 1024 * 1024;
 
 /// Writes the plan as the state has it. Where there is none, what an older state had is left alone. A crash leaves the file before or
 /// after.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn write(layout: &StoreLayout, state: &State) -> Result<()> {
     let Some(bytes) = bytes(state)? else { return Ok(()) };
     files::write_atomic(&layout.planning_state(), &bytes)
@@ -22,9 +19,6 @@ pub fn write(layout: &StoreLayout, state: &State) -> Result<()> {
 
 /// Writes the file where it is not as the state has it: a crash or a full disk kept it from being written, or it is damaged. What was
 /// there is kept if it is no step of a plan. Returns where.
-///
-/// # Errors
-/// As [`write`].
 pub fn heal(layout: &StoreLayout, state: &State) -> Result<Option<String>> {
     let path = layout.planning_state();
     let Some(wanted) = bytes(state)? else { return Ok(None) };

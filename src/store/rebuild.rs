@@ -76,9 +76,6 @@ impl std::str::FromStr for RebuildSource {
 }
 
 /// Builds the state of a source.
-///
-/// # Errors
-/// `RECOVERY_FAILED` where the source has no usable state, with the damage as the reason; `IO_FAILED`.
 pub fn state_from(layout: &StoreLayout, source: RebuildSource) -> Result<State> {
     let nothing = |why: String| Error::new(Code::RecoveryFailed, format!("there is no state to recover from: {source}")).why(why);
     match source {
@@ -117,9 +114,6 @@ pub fn state_from(layout: &StoreLayout, source: RebuildSource) -> Result<State> 
 }
 
 /// The state at the first bad line or the end, and the damage. Starts with `state`, which ends at `hint`.
-///
-/// # Errors
-/// `IO_FAILED`. Damage is no error here.
 pub fn prefix(layout: &StoreLayout, mut state: State, hint: Option<LogPosition>) -> Result<(State, Option<Error>)> {
     let outcome = log::read_after(layout, state.seq, hint, |envelope| handle::apply(&mut state, &envelope));
     match outcome {
@@ -140,9 +134,6 @@ pub fn is_of_damage(code: Code) -> bool {
 }
 
 /// All events before the first bad line; or the snapshot and the events after it, if that reaches further.
-///
-/// # Errors
-/// `IO_FAILED`. Damage is no error here.
 pub(super) fn partial(layout: &StoreLayout) -> Result<State> {
     let (state, _) = prefix(layout, State::default(), None)?;
     let SnapshotFile::Good(loaded) = snapshot::load(layout)? else { return Ok(state) };
@@ -168,9 +159,6 @@ fn self_contained(mut state: State) -> Result<State> {
 
 /// The state at the end of a backup, and the damage in it. A backup is one file of the log, so the events before it are
 /// taken from the segments or the snapshot.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn from_backup(layout: &StoreLayout, number: u32) -> Result<(State, Option<Error>)> {
     let path = backup::path(layout, number);
     let envelopes = intact(&path)?;
@@ -241,9 +229,6 @@ fn only_tasks(tasks: std::collections::BTreeMap<TaskId, Task>) -> State {
 
 /// Whether the last event of the log is the adoption of a state from `source`: recovery has run, and nothing was appended
 /// since.
-///
-/// # Errors
-/// `IO_FAILED`. A damaged log returns false: recovery did not write it.
 pub fn is_adopted(layout: &StoreLayout, source: &str) -> Result<bool> {
     let mut last = false;
     let outcome = log::read_after(layout, 0, None, |envelope| {

@@ -10,9 +10,6 @@ use crate::files;
 const SIZE: usize = 256 * 1024;
 
 /// Makes the file where it is missing. A crash leaves it or nothing.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn keep(layout: &StoreLayout) -> Result<()> {
     let path = layout.reserve();
     if path.symlink_metadata().is_ok_and(|meta| meta.len() == SIZE as u64) {

@@ -29,9 +29,6 @@ pub struct LogSegment {
 impl LogSegment {
     /// The file from its beginning; `None` where it does not exist any more. For the active log, this is the same file even
     /// if it was sealed since it was listed.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn open(&mut self) -> Result<Option<File>> {
         match self.file.take() {
             Some(mut file) => {
@@ -43,9 +40,6 @@ impl LogSegment {
     }
 
     /// Whether its first event is an adopted state: then all earlier events are ignored.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn begins_anew(&self) -> Result<bool> {
         let head = match &self.file {
             Some(file) => head_of(file, &self.path)?,
@@ -69,9 +63,6 @@ fn segment_number(path: &Path) -> Option<u64> {
 
 /// All files, oldest first, the active one last. The active one is opened before the others are listed: a log that is sealed
 /// in between is then seen twice, but never missed.
-///
-/// # Errors
-/// `IO_FAILED`; `EVENT_LOG_CORRUPTED`, `EVENT_LOG_TOO_NEW`, `EVENT_LOG_TOO_OLD` as [`first_number`] of the active log.
 pub fn list(layout: &StoreLayout) -> Result<Vec<LogSegment>> {
     let path = layout.events();
     let active = files::open_optional(&path)?;
@@ -88,9 +79,6 @@ pub fn list(layout: &StoreLayout) -> Result<Vec<LogSegment>> {
 }
 
 /// The sealed segments alone, oldest first.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn sealed(layout: &StoreLayout) -> Result<Vec<LogSegment>> {
     let folder = layout.state_dir();
     let mut found = Vec::new();
@@ -106,9 +94,6 @@ pub fn sealed(layout: &StoreLayout) -> Result<Vec<LogSegment>> {
 
 /// The index of the file that contains event `expected`: the newest one that can contain it, or a newer one that begins with
 /// an adopted state.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn beginning(all: &[LogSegment], expected: u64) -> Result<usize> {
     for (index, segment) in all.iter().enumerate().rev() {
         let Some(first) = segment.first else { continue };
@@ -135,10 +120,6 @@ fn head_of(file: &File, path: &Path) -> Result<Vec<u8>> {
 }
 
 /// The number of the first event of a file; `None` where its first line is not complete yet.
-///
-/// # Errors
-/// `IO_FAILED`; `EVENT_LOG_CORRUPTED` where the first line has no number; `EVENT_LOG_TOO_NEW`, `EVENT_LOG_TOO_OLD` where it is of
-/// another version.
 pub fn first_number(file: &File, path: &Path) -> Result<Option<u64>> {
     let head = head_of(file, path)?;
     if head.is_empty() {
@@ -156,9 +137,6 @@ pub fn first_number(file: &File, path: &Path) -> Result<Option<u64>> {
 }
 
 /// Syncs the active log, whose last events may not be synced yet. One that is just being sealed is synced by whoever seals it.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn sync_active(layout: &StoreLayout) -> Result<()> {
     match files::sync_file(&layout.events()) {
         Err(error) if error.is_of_something_gone() => Ok(()),
@@ -168,9 +146,6 @@ pub fn sync_active(layout: &StoreLayout) -> Result<()> {
 
 /// Seals the active log: renames it to the segment of its first number. The caller holds the state lock. A crash leaves the
 /// log under its old or its new name. All of it is synced: what comes after it is in another file.
-///
-/// # Errors
-/// `IO_FAILED` with both paths; `INTERNAL` where a segment of that number exists, which is then left alone.
 pub fn seal(layout: &StoreLayout, first: u64) -> Result<()> {
     let name = segment_path(layout, first);
     env::fault_point("store.before-seal");

@@ -68,9 +68,6 @@ pub enum SnapshotFile {
 }
 
 /// Removes the snapshot and all older ones: the log alone counts. A crash may leave some.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn forget(layout: &StoreLayout) -> Result<()> {
     files::remove_file(&layout.snapshot())?;
     for entry in files::list(&layout.state_dir())? {
@@ -82,17 +79,11 @@ pub fn forget(layout: &StoreLayout) -> Result<()> {
 }
 
 /// Reads the snapshot.
-///
-/// # Errors
-/// `IO_FAILED`; `EVENT_LOG_TOO_NEW` where a newer version wrote it. Damage is no error: see [`SnapshotFile::Damaged`].
 pub fn load(layout: &StoreLayout) -> Result<SnapshotFile> {
     load_from(layout, &layout.snapshot())
 }
 
 /// As [`load`], from a file that was the snapshot once.
-///
-/// # Errors
-/// As [`load`].
 pub(super) fn load_from(layout: &StoreLayout, path: &Path) -> Result<SnapshotFile> {
     let Some(bytes) = files::read_optional(path, MAX_SNAPSHOT)? else { return Ok(SnapshotFile::Missing) };
     let (header, body) = match split(&bytes)? {
@@ -115,9 +106,6 @@ pub(super) fn load_from(layout: &StoreLayout, path: &Path) -> Result<SnapshotFil
 }
 
 /// Whether the snapshot or the file that it names cannot be used, and why; `None` where there is none, or both are intact.
-///
-/// # Errors
-/// As [`load`].
 pub fn damage(layout: &StoreLayout, snapshot: &SnapshotFile) -> Result<Option<String>> {
     match snapshot {
         SnapshotFile::Missing => Ok(None),
@@ -162,9 +150,6 @@ fn written(layout: &StoreLayout) -> Result<Option<SnapshotHeader>> {
 /// Writes the snapshot, unless another process is writing one or has written a newer one. Returns the event number of the
 /// snapshot on disk, or 0 where it is unknown. `cases` is the last event that changed a task, `older` the file with the older
 /// checkpoints; it may change. A crash leaves the old or the new one.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`; the old one is then unchanged.
 pub fn save(
     layout: &StoreLayout,
     state: &mut State,

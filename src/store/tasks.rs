@@ -60,9 +60,6 @@ pub struct StoredTasks {
 }
 
 /// Reads the file; damaged lines are counted and skipped.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn load(layout: &StoreLayout) -> Result<StoredTasks> {
     let mut found = StoredTasks::default();
     let Some(bytes) = files::read_optional(&layout.tasks(), MAX_FILE)? else { return Ok(found) };
@@ -111,9 +108,6 @@ impl TasksFileProgress {
     }
 
     /// Whether changes are missing in the file.
-    ///
-    /// # Errors
-    /// `IO_FAILED` with the path.
     pub fn is_behind(&mut self, layout: &StoreLayout, state: &State) -> Result<bool> {
         if self.recorded < self.changed {
             // Other processes may have recorded their changes.
@@ -124,9 +118,6 @@ impl TasksFileProgress {
 
     /// Brings the file up to date: appends the new versions of the tasks `touched`, or rewrites the file if earlier changes
     /// are missing. The caller holds the state lock, and `state` is the newest.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`: the next call writes what is missing.
     pub fn catch_up(&mut self, layout: &StoreLayout, state: &State, touched: &[TaskId]) -> Result<()> {
         let behind = self.is_behind(layout, state);
         if !touched.is_empty() {
@@ -146,9 +137,6 @@ impl TasksFileProgress {
 
 /// Appends the new versions of the tasks `ids`. The caller holds the state lock. Not synced: the event log is synced, and
 /// decides. Rewrites a file that has grown to several times the size that it needs.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 fn record(layout: &StoreLayout, state: &State, ids: &[TaskId]) -> Result<()> {
     let mut bytes = Vec::new();
     for task in ids.iter().filter_map(|id| state.restorable.tasks.get(id)) {
@@ -166,9 +154,6 @@ fn record(layout: &StoreLayout, state: &State, ids: &[TaskId]) -> Result<()> {
 }
 
 /// Rewrites the file with all tasks. A crash leaves the old or the new file.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn rewrite(layout: &StoreLayout, state: &State) -> Result<()> {
     let mut bytes = Vec::new();
     for task in state.restorable.tasks.values() {

@@ -38,9 +38,6 @@ pub fn repositories_in(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// Notes a prompt in a folder that is no repository, where it holds some.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn note(program: &str, folder: &Path) -> Result<()> {
     let Some(file) = file(folder) else { return Ok(()) };
     if repositories_in(folder).is_empty() {

@@ -7,9 +7,6 @@ use crate::cli::visible;
 use crate::error::Result;
 
 /// Asks; `false` where the answer is no, or there is none.
-///
-/// # Errors
-/// `INTERRUPTED` at Ctrl+C; `DECLINED` where the terminal was closed.
 pub fn confirm(question: &str) -> Result<bool> {
     let question = ConfirmQuestion { text: visible::line(question).into_owned(), typed: None };
     Ok(ask(question)?.unwrap_or(false))

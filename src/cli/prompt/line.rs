@@ -10,9 +10,6 @@ use crate::error::Result;
 const LONGEST: usize = 1000;
 
 /// Asks; `None` where there is no answer.
-///
-/// # Errors
-/// As [`super::confirm()`].
 pub fn line(question: &str) -> Result<Option<String>> {
     ask(LineQuestion { question: question.to_owned(), typed: String::new() })
 }

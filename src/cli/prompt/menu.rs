@@ -9,26 +9,17 @@ use crate::cli::visible;
 use crate::error::Result;
 
 /// Asks for one item. Returns its index, or `None` where none is chosen. `heading` stays above the list.
-///
-/// # Errors
-/// As [`super::confirm()`].
 pub fn one_of<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S], first: usize) -> Result<Option<usize>> {
     let Some(chosen) = ask(MenuQuestion::new(question, heading, items, first, MenuSelection::One))? else { return Ok(None) };
     Ok(chosen.first().copied())
 }
 
 /// Asks for several items. Returns their indices, or `None` where there is no answer.
-///
-/// # Errors
-/// As [`super::confirm()`].
 pub fn some_of<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S]) -> Result<Option<Vec<usize>>> {
     ask(MenuQuestion::new(question, heading, items, 0, MenuSelection::Some(BTreeSet::new())))
 }
 
 /// As [`some_of`], for what can be taken back: an only item is marked already, so that Enter takes it.
-///
-/// # Errors
-/// As [`super::confirm()`].
 pub fn some_to_take<S: AsRef<str>>(question: &str, heading: Option<&str>, items: &[S]) -> Result<Option<Vec<usize>>> {
     let marked = if items.len() == 1 { BTreeSet::from([0]) } else { BTreeSet::new() };
     ask(MenuQuestion::new(question, heading, items, 0, MenuSelection::Some(marked)))

@@ -50,9 +50,6 @@ pub struct PromptTerminal {
 
 impl PromptTerminal {
     /// Begins to read keys. Input typed before is discarded: it was not meant for this question.
-    ///
-    /// # Errors
-    /// Where standard input is not a terminal.
     pub fn begin() -> std::io::Result<Self> {
         let before = rustix::termios::tcgetattr(standard_input())?;
         let redraw = Arc::new(AtomicBool::new(false));
@@ -84,9 +81,6 @@ impl PromptTerminal {
     }
 
     /// Waits for keys. A signal that asks this process to end takes effect here, after the terminal is restored.
-    ///
-    /// # Errors
-    /// Where the terminal was closed.
     pub fn wait(&mut self, patience: Option<Duration>) -> std::io::Result<PromptTerminalEvent> {
         let waits_until = patience.map(|patience| Instant::now() + patience);
         loop {
@@ -136,9 +130,6 @@ impl PromptTerminal {
     }
 
     /// Discards input until there is a pause: the rest of pasted text.
-    ///
-    /// # Errors
-    /// As [`PromptTerminal::wait`].
     pub fn forget_the_rest(&mut self) -> std::io::Result<()> {
         while self.read(PASTE_PAUSE)?.is_some() {}
         self.keys = KeyPressParser::default();
@@ -147,9 +138,6 @@ impl PromptTerminal {
     }
 
     /// Stops this process, as Ctrl+Z does, after restoring the terminal. Returns when it is continued.
-    ///
-    /// # Errors
-    /// Where the terminal was closed.
     pub fn suspend(&mut self) -> std::io::Result<()> {
         self.leave();
         say(b"\n");

@@ -50,9 +50,6 @@ struct AgentsCheckFindingJson {
 }
 
 /// Tries an agent program.
-///
-/// # Errors
-/// As [`check`]; `AGENT_FAILED` where something is missing.
 pub(super) fn run(args: &AgentsCheckArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
     let config = ctx.config;

@@ -31,9 +31,6 @@ pub(super) fn is_outside(error: &Error) -> bool {
 }
 
 /// Says that nothing is saved of what is done in this folder, and where it would be.
-///
-/// # Errors
-/// `error` where the folder holds no repository.
 pub(super) fn show(folder: &Path, error: Error, screen: &mut Screen) -> Result<Exit> {
     let all = repositories_in(folder);
     if all.is_empty() {

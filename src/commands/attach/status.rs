@@ -55,9 +55,6 @@ struct AttachEventJson {
 }
 
 /// Says how the programs stand in the current worktree.
-///
-/// # Errors
-/// As [`status`].
 pub(super) fn show(ctx: &Context, chosen: &[&'static HookRecipe], screen: &mut Screen) -> Result<Exit> {
     let worktree = ctx.repo.worktrees().current_worktree()?;
     let (mut all, mut programs) = (Vec::new(), Vec::new());

@@ -46,9 +46,6 @@ struct CheckpointShowJson<'a> {
 }
 
 /// Lists the checkpoints; missing tags and notes are rebuilt first.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(super) fn list(args: &CheckpointListArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let depth = args.max_count.map_or(HealDepth::Names, HealDepth::Newest);
@@ -66,9 +63,6 @@ pub(super) fn list(args: &CheckpointListArgs, global: &GlobalArgs, screen: &mut 
 }
 
 /// Shows what a checkpoint holds, and what it does not.
-///
-/// # Errors
-/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`.
 pub(super) fn show(args: &CheckpointShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_with_usable_config(purpose(true), global, screen)?;
     let shown = checkpoint::show(&ctx, &args.name)?;

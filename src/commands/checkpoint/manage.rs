@@ -33,9 +33,6 @@ const ACTIONS: &[(CheckpointMenuAction, &str)] = &[
 ];
 
 /// Shows the checkpoints and asks for an action, until the user leaves.
-///
-/// # Errors
-/// `NEEDS_CONFIRMATION` without a terminal; the errors of the actions.
 pub(super) fn manage(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     if !screen.can_ask() {

@@ -113,9 +113,6 @@ struct CheckpointCreateJson<'a> {
 }
 
 /// Runs a verb on checkpoints.
-///
-/// # Errors
-/// Those of the verb.
 pub fn run(args: &CheckpointVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match args {
         CheckpointVerb::Create(args) => create(args, global, screen),

@@ -80,9 +80,6 @@ fn age(text: &str) -> Result<SignedDuration, String> {
 }
 
 /// Deletes checkpoints by name.
-///
-/// # Errors
-/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `PROTECTED`, `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of deleting.
 pub(super) fn delete(args: &CheckpointDeleteArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     ctx.no_open_operation()?;
@@ -92,9 +89,6 @@ pub(super) fn delete(args: &CheckpointDeleteArgs, global: &GlobalArgs, screen: &
 }
 
 /// Deletes old checkpoints.
-///
-/// # Errors
-/// `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of deleting.
 pub(super) fn cleanup(args: &CheckpointCleanupArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     ctx.no_open_operation()?;

@@ -56,9 +56,6 @@ struct CheckpointVerifyJson {
 }
 
 /// Verifies checkpoints.
-///
-/// # Errors
-/// `CHECKPOINT_DAMAGED` where one is not whole; as [`checkpoint::verify`] and [`checkpoint::repair`].
 pub(super) fn verify(args: &CheckpointVerifyArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let name = args.name.as_deref();
@@ -129,9 +126,6 @@ pub(super) fn verify(args: &CheckpointVerifyArgs, global: &GlobalArgs, screen: &
 }
 
 /// Shows what has changed since a checkpoint.
-///
-/// # Errors
-/// As [`checkpoint::difference`].
 pub(super) fn diff(args: &CheckpointDiffArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_with_usable_config(purpose(true), global, screen)?;
     let difference = checkpoint::difference(&ctx, &args.name, args.other.as_deref())?;
@@ -165,9 +159,6 @@ pub(super) fn diff(args: &CheckpointDiffArgs, global: &GlobalArgs, screen: &mut 
 }
 
 /// Packs what checkpoints hold.
-///
-/// # Errors
-/// As [`checkpoint::compact`].
 pub(super) fn compact(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
     let done = checkpoint::compact(&mut ctx)?;

@@ -10,9 +10,6 @@ use crate::ops::settings::WritableLayer;
 use crate::ops::settings::config_reset::{ConfigResetSource, broken, plan};
 
 /// Asks about each file that cannot be read, and does what is chosen.
-///
-/// # Errors
-/// `error` where the user quits; as [`reset::at_once`].
 pub(in crate::commands) fn ask(repo: &Repository, error: Error, screen: &mut Screen) -> Result<()> {
     for (layer, why) in broken(Some(repo)) {
         screen.complain(&why.to_string());

@@ -33,9 +33,6 @@ struct ConfigEditJson<'a> {
 }
 
 /// Lets the user edit a layer.
-///
-/// # Errors
-/// As [`ConfigDraft::begin`], [`ConfigDraft::edit`] and [`ConfigDraft::save`]; `CONFIG_INVALID` where the text cannot be used; `DECLINED`.
 pub fn run(args: &ConfigEditArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let layer = args.into.layer();
     let repo = repository_if_any(global, layer)?;

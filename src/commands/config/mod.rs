@@ -104,9 +104,6 @@ struct ConfigSettingJson<'a> {
 }
 
 /// Runs a verb on the configuration.
-///
-/// # Errors
-/// `CONFIG_INVALID` with the place; as [`crate::ops::settings::editing::ConfigDraft::save`].
 pub fn run(args: &ConfigVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match args {
         ConfigVerb::Show(args) => show(args, global, screen),

@@ -70,17 +70,11 @@ struct ConfigResetJson<'a> {
 }
 
 /// Puts the backup in place of a file.
-///
-/// # Errors
-/// As [`config_reset::plan`] and [`ConfigResetPlan::carry_out`]; `USAGE` where it is not clear which file; `NEEDS_CONFIRMATION`, `DECLINED`.
 pub fn restore(args: &ConfigRestoreArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     replace(args.of, args.consent, ConfigResetSource::Backup, global, screen)
 }
 
 /// Empties a file.
-///
-/// # Errors
-/// As [`restore`].
 pub fn reset(args: &ConfigResetArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     replace(args.of, args.consent, ConfigResetSource::Nothing, global, screen)
 }
@@ -158,9 +152,6 @@ fn done(plan: &ConfigResetPlan, kept: Option<&Path>, from: ConfigResetSource) ->
 }
 
 /// Does it for a question that was answered already, and says where the old content is.
-///
-/// # Errors
-/// As [`config_reset::plan`] and [`ConfigResetPlan::carry_out`].
 pub(super) fn at_once(repo: &Repository, layer: WritableLayer, from: ConfigResetSource, screen: &mut Screen) -> Result<()> {
     let plan = config_reset::plan(Some(repo), layer, from)?;
     let kept = plan.carry_out()?;

@@ -29,9 +29,6 @@ const CHOICES: [DiskMenuChoice; 5] = [
 ];
 
 /// Asks until there is space, or the user leaves.
-///
-/// # Errors
-/// As [`prompt::one_of`] and [`by_hand`].
 pub(super) fn ask(ctx: &mut Context, freed: Option<u64>, screen: &mut Screen) -> Result<()> {
     while let Some(short) = disk_space::shortage(ctx).filter(|short| short.level >= DiskSpaceLevel::Critical) {
         let words = in_words(ctx)?;

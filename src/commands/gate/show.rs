@@ -63,9 +63,6 @@ struct GateStepJson<'a> {
 }
 
 /// Shows a gate with everything that helps to decide.
-///
-/// # Errors
-/// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`; those of reading the task's workspace.
 pub(super) fn run(ctx: &Context, name: &str, screen: &mut Screen) -> Result<()> {
     let look = gates::look(ctx, name)?;
     let changed = look.diff.as_ref();

@@ -66,9 +66,6 @@ pub struct ManPage {
 }
 
 /// All pages: the main one first, then one for every verb and its verbs.
-///
-/// # Errors
-/// None in practice: the pages are written to memory.
 pub fn pages() -> Result<Vec<ManPage>> {
     let mut pages = Vec::new();
     render(Cli::command(), &[], &mut pages)?;

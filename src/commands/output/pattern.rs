@@ -9,9 +9,6 @@ use crate::error::{Code, Error, Result};
 const LARGEST: usize = 1024 * 1024;
 
 /// Compiles a regular expression.
-///
-/// # Errors
-/// `USAGE` with what is wrong with it.
 pub(super) fn parse(pattern: &str) -> Result<Regex> {
     let config = Config::new().nfa_size_limit(Some(LARGEST)).utf8_empty(false);
     let built = Builder::new().configure(config).syntax(syntax::Config::new().utf8(false)).build(pattern);

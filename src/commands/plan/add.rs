@@ -54,9 +54,6 @@ pub struct PlanAddTaskArgs {
 }
 
 /// Adds a task to the plan and prints its id.
-///
-/// # Errors
-/// As [`by_hand::add_task`], and for a body that cannot be read.
 pub fn run(args: &PlanAddTaskArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let (after, needs) = needs::split(input::after(&args.after)?);
     let new = NewTaskRequest {

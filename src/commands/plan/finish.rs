@@ -38,9 +38,6 @@ struct PlanFinishJson<'a> {
 }
 
 /// Makes the tasks of the plan.
-///
-/// # Errors
-/// As [`finish::finish`]; `NEEDS_CONFIRMATION`, `DECLINED`.
 pub fn run(args: &PlanFinishArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = super::open_healed(global, screen)?;
     let tasks = finish::look(&ctx)?;

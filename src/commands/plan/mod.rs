@@ -125,9 +125,6 @@ pub struct PlanAbandonArgs {
 }
 
 /// Runs a verb on the plan.
-///
-/// # Errors
-/// Those of the verb.
 pub fn run(args: &PlanVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match args {
         PlanVerb::Start(args) => start::run(args, global, screen),

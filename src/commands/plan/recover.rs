@@ -52,9 +52,6 @@ struct PlanRecoverJson<'a> {
 }
 
 /// Decides what becomes of a plan that was cut off, and does it.
-///
-/// # Errors
-/// `NO_PLAN`, `BUSY`; `DECLINED` where nothing was chosen; as [`carry_out`].
 pub fn run(args: &PlanRecoverArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = super::open_healed(global, screen)?;
     plan::open(ctx.state())?;

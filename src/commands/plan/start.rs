@@ -48,9 +48,6 @@ pub struct PlanStartArgs {
 }
 
 /// Begins a plan.
-///
-/// # Errors
-/// As [`by_hand::start`].
 pub fn run(args: &PlanStartArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let body = input::text_or_file(args.body.as_ref(), args.body_file.as_ref(), global)?;
     let id = args.id.as_deref().map(TaskId::new).transpose()?;

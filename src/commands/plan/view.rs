@@ -36,9 +36,6 @@ pub struct PlanNextJson {
 
 impl<'a> PlanJson<'a> {
     /// The plan of a repository, also one that has ended.
-    ///
-    /// # Errors
-    /// `NO_PLAN`; `IO_FAILED`.
     pub fn of(ctx: &'a Context) -> Result<Self> {
         let plan = ctx
             .state()

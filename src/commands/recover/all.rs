@@ -13,9 +13,6 @@ struct RecoverAllJson {
 }
 
 /// Shows all repositories of the user, and starts sessions again.
-///
-/// # Errors
-/// As [`all_repositories::look`].
 pub(super) fn run(start: RestartDeadSessions, screen: &mut Screen) -> Result<Exit> {
     let answer = RecoverAllJson { repositories: all_repositories::look(start)? };
     screen.answer(&answer, || in_words(&answer.repositories, start))?;

@@ -24,9 +24,6 @@ pub enum SessionProcess {
 }
 
 /// Asks what becomes of the tasks; `None` where nothing was chosen.
-///
-/// # Errors
-/// As [`prompt::one_of`].
 pub(super) fn choose(view: &RecoverySurvey, asking: RecoveryAsker) -> Result<Option<CrashRecoveryChoice>> {
     let cut_off = count(view.cut_off().count(), "task");
     let words = CrashRecoveryChoice::ALL.map(|choice| recovery::choice(choice, asking));
@@ -36,9 +33,6 @@ pub(super) fn choose(view: &RecoverySurvey, asking: RecoveryAsker) -> Result<Opt
 
 /// Asks before a session what becomes of the tasks that a crash cut off, if a human is to decide. Otherwise the session decides, and
 /// says it in numbers.
-///
-/// # Errors
-/// `RECOVERY_NEEDED` without a terminal; `DECLINED` where the session is not to begin; as [`survey::look`] and [`survey::recover`].
 pub fn ask(ctx: &mut Context, options: &mut SupervisorOptions, session: SessionProcess, screen: &mut Screen) -> Result<()> {
     if ctx.config.recovery.auto {
         return Ok(());

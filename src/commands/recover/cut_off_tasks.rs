@@ -80,9 +80,6 @@ struct RecoverAbandonJson<'a> {
 }
 
 /// Runs one of them.
-///
-/// # Errors
-/// As those.
 pub fn run(verb: &RecoverVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match verb {
         RecoverVerb::Inspect(of) => inspect(&of.id, global, screen),
@@ -103,9 +100,6 @@ fn looked_at(of: &[String], global: &GlobalArgs, screen: &mut Screen) -> Result<
 }
 
 /// Shows all that is known of these tasks.
-///
-/// # Errors
-/// As [`survey::look`] and [`export::state`].
 pub(super) fn inspect(of: &[String], global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let state = looked_at(of, global, screen)?;
     screen.answer(&state, || inspected(&state))?;
@@ -146,9 +140,6 @@ fn mask(value: &mut Value) {
 }
 
 /// Lists the tasks and asks, then takes them out of the plan.
-///
-/// # Errors
-/// `NEEDS_CONFIRMATION`, `DECLINED`: then nothing was changed; as [`resume::abandon`].
 pub fn abandon(of: &[String], yes: bool, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(purpose(false), global, screen)?;
     let done = abandon_in(&mut ctx, &ids(of)?, yes, screen)?;
@@ -157,9 +148,6 @@ pub fn abandon(of: &[String], yes: bool, global: &GlobalArgs, screen: &mut Scree
 }
 
 /// Shows what [`abandon`] takes out of the plan; changes nothing.
-///
-/// # Errors
-/// As [`survey::look`] and [`resume::to_abandon`].
 fn would_abandon(of: &[String], global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let mut ctx = open_with_usable_config(purpose(true), global, screen)?;
     let view = survey::look(&mut ctx)?;
@@ -172,9 +160,6 @@ fn would_abandon(of: &[String], global: &GlobalArgs, screen: &mut Screen) -> Res
 }
 
 /// As [`abandon`], and returns the tasks.
-///
-/// # Errors
-/// As [`abandon`].
 pub(super) fn abandon_in(ctx: &mut Context, of: &[TaskId], yes: bool, screen: &mut Screen) -> Result<Vec<TaskId>> {
     let view = survey::look(ctx)?;
     let tasks = resume::to_abandon(ctx, &view, of)?;

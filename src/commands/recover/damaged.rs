@@ -34,9 +34,6 @@ struct LogRebuildJson<'a> {
 }
 
 /// Shows the damage and the choices. At a terminal, asks which one to take.
-///
-/// # Errors
-/// `error`, the one from loading, where there is no terminal to ask at; `RECOVERY_FAILED` where nothing can be recovered.
 pub(super) fn look(global: &GlobalArgs, error: Error, screen: &mut Screen) -> Result<Exit> {
     let found = log_recovery::look_everywhere(&repository(global)?)?;
     if screen.can_ask() {
@@ -94,10 +91,6 @@ fn numbered(number: u64) -> usize {
 }
 
 /// Starts a new log from `source`, which the command line names. Asks for confirmation unless `yes` is set.
-///
-/// # Errors
-/// `NEEDS_CONFIRMATION`, `DECLINED`: then nothing was changed. A sound state is only replaced with `yes`. As
-/// [`log_recovery::begin_anew`].
 pub(super) fn begin_anew_from(global: &GlobalArgs, source: RebuildSource, yes: bool, screen: &mut Screen) -> Result<Exit> {
     if !yes && log_recovery::is_sound(&repository(global)?)? {
         return Err(Error::new(Code::NeedsConfirmation, "the stored state is sound, and starting again would throw it away")

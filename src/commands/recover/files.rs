@@ -37,10 +37,6 @@ pub(super) enum RecoverFilesMode {
 }
 
 /// Shows the files of a task, and puts those back that a human chooses. `of` is the task, then paths in its workspace.
-///
-/// # Errors
-/// `UNKNOWN_TASK`; `INVALID_INPUT` where there is no capture, or it holds a named path no otherwise; `BUSY` while somebody works;
-/// as [`lost_files::put_back`].
 pub(super) fn run(of: &[String], how: RecoverFilesMode, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let Some((task, paths)) = of.split_first() else {
         return Err(Error::new(Code::InvalidInput, "--files needs a task"));

@@ -139,9 +139,6 @@ struct RecoverJson {
 }
 
 /// Shows what has to be recovered, or repairs it.
-///
-/// # Errors
-/// As [`resume::look_and_plan`] and [`resume::run_and_look`]; `NOT_FOR_AGENTS` where an agent calls it for a repair.
 pub fn run(args: &RecoverArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if let Some(verb) = &args.verb {
         return cut_off_tasks::run(verb, global, screen);

@@ -17,9 +17,6 @@ use crate::wording::checkpoints::rows;
 use crate::wording::rollback::{KEPT, nothing_changes, people};
 
 /// Shows the menu until the user has rolled back or leaves.
-///
-/// # Errors
-/// `USAGE` without a terminal; the errors of the rollback.
 pub(super) fn run(ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     if !screen.can_ask() {
         return Err(Error::new(Code::Usage, "the rollback menu needs a terminal")
@@ -70,9 +67,6 @@ fn counts(ctx: &Context) -> String {
 }
 
 /// Shows what a rollback to a checkpoint changes, asks, and rolls back; `None` where the user declines.
-///
-/// # Errors
-/// Those of the rollback.
 pub(in crate::commands) fn offer(ctx: &mut Context, screen: &mut Screen, one: &CheckpointListing) -> Result<Option<Exit>> {
     if !agreed(ctx, screen, one)? {
         return Ok(None);

@@ -81,9 +81,6 @@ impl<'a> RollbackTaskJson<'a> {
 }
 
 /// Rolls back a task.
-///
-/// # Errors
-/// `MERGE_CONFLICT`, `NEEDS_CONFIRMATION`, `DECLINED`, and the errors of the operation.
 pub(super) fn run(args: &RollbackTaskArgs, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let RollbackTaskArgs { task, cascade, target, resolve, .. } = args;
     let afterwards = AfterHalt::with_retry(args.retry);

@@ -17,17 +17,11 @@ struct RunDetachJson {
 }
 
 /// Starts the session in the background, for the panel.
-///
-/// # Errors
-/// As [`detach::start`].
 pub(super) fn begin(ctx: &mut Context) -> Result<()> {
     detach::start(ctx).map(drop)
 }
 
 /// Starts the session in the background, and prints its process id and log.
-///
-/// # Errors
-/// As [`detach::start`].
 pub(super) fn run(ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let begun = detach::start(ctx)?;
     let log = begun.log.display().to_string();

@@ -83,9 +83,6 @@ pub struct TaskAddArgs {
 }
 
 /// Adds a task and prints its id.
-///
-/// # Errors
-/// As [`edit::add`], and for a body that cannot be read.
 pub fn run(args: &TaskAddArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let (after, needs) = needs::split(input::after(&args.after)?);
     let new = NewTaskRequest {

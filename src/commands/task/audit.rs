@@ -47,9 +47,6 @@ fn as_json(entry: &AuditEntry) -> TaskAuditEntryJson<'_> {
 }
 
 /// Shows a task's history, oldest first.
-///
-/// # Errors
-/// As [`history::audit`].
 pub fn run(args: &TaskAuditArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let id = TaskId::new(args.id.as_str())?;
     let ctx = look(global, screen)?;

@@ -21,9 +21,6 @@ pub struct BudgetArgs {
 
 impl BudgetArgs {
     /// What is given.
-    ///
-    /// # Errors
-    /// `INVALID_INPUT`.
     pub fn read(&self) -> Result<NewBudgetLimits> {
         NewBudgetLimits::read(self.max_cost.as_deref(), self.max_tokens.as_deref(), self.max_time.as_deref())
     }

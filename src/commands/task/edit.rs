@@ -95,9 +95,6 @@ fn asked(args: &TaskEditArgs, global: &GlobalArgs) -> Result<Option<edit::TaskEd
 }
 
 /// Changes fields of a task, and prints the changes. Where none is given, a terminal opens the editor.
-///
-/// # Errors
-/// As [`edit::edit`]; `USAGE` where no field is given, and there is no terminal.
 pub fn run(args: &TaskEditArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let id = TaskId::new(args.id.as_str())?;
     let given = asked(args, global)?;

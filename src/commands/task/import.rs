@@ -38,9 +38,6 @@ struct TaskImportJson<'a> {
 }
 
 /// Adds the tasks of a file.
-///
-/// # Errors
-/// As [`import::import`].
 pub fn run(args: &TaskImportArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let text = input::text_of(&input::resolve(&args.file, global)?, MAX_FILE)?;
     let mut ctx = open_configured(global, Vec::new(), screen)?;

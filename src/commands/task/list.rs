@@ -49,9 +49,6 @@ fn wanted(word: &str) -> Result<TaskStatusFilter> {
 }
 
 /// Lists tasks.
-///
-/// # Errors
-/// `INVALID_INPUT` for an unknown status; the errors of opening the repository.
 pub fn run(args: &TaskListArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let words = args.status.iter().flat_map(|word| word.split(','));
     let wanted = words.map(wanted).collect::<Result<Vec<_>>>()?;

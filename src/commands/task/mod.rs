@@ -33,9 +33,6 @@ pub enum TaskVerb {
 }
 
 /// Runs a verb on tasks.
-///
-/// # Errors
-/// Those of the verb.
 pub fn run(args: &TaskVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match args {
         TaskVerb::Add(args) => add::run(args, global, screen),

@@ -57,9 +57,6 @@ struct TaskShowJson<'a> {
 }
 
 /// Shows a task.
-///
-/// # Errors
-/// `UNKNOWN_TASK`; the errors of opening the repository.
 pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let id = TaskId::new(args.id.as_str())?;
     let ctx = look(global, screen)?;

@@ -86,9 +86,6 @@ fn restate(
 }
 
 /// Blocks tasks, also those that agents work on.
-///
-/// # Errors
-/// As [`blocking::block`].
 pub fn block(args: &TaskBlockArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ids = input::ids(&args.ids)?;
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
@@ -102,17 +99,11 @@ pub fn block(args: &TaskBlockArgs, global: &GlobalArgs, screen: &mut Screen) -> 
 }
 
 /// Makes blocked or failed tasks pending again.
-///
-/// # Errors
-/// As [`edit::unblock`].
 pub fn unblock(args: &TaskUnblockArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     restate(&args.ids, global, screen, "pending", edit::unblock)
 }
 
 /// Archives tasks.
-///
-/// # Errors
-/// As [`blocking::archive`].
 pub fn archive(args: &TaskArchiveArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ids = input::ids(&args.ids)?;
     let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;

@@ -151,9 +151,6 @@ const MOST_ENTRIES: usize = 1000;
 
 impl AgentAdapter {
     /// Checks what the types do not: sizes, the command, the prices and the rules of the stream.
-    ///
-    /// # Errors
-    /// `CONFIG_INVALID` with the key, and what it can be.
     pub fn checked(mut self) -> Result<Self> {
         if self.name.trim().is_empty() {
             return Err(invalid("the agent program has no name"));

@@ -11,9 +11,6 @@ const BY_ENTRY: [&str; 3] = ["env", "tools", "stream"];
 /// The agent program that `over` (a table of the configuration, with `name`) makes of `base` (a preset). Keys of `over`
 /// replace those of `base`; entries of `env`, `tools` and `stream` are replaced one by one, `stream.rules` and `stream.trouble`
 /// as a whole. A `null` takes a key away.
-///
-/// # Errors
-/// `CONFIG_INVALID` with the key that is unknown, missing or of the wrong kind.
 pub fn overlaid(base: Option<Value>, over: Value) -> Result<AgentAdapter> {
     let Value::Object(over) = over else { return Err(invalid("an agent program has to be a table")) };
     let mut table = match base {

@@ -28,9 +28,6 @@ pub fn preset_text(name: &str) -> Option<&'static str> {
 }
 
 /// The preset of this name, as a table that a configuration can be laid over (`overlay::overlaid`).
-///
-/// # Errors
-/// `CONFIG_INVALID`, with the names of the presets.
 pub fn preset_value(name: &str) -> Result<Value> {
     let Some(text) = preset_text(name) else {
         return Err(invalid(format!("there is no agent program '{name}'"))
@@ -40,9 +37,6 @@ pub fn preset_value(name: &str) -> Result<Value> {
 }
 
 /// The preset of this name.
-///
-/// # Errors
-/// `CONFIG_INVALID`, with the names of the presets.
 pub fn preset(name: &str) -> Result<AgentAdapter> {
     adapter_of(preset_value(name)?)
 }

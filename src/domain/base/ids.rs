@@ -100,9 +100,6 @@ macro_rules! id {
 
         impl $name {
             /// Checks and makes the id.
-            ///
-            /// # Errors
-            /// `INVALID_ID`.
             pub fn new(text: impl Into<String>) -> Result<Self> {
                 let text = text.into();
                 check($what, &text)?;
@@ -184,9 +181,6 @@ id!(RequestId "request id" "The id of a request to the supervisor.");
 impl RequestId {
     /// The id of a request made after the event `seq`. Requests are handled in the order of their ids, which is the order in
     /// which they were made. `unique` distinguishes requests with the same `seq`, which two histories of one log can have.
-    ///
-    /// # Errors
-    /// `INVALID_INPUT` where `unique` has characters that an id cannot have.
     pub fn after(seq: u64, unique: &str) -> Result<Self> {
         Self::new(format!("r{seq:020}-{unique}"))
     }

@@ -17,18 +17,12 @@ pub struct Oid(Box<str>);
 
 impl Oid {
     /// Checks and makes an object id.
-    ///
-    /// # Errors
-    /// `INVALID_INPUT` for anything but 40 or 64 hexadecimal digits.
     pub fn new(text: impl Into<String>) -> Result<Self> {
         let text = text.into();
         if Self::is_id(text.as_bytes()) { Ok(Self(text.into_boxed_str())) } else { Err(Self::is_none(&text)) }
     }
 
     /// The id with these 20 (SHA-1) or 32 (SHA-256) bytes.
-    ///
-    /// # Errors
-    /// `INVALID_INPUT` for any other number of bytes.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self> {
         let text = to_hex(bytes);
         if matches!(bytes.len(), 20 | 32) { Ok(Self(text.into_boxed_str())) } else { Err(Self::is_none(&text)) }

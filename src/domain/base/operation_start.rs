@@ -15,9 +15,6 @@ const NUMBER: usize = 9;
 
 impl OperationId {
     /// The id of a transaction that begins now: none of its events is in the log yet, whose last event has the number `seq`.
-    ///
-    /// # Errors
-    /// `INVALID_ID` where `random` has other characters than ids may have.
     pub fn begun_after(seq: u64, random: &str) -> Result<Self> {
         let random = random.get(random.len().saturating_sub(RANDOM)..).unwrap_or(random);
         Self::new(format!("t{random}{seq:0NUMBER$x}"))

@@ -36,9 +36,6 @@ fn sum_over(body: &[u8], follows: &[u8]) -> u32 {
 }
 
 /// What is before the checksum of a line without its line feed. The checksum counts what `follows` the line, too.
-///
-/// # Errors
-/// Why it is not as it was written.
 pub fn opened<'l>(line: &'l [u8], follows: &[u8]) -> Result<&'l [u8], BrokenSeal> {
     let (body, tail) = line.split_at_checked(line.len().wrapping_sub(SUM_LENGTH)).ok_or(BrokenSeal::TooShort)?;
     let sum = written(tail).ok_or(BrokenSeal::NoSum)?;

@@ -114,9 +114,6 @@ impl CheckpointCatalog {
     }
 
     /// All of them, by name.
-    ///
-    /// # Errors
-    /// Those of the reader.
     pub fn all(&self) -> Result<Vec<&CheckpointRecord>> {
         let mut all: Vec<&CheckpointRecord> = self.recent.values().collect();
         if let Some(older) = &self.older {
@@ -127,9 +124,6 @@ impl CheckpointCatalog {
     }
 
     /// The newest ones, at most `count`, oldest first.
-    ///
-    /// # Errors
-    /// Those of the reader, which is asked only where not all of them are certain to be in memory.
     pub fn newest(&self, count: usize) -> Result<Vec<&CheckpointRecord>> {
         let newer = |older: &OlderCheckpoints| self.recent.values().filter(|record| record.seq > older.summary.newest).count();
         let are_here = self.older.as_ref().is_none_or(|older| count <= newer(older));
@@ -144,9 +138,6 @@ impl CheckpointCatalog {
     }
 
     /// The one with exactly this name.
-    ///
-    /// # Errors
-    /// Those of the reader, which is asked only where an older one has the name.
     pub fn get(&self, name: &CheckpointName) -> Result<Option<&CheckpointRecord>> {
         match (self.recent.get(name), &self.older) {
             (Some(record), _) => Ok(Some(record)),
@@ -156,9 +147,6 @@ impl CheckpointCatalog {
     }
 
     /// Takes all into memory.
-    ///
-    /// # Errors
-    /// Those of the reader; nothing has changed then.
     pub fn read_all(&mut self) -> Result<()> {
         if let Some(older) = &self.older {
             let all = BTreeMap::clone(older.all()?);
@@ -170,9 +158,6 @@ impl CheckpointCatalog {
     }
 
     /// Adds one, or replaces the one of its name.
-    ///
-    /// # Errors
-    /// Those of the reader, which is asked only where an older one has the name; nothing has changed then.
     pub fn insert(&mut self, record: CheckpointRecord) -> Result<()> {
         let folded = record.name.folded();
         self.read_if_older(&folded)?;
@@ -183,9 +168,6 @@ impl CheckpointCatalog {
     }
 
     /// Forgets the one with exactly this name, and returns it.
-    ///
-    /// # Errors
-    /// As [`CheckpointCatalog::insert`].
     pub fn remove(&mut self, name: &CheckpointName) -> Result<Option<CheckpointRecord>> {
         let folded = name.folded();
         self.read_if_older(&folded)?;

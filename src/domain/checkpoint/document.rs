@@ -231,9 +231,6 @@ struct DocumentVersion {
 
 impl CheckpointDocument {
     /// Reads a document.
-    ///
-    /// # Errors
-    /// Why it cannot be read.
     pub fn from_json(json: &[u8]) -> std::result::Result<Self, String> {
         // The version first: a newer format may have words that this one does not know.
         let marked: DocumentVersion = serde_json::from_slice(json).map_err(|e| e.to_string())?;

@@ -42,9 +42,6 @@ impl KnownPathsCount {
     }
 
     /// For display: with `all_else_gone` set from the state.
-    ///
-    /// # Errors
-    /// As [`Checkpoints::get`](super::catalog::CheckpointCatalog::get).
     pub fn shown(&self, checkpoints: &CheckpointCatalog) -> crate::error::Result<Self> {
         let is_there = checkpoints.get(&self.all_else_as_of)?.is_some_and(|record| self.is_on(record));
         Ok(Self { all_else_gone: !is_there, ..self.clone() })

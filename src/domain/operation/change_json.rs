@@ -73,9 +73,6 @@ struct RefChangeJson<'a> {
 }
 
 /// Refs that change: {`name`, `old`, `new`}.
-///
-/// # Errors
-/// The serializer's.
 pub fn refs<S: Serializer>(all: &[RefChange], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(all.iter().map(|RefChange { name, value }| RefChangeJson {
         name,
@@ -109,9 +106,6 @@ struct StashChangeJson<'a> {
 }
 
 /// Stash entries that are removed or brought back: {`id`, `message`, `action`}.
-///
-/// # Errors
-/// The serializer's.
 pub fn stash<S: Serializer>(all: &[StashChange], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(all.iter().map(|StashChange { entry, way }| StashChangeJson {
         id: &entry.id,
@@ -121,9 +115,6 @@ pub fn stash<S: Serializer>(all: &[StashChange], to: S) -> Result<S::Ok, S::Erro
 }
 
 /// As [`stash`], where all entries come back.
-///
-/// # Errors
-/// The serializer's.
 pub fn stash_back<S: Serializer>(all: &[StashEntry], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(all.iter().map(|StashEntry { id, message }| StashChangeJson {
         id,
@@ -140,9 +131,6 @@ struct BranchConfigJson<'a> {
 }
 
 /// The configuration of branches that is removed or brought back: {`branch`, `values`, `action`}.
-///
-/// # Errors
-/// The serializer's.
 pub fn branch_configs<S: Serializer>(all: &[BranchConfigChange], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(all.iter().map(|BranchConfigChange { branch, values, way }| BranchConfigJson {
         branch,
@@ -158,9 +146,6 @@ struct TaskFieldChangesJson<'a> {
 }
 
 /// Fields of tasks that change: {`id`, `changes`}.
-///
-/// # Errors
-/// The serializer's.
 pub fn tasks<S: Serializer>(all: &[TaskChangeSet], to: S) -> Result<S::Ok, S::Error> {
     to.collect_seq(
         all.iter().map(|TaskChangeSet { id, changes }| TaskFieldChangesJson {
@@ -171,9 +156,6 @@ pub fn tasks<S: Serializer>(all: &[TaskChangeSet], to: S) -> Result<S::Ok, S::Er
 }
 
 /// Fields of one task that change: {`field`, `old`, `new`}.
-///
-/// # Errors
-/// The serializer's.
 pub fn fields<S: Serializer>(all: &[TaskFieldChange], to: S) -> Result<S::Ok, S::Error> {
     let mut list = to.serialize_seq(Some(all.len()))?;
     all.iter().try_for_each(|change| list.serialize_element(&FieldChangeJson(change)))?;
@@ -220,9 +202,6 @@ pub struct CheckpointNameJson<'a> {
 }
 
 /// For a checkpoint of known paths: how many paths were looked at, and which checkpoint the rest is taken from.
-///
-/// # Errors
-/// The serializer's.
 pub fn only<S: Serializer>(only: &Option<KnownPathsCount>, to: S) -> Result<S::Ok, S::Error> {
     #[derive(Serialize)]
     #[serde(rename_all = "camelCase")]

@@ -281,9 +281,6 @@ impl OperationFold {
     }
 
     /// Adds the next event.
-    ///
-    /// # Errors
-    /// Where the event does not fit the state before it.
     pub fn push(&mut self, envelope: &EventEnvelope) -> Result<()> {
         let place = *self.places.entry(envelope.txn.clone()).or_insert_with(|| {
             self.all.push(OperationRecord::begin(envelope));

@@ -29,9 +29,6 @@ pub enum UndoSelector {
 }
 
 /// Chooses the transaction that the user asked for.
-///
-/// # Errors
-/// `NOTHING_TO_UNDO`, `UNKNOWN_OPERATION`, `AMBIGUOUS_NAME`, `NOT_UNDOABLE` with the reason.
 pub fn choose<'t>(all: &'t [OperationRecord], asked: &UndoSelector) -> Result<&'t OperationRecord> {
     let depth = |transaction: &OperationRecord| taken_back(all, transaction).count();
     let nothing = |what: &str| Error::new(Code::NothingToUndo, what.to_owned()).hint("see 'git axiom log'");
@@ -142,10 +139,6 @@ pub struct StateUndo {
 pub type MergeContainsCheck<'h> = &'h dyn Fn(&TaskId, &MergedTaskWork) -> bool;
 
 /// Computes the changes of the state that undo a transaction.
-///
-/// # Errors
-/// As [`edits`] and [`mode`]; `NOT_UNDOABLE` where everything has its old value already: such an undo would do nothing, and
-/// could not be undone itself.
 pub fn state_back(transaction: &OperationRecord, now: &State, holds: MergeContainsCheck<'_>) -> Result<StateUndo> {
     let back = StateUndo { edits: edits(transaction, now, holds)?, mode: mode(transaction, now.restorable.mode)? };
     if !transaction.moves() && back.edits.is_empty() && back.mode.is_none() {
@@ -156,9 +149,6 @@ pub fn state_back(transaction: &OperationRecord, now: &State, holds: MergeContai
 }
 
 /// The edits of tasks that undo a transaction. Added tasks are archived, never forgotten.
-///
-/// # Errors
-/// `CHANGED_MEANWHILE` where an added task was worked on since, or a field has another value by now.
 fn edits(transaction: &OperationRecord, now: &State, holds: MergeContainsCheck<'_>) -> Result<Vec<TaskChangeSet>> {
     let mut edits = inverse_edits(transaction.edits.clone());
     for id in &transaction.added {
@@ -210,9 +200,6 @@ fn changed_since_then(tasks: &[&str]) -> Error {
 }
 
 /// The change of the mode that undoes a transaction; `None` where the mode has its old value already.
-///
-/// # Errors
-/// `CHANGED_MEANWHILE` where it was changed to something else since.
 fn mode(transaction: &OperationRecord, now: SessionMode) -> Result<Option<ValueChange<SessionMode>>> {
     match transaction.mode_restored {
         None => Ok(None),

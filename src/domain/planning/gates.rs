@@ -43,9 +43,6 @@ fn gate(id: &str, reason: String, opened_at: jiff::Timestamp) -> Option<Gate> {
 }
 
 /// The step that a decision at such a gate comes to.
-///
-/// # Errors
-/// `INVALID_INPUT` where a question is not answered.
 pub fn decided(id: &GateId, decision: &GateDecision) -> Result<PlanStep> {
     let number = |prefix: &str| id.as_str().strip_prefix(prefix).and_then(|number| number.parse::<u32>().ok());
     match (number(PLANNING_QUESTION), number(PROPOSAL), decision) {

@@ -82,10 +82,6 @@ pub struct PlannerReply {
 }
 
 /// Reads what a planner printed.
-///
-/// # Errors
-/// `PLANNER_FAILED` where nothing of it is an answer to what it was asked in this phase, or an answer cannot be understood; `TOO_LARGE`
-/// for too many tasks or questions.
 pub fn read(text: &str, phase: PlanningPhase) -> Result<PlannerReply> {
     if text.trim().is_empty() {
         return Err(failed("the planner printed nothing"));

@@ -188,9 +188,6 @@ fn refuse<T>(what: impl Into<String>, hint: &str) -> Result<T> {
 }
 
 /// Checks the length of a text that a plan is to hold.
-///
-/// # Errors
-/// `INVALID_INPUT` where it is empty, `TOO_LARGE`.
 pub fn check_text(what: &str, text: &str) -> Result<()> {
     if text.trim().is_empty() {
         return Err(Error::new(Code::InvalidInput, format!("{what} is empty")));
@@ -204,9 +201,6 @@ pub fn check_text(what: &str, text: &str) -> Result<()> {
 
 impl GoalPlan {
     /// The plan after a step.
-    ///
-    /// # Errors
-    /// `INVALID_TRANSITION`, `INVALID_INPUT`, `TOO_LARGE`; the step then changes nothing.
     pub fn after(&self, step: &PlanStep, at: Timestamp) -> Result<Self> {
         if !self.is_open() {
             return Err(Error::new(Code::NoPlan, "no plan is open").hint("git axiom plan start GOAL    begins one"));

@@ -32,9 +32,6 @@ const YAML_BEGIN: &str = "# >>> git axiom: made by `git axiom attach aider`";
 const YAML_END: &str = "# <<< git axiom";
 
 /// The text with our hooks, each once and as this version writes it; the same text where that is so already.
-///
-/// # Errors
-/// Why the text is left alone.
 pub fn attached(recipe: &HookRecipe, text: Option<&str>, caller: &HookInvocation) -> Result<String, HookEditRefusal> {
     let (mark, body) = split(text.unwrap_or_default());
     let new = match &recipe.format {
@@ -50,9 +47,6 @@ pub fn attached(recipe: &HookRecipe, text: Option<&str>, caller: &HookInvocation
 }
 
 /// The text without our hooks; the same text where there are none. `None`: nothing but ours was in it.
-///
-/// # Errors
-/// Why the text is left alone.
 pub fn detached(recipe: &HookRecipe, text: &str) -> Result<Option<String>, HookEditRefusal> {
     let (mark, body) = split(text);
     let new = match &recipe.format {
@@ -65,9 +59,6 @@ pub fn detached(recipe: &HookRecipe, text: &str) -> Result<Option<String>, HookE
 }
 
 /// How each event of the program stands in the text.
-///
-/// # Errors
-/// Why the text cannot be read.
 pub fn standing(
     recipe: &HookRecipe,
     text: Option<&str>,

@@ -96,9 +96,6 @@ impl AgentInstructions {
     }
 
     /// The text of the file with it, once and as this version writes it; the same text where that is so already.
-    ///
-    /// # Errors
-    /// Why the text is left alone.
     pub fn with(self, text: Option<&str>) -> Result<String, HookEditRefusal> {
         match self {
             Self::Skill => Ok(text.filter(|text| is_skill(text)).unwrap_or(SKILL).to_owned()),
@@ -107,9 +104,6 @@ impl AgentInstructions {
     }
 
     /// The text of the file without it; `None`: nothing else was in it.
-    ///
-    /// # Errors
-    /// Why the text is left alone.
     pub fn without(self, text: &str) -> Result<Option<String>, HookEditRefusal> {
         match self {
             Self::Skill => Ok(None),
@@ -136,9 +130,6 @@ fn line_end(text: &str) -> &'static str {
 }
 
 /// Where our lines stand, from the first marker to the last.
-///
-/// # Errors
-/// Where the markers do not fit each other: what is between them may be somebody's.
 fn place(text: &str) -> Result<Option<std::ops::Range<usize>>, HookEditRefusal> {
     let odd = || Err("the markers of git axiom in it do not fit each other".to_owned());
     match (text.matches(BEGIN).count(), text.matches(END).count()) {

@@ -71,9 +71,6 @@ impl SpannedNode {
 }
 
 /// Reads strict JSON: no comments, no commas too many. How deep it may be nested is limited by the parser that checks it first.
-///
-/// # Errors
-/// Why it does not parse, with line and column.
 pub fn parse(text: &str) -> Result<SpannedNode, String> {
     serde_json::from_str::<Value>(text).map_err(|e| e.to_string())?;
     let mut reader = JsonSpanReader { text, at: 0 };

@@ -131,9 +131,6 @@ pub struct PromptContents<'a> {
 }
 
 /// The prompt by a template, or by the one that is built in.
-///
-/// # Errors
-/// `CONFIG_INVALID` as [`PromptTemplate::read`].
 pub fn prompt(template: Option<&str>, parts: &PromptContents<'_>) -> Result<String> {
     Ok(PromptTemplate::read(template.unwrap_or(BUILT_IN))?.fill(&values(parts)))
 }

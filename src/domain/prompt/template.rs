@@ -44,10 +44,6 @@ enum TemplateMark {
 
 impl<'t> PromptTemplate<'t> {
     /// Reads a template.
-    ///
-    /// # Errors
-    /// `CONFIG_INVALID` with what is wrong: a name that is no placeholder, with all that are; a section that is not closed; a text
-    /// over the limit.
     pub fn read(text: &'t str) -> Result<Self> {
         if text.len() > MAX_TEMPLATE {
             return Err(invalid(format!("the template has {} bytes, the limit is {MAX_TEMPLATE}", text.len())));

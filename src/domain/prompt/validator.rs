@@ -78,9 +78,6 @@ pub enum OneOffRunPurpose {
 }
 
 /// Why the work did not pass, or there is no plan, in one line; `None` if it did, or there may be one.
-///
-/// # Errors
-/// Where the end of the program says nothing about the work: `MODEL_BUSY`, `AGENT_FAILED`, `PROGRAM_NOT_FOUND`, `KEEPER_FAILED`.
 pub fn verdict(
     step: &str,
     asked_for: OneOffRunPurpose,

@@ -19,9 +19,6 @@ pub struct KnownPathsBase<'s> {
 }
 
 /// The checkpoints to build on, or in words why everything has to be looked at.
-///
-/// # Errors
-/// The reason.
 pub fn base(state: &State) -> Result<KnownPathsBase<'_>, String> {
     // Both are always among the recent ones: see `older::divide`.
     let recent = || state.record.checkpoints.recent();

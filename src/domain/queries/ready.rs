@@ -67,9 +67,6 @@ impl ReadyQueue {
 
 /// The agent that takes a task: the one that worked on it last if it is free and has the task's persona, otherwise the free
 /// one of its persona with the lowest number. `is_taken` says who is about to take another one.
-///
-/// # Errors
-/// `INVALID_ID` where the persona has characters that an id cannot have.
 pub fn agent_for(state: &State, task: &Task, is_taken: impl Fn(&AgentId) -> bool) -> Result<AgentId> {
     let persona = persona_of(task);
     let free = |id: &AgentId| !is_taken(id) && state.restorable.agents.get(id).is_none_or(|agent| agent.work.is_none());

@@ -75,9 +75,6 @@ fn newest_first<'r>(records: impl IntoIterator<Item = &'r CheckpointRecord>) -> 
 }
 
 /// The reasons that protect each checkpoint. All of them, because a caller may ignore one of them.
-///
-/// # Errors
-/// Where the older checkpoints cannot be read.
 pub fn protections(
     state: &State,
     rules: &RetentionRules,
@@ -122,9 +119,6 @@ fn protections_of(
 
 /// The checkpoints that have expired, oldest first: over the age, or over the count. Complete ones and those of known paths
 /// are counted separately: the latter can be made after every edit of an agent, and are built on complete ones.
-///
-/// # Errors
-/// Where the older checkpoints cannot be read. They are read only where one of them may have expired.
 pub fn expired(state: &State, rules: &RetentionRules, now: Timestamp) -> Result<Vec<CheckpointName>> {
     let checkpoints = &state.record.checkpoints;
     let recent = newest_first(checkpoints.recent());
@@ -202,9 +196,6 @@ fn may_expire(group: &RetentionGroup, recent: usize, rules: &RetentionRules, now
 
 /// The checkpoints that `cleanup` removes, oldest first: those older than `older_than`, except the newest `keep` and the
 /// protected ones. With `named`, a name does not protect.
-///
-/// # Errors
-/// Where the older checkpoints cannot be read.
 pub fn cleanup(
     state: &State,
     rules: &RetentionRules,
@@ -231,9 +222,6 @@ pub fn cleanup(
 
 /// The checkpoints that may go where all of them hold too much, in this order: the automatic ones, then others, the oldest first, without
 /// the protected ones.
-///
-/// # Errors
-/// Where the older checkpoints cannot be read.
 pub fn thinnable(state: &State, rules: &RetentionRules, now: Timestamp) -> Result<Vec<CheckpointName>> {
     let all = newest_first(state.record.checkpoints.all()?);
     let kept = protections_of(&all, state, rules, now);

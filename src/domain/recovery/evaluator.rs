@@ -67,9 +67,6 @@ struct EvaluatorAnswer {
 }
 
 /// The decision in what an evaluator printed: one object with `action` and `reasoning`.
-///
-/// # Errors
-/// `INVALID_INPUT`: then the rules decide.
 pub fn answer(output: &str, facts: &CrashFacts) -> Result<CrashDecision> {
     let bad = |why: &str| Error::new(Code::InvalidInput, format!("recovery.evaluator gave no usable answer: {why}"));
     let text = output.trim();

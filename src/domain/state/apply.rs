@@ -25,9 +25,6 @@ fn refuse<T>(code: Code, what: impl Into<String>) -> Result<T> {
 
 impl State {
     /// Applies one event.
-    ///
-    /// # Errors
-    /// The code that a verb reports when it asks for something impossible. The state is then unchanged.
     pub fn apply(&mut self, envelope: &EventEnvelope) -> Result<()> {
         // A state that recovery adopted may skip numbers: it gets a number above all that were ever known.
         let adopted = matches!(envelope.event, Event::StateAdopted { .. }) && envelope.seq > self.seq;

@@ -59,9 +59,6 @@ impl AuditTrail {
     }
 
     /// Adds the next event. The caller passes all events, from the first on.
-    ///
-    /// # Errors
-    /// Where the event does not fit the state before it.
     pub fn push(&mut self, envelope: &EventEnvelope) -> Result<()> {
         let old = self.state.restorable.tasks.get(&self.id).cloned();
         let concerned = self.concerns(&envelope.event);

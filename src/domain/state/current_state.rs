@@ -294,9 +294,6 @@ impl State {
     }
 
     /// The task with this id.
-    ///
-    /// # Errors
-    /// `UNKNOWN_TASK`, with the nearest id as a hint.
     pub fn task(&self, id: &TaskId) -> Result<&Task> {
         self.restorable.tasks.get(id).ok_or_else(|| {
             let error = Error::new(Code::UnknownTask, format!("there is no task '{id}'"));
@@ -306,9 +303,6 @@ impl State {
     }
 
     /// The learning with this id.
-    ///
-    /// # Errors
-    /// `UNKNOWN_LEARNING`.
     pub fn learning(&self, id: LearningId) -> Result<&Learning> {
         self.record.learnings.iter().find(|learning| learning.id == id).ok_or_else(|| {
             Error::new(Code::UnknownLearning, format!("there is no '{id}'")).hint("git axiom learnings    lists them")

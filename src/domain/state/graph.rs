@@ -8,9 +8,6 @@ use crate::domain::work::task::Task;
 use crate::error::{Code, Error, Result};
 
 /// Checks tasks that are about to be added: ids not taken (in upper or lower case), all references known, no cycle.
-///
-/// # Errors
-/// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`.
 pub fn check_added(state: &State, tasks: &[Task]) -> Result<()> {
     let mut batch = HashSet::new();
     for task in tasks {
@@ -28,9 +25,6 @@ pub fn taken(id: &TaskId) -> Error {
 }
 
 /// Checks tasks that are about to replace existing ones: all references known, no cycle.
-///
-/// # Errors
-/// `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`.
 pub fn check_changed(state: &State, tasks: &[Task]) -> Result<()> {
     let new: HashMap<&TaskId, &Task> = tasks.iter().map(|task| (&task.id, task)).collect();
     let find = |id: &TaskId| new.get(id).copied().or_else(|| state.restorable.tasks.get(id));

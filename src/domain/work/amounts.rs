@@ -5,9 +5,6 @@ use crate::domain::base::with_unit::{SECONDS, with_unit};
 use crate::error::{Code, Error, Result};
 
 /// Reads an amount of money: `5`, `$2.50`, `3 USD`.
-///
-/// # Errors
-/// `INVALID_INPUT`.
 pub fn cost(text: &str) -> Result<Usd> {
     let lower = text.trim().to_ascii_lowercase();
     let number = lower.strip_prefix('$').or_else(|| lower.strip_suffix("usd")).unwrap_or(&lower).trim();
@@ -16,9 +13,6 @@ pub fn cost(text: &str) -> Result<Usd> {
 }
 
 /// Reads a number of tokens: `200000`, `200k`, `1.5M`.
-///
-/// # Errors
-/// `INVALID_INPUT`.
 #[allow(clippy::cast_possible_truncation, clippy::cast_sign_loss)]
 pub fn tokens(text: &str) -> Result<u64> {
     let lower = text.trim().to_ascii_lowercase();
@@ -33,9 +27,6 @@ pub fn tokens(text: &str) -> Result<u64> {
 }
 
 /// Reads a time: `90s`, `5min`, `2h`; a number alone is seconds.
-///
-/// # Errors
-/// `INVALID_INPUT`.
 pub fn seconds(text: &str) -> Result<u64> {
     let seconds = with_unit(text, &[&[("", 1)], SECONDS].concat());
     let seconds = seconds.filter(|seconds| (1..=1_000_000_000).contains(seconds));

@@ -75,9 +75,6 @@ pub struct NewBudgetLimits {
 
 impl NewBudgetLimits {
     /// Reads what was given for each.
-    ///
-    /// # Errors
-    /// `INVALID_INPUT`.
     pub fn read(max_cost: Option<&str>, max_tokens: Option<&str>, max_time: Option<&str>) -> Result<Self> {
         fn one<T>(text: Option<&str>, read: impl Fn(&str) -> Result<T>) -> Result<Option<Option<T>>> {
             let is_none = |text: &str| text.is_empty() || text.eq_ignore_ascii_case("none");
@@ -275,9 +272,6 @@ impl BudgetSpending {
 }
 
 /// Reads the answer at the gate of a budget: the new limits, one or more, of what is limited there.
-///
-/// # Errors
-/// `INVALID_INPUT`.
 pub fn raised(text: &str, reached: &[BudgetUsage]) -> Result<NewBudgetLimits> {
     let mut limits = NewBudgetLimits::default();
     let hint = "such as '$10', '500k tokens' or '2h'; several with commas";

@@ -15,9 +15,6 @@ pub enum CrashGateAnswer {
 
 impl CrashGateAnswer {
     /// The answer that these words give at the gates; `None` where others take words.
-    ///
-    /// # Errors
-    /// `INVALID_INPUT` where a gate takes no such words.
     pub fn of(gates: &[Gate], text: &str) -> Result<Option<Self>> {
         let takes_words = |gate: &&Gate| matches!(gate.kind, GateKind::Question | GateKind::Budget | GateKind::Planning);
         let Some(gate) = gates.iter().find(|gate| !takes_words(gate)) else { return Ok(None) };

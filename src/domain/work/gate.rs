@@ -323,9 +323,6 @@ const DISK: &str = "disk-space";
 
 impl Gate {
     /// The id of a task's gate, the same each time, so that the same gate is never opened twice.
-    ///
-    /// # Errors
-    /// `INVALID_ID`, which cannot happen for a valid task id.
     pub fn id_for(kind: GateKind, task: &TaskId) -> Result<GateId> {
         let kind = kind.as_str().replace('_', "-");
         // Cuts the task's id, so that the gate's id stays within the length limit.
@@ -354,9 +351,6 @@ impl Gate {
     }
 
     /// A gate of a task, with a reason only.
-    ///
-    /// # Errors
-    /// As [`Gate::id_for`].
     pub fn of_task(kind: GateKind, task: &TaskId, reason: String, now: Timestamp) -> Result<Self> {
         Ok(Self { task_id: Some(task.clone()), ..Self::plain(Self::id_for(kind, task)?, kind, reason, now) })
     }
@@ -393,17 +387,11 @@ impl Gate {
     }
 
     /// The id of the gate at which the session's budget waits.
-    ///
-    /// # Errors
-    /// `INVALID_ID`, which cannot happen.
     pub fn of_session() -> Result<GateId> {
         GateId::new("budget--session")
     }
 
     /// The gate of a budget, of a task or of the session.
-    ///
-    /// # Errors
-    /// As [`Gate::id_for`].
     pub fn for_budget(task: Option<&TaskId>, used: Vec<BudgetUsage>, now: Timestamp) -> Result<Self> {
         let words: Vec<String> = used.iter().map(BudgetUsage::in_words).collect();
         let whose = task.map_or("the session".to_owned(), ToString::to_string);
@@ -420,9 +408,6 @@ impl Gate {
     }
 
     /// The gate of a disk that is too full: there is one for all tasks.
-    ///
-    /// # Errors
-    /// As [`Gate::id_for`].
     pub fn of_disk(reason: String, details: Vec<String>, now: Timestamp) -> Result<Self> {
         Ok(Self { details, ..Self::plain(GateId::new(DISK)?, GateKind::Disk, reason, now) })
     }

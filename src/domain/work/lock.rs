@@ -101,9 +101,6 @@ pub struct LockHolderRecord {
 
 impl LockHolderRecord {
     /// The content of the file: one line.
-    ///
-    /// # Errors
-    /// `INTERNAL` where it cannot be written as JSON.
     pub fn to_line(&self) -> Result<Vec<u8>> {
         let text = serde_json::to_string(self);
         let text = text.map_err(|e| Error::new(Code::Internal, "a lock cannot be described").because(e))?;

@@ -192,9 +192,6 @@ impl AgentSignal {
     }
 
     /// Checks sizes and ranges.
-    ///
-    /// # Errors
-    /// `INVALID_INPUT` for an empty name or a number out of range, `TOO_LARGE` for a text over its limit.
     pub fn validated(self) -> Result<Self> {
         match &self {
             // What output says is cut where it is read.

@@ -13,9 +13,6 @@ const TAIL: usize = 64;
 ///
 /// Two paths never share a name, also where a file system takes upper and lower case, or two forms of a letter, for the
 /// same: the hash alone tells them apart, and a name is plain ASCII.
-///
-/// # Errors
-/// `INTERNAL` if the path cannot be hashed.
 pub(in crate::git) fn flat_name(path: &RepoPath) -> Result<String> {
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
     hasher.update(path.as_bytes());

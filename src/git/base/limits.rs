@@ -16,9 +16,6 @@ pub(in crate::git) const STRUCTURE: u64 = 256 * 1024 * 1024;
 pub(in crate::git) const TAG: u64 = 1024 * 1024;
 
 /// Checks that content can be read again once it is written.
-///
-/// # Errors
-/// `TOO_LARGE`; the message contains `what`.
 pub(in crate::git) fn fits(what: &str, content: &[u8], limit: u64) -> Result<()> {
     if content.len() as u64 <= limit {
         return Ok(());

@@ -43,9 +43,6 @@ pub(in crate::git) const fn is_small(kind: Kind, length: usize) -> bool {
 }
 
 /// What the file of an object contains.
-///
-/// # Errors
-/// `INTERNAL` where it cannot be compressed.
 pub(in crate::git) fn encoded(kind: Kind, content: &[u8]) -> Result<Vec<u8>> {
     let header = gix::objs::encode::loose_header(kind, content.len() as u64);
     let whole = [header.as_slice(), content].concat();
@@ -58,9 +55,6 @@ pub(in crate::git) fn encoded(kind: Kind, content: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// Adds `content` as a compressed stream.
-///
-/// # Errors
-/// `INTERNAL` where it cannot be compressed.
 pub(in crate::git) fn deflate(deflate: &mut Compress, content: &[u8], to: &mut Vec<u8>) -> Result<()> {
     deflate.reset();
     let begin = to.len();
@@ -79,9 +73,6 @@ pub(in crate::git) fn deflate(deflate: &mut Compress, content: &[u8], to: &mut V
 /// Writes a file of an object below the folder `objects`, which has the layout of an object database. `file` is what
 /// [`encoded`] gives. It is there whole or not at all, but is not synced. A crash leaves a `tmp_obj_…` file, which goes with
 /// the folder.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub(in crate::git) fn write(objects: &Path, id: &gix::oid, file: &[u8]) -> Result<()> {
     let place = loose_file(objects, id);
     let temporary = objects.join(format!("tmp_obj_{}", env::fresh_id()));
@@ -124,9 +115,6 @@ pub(in crate::git) fn read(objects: &Path, id: &gix::oid, limit: u64) -> Option<
 
 /// Moves a file to its place in a folder of objects. A file that is there already is replaced: it has the same content, or is
 /// damaged. Not synced.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub(in crate::git) fn move_to(from: &Path, to: &Path) -> Result<()> {
     // Nearly always the folder is there. `git gc` removes empty ones, perhaps just when this one was made: then it is made again.
     let mut moved = files::move_unsynced(from, to);

@@ -42,18 +42,12 @@ impl FileTouchStamp {
     }
 
     /// The stamp of the file at a path.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn at(path: &Path) -> Result<Self> {
         std::fs::symlink_metadata(path).map(|meta| Self::of(&meta)).map_err(|e| Error::io("access", path, e))
     }
 }
 
 /// Looks at `path` below `root` without following links above it or at it.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub(in crate::git) fn look(root: &Path, path: &RepoPath) -> Result<PathOccupant> {
     WorktreeInspector::below(root).look(path)
 }
@@ -73,9 +67,6 @@ impl<'a> WorktreeInspector<'a> {
     }
 
     /// As [`look`].
-    ///
-    /// # Errors
-    /// As [`look`].
     pub fn look(&mut self, path: &RepoPath) -> Result<PathOccupant> {
         for above in path.folders_above() {
             if self.folders.contains(&above) {
@@ -92,9 +83,6 @@ impl<'a> WorktreeInspector<'a> {
 }
 
 /// What is at a place, without following a link there.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub(in crate::git) fn look_at(place: &Path) -> Result<PathOccupant> {
     let Some(meta) = files::metadata(place)? else { return Ok(PathOccupant::Missing) };
     let kind = meta.file_type();

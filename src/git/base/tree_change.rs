@@ -71,9 +71,6 @@ impl TreeChange {
 }
 
 /// Parses the output of `--raw -z`.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(in crate::git) fn parse_raw(bytes: &[u8]) -> Result<Vec<TreeChange>> {
     let unclear = || Error::new(Code::GitFailed, "cannot make sense of a list of changes that git printed");
     let mut changes = Vec::new();

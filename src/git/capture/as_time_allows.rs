@@ -24,9 +24,6 @@ const WRITTEN_OUT: u64 = 4 * 1024 * 1024;
 
 /// Hands `files` to `read`, in parts and in order where there is a limit, all at once where there is none. Returns those for which there
 /// was no time; `None` as soon as `read` gives up.
-///
-/// # Errors
-/// Those of `read`; `IO_FAILED`.
 pub(in crate::git) fn as_time_allows<T: Ord>(
     (repository, until): (&Repository, Option<Instant>),
     files: Vec<T>,
@@ -63,9 +60,6 @@ pub(in crate::git) fn as_time_allows<T: Ord>(
 impl Captures<'_> {
     /// Puts changed paths into a private index, as far as they can be read and there is time. Those that were not are no longer among
     /// them. `untracked` are those that git does not track.
-    ///
-    /// # Errors
-    /// As [`ChangedPaths::stage_held`].
     pub(super) fn stage_read(
         &self,
         (worktree, index): (&Worktree, &Path),

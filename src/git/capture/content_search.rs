@@ -35,9 +35,6 @@ impl<'s> ContentSearch<'s> {
 
 impl Captures<'_> {
     /// The paths of a capture, staged ones too, whose content is what is looked for.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
     pub fn paths_holding(&self, capture: &Oid, search: &mut ContentSearch<'_>) -> Result<BTreeSet<RepoPath>> {
         let objects = self.repo.objects();
         let commit = objects.read_commit(capture)?;

@@ -98,9 +98,6 @@ pub struct CaptureExtras {
 impl CaptureExtras {
     /// Collects the extras: `facts` of the index, the operation in progress (as blobs), and the configuration of line ends.
     /// `modes` and `raw` stay empty. What of the operation's files is none that can be read is left out, and named in the coverage.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
     pub(in crate::git) fn read(
         r: &Repository,
         worktree: &Worktree,
@@ -159,9 +156,6 @@ impl CaptureExtras {
 
     /// Writes a commit that holds the extras as `extras.json`. It keeps alive the blobs that they name, and the objects that
     /// the operation in progress names. `None` if there is nothing to record.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `GIT_FAILED`.
     pub(in crate::git) fn commit(&self, repository: &Repository, who: &PersonIdent) -> Result<Option<Oid>> {
         if self.is_empty() {
             return Ok(None);
@@ -192,9 +186,6 @@ impl CaptureExtras {
     }
 
     /// Reads the extras that [`CaptureExtras::commit`] wrote, from a capture's commit.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED` if the commit does not have the shape of a capture.
     pub fn of_capture(repository: &Repository, capture: &Oid) -> Result<Self> {
         // Only the first can be the extras commit; the others keep refs and captures alive.
         let further = repository.captures().capture_parts(capture)?.further;
@@ -203,9 +194,6 @@ impl CaptureExtras {
     }
 
     /// The same, from the tree of the commit with the extras.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
     pub(in crate::git) fn of_tree(repository: &Repository, tree: &Oid) -> Result<Self> {
         let Some(list) = repository.objects().read_tree(tree)?.into_iter().find(|entry| entry.name == LIST) else {
             return Ok(Self::default());
@@ -230,9 +218,6 @@ fn in_git_dir(worktree: &Worktree, path: &Path) -> RepoPath {
 impl Index<'_> {
     /// The extras of a capture, for a worktree that may no longer be a sparse checkout. If it is none, all files are
     /// restored: otherwise nobody would notice that some are left out.
-    ///
-    /// # Errors
-    /// `GIT_MISSING`, `GIT_FAILED`.
     pub fn for_checkout_of_now(&self, mut extras: CaptureExtras) -> Result<CaptureExtras> {
         if extras.index.sparse && !self.is_sparse()? {
             extras.index.sparse = false;

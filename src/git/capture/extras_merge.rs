@@ -42,9 +42,6 @@ struct PathIndexExtras {
 impl ExtrasMergeInput<'_> {
     /// The merged extras: what the transaction changed is as before it, everything else is as it is now. Kept bytes belong
     /// to the files: they are those from before the transaction, and the caller handles files that stay.
-    ///
-    /// # Errors
-    /// What both the transaction and someone after it changed, in words.
     pub fn settle(&self) -> Result<CaptureExtras, Vec<String>> {
         let mut conflicts = Vec::new();
         let operation = self.operation().unwrap_or_else(|what| {

@@ -46,9 +46,6 @@ impl TreeChange {
 impl Captures<'_> {
     /// The paths at which the files of two moments differ, ordered. If the same bytes are kept for both, this costs no more
     /// than comparing the trees.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` if a tree is missing.
     pub fn differing(&self, old: HeldFiles<'_>, new: HeldFiles<'_>) -> Result<Vec<TreeChange>> {
         let mut changes = self.repo.history().diff_trees(old.tree, new.tree)?;
         if old.raw == new.raw {
@@ -76,9 +73,6 @@ impl Captures<'_> {
 
     /// The files that differ between two captures. A path that a sparse checkout leaves out on one side has no file on that
     /// side.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` if a tree is missing.
     pub fn changed_files(
         &self,
         (old, beside_old): (&Oid, &CaptureExtras),
@@ -112,9 +106,6 @@ pub(in crate::git) struct TreeEntryCache(HashMap<Oid, BTreeMap<Vec<u8>, FileId>>
 
 impl TreeEntryCache {
     /// The file or submodule that a tree has at a path; `None` if there is nothing or a folder.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn file_at(&mut self, repository: &Repository, tree: &Oid, path: &RepoPath) -> Result<Option<FileId>> {
         let mut at = FileId { mode: TREE, oid: tree.clone() };
         for part in path.as_bytes().split(|byte| *byte == b'/') {

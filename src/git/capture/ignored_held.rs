@@ -146,9 +146,6 @@ impl ExcludedPaths {
 impl Captures<'_> {
     /// A file in `folder` for `core.excludesFile`, with which git opens no folder that is excluded; `None` where nothing is. What
     /// the user's own file ignores it ignores too.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn closed_to_git(&self, folder: &ScratchFolder, options: &CaptureOptions) -> Result<Option<PathBuf>> {
         // git would take the patterns for those of other names too, and a negated one would show what the user's file ignores.
         if options.exclude.is_empty() || options.exclude.negates() || self.repo.ignores_case() {
@@ -169,9 +166,6 @@ impl Captures<'_> {
 
     /// Removes excluded paths from the entries of `git status`, and from the folders that it could not read (`unread`), and
     /// returns the topmost excluded files and folders. A folder is returned only if nothing in it is tracked.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn take_excluded(
         &self,
         worktree: &Worktree,

@@ -29,9 +29,6 @@ pub struct KeptFile {
 impl Captures<'_> {
     /// The capture with these files as they were. What git ignores and what the options leave out stays as it is in the capture: neither
     /// would be in a capture of that moment. A crash leaves unreferenced objects.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
     pub fn with_kept(
         &self,
         worktree: &Worktree,

@@ -49,9 +49,6 @@ impl LfsStore {
 
     /// Keeps the content that a pointer names, from the store of Git LFS or else from a file that is said to have it. Returns
     /// whether it is here now. New links are not synced: see [`LfsStore::sync_new`].
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn keep(&self, pointer: &LfsPointer, file: &Path) -> Result<bool> {
         let place = self.place(pointer);
         if has(&place, pointer.size) {
@@ -71,9 +68,6 @@ impl LfsStore {
 
     /// Keeps the content of a file, whatever it is; returns what names it. `None` where the file cannot be read any more, or has
     /// not the content that is wanted.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn copy(&self, file: &Path, wanted: Option<&LfsPointer>) -> Result<Option<LfsPointer>> {
         self.is_new.set(true);
         files::create_dir_all(&self.ours)?;
@@ -108,9 +102,6 @@ impl LfsStore {
     }
 
     /// Writes the content that a pointer names to a new file. Returns whether it did: not where the content is not here, or damaged.
-    ///
-    /// # Errors
-    /// `DISK_FULL`.
     pub fn write(&self, pointer: &LfsPointer, to: &Path, executable: bool) -> Result<bool> {
         for from in [self.place(pointer), self.users.join(pointer.place())] {
             if !has(&from, pointer.size) {
@@ -148,9 +139,6 @@ impl LfsStore {
     }
 
     /// Syncs what was kept anew.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn sync_new(&self) -> Result<()> {
         if self.is_new.get() && self.ours.is_dir() { files::sync_file_system(&self.ours) } else { Ok(()) }
     }
@@ -167,9 +155,6 @@ fn make_room(place: &Path) -> Result<()> {
 impl Captures<'_> {
     /// Takes away the kept contents of LFS files that no capture names any more, and that were kept more than `age` ago, unless
     /// that was looked at since then; returns how many. Where it cannot be known what captures name, all stay. A crash leaves some of them.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `CHECKPOINT_DAMAGED`, `IO_FAILED`.
     pub fn release_lfs(&self, age: Duration) -> Result<usize> {
         let store = LfsStore::of(self.repo);
         let mark = self.repo.own_scratch().join("lfs-released");
@@ -219,9 +204,6 @@ impl Captures<'_> {
     }
 
     /// The LFS files of a capture whose kept contents are missing or damaged. `known` says it of contents that were looked at.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
     pub fn lfs_problems(&self, capture: &Oid, whole: bool, known: &mut BTreeMap<String, bool>) -> Result<Vec<RepoPath>> {
         let store = LfsStore::of(self.repo);
         let mut wrong = Vec::new();

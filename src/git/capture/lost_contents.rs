@@ -32,9 +32,6 @@ pub(super) struct LostContents(Vec<LostIndexEntry>);
 impl LostContents {
     /// Takes the lost contents at these paths out of a private index: an empty file stands in the place of each one, so that git takes
     /// the path for one that it tracks, and the file on disk for changed.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`.
     pub fn take_out(
         r: &Repository,
         (worktree, index): (&Worktree, &Path),
@@ -67,9 +64,6 @@ impl LostContents {
 
     /// What stands in the place of lost contents in the index that is held: those that came back with the files, else HEAD's. The others
     /// are named.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn put_in_place(
         &self,
         (r, worktree): (&Repository, &Worktree),
@@ -97,9 +91,6 @@ impl LostContents {
 
 impl crate::git::repo::handles::Captures<'_> {
     /// The paths of contents that a capture takes over from the index and that cannot be read.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn lost_in(&self, worktree: &Worktree, capture: &WorktreeCapture) -> Result<BTreeSet<RepoPath>> {
         let mut lost = self.repo.index(worktree).unreadable_staged(capture)?;
         // No tree has the sides of a conflict.
@@ -113,9 +104,6 @@ impl crate::git::repo::handles::Captures<'_> {
 
     /// Checks that no file at these paths is held as an object that cannot be read: where nothing is staged, git writes none again that seems
     /// to be there.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`; `GIT_FAILED`.
     pub(super) fn none_is_damaged(
         &self,
         worktree: &Worktree,
@@ -139,9 +127,6 @@ impl crate::git::repo::handles::Captures<'_> {
     }
 
     /// The paths of contents that an index names and that are not here. In a partial clone a remote may have them.
-    ///
-    /// # Errors
-    /// Where an id is none.
     pub(super) fn lost_of_index(&self, worktree: &Worktree) -> Result<BTreeSet<RepoPath>> {
         if self.repo.objects().is_partial() {
             return Ok(BTreeSet::new());

@@ -24,9 +24,6 @@ pub(in crate::git) struct NamedObjects {
 impl Captures<'_> {
     /// The commits and trees that files of an operation in progress name by their full ids, each once, in order of their
     /// ids.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub(in crate::git) fn named_by(&self, files: &[GitOperationFile]) -> Result<NamedObjects> {
         if files.is_empty() {
             return Ok(NamedObjects::default());

@@ -20,9 +20,6 @@ pub struct CaptureParts {
 
 impl Captures<'_> {
     /// Reads the commits of a capture.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED` if the commit does not have the shape of a capture; `GIT_FAILED` if a commit is missing.
     pub fn capture_parts(&self, capture: &Oid) -> Result<CaptureParts> {
         let commit = self.repo.objects().read_commit(capture)?;
         let [base, index, ..] = commit.parents.as_slice() else {

@@ -101,9 +101,6 @@ impl UsualPermissions {
 
     /// The permissions of those paths, and folders above them, that are unusual, in order. Links have no permissions of
     /// their own.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn unusual_ones<'p>(
         self,
         repository: &Repository,
@@ -157,9 +154,6 @@ impl Captures<'_> {
     /// The permissions that a capture recorded (`known`), completed for the way back by those on disk: of files that a
     /// restore replaces or removes, of the folders in which anything changes, and of paths that get permissions from `comes`, even usual
     /// ones. In order.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn with_permissions_replaced(
         &self,
         worktree: &Worktree,
@@ -187,9 +181,6 @@ impl Captures<'_> {
 
     /// The files and folders of which a restore changes only the permissions. `changes` says whether the trees differ at a
     /// path; such paths are left out.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
     pub fn permissions_that_change(
         &self,
         worktree: &Worktree,
@@ -207,9 +198,6 @@ impl Captures<'_> {
     }
 
     /// The recorded permissions, with the values of the attributes.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` if a blob is missing.
     pub(in crate::git) fn known(&self, one: &RecordedPermissions) -> Result<ResolvedPermissions> {
         let read = |attributes: &Vec<ExtendedAttribute>| -> Result<ExtendedAttributes> {
             let value = |one: &ExtendedAttribute| {

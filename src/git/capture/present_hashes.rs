@@ -11,9 +11,6 @@ use crate::git::repo::worktrees::Worktree;
 /// As [`hash_files`], by everything that applies in the worktree now, as a capture would see it: also attributes that no
 /// tree has because git ignores their file, and the index, which influences line ends. `None` for files that git adds to no
 /// tree, and for files that vanished.
-///
-/// # Errors
-/// `GIT_FAILED` and `FILE_UNREADABLE`, if a filter failed for example; `IO_FAILED`, `DISK_FULL`.
 pub(in crate::git) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Option<Oid>>> {
     if paths.is_empty() {
         return Ok(Vec::new());

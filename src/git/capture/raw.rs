@@ -69,9 +69,6 @@ pub(in crate::git) fn wanted_bytes(raw: &[RawFile], changes: &[TreeChange]) -> V
 impl Captures<'_> {
     /// The bytes of those changed files that a checkout of `index` would not give back; `index` holds the tree of the files.
     /// What cannot be kept is listed in the coverage. No filter runs if none is asked for.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn raw_files(
         &self,
         worktree: &Worktree,
@@ -119,9 +116,6 @@ impl Captures<'_> {
     /// The kept bytes of `old`, completed by the bytes of files that a restore replaces or removes and that a checkout of
     /// the old tree would not give back. Ordered by path. If only bytes are replaced, they are already known, or a checkout
     /// writes them.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
     pub fn with_bytes_replaced(
         &self,
         worktree: &Worktree,
@@ -149,9 +143,6 @@ impl Captures<'_> {
     }
 
     /// Whether a checkout may add carriage returns to one of these files.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn may_add_returns(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<bool> {
         Ok(self.repo.conversions().asked(worktree, paths)?.iter().any(|asked| match asked {
             RequestedConversion::LineEnds(line_ends) => line_ends.may_put_in(),
@@ -183,9 +174,6 @@ impl Captures<'_> {
     }
 
     /// Those of the files that a checkout of `index` writes differently, found by doing it in a folder of ours.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn written_otherwise(
         &self,
         worktree: &Worktree,
@@ -233,9 +221,6 @@ impl Captures<'_> {
     }
 
     /// The blobs of paths in a private index, in the order of `paths`.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn blobs(&self, worktree: &Worktree, index: &Path, paths: &[RepoPath]) -> Result<Vec<Option<Oid>>> {
         Ok(self.entries(worktree, index, paths)?.into_iter().map(|entry| Some(entry?.1)).collect())
     }
@@ -251,9 +236,6 @@ impl Captures<'_> {
     }
 
     /// The modes and blobs of paths in a private index, in the order of `paths`.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn entries(
         &self,
         worktree: &Worktree,

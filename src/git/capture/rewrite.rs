@@ -39,9 +39,6 @@ impl Captures<'_> {
     /// The capture without what `cut` takes; where the checked-out commit has another file in its place, that is there instead.
     /// What that commit has itself stays. `further` gives the new id of each commit that the index commit keeps beside extras.
     /// `None` where nothing changes. Nothing refers to the new objects yet.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED` where it is no capture; `GIT_FAILED`, `DISK_FULL`.
     pub fn without(
         &self,
         capture: &Oid,
@@ -63,9 +60,6 @@ impl Captures<'_> {
     }
 
     /// The paths that a capture has and lacks without what `cut` takes; `None` where nothing changes. No capture is made.
-    ///
-    /// # Errors
-    /// As [`Captures::without`].
     pub fn paths_without(&self, capture: &Oid, cut: &CaptureRemovals) -> Result<Option<BTreeSet<RepoPath>>> {
         self.trees_without(capture, cut).map(|trees| trees.changed.then_some(trees.paths))
     }
@@ -109,9 +103,6 @@ impl Captures<'_> {
     }
 
     /// The captures that are not among what is held.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn left_over(&self, held: &BTreeSet<Oid>) -> Result<Vec<Oid>> {
         let args = ["cat-file", "--batch-all-objects", "--unordered", "--batch-check=%(objecttype) %(objectname)"];
         let mut left = Vec::new();
@@ -239,9 +230,6 @@ impl Objects<'_> {
     }
 
     /// As a commit was, with another tree and other parents, and without a signature.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`.
     pub fn commit_with(&self, commit: &Oid, tree: &Oid, parents: &[Oid]) -> Result<Oid> {
         let raw = self.read_object("commit", commit, limits::STRUCTURE)?;
         let end = memchr::memmem::find(&raw, b"\n\n").unwrap_or(raw.len());

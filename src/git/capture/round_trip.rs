@@ -88,9 +88,6 @@ enum RoundTripVerdict {
 
 impl Captures<'_> {
     /// Reads what is known about conversions; `None` if unchanged files need not be looked at.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub(in crate::git) fn known_conversions(&self, at: &RoundTripScan<'_>) -> Result<Option<RoundTripContext>> {
         let rules = self.repo.conversions().conversion_rules(at.worktree, at.attributes)?;
         let memory = match at.scope {
@@ -107,9 +104,6 @@ impl Captures<'_> {
 
     /// The bytes of those unchanged files that a checkout would not give back. Files whose bytes cannot be kept, or that are
     /// not decided yet, are listed in the coverage. A crash leaves unreferenced objects.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn raw_unchanged(
         &self,
         at: &RoundTripScan<'_>,

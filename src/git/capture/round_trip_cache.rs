@@ -99,9 +99,6 @@ impl RoundTripCache {
 
 impl Captures<'_> {
     /// A digest of the rules that decide about conversions.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn rules_digest(&self, rules: &[u8]) -> Result<String> {
         // Another version of git axiom may compute other keys: then the digest is another one too.
         let probe = RoundTripKey::of(

@@ -90,9 +90,6 @@ impl CaptureExtras {
 
 impl Captures<'_> {
     /// The operations that are in progress in a worktree now.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn in_progress(&self, worktree: &Worktree) -> Result<Vec<GitOperation>> {
         let refs = self.refs_in_progress(worktree)?;
         let is_ref = |name: &str| refs.iter().any(|(found, _)| found.as_str() == name);
@@ -101,9 +98,6 @@ impl Captures<'_> {
 
     /// The branches that an operation in progress in a worktree will move or switch back to, although HEAD is on none of
     /// them. They are found in the same way as git finds the branches that it refuses to move.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `TOO_LARGE`.
     pub fn branches_in_progress(&self, worktree: &Worktree) -> Result<Vec<(RefName, GitOperation)>> {
         let read = |name: &str| lines(&worktree.git_dir().join(name));
         let mut found = Vec::new();

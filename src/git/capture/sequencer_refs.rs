@@ -29,9 +29,6 @@ type SequencerRef = (RefName, Oid);
 impl Captures<'_> {
     /// The refs of a worktree that belong to an operation in progress, as the files that they would be, ordered by name.
     /// Empty in the files format.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn operation_refs(&self, worktree: &Worktree) -> Result<Vec<GitOperationFile>> {
         let file = |(name, oid): SequencerRef| {
             let oid = self.repo.objects().write_blob(format!("{oid}\n").as_bytes())?;
@@ -42,9 +39,6 @@ impl Captures<'_> {
 
     /// Sets the refs of a worktree that belong to an operation in progress to those in `files`, in one transaction, and
     /// returns the files that are not such refs. Repeating it changes nothing more.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`; then none of the refs has changed.
     pub(in crate::git) fn restore_operation_refs<'f>(
         &self,
         worktree: &Worktree,
@@ -94,9 +88,6 @@ impl Captures<'_> {
     }
 
     /// The refs of a worktree that belong to an operation in progress; empty in the files format.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn refs_in_progress(&self, worktree: &Worktree) -> Result<Vec<SequencerRef>> {
         if self.repo.ref_format() == RefFormat::Files {
             return Ok(Vec::new());

@@ -18,9 +18,6 @@ const WHOLE: usize = 1000;
 impl Index<'_> {
     /// The paths of staged contents that a capture refers to and that cannot be read. Only loose objects are looked into, because a pack
     /// is written completely or not at all. The cost depends on how much is staged compared with the checked-out commit.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn unreadable_staged(&self, capture: &WorktreeCapture) -> Result<BTreeSet<RepoPath>> {
         let base = match capture.head.commit() {
             Some(commit) => self.repo.objects().read_commit(commit)?.tree,
@@ -35,9 +32,6 @@ impl Index<'_> {
     }
 
     /// Proves that nothing is lost of what a capture holds, where objects are known to be lost.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`; `GIT_FAILED`.
     pub fn nothing_lost_is_held(&self, capture: &WorktreeCapture) -> Result<()> {
         if self.repo.durability().lost_objects()?.is_empty() {
             return Ok(());

@@ -81,9 +81,6 @@ struct PrivateIndex<'a> {
 
 impl ChangedPaths {
     /// Updates a private index, as [`ChangedPaths::stage`] does.
-    ///
-    /// # Errors
-    /// `FILE_UNREADABLE`, `CHANGED_MEANWHILE`, `DISK_FULL`, `GIT_FAILED`; never because of a filter or an encoding.
     pub fn stage_held(&self, r: &Repository, worktree: &Worktree, file: &Path) -> Result<StagedPaths> {
         let filters = r.conversions().filters(worktree)?;
         let paths: Vec<&RepoPath> = self.there().collect();

@@ -13,9 +13,6 @@ use crate::git::repo::worktrees::Worktree;
 impl Captures<'_> {
     /// Those of `paths` that the `.gitignore` files of a tree ignore, together with the present exclude files. Nothing in
     /// the worktree is looked at.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
     pub fn ignored_by(&self, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Result<BTreeSet<RepoPath>> {
         if paths.is_empty() {
             return Ok(BTreeSet::new());

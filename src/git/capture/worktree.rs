@@ -118,9 +118,6 @@ impl Captures<'_> {
     /// Captures a worktree into objects. Neither its files nor its index are touched. What cannot be read is a gap: see
     /// [`gaps`](super::gaps). No ref refers to the objects yet, and they are on disk only after `Durability::sync_objects`,
     /// which every change of a ref calls first. A crash leaves unreferenced objects and a scratch folder.
-    ///
-    /// # Errors
-    /// `WORKSPACE_BROKEN`; `IN_THE_WAY`; `CHECKPOINT_DAMAGED`; `DISK_FULL`; `GIT_FAILED`.
     pub fn capture_worktree(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
         worktree.verify()?;
         self.nothing_waits(worktree)?;
@@ -140,9 +137,6 @@ impl Captures<'_> {
     }
 
     /// Checks that none of the files that git reads for every worktree is one at which it waits for ever.
-    ///
-    /// # Errors
-    /// `IN_THE_WAY`.
     fn nothing_waits(&self, worktree: &Worktree) -> Result<()> {
         let info = self.repo.common_dir().join("info");
         let read = [info.join("attributes"), info.join("exclude")];
@@ -159,9 +153,6 @@ impl Captures<'_> {
     }
 
     /// Captures a worktree as if all its files were gone: that of a submodule whose folder was deleted.
-    ///
-    /// # Errors
-    /// As [`Captures::capture_worktree`].
     pub fn capture_without_files(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
         let scratch = self.repo.scratch_folder()?;
         // The scratch folder itself has the mark of its owner.
@@ -171,9 +162,6 @@ impl Captures<'_> {
     }
 
     /// Captures any worktree, with the help of git.
-    ///
-    /// # Errors
-    /// As [`Captures::capture_worktree`].
     pub(in crate::git) fn capture_by_git(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
         match self.capture_without(worktree, options, (&BTreeSet::new(), StatTrust::AsGit)) {
             Err(error) if error.code() == Code::GitFailed => {
@@ -416,9 +404,6 @@ impl Captures<'_> {
 
     /// Writes the commits of a capture, in the shape of a stash. The index commit gets the `further` parents, to keep them
     /// alive. Nothing refers to the commits yet.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `GIT_FAILED`.
     pub fn commit_capture(&self, capture: &WorktreeCapture, message: &str, further: &[Oid]) -> Result<CaptureCommits> {
         let who = self.repo.objects().signature()?;
         // git may have written these objects, and perhaps nothing else refers to the checked-out commit.

@@ -45,9 +45,6 @@ impl Checkpoints<'_> {
     /// Checks that all objects that keep packed refs still exist, if the packed refs have changed since they were read: the
     /// targets of deleted refs may have been removed, and only for tags the content is kept. (The targets of loose refs are
     /// noted and checked elsewhere.) To be called once a ref holds the checkpoint.
-    ///
-    /// # Errors
-    /// `BUSY` where an object is missing; `GIT_FAILED`.
     pub fn packed_tips_are_there(&self, held: &HeldRefs) -> Result<()> {
         let Some((stat, memory)) = &held.packed else { return Ok(()) };
         let is_same = self.repo.refs().packed_stat().map_or(stat.text.is_empty(), |now| now == *stat);
@@ -65,9 +62,6 @@ impl Checkpoints<'_> {
     }
 
     /// The tree of packed refs that an earlier checkpoint holds, if its capture is still in its ref.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn held_before(&self, held: &HeldRefs) -> Result<Option<Oid>> {
         let Some((_, CachedPackedRefs { group, source: PackedRefsSource::Memory(holder), .. })) = &held.packed else {
             return Ok(None);

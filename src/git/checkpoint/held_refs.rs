@@ -58,9 +58,6 @@ pub(in crate::git) struct HeldRefGroup {
 impl Checkpoints<'_> {
     /// Writes the current local refs, and what keeps their targets reachable, as objects. If the packed refs have not
     /// changed since an earlier checkpoint, they are not read.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
     pub fn hold_local_refs(&self) -> Result<HeldRefs> {
         let mut listed = self.repo.refs().listed_refs()?;
         let mut packed = None;

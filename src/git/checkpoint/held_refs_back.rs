@@ -14,9 +14,6 @@ use crate::git::repo::handles::Checkpoints;
 
 impl Checkpoints<'_> {
     /// The local refs that a checkpoint holds.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`; `GIT_FAILED` where an object is missing.
     pub fn refs_of_checkpoint(&self, capture: &Oid) -> Result<LocalRefSnapshot> {
         let (_, folder) = self.refs_in_record(capture)?;
         let unclear = || Error::new(Code::CheckpointDamaged, format!("the refs in {} cannot be read", folder.oid.short()));
@@ -53,9 +50,6 @@ impl Checkpoints<'_> {
     }
 
     /// The branch sections of the configuration that a checkpoint holds.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`; `GIT_FAILED` where an object is missing.
     pub fn branch_configs_of_checkpoint(&self, capture: &Oid) -> Result<BranchConfigs> {
         let (_, folder) = self.refs_in_record(capture)?;
         let config = self.repo.objects().read_tree(&folder.oid)?.into_iter().find(|entry| entry.name == CONFIG.as_bytes());
@@ -80,9 +74,6 @@ impl Checkpoints<'_> {
     }
 
     /// Writes those of `tips` again that are tags that the checkpoint holds, and that are missing now.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn write_tags_of_checkpoint(&self, capture: &Oid, tips: &[Oid]) -> Result<()> {
         if tips.iter().all(|tip| self.repo.objects().holds(tip)) {
             return Ok(());
@@ -91,9 +82,6 @@ impl Checkpoints<'_> {
     }
 
     /// The tags that a checkpoint holds by their content, if one of `tips` is missing now; otherwise nothing.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
     pub fn tags_of_checkpoint(&self, capture: &Oid, tips: &[Oid]) -> Result<BTreeSet<Oid>> {
         if tips.iter().all(|tip| self.repo.objects().holds(tip)) {
             return Ok(BTreeSet::new());
@@ -103,9 +91,6 @@ impl Checkpoints<'_> {
 
     /// What is wrong with the refs that a checkpoint holds, one message each: a ref whose target is not kept, or a tag whose
     /// content does not match its id.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where an object is missing; `CHECKPOINT_DAMAGED`.
     pub fn refs_not_kept(&self, capture: &Oid) -> Result<Vec<String>> {
         let (held, (record, folder)) = (self.refs_of_checkpoint(capture)?, self.refs_in_record(capture)?);
         let mut kept = self.repo.tips().without_buckets(&record.parents)?;
@@ -130,9 +115,6 @@ impl Checkpoints<'_> {
 
 impl super::held_refs::HeldRefs {
     /// Whether these are the local refs that a checkpoint holds.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where an object is missing.
     pub fn are_those_of(&self, repo: &crate::git::Repository, capture: &Oid) -> Result<bool> {
         let Some((_, entries)) = repo.checkpoints().record_of(capture)? else { return Ok(false) };
         Ok(entries.into_iter().any(|entry| entry.name == REFS && entry.oid == self.tree))

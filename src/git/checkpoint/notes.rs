@@ -71,9 +71,6 @@ struct NoteEditState {
 
 impl NoteStore<'_> {
     /// The current notes; none where the commit of the ref is missing or damaged.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where the ref cannot be read.
     pub fn load(&self) -> Result<NotesSnapshot> {
         let Some(commit) = self.repo.refs().read_ref(&RefName::new(NOTES))? else {
             return Ok(NotesSnapshot::default());
@@ -91,9 +88,6 @@ impl NoteStore<'_> {
     }
 
     /// The blob of an object's note; `None` also where a tree on the way to it is missing or damaged.
-    ///
-    /// # Errors
-    /// Fails if git cannot be started.
     pub fn note_of(&self, notes: &NotesSnapshot, object: &Oid) -> Result<Option<Oid>> {
         let (mut tree, mut rest) = (notes.tree.clone(), object.as_str());
         while let Some(folder) = tree {
@@ -116,9 +110,6 @@ impl NoteStore<'_> {
     }
 
     /// All notes by object; each tree is read once. Notes below a missing or damaged tree are left out.
-    ///
-    /// # Errors
-    /// Fails if git cannot be started.
     pub fn all_notes(&self, notes: &NotesSnapshot) -> Result<BTreeMap<Oid, Oid>> {
         let mut all = BTreeMap::new();
         let mut folders: Vec<(String, Oid)> = notes.tree.iter().map(|tree| (String::new(), tree.clone())).collect();
@@ -142,9 +133,6 @@ impl NoteStore<'_> {
 
     /// The ref edits that set the notes of objects, or remove them (`None`); empty where nothing changes. If notes are
     /// damaged, the new commit contains what can still be read and has no parent.
-    ///
-    /// # Errors
-    /// `DISK_FULL`. Fails if git cannot be started.
     pub fn edit_notes(&self, notes: &NotesSnapshot, changes: &BTreeMap<Oid, Option<Oid>>) -> Result<Vec<RefEdit>> {
         let edits: NoteEdits<'_> = changes.iter().map(|(object, note)| (object.as_str(), note.as_ref())).collect();
         if edits.is_empty() {
@@ -204,9 +192,6 @@ impl NoteStore<'_> {
     }
 
     /// The ref edit that keeps the notes and drops their history; `None` where there is no history.
-    ///
-    /// # Errors
-    /// `DISK_FULL`.
     pub fn cut_notes(&self, notes: &NotesSnapshot) -> Result<Option<RefEdit>> {
         let (Some(commit), Some(tree), Some(_)) = (&notes.commit, &notes.tree, &notes.parent) else { return Ok(None) };
         let who = self.repo.objects().signature()?;

@@ -15,9 +15,6 @@ pub struct NotesHistory {
 
 impl NoteStore<'_> {
     /// The size of the history of the notes.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, also where a part of it is missing.
     pub fn history_size(&self, notes: &NotesSnapshot) -> Result<NotesHistory> {
         let (Some(parent), Some(tree)) = (notes.parent(), notes.tree()) else { return Ok(NotesHistory::default()) };
         let without = format!("^{tree}");

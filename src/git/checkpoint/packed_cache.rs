@@ -59,9 +59,6 @@ impl Refs<'_> {
     }
 
     /// A digest of the names of loose refs.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn digest_of_names(&self, listed: &ListedRefs) -> Result<String> {
         let names: String = listed.refs.keys().chain(listed.links.keys()).flat_map(|name| [name.as_str(), "\n"]).collect();
         self.digest(names.as_bytes())
@@ -75,9 +72,6 @@ impl Refs<'_> {
     }
 
     /// The cached objects for the packed refs, if the cache is valid, and the capture that holds them.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn remembered(
         &self,
         stat: &PackedRefsStat,
@@ -112,9 +106,6 @@ impl Refs<'_> {
     }
 
     /// Whether a ref still has this capture as its value.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn still_holds(&self, holder: &PackedRefsHolder) -> Result<bool> {
         Ok(self.value_now(&holder.name)?.as_ref() == Some(&holder.capture))
     }

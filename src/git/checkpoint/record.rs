@@ -15,9 +15,6 @@ pub(in crate::git) const JSON: &[u8] = b"checkpoint.json";
 impl Checkpoints<'_> {
     /// The commits that a checkpoint keeps reachable in addition to its own: captures of other worktrees, and targets of
     /// refs.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a commit is missing.
     pub fn kept_by_checkpoint(&self, capture: &Oid) -> Result<BTreeSet<Oid>> {
         let Some(index) = self.repo.objects().read_commit(capture)?.parents.into_iter().nth(1) else {
             return Ok(BTreeSet::new());
@@ -30,9 +27,6 @@ impl Checkpoints<'_> {
     }
 
     /// The id and content of a checkpoint's document, from its capture: no tag or note is needed.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`.
     pub fn checkpoint_json(&self, capture: &Oid) -> Result<(Oid, Vec<u8>)> {
         let id = self.checkpoint_json_id(capture)?;
         match self.repo.objects().read_blob(&id, limits::DOCUMENT) {
@@ -42,9 +36,6 @@ impl Checkpoints<'_> {
     }
 
     /// The id of a checkpoint's document, without reading it.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`.
     pub fn checkpoint_json_id(&self, capture: &Oid) -> Result<Oid> {
         match self.record_of(capture) {
             Ok(found) => {
@@ -56,9 +47,6 @@ impl Checkpoints<'_> {
     }
 
     /// The commit with a checkpoint's document, and the entries of its tree.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a commit or tree is missing.
     pub(in crate::git) fn record_of(&self, capture: &Oid) -> Result<Option<(CommitContent, Vec<TreeEntry>)>> {
         let Some(index) = self.repo.objects().read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(None) };
         // The record is the second or third parent of the index commit: after the commit, and after the extras if there are

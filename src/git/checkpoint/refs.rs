@@ -65,9 +65,6 @@ impl Checkpoints<'_> {
     /// Makes the objects of a checkpoint: `main` is the main worktree's capture, `json` the document, `kept` are all commits
     /// that must stay reachable (the captures of other worktrees, targets of refs that the document names), `refs` the local
     /// refs. Nothing refers to the objects yet.
-    ///
-    /// # Errors
-    /// `TOO_LARGE`, `DISK_FULL`, `GIT_FAILED`.
     pub fn checkpoint_objects(
         &self,
         name: &CheckpointName,
@@ -97,10 +94,6 @@ impl Checkpoints<'_> {
     }
 
     /// Creates the capture ref (from here on the checkpoint exists) and what else it has, durably; tag and note together with it. After a crash [`Checkpoints::complete_checkpoint`] makes what is missing.
-    ///
-    /// # Errors
-    /// `DUPLICATE_ID` where the name is taken, `IN_THE_WAY` where another tag has the name; as `Refs::update_refs`. Then
-    /// there is no checkpoint.
     pub fn publish_checkpoint(&self, name: &CheckpointName, objects: &CheckpointObjects, marking: &CheckpointMark) -> Result<()> {
         let capture_name = capture_ref(name);
         let capture =
@@ -157,9 +150,6 @@ impl Checkpoints<'_> {
     /// Makes the note and the tag of a checkpoint where they are missing and it has them; returns what its note is on: the tag,
     /// or its capture. The tag is the same object as before, byte for byte. Text that others wrote into the note is kept below
     /// our document.
-    ///
-    /// # Errors
-    /// `IN_THE_WAY` where another object has the tag's name; as `Refs::update_refs`.
     pub fn complete_checkpoint(&self, name: &CheckpointName, capture: &Oid, json: &Oid, marking: &CheckpointMark) -> Result<Oid> {
         let object = match marking {
             CheckpointMark::Tag(tag) => self.complete_tag(name, capture, tag)?,
@@ -192,9 +182,6 @@ impl Checkpoints<'_> {
     }
 
     /// All checkpoints that have a capture ref, ordered by name. Refs without a valid checkpoint name are left out.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn list(&self) -> Result<Vec<CheckpointRef>> {
         let refs = self.repo.refs().refs_below(CAPTURES)?;
         let named = refs.into_iter().filter_map(|found| {

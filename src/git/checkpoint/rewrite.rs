@@ -31,9 +31,6 @@ pub struct MaskedTexts {
 impl Checkpoints<'_> {
     /// The capture of a checkpoint without what `cut` takes, with this document, and with new captures of other worktrees: `captures` has
     /// their old ids. `None` where nothing changes.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`, `DISK_FULL`.
     pub fn checkpoint_without(
         &self,
         capture: &Oid,
@@ -62,9 +59,6 @@ impl Checkpoints<'_> {
 
 impl NoteStore<'_> {
     /// A note with another document of ours at its beginning; what others wrote below it stays, masked.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`.
     pub fn note_with(&self, note: &Oid, old: &[u8], new: &[u8], masks: &TextMasks) -> Result<Oid> {
         let bytes = self.repo.objects().read_blob(note, NOTE_LIMIT)?;
         let text = match bytes.strip_prefix(old) {
@@ -75,9 +69,6 @@ impl NoteStore<'_> {
     }
 
     /// The change of the notes ref that sets these notes, and leaves no history.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `GIT_FAILED`.
     pub fn edit_without_history(&self, notes: &NotesSnapshot, changes: &BTreeMap<Oid, Option<Oid>>) -> Result<Option<RefEdit>> {
         let name = RefName::new(NOTES);
         let Some(old) = self.repo.refs().read_ref(&name)? else { return Ok(None) };
@@ -92,9 +83,6 @@ impl NoteStore<'_> {
 
     /// The change of the ref of long texts that masks them, and the new ids of those that were masked, which `masks` gets too. `None`
     /// where none has to be.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`.
     pub fn masked_texts(&self, masks: &mut TextMasks) -> Result<Option<MaskedTexts>> {
         let (name, objects) = (RefName::new(TEXTS), self.repo.objects());
         let Some(old) = self.repo.refs().read_ref(&name)? else { return Ok(None) };

@@ -29,17 +29,11 @@ impl Checkpoints<'_> {
     }
 
     /// The tag object that belongs to a checkpoint; it is written if it does not exist.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where the commit that was checked out is missing; as `Objects::write_object`.
     pub fn tag_of_checkpoint(&self, name: &CheckpointName, capture: &Oid, tag: &CheckpointTag) -> Result<Oid> {
         self.write_tag(name, capture, tag)
     }
 
     /// Whether a tag was made for a checkpoint of this name, judged by its message.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where it cannot be read.
     pub fn is_tag_of_ours(&self, name: &CheckpointName, tag: &Oid) -> Result<bool> {
         let begins = format!("checkpoint {name}\n\nThe files are in {CAPTURES}{name} (");
         match self.repo.objects().read_object("tag", tag, limits::TAG) {

@@ -15,9 +15,6 @@ const NOTE_LIMIT: u64 = 2 * limits::DOCUMENT;
 
 impl NoteStore<'_> {
     /// Whether a note is the document of a checkpoint, perhaps with text of others below it.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a blob is missing.
     pub fn note_begins_with(&self, note: &Oid, json: &Oid) -> Result<bool> {
         Ok(note == json
             || self
@@ -51,9 +48,6 @@ impl NoteStore<'_> {
     }
 
     /// Sets or removes the notes of some objects; all other notes are kept.
-    ///
-    /// # Errors
-    /// `BUSY` where other processes changed the notes at every try; as `Refs::update_refs`.
     pub fn set_notes(&self, notes: &BTreeMap<Oid, Option<Oid>>) -> Result<()> {
         let mut last = None;
         for _ in 0..TRIES {

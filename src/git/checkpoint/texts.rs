@@ -19,9 +19,6 @@ pub const TEXT_LIMIT: u64 = 64 * 1024 * 1024;
 impl NoteStore<'_> {
     /// Stores texts and returns their ids, in order; the texts survive a power loss once this returns. Texts that other
     /// processes store at the same time are kept. A crash leaves the old or the new set.
-    ///
-    /// # Errors
-    /// `BUSY` where other processes changed the ref at every try; `DISK_FULL`, `GIT_FAILED`.
     pub fn store_texts(&self, texts: &[&[u8]]) -> Result<Vec<Oid>> {
         let blobs = texts.iter().map(|text| self.repo.objects().write_blob(text)).collect::<Result<Vec<_>>>()?;
         let name = RefName::new(TEXTS);
@@ -52,9 +49,6 @@ impl NoteStore<'_> {
     }
 
     /// Reads a text.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where it is missing; `TOO_LARGE`.
     pub fn load_text(&self, id: &Oid) -> Result<Vec<u8>> {
         self.repo.objects().read_blob(id, TEXT_LIMIT)
     }

@@ -16,9 +16,6 @@ const RAW: [&str; 5] = ["--format=", "--raw", "--no-abbrev", "--no-renames", "-m
 
 impl History<'_> {
     /// The contents that a file, or the files below a folder, ever had in the history of the refs that these arguments stand for.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn contents_ever_at(&self, path: &RepoPath, refs: &[&str]) -> Result<BTreeSet<Oid>> {
         let mut found = BTreeSet::new();
         let git = self.repo.git().arg("log").args(RAW).args(refs).arg("--").arg(exactly(path));
@@ -30,9 +27,6 @@ impl History<'_> {
     }
 
     /// One of these contents that the history of a ref has, at a path or wherever. `None` where it has none of them.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn has_one_of(&self, name: &RefName, contents: &BTreeSet<Oid>, at: Option<&RepoPath>) -> Result<Option<Oid>> {
         let all: Vec<&Oid> = contents.iter().collect();
         for some in all.chunks(AT_ONCE) {

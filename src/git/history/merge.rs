@@ -58,10 +58,6 @@ impl From<MarkedMerge> for MergeResult {
 impl History<'_> {
     /// Merges two commits in memory, as `git merge` would on a branch at `ours`, by the attributes of `ours`: no worktree, index or
     /// ref is touched.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` (unrelated histories, a missing commit); `FILTER_FAILED` where a merge driver does not answer; `BUSY` where drivers
-    /// run aside, see [`super::merge_cache`].
     pub fn merge_in_memory(&self, ours: &Oid, theirs: &Oid) -> Result<MergeResult> {
         if let Some(tree) = self.tree_on_top_of(ours, theirs)? {
             return Ok(MergeResult::Clean(tree));
@@ -71,18 +67,12 @@ impl History<'_> {
     }
 
     /// Merges two commits in memory, as `git merge` would leave them in a worktree, but by the attributes of `theirs`.
-    ///
-    /// # Errors
-    /// As [`History::merge_in_memory`].
     pub(in crate::git) fn merge_with_markers(&self, ours: &Oid, theirs: &Oid) -> Result<MarkedMerge> {
         self.merge(MergeToRun { attributes: theirs.clone(), base: None, ours: ours.clone(), theirs: theirs.clone() })
     }
 
     /// Applies the difference between `base` and `theirs` to `ours`, by the attributes of a fourth commit. With the commit to be
     /// reverted as `base` and its parent as `theirs` this is a revert.
-    ///
-    /// # Errors
-    /// As [`History::merge_in_memory`].
     pub fn merge_with_base(&self, base: &Oid, (ours, attributes): (&Oid, &Oid), theirs: &Oid) -> Result<MergeResult> {
         let (base, attributes) = (Some(base.clone()), attributes.clone());
         self.merge(MergeToRun { attributes, base, ours: ours.clone(), theirs: theirs.clone() }).map(MergeResult::from)
@@ -133,9 +123,6 @@ impl History<'_> {
     }
 
     /// Writes a commit by the user, with the current time; no hook runs. Nothing refers to it yet.
-    ///
-    /// # Errors
-    /// `IDENTITY_MISSING`, `DISK_FULL`, `GIT_FAILED`.
     pub fn commit_tree(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
         let who = self.repo.objects().users_signature()?;
         let author = self.repo.author(&who)?;
@@ -143,18 +130,12 @@ impl History<'_> {
     }
 
     /// Writes a commit that no ref ever points to: the same for the same tree and parent, whenever it is made.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `IO_FAILED`.
     pub fn commit_in_memory(&self, tree: &Oid, parent: &Oid) -> Result<Oid> {
         let (who, message) = (&PersonIdent::fixed(), "A commit of a task, applied in memory");
         self.repo.objects().write_commit(&NewCommit { tree, parents: vec![parent.clone()], who, message })
     }
 
     /// Writes the merge commit of `theirs` into `ours`, as `git merge --no-ff` would. Nothing refers to it yet.
-    ///
-    /// # Errors
-    /// `MERGE_CONFLICT` with the files; as [`History::commit_tree`].
     pub fn merge_commit(&self, ours: &Oid, theirs: &Oid, message: &str) -> Result<Oid> {
         match self.merge_in_memory(ours, theirs)? {
             MergeResult::Clean(tree) => self.commit_tree(&tree, &[ours.clone(), theirs.clone()], message),

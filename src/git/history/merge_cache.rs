@@ -24,9 +24,6 @@ impl History<'_> {
     }
 
     /// Whether merges may start programs: drivers, filters.
-    ///
-    /// # Errors
-    /// `GIT_MISSING`.
     pub fn may_run_drivers(&self) -> Result<bool> {
         self.repo.merge_programs().map(|programs| programs != MergePrograms::None)
     }
@@ -37,9 +34,6 @@ impl History<'_> {
     }
 
     /// Computes a merge with its programs, and makes its objects known to other repositories. Ends them when `given_up` becomes true.
-    ///
-    /// # Errors
-    /// As [`History::merge_in_memory`].
     pub fn run_merge(&self, asked: MergeToRun, given_up: Arc<AtomicBool>) -> Result<CachedMerge> {
         *self.repo.merges.given_up.lock().unwrap_or_else(PoisonError::into_inner) = Some(given_up);
         let merge = self.merge(asked.clone())?;

@@ -26,9 +26,6 @@ const HARMLESS: [&str; 12] = [
 
 impl History<'_> {
     /// The settings that do not count in merges into a branch, as `key=value`.
-    ///
-    /// # Errors
-    /// `GIT_MISSING`.
     pub fn unheeded_merge_settings(&self, target: &RefName) -> Result<Vec<String>> {
         // Exit code 1 means that there is none.
         let listed = self.repo.git().args(["config", "--null", "--get-regexp", KEYS]).run()?;

@@ -24,9 +24,6 @@ pub struct FileDiffStat {
 
 impl History<'_> {
     /// The files in which two trees (or commits) differ, with their lines, ordered by path. Renames are a deletion and an addition.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn file_lines(&self, old: &Oid, new: &Oid) -> Result<Vec<FileDiffStat>> {
         let changes = self.diff_trees(old, new)?;
         if changes.is_empty() {
@@ -44,9 +41,6 @@ impl History<'_> {
 
     /// The patch from one tree (or commit) to another, which `git apply` reads. Of binary and large files it says only that they
     /// differ. Names are quoted by git; contents are as they are.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn patch(&self, old: &Oid, new: &Oid) -> Result<Vec<u8>> {
         let git = self.read_diff(&["--patch", "--src-prefix=a/", "--dst-prefix=b/", "--find-renames", "--full-index"]);
         Ok(git.args([old.as_str(), new.as_str(), "--"]).run_ok()?.stdout)

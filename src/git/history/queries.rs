@@ -52,9 +52,6 @@ fn sum_of_lines(bytes: &[u8]) -> ChangedLineCounts {
 
 impl History<'_> {
     /// The paths in which two trees (or commits) differ, ordered; renames are a deletion and an addition.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn diff_trees(&self, old: &Oid, new: &Oid) -> Result<Vec<TreeChange>> {
         let known = || self.repo.diffs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, changes)) = known().iter().find(|((one, other), _)| one == old && other == new) {
@@ -76,9 +73,6 @@ impl History<'_> {
 
     /// How many lines differ between two trees (or commits), as `git diff --shortstat` counts them. `None` where more than
     /// [`MOST_COUNTED`] files differ.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn changed_lines(&self, old: &Oid, new: &Oid) -> Result<Option<ChangedLineCounts>> {
         if self.diff_trees(old, new)?.len() > MOST_COUNTED {
             return Ok(None);
@@ -89,18 +83,12 @@ impl History<'_> {
     }
 
     /// All files of a tree.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn files_of(&self, tree: &Oid) -> Result<Vec<(RepoPath, FileId)>> {
         let changes = self.diff_trees(&self.repo.objects().empty_tree()?, tree)?.into_iter();
         Ok(changes.filter_map(|change| Some((change.path, change.new?))).collect())
     }
 
     /// Whether `ancestor` is `descendant` or an ancestor of it.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a commit is missing.
     pub fn is_ancestor(&self, ancestor: &Oid, descendant: &Oid) -> Result<bool> {
         if ancestor == descendant && self.repo.objects().has_object(ancestor) {
             return Ok(true);
@@ -141,9 +129,6 @@ impl History<'_> {
     }
 
     /// The best common ancestor; `None` for unrelated histories.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a commit is missing.
     pub fn merge_base(&self, a: &Oid, b: &Oid) -> Result<Option<Oid>> {
         let output = self.repo.git().args(["merge-base", a.as_str(), b.as_str()]).run()?;
         match output.code {
@@ -154,9 +139,6 @@ impl History<'_> {
     }
 
     /// How many commits are in the history of `to` and not in that of `from`.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a commit is missing.
     pub fn count_commits(&self, from: &Oid, to: &Oid) -> Result<u64> {
         let text = self.repo.git().args(["rev-list", "--count", &format!("{from}..{to}")]).text()?;
         text.parse().map_err(|e| Error::new(Code::GitFailed, format!("'git rev-list' printed '{text}'")).because(e))
@@ -165,9 +147,6 @@ impl History<'_> {
     /// For each of several commits, how many commits the history of `now` has that it lacks. Most come with the name of a tag
     /// that is one commit on top of it: with tags git counts all in one walk. The `others` need a call each. Commits for which
     /// this fails are left out.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where git cannot be started.
     pub fn commits_since(&self, tags: &BTreeMap<Oid, RefName>, others: &[Oid], now: &Oid) -> Result<BTreeMap<Oid, u64>> {
         let mut since: BTreeMap<Oid, u64> =
             tags.keys().chain(others).filter(|commit| *commit == now).map(|c| (c.clone(), 0)).collect();
@@ -204,9 +183,6 @@ impl History<'_> {
     }
 
     /// The commits in the history of `to` and in none of `without`, newest first, at most `limit`.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a commit is missing.
     pub fn log(&self, to: &Oid, without: &[Oid], limit: usize) -> Result<Vec<LoggedCommit>> {
         self.log_with(to, without, limit, &[])
     }
@@ -236,9 +212,6 @@ impl History<'_> {
 
     /// The commits of `branch` that `target` has in no form, oldest first: what a rebase of the one onto the other would apply. `None`
     /// where there are merges among them, or more than `limit`.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a commit is missing.
     pub fn line_of_changes(&self, target: &Oid, branch: &Oid, limit: usize) -> Result<Option<Vec<Oid>>> {
         let list = |more: &[&str], what: String| {
             let git = self.repo.git().args(["rev-list", "--topo-order", "--reverse"]).args(more).arg(what).arg("--");
@@ -254,17 +227,11 @@ impl History<'_> {
     }
 
     /// The newest commits in the history of `to` and not in that of `from` that changed one of these paths.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a commit is missing.
     pub fn log_of_paths(&self, from: &Oid, to: &Oid, paths: &[RepoPath], limit: usize) -> Result<Vec<LoggedCommit>> {
         self.log_with(to, std::slice::from_ref(from), limit, paths)
     }
 
     /// As [`History::log`] without the tasks, and without a process where that is possible.
-    ///
-    /// # Errors
-    /// As [`History::log`].
     pub fn newest(&self, to: &Oid, without: &[Oid], limit: usize) -> Result<Vec<LoggedCommit>> {
         self.line(to, without, limit).map_or_else(|| self.log(to, without, limit), Ok)
     }
@@ -297,9 +264,6 @@ impl History<'_> {
     }
 
     /// The commits of [`History::log`] that have an `Axiom-Task` trailer for a task.
-    ///
-    /// # Errors
-    /// As [`History::log`].
     pub fn task_commits(&self, task: &str, to: &Oid, without: &[Oid], limit: usize) -> Result<Vec<LoggedCommit>> {
         let mut commits = self.log(to, without, limit)?;
         commits.retain(|commit| commit.tasks.iter().any(|named| named == task));

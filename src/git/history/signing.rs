@@ -39,9 +39,6 @@ impl History<'_> {
 
     /// Writes a commit for a branch, by the user, with the current time. It is signed if `commit.gpgSign` asks for it and
     /// signing is on. No hook runs. Nothing refers to the commit yet.
-    ///
-    /// # Errors
-    /// As [`History::commit_tree`]; `SIGNING_FAILED` where it has to be signed first: see [`History::take_to_sign`].
     pub fn commit_for_branch(&self, tree: &Oid, parents: &[Oid], message: &str) -> Result<Oid> {
         if !self.with_signatures(|signatures| signatures.wanted) || !self.signs_commits()? {
             return self.commit_tree(tree, parents, message);
@@ -81,9 +78,6 @@ impl History<'_> {
     }
 
     /// Prepares `folder` for signing a commit in it, and returns the call of git that signs.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
     pub fn signing_call(&self, to_sign: &PendingSignature, folder: &Path) -> Result<SigningCall> {
         let (objects, message) = (folder.join("objects"), folder.join("message"));
         crate::files::create_dir_all(&objects)?;
@@ -112,9 +106,6 @@ impl History<'_> {
     }
 
     /// Reads the signed commit from `folder`, by the id that the call printed, and caches it.
-    ///
-    /// # Errors
-    /// `SIGNING_FAILED` where the commit has another tree or other parents, or is not signed.
     pub fn keep_signed(&self, to_sign: PendingSignature, folder: &Path, printed: &str) -> Result<()> {
         let failed = || Error::new(Code::SigningFailed, "git did not sign the commit").why(printed.trim().to_owned());
         let named = printed.lines().rev().find_map(|line| Oid::new(line.trim()).ok()).ok_or_else(failed)?;

@@ -42,9 +42,6 @@ impl History<'_> {
     /// The part of a branch's history that matters for some tasks: like [`History::all_task_commits`], but without the commits
     /// before the first one that names one of the tasks. Only commits that are newer than the cache are read to find that
     /// point.
-    ///
-    /// # Errors
-    /// As [`History::all_task_commits`].
     pub fn task_commits_for(&self, to: &Oid, wanted: &[RolledBackTask]) -> Result<Vec<HistoryCommit>> {
         // With a cut or grafted history, positions counted from its beginning mean nothing.
         if !self.repo.shortcuts().allow(FastWay::ReadHistory) {
@@ -137,9 +134,6 @@ impl History<'_> {
 
     /// All commits in the history of `to`, newest first, each before its parents. Replace refs are ignored. Memory grows
     /// with the length of the messages.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a commit is missing.
     pub fn all_task_commits(&self, to: &Oid) -> Result<Vec<HistoryCommit>> {
         self.task_commits_since(to, None)
     }
@@ -188,9 +182,6 @@ impl History<'_> {
     }
 
     /// The first-parent commits of `to` that are not in the history of `from`; none where one of the two is missing.
-    ///
-    /// # Errors
-    /// `GIT_MISSING`.
     pub fn own_line(&self, from: &Oid, to: &Oid) -> Result<Vec<Oid>> {
         let output = self.repo.git().args(["rev-list", "--first-parent", &format!("{from}..{to}"), "--"]).run()?;
         // A commit that the branch no longer has may have been removed by `git gc`.
@@ -198,9 +189,6 @@ impl History<'_> {
     }
 
     /// The commits of `since..to` that change a path, with their subjects, newest first, at most `limit`.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn commits_on(&self, path: &RepoPath, since: &Oid, to: &Oid, limit: usize) -> Result<Vec<(Oid, String)>> {
         let git = self.repo.git().env("GIT_LITERAL_PATHSPECS", "1");
         let git = git.args(["log", "-z", "--no-show-signature", "--no-color", "--encoding=UTF-8", "--format=%H %s"]);
@@ -212,9 +200,6 @@ impl History<'_> {
     }
 
     /// The branches, local and remote-tracking, with a commit that names a task, from one call of git.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn branches_naming(&self, task: &str) -> Result<Vec<String>> {
         let git = self.repo.git().args(["log", "--branches", "--remotes", "--source", "--no-color", "--no-show-signature"]);
         let git = git.args(["-F", "-i", "-z", "--encoding=UTF-8", "--format=%S%n%B", "--max-count=1000"]);

@@ -21,9 +21,6 @@ pub(in crate::git) struct ChangedPaths {
 
 impl ChangedPaths {
     /// Looks at the paths: files, links and nested repositories are to be updated, all others to be removed from the index.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn sort(worktree: &Worktree, paths: Vec<RepoPath>) -> Result<Self> {
         let mut sorted = Self::default();
         for path in paths {
@@ -76,9 +73,6 @@ impl ChangedPaths {
 
     /// Updates `index`, or the worktree's own index if it is `None`. Returns the paths that git refuses because of their
     /// names: some file system might take them for git's own folder. They are then not in the index.
-    ///
-    /// # Errors
-    /// `FILE_UNREADABLE`, `GIT_LOCKED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn stage(&self, repository: &Repository, worktree: &Worktree, index: Option<&Path>) -> Result<Vec<RepoPath>> {
         let git = |arguments: &[&str]| {
             let git = repository.git_in(worktree).arg("update-index").args(arguments).args(["-z", "--stdin"]);
@@ -106,9 +100,6 @@ impl ChangedPaths {
 const REFUSED: &str = "Ignoring path ";
 
 /// The paths that git refused because of their names.
-///
-/// # Errors
-/// `FILE_UNREADABLE` if git's message does not show which.
 pub(in crate::git) fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<RepoPath>> {
     let said = stderr.matches(REFUSED).count();
     if said == 0 {

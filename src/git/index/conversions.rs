@@ -53,9 +53,6 @@ enum AttributesSource<'a> {
 impl Conversions<'_> {
     /// The conversions of each file in both directions: when git stores it, and when a checkout of `index` writes it into
     /// another folder.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn asked_both_ways(
         &self,
         worktree: &Worktree,
@@ -68,9 +65,6 @@ impl Conversions<'_> {
     }
 
     /// The conversions of each file when git stores it.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn asked(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<RequestedConversion>> {
         self.asked_by(self.line_end_settings(worktree)?, worktree, AttributesSource::Files, paths)
     }
@@ -102,9 +96,6 @@ impl Conversions<'_> {
 
     /// Those of the files that have a `working-tree-encoding`, also one that is none. `git` is a call that looks where the attributes are
     /// to be read, up to `check-attr`.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn encoded(&self, git: Git<'_>, paths: &[&RepoPath]) -> Result<BTreeSet<RepoPath>> {
         let output = git.args(["-z", "--stdin", ENCODING]).stdin(nul_list(paths.iter().copied())).run_ok()?;
         let mut fields = output.stdout.split(|byte| *byte == 0);
@@ -119,9 +110,6 @@ impl Conversions<'_> {
     }
 
     /// The configuration of line ends in a worktree.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn line_end_settings(&self, worktree: &Worktree) -> Result<LineEndConfig> {
         if self.repo.shortcuts().allow_in(FastWay::ReadWorktreeConfiguration, worktree) {
             let gix = self.repo.gix()?;
@@ -146,9 +134,6 @@ impl Conversions<'_> {
     /// Everything that decides about conversions, as one text that changes whenever any of it changes: the configuration,
     /// and the attributes files. `attributes` are those that the worktree has or tracks. `None` if nothing can ask for a
     /// conversion.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub(in crate::git) fn conversion_rules(
         &self,
         worktree: &Worktree,

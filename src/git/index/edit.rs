@@ -175,9 +175,6 @@ fn fits(writer: &IndexEntryWriter, edits: &[IndexEntryEdit<'_>]) -> Option<bool>
 
 impl Index<'_> {
     /// Makes a worktree's index hold `tree`, if the index is a plain tree now. Returns `false` if git has to do it.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `IO_FAILED`; the old index is then still in place.
     pub(in crate::git) fn edit_whole_index(&self, tree: &Oid, lock: &IndexLock, placed: &[PlacedFile]) -> Result<bool> {
         let Some((bytes, meta)) = self.index_bytes() else { return Ok(false) };
         let Some(now) = tree_of(&bytes, self.repo.hash()) else { return Ok(false) };
@@ -187,9 +184,6 @@ impl Index<'_> {
     }
 
     /// Replaces the entries of a worktree's index that differ between two trees. Returns `false` if git has to do it.
-    ///
-    /// # Errors
-    /// As [`Index::edit_whole_index`].
     pub(in crate::git) fn edit_index(
         &self,
         changes: &[TreeChange],

@@ -8,9 +8,6 @@ use crate::git::repo::handles::Index;
 impl Index<'_> {
     /// With `core.fileMode=false`, the paths below `folder`, relative to it, that the index has as executable; otherwise `None`:
     /// the files themselves say it.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn executables_below(&self, folder: &str) -> Result<Option<BTreeSet<String>>> {
         if self.repo.keeps().modes {
             return Ok(None);

@@ -56,17 +56,11 @@ pub(in crate::git) enum StatTrust {
 
 /// Copies an index file to `to`. If there is no index, no copy is made. The copy keeps the modification time of the
 /// original, or its racy entries are not believed: see [`write_as_of`].
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub(in crate::git) fn copy_index(hash: HashKind, from: &Path, to: &Path) -> Result<()> {
     copy_index_believing(StatTrust::AsGit, hash, from, to)
 }
 
 /// As [`copy_index`], of which stat data are believed so far.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub(in crate::git) fn copy_index_believing(belief: StatTrust, hash: HashKind, from: &Path, to: &Path) -> Result<()> {
     let Some(mut file) = files::open_optional(from)? else { return Ok(()) };
     let mut bytes = Vec::new();
@@ -87,9 +81,6 @@ fn seconds_of(time: SystemTime) -> i64 {
 /// Writes an index that is to count as written at `time`. git believes that a file is unchanged only if it is older than the
 /// index, so a newer index would hide edits of the same moment. Where a file system does not take the time (some say that
 /// they did), git reads those files instead.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub(in crate::git) fn write_as_of(place: &Path, bytes: &[u8], hash: HashKind, time: SystemTime) -> Result<()> {
     files::write_scratch(place, bytes)?;
     if files::set_times(place, time) {
@@ -165,9 +156,6 @@ pub(in crate::git) fn facts_by_gix(repository: &Repository, index: &Path) -> Opt
 }
 
 /// Reads the flags and conflicts of a private index file. A second copy may be written next to it.
-///
-/// # Errors
-/// `GIT_FAILED` if git cannot read the index either.
 pub(in crate::git) fn index_facts(repository: &Repository, worktree: &Worktree, index: &Path) -> Result<IndexFacts> {
     if let Some(facts) = facts_by_gix(repository, index) {
         return Ok(facts);
@@ -194,9 +182,6 @@ pub(in crate::git) fn nul_list<'a>(paths: impl IntoIterator<Item = &'a RepoPath>
 }
 
 /// Sets or clears a flag of entries in a private index file. `flag` is an option of `git update-index`.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(in crate::git) fn mark(r: &Repository, worktree: &Worktree, index: &Path, flag: &str, paths: &[RepoPath]) -> Result<()> {
     if paths.is_empty() {
         return Ok(());
@@ -230,17 +215,11 @@ impl IndexInfoInput {
     }
 
     /// Applies the lines to a private index file.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn apply(self, repository: &Repository, worktree: &Worktree, index: &Path) -> Result<()> {
         self.apply_and_tell(repository, worktree, index).map(drop)
     }
 
     /// The same; returns what git said: it leaves out paths that it refuses because of their names, and names them.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn apply_and_tell(self, repository: &Repository, worktree: &Worktree, index: &Path) -> Result<String> {
         if self.lines.is_empty() {
             return Ok(String::new());

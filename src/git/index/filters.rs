@@ -129,9 +129,6 @@ impl Repository {
 
 impl Conversions<'_> {
     /// The filters that are configured for a worktree. As a rule there is none, and then git is not asked.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn filters(&self, worktree: &Worktree) -> Result<FilterDrivers> {
         if self.repo.config_lacks_section("filter") {
             return Ok(FilterDrivers::default());
@@ -148,9 +145,6 @@ impl Conversions<'_> {
     }
 
     /// Sorts files by their filter. `git` is a call that looks where the attributes are to be read (`GIT_ATTR_SOURCE`, an index).
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn by_filter(&self, filters: &FilterDrivers, git: Git<'_>, paths: &[&RepoPath]) -> Result<FilesByFilter> {
         let mut sorted = FilesByFilter::default();
         if filters.is_empty() || paths.is_empty() {

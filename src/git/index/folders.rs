@@ -9,9 +9,6 @@ use crate::git::repo::handles::Index;
 
 impl Index<'_> {
     /// The folders that have tracked files, directly or further below; the worktree itself is not one of them.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `GIT_MISSING`.
     pub fn tracked_folders(&self) -> Result<BTreeSet<RepoPath>> {
         let output = self.repo.git_in(self.worktree).args(["ls-files", "-z"]).run_ok()?;
         let mut folders = BTreeSet::new();
@@ -28,9 +25,6 @@ impl Index<'_> {
     }
 
     /// Those of these paths that git ignores by the rules that are in force now. A tracked file is not ignored.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `GIT_MISSING`.
     pub fn ignored<'p>(&self, paths: impl IntoIterator<Item = &'p RepoPath>) -> Result<BTreeSet<RepoPath>> {
         // The dot prevents that a colon at the beginning is taken for pathspec magic.
         let dotted: Vec<RepoPath> =

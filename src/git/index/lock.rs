@@ -38,9 +38,6 @@ pub struct IndexLock {
 impl IndexLock {
     /// Takes the lock. A lock that the same tag left behind in a crash is taken over. A crash leaves `index.lock` and the
     /// file that proves that it is ours.
-    ///
-    /// # Errors
-    /// `GIT_LOCKED` if another process holds it; `IO_FAILED`.
     pub fn take(worktree: &Worktree, tag: &str) -> Result<Self> {
         worktree.verify()?;
         let this = Self::named(worktree, tag);
@@ -66,9 +63,6 @@ impl IndexLock {
     }
 
     /// As [`IndexLock::take`], but waits up to two seconds for another git command to end.
-    ///
-    /// # Errors
-    /// As [`IndexLock::take`].
     pub fn take_patiently(worktree: &Worktree, tag: &str) -> Result<Self> {
         for _ in 0..TRIES {
             match Self::take(worktree, tag) {
@@ -80,18 +74,12 @@ impl IndexLock {
     }
 
     /// Checks that there is no `index.lock`; changes nothing.
-    ///
-    /// # Errors
-    /// `GIT_LOCKED`.
     pub fn check_free(worktree: &Worktree) -> Result<()> {
         let lock = worktree.git_dir().join("index.lock");
         if lock.symlink_metadata().is_ok() { Err(held(&lock)) } else { Ok(()) }
     }
 
     /// Removes a lock that `tag` left behind, and returns whether there was one. Any other lock stays.
-    ///
-    /// # Errors
-    /// None: if the lock cannot be removed, this is only logged.
     pub fn remove_if_ours_stale(worktree: &Worktree, tag: &str) -> Result<bool> {
         let this = Self::named(worktree, tag);
         let ours = this.is_ours();
@@ -118,9 +106,6 @@ impl IndexLock {
     }
 
     /// Removes what an earlier attempt left where the next index is built.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub(in crate::git) fn clear_new_index(&self) -> Result<()> {
         files::remove_file(&self.new_index)?;
         let mut lock = self.new_index.clone().into_os_string();
@@ -130,9 +115,6 @@ impl IndexLock {
 
     /// Makes these bytes the worktree's index, with the time of the present one: only then git goes on reading what changed in the
     /// moment in which that was written.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`; the old index is then still in place.
     pub(in crate::git) fn install_bytes(&self, bytes: &[u8], present: &std::fs::Metadata) -> Result<()> {
         self.clear_new_index()?;
         files::write_scratch(&self.new_index, bytes)?;
@@ -143,9 +125,6 @@ impl IndexLock {
     }
 
     /// Makes the built index the worktree's index. It is durable when this returns. A crash leaves the old or the new index.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub(in crate::git) fn install(&self) -> Result<()> {
         files::look_like(&self.new_index, &self.index)?;
         files::sync_file(&self.new_index)?;
@@ -156,9 +135,6 @@ impl IndexLock {
     }
 
     /// Releases the lock. Unlike dropping the value, this returns an error.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn release(self) -> Result<()> {
         let outcome = self.give_back();
         std::mem::forget(self);

@@ -58,9 +58,6 @@ fn without_attributes(repository: &Repository, tree: &Oid) -> Option<FolderTreeE
 impl Conversions<'_> {
     /// Writes `paths` of a tree, each to the place that is told for it, with the content and mode that a checkout gives it.
     /// The folders of the places exist. Returns `false` if git has to do it; some of the files may have been written then.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `IO_FAILED`.
     pub(in crate::git) fn write_plain(
         &self,
         tree: &Oid,

@@ -21,18 +21,12 @@ impl IndexExtras {
 
 impl Index<'_> {
     /// Whether the worktree is a sparse checkout.
-    ///
-    /// # Errors
-    /// `GIT_MISSING`, `GIT_FAILED`.
     pub(in crate::git) fn is_sparse(&self) -> Result<bool> {
         let output = self.repo.git_in(self.worktree).args(["config", "--type=bool", "--get", "core.sparseCheckout"]).run()?;
         Ok(output.ok() && output.text()? == "true")
     }
 
     /// What a worktree's own index contains in addition to plain entries. Nothing is written next to the index.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub(in crate::git) fn own_index_facts(&self) -> Result<IndexFacts> {
         if let Some(facts) = facts_by_gix(self.repo, &self.worktree.index_file()) {
             return Ok(facts);
@@ -44,17 +38,11 @@ impl Index<'_> {
     }
 
     /// What a sparse checkout leaves out now; empty if the worktree is not a sparse checkout.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub fn left_out_now(&self) -> Result<IndexExtras> {
         self.left_out_of(self.own_index_facts()?)
     }
 
     /// As [`Index::left_out_now`], from facts that were already read.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn left_out_of(&self, facts: IndexFacts) -> Result<IndexExtras> {
         if facts.skip_worktree.is_empty() || !self.is_sparse()? {
             return Ok(IndexExtras::default());

@@ -21,9 +21,6 @@ pub(in crate::git) struct StartingIndex {
 
 /// Copies the index of a worktree to `copy`. One that is torn, or may not be read, says nothing of the files, so those are saved all the
 /// same: compared with HEAD. What was staged is not held. The other index lies in `folder`.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`; `GIT_FAILED` where HEAD cannot be read either.
 pub(in crate::git) fn copy_or_make(
     repo: &Repository,
     worktree: &Worktree,
@@ -51,9 +48,6 @@ pub(in crate::git) fn copy_or_make(
 
 impl Index<'_> {
     /// Checks that git can read the worktree's index, before anything relies on it.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, with the command that makes it again.
     pub fn can_be_read(&self) -> Result<()> {
         let file = self.worktree.index_file();
         if read(self.repo, &file).is_some() || !file.exists() {

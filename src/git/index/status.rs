@@ -53,9 +53,6 @@ impl Index<'_> {
     /// data.
     ///
     /// `index` replaces the worktree's own index.
-    ///
-    /// # Errors
-    /// `FILE_UNREADABLE` if a folder cannot be read; `GIT_FAILED`.
     pub fn status(&self, index: Option<&Path>) -> Result<Vec<StatusEntry>> {
         let (entries, unread, unnamed) = self.status_with(index, &[])?;
         if let Some(line) = unnamed {
@@ -87,9 +84,6 @@ impl Index<'_> {
 
     /// Untracked files that git does not report because it takes their names for those of tracked files: `core.ignoreCase`
     /// is set, but the file system is case-sensitive. `known` is what git reports. In all other cases this costs nothing.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn hidden_by_case(&self, index: &Path, known: &[StatusEntry]) -> Result<Vec<StatusEntry>> {
         if !self.repo.ignores_case() || is_insensitive(self.worktree) {
             return Ok(Vec::new());

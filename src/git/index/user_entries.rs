@@ -14,9 +14,6 @@ pub(in crate::git) type UserIndexEntries = BTreeMap<RepoPath, Option<FileId>>;
 
 impl Index<'_> {
     /// The entries of an index file that match neither tree. Conflicts and `git add -N` are not included. Writes nothing.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn users_entries(&self, index: &Path, one: &Oid, two: &Oid) -> Result<UserIndexEntries> {
         let differing = |tree: &Oid| -> Result<Vec<TreeChange>> {
             let git = self.repo.git_in(self.worktree).index(index);

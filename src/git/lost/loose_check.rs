@@ -80,9 +80,6 @@ impl Durability<'_> {
 
     /// Checks the loose objects that are newer than the last known sync, once in each boot. The caller holds the operation
     /// lock. After a crash the check is done again.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn prove_objects(&self) -> Result<LooseCheckReport> {
         if self.objects_are_proved() {
             return Ok(LooseCheckReport::default());
@@ -112,9 +109,6 @@ impl Durability<'_> {
 
     /// The loose objects whose content does not match their id; changes nothing. Only objects newer than the last known sync
     /// are read.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn doubtful_objects(&self) -> Result<Vec<Oid>> {
         let objects = self.repo.common_dir().join("objects");
         let synced = files::metadata(&self.proof_note())?.and_then(|meta| meta.modified().ok());
@@ -137,9 +131,6 @@ impl Durability<'_> {
 
     /// Objects in the quarantine that are still missing from the repository, each with the path of its damaged file; without those that
     /// nothing needed when that was looked at ([`Durability::retire_unneeded`]).
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn lost_objects(&self) -> Result<Vec<(Oid, PathBuf)>> {
         let mut lost = BTreeMap::new();
         for entry in files::list(&self.quarantine())? {
@@ -155,9 +146,6 @@ impl Durability<'_> {
     }
 
     /// Those of the objects that refs, worktrees or indexes need; all of them where git cannot list what is missing.
-    ///
-    /// # Errors
-    /// Fails if git cannot be started.
     pub fn needed_of(&self, objects: Vec<(Oid, PathBuf)>) -> Result<Vec<(Oid, PathBuf)>> {
         if objects.is_empty() {
             return Ok(objects);
@@ -174,9 +162,6 @@ impl Durability<'_> {
 
     /// Puts the files of lost objects apart that no ref, worktree or index needs: from then on [`Durability::lost_objects`] is of those
     /// alone that something needs, and whoever asks whether histories are whole asks only while there is one.
-    ///
-    /// # Errors
-    /// `IO_FAILED`; those of starting git.
     pub fn retire_unneeded(&self) -> Result<()> {
         let lost = self.lost_objects()?;
         let needed: BTreeSet<Oid> = self.needed_of(lost.clone())?.into_iter().map(|(oid, _)| oid).collect();

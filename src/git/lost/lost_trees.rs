@@ -44,9 +44,6 @@ impl Durability<'_> {
     /// Writes those trees again that are known to be lost, or that an index names in its cached trees, where something still lists
     /// what was in them. Where the cached trees of an index name another lost one, they are dropped: git makes them again. Nothing
     /// else changes. The caller holds the change lock. Safe to repeat.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`. What fails in one worktree is only logged.
     pub fn mend_trees(&self) -> Result<MendedTrees> {
         let worktrees = self.repo.worktrees().list().unwrap_or_default();
         let worktrees: Vec<Worktree> = worktrees.into_iter().filter(|one| one.present).map(|one| one.worktree).collect();

@@ -34,18 +34,12 @@ impl Objects<'_> {
 
     /// git's message if an object that these objects reach is missing; `None` if all are here, or promised by a promisor
     /// remote.
-    ///
-    /// # Errors
-    /// Fails if git cannot be started.
     pub fn missing_below(&self, roots: &[Oid]) -> Result<Option<String>> {
         self.missing(roots, &[])
     }
 
     /// Like [`Objects::missing_below`], but everything that the current refs reach is assumed to be complete, unless git
     /// finds damage: then everything is checked. So the cost depends only on what no ref reaches.
-    ///
-    /// # Errors
-    /// As [`Objects::missing_below`].
     pub fn missing_beyond_refs(&self, roots: &[Oid]) -> Result<Option<String>> {
         match self.missing(roots, &["--not", "--all"])? {
             None => Ok(None),
@@ -54,9 +48,6 @@ impl Objects<'_> {
     }
 
     /// Like [`Objects::missing_below`], but everything that `base` reaches is assumed to be complete.
-    ///
-    /// # Errors
-    /// As [`Objects::missing_below`].
     pub fn missing_since(&self, tip: &Oid, base: &Oid) -> Result<Option<String>> {
         self.missing(std::slice::from_ref(tip), &["--not", base.as_str()])
     }
@@ -71,9 +62,6 @@ impl Objects<'_> {
 
     /// Those of the tips of which something that they reach is missing. One call of git where all are whole; each broken one costs a
     /// few more.
-    ///
-    /// # Errors
-    /// As [`Objects::missing_below`].
     pub fn broken_tips(&self, tips: &[Oid]) -> Result<BTreeSet<Oid>> {
         let (mut open, mut broken) = (vec![tips], BTreeSet::new());
         while let Some(part) = open.pop() {
@@ -107,9 +95,6 @@ impl Objects<'_> {
 
     /// How many of the objects that these trees reach are not here but promised by a promisor remote. Only for trees for
     /// which [`Self::missing_below`] returned `None`.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn owed_below(&self, trees: &[Oid]) -> Result<usize> {
         if trees.is_empty() || !self.is_partial() {
             return Ok(0);

@@ -76,26 +76,17 @@ fn object_error(repository: &Repository, kind: ObjectKind, error: &gix::Error) -
 
 impl Objects<'_> {
     /// With which what is ours is signed now: the user's identity, or git axiom's where git knows none.
-    ///
-    /// # Errors
-    /// Where git cannot be started.
     pub fn signature(&self) -> Result<PersonIdent> {
         self.repo.identity_or_ours().map(PersonIdent::now)
     }
 
     /// The user's identity with the current time: for commits that go onto a branch.
-    ///
-    /// # Errors
-    /// `IDENTITY_MISSING`.
     pub fn users_signature(&self) -> Result<PersonIdent> {
         self.repo.identity().map(PersonIdent::now)
     }
 
     /// Writes raw object content, which has to be well formed. An object that exists already is not written again, but its
     /// file or pack gets a new time: `git gc` keeps what is new.
-    ///
-    /// # Errors
-    /// `TOO_LARGE`, `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn write_object(&self, kind: ObjectKind, content: impl AsRef<[u8]>) -> Result<Oid> {
         let content = content.as_ref();
         if let Some(limit) = kind.limit() {
@@ -129,26 +120,17 @@ impl Objects<'_> {
     }
 
     /// The id of an object, whether or not it exists.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn id_of(&self, kind: ObjectKind, content: &[u8]) -> Result<gix::ObjectId> {
         let failed = |e: gix::Error| object_error(self.repo, kind, &e);
         gix::objs::compute_hash(self.repo.hash().gix(), kind.in_gix(), content).map_err(failed)
     }
 
     /// Writes a blob.
-    ///
-    /// # Errors
-    /// As [`Objects::write_object`].
     pub fn write_blob(&self, content: &[u8]) -> Result<Oid> {
         self.write_object(ObjectKind::Blob, content)
     }
 
     /// Writes a tree; the entries come in any order.
-    ///
-    /// # Errors
-    /// As [`Objects::write_object`].
     pub fn write_tree(&self, entries: &[TreeEntry]) -> Result<Oid> {
         let mut sorted: Vec<&TreeEntry> = entries.iter().collect();
         // git sorts a folder as if its name ended in a slash.
@@ -177,25 +159,16 @@ impl Objects<'_> {
     }
 
     /// The tree without entries; written if it is missing.
-    ///
-    /// # Errors
-    /// As [`Objects::write_object`].
     pub fn empty_tree(&self) -> Result<Oid> {
         self.write_tree(&[])
     }
 
     /// Writes a commit. No hook runs and nothing is signed.
-    ///
-    /// # Errors
-    /// As [`Objects::write_object`].
     pub fn write_commit(&self, commit: &NewCommit<'_>) -> Result<Oid> {
         self.write_commit_of(commit, &commit.who.to_string())
     }
 
     /// Like [`Objects::write_commit`], with a separate author line.
-    ///
-    /// # Errors
-    /// As [`Objects::write_object`].
     pub fn write_commit_of(&self, commit: &NewCommit<'_>, author: &str) -> Result<Oid> {
         let mut content = format!("tree {}\n", commit.tree);
         for parent in &commit.parents {
@@ -207,9 +180,6 @@ impl Objects<'_> {
     }
 
     /// The commit that replaces a missing parent: empty tree, no parent, always the same id.
-    ///
-    /// # Errors
-    /// As [`Objects::write_object`].
     pub fn root_commit(&self) -> Result<Oid> {
         let who = PersonIdent::fixed();
         let tree = self.empty_tree()?;
@@ -228,18 +198,12 @@ impl Objects<'_> {
     }
 
     /// A blob of at most `limit` bytes.
-    ///
-    /// # Errors
-    /// `TOO_LARGE`; `GIT_FAILED` where it is missing or not a blob.
     pub fn read_blob(&self, oid: &Oid, limit: u64) -> Result<Vec<u8>> {
         self.read_object("blob", oid, limit)
     }
 
     /// Raw object content of at most `limit` bytes. An object that this operation has written is read from memory, also where another
     /// process has pruned it since.
-    ///
-    /// # Errors
-    /// `TOO_LARGE`; `GIT_FAILED` where it is missing or of another kind.
     pub fn read_object(&self, kind: &str, oid: &Oid, limit: u64) -> Result<Vec<u8>> {
         let too_large = || Error::new(Code::TooLarge, format!("{kind} {} is larger than {limit} bytes", oid.short()));
         let id = gix_id(oid)?;
@@ -270,9 +234,6 @@ impl Objects<'_> {
     }
 
     /// A commit.
-    ///
-    /// # Errors
-    /// As [`Objects::read_object`].
     pub fn read_commit(&self, oid: &Oid) -> Result<CommitContent> {
         let raw = self.read_object("commit", oid, limits::STRUCTURE)?;
         let text = String::from_utf8_lossy(&raw);
@@ -291,9 +252,6 @@ impl Objects<'_> {
     }
 
     /// The tree of a commit; a tree's own id if `oid` is a tree.
-    ///
-    /// # Errors
-    /// As [`Objects::read_object`].
     pub fn tree_of(&self, oid: &Oid) -> Result<Oid> {
         match self.repo.gix()?.find_header(gix_id(oid)?) {
             Ok(header) if header.kind() == gix::objs::Kind::Tree => Ok(oid.clone()),
@@ -302,9 +260,6 @@ impl Objects<'_> {
     }
 
     /// The committer time of a commit; `None` where no calendar has it.
-    ///
-    /// # Errors
-    /// As [`Objects::read_object`].
     pub fn commit_time(&self, oid: &Oid) -> Result<Option<Timestamp>> {
         let raw = self.read_object("commit", oid, limits::STRUCTURE)?;
         let text = String::from_utf8_lossy(&raw);

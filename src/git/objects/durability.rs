@@ -20,9 +20,6 @@ const SMALL_PACK: u64 = 64 * 1024 * 1024;
 impl<'r> Durability<'r> {
     /// Packs reachable loose objects durably, and removes the loose files. No other object is touched. A crash leaves some
     /// objects both packed and loose.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `GIT_FAILED`.
     pub fn pack_loose(&self) -> Result<()> {
         // The pack is on disk before the loose objects are removed.
         self.pack_what_is_loose(&[])?;
@@ -34,9 +31,6 @@ impl<'r> Durability<'r> {
     /// Packs those loose objects that these commits reach and nothing else in the repository does, durably, with their names, so that what is
     /// alike is stored as differences. No other object is touched. Nothing is done while a `git gc` runs, or in a partial clone. A
     /// crash leaves some objects both packed and loose.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `IO_FAILED`, `GIT_FAILED`.
     pub fn pack_below(&self, roots: &[Oid]) -> Result<()> {
         if roots.is_empty() || self.gc_lives() || self.repo.objects().is_partial() {
             return Ok(());
@@ -57,18 +51,12 @@ impl<'r> Durability<'r> {
 
     /// The call of git that packs the objects of a list into a folder of objects, the stage where there is one, and prints the name
     /// of the pack.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn pack_objects(&self, objects: &Path, list: Vec<u8>) -> Result<Git<'r>> {
         files::create_dirs_unsynced(&objects.join("pack"))?;
         Ok(self.repo.git().making_objects().args(["pack-objects", "-q"]).arg(objects.join("pack/pack")).stdin(list))
     }
 
     /// Packs reachable loose objects; these stay, too. Where the disk is full, git leaves the begun pack: it would keep the disk full.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `GIT_FAILED`.
     pub fn pack_what_is_loose(&self, more: &[&str]) -> Result<()> {
         // No bitmap: it would need all objects in one pack.
         let git = self.repo.git().writing().config("repack.writeBitmaps=false");
@@ -89,9 +77,6 @@ impl<'r> Durability<'r> {
     /// object is lost, not even unreachable ones. Packs with a `.keep`, `.mtimes`, `.promisor` or `.bitmap` file are left
     /// alone. Nothing is done while a `git gc` runs, in a partial clone, or where git has a multi-pack index. A crash leaves
     /// some objects twice. Returns how many packs became one.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `IO_FAILED`, `GIT_FAILED`.
     pub fn join_small_packs(&self) -> Result<usize> {
         let folder = self.repo.common_dir().join("objects/pack");
         if self.gc_lives() || self.repo.objects().is_partial() || folder.join("multi-pack-index").exists() {

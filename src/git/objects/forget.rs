@@ -30,9 +30,6 @@ impl Objects<'_> {
     }
 
     /// The id that a blob with this content has.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn id_of_blob(&self, content: &[u8]) -> Result<Oid> {
         let failed = |e: String| Error::new(Code::GitFailed, "an id cannot be computed").why(e);
         let id = gix::objs::compute_hash(self.repo.hash().gix(), gix::objs::Kind::Blob, content);
@@ -40,9 +37,6 @@ impl Objects<'_> {
     }
 
     /// The contents of the file at a path of a tree, or of all files below it; submodules have none here.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn contents_at(&self, tree: &Oid, path: &RepoPath) -> Result<BTreeSet<Oid>> {
         let (mut folder, mut found) = (tree.clone(), None);
         for (number, name) in path.as_bytes().split(|byte| *byte == b'/').enumerate() {
@@ -68,9 +62,6 @@ impl Objects<'_> {
 
     /// Everything that these commits and tags reach, with the path where it was found first. What `without` and its history have is left
     /// out, where git finds that out without much work.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where an object is missing.
     pub fn reached(&self, from: &[Oid], without: &[&str]) -> Result<Vec<(Oid, Vec<u8>)>> {
         let mut found = Vec::new();
         if from.is_empty() {
@@ -90,9 +81,6 @@ impl Objects<'_> {
     }
 
     /// Everything that `what` reaches (`--all`, `--indexed-objects` and so on), and these objects, of which a part may be gone.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn reached_by(&self, what: &[&str], also: &BTreeSet<Oid>) -> Result<BTreeSet<Oid>> {
         let mut found = BTreeSet::new();
         let git = self.repo.git().args(["rev-list", "--objects", PROMISED, "--no-object-names"]).args(what);
@@ -106,9 +94,6 @@ impl Objects<'_> {
     }
 
     /// Everything that these objects reach, as far as it is there.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn reached_from(&self, ids: &BTreeSet<Oid>) -> Result<BTreeSet<Oid>> {
         if ids.is_empty() {
             return Ok(BTreeSet::new());
@@ -121,9 +106,6 @@ impl Objects<'_> {
     }
 
     /// Gives these objects the time of now: git deletes what nothing refers to when it is old enough (`gc.pruneExpire`, two weeks).
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn leave_to_git(&self, doomed: &BTreeSet<Oid>) -> Result<()> {
         let ids = doomed.iter().map(gix_id).collect::<Result<_>>()?;
         drop(self.repo.durability().freshen_all(&ids));
@@ -132,9 +114,6 @@ impl Objects<'_> {
 
     /// Deletes these objects from the repository's own object database. What refers to them has to be gone. Safe to repeat; a crash leaves
     /// some of them, and each other object at least once.
-    ///
-    /// # Errors
-    /// `BUSY` beside a `git gc`; `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
     pub fn forget(&self, doomed: &BTreeSet<Oid>) -> Result<()> {
         if doomed.is_empty() {
             return Ok(());

@@ -24,9 +24,6 @@ impl Durability<'_> {
     }
 
     /// How many of the noted objects are missing now; forgets all of them. No process is started.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub(in crate::git) fn gone_of_noted(&self) -> Result<usize> {
         let mut left = std::mem::take(&mut *self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner));
         self.without_packed(&mut left)?;
@@ -56,9 +53,6 @@ impl Durability<'_> {
     }
 
     /// Leaves those objects that no pack has at this moment: packs are looked at once for all of them.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub(in crate::git) fn without_packed(&self, ids: &mut HashSet<gix::ObjectId>) -> Result<()> {
         let looked = self.with_packs(|pack| {
             if ids.iter().any(|id| pack.has(id)) && pack.file.is_file() {
@@ -89,9 +83,6 @@ impl Durability<'_> {
     }
 
     /// Whether an object exists at this moment; nothing cached is trusted.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub(in crate::git) fn is_there_now(&self, id: &gix::oid) -> Result<bool> {
         let loose = |objects: &Path| loose_file(objects, id).is_file();
         // Packs are searched again at the end: another process may pack a loose object between the two lookups.

@@ -64,9 +64,6 @@ fn walk<'g, I: Iterator<Item = &'g Oid>>(from: impl Iterator<Item = &'g Oid>, ne
 
 impl Objects<'_> {
     /// The graph of all that these commits and tags reach. What `without` and its history have may be left out.
-    ///
-    /// # Errors
-    /// As [`Objects::reached`]; `GIT_FAILED` where an object cannot be read.
     pub fn graph(&self, from: &[Oid], without: &[&str]) -> Result<ObjectGraph> {
         let mut graph = ObjectGraph::default();
         for (oid, _) in self.reached(from, without)? {

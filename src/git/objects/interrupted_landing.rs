@@ -18,9 +18,6 @@ impl Durability<'_> {
     /// Finishes landings that were interrupted after all objects were on disk and before all of them were in the database,
     /// and removes the stage folders of dead processes. Each object is read back first. Safe to repeat, and to be
     /// interrupted.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn finish_landings(&self) -> Result<usize> {
         let mut finished = 0;
         for folder in self.repo.dead_scratch_folders()? {

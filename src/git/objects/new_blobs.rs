@@ -44,9 +44,6 @@ impl<'r> NewBlobs<'r> {
     }
 
     /// Takes a blob. One that the repository has gets a new time, as in `Objects::write_object`.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`. A crash leaves some of the blobs, all of them in the stage.
     pub fn add(&mut self, content: Vec<u8>) -> Result<gix::ObjectId> {
         let objects = self.repository.objects();
         if self.staged.is_none() {
@@ -72,9 +69,6 @@ impl<'r> NewBlobs<'r> {
     }
 
     /// Writes what is not written yet.
-    ///
-    /// # Errors
-    /// As [`NewBlobs::add`].
     pub fn finish(mut self) -> Result<()> {
         self.write_held()?;
         self.finish_pack()

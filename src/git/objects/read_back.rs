@@ -27,9 +27,6 @@ pub struct ReadBackReport {
 impl Objects<'_> {
     /// All objects that are reachable from these objects, themselves included, as far as they are in this repository. Only
     /// commits and trees are read.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a reachable object is missing.
     pub fn all_below(&self, roots: &[Oid]) -> Result<Vec<Oid>> {
         if roots.is_empty() {
             return Ok(Vec::new());
@@ -40,9 +37,6 @@ impl Objects<'_> {
     }
 
     /// Reads objects completely, in several threads.
-    ///
-    /// # Errors
-    /// `REPOSITORY_UNSUPPORTED`. Damage is part of the result, not an error.
     pub fn read_back(&self, objects: &[Oid]) -> Result<ReadBackReport> {
         self.repo.gix()?;
         let mut all = ReadBackReport::default();
@@ -80,9 +74,6 @@ impl Objects<'_> {
 
     /// git's message if an object is missing that a ref, a worktree or an index needs, which makes `git gc` fail; `None` if
     /// none is missing.
-    ///
-    /// # Errors
-    /// Fails if git cannot be started.
     pub fn missing_of_all(&self) -> Result<Option<String>> {
         let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects", "--quiet"]);
         let git = if self.is_partial() { git.arg("--exclude-promisor-objects") } else { git };

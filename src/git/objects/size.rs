@@ -12,9 +12,6 @@ use crate::git::repo::handles::Objects;
 
 impl Objects<'_> {
     /// The bytes on disk of what these captures reach and nothing of the user's does: no branch, tag, other ref, HEAD or index.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn held_alone(&self, captures: &[Oid]) -> Result<u64> {
         if captures.is_empty() {
             return Ok(0);
@@ -28,9 +25,6 @@ impl Objects<'_> {
     /// The bytes on disk that a capture adds to the commit that was checked out: its own commits and trees, the files that
     /// differ, and what its index commit contains in addition. Packed objects count as 0, and so does everything in
     /// `shared`, a tree that an earlier checkpoint holds.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where an object of the capture is missing.
     pub fn added_by_capture(&self, capture: &Oid, shared: Option<&Oid>) -> Result<u64> {
         let mut seen: BTreeSet<Oid> = shared.into_iter().cloned().collect();
         let mut added = HashSet::new();

@@ -58,9 +58,6 @@ impl ObjectStage {
 impl<'r> Durability<'r> {
     /// Where new objects wait. `None` in a shared repository (`core.sharedRepository`): there git has to write objects, since
     /// it sets the modes of the files.
-    ///
-    /// # Errors
-    /// `REPOSITORY_UNSUPPORTED`.
     pub(in crate::git) fn stage(&self) -> Result<Option<&'r ObjectStage>> {
         if let Some(stage) = self.repo.stage.get() {
             return Ok(Some(stage));
@@ -73,9 +70,6 @@ impl<'r> Durability<'r> {
 
     /// The folder for objects that git makes, which also has those that wait; it is made now if there is none. `None` as for
     /// [`Durability::stage`].
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`, `REPOSITORY_UNSUPPORTED`.
     pub(in crate::git) fn stage_folder(&self) -> Result<Option<&'r StageFolder>> {
         self.stage()?.map(|stage| stage.open_folder(self.repo)).transpose()
     }
@@ -94,9 +88,6 @@ impl<'r> Durability<'r> {
     }
 
     /// The folder of the stage, with all that waits, for a call of git that reads; `None` if the stage is empty.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn staged_for_readers(&self) -> Result<Option<&'r StageFolder>> {
         let stage = self.repo.stage.get().filter(|stage| !stage.is_empty());
         stage.map(|stage| stage.open_folder(self.repo)).transpose()
@@ -104,9 +95,6 @@ impl<'r> Durability<'r> {
 
     /// Moves all objects of the stage into the object database, durably. Needed before anything other than a ref of ours
     /// names them. Does nothing if the stage is empty.
-    ///
-    /// # Errors
-    /// As [`Durability::sync_objects`].
     pub fn land(&self) -> Result<()> {
         match self.repo.stage.get() {
             Some(stage) if !stage.is_empty() => self.sync_objects(),
@@ -121,9 +109,6 @@ impl<'r> Durability<'r> {
     /// separately, which takes time in a repository with many loose objects. A crash leaves some of the objects in the
     /// database, each with its content and none before the objects that it refers to; [`Durability::finish_landings`] moves
     /// the others.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`; then nothing that was written may be reported as durable.
     pub fn sync_objects(&self) -> Result<()> {
         env::fault_point("git.before-object-sync");
         let began = env::file_clock();

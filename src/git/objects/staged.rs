@@ -16,9 +16,6 @@ pub(in crate::git) struct StagedObjects<'r> {
 
 impl<'r> StagedObjects<'r> {
     /// `None` in a repository where git has to write objects.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn of(repository: &'r Repository) -> Result<Option<Self>> {
         let Some(stage) = repository.durability().stage()? else { return Ok(None) };
         let gix = for_this_thread(stage.opened().map_or_else(|| repository.opened(), Ok)?);

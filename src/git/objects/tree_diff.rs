@@ -25,9 +25,6 @@ fn file(mode: EntryMode, oid: gix::ObjectId) -> Result<Option<FileId>> {
 }
 
 /// Compares two trees, or the trees of two commits. Ordered by path; a rename is a deletion and an addition.
-///
-/// # Errors
-/// `GIT_FAILED` where an object is damaged, or missing even if git could fetch it (a partial clone).
 pub(in crate::git) fn diff(repository: &Repository, old: &Oid, new: &Oid) -> Result<Vec<TreeChange>> {
     if old == new {
         return Ok(Vec::new());

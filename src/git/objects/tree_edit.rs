@@ -17,9 +17,6 @@ impl Objects<'_> {
     /// Returns `tree` with each change's new value at its path. The old value of a change is not compared with the tree. A
     /// file replaces a folder and the other way round, and empty folders are left out. Nothing refers to the new tree yet; a
     /// crash leaves unreachable objects.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where a tree is missing; `DISK_FULL`.
     pub fn edit_tree(&self, tree: &Oid, changes: &[TreeChange]) -> Result<Oid> {
         if changes.is_empty() {
             return Ok(tree.clone());

@@ -36,9 +36,6 @@ impl RawTreeEntry<'_> {
 
 impl RawTree {
     /// The entries in order.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` as the last one, where the tree is damaged.
     pub(in crate::git) fn entries(&self) -> impl Iterator<Item = Result<RawTreeEntry<'_>>> {
         let mut rest = &self.content[..];
         std::iter::from_fn(move || {
@@ -55,9 +52,6 @@ impl RawTree {
     }
 
     /// The entry with this name.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where the tree is damaged.
     pub(in crate::git) fn find(&self, name: &[u8]) -> Result<Option<TreeEntry>> {
         let found = self.entries().find(|entry| entry.as_ref().is_ok_and(|entry| entry.name == name) || entry.is_err());
         found.transpose()?.map(RawTreeEntry::to_owned).transpose()
@@ -76,9 +70,6 @@ fn first_entry(content: &[u8], width: usize) -> Option<(RawTreeEntry<'_>, &[u8])
 
 impl Objects<'_> {
     /// The raw content of one tree. Whether the repository still has the tree is another question: it may come from memory.
-    ///
-    /// # Errors
-    /// As [`Objects::read_object`].
     pub(in crate::git) fn read_raw_tree(&self, oid: &Oid) -> Result<Arc<[u8]>> {
         let id = gix_id(oid)?;
         if let Some(known) = self.repo.trees.get(&id) {
@@ -90,25 +81,16 @@ impl Objects<'_> {
     }
 
     /// One tree as it is stored. Whether the repository still has it is another question: it may come from memory.
-    ///
-    /// # Errors
-    /// As [`Objects::read_object`].
     pub(in crate::git) fn raw_tree(&self, tree: &Oid) -> Result<RawTree> {
         Ok(RawTree { tree: tree.clone(), content: self.read_raw_tree(tree)?, width: self.repo.hash().bytes() })
     }
 
     /// Whether a tree has a file or a folder at a path.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn is_in_tree(&self, tree: &Oid, path: &RepoPath) -> Result<bool> {
         Ok(self.entry_in_tree(tree, path)?.is_some())
     }
 
     /// The commit of the submodule that a tree has at a path.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn submodule_in_tree(&self, tree: &Oid, path: &RepoPath) -> Result<Option<Oid>> {
         Ok(self.entry_in_tree(tree, path)?.filter(|entry| entry.mode == GITLINK).map(|entry| entry.oid))
     }
@@ -128,17 +110,11 @@ impl Objects<'_> {
     }
 
     /// The entries of one tree, not recursive.
-    ///
-    /// # Errors
-    /// As [`Objects::read_object`].
     pub fn read_tree(&self, oid: &Oid) -> Result<Vec<TreeEntry>> {
         self.raw_tree(oid)?.entries().map(|entry| entry?.to_owned()).collect()
     }
 
     /// The entry of a tree with this name, not recursive.
-    ///
-    /// # Errors
-    /// As [`Objects::read_object`].
     pub fn tree_entry(&self, tree: &Oid, name: &[u8]) -> Result<Option<TreeEntry>> {
         self.raw_tree(tree)?.find(name)
     }

@@ -21,9 +21,6 @@ impl<'r> TreeReader<'r> {
     }
 
     /// The tree of a commit or tag, or the tree itself, with its raw content.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where it is damaged or missing, even if git could fetch it.
     pub(in crate::git) fn peel(&self, id: gix::ObjectId) -> Result<(gix::ObjectId, Arc<[u8]>)> {
         if let Some(known) = self.repository.trees.get(&id) {
             return Ok((id, known));

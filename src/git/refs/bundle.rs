@@ -15,9 +15,6 @@ impl Repository {
     /// Writes a bundle of these refs with all their history to `place`, whose folder only the user can enter, and checks it: that git
     /// finds it whole, and that it has each ref with its value. Returns its size. It is on disk when this returns. Nothing at `place` is
     /// replaced. A crash leaves nothing at `place`, or all of it, and perhaps temporary files `.tmp-…` in its folder.
-    ///
-    /// # Errors
-    /// `IN_THE_WAY` where `place` exists; `DISK_FULL`, `GIT_FAILED`, `IO_FAILED`: then there is nothing at `place`.
     pub fn write_bundle(&self, refs: &[RefValue], place: &Path) -> Result<u64> {
         let folder = place.parent().ok_or_else(|| Error::new(Code::Internal, "a bundle is in no folder"))?;
         let temporary = folder.join(format!(".tmp-{}", env::fresh_id()));

@@ -65,18 +65,12 @@ impl Durability<'_> {
 
     /// Puts all objects that the edits are going to make reachable, and that no ref reaches yet, into one pack with a
     /// `.keep`. The pack is in the stage, and moves into the object database with the other new objects.
-    ///
-    /// # Errors
-    /// `BUSY` where some of the objects are missing already; `DISK_FULL`, `IO_FAILED`.
     pub(in crate::git) fn pack_before(&self, edits: &[RefEdit]) -> Result<KeptPack> {
         self.pack_apart(edits, &["--not", "--all"])
     }
 
     /// Like [`Durability::pack_before`], but after the refs have moved: packs what only these refs reach. The pack is in the
     /// object database when this returns.
-    ///
-    /// # Errors
-    /// As [`Durability::pack_before`].
     pub(in crate::git) fn pack_after(&self, edits: &[RefEdit]) -> Result<KeptPack> {
         let others: Vec<String> = edits.iter().map(|edit| format!("--exclude={}", edit.name)).collect();
         let mut but = vec!["--not"];
@@ -127,9 +121,6 @@ impl Durability<'_> {
     }
 
     /// Changes refs with `change`, and leaves no ref that names objects which a gc has removed meanwhile.
-    ///
-    /// # Errors
-    /// `BUSY` where a gc removed needed objects: the refs have their old values. Errors of `change`.
     pub(in crate::git) fn beside_gc(&self, edits: &[RefEdit], change: impl Fn(&[RefEdit]) -> Result<()>) -> Result<()> {
         if edits.iter().all(|edit| edit.new.is_none()) {
             return change(edits);
@@ -157,9 +148,6 @@ impl Durability<'_> {
     }
 
     /// Makes sure that the objects of a branch still exist, after git itself has committed to it.
-    ///
-    /// # Errors
-    /// `BUSY` where a gc removed some of them.
     pub(in crate::git) fn stands_beside_gc(&self, edit: &RefEdit) -> Result<()> {
         let is_there = |oid: &Oid| gix_id(oid).and_then(|id| self.is_there_now(&id));
         if !self.gc_lives() && edit.new.as_ref().map_or(Ok(true), is_there)? {
@@ -186,9 +174,6 @@ impl Durability<'_> {
     }
 
     /// Removes `.keep` files of ours whose process died before its refs moved.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn clear_kept_packs(&self) -> Result<()> {
         for entry in files::list(&self.repo.common_dir().join("objects/pack"))? {
             let path = entry.path();

@@ -73,11 +73,6 @@ impl Refs<'_> {
     ///
     /// All or nothing unless the process dies: in the files backend a crash can leave some of several refs changed, so the
     /// caller journals a batch. A crash may leave `.lock` files.
-    ///
-    /// # Errors
-    /// `CHANGED_MEANWHILE` where a ref does not have the expected value, `IN_THE_WAY` where a name is a folder of another
-    /// ref, `GIT_LOCKED`, `DISK_FULL`, `GIT_FAILED`, `BUSY` where a `git gc` removed objects of a new value; then nothing
-    /// was changed.
     pub fn update_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<()> {
         if edits.is_empty() {
             return Ok(());
@@ -129,9 +124,6 @@ impl Refs<'_> {
 
     /// Checks whether refs could be changed now: git locks and checks them, its hooks run, and then the transaction is
     /// aborted. Changes nothing.
-    ///
-    /// # Errors
-    /// As [`Refs::update_refs`]; `GIT_FAILED` where a hook refuses.
     pub fn try_refs(&self, edits: &[RefEdit]) -> Result<()> {
         let is_ours = |edit: &&RefEdit| is_own_ref(edit.name.as_str());
         // No hook sees refs of git axiom, and there may be thousands.
@@ -156,9 +148,6 @@ impl Refs<'_> {
     }
 
     /// Like [`Refs::try_refs`], for setting HEAD of a worktree to another branch or commit.
-    ///
-    /// # Errors
-    /// As [`Refs::try_refs`].
     pub fn try_head(&self, worktree: &Worktree, now: &Head, target: &HeadState) -> Result<()> {
         let line = match target {
             HeadState::Branch(name) => [b"symref-update HEAD ", name.in_git().as_bytes()].concat(),
@@ -175,9 +164,6 @@ impl Refs<'_> {
     /// Where no hook runs, one new ref of each folder is enough for the check, together with all refs that are not new: git
     /// would make and remove a lock file for each of the others with the same result. For the others only existing lock
     /// files are looked for.
-    ///
-    /// # Errors
-    /// `GIT_LOCKED`.
     fn one_of_each_folder(&self, edits: Vec<RefEdit>) -> Result<Vec<RefEdit>> {
         if edits.len() <= FEW {
             return Ok(edits);

@@ -18,9 +18,6 @@ const HEAD_LIMIT: u64 = 64 * 1024;
 
 impl Refs<'_> {
     /// Reads HEAD of a worktree.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where HEAD is damaged.
     pub fn head(&self, worktree: &Worktree) -> Result<Head> {
         if let Some(head) = self.head_in_file(worktree)? {
             return Ok(head);
@@ -62,9 +59,6 @@ impl Refs<'_> {
 
     /// Sets HEAD of a worktree to another branch or commit, if it still is `expected`, without changing index or files;
     /// durable once this returns. A crash leaves the old or the new HEAD, perhaps with a `HEAD.lock`.
-    ///
-    /// # Errors
-    /// `CHANGED_MEANWHILE`, `GIT_LOCKED`, `GIT_FAILED`. The caller checks that the branch is not checked out elsewhere.
     pub fn set_head(&self, worktree: &Worktree, expected: &Head, target: &HeadState, reflog: &str) -> Result<()> {
         let now = self.head(worktree)?;
         if now != *expected {

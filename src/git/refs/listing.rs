@@ -57,9 +57,6 @@ impl RefListing {
 
 impl Refs<'_> {
     /// The refs below each of several prefixes that end in `/`. The packed refs are read once for all.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn ref_listings<const N: usize>(&self, prefixes: [&str; N]) -> Result<[RefListing; N]> {
         if let Some(found) = self.listings_of_files(&prefixes)
             && let Ok(found) = found.try_into()
@@ -80,9 +77,6 @@ impl Refs<'_> {
 
     /// Those of `names` that are in use, each with the ref that has it; where git treats names that differ only in case as
     /// the same, in any case.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn names_in_use(&self, names: &[RefName]) -> Result<BTreeMap<RefName, RefName>> {
         let mut in_use: BTreeMap<_, _> = self.read_refs(names)?.into_keys().map(|name| (name.clone(), name)).collect();
         if in_use.len() == names.len() || !self.repo.ignores_case() {
@@ -98,9 +92,6 @@ impl Refs<'_> {
     }
 
     /// The names of the refs below a prefix that ends in `/`, without the prefix and unordered. Their values are not read.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn ref_names(&self, prefix: &str) -> Result<Vec<String>> {
         if is_shared(prefix)
             && self.repo.shortcuts().allow(FastWay::ReadRefs)

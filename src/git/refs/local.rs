@@ -43,9 +43,6 @@ pub(in crate::git) struct PackedRefsStat {
 
 impl Refs<'_> {
     /// All local refs that a checkpoint would hold now.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub fn local_refs(&self) -> Result<LocalRefSnapshot> {
         let mut listed = self.listed_refs()?;
         if listed.but_packed && !self.packed_refs().map_or(Ok(false), |packed| listed.add_packed(&packed))? {
@@ -62,9 +59,6 @@ impl Refs<'_> {
 
     /// The loose refs, or all refs if git has to list them. The caller reads the packed refs afterwards: a ref that is
     /// packed meanwhile is found there.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub(in crate::git) fn listed_refs(&self) -> Result<ListedRefs> {
         if !self.repo.shortcuts().allow(FastWay::ReadRefs) {
             return self.listed_by_git();
@@ -126,9 +120,6 @@ impl Refs<'_> {
 
 impl ListedRefs {
     /// Adds the packed refs that no loose ref hides; returns `false` where git has to read them.
-    ///
-    /// # Errors
-    /// `INVALID_INPUT` where a line has no id.
     pub fn add_packed(&mut self, packed: &PackedRefs) -> Result<bool> {
         let Ok(lines) = packed.below("refs/") else { return Ok(false) };
         for (name, value) in packed.values(lines).filter(|(name, _)| is_held(name)) {

@@ -21,9 +21,6 @@ const LARGEST: u64 = 16 * 1024 * 1024;
 
 impl Refs<'_> {
     /// What files and root refs of a worktree name, by what names it.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
     pub fn named_in(&self, worktree: &Worktree) -> Result<BTreeMap<String, BTreeSet<Oid>>> {
         let mut found: BTreeMap<String, BTreeSet<Oid>> = BTreeMap::new();
         let mut add = |name: &str, text: &[u8]| found.entry(name.to_owned()).or_default().extend(self.ids_in(text));
@@ -52,9 +49,6 @@ impl Refs<'_> {
     }
 
     /// What the reflogs name, but those of the refs that are left out.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
     pub fn in_reflogs(&self, is_left_out: &dyn Fn(&RefName) -> bool) -> Result<BTreeSet<Oid>> {
         let mut found = BTreeSet::new();
         let worktrees = self.repo.worktrees().list()?;

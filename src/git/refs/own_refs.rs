@@ -34,9 +34,6 @@ impl Refs<'_> {
     /// returns. Returns `false` where git has to make the change, or has to refuse it; then nothing was changed.
     ///
     /// A crash leaves the first of them changed, in order, and perhaps locks that [`Refs::clear_own_locks`] removes.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`: some of the refs may be changed.
     pub(in crate::git) fn update_own_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<bool> {
         if !self.can_change(edits) {
             return Ok(false);
@@ -93,9 +90,6 @@ impl Refs<'_> {
 
     /// Syncs changed ref folders. Other processes may pack refs at any time (every `git gc` does), and git removes the
     /// folders that become empty. Then their refs are in the packed refs, and these are synced.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub(in crate::git) fn sync_ref_folders<'f>(&self, folders: impl IntoIterator<Item = &'f Path>) -> Result<()> {
         let folders: Vec<&Path> = folders.into_iter().collect();
         if files::sync_dirs_if_there(&folders)? {
@@ -166,9 +160,6 @@ impl Refs<'_> {
 
     /// Removes all lock files on refs that a crash of git axiom left. Once the folder is gone that has their second name, they would be
     /// taken for git's.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn clear_dead_locks(&self) -> Result<()> {
         if self.repo.ref_format() == RefFormat::Reftable {
             return Ok(());
@@ -177,9 +168,6 @@ impl Refs<'_> {
     }
 
     /// Removes lock files on these refs that a crash of git axiom left.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub(in crate::git) fn clear_own_locks<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
         if self.repo.ref_format() == RefFormat::Reftable {
             return Ok(());

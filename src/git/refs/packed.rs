@@ -27,9 +27,6 @@ impl Refs<'_> {
     ///
     /// A crash leaves all of them deleted from the packed refs or none, some of the loose ones, and perhaps lock files that
     /// are recognized as dead.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`: some of the refs may be deleted.
     pub(in crate::git) fn delete_own_refs(&self, edits: &[RefEdit]) -> Result<bool> {
         let is_plain = |edit: &RefEdit| {
             let name = edit.name.as_str();
@@ -222,9 +219,6 @@ fn without(packed: &[u8], edits: &[RefEdit], loose: &BTreeSet<RefName>) -> Optio
 impl Refs<'_> {
     /// Packs all refs, as `git gc` does: a loose ref takes a block of the disk, and is opened one by one. A crash leaves refs
     /// both packed and loose.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `GIT_FAILED`.
     pub fn pack(&self) -> Result<()> {
         let pack = |way: &str| self.repo.git().writing().args(["pack-refs", "--all", way]).run_ok();
         pack("--no-prune")?;

@@ -54,9 +54,6 @@ impl PackedRefs {
     }
 
     /// The byte range of the lines of the refs below `prefix`.
-    ///
-    /// # Errors
-    /// [`UnparsedRefLine`].
     pub fn below(&self, prefix: &str) -> Result<Range<usize>, UnparsedRefLine> {
         let start = self.first_from(prefix)?;
         let (bytes, mut end) = (self.bytes(), start);
@@ -99,9 +96,6 @@ impl PackedRefs {
     }
 
     /// The value of one ref, as it is in the file.
-    ///
-    /// # Errors
-    /// [`UnparsedRefLine`].
     pub fn value(&self, name: &str) -> Result<Option<&[u8]>, UnparsedRefLine> {
         let (bytes, start) = (self.bytes(), self.first_from(name)?);
         if start == bytes.len() {
@@ -112,9 +106,6 @@ impl PackedRefs {
     }
 
     /// Whether there is a ref below a folder; `folder` ends in `/`.
-    ///
-    /// # Errors
-    /// [`UnparsedRefLine`].
     pub fn has_below(&self, folder: &str) -> Result<bool, UnparsedRefLine> {
         let (bytes, start) = (self.bytes(), self.first_from(folder)?);
         Ok(start < bytes.len() && self.split(line_at(bytes, start))?.1.starts_with(folder.as_bytes()))

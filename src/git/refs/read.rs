@@ -19,17 +19,11 @@ use crate::git::repo::shortcuts::FastWay;
 
 impl Refs<'_> {
     /// The value of one ref (`refs/…`); `None` if it does not exist.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn read_ref(&self, name: &RefName) -> Result<Option<Oid>> {
         Ok(self.read_refs(std::slice::from_ref(name))?.remove(name))
     }
 
     /// The values of those of `names` that exist, with one call of git at most, apart from refs of linked worktrees.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn read_refs(&self, names: &[RefName]) -> Result<BTreeMap<RefName, Oid>> {
         if names.is_empty() {
             return Ok(BTreeMap::new());
@@ -48,9 +42,6 @@ impl Refs<'_> {
     }
 
     /// All refs below `prefix`, such as `refs/axiom/captures/` or `refs/heads/axiom/`, ordered by name.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn refs_below(&self, prefix: &str) -> Result<Vec<RefValue>> {
         match self.list_files(prefix).or_else(|| self.list_by_gix(prefix)) {
             Some(found) => Ok(found),

@@ -22,9 +22,6 @@ const UNREAD: &str = "its message cannot be read";
 
 impl Stash<'_> {
     /// The entries of the stash, newest first.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub fn entries(&self) -> Result<Vec<StashEntry>> {
         if self.repo.shortcuts().allow(FastWay::ReadRefs) {
             return self.in_files();
@@ -85,9 +82,6 @@ impl Stash<'_> {
     }
 
     /// Puts an entry on top of the stash, durably. Does nothing if the entry is in the stash already.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `GIT_LOCKED`, `DISK_FULL`.
     pub fn put_on_top(&self, entry: &StashEntry) -> Result<()> {
         if self.place_in_stash(&entry.id)?.is_some() {
             return Ok(());
@@ -120,10 +114,6 @@ impl Stash<'_> {
 
     /// Removes an entry from the stash, durably. Does nothing if the entry is not in the stash. The order of the others does
     /// not change.
-    ///
-    /// # Errors
-    /// `CHANGED_MEANWHILE` where another process changed the stash at the same time, so that another entry was dropped: that
-    /// entry is put back on top. `GIT_FAILED`, `GIT_LOCKED`, `DISK_FULL`.
     pub fn take_out(&self, id: &Oid) -> Result<()> {
         let before = self.entries()?;
         let Some(place) = before.iter().position(|entry| entry.id == *id) else { return Ok(()) };

@@ -19,9 +19,6 @@ use crate::git::repo::worktrees::Worktree;
 impl Worktrees<'_> {
     /// Where the repository of a submodule at `path` of a worktree is kept, or would be made: below `modules`, under the name that
     /// `.gitmodules` in `tree` gives it.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`; `REPOSITORY_UNSUPPORTED` where it gives none that git would take.
     pub fn place_of_module(&self, above: &Worktree, tree: &Oid, path: &RepoPath) -> Result<PathBuf> {
         let blob = format!("{tree}:.gitmodules");
         let git = self.repo.git().args(["config", "--null", "--blob", &blob, "--get-regexp", r"^submodule\..*\.path$"]);
@@ -40,9 +37,6 @@ impl Worktrees<'_> {
     }
 
     /// Makes the repository of a submodule that is not initialised, without any files: `git submodule update --init` takes it.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
     pub fn make_module(&self, place: &Path, folder: &Path, like: &Repository) -> Result<()> {
         if let Some(above) = place.parent() {
             files::create_dir_all(above)?;
@@ -75,9 +69,6 @@ impl Worktrees<'_> {
 impl Refs<'_> {
     /// Brings all that the repository `from` of a submodule has, and `wanted`, into this one, which is of the same submodule in another
     /// worktree: commits of its branches and its HEAD that this one lacks, and the captures that checkpoints name, under `label`.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`.
     pub fn bring_from(&self, from: &Repository, wanted: &[Oid], label: &str) -> Result<()> {
         let mut tips: BTreeSet<Oid> = from.refs().refs_below("refs/heads/")?.into_iter().map(|one| one.oid).collect();
         tips.extend(from.refs().head(&from.submodule_worktree())?.commit().cloned());
@@ -108,9 +99,6 @@ impl Refs<'_> {
 
     /// The way back: brings commits that the repository `from` has, and the captures that were brought there under `label`, under the
     /// names that they had here.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`.
     pub fn bring_back_from(&self, from: &Repository, wanted: &[Oid], label: &str) -> Result<()> {
         let brought = format!("{BROUGHT_CAPTURES}{label}/");
         let git = self.fetch_from(from).config("protocol.version=2").args(wanted.iter().map(Oid::as_str));
@@ -129,9 +117,6 @@ impl Refs<'_> {
     }
 
     /// Whether a ref reaches a commit, so that it stays.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn reaches(&self, commit: &Oid) -> Result<bool> {
         if !self.repo.objects().has_object(commit) {
             return Ok(false);

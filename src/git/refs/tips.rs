@@ -43,9 +43,6 @@ pub(in crate::git) struct KeptTips {
 
 impl KeptTips {
     /// The entries of a tree that keeps the tags, blobs and trees.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `GIT_FAILED`.
     pub fn entries(&self, repository: &Repository) -> Result<Vec<TreeEntry>> {
         let mut entries = Vec::new();
         if !self.tags.is_empty() {
@@ -61,9 +58,6 @@ impl KeptTips {
     }
 
     /// Commits that keep the commits, one per bucket; they have no other history.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `GIT_FAILED`.
     pub fn buckets(&self, repository: &Repository) -> Result<Vec<Oid>> {
         let all: Vec<Oid> = self.commits.iter().cloned().collect();
         let parts = buckets(&all, BUCKET).into_iter().filter_map(|part| all.get(part));
@@ -74,9 +68,6 @@ impl KeptTips {
 impl Tips<'_> {
     /// Adds what is needed to keep a tip to `kept`; returns `false` where the tip, or the object that its tag points to, is
     /// missing.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `INVALID_INPUT` for an invalid id.
     pub(in crate::git) fn keep_tip(&self, gix: &gix::Repository, tip: &Oid, kept: &mut KeptTips) -> Result<bool> {
         let (mut oid, mut tags) = (tip.clone(), Vec::new());
         for _ in 0..DEPTH {
@@ -108,9 +99,6 @@ impl Tips<'_> {
 
     /// What keeps these commits, and these tips of any type, reachable: commits, or buckets where there are many, and
     /// entries for a tree. Missing tips are left out.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `GIT_FAILED`.
     pub fn keep_tips<'o>(
         &self,
         commits: impl IntoIterator<Item = &'o Oid>,
@@ -135,9 +123,6 @@ impl Tips<'_> {
     }
 
     /// The commits that these keep: for a bucket its parents, otherwise the commit itself.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where one is missing.
     pub fn without_buckets(&self, commits: &[Oid]) -> Result<BTreeSet<Oid>> {
         let mut all = BTreeSet::new();
         for oid in commits {
@@ -152,9 +137,6 @@ impl Tips<'_> {
     }
 
     /// The contents of the tags that are kept below a tree, by id.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED` where the blob does not have the form in which it was written; `GIT_FAILED`.
     pub(in crate::git) fn tags_below(&self, tree: &Oid) -> Result<BTreeMap<Oid, Vec<u8>>> {
         let mut found = BTreeMap::new();
         for entry in self.repo.objects().read_tree(tree)? {
@@ -174,9 +156,6 @@ impl Tips<'_> {
     }
 
     /// What a tree keeps in addition to commits: the ids of tags, blobs and trees.
-    ///
-    /// # Errors
-    /// As [`Tips::write_tags_again`].
     pub fn kept_below(&self, tree: &Oid) -> Result<BTreeSet<Oid>> {
         let mut kept = self.objects_below(tree)?;
         kept.extend(self.tags_below(tree)?.into_keys());
@@ -198,9 +177,6 @@ impl Tips<'_> {
 
     /// Writes those of `tips` again that are tags, are missing, and are kept below a tree, together with the tags that they
     /// point to.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED` where a content does not match the id of its tag; `DISK_FULL`, `GIT_FAILED`.
     pub fn write_tags_again(&self, tree: &Oid, tips: &[Oid]) -> Result<()> {
         let mut open: Vec<Oid> = tips.iter().filter(|tip| !self.repo.objects().holds(tip)).cloned().collect();
         if open.is_empty() {

@@ -37,9 +37,6 @@ impl Worktrees<'_> {
     }
 
     /// The error that no worktree is recorded as the main one, with a list of the worktrees.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
     pub fn none_is_chosen(&self) -> Result<Error> {
         let what = format!("'{}' became bare after git axiom was set up in it", self.repo.common_dir().display());
         let error = Error::new(Code::BareRepository, what).why("none of its worktrees is the main one");
@@ -47,9 +44,6 @@ impl Worktrees<'_> {
     }
 
     /// Checks that we were not called in the bare repository itself, where there are no files to work with.
-    ///
-    /// # Errors
-    /// `BARE_REPOSITORY`, with a list of the worktrees.
     pub fn not_in_a_bare_one(&self) -> Result<()> {
         if !self.repo.is_bare() {
             return Ok(());
@@ -64,9 +58,6 @@ impl Worktrees<'_> {
 
     /// Checks that the caller's GIT_WORK_TREE does not set another main worktree for a bare repository that has linked ones.
     /// That worktree would be taken for the chosen one at a new path, and the next call in the chosen one for a move back.
-    ///
-    /// # Errors
-    /// `BARE_REPOSITORY`, with a list of the worktrees.
     pub(in crate::git) fn keeps_its_own_worktrees(&self) -> Result<()> {
         if self.repo.git_dir() != self.repo.common_dir() || env::var("GIT_WORK_TREE").is_none() || self.linked()?.is_empty() {
             return Ok(());

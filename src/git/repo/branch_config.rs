@@ -27,9 +27,6 @@ const BRANCH: &str = "branch";
 
 impl Repository {
     /// The branch sections now; `None` where the file is not a regular file, or cannot be parsed: then it is never changed.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn branch_configs(&self) -> Result<Option<BranchConfigs>> {
         Ok(self.plain_config()?.and_then(|text| of_text(&text)))
     }
@@ -44,9 +41,6 @@ impl Repository {
     }
 
     /// Checks that no other process is changing the configuration.
-    ///
-    /// # Errors
-    /// `GIT_LOCKED`.
     pub fn config_is_free(&self) -> Result<()> {
         let lock = self.common_dir().join("config.lock");
         if lock.symlink_metadata().is_ok() && !crate::git::repo::locked_ref::break_dead(&lock)? {
@@ -59,9 +53,6 @@ impl Repository {
     /// Adds or removes branch sections, durably and all at once. Changes that are done already, and sections that were
     /// changed since, are skipped. The rest of the file does not change by a byte. A crash leaves the old or the new file,
     /// and perhaps a lock file that is recognized as dead.
-    ///
-    /// # Errors
-    /// `GIT_LOCKED`, `IO_FAILED`, `DISK_FULL`.
     pub fn change_branch_configs(&self, changes: &[BranchConfigChange]) -> Result<()> {
         // Also if nothing is left to do: nothing else would remove a dead lock.
         crate::git::repo::locked_ref::break_dead(&self.common_dir().join("config.lock"))?;

@@ -35,9 +35,6 @@ enum PlainIdentity {
 impl Repository {
     /// The committer, from the configuration or the environment; never guessed from the machine's name. Whatever goes onto a branch
     /// needs one.
-    ///
-    /// # Errors
-    /// `IDENTITY_MISSING`, with a hint how to set it.
     pub fn identity(&self) -> Result<CommitterIdentity> {
         if let Some(known) = self.identity.get() {
             return Ok(known.clone());
@@ -52,9 +49,6 @@ impl Repository {
 
     /// As whom we write what is ours (captures, tags, notes, lines of reflogs): the user, and git axiom where git knows no user, since what
     /// is saved is saved whoever works here.
-    ///
-    /// # Errors
-    /// Where git cannot be started.
     pub(in crate::git) fn identity_or_ours(&self) -> Result<CommitterIdentity> {
         if self.lacks_identity.get().is_some() {
             return Ok(CommitterIdentity::ours());
@@ -101,9 +95,6 @@ impl Repository {
 
     /// The author line for a merge or revert that git axiom makes. git has separate variables and keys for the author; if
     /// none of them is set, the author is `who`.
-    ///
-    /// # Errors
-    /// `IDENTITY_MISSING`.
     pub fn author(&self, who: &PersonIdent) -> Result<String> {
         let is_set = |name: &&str| env::var(name).is_some();
         let dated = is_set(&"GIT_AUTHOR_DATE");

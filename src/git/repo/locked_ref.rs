@@ -65,17 +65,11 @@ impl Drop for LockedRef {
 
 impl LockedRef {
     /// Renames the lock file, which is held, to the file of the ref.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn carry_out(&self) -> Result<()> {
         files::replace_unsynced(&self.lock, &self.file)
     }
 
     /// Writes the new content of a ref to the scratch folder and takes its `flock`; no ref is locked yet.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn ready(folder: &ScratchFolder, number: usize, name: RefName, file: PathBuf, content: &[u8]) -> Result<Option<Self>> {
         let Some(last) = file.file_name() else { return Ok(None) };
         let mut lock = last.to_owned();

@@ -23,10 +23,6 @@ enum FoundMainWorktree {
 
 impl Worktrees<'_> {
     /// The main worktree.
-    ///
-    /// # Errors
-    /// `BARE_REPOSITORY` where there is none, see [`super::bare`]; `REPOSITORY_UNSUPPORTED` where git has no record of its
-    /// path (a separate git directory, seen from a linked worktree).
     pub fn main_worktree(&self) -> Result<Worktree> {
         if let Some(main) = self.repo.main.get() {
             return Ok(main.clone());
@@ -97,9 +93,6 @@ impl Worktrees<'_> {
     }
 
     /// The worktree in which we were called; the main one when called from inside the git directory.
-    ///
-    /// # Errors
-    /// As [`Worktrees::main_worktree`].
     pub fn current_worktree(&self) -> Result<Worktree> {
         if self.repo.git_dir == self.repo.common_dir {
             return self.main_worktree();

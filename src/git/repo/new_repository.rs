@@ -18,9 +18,6 @@ const SETTINGS: [(&str, &str); 5] = [
 
 impl Repository {
     /// Makes a repository in the folder, with a first commit of the files that are there.
-    ///
-    /// # Errors
-    /// `GIT_MISSING`, `GIT_FAILED`; those of [`Repository::discover`].
     pub fn make(folder: &Path, branch: &str) -> Result<Self> {
         let mut init = command("git");
         init.args(["init", "-q", "--template=", "-b", branch]).arg(folder);

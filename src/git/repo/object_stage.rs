@@ -111,9 +111,6 @@ impl ObjectStage {
     }
 
     /// The folder, with the layout of an object database and all objects in it.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`; then nothing has left the memory.
     pub fn open_folder(&self, repo: &Repository) -> Result<&StageFolder> {
         let folder = self.folder(repo)?;
         folder.open(repo)?;

@@ -49,9 +49,6 @@ impl Drop for ScratchFolder {
 }
 
 /// Takes the lock of a folder, which is made if it is missing. `None` where the file system has no locks.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub(in crate::git) fn claim(folder: &Path) -> Result<Option<FileLock>> {
     let new = folder.join(TO_BE_OWNED);
     let lock = match FileLock::try_take(&new) {
@@ -75,9 +72,6 @@ pub(in crate::git) struct OrphanScratchFolder {
 
 impl OrphanScratchFolder {
     /// Removes it. A crash leaves a part of it, with its lock as long as there is anything else in it.
-    ///
-    /// # Errors
-    /// `IO_FAILED` with the path.
     pub fn remove(&self) -> Result<()> {
         files::remove_trashed_but(&self.path, OWNED)
     }
@@ -85,9 +79,6 @@ impl OrphanScratchFolder {
 
 impl Repository {
     /// Creates a new folder below `axiom/tmp` of the common git directory.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn scratch_folder(&self) -> Result<ScratchFolder> {
         let parent = self.own_scratch();
         let make = || files::OwnFolder::make_in(&parent, PREFIX);
@@ -98,9 +89,6 @@ impl Repository {
     }
 
     /// The scratch folders whose owner was killed: one list of names where there are none.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub(in crate::git) fn dead_scratch_folders(&self) -> Result<Vec<OrphanScratchFolder>> {
         let mut dead = Vec::new();
         for entry in files::list(&self.own_scratch())? {

@@ -24,9 +24,6 @@ impl Repository {
     }
 
     /// The content of that file.
-    ///
-    /// # Errors
-    /// `IN_THE_WAY` where it is no regular file; `TOO_LARGE`, `IO_FAILED`.
     pub fn own_config(&self) -> Result<Vec<u8>> {
         self.plain_config()?.ok_or_else(|| {
             let path = self.own_config_file();
@@ -36,9 +33,6 @@ impl Repository {
     }
 
     /// Replaces the file if it is still `before`. Returns whether it was replaced.
-    ///
-    /// # Errors
-    /// `GIT_LOCKED`, `DISK_FULL`, `IO_FAILED`; the file is then unchanged.
     pub fn replace_own_config(&self, before: &[u8], after: &[u8]) -> Result<bool> {
         crate::git::repo::locked_ref::break_dead(&self.common_dir().join("config.lock"))?;
         for _ in 0..TRIES {
@@ -55,9 +49,6 @@ impl Repository {
 
     /// Gives a key exactly these values in the file, in this order; none removes it. Values that included files give it are left
     /// alone. Returns those that it had there, where that changes anything.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where git does not understand the file; as [`Repository::own_config`] and [`Repository::replace_own_config`].
     pub fn change_own_setting(&self, key: &str, values: &[String]) -> Result<Vec<String>> {
         for _ in 0..TRIES {
             let before = self.own_config()?;
@@ -76,9 +67,6 @@ impl Repository {
     }
 
     /// The values that a key has in the file itself, in their order; none where it is no regular file.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where git does not understand the file.
     pub fn own_values(&self, key: &str) -> Result<Vec<String>> {
         match self.plain_config()? {
             Some(_) => self.values_in(&self.own_config_file(), key),
@@ -97,9 +85,6 @@ impl Repository {
     }
 
     /// The values of a key in a file.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where git does not understand the file.
     fn values_in(&self, file: &Path, key: &str) -> Result<Vec<String>> {
         let output = self.git().args(["config", "--null", "--file"]).arg(file).args(["--get-all", key]).run()?;
         if !output.ok() && output.code != Some(1) {
@@ -110,18 +95,12 @@ impl Repository {
     }
 
     /// All keys below `axiom.` in the text of such a file, as git prints them, with their values.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` with git's words where it does not understand the text.
     pub fn settings_in(&self, text: &[u8]) -> Result<Vec<(String, Option<String>)>> {
         self.keys_in(text, r"^axiom\.")
     }
 
     /// What the text of such a file says of the repository's format: without it, git does not open the repository, or opens it as
     /// another one.
-    ///
-    /// # Errors
-    /// As [`Repository::settings_in`].
     pub fn format_in(&self, text: &[u8]) -> Result<Vec<(String, Option<String>)>> {
         self.keys_in(text, r"^(core\.(repositoryformatversion|bare|worktree)|extensions\..*)$")
     }
@@ -143,9 +122,6 @@ impl Repository {
 }
 
 /// The editor that git would start in a folder, in the words of a shell: `git var GIT_EDITOR`.
-///
-/// # Errors
-/// `GIT_FAILED` where there is none; `GIT_MISSING`.
 pub fn users_editor(folder: &Path) -> Result<String> {
     let mut command = command_with_callers_repository("git");
     command.current_dir(folder).args(["var", "GIT_EDITOR"]).stdin(Stdio::null());

@@ -58,9 +58,6 @@ pub(super) fn linked_to(pointer: &Path) -> Option<PathBuf> {
 }
 
 /// The git directory that the `.git` file of a folder names, whether or not it exists.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn named_by(folder: &Path) -> Result<Option<PathBuf>> {
     let pointer = folder.join(".git");
     // git-annex makes the file a link. It is not followed here: whoever asks compares what it names.
@@ -82,9 +79,6 @@ pub(in crate::git) fn folder_of(git_dir: &Path) -> Result<Option<PathBuf>> {
 
 impl Worktrees<'_> {
     /// Which repository the folder at a path belongs to.
-    ///
-    /// # Errors
-    /// `IO_FAILED` where the files cannot be read.
     pub fn whose(&self, folder: &Path) -> Result<WorktreeOwner> {
         if files::metadata(folder)?.is_none() {
             return Ok(WorktreeOwner::Nobody);
@@ -110,9 +104,6 @@ impl Worktrees<'_> {
     }
 
     /// The git directory of this repository that a folder names.
-    ///
-    /// # Errors
-    /// As [`Worktrees::whose`].
     pub fn own_git_dir_of(&self, folder: &Path) -> Result<Option<PathBuf>> {
         match self.whose(folder)? {
             WorktreeOwner::Ours(git_dir) => Ok(Some(git_dir)),
@@ -121,9 +112,6 @@ impl Worktrees<'_> {
     }
 
     /// Checks that a folder is not another repository's worktree.
-    ///
-    /// # Errors
-    /// `WORKSPACE_NOT_OURS`.
     pub fn not_others(&self, folder: &Path) -> Result<()> {
         match self.whose(folder)? {
             WorktreeOwner::Others(other) => Err(not_ours(folder, &other.git_dir)),
@@ -133,9 +121,6 @@ impl Worktrees<'_> {
 
     /// Checks that we were not called in a copy of a linked worktree. The copy's `.git` leads to the original's index and
     /// HEAD, so an operation in the copy would change the original, and without the copy's files.
-    ///
-    /// # Errors
-    /// `WORKSPACE_NOT_OURS`.
     pub fn not_in_a_copied_worktree(&self) -> Result<()> {
         if self.repo.git_dir == self.repo.common_dir {
             return Ok(());
@@ -155,9 +140,6 @@ impl Worktrees<'_> {
 
     /// Makes a folder and a git directory of ours name each other, where they do not yet. A crash leaves one of the two
     /// files written; a second call finishes it.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn connect(&self, folder: &Path, git_dir: &Path) -> Result<()> {
         if !named_by(folder)?.is_some_and(|named| is_same_place(&named, git_dir)) {
             let content = [b"gitdir: ", git_dir.as_os_str().as_bytes(), b"\n"].concat();
@@ -171,9 +153,6 @@ impl Worktrees<'_> {
     }
 
     /// The git directories of all linked worktrees, with the folders that they name, without resolving them.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn linked(&self) -> Result<Vec<(PathBuf, PathBuf)>> {
         let entries = files::list(&self.repo.common_dir().join("worktrees"))?;
         let named = entries.iter().map(|entry| match folder_of(&entry.path()) {

@@ -57,9 +57,6 @@ impl GitOutput {
     }
 
     /// Standard output as text without the line end.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where it is not UTF-8.
     pub fn text(&self) -> Result<&str> {
         let text = std::str::from_utf8(&self.stdout)
             .map_err(|e| Error::new(Code::GitFailed, format!("{} printed something that is not UTF-8", self.what)).because(e))?;
@@ -417,10 +414,6 @@ impl<'r> Git<'r> {
     }
 
     /// Runs git and returns how it ended.
-    ///
-    /// # Errors
-    /// `GIT_MISSING` where git cannot be started; `IO_FAILED` where its output cannot be read. A nonzero exit code is not an
-    /// error.
     pub fn run(mut self) -> Result<GitOutput> {
         let objects = self.objects()?;
         let mut command = self.build(&objects);
@@ -465,18 +458,12 @@ impl<'r> Git<'r> {
     }
 
     /// Runs git; a nonzero exit code is an error.
-    ///
-    /// # Errors
-    /// As [`Git::run`] and [`GitOutput::error`].
     pub fn run_ok(self) -> Result<GitOutput> {
         let output = self.run()?;
         if output.ok() { Ok(output) } else { Err(output.error()) }
     }
 
     /// Runs git and passes each part of its output to `each`, without the separator, while git is still printing.
-    ///
-    /// # Errors
-    /// As [`Git::run_ok`], perhaps after some parts were passed on; errors of `each`, which end git.
     pub fn each_part(self, separator: u8, mut each: impl FnMut(&[u8]) -> Result<()>) -> Result<()> {
         let (mut command, what) = (self.build(&self.objects()?), self.name());
         self.repository.lend_lock(&mut command, false)?;
@@ -510,9 +497,6 @@ impl<'r> Git<'r> {
     }
 
     /// Runs git and returns its output as text without the line end.
-    ///
-    /// # Errors
-    /// As [`Git::run_ok`], and for output that is not UTF-8.
     pub fn text(self) -> Result<String> {
         self.run_ok()?.text().map(str::to_owned)
     }

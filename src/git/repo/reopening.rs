@@ -15,9 +15,6 @@ pub struct RepositoryLocator {
 
 impl Repository {
     /// How another thread opens this repository for itself.
-    ///
-    /// # Errors
-    /// As `Worktrees::main_worktree`.
     pub fn reopening(&self) -> Result<RepositoryLocator> {
         let worktrees = self.worktrees();
         Ok(RepositoryLocator { main: worktrees.main_worktree()?.path().to_owned(), entry: worktrees.main_entry() })
@@ -26,9 +23,6 @@ impl Repository {
 
 impl RepositoryLocator {
     /// Opens it.
-    ///
-    /// # Errors
-    /// As [`Repository::discover`].
     pub fn open(&self) -> Result<Repository> {
         let repo = Repository::discover(&self.main)?;
         if let Some(entry) = &self.entry {

@@ -57,9 +57,6 @@ impl HashKind {
     }
 
     /// The hash of these bytes by themselves: what git writes at the end of its own files.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn digest(self, bytes: &[u8]) -> Result<Vec<u8>> {
         let mut hasher = gix::hash::hasher(self.gix());
         hasher.update(bytes);
@@ -144,10 +141,6 @@ fn of_another_user(stderr: &str) -> Option<Error> {
 
 impl Repository {
     /// Finds the repository for `cwd` and the caller's `GIT_DIR` and similar variables.
-    ///
-    /// # Errors
-    /// `NOT_A_REPOSITORY`, `GIT_MISSING`, `REPOSITORY_UNSUPPORTED`, or `GIT_FAILED` with git's words (safe.directory,
-    /// unknown extensions).
     pub fn discover(cwd: &Path) -> Result<Self> {
         let variables = env::all_vars();
         let Some(found) = discovery::find(cwd, &variables) else { return Self::discover_by_git(cwd) };
@@ -294,9 +287,6 @@ impl Repository {
 
     /// Until the result is dropped, our git children hold `lock` too: if this process is killed, the lock is released only
     /// when they have ended. Other programs never get the lock.
-    ///
-    /// # Errors
-    /// `IO_FAILED` where the descriptor cannot be copied.
     pub fn hold_lock_in_children(&self, lock: &FileLock) -> Result<InheritedLockGuard<'_>> {
         let copy = lock.descriptor().try_clone_to_owned().map_err(|e| Error::io("copy the lock of", &self.common_dir, e))?;
         *self.lock.lock().unwrap_or_else(PoisonError::into_inner) = Some(copy);

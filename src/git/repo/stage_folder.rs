@@ -31,9 +31,6 @@ struct StageFolderState {
 
 impl StageFolder {
     /// Makes one.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn make(repo: &Repository) -> Result<Self> {
         let mut folder = repo.scratch_folder()?;
         let owned = folder.take_lock();
@@ -57,9 +54,6 @@ impl StageFolder {
     }
 
     /// Makes the folder again if it was put away, or removed by a cleanup after a day without use.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn claim(&self) -> Result<()> {
         self.claim_as(&mut self.state.lock().unwrap_or_else(PoisonError::into_inner))
     }
@@ -75,9 +69,6 @@ impl StageFolder {
     }
 
     /// Makes the folder ready for git and gix.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn open(&self, repo: &Repository) -> Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         self.claim_as(&mut state)?;
@@ -105,9 +96,6 @@ impl StageFolder {
     }
 
     /// Removes the folder.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn put_away(&self) -> Result<()> {
         let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
         let StageFolderState { is_there: true, owned: _until_it_is_gone, .. } =

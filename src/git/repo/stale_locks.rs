@@ -48,9 +48,6 @@ pub enum GitLockOwner {
 impl Repository {
     /// git's lock files: of the index and HEAD of every worktree, of refs, packed refs, configuration, and of maintenance of
     /// the object store.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn git_locks(&self) -> Result<Vec<GitLockFile>> {
         let common = self.common_dir();
         // Reflogs have no locks, and git axiom's own folder has none of git's. Folders with packs and loose objects are not
@@ -75,9 +72,6 @@ impl Repository {
     }
 
     /// Whether any process may own a lock. Our own git children count.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn lock_owner(&self, lock: &GitLockFile, older_than: Duration) -> Result<GitLockOwner> {
         if lock.age < older_than {
             return Ok(GitLockOwner::Unclear(format!("it is only {} s old", lock.age.as_secs())));
@@ -109,9 +103,6 @@ impl Repository {
     }
 
     /// Removes a lock whose owner is proved dead. The proof is made again right before.
-    ///
-    /// # Errors
-    /// `GIT_LOCKED` where it may have an owner; `CHANGED_MEANWHILE` where it is another lock file now; `IO_FAILED`.
     pub fn remove_dead_lock(&self, lock: &GitLockFile, older_than: Duration) -> Result<()> {
         if let GitLockOwner::Unclear(why) = self.lock_owner(lock, older_than)? {
             let what = format!("'{}' may belong to a running git command", lock.path.display());

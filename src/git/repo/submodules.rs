@@ -50,9 +50,6 @@ pub enum SubmoduleFolder {
 
 impl Worktrees<'_> {
     /// What is in the folder of a submodule of `above`, a worktree of this repository.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn submodule_folder(&self, above: &Worktree, folder: &Path) -> Result<SubmoduleFolder> {
         let dot = folder.join(".git");
         let git_dir = match std::fs::symlink_metadata(&dot) {
@@ -77,9 +74,6 @@ impl Worktrees<'_> {
     }
 
     /// The worktree of the submodule in a folder.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn submodule_at(&self, folder: &Path) -> Result<Option<Worktree>> {
         let dot = folder.join(".git");
         let git_dir = if dot.is_dir() { Some(dot) } else { named_by(folder)? };
@@ -154,9 +148,6 @@ impl Worktrees<'_> {
 
 impl Repository {
     /// The repository of a submodule, with its worktree. The same one for each call.
-    ///
-    /// # Errors
-    /// `REPOSITORY_UNSUPPORTED` where its format is not known; `IO_FAILED`.
     pub fn submodule(&self, folder: &Path, git_dir: &Path) -> Result<Arc<Self>> {
         let key = (folder.to_owned(), git_dir.to_owned());
         let mut open = self.submodules.lock().unwrap_or_else(PoisonError::into_inner);
@@ -215,9 +206,6 @@ impl Repository {
 impl Worktree {
     /// Writes the `.git` file that leads from the folder to the git directory, as git does for a submodule, and lets that name the
     /// folder where it names none.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn name_git_dir(&self, repo: &Repository) -> Result<()> {
         if names_none(self.git_dir()) {
             let folder = relative(self.git_dir(), self.path()).unwrap_or_else(|| self.path().to_owned());

@@ -12,10 +12,6 @@ const SAME_MOMENT: i64 = 2;
 
 impl Repository {
     /// The time that a text means, parsed by git.
-    ///
-    /// # Errors
-    /// `INVALID_INPUT` where git cannot parse it: git takes any such text for the current time, so only texts that say so
-    /// may mean it.
     pub fn time_of(&self, text: &str) -> Result<Timestamp> {
         let unclear = || {
             Error::new(Code::InvalidInput, format!("'{text}' is not a time that git understands"))

@@ -18,9 +18,6 @@ const LIMIT: u64 = 16 * 1024;
 impl Repository {
     /// Checks that git is 2.40 or newer. The result is noted below `axiom/tmp` with the path, inode, size and times of the
     /// program, so that the check runs again only for another program. Losing the note costs one call of git.
-    ///
-    /// # Errors
-    /// `GIT_TOO_OLD`.
     pub fn require_git_version(&self) -> Result<()> {
         // Only git 2.44 and newer knows ref formats.
         if self.knows_ref_formats() {

@@ -88,17 +88,11 @@ impl Worktree {
     }
 
     /// The path of the folder as text, as the log and checkpoints record it.
-    ///
-    /// # Errors
-    /// `REPOSITORY_UNSUPPORTED` where it is not UTF-8: a path that cannot be recorded cannot be restored.
     pub fn path_text(&self) -> Result<String> {
         utf8(&self.path, if self.role == WorktreeRole::Main { "mv" } else { "git worktree move" }).map(str::to_owned)
     }
 
     /// What its part of a trash is called: another name for each worktree.
-    ///
-    /// # Errors
-    /// As [`flat_name`].
     pub fn name_in_trash(&self) -> Result<OsString> {
         match self.role {
             WorktreeRole::Main | WorktreeRole::MainOfBare => Ok("main".into()),
@@ -160,9 +154,6 @@ impl Worktree {
     }
 
     /// Checks that the folder is still a worktree of this git directory. Call it before every write.
-    ///
-    /// # Errors
-    /// `WORKSPACE_BROKEN` where the folder or its `.git` is missing, or the `.git` points elsewhere.
     pub fn verify(&self) -> Result<()> {
         let broken = |why: &str| {
             Err(Error::new(
@@ -216,17 +207,11 @@ pub(in crate::git) fn trimmed(bytes: &[u8]) -> &[u8] {
 
 impl Worktrees<'_> {
     /// Checks that the repository's path can be recorded.
-    ///
-    /// # Errors
-    /// `REPOSITORY_UNSUPPORTED` where its path is not UTF-8.
     pub fn require_plain_place(&self) -> Result<()> {
         utf8(self.repo.git_dir(), "mv").and_then(|_| utf8(self.repo.common_dir(), "mv")).map(drop)
     }
 
     /// The worktree at a folder, by its path; `None` where git knows none there.
-    ///
-    /// # Errors
-    /// As [`Worktrees::list`].
     pub fn worktree_at(&self, path: &Path) -> Result<Option<WorktreeEntry>> {
         let is_named = |entry: &WorktreeEntry| entry.worktree.path() == path;
         // Most are registered by the name of their folder: then the others are not looked at.
@@ -269,9 +254,6 @@ impl Worktrees<'_> {
 
     /// All worktrees with their HEADs, half-made ones included. The main one is first; a bare repository whose main worktree
     /// is missing has none.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub fn list(&self) -> Result<Vec<WorktreeEntry>> {
         let folders = self.linked_git_dirs()?;
         if folders.is_empty()
@@ -287,9 +269,6 @@ impl Worktrees<'_> {
     }
 
     /// The linked worktrees of [`Worktrees::list`], without a look at what each is on.
-    ///
-    /// # Errors
-    /// As [`Worktrees::list`].
     pub fn list_linked(&self) -> Result<Vec<Worktree>> {
         let all = if self.repo.shortcuts().allow(FastWay::ListWorktrees) {
             self.worktrees_in_files(self.linked_git_dirs()?)

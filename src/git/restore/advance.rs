@@ -48,10 +48,6 @@ impl CheckoutAdvance<'_> {
 impl Restores<'_> {
     /// Checks that no changes of the user are in the way; changes nothing. The caller records the operation, then calls
     /// [`Restores::apply_advance`].
-    ///
-    /// # Errors
-    /// `IN_THE_WAY` with the changed, staged, untracked or ignored paths that the new commit would change;
-    /// `CHANGED_MEANWHILE` if the branch is not at `old`, or is not checked out there.
     pub fn prepare_advance(&self, advance: &CheckoutAdvance<'_>) -> Result<()> {
         self.check_branch(advance, &[advance.old])?;
         let changes = self.repo.history().diff_trees(advance.old, advance.new)?;
@@ -64,9 +60,6 @@ impl Restores<'_> {
     }
 
     /// Prepares the contents of the files, as [`Restores::prepare_restore`] does.
-    ///
-    /// # Errors
-    /// As [`Restores::prepare_restore`].
     pub fn prepare_advance_files(&self, advance: &CheckoutAdvance<'_>) -> Result<PreparedFiles> {
         let changes = self.repo.history().diff_trees(advance.old, advance.new)?;
         self.prepare_changes(&advance.restore(ChangeAttempt::First), &self.of_files(advance.worktree, &changes)?)
@@ -74,21 +67,11 @@ impl Restores<'_> {
 
     /// Moves the files, then the branch, then the index, while `index.lock` is held. After a crash, call it again: what is
     /// done stays done. With the commits swapped it reverses the move.
-    ///
-    /// # Errors
-    /// `GIT_LOCKED`, `CHANGED_MEANWHILE`, `IN_THE_WAY` (first attempt only), `DISK_FULL`, `GIT_FAILED`. As long as the
-    /// branch is at `old`, the operation can be reversed.
-    ///
-    /// [`ChangeAttempt::Back`] leaves alone what was changed meanwhile: files, index entries, and a branch that is at neither
-    /// commit any more.
     pub fn apply_advance(&self, advance: &CheckoutAdvance<'_>, attempt: ChangeAttempt) -> Result<RestoreReport> {
         self.apply_prepared(advance, attempt, None)
     }
 
     /// As [`Restores::apply_advance`], with the contents that [`Restores::prepare_advance_files`] prepared.
-    ///
-    /// # Errors
-    /// As [`Restores::apply_advance`].
     pub fn apply_prepared(
         &self,
         advance: &CheckoutAdvance<'_>,

@@ -8,9 +8,6 @@ use crate::git::repo::handles::Restores;
 
 impl Restores<'_> {
     /// The changes from the present files to the restored ones.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn changes_of(&self, restore: &WorktreeRestore<'_>) -> Result<Vec<TreeChange>> {
         match &restore.beside {
             Some(beside) => self.repo.captures().changed_files((restore.from, beside.old), (restore.to, beside.new)),

@@ -44,18 +44,12 @@ fn believing(make: impl Fn(StatTrust) -> Result<()>) -> Result<()> {
 impl Index<'_> {
     /// Makes a worktree's index hold `tree` and `extras`. Entries that stay keep their stat data, so unchanged files are not
     /// read again. Files are not touched. Repeating it changes nothing more.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; the old index is then still in place.
     pub fn install_index(&self, tree: &Oid, extras: &IndexExtras, lock: &IndexLock) -> Result<()> {
         self.install(tree, extras, lock, (UserIndexEntries::new(), &[]))
     }
 
     /// As [`Index::install_index`], after the files in `placed` were put into place. If the index is a plain tree now, only
     /// the entries that differ are replaced, and no other file is looked at.
-    ///
-    /// # Errors
-    /// As [`Index::install_index`].
     pub fn install_index_after(&self, tree: &Oid, extras: &IndexExtras, lock: &IndexLock, placed: &[PlacedFile]) -> Result<()> {
         if *extras == IndexExtras::default() && self.edit_whole_index(tree, lock, placed)? {
             return Ok(());
@@ -65,9 +59,6 @@ impl Index<'_> {
 
     /// As [`Index::install_index`], for reversing an operation that was to bring the index from `tree` to `given_up`, after
     /// the files in `placed` were put into place. Entries that match neither tree are the user's and stay.
-    ///
-    /// # Errors
-    /// As [`Index::install_index`].
     pub fn take_index_back(
         &self,
         (given_up, tree): (&Oid, &Oid),
@@ -134,9 +125,6 @@ impl Index<'_> {
     }
 
     /// Replaces the entries of a worktree's index that differ between two trees. All other entries stay.
-    ///
-    /// # Errors
-    /// As [`Index::install_index`].
     pub(in crate::git) fn replace_entries(
         &self,
         changes: &[TreeChange],
@@ -225,9 +213,6 @@ impl Index<'_> {
 
     /// Restores the files and refs of an operation in progress (a merge, a rebase). The files of the present operation go to
     /// the trash first. Repeating it changes nothing more.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`; `INVALID_INPUT` if a path is not one that git uses for operations.
     pub fn restore_operation(&self, extras: &CaptureExtras, trash: &Path) -> Result<()> {
         let present = CaptureExtras::read(self.repo, self.worktree, Default::default(), &mut CaptureCoverage::default())?;
         if present.operation == extras.operation {

@@ -32,9 +32,6 @@ impl NestedRepositories {
 
 impl Restores<'_> {
     /// The nested repositories that contain paths which appear in only one of the trees.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn nested_repositories(
         &self,
         restore: &WorktreeRestore<'_>,
@@ -81,9 +78,6 @@ impl Restores<'_> {
     }
 
     /// What a restore would move to the trash because no capture holds it. Changes nothing.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub fn in_the_way(&self, restore: &WorktreeRestore<'_>) -> Result<Vec<RepoPath>> {
         let root = restore.worktree.path();
         let changes = self.repo.restore().changes_of(restore)?;

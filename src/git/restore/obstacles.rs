@@ -79,9 +79,6 @@ fn of_thing(thing: &MoveConstraints, folder: &MoveConstraints) -> Option<Obstacl
 impl Restores<'_> {
     /// Checks that everything that a restore moves can be moved; changes nothing. It looks at each path that changes, and at
     /// each folder above them.
-    ///
-    /// # Errors
-    /// `IN_THE_WAY` with each path and the reason; `IO_FAILED`, `GIT_FAILED`.
     pub fn check_obstacles(&self, restore: &WorktreeRestore<'_>) -> Result<()> {
         let changes = self.repo.restore().changes_of(restore)?;
         let closed = if restore.beside.is_some() { ClosedFolderRule::IsOpened } else { ClosedFolderRule::IsInTheWay };
@@ -89,9 +86,6 @@ impl Restores<'_> {
     }
 
     /// As [`Restores::check_obstacles`], for some changes below `root`.
-    ///
-    /// # Errors
-    /// As [`Restores::check_obstacles`].
     pub(in crate::git) fn check_obstacles_of(&self, root: &Path, changes: &[TreeChange], closed: ClosedFolderRule) -> Result<()> {
         let Some(top) = files::standing(root)? else { return Ok(()) };
         let changes = without_submodules(changes, &mut Vec::new());
@@ -133,10 +127,6 @@ impl Restores<'_> {
 
     /// Prepares all contents of a restore in its trash, so that after the first change nothing is left to do that could fail
     /// (a filter, a missing object, a full disk). A crash leaves the contents there.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`; `REPOSITORY_UNSUPPORTED` if the trash is on another file system;
-    /// `PERMISSIONS_LOST`.
     pub fn prepare_restore(&self, restore: &WorktreeRestore<'_>) -> Result<PreparedFiles> {
         let changes = self.repo.restore().changes_of(restore)?;
         self.prepare_changes(restore, &changes)
@@ -144,9 +134,6 @@ impl Restores<'_> {
 
     /// Checks that no filter keeps a restore from writing its contents; changes nothing. If no filter can run, only trees
     /// are read, and missing blobs are not found.
-    ///
-    /// # Errors
-    /// As [`Restores::prepare_restore`].
     pub fn check_contents(&self, restore: &WorktreeRestore<'_>) -> Result<()> {
         let changes = self.repo.restore().changes_of(restore)?;
         let wanted = changes.iter().filter(|change| change.new.is_some());

@@ -34,9 +34,6 @@ const SET_GROUP: u32 = 0o2000;
 
 impl RestoreMoves<'_> {
     /// Gives prepared files their permissions before the first file moves: permissions that cannot be kept are found here.
-    ///
-    /// # Errors
-    /// `PERMISSIONS_LOST`: nothing was moved.
     pub fn ready_all<'p>(&mut self, paths: impl Iterator<Item = &'p RepoPath>) -> Result<()> {
         let mut looks = WorktreeInspector::below(self.root);
         for path in paths {

@@ -21,9 +21,6 @@ const NAMED: usize = 10;
 impl Restores<'_> {
     /// Checks that the file system supports the attributes and ACLs that a restore brings back, that this user may change
     /// the permissions of files that stay in place, and that no group gets rights that another group had. Sets nothing.
-    ///
-    /// # Errors
-    /// `PERMISSIONS_LOST` with each path and the reason; `GIT_FAILED`, `IO_FAILED`.
     pub fn check_permissions(&self, restore: &WorktreeRestore<'_>) -> Result<()> {
         let Some(beside) = restore.beside else { return Ok(()) };
         let (old, new) = (&beside.old.modes[..], &beside.new.modes[..]);

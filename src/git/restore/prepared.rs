@@ -57,9 +57,6 @@ impl PreparedFiles {
     /// Writes `paths` of a tree into a new folder below `parent`, with the bytes that they had. Files whose bytes were kept
     /// get those; all others are written as by a checkout, with filters, modes and links, by the attributes of that tree.
     /// Nothing is synced: see [`PreparedFiles::sync`].
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `GIT_FAILED` (a failing filter), `IO_FAILED`.
     pub(in crate::git) fn write(
         r: &Repository,
         worktree: &Worktree,
@@ -119,9 +116,6 @@ impl PreparedFiles {
 
     /// Syncs the files, and the permissions that they were given: a file that has moved must not be lost, nor be more open
     /// after a power loss.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub(in crate::git) fn sync(&self) -> Result<()> {
         if self.is_empty { Ok(()) } else { sync_file_system(self.folder.path()) }
     }
@@ -138,9 +132,6 @@ impl PreparedFiles {
     }
 
     /// Where the content of a path is prepared.
-    ///
-    /// # Errors
-    /// As [`flat_name`].
     pub(in crate::git) fn place(&self, path: &RepoPath) -> Result<PathBuf> {
         match self.layout {
             PreparedLayout::AsInATree if !self.is_too_long(path) => Ok(self.folder.path().join(path.to_path())),

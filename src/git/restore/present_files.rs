@@ -21,10 +21,6 @@ use crate::git::repo::worktrees::Worktree;
 
 /// The blob ids that regular files of a worktree would get, in the order of `paths`, with filters by the attributes of
 /// `tree`.
-///
-/// # Errors
-/// `CHANGED_MEANWHILE` if a file vanished; `GIT_FAILED`. A file whose filter fails, or whose encoding git does not know, gets the id of its
-/// bytes as they are.
 pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
     if paths.is_empty() {
         return Ok(Vec::new());
@@ -95,9 +91,6 @@ pub(in crate::git) enum FailedFilterPolicy {
 }
 
 /// Whether regular files of a worktree are, byte for byte, what files of a tree were when it was captured.
-///
-/// # Errors
-/// `DISK_FULL`. A file that cannot be written for comparing counts as different.
 pub(in crate::git) fn are_as_they_were(
     r: &Repository,
     worktree: &Worktree,

@@ -45,9 +45,6 @@ const LOOKS: u32 = 5;
 
 impl Restores<'_> {
     /// Looks at every path and decides what to do with it; nothing in the worktree is changed.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` if trees cannot be read.
     pub(in crate::git) fn plan_back<'c>(
         &self,
         restore: &WorktreeRestore<'_>,
@@ -69,9 +66,6 @@ impl Restores<'_> {
     }
 
     /// The paths at which the worktree matches neither the first nor the second tree.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub(in crate::git) fn not_as_either(&self, restore: &WorktreeRestore<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
         let trash = Trash::unopened(restore.trash);
         let plan = self.look_back(restore, changes, &trash, HashBatching::Together)?;
@@ -81,9 +75,6 @@ impl Restores<'_> {
 
     /// The files that only the first of two trees has and that are on disk as in that tree: git may ignore them by now. They
     /// are returned as changes that add them.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub fn still_there(&self, worktree: &Worktree, (from, to): (&Oid, &Oid), changes: &[TreeChange]) -> Result<Vec<TreeChange>> {
         if changes.is_empty() {
             return Ok(Vec::new());
@@ -99,9 +90,6 @@ impl Restores<'_> {
 
     /// Those of the changed files that are on disk, byte for byte, what a tree had when it was captured, whatever git would
     /// make of them now. Files whose mode changed are not included.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
     pub fn as_they_were(
         &self,
         worktree: &Worktree,
@@ -118,9 +106,6 @@ impl Restores<'_> {
     /// Without those changes that give a file no other bytes: on disk it is already what it will be, and only git stores it otherwise,
     /// since other attributes or another configuration apply to it then. A restore leaves it alone. `changes` are between files as
     /// captured (`old`) and the tree that they shall have (`new`).
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`.
     pub fn of_other_bytes(
         &self,
         worktree: &Worktree,
@@ -148,9 +133,6 @@ impl Restores<'_> {
 
     /// The files that only the second of two trees has and that are on disk exactly as in that tree. The first tree does not
     /// have them if git ignores them, although they were there before. `raw` are the kept bytes of the second tree's files.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub fn there_already(
         &self,
         worktree: &Worktree,

@@ -32,30 +32,17 @@ use crate::git::restore::trash_folder::Trash;
 impl Restores<'_> {
     /// Brings the files of a worktree from `from` to `to`; index and HEAD are not touched. When this returns, the files
     /// survive a power loss. After a crash, call it again with the same trees, or with the trees swapped.
-    ///
-    /// # Errors
-    /// `CHANGED_MEANWHILE` if a file matches neither `from` nor `to`. If this is found before the first change, nothing was
-    /// changed. If it is found later (the user edits files at this moment), the file stays as it is, and the rest can be
-    /// finished or reversed. `DISK_FULL`, `GIT_FAILED` while contents are prepared: nothing was changed. `WORKSPACE_BROKEN`.
-    /// [`ChangeAttempt::Back`] leaves such files alone instead of stopping, and reports what cannot be put back; only an error
-    /// that waiting may cure (a full disk) stops it.
     pub fn restore_files(&self, restore: &WorktreeRestore<'_>) -> Result<RestoreReport> {
         self.restore_prepared(restore, None)
     }
 
     /// As [`Restores::restore_files`], with the contents that [`Restores::prepare_restore`] prepared.
-    ///
-    /// # Errors
-    /// As [`Restores::restore_files`].
     pub fn restore_prepared(&self, restore: &WorktreeRestore<'_>, prepared: Option<&PreparedFiles>) -> Result<RestoreReport> {
         let changes = self.repo.restore().changes_of(restore)?;
         self.restore_changes(restore, &changes, prepared)
     }
 
     /// As [`Restores::restore_files`], for some of the changes between the two trees.
-    ///
-    /// # Errors
-    /// As [`Restores::restore_files`].
     pub(in crate::git) fn restore_changes(
         &self,
         restore: &WorktreeRestore<'_>,
@@ -139,9 +126,6 @@ impl Restores<'_> {
     }
 
     /// Prepares the contents that changes restore, in the trash of the restore, with the permissions that they will have.
-    ///
-    /// # Errors
-    /// As [`Restores::prepare_restore`]; `PERMISSIONS_LOST`.
     pub(in crate::git) fn prepare_changes(&self, restore: &WorktreeRestore<'_>, changes: &[TreeChange]) -> Result<PreparedFiles> {
         let (root, trash) = (restore.worktree.path(), Trash::open(restore.trash, restore.worktree.path())?);
         let changes = without_submodules(changes, &mut Vec::new());
@@ -159,9 +143,6 @@ impl Restores<'_> {
     }
 
     /// Writes the contents that changes restore into a folder below `parent`. Nothing is synced.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
     pub(in crate::git) fn write_prepared(
         &self,
         restore: &WorktreeRestore<'_>,

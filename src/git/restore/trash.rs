@@ -40,9 +40,6 @@ impl TrashedObstacle {
 impl Trash<'_> {
     /// Moves what is at `path` below `root` to the trash, separate from what a capture holds. Returns where it is now;
     /// `None` if nothing was there. After a crash it is still in its place, or [`in_trash`] finds it.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn take_aside(&self, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
         let from = root.join(path.to_path());
         if std::fs::symlink_metadata(&from).is_err() {
@@ -52,9 +49,6 @@ impl Trash<'_> {
     }
 
     /// Finishes moves from below `root` to the trash that a crash interrupted.
-    ///
-    /// # Errors
-    /// As [`Trash::take_aside`].
     pub(in crate::git) fn end_half_moved(&self, root: &Path) -> Result<()> {
         for item in in_trash(self.folder())? {
             if files::is_half_moved(&item.now_at())? {
@@ -65,9 +59,6 @@ impl Trash<'_> {
     }
 
     /// Moves something as [`Trash::take_aside`] does; it was at `path` and is at `from` now.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn set_apart(&self, from: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
         let depth = path.folders_above().count() + 1;
         let to = self.folder().join(format!("{ASIDE}{depth}-{}", env::fresh_id())).join(path.to_path());
@@ -79,9 +70,6 @@ impl Trash<'_> {
 }
 
 /// Lists what a transaction's trash of one worktree holds that was in the way and is not put back yet.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn in_trash(trash: &Path) -> Result<Vec<TrashedObstacle>> {
     let mut all = Vec::new();
     for folder in entries(trash)? {
@@ -123,9 +111,6 @@ fn entries(folder: &Path) -> Result<Vec<PathBuf>> {
 
 /// Moves something from the trash back to its place, as far as that is free. Folders are merged, nothing is replaced.
 /// Returns whether all of it is back. It is on disk when this returns; a crash leaves each part in one of the two places.
-///
-/// # Errors
-/// `IO_FAILED`, `WORKSPACE_BROKEN`.
 pub fn put_back(worktree: &Worktree, item: &TrashedObstacle) -> Result<bool> {
     worktree.verify()?;
     env::fault_point("git.before-put-back");
@@ -172,9 +157,6 @@ fn merge_back(root: &Path, path: &RepoPath, from: &Path) -> Result<bool> {
 
 /// Moves to the trash again what was put back, when an undo is itself reversed half-way. If part of it is still in the
 /// trash, the rest stays where it is.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn take_away_again(worktree: &Worktree, item: &TrashedObstacle) -> Result<()> {
     let (place, now_at) = (worktree.path().join(item.path.to_path()), item.now_at());
     turn_all_back(&now_at, &place)?;

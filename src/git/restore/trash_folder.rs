@@ -39,9 +39,6 @@ pub(in crate::git) struct Trash<'a> {
 
 impl<'a> Trash<'a> {
     /// Opens the trash in `folder`, which is created if it is missing.
-    ///
-    /// # Errors
-    /// `IO_FAILED`; `REPOSITORY_UNSUPPORTED` if it is on another file system than `worktree`.
     pub fn open(folder: &'a Path, worktree: &Path) -> Result<Self> {
         files::create_dir_all(folder)?;
         if files::mount_of(folder) != files::mount_of(worktree) {
@@ -68,17 +65,11 @@ impl<'a> Trash<'a> {
     }
 
     /// Whether the trash holds what an operation found at `path`.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn holds(&self, path: &RepoPath) -> Result<bool> {
         Ok(self.find(path)?.is_some())
     }
 
     /// Where the trash holds what an operation found at `path`: the first copy.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn find(&self, path: &RepoPath) -> Result<Option<PathBuf>> {
         let name = flat_name(path)?;
         for copy in self.copies(TrashSet::Found).take_while(|copy| copy.is_dir()) {
@@ -92,26 +83,17 @@ impl<'a> Trash<'a> {
 
     /// Creates the folder for what will be moved to this set, durably: if a power loss removed it, the files in it would be
     /// lost with it.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn make_room(&self, set: TrashSet) -> Result<()> {
         self.copies(set).next().map_or(Ok(()), |copy| files::create_dir_all(&copy))
     }
 
     /// Moves what is at `path` below `root` to the trash, and returns where it is now; `None` if nothing was there. The
     /// caller syncs the folders once, after all moves.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn take(&self, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
         self.take_to(TrashSet::Found, root, path)
     }
 
     /// As [`Trash::take`], to one of the two sets.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn take_to(&self, set: TrashSet, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
         let (from, name) = (root.join(path.to_path()), flat_name(path)?);
         for copy in self.copies(set) {

@@ -70,9 +70,6 @@ impl InProgressMerge {
 
 impl Workspaces<'_> {
     /// The merge of one commit that is in progress in a workspace.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub fn begun_merge(&self, workspace: &Worktree) -> Result<Option<InProgressMerge>> {
         let text = files::read_small(&workspace.git_dir().join(MERGE_HEAD), 1024)?.content().unwrap_or_default();
         // An octopus merge is none of ours, and none that a conflict is settled by.
@@ -90,9 +87,6 @@ impl Workspaces<'_> {
     }
 
     /// The merge in progress that a commit concludes. One that a commit has concluded, after which git was killed, is forgotten.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub(super) fn merge_to_conclude(&self, workspace: &Worktree) -> Result<Option<InProgressMerge>> {
         let Some(merge) = self.begun_merge(workspace)? else { return Ok(None) };
         let Some(ours) = self.repo.refs().head(workspace)?.commit().cloned() else { return Ok(None) };
@@ -104,17 +98,11 @@ impl Workspaces<'_> {
     }
 
     /// Marks a workspace as being in the middle of a merge again, after its commit was taken back.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub(super) fn merge_again(&self, workspace: &Worktree, merge: &InProgressMerge) -> Result<()> {
         files::replace_keeping(&workspace.git_dir().join(MERGE_HEAD), format!("{}\n", merge.theirs).as_bytes())
     }
 
     /// The conflicts of a merge in progress, ordered by path.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
     pub fn open_paths(&self, workspace: &Worktree, merge: &InProgressMerge) -> Result<Vec<ConflictedPath>> {
         let paths: BTreeSet<&RepoPath> = merge.stages.iter().map(|stage| &stage.path).collect();
         let open = paths.into_iter().map(|path| {
@@ -131,9 +119,6 @@ impl Workspaces<'_> {
 
     /// Whether a path in conflict is settled by what is in the file. Where git has put no marker in it (a file that one side deleted,
     /// a binary one, a link), only the agent's word can tell.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
     pub(super) fn is_settled(
         &self,
         workspace: &Worktree,
@@ -181,9 +166,6 @@ impl Workspaces<'_> {
     /// How a workspace would be in the middle of a merge of `theirs`, with the conflicts marked in its files, given how it is `now`;
     /// `None` where the agent has to begin the merge by itself: there is uncommitted work, another operation, a sparse checkout, or a
     /// change of a submodule. Nothing refers to the new objects yet.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`.
     pub fn in_a_merge(&self, now: &WorktreeCapture, theirs: &Oid, message: &str) -> Result<Option<WorktreeCapture>> {
         let Head::Branch { commit: Some(ours), .. } = &now.head else { return Ok(None) };
         let committed = self.repo.objects().tree_of(ours)?;

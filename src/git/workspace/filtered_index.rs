@@ -39,9 +39,6 @@ impl Workspaces<'_> {
 
     /// Stores the changed files of a workspace that have filters; `None` where there are none. Ends the filters when `given_up`
     /// becomes true. Its index is not touched; a crash leaves unreferenced objects and a scratch folder.
-    ///
-    /// # Errors
-    /// `FILTER_FAILED`, with the filter's name; those of `git status`.
     pub fn store_aside(
         &self,
         workspace: &Worktree,
@@ -113,9 +110,6 @@ impl Workspaces<'_> {
 
     /// Makes the stored files the workspace's, unless its index has changed since; returns whether it has not. The caller holds
     /// the change lock. A crash leaves the old index or the new one.
-    ///
-    /// # Errors
-    /// `GIT_LOCKED`, `IO_FAILED`, `DISK_FULL`.
     pub fn take_stored(&self, workspace: &Worktree, stored: &FilteredIndex) -> Result<bool> {
         IndexLock::remove_if_ours_stale(workspace, LOCK)?;
         let lock = IndexLock::take_patiently(workspace, LOCK)?;

@@ -30,9 +30,6 @@ impl Workspaces<'_> {
     }
 
     /// Links the keys into the git directory of a workspace. Repeating it changes nothing.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub(super) fn link_crypt_keys(&self, workspace: &Worktree) -> Result<()> {
         let (folder, link) = (self.crypt_folder(), workspace.git_dir().join(FOLDER));
         if !folder.is_dir() || link.symlink_metadata().is_ok() {
@@ -43,9 +40,6 @@ impl Workspaces<'_> {
 
     /// Refuses to make a workspace of a commit whose files git-crypt has encrypted while the repository is locked: an agent would
     /// work on what it cannot read.
-    ///
-    /// # Errors
-    /// `FILTER_FAILED`.
     pub(super) fn is_not_locked(&self, commit: &Oid) -> Result<()> {
         // What locks a repository deletes the keys, and leaves their folder.
         if !files::list(&self.crypt_folder().join("keys")).unwrap_or_default().is_empty() {

@@ -29,9 +29,6 @@ const MOST_TRIED: usize = 20;
 
 impl Workspaces<'_> {
     /// What is damaged of git's own in these worktrees, whose registrations are sound, and among the refs.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where git cannot even list refs.
     pub fn git_damage(&self, worktrees: &[Worktree]) -> Result<Vec<GitDamage>> {
         let something_is_lost = !self.repo.durability().lost_objects()?.is_empty();
         let mut found = Vec::new();
@@ -44,9 +41,6 @@ impl Workspaces<'_> {
     }
 
     /// Why the commit or the branch of a worktree cannot be read; no process is started, and no index is looked at.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn head_damage(&self, worktree: &Worktree) -> Result<Option<GitDamage>> {
         let place = || worktree.path().display().to_string();
         let logs = |branch: Option<&RefName>| self.newest_whole(Some(worktree), branch);
@@ -73,9 +67,6 @@ impl Workspaces<'_> {
     }
 
     /// The index of a worktree, if it has no content; nothing else of it is looked at.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn blank_index(&self, worktree: &Worktree) -> Result<Option<GitDamage>> {
         let begins = files::read_start(&worktree.index_file(), 4)?;
         let is_blank = begins.is_some_and(|begins| begins != b"DIRC");
@@ -204,9 +195,6 @@ impl Workspaces<'_> {
 
     /// Moves an index that is empty or cut off to `trash`, and makes one from the commit that is checked out; without a commit there
     /// is none. The files do not change. Returns whether there was anything to do.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `GIT_LOCKED`, `IO_FAILED`, `DISK_FULL`; a crash leaves no index, and the damaged one in the trash.
     pub fn mend_torn_index(&self, worktree: &Worktree, trash: &Path) -> Result<bool> {
         let place = worktree.index_file();
         if !self.is_torn(&place) || self.head_damage(worktree)?.is_some() {

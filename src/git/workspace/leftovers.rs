@@ -82,9 +82,6 @@ struct SortedLeftovers {
 impl Workspaces<'_> {
     /// Commits everything in a workspace to its branch, see [`Workspaces::commit_once`]. If a `git gc` removed objects of
     /// the new commit, the commit is undone and made again; the files do not change.
-    ///
-    /// # Errors
-    /// As [`Workspaces::commit_once`]; `BUSY` where a `git gc` removed objects at every try.
     pub fn commit_leftovers(&self, leftovers: &LeftoversRequest<'_>) -> Result<CommittedLeftovers> {
         let mut tries = 1;
         loop {
@@ -112,10 +109,6 @@ impl Workspaces<'_> {
     /// that look like secrets. No hook runs and nothing is signed. If the agent detached HEAD and committed on top of the
     /// branch, the branch moves there first. A merge in progress is concluded if all of its conflicts are settled in the files. A
     /// crash leaves files staged, or the commit made; a second call finishes it.
-    ///
-    /// # Errors
-    /// `MERGE_CONFLICT` with unresolved conflicts: nothing is staged then; `CHANGED_MEANWHILE` where HEAD is elsewhere; `IDENTITY_MISSING`;
-    /// `GIT_LOCKED`; `WORKSPACE_BROKEN`; `DISK_FULL`.
     fn commit_once(&self, leftovers: &LeftoversRequest<'_>) -> Result<CommittedLeftovers> {
         let LeftoversRequest { workspace, branch, message, .. } = *leftovers;
         workspace.verify()?;
@@ -153,9 +146,6 @@ impl Workspaces<'_> {
     }
 
     /// Sorts what is uncommitted.
-    ///
-    /// # Errors
-    /// `MERGE_CONFLICT` where a conflict is open.
     fn sort_leftovers(&self, leftovers: &LeftoversRequest<'_>, merge: Option<&InProgressMerge>) -> Result<SortedLeftovers> {
         let LeftoversRequest { workspace, max_file_size, claim, .. } = *leftovers;
         let mut sorted = SortedLeftovers::default();

@@ -67,19 +67,12 @@ pub enum AddWorkspaceOutcome {
 impl Workspaces<'_> {
     /// Makes a workspace with `git worktree add`. The user's post-checkout hook runs. A crash leaves a half-made workspace
     /// that [`Workspaces::repair_workspace`] clears.
-    ///
-    /// # Errors
-    /// `WORKSPACE_IN_THE_WAY` where the folder exists; `BRANCH_IN_USE`; `CHANGED_MEANWHILE` where a new branch exists;
-    /// `DISK_CHECKOUT_FAILED` or `DISK_FULL` where the files cannot be written: what was made is moved to `trash`.
     pub fn create_workspace(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
         self.created(path, branch, trash, &AddWorkspaceOptions::default())
     }
 
     /// As [`Workspaces::create_workspace`], for a workspace that gets its files from a capture afterwards: nothing is downloaded for it,
     /// and no filter that fails keeps it from being made.
-    ///
-    /// # Errors
-    /// As [`Workspaces::create_workspace`].
     pub fn create_workspace_again(&self, path: &Path, branch: &WorkspaceBranch, trash: &Path) -> Result<Worktree> {
         self.created(path, branch, trash, &AddWorkspaceOptions { from_capture: true, ..AddWorkspaceOptions::default() })
     }
@@ -94,9 +87,6 @@ impl Workspaces<'_> {
 
     /// Before [`Workspaces::add_workspace`]: looks whether anything is in the way, and repairs what would stop git. The caller holds the
     /// change lock.
-    ///
-    /// # Errors
-    /// `WORKSPACE_IN_THE_WAY`; those of repairing.
     pub fn prepare_workspace(&self, path: &Path, branch: &WorkspaceBranch) -> Result<()> {
         if path.symlink_metadata().is_ok() && !is_empty_folder(path) {
             return Err(in_the_way(path));
@@ -114,9 +104,6 @@ impl Workspaces<'_> {
 
     /// Makes a prepared workspace: filters and the post-checkout hook run meanwhile, so this needs no lock but that of the workspace. What
     /// was given up on is left marked as half-made, as a killed git leaves it.
-    ///
-    /// # Errors
-    /// Those of starting git, and of what is looked at afterwards.
     pub fn add_workspace(
         &self,
         path: &Path,

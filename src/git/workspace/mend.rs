@@ -39,9 +39,6 @@ impl Workspaces<'_> {
     /// Checks the files that register the workspace at `path`, without git. If `commondir` or `gitdir` was never synced, and
     /// neither was what is written before it, the workspace was still being made: its folder and registration go to the trash.
     /// Returns what was done.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn mend_registration(&self, path: &Path, branch: &RefName, trash: &Path) -> Result<Option<&'static str>> {
         let Some(registration) = self.registration_of(path)? else { return Ok(None) };
         let is_empty = |name: &str| -> Result<bool> {
@@ -105,9 +102,6 @@ impl Workspaces<'_> {
     /// Makes sure that the branch of the workspace at `path` is at a complete commit. If it is not, it is set to the newest
     /// complete commit of its reflog, or to `base`, which is assumed to be complete. A commit that only a log names any more
     /// is lost too. The files of the workspace do not change.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `CHANGED_MEANWHILE`, `IO_FAILED`.
     pub fn mend_branch(&self, path: &Path, branch: &RefName, base: Option<&Oid>, trash: &Path) -> Result<Option<MendedBranch>> {
         let Some(registration) = self.registration_of(path)? else { return Ok(None) };
         let file = self.repo.common_dir().join(branch.in_git());
@@ -175,9 +169,6 @@ impl Workspaces<'_> {
 
     /// Makes the index of the workspace at `path` again from its commit, if the index cannot be read or names missing
     /// objects; returns whether it did. The files do not change: changes that were staged are then unstaged.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `IO_FAILED`.
     pub fn mend_index(&self, path: &Path, trash: &Path) -> Result<bool> {
         let Some(registration) = self.registration_of(path)? else { return Ok(false) };
         let worktree = Worktree::linked(path.to_owned(), registration);
@@ -200,9 +191,6 @@ impl Workspaces<'_> {
     }
 
     /// Whether the workspace at `path` has changes or untracked files, or is no worktree any more; `false` where nothing is there.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn is_workspace_changed(&self, path: &Path) -> Result<bool> {
         let Some(entry) = self.repo.worktrees().worktree_at(path)?.filter(|entry| entry.present) else {
             // What stands there is no worktree: of one, its '.git' is lost.
@@ -214,9 +202,6 @@ impl Workspaces<'_> {
     }
 
     /// Moves a workspace's folder and registration to the trash. The branch stays.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn put_in_trash(&self, path: &Path, trash: &Path) -> Result<()> {
         let registration = self.registration_of(path)?;
         move_once(path, &trash.join("folder"))?;

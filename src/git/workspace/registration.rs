@@ -88,9 +88,6 @@ impl RegistrationFile {
 }
 
 /// Whether the `.git` of a folder holds only the beginning of the line that names a registration.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub(in crate::git) fn is_torn_pointer(folder: &Path, registration: &Path) -> Result<bool> {
     let content = files::read_small(&folder.join(RegistrationFile::Pointer.name()), POINTER_LIMIT)?.content();
     // Nearly always it is whole.
@@ -101,9 +98,6 @@ pub(in crate::git) fn is_torn_pointer(folder: &Path, registration: &Path) -> Res
 }
 
 /// Whether the `gitdir` of a registration holds only the beginning of the line that names a folder's `.git`.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub(in crate::git) fn is_torn_back(registration: &Path, folder: &Path) -> Result<bool> {
     let content = files::read_small(&registration.join(RegistrationFile::GitDir.name()), POINTER_LIMIT)?.content();
     let ways = spellings(registration, &folder.join(RegistrationFile::Pointer.name()));
@@ -193,9 +187,6 @@ impl DamagedWorktree {
 impl Workspaces<'_> {
     /// The linked worktrees whose files git cannot read. A worktree whose folder is missing does not count, unless it stops
     /// git everywhere.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn damaged_worktrees(&self) -> Result<Vec<DamagedWorktree>> {
         let entries = files::list(&self.repo.common_dir().join("worktrees"))?;
         let looked = threads::for_each(&entries, FEW_WORKTREES, |entry| {
@@ -291,9 +282,6 @@ impl Workspaces<'_> {
     }
 
     /// Whether a ref has an empty file, as after a power loss: git can neither read nor write such a ref.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn is_blank_ref(&self, name: &RefName) -> Result<bool> {
         let file = self.repo.common_dir().join(name.in_git());
         let is_file = files::metadata(&file)?.is_some_and(|meta| meta.is_file());

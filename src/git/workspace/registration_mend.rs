@@ -26,9 +26,6 @@ enum ReflogHead {
 
 impl Workspaces<'_> {
     /// Whether [`Workspaces::mend_worktree`] can mend all of the damage.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
     pub fn can_mend_worktree(&self, damaged: &DamagedWorktree) -> Result<bool> {
         let has_log = || Ok::<_, Error>(self.was_at(&damaged.registration)?.is_some());
         let needs_log = damaged.parts.contains(&RegistrationFile::Head) || damaged.parts.contains(&RegistrationFile::Branch);
@@ -37,9 +34,6 @@ impl Workspaces<'_> {
 
     /// Mends what is certain. Damaged files are first moved to `trash`, a fresh folder on the file system of the git
     /// directory. Returns what was done, as messages. After a crash a second call finishes the rest.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn mend_worktree(&self, damaged: &DamagedWorktree, trash: &Path) -> Result<Vec<String>> {
         let DamagedWorktree { registration, folder, parts, half_made, unread } = damaged;
         if unread.is_some() {
@@ -99,9 +93,6 @@ impl Workspaces<'_> {
     }
 
     /// Mends only what makes git fail in the whole repository; returns whether there was anything.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub(in crate::git) fn mend_what_stops_git(&self) -> Result<bool> {
         if !self.is_git_s_list_stopped()? {
             return Ok(false);
@@ -135,9 +126,6 @@ impl Workspaces<'_> {
 }
 
 /// Lets a registration lead to its repository.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub(super) fn write_common_dir(registration: &Path) -> Result<()> {
     files::replace_keeping(&registration.join(RegistrationFile::CommonDir.name()), &[COMMON_DIR, b"\n"].concat())
 }

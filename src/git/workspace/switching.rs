@@ -11,9 +11,6 @@ impl Workspaces<'_> {
     /// Switches a workspace from the branch `from` to `to`, which is made at `base` where it does not exist. Ignored files, and others
     /// that are not committed, stay where they are; git refuses where one is in the way. After a crash a second call finds the
     /// branch switched, or a workspace in which git refuses.
-    ///
-    /// # Errors
-    /// `CHANGED_MEANWHILE` where another branch is checked out there; `WORKSPACE_BROKEN`, `GIT_LOCKED`, `GIT_FAILED`, `DISK_FULL`.
     pub fn switch_branch(&self, workspace: &Worktree, from: &RefName, to: &RefName, base: &Oid) -> Result<()> {
         workspace.verify()?;
         let now = self.repo.refs().head(workspace)?;

@@ -64,9 +64,6 @@ impl WorktreeEntry {
 impl Workspaces<'_> {
     /// The paths for moving a workspace to the trash: its folder to `moved_to`, which must not exist and must be on the same
     /// file system.
-    ///
-    /// # Errors
-    /// As `Refs::head`.
     pub fn plan_aside(&self, workspace: &Worktree, moved_to: &Path) -> Result<TrashedWorkspace> {
         let head = self.repo.refs().head(workspace)?;
         let name = moved_to.file_name().unwrap_or_default();
@@ -77,9 +74,6 @@ impl Workspaces<'_> {
 
     /// Moves a workspace to the trash: detaches HEAD, then moves the folder with all files, ignored ones included, then the
     /// registration. Its commits and contents must be referenced elsewhere before. After a crash a second call finishes it.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `CHANGED_MEANWHILE`.
     pub fn put_aside(&self, aside: &TrashedWorkspace) -> Result<()> {
         let workspace = Worktree::linked(aside.path.clone(), aside.git_dir.clone());
         // A workspace that git cannot read is moved without detaching HEAD.
@@ -101,9 +95,6 @@ impl Workspaces<'_> {
 
     /// Brings a workspace back from the trash. HEAD is put on its branch again if that is not checked out elsewhere and has
     /// not moved. After a crash a second call finishes it.
-    ///
-    /// # Errors
-    /// `WORKSPACE_IN_THE_WAY` where its old path is taken; `IO_FAILED`.
     pub fn bring_back(&self, aside: &TrashedWorkspace) -> Result<Worktree> {
         for (from, to) in [(&aside.git_dir_moved_to, &aside.git_dir), (&aside.moved_to, &aside.path)] {
             if from.symlink_metadata().is_ok() && to.symlink_metadata().is_ok() {
@@ -137,9 +128,6 @@ impl Workspaces<'_> {
     /// Brings back what was left of a workspace that was damaged before it went to the trash: its folder was missing, or the
     /// folder's `.git` was. The damage is not mended. Nothing that is at its old paths now is replaced, and the registration
     /// stays in the trash if its branch is checked out elsewhere. After a crash a second call finishes it.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
     pub fn bring_back_lost(&self, aside: &TrashedWorkspace) -> Result<()> {
         let has_branch = |entry: &WorktreeEntry| {
             aside.head.branch().is_some() && entry.head.as_ref().and_then(Head::branch) == aside.head.branch()
@@ -155,9 +143,6 @@ impl Workspaces<'_> {
     /// Finds out what is wrong with the workspace at `path` and repairs it. If git still has its registration, folder and
     /// registration are connected again. If it is half-made, or one of the two is missing, the folder is moved to `trash` (a
     /// fresh path next to the workspaces), and the registration to the repository's trash.
-    ///
-    /// # Errors
-    /// `WORKSPACE_NOT_OURS` where the folder is another repository's; `IO_FAILED`, `GIT_FAILED`.
     pub fn repair_workspace(&self, path: &Path, trash: &Path) -> Result<WorktreeRepair> {
         self.repo.worktrees().not_others(path)?;
         let folder = path.symlink_metadata().is_ok();
@@ -194,17 +179,11 @@ impl Workspaces<'_> {
     }
 
     /// Moves a folder away, durably and as a whole; does nothing where it is not there. After a crash a second call finishes it.
-    ///
-    /// # Errors
-    /// `WORKSPACE_IN_THE_WAY` where `to` exists; `HOLDS_MOUNT`, `DISK_FULL`, `IO_FAILED`.
     pub fn move_away(&self, from: &Path, to: &Path) -> Result<()> {
         move_once(from, to)
     }
 
     /// Takes these lines out of `info/exclude`; all others stay as they are. Safe to repeat.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn exclude_no_longer(&self, lines: &[String]) -> Result<()> {
         let file = self.repo.common_dir().join("info/exclude");
         let Some(content) = files::read_optional(&file, EXCLUDE_LIMIT)? else { return Ok(()) };
@@ -215,17 +194,11 @@ impl Workspaces<'_> {
 
     /// Makes sure that `info/exclude` contains a folder of the main worktree, so that git does not list workspaces as
     /// untracked. Returns whether it had to be added.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn exclude_folder(&self, folder: &RepoPath) -> Result<bool> {
         self.exclude(&[b"/", folder.as_bytes(), b"/"].concat())
     }
 
     /// As [`Workspaces::exclude_folder`], for one file.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn exclude_file(&self, file: &RepoPath) -> Result<bool> {
         self.exclude(&[b"/", file.as_bytes()].concat())
     }

@@ -49,9 +49,6 @@ pub struct AgentCheckReport {
 }
 
 /// Tries the program of this name. Whatever happens, no process and no folder of it is left.
-///
-/// # Errors
-/// `CONFIG_INVALID` where there is no such program; `INTERRUPTED`; what prevents a session.
 pub fn check(config: &Config, name: &str, interrupts: &InterruptCounter) -> Result<AgentCheckReport> {
     let adapter = program(config, name)?;
     let word = adapter.command.first().cloned().unwrap_or_default();

@@ -62,9 +62,6 @@ fn tagged_complete(dir: &Path) -> bool {
 }
 
 /// What the log, the files and the output of the program say.
-///
-/// # Errors
-/// Those of a damaged log; `IO_FAILED`.
 pub(super) fn facts(
     ctx: &Context,
     repo: &Path,

@@ -18,9 +18,6 @@ const NAMED: usize = 5;
 const MOST: usize = 200;
 
 /// What a human ought to know of a rollback to a prompt; `None` where nothing is known of others.
-///
-/// # Errors
-/// `UNKNOWN_CHECKPOINT`, `CHECKPOINT_DAMAGED`; those of a capture.
 pub fn note(ctx: &Context, number: u32) -> Result<Option<String>> {
     let paths = changed(ctx, number)?;
     Ok((!paths.is_empty()).then(|| format!("changed since by you or another session too: {}", some_of(&paths, NAMED))))

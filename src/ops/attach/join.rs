@@ -45,9 +45,6 @@ impl WaitObserver for JoinerWaitObserver {
 
 /// Starts the joiner, unless one works. Called after a line was handed over: a joiner that ends looks once more after it has freed
 /// its lock.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub(super) fn start(files: &AttachFiles, worktree: &Path) -> Result<()> {
     if files::is_locked(&files.joiner_lock())? {
         return Ok(());
@@ -58,9 +55,6 @@ pub(super) fn start(files: &AttachFiles, worktree: &Path) -> Result<()> {
 }
 
 /// The joiner, in a process of its own: ends when no line waits.
-///
-/// # Errors
-/// Those of a checkpoint; the lines stay.
 pub fn run(worktree: &Path) -> Result<()> {
     begin_session()?;
     let repo = Repository::discover(worktree)?;

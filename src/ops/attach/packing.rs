@@ -18,9 +18,6 @@ fn is_due(seq: u64, packed: u64) -> bool {
 }
 
 /// Packs what checkpoints of sessions wrote since the last time, where it is time. Nobody waits for this.
-///
-/// # Errors
-/// Those of git; nothing is lost, and it is tried again after as many events.
 pub(super) fn pack(ctx: &Context) -> Result<()> {
     let files = AttachFiles::of(ctx.layout());
     let (seq, packed) = (ctx.state().seq, files.packed());

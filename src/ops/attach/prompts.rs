@@ -55,9 +55,6 @@ pub struct Prompt {
 }
 
 /// Keeps the first line of a prompt.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`, `BUSY`.
 pub(super) fn note(files: &AttachFiles, name: &str, text: &str) -> Result<()> {
     let Some(number) = prompt_number(name) else { return Ok(()) };
     // Masked as a whole: a secret may begin in the first line and end behind it.
@@ -79,9 +76,6 @@ fn change(files: &AttachFiles, change: impl FnOnce(&mut Vec<PromptLine>)) -> Res
 }
 
 /// Forgets the first lines of these prompts, or of all; returns how many there were. What a checkpoint saved stays.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`, `BUSY`.
 pub fn forget(ctx: &Context, numbers: Option<&[u32]>) -> Result<usize> {
     let files = AttachFiles::of(ctx.layout());
     files.ensure()?;
@@ -95,9 +89,6 @@ pub fn forget(ctx: &Context, numbers: Option<&[u32]>) -> Result<usize> {
 }
 
 /// The prompts, newest first, at most `most`.
-///
-/// # Errors
-/// Where the checkpoints cannot be read.
 pub fn list(ctx: &Context, most: usize) -> Result<Vec<Prompt>> {
     let mut all = ctx.state().record.checkpoints.all()?;
     all.sort_by_key(|record| record.age());
@@ -123,9 +114,6 @@ pub struct PromptHeader {
 }
 
 /// The prompts among the newest checkpoints, newest first.
-///
-/// # Errors
-/// Where the checkpoints or the first lines cannot be read.
 pub fn newest(ctx: &Context, among: usize) -> Result<Vec<PromptHeader>> {
     let mut texts = AttachFiles::of(ctx.layout()).prompts()?;
     let of = |record: &CheckpointRecord| {
@@ -212,9 +200,6 @@ pub(super) fn files_of(ctx: &Context, record: &CheckpointRecord, worktree: &str)
 }
 
 /// The checkpoint of a prompt, and its document.
-///
-/// # Errors
-/// `UNKNOWN_CHECKPOINT`.
 pub fn find(ctx: &Context, number: u32) -> Result<(CheckpointRecord, CheckpointDocument)> {
     let there = checkpoint::find(ctx, &prompt_name(number));
     let record = there.map_err(|error| error.hint("git axiom prompts    lists them"))?;
@@ -223,9 +208,6 @@ pub fn find(ctx: &Context, number: u32) -> Result<(CheckpointRecord, CheckpointD
 }
 
 /// What happened in the worktree of a prompt's session from the prompt until its next one; without a next one until now.
-///
-/// # Errors
-/// `UNKNOWN_CHECKPOINT`; `CHECKPOINT_DAMAGED`; those of a capture.
 pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
     let (record, document) = find(ctx, number)?;
     let damaged = || Error::new(Code::CheckpointDamaged, format!("the files of prompt {number} cannot be read"));
@@ -261,9 +243,6 @@ pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
 }
 
 /// Forgets the first lines of prompts whose checkpoints are gone.
-///
-/// # Errors
-/// As [`forget`].
 pub fn forget_expired(ctx: &Context) -> Result<()> {
     let files = AttachFiles::of(ctx.layout());
     let all = ctx.state().record.checkpoints.all()?;
@@ -333,9 +312,6 @@ impl CheckpointRollbackScope {
 
 /// How far one goes back to a checkpoint. HEAD and branch of a prompt's worktree go back too as long as only its session has committed
 /// since.
-///
-/// # Errors
-/// `UNKNOWN_CHECKPOINT`, `CHECKPOINT_DAMAGED`; `INVALID_INPUT` where the worktree is gone.
 pub fn back(ctx: &Context, name: &str) -> Result<CheckpointRollbackScope> {
     let record = checkpoint::find(ctx, name)?;
     if record.trigger != CheckpointTrigger::Prompt {
@@ -354,9 +330,6 @@ pub fn back(ctx: &Context, name: &str) -> Result<CheckpointRollbackScope> {
 }
 
 /// What became of HEAD since a prompt.
-///
-/// # Errors
-/// `INVALID_INPUT` where the worktree is gone.
 fn since(ctx: &Context, document: &CheckpointDocument) -> Result<HeadSincePrompt> {
     let Some(stamp) = &document.attached else { return Ok(HeadSincePrompt::Same) };
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);

@@ -71,9 +71,6 @@ enum SaveProgress {
 /// Saves within the time that a program may wait. Files for which there is no time are named as not held. What takes longer all the
 /// same goes on in a thread that ends with this process: a checkpoint that is cut off has not been made, or is completed by the next
 /// one.
-///
-/// # Errors
-/// Those of a checkpoint; `BUSY` where it takes too long.
 pub(super) fn in_time(folder: &Path, wanted: SaveRequest) -> Result<SaveOutcome> {
     let (to, from) = mpsc::channel();
     let folder = folder.to_owned();
@@ -103,9 +100,6 @@ pub(super) fn in_time(folder: &Path, wanted: SaveRequest) -> Result<SaveOutcome>
 }
 
 /// The same without a limit but that of the change lock.
-///
-/// # Errors
-/// Those of a checkpoint.
 pub(super) fn now(folder: &Path, wanted: &SaveRequest) -> Result<SaveOutcome> {
     with(open(folder)?, wanted)
 }
@@ -144,9 +138,6 @@ fn with(mut ctx: Context, wanted: &SaveRequest) -> Result<SaveOutcome> {
 }
 
 /// Reads what the newest checkpoint had no time for while nobody has to wait for that; the checkpoint that follows names it.
-///
-/// # Errors
-/// Those of a capture.
 pub(super) fn read_ahead(folder: &Path) -> Result<()> {
     let ctx = open(folder)?;
     let Some(document) = newest_document(&ctx) else { return Ok(()) };
@@ -157,9 +148,6 @@ pub(super) fn read_ahead(folder: &Path) -> Result<()> {
 }
 
 /// Opens the repository for an attached session: by nobody's order.
-///
-/// # Errors
-/// As [`opening::open`].
 pub(super) fn open(folder: &Path) -> Result<Context> {
     let mut ctx = opening::open(folder, VerbPurpose::Write)?;
     placement::main_is_chosen(&ctx)?;

@@ -285,9 +285,6 @@ pub fn was_asked(folder: &Path, program: AttachedProgram, verb: &str) -> bool {
 }
 
 /// Writes down what is known of a session.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub(super) fn write(files: &AttachFiles, session: &AttachedSession) -> Result<()> {
     files.write_session(&session.id, &serde_json::to_vec(session).unwrap_or_default())
 }
@@ -332,9 +329,6 @@ pub fn list(ctx: &Context) -> Vec<AttachedSession> {
 }
 
 /// How many files of its worktree changed since the first checkpoint of the session that is kept.
-///
-/// # Errors
-/// Where the checkpoints cannot be read.
 pub fn files_changed(ctx: &Context, session: &AttachedSession) -> Result<Option<usize>> {
     let mut all = ctx.state().record.checkpoints.all()?;
     all.sort_by_key(|record| record.age());

@@ -145,19 +145,12 @@ pub fn capture_options(ctx: &Context) -> CaptureOptions {
 }
 
 /// Captures every worktree while the agents' processes are suspended.
-///
-/// # Errors
-/// `FILE_UNREADABLE`, `WORKSPACE_BROKEN`, `DISK_FULL`, `GIT_FAILED`, `REPOSITORY_UNSUPPORTED` where the path of a worktree
-/// is not UTF-8: then there is no capture.
 pub fn capture_all(ctx: &Context) -> Result<CheckpointCaptures> {
     capture_all_with(ctx, &capture_options(ctx))
 }
 
 /// Reads into objects what the newest checkpoint had no time for in these worktrees. The next capture finds it read, so that it does not
 /// keep the change lock from others for long. A crash leaves objects that nothing names.
-///
-/// # Errors
-/// As [`capture_all`].
 pub fn read_ahead(ctx: &Context, worktrees: &BTreeSet<String>) -> Result<()> {
     let CapturableWorktrees { worktrees: there, linked, .. } = there(ctx)?;
     let options = beside(&capture_options(ctx), &linked);
@@ -179,9 +172,6 @@ pub(super) fn capture_all_with(ctx: &Context, options: &CaptureOptions) -> Resul
 
 /// A trial of what every checkpoint does, where these worktrees are known to be damaged: what [`capture_all`] would hold of each. Nothing
 /// of it is ever named or kept. With a thousand workspaces most are captured without commits: new files would take the time.
-///
-/// # Errors
-/// As [`capture_all`].
 pub fn would_be_held(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<BTreeMap<String, CaptureCoverage>> {
     let (captured, mut coverage) = each(ctx, &capture_options(ctx), there_beside(ctx, damaged)?)?;
     refs(ctx)?;
@@ -248,9 +238,6 @@ fn each(
 }
 
 /// Removes from the captures the linked worktrees whose index refers to objects that cannot be read.
-///
-/// # Errors
-/// An unreadable object in the index of the main worktree.
 pub(super) fn without_unreadable_index(ctx: &Context, captured: &mut CheckpointCaptures) -> Result<()> {
     ctx.repo.index(&captured.main.worktree).nothing_lost_is_held(&captured.main.capture)?;
     for one in std::mem::take(&mut captured.workspaces) {
@@ -285,9 +272,6 @@ pub fn write_again(ctx: &mut Context) {
 }
 
 /// Lists the worktrees: those that can be captured, and the coverage of the others.
-///
-/// # Errors
-/// `WORKSPACE_BROKEN`, `FILE_UNREADABLE`, `GIT_FAILED`.
 pub(super) fn there(ctx: &Context) -> Result<CapturableWorktrees> {
     there_beside(ctx, &ctx.repo.workspaces().damaged_worktrees()?)
 }
@@ -336,9 +320,6 @@ fn there_beside(ctx: &Context, damaged: &[DamagedWorktree]) -> Result<Capturable
 
 /// Combines the captures of worktrees, the main worktree's first, into one [`CheckpointCaptures`]. A linked worktree's commit is
 /// passed where there is one already.
-///
-/// # Errors
-/// `DISK_FULL`, `GIT_FAILED`.
 pub(super) fn together(
     ctx: &Context,
     captured: Vec<(CapturedWorktree, Option<Oid>)>,
@@ -374,9 +355,6 @@ pub(super) fn together(
 
 /// The coverage of a linked worktree that is missing, replaced by something else, or cannot be read; `None` where it is
 /// valid. None of them keeps a checkpoint from being made.
-///
-/// # Errors
-/// Those that concern everything, not this worktree.
 fn in_the_place_of(ctx: &Context, worktree: &Worktree) -> Result<Option<CaptureCoverage>> {
     let path = worktree.path();
     let looked = gone(path).and_then(|gone| {

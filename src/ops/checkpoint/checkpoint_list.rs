@@ -81,9 +81,6 @@ pub struct CheckpointDetails {
 }
 
 /// All checkpoints, or only the newest ones (at most `newest`), oldest first.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn list(ctx: &Context, newest: Option<usize>) -> Result<Vec<CheckpointListing>> {
     let all = &ctx.state().record.checkpoints;
     let records = all.newest(newest.unwrap_or(usize::MAX))?;
@@ -141,9 +138,6 @@ fn listed(
 }
 
 /// The checkpoint that `text` names: its name without regard to case, or a unique prefix of it.
-///
-/// # Errors
-/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`.
 pub fn find(ctx: &Context, text: &str) -> Result<CheckpointRecord> {
     let folded = text.to_ascii_lowercase();
     let all = ctx.state().record.checkpoints.all()?;
@@ -167,9 +161,6 @@ pub fn find(ctx: &Context, text: &str) -> Result<CheckpointRecord> {
 }
 
 /// The newest checkpoint made at or before a time, to the second.
-///
-/// # Errors
-/// `UNKNOWN_CHECKPOINT` where all are newer.
 pub fn newest_at(ctx: &Context, at: Timestamp) -> Result<CheckpointRecord> {
     let all = ctx.state().record.checkpoints.all()?.into_iter();
     let there = all.filter(|record| record.created_at.as_second() <= at.as_second());
@@ -183,9 +174,6 @@ pub fn newest_at(ctx: &Context, at: Timestamp) -> Result<CheckpointRecord> {
 }
 
 /// A checkpoint with its document.
-///
-/// # Errors
-/// As [`find`]; `CHECKPOINT_DAMAGED`.
 pub fn show(ctx: &Context, text: &str) -> Result<CheckpointDetails> {
     let record = find(ctx, text)?;
     let document = read_document(ctx, &record)?;
@@ -214,9 +202,6 @@ fn sizes_now(document: &CheckpointDocument) -> BTreeMap<String, u64> {
 }
 
 /// The document of a checkpoint, read from its capture: neither tag nor note is needed.
-///
-/// # Errors
-/// `CHECKPOINT_DAMAGED`.
 pub fn read_document(ctx: &Context, record: &CheckpointRecord) -> Result<CheckpointDocument> {
     document_of(ctx, &record.capture).map(|(_, document)| document)
 }

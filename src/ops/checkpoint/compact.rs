@@ -48,18 +48,12 @@ pub struct RepositoryObjectCounts {
 }
 
 /// Measures the disk space that the repository takes now.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn space(ctx: &Context) -> Result<RepositorySpace> {
     let objects = objects(ctx)?;
     Ok(RepositorySpace { loose: objects.loose, bytes: objects.loose_bytes + objects.packed_bytes })
 }
 
 /// Counts the objects of the repository.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn objects(ctx: &Context) -> Result<RepositoryObjectCounts> {
     let text = ctx.repo.git().args(["count-objects", "-v"]).text()?;
     let value = |key: &str| -> Result<u64> {
@@ -77,9 +71,6 @@ pub fn objects(ctx: &Context) -> Result<RepositoryObjectCounts> {
 
 /// Packs loose objects and refs, those of checkpoints included, and cuts the history of the notes; the notes themselves stay, also
 /// those of other tools. No unreferenced object is deleted. A crash leaves at worst more packs than needed.
-///
-/// # Errors
-/// `BUSY`, `OPERATION_OPEN`, `DISK_FULL`, `GIT_FAILED`.
 pub fn compact(ctx: &mut Context) -> Result<CompactReport> {
     ctx.with_change_lock(|ctx| {
         heal::heal(ctx, HealDepth::Notes)?;

@@ -48,9 +48,6 @@ pub struct CheckpointDifference {
 
 impl CheckpointDifference {
     /// What `git diff` prints of it with these options, submodules too. Writes at most objects that nothing refers to.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `DISK_FULL`.
     pub fn shown_by_git(&self, ctx: &Context, options: &[&str]) -> Result<Vec<u8>> {
         let of = |repo: &Repository, more: &[&str], (old, new): &(Oid, Oid)| {
             let git = repo.git().args(["diff", "--no-ext-diff"]).args(more).args(options);
@@ -66,10 +63,6 @@ impl CheckpointDifference {
 
 /// Compares the files that a checkpoint holds of the current worktree with those of another checkpoint, or with the files as
 /// they are now, tracked and untracked. Changes nothing.
-///
-/// # Errors
-/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`, `CHECKPOINT_DAMAGED`; `INVALID_INPUT` where a checkpoint does not hold that
-/// worktree; those of a capture.
 pub fn difference(ctx: &Context, from: &str, to: Option<&str>) -> Result<CheckpointDifference> {
     let from = find(ctx, from)?;
     let to = to.map(|to| find(ctx, to)).transpose()?;
@@ -111,9 +104,6 @@ pub struct SubmoduleDifference {
 impl SubmoduleDifference {
     /// The trees of both sides below the submodule's path, as whoever looks from the worktree around sees them. Writes objects that
     /// nothing refers to.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `GIT_FAILED`.
     fn trees_from_above(&self) -> Result<(Oid, Oid)> {
         let below = |tree: &Oid| {
             self.path.as_bytes().split(|byte| *byte == b'/').rev().try_fold(tree.clone(), |inner, name| {
@@ -128,9 +118,6 @@ impl SubmoduleDifference {
 type SubmoduleCapturePair = (Arc<Repository>, (Oid, Oid));
 
 /// The submodules of a worktree that two checkpoints hold differently: their repositories and trees of files.
-///
-/// # Errors
-/// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
 pub(in crate::ops) fn submodules_between(
     ctx: &Context,
     (from, to): (&CheckpointRecord, &CheckpointRecord),

@@ -15,9 +15,6 @@ use crate::ops::workspace_folder;
 
 /// Adds the user's own files and folders there to the ignored paths of `coverage`: the topmost ones that git does not track.
 /// `known` are the repository's other worktrees.
-///
-/// # Errors
-/// `IO_FAILED`, `GIT_FAILED`.
 pub(super) fn name_users_own(
     ctx: &Context,
     (main, known): (&Worktree, &[PathBuf]),
@@ -42,9 +39,6 @@ pub(super) fn name_users_own(
 }
 
 /// As [`name_users_own`], for a coverage that still lists what was in the folder at an earlier capture.
-///
-/// # Errors
-/// As [`name_users_own`].
 pub(super) fn name_again(ctx: &Context, both: (&Worktree, &[PathBuf]), coverage: &mut CaptureCoverage) -> Result<()> {
     let left_out = PathSet::new(workspace_folder::folder(ctx));
     let ignored = &mut coverage.ignored;

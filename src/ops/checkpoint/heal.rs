@@ -55,9 +55,6 @@ pub enum HealDepth {
 }
 
 /// Looks for lost tags and notes.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn look(ctx: &Context, depth: HealDepth) -> Result<CheckpointRefDamage> {
     let record = &ctx.state().record;
     let mut thorough = match depth {
@@ -150,9 +147,6 @@ pub fn at_once(ctx: &mut Context, depth: HealDepth) -> Vec<CheckpointName> {
 /// Rebuilds tags and notes, records checkpoints whose capture refs the state does not know, and removes what deletions left
 /// behind. The caller holds the change lock. A checkpoint that cannot be completed stays as it is; `verify` reports it.
 /// Safe to repeat.
-///
-/// # Errors
-/// `OPERATION_OPEN`, `GIT_FAILED`, `DISK_FULL`.
 pub fn heal(ctx: &mut Context, depth: HealDepth) -> Result<Vec<CheckpointName>> {
     ctx.no_open_operation()?;
     super::complete_intent(ctx)?;
@@ -182,9 +176,6 @@ pub fn heal(ctx: &mut Context, depth: HealDepth) -> Result<Vec<CheckpointName>> 
 
 /// Makes missing tags and notes of these checkpoints, records those that the state does not know, and removes tags and notes
 /// of deleted checkpoints. The caller holds the change lock. Safe to repeat.
-///
-/// # Errors
-/// `CHECKPOINT_DAMAGED`, `IN_THE_WAY`; as a change of refs.
 pub fn complete_all(ctx: &mut Context, names: &[CheckpointName]) -> Result<()> {
     for name in names {
         match ctx.state().record.checkpoints.get(name)?.cloned() {
@@ -196,9 +187,6 @@ pub fn complete_all(ctx: &mut Context, names: &[CheckpointName]) -> Result<()> {
 }
 
 /// Rebuilds tag and note of a checkpoint.
-///
-/// # Errors
-/// `CHECKPOINT_DAMAGED`, `IN_THE_WAY`; as a change of refs.
 pub(super) fn complete(ctx: &Context, record: &CheckpointRecord) -> Result<()> {
     let (json, document) = document_of(ctx, &record.capture)?;
     env::fault_point("checkpoint.healing");
@@ -227,9 +215,6 @@ fn not_written_in<'r>(ctx: &Context, noted: &[(&'r CheckpointRecord, &Oid)]) -> 
 }
 
 /// Removes tags and notes of deleted checkpoints, all in one step; only tags and notes of ours.
-///
-/// # Errors
-/// `GIT_FAILED`, `DISK_FULL`; the next look finds what is left.
 pub(super) fn clear_deleted(ctx: &Context) -> Result<()> {
     let record = &ctx.state().record;
     if record.deleted_checkpoints.is_empty() {

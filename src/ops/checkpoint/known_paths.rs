@@ -29,9 +29,6 @@ struct CompleteCheckpoint {
 
 /// Captures, examining only `paths`, in whichever worktrees they are. Where that is not enough, captures everything and
 /// returns why. In a worktree without a named path, only HEAD is examined, and the index where HEAD has changed.
-///
-/// # Errors
-/// `INVALID_INPUT` where a path is in no worktree; those of a capture.
 pub(super) fn capture(ctx: &Context, options: &CaptureOptions, paths: &[PathBuf]) -> Result<CheckpointCaptures> {
     let CapturableWorktrees { worktrees, coverage, linked } = there(ctx)?;
     let options = &beside(options, &linked);
@@ -138,9 +135,6 @@ pub struct EarlierFile {
 
 /// Whether everything else than files whose bytes were kept can be taken from the newest checkpoint: it holds all worktrees, and none of
 /// them has another HEAD since. Else a complete one has to be made first.
-///
-/// # Errors
-/// Where the worktrees cannot be listed.
 pub fn can_build_on_newest(ctx: &Context) -> Result<bool> {
     let CapturableWorktrees { worktrees, .. } = there(ctx)?;
     Ok(newest(ctx).and_then(|newest| newest.all(ctx, &worktrees)).is_some())
@@ -148,9 +142,6 @@ pub fn can_build_on_newest(ctx: &Context) -> Result<bool> {
 
 /// Captures the moment before files were changed whose bytes were kept: everything else is as the newest checkpoint has it. Files in no
 /// worktree are left out.
-///
-/// # Errors
-/// `INTERNAL` where nothing can be built on the newest checkpoint: see [`can_build_on_newest`]; those of a capture.
 pub(super) fn capture_kept(ctx: &Context, options: &CaptureOptions, kept: &[EarlierFile]) -> Result<CheckpointCaptures> {
     let CapturableWorktrees { worktrees, coverage, .. } = there(ctx)?;
     let mut by_tree: Vec<Vec<KeptFile>> = vec![Vec::new(); worktrees.len()];
@@ -331,9 +322,6 @@ impl CompleteCheckpoint {
 }
 
 /// Sorts paths by worktree, each relative to its worktree.
-///
-/// # Errors
-/// `INVALID_INPUT` where a path is in no worktree.
 pub fn by_worktree(worktrees: &[Worktree], paths: &[PathBuf]) -> Result<Vec<Vec<RepoPath>>> {
     let mut all = vec![Vec::new(); worktrees.len()];
     for path in paths {

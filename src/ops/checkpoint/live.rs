@@ -21,9 +21,6 @@ pub fn live_ref(task: &TaskId) -> RefName {
 
 /// Captures the workspace of a task while its agent works, if its files have changed since the last capture, and records it: `apart` as
 /// done by somebody, or as a part of what is being done. Returns whether it did. A crash leaves the old capture or the new one, which is recorded with the next one.
-///
-/// # Errors
-/// `BUSY`; those of a capture, for example where a file vanished while it was read: then the old capture is still there.
 pub fn capture(ctx: &mut Context, task: &TaskId, apart: Option<EventAuthor>) -> Result<bool> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task).cloned() else { return Ok(false) };
     let made = ctx.with_change_lock(|ctx| {
@@ -57,9 +54,6 @@ pub fn capture(ctx: &mut Context, task: &TaskId, apart: Option<EventAuthor>) -> 
 
 /// Deletes expired captures, those from before a loss too, by the rule of [`retention::live_capture_ends`], and returns their
 /// number. The caller holds the change lock, and no operation is open. A crash leaves some of them, which the next call deletes.
-///
-/// # Errors
-/// `GIT_FAILED`, `IO_FAILED`.
 pub fn release(ctx: &Context) -> Result<usize> {
     let (rules, now) = (checkpoint::rules(ctx), env::now());
     let mut edits = Vec::new();

@@ -17,9 +17,6 @@ use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 
 /// Chooses the name and appends the intent. The caller holds the change lock, so no other checkpoint is made meanwhile.
-///
-/// # Errors
-/// `DUPLICATE_ID`; those of an append.
 pub(super) fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointName> {
     let (name, refs) = match &wanted.name {
         Some(name) => (name.clone(), CheckpointNameRefs::of(ctx, name)?),

@@ -19,9 +19,6 @@ use crate::ops::tidy;
 const LFS_AGE: Duration = Duration::from_secs(3600);
 
 /// Releases what has expired. A crash leaves some of it, which the next call releases.
-///
-/// # Errors
-/// `GIT_FAILED`, `DISK_FULL`.
 pub(super) fn release(ctx: &Context) -> Result<()> {
     let kept = release_kept(ctx);
     // Whatever became of the others.

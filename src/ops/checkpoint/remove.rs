@@ -47,9 +47,6 @@ pub struct CheckpointDeletionReport {
 }
 
 /// The checkpoints that `names` mean, each once. Protected ones are allowed only if `protected`.
-///
-/// # Errors
-/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`; `PROTECTED`, naming the checkpoint and the reason.
 pub fn chosen(ctx: &Context, names: &[String], protected: bool) -> Result<Vec<CheckpointRecord>> {
     let kept = retention::protections(ctx.state(), &rules(ctx), env::now())?;
     let mut chosen: BTreeMap<(u64, CheckpointName), CheckpointRecord> = BTreeMap::new();
@@ -97,9 +94,6 @@ pub fn cleanup_plan(
 }
 
 /// How many checkpoints their names alone keep from being deleted unasked.
-///
-/// # Errors
-/// Those of older checkpoints that cannot be read.
 pub fn protected_by_name(ctx: &Context) -> Result<usize> {
     let kept = retention::protections(ctx.state(), &rules(ctx), env::now())?;
     Ok(kept.values().filter(|reasons| reasons.contains(&RetentionProtection::Named)).count())
@@ -107,17 +101,11 @@ pub fn protected_by_name(ctx: &Context) -> Result<usize> {
 
 /// Deletes checkpoints; waits for other operations. Their contents are kept for `keepDeletedDays`, so that undo can bring
 /// them back. A crash leaves all of them, or an operation that the next recovery finishes.
-///
-/// # Errors
-/// `BUSY`, `OPERATION_OPEN`, `DISK_FULL`, `GIT_FAILED`.
 pub fn delete(ctx: &mut Context, names: &[CheckpointName]) -> Result<CheckpointDeletionReport> {
     ctx.with_change_lock(|ctx| delete_locked(ctx, names, DeletedCheckpointFate::ForUndo))
 }
 
 /// As [`delete`], after a checkpoint of the state before.
-///
-/// # Errors
-/// As [`delete`] and [`checkpoint::create`].
 pub fn clean_up(ctx: &mut Context, names: &[CheckpointName]) -> Result<CheckpointDeletionReport> {
     if names.is_empty() {
         return Ok(CheckpointDeletionReport { names: Vec::new(), txn: None });

@@ -21,9 +21,6 @@ const NOT_YET: &str = "it was not captured yet: the next checkpoint, made in the
 
 /// Captures the worktree `own`, and takes the rest from the newest checkpoint. `None` where there is no other worktree, no checkpoint to take
 /// the main worktree from, or no such worktree.
-///
-/// # Errors
-/// Those of a capture of that worktree.
 pub(super) fn capture(ctx: &Context, options: &CaptureOptions, own: &Path) -> Result<Option<CheckpointCaptures>> {
     let linked = ctx.repo.worktrees().list_linked()?;
     if linked.is_empty() {

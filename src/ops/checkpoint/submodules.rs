@@ -43,9 +43,6 @@ impl CapturedSubmodule {
     }
 
     /// Whether it has work that is in no commit.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn is_dirty(&self) -> Result<bool> {
         let capture = &self.present.capture;
         let committed = match capture.head.commit() {
@@ -57,9 +54,6 @@ impl CapturedSubmodule {
 }
 
 /// Captures a worktree and, in their own repositories, its submodules. One that cannot be captured is named in the coverage.
-///
-/// # Errors
-/// Those of the capture of the worktree itself, and what concerns everything (a full disk).
 pub(in crate::ops) fn capture_with_submodules(
     repo: &Repository,
     worktree: &Worktree,
@@ -143,9 +137,6 @@ pub(in crate::ops) fn options_within(options: &CaptureOptions, path: &RepoPath) 
 }
 
 /// Writes the commits of the captures of a worktree's submodules; returns what the document says of them.
-///
-/// # Errors
-/// `DISK_FULL`, `GIT_FAILED`, `REPOSITORY_UNSUPPORTED` where a path is not UTF-8.
 pub(super) fn commit(worktree: &str, submodules: &mut [CapturedSubmodule]) -> Result<Vec<SubmoduleState>> {
     submodules.iter_mut().map(|one| state_of(worktree, one)).collect()
 }
@@ -198,9 +189,6 @@ pub(in crate::ops) enum SubmoduleWhereabouts {
 }
 
 /// Where the repository of a submodule is: what has its capture, in the place that the checkpoint names or in any other.
-///
-/// # Errors
-/// `REPOSITORY_UNSUPPORTED`, `IO_FAILED`.
 pub(in crate::ops) fn whereabouts(ctx: &Context, state: &SubmoduleState) -> Result<SubmoduleWhereabouts> {
     let (folder, worktrees, recorded) = (state.folder(), ctx.repo.worktrees(), Path::new(&state.git_dir));
     let (mut moved, mut has_lost_it) = (None, false);
@@ -229,9 +217,6 @@ pub(in crate::ops) fn whereabouts(ctx: &Context, state: &SubmoduleState) -> Resu
 }
 
 /// The repository of a submodule that a checkpoint holds, where it still has the capture.
-///
-/// # Errors
-/// `CHECKPOINT_DAMAGED`, in words that say that it is not held any more.
 pub(in crate::ops) fn repository_of(ctx: &Context, state: &SubmoduleState) -> Result<Arc<Repository>> {
     let folder = state.folder();
     let gone = |why: String| {
@@ -258,9 +243,6 @@ pub(super) fn still_held(ctx: &Context, document: &CheckpointDocument) -> Vec<Su
 }
 
 /// Makes the refs that keep the captures of submodules alive, before the checkpoint's own.
-///
-/// # Errors
-/// `GIT_FAILED`, `DISK_FULL`, `GIT_LOCKED`, `CHECKPOINT_DAMAGED`.
 pub(super) fn publish(ctx: &Context, name: &CheckpointName, submodules: &[SubmoduleState]) -> Result<()> {
     for state in submodules {
         let repo = ctx.repo.submodule(&state.folder(), Path::new(&state.git_dir))?;
@@ -295,17 +277,11 @@ fn ref_edit(repo: &Repository, name: &CheckpointName, new: Option<Oid>) -> Resul
 }
 
 /// How many bytes the captures of submodules added; fails where an object of them is missing.
-///
-/// # Errors
-/// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
 pub(super) fn size_of(ctx: &Context, submodules: &[SubmoduleState]) -> Result<u64> {
     submodules.iter().map(|state| repository_of(ctx, state)?.objects().added_by_capture(&state.capture, None)).sum()
 }
 
 /// The repositories of all submodules below the git directory and in the main worktree's captured ones, with their folders.
-///
-/// # Errors
-/// `GIT_FAILED` where the worktrees cannot be listed.
 pub(in crate::ops) fn repositories(ctx: &Context) -> Result<Vec<Arc<Repository>>> {
     let mut found = Vec::new();
     for (folder, git_dir) in ctx.repo.worktrees().submodule_git_dirs() {
@@ -319,9 +295,6 @@ pub(in crate::ops) fn repositories(ctx: &Context) -> Result<Vec<Arc<Repository>>
 
 /// Deletes the refs of ours in submodules that no checkpoint here, none that can be brought back, and no undo needs; and contents of LFS
 /// files that nothing has named for so long.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(in crate::ops) fn collect(ctx: &Context, lfs_age: Duration) -> Result<()> {
     let repositories = repositories(ctx)?;
     if repositories.is_empty() {
@@ -360,9 +333,6 @@ pub(in crate::ops) fn collect(ctx: &Context, lfs_age: Duration) -> Result<()> {
 
 /// What is wrong with what a checkpoint holds of submodules, and whether it can be repaired; and which submodules it does not hold any
 /// more, in words.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(super) fn problems(
     ctx: &Context,
     document: &CheckpointDocument,
@@ -418,9 +388,6 @@ fn is_made_since(state: &SubmoduleState, checkpoint: Timestamp) -> bool {
 }
 
 /// Makes refs again that keep captures of submodules, where their objects are still there.
-///
-/// # Errors
-/// `GIT_FAILED`, `DISK_FULL`.
 pub(super) fn repair(ctx: &Context, document: &CheckpointDocument) -> Result<()> {
     publish(ctx, &document.name, &still_held(ctx, document))
 }

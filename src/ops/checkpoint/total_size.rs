@@ -57,9 +57,6 @@ pub fn known(ctx: &Context) -> Option<CheckpointsTotal> {
 
 /// Deletes checkpoints until the rest holds no more than the limit: automatic ones first, the oldest first. Nothing of these is kept for
 /// an undo: that would hold as much as they did.
-///
-/// # Errors
-/// `GIT_FAILED`; those of a deletion.
 pub(super) fn thin(ctx: &mut Context) -> Result<()> {
     let Some(max) = limit(ctx) else { return Ok(()) };
     let of_all = space(ctx)?.bytes;

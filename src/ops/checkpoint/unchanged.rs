@@ -19,9 +19,6 @@ pub(super) fn newest(ctx: &Context) -> Result<Option<(Oid, CheckpointDocument)>>
 }
 
 /// Whether the worktrees and the local refs are as the newest checkpoint has them.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(super) fn is_as_newest(ctx: &Context, (captured, refs): &(CheckpointCaptures, HeldRefs)) -> Result<bool> {
     let Some((capture, document)) = newest(ctx)? else { return Ok(false) };
     let same_place = document.coverage.keys().eq(captured.coverage.keys());
@@ -70,9 +67,6 @@ fn is_same_submodule(captured: &CheckpointCaptures, then: &SubmoduleState, now: 
 
 /// Takes the newest checkpoint's captures of linked worktrees in which nothing has changed since, in place of new commits that say
 /// the same.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(super) fn use_again(ctx: &Context, captured: &mut CheckpointCaptures) -> Result<()> {
     if captured.workspaces.is_empty() && captured.submodules.is_empty() {
         return Ok(());

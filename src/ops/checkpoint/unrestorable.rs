@@ -18,9 +18,6 @@ const MAP_LIMIT: u64 = 256 * 1024 * 1024;
 const FEW: usize = 64;
 
 /// How those checkpoints stand that are not simply there.
-///
-/// # Errors
-/// `GIT_FAILED`, `IO_FAILED`.
 pub fn ended(ctx: &Context) -> Result<BTreeMap<CheckpointName, CheckpointAvailability>> {
     let all = ctx.state().record.checkpoints.all()?;
     ended_of(ctx, &all)
@@ -72,9 +69,6 @@ fn rewritten(ctx: &Context) -> Result<BTreeSet<Oid>> {
 
 /// Makes the refs of checkpoints again that are gone and of which all data is there; returns their names. The caller holds the
 /// change lock. Safe to repeat.
-///
-/// # Errors
-/// As a change of refs.
 pub fn refs_again(ctx: &mut Context) -> Result<Vec<CheckpointName>> {
     let gone: Vec<CheckpointName> = ended(ctx)?
         .into_iter()

@@ -80,9 +80,6 @@ pub struct CheckpointRepair {
 }
 
 /// Verifies one checkpoint, or all of them, oldest first. Changes nothing that a user sees.
-///
-/// # Errors
-/// `UNKNOWN_CHECKPOINT`, `AMBIGUOUS_NAME`; `GIT_FAILED` where git itself fails. Damage is a result, not an error.
 pub fn verify(ctx: &Context, name: Option<&str>, look: CheckpointVerifyDepth) -> Result<CheckpointVerifyReport> {
     let mut records: Vec<CheckpointRecord> = match name {
         Some(name) => vec![find(ctx, name)?],
@@ -208,9 +205,6 @@ fn owed(ctx: &Context, record: &CheckpointRecord) -> Result<usize> {
 
 /// Rebuilds what [`verify`] reports as repairable, then verifies again; returns also what was repaired. Text that someone
 /// else added to a note stays, below the document.
-///
-/// # Errors
-/// As [`verify`]; `OPERATION_OPEN`, `BUSY`, `DISK_FULL`.
 pub fn repair(
     ctx: &mut Context,
     name: Option<&str>,

@@ -39,9 +39,6 @@ pub enum EffectiveProjectConfig<'c> {
 
 /// Loads what can be used of the configuration for a repository; what cannot is left out, and returned. `command_line` are keys
 /// (`section.name`) with their values.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn load_usable(
     repo: &Repository,
     project: EffectiveProjectConfig<'_>,
@@ -63,9 +60,6 @@ fn load(
 }
 
 /// What is in the layers; without a repository, the user's file alone. Also returns why a file could not be read.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn layers(
     users: &EffectiveUserConfig,
     repo: Option<&Repository>,
@@ -96,9 +90,6 @@ pub fn layers(
 }
 
 /// The text of the user's file. Whatever is in its place (a named pipe), nothing is waited for.
-///
-/// # Errors
-/// `CONFIG_INVALID` where it is no text; `IO_FAILED`.
 pub(super) fn users_text(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
     match files::read_small_of_user(&path, MAX_FILE)? {
         SmallFile::Nothing if path.is_symlink() => {
@@ -111,9 +102,6 @@ pub(super) fn users_text(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
 }
 
 /// The text of a configuration file, without a byte order mark.
-///
-/// # Errors
-/// `CONFIG_INVALID` where it is not UTF-8.
 pub fn as_text(path: PathBuf, bytes: &[u8]) -> Result<(PathBuf, String)> {
     match std::str::from_utf8(byte_order_mark::without(bytes)) {
         Ok(text) => Ok((path, text.to_owned())),
@@ -130,9 +118,6 @@ fn not_utf8(path: &Path, bytes: &[u8], e: std::str::Utf8Error) -> Error {
 }
 
 /// The path of the project's configuration.
-///
-/// # Errors
-/// `BARE_REPOSITORY`.
 pub fn project_file(repo: &Repository) -> Result<PathBuf> {
     Ok(repo.worktrees().main_worktree()?.path().join(SHARED).join(CONFIG))
 }
@@ -167,9 +152,6 @@ fn from_git(repo: &Repository) -> Result<Vec<GitConfigValue>> {
 /// Loads what can be used of the configuration, with the project's where that is approved. What an approved one added to lists that
 /// protect the user stays added until it is approved anew or revoked. Where a file cannot be read as a configuration, its backup
 /// stands in; a configuration all of which can be used becomes the backup.
-///
-/// # Errors
-/// As [`load_usable`].
 pub fn load_trusted(repo: &Repository, command_line: Vec<(String, String)>) -> Result<TrustedConfig> {
     read_trusted(repo, command_line, ConfigBackupUpdate::Kept)
 }
@@ -235,9 +217,6 @@ pub struct ConfigMessages {
 impl Context {
     /// Loads the configuration; until then the defaults apply. Returns what the user is to be told: that the project's files are
     /// not applied.
-    ///
-    /// # Errors
-    /// `CONFIG_INVALID`, with the file or setting; `CONFIG_DAMAGED`; `BARE_REPOSITORY`, `GIT_FAILED`.
     pub fn load_config(&mut self, command_line: Vec<(String, String)>) -> Result<ConfigMessages> {
         self.repo.worktrees().main_worktree()?;
         let TrustedConfig { usable, trust, stood_in } = load_trusted(&self.repo, command_line)?;
@@ -261,9 +240,6 @@ impl Context {
 
     /// As [`Context::load_config`], for verbs that have to work whatever the configuration says: what cannot be used is left out
     /// and named in the notes.
-    ///
-    /// # Errors
-    /// `BARE_REPOSITORY`, `GIT_FAILED`.
     pub fn load_usable_config(&mut self) -> Result<ConfigMessages> {
         self.repo.worktrees().main_worktree()?;
         let TrustedConfig { usable: UsableConfig { loaded, problems }, trust, stood_in } = load_trusted(&self.repo, Vec::new())?;

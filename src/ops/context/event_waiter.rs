@@ -27,9 +27,6 @@ impl LogEventWaiter {
 
     /// Waits until an event may have come, at most a second, and reads what has come. The first wait is short: what came before
     /// it was watched rings nothing.
-    ///
-    /// # Errors
-    /// As `Store::refresh`.
     pub fn for_events(&mut self, ctx: &mut Context) -> Result<bool> {
         self.for_the_log(ctx);
         ctx.store.refresh()

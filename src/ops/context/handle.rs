@@ -120,17 +120,11 @@ pub fn below_an_operation() -> bool {
 }
 
 /// A fresh transaction id, after event `seq` of the log.
-///
-/// # Errors
-/// None in practice: the id consists of hexadecimal digits.
 pub fn fresh_txn(seq: u64) -> Result<OperationId> {
     OperationId::begun_after(seq, &env::fresh_id())
 }
 
 /// A fresh secret of a run: nobody guesses it.
-///
-/// # Errors
-/// None in practice, as for [`fresh_txn`].
 pub fn fresh_token() -> Result<Token> {
     Token::new(format!("{}{}", env::fresh_id(), env::fresh_id()))
 }
@@ -138,9 +132,6 @@ pub fn fresh_token() -> Result<Token> {
 impl Context {
     /// A context of a repository and what is stored of it. `after_start` is done below the operation lock by the first operation
     /// after the machine was started.
-    ///
-    /// # Errors
-    /// As [`fresh_txn`].
     pub(in crate::ops) fn of(repo: Repository, store: Store, after_start: fn(&mut Self) -> Result<()>) -> Result<Self> {
         let by = calling_agent().or_else(|| kept_agent(repo.common_dir())).map_or(EventAuthor::User, EventAuthor::Agent);
         let author = AppendAuthor { txn: fresh_txn(store.state().seq)?, by };
@@ -159,18 +150,12 @@ impl Context {
     }
 
     /// From now on acts as `by`, in a new transaction (the supervisor's steps, recovery).
-    ///
-    /// # Errors
-    /// As [`fresh_txn`].
     pub fn act_as(&mut self, by: EventAuthor) -> Result<()> {
         self.author = AppendAuthor { txn: fresh_txn(self.state().seq)?, by };
         Ok(())
     }
 
     /// Does `work` as `by`, in a new transaction; afterwards this context acts as before.
-    ///
-    /// # Errors
-    /// Whatever `work` returns.
     pub fn in_its_own_transaction<T>(&mut self, by: EventAuthor, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         let apart = AppendAuthor { txn: fresh_txn(self.state().seq)?, by };
         let own = std::mem::replace(&mut self.author, apart);
@@ -205,17 +190,11 @@ impl Context {
     }
 
     /// Appends one event; see [`Store::append_with`].
-    ///
-    /// # Errors
-    /// As [`Store::append_with`].
     pub fn append(&mut self, event: Event) -> Result<Vec<EventEnvelope>> {
         self.append_with(|_| Ok(vec![event]))
     }
 
     /// Appends the events that `decide` returns for the newest state, under the state lock; see [`Store::append_with`].
-    ///
-    /// # Errors
-    /// As [`Store::append_with`].
     pub fn append_with(&mut self, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<EventEnvelope>> {
         let mut told = Vec::new();
         let listens = self.hooks.listen();
@@ -257,9 +236,6 @@ impl Context {
     }
 
     /// Appends an intent: see [`Store::append_unsynced`].
-    ///
-    /// # Errors
-    /// As [`Store::append_with`].
     pub fn append_unsynced(&mut self, decide: impl FnOnce(&State) -> Result<Vec<Event>>) -> Result<Vec<EventEnvelope>> {
         let appended = self.store.append_unsynced(&self.author, decide)?;
         self.trace(&appended);
@@ -284,9 +260,6 @@ impl Context {
 
     /// Does `work` while holding the change lock, which git children hold too; waits for operations of other processes.
     /// The state is read again once the lock is held.
-    ///
-    /// # Errors
-    /// `BUSY`, and whatever `work` returns.
     pub fn with_change_lock<T>(&mut self, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.with_change_lock_within(self.patience, work)
     }
@@ -306,9 +279,6 @@ impl Context {
 
     /// As [`Context::with_change_lock`], waiting at most `patience`. Called from a git hook below an operation, it does
     /// not wait at all: the operation waits for the hook.
-    ///
-    /// # Errors
-    /// As [`Context::with_change_lock`].
     pub fn with_change_lock_within<T>(&mut self, patience: Duration, work: impl FnOnce(&mut Self) -> Result<T>) -> Result<T> {
         self.layout().ensure()?;
         placement::write_down(self.layout(), &self.repo)?;
@@ -344,18 +314,12 @@ impl Context {
     }
 
     /// Whether a supervisor runs in this repository: its lock decides, so the answer is certain.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn supervisor_alive(&self) -> Result<bool> {
         files::is_locked(&self.layout().supervisor_lock())
     }
 
     /// The open operation, and whether a process is carrying it out now: the change lock decides, so the answer is
     /// certain.
-    ///
-    /// # Errors
-    /// `IO_FAILED`; the codes of a damaged log.
     pub fn open_operation(&self) -> Result<Option<(OpenOperation, OpenOperationProgress)>> {
         let Some(open) = self.state().record.open.clone() else { return Ok(None) };
         if self.holds_change_lock {
@@ -370,9 +334,6 @@ impl Context {
     }
 
     /// Refuses a verb that touches files or refs while an operation is open.
-    ///
-    /// # Errors
-    /// `OPERATION_OPEN` where it was interrupted; `BUSY` where it is under way.
     pub fn no_open_operation(&self) -> Result<()> {
         let Some((open, progress)) = self.open_operation()? else { return Ok(()) };
         let title = &open.operation.title;

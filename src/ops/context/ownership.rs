@@ -8,9 +8,6 @@ use crate::error::{Code, Error, Result};
 use crate::git::Repository;
 
 /// Refuses root in a repository that another user owns.
-///
-/// # Errors
-/// `NOT_THE_OWNER`; `IO_FAILED`.
 pub fn root_is_the_owner(repo: &Repository) -> Result<()> {
     let common = repo.common_dir();
     let owner = std::fs::metadata(common).map_err(|e| Error::io("access", common, e))?.uid();

@@ -54,11 +54,6 @@ enum PlacementFinding {
 }
 
 /// Settles the place of the repository, before anything else is done; returns notes for the user.
-///
-/// # Errors
-/// `BUSY`, `IO_FAILED`, `DISK_FULL`; `REPOSITORY_UNSUPPORTED` where the main worktree of a copy is the original's;
-/// `WORKSPACE_NOT_OURS` where the current folder is the copy of a linked worktree; `NOT_THE_OWNER` for root in the
-/// repository of another user.
 pub fn settle(ctx: &mut Context, purpose: VerbPurpose) -> Result<Vec<String>> {
     let found = if ctx.layout().exists() { look(ctx)? } else { PlacementFinding::Settled };
     if purpose == VerbPurpose::Write {
@@ -80,17 +75,11 @@ pub fn settle(ctx: &mut Context, purpose: VerbPurpose) -> Result<Vec<String>> {
 }
 
 /// Lists the repository for `recover --all`.
-///
-/// # Errors
-/// As [`known_repositories::note`].
 pub fn list(layout: &StoreLayout) -> Result<()> {
     known_repositories::note(layout)
 }
 
 /// Records the place of the repository, where none is recorded yet.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn write_down(layout: &StoreLayout, repo: &Repository) -> Result<()> {
     if files::metadata(&layout.identity())?.is_some() {
         return Ok(());
@@ -101,9 +90,6 @@ pub fn write_down(layout: &StoreLayout, repo: &Repository) -> Result<()> {
 }
 
 /// Chooses the recorded main worktree of a bare repository, for callers without a [`Context`].
-///
-/// # Errors
-/// `IO_FAILED`; `EVENT_LOG_TOO_NEW`.
 pub fn recall_main(repo: &Repository) -> Result<()> {
     if let Some(entry) = identity::read(&StoreLayout::new(repo.common_dir()))?.and_then(|identity| identity.main_entry) {
         repo.worktrees().choose_main(&entry);
@@ -113,9 +99,6 @@ pub fn recall_main(repo: &Repository) -> Result<()> {
 
 /// Checks that the main worktree of a bare repository is recorded. For a repository that became bare after its place was
 /// recorded, none is; without this check, the worktree of whichever command comes first would become the main one.
-///
-/// # Errors
-/// `BARE_REPOSITORY`; `IO_FAILED`.
 pub fn main_is_chosen(ctx: &Context) -> Result<()> {
     let repo = &ctx.repo;
     if repo.git_dir() == repo.common_dir() || repo.worktrees().main_entry().is_none() {
@@ -129,9 +112,6 @@ pub fn main_is_chosen(ctx: &Context) -> Result<()> {
 
 /// Makes the current worktree the main one, where that of the bare repository is missing or was never chosen. Returns
 /// `false` where the main worktree is there, or the repository is not bare.
-///
-/// # Errors
-/// As `Worktrees::main_worktree`; `IO_FAILED`, `DISK_FULL`.
 pub fn choose_here(ctx: &mut Context, cwd: &Path) -> Result<bool> {
     let gone = match ctx.repo.worktrees().main_worktree().and_then(|_| main_is_chosen(ctx)) {
         Ok(()) => return Ok(false),

@@ -50,9 +50,6 @@ pub fn users() -> EffectiveUserConfig {
 }
 
 /// The backup of the user's own file, where there is one that can be read as a configuration.
-///
-/// # Errors
-/// `NOT_PRIVATE`, `TOO_LARGE`, `IO_FAILED`; `CONFIG_INVALID` where it is damaged.
 pub fn backup_of_users() -> Result<Option<ConfigFileText>> {
     let (Some(path), Some(bytes)) = (config_backup::file(), config_backup::read(MAX_FILE)?) else { return Ok(None) };
     as_text(path, &bytes).and_then(readable).map(Some)

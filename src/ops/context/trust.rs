@@ -80,9 +80,6 @@ pub fn trust(repo: &Repository) -> ProjectTrust {
 }
 
 /// What was approved for this repository.
-///
-/// # Errors
-/// `NOT_TRUSTED` where others could have written it; `IO_FAILED`.
 pub fn approved(repo: &Repository) -> Result<Option<Approval>> {
     // Without a place for approvals, nothing was approved.
     let (Some(of), Ok(approvals)) = (for_this(repo)?, ApprovalFolder::of_user()) else { return Ok(None) };
@@ -104,9 +101,6 @@ fn read(repo: &Repository) -> Result<ProjectFiles> {
 }
 
 /// Records that a human approved exactly these files for this repository. On disk when this returns.
-///
-/// # Errors
-/// As [`ApprovalFolder::put`]; `INTERNAL` where the identity of the repository cannot be read.
 pub fn approve(repo: &Repository, files: &ProjectFiles) -> Result<()> {
     let layout = StoreLayout::new(repo.common_dir());
     layout.ensure()?;
@@ -116,9 +110,6 @@ pub fn approve(repo: &Repository, files: &ProjectFiles) -> Result<()> {
 }
 
 /// As [`approve`], where the files that wait are still those that a human has seen: those with this digest. Returns them.
-///
-/// # Errors
-/// `CHANGED_MEANWHILE` where they are others; as [`approve`].
 pub fn approve_as_shown(repo: &Repository, shown: &str) -> Result<ProjectFiles> {
     match trust(repo) {
         ProjectTrust::Waiting { now, .. } if now.digest().as_str() == shown => approve(repo, &now).map(|()| now),
@@ -132,9 +123,6 @@ pub fn approve_as_shown(repo: &Repository, shown: &str) -> Result<ProjectFiles> 
 }
 
 /// Takes the approval for this repository back. Returns whether there was one.
-///
-/// # Errors
-/// As [`ApprovalFolder::remove`].
 pub fn revoke(repo: &Repository) -> Result<bool> {
     match for_this(repo)? {
         Some(of) => ApprovalFolder::of_user()?.remove(&of),

@@ -30,9 +30,6 @@ pub struct EarlierAttemptsReport {
 }
 
 /// What is told of the attempts at a task; `None` where none was cut off.
-///
-/// # Errors
-/// As [`history::newest_of`]; `GIT_FAILED`.
 pub fn attempts(ctx: &Context, task: &TaskId, has_changes: Option<bool>) -> Result<Option<EarlierAttemptsReport>> {
     let state = ctx.state();
     let Some(record) = state.record.tasks.get(task) else { return Ok(None) };

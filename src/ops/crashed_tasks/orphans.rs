@@ -116,9 +116,6 @@ pub struct RecoveryRequest<'a> {
 }
 
 /// Looks at the task of an agent; `None` where it has none.
-///
-/// # Errors
-/// `IO_FAILED`, `GIT_FAILED`.
 pub fn look(ctx: &Context, agent: &Agent, asked: RecoveryRequest<'_>) -> Result<Option<OrphanFindings>> {
     let Some(work) = &agent.work else { return Ok(None) };
     let resumed = |reason: &str, lives: bool| {

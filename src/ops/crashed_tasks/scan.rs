@@ -146,9 +146,6 @@ impl TaskIterationTotals {
 }
 
 /// What is known of a task that was cut off. Changes nothing.
-///
-/// # Errors
-/// `GIT_FAILED`, `IO_FAILED`.
 pub fn facts(
     ctx: &Context,
     task: &TaskId,

@@ -11,9 +11,6 @@ use crate::ops::output::steps::{StepLog, lines};
 const LONGEST: usize = 60;
 
 /// What is known of it, in words.
-///
-/// # Errors
-/// `UNKNOWN_TASK`.
 pub fn in_words(ctx: &Context, task: &TaskId) -> Result<String> {
     let state = ctx.state();
     let all = checks(state.task(task)?, state.record.tasks.get(task));

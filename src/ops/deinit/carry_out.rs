@@ -16,9 +16,6 @@ use crate::store::known_repositories;
 use crate::store::layout::StoreLayout;
 
 /// Takes everything out; returns the refs that somebody else changed since, which stay. The caller holds the locks.
-///
-/// # Errors
-/// As each step: then the same call completes it later.
 pub(super) fn carry_out(repo: &Repository, journal: &mut DeinitJournal) -> Result<Vec<RefName>> {
     let mut stayed = Vec::new();
     if journal.phase == DeinitPhase::Leaving {

@@ -22,9 +22,6 @@ pub(super) struct DeinitFindings<'a> {
 }
 
 /// All that stays.
-///
-/// # Errors
-/// Those of reading files and settings.
 pub(super) fn all(ctx: &Context, known: &DeinitFindings<'_>) -> Result<Vec<String>> {
     let mut stays = vec!["all commits on your branches, those of agents too".to_owned()];
     for branch in known.branches {

@@ -52,18 +52,12 @@ pub struct DeinitReport {
 }
 
 /// Whether anything of ours is in the repository.
-///
-/// # Errors
-/// Those of reading refs.
 pub fn is_here(ctx: &Context) -> Result<bool> {
     let any = |prefix: &str| ctx.repo.refs().ref_names(prefix).map(|names| !names.is_empty());
     Ok(ctx.layout().root().symlink_metadata().is_ok() || any(crate::domain::base::own_names::REFS)?)
 }
 
 /// What [`leave`] would do, exactly. Changes nothing.
-///
-/// # Errors
-/// As [`leave`].
 pub fn preview(ctx: &Context, folder: Option<&Path>) -> Result<DeinitReport> {
     if ctx.supervisor_alive()? {
         return Err(session_runs());
@@ -122,9 +116,6 @@ pub fn leave(ctx: &mut Context, folder: Option<&Path>) -> Result<DeinitReport> {
 }
 
 /// What an interrupted call was to take out; `None` where none was interrupted.
-///
-/// # Errors
-/// As [`DeinitJournal::read`].
 pub fn interrupted(repo: &Repository) -> Result<Option<DeinitJournal>> {
     Ok(DeinitJournal::read(repo.common_dir())?.filter(|journal| journal.phase != DeinitPhase::Preparing))
 }

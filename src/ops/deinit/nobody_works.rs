@@ -10,9 +10,6 @@ use crate::process::keeper::spec::KEEPER_LOCK;
 use crate::store::attach::AttachFiles;
 
 /// Refuses while agents, planners, verifications, watches or attached sessions' joiners run. Sessions are refused by their own lock.
-///
-/// # Errors
-/// `BUSY`, naming what runs; `IO_FAILED`.
 pub(in crate::ops) fn check(ctx: &Context) -> Result<()> {
     for entry in files::list(&ctx.layout().locks_dir())? {
         let name = entry.file_name().to_string_lossy().into_owned();

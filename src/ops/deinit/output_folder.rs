@@ -10,9 +10,6 @@ use crate::ops::context::handle::Context;
 use crate::store::known_repositories;
 
 /// The folder that was named, or a free name beside the outermost worktree that the repository lies in.
-///
-/// # Errors
-/// `INVALID_INPUT` where there is no such place, naming `--to`.
 pub(super) fn folder(ctx: &Context, wanted: Option<&Path>) -> Result<PathBuf> {
     let known = worktrees(ctx)?;
     if let Some(wanted) = wanted {

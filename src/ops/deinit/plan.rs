@@ -29,9 +29,6 @@ pub(super) struct DeinitBranch {
 }
 
 /// All that is ours and goes, and what stays. `coverage` says what the captures of workspaces lack.
-///
-/// # Errors
-/// Those of reading refs, worktrees and files.
 pub(super) fn plan(
     ctx: &Context,
     folder: PathBuf,

@@ -8,9 +8,6 @@ use crate::error::Result;
 use crate::git::{ExpectedRefValue, RefEdit, RefValue, Repository};
 
 /// Takes them out; `folder` is where the bundles go. It is safe to repeat.
-///
-/// # Errors
-/// `DISK_FULL`, `GIT_FAILED`, `IO_FAILED`: then the refs of that submodule and of those after it are still there.
 pub(super) fn take_out(repo: &Repository, folder: &Path) -> Result<()> {
     for (number, (place, git_dir)) in repo.worktrees().submodule_git_dirs().into_iter().enumerate() {
         let submodule = match repo.submodule(&place, &git_dir) {

@@ -25,9 +25,6 @@ pub struct CleanupOffer {
 }
 
 /// The checkpoints that go with [`delete_checkpoints`].
-///
-/// # Errors
-/// As [`checkpoint::list`].
 pub fn checkpoints(ctx: &Context) -> Result<CleanupOffer> {
     let names = checkpoint::cleanup_plan(ctx, None, Some(STAY), false)?;
     let listed = checkpoint::list(ctx, None)?;
@@ -36,9 +33,6 @@ pub fn checkpoints(ctx: &Context) -> Result<CleanupOffer> {
 }
 
 /// The workspaces and the trash that go with [`delete_workspaces`].
-///
-/// # Errors
-/// `BARE_REPOSITORY`, `IO_FAILED`.
 pub fn workspaces(ctx: &Context) -> Result<CleanupOffer> {
     let failed = failed(ctx.state());
     let paths = failed.iter().filter_map(|task| ctx.state().restorable.workspaces.get(task)).map(|one| PathBuf::from(&one.path));
@@ -58,9 +52,6 @@ fn failed(state: &State) -> Vec<TaskId> {
 
 /// Deletes all automatic checkpoints but the newest, and those that something needs. An undo brings them back; their space comes free
 /// once that is over.
-///
-/// # Errors
-/// As [`checkpoint::delete`].
 pub fn delete_checkpoints(ctx: &mut Context) -> Result<Vec<String>> {
     let names = checkpoint::cleanup_plan(ctx, None, Some(STAY), false)?;
     let deleted = checkpoint::delete(ctx, &names)?;
@@ -72,9 +63,6 @@ pub fn delete_checkpoints(ctx: &mut Context) -> Result<Vec<String>> {
 
 /// Deletes the workspaces of failed and archived tasks, once what is uncommitted there is captured, and all that is in the trash;
 /// ignored files go for good. The branches stay. A workspace that cannot be captured stays too.
-///
-/// # Errors
-/// `BUSY`, `OPERATION_OPEN`; `IO_FAILED`, `DISK_FULL`.
 pub fn delete_workspaces(ctx: &mut Context) -> Result<Vec<String>> {
     let tasks = failed(ctx.state());
     ctx.with_change_lock(|ctx| {
@@ -97,9 +85,6 @@ pub fn delete_workspaces(ctx: &mut Context) -> Result<Vec<String>> {
 
 /// Deletes the folders of ended iterations, and the logs of verify steps of tasks that are merged or archived, from before yesterday;
 /// compresses agents' logs from before then.
-///
-/// # Errors
-/// `BUSY`, `OPERATION_OPEN`, `IO_FAILED`.
 pub fn delete_records(ctx: &mut Context) -> Result<Vec<String>> {
     ctx.with_change_lock(|ctx| {
         ctx.no_open_operation()?;

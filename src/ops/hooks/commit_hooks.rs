@@ -24,9 +24,6 @@ pub const HINT: &str = "git config --add axiom.merge.verify 'commit-hooks=git ax
 const LONGEST: u64 = 64 * 1024;
 
 /// In words that they do not run; `None` where there are none, or the sample runs them.
-///
-/// # Errors
-/// `GIT_FAILED`, `BARE_REPOSITORY`.
 pub fn not_run(ctx: &Context) -> Result<Option<String>> {
     if are_run(ctx) {
         return Ok(None);

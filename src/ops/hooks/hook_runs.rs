@@ -51,9 +51,6 @@ pub fn doing(facts: &HookFacts, running: &RunningStepJob) -> Option<SupervisorAc
 
 /// The steps that run these hooks of one event: in the workspace of its task where there is one, else in the main worktree, else
 /// where the caller is.
-///
-/// # Errors
-/// `IO_FAILED` where no folder can be found; `INTERNAL`.
 pub fn of(ctx: &Context, (hooks, tree): (&[ProjectHook], &Arc<ApprovedTree>), facts: &HookFacts) -> Result<Vec<StepSpec>> {
     let main = ctx.repo.worktrees().main_worktree().ok().map(|main| main.path().to_owned());
     let workspace = workspace_of(ctx, facts)?;
@@ -140,9 +137,6 @@ pub fn records(facts: &HookFacts, ran: &[EndedStepReport]) -> Vec<HookRun> {
 }
 
 /// Records runs of hooks, all in one line of the log's transaction.
-///
-/// # Errors
-/// Those of the log.
 pub fn record(ctx: &mut Context, runs: &[HookRun]) -> Result<()> {
     let events = runs.iter().map(|run| Event::HookRan { run: Box::new(run.clone()) }).collect();
     ctx.append_with(|_| Ok(events)).map(drop)

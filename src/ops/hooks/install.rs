@@ -34,10 +34,6 @@ pub struct CopiedHookSample {
 
 /// Copies samples to the folders of their events. Never overwrites anything; a crash leaves some of the files, each whole or, as
 /// the next call says, of other content.
-///
-/// # Errors
-/// `NOT_TRUSTED` where the project's files cannot be approved as they are, so what is in the way might be a link; `IO_FAILED`,
-/// `DISK_FULL`.
 pub fn install(ctx: &Context, samples: &[&HookSample], to: ProjectFileOrigin) -> Result<Vec<CopiedHookSample>> {
     if samples.is_empty() {
         return Ok(Vec::new());

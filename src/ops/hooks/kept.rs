@@ -11,9 +11,6 @@ use crate::store::of_process::{self, Said};
 use super::hook_runs;
 
 /// Records what processes that have ended were still to tell hooks, and returns it. A crash in between records it twice.
-///
-/// # Errors
-/// Those of the log.
 pub fn settle(ctx: &mut Context) -> Result<Vec<HookRun>> {
     let mut settled = Vec::new();
     for (path, said) in of_process::read::<ProcessId, HookRun>(ctx.layout(), KIND) {

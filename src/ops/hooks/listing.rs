@@ -36,9 +36,6 @@ pub struct HookListing {
 }
 
 /// All runs that the log has, oldest first.
-///
-/// # Errors
-/// As [`history::each_event`].
 pub fn runs(ctx: &Context) -> Result<Vec<EndedHookRun>> {
     let mut all = Vec::new();
     history::each_event(ctx.layout(), |envelope| {
@@ -51,9 +48,6 @@ pub fn runs(ctx: &Context) -> Result<Vec<EndedHookRun>> {
 }
 
 /// All hooks, by event, each with its last run.
-///
-/// # Errors
-/// `NOT_TRUSTED` where the project's files cannot be read; as [`runs`].
 pub fn hooks(ctx: &Context) -> Result<Vec<HookListing>> {
     let (files, approved) = match stand_in::of_project(&ctx.repo).0 {
         ProjectTrust::Nothing => (ProjectFiles::default(), true),

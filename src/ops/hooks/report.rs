@@ -31,9 +31,6 @@ pub fn report(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Vec<HookRun> {
 }
 
 /// Runs the hooks of one event and records it; `None` where the user ended them.
-///
-/// # Errors
-/// Those of making the steps.
 pub fn run(ctx: &mut Context, facts: &HookFacts, watch: &mut dyn WaitObserver) -> Result<Option<Vec<HookRun>>> {
     let EventHooks::Run(hooks, tree) = ctx.hooks.at(facts.event) else { return Ok(Some(Vec::new())) };
     let steps = hook_runs::of(ctx, (&hooks, &tree), facts)?;

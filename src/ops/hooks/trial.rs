@@ -16,9 +16,6 @@ use crate::ops::context::handle::Context;
 use crate::ops::workspaces::branch_of;
 
 /// The facts for a trial of an event; those of a task where one is named.
-///
-/// # Errors
-/// `UNKNOWN_TASK`; `USAGE` where the event is about a task and none is named; `GIT_FAILED`.
 pub fn facts(ctx: &Context, event: HookEvent, task: Option<&TaskId>) -> Result<HookFacts> {
     let now = env::now();
     let about = match task {

@@ -29,10 +29,6 @@ pub struct BlockReport {
 }
 
 /// Blocks tasks, also those that agents work on.
-///
-/// # Errors
-/// As [`edit::block`]; `INVALID_TRANSITION` where an agent completed its task before it could be stopped; as
-/// [`super::end_agents`].
 pub fn block(ctx: &mut Context, ids: &[TaskId], reason: &str, watcher: &mut dyn SessionWatcher) -> Result<BlockReport> {
     edit::may_block(ctx.state(), ids, reason)?;
     let mut blocked = BlockReport::default();
@@ -61,9 +57,6 @@ pub fn block(ctx: &mut Context, ids: &[TaskId], reason: &str, watcher: &mut dyn 
 }
 
 /// Archives tasks; of groups all that is in them and not merged, also what agents work on.
-///
-/// # Errors
-/// As [`edit::archive`] for the tasks that are named; as [`super::end_agents`].
 pub fn archive(ctx: &mut Context, ids: &[TaskId], watcher: &mut dyn SessionWatcher) -> Result<BlockReport> {
     for id in ids {
         ctx.state().task(id)?;

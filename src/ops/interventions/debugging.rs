@@ -38,10 +38,6 @@ pub struct DebugReport {
 }
 
 /// Opens the workspace of a task in the user's editor, and holds whichever agent works there until the editor has ended.
-///
-/// # Errors
-/// `UNKNOWN_TASK`; `INVALID_TRANSITION` where it has no workspace; `GIT_FAILED` where there is no editor; `IO_FAILED` where the
-/// editor ended with an error.
 pub fn debug(ctx: &mut Context, task: &TaskId) -> Result<DebugReport> {
     ctx.state().task(task)?;
     let path = ctx.state().restorable.workspaces.get(task).map(|workspace| PathBuf::from(&workspace.path));

@@ -52,10 +52,6 @@ pub struct EndedAgent {
 }
 
 /// Ends agents (all, where empty; the planner is one) and waits until they are free. Returns those that were busy.
-///
-/// # Errors
-/// `UNKNOWN_AGENT`; `KEEPER_FAILED` where one does not end in time; where its program has ended and that cannot be recorded, the
-/// code of the reason.
 pub fn end_agents(
     ctx: &mut Context,
     agents: &[AgentId],

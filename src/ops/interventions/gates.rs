@@ -21,10 +21,6 @@ use crate::ops::task_diff::{self, TaskDiff};
 
 /// Makes the same decision at several gates, at all or none. A gate is named by a unique prefix of its id, or by its task's
 /// id. Returns the gates as they were when that was recorded.
-///
-/// # Errors
-/// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`; `INVALID_INPUT` where the answer at the gate of a budget is no limit, at one of recovery neither
-/// 'complete' nor 'anew', and where a gate takes no words.
 pub fn decide(ctx: &mut Context, names: &[String], decision: &GateDecision) -> Result<Vec<Gate>> {
     let mut ids: Vec<GateId> = Vec::new();
     for name in names {
@@ -152,9 +148,6 @@ pub struct GateStepResult {
 }
 
 /// Looks at a gate and at the work that it is about. Writes nothing.
-///
-/// # Errors
-/// `UNKNOWN_GATE`, `AMBIGUOUS_NAME`; as [`task_diff::of`].
 pub fn look(ctx: &Context, name: &str) -> Result<GateInspection> {
     let id = find_gate(ctx, name)?;
     let state = ctx.state();

@@ -10,9 +10,6 @@ use crate::ops::context::handle::Context;
 
 /// Changes the mode; returns whether it was another one. Before a change to autopilot a checkpoint is made, where
 /// configured.
-///
-/// # Errors
-/// Those of the checkpoint: then the mode does not change.
 pub fn change_mode(ctx: &mut Context, new: SessionMode) -> Result<bool> {
     let begins = new == SessionMode::Autopilot && ctx.state().restorable.mode != new;
     if begins && ctx.config.checkpoints.before_autopilot {

@@ -54,9 +54,6 @@ pub struct PauseReport {
 
 /// Who runs and who is between two iterations. An agent whose program was ended at once and that has let go of its task is not
 /// among them.
-///
-/// # Errors
-/// `IO_FAILED` where the lock of the session cannot be looked at.
 pub fn agents(ctx: &Context) -> Result<PauseReport> {
     let mut all = PauseReport::default();
     let supervised = ctx.supervisor_alive()?;
@@ -78,9 +75,6 @@ pub fn agents(ctx: &Context) -> Result<PauseReport> {
 
 /// Pauses all agents. With `wait` it returns when none runs any more. Without a session no iteration begins anyway: then only those
 /// that a session left are waited for, or stopped.
-///
-/// # Errors
-/// `NO_SUPERVISOR` where no session runs and no agent; as [`ask_supervisor`] and [`end_agents`].
 pub fn pause(ctx: &mut Context, how: PauseTiming, wait: bool, watcher: &mut dyn SessionWatcher) -> Result<PauseReport> {
     let before = agents(ctx)?;
     let stopped = if ctx.supervisor_alive()? {
@@ -141,9 +135,6 @@ fn session_is(state: &State, wanted: SessionState) -> bool {
 }
 
 /// Lets a paused session continue. Returns how many agents go on with their tasks.
-///
-/// # Errors
-/// `INVALID_TRANSITION` where nothing is paused; `NO_SUPERVISOR`; as [`ask_supervisor`].
 pub fn resume(ctx: &mut Context) -> Result<usize> {
     let RequestOutcome { done, message } = ask_supervisor(ctx, SupervisorRequest::Resume)?;
     if !done {

@@ -30,9 +30,6 @@ pub enum SaveBeforeQuit {
 }
 
 /// Ends the session. Returns the checkpoint that was made before.
-///
-/// # Errors
-/// `NO_SUPERVISOR`; those of the checkpoint: then the session goes on; as [`ask_supervisor`].
 pub fn quit(ctx: &mut Context, before: SaveBeforeQuit) -> Result<Option<CheckpointName>> {
     if !ctx.supervisor_alive()? {
         return Err(nothing_to_quit(ctx, before));
@@ -46,9 +43,6 @@ pub fn quit(ctx: &mut Context, before: SaveBeforeQuit) -> Result<Option<Checkpoi
 }
 
 /// Waits until the session has ended, and says what it waits for where that takes long.
-///
-/// # Errors
-/// `IO_FAILED`; those of reading the log.
 pub fn wait(ctx: &mut Context, watcher: &mut dyn SessionWatcher) -> Result<()> {
     let (begun, mut waiting, mut is_said) = (Instant::now(), LogEventWaiter::begin(), false);
     while ctx.supervisor_alive()? {

@@ -47,9 +47,6 @@ pub struct RedirectReport {
 }
 
 /// The task that an agent works on.
-///
-/// # Errors
-/// `UNKNOWN_AGENT`; `INVALID_TRANSITION` where it works on none.
 pub fn task_of(state: &State, agent: &AgentId) -> Result<TaskId> {
     let Some(known) = state.restorable.agents.get(agent) else { return Err(unknown_agent(state, agent)) };
     let work = known.work.as_ref().ok_or_else(|| {
@@ -61,10 +58,6 @@ pub fn task_of(state: &State, agent: &AgentId) -> Result<TaskId> {
 
 /// Sends a working agent to a ready task. What it did is committed, its workspace stays, and its task waits at a claim gate or is
 /// pending. A checkpoint is made first. Where a session runs, the agent begins at once; otherwise with the next one.
-///
-/// # Errors
-/// As [`task_of`]; `UNKNOWN_TASK`, `INVALID_TRANSITION` for a task that is not ready for this agent; those of the checkpoint; as
-/// [`super::end_agents`].
 pub fn redirect(ctx: &mut Context, wanted: &RedirectChoice, watcher: &mut dyn SessionWatcher) -> Result<RedirectReport> {
     let RedirectChoice { agent, to, place, afterwards } = wanted.clone();
     let from = task_of(ctx.state(), &agent)?;

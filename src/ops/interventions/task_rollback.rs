@@ -12,9 +12,6 @@ use crate::ops::supervise::notice::SessionWatcher;
 
 /// Rolls the task back: see [`revert_task::run`]. An agent that works on it is stopped first, as `stop` says; without `stop` the error
 /// is `BUSY`.
-///
-/// # Errors
-/// As [`revert_task::run`].
 pub fn roll_back(
     ctx: &mut Context,
     wanted: &TaskRollbackRequest,

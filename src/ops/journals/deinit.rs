@@ -125,9 +125,6 @@ impl DeinitJournal {
     }
 
     /// Reads it; `None` where there is none.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `TOO_LARGE`; `OPERATION_OPEN` where it is damaged or from a newer version.
     pub fn read(common_dir: &Path) -> Result<Option<Self>> {
         let Some(bytes) = files::read_optional(&place(common_dir), LIMIT)? else { return Ok(None) };
         let read: Option<Self> = serde_json::from_slice(&bytes).ok();
@@ -138,18 +135,12 @@ impl DeinitJournal {
     }
 
     /// Writes it, on disk when this returns. A crash leaves the one before or this one.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `IO_FAILED`.
     pub fn write(&self, common_dir: &Path) -> Result<()> {
         let json = serde_json::to_vec(self).map_err(|e| Error::new(Code::Internal, "the journal is no JSON").because(e))?;
         files::write_atomic(&place(common_dir), &json)
     }
 
     /// Removes it, durably: it is done.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn end(common_dir: &Path) -> Result<()> {
         files::remove_file(&place(common_dir))?;
         files::sync_dir(common_dir)
@@ -161,9 +152,6 @@ fn place(common_dir: &Path) -> PathBuf {
 }
 
 /// Refuses while git axiom is half out of a repository.
-///
-/// # Errors
-/// `OPERATION_OPEN`.
 pub fn not_leaving(common_dir: &Path) -> Result<()> {
     if files::metadata(&place(common_dir))?.is_none() {
         return Ok(());

@@ -133,9 +133,6 @@ impl PurgeJournal {
     }
 
     /// Reads it; `None` where there is none.
-    ///
-    /// # Errors
-    /// `OPERATION_OPEN` where it is damaged; `IO_FAILED`.
     pub fn read(common_dir: &Path) -> Result<Option<Self>> {
         let Some(bytes) = files::read_optional(&place(common_dir), LIMIT)? else { return Ok(None) };
         let read: Option<Self> = serde_json::from_slice(&bytes).ok();
@@ -146,18 +143,12 @@ impl PurgeJournal {
     }
 
     /// Writes it, on disk when this returns.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `IO_FAILED`.
     pub fn write(&self, common_dir: &Path) -> Result<()> {
         let json = serde_json::to_vec(self).map_err(|e| Error::new(Code::Internal, "the journal is no JSON").because(e))?;
         files::write_atomic(&place(common_dir), &json)
     }
 
     /// Removes it, durably.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn end(common_dir: &Path) -> Result<()> {
         files::remove_file(&place(common_dir))?;
         files::sync_dir(common_dir)
@@ -169,9 +160,6 @@ fn place(common_dir: &Path) -> PathBuf {
 }
 
 /// Refuses to write while a purge is half done.
-///
-/// # Errors
-/// `OPERATION_OPEN`.
 pub fn not_purging(common_dir: &Path, purpose: VerbPurpose) -> Result<()> {
     match purpose {
         VerbPurpose::Look => Ok(()),

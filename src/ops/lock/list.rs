@@ -59,9 +59,6 @@ impl LockSlotHold {
 }
 
 /// All slots that were ever taken, in order of name and number.
-///
-/// # Errors
-/// `NOT_PRIVATE` where somebody else made the folder of the locks; `IO_FAILED`.
 pub fn all() -> Result<Vec<LockSlot>> {
     let Some(folder) = super::folder_if_there()? else { return Ok(Vec::new()) };
     let mut slots = slots_in(&folder, |_| true)?;
@@ -70,9 +67,6 @@ pub fn all() -> Result<Vec<LockSlot>> {
 }
 
 /// The names of all locks that were ever taken.
-///
-/// # Errors
-/// As [`all`].
 pub fn names() -> Result<BTreeSet<String>> {
     let Some(folder) = super::folder_if_there()? else { return Ok(BTreeSet::new()) };
     Ok(folder.names()?.iter().filter_map(|file| Some(slot_of(file.to_str()?)?.0.to_string())).collect())

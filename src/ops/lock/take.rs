@@ -39,9 +39,6 @@ pub(super) struct HeldLockSlot {
 type LockDeadline = Option<Instant>;
 
 /// Takes a slot and describes this process in its file.
-///
-/// # Errors
-/// `BUSY` where none was free in time; `NOT_PRIVATE`, `IO_FAILED`, `DISK_FULL`.
 pub(super) fn take(job: &LockJob, tell: &mut dyn FnMut(&str)) -> Result<HeldLockSlot> {
     let taken = match job.patience {
         LockPatience::AtMost(Duration::ZERO) => free_slot(job)?.ok_or_else(|| busy(job))?,

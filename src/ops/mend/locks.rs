@@ -14,9 +14,6 @@ pub(in crate::ops) const LOCK_AGE: Duration = Duration::from_secs(2);
 const LOCK_LOOK: Duration = Duration::from_millis(100);
 
 /// Removes git's lock files whose owners are provably dead.
-///
-/// # Errors
-/// `BUSY` while an operation is under way; `IO_FAILED`.
 pub fn clear_dead_locks(ctx: &mut Context) -> Result<RepairReport> {
     let mut report = RepairReport::default();
     ctx.with_change_lock(|ctx| clear_locks(&ctx.repo, &mut report))?;
@@ -24,9 +21,6 @@ pub fn clear_dead_locks(ctx: &mut Context) -> Result<RepairReport> {
 }
 
 /// The same before an interrupted call is completed that keeps recovery out. The caller holds the operation lock.
-///
-/// # Errors
-/// As [`clear_dead_locks`].
 pub(in crate::ops) fn clear_locks_of_interrupted(repo: &Repository) -> Result<()> {
     wait_for_new_locks(repo)?;
     let mut report = RepairReport::default();

@@ -15,9 +15,6 @@ use crate::ops::trash;
 
 /// Repairs registrations of workspaces whose damage makes git fail in the whole repository; runs no git command. Returns
 /// what was repaired, in words.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn registrations(ctx: &Context) -> Result<Vec<String>> {
     let mut done = Vec::new();
     for (_, workspace) in known(ctx) {
@@ -49,9 +46,6 @@ pub fn linked_worktrees(ctx: &Context, report: &mut RepairReport) -> Result<()> 
 }
 
 /// Makes indexes of the user's own worktrees again that are empty or cut off, from their commits. The damaged ones are kept.
-///
-/// # Errors
-/// None but those of listing worktrees: a failure is reported, and the others are still repaired.
 pub fn indexes(ctx: &Context, report: &mut RepairReport) -> Result<()> {
     let workspaces: Vec<PathBuf> = known(ctx).into_iter().map(|(_, workspace)| PathBuf::from(workspace.path)).collect();
     let mut worktrees: Vec<Worktree> = ctx.repo.worktrees().main_worktree().into_iter().collect();
@@ -72,9 +66,6 @@ pub fn indexes(ctx: &Context, report: &mut RepairReport) -> Result<()> {
 
 /// Repairs branches and indexes of workspaces. After a crash it moves to the trash workspaces in which no agent has worked yet and whose
 /// files may not have reached the disk. A failure is reported, and the others are still repaired.
-///
-/// # Errors
-/// As [`trash::fresh`].
 pub fn contents(ctx: &Context, is_after_crash: bool, report: &mut RepairReport) -> Result<()> {
     for (task, workspace) in known(ctx) {
         let done = content(ctx, &workspace, report);

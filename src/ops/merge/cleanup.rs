@@ -47,9 +47,6 @@ fn merged<'s>(state: &'s State, task: &TaskId) -> Option<&'s MergedTaskWork> {
 }
 
 /// Cleans up what is left of a merged task. The caller holds the change lock. Safe to repeat, also after a crash.
-///
-/// # Errors
-/// As [`close_workspace`]; those of a change of refs.
 pub fn clean_up(ctx: &mut Context, task: &TaskId) -> Result<()> {
     if ctx.config.agents.keep_merged {
         return Ok(());
@@ -60,17 +57,11 @@ pub fn clean_up(ctx: &mut Context, task: &TaskId) -> Result<()> {
 
 /// Moves the workspace of a merged task to the trash. Uncommitted changes are captured to `refs/axiom/live/<task>` first. The
 /// caller holds the change lock. Safe to repeat; a crash leaves a workspace that the next call moves completely.
-///
-/// # Errors
-/// `BUSY` where an agent still works in it; those of a capture, where they affect more than this workspace: then it stays.
 pub fn close_workspace(ctx: &mut Context, task: &TaskId) -> Result<()> {
     close(ctx, task, UnsavedWorkspaceFate::Moved)
 }
 
 /// As [`close_workspace`], for a workspace that is about to be deleted: where it cannot be captured, or is not whole, it stays.
-///
-/// # Errors
-/// As [`close_workspace`]; those of a capture; `WORKSPACE_BROKEN`.
 pub fn close_saved(ctx: &mut Context, task: &TaskId) -> Result<()> {
     close(ctx, task, UnsavedWorkspaceFate::Refused)
 }
@@ -126,18 +117,12 @@ fn close(ctx: &mut Context, task: &TaskId, unsaved: UnsavedWorkspaceFate) -> Res
 }
 
 /// How many branches of merged tasks [`delete_branches`] would delete now.
-///
-/// # Errors
-/// Those of reading refs.
 pub fn to_delete(ctx: &Context) -> Result<usize> {
     Ok(leaving(ctx, &with_branch(ctx))?.refs.len())
 }
 
 /// Deletes the branches of merged tasks, as far as the target has their commits and no worktree uses them; returns those that are
 /// gone. What somebody did with a branch since the merge stays. The caller holds the change lock. Safe to repeat.
-///
-/// # Errors
-/// Those of reading refs; a crash leaves branches that the next call deletes.
 pub fn delete_branches(ctx: &mut Context, tasks: &[TaskId]) -> Result<Vec<RefName>> {
     let MergedBranchDeletion { refs, mut gone } = leaving(ctx, tasks)?;
     let mut stay = Vec::new();
@@ -195,9 +180,6 @@ fn leaving(ctx: &Context, tasks: &[TaskId]) -> Result<MergedBranchDeletion> {
 }
 
 /// The branch that goes when a task is merged into `target` now.
-///
-/// # Errors
-/// Those of reading refs.
 pub(super) fn would_leave(ctx: &Context, task: &TaskId, target: &RefName) -> Result<Option<RefName>> {
     let branch = branch_names::branch_of(task);
     if ctx.config.agents.keep_merged || branch == *target || !ctx.state().made_branch(&branch) {

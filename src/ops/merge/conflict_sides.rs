@@ -55,9 +55,6 @@ pub struct ConflictSideCommit {
 }
 
 /// Both sides, where the merge of a task would conflict now. Writes nothing.
-///
-/// # Errors
-/// As [`super::merge_task`] before its checkpoint.
 pub fn sides(ctx: &Context, task: &TaskId) -> Result<Option<MergeConflictSides>> {
     let MergePlan::Ends(MergeOutcome::Conflict { files, target: theirs }) = plan(ctx, task, &AllowedGuardedFiles::Everything)?
     else {

@@ -13,9 +13,6 @@ use crate::ops::context::handle::Context;
 const LARGEST: u64 = 1024 * 1024;
 
 /// The guarded files among the changes from the target to the merge's result, which has this tree; `None` where there are none.
-///
-/// # Errors
-/// `GIT_FAILED` where the contents of the repository cannot be read.
 pub(super) fn guarded_files(ctx: &Context, changes: &[TreeChange], tree: &Oid) -> Result<Option<GuardedFiles>> {
     let mut names = GuardedNames::new(&ctx.config.merge.guarded);
     add_destinations(ctx, tree, &mut names)?;

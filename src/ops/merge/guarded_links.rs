@@ -14,9 +14,6 @@ const LINK: u32 = 0o120_000;
 type GuardedLink = (Vec<Vec<u8>>, Vec<u8>);
 
 /// Adds what guarded links lead to in this tree.
-///
-/// # Errors
-/// `GIT_FAILED` where a tree or a link cannot be read.
 pub(super) fn add_destinations(ctx: &Context, tree: &Oid, names: &mut GuardedNames) -> Result<()> {
     let mut paths = names.paths();
     while let Some(path) = paths.pop() {

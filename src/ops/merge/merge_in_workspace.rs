@@ -19,9 +19,6 @@ use crate::ops::operation;
 use crate::ops::operation::recorded_head::head_state;
 
 /// The target's commit that is to be merged in a task's workspace, where its conflict was given to an agent and is not settled.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn to_settle(ctx: &Context, task: &TaskId, target: &RefName) -> Result<Option<(AssignedConflict, Oid)>> {
     let state = ctx.state();
     let conflict = state.record.tasks.get(task).and_then(|record| record.conflict.as_deref());
@@ -34,9 +31,6 @@ pub fn to_settle(ctx: &Context, task: &TaskId, target: &RefName) -> Result<Optio
 
 /// The conflict that was given to an agent and whose merge is committed on the branch, where no agent has said since that the work is
 /// complete: an iteration that was cut off may have settled a part of it only.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn half_settled(ctx: &Context, task: &TaskId) -> Result<Option<AssignedConflict>> {
     let state = ctx.state();
     let conflict = state.record.tasks.get(task).and_then(|record| record.conflict.as_deref());
@@ -51,9 +45,6 @@ pub fn half_settled(ctx: &Context, task: &TaskId) -> Result<Option<AssignedConfl
 
 /// Begins the merge of `target` in the workspace of a task, where none is in progress; takes the change lock. Returns whether one
 /// is in progress now: there is none where the agent has to begin it by itself, and nothing was changed then.
-///
-/// # Errors
-/// `OPERATION_OPEN`, `BUSY`, `GIT_LOCKED`, `DISK_FULL`, `CHANGED_MEANWHILE` and others of an operation: nothing was changed.
 pub fn begin(ctx: &mut Context, task: &TaskId, (branch, target): (&RefName, &Oid)) -> Result<bool> {
     ctx.with_change_lock(|ctx| {
         let Some((workspace, worktree)) = place(ctx, task)? else { return Ok(false) };
@@ -90,9 +81,6 @@ fn change(ctx: &Context, path: String, now: &WorktreeCapture, then: &WorktreeCap
 }
 
 /// The files in conflict in the workspace of a task, where a merge is in progress there.
-///
-/// # Errors
-/// `GIT_FAILED`, `IO_FAILED`.
 pub fn open_files(ctx: &Context, task: &TaskId) -> Result<Option<Vec<OpenConflictFile>>> {
     let Some((_, worktree)) = place(ctx, task)? else { return Ok(None) };
     let Some(merge) = ctx.repo.workspaces().begun_merge(&worktree)? else { return Ok(None) };

@@ -69,10 +69,6 @@ enum MergeCheckPlace {
 
 /// Starts verifying the merge of a task with the current commits of the branches. Takes the change lock while it makes
 /// the worktree.
-///
-/// # Errors
-/// `BUSY` where another process verifies it; `CHANGED_MEANWHILE` where the merge is not clean any more; those of making a
-/// worktree.
 pub fn begin(ctx: &mut Context, task: &TaskId, runner: StepRunner, rope: Option<WakeSender>) -> Result<RunningMergeCheck> {
     let lock = scratch_worktrees::claim(ctx, task, scratch_worktrees::ScratchPurpose::Verification)?;
     cut_off::count(ctx, task)?;
@@ -185,9 +181,6 @@ impl RunningMergeCheck {
     }
 
     /// Records the result, where it is known. Where that fails, it can be tried again.
-    ///
-    /// # Errors
-    /// Those of the log.
     pub fn record(&self, ctx: &mut Context) -> Result<()> {
         let Some(verification) = self.result.clone().map(Box::new) else { return Ok(()) };
         let runs = self.runs.iter().map(|run| Event::HookRan { run: Box::new(run.clone()) });
@@ -197,9 +190,6 @@ impl RunningMergeCheck {
     }
 
     /// Records the result and removes the worktree. The returned thread deletes its files.
-    ///
-    /// # Errors
-    /// Those of the log. A worktree that cannot be removed is left to recovery.
     pub fn finish(mut self, ctx: &mut Context, verdict: StepJobOutcome) -> Result<FinishedMergeCheck> {
         self.ended_with(verdict);
         let recorded = self.record(ctx);
@@ -246,9 +236,6 @@ fn take_down(ctx: &mut Context, scratch: ScratchWorktree) -> Option<JoinHandle<(
 }
 
 /// As [`merge_task`], running `merge.verify` first where that is needed, and waiting for it.
-///
-/// # Errors
-/// As [`merge_task`] and [`begin`]; `INTERRUPTED`; `CHANGED_MEANWHILE` where a branch moves each time.
 pub fn merge_verified(
     ctx: &mut Context,
     task: &TaskId,

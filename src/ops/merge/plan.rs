@@ -50,9 +50,6 @@ pub(super) enum MergePlan {
 }
 
 /// Plans the merge of a task.
-///
-/// # Errors
-/// Those of [`super::merge_task`] that concern the task and its branch; `HOLDS_MOUNT` for its workspace; `IDENTITY_MISSING`.
 pub(super) fn plan(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergePlan> {
     let case = Box::new(ctx.state().task(task)?.clone());
     if let Some(merged) = case.merged.clone() {
@@ -99,9 +96,6 @@ pub(super) fn plan(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) 
 }
 
 /// The guarded files that the merge of a task would change now, for a human who is asked about it. Writes nothing.
-///
-/// # Errors
-/// As [`super::merge_task`] before its checkpoint.
 pub fn guarded_by(ctx: &Context, task: &TaskId) -> Result<Option<GuardedFiles>> {
     match plan(ctx, task, &AllowedGuardedFiles::Nothing)? {
         MergePlan::Ends(MergeOutcome::Guarded { files }) => Ok(Some(files)),
@@ -111,9 +105,6 @@ pub fn guarded_by(ctx: &Context, task: &TaskId) -> Result<Option<GuardedFiles>> 
 
 /// The operation that moves the target from `old` to `commit`, together with the worktree in which it is checked out.
 /// Everything that could make it fail is checked.
-///
-/// # Errors
-/// `IN_THE_WAY`, `BRANCH_IN_USE`, and those of [`operation::check`].
 pub(super) fn operation_of(
     ctx: &Context,
     case: &Task,
@@ -142,9 +133,6 @@ pub(super) fn operation_of(
 }
 
 /// The outcome for a merge that still has to be verified; `None` where it was, or where no verification is configured.
-///
-/// # Errors
-/// `NOT_TRUSTED` where the commands that verify merges are not approved.
 pub(super) fn unverified(ctx: &Context, task: &Task, of: &MergeCandidate, settled: &[RepoPath]) -> Result<Option<MergeOutcome>> {
     if let Some(path) = &ctx.found.unapproved_verify {
         let what = format!("'{}' sets merge.verify, and these commands are not approved", path.display());
@@ -162,9 +150,6 @@ pub(super) fn unverified(ctx: &Context, task: &Task, of: &MergeCandidate, settle
 
 /// What has to pass before a merge: the hooks, and the commands of `merge.verify`. Where a conflict was settled without anybody
 /// looking, the task's own steps pass on the result first: they have only seen the work as it was.
-///
-/// # Errors
-/// `NOT_TRUSTED` where there is a hook that nobody approved as it is.
 pub(super) fn demands(ctx: &Context, task: &Task, settled: &[RepoPath]) -> Result<MergeRequirements> {
     let hooks = match ctx.hooks.at(HookEvent::PreMerge) {
         EventHooks::Nothing => Vec::new(),

@@ -43,9 +43,6 @@ pub enum MergePreviewOutcome {
 }
 
 /// Previews the merge of a task. `allowed` as for [`super::merge_task`].
-///
-/// # Errors
-/// As [`super::merge_task`], without those of the checkpoint.
 pub fn preview(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergePreviewOutcome> {
     ctx.no_open_operation()?;
     match look(ctx, task, allowed) {

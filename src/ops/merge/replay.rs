@@ -18,9 +18,6 @@ pub(super) enum ComputedMerge {
 }
 
 /// Computes the merge of a task's commit into that of the target. Writes objects that nothing refers to.
-///
-/// # Errors
-/// `GIT_FAILED`; those of writing objects.
 pub(super) fn compute(ctx: &Context, target: &Oid, branch: &Oid) -> Result<ComputedMerge> {
     Ok(match ctx.repo.history().merge_in_memory(target, branch)? {
         MergeResult::Clean(tree) => ComputedMerge::Clean { tree, settled: Vec::new() },

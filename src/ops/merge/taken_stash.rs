@@ -12,9 +12,6 @@ const NAMED: usize = 3;
 
 /// The entries that a merge records as removed, so that its undo brings them back: those that the task's iterations took and that are
 /// not back.
-///
-/// # Errors
-/// `GIT_FAILED`, `IO_FAILED`.
 pub fn taken_by(ctx: &Context, task: &TaskId) -> Result<Vec<StashEntry>> {
     match ctx.state().record.tasks.get(task) {
         Some(record) if !record.stash_taken.is_empty() => {
@@ -30,9 +27,6 @@ pub fn put_aside(entries: &[StashEntry]) -> Vec<StashChange> {
 }
 
 /// Those of the entries that are not in the stash now, and can be brought back.
-///
-/// # Errors
-/// `GIT_FAILED`, `IO_FAILED`.
 pub fn gone(ctx: &Context, entries: Vec<StashEntry>) -> Result<Vec<StashEntry>> {
     let now = ctx.repo.stash().entries()?;
     let is_gone = |entry: &StashEntry| now.iter().all(|one| one.id != entry.id) && ctx.repo.objects().holds(&entry.id);

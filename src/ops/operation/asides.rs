@@ -35,9 +35,6 @@ pub(super) fn in_trash(change: &TrashChange) -> TrashedObstacle {
 }
 
 /// The files that were in the way of an operation and are in its trash.
-///
-/// # Errors
-/// `IO_FAILED`, `WORKSPACE_BROKEN`.
 pub(super) fn moved_aside(ctx: &Context, operation: &JournaledOperation, txn: &OperationId) -> Result<Vec<TrashChange>> {
     let worktrees = operation.worktrees.iter().map(|change| &change.path);
     let worktrees = worktrees.chain(operation.submodules.iter().map(|change| &change.worktree.path));
@@ -60,9 +57,6 @@ pub(super) fn moved_aside(ctx: &Context, operation: &JournaledOperation, txn: &O
 }
 
 /// Puts files back from the trash where their places are free; returns those of which something is still in the trash.
-///
-/// # Errors
-/// `IO_FAILED`, `WORKSPACE_BROKEN`.
 pub(super) fn put_back(ctx: &Context, asides: &[TrashChange]) -> Result<Vec<MovedObstacle>> {
     let mut stay = Vec::new();
     for change in asides {

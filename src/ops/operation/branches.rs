@@ -12,9 +12,6 @@ use crate::ops::workspace_folder;
 
 /// Checks that no worktree outside of the operation uses a branch that moves: the worktree would seem to have staged changes
 /// that revert the new commits; or a rebase or bisect there could not end properly.
-///
-/// # Errors
-/// `BRANCH_IN_USE`, naming the worktree and what is in progress there.
 pub(crate) fn branches_are_free(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     let part: BTreeSet<&Path> = operation
         .worktrees

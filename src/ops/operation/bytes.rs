@@ -8,18 +8,12 @@ use crate::git::{CaptureExtras, Repository, TreeChange, Worktree, WorktreeCaptur
 use super::steps::{capture_with, extras_of};
 
 /// The files that an operation changes in a worktree.
-///
-/// # Errors
-/// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
 pub(in crate::ops) fn files_of(repo: &Repository, change: &WorktreeChange) -> Result<Vec<TreeChange>> {
     let (old, new) = extras_of_both(repo, change)?;
     repo.captures().changed_files((&change.files.old, &old), (&change.files.new, &new))
 }
 
 /// Those of [`files_of`] that a preview names: what is on the disk already, and is only stored otherwise then, changes for nobody.
-///
-/// # Errors
-/// As there; `DISK_FULL`.
 pub(in crate::ops) fn files_named(repo: &Repository, worktree: &Worktree, change: &WorktreeChange) -> Result<Vec<TreeChange>> {
     let (old, new) = extras_of_both(repo, change)?;
     let changes = repo.captures().changed_files((&change.files.old, &old), (&change.files.new, &new))?;
@@ -33,9 +27,6 @@ fn extras_of_both(repo: &Repository, change: &WorktreeChange) -> Result<(Capture
 /// The capture of a worktree's present state. Where none was made yet, and the tree does not fully describe the files (raw
 /// bytes are held, or a sparse checkout leaves files out), it is made, so that all changes of an operation can be found. A
 /// crash leaves objects that nothing refers to.
-///
-/// # Errors
-/// As [`capture_with`].
 pub(in crate::ops) fn with_bytes_known(repo: &Repository, now: &WorktreeCapture, made: Option<Oid>) -> Result<Option<Oid>> {
     if made.is_some() || now.extras.raw.is_empty() && now.extras.index.left_out().is_empty() {
         return Ok(made);

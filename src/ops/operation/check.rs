@@ -17,10 +17,6 @@ use super::{mounts, submodules, trash_folders};
 /// Compares refs, HEADs, advanced branches, places of workspaces and task fields with what is expected, and looks for what
 /// would make a step fail: hooks that refuse, files and folders that cannot be changed, a trash that is not a folder. Files
 /// are compared one by one when they are moved: each is in a capture by then.
-///
-/// # Errors
-/// `CHANGED_MEANWHILE`, `GIT_FAILED` (an index cannot be read, for example), `IN_THE_WAY`, `PERMISSIONS_LOST`, `GIT_LOCKED`, `WORKSPACE_IN_THE_WAY`,
-/// `WORKSPACE_BROKEN`, `HOLDS_MOUNT`.
 pub(super) fn expectations(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     let mut changed = Vec::new();
     let names: Vec<RefName> = operation.refs.iter().map(|change| change.name.clone()).collect();
@@ -109,9 +105,6 @@ fn heads_may_move(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
 
 /// For a preview: checks that the contents can be made, since a filter may fail. An operation makes them before its first
 /// change.
-///
-/// # Errors
-/// As [`crate::git::Restores::prepare_restore`].
 pub(super) fn contents(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     for change in &operation.worktrees {
         let there = worktree(ctx, &change.path)?;

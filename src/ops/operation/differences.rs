@@ -22,9 +22,6 @@ pub(in crate::ops) struct ComparedCapture<'a> {
 
 /// The capture of now, whose gaps are also those among the files that it lacks and that one of `trees` has. Nobody tried to read them for
 /// it, where git ignores them by now; and whoever goes to or from such a tree looks at them, but not at what `exclude` says.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(in crate::ops) fn with_all_gaps<'c>(
     repo: &Repository,
     (worktree, now): (&Worktree, &'c WorktreeCapture),
@@ -65,9 +62,6 @@ pub(in crate::ops) fn keep_permissions(extras: &mut CaptureExtras, now: &Capture
 }
 
 /// The files in which two trees differ and that are out of reach.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(in crate::ops) fn beyond(repo: &Repository, reach: &PathSet, (old, new): (&Oid, &Oid)) -> Result<Vec<TreeChange>> {
     if reach.is_empty() {
         return Ok(Vec::new());
@@ -80,9 +74,6 @@ pub(in crate::ops) fn beyond(repo: &Repository, reach: &PathSet, (old, new): (&O
 /// The differences between a worktree now and a capture; nothing that is out of reach. A file that differs only in bytes that git's conversions hide is
 /// listed only where both sides know its bytes and its bytes on the disk really differ: after a change of the configuration,
 /// the same bytes may be stored differently.
-///
-/// # Errors
-/// `GIT_FAILED`, `DISK_FULL`.
 pub(in crate::ops) fn differences(
     repo: &Repository,
     (worktree, now): (&Worktree, &WorktreeCapture),
@@ -103,9 +94,6 @@ pub(in crate::ops) fn differences(
 }
 
 /// The differences between two captures. A file that differs only in hidden bytes is listed only where both know its bytes.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(in crate::ops) fn differences_of_two(
     repo: &Repository,
     old: ComparedCapture<'_>,

@@ -50,9 +50,6 @@ impl GitOperationLine {
 /// The operation of git's under which the branch that is checked out in a worktree must not move: its outcome would be based
 /// on another commit. A bisect does not count: HEAD is detached during a bisect, and if the user has switched to a branch,
 /// moving it loses nothing of the bisect.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(in crate::ops) fn holds_branch(ctx: &Context, worktree: &Worktree) -> Result<Option<GitOperation>> {
     Ok(ctx.repo.captures().in_progress(worktree)?.into_iter().find(|kind| *kind != GitOperation::Bisect))
 }

@@ -29,9 +29,6 @@ pub(in crate::ops) struct KeepRefContents {
 
 impl KeepRefContents {
     /// What a transaction's ref keeps; `None` where there is no such ref, or where it is damaged.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where refs cannot be read.
     pub fn by(ctx: &Context, txn: &OperationId) -> Result<Option<Self>> {
         let Some(kept) = ctx.repo.refs().read_ref(&name_of(txn))?.filter(|kept| ctx.repo.objects().holds(kept)) else {
             return Ok(None);
@@ -45,9 +42,6 @@ impl KeepRefContents {
     }
 
     /// Writes kept tags again that are missing from the repository.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`, `DISK_FULL`, `GIT_FAILED`.
     pub fn write_tags_again(&self, ctx: &Context, tips: &[Oid]) -> Result<()> {
         self.tips.as_ref().map_or(Ok(()), |tree| ctx.repo.tips().write_tags_again(tree, tips))
     }
@@ -65,9 +59,6 @@ pub(in crate::ops) fn name_of(txn: &OperationId) -> RefName {
 
 /// Makes the ref, where it does not exist. While a `git gc` packs refs, an earlier try that made it may not be seen at once: one
 /// that keeps the same is this one.
-///
-/// # Errors
-/// `CHANGED_MEANWHILE` where it keeps something else; `DISK_FULL`, `GIT_FAILED`.
 pub(super) fn publish(repo: &Repository, name: RefName, commit: Oid, reflog: &str) -> Result<()> {
     let edit = RefEdit { name: name.clone(), expected: ExpectedRefValue::Absent, new: Some(commit.clone()) };
     match repo.refs().update_refs(&[edit], reflog) {
@@ -89,9 +80,6 @@ fn keeps_the_same(repo: &Repository, one: &Oid, other: &Oid) -> Result<bool> {
 /// operation's worktrees; its tree has the old and new trees of worktrees and indexes, since some of these are in no
 /// capture: they were combined from several. When this returns, all of it survives a power loss and any `git gc`. Repeating
 /// it changes nothing more.
-///
-/// # Errors
-/// `DISK_FULL`, `GIT_FAILED`.
 pub(super) fn keep(ctx: &Context, operation: &JournaledOperation, txn: &OperationId) -> Result<()> {
     for change in &operation.submodules {
         submodules::keep(ctx, change, txn, &operation.title)?;

@@ -17,9 +17,6 @@ use super::submodules;
 
 /// Checks that an operation touches no mount: no workspace and no file in the way that contains a mount moves, and no file
 /// changes at a mount or in one. Where there are no mounts, it only reads the list of mounts once for each worktree.
-///
-/// # Errors
-/// `HOLDS_MOUNT`, naming the path and the mount.
 pub(super) fn are_left_alone(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     for change in &operation.workspaces {
         let moves = match change.way {

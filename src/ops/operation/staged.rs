@@ -45,9 +45,6 @@ pub(in crate::ops) fn moved(operation: &JournaledOperation) -> Vec<RefChange> {
 
 /// How an operation that moves the branches `moved` changes what is staged in one of its worktrees. `now` and `then` are the extras of the captures before
 /// and after; they count where the operation restores a capture.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(in crate::ops) fn changes(
     repo: &Repository,
     moved: &[RefChange],

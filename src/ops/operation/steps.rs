@@ -72,9 +72,6 @@ impl OperationStepsReport {
 
 /// Carries out an operation; steps that are done already are recognized. To reverse an operation, carry out its inverse with
 /// [`ChangeAttempt::Back`]: then what another process changed meanwhile is left as it is.
-///
-/// # Errors
-/// Those of the steps. Completed steps stay; a repetition continues after them.
 pub(super) fn carry_out(
     ctx: &Context,
     operation: &JournaledOperation,
@@ -195,9 +192,6 @@ fn carry_advance(
 }
 
 /// Whether a worktree exists and is valid, so that something can be put back in it.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(in crate::ops) fn is_there(ctx: &Context, path: &str) -> Result<bool> {
     let entry = ctx.repo.worktrees().worktree_at(Path::new(path))?;
     Ok(entry.is_some_and(|entry| entry.present && entry.worktree.verify().is_ok()))
@@ -221,9 +215,6 @@ pub(super) struct OperationContents {
 
 impl OperationContents {
     /// Makes all contents before anything is changed, since making them can fail.
-    ///
-    /// # Errors
-    /// As [`crate::git::Restores::prepare_restore`].
     pub fn stage(ctx: &Context, operation: &JournaledOperation, txn: &OperationId) -> Result<Self> {
         let mut all = Self::default();
         for change in &operation.worktrees {
@@ -316,9 +307,6 @@ pub(in crate::ops) fn extras_of(repo: &Repository, capture: Option<&Oid>) -> Res
 
 /// Makes a capture of a worktree's future state, where no existing capture has these extras. The operation keeps it alive; a
 /// crash before that leaves objects that nothing refers to.
-///
-/// # Errors
-/// `DISK_FULL`, `GIT_FAILED`.
 pub(in crate::ops) fn capture_with(
     repo: &Repository,
     now: &WorktreeCapture,
@@ -397,9 +385,6 @@ pub(super) fn advance<T>(
 }
 
 /// The worktree at a path.
-///
-/// # Errors
-/// `WORKSPACE_BROKEN` where git knows no worktree there.
 pub(super) fn worktree(ctx: &Context, path: &str) -> Result<Worktree> {
     match ctx.repo.worktrees().worktree_at(Path::new(path))? {
         Some(entry) => Ok(entry.worktree),

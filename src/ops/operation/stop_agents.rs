@@ -43,9 +43,6 @@ pub struct StoppedAgentLine {
 
 /// The agents that [`stop_agents`] would stop: all that have work while a supervisor runs, otherwise those whose keepers
 /// run.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub(in crate::ops) fn at_work(ctx: &Context) -> Result<Vec<StoppedAgentLine>> {
     let supervised = ctx.supervisor_alive()?;
     let mut lines = Vec::new();
@@ -67,9 +64,6 @@ pub(in crate::ops) fn at_work(ctx: &Context) -> Result<Vec<StoppedAgentLine>> {
 
 /// Stops all agents: through the supervisor where one runs, otherwise by asking their keepers. If the supervisor ends
 /// meanwhile, as after `quit`, the agents' keepers are asked.
-///
-/// # Errors
-/// `BUSY` where they do not stop in time; `KEEPER_FAILED`.
 pub(in crate::ops) fn stop_agents(ctx: &mut Context) -> Result<PausedForOperation> {
     if ctx.supervisor_alive()?
         && let Some(paused) = pause_supervisor(ctx)?
@@ -126,9 +120,6 @@ fn forget(ctx: &mut Context, asked: &RequestId) -> Result<()> {
 }
 
 /// Checks that no agent is at work.
-///
-/// # Errors
-/// `BUSY` where one is, or where a session runs, which may start one at any moment.
 pub(in crate::ops) fn nobody_works(ctx: &mut Context) -> Result<PausedForOperation> {
     ctx.store.refresh()?;
     let (living, starting) = living(ctx)?;

@@ -24,9 +24,6 @@ use crate::ops::context::handle::Context;
 /// The tree `then`, in which the present submodules keep the commits that they have checked out now, but for those that go `back`
 /// themselves; and the paths of those for which `then` has another commit, or nothing: their folder stays. One that is not there is, for
 /// git, at the commit that the `index` has for it then. `changes` are the changes from the current tree to `then`.
-///
-/// # Errors
-/// `GIT_FAILED`, `DISK_FULL`.
 pub(in crate::ops) fn with_own_submodules(
     repo: &Repository,
     root: &Path,
@@ -60,9 +57,6 @@ pub(in crate::ops) fn with_own_submodules(
 }
 
 /// The repository and the worktree of a submodule that changes.
-///
-/// # Errors
-/// `WORKSPACE_NOT_OURS` where its git directory is not that of the folder any more.
 pub(in crate::ops) fn opened(ctx: &Context, change: &SubmoduleChange) -> Result<(Arc<Repository>, Worktree)> {
     let (folder, git_dir) = (Path::new(&change.worktree.path), Path::new(&change.git_dir));
     let worktrees = ctx.repo.worktrees();
@@ -98,9 +92,6 @@ pub(in crate::ops) fn has_files(folder: &Path) -> bool {
 }
 
 /// Adds to `changed` what is not as the operation expects it.
-///
-/// # Errors
-/// `WORKSPACE_NOT_OURS`, `WORKSPACE_BROKEN`, `GIT_LOCKED`, `GIT_FAILED`.
 pub(super) fn expectations(ctx: &Context, change: &SubmoduleChange, changed: &mut Vec<String>) -> Result<()> {
     let (repo, there) = opened(ctx, change)?;
     let path = &change.worktree.path;
@@ -123,9 +114,6 @@ pub(super) fn expectations(ctx: &Context, change: &SubmoduleChange, changed: &mu
 
 /// The step of an operation in one submodule. Where its folder was deleted, it is made again first; where it has to be gone afterwards,
 /// its `.git` goes last.
-///
-/// # Errors
-/// Those of a restore.
 pub(super) fn carry_out(
     ctx: &Context,
     change: &SubmoduleChange,
@@ -203,9 +191,6 @@ pub(super) type SubmoduleFolderStays<'a> = &'a dyn Fn(&Path) -> Result<bool>;
 
 /// Whether a folder is one of a submodule that the worktree around has after the operation: an empty one is what `git submodule deinit`
 /// leaves, and what git takes for unchanged; a missing one is deleted.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(super) fn folder_stays(ctx: &Context, operation: &JournaledOperation, folder: &Path) -> Result<bool> {
     let is_one = operation.submodules.iter().any(|one| Path::new(&one.worktree.path) == folder);
     Ok(is_one && around_has(ctx, operation, folder)?)
@@ -232,9 +217,6 @@ fn around_has(ctx: &Context, operation: &JournaledOperation, folder: &Path) -> R
 }
 
 /// Makes the ref that keeps, in the submodule's repository, what an undo will need. Repeating it changes nothing more.
-///
-/// # Errors
-/// `DISK_FULL`, `GIT_FAILED`.
 pub(super) fn keep(ctx: &Context, change: &SubmoduleChange, txn: &OperationId, title: &str) -> Result<()> {
     let (repo, _) = opened(ctx, change)?;
     let name = RefName::new(format!("{SUPERPROJECT_KEPT}{txn}"));
@@ -253,9 +235,6 @@ pub(super) fn keep(ctx: &Context, change: &SubmoduleChange, txn: &OperationId, t
 }
 
 /// Makes a ref that keeps commits. Repeating it changes nothing more.
-///
-/// # Errors
-/// `DISK_FULL`, `GIT_FAILED`.
 pub(super) fn keep_commits(repo: &Repository, name: &str, commits: &[Oid], title: &str) -> Result<()> {
     let name = RefName::new(name);
     if repo.refs().read_ref(&name)?.is_some() {

@@ -20,9 +20,6 @@ use crate::ops::context::handle::Context;
 use crate::ops::workspace_submodules::{label_of, of_worktree};
 
 /// Makes the submodules of a workspace again. One of which the main worktree's repository has no capture is left out. Safe to repeat.
-///
-/// # Errors
-/// What concerns everything, such as a full disk.
 pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Worktree, txn: &OperationId) -> Result<()> {
     for one in &change.submodules {
         let made = match source(ctx, &change.submodules, one)? {
@@ -40,18 +37,12 @@ pub(super) fn make_again(ctx: &Context, change: &WorkspaceChange, worktree: &Wor
 }
 
 /// The main worktree's repository of a submodule of a workspace, where it has the capture.
-///
-/// # Errors
-/// `IO_FAILED`, `REPOSITORY_UNSUPPORTED`.
 pub(in crate::ops) fn source(ctx: &Context, all: &[HeldSubmodule], one: &HeldSubmodule) -> Result<Option<Arc<Repository>>> {
     let main = ctx.repo.worktrees().main_worktree()?;
     Ok(found(ctx, &main, all, &one.path)?.filter(|repo| repo.objects().holds(&one.capture)))
 }
 
 /// Keeps the captures of a workspace that goes to the trash where they were brought to, for as long as this can be undone.
-///
-/// # Errors
-/// `GIT_FAILED`, `DISK_FULL`.
 pub(super) fn keep(ctx: &Context, change: &WorkspaceChange, txn: &OperationId, title: &str) -> Result<()> {
     let name = format!("{SUPERPROJECT_KEPT}{txn}.{}", label_of(Path::new(&change.workspace.path)));
     for one in &change.submodules {

@@ -25,9 +25,6 @@ fn worktrees(ctx: &Context, operation: &JournaledOperation) -> Result<Vec<Worktr
 }
 
 /// Checks that every trash of an operation is a folder, or can be made: what is behind a link may belong to another user.
-///
-/// # Errors
-/// `IO_FAILED`, naming what is in its place.
 pub(super) fn are_folders(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     let of_files: Vec<PathBuf> =
         worktrees(ctx, operation)?.iter().map(|worktree| trash::root_of(ctx, worktree)).collect::<Result<_>>()?;
@@ -43,9 +40,6 @@ pub(super) fn are_folders(ctx: &Context, operation: &JournaledOperation) -> Resu
 
 /// Makes the transaction's trash for every worktree of an operation, before anything is recorded: without it no file can be
 /// moved, in either direction. The trash is excluded from git's untracked files.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL` with the path.
 pub(super) fn make(ctx: &Context, operation: &JournaledOperation, txn: &OperationId) -> Result<()> {
     workspace_folder::exclude(ctx)?;
     for worktree in worktrees(ctx, operation)? {

@@ -26,9 +26,6 @@ pub struct LastOutputLine {
 }
 
 /// What was printed last into a log, its line only by the iteration of this number; `None` where the log is empty.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn last_printed(path: &Path, config: &Config, iteration: u32) -> Result<Option<LastOutputLine>> {
     let part = end_of(path)?;
     let is_of = |line: &LogLine| line.iteration == u64::from(iteration);
@@ -36,9 +33,6 @@ pub fn last_printed(path: &Path, config: &Config, iteration: u32) -> Result<Opti
 }
 
 /// When something was printed last into a log; `None` where the log is empty.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn printed_at(path: &Path) -> Result<Option<Timestamp>> {
     Ok(newest_in(&end_of(path)?))
 }
@@ -52,9 +46,6 @@ fn end_of(path: &Path) -> Result<logs::AgentLogPart> {
 }
 
 /// The last `most` lines with a letter or a digit that were printed at `since` or later, oldest first.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn last_lines(path: &Path, config: &Config, most: usize, since: Timestamp) -> Result<Vec<String>> {
     Ok(lines_in(&end_of(path)?, config, most, |line| line.at >= since))
 }

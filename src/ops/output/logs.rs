@@ -38,9 +38,6 @@ pub struct AgentLogPart {
 }
 
 /// The task that `name` means: its own id, or an agent's, which means the agent's newest task; the planner's means what its plan becomes.
-///
-/// # Errors
-/// `UNKNOWN_TASK`.
 pub fn find(ctx: &Context, name: &str) -> Result<TaskId> {
     let state = ctx.state();
     let plan = state.record.plan.as_ref().map(|plan| &plan.goal.id);
@@ -101,9 +98,6 @@ fn newest_log(ctx: &Context, agent: &AgentId) -> Option<TaskId> {
 
 /// The last non-empty lines that were printed since a moment: at most `most` of standard output, then of standard error. The
 /// order between the two streams is not known.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn last_lines(path: &Path, since: Timestamp, most: usize) -> Result<Vec<String>> {
     let length = length(path)?;
     let part = read(path, length.saturating_sub(TAIL))?;
@@ -118,17 +112,11 @@ pub fn last_lines(path: &Path, since: Timestamp, most: usize) -> Result<Vec<Stri
 }
 
 /// Reads complete lines of a log, starting at `offset`; a few MiB at most.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn read(path: &Path, offset: u64) -> Result<AgentLogPart> {
     read_at_once(path, offset, CHUNK)
 }
 
 /// As [`read`], and not much at once within the beginning of a log: somebody waits for its first line.
-///
-/// # Errors
-/// As [`read`].
 pub fn read_soon(path: &Path, offset: u64) -> Result<AgentLogPart> {
     read_at_once(path, offset, if offset < CHUNK { FIRST } else { CHUNK })
 }
@@ -155,9 +143,6 @@ fn read_at_once(path: &Path, offset: u64, chunk: u64) -> Result<AgentLogPart> {
 }
 
 /// The bytes of a log, as they were before it was compressed.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn length(path: &Path) -> Result<u64> {
     let Some(mut file) = MaybePackedFile::open(path)? else { return Ok(0) };
     file.seek(SeekFrom::End(0)).map_err(|e| Error::io("read", path, e))
@@ -165,9 +150,6 @@ pub fn length(path: &Path) -> Result<u64> {
 
 /// The offset of the first line that begins within about the last `back` bytes of a log and does not continue another one; the
 /// log's beginning where it is shorter, its end where no line begins there.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn line_start(path: &Path, back: u64) -> Result<u64> {
     let Some(mut file) = MaybePackedFile::open(path)? else { return Ok(0) };
     let failed = |e| Error::io("read", path, e);

@@ -47,9 +47,6 @@ impl StepLog {
 }
 
 /// The log of the step of this name or number: of the task itself, or with `merge/` before it, of its merge.
-///
-/// # Errors
-/// `INVALID_INPUT` with the names that there are; `UNKNOWN_TASK`.
 pub fn find(ctx: &Context, task: &TaskId, name: &str) -> Result<StepLog> {
     let checks = task_checks::checks(ctx.state().task(task)?, ctx.state().record.tasks.get(task));
     let own = |check: &&TaskCheck<'_>| check.files == name || check.files.strip_prefix("task/") == Some(name);
@@ -64,9 +61,6 @@ pub fn find(ctx: &Context, task: &TaskId, name: &str) -> Result<StepLog> {
 }
 
 /// What a command printed, as lines; both of its streams are one.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn lines(path: &std::path::Path) -> Result<Vec<LogLine>> {
     let (bytes, _) = files::read_end_of_regular(path, LOG_LIMIT)?.unwrap_or_default();
     let at = path.metadata().ok().and_then(|found| Timestamp::try_from(found.modified().ok()?).ok()).unwrap_or_default();

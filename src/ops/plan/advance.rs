@@ -31,10 +31,6 @@ const MOST_CORRECTIONS: usize = 3;
 const NAMED: usize = 10;
 
 /// Runs the planner, if the plan has one, until it is a human's turn.
-///
-/// # Errors
-/// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`; `PLANNER_FAILED`, `PLAN_INVALID`, `TOO_LARGE`, `INTERRUPTED`: what there was by then is kept,
-/// and it can be run again.
 pub fn advance(ctx: &mut Context, watch: &mut dyn WaitObserver) -> Result<()> {
     let plan = at_rest(ctx)?;
     if plan.planner.is_none() || !matches!(next(plan), NextPlanStep::Plan(_) | NextPlanStep::Check) {

@@ -31,9 +31,6 @@ pub struct PlanStartRequest {
 }
 
 /// Begins a plan.
-///
-/// # Errors
-/// `PLAN_OPEN`, `DUPLICATE_ID`, `INVALID_INPUT`, `TOO_LARGE`; those of storing texts and of appending.
 pub fn start(ctx: &mut Context, goal: PlanStartRequest) -> Result<()> {
     edit::check_title(&goal.title)?;
     let body = stored(ctx, goal.body.as_deref())?;
@@ -62,9 +59,6 @@ fn stored(ctx: &Context, text: Option<&str>) -> Result<Option<TextOrBlob>> {
 }
 
 /// Adds a task to the plan, or makes one that was outlined.
-///
-/// # Errors
-/// As [`edit::add`]; `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`; `INVALID_TRANSITION` before the proposal of a planner is approved.
 pub fn add_task(ctx: &mut Context, new: NewTaskRequest) -> Result<Task> {
     edit::check(&new)?;
     limits::personas_exist(&ctx.config, &new.verify)?;
@@ -92,9 +86,6 @@ pub fn add_task(ctx: &mut Context, new: NewTaskRequest) -> Result<Task> {
 }
 
 /// Answers a question: the one with this number, or the only one that is open.
-///
-/// # Errors
-/// `NO_PLAN`; `INVALID_INPUT` where it is not clear which question is meant; `INVALID_TRANSITION` where it is answered.
 pub fn answer(ctx: &mut Context, number: Option<u32>, text: &str) -> Result<()> {
     let plan = at_rest(ctx)?;
     let number = match number {
@@ -115,9 +106,6 @@ pub fn answer(ctx: &mut Context, number: Option<u32>, text: &str) -> Result<()> 
 }
 
 /// Makes a human's text the next version of the proposal.
-///
-/// # Errors
-/// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`, `INVALID_INPUT`, `TOO_LARGE`.
 pub fn propose(ctx: &mut Context, text: &str) -> Result<()> {
     check_text("the proposal", text)?;
     at_rest(ctx)?;
@@ -125,19 +113,12 @@ pub fn propose(ctx: &mut Context, text: &str) -> Result<()> {
 }
 
 /// Asks for another version.
-///
-/// # Errors
-/// As [`propose`].
 pub fn revise(ctx: &mut Context, feedback: &str) -> Result<()> {
     at_rest(ctx)?;
     take(ctx, PlanStep::Revised { feedback: feedback.to_owned() })
 }
 
 /// Approves the last version, or the tasks as they are. Returns the version, and whether it was approved by this call.
-///
-/// # Errors
-/// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`; `CHANGED_MEANWHILE` where `version` is not the last one; `INVALID_TRANSITION` where there is
-/// nothing to approve.
 pub fn approve(ctx: &mut Context, version: Option<u32>) -> Result<(u32, bool)> {
     let plan = at_rest(ctx)?;
     let last = plan.proposal().map(|last| last.version);
@@ -158,9 +139,6 @@ pub fn approve(ctx: &mut Context, version: Option<u32>) -> Result<(u32, bool)> {
 }
 
 /// Checks the tasks and records what is wrong with them.
-///
-/// # Errors
-/// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`.
 pub fn validate(ctx: &mut Context) -> Result<Vec<String>> {
     at_rest(ctx)?;
     let mut found = Vec::new();
@@ -172,9 +150,6 @@ pub fn validate(ctx: &mut Context) -> Result<Vec<String>> {
 }
 
 /// Gives the plan up. A planner that runs is ended first. What the plan had come to is archived in it.
-///
-/// # Errors
-/// `NO_PLAN`; `BUSY` where the planner does not end.
 pub fn abandon(ctx: &mut Context, why: &str) -> Result<()> {
     open(ctx.state())?;
     super::end_planner(ctx)?;

@@ -17,9 +17,6 @@ use crate::ops::context::handle::Context;
 const NAMED: usize = 10;
 
 /// Checks whether a plan can be finished now, and returns the tasks that it would become.
-///
-/// # Errors
-/// `NO_PLAN`, `BUSY`, `RECOVERY_NEEDED`, `PLAN_NOT_APPROVED`, `PLAN_INVALID`.
 pub fn look(ctx: &Context) -> Result<Vec<Task>> {
     at_rest(ctx)?;
     ready(ctx.state()).map(plan_check::outcome)
@@ -47,9 +44,6 @@ fn sound(problems: Vec<String>) -> Result<()> {
 }
 
 /// Makes the tasks of the plan that was shown, as it was at `seen`. Returns their ids.
-///
-/// # Errors
-/// As [`look`]; `CHANGED_MEANWHILE` where the plan is another one by now. Then nothing was changed.
 pub fn finish(ctx: &mut Context, seen: Option<Timestamp>) -> Result<Vec<TaskId>> {
     at_rest(ctx)?;
     env::fault_point("plan.before-finish");
@@ -66,9 +60,6 @@ pub fn finish(ctx: &mut Context, seen: Option<Timestamp>) -> Result<Vec<TaskId>>
 }
 
 /// Makes tasks of what is made by now, and ends the plan. Returns their ids.
-///
-/// # Errors
-/// `NO_PLAN`; `INVALID_TRANSITION` where nothing is made; `PLAN_INVALID`. Then nothing was changed.
 pub fn keep(ctx: &mut Context, why: &str) -> Result<Vec<TaskId>> {
     ctx.append_with(|state| {
         let plan = open(state)?;

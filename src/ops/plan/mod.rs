@@ -40,25 +40,16 @@ pub fn open(state: &State) -> Result<&GoalPlan> {
 }
 
 /// Writes `planning-state.json` where it is not as the state has it. Returns where a damaged one is kept.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn heal(ctx: &Context) -> Result<Option<String>> {
     planning::heal(ctx.layout(), ctx.state())
 }
 
 /// Whether a process runs the planner now.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn planner_runs(ctx: &Context) -> Result<bool> {
     files::is_locked(&ctx.layout().planning_lock())
 }
 
 /// What the planner does, while it runs.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn planner_doing(ctx: &Context) -> Result<Option<SupervisorActivity>> {
     let Some((plan, since)) = ctx.state().open_plan().and_then(|plan| Some((plan, plan.running?))) else { return Ok(None) };
     if !planner_runs(ctx)? {
@@ -118,9 +109,6 @@ fn it_runs() -> Error {
 }
 
 /// Appends one step.
-///
-/// # Errors
-/// As [`GoalPlan::after`], and those of appending.
 fn take(ctx: &mut Context, step: PlanStep) -> Result<()> {
     ctx.append(Event::Planned { step: Box::new(step) }).map(drop)
 }

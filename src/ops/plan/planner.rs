@@ -57,9 +57,6 @@ enum PlannerCutOff {
 
 impl PlannerRunOutcome {
     /// Its reply, where it was not cut off.
-    ///
-    /// # Errors
-    /// `PLANNER_FAILED` where there is nothing to read, `TOO_LARGE`.
     pub(super) fn reply(&self, phase: PlanningPhase) -> Result<PlannerReply> {
         reply::read(&self.text, phase).map_err(|error| error.hint(self.seen()))
     }
@@ -84,9 +81,6 @@ impl PlannerRunOutcome {
 }
 
 /// Runs the planner in the phase in which the plan is.
-///
-/// # Errors
-/// `PROGRAM_NOT_FOUND`; those of making a worktree, and of reading what it printed.
 pub(super) fn run(ctx: &mut Context, plan: &GoalPlan, watch: &mut dyn WaitObserver) -> Result<PlannerRunOutcome> {
     let agent = plan.planner.as_ref().map(|planner| planner.agent.clone()).unwrap_or_default();
     let program = Arc::new(programs::program(&ctx.config, &agent)?);
@@ -172,9 +166,6 @@ fn folder_of(ctx: &Context, plan: &GoalPlan) -> PathBuf {
 }
 
 /// What a planner that was cut off had printed by then.
-///
-/// # Errors
-/// `IO_FAILED`, `TOO_LARGE`.
 pub(super) fn printed_before(ctx: &Context, plan: &GoalPlan) -> Result<String> {
     let log = StepFiles { folder: folder_of(ctx, plan), about: String::new() }.log_of_lines();
     printed(ctx, &log)
@@ -245,9 +236,6 @@ fn printed(ctx: &Context, log: &Path) -> Result<String> {
 }
 
 /// Checks that an agent program can plan.
-///
-/// # Errors
-/// `CONFIG_INVALID` where there is no such program; `INVALID_INPUT` where a script is missing, or nothing would run it.
 pub fn check(ctx: &Context, agent: &str, script: Option<&str>) -> Result<()> {
     let program = programs::program(&ctx.config, agent)?;
     match (program.prompt, script) {

@@ -10,9 +10,6 @@ use crate::error::Result;
 use crate::ops::context::handle::Context;
 
 /// The plan that was cut off; `None` where there is nothing to recover.
-///
-/// # Errors
-/// `BUSY` where the planner runs.
 pub fn cut_off(ctx: &Context) -> Result<Option<&GoalPlan>> {
     let Some(plan) = ctx.state().open_plan().filter(|plan| plan.running.is_some()) else { return Ok(None) };
     if planner_runs(ctx)? {
@@ -23,9 +20,6 @@ pub fn cut_off(ctx: &Context) -> Result<Option<&GoalPlan>> {
 
 /// Takes up what a planner had printed of its tasks before a crash cut it off: it counts as what it printed before it failed by itself.
 /// Returns how many tasks that made. Repeating it makes none twice.
-///
-/// # Errors
-/// `BUSY` where the planner runs; those of reading what it printed, and of making tasks.
 pub fn take_up_printed(ctx: &mut Context) -> Result<usize> {
     let Some(plan) = cut_off(ctx)?.cloned() else { return Ok(0) };
     let printed = planner::printed_before(ctx, &plan)?;
@@ -36,9 +30,6 @@ pub fn take_up_printed(ctx: &mut Context) -> Result<usize> {
 
 /// Carries a decision out, and records it with its reason. Returns the tasks that were made, if it keeps some. Running the planner
 /// again is the caller's.
-///
-/// # Errors
-/// `NO_PLAN`, `BUSY`; `INVALID_TRANSITION`, `PLAN_INVALID` where nothing can be kept.
 pub fn carry_out(ctx: &mut Context, decided: &PlanRecoveryDecision) -> Result<Vec<TaskId>> {
     open(ctx.state())?;
     cut_off(ctx)?;

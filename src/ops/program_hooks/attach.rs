@@ -90,10 +90,6 @@ fn parts(ctx: &Context, recipe: &HookRecipe, scope: AttachScope) -> Result<Vec<P
 }
 
 /// Puts our hooks into the program's files, so that its sessions in the current worktree call us.
-///
-/// # Errors
-/// `INVALID_INPUT` where a file cannot be changed as it is, or is committed; `IN_THE_WAY`, `CHANGED_MEANWHILE`, `BUSY`, `IO_FAILED`,
-/// `DISK_FULL`.
 pub fn attach(
     ctx: &Context,
     recipe: &HookRecipe,
@@ -131,9 +127,6 @@ pub fn attach(
 }
 
 /// Puts our hooks into the user's own file of a program, where we were called in no repository.
-///
-/// # Errors
-/// As [`attach`].
 pub fn attach_for_user(recipe: &HookRecipe, doing: WriteProgramFiles) -> Result<ProgramFileOutcome> {
     let (target, caller) = (target_of_user(recipe)?, caller(AttachScope::User)?);
     let became = target.put(&ProgramFileHooks { recipe, caller: &caller }, doing, || answers(&caller, recipe))?;
@@ -141,9 +134,6 @@ pub fn attach_for_user(recipe: &HookRecipe, doing: WriteProgramFiles) -> Result<
 }
 
 /// Takes our hooks out of the user's own file of a program, where we were called in no repository.
-///
-/// # Errors
-/// As [`attach`].
 pub fn detach_for_user(recipe: &HookRecipe, doing: WriteProgramFiles) -> Result<ProgramFileOutcome> {
     let target = target_of_user(recipe)?;
     let became = target.take_out(&ProgramFileHooks { recipe, caller: &HookInvocation::IfThere }, doing)?;
@@ -158,9 +148,6 @@ fn target_of_user(recipe: &HookRecipe) -> Result<ProgramFileTarget> {
 
 /// Takes our hooks out of the program's files, in whichever worktree they were written: puts back what was there where nobody changed it
 /// since, else cuts out ours alone.
-///
-/// # Errors
-/// As [`attach`].
 pub fn detach(
     ctx: &Context,
     recipe: &HookRecipe,
@@ -203,9 +190,6 @@ fn is_tracked(ctx: &Context, part: &ProgramFilePart) -> Result<bool> {
 }
 
 /// Asks the command that hooks will call for nothing at all: one that does not know `hook` would keep the agent from its work.
-///
-/// # Errors
-/// `INVALID_INPUT` where it cannot be started or fails.
 pub fn answers(caller: &HookInvocation, recipe: &HookRecipe) -> Result<()> {
     let failed = |why: String| {
         Error::new(Code::InvalidInput, format!("'{}' cannot be called by hooks", caller.line(recipe.name)))

@@ -46,9 +46,6 @@ pub fn of_worktree(layout: &StoreLayout, in_worktree: &str) -> PathBuf {
 }
 
 /// Where it is kept of a file of the user's: with the user's state.
-///
-/// # Errors
-/// `INVALID_INPUT` where the user has no state folder.
 pub fn of_user(file: &Path) -> Result<PathBuf> {
     let state = env::user_state_dir().map(|state| state.join("git-axiom"));
     let state = state.ok_or_else(|| Error::new(Code::InvalidInput, "you have no state folder: HOME is not set"))?;
@@ -61,18 +58,12 @@ fn below(root: &Path, file: &Path) -> PathBuf {
 }
 
 /// Reads it; what cannot be read is nothing, and then only ours is cut out.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn read(at: &Path) -> Result<Option<ProgramFileBackup>> {
     let bytes = files::read_optional(at, 8 * LARGEST as u64)?;
     Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
 }
 
 /// Writes it, on disk when this returns.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn write(at: &Path, kept: &ProgramFileBackup) -> Result<()> {
     if let Some(folder) = at.parent() {
         files::create_dir_all(folder)?;

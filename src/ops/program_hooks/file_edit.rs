@@ -51,9 +51,6 @@ pub(super) struct ProgramFileTarget {
 
 impl ProgramFileTarget {
     /// Puts a piece in. `before_writing` is called when nothing but the write can fail any more.
-    ///
-    /// # Errors
-    /// `INVALID_INPUT` where the file cannot be changed as it is; `IN_THE_WAY`, `CHANGED_MEANWHILE`, `BUSY`, `IO_FAILED`, `DISK_FULL`.
     pub(super) fn put(
         &self,
         piece: &dyn ProgramFilePiece,
@@ -94,9 +91,6 @@ impl ProgramFileTarget {
     }
 
     /// Makes the folder of the file alone, and keeps that it was made.
-    ///
-    /// # Errors
-    /// `IN_THE_WAY`, `IO_FAILED`, `DISK_FULL`.
     pub(super) fn put_folder(&self, doing: WriteProgramFiles) -> Result<ProgramFileChange> {
         no_link_above(&self.at)?;
         let made_folders = missing_above(&self.at.path)?;
@@ -114,9 +108,6 @@ impl ProgramFileTarget {
     }
 
     /// Takes a piece out: puts back what was there where nobody changed it since, else cuts out ours alone.
-    ///
-    /// # Errors
-    /// As [`ProgramFileTarget::put`].
     pub(super) fn take_out(&self, piece: &dyn ProgramFilePiece, doing: WriteProgramFiles) -> Result<ProgramFileChange> {
         let Self { at, record } = self;
         no_link_above(at)?;

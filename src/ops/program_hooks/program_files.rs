@@ -44,9 +44,6 @@ pub const OF_THIS_USER: [&str; 6] = [
 ];
 
 /// The user's own file of a program, for all repositories.
-///
-/// # Errors
-/// `INVALID_INPUT` where the user has no home folder.
 pub fn place_of_user(recipe: &HookRecipe) -> Result<ProgramFilePlace> {
     Ok(ProgramFilePlace {
         path: of_user(recipe, project_file(recipe, AttachScope::User))?,
@@ -69,9 +66,6 @@ fn project_file(recipe: &HookRecipe, scope: AttachScope) -> &'static str {
 }
 
 /// The file of a program in a worktree; for [`AttachScope::User`] the user's own.
-///
-/// # Errors
-/// `INVALID_INPUT` where the user has no home folder.
 pub fn place(worktree: &Worktree, recipe: &HookRecipe, scope: AttachScope) -> Result<ProgramFilePlace> {
     let project = project_file(recipe, scope);
     match scope {
@@ -94,9 +88,6 @@ pub struct ProgramFilesRead {
 }
 
 /// Whose files a program reads that is started in a worktree: where a file of the main worktree covers all, that one too.
-///
-/// # Errors
-/// Those of finding the main worktree, but for a bare repository that has none.
 pub fn read_in(ctx: &Context, recipe: &HookRecipe, worktree: &Worktree) -> Result<ProgramFilesRead> {
     let main = match ctx.repo.worktrees().main_worktree() {
         Ok(main) => Some(main).filter(|main| main.git_dir() != worktree.git_dir()),
@@ -134,9 +125,6 @@ fn of_user(recipe: &HookRecipe, project: &str) -> Result<PathBuf> {
 const VERSIONED: [&str; 5] = ["/nix/store/", "/Cellar/", "/mise/installs/", "/asdf/installs/", "/target/"];
 
 /// How the program is to call us: by a path that stays when git axiom is updated.
-///
-/// # Errors
-/// `IO_FAILED` where the system does not know our own file.
 pub fn caller(scope: AttachScope) -> Result<HookInvocation> {
     if scope == AttachScope::Shared {
         return Ok(HookInvocation::IfThere);

@@ -36,10 +36,6 @@ impl ProgramFilePiece for skill::AgentInstructions {
 
 /// Writes the skill, and its lines into `AGENTS.md`, in the main worktree. Safe to repeat; a crash between the two files leaves what the
 /// same call completes.
-///
-/// # Errors
-/// `INVALID_INPUT` where a file cannot be changed as it is; `IN_THE_WAY` where a link leads out of the worktree; `CHANGED_MEANWHILE`,
-/// `BARE_REPOSITORY`, `IO_FAILED`, `DISK_FULL`.
 pub fn write(ctx: &Context) -> Result<Vec<SkillFileOutcome>> {
     // First everything that can be known without a change.
     each(ctx, |target, piece| target.put(piece, WriteProgramFiles::DryRun, || Ok(())))?;
@@ -48,9 +44,6 @@ pub fn write(ctx: &Context) -> Result<Vec<SkillFileOutcome>> {
 
 /// Takes the skill and its lines out again: for `deinit`. Files that nobody changed since are put back as they were, files and folders that
 /// were made are deleted; else ours alone is cut out. A skill that somebody changed is refused.
-///
-/// # Errors
-/// As [`write`].
 pub fn take_out(ctx: &Context, doing: WriteProgramFiles) -> Result<Vec<SkillFileOutcome>> {
     each(ctx, |target, piece| target.take_out(piece, doing))
 }

@@ -39,9 +39,6 @@ pub struct ProgramEventStatus {
 }
 
 /// Each event in each file that has ours, of those that a program reads in a worktree. Changes nothing.
-///
-/// # Errors
-/// `INVALID_INPUT` where a file cannot be read as it is; `IO_FAILED`.
 pub fn status(ctx: &Context, recipe: &'static HookRecipe, worktree: &Worktree) -> Result<Vec<ProgramEventStatus>> {
     let (mut all, mut seen) = (Vec::new(), Vec::new());
     let layout = layout_of(ctx, worktree);

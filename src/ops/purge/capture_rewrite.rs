@@ -30,9 +30,6 @@ struct PurgeRewriter<'c> {
 }
 
 /// The journal of a purge.
-///
-/// # Errors
-/// Those of reading and writing objects.
 pub(super) fn plan(ctx: &Context, subject: &PurgeSubject) -> Result<PurgeJournal> {
     let mut journal = PurgeJournal::new(&subject.given);
     journal.path.clone_from(&subject.path);

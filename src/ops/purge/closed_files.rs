@@ -15,9 +15,6 @@ const BUNDLE: &str = "axiom.bundle";
 const UNFINISHED: [&str; 4] = ["tmp_", "incoming-", ".tmp-", "bulk-fsync"];
 
 /// All of them, in words.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub(super) fn named(ctx: &Context) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for bundle in bundles(ctx)? {

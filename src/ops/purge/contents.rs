@@ -18,9 +18,6 @@ pub(super) fn cut(subject: &PurgeSubject) -> CaptureRemovals {
 
 /// All that is at the path in captures, in commits that only we hold, in what undo needs, and in the history of branches; or the
 /// content that was named. `graph` is all that only we hold.
-///
-/// # Errors
-/// Those of reading objects.
 pub(super) fn of(ctx: &Context, subject: &PurgeSubject, own: &[RefValue], graph: &ObjectGraph) -> Result<BTreeSet<Oid>> {
     // It may be that of a submodule alone.
     let is_here = |blob: &&Oid| ctx.repo.objects().is_blob(blob);

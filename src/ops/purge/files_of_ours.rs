@@ -37,9 +37,6 @@ pub(super) struct PurgeFileScan {
 }
 
 /// Which of our files have it.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub(super) fn look(ctx: &Context, masks: &TextMasks, secrets: &BTreeSet<Oid>) -> Result<PurgeFileScan> {
     let (mut found, by_kind) = (PurgeFileScan::default(), MasksByFileKind::of(masks));
     for (path, kind) in ours(ctx)? {
@@ -85,9 +82,6 @@ fn has(ctx: &Context, masks: &TextMasks, secrets: &BTreeSet<Oid>, bytes: &[u8]) 
 
 /// Masks it in all our files, and deletes what has it from the trash; returns what had it. What is the user's stays as it is. The log's lines get new sums; the
 /// snapshot, its copies and the backups are made again from the log.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`: the same call goes on later.
 pub(super) fn mask(ctx: &mut Context, masks: &TextMasks, secrets: &BTreeSet<Oid>) -> Result<PurgeFileScan> {
     let (mut changed, by_kind) = (PurgeFileScan::default(), MasksByFileKind::of(masks));
     // Nobody appends to a file of the log while it is replaced.

@@ -21,9 +21,6 @@ pub struct PurgeSubject {
 
 impl PurgeSubject {
     /// What a word means: the id of a blob, or else a path below `here`.
-    ///
-    /// # Errors
-    /// `INVALID_INPUT` where it is neither.
     pub fn of(ctx: &Context, given: &OsStr, here: &Path) -> Result<Self> {
         let word = given.to_string_lossy();
         let is_hex = word.len() >= 7 && word.bytes().all(|byte| byte.is_ascii_hexdigit());

@@ -18,9 +18,6 @@ pub(super) struct OtherObjectHolders(Vec<(String, BTreeSet<Oid>)>);
 
 impl OtherObjectHolders {
     /// As it is now. Our own reflogs are not among it: purge empties them.
-    ///
-    /// # Errors
-    /// Those of reading worktrees, reflogs and files.
     pub(super) fn of(ctx: &Context) -> Result<Self> {
         let refs = ctx.repo.refs();
         let mut all = vec![("a reflog (see 'git reflog expire')".to_owned(), refs.in_reflogs(&is_ours)?)];
@@ -37,17 +34,11 @@ impl OtherObjectHolders {
     }
 
     /// All that something holds, us included.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(super) fn reached_with_all(&self, ctx: &Context) -> Result<BTreeSet<Oid>> {
         ctx.repo.objects().reached_by(&["--all", "--indexed-objects"], &self.ids())
     }
 
     /// Those of `secrets` that something besides our refs holds.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(super) fn held_elsewhere(&self, ctx: &Context, secrets: &BTreeSet<Oid>) -> Result<BTreeSet<Oid>> {
         let others = others();
         let mut what: Vec<&str> = others.iter().map(String::as_str).collect();
@@ -59,9 +50,6 @@ impl OtherObjectHolders {
 
 /// Who holds these contents besides us, and where the file still is. A content that is too short to be a secret counts at the path
 /// alone: an empty file is in every repository.
-///
-/// # Errors
-/// Those of reading refs and objects.
 pub(super) fn named(ctx: &Context, held: &BTreeSet<Oid>, subject: &PurgeSubject) -> Result<Vec<String>> {
     let is_short = |oid: &&Oid| ctx.repo.objects().blob_size(oid).is_some_and(|size| size < SHORTEST as u64);
     let (short, long): (BTreeSet<Oid>, BTreeSet<Oid>) = match &subject.path {

@@ -35,9 +35,6 @@ fn users(ctx: &Context) -> Result<PathBuf> {
 }
 
 /// The contents themselves, as far as they are here and not larger than `limit`.
-///
-/// # Errors
-/// `GIT_FAILED`, `IO_FAILED`.
 pub(super) fn contents(ctx: &Context, secrets: &BTreeSet<Oid>, limit: u64) -> Result<Vec<Vec<u8>>> {
     let pointers = named_by(ctx, secrets);
     let mut found = Vec::new();
@@ -55,9 +52,6 @@ pub(super) fn contents(ctx: &Context, secrets: &BTreeSet<Oid>, limit: u64) -> Re
 }
 
 /// The user's files that have it, in words.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(super) fn named(ctx: &Context, secrets: &BTreeSet<Oid>) -> Result<Vec<String>> {
     let pointers = named_by(ctx, secrets);
     if pointers.is_empty() {
@@ -77,9 +71,6 @@ pub(super) fn going(ctx: &Context, journal: &PurgeJournal) -> Vec<PathBuf> {
 }
 
 /// Deletes what no capture names any more. What it is a link to is the user's, and stays.
-///
-/// # Errors
-/// `GIT_FAILED`, `CHECKPOINT_DAMAGED`, `IO_FAILED`.
 pub(super) fn release(ctx: &Context) -> Result<()> {
     ctx.repo.captures().release_lfs(Duration::ZERO)?;
     repositories(ctx)?.iter().try_for_each(|inner| inner.captures().release_lfs(Duration::ZERO).map(drop))

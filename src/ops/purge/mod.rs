@@ -91,9 +91,6 @@ fn others() -> [String; 4] {
 }
 
 /// What [`purge`] would do. Writes objects that nothing refers to, and nothing else.
-///
-/// # Errors
-/// As [`purge`].
 pub fn preview(ctx: &Context, subject: &PurgeSubject, fate: PurgedObjectsFate) -> Result<PurgeReport> {
     if ctx.supervisor_alive()? {
         return Err(somebody_else(ctx));
@@ -146,9 +143,6 @@ pub fn purge(ctx: &mut Context, subject: &PurgeSubject, fate: PurgedObjectsFate)
 }
 
 /// Completes an interrupted purge; `None` where none was.
-///
-/// # Errors
-/// As [`purge`].
 pub fn complete(ctx: &mut Context) -> Result<Option<PurgeReport>> {
     let Some(journal) = PurgeJournal::read(ctx.repo.common_dir())? else { return Ok(None) };
     let _supervisor = supervisor_lock(ctx)?;
@@ -311,9 +305,6 @@ fn forget_objects(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
 }
 
 /// Clones that are known to borrow this repository's objects, in words: those beside it, and those that git axiom was used in.
-///
-/// # Errors
-/// Those of listing worktrees.
 pub fn known_borrowers(ctx: &Context) -> Result<Vec<String>> {
     let worktrees: Vec<PathBuf> =
         ctx.repo.worktrees().list()?.into_iter().map(|entry| entry.worktree.path().to_owned()).collect();

@@ -21,9 +21,6 @@ const NAMED: usize = 100;
 const CHECKPOINTS: usize = 5;
 
 /// The paths in captures that stay, besides what is taken out, whose content has a value of it or is the same.
-///
-/// # Errors
-/// Those of reading captures.
 pub(super) fn named(ctx: &Context, journal: &PurgeJournal, subject: &PurgeSubject) -> Result<Vec<String>> {
     let finder = words(ctx, journal).telling().finder();
     if finder.is_empty() {

@@ -73,9 +73,6 @@ impl SubmodulePurgeSubject {
 }
 
 /// Makes the captures of the submodules anew that have what is to go. Nothing refers to them yet.
-///
-/// # Errors
-/// Those of reading and writing objects of the submodules.
 pub(super) fn anew(ctx: &Context, subject: &PurgeSubject) -> Result<SubmoduleRewrite> {
     let mut anew = SubmoduleRewrite::default();
     let mut places: BTreeMap<(PathBuf, PathBuf), SubmodulePurgeSubject> = BTreeMap::new();
@@ -191,9 +188,6 @@ pub(super) fn contents(ctx: &Context, journal: &PurgeJournal, limit: u64) -> Vec
 }
 
 /// What holds it in submodules besides us, in words.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(super) fn holders(ctx: &Context, journal: &PurgeJournal) -> Result<Vec<String>> {
     let mut found = Vec::new();
     for plan in journal.submodules.iter().filter(|plan| !plan.held.is_empty()) {
@@ -212,9 +206,6 @@ pub(super) fn holders(ctx: &Context, journal: &PurgeJournal) -> Result<Vec<Strin
 }
 
 /// Puts what was made anew into the object databases of the submodules.
-///
-/// # Errors
-/// `DISK_FULL`, `IO_FAILED`.
 pub(super) fn land(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
     for plan in &journal.submodules {
         if let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? {
@@ -225,9 +216,6 @@ pub(super) fn land(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
 }
 
 /// Throws away what was made anew, where it was only looked at.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub(super) fn put_away(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
     for plan in &journal.submodules {
         if let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? {
@@ -238,9 +226,6 @@ pub(super) fn put_away(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
 }
 
 /// Changes the refs in the submodules. Safe to repeat.
-///
-/// # Errors
-/// `GIT_FAILED`, `GIT_LOCKED`, `DISK_FULL`.
 pub(super) fn move_refs(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
     for plan in &journal.submodules {
         let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? else { continue };
@@ -258,9 +243,6 @@ pub(super) fn move_refs(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
 }
 
 /// Deletes in the submodules what only we held, and nothing holds any more.
-///
-/// # Errors
-/// `BUSY`, `GIT_FAILED`, `DISK_FULL`, `IO_FAILED`.
 pub(super) fn forget(ctx: &Context, journal: &PurgeJournal) -> Result<()> {
     for plan in &journal.submodules {
         let Some(repo) = opened(ctx, &plan.folder, &plan.git_dir)? else { continue };

@@ -58,9 +58,6 @@ pub enum RestartDeadSessions {
 }
 
 /// Looks at each of them, without its git, and starts those again whose session died.
-///
-/// # Errors
-/// `IO_FAILED` where the list cannot be read.
 pub fn look(start: RestartDeadSessions) -> Result<Vec<RepositoryRecoveryLine>> {
     let there = known_repositories::all()?.into_iter().filter_map(|known| known.still_there());
     Ok(there.map(|identity| one(&identity, start)).collect())

@@ -87,9 +87,6 @@ pub struct CrashExportPosition {
 }
 
 /// The state of these tasks; where none is named, of those that a recovery is about and of those that a crash had cut off before.
-///
-/// # Errors
-/// `UNKNOWN_TASK`; those of a damaged log.
 pub fn state(ctx: &Context, view: &RecoverySurvey, ids: &[TaskId]) -> Result<CrashExport> {
     let state = ctx.state();
     let tasks: Vec<TaskId> = if ids.is_empty() {

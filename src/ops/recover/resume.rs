@@ -56,9 +56,6 @@ pub struct RecoveryOutcome {
 }
 
 /// The tasks that these ids mean: a group means all tasks in it.
-///
-/// # Errors
-/// `UNKNOWN_TASK`.
 pub fn tasks_of(state: &State, ids: &[TaskId]) -> Result<BTreeSet<TaskId>> {
     let all = &state.restorable;
     for id in ids {
@@ -78,10 +75,6 @@ pub struct TaskRecoveryPlan {
 }
 
 /// Finds out what a human's words concern; changes nothing. `view` was made with the same words.
-///
-/// # Errors
-/// `UNKNOWN_TASK`; `INVALID_INPUT` where a task was named that no crash cut off, or that begins anew only if a human takes its result
-/// back.
 pub fn plan(ctx: &Context, view: &RecoverySurvey, wanted: &RecoverySelection) -> Result<TaskRecoveryPlan> {
     let state = ctx.state();
     let chosen = wanted.only.as_ref().map(|ids| tasks_of(state, ids)).transpose()?;
@@ -129,9 +122,6 @@ fn gate_of(state: &State, task: &TaskId) -> Option<GateId> {
 }
 
 /// Looks at what a crash left, with what a human wants of it, and how that is carried out.
-///
-/// # Errors
-/// As [`survey::look_with`] and [`plan`].
 pub fn look_and_plan(ctx: &mut Context, wanted: &RecoverySelection) -> Result<(RecoverySurvey, TaskRecoveryPlan)> {
     let mut view = survey::look_with(ctx, wanted)?;
     let plan = plan(ctx, &view, wanted)?;
@@ -176,9 +166,6 @@ fn would_become(state: &State, task: &TaskId, action: CrashAction) -> String {
 }
 
 /// Carries out what a human wants: first of the tasks that are cut off, then of those that were taken up before.
-///
-/// # Errors
-/// As [`survey::recover`]; what was done until then stays done.
 fn run(
     ctx: &mut Context,
     plan: TaskRecoveryPlan,
@@ -208,9 +195,6 @@ fn run(
 }
 
 /// As [`run`], and looks at what is left: that needs a human, and may be other things than before.
-///
-/// # Errors
-/// As [`run`] and [`survey::look`].
 pub fn run_and_look(
     ctx: &mut Context,
     (plan, wanted): (TaskRecoveryPlan, &RecoverySelection),
@@ -254,9 +238,6 @@ fn became(state: &State, orphan: &OrphanTask) -> Result<String> {
 }
 
 /// Lets a task begin anew that waits for a human after a crash.
-///
-/// # Errors
-/// As [`revert_task::put_aside`].
 pub fn begin_anew(ctx: &mut Context, task: &TaskId) -> Result<String> {
     take_up_again(ctx, task, CrashAction::RestartTask)
 }
@@ -299,9 +280,6 @@ fn others(state: &State, done: &[RecoveredTask]) -> Vec<RecoveredTask> {
 }
 
 /// The tasks that abandoning these ids takes out of the plan: all that a crash cut off or had cut off before, where none is named.
-///
-/// # Errors
-/// `UNKNOWN_TASK`; `INVALID_INPUT` where there is none.
 pub fn to_abandon(ctx: &Context, view: &RecoverySurvey, ids: &[TaskId]) -> Result<Vec<TaskId>> {
     let state = ctx.state();
     let is_open =
@@ -326,9 +304,6 @@ pub fn to_abandon(ctx: &Context, view: &RecoverySurvey, ids: &[TaskId]) -> Resul
 
 /// Takes tasks out of the plan. What they have in their workspaces is committed first; workspaces and branches stay. A checkpoint is
 /// made before, as before anything that a human may regret.
-///
-/// # Errors
-/// `INVALID_TRANSITION` where an agent still works on one; as [`survey::recover`]; those of the checkpoint.
 pub fn abandon(ctx: &mut Context, tasks: &[TaskId], watcher: &mut dyn SessionWatcher) -> Result<Vec<TaskId>> {
     let only: BTreeSet<TaskId> = tasks.iter().cloned().collect();
     let decided = tasks.iter().map(|task| (task.clone(), CrashAction::ContinueTask)).collect();

@@ -117,17 +117,11 @@ impl RecoverySurvey {
 }
 
 /// Finds what a crash left, and other reasons for which verbs refuse.
-///
-/// # Errors
-/// `BUSY` while an operation is under way; `IO_FAILED`, `GIT_FAILED`.
 pub fn look(ctx: &mut Context) -> Result<RecoverySurvey> {
     look_with(ctx, &RecoverySelection::default())
 }
 
 /// As [`look`], with what a human wants of the tasks: what is shown is what [`super::resume::run_and_look`] does.
-///
-/// # Errors
-/// As [`look`]; `UNKNOWN_TASK`.
 pub fn look_with(ctx: &mut Context, wanted: &RecoverySelection) -> Result<RecoverySurvey> {
     let mut view = RecoverySurvey::default();
     if ctx.supervisor_alive()? {
@@ -171,9 +165,6 @@ pub fn look_with(ctx: &mut Context, wanted: &RecoverySelection) -> Result<Recove
 }
 
 /// The tasks that are active while no supervisor runs, and nothing else.
-///
-/// # Errors
-/// `IO_FAILED`, `GIT_FAILED`.
 pub fn tasks(ctx: &Context) -> Result<RecoverySurvey> {
     let mut view = RecoverySurvey::default();
     if !ctx.supervisor_alive()? {
@@ -222,9 +213,6 @@ fn nothing_is_under_way(ctx: &mut Context) -> Result<()> {
 
 /// Makes every safe repair: finishes or reverses what was interrupted, uses the results of ended iterations, resets crashed
 /// tasks. Agents that still run continue, and the next `run` takes them over.
-///
-/// # Errors
-/// As [`supervise::attend`].
 pub fn recover(ctx: &mut Context, options: SupervisorOptions, watcher: &mut dyn SessionWatcher) -> Result<()> {
     supervise::attend(ctx, &AttendRequest::TakeUp, options, watcher)
 }

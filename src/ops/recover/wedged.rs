@@ -24,9 +24,6 @@ use crate::ops::{checkpoint, plan};
 use crate::own_process::threads;
 
 /// Finds all reasons for which a verb refuses.
-///
-/// # Errors
-/// `IO_FAILED`, `GIT_FAILED`, where even the search fails.
 pub fn find(ctx: &Context) -> Result<Vec<BlockingCondition>> {
     let mut found = Vec::new();
     found.extend(earlier_damage(ctx)?);

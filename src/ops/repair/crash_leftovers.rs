@@ -20,9 +20,6 @@ use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
 
 /// What is left, a line for each thing.
-///
-/// # Errors
-/// `IO_FAILED`, `GIT_FAILED`.
 pub fn find(ctx: &Context) -> Result<Vec<String>> {
     let mut found = half_removed(ctx)?;
     let workspaces = &ctx.state().restorable.workspaces;
@@ -63,9 +60,6 @@ pub fn temporaries_age(ctx: &Context) -> Duration {
 }
 
 /// Temporary files of ours beside the state and among the project's own, which a crash left, of at least this age.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn temporaries(ctx: &Context, age: Duration) -> Result<Vec<PathBuf>> {
     let ours = [ctx.layout().root().to_owned(), ctx.layout().state_dir()];
     // A bare repository has none of the project's.

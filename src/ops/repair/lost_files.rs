@@ -94,18 +94,12 @@ struct LostFilesScan {
 
 /// Looks at the workspace of a task; `None` where there is nothing to compare it with. `stopped` is the last sign of life of an
 /// iteration that the machine ended: then the newest capture counts, else one from before an earlier loss.
-///
-/// # Errors
-/// Those of a capture.
 pub fn look(ctx: &Context, task: &TaskId, stopped: Option<Timestamp>) -> Result<Option<LostFiles>> {
     Ok(find(ctx, task, stopped)?.map(|found| found.lost))
 }
 
 /// The files of all workspaces that are lost and that their newest captures hold: of iterations that the machine ended (`stopped`, with
 /// their last signs of life), of folders that are gone, and of losses before. What is not as in a capture may as well be newer.
-///
-/// # Errors
-/// `GIT_FAILED` where refs cannot be read.
 pub fn all(ctx: &Context, stopped: BTreeMap<TaskId, Timestamp>) -> Result<Vec<LostFiles>> {
     let mut tasks: BTreeMap<TaskId, Option<Timestamp>> = BTreeMap::new();
     let kept = ctx.repo.refs().refs_below(LOST)?;
@@ -218,9 +212,6 @@ fn is_zeros(place: &Path) -> bool {
 
 /// Keeps the newest capture of a workspace for a human's choice, since the next one takes its place. A crash before leaves nothing
 /// done, and the next call does it.
-///
-/// # Errors
-/// `GIT_FAILED`, `DISK_FULL`.
 pub fn keep_capture(ctx: &Context, task: &TaskId) -> Result<()> {
     let refs = ctx.repo.refs();
     let Some(capture) = refs.read_ref(&live_ref(task))? else { return Ok(()) };
@@ -230,9 +221,6 @@ pub fn keep_capture(ctx: &Context, task: &TaskId) -> Result<()> {
 
 /// As [`keep_capture`], where the folder of a known workspace is gone and its capture holds more than its branch. Returns whether it
 /// does.
-///
-/// # Errors
-/// As [`keep_capture`] and [`look`].
 pub fn keep_of_lost_folder(ctx: &mut Context, task: &TaskId) -> Result<bool> {
     let path = ctx.state().restorable.workspaces.get(task).map(|workspace| workspace.path.clone());
     if path.is_none_or(|path| Path::new(&path).symlink_metadata().is_ok()) {
@@ -246,9 +234,6 @@ pub fn keep_of_lost_folder(ctx: &mut Context, task: &TaskId) -> Result<bool> {
 
 /// Puts the chosen files back, in this context's transaction; `None` where there are none. Repeating it, also after a crash, finds
 /// nothing to do. What was in their places comes back with an undo.
-///
-/// # Errors
-/// `BUSY`, `OPERATION_OPEN`; those of a capture and of an operation: then nothing was changed, or it is open.
 pub fn put_back(
     ctx: &mut Context,
     task: &TaskId,

@@ -37,9 +37,6 @@ pub fn is_vanished(path: &Path) -> bool {
 }
 
 /// Where the work on a task is.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub fn place(ctx: &Context, task: &TaskId) -> Result<WorkPlace> {
     let Some(workspace) = ctx.state().restorable.workspaces.get(task) else { return Ok(WorkPlace::There) };
     if !is_vanished(Path::new(&workspace.path)) {
@@ -79,9 +76,6 @@ pub fn capture_of(ctx: &Context, task: &TaskId, workspace: &Workspace) -> Result
 
 /// Makes the folder of a task again that is gone, with what was saved of the work; `None` where it is there, or nothing was saved.
 /// A crash leaves the folder gone, or made from its branch, with the capture kept for a human's choice, which `recover` names.
-///
-/// # Errors
-/// Those of making a workspace and of an operation; what was done until then stays, and the next call goes on.
 pub fn bring_back(ctx: &mut Context, task: &TaskId) -> Result<Option<RemadeFolder>> {
     let from = place(ctx, task)?;
     match from {

@@ -17,9 +17,6 @@ use crate::ops::history;
 use super::TaskRollbackRequest;
 
 /// The tasks to roll back: the requested one first.
-///
-/// # Errors
-/// `UNKNOWN_TASK` for an id in another spelling; `INVALID_TRANSITION` for a group; `HAS_DEPENDENTS`.
 pub(super) fn tasks(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<TaskId>> {
     let state = ctx.state();
     let id = &wanted.task;
@@ -43,9 +40,6 @@ pub(super) fn tasks(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<Vec<T
 }
 
 /// The branch on which the commits are reverted, and its current commit.
-///
-/// # Errors
-/// `TARGET_MISSING`, `DETACHED_HEAD`; `INVALID_TRANSITION` where the tasks were merged into different branches.
 pub(super) fn target(ctx: &Context, wanted: &TaskRollbackRequest, tasks: &[TaskId]) -> Result<(RefName, Oid)> {
     let merged = |task: &TaskId| Some(&ctx.state().restorable.tasks.get(task)?.merged.as_ref()?.target);
     let went_into: BTreeSet<&RefName> = tasks.iter().filter_map(merged).collect();
@@ -83,9 +77,6 @@ fn default_target(ctx: &Context) -> Result<RefName> {
 }
 
 /// The tasks with the commits that the log records for their iterations.
-///
-/// # Errors
-/// The codes of a damaged log.
 pub(super) fn with_recorded(ctx: &Context, tasks: &[TaskId]) -> Result<Vec<RolledBackTask>> {
     let worked_on = |task: &&TaskId| ctx.state().record.tasks.get(*task).is_some_and(|record| record.iterations > 0);
     let mut ranges: BTreeMap<TaskId, Vec<(Oid, Oid)>> = BTreeMap::new();

@@ -136,9 +136,6 @@ pub(super) struct TaskRollbackPlan {
 }
 
 /// Makes the plan from the present state.
-///
-/// # Errors
-/// As [`super::preview`].
 pub(super) fn work(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<TaskRollbackPlan> {
     let tasks = find::tasks(ctx, wanted)?;
     let (target, old) = find::target(ctx, wanted, &tasks)?;
@@ -263,9 +260,6 @@ fn conflicts(ctx: &Context, unit: &RevertUnit, files: &[RepoPath], tip: &Oid) ->
 }
 
 /// Fails with the reason, where there is nothing to roll back.
-///
-/// # Errors
-/// `NO_TASK_COMMITS`, `UNKNOWN_TASK`; `HISTORY_MISSING` where a shallow clone may lack the commits.
 fn refuse_nothing(ctx: &Context, wanted: &TaskRollbackRequest, work: &TaskRollbackPlan) -> Result<()> {
     let TaskRollbackPlan { operation, preview, .. } = work;
     let has_workspace = work.tasks.iter().any(|task| ctx.state().restorable.workspaces.contains_key(task));
@@ -298,9 +292,6 @@ fn refuse_nothing(ctx: &Context, wanted: &TaskRollbackRequest, work: &TaskRollba
 
 /// Checks that everything is as the operation expects, and that no branch is in use elsewhere; changes nothing. Edits of
 /// tasks that agents work on are not compared: the plan assumes that the agents have been stopped.
-///
-/// # Errors
-/// As [`operation::rehearse`]; `BRANCH_IN_USE`.
 pub(super) fn check(ctx: &Context, work: &TaskRollbackPlan) -> Result<()> {
     let mut operation = work.operation.clone();
     operation.edits.retain(|edit| ctx.state().agent_on(&edit.id).is_none());
@@ -310,9 +301,6 @@ pub(super) fn check(ctx: &Context, work: &TaskRollbackPlan) -> Result<()> {
 
 /// Adds the tasks' workspaces, which go to the trash, and the commits to keep. Without captures, the result is for a preview
 /// only.
-///
-/// # Errors
-/// `IN_THE_WAY` where a workspace is locked; `INTERNAL`.
 pub(super) fn put_workspaces_aside(
     ctx: &Context,
     work: &mut TaskRollbackPlan,

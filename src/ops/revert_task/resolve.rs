@@ -22,9 +22,6 @@ use super::find;
 use super::reverts::RevertOutcome;
 
 /// All conflicts that are being resolved, ordered by path. Starts no process and takes no lock.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn settling(ctx: &Context) -> Result<Vec<RevertConflictWorktree>> {
     let mut found = Vec::new();
     for (_, mut note) in conflict_notes::noted(ctx.repo.common_dir())? {
@@ -42,9 +39,6 @@ fn place(ctx: &Context, task: &TaskId) -> Result<PathBuf> {
 }
 
 /// The worktree in which a task's conflict is being resolved.
-///
-/// # Errors
-/// `IO_FAILED`, `GIT_FAILED`.
 pub(super) fn worktree(ctx: &Context, task: &TaskId) -> Result<Option<Worktree>> {
     let entry = ctx.repo.worktrees().worktree_at(&place(ctx, task)?)?.filter(|entry| entry.present && entry.locked.is_none());
     let Some(worktree) = entry.map(|entry| entry.worktree) else { return Ok(None) };
@@ -54,9 +48,6 @@ pub(super) fn worktree(ctx: &Context, task: &TaskId) -> Result<Option<Worktree>>
 
 /// Sets up the worktree. The caller holds the change lock. A crash leaves a worktree without a note; the next call moves
 /// it to the trash.
-///
-/// # Errors
-/// `WORKSPACE_IN_THE_WAY`, `DISK_CHECKOUT_FAILED`, `GIT_FAILED`.
 pub(super) fn set_up(
     ctx: &Context,
     task: &TaskId,
@@ -99,9 +90,6 @@ fn clear(ctx: &Context, path: &Path) -> Result<()> {
 }
 
 /// Moves a worktree to the trash; its commits are referenced elsewhere, or there are none.
-///
-/// # Errors
-/// `IO_FAILED`; a repetition finishes it.
 pub(super) fn put_aside(ctx: &Context, worktree: &Worktree) -> Result<()> {
     let name = worktree.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     env::fault_point("resolve.before-aside");
@@ -110,9 +98,6 @@ pub(super) fn put_aside(ctx: &Context, worktree: &Worktree) -> Result<()> {
 }
 
 /// Moves finished worktrees to the trash and returns their paths: a crash came between the rollback and their removal.
-///
-/// # Errors
-/// `IO_FAILED`, `GIT_FAILED`.
 pub(in crate::ops) fn put_finished_aside(ctx: &Context) -> Result<Vec<String>> {
     let mut done = Vec::new();
     for (path, worktree) in finished_worktrees(ctx)? {
@@ -123,9 +108,6 @@ pub(in crate::ops) fn put_finished_aside(ctx: &Context) -> Result<Vec<String>> {
 }
 
 /// The paths of finished worktrees that [`put_finished_aside`] would move.
-///
-/// # Errors
-/// As there.
 pub(in crate::ops) fn finished(ctx: &Context) -> Result<Vec<String>> {
     Ok(finished_worktrees(ctx)?.into_iter().map(|(path, _)| path).collect())
 }
@@ -165,10 +147,6 @@ fn uncommitted(ctx: &Context, worktree: &Worktree) -> Result<Vec<String>> {
 
 /// The result of the resolution: the commit to which the target moves, if everything is committed and every commit of the
 /// plan was reverted.
-///
-/// # Errors
-/// `NOT_SETTLED`, with what is missing; `CHANGED_MEANWHILE` where the target has new commits that the resolution is not
-/// based on.
 pub(super) fn settled(
     ctx: &Context,
     worktree: &Worktree,

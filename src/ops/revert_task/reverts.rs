@@ -26,9 +26,6 @@ impl RevertOutcome {
 }
 
 /// Reverts the units of a plan on top of `from`, up to the first conflict. Writes objects that nothing refers to yet.
-///
-/// # Errors
-/// `HISTORY_MISSING` in a shallow clone; `GIT_FAILED`, `IDENTITY_MISSING`, `DISK_FULL`.
 pub(super) fn compute(ctx: &Context, plan: &TaskRevertPlan, from: &Oid) -> Result<RevertOutcome> {
     let mut reverted = RevertOutcome { tip: from.clone(), made: Vec::new(), conflict: None };
     let mut tree = ctx.repo.objects().read_commit(from)?.tree;

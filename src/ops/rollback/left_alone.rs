@@ -19,9 +19,6 @@ use super::preview::{MissingWorktreeLine, RollbackPreview};
 
 /// Adds to the preview the worktrees that differ from the checkpoint and that the operation leaves as they are; also missing
 /// ones, with the command that makes them again.
-///
-/// # Errors
-/// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
 pub(super) fn left_alone(
     ctx: &Context,
     document: &CheckpointDocument,
@@ -48,9 +45,6 @@ pub(super) fn left_alone(
 }
 
 /// The same for the main worktree, where another one goes back in its place.
-///
-/// # Errors
-/// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
 pub(super) fn main_left_alone(
     ctx: &Context,
     (record, document): (&CheckpointRecord, &CheckpointDocument),
@@ -75,9 +69,6 @@ pub(super) fn main_left_alone(
 
 /// The command that makes a missing worktree again, to be run after `operation`, which may bring its branch back or delete
 /// it.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(super) fn made_by(ctx: &Context, then: &WorkspaceState, operation: Option<&JournaledOperation>) -> Result<String> {
     let path = &then.path;
     let will_be_there = |branch: &RefName| {
@@ -113,9 +104,6 @@ fn moved_to(ctx: &Context, then: &WorkspaceState) -> Result<Option<String>> {
 }
 
 /// Refuses a rollback of everything that was called in such a worktree: the user may have meant only that worktree.
-///
-/// # Errors
-/// `INVALID_INPUT`, with the commands for both meanings.
 pub(super) fn refuse_from_there(
     ctx: &Context,
     document: &CheckpointDocument,
@@ -152,9 +140,6 @@ fn part_of(operation: &JournaledOperation) -> BTreeSet<&str> {
 }
 
 /// Whether a worktree is as the checkpoint has it.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(super) fn is_same(
     ctx: &Context,
     (then, coverage): (&WorkspaceState, Option<&CaptureCoverage>),

@@ -13,9 +13,6 @@ use crate::ops::operation::stop_agents;
 /// Whether a preview should find out first if the rollback changes anything, before a safety checkpoint is made. Always for
 /// single paths. Not while agents run, since they write until they are stopped; and not for a whole rollback where HEAD
 /// differs from the checkpoint, since that changes something for certain.
-///
-/// # Errors
-/// As [`super::preview()`].
 pub fn may_change_nothing(ctx: &Context, wish: RollbackRequest<'_>) -> Result<bool> {
     let whole = match wish.part {
         RollbackScope::Paths(_) => return Ok(true),
@@ -32,9 +29,6 @@ pub fn may_change_nothing(ctx: &Context, wish: RollbackRequest<'_>) -> Result<bo
 
 /// Whether the operation would change nothing: files, index, extras of captures, refs and state are already as they would
 /// be.
-///
-/// # Errors
-/// `GIT_FAILED`, `CHECKPOINT_DAMAGED`.
 pub(super) fn changes_nothing(ctx: &Context, operation: &JournaledOperation, captured: &CheckpointCaptures) -> Result<bool> {
     // Every field is listed here, so that a new field of an operation has to be considered.
     let JournaledOperation { kind: _, title: _, safety: _, kept: _, advances, refs, branch_configs, stash, .. } = operation;

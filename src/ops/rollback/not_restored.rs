@@ -15,9 +15,6 @@ use super::preview::{NOT_IN_TIME, UnrestoredPathLine};
 
 /// The changes that would bring back untracked files that the configuration excludes now. `changes` are the changes from the
 /// current tree to that of the checkpoint; `index` is the index tree of the checkpoint.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(super) fn excluded_now(
     repo: &Repository,
     (now, exclude): (&WorktreeCapture, &PathPatterns),

@@ -52,10 +52,6 @@ impl OneWorktreeRollback<'_> {
 
 /// Plans the rollback of the worktree at `path`, from the capture made just now: files, index, HEAD, and the branch that was
 /// checked out there.
-///
-/// # Errors
-/// `INVALID_INPUT` where there is no worktree at that path, or the checkpoint holds none; `WORKSPACE_BROKEN` where its
-/// folder is missing; otherwise those of a whole rollback.
 pub(super) fn make(
     ctx: &Context,
     record: &CheckpointRecord,
@@ -99,9 +95,6 @@ pub(super) fn make(
 }
 
 /// The worktree at `path`, at the checkpoint and now.
-///
-/// # Errors
-/// As [`make`].
 pub(super) fn find<'a>(
     ctx: &Context,
     record: &CheckpointRecord,

@@ -67,9 +67,6 @@ fn held<'a>(
 }
 
 /// Moves their branches back, but for those that the rollback moves anyway.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(super) fn add_branches(
     ctx: &Context,
     document: &CheckpointDocument,
@@ -89,9 +86,6 @@ pub(super) fn add_branches(
 }
 
 /// Adds those that differ from the checkpoint.
-///
-/// # Errors
-/// As for the main worktree.
 pub(super) fn add(
     ctx: &Context,
     document: &CheckpointDocument,

@@ -39,9 +39,6 @@ pub(super) struct RollbackPlan {
 
 impl RollbackPlan {
     /// Makes the plan from a complete operation: adds the lists of refs and staged paths to the preview.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn of(
         ctx: &Context,
         captured: &CheckpointCaptures,
@@ -74,9 +71,6 @@ impl RollbackPlan {
 }
 
 /// Plans a whole rollback from the captures made just now.
-///
-/// # Errors
-/// `BRANCH_IN_USE`, `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
 pub(super) fn make(
     ctx: &Context,
     record: &CheckpointRecord,

@@ -335,9 +335,6 @@ impl RollbackPreview {
     }
 
     /// The preview of a rollback that changes nothing yet.
-    ///
-    /// # Errors
-    /// Where the older checkpoints cannot be read.
     pub(super) fn of(state: &State, record: &CheckpointRecord) -> Result<Self> {
         Ok(Self {
             checkpoint: RollbackGoal {

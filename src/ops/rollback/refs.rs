@@ -65,9 +65,6 @@ pub struct UnrestoredRefLine {
 }
 
 /// How the local refs changed since a checkpoint, without those that every rollback moves, and those that this one moves already.
-///
-/// # Errors
-/// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
 pub(super) fn since(
     ctx: &Context,
     capture: &Oid,
@@ -105,9 +102,6 @@ pub(super) fn add_moved_branches(
 }
 
 /// Adds all other local refs to the operation and the preview.
-///
-/// # Errors
-/// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
 pub(super) fn add_local_refs(
     ctx: &Context,
     capture: &Oid,
@@ -163,9 +157,6 @@ pub(super) fn add_local_refs(
 }
 
 /// Adds the configuration of all branches that come back to the operation and the preview.
-///
-/// # Errors
-/// `CHECKPOINT_DAMAGED`, `GIT_FAILED`, `IO_FAILED`.
 pub(super) fn add_branch_configs(
     ctx: &Context,
     capture: &Oid,

@@ -11,9 +11,6 @@ use crate::ops::operation::{capture_with, extras_of};
 /// Where an operation replaces or removes files of which no capture has the bytes or the permissions, captures them together
 /// with the worktree's present state; the reversal and the undo restore from that capture. The operation's ref keeps it
 /// alive; a crash before that leaves objects that nothing refers to.
-///
-/// # Errors
-/// `GIT_FAILED`, `IO_FAILED`, `DISK_FULL`.
 pub(in crate::ops) fn keep_bytes_replaced(
     ctx: &Context,
     operation: &mut JournaledOperation,
@@ -33,9 +30,6 @@ pub(in crate::ops) fn keep_bytes_replaced(
 }
 
 /// As [`keep_bytes_replaced`], of one worktree.
-///
-/// # Errors
-/// As there.
 pub(in crate::ops) fn keep_bytes(repo: &Repository, change: &mut WorktreeChange, now: &CapturedWorktree) -> Result<()> {
     let known = &now.capture.extras.raw;
     let (modes, comes) = (&now.capture.extras.modes, extras_of(repo, change.captures.new.as_ref())?);

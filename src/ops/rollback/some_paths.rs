@@ -21,9 +21,6 @@ use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
 use crate::ops::operation::recorded_head::head_state;
 
 /// Plans the rollback of `paths`, from the captures made just now. A path includes everything below it.
-///
-/// # Errors
-/// `INVALID_INPUT` where the paths are in no worktree, in more than one, or match nothing; otherwise those for one worktree.
 pub(super) fn make(
     ctx: &Context,
     record: &CheckpointRecord,

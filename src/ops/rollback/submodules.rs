@@ -54,9 +54,6 @@ struct SubmoduleRollback<'a> {
 }
 
 /// Plans the changes of the submodules of a worktree, or of those that hold one of the paths. Returns the paths of all that go back.
-///
-/// # Errors
-/// `GIT_FAILED`, `CHECKPOINT_DAMAGED`; those of a capture.
 pub(super) fn add(
     ctx: &Context,
     document: &CheckpointDocument,
@@ -113,9 +110,6 @@ pub(super) fn add(
 }
 
 /// The submodules of a workspace that is made again. Those that cannot be are named in the preview.
-///
-/// # Errors
-/// `IO_FAILED`, `REPOSITORY_UNSUPPORTED`.
 pub(super) fn to_make_again(
     ctx: &Context,
     document: &CheckpointDocument,
@@ -144,9 +138,6 @@ fn within(only: &PathSet, submodule: &RepoPath) -> PathSet {
 }
 
 /// The present contents of the submodule in a folder; where they cannot be known, the key of the reason.
-///
-/// # Errors
-/// Those of a capture.
 pub(in crate::ops) fn present_at(
     ctx: &Context,
     captured: &CheckpointCaptures,
@@ -269,9 +260,6 @@ fn tell_commits(
 }
 
 /// Whether a path is that of a file in a submodule, in the checkpoint or now.
-///
-/// # Errors
-/// `GIT_FAILED`.
 pub(super) fn names_something(
     ctx: &Context,
     document: &CheckpointDocument,

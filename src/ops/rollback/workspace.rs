@@ -142,9 +142,6 @@ fn put_aside(
 }
 
 /// The change that removes a workspace without a folder from the state and from git's list; `None` where the folder exists.
-///
-/// # Errors
-/// `IN_THE_WAY` where the workspace is locked.
 fn forget(ctx: &Context, task: &TaskId, workspace: &Workspace) -> Result<Option<WorkspaceChange>> {
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))?;
     match entry.as_ref().is_some_and(|entry| entry.present) {
@@ -154,9 +151,6 @@ fn forget(ctx: &Context, task: &TaskId, workspace: &Workspace) -> Result<Option<
 }
 
 /// The change that moves to the trash what is left of a workspace that is no longer one; `entry` is what git knows of it.
-///
-/// # Errors
-/// `IN_THE_WAY` where it is locked.
 pub(in crate::ops) fn lost_workspace(
     ctx: &Context,
     task: &TaskId,
@@ -194,9 +188,6 @@ pub(in crate::ops) fn no_git_dir(git_dir_trash: &str) -> String {
 }
 
 /// Refuses a locked workspace: `git worktree lock` shows that a user wants it to stay, or that its disk is not connected.
-///
-/// # Errors
-/// `IN_THE_WAY`, with the reason of the lock.
 pub(in crate::ops) fn not_locked(workspace: &Workspace, locked: Option<&str>) -> Result<()> {
     match locked {
         // A killed `git worktree add` leaves this reason.

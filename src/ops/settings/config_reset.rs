@@ -40,10 +40,6 @@ pub fn broken(repo: Option<&Repository>) -> Vec<(WritableLayer, Error)> {
 }
 
 /// Plans what takes the place of a layer's file. Writes nothing.
-///
-/// # Errors
-/// `NO_BACKUP`; `NOT_PRIVATE` where others could have written it; `IN_THE_WAY`, `TOO_LARGE`, `NOT_A_REPOSITORY`, `BARE_REPOSITORY`,
-/// `IO_FAILED`.
 pub fn plan(repo: Option<&Repository>, layer: WritableLayer, from: ConfigResetSource) -> Result<ConfigResetPlan> {
     let name = match layer {
         WritableLayer::User => "user",
@@ -97,9 +93,6 @@ impl ConfigResetPlan {
     }
 
     /// Does it. Returns where the old content is kept; `None` where there was none. A crash leaves the old or the new content.
-    ///
-    /// # Errors
-    /// `CHANGED_MEANWHILE`, `BUSY`, `IN_THE_WAY`, `IO_FAILED`, `DISK_FULL`: then the file is as it was.
     pub fn carry_out(&self) -> Result<Option<PathBuf>> {
         if !self.is_change() {
             return Ok(None);

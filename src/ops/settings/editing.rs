@@ -24,9 +24,6 @@ pub struct ConfigDraft<'r> {
 
 impl<'r> ConfigDraft<'r> {
     /// Copies the text of a layer into a private file of the temporary folder.
-    ///
-    /// # Errors
-    /// `IN_THE_WAY`, `TOO_LARGE`, `NOT_A_REPOSITORY`, `BARE_REPOSITORY`, `IO_FAILED`, `DISK_FULL`.
     pub fn begin(repo: Option<&'r Repository>, layer: WritableLayer) -> Result<Self> {
         let (file, before, end) = match layer_files::file_of(repo, layer)? {
             Some(place) if place.is_missing()? => (place.path, None, ".toml"),
@@ -55,17 +52,11 @@ impl<'r> ConfigDraft<'r> {
     }
 
     /// Lets the user edit the copy, with the editor that git uses in `folder`.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where there is no editor; `PROGRAM_NOT_FOUND`; `IO_FAILED` where it ended with an error.
     pub fn edit(&self, folder: &Path) -> Result<()> {
         editor::open(folder, self.copy.as_os_str())
     }
 
     /// What is wrong with the text; `None` where it can be used.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `GIT_FAILED`.
     pub fn problem(&self) -> Result<Option<Error>> {
         match self.checked(&self.text()?) {
             Ok(()) => Ok(None),
@@ -75,9 +66,6 @@ impl<'r> ConfigDraft<'r> {
     }
 
     /// Puts the text in the place of the file, and removes the copy. Returns whether it differs from what was there.
-    ///
-    /// # Errors
-    /// `CHANGED_MEANWHILE`, `BUSY`, `GIT_LOCKED`, `IO_FAILED`, `DISK_FULL`: then the file is as it was, and the copy stays.
     pub fn save(&self) -> Result<bool> {
         let text = self.text()?;
         let is_new = text != self.before.as_deref().unwrap_or_default();

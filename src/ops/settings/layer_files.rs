@@ -21,26 +21,17 @@ pub(super) struct LayerFile {
 
 impl LayerFile {
     /// The file, locked. Its folder is made if it is missing.
-    ///
-    /// # Errors
-    /// As [`EditedFile::open`].
     pub fn open(&self) -> Result<EditedFile> {
         EditedFile::open(&self.path, self.links, self.limit)
     }
 
     /// Whether there is nothing at its path.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn is_missing(&self) -> Result<bool> {
         Ok(files::metadata(&self.path)?.is_none())
     }
 }
 
 /// The repository, where a layer is in it; refuses root in that of another user.
-///
-/// # Errors
-/// `NOT_A_REPOSITORY`, `NOT_THE_OWNER`.
 pub(super) fn owned(repo: Option<&Repository>) -> Result<&Repository> {
     let missing = || {
         Error::new(Code::NotARepository, "this is in no git repository")
@@ -51,9 +42,6 @@ pub(super) fn owned(repo: Option<&Repository>) -> Result<&Repository> {
 }
 
 /// The file of a layer; `None` for git's configuration.
-///
-/// # Errors
-/// `IO_FAILED` without `HOME`; `IN_THE_WAY` where `.axiom` is of another repository; `BARE_REPOSITORY`; as [`owned`].
 pub(super) fn file_of(repo: Option<&Repository>, layer: WritableLayer) -> Result<Option<LayerFile>> {
     match layer {
         WritableLayer::User => {
@@ -73,9 +61,6 @@ pub(super) fn file_of(repo: Option<&Repository>, layer: WritableLayer) -> Result
 }
 
 /// Refuses a folder of the project's files that is a submodule, checked out or not, or another repository.
-///
-/// # Errors
-/// `IN_THE_WAY`; `BARE_REPOSITORY`, `GIT_FAILED`.
 pub(super) fn no_other_repository(repo: &Repository) -> Result<()> {
     let main = repo.worktrees().main_worktree()?;
     let folder = main.path().join(SHARED);

@@ -42,9 +42,6 @@ enum LayerContent {
 }
 
 /// Refuses a new content of a layer with which the whole configuration does not fit together, while it does with the old one.
-///
-/// # Errors
-/// `CONFIG_INVALID`; `GIT_FAILED`.
 fn fits(repo: Option<&Repository>, layer: WritableLayer, old: &LayerContent, new: &LayerContent) -> Result<()> {
     let with = |content: &LayerContent| -> Result<Option<crate::error::Error>> {
         let project = match (layer, content) {

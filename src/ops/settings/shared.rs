@@ -39,10 +39,6 @@ pub struct ProjectStarterFile {
 
 /// Writes those of the files that are not there yet, into the main worktree. On disk when this returns; a crash leaves each file whole
 /// or not there, and calling this again goes on.
-///
-/// # Errors
-/// `IN_THE_WAY` where a link, a file or another repository is in place of a folder; `BARE_REPOSITORY`, `NOT_THE_OWNER`,
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn begin(repo: &Repository) -> Result<Vec<ProjectStarterFile>> {
     let Some(config) = layer_files::file_of(Some(repo), WritableLayer::Project)? else {
         return Err(Error::new(Code::Internal, "the project's configuration has no file"));
@@ -61,18 +57,12 @@ pub fn begin(repo: &Repository) -> Result<Vec<ProjectStarterFile>> {
 }
 
 /// The folders in which files are made.
-///
-/// # Errors
-/// `BARE_REPOSITORY`.
 pub fn folders(repo: &Repository) -> Result<[PathBuf; 2]> {
     let shared = repo.worktrees().main_worktree()?.path().join(SHARED);
     Ok([shared.join(HOOKS), shared])
 }
 
 /// Whether git ignores the project's files, so that they have to be added with `--force`.
-///
-/// # Errors
-/// `GIT_FAILED`, `BARE_REPOSITORY`.
 pub fn is_ignored(repo: &Repository) -> Result<bool> {
     let main = repo.worktrees().main_worktree()?;
     let output = repo.git_in(&main).args(["check-ignore", "--quiet", "--", &format!("{SHARED}/{CONFIG}")]).run()?;

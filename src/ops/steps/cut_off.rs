@@ -79,9 +79,6 @@ fn counted(note: &Path) {
 }
 
 /// The looks that were cut off, at the work on one task or on any, and that nobody has counted.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn find(ctx: &Context, task: Option<&TaskId>) -> Result<Vec<CutOff>> {
     let checks = ctx.layout().checks_dir();
     let runs = match task {
@@ -108,9 +105,6 @@ pub fn find(ctx: &Context, task: Option<&TaskId>) -> Result<Vec<CutOff>> {
 }
 
 /// Counts those of one task, in the transaction of the caller.
-///
-/// # Errors
-/// As [`find`]; those of the log.
 pub fn count(ctx: &mut Context, task: &TaskId) -> Result<()> {
     for look in find(ctx, Some(task))? {
         if let Some(event) = look.event.clone() {

@@ -68,9 +68,6 @@ impl PersonaProgram {
 }
 
 /// The step of a persona. A persona that the configuration does not have passes nothing.
-///
-/// # Errors
-/// `CONFIG_INVALID` where its program is none; those of reading the task's texts and commits.
 pub(super) fn step(
     ctx: &Context,
     (written, persona): (&str, &str),
@@ -282,9 +279,6 @@ pub(super) fn used_of(told: &StreamSummary, program: &AgentAdapter, cut_off: boo
 }
 
 /// What the program of a run has used, as far as it has told, however the run ended.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn used_by(spec: &KeeperSpec, program: &AgentAdapter, cut_off: bool) -> Result<ProgramUsage> {
     Ok(used_of(&heard(&spec.dir)?.0, program, cut_off))
 }

@@ -26,9 +26,6 @@ pub struct UntouchedWorkspace {
 }
 
 /// Looks at a workspace before a persona does.
-///
-/// # Errors
-/// `WORKSPACE_BROKEN`, `BUSY`; those of a capture.
 pub fn look(ctx: &mut Context, workspace: &Workspace) -> Result<UntouchedWorkspace> {
     ctx.with_change_lock(|ctx| {
         let broken = || Error::new(Code::WorkspaceBroken, format!("'{}' is no worktree any more", workspace.path));

@@ -60,9 +60,6 @@ impl AttendRequest {
 }
 
 /// Repairs, handles the results of iterations that ended, and ends agents as requested.
-///
-/// # Errors
-/// `SUPERVISOR_RUNNING`: then the caller has to send a request to the supervisor. Otherwise as [`super::run`].
 pub fn attend(
     ctx: &mut Context,
     what: &AttendRequest,

@@ -168,9 +168,6 @@ impl Supervisor<'_> {
     }
 
     /// Checks that the limits of a task can be kept by the program that is to work on it.
-    ///
-    /// # Errors
-    /// `USAGE_UNKNOWN`.
     pub(super) fn budget_can_be_kept(&self, task: &TaskId) -> Result<()> {
         let case = self.ctx.state().task(task)?;
         let limits = limits_of(case, self.ctx.config.budget.of_a_task());

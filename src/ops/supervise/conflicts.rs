@@ -50,9 +50,6 @@ impl Supervisor<'_> {
 
     /// Begins the merge in the workspace of a task whose conflict an agent is to settle. Where that is not possible, the agent has to
     /// begin it, and is told so.
-    ///
-    /// # Errors
-    /// Those that pass by waiting, and those of the log.
     pub(super) fn begin_merge(&mut self, task: &TaskId) -> Result<()> {
         let target = self.target()?.clone();
         if self.options.programs.of(self.ctx.state().task(task)?).prompt != AdapterPromptKind::Prompt {

@@ -43,9 +43,6 @@ pub struct DetachedSession {
 
 /// Starts the present command line again, in the background, and waits until its session has begun: its lock is held and its
 /// first checkpoint is made. If this process dies meanwhile, the session continues.
-///
-/// # Errors
-/// `SUPERVISOR_RUNNING`; the error of the other process where it does not begin; `BUSY` where that takes too long.
 pub fn start(ctx: &mut Context) -> Result<DetachedSession> {
     if ctx.supervisor_alive()? {
         return Err(super::another_runs());

@@ -14,9 +14,6 @@ use crate::process::os::foreground;
 use crate::store;
 
 /// What is being done now in this repository, by its session, its planner, and verbs.
-///
-/// # Errors
-/// `IO_FAILED` where a lock cannot be looked at.
 pub fn now(ctx: &Context) -> Result<Vec<SupervisorActivity>> {
     let mut all = store::doing::read(ctx.layout(), foreground::is_alive);
     all.extend(plan::planner_doing(ctx)?);

@@ -45,9 +45,6 @@ impl Drop for RunningMergeDrivers {
 
 impl Supervisor<'_> {
     /// Whether a step that failed with this error waits for merge drivers, which are started where that is new.
-    ///
-    /// # Errors
-    /// The error itself where it is another one; that of the drivers where they failed.
     pub(super) fn waits_for_drivers(&mut self, step: SessionStep, task: &TaskId, error: Error) -> Result<()> {
         let Some(asked) = self.ctx.repo.history().take_merge_to_run().filter(|_| error.code() == Code::Busy) else {
             return Err(error);

@@ -133,9 +133,6 @@ impl Supervisor<'_> {
 
     /// Looks for a lock file of git's in the workspace, with which every git command of the next iteration would fail. The
     /// lock of a dead process is removed.
-    ///
-    /// # Errors
-    /// `GIT_LOCKED`.
     fn no_lock_of_gits(&mut self, workspace: &Workspace) -> Result<()> {
         let Some(entry) = self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else { return Ok(()) };
         let locks = ["index.lock", "HEAD.lock"].map(|name| entry.worktree.git_dir().join(name));

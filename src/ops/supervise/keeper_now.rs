@@ -25,9 +25,6 @@ pub(in crate::ops) enum KeeperObservation {
 }
 
 /// The active tasks on which nobody works and after which no supervisor looks: a crash cut them off, and nothing has recovered that yet.
-///
-/// # Errors
-/// `IO_FAILED` where the lock of the supervisor cannot be read.
 pub fn cut_off(ctx: &Context) -> Result<HashSet<TaskId>> {
     if ctx.supervisor_alive()? {
         return Ok(HashSet::new());

@@ -16,9 +16,6 @@ struct LastSessionOptions {
 }
 
 /// Notes the options of a session that begins. A crash leaves those of the one before, or these.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub fn note(layout: &StoreLayout, arguments: Vec<String>) -> Result<()> {
     let json = serde_json::to_vec(&LastSessionOptions { v: 1, arguments })
         .map_err(|e| Error::new(Code::Internal, "the options of a session are no JSON").because(e))?;
@@ -26,9 +23,6 @@ pub fn note(layout: &StoreLayout, arguments: Vec<String>) -> Result<()> {
 }
 
 /// The options of the last session; none where they are not known.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn read(layout: &StoreLayout) -> Result<Vec<String>> {
     let Some(bytes) = files::read_optional(&layout.last_options(), LIMIT)? else { return Ok(Vec::new()) };
     let read: Option<LastSessionOptions> = serde_json::from_slice(&bytes).ok();

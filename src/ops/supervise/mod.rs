@@ -607,9 +607,6 @@ impl<'a> Supervisor<'a> {
     }
 
     /// The branch that work is merged into.
-    ///
-    /// # Errors
-    /// `INTERNAL` without a session.
     fn target(&self) -> Result<&RefName> {
         self.target.as_ref().ok_or_else(|| Error::new(Code::Internal, "work without a session has no target"))
     }

@@ -41,9 +41,6 @@ pub(super) struct WorkspaceAtPrompt {
 
 impl Supervisor<'_> {
     /// What the program of an iteration gets.
-    ///
-    /// # Errors
-    /// `INVALID_INPUT` where there is no prompt for the program; `CONFIG_INVALID` where the template is none.
     pub(super) fn prompt(
         &mut self,
         next: &NextIteration<'_>,

@@ -13,9 +13,6 @@ use crate::error::Result;
 impl Supervisor<'_> {
     /// What follows is done by whoever runs this: the supervisor of a session, or who attends to its agents afterwards. It is a transaction
     /// of its own, or a part of the one of the verb.
-    ///
-    /// # Errors
-    /// Those of a new transaction.
     pub(super) fn act(&mut self) -> Result<()> {
         self.ctx.act_as(self.by.clone())?;
         if let Some(txn) = &self.within {
@@ -30,18 +27,12 @@ impl Supervisor<'_> {
     }
 
     /// Appends one event, in a transaction of its own.
-    ///
-    /// # Errors
-    /// Those of the log; that of the state, which refuses an event that does not fit.
     pub(super) fn step(&mut self, event: Event) -> Result<()> {
         self.act()?;
         self.ctx.append(event).map(|_| ())
     }
 
     /// Appends several events in one transaction.
-    ///
-    /// # Errors
-    /// As [`Supervisor::step`].
     pub(super) fn steps(&mut self, events: Vec<Event>) -> Result<()> {
         if events.is_empty() {
             return Ok(());
@@ -51,18 +42,12 @@ impl Supervisor<'_> {
     }
 
     /// Appends the event that `decide` returns for the newest state, in a transaction of its own; returns whether there was one.
-    ///
-    /// # Errors
-    /// As [`Supervisor::step`].
     pub(super) fn step_if(&mut self, decide: impl FnOnce(&State) -> Option<Event>) -> Result<bool> {
         self.act()?;
         Ok(!self.ctx.append_with(|state| Ok(decide(state).into_iter().collect()))?.is_empty())
     }
 
     /// Blocks a task that no agent works on, if it still has this status.
-    ///
-    /// # Errors
-    /// Those of the log.
     pub(super) fn block(&mut self, task: &TaskId, from: TaskStatus, reason: &str) -> Result<()> {
         self.step_if(|state| {
             let case = state.restorable.tasks.get(task).filter(|case| case.status == from && case.merged.is_none())?;

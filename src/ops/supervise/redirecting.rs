@@ -99,9 +99,6 @@ impl Supervisor<'_> {
 
     /// Switches the branch in the workspace of the task that an agent has left, where it is to go on there. `None` where it gets a
     /// workspace of the task's own: because that is wanted, or because files there are in the way.
-    ///
-    /// # Errors
-    /// Those of the log; `BUSY`, `DISK_FULL`, `GIT_LOCKED`.
     pub(super) fn workspace_taken_along(&mut self, task: &Task, agent: &AgentId) -> Result<Option<Workspace>> {
         let Some(GateRedirect { from, .. }) =
             self.free_agent_sent_to(&task.id).filter(|sent| sent.place == RedirectWorkspace::Same).cloned()

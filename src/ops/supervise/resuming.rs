@@ -33,9 +33,6 @@ impl Supervisor<'_> {
     }
 
     /// Where a task's workspace stands: its commit and what is uncommitted.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where its HEAD cannot be read.
     pub(super) fn workplace(&self, workspace: &Workspace) -> Result<WorkspaceAtPrompt> {
         let Some(entry) = self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else {
             return Ok(WorkspaceAtPrompt::default());

@@ -55,9 +55,6 @@ impl RunningHooks {
 
 impl Supervisor<'_> {
     /// Starts the hooks of an event. One that objects is the last that is asked; all are told.
-    ///
-    /// # Errors
-    /// Those of [`hook_runs::of`].
     pub(super) fn run_hooks(&self, facts: HookFacts, hooks: &[ProjectHook], tree: &Arc<ApprovedTree>) -> Result<RunningHooks> {
         let steps = hook_runs::of(self.ctx, (hooks, tree), &facts)?;
         let after = match facts.event.power() {

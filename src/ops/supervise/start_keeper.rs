@@ -40,9 +40,6 @@ pub(super) struct PreparedIteration {
 impl Supervisor<'_> {
     /// Writes what the keeper of an iteration needs. Repeating it with the same token
     /// replaces what it wrote. A crash leaves a folder of a run that never began.
-    ///
-    /// # Errors
-    /// `INVALID_INPUT` where there is no prompt for the program; `IO_FAILED`, `DISK_FULL`.
     pub(super) fn prepare_keeper(&mut self, next: &NextIteration<'_>) -> Result<PreparedIteration> {
         let NextIteration { agent, task, token, workspace, .. } = *next;
         let dir = self.ctx.layout().run_dir(agent, token);
@@ -120,9 +117,6 @@ impl Supervisor<'_> {
 }
 
 /// Starts the keeper of an iteration whose intent is on disk.
-///
-/// # Errors
-/// `KEEPER_FAILED`.
 pub(super) fn start_keeper(spec: &Path) -> Result<()> {
     launch::start_keeper(&env::own_image()?, spec)
 }

@@ -304,9 +304,6 @@ impl AgentStatusJson {
 }
 
 /// The status, from the state when it was last read. `now` is for durations.
-///
-/// # Errors
-/// `IO_FAILED` where a lock or a note cannot be read.
 pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
     let who = alive(ctx)?;
     let mut status = StatusDocument { settling: settling(ctx)?, ..view(ctx.state(), &who, now) };
@@ -391,9 +388,6 @@ fn alive(ctx: &Context) -> Result<LiveProcesses> {
 }
 
 /// What is to be recovered now: what a crash left, and what is damaged.
-///
-/// # Errors
-/// `IO_FAILED` where a lock cannot be read.
 pub fn to_recover(ctx: &Context) -> Result<RecoveryNeedJson> {
     with_what_is_seen(ctx, recovery(ctx.state(), &alive(ctx)?))
 }

@@ -79,9 +79,6 @@ fn listed(list: &Mutex<Vec<String>>) -> Vec<String> {
 impl InterruptCounter {
     /// Handles SIGINT, SIGTERM and SIGHUP in this process. `says` tells what the end waits for. `leaves` is called at the second Ctrl+C,
     /// and where the end takes longer than `most`, with the names of the agents that still run: it ends the process.
-    ///
-    /// # Errors
-    /// `INTERNAL` where the signals cannot be handled; `IO_FAILED` where no thread can be started.
     pub fn install(
         says: impl Fn(&str) + Send + Sync + 'static,
         leaves: impl Fn(&[String]) + Send + Sync + 'static,
@@ -181,10 +178,6 @@ impl Supervisor<'_> {
     /// Ends the session's work: no new tasks, five seconds for iterations to end, then running ones are stopped. A stopped
     /// agent's work is committed at the end of its iteration; its task becomes pending without a retry counted, or gets the
     /// status that the agent has reported by then. An agent that waits for an answer keeps its task and its question.
-    ///
-    /// # Errors
-    /// Those of the log. Whoever asked for the end gets it: where the log cannot be written, programs are ended all the same,
-    /// and the next session takes up what they left.
     pub(super) fn shut_down(&mut self) -> Result<()> {
         let since = self.interrupts.begin_to_end();
         let ends_by = since + longest_end(self.ctx.config.agents.grace_seconds);

@@ -19,9 +19,6 @@ pub struct SessionTarget {
 }
 
 /// The target of a session that begins here and now.
-///
-/// # Errors
-/// `DETACHED_HEAD`, `UNBORN_BRANCH`, `TARGET_MISSING`.
 pub fn of_session(ctx: &Context, named: Option<&RefName>) -> Result<SessionTarget> {
     let here = users_worktree(ctx)?;
     let head = ctx.repo.refs().head(&here)?;

@@ -75,9 +75,6 @@ impl WorkspaceCreations {
 
 impl Supervisor<'_> {
     /// Makes or repairs the workspace of a task, where that is needed; returns whether it is there: git may still make it.
-    ///
-    /// # Errors
-    /// Those of [`workspaces::prepare`] and [`workspaces::settled`].
     pub(super) fn workspace_is_made(&mut self, task: &TaskId, workspace: &Workspace) -> Result<bool> {
         let aside = match self.makings.by_task.get(task) {
             None => {

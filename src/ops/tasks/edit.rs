@@ -84,10 +84,6 @@ pub struct TaskEditRequest {
 }
 
 /// Adds one task and returns it as stored.
-///
-/// # Errors
-/// `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `INVALID_INPUT`, `INVALID_ID`, `TOO_LARGE`, `TOO_MANY_TASKS`;
-/// those of storing texts and of appending. Then nothing was added.
 pub fn add(ctx: &mut Context, new: NewTaskRequest) -> Result<Task> {
     check(&new)?;
     limits::personas_exist(&ctx.config, &new.verify)?;
@@ -260,9 +256,6 @@ fn check_length(what: &str, length: usize) -> Result<()> {
 }
 
 /// Changes fields of a task and returns the changes; an empty list where every field had its new value already.
-///
-/// # Errors
-/// `UNKNOWN_TASK`, and as [`add`]; then nothing was changed.
 pub fn edit(ctx: &mut Context, id: &TaskId, edit: TaskEditRequest) -> Result<Vec<TaskFieldChange>> {
     edit.title.as_deref().map_or(Ok(()), check_title)?;
     edit.persona.iter().flatten().try_for_each(|persona| check_persona(persona))?;
@@ -385,10 +378,6 @@ fn active(state: &State, task: &Task, verb: &str) -> Error {
 }
 
 /// Blocks tasks: no agent takes them until they are unblocked.
-///
-/// # Errors
-/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for tasks that an agent works on, or that are done or archived; `INVALID_INPUT`,
-/// `TOO_LARGE` for the reason. Then nothing was changed.
 pub fn block(ctx: &mut Context, ids: &[TaskId], reason: &str) -> Result<Vec<TaskId>> {
     may_block(ctx.state(), ids, reason)?;
     restate(ctx, ids, |state, task| match task.status {
@@ -401,9 +390,6 @@ pub fn block(ctx: &mut Context, ids: &[TaskId], reason: &str) -> Result<Vec<Task
 }
 
 /// Checks whether tasks can be blocked for this reason, once no agent works on them any more.
-///
-/// # Errors
-/// As [`block`].
 pub fn may_block(state: &State, ids: &[TaskId], reason: &str) -> Result<()> {
     if reason.trim().is_empty() {
         return Err(Error::new(Code::InvalidInput, "a reason is needed").hint("give it with --reason"));
@@ -422,9 +408,6 @@ pub fn may_block(state: &State, ids: &[TaskId], reason: &str) -> Result<()> {
 
 /// Makes tasks pending again: blocked and failed ones, and unmerged pending or done ones with a rejected gate on which no
 /// session has acted yet. Closes their rejected gates.
-///
-/// # Errors
-/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for all others; then nothing was changed.
 pub fn unblock(ctx: &mut Context, ids: &[TaskId]) -> Result<Vec<TaskId>> {
     restate(ctx, ids, |state, task| {
         let closes = rejected_gates(state, &task.id);
@@ -447,9 +430,6 @@ fn rejected_gates(state: &State, id: &TaskId) -> Vec<GateId> {
 }
 
 /// Archives tasks. Tasks that depend on them no longer wait for them.
-///
-/// # Errors
-/// `UNKNOWN_TASK`; `INVALID_TRANSITION` for tasks that an agent works on; then nothing was changed.
 pub fn archive(ctx: &mut Context, ids: &[TaskId]) -> Result<Vec<TaskId>> {
     restate(ctx, ids, |state, task| match task.status {
         TaskStatus::Active => Err(active(state, task, "archived")),

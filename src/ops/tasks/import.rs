@@ -137,9 +137,6 @@ pub struct TaskImportReport {
 }
 
 /// Adds the tasks of a file, all or none. A line may refer to a task of a later line.
-///
-/// # Errors
-/// `INVALID_INPUT`, `INVALID_ID`, `DUPLICATE_ID`, `UNKNOWN_DEPENDENCY`, `DEPENDENCY_CYCLE`, `TOO_LARGE`, with the line.
 pub fn import(ctx: &mut Context, text: &str) -> Result<TaskImportReport> {
     let (mut numbered, were_active) = parse(text)?;
     let personas_exist =

@@ -11,9 +11,6 @@ use crate::ops::editor;
 
 /// The body of a task as the user has edited it, with the editor that git uses in `folder`; `None` where nothing is left of it.
 /// Changes nothing yet.
-///
-/// # Errors
-/// `UNKNOWN_TASK`; as [`editor::edit`].
 pub fn body(ctx: &Context, id: &TaskId, folder: &Path) -> Result<Option<String>> {
     let body = ctx.state().task(id)?.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
     let text = editor::edit(folder, &body.unwrap_or_default(), MAX_TEXT as u64)?;

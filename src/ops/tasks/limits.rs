@@ -10,9 +10,6 @@ use crate::error::{Code, Error, Result};
 use crate::ops::programs::SessionPrograms;
 
 /// Checks it for a task of this persona and for the personas among its verify steps, by the configured programs.
-///
-/// # Errors
-/// `USAGE_UNKNOWN`; `CONFIG_INVALID` where the programs are not known.
 pub fn can_be_kept(config: &Config, persona: Option<&str>, verify: &[String], limits: BudgetLimits) -> Result<()> {
     if limits.max_cost.is_none() && limits.max_tokens.is_none() {
         return Ok(());
@@ -22,9 +19,6 @@ pub fn can_be_kept(config: &Config, persona: Option<&str>, verify: &[String], li
 }
 
 /// Checks it for the personas among verify steps.
-///
-/// # Errors
-/// As [`can_be_kept`].
 pub fn personas_keep(config: &Config, verify: &[String], limits: BudgetLimits) -> Result<()> {
     let mut named = personas(verify).filter(|persona| config.personas.contains_key(*persona)).peekable();
     if named.peek().is_none() {
@@ -35,9 +29,6 @@ pub fn personas_keep(config: &Config, verify: &[String], limits: BudgetLimits) -
 }
 
 /// Checks that the configuration has the personas that verify steps name: a mistyped one would let no work pass.
-///
-/// # Errors
-/// `INVALID_INPUT` with the nearest name.
 pub fn personas_exist(config: &Config, verify: &[String]) -> Result<()> {
     let Some(unknown) = personas(verify).find(|persona| !config.personas.contains_key(*persona)) else { return Ok(()) };
     let error = Error::new(Code::InvalidInput, format!("a verify step names the persona '{unknown}', which is not configured"));
@@ -55,9 +46,6 @@ fn personas(verify: &[String]) -> impl Iterator<Item = &str> {
 }
 
 /// Checks it for an agent program.
-///
-/// # Errors
-/// `USAGE_UNKNOWN`.
 pub fn program_keeps(program: &AgentAdapter, limits: BudgetLimits) -> Result<()> {
     let name = &program.name;
     if limits.max_cost.is_some() && !program.tells_cost() {

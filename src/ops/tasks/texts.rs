@@ -13,9 +13,6 @@ const MOST_PARENTS: usize = 8;
 
 /// Prepares texts for an event, in order: short ones stay inline; long ones are written as blobs, referenced and synced. No
 /// event refers to them yet: a crash leaves blobs without an event, which is harmless.
-///
-/// # Errors
-/// `TOO_LARGE`; as `NoteStore::store_texts`.
 pub fn store(repo: &Repository, texts: &[&str]) -> Result<Vec<TextOrBlob>> {
     if let Some(text) = texts.iter().find(|text| text.len() > MAX_TEXT) {
         let what = format!("a text of {} bytes is over the limit of {MAX_TEXT}", text.len());
@@ -35,9 +32,6 @@ pub fn store(repo: &Repository, texts: &[&str]) -> Result<Vec<TextOrBlob>> {
 }
 
 /// The text itself.
-///
-/// # Errors
-/// As `NoteStore::load_text`.
 pub fn load(repo: &Repository, text: &TextOrBlob) -> Result<String> {
     match text {
         TextOrBlob::Inline(text) => Ok(text.clone()),
@@ -46,17 +40,11 @@ pub fn load(repo: &Repository, text: &TextOrBlob) -> Result<String> {
 }
 
 /// The text of a task; empty where it has none.
-///
-/// # Errors
-/// As [`load`].
 pub fn body_of(repo: &Repository, task: &Task) -> Result<String> {
     task.body.as_ref().map_or_else(|| Ok(String::new()), |text| load(repo, text))
 }
 
 /// What a task is a part of, outermost first.
-///
-/// # Errors
-/// As [`load`].
 pub fn parents_of<'s>(repo: &Repository, state: &'s State, task: &Task) -> Result<Vec<PromptTask<'s>>> {
     let chain = state.restorable.groups_around(task).take(MOST_PARENTS);
     let mut parents = chain.map(|task| Ok(PromptTask { task, body: body_of(repo, task)? })).collect::<Result<Vec<_>>>()?;

@@ -14,9 +14,6 @@ use crate::ops::{checkpoint, history};
 
 /// Checks that the names of the checkpoints that come back are free. In use are the names of other checkpoints and of tasks
 /// (archived ones too), without regard to case, and the names of other tags.
-///
-/// # Errors
-/// `CHANGED_MEANWHILE`, naming what has the name now.
 pub(super) fn names_are_free(ctx: &Context, operation: &JournaledOperation) -> Result<()> {
     let state = ctx.state();
     for (name, capture) in coming(operation) {
@@ -63,9 +60,6 @@ fn coming(operation: &JournaledOperation) -> Vec<(CheckpointName, Oid)> {
 /// Rebuilds tags and notes of checkpoints that came back, and removes those of deleted checkpoints. The record of a
 /// checkpoint that the state has forgotten (after the retention time) is read from the log. A crash in between leaves what
 /// the next look completes.
-///
-/// # Errors
-/// `GIT_FAILED`, `DISK_FULL`, saying what is missing; the undo itself is done.
 pub(super) fn follow(ctx: &mut Context, operation: &JournaledOperation) -> Result<()> {
     let back = coming(operation);
     if back.is_empty() && !operation.refs.iter().any(|change| change.name.as_str().starts_with(CAPTURES)) {

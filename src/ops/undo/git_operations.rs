@@ -30,9 +30,6 @@ impl WorktreeUndo<'_> {
     /// Checks that a git operation that began or continued since the transaction can stay in progress, however it ends: the
     /// undo moves no branch that it is on, stages nothing, and changes no path that it concerns or that its end may
     /// overwrite.
-    ///
-    /// # Errors
-    /// `CHANGED_MEANWHILE`, naming the operation, the reasons, and how to end it.
     pub fn leaves_alone(&self, repo: &Repository, moved: &[&RefName], kinds: &[GitOperation]) -> Result<()> {
         let Some(kind) = kinds.first().copied() else { return Ok(()) };
         let claimed = repo.captures().branches_in_progress(self.worktree)?.into_iter().map(|(name, _)| name);
@@ -105,9 +102,6 @@ pub(super) fn head(moved: &[&RefName], change: &WorktreeChange, now: &Head) -> V
 }
 
 /// Checks that no branch that moves together with its worktree is in a git operation that was begun since.
-///
-/// # Errors
-/// `CHANGED_MEANWHILE`, as [`WorktreeUndo::leaves_alone`].
 pub(super) fn advances_are_clear(ctx: &Context, transaction: &OperationRecord) -> Result<()> {
     for advance in &transaction.advances {
         let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&advance.path))? else { continue };

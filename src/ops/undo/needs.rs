@@ -18,9 +18,6 @@ use crate::ops::context::handle::Context;
 use crate::ops::operation::{KeepRefContents, kept_ref};
 
 /// Checks that all objects that an undo and its redo need exist, with everything that they reach.
-///
-/// # Errors
-/// `NOT_UNDOABLE`, naming until when they were kept, and the setting.
 pub(super) fn are_there(ctx: &Context, transaction: &OperationRecord) -> Result<()> {
     super::submodules::are_there(ctx, transaction)?;
     let needs = UndoObjectNeeds::of(transaction);
@@ -38,9 +35,6 @@ pub(super) fn are_there(ctx: &Context, transaction: &OperationRecord) -> Result<
 
 /// The transactions for whose undo objects are missing, each with the reason. A quick check: only the objects themselves are
 /// looked up, not what they reach.
-///
-/// # Errors
-/// `GIT_FAILED` where refs cannot be read.
 pub(super) fn lost_needs<'t>(
     ctx: &Context,
     all: impl Iterator<Item = &'t OperationRecord>,

@@ -92,9 +92,6 @@ pub struct UndoFileLine {
 
 /// The preview of an undo's operation, from the captures made just now. `lost` are files that cannot come back, `left_as_is`
 /// what it leaves as it is.
-///
-/// # Errors
-/// `GIT_FAILED` where a tree is missing.
 pub(super) fn preview(
     ctx: &Context,
     operation: &JournaledOperation,

@@ -16,9 +16,6 @@ use crate::ops::rollback::workspace::no_git_dir;
 
 /// Removes from an undo the changes in missing worktrees; returns their paths. Their branches still go back, together with
 /// the worktree in which they are checked out now, if there is one. Their files in the trash stay there.
-///
-/// # Errors
-/// `NOT_UNDOABLE` where nothing else is left to undo; `GIT_FAILED`.
 pub(super) fn leave_out(
     ctx: &Context,
     of: &OperationId,

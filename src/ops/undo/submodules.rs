@@ -16,9 +16,6 @@ use crate::ops::rollback::submodules::{NOT_CAPTURED, present_at};
 
 /// Bases the changes on the present contents. Leaves out, and names, those whose repository was removed since, and those that cannot be
 /// looked at.
-///
-/// # Errors
-/// `CHANGED_MEANWHILE`; those of a capture.
 pub(super) fn rebase(
     ctx: &Context,
     submodules: &mut Vec<SubmoduleChange>,
@@ -61,9 +58,6 @@ pub(super) fn inside(submodules: &[SubmoduleChange], path: &str) -> BTreeSet<Rep
 
 /// Checks that the objects that the undo of a transaction needs are still in the repositories of its submodules. One whose repository is
 /// gone is left out by the undo.
-///
-/// # Errors
-/// `NOT_UNDOABLE`.
 pub(super) fn are_there(ctx: &Context, transaction: &OperationRecord) -> Result<()> {
     for change in &transaction.submodules {
         let Ok((repo, _)) = opened(ctx, change) else { continue };

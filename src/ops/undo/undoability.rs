@@ -27,9 +27,6 @@ pub struct UndoabilityCheck<'a> {
 
 impl<'a> UndoabilityCheck<'a> {
     /// Takes all transactions of the log.
-    ///
-    /// # Errors
-    /// `GIT_FAILED` where refs cannot be read.
     pub fn new(ctx: &'a Context, all: &'a [OperationRecord]) -> Result<Self> {
         let lost = needs::lost_needs(ctx, all.iter())?.into_iter().collect();
         Ok(Self { ctx, lost, refs: RefCell::default(), worktrees: OnceCell::new() })

@@ -48,9 +48,6 @@ impl WaitObserver for SilentPanelWatch {
 }
 
 /// Carries out a deed, then tells hooks. Returns the lines of what the verb would print.
-///
-/// # Errors
-/// Those of the verb.
 pub fn carry_out(ctx: &mut Context, deed: &PanelAction) -> Result<Vec<String>> {
     let outcome = done(ctx, deed);
     let failed = report::report(ctx, &mut SilentPanelWatch).into_iter().filter(|run| run.failure.is_some());
@@ -120,17 +117,11 @@ fn done(ctx: &mut Context, deed: &PanelAction) -> Result<String> {
 }
 
 /// The checkpoints with these names.
-///
-/// # Errors
-/// `CHECKPOINT_NOT_FOUND`.
 pub fn named(ctx: &Context, names: &[String]) -> Result<Vec<CheckpointName>> {
     Ok(checkpoint::chosen(ctx, names, true)?.into_iter().map(|record| record.name).collect())
 }
 
 /// A path that was typed: from the top of the main worktree.
-///
-/// # Errors
-/// `BARE_REPOSITORY`.
 pub fn in_main_worktree(ctx: &Context, path: &str) -> Result<PathBuf> {
     Ok(ctx.repo.worktrees().main_worktree()?.path().join(path))
 }
@@ -147,9 +138,6 @@ pub fn whole(name: &str) -> RollbackRequest<'_> {
 }
 
 /// The rollback of a task as the verb does it without options.
-///
-/// # Errors
-/// `INVALID_ID`.
 pub fn of_task(task: &str) -> Result<TaskRollbackRequest> {
     let task = TaskId::new(task.to_owned())?;
     Ok(TaskRollbackRequest { task, cascade: false, target: None, resolve: false, afterwards: AfterHalt::Waits })

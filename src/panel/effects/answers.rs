@@ -32,9 +32,6 @@ const MOST_LINES: usize = 5_000;
 const MOST_MOMENTS: usize = 300;
 
 /// Answers a question.
-///
-/// # Errors
-/// Those of the dry run, or of what is looked at.
 pub fn answer(ctx: &mut Context, question: &PanelQuestion) -> Result<PanelAnswer> {
     match question {
         PanelQuestion::Plan(deed) => plan(ctx, deed).map(PanelAnswer::Plan),

@@ -41,9 +41,6 @@ impl OutputFollower {
     }
 
     /// What came since the last look. Not all of it, where that is much: the rest at the next one.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn look(&mut self, ctx: &Context) -> Result<Option<PanelOutputBatch>> {
         let Some(of) = self.of.clone() else { return Ok(None) };
         let Ok(task) = logs::find(ctx, &of) else { return Ok(None) };

@@ -58,9 +58,6 @@ pub struct PanelOptions {
 }
 
 /// Shows the panel until it is closed. Agents and session go on.
-///
-/// # Errors
-/// `USAGE` where there is no terminal; those of reading the state; `IO_FAILED`.
 pub fn run(mut ctx: Context, options: PanelOptions) -> Result<Exit> {
     let main = ctx.repo.worktrees().main_worktree()?.path().to_owned();
     // What comes while the screen is being set up is not missed.

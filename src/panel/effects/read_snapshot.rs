@@ -33,9 +33,6 @@ const PROMPTS: usize = 3;
 const MOST_PROMPTS: usize = 100;
 
 /// What is on disk. `before` is what was seen last: what depends on events alone is taken from it where none came.
-///
-/// # Errors
-/// As [`status::status`].
 pub fn seen(ctx: &Context, now: Timestamp, before: Option<PanelSnapshot>, files: &mut PanelTrustCheck) -> Result<PanelSnapshot> {
     let report = status::status(ctx, now)?;
     let state = ctx.state();

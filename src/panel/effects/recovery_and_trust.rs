@@ -69,9 +69,6 @@ pub fn with_gates(recovery: &RecoveryNeedJson, gates: Vec<WaitingRow>, why_not: 
 }
 
 /// What a crash left, and what can be chosen.
-///
-/// # Errors
-/// As [`survey::look`].
 pub fn recovery(ctx: &mut Context) -> Result<PanelAnswer> {
     let view = survey::look(ctx)?;
     let Some(text) = told::before(&view, None) else {
@@ -86,18 +83,12 @@ pub fn recovery(ctx: &mut Context) -> Result<PanelAnswer> {
 }
 
 /// All that is known of the tasks that a crash cut off.
-///
-/// # Errors
-/// As [`survey::look`].
 pub fn cut_off(ctx: &mut Context) -> Result<Vec<String>> {
     let view = survey::look(ctx)?;
     Ok(lines_of(&told::inspected(&export::state(ctx, &view, &[])?)))
 }
 
 /// What a recovery with these wishes does.
-///
-/// # Errors
-/// As [`resume::look_and_plan`].
 pub fn recovers(ctx: &mut Context, wanted: &RecoverySelection) -> Result<PanelPreview> {
     let (view, plan) = resume::look_and_plan(ctx, wanted)?;
     let (Some(text), true) = (told::before(&view, None), view.repairs || !plan.before.is_empty()) else {
@@ -109,9 +100,6 @@ pub fn recovers(ctx: &mut Context, wanted: &RecoverySelection) -> Result<PanelPr
 }
 
 /// Which tasks would go out of the plan.
-///
-/// # Errors
-/// As [`survey::look`] and [`resume::to_abandon`].
 pub fn abandoned(ctx: &mut Context) -> Result<PanelPreview> {
     let view = survey::look(ctx)?;
     let tasks = resume::to_abandon(ctx, &view, &[])?;
@@ -121,9 +109,6 @@ pub fn abandoned(ctx: &mut Context) -> Result<PanelPreview> {
 }
 
 /// Recovers, and says what was done.
-///
-/// # Errors
-/// As [`resume::look_and_plan`] and [`resume::run_and_look`].
 pub fn recover(ctx: &mut Context, wanted: &RecoverySelection) -> Result<String> {
     let (view, plan) = resume::look_and_plan(ctx, wanted)?;
     let recovered = resume::run_and_look(ctx, (plan, wanted), view, &mut SilentPanelWatch)?;
@@ -132,9 +117,6 @@ pub fn recover(ctx: &mut Context, wanted: &RecoverySelection) -> Result<String> 
 }
 
 /// Takes exactly these tasks out of the plan.
-///
-/// # Errors
-/// As [`resume::to_abandon`] and [`resume::abandon`].
 pub fn abandon(ctx: &mut Context, tasks: &[TaskId]) -> Result<String> {
     let view = survey::look(ctx)?;
     let tasks = resume::to_abandon(ctx, &view, tasks)?;
@@ -142,9 +124,6 @@ pub fn abandon(ctx: &mut Context, tasks: &[TaskId]) -> Result<String> {
 }
 
 /// The project's files, and whether they can be approved.
-///
-/// # Errors
-/// `NOT_TRUSTED` and others where the files cannot be approved as they are; `GIT_FAILED`.
 pub fn trust(ctx: &Context) -> Result<PanelAnswer> {
     let (now, before) = match trust::trust(&ctx.repo) {
         ProjectTrust::Nothing | ProjectTrust::Approved(_) => {

@@ -62,9 +62,6 @@ pub struct PanelTerminal {
 
 impl PanelTerminal {
     /// Takes the terminal.
-    ///
-    /// # Errors
-    /// `USAGE` where standard output is no terminal, or none can be read; `IO_FAILED`.
     pub fn begin(colours: PanelColours, place: PanelPlacement) -> Result<Self> {
         if !std::io::stdout().is_terminal() {
             return Err(none("standard output is not a terminal"));
@@ -119,9 +116,6 @@ impl PanelTerminal {
     }
 
     /// Gives it to another program, or to the shell, and takes it back afterwards.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn without<T>(&mut self, work: impl FnOnce() -> T) -> Result<T> {
         give_back();
         let outcome = work();
@@ -132,9 +126,6 @@ impl PanelTerminal {
     }
 
     /// Stops this process, as Ctrl+Z does, and the `git` that started it. Returns when it goes on.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn suspend(&mut self) -> Result<()> {
         self.without(|| {
             // Where the signal cannot be sent, the panel just goes on.
@@ -143,17 +134,11 @@ impl PanelTerminal {
     }
 
     /// After the process was stopped by somebody else: modes and screen may be anything.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn enter_again(&mut self) -> Result<()> {
         self.enter()
     }
 
     /// Forgets what is on the screen, so that all of it is drawn.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn redraw(&mut self) -> Result<()> {
         let size = self.cells.size().map_err(failed)?;
         // Not `clear`, which asks the terminal where its cursor is, and waits for the answer among the keys.
@@ -161,18 +146,12 @@ impl PanelTerminal {
     }
 
     /// The size in columns and rows.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn size(&self) -> Result<(u16, u16)> {
         let size = self.cells.size().map_err(failed)?;
         Ok((size.width, size.height))
     }
 
     /// Draws the model.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn draw(&mut self, model: &PanelModel) -> Result<()> {
         let colours = self.colours;
         let drawn = self.cells.draw(|frame| view::draw(model, colours, frame.area(), frame.buffer_mut()));

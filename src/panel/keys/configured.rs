@@ -26,9 +26,6 @@ impl PanelKeyBindings {
     }
 
     /// The keys of the table, with those changed that are configured: `NAME=KEY KEY …`, nothing after `=` for no key.
-    ///
-    /// # Errors
-    /// `CONFIG_INVALID` for a name or key that there is not, and where two commands would have one key.
     pub fn configured(changes: &[String]) -> Result<Self> {
         let mut by_command = Self::default().by_command;
         for change in changes {

@@ -64,26 +64,17 @@ pub(crate) enum KeeperCommand {
 
 /// Asks the keeper to stop the program: its stop signal, the grace time, then SIGKILL, descendants included. Returns once
 /// the keeper has accepted; [`super::state::keeper_state`] shows the end.
-///
-/// # Errors
-/// `KEEPER_FAILED` where it does not answer.
 pub fn stop(keeper: &KeeperRecord) -> Result<()> {
     command(keeper, &ControlRequest::Stop)
 }
 
 /// Asks the keeper to kill the program and all its descendants at once. Where only SIGTERM can reach the keeper, this is a
 /// stop.
-///
-/// # Errors
-/// `KEEPER_FAILED` where it does not answer.
 pub fn kill(keeper: &KeeperRecord) -> Result<()> {
     command(keeper, &ControlRequest::Kill)
 }
 
 /// Checks that the keeper answers.
-///
-/// # Errors
-/// `KEEPER_FAILED` where it does not.
 pub fn ping(keeper: &KeeperRecord) -> Result<()> {
     KeeperConnection::open(keeper)?.ask(&ControlRequest::Ping).map(|_| ())
 }
@@ -91,9 +82,6 @@ pub fn ping(keeper: &KeeperRecord) -> Result<()> {
 /// Freezes all descendants of the keeper, except this process, its ancestors and its descendants, until the guard is
 /// released or dropped, this process ends, or `limit` (at most [`MAX_HOLD`]) is over. Processes that were stopped before
 /// stay stopped.
-///
-/// # Errors
-/// `KEEPER_FAILED` where the keeper does not answer, or its program is just ending.
 pub fn hold(keeper: &KeeperRecord, limit: Duration) -> Result<HoldGuard> {
     let mut connection = KeeperConnection::open(keeper)?;
     let millis = u64::try_from(limit.min(MAX_HOLD).as_millis()).unwrap_or(u64::MAX);
@@ -122,9 +110,6 @@ impl HoldGuard {
     }
 
     /// Lets the processes continue. Returns whether the hold lasted until now.
-    ///
-    /// # Errors
-    /// `KEEPER_FAILED` where the keeper has ended: then the hold did not last.
     pub fn release(mut self) -> Result<bool> {
         self.connection.ask(&ControlRequest::Release).map(|reply| reply.firm)
     }
@@ -204,9 +189,6 @@ impl KeeperCommandSender {
 }
 
 /// Answers requests at `socket` from now on, in threads that end with the process.
-///
-/// # Errors
-/// `IO_FAILED` where the socket cannot be created.
 pub(crate) fn serve(socket: &Path, holds: Arc<Mutex<ProcessHolds>>, orders: KeeperCommandSender) -> Result<()> {
     let listener = UnixListener::bind(socket).map_err(|e| Error::io("make the socket", socket, e))?;
     let accept = move || {

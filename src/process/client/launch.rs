@@ -24,11 +24,6 @@ const UNWANTED: &str = "unwanted";
 
 /// Starts `own_program keeper --spec spec_path` detached and waits until it holds its locks and has written its record. It
 /// is no error here if the program itself cannot be started: that is recorded as the end of the run.
-///
-/// # Errors
-/// `KEEPER_FAILED` where no keeper started, with its reason; also where its spawn intent is no longer valid. After a timeout
-/// a keeper may still start: [`super::state::keeper_state`] shows it. Once the intent has ended, it will not start the
-/// program.
 pub fn start_keeper(own_program: &Path, spec_path: &Path) -> Result<()> {
     let failed = || Error::new(Code::KeeperFailed, format!("cannot start the keeper of '{}'", spec_path.display()));
     let spec = std::path::absolute(spec_path).map_err(|e| failed().because(e))?;
@@ -88,9 +83,6 @@ pub(crate) enum DetachStage {
 }
 
 /// Does the first step in a process that leads a process group, and the second step in any other process.
-///
-/// # Errors
-/// `KEEPER_FAILED`.
 #[allow(clippy::zombie_processes)] // The first step ends at once; its child is then init's.
 pub(crate) fn detach(spec_path: &Path) -> Result<DetachStage> {
     let failed = |what: &str| Error::new(Code::KeeperFailed, format!("cannot {what}"));

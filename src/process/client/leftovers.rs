@@ -58,9 +58,6 @@ impl LeftoversOutcome {
 ///
 /// On other systems than Linux, environments cannot be read: there it finds the processes in the keeper's list and its
 /// process groups.
-///
-/// # Errors
-/// `KEEPER_FAILED` where the keeper is still alive; `IO_FAILED`.
 pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversOutcome> {
     if files::is_locked(&record.dir.join(spec::KEEPER_LOCK))? {
         return Err(Error::new(Code::KeeperFailed, format!("the keeper of {} still lives", record.agent)));
@@ -78,9 +75,6 @@ pub fn end_leftovers(record: &KeeperRecord) -> Result<LeftoversOutcome> {
 /// Ends, with SIGKILL, all processes that were started with `assignment` (`NAME=value`) in their environment, and their
 /// descendants, even in other sessions. Never this process, its ancestors, or its descendants. Elsewhere than on Linux,
 /// where environments cannot be read, it finds none.
-///
-/// # Errors
-/// None so far.
 pub fn end_marked(assignment: &[u8]) -> Result<LeftoversOutcome> {
     // Not other processes in the same session: that may be the user's terminal.
     Ok(end_all(&|table| {
@@ -91,18 +85,12 @@ pub fn end_marked(assignment: &[u8]) -> Result<LeftoversOutcome> {
 }
 
 /// Whether the keeper of a run is alive.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn is_kept(run: &Path) -> Result<bool> {
     files::is_locked(&run.join(spec::KEEPER_LOCK))
 }
 
 /// Removes the runtime folder of a keeper that has ended. Returns whether it has. A keeper does this itself, but may die
 /// just before.
-///
-/// # Errors
-/// `IO_FAILED`.
 pub fn clear_runtime(dir: &Path) -> Result<bool> {
     if is_kept(dir)? {
         return Ok(false);
@@ -115,9 +103,6 @@ pub fn clear_runtime(dir: &Path) -> Result<bool> {
 
 /// Ends what is left of an earlier run in a folder for whose end nobody waits any more: whoever had started its keeper has died, and
 /// the keeper may not have noticed yet. Then its runtime folder is gone. Safe to repeat.
-///
-/// # Errors
-/// `KEEPER_FAILED` where the keeper does not end, or its record cannot be parsed; `IO_FAILED`.
 pub fn end_forsaken(dir: &Path) -> Result<()> {
     let begun = Instant::now();
     while begun.elapsed() < GIVE_UP {
@@ -135,9 +120,6 @@ pub fn end_forsaken(dir: &Path) -> Result<()> {
 }
 
 /// The runs whose keepers have a runtime folder in the temporary folder, whether those keepers are alive or not.
-///
-/// # Errors
-/// `IO_FAILED` with the path. A run that cannot be read is skipped.
 pub fn runs_with_runtime(agents: &Path, checks: &Path) -> Result<Vec<PathBuf>> {
     let mut found = runs(agents)?;
     found.extend(runs_of_checks(checks)?);
@@ -156,25 +138,16 @@ fn is_of(record: &KeeperRecord, run: &Path) -> bool {
 }
 
 /// The folders of all runs below the agents' folder.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn runs(agents: &Path) -> Result<Vec<PathBuf>> {
     folders(agents, 3, |path| path.parent().is_some_and(|up| up.ends_with("runs")))
 }
 
 /// As [`runs`], of the personas and planners whose files are below the folder of the checks.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn runs_of_checks(checks: &Path) -> Result<Vec<PathBuf>> {
     folders(checks, 4, |path| path.ends_with(RUN))
 }
 
 /// The same of one task, whose folder this is.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn runs_of_checks_of(task: &Path) -> Result<Vec<PathBuf>> {
     folders(task, 3, |path| path.ends_with(RUN))
 }
@@ -215,9 +188,6 @@ fn end_all(find: &dyn Fn(&ProcessTable) -> Vec<ProcessEntry>) -> LeftoversOutcom
 }
 
 /// How many processes that these dead keepers noted are still alive. Ends none.
-///
-/// # Errors
-/// `IO_FAILED` where a note cannot be read.
 pub fn count_left(records: &[KeeperRecord]) -> Result<usize> {
     let mut ids = Vec::new();
     for record in records {

@@ -42,9 +42,6 @@ pub struct SignalsRead {
 }
 
 /// The state of the run in the folder `dir`.
-///
-/// # Errors
-/// `IO_FAILED`; `KEEPER_FAILED` where a record cannot be parsed.
 pub fn keeper_state(dir: &Path) -> Result<KeeperState> {
     // A keeper writes exit.json before it frees its lock. So if the lock is free and there is no exit.json afterwards, there
     // will never be one. Reading the file only before checking the lock would report a keeper as dead that ended in between.
@@ -82,9 +79,6 @@ pub enum IterationState {
 }
 
 /// The state of an iteration whose keeper's folder is `dir`.
-///
-/// # Errors
-/// `IO_FAILED`; `KEEPER_FAILED` where a record of a living keeper cannot be parsed.
 pub fn iteration_state(dir: &Path, stage: &IterationStage) -> Result<IterationState> {
     match (keeper_state(dir), stage) {
         (Err(error), _) if error.code() == Code::KeeperFailed && !leftovers::is_kept(dir)? => {
@@ -106,9 +100,6 @@ pub(crate) fn signal_line(received: &ReceivedSignal) -> Result<Vec<u8>> {
 
 /// The signals that a keeper recorded in `dir`, from byte `from` on. A line that is still being written is left for the
 /// next call.
-///
-/// # Errors
-/// `IO_FAILED` with the path.
 pub fn read_signals(dir: &Path, from: u64) -> Result<SignalsRead> {
     let path = dir.join(spec::SIGNALS);
     let mut read = SignalsRead { next: from, ..SignalsRead::default() };

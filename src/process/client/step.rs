@@ -135,9 +135,6 @@ pub(in crate::process) struct StepProcessReport {
 
 /// Runs a step to its end; `cancelled` ends it early. When this returns, no process of the step is running any more, unless
 /// its keeper was killed.
-///
-/// # Errors
-/// `KEEPER_FAILED` where no keeper can be started.
 pub fn run(step: &StepProcessSpec, cancelled: &AtomicBool) -> Result<StepProcessOutcome> {
     let failed = |e: std::io::Error| Error::new(Code::KeeperFailed, "cannot start the keeper of a step").because(e);
     let order = StepProcessOrder {

@@ -31,9 +31,6 @@ pub(crate) struct ProgramFolders<'a> {
 }
 
 /// Starts the program of `spec` in its workspace, in a process group of its own.
-///
-/// # Errors
-/// `PROGRAM_NOT_FOUND` with the system's reason; `IO_FAILED` where the prompt cannot be read; `TOO_LARGE`.
 pub(crate) fn start(spec: &KeeperSpec, ProgramFolders { temp, spool, us }: ProgramFolders<'_>) -> Result<Child> {
     let args = arguments(spec)?;
     let mut command = command(&spec.program);

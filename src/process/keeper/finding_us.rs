@@ -16,9 +16,6 @@ const NAME: &str = "git-axiom";
 const NOT_THE_CALLERS: [&str; 3] = ["core.worktree", "core.bare", "alias.axiom"];
 
 /// Makes a folder below `runtime` in which this program is called `git-axiom`, whatever its file is called.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub(super) fn make_folder(runtime: &Path) -> Result<PathBuf> {
     let folder = runtime.join("bin");
     files::link_in_scratch(&env::own_program()?, &folder.join(NAME))?;

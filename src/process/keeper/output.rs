@@ -153,10 +153,6 @@ struct AgentOutputWritten {
 
 impl AgentOutputCollector {
     /// Opens the log and starts collecting `stdout` and `stderr`.
-    ///
-    /// # Errors
-    /// `IO_FAILED` where a thread cannot be started. A log that cannot be opened is no error: the output is then read,
-    /// counted and dropped, and the record has the reason.
     pub(super) fn start(
         log: &Path,
         kept: AgentOutputSettings,

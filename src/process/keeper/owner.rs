@@ -59,10 +59,6 @@ pub(crate) struct Keeper {
 ///
 /// After a crash before `keeper.json` is written, nothing was started. After a later crash there is no `exit.json`, and
 /// [`crate::process::end_leftovers`] ends the remaining processes.
-///
-/// # Errors
-/// The reason why the keeper could not start, which is also reported to the process that started it; `IO_FAILED` where the
-/// end could not be recorded.
 pub fn run(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>) -> Result<i32> {
     match launch::detach(spec_path) {
         Ok(DetachStage::First) => return Ok(0),
@@ -91,9 +87,6 @@ pub fn run(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>)
 
 /// The hidden verb `git axiom keeper --here --spec PATH`: the same as a child of the process that starts it, for a run whose end nobody
 /// else waits for. Whoever starts it ends what it leaves.
-///
-/// # Errors
-/// As [`run`].
 pub fn run_here(spec_path: &Path) -> Result<i32> {
     match prepare(spec_path, &|_| Ok(true))? {
         Some(keeper) => run::run(keeper).map(|()| 0),

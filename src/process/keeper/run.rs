@@ -50,9 +50,6 @@ impl ProgramEnd {
 }
 
 /// Runs the program and records its end.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL` where the end cannot be recorded: the run then counts as crashed.
 pub(crate) fn run(mut keeper: Keeper) -> Result<()> {
     let end = if has_worktree(&keeper) { start(&mut keeper) } else { ProgramEnd::unstarted(EndCause::LostWorkspace) };
     control::lock(&keeper.holds).close();

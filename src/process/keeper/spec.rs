@@ -148,9 +148,6 @@ pub struct KeeperSpec {
 impl KeeperSpec {
     /// Writes the specification durably to `spec.json` in its folder, which is created, and returns its path. A crash leaves
     /// the file or none.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn write(&self) -> Result<PathBuf> {
         files::create_dir_all(&self.dir)?;
         let path = self.dir.join(SPEC);
@@ -159,9 +156,6 @@ impl KeeperSpec {
     }
 
     /// Reads a specification.
-    ///
-    /// # Errors
-    /// `IO_FAILED`; `KEEPER_FAILED` where it cannot be parsed or has another version.
     pub fn read(path: &Path) -> Result<Self> {
         read_record(path)?.ok_or_else(|| Error::io("open", path, std::io::Error::from(std::io::ErrorKind::NotFound)))
     }
@@ -368,9 +362,6 @@ pub(crate) fn unreadable(path: &Path) -> Error {
 }
 
 /// The line of a record, with its checksum and line feed.
-///
-/// # Errors
-/// `KEEPER_FAILED` where it cannot be written as JSON.
 pub(crate) fn sealed_line<T: Serialize>(path: &Path, value: &T) -> Result<Vec<u8>> {
     serde_json::to_vec(value).map(|json| sealed::seal(json, &[])).map_err(|e| unreadable(path).because(e))
 }
@@ -380,9 +371,6 @@ pub(crate) fn write_json<T: Serialize>(path: &Path, value: &T) -> Result<()> {
 }
 
 /// Reads what [`write_json`] wrote.
-///
-/// # Errors
-/// `IO_FAILED`; `KEEPER_FAILED` where it cannot be parsed, or was altered since it was written.
 pub fn read_json<T: DeserializeOwned>(path: &Path) -> Result<Option<T>> {
     let Some(bytes) = files::read_optional(path, MAX_FILE)? else { return Ok(None) };
     let text = std::str::from_utf8(&bytes).map_err(|e| unreadable(path).because(e))?;
@@ -417,9 +405,6 @@ impl VersionedRecord for ExitRecord {
 }
 
 /// As [`read_json`], for a record of this version: what another one means is not guessed.
-///
-/// # Errors
-/// As [`read_json`]; `KEEPER_FAILED` where it has another version.
 pub fn read_record<T: DeserializeOwned + VersionedRecord>(path: &Path) -> Result<Option<T>> {
     match read_json::<T>(path)? {
         Some(record) if record.version() != VERSION => Err(unreadable(path).why(format!("it has version {}", record.version()))),

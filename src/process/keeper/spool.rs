@@ -45,10 +45,6 @@ enum SpoolAnswer {
 
 /// Passes `signal` to the keeper that reads `spool`, and waits until it is on disk. A crash leaves a request that the keeper
 /// handles, or a file `.new-…` that is ignored.
-///
-/// # Errors
-/// `INVALID_INPUT`, `TOO_LARGE`; `AGENT_FAILED` with the reason where the keeper refuses it (a token of another iteration);
-/// `KEEPER_FAILED` where there is no answer within `patience`: the signal may have been recorded nevertheless; `IO_FAILED`.
 pub fn submit(spool: &Path, token: &Token, signal: AgentSignal, patience: Duration) -> Result<()> {
     let request = SpoolRequest { token: token.to_string(), signal: signal.validated()? };
     let json = serde_json::to_vec(&request).map_err(|e| spec::unreadable(spool).because(e))?;
@@ -109,9 +105,6 @@ pub struct SignalSpool {
 
 impl SignalSpool {
     /// Creates the spool's folder, and `signals.jsonl` in the folder of the run.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn open(folder: &Path, dir: &Path, token: Token) -> Result<Self> {
         files::create_dir_all(folder)?;
         let log = AppendFile::open(&dir.join(spec::SIGNALS))?;
@@ -164,9 +157,6 @@ impl SignalSpool {
     }
 
     /// Records what the keeper itself has read: all of it is appended and synced at once, or none. Its caller limits how much it is.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `IO_FAILED`.
     pub fn record_all(&mut self, signals: &[AgentSignal]) -> Result<()> {
         if let Some(why) = &self.broken {
             return Err(Error::new(Code::IoFailed, why.clone()));

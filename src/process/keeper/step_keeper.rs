@@ -36,9 +36,6 @@ const MAX_ORDER: usize = 16 * 1024 * 1024;
 
 /// The hidden verb `git axiom keeper --step`: reads its order from stdin, runs it, and reports its end on stdout. If stdin
 /// is closed, the step is ended early.
-///
-/// # Errors
-/// `KEEPER_FAILED` where the order cannot be parsed.
 pub fn run() -> Result<()> {
     // Ctrl+C at the terminal is handled by the process that started this one, and the step must not be able to read from the
     // terminal.

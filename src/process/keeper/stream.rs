@@ -109,9 +109,6 @@ pub(super) fn open(spec: &KeeperSpec, rope: &Arc<WakeSender>) -> ([StreamTap; 2]
 
 impl StreamRecorder {
     /// Records what was read since the last call, and what could not be recorded then.
-    ///
-    /// # Errors
-    /// `DISK_FULL`, `IO_FAILED`: the next call tries it again.
     pub fn record(&mut self, spool: &mut SignalSpool) -> Result<()> {
         if self.pending.is_empty() {
             self.pending = lock(&self.heard).take();
@@ -120,9 +117,6 @@ impl StreamRecorder {
     }
 
     /// Records what is left.
-    ///
-    /// # Errors
-    /// As [`StreamRecorder::record`], which tries it again.
     pub fn end(&mut self, spool: &mut SignalSpool) -> Result<()> {
         self.pending.append(&mut lock(&self.heard).end());
         self.write(spool)

@@ -84,9 +84,6 @@ impl WakeSender {
 
 impl WakeListener {
     /// A bell that nothing rings yet.
-    ///
-    /// # Errors
-    /// `IO_FAILED` where there is no descriptor left.
     pub fn new() -> Result<Self> {
         let pair = UnixStream::pair().and_then(|(heard, rope)| {
             heard.set_nonblocking(true)?;
@@ -98,18 +95,12 @@ impl WakeListener {
     }
 
     /// From now on a signal rings.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn ring_on(&self, signal: i32) -> Result<()> {
         let rope = self.rope.try_clone().map_err(|e| failed().because(e))?;
         signal_hook::low_level::pipe::register(signal, rope).map(drop).map_err(|e| failed().because(e))
     }
 
     /// For another thread.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn rope(&self) -> Result<WakeSender> {
         self.rope.try_clone().map(WakeSender).map_err(|e| failed().because(e))
     }

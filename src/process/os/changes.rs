@@ -68,9 +68,6 @@ pub struct FolderWatcher {
 
 impl FolderWatcher {
     /// Watches nothing yet.
-    ///
-    /// # Errors
-    /// `IO_FAILED` where there is no descriptor left.
     pub fn new() -> Result<Self> {
         let pair = UnixStream::pair().and_then(|(heard, rope)| {
             heard.set_nonblocking(true)?;
@@ -82,9 +79,6 @@ impl FolderWatcher {
     }
 
     /// From now on a signal ends a wait, and no longer this process.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub fn wake_on(&self, signal: i32) -> Result<()> {
         let rope = self.rope.try_clone().map_err(|e| failed().because(e))?;
         signal_hook::low_level::pipe::register(signal, rope).map(drop).map_err(|e| failed().because(e))

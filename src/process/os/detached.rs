@@ -13,9 +13,6 @@ use crate::error::{Error, Result};
 
 /// Starts this program with these arguments, in the caller's folder and environment; both outputs go to `log`. The started
 /// process must call `own_process::session::begin_session` first. It keeps running when this process ends.
-///
-/// # Errors
-/// `IO_FAILED` where the log or the program cannot be used.
 pub fn start(arguments: &[OsString], log: File) -> Result<Child> {
     let program = env::own_image()?;
     let failed = |e: std::io::Error| Error::io("start", &program, e);
@@ -32,9 +29,6 @@ pub fn start(arguments: &[OsString], log: File) -> Result<Child> {
 
 /// Runs this program with these arguments in another repository, to its end, and returns what it printed. The verb that is called
 /// limits how long that takes.
-///
-/// # Errors
-/// `IO_FAILED` where the program cannot be started.
 pub fn in_repository(folder: &Path, arguments: &[OsString]) -> Result<Output> {
     let program = env::own_image()?;
     let mut child = command(&program);
@@ -44,9 +38,6 @@ pub fn in_repository(folder: &Path, arguments: &[OsString]) -> Result<Output> {
 
 /// As [`start`], in the root folder and with no descriptor of the caller's: for work that outlives the caller, and of which the caller may
 /// know nothing.
-///
-/// # Errors
-/// As [`start`].
 pub fn start_alone(arguments: &[OsString], null: File) -> Result<Child> {
     crate::process::client::launch::close_on_exec();
     let program = env::own_image()?;

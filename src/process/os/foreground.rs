@@ -55,9 +55,6 @@ impl ForegroundProgram {
 
     /// Runs it as a child, to its end. Signals that ask this process to end, and SIGUSR1 and SIGUSR2, are passed on to it.
     /// Ctrl+C and Ctrl+\ of a terminal reach it anyway, so SIGINT and SIGQUIT are not, while this process is in the foreground.
-    ///
-    /// # Errors
-    /// That of the system where the program cannot be started.
     pub fn wait_for(&self) -> io::Result<ExitStatus> {
         // What is ignored (`nohup`) stays ignored.
         let heard = [SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2].into_iter().filter(|signal| !is_ignored(*signal));

@@ -55,9 +55,6 @@ pub fn begins_anew(plan: &TaskRecoveryPlan, wanted: &RecoverySelection) -> Optio
 }
 
 /// Before tasks are taken out of the plan.
-///
-/// # Errors
-/// `UNKNOWN_TASK`.
 pub fn abandons(ctx: &Context, tasks: &[TaskId]) -> Result<String> {
     let mut list = String::from("This takes out of the plan:\n");
     for task in tasks {

@@ -26,9 +26,6 @@ const fn fields(kind: StreamRuleKind) -> &'static [&'static str] {
 
 impl StreamRules {
     /// Checks places, values and fields.
-    ///
-    /// # Errors
-    /// `CONFIG_INVALID` with the number of the rule, from 1, and what is wrong.
     pub fn check(&self) -> Result<()> {
         for (what, count) in [("rules", self.rules.len()), ("trouble", self.trouble.len())] {
             if count > MOST {

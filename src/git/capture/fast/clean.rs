@@ -16,9 +16,6 @@ use super::walk::{WalkFindings, WorktreeWalk};
 impl Captures<'_> {
     /// Whether index and files are certainly all as the checked-out commit has them, and nothing else is there, not even an ignored
     /// file: then `git status` says nothing. `false` if something differs, or if only git can tell. Changes nothing.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub fn is_certainly_clean(&self, worktree: &Worktree) -> Result<bool> {
         if !self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree) {
             return Ok(false);

@@ -89,9 +89,6 @@ pub(super) enum PathContent {
 
 impl WorktreeReader<'_> {
     /// What differs from the index, ordered by path; `None` if git has to read the files.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`.
     pub fn read(
         &self,
         sorted: PathsToRead,
@@ -187,9 +184,6 @@ impl WorktreeReader<'_> {
     }
 
     /// Reads what is at a path.
-    ///
-    /// # Errors
-    /// `IO_FAILED`.
     pub(super) fn content(
         &self,
         looks: &mut WorktreeInspector<'_>,

@@ -80,9 +80,6 @@ struct FastCaptureFindings {
 
 impl Captures<'_> {
     /// Captures a worktree; `None` if git has to do it. A crash leaves unreferenced objects.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`, as [`Captures::capture_worktree`].
     pub(in crate::git) fn fast_capture(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<Option<WorktreeCapture>> {
         if !self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree) {
             return Ok(None);

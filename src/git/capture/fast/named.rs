@@ -70,9 +70,6 @@ impl Captures<'_> {
     /// Captures a worktree, looking only at `paths` with everything below them, and at paths whose index entry differs from
     /// the earlier capture's. HEAD, the index and an operation in progress are always the present ones. The coverage records
     /// what was looked at. `None` if everything has to be looked at.
-    ///
-    /// # Errors
-    /// As [`Captures::capture_worktree`].
     pub fn capture_named(
         &self,
         worktree: &Worktree,
@@ -170,9 +167,6 @@ impl Captures<'_> {
     }
 
     /// Takes the capture of a worktree over from an earlier checkpoint. Only HEAD was looked at, and it has not changed.
-    ///
-    /// # Errors
-    /// `CHECKPOINT_DAMAGED`, `GIT_FAILED`.
     pub fn capture_again(&self, head: crate::git::Head, earlier: EarlierCapture<'_>) -> Result<WorktreeCapture> {
         let EarlierCaptureContent { tree, index_tree, extras } = self.then(earlier)?;
         let only = Some(earlier.with(Vec::new()));

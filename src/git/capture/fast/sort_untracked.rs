@@ -93,9 +93,6 @@ impl From<UntrackedPath> for UntrackedNode {
 impl Captures<'_> {
     /// Sorts the untracked paths; `None` if git has to look at the worktree itself. Folders that the options exclude are not
     /// looked at.
-    ///
-    /// # Errors
-    /// `GIT_MISSING`, `IO_FAILED`, `FILE_UNREADABLE`.
     pub(super) fn sort_unknown(
         &self,
         worktree: &Worktree,
@@ -107,9 +104,6 @@ impl Captures<'_> {
 
     /// As [`Captures::sort_unknown`], with named paths. The folders above them may be untracked too: `is_tracked` returns
     /// which folders are tracked. In an untracked folder, only the named path is looked at.
-    ///
-    /// # Errors
-    /// As [`Captures::sort_unknown`].
     pub(super) fn sort_named(
         &self,
         worktree: &Worktree,

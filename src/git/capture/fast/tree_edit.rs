@@ -52,9 +52,6 @@ enum BuiltTree {
 impl LiveIndex {
     /// Makes the tree of the index with `edits`, which are ordered by path; `None` if git has to make it. Nothing refers to
     /// the tree yet.
-    ///
-    /// # Errors
-    /// As `Objects::write_object`.
     pub fn tree(&self, repository: &Repository, edits: &[PathEdit]) -> Result<Option<Oid>> {
         let builder = IndexTreeBuilder { repository, gix: repository.gix()?, index: self, edits };
         let all = FolderSpan { depth: 0, entries: 0..self.len(), edits: 0..edits.len() };

@@ -38,9 +38,6 @@ impl Captures<'_> {
     /// Whether, where `changes` lead away from the checked-out commit, index and files are certainly as that commit has them,
     /// and nothing is where it has nothing: then `git status` names no such path, and none above or below one. `false` if one
     /// is not, or if only git can tell. Changes nothing.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`.
     pub(in crate::git) fn are_as_committed(&self, worktree: &Worktree, commit: &Oid, changes: &[TreeChange]) -> Result<bool> {
         let is_plain = self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree);
         if !is_plain || self.repo.refs().head(worktree)?.commit() != Some(commit) {

@@ -38,9 +38,6 @@ struct UntrackedBlob {
 
 impl WorktreeReader<'_> {
     /// Reads untracked files, if they are not remembered; `None` if git has to do it.
-    ///
-    /// # Errors
-    /// `IO_FAILED`, `DISK_FULL`, `GIT_FAILED`.
     pub(super) fn untracked(
         &self,
         files: Vec<PathAndSize>,

@@ -12,9 +12,6 @@ impl Git<'_> {
     /// Runs git with an input in two parts. The second part is written once git has printed `line` as its answer to the
     /// first, and `between` has succeeded. If git does not print the line, or `between` fails, the second part is never
     /// written.
-    ///
-    /// # Errors
-    /// As [`Git::run`]; errors of `between`.
     pub fn run_in_two(self, first: &[u8], line: &str, between: impl FnOnce() -> Result<()>, second: &[u8]) -> Result<GitOutput> {
         let (mut command, what) = (self.build(&self.objects()?), self.name());
         self.repository.lend_lock(&mut command, true)?;

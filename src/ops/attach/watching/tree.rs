@@ -59,9 +59,6 @@ impl<'r> WatchedFolders<'r> {
 
     /// Looks after the folders that came since, or after all where that is not certain. What changed in them before has to be saved
     /// after this.
-    ///
-    /// # Errors
-    /// `GIT_FAILED`, `GIT_MISSING`: then it has to be called again.
     pub(super) fn catch_up(&mut self) -> Result<()> {
         if self.is_stale {
             self.forget_below(&RepoPath::new(Vec::new()));

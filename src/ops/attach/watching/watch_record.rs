@@ -68,9 +68,6 @@ pub fn of(ctx: &Context, worktree: &str) -> Option<WatchRecord> {
 }
 
 /// Ends the watch of the worktree that we were called in and waits for its end; returns the worktree, and whether there was one.
-///
-/// # Errors
-/// `IO_FAILED`; `BUSY` where it does not end.
 pub fn stop(ctx: &Context) -> Result<(String, bool)> {
     let files = AttachFiles::of(ctx.layout());
     let worktree = ctx.repo.worktrees().current_worktree()?.path_text()?;

@@ -14,9 +14,6 @@ use crate::ops::conflict_notes;
 use crate::ops::context::handle::Context;
 
 /// Separates the copy from the original; returns notes for the user.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`; `REPOSITORY_UNSUPPORTED` where `core.worktree` still names the original's main worktree.
 pub(super) fn leave_the_original_alone(ctx: &mut Context, placing: &RepositoryRelocation) -> Result<Vec<String>> {
     debug_assert_eq!(placing.how, RelocationCause::Copied);
     not_the_originals_worktree(placing)?;

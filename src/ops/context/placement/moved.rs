@@ -11,9 +11,6 @@ use crate::git::WorktreeOwner;
 use crate::ops::context::handle::Context;
 
 /// Reconnects the workspaces; returns notes for the user.
-///
-/// # Errors
-/// `IO_FAILED`, `DISK_FULL`.
 pub(super) fn take_along(ctx: &Context, placing: &RepositoryRelocation) -> Result<Vec<String>> {
     let mut said = Vec::new();
     let linked = ctx.repo.worktrees().linked()?;
