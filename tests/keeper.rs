@@ -167,7 +167,7 @@ impl Run {
             time_limit_seconds: None,
             silence_limit_seconds: None,
             stop_signal: KeeperStopSignal::Term,
-            reading: git_axiom::process::keeper::stream::OutputDecoding::default(),
+            reading: git_axiom::process::keeper::spec::OutputDecoding::default(),
             output_cap: DEFAULT_OUTPUT_CAP,
             env: BTreeMap::from([marker, helper, ("AXIOM_TASK_ID".to_owned(), "t1".into())]),
         }

@@ -8,7 +8,7 @@ use git_axiom::domain::base::sealed;
 use git_axiom::domain::base::text::TextOrBlob;
 use git_axiom::domain::state::current_state::State;
 use git_axiom::domain::state::event::{Event, EventAuthor, EventEnvelope};
-use git_axiom::domain::work::agent::{IterationOutcome, IterationReport};
+use git_axiom::domain::work::iteration::{IterationOutcome, IterationReport};
 use git_axiom::domain::work::signal::{AgentSignal, ToolReport};
 use git_axiom::domain::work::task::{Task, TaskKind, TaskStatus};
 use git_axiom::store::handle::AppendAuthor;

@@ -5,7 +5,8 @@ use std::fmt::Write;
 
 use git_axiom::domain::base::ids::CheckpointName;
 use git_axiom::domain::base::names::Oid;
-use git_axiom::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger, CheckpointType};
+use git_axiom::domain::checkpoint::record::CheckpointRecord;
+use git_axiom::domain::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
 use git_axiom::domain::state::event::Event;
 
 use super::history::Writer;

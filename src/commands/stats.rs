@@ -9,7 +9,7 @@ use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::times;
 use crate::domain::queries::stats::{StatsGrouping, StatsLine, StatsSum, csv, stats};
 use crate::domain::work::amounts::thousands;
-use crate::domain::work::spending::Usd;
+use crate::domain::work::usd::Usd;
 use crate::error::{Code, Error, Exit, Result};
 
 /// How many characters of a name are shown.

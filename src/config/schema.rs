@@ -9,7 +9,7 @@ use crate::domain::checkpoint::marks::CheckpointTagPolicy;
 use crate::domain::work::budget::BudgetLimits;
 use crate::domain::work::disk::DiskSpaceThresholds;
 use crate::domain::work::guarded;
-use crate::domain::work::spending::Usd;
+use crate::domain::work::usd::Usd;
 
 macro_rules! section {
     ($(#[$doc:meta])* $name:ident { $($(#[$field_doc:meta])* $field:ident: $type:ty = $default:expr,)* }) => {

@@ -30,11 +30,11 @@ use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::log_version::VERSION;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{TAGS, capture_ref, checkpoint_tag};
-use crate::domain::checkpoint::document::{
-    AgentState, CheckpointDocument, CheckpointRecord, CheckpointTrigger, CheckpointType, Tagger,
-};
+use crate::domain::checkpoint::document::{AgentState, CheckpointDocument, Tagger};
 use crate::domain::checkpoint::marks::CheckpointMarks;
+use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::checkpoint::stamp::AttachedSessionStamp;
+use crate::domain::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
 use crate::domain::state::event::Event;
 use crate::env;
 use crate::error::{Code, Error, Result};

@@ -18,7 +18,7 @@ pub use plan::guarded_by;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::text::ValueChange;
-use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::hook::due::of_task;
 use crate::domain::state::event::Event;
 use crate::domain::work::commit_marks;

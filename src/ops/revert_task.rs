@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use crate::domain::base::ids::{AgentId, CheckpointName, GateId, OperationId, TaskId};
 use crate::domain::base::ref_change::ChangeDirection;
-use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::journal::journaled::GateChange;
 use crate::domain::state::event::Event;
 use crate::domain::work::gate::{AfterHalt, Gate, TaskHoldReason};

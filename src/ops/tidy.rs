@@ -271,7 +271,7 @@ impl TrashCleanupReport {
             if self.has_enough() {
                 break;
             }
-            if !settled || leftovers::is_kept(&run)? {
+            if !settled || crate::process::client::state::is_kept(&run)? {
                 continue;
             }
             self.counted(remove_run(common, &run, age));

@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 
 use super::layout::StoreLayout;
 use crate::domain::state::current_state::State;
-use crate::domain::work::learnings::{self, LearningScope};
+use crate::domain::work::learnings::{self};
+use crate::domain::work::signal::LearningScope;
 use crate::error::Result;
 use crate::files;
 

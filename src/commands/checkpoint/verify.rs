@@ -132,7 +132,7 @@ pub(super) fn diff(args: &CheckpointDiffArgs, global: &GlobalArgs, screen: &mut 
     for name in std::iter::once(&args.name).chain(&args.other) {
         let record = checkpoint::find(&ctx, name)?;
         if let Some(only) = &record.only {
-            screen.note(&format!("for {}, {}", record.name, only_text(&only.shown(&ctx.state().record.checkpoints)?)));
+            screen.note(&format!("for {}, {}", record.name, only_text(&ctx.state().record.checkpoints.shown(only)?)));
         }
     }
     if screen.wants_json() {

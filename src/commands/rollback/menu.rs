@@ -7,7 +7,7 @@ use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::grammar::consent::ConsentArgs;
 use crate::domain::base::ids::CheckpointName;
-use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::work::task::{TaskKind, TaskStatus};
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::checkpoint::{self as op, CheckpointListing, CheckpointRequest};

@@ -6,7 +6,7 @@ use super::payload::{AgentHookEvent, AgentHookMoment};
 use super::shell::{self, ShellSurroundings};
 use crate::domain::agent::attached_program::AttachedProgram;
 use crate::domain::base::ids::CheckpointName;
-use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 
 /// What a hook does.
 #[derive(Debug, Clone, PartialEq, Eq)]

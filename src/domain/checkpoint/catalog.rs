@@ -11,9 +11,10 @@ use serde::de::{MapAccess, Visitor};
 use serde::ser::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::document::CheckpointRecord;
 use super::older_checkpoints::OlderCheckpointSummary;
 use crate::domain::base::ids::CheckpointName;
+use crate::domain::checkpoint::known_scope::KnownPathsCount;
+use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::error::{Code, Error, Result};
 
 /// Reads the older checkpoints.
@@ -62,6 +63,12 @@ impl OlderCheckpoints {
 }
 
 impl CheckpointCatalog {
+    /// What a checkpoint of known paths is built on, for display: with `all_else_gone` set.
+    pub fn shown(&self, only: &KnownPathsCount) -> Result<KnownPathsCount> {
+        let is_there = self.get(&only.all_else_as_of)?.is_some_and(|record| only.is_on(record));
+        Ok(KnownPathsCount { all_else_gone: !is_there, ..only.clone() })
+    }
+
     /// The recent ones that `records` has, and the older ones.
     pub fn new(records: impl IntoIterator<Item = CheckpointRecord>, older: Option<OlderCheckpoints>) -> Self {
         let recent: BTreeMap<_, _> = records.into_iter().map(|record| (record.name.clone(), record)).collect();

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::document::{CheckpointTrigger, CheckpointType};
+use crate::domain::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
 
 /// Which checkpoints get a tag: the values of `checkpoints.tags`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

@@ -7,6 +7,7 @@
 pub mod availability;
 pub mod branch_config;
 pub mod catalog;
+pub mod coverage;
 pub mod document;
 pub mod known_scope;
 pub mod local_refs;
@@ -14,6 +15,8 @@ pub mod marks;
 pub mod older_checkpoints;
 pub mod purge;
 pub mod reading_budget;
+pub mod record;
 pub mod stamp;
 pub mod submodules;
+pub mod trigger;
 pub mod word_finder;

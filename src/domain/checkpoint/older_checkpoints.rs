@@ -1,16 +1,15 @@
 //! Which checkpoints are put into the part of the state that is not read at every start, and what is remembered of them so
 //! that it need not be read. Pure.
 
-use crate::domain::checkpoint::document;
-use crate::domain::checkpoint::known_scope;
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::document::{CheckpointRecord, CheckpointType};
 use crate::domain::base::ids::CheckpointName;
+use crate::domain::checkpoint::record::CheckpointRecord;
+use crate::domain::checkpoint::trigger::CheckpointType;
 
 /// How many of the newest checkpoints stay in memory. Few in debug builds, so that tests with a handful of checkpoints have
 /// older ones.
@@ -60,7 +59,7 @@ impl RetentionClass {
     fn of(record: &CheckpointRecord) -> Self {
         match record.kind {
             CheckpointType::Named => Self::Named,
-            CheckpointType::Auto if document::is_safety(record.trigger) => Self::Safety,
+            CheckpointType::Auto if crate::domain::checkpoint::trigger::is_safety(record.trigger) => Self::Safety,
             CheckpointType::Auto => Self::Automatic,
         }
     }
@@ -120,8 +119,8 @@ pub fn divide<'r>(all: &[&'r CheckpointRecord]) -> Option<(BTreeSet<CheckpointNa
     let mut by_age = all.to_vec();
     by_age.sort_unstable_by_key(|record| record.age());
     let newest = by_age.split_off(by_age.len() - RECENT);
-    let base = known_scope::newest_complete(all.iter().copied());
-    let last = base.and_then(|base| known_scope::newest_on(all.iter().copied(), base));
+    let base = crate::domain::checkpoint::record::newest_complete(all.iter().copied());
+    let last = base.and_then(|base| crate::domain::checkpoint::record::newest_on(all.iter().copied(), base));
     let stay: BTreeSet<CheckpointName> = newest.into_iter().chain(base).chain(last).map(|record| record.name.clone()).collect();
     by_age.retain(|record| !stay.contains(&record.name));
     Some((stay, by_age))

@@ -1,11 +1,9 @@
 //! Submodules in a checkpoint: each is captured in its own repository, and named in the document of the checkpoint.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
-use super::document::{CaptureCoverage, CheckpointDocument, PathSample};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
+use crate::domain::checkpoint::coverage::{CaptureCoverage, PathSample};
 
 /// A submodule, as captured.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -31,22 +29,6 @@ impl From<&SubmoduleState> for HeldSubmodule {
     fn from(state: &SubmoduleState) -> Self {
         let SubmoduleState { path, branch, head, capture, worktree: _, git_dir: _, coverage: _ } = state.clone();
         Self { path, branch, head, capture }
-    }
-}
-
-impl CheckpointDocument {
-    /// The submodules in a worktree, the outer ones first.
-    pub fn submodules_in<'d>(&'d self, worktree: &'d str) -> impl Iterator<Item = &'d SubmoduleState> {
-        self.submodules.iter().filter(move |one| one.worktree == worktree)
-    }
-
-    /// What the checkpoint does not hold, by worktree path: what is not held of a submodule is named by its path in the worktree.
-    pub fn coverage_with_submodules(&self) -> BTreeMap<String, CaptureCoverage> {
-        let mut all = self.coverage.clone();
-        for one in &self.submodules {
-            all.entry(one.worktree.clone()).or_default().add_submodule(&one.path, &one.coverage);
-        }
-        all
     }
 }
 

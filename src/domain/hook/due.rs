@@ -10,12 +10,14 @@ use crate::domain::planning::gates::gates_of;
 use crate::domain::planning::step::PlanStep;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, OperationEnd};
-use crate::domain::work::agent::{IterationOutcome, IterationStage};
+use crate::domain::work::agent::IterationStage;
 use crate::domain::work::gate::Gate;
 use crate::domain::work::hook_event::HookEvent;
-use crate::domain::work::learnings::{LearningId, LearningScope};
+use crate::domain::work::iteration::IterationOutcome;
+use crate::domain::work::learnings::LearningId;
 use crate::domain::work::session::SessionState;
 use crate::domain::work::signal::AgentSignal;
+use crate::domain::work::signal::LearningScope;
 use crate::domain::work::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::error::Code;
 

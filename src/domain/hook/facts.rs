@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::domain::base::ids::{AgentId, CheckpointName, GateId, TaskId};
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::work::conflict::ConflictLevel;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::hook_event::{HookEvent, HookVariable};

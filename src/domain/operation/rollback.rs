@@ -228,7 +228,8 @@ pub fn gates(
 mod tests {
     use super::*;
     use crate::domain::base::ids::{AgentId, CheckpointName};
-    use crate::domain::checkpoint::document::{CheckpointTrigger, CheckpointType, Tagger};
+    use crate::domain::checkpoint::document::Tagger;
+    use crate::domain::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
     use crate::domain::work::session::SessionMode;
     use crate::domain::work::task::MergedTaskWork;
 

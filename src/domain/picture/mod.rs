@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use crate::domain::base::ids::{AgentId, OperationId, TaskId};
 use crate::domain::base::ref_change::ChangeDirection;
-use crate::domain::checkpoint::document::CheckpointRecord;
+use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::journal::journaled::OperationKind;
 use crate::domain::state::event::{Event, EventEnvelope, OperationEnd};
 use crate::domain::work::session::SessionState;

@@ -6,9 +6,9 @@ use serde::Serialize;
 use crate::domain::recovery::decide::{CrashAction, CrashDecision};
 use crate::domain::state::attempt::{AttemptDetails, AttemptEventKind, TestStatus};
 use crate::domain::state::audit::AuditEntry;
-use crate::domain::work::agent::IterationOutcome;
 use crate::domain::work::checks::kept_results::KeptVerifyResult;
 use crate::domain::work::checks::test_counts::TestCounts;
+use crate::domain::work::iteration::IterationOutcome;
 use crate::domain::work::iteration_marker::{CutOffPoint, follow};
 use crate::domain::work::last_run::LastIteration;
 

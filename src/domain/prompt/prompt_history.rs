@@ -6,7 +6,7 @@ use super::{BranchCommit, MOST_COMMITS, MOST_ITEMS, PromptHistory, PromptWorkspa
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::base::names::Oid;
 use crate::domain::prompt::context::where_it_was;
-use crate::domain::work::agent::IterationOutcome;
+use crate::domain::work::iteration::IterationOutcome;
 use crate::domain::work::iteration_marker::MarkerKind;
 use crate::domain::work::last_run::LastIteration;
 use crate::domain::work::reports::{SubtaskStage, TaskReports};

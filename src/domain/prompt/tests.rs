@@ -1,7 +1,7 @@
 use super::*;
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::base::ids::TaskId;
-use crate::domain::work::agent::IterationOutcome;
+use crate::domain::work::iteration::IterationOutcome;
 use crate::domain::work::iteration_marker::{CutOffPoint, IterationMarker, IterationRecordState, MarkerKind, ToolCallEffect};
 use crate::domain::work::signal::{self, AgentSignal};
 use crate::domain::work::task::{TaskKind, TaskStatus};

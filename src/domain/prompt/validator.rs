@@ -6,8 +6,8 @@
 use crate::domain::base::ids::Token;
 use crate::domain::prompt::pieces::{line, list, text};
 use crate::domain::prompt::{BODY_BYTES, BranchCommit, MOST_COMMITS, MOST_ITEMS, PARENT_BYTES, PromptTask, SECTION_BYTES};
-use crate::domain::work::agent::IterationOutcome;
 use crate::domain::work::checks::named_step::NamedVerifyStep;
+use crate::domain::work::iteration::IterationOutcome;
 use crate::domain::work::task::Task;
 use crate::error::{Code, Error, Result};
 
@@ -137,7 +137,7 @@ pub fn changed(files: &[String], commits: bool) -> Option<String> {
 mod tests {
     use super::*;
     use crate::domain::base::names::Oid;
-    use crate::domain::work::gate::ReviewCause;
+    use crate::domain::work::iteration::ReviewCause;
     use crate::domain::work::wip::tests::task;
 
     #[test]

@@ -4,7 +4,8 @@ use serde::Serialize;
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::work::budget::BudgetUsageJson;
-use crate::domain::work::gate::{Gate, GateDecision, GateKind, ReviewCause, TaskHoldReason};
+use crate::domain::work::gate::{Gate, GateDecision, GateKind, TaskHoldReason};
+use crate::domain::work::iteration::ReviewCause;
 
 /// A gate.
 #[derive(Debug, Clone, Serialize)]

@@ -1,12 +1,13 @@
 //! Checkpoints of known paths: the caller names the paths that changed, only those are looked at, and the rest is taken from
 //! a complete checkpoint. Pure: which checkpoint that is, and which content comes from where.
 
-use crate::domain::checkpoint::document;
-use crate::domain::checkpoint::known_scope::{newest_complete, newest_on};
+use crate::domain::checkpoint::record::{newest_complete, newest_on};
 
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::path_set::PathSet;
-use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointRecord, CheckpointTrigger, LISTED, PathSample};
+use crate::domain::checkpoint::coverage::{CaptureCoverage, LISTED, PathSample};
+use crate::domain::checkpoint::record::CheckpointRecord;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::state::current_state::State;
 
 /// The checkpoints that a checkpoint of known paths can be built on.
@@ -35,7 +36,7 @@ pub fn base(state: &State) -> Result<KnownPathsBase<'_>, String> {
 /// too, but it also changes the index, and that is seen.)
 fn changes_files_next(trigger: CheckpointTrigger) -> bool {
     // A cleanup removes checkpoints, and no files.
-    document::is_safety(trigger) && trigger != CheckpointTrigger::BeforeCleanup
+    crate::domain::checkpoint::trigger::is_safety(trigger) && trigger != CheckpointTrigger::BeforeCleanup
 }
 
 /// All differences from the index: for the paths that were looked at, those that were seen; for the rest, those of the base
@@ -102,8 +103,8 @@ mod tests {
     use super::*;
     use crate::domain::base::ids::CheckpointName;
     use crate::domain::base::names::Oid;
-    use crate::domain::checkpoint::document::CheckpointType;
     use crate::domain::checkpoint::known_scope::KnownPathsCount;
+    use crate::domain::checkpoint::trigger::CheckpointType;
 
     fn name(text: &str) -> CheckpointName {
         CheckpointName::new(text).unwrap()
@@ -185,13 +186,13 @@ mod tests {
             let mut record = state.record.checkpoints.get(&name("q")).unwrap().unwrap().clone();
             let only = record.only.as_mut().unwrap();
             only.all_else_capture = of.clone();
-            assert_eq!(only.shown(&state.record.checkpoints).unwrap().all_else_gone, !same, "{of:?}");
+            assert_eq!(state.record.checkpoints.shown(only).unwrap().all_else_gone, !same, "{of:?}");
             state.record.checkpoints.insert(record).unwrap();
             assert_eq!(base(&state).unwrap().last.is_some(), same, "{of:?}");
         }
         let only = state.record.checkpoints.get(&name("q")).unwrap().unwrap().only.clone().unwrap();
         state.record.checkpoints.remove(&name("b")).unwrap();
-        assert!(only.shown(&state.record.checkpoints).unwrap().all_else_gone);
+        assert!(state.record.checkpoints.shown(&only).unwrap().all_else_gone);
     }
 
     #[test]

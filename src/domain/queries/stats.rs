@@ -5,7 +5,8 @@ use serde::Serialize;
 use crate::domain::base::natural;
 use crate::domain::state::current_state::State;
 use crate::domain::work::ledger::OTHERS;
-use crate::domain::work::spending::{UnknownUsage, UsageTally, Usd};
+use crate::domain::work::spending::{UnknownUsage, UsageTally};
+use crate::domain::work::usd::Usd;
 
 /// What is summed up separately.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -173,7 +174,7 @@ fn field(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::domain::base::ids::TaskId;
-    use crate::domain::work::agent::IterationOutcome;
+    use crate::domain::work::iteration::IterationOutcome;
     use crate::domain::work::spending::tests::used;
     use crate::domain::work::spending::{HighestIterationUsage, TaskResult};
 

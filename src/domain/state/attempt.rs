@@ -5,7 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::event::Event;
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::decide::CrashAction;
-use crate::domain::work::agent::{IterationOutcome, IterationReport};
+use crate::domain::work::iteration::{IterationOutcome, IterationReport};
 
 /// What happened.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]

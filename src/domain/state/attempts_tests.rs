@@ -8,7 +8,7 @@ use super::event::{Event, EventAuthor};
 use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::base::text::ValueChange;
-use crate::domain::work::agent::{IterationOutcome, IterationReport};
+use crate::domain::work::iteration::{IterationOutcome, IterationReport};
 use crate::domain::work::reports::TaskReports;
 use crate::domain::work::signal::AgentSignal;
 use crate::domain::work::task::{TaskChangeSet, TaskFieldChange, TaskStatus};

@@ -2,11 +2,11 @@
 
 mod finding;
 
-use super::agent::IterationOutcome;
-use super::gate::ReviewCause;
 use crate::domain::agent::stream::stream_event::AgentRunFailure;
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::agent::stream::trouble::ModelTrouble;
+use crate::domain::work::iteration::IterationOutcome;
+use crate::domain::work::iteration::ReviewCause;
 pub use finding::AgentCheckFinding;
 
 /// The file that the agent is to write.

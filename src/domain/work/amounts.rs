@@ -1,7 +1,7 @@
 //! How amounts of money, tokens and time are written by people and for them. Pure.
 
-use super::spending::Usd;
 use crate::domain::base::with_unit::{SECONDS, with_unit};
+use crate::domain::work::usd::Usd;
 use crate::error::{Code, Error, Result};
 
 /// Reads an amount of money: `5`, `$2.50`, `3 USD`.

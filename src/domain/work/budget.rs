@@ -3,8 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::amounts::{cost, seconds, thousands, tokens};
-use super::spending::{UsageTally, Usd};
+use super::spending::UsageTally;
 use crate::domain::base::times;
+use crate::domain::work::usd::Usd;
 use crate::error::{Code, Error, Result};
 
 /// What may be used. What has no limit is `None`.
@@ -299,7 +300,7 @@ pub fn raised(text: &str, reached: &[BudgetUsage]) -> Result<NewBudgetLimits> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::work::agent::IterationOutcome;
+    use crate::domain::work::iteration::IterationOutcome;
     use crate::domain::work::spending::HighestIterationUsage;
     use crate::domain::work::spending::tests::used;
 

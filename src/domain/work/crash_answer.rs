@@ -1,7 +1,8 @@
 //! What a human answers at the gate of work that a crash cut off, in place of letting an agent go on. Pure.
 
-use super::gate::{Gate, GateKind, ReviewCause};
+use super::gate::{Gate, GateKind};
 use crate::domain::base::ids::TaskId;
+use crate::domain::work::iteration::ReviewCause;
 use crate::error::{Code, Error, Result};
 
 /// An answer at such a gate.

@@ -1,6 +1,7 @@
 //! Gates: decisions that wait for a human.
 
 use crate::domain::work::branch_names;
+use crate::domain::work::iteration::ReviewCause;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
@@ -176,35 +177,6 @@ pub struct GateRedirect {
     /// Where it begins.
     #[serde(default)]
     pub place: RedirectWorkspace,
-}
-
-/// The subject of a review.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ReviewCause {
-    /// The task, or the result of its merge, did not pass its verification.
-    VerifyFailed,
-    /// A hook of the project keeps the task from being started or merged.
-    HookVeto,
-    /// The agent program is not signed in.
-    SignIn,
-    /// The agent program refused its agent a tool.
-    ToolDenied,
-    /// A crash, or the end of a paused session, cut the work off, and how far it is is unclear.
-    Recovery,
-}
-
-impl ReviewCause {
-    /// What is the matter, in words.
-    pub const fn in_words(self) -> &'static str {
-        match self {
-            Self::VerifyFailed => "it did not pass its verification",
-            Self::HookVeto => "a hook keeps it",
-            Self::SignIn => "its agent program is not signed in",
-            Self::ToolDenied => "its agent program refused it a tool",
-            Self::Recovery => "it was cut off",
-        }
-    }
 }
 
 /// A decision that waits for a human.

@@ -4,13 +4,13 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::agent::{IterationOutcome, IterationReport};
 use super::outcome::AgentProgramEnd;
-use super::resuming::{ProgramSession, ResumedRunResult, left_by};
 use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::stream_event::ToolCallStart;
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::base::names::Oid;
+use crate::domain::work::iteration::{IterationOutcome, IterationReport};
+use crate::domain::work::iteration::{ProgramSession, ResumedRunResult, left_by};
 use crate::domain::work::iteration_marker::CutOffPoint;
 
 /// How many refused calls, calls without an end, and files are kept.

@@ -2,6 +2,7 @@
 //!
 //! They are never rolled back: what was learnt stays true when work is taken back.
 
+use crate::domain::work::signal::LearningScope;
 use std::fmt;
 
 use jiff::Timestamp;
@@ -58,52 +59,6 @@ impl Serialize for LearningId {
 impl<'de> Deserialize<'de> for LearningId {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         String::deserialize(deserializer)?.parse().map_err(serde::de::Error::custom)
-    }
-}
-
-/// Where a learning applies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum LearningScope {
-    /// To its task only.
-    Task,
-    /// To all tasks of its agent's persona.
-    Persona,
-    /// To all tasks.
-    Project,
-}
-
-impl LearningScope {
-    /// The words of the command line.
-    pub const WORDS: [&'static str; 3] = ["task", "persona", "project"];
-
-    /// The scope that a signal names; without one, all tasks. A word that means nothing counts for its task only.
-    pub fn of_signal(word: Option<&str>) -> Self {
-        word.map_or(Self::Project, |word| word.parse().unwrap_or(Self::Task))
-    }
-
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Task => "task",
-            Self::Persona => "persona",
-            Self::Project => "project",
-        }
-    }
-}
-
-impl std::str::FromStr for LearningScope {
-    type Err = Error;
-    fn from_str(text: &str) -> Result<Self> {
-        match text {
-            "task" => Ok(Self::Task),
-            "persona" => Ok(Self::Persona),
-            "project" => Ok(Self::Project),
-            _ => {
-                Err(Error::new(Code::InvalidInput, format!("'{text}' is not a scope"))
-                    .hint("scopes are task, persona and project"))
-            }
-        }
     }
 }
 

@@ -9,7 +9,7 @@ use jiff::tz::TimeZone;
 use serde::{Deserialize, Serialize};
 
 use super::spending::{HighestIterationUsage, TaskResult, UsageTally};
-use crate::domain::work::agent::IterationReport;
+use crate::domain::work::iteration::IterationReport;
 use crate::domain::work::verification::ProgramUsage;
 
 /// How many days have a sum of their own; older ones are one sum.
@@ -102,7 +102,7 @@ impl UsageLedger {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::work::agent::IterationOutcome;
+    use crate::domain::work::iteration::IterationOutcome;
     use crate::domain::work::spending::tests::used;
 
     fn day(number: i64) -> Timestamp {

@@ -1,12 +1,12 @@
 //! How the end of an iteration is classified, and what happens next. Pure tables.
 
-use super::agent::{IterationOutcome, SilentProgramEnd};
-use super::gate::ReviewCause;
 use super::signal::AgentSignal;
 use super::task::TaskStatus;
 use crate::domain::agent::stream::stream_event::{AgentRunFailure, AgentRunResult};
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::agent::stream::trouble::ModelTrouble;
+use crate::domain::work::iteration::ReviewCause;
+use crate::domain::work::iteration::{IterationOutcome, SilentProgramEnd};
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use jiff::{SignedDuration, Timestamp};
 use serde::{Deserialize, Serialize};
 
-use super::agent::{IterationOutcome, IterationReport};
 use super::signal::{AgentSignal, FileReport};
 use crate::domain::base::defaults::is_default;
 use crate::domain::base::names::Oid;
+use crate::domain::work::iteration::{IterationOutcome, IterationReport};
 
 /// How many parts of a task are kept.
 pub const MOST_SUBTASKS: usize = 200;
@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn changed_files_are_counted_once() {
-        use crate::domain::work::agent::IterationOutcome;
+        use crate::domain::work::iteration::IterationOutcome;
         let oid = Oid::new("1".repeat(40)).unwrap();
         let of = |files: &[&str]| IterationReport {
             outcome: IterationOutcome::Complete,

@@ -1,16 +1,14 @@
 //! Whether an iteration that was cut off is gone on with in the program's own session. Pure.
 
+use crate::domain::work::iteration::ResumedRunResult;
 use std::fmt;
 
-use serde::{Deserialize, Serialize};
-
-use super::agent::{IterationOutcome, IterationReport};
 use super::last_run::LastIteration;
 use super::outcome::AgentProgramEnd;
 use crate::domain::agent::adapter::{AdapterPromptKind, AgentAdapter};
-use crate::domain::agent::stream::stream_event::TokenUsage;
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::base::names::Oid;
+use crate::domain::work::iteration::IterationOutcome;
 
 /// The longest id of a session that is put into a command.
 const LONGEST_ID: usize = 200;
@@ -18,36 +16,6 @@ const LONGEST_ID: usize = 200;
 const KILLED_BY: [i32; 5] = [1, 2, 3, 9, 15];
 /// Where the id stands in an adapter's command.
 const PLACE: &str = "{session}";
-
-/// The session of an agent program, as its last run left it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct ProgramSession {
-    /// Its id, as the program gave it.
-    pub id: String,
-    /// The name of the agent program.
-    pub program: String,
-    /// The workspace in which it ran.
-    pub path: String,
-    /// What the program has counted last of it.
-    #[serde(default)]
-    pub usage: TokenUsage,
-    /// Whether the run was cut off, so that it is to be gone on with. One that ended by itself is not.
-    #[serde(default)]
-    pub open: bool,
-}
-
-/// How a run went that was to go on with a session.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum ResumedRunResult {
-    /// The agent worked.
-    WentOn,
-    /// It was ended, or refused by the model's service, before its agent had done anything.
-    NotYet,
-    /// The program ended by itself before its agent had done anything: it does not know the session.
-    InVain,
-}
 
 /// Whether an iteration was cut off, where its program could go on: it did not end by itself, and what it did is all there.
 pub fn was_cut_off(end: &AgentProgramEnd, outcome: &IterationOutcome) -> bool {
@@ -165,23 +133,12 @@ fn can_be_in_a_command(id: &str) -> bool {
     !id.is_empty() && id.len() <= LONGEST_ID && !id.starts_with('-') && id.chars().all(may_be)
 }
 
-/// The session as a run leaves it. `before` is what it was to go on with.
-pub fn left_by(report: &IterationReport, before: Option<&ProgramSession>) -> Option<ProgramSession> {
-    match report.resumed {
-        Some(ResumedRunResult::InVain) => None,
-        // Nothing has happened in it.
-        Some(ResumedRunResult::NotYet) => before.map(|before| {
-            let usage = report.session.as_ref().map_or(before.usage, |session| session.usage);
-            ProgramSession { usage, ..before.clone() }
-        }),
-        Some(ResumedRunResult::WentOn) | None => report.session.as_deref().cloned(),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::domain::agent::presets;
+    use crate::domain::agent::stream::stream_event::TokenUsage;
+    use crate::domain::work::iteration::ProgramSession;
     use crate::domain::work::last_run::tests::last;
 
     fn oid(digit: &str) -> Oid {

@@ -6,7 +6,7 @@ use super::checks::named_step::NamedVerifyStep;
 use super::checks::step_report::VerifyStepReport;
 use super::checks::test_counts::TestCounts;
 use crate::domain::base::names::Oid;
-use crate::domain::work::spending::Usd;
+use crate::domain::work::usd::Usd;
 
 /// How many lines at the end of a failing command's output are recorded.
 const LINES: usize = 20;

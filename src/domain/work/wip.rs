@@ -2,11 +2,11 @@
 
 use std::fmt::Write;
 
-use super::agent::IterationOutcome;
 use super::reports::TaskReports;
 use super::signal::FileReport;
 use super::task::Task;
 use crate::domain::base::ids::AgentId;
+use crate::domain::work::iteration::IterationOutcome;
 
 /// How the subject of a commit of unfinished work begins.
 const PREFIX: &str = "WIP: ";

@@ -7,7 +7,7 @@ use std::path::Path;
 use walkdir::WalkDir;
 
 use crate::domain::base::names::RepoPath;
-pub use crate::domain::checkpoint::document::{CaptureCoverage, PathSample};
+pub use crate::domain::checkpoint::coverage::{CaptureCoverage, PathSample};
 use crate::files;
 
 use super::gaps::CaptureGaps;

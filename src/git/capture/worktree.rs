@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::shell_word::shell_word;
-use crate::domain::checkpoint::document::INDEX;
+use crate::domain::checkpoint::coverage::INDEX;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;

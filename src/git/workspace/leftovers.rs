@@ -6,7 +6,7 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 
-use crate::domain::checkpoint::document::CaptureCoverage;
+use crate::domain::checkpoint::coverage::CaptureCoverage;
 use crate::domain::journal::journaled::HeadState;
 use crate::git::base::head::Head;
 use crate::git::base::readable::can_be_read;

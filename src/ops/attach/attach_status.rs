@@ -6,7 +6,8 @@ use serde::Serialize;
 
 use super::sessions::{self, AttachedSessionJson};
 use super::watching::watch_record::{self, WatchStatus};
-use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointDocument};
+use crate::domain::checkpoint::coverage::CaptureCoverage;
+use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::ops::checkpoint::read_document;
 use crate::ops::context::handle::Context;
 

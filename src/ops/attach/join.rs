@@ -11,7 +11,7 @@ use super::prompts;
 use super::saving::{self, SaveRequest};
 use crate::domain::attach::act::{DeferredSave, JoinedSave, KeptFileCopy, joined, kept};
 use crate::domain::base::ids::CheckpointName;
-use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::hook::facts::HookFacts;
 use crate::domain::work::hook_event::HookEvent;
 use crate::env;

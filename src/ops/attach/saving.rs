@@ -6,9 +6,10 @@ use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
 use super::attach_status::newest_document;
-use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger};
 use crate::domain::checkpoint::reading_budget::for_reading;
+use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::checkpoint::stamp::AttachedSessionStamp;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::state::event::EventAuthor;
 use crate::error::{Code, Error, Result};
 use crate::files;

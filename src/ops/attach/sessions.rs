@@ -16,7 +16,7 @@ use crate::error::Result;
 use crate::files;
 use crate::git::{Repository, TreeChange};
 use crate::ops::context::handle::Context;
-use crate::process::keeper::spec::ProcessId;
+use crate::process::os::process_id::ProcessId;
 use crate::process::os::{caller, foreground};
 use crate::store::attach::AttachFiles;
 use crate::store::layout::StoreLayout;

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::prompts;
 use crate::domain::base::names::Oid;
-use crate::domain::checkpoint::document::CheckpointRecord;
+use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::operation::operation_record::OperationRecord;
 use crate::domain::state::event::EventAuthor;
 use crate::error::{Result, some_of};

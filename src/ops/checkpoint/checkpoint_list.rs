@@ -12,8 +12,10 @@ use crate::domain::base::nearest;
 use crate::domain::base::own_names::checkpoint_tag;
 use crate::domain::base::times;
 use crate::domain::checkpoint::availability::CheckpointAvailability;
-use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, CheckpointTrigger, CheckpointType};
+use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::checkpoint::known_scope::KnownPathsCount;
+use crate::domain::checkpoint::record::CheckpointRecord;
+use crate::domain::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
 use crate::domain::operation::change_json;
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -133,7 +135,7 @@ fn listed(
         commits_since: record.git_commit.as_ref().and_then(|commit| since.get(commit)).copied(),
         size: record.size,
         standing,
-        only: record.only.as_ref().map(|only| only.shown(&ctx.state().record.checkpoints)).transpose()?,
+        only: record.only.as_ref().map(|only| ctx.state().record.checkpoints.shown(only)).transpose()?,
     })
 }
 

@@ -1,7 +1,6 @@
 //! Deleting checkpoints: one journaled operation on their capture refs, which undo reverts like any other. Tags and notes
 //! are removed afterwards: see [`super::heal`].
 
-use crate::domain::checkpoint::document;
 use std::collections::BTreeMap;
 
 use jiff::SignedDuration;
@@ -13,7 +12,8 @@ use crate::domain::base::own_names::{capture_ref, checkpoint_tag};
 use crate::domain::base::plural::count;
 use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
-use crate::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger};
+use crate::domain::checkpoint::record::CheckpointRecord;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::journal::journaled::{JournaledOperation, OperationKind};
 use crate::domain::queries::retention;
 use crate::domain::queries::retention::{RetentionProtection, RetentionRules};
@@ -195,7 +195,7 @@ fn rewritten_tags(ctx: &Context, there: &[CheckpointRecord], now: &BTreeMap<RefN
 pub(super) fn retain(ctx: &mut Context, made: CheckpointTrigger) {
     // A checkpoint made for safety before another operation deletes nothing: the user may want back just what it would
     // delete.
-    if document::is_safety(made) || ctx.found.nothing_expires {
+    if crate::domain::checkpoint::trigger::is_safety(made) || ctx.found.nothing_expires {
         return;
     }
     let expired = retention::expired(ctx.state(), &rules(ctx), env::now());

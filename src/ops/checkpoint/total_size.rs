@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::compact::space;
 use super::remove::{DeletedCheckpointFate, delete_locked, rules};
 use crate::domain::base::names::Oid;
-use crate::domain::checkpoint::document::CheckpointRecord;
+use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::queries::retention;
 use crate::domain::state::event::EventAuthor;
 use crate::domain::work::disk::MB;

@@ -6,7 +6,7 @@ use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{CAPTURES, capture_ref};
 use crate::domain::checkpoint::availability::{CheckpointAvailability, rewritten_in};
-use crate::domain::checkpoint::document::CheckpointRecord;
+use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::error::Result;
 use crate::files;
 use crate::git::{ExpectedRefValue, RefEdit};

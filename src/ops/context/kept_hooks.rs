@@ -3,8 +3,8 @@
 
 use crate::domain::work::hook_run::HookRun;
 use crate::ops::context::handle::Context;
-use crate::process::keeper::spec::ProcessId;
 use crate::process::os::foreground;
+use crate::process::os::process_id::ProcessId;
 use crate::store::of_process;
 use crate::store::of_process::Said;
 

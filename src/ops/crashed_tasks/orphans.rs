@@ -11,8 +11,9 @@ use crate::domain::recovery::decide::{CrashAction, CrashDecision, CrashDecisionL
 use crate::domain::recovery::estimate::CrashedTaskTimes;
 use crate::domain::recovery::human_choice::{CrashedTaskFate, DecisionAuthority, RecoverySelection};
 use crate::domain::recovery::last_signals::{CrashedIterationSignals, LifeSigns};
-use crate::domain::work::agent::{Agent, AgentWork, IterationOutcome, IterationStage};
+use crate::domain::work::agent::{Agent, AgentWork, IterationStage};
 use crate::domain::work::gate::{Gate, GateKind};
+use crate::domain::work::iteration::IterationOutcome;
 use crate::domain::work::iteration_marker::{IterationMarker, LastHeard};
 use crate::domain::work::outcome::{AgentProgramEnd, classify};
 use crate::domain::work::reports::TaskReports;

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::domain::base::names::RefName;
-use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::program_hooks::recipe::RECIPES;
 use crate::env;
 use crate::error::{Code, Error, Result};

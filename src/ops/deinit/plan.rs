@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use super::left_in_place;
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{BRANCHES, NOTES, REFS, TAGS};
-use crate::domain::checkpoint::document::CaptureCoverage;
+use crate::domain::checkpoint::coverage::CaptureCoverage;
 use crate::domain::operation::deinit_branches::{TaskBranch, TaskBranchFate};
 use crate::env;
 use crate::error::Result;

@@ -4,8 +4,8 @@ use crate::domain::work::hook_run::HookRun;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::context::kept_hooks::KIND;
-use crate::process::keeper::spec::ProcessId;
 use crate::process::os::foreground;
+use crate::process::os::process_id::ProcessId;
 use crate::store::of_process::{self, Said};
 
 use super::hook_runs;

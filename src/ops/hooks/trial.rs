@@ -6,7 +6,7 @@ use crate::domain::hook::facts::{HookCompletion, HookFacts};
 use crate::domain::work::conflict::ConflictLevel;
 use crate::domain::work::gate::GateKind;
 use crate::domain::work::hook_event::HookEvent;
-use crate::domain::work::learnings::LearningScope;
+use crate::domain::work::signal::LearningScope;
 use crate::domain::work::task::TaskStatus;
 use crate::env;
 use crate::error::{Code, Error, Result};

@@ -1,7 +1,7 @@
 //! The mode: which steps wait for a human.
 
 use crate::domain::base::text::ValueChange;
-use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::state::event::Event;
 use crate::domain::work::session::SessionMode;
 use crate::error::Result;

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::pausing;
 use crate::domain::base::ids::CheckpointName;
-use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::work::session::SupervisorRequest;
 use crate::error::{Code, Error, Result, some_of};
 use crate::ops::checkpoint::{self, CheckpointRequest};

@@ -2,7 +2,7 @@
 
 use super::ending::{claim_of, held_at, is_completed, unknown_agent, wait_released};
 use crate::domain::base::ids::{AgentId, CheckpointName, GateId, TaskId};
-use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::queries::choices::{ReadyTaskChoice, choices};
 use crate::domain::queries::ready::persona_of;
 use crate::domain::state::current_state::State;

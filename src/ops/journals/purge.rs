@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::checkpoint::document::CheckpointRecord;
 use crate::domain::checkpoint::purge::PurgeLeftover;
+use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::placement::VerbPurpose;

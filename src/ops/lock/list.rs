@@ -11,8 +11,8 @@ use crate::domain::work::lock::{LockHolderRecord, slot_file, slot_of};
 use crate::env;
 use crate::error::Result;
 use crate::files::{PrivateFolder, is_held};
-use crate::process::keeper::spec::ProcessId;
 use crate::process::os::foreground;
+use crate::process::os::process_id::ProcessId;
 
 /// The largest description that is read: a longer one is none of ours.
 const MOST: u64 = 64 * 1024;

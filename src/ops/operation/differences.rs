@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
-use crate::domain::checkpoint::document::CaptureCoverage;
+use crate::domain::checkpoint::coverage::CaptureCoverage;
 use crate::error::Result;
 use crate::git::{CaptureExtras, PathPatterns, RawFile, Repository, TreeChange, Worktree, WorktreeCapture, bytes_of, gap_above};
 

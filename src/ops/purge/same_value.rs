@@ -7,7 +7,7 @@ use super::find::PurgeSubject;
 use super::{contents, words};
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::shell_word::shell_word;
-use crate::domain::checkpoint::document::CheckpointRecord;
+use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::checkpoint::submodules::SubmoduleState;
 use crate::error::{Result, some_of};
 use crate::git::{ContentSearch, Repository};

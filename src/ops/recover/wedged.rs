@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::checkpoint::availability::CheckpointAvailability;
-use crate::domain::checkpoint::document::CaptureCoverage;
+use crate::domain::checkpoint::coverage::CaptureCoverage;
 use crate::domain::recovery::git_damage::GitDamage;
 use crate::domain::state::blocking_condition::BlockingCondition;
 use crate::error::{Error, Result};

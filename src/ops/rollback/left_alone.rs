@@ -6,7 +6,9 @@ use std::path::Path;
 
 use crate::domain::base::names::RefName;
 use crate::domain::base::shell_word::shell_word;
-use crate::domain::checkpoint::document::{CaptureCoverage, CheckpointDocument, CheckpointRecord, WorkspaceState};
+use crate::domain::checkpoint::coverage::CaptureCoverage;
+use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
+use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::journal::journaled::JournaledOperation;
 use crate::error::{Code, Error, Result};
 use crate::git::{CaptureParts, Head, WorktreeCapture, WorktreeEntry};

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
-use crate::domain::checkpoint::document::{CaptureCoverage, INDEX, PathSample};
+use crate::domain::checkpoint::coverage::{CaptureCoverage, INDEX, PathSample};
 use crate::error::Result;
 use crate::git::{CaptureExtras, PathPatterns, Repository, TreeChange, WorktreeCapture};
 use crate::ops::checkpoint::CheckpointCaptures;

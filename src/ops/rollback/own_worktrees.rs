@@ -3,7 +3,8 @@
 
 use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
-use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord, WorkspaceState};
+use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
+use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::journal::journaled::{HeadState, JournaledOperation};
 use crate::domain::work::session::Session;
 use crate::error::Result;

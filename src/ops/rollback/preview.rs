@@ -11,9 +11,10 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::branch_config::BranchConfigChange;
-use crate::domain::checkpoint::document::{CheckpointDocument, CheckpointRecord};
+use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::checkpoint::known_scope::KnownPathsCount;
 use crate::domain::checkpoint::local_refs::StashEntry;
+use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::journal::journaled::{HeadState, JournaledOperation};
 use crate::domain::operation::change_json;
 use crate::domain::operation::change_json::{FileChange, WorkspaceFate};
@@ -340,7 +341,7 @@ impl RollbackPreview {
             checkpoint: RollbackGoal {
                 name: record.name.clone(),
                 created_at: record.created_at,
-                only: record.only.as_ref().map(|only| only.shown(&state.record.checkpoints)).transpose()?,
+                only: record.only.as_ref().map(|only| state.record.checkpoints.shown(only)).transpose()?,
             },
             worktree: None,
             agents: Vec::new(),

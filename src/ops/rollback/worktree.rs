@@ -6,7 +6,7 @@ use std::path::Path;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
 use crate::domain::base::text::ValueChange;
-use crate::domain::checkpoint::document::CaptureCoverage;
+use crate::domain::checkpoint::coverage::CaptureCoverage;
 use crate::domain::journal::journaled::{HeadState, JournaledOperation, WorktreeChange};
 use crate::domain::queries::known_paths::together;
 use crate::error::Result;

@@ -17,8 +17,9 @@ use crate::ops::context::handle::Context;
 use crate::ops::programs::SessionPrograms;
 use crate::process::client::leftovers::{runs_of_checks, runs_of_checks_of};
 use crate::process::client::state::{keeper_state, read_signals};
-use crate::process::keeper::spec::{KeeperState, ProcessId};
+use crate::process::keeper::spec::KeeperState;
 use crate::process::os::foreground;
+use crate::process::os::process_id::ProcessId;
 
 /// The name of the note.
 pub(super) const NOTE: &str = "uncounted";

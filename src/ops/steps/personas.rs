@@ -24,7 +24,7 @@ use crate::domain::prompt::{BranchCommit, MOST_COMMITS, MOST_ITEMS};
 use crate::domain::work::outcome::{AgentProgramEnd, IterationBranchChange, by_output, classify};
 use crate::domain::work::signal::AgentSignal;
 use crate::domain::work::signal_summary;
-use crate::domain::work::spending::Usd;
+use crate::domain::work::usd::Usd;
 use crate::domain::work::verification::{ProgramUsage, VerifyChecker};
 use crate::env;
 use crate::error::{Code, Error, Result};
@@ -38,8 +38,8 @@ use crate::ops::tasks::texts;
 use crate::process::client::leftovers;
 use crate::process::client::state::{keeper_state, read_signals};
 use crate::process::client::step;
+use crate::process::keeper::spec::OutputDecoding;
 use crate::process::keeper::spec::{self, DEFAULT_OUTPUT_CAP, ExitRecord, KeeperSpec, KeeperState, SpawnIntentCheck};
-use crate::process::keeper::stream::OutputDecoding;
 
 /// How much longer the step's keeper waits than the keeper of the program, which tells more of its end.
 const LONGER: Duration = Duration::from_secs(60);

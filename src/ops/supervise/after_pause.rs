@@ -7,7 +7,7 @@ use crate::domain::base::ids::{AgentId, TaskId};
 use crate::domain::recovery::decide::{CrashAction, CrashDecision, LastCrashDecision, certain_after_pause};
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::AgentWork;
-use crate::domain::work::gate::ReviewCause;
+use crate::domain::work::iteration::ReviewCause;
 use crate::domain::work::iteration_marker::IterationRecordState;
 use crate::env;
 use crate::error::Result;

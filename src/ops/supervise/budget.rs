@@ -12,8 +12,8 @@ use crate::domain::work::budget::{BudgetLimits, BudgetResource, BudgetSpending, 
 use crate::domain::work::gate::{Gate, GateDecision, GateKind};
 use crate::domain::work::outcome::TaskHalt;
 use crate::domain::work::session::SupervisorRequest;
-use crate::domain::work::spending::Usd;
 use crate::domain::work::task::{Task, TaskStatus};
+use crate::domain::work::usd::Usd;
 use crate::env;
 use crate::error::Result;
 use crate::ops::supervisor_requests;

@@ -15,7 +15,7 @@ use crate::domain::recovery::decide::{CrashAction, CrashDecider, CrashDecision, 
 use crate::domain::recovery::evaluator::{CurrentTask, EvaluatorQuestion, PastTask, answer};
 use crate::domain::state::event::{Event, EventAuthor};
 use crate::domain::work::agent::AgentWork;
-use crate::domain::work::gate::ReviewCause;
+use crate::domain::work::iteration::ReviewCause;
 use crate::domain::work::iteration_marker::{CutOffPoint, IterationMarker, IterationRecordState, LastHeard};
 use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::env;

@@ -3,7 +3,8 @@
 use crate::domain::base::ids::TaskId;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
-use crate::domain::work::gate::{Gate, GateKind, ReviewCause};
+use crate::domain::work::gate::{Gate, GateKind};
+use crate::domain::work::iteration::ReviewCause;
 use crate::domain::work::task::TaskStatus;
 use crate::env;
 use crate::error::Result;

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use super::Supervisor;
 use crate::domain::base::ids::TaskId;
-use crate::domain::work::agent::IterationOutcome;
 use crate::domain::work::failures::SessionStep;
+use crate::domain::work::iteration::IterationOutcome;
 use crate::error::{Code, Error, Result};
 
 /// The pause after the first refusal of a model's service that names none; doubled each time, up to the longest.

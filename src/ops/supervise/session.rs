@@ -7,7 +7,7 @@ use super::hooks::is_about_start;
 use super::notice::SessionNotice;
 use super::{SessionOutcome, Supervisor, SupervisorOptions, TICK};
 use crate::domain::base::ids::{SessionId, TaskId};
-use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::queries::ready;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::IterationStage;

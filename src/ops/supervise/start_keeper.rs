@@ -15,8 +15,8 @@ use crate::files;
 use crate::ops::crashed_tasks::earlier_attempts;
 use crate::ops::crashed_tasks::earlier_attempts::EarlierAttemptsReport;
 use crate::process::client::launch;
+use crate::process::keeper::spec::OutputDecoding;
 use crate::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, SpawnIntentCheck, VERSION};
-use crate::process::keeper::stream::OutputDecoding;
 
 /// The iteration to start.
 #[derive(Debug, Clone, Copy)]

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names::{CAPTURES, checkpoint_tag};
-use crate::domain::checkpoint::document::CheckpointRecord;
+use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::journal::journaled::JournaledOperation;
 use crate::domain::state::event::Event;
 use crate::error::{Code, Error, Result};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use super::recovery_and_trust;
 use crate::domain::base::ids::{AgentId, CheckpointName, TaskId};
-use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::operation::undo::UndoSelector;
 use crate::domain::work::gate::{AfterHalt, GateDecision, RedirectWorkspace};
 use crate::domain::work::outcome::TaskHalt;

@@ -6,7 +6,7 @@ use crate::cli::screen::table;
 use crate::cli::visible;
 use crate::cli::words::clock;
 use crate::domain::base::ids::{AgentId, CheckpointName, TaskId};
-use crate::domain::checkpoint::document::CheckpointTrigger;
+use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::operation::operation_record::OperationRecord;
 use crate::domain::operation::undo::UndoSelector;
 use crate::domain::queries::choices::choices;

@@ -3,6 +3,7 @@
 //! These are no children of this process, so nothing tells their end: it looks every few milliseconds. Mostly that is three times;
 //! where the kernel holds a process, at most for half a minute. That is rare.
 
+use crate::process::client::state::is_kept;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -13,7 +14,8 @@ use crate::domain::base::plural::count_of;
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files;
-use crate::process::keeper::spec::{self, FAMILY, KeeperRecord, KeeperState, ProcessId};
+use crate::process::keeper::spec::{self, FAMILY, KeeperRecord, KeeperState};
+use crate::process::os::process_id::ProcessId;
 use crate::process::os::sys::{self, ProcessEntry, ProcessTable};
 
 /// After this time, processes that are still alive are stuck in the kernel.
@@ -82,11 +84,6 @@ pub fn end_marked(assignment: &[u8]) -> Result<LeftoversOutcome> {
         let marked = table.all().iter().filter(|process| !process.is_gone() && sys::started_with(process.id.pid, assignment));
         with_descendants(table, marked.copied().collect(), &spared)
     }))
-}
-
-/// Whether the keeper of a run is alive.
-pub fn is_kept(run: &Path) -> Result<bool> {
-    files::is_locked(&run.join(spec::KEEPER_LOCK))
 }
 
 /// Removes the runtime folder of a keeper that has ended. Returns whether it has. A keeper does this itself, but may die

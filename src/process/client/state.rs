@@ -7,7 +7,6 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::leftovers;
 use crate::domain::base::sealed;
 use crate::domain::work::agent::IterationStage;
 use crate::domain::work::signal::AgentSignal;
@@ -81,7 +80,7 @@ pub enum IterationState {
 /// The state of an iteration whose keeper's folder is `dir`.
 pub fn iteration_state(dir: &Path, stage: &IterationStage) -> Result<IterationState> {
     match (keeper_state(dir), stage) {
-        (Err(error), _) if error.code() == Code::KeeperFailed && !leftovers::is_kept(dir)? => {
+        (Err(error), _) if error.code() == Code::KeeperFailed && !crate::process::client::state::is_kept(dir)? => {
             Ok(IterationState::Lost(error.to_string()))
         }
         (Ok(KeeperState::NotStarted), IterationStage::Running { .. }) => {
@@ -134,6 +133,11 @@ pub fn read_signals(dir: &Path, from: u64) -> Result<SignalsRead> {
 fn parse_signal(line: &[u8]) -> Option<ReceivedSignal> {
     let open = std::str::from_utf8(sealed::opened(line, &[]).ok()?).ok()?;
     serde_json::from_str(&format!("{open}}}")).ok()
+}
+
+/// Whether the keeper of a run is alive.
+pub fn is_kept(run: &Path) -> Result<bool> {
+    files::is_locked(&run.join(spec::KEEPER_LOCK))
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! Starting the agent program: its environment, its prompt, its pipes.
 
+use crate::process::keeper::spec::MAX_PROMPT;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -14,8 +15,6 @@ use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::process::os::command::command;
 
-/// The largest prompt, in bytes.
-pub(super) const MAX_PROMPT: u64 = 64 * 1024 * 1024;
 const PROMPT: &[u8] = b"{prompt}";
 const PROMPT_FILE: &[u8] = b"{promptFile}";
 

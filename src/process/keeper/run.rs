@@ -8,7 +8,7 @@ use rustix::process::{Pid, Signal, WaitOptions, WaitStatus};
 use super::agent::{self, ProgramFolders};
 use super::output::{AgentOutputCollector, AgentOutputSettings};
 use super::owner::Keeper;
-use super::spec::{self, EndCause, ExitRecord, KeeperStopSignal, OutputRecord, ProcessId, WorkOnDisk};
+use super::spec::{self, EndCause, ExitRecord, KeeperStopSignal, OutputRecord, WorkOnDisk};
 use super::stream::{self, StreamRecorder};
 use crate::domain::work::signal::{AgentSignal, markers};
 use crate::env;
@@ -16,6 +16,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, FolderToSync};
 use crate::process::client::control::{self, KeeperCommand};
 use crate::process::os::family::{self, EndedFamily};
+use crate::process::os::process_id::ProcessId;
 use crate::process::os::sys;
 
 /// How often the keeper checks everything where it cannot wait for events.

@@ -1,6 +1,7 @@
 //! The files by which keeper and supervisor communicate: the specification, the record of a running keeper, the record of an
 //! end. All are in the folder of the run, `$GIT_COMMON_DIR/axiom/agents/<agent>/runs/<token>/`.
 
+use crate::process::os::process_id::ProcessId;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -10,8 +11,10 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::stream::OutputDecoding;
 use crate::domain::agent::adapter;
+use crate::domain::agent::adapter::ToolKind;
+use crate::domain::agent::stream::rules::StreamFormat;
+use crate::domain::agent::stream::rules::StreamRules;
 use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::sealed;
 use crate::domain::work::signal::AgentSignal;
@@ -164,15 +167,6 @@ impl KeeperSpec {
     pub fn grace(&self) -> Duration {
         Duration::from_secs(self.grace_seconds)
     }
-}
-
-/// A process, distinguished from a later one with the same number by its start time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct ProcessId {
-    /// The process id.
-    pub pid: i32,
-    /// When it started: on Linux in clock ticks since the machine booted.
-    pub start: u64,
 }
 
 /// The record of a keeper that runs or has run: `keeper.json`.
@@ -411,6 +405,33 @@ pub fn read_record<T: DeserializeOwned + VersionedRecord>(path: &Path) -> Result
         found => Ok(found),
     }
 }
+
+/// How the output is read.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", default)]
+pub struct OutputDecoding {
+    /// The program's name: its adapter's.
+    pub program: String,
+    /// What lines say.
+    pub rules: StreamRules,
+    /// What tools do.
+    pub tools: std::collections::BTreeMap<String, ToolKind>,
+}
+
+impl OutputDecoding {
+    /// Whether the output has rules.
+    pub fn has_rules(&self) -> bool {
+        self.rules.format == StreamFormat::JsonLines || !self.rules.rules.is_empty()
+    }
+
+    /// Whether the rules say what the agent speaks. Otherwise the last lines are looked through at the end.
+    pub fn finds_texts(&self) -> bool {
+        self.rules.format == StreamFormat::JsonLines
+    }
+}
+
+/// The largest prompt, in bytes.
+pub(super) const MAX_PROMPT: u64 = 64 * 1024 * 1024;
 
 #[cfg(test)]
 mod tests {

@@ -3,45 +3,18 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use serde::{Deserialize, Serialize};
-
-use super::agent::MAX_PROMPT;
 use super::spec::KeeperSpec;
 use super::spool::SignalSpool;
-use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::decode::StreamDecoder;
-use crate::domain::agent::stream::rules::{AgentOutputStream, StreamFormat, StreamRules};
+use crate::domain::agent::stream::rules::AgentOutputStream;
 use crate::domain::agent::stream::stream_event::StreamEvent;
 use crate::domain::base::text_hash::text_hash;
 use crate::domain::work::signal::AgentSignal;
 use crate::domain::work::signal_queue::RunSignalQueue;
 use crate::error::Result;
 use crate::files;
+use crate::process::keeper::spec::MAX_PROMPT;
 use crate::process::os::bell::WakeSender;
-
-/// How the output is read.
-#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", default)]
-pub struct OutputDecoding {
-    /// The program's name: its adapter's.
-    pub program: String,
-    /// What lines say.
-    pub rules: StreamRules,
-    /// What tools do.
-    pub tools: std::collections::BTreeMap<String, ToolKind>,
-}
-
-impl OutputDecoding {
-    /// Whether the output has rules.
-    pub fn has_rules(&self) -> bool {
-        self.rules.format == StreamFormat::JsonLines || !self.rules.rules.is_empty()
-    }
-
-    /// Whether the rules say what the agent speaks. Otherwise the last lines are looked through at the end.
-    pub fn finds_texts(&self) -> bool {
-        self.rules.format == StreamFormat::JsonLines
-    }
-}
 
 /// What both sides share. The reader never waits for a disk: nobody records while it is locked.
 type SharedStreamState = Arc<Mutex<RunSignalQueue>>;

@@ -5,7 +5,7 @@ use std::path::Path;
 use rustix::process::Signal;
 
 use super::sys::{self, ProcessTable};
-use crate::process::keeper::spec::ProcessId;
+use crate::process::os::process_id::ProcessId;
 
 /// The running processes whose environment has `name=value`, except this one.
 ///

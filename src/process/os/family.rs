@@ -10,7 +10,8 @@ use rustix::process::Signal;
 
 use super::sys::{self, ProcessEntry, ProcessTable};
 use crate::files;
-use crate::process::keeper::spec::{FAMILY, ProcessId};
+use crate::process::keeper::spec::FAMILY;
+use crate::process::os::process_id::ProcessId;
 
 /// After this time, processes that are still alive are stuck in the kernel, and no signal will end them soon.
 const GIVE_UP: Duration = Duration::from_secs(60);

@@ -18,7 +18,7 @@ use signal_hook::iterator::Signals;
 use super::command::command_with_callers_repository;
 use super::sys;
 use crate::own_process::end_signals::is_ignored;
-use crate::process::keeper::spec::ProcessId;
+use crate::process::os::process_id::ProcessId;
 
 /// Descriptors below this number are those that shell scripts open by number (`exec 3> file`), which would close another one.
 const FIRST_DESCRIPTOR: i32 = 10;

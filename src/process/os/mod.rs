@@ -14,4 +14,5 @@ pub(crate) mod family;
 pub mod foreground;
 pub(super) mod hold;
 pub(super) mod os_string_json;
+pub mod process_id;
 pub(super) mod sys;

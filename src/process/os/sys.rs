@@ -4,11 +4,10 @@
 //! On Linux, `/proc` and pidfds are used. On other systems `ps` is used: it is slower, shows no environments, and leaves a
 //! moment in which a process id may be reused.
 
+use crate::process::os::process_id::ProcessId;
 use std::collections::{HashMap, HashSet};
 
 use rustix::process::{Pid, Signal};
-
-use crate::process::keeper::spec::ProcessId;
 
 /// One process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use git_axiom::commands::progress::ProgressPrinter;
 use git_axiom::domain::base::ids::{CheckpointName, TaskId};
-use git_axiom::domain::checkpoint::document::CheckpointTrigger;
+use git_axiom::domain::checkpoint::trigger::CheckpointTrigger;
 use git_axiom::domain::operation::undo::UndoSelector;
 use git_axiom::domain::state::event::EventAuthor;
 use git_axiom::domain::work::gate::AfterHalt;

@@ -9,12 +9,14 @@ use git_axiom::domain::base::ids::{AgentId, CheckpointName, GateId, OperationId,
 use git_axiom::domain::base::names::{Oid, RefName};
 use git_axiom::domain::base::ref_change::{ChangeDirection, RefChange};
 use git_axiom::domain::base::text::{TextOrBlob, ValueChange};
-use git_axiom::domain::checkpoint::document::{CheckpointRecord, CheckpointTrigger, CheckpointType};
+use git_axiom::domain::checkpoint::record::CheckpointRecord;
+use git_axiom::domain::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
 use git_axiom::domain::journal::journaled::{GateChange, JournaledOperation, OperationKind};
 use git_axiom::domain::state::current_state::State;
 use git_axiom::domain::state::event::{Event, EventAuthor, EventEnvelope, OperationEnd};
-use git_axiom::domain::work::agent::{IterationOutcome, IterationReport, SilentProgramEnd, Workspace};
+use git_axiom::domain::work::agent::Workspace;
 use git_axiom::domain::work::gate::{AfterHalt, Gate, GateDecision, GateKind, TaskHoldReason};
+use git_axiom::domain::work::iteration::{IterationOutcome, IterationReport, SilentProgramEnd};
 use git_axiom::domain::work::restorable_changes::RestorableChanges;
 use git_axiom::domain::work::session::{Session, SessionMode, SessionState, SupervisorRequest};
 use git_axiom::domain::work::signal::{AgentSignal, FileReport};

@@ -5,8 +5,9 @@ use jiff::Timestamp;
 use super::Result;
 use crate::domain::base::ids::AgentId;
 use crate::domain::state::current_state::State;
-use crate::domain::work::learnings::{self, Learning, LearningId, LearningScope};
+use crate::domain::work::learnings::{self, Learning, LearningId};
 use crate::domain::work::signal::AgentSignal;
+use crate::domain::work::signal::LearningScope;
 
 impl State {
     /// Takes up what a working agent learnt; its id is that of event `seq`.

@@ -8,12 +8,11 @@ use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::names::Oid;
 use crate::domain::recovery::decide::{CrashAction, CrashDecision, LastCrashDecision};
 use crate::domain::state::current_state::State;
-use crate::domain::work::agent::{
-    Agent, AgentWork, EarlierReports, IterationOutcome, IterationReport, IterationStage, Workspace,
-};
+use crate::domain::work::agent::{Agent, AgentWork, EarlierReports, IterationStage, Workspace};
 use crate::domain::work::checks::kept_results::{self, KeptVerifyResult};
 use crate::domain::work::conflict::AssignedConflict;
 use crate::domain::work::delay::DelayedSessionStep;
+use crate::domain::work::iteration::{IterationOutcome, IterationReport};
 use crate::domain::work::last_run::LastIteration;
 use crate::domain::work::learnings;
 use crate::domain::work::reports::{ChangedLineCounts, TaskCaptureRecord};

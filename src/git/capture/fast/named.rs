@@ -14,7 +14,7 @@ use rustix::io::Errno;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::path_set::PathSet;
-use crate::domain::checkpoint::document::CaptureCoverage;
+use crate::domain::checkpoint::coverage::CaptureCoverage;
 use crate::domain::checkpoint::known_scope::KnownPathsScope;
 use crate::domain::queries::known_paths::{held_else, together};
 use crate::error::{Error, Result};
