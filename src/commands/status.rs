@@ -119,9 +119,9 @@ fn in_words(report: &StatusDocument) -> String {
             };
             format!("Session {}, {} into {target}{by}{ran}.\n", state.as_str(), session.mode)
         }
-        // It may have been paused, or about to be.
+        // The session in which they were paused may have ended as it was, or crashed since it was taken up again.
         (_, _) if session.set_aside > 0 => format!(
-            "No session runs; mode {}. The last one ended at a pause: 'git axiom run' goes on with {}.\n",
+            "No session runs; mode {}. 'git axiom run' goes on with {} that a pause left.\n",
             session.mode,
             words::count_of(session.set_aside as u64, "task", "tasks")
         ),

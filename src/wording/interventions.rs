@@ -51,7 +51,11 @@ pub fn pausing(all: &PauseReport) -> String {
     let verifications = (!all.verifying.is_empty()).then(|| words::count(all.verifying.len(), "verification"));
     let waits: Vec<String> = iterations.into_iter().chain(verifications).collect();
     let mut text = match waits.as_slice() {
-        [] => "Paused: no agent runs.\n".to_owned(),
+        [] if all.session => "Paused: no agent runs.\n".to_owned(),
+        [] => "No session runs, and no agent.\n".to_owned(),
+        some if !all.session && !all.at_once => {
+            format!("No session runs that could be paused. Still to end, as the last one left them: {}.\n", some.join(" and "))
+        }
         some if all.at_once => format!("Pausing: ending {}.\n", some.join(" and ")),
         some => format!("Pausing: waiting for {} to end.\n", some.join(" and ")),
     };

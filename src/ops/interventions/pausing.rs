@@ -50,6 +50,8 @@ pub struct PauseReport {
     pub verifying: Vec<SupervisorActivity>,
     /// Whether those that run are being ended.
     pub at_once: bool,
+    /// Whether a session is there that pauses: without one, those that it left are told, and nothing is paused.
+    pub session: bool,
 }
 
 /// Who runs and who is between two iterations. An agent whose program was ended at once and that has let go of its task is not
@@ -91,8 +93,8 @@ pub fn pause(ctx: &mut Context, how: PauseTiming, wait: bool, watcher: &mut dyn 
     while wait && is_pausing(ctx)? {
         waiting.for_events(ctx)?;
     }
-    let mut all = PauseReport { at_once: how == PauseTiming::AtOnce, ..agents(ctx)? };
-    all.verifying = doing::now(ctx)?.into_iter().filter(SupervisorActivity::is_verification).collect();
+    let mut all = PauseReport { at_once: how == PauseTiming::AtOnce, session: ctx.supervisor_alive()?, ..agents(ctx)? };
+    all.verifying = verifications(ctx)?;
     let verifies = |working: &WorkingAgent| all.verifying.iter().any(|doing| doing.agent_id.as_ref() == Some(&working.agent));
     let paused = std::mem::take(&mut all.paused).into_iter().filter(|working| !verifies(working)).collect();
     all.paused = paused;
@@ -125,9 +127,14 @@ fn without_session(
 /// Whether an agent of a session that pauses, or that has ended, still runs.
 fn is_pausing(ctx: &mut Context) -> Result<bool> {
     if ctx.supervisor_alive()? {
-        return Ok(session_is(ctx.state(), SessionState::Pausing));
+        return Ok(session_is(ctx.state(), SessionState::Pausing) || !verifications(ctx)?.is_empty());
     }
     Ok(!agents(ctx)?.running.is_empty())
+}
+
+/// The verifications that run. They end before a session is at rest.
+fn verifications(ctx: &Context) -> Result<Vec<SupervisorActivity>> {
+    Ok(doing::now(ctx)?.into_iter().filter(SupervisorActivity::is_verification).collect())
 }
 
 fn session_is(state: &State, wanted: SessionState) -> bool {

@@ -311,6 +311,10 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
     status.attached = attached(ctx);
     trust::say_what_is_approved(ctx, &mut status.gates);
     status.doing = doing::now(ctx)?;
+    // A session is at rest once its verifications have ended, too.
+    if status.session.state == LiveSessionStatus::Paused && status.doing.iter().any(SupervisorActivity::is_verification) {
+        status.session.state = LiveSessionStatus::Pausing;
+    }
     let planner = status.doing.iter().find(|doing| doing.what == SupervisorActivityKind::Plans).map(planner_view);
     status.agents.extend(planner);
     for view in &mut status.agents {
@@ -449,6 +453,7 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
     // Without a supervisor, nobody knows how long what still runs has run.
     let until = if alive { now } else { state.updated_at.unwrap_or(now) };
     let (waiting, decided): (Vec<&Gate>, Vec<&Gate>) = state.restorable.gates.values().partition(|gate| gate.decision.is_none());
+    let waiting_tasks: BTreeSet<TaskId> = waiting.iter().filter_map(|gate| gate.task_id.clone()).collect();
     let lines = |gates: Vec<&Gate>| {
         natural::sorted(gates, |gate| gate.id.as_str()).into_iter().map(OpenGateJson::from).collect::<Vec<_>>()
     };
@@ -456,7 +461,9 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
     let is_held = |gate: &Gate| gate.task_id.is_some() && waiting.iter().any(|other| other.task_id == gate.task_id);
     let decided = decided.into_iter().filter(|gate| !gate.goes_on() && !is_held(gate)).collect();
     let now_is = session_now(state, who.session);
-    let set_aside = state.record.tasks.values().filter(|record| record.set_aside.is_some()).count();
+    // What waits for a human's answer is what 'run' does not go on with.
+    let waits = |task: &TaskId| waiting_tasks.contains(task);
+    let set_aside = state.record.tasks.iter().filter(|(task, record)| record.set_aside.is_some() && !waits(task)).count();
     StatusDocument {
         project: project_view(state, project_status(now_is, &tasks, &progress, set_aside), metadata.clone()),
         session: SessionStatusJson {

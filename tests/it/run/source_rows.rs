@@ -72,6 +72,12 @@ fn after_a_crash_the_project_is_active_and_its_changed_files_are_those_of_the_ne
 }
 
 #[test]
+fn a_pause_without_a_session_says_that_nothing_is_paused() {
+    let world = World::new();
+    assert_eq!(world.env.ok(&["pause"]), "No session runs, and no agent.\n");
+}
+
+#[test]
 fn a_session_that_ends_while_it_is_paused_is_shown_as_that() {
     let world = World::new();
     world.waiting_task("t");
@@ -82,7 +88,7 @@ fn a_session_that_ends_while_it_is_paused_is_shown_as_that() {
     let status = world.env.json(&["status"]);
     assert_eq!((&status["project"]["status"], &status["session"]["setAside"]), (&"paused".into(), &1.into()), "{status}");
     let text = world.env.ok(&["status"]);
-    assert!(text.contains("ended at a pause: 'git axiom run' goes on with 1 task"), "{text}");
+    assert!(text.contains("'git axiom run' goes on with 1 task that a pause left"), "{text}");
     world.signal_file("go");
     world.autopilot(&[]).code(0);
     assert_eq!(world.env.json(&["status"])["project"]["status"], "completed");
