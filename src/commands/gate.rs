@@ -11,15 +11,13 @@ use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::natural;
 use crate::domain::queries::gate_line::{OpenGateDecisionJson, OpenGateJson};
-use crate::domain::work::gate::asks_of_planner;
-use crate::domain::work::gate::{Gate, GateDecision, GateKind};
+use crate::domain::work::gate::{Gate, GateDecision, GateKind, asks_of_planner};
 use crate::env;
 use crate::error::{Code, Error, Exit, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
-use crate::ops::interventions;
 use crate::ops::supervise::status::{self, RecoveryNeedJson};
-use crate::ops::trust;
+use crate::ops::{interventions, trust};
 use crate::wording::interventions::decided as decided_in_words;
 
 /// Verbs on gates.

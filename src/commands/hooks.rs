@@ -6,9 +6,8 @@ use serde::Serialize;
 
 use super::foreground::VerbSpinner;
 use super::{look, open, open_configured};
-use crate::cli::prompt;
 use crate::cli::screen::{Screen, table};
-use crate::cli::{visible, words};
+use crate::cli::{prompt, visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::nearest;
@@ -22,6 +21,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::hooks::install::{CopiedHookSample, HookSampleOutcome, install};
 use crate::ops::hooks::listing::{self, EndedHookRun, HookListing};
 use crate::ops::hooks::{report, trial};
+use crate::wording::trust::SESSION_GOES_BY;
 
 /// How many runs are shown where nothing else is asked for.
 const SHOWN: usize = 50;
@@ -202,6 +202,9 @@ fn list(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     screen.answer(&HooksListJson { hooks }, || text)?;
     if waits {
         screen.note("Hooks that are not approved do not run: git axiom trust");
+    }
+    if ctx.supervisor_alive()? {
+        screen.note(SESSION_GOES_BY);
     }
     Ok(Exit::Done)
 }

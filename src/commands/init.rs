@@ -4,9 +4,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{attach, open_to_choose, tell_of_missing_identity, working_dir};
-use crate::cli::prompt;
 use crate::cli::screen::Screen;
-use crate::cli::visible;
+use crate::cli::{prompt, visible};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::error::{Exit, Result};
 use crate::ops::context::handle::Context;
@@ -14,8 +13,7 @@ use crate::ops::context::placement::{self, VerbPurpose};
 use crate::ops::hooks::commit_hooks;
 use crate::ops::program_hooks::skill::{self, SkillFileOutcome};
 use crate::ops::settings::shared::{self, ProjectStarterFile};
-use crate::ops::workspace_folder;
-use crate::ops::{hide_refs, workspaces};
+use crate::ops::{hide_refs, workspace_folder, workspaces};
 
 /// Suggestions for the next step.
 const NEXT: &str = "\

@@ -8,9 +8,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{VerbExit, working_dir};
-use crate::cli::report;
 use crate::cli::screen::{Screen, table};
-use crate::cli::words;
+use crate::cli::{report, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::config::keys::ConfigValueKind;
 use crate::domain::base::ids::LockName;

@@ -141,7 +141,7 @@ impl SessionWatcher for ProgressPrinter {
             SessionNotice::Checkpoint { name } => self.line(&format!("checkpoint {name}")),
             SessionNotice::Warning { text } => self.line(&format!("warning: {text}")),
             SessionNotice::SessionChanges { why } => self.line(&why),
-            SessionNotice::WaitingFor { what } => self.line(&format!("waiting for {what}")),
+            SessionNotice::WaitingFor { what } => self.line(&format!("waiting: {what}")),
             SessionNotice::Ended { how } => self.line(&format!("session ended: {how}")),
         }
     }

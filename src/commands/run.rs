@@ -22,9 +22,9 @@ use crate::ops::context::handle::Context;
 use crate::ops::context::placement;
 use crate::ops::programs::{self, SessionPrograms};
 use crate::ops::supervise::detach::BackgroundWatcher;
-use crate::ops::supervise::last_options;
-use crate::ops::supervise::target;
-use crate::ops::supervise::{self, CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions};
+use crate::ops::supervise::{
+    self, CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions, last_options, target,
+};
 
 /// The largest number of agents.
 const MOST_AGENTS: u32 = 100;

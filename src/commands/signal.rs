@@ -6,8 +6,7 @@ use serde::Serialize;
 use crate::cli::screen::Screen;
 use crate::config::keys::ConfigValueKind;
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::work::signal::LearningScope;
-use crate::domain::work::signal::{AgentSignal, FileReport, ReportedFileRole, ToolReport};
+use crate::domain::work::signal::{AgentSignal, FileReport, LearningScope, ReportedFileRole, ToolReport};
 use crate::error::{Exit, Result};
 use crate::ops::keeper;
 

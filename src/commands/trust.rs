@@ -18,7 +18,7 @@ use crate::ops::context::handle::Context;
 use crate::ops::context::trust::{self, ProjectTrust};
 use crate::ops::pager;
 use crate::ops::trust::{ProjectSettingEffect, effects};
-use crate::wording::trust::{ApprovalText, QUESTION, approved};
+use crate::wording::trust::{ApprovalText, QUESTION, SESSION_GOES_BY, approved};
 
 /// Arguments of `trust`.
 #[derive(Debug, Args)]
@@ -139,7 +139,11 @@ pub fn run(args: &TrustArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
         })?;
         return Ok(Exit::Done);
     }
-    approve(&ctx, &now, before.as_ref(), effects, args.yes, screen)
+    let exit = approve(&ctx, &now, before.as_ref(), effects, args.yes, screen)?;
+    if ctx.supervisor_alive()? {
+        screen.note(SESSION_GOES_BY);
+    }
+    Ok(exit)
 }
 
 fn approve(

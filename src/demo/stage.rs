@@ -9,10 +9,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::process::os::{by_environment, command};
+use crate::{env, files};
 
 /// The variable that marks every process of the demo, so that all of them can be found.
 const MARK: &str = "AXIOM_DEMO";

@@ -7,9 +7,8 @@ use super::evidence::{self, DemoEvidence, IDEA, MODIFIED, STAGED, TAKEN_BACK, UN
 use super::stage::{DemoProgram, DemoStage};
 use super::tasks::{DemoTask, TASKS, quoted};
 use crate::cli::screen::Screen;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 /// The checkpoint to which the demo rolls back.
 const CHECKPOINT: &str = "before-agents";

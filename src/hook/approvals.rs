@@ -9,9 +9,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::project_files::{ProjectFile, ProjectFilePath, ProjectFiles, ProjectFilesDigest};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 /// The version of what an approval means. With 1, hooks were shown and not run: whoever approved that has not agreed to run them.
 const VERSION: u32 = 2;

@@ -38,8 +38,9 @@ use crate::domain::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
 use crate::domain::state::event::Event;
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::git::limits;
-use crate::git::{CaptureOptions, CheckpointMark, CheckpointTag, ExpectedRefValue, HeldRefs, NamedPaths, PersonIdent, RefEdit};
+use crate::git::{
+    CaptureOptions, CheckpointMark, CheckpointTag, ExpectedRefValue, HeldRefs, NamedPaths, PersonIdent, RefEdit, limits,
+};
 use crate::ops::context::handle::Context;
 use crate::ops::disk_space;
 use crate::store::line::MAX_LINE;

@@ -8,15 +8,13 @@ mod thin;
 
 use std::path::{Path, PathBuf};
 
-use super::checkpoint;
 use super::context::handle::Context;
-use super::{tidy, trash};
+use super::{checkpoint, tidy, trash};
 use crate::domain::base::plural::{count, count_of};
 use crate::domain::work::disk::{DiskSpaceLevel, MB};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::ops::disk_space::shortage;
+use crate::{env, files};
 
 /// How many files and folders are counted for one kind of use at most.
 const MOST_COUNTED: u64 = 500_000;

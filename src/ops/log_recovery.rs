@@ -20,8 +20,7 @@ use crate::ops::session_lock;
 use crate::store::handle::Store;
 use crate::store::inspect::{self, StoreDamage};
 use crate::store::layout::StoreLayout;
-use crate::store::rebuild;
-use crate::store::{adopt, log, tasks};
+use crate::store::{adopt, log, rebuild, tasks};
 
 pub use crate::store::inspect::{RebuildChoice, SnapshotReport, StoreInspection};
 pub use crate::store::rebuild::{RebuildSource, is_of_damage};

@@ -32,11 +32,10 @@ use crate::error::{Code, Error, Result};
 use crate::git::{Head, Worktree};
 use crate::ops::checkpoint::{self, CheckpointRequest, target_branch};
 use crate::ops::context::handle::Context;
-use crate::ops::disk_space;
-use crate::ops::operation;
 use crate::ops::operation::in_progress::holds_branch;
 use crate::ops::signing::with_signatures;
 use crate::ops::workspaces::branch_of;
+use crate::ops::{disk_space, operation};
 
 use plan::MergePlan;
 use replay::ComputedMerge;

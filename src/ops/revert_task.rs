@@ -14,9 +14,7 @@ use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::journal::journaled::GateChange;
 use crate::domain::state::event::Event;
 use crate::domain::work::gate::{AfterHalt, Gate, TaskHoldReason};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::MovedObstacle;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
@@ -25,6 +23,7 @@ use crate::ops::operation::branches::branches_are_free;
 use crate::ops::operation::stop_agents::{self, PausedForOperation};
 use crate::ops::rollback::StoppedAgentLine;
 use crate::ops::signing::with_signatures;
+use crate::{env, files};
 
 pub use resolve::settling;
 pub(in crate::ops) use resolve::{finished, put_finished_aside};

@@ -15,8 +15,7 @@ use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, LockAttempt, SmallFile};
 use crate::git::WorkspaceBranch;
 use crate::ops::context::handle::Context;
-use crate::ops::trash;
-use crate::ops::workspace_folder;
+use crate::ops::{trash, workspace_folder};
 
 /// How long to wait for the lock of another process's verification: long enough for a process that only tests the lock.
 const PATIENCE: Duration = Duration::from_millis(200);

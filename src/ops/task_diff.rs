@@ -11,8 +11,7 @@ pub use crate::git::{FileDiffStat, LoggedCommit};
 use crate::git::{PathSample, looks_secret};
 use crate::ops::checkpoint::{capture_options, target_branch};
 use crate::ops::context::handle::Context;
-use crate::ops::merge;
-use crate::ops::workspaces;
+use crate::ops::{merge, workspaces};
 
 /// How often a workspace is looked at again in which an agent changes files meanwhile.
 const TRIES: usize = 4;

@@ -9,10 +9,9 @@ use crate::domain::queries::gate_line::OpenGateJson;
 use crate::domain::work::gate::once_trusted;
 use crate::error::{Error, Result};
 use crate::hook::project_files::ProjectFiles;
-use crate::ops::context::Repository;
 use crate::ops::context::configure::{self, EffectiveProjectConfig};
 use crate::ops::context::handle::Context;
-use crate::ops::context::trust;
+use crate::ops::context::{Repository, trust};
 
 /// A key of the project's configuration.
 #[derive(Debug, Clone, PartialEq)]

@@ -6,11 +6,9 @@ use crate::domain::picture::{Picture, PictureFold};
 use crate::domain::work::reports::ChangedLineCounts;
 use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::error::Result;
-use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
-use crate::ops::history;
 use crate::ops::undo::UndoabilityCheck;
-use crate::ops::workspaces;
+use crate::ops::{checkpoint, history, workspaces};
 
 /// How many events are read for one moment of the picture: most events are none.
 const EVENTS: u64 = 40;

@@ -10,9 +10,8 @@ use super::{anchors, checkpoints, line, segments, tasks};
 use crate::domain::base::ids::OperationId;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::{Event, EventAuthor, EventEnvelope};
-use crate::env;
 use crate::error::{Error, Result};
-use crate::files;
+use crate::{env, files};
 
 /// Saves all files in a new folder below `damaged/`, and starts a log with `state` as its event number `seq`, which is above
 /// all known ones. The caller holds the state lock and the snapshot lock. A crash leaves the old log or the new one;

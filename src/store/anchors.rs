@@ -8,9 +8,8 @@ use std::path::{Path, PathBuf};
 
 use super::layout::StoreLayout;
 use super::snapshot::{self, LoadedSnapshot, SnapshotFile};
-use crate::env;
 use crate::error::Result;
-use crate::files;
+use crate::{env, files};
 
 /// How many events are at least between two of them. Few in debug builds, so that tests have some.
 const APART: u64 = if cfg!(debug_assertions) { 24 } else { 1000 };

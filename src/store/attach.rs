@@ -8,9 +8,8 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::StoreLayout;
 use crate::domain::base::text_hash::text_hash;
-use crate::env;
 use crate::error::Result;
-use crate::files;
+use crate::{env, files};
 
 /// The largest file of ours that is read.
 const LIMIT: u64 = 4 * 1024 * 1024;

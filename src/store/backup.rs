@@ -4,9 +4,8 @@ use std::path::PathBuf;
 
 use super::layout::StoreLayout;
 use super::line;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 const MAX_LOG: u64 = 1024 * 1024 * 1024;
 

@@ -15,9 +15,8 @@ use crate::domain::checkpoint::catalog::{CheckpointCatalog, OlderCheckpoints};
 use crate::domain::checkpoint::older_checkpoints::{OlderCheckpointSummary, divide};
 use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::state::current_state::State;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 /// The largest file that is read, in bytes.
 const MAX_PART: u64 = 1024 * 1024 * 1024;

@@ -3,9 +3,8 @@
 
 use std::path::PathBuf;
 
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 /// The folder of git axiom; `None` where the user has no state folder.
 fn folder() -> Option<PathBuf> {

@@ -6,9 +6,8 @@ use std::time::SystemTime;
 use jiff::Timestamp;
 
 use super::layout::StoreLayout;
-use crate::env;
 use crate::error::Result;
-use crate::files;
+use crate::{env, files};
 
 /// The longest name of an event that is written down.
 const LONGEST: usize = 64;

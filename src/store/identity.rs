@@ -9,9 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use super::layout::StoreLayout;
 use crate::domain::state::repository_location::{InodeMatch, RecordedLocationState, RepositoryLocation};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 /// The version of the file.
 const VERSION: u32 = 1;

@@ -7,9 +7,8 @@ use serde::Serialize;
 
 use super::layout::StoreLayout;
 use super::rebuild::{self, RebuildSource, is_damage};
-use super::segments;
 use super::snapshot::{self, SnapshotFile};
-use super::{backup, handle::Store, line, tasks};
+use super::{backup, handle::Store, line, segments, tasks};
 use crate::domain::state::current_state::State;
 use crate::error::{Code, Error, Result};
 use crate::files;

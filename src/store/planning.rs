@@ -3,9 +3,8 @@
 use super::layout::StoreLayout;
 use crate::domain::planning::document::PlanningStateJson;
 use crate::domain::state::current_state::State;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 /// The largest file that is compared, in bytes.
 const LIMIT: u64 = 64 * 1024 * 1024;

@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 
 use super::layout::StoreLayout;
 use super::line::{self, BadLine};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 /// The active log is sealed when it is longer than this, in bytes.
 pub const SEAL_AT: u64 = 8 * 1024 * 1024;

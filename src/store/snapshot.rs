@@ -9,12 +9,11 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::anchors;
 use super::checkpoints::{self, OlderCheckpointsFile, OlderCheckpointsInUse};
 use super::layout::StoreLayout;
 use super::line::{self, BadLine};
 use super::log::LogPosition;
-use super::segments;
+use super::{anchors, segments};
 use crate::domain::base::log_version::{BEFORE, VERSION};
 use crate::domain::base::sealed;
 use crate::domain::checkpoint::catalog::CheckpointCatalog;

@@ -7,9 +7,8 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::text_hash::text_hash;
-use crate::env;
 use crate::error::Result;
-use crate::files;
+use crate::{env, files};
 
 /// The most entries of a folder that are looked at.
 const MOST: usize = 2000;

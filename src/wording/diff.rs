@@ -12,7 +12,7 @@ const NAMED: usize = 200;
 /// The files with their lines, and their sum.
 pub fn stat(diff: &TaskDiff) -> String {
     if diff.files.is_empty() && diff.not_shown.is_empty() {
-        return "Nothing was changed.\n".to_owned();
+        return "There is nothing that the target does not have already.\n".to_owned();
     }
     let row = |FileDiffStat { path, change, lines }: &FileDiffStat| {
         let lines = match lines {

@@ -2,8 +2,7 @@
 
 use crate::cli::screen::table;
 use crate::cli::{visible, words};
-use crate::domain::base::ids::CheckpointName;
-use crate::domain::base::ids::TaskId;
+use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::plural::count_of;
 use crate::domain::queries::choices::ReadyTaskChoice;
 use crate::domain::work::gate::{Gate, GateKind};

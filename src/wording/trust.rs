@@ -9,6 +9,9 @@ use crate::hook::difference::{self, ProjectFileChange};
 use crate::hook::project_files::{ProjectFile, ProjectFilePath, ProjectFiles};
 use crate::ops::trust::ProjectSettingEffect;
 
+/// What is said of hooks and configuration while a session runs.
+pub const SESSION_GOES_BY: &str = "A session runs, and goes by the hooks and the configuration with which it began.";
+
 /// What is asked.
 pub const QUESTION: &str = "Approve exactly this?";
 

@@ -10,11 +10,10 @@ use crate::support::{author, task};
 use git_axiom::domain::state::event::Event;
 use git_axiom::error::Code;
 use git_axiom::ops::log_recovery::{NewLogSource, begin_anew, look};
-use git_axiom::store::backup;
 use git_axiom::store::handle::Store;
 use git_axiom::store::layout::StoreLayout;
-use git_axiom::store::log;
 use git_axiom::store::rebuild::is_adopted;
+use git_axiom::store::{backup, log};
 
 /// From every choice: the log works, the numbers go on above all known ones, the old files are kept, a second run does
 /// nothing.

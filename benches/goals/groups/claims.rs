@@ -6,11 +6,10 @@ use git_axiom::domain::base::ids::TaskId;
 use git_axiom::domain::work::task::Task;
 
 use crate::bench::Bench;
-use crate::history;
-use crate::repositories;
 use crate::row::{Goal, Samples, Unit, grouped};
 use crate::scratch::Scratch;
 use crate::session::Session;
+use crate::{history, repositories};
 
 const TASKS: usize = 10_000;
 const ROUNDS: usize = 3;

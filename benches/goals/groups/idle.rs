@@ -3,10 +3,9 @@
 use std::time::{Duration, Instant};
 
 use crate::bench::Bench;
-use crate::history;
-use crate::repositories;
 use crate::row::{Goal, Samples, Unit};
 use crate::session::Session;
+use crate::{history, repositories};
 
 pub fn rows(bench: &mut Bench) {
     nothing_to_do(bench);

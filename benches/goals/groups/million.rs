@@ -1,11 +1,10 @@
 //! `undo` and `events` beside 1,000,000 events.
 
 use crate::bench::Bench;
-use crate::history;
-use crate::machine;
 use crate::measure::{in_turns, in_turns_after};
 use crate::row::{Goal, Samples, Unit};
 use crate::scratch::{PROGRAM, Scratch};
+use crate::{history, machine};
 
 const EVENTS: u64 = 1_000_000;
 const ROUNDS: usize = 5;

@@ -3,13 +3,11 @@
 use std::time::{Duration, Instant};
 
 use crate::bench::Bench;
-use crate::history;
-use crate::machine;
-use crate::repositories;
 use crate::row::{Goal, Samples, Unit};
 use crate::scratch::{PROGRAM, Scratch};
 use crate::session::Session;
 use crate::terminal::Terminal;
+use crate::{history, machine, repositories};
 
 const ROUNDS: usize = 20;
 

@@ -12,12 +12,11 @@ use git_axiom::store::handle::Store;
 
 use crate::bench::Bench;
 use crate::history::{self, Writer};
-use crate::machine;
 use crate::measure::{alone, in_turns, time};
-use crate::repositories;
 use crate::row::{Goal, Samples, Unit};
 use crate::scratch::{PROGRAM, Scratch};
 use crate::session::Session;
+use crate::{machine, repositories};
 
 const TASKS: u64 = 1000;
 const EVENTS: u64 = 1_000_000;

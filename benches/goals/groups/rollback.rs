@@ -2,12 +2,10 @@
 //! folders and in many; and of all files, beside `git restore`.
 
 use crate::bench::Bench;
-use crate::history;
-use crate::machine;
 use crate::measure::time;
-use crate::repositories;
 use crate::row::{Goal, Samples, Unit};
 use crate::scratch::{PROGRAM, Scratch};
+use crate::{history, machine, repositories};
 
 const FILES: usize = 50_000;
 const COMMITS: usize = 10_000;

@@ -4,11 +4,10 @@ use git_axiom::domain::base::ids::TaskId;
 use git_axiom::domain::work::task::{Task, TaskKind};
 
 use crate::bench::Bench;
-use crate::history;
-use crate::machine;
 use crate::measure::in_turns;
 use crate::row::{Goal, Samples, Unit};
 use crate::scratch::{PROGRAM, Scratch};
+use crate::{history, machine};
 
 const TASKS: usize = 100_000;
 const LIST: &[&str] = &["task", "list"];

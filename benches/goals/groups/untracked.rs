@@ -3,11 +3,10 @@
 use std::io::Write;
 
 use crate::bench::Bench;
-use crate::machine;
 use crate::measure::{alone, in_turns, in_turns_after, time};
-use crate::repositories;
 use crate::row::{Goal, Samples, Unit, grouped};
 use crate::scratch::{PROGRAM, Scratch};
+use crate::{machine, repositories};
 
 const FILES: usize = 100_000;
 const MEGABYTES: usize = 256;

@@ -6,11 +6,10 @@ use git_axiom::domain::state::event::Event;
 use git_axiom::store::line;
 
 use crate::bench::Bench;
-use crate::history;
 use crate::measure::{alone, time};
-use crate::repositories;
 use crate::row::{Goal, Samples, Unit};
 use crate::scratch::Scratch;
+use crate::{history, repositories};
 
 const LOOP: &str = "for i in $(seq 200); do git worktree add -q -b w$i ../w/$i; \
                     (cd ../w/$i; sh -c \"echo $i > new-$i\"; git add -A; git commit -q -m \"task $i\"); \

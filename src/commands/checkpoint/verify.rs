@@ -4,8 +4,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::screen::Screen;
-use crate::cli::visible;
-use crate::cli::words;
+use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{open_with_usable_config, purpose};
 use crate::error::{Code, Error, Exit, Result, some_of};

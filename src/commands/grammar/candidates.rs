@@ -18,8 +18,7 @@ use crate::domain::work::task::TaskKind;
 use crate::env;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
-use crate::ops::opening;
-use crate::ops::{history, lock};
+use crate::ops::{history, lock, opening};
 
 /// How long a user who presses Tab has to wait at most.
 const PATIENCE: Duration = Duration::from_millis(50);

@@ -4,9 +4,8 @@ use clap::Args;
 use serde::Serialize;
 
 use super::view::PlanJson;
-use crate::cli::prompt;
 use crate::cli::screen::Screen;
-use crate::cli::words;
+use crate::cli::{prompt, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::domain::base::ids::TaskId;
 use crate::domain::planning::plan::GoalPlan;

@@ -2,9 +2,8 @@
 //! changes nothing.
 
 use super::checkpoint;
-use crate::cli::prompt;
 use crate::cli::screen::{Screen, table};
-use crate::cli::words;
+use crate::cli::{prompt, words};
 use crate::commands::grammar::consent::ConsentArgs;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::trigger::CheckpointTrigger;

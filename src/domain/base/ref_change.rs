@@ -1,7 +1,6 @@
 //! A ref that moves, and the direction of a change.
 
-use crate::domain::base::names::Oid;
-use crate::domain::base::names::RefName;
+use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::text::ValueChange;
 use serde::{Deserialize, Serialize};
 

@@ -1,8 +1,7 @@
 //! Which paths a checkpoint of known paths looked at, and which checkpoint the rest is taken from.
 
 use crate::domain::base::ids::CheckpointName;
-use crate::domain::base::names::Oid;
-use crate::domain::base::names::RepoPath;
+use crate::domain::base::names::{Oid, RepoPath};
 use serde::{Deserialize, Serialize};
 
 /// Which paths of a worktree were looked at, and which checkpoint the rest is taken from.

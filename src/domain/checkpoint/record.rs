@@ -5,8 +5,7 @@ use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::known_scope::KnownPathsCount;
 use crate::domain::checkpoint::marks::CheckpointMarks;
 use crate::domain::checkpoint::stamp::AttachedSessionStamp;
-use crate::domain::checkpoint::trigger::CheckpointTrigger;
-use crate::domain::checkpoint::trigger::CheckpointType;
+use crate::domain::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 

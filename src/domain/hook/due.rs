@@ -16,8 +16,7 @@ use crate::domain::work::hook_event::HookEvent;
 use crate::domain::work::iteration::IterationOutcome;
 use crate::domain::work::learnings::LearningId;
 use crate::domain::work::session::SessionState;
-use crate::domain::work::signal::AgentSignal;
-use crate::domain::work::signal::LearningScope;
+use crate::domain::work::signal::{AgentSignal, LearningScope};
 use crate::domain::work::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::error::Code;
 

@@ -1,12 +1,11 @@
 //! Checkpoints of known paths: the caller names the paths that changed, only those are looked at, and the rest is taken from
 //! a complete checkpoint. Pure: which checkpoint that is, and which content comes from where.
 
-use crate::domain::checkpoint::record::{newest_complete, newest_on};
+use crate::domain::checkpoint::record::{CheckpointRecord, newest_complete, newest_on};
 
 use crate::domain::base::names::RepoPath;
 use crate::domain::base::path_set::PathSet;
 use crate::domain::checkpoint::coverage::{CaptureCoverage, LISTED, PathSample};
-use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::checkpoint::trigger::CheckpointTrigger;
 use crate::domain::state::current_state::State;
 

@@ -1,13 +1,12 @@
 //! What a task needs of others before it begins, where that is less than their merged work: something that their agents report as
 //! ready. Pure.
 
-use crate::domain::work::task::{NeededReadyPoint, TaskDependency};
+use crate::domain::work::task::{NeededReadyPoint, Task, TaskDependency, TaskStatus};
 use std::collections::BTreeMap;
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::state::current_state::State;
 use crate::domain::work::reports::ReadyPoint;
-use crate::domain::work::task::{Task, TaskStatus};
 
 /// The tasks of a list, and what is needed of them.
 pub fn split(list: Vec<TaskDependency>) -> (Vec<TaskId>, Vec<NeededReadyPoint>) {

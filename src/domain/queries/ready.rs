@@ -1,6 +1,6 @@
 //! Which task is next, and which agent takes it. Pure.
 
-use crate::domain::work::task::DEFAULT_PERSONA;
+use crate::domain::work::task::{DEFAULT_PERSONA, Task, TaskKind, TaskStatus};
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -10,7 +10,6 @@ use crate::domain::queries::needs;
 use crate::domain::queries::unblocking::unblocking_power;
 use crate::domain::state::current_state::State;
 use crate::domain::work::gate::GateKind;
-use crate::domain::work::task::{Task, TaskKind, TaskStatus};
 use crate::error::{Result, some_of};
 
 /// How many tasks are named for which one waits.

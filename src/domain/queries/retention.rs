@@ -1,6 +1,6 @@
 //! Which checkpoints are kept, and why. Pure.
 
-use crate::domain::checkpoint::trigger::is_safety;
+use crate::domain::checkpoint::trigger::{CheckpointTrigger, CheckpointType, is_safety};
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
@@ -9,7 +9,6 @@ use serde::Serialize;
 use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::checkpoint::older_checkpoints::{RetentionClass, RetentionGroup};
 use crate::domain::checkpoint::record::CheckpointRecord;
-use crate::domain::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
 use crate::domain::journal::journaled::OperationKind;
 use crate::domain::state::current_state::State;
 use crate::error::Result;

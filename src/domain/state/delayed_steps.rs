@@ -4,8 +4,7 @@ use crate::domain::base::ids::TaskId;
 use crate::domain::state::current_state::State;
 use crate::domain::work::agent::IterationStage;
 use crate::domain::work::failures::SessionStep;
-use crate::domain::work::gate::Gate;
-use crate::domain::work::gate::GateKind;
+use crate::domain::work::gate::{Gate, GateKind};
 use crate::domain::work::task::TaskStatus;
 
 /// Whether a step for a task is still going to be tried: a delay exists only so long.

@@ -5,8 +5,7 @@ mod finding;
 use crate::domain::agent::stream::stream_event::AgentRunFailure;
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::agent::stream::trouble::ModelTrouble;
-use crate::domain::work::iteration::IterationOutcome;
-use crate::domain::work::iteration::ReviewCause;
+use crate::domain::work::iteration::{IterationOutcome, ReviewCause};
 pub use finding::AgentCheckFinding;
 
 /// The file that the agent is to write.

@@ -9,8 +9,7 @@ use crate::domain::agent::adapter::ToolKind;
 use crate::domain::agent::stream::stream_event::ToolCallStart;
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::base::names::Oid;
-use crate::domain::work::iteration::{IterationOutcome, IterationReport};
-use crate::domain::work::iteration::{ProgramSession, ResumedRunResult, left_by};
+use crate::domain::work::iteration::{IterationOutcome, IterationReport, ProgramSession, ResumedRunResult, left_by};
 use crate::domain::work::iteration_marker::CutOffPoint;
 
 /// How many refused calls, calls without an end, and files are kept.

@@ -5,8 +5,7 @@ use super::task::TaskStatus;
 use crate::domain::agent::stream::stream_event::{AgentRunFailure, AgentRunResult};
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::agent::stream::trouble::ModelTrouble;
-use crate::domain::work::iteration::ReviewCause;
-use crate::domain::work::iteration::{IterationOutcome, SilentProgramEnd};
+use crate::domain::work::iteration::{IterationOutcome, ReviewCause, SilentProgramEnd};
 
 /// How a program ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -1,15 +1,11 @@
 //! The part of a state that a rollback restores: tasks, agents, workspaces, gates.
 
-use crate::domain::base::ids::AgentId;
-use crate::domain::base::ids::GateId;
-use crate::domain::base::ids::TaskId;
-use crate::domain::work::agent::Agent;
-use crate::domain::work::agent::Workspace;
+use crate::domain::base::ids::{AgentId, GateId, TaskId};
+use crate::domain::work::agent::{Agent, Workspace};
 use crate::domain::work::gate::Gate;
 use crate::domain::work::reports::TaskReports;
 use crate::domain::work::session::SessionMode;
-use crate::domain::work::task::Task;
-use crate::domain::work::task::TaskStatus;
+use crate::domain::work::task::{Task, TaskStatus};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -1,6 +1,6 @@
 //! Whether an iteration that was cut off is gone on with in the program's own session. Pure.
 
-use crate::domain::work::iteration::ResumedRunResult;
+use crate::domain::work::iteration::{IterationOutcome, ResumedRunResult};
 use std::fmt;
 
 use super::last_run::LastIteration;
@@ -8,7 +8,6 @@ use super::outcome::AgentProgramEnd;
 use crate::domain::agent::adapter::{AdapterPromptKind, AgentAdapter};
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::base::names::Oid;
-use crate::domain::work::iteration::IterationOutcome;
 
 /// The longest id of a session that is put into a command.
 const LONGEST_ID: usize = 200;

@@ -63,6 +63,8 @@ pub enum SupervisorActivityKind {
     Plans,
     /// What a crash left is taken up.
     Recovers,
+    /// A human has the workspace open, and its agent is held meanwhile.
+    HoldsAgent,
 }
 
 impl SupervisorActivity {
@@ -103,7 +105,8 @@ impl SupervisorActivity {
             | SupervisorActivityKind::Merges
             | SupervisorActivityKind::Ends
             | SupervisorActivityKind::Plans
-            | SupervisorActivityKind::Recovers => false,
+            | SupervisorActivityKind::Recovers
+            | SupervisorActivityKind::HoldsAgent => false,
         }
     }
 
@@ -133,6 +136,7 @@ impl SupervisorActivity {
             SupervisorActivityKind::Ends => format!("{about}its agent is being ended"),
             SupervisorActivityKind::Plans => format!("{about}the planner works on the phase {name}"),
             SupervisorActivityKind::Recovers => format!("{about}what a crash left is taken up"),
+            SupervisorActivityKind::HoldsAgent => format!("{about}a human has its workspace open, and its agent is held"),
         };
         what + &by
     }

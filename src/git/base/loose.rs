@@ -9,9 +9,8 @@ use gix::objs::Kind;
 use gix::zlib::stream::deflate::{Compress, FlushCompress};
 use gix::zlib::{Decompress, FlushDecompress, Status};
 
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 /// Objects up to this size in bytes, header included, are stored uncompressed; larger ones may be worth compressing.
 const SMALL: usize = 1024;

@@ -12,9 +12,8 @@ use std::time::{Duration, UNIX_EPOCH};
 use crate::domain::base::lfs_pointer::LfsPointer;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::own_names;
-use crate::env;
 use crate::error::Result;
-use crate::files;
+use crate::{env, files};
 
 use super::extras::{CaptureExtras, SUBJECT};
 use super::raw::RawFile;

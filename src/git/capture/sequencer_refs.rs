@@ -3,9 +3,8 @@
 //! and content of the file.
 
 use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::env;
 use crate::error::{Error, Result};
-use crate::files;
+use crate::{env, files};
 
 use super::extras::GitOperationFile;
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit, update_script};

@@ -10,9 +10,8 @@ use serde::{Deserialize, Serialize};
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::domain::base::shell_word::shell_word;
 use crate::domain::checkpoint::coverage::INDEX;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 use super::coverage::{CaptureCoverage, UnreportedPaths, find_unmentioned};
 use super::extras::CaptureExtras;

@@ -5,8 +5,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::env;
-use crate::files;
+use crate::{env, files};
 
 use super::filters::FilterDriver;
 use crate::git::base::long_hash::long_hash;

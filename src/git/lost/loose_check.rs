@@ -14,9 +14,8 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::env;
 use crate::error::Result;
-use crate::files;
+use crate::{env, files};
 
 use crate::git::base::loose::loose_file;
 use crate::git::index::file;

@@ -9,10 +9,9 @@ use crate::domain::base::names::Oid;
 use crate::error::{Code, Error, Result};
 
 use super::staged::StagedObjects;
-use crate::git::base::limits;
-use crate::git::base::loose;
 use crate::git::base::modes::TREE;
 use crate::git::base::object_kind::ObjectKind;
+use crate::git::base::{limits, loose};
 use crate::git::repo::handles::Objects;
 use crate::git::repo::person_ident::PersonIdent;
 use crate::git::repo::repository::{Repository, for_this_thread};

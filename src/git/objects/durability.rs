@@ -6,10 +6,9 @@ use gix::odb::pack::index::File as PackIndex;
 
 use crate::domain::base::names::Oid;
 use crate::domain::base::own_names;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 pub(in crate::git) use crate::files::sync_file_system;
+use crate::{env, files};
 
 use crate::git::repo::handles::Durability;
 use crate::git::repo::program::Git;

@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::base::modes::{GITLINK as SUBMODULE, TREE};
 use crate::git::objects::database::{TreeEntry, gix_id};
 use crate::git::repo::handles::Objects;
+use crate::{env, files};
 
 /// What belongs to a pack, but the pack itself; the index first, since without it git does not use the pack.
 const BESIDE: [&str; 5] = ["idx", "rev", "bitmap", "mtimes", "keep"];

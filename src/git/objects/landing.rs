@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 
 use gix::odb::memory::Storage;
 
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 use super::durability::sync_file_system;
 use crate::git::base::loose::{encoded, loose_file, move_to};

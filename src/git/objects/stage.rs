@@ -11,9 +11,8 @@ use std::sync::atomic::Ordering;
 
 use gix::odb::memory::Storage;
 
-use crate::env;
 use crate::error::Result;
-use crate::files;
+use crate::{env, files};
 
 use super::durability::sync_file_system;
 use super::landing::{land_folder, land_from_memory};

@@ -5,11 +5,10 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::domain::base::names::{Oid, RefName};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::refs::edits::RefValue;
 use crate::git::repo::repository::Repository;
+use crate::{env, files};
 
 impl Repository {
     /// Writes a bundle of these refs with all their history to `place`, whose folder only the user can enter, and checks it: that git

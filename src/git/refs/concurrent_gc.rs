@@ -18,9 +18,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::domain::base::names::Oid;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 use crate::git::objects::database::gix_id;
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};

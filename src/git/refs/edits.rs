@@ -8,9 +8,8 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{LINKED, is_own_ref};
 use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 use super::own_refs::FEW;
 use crate::domain::journal::journaled::HeadState;

@@ -2,11 +2,10 @@
 
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::journal::journaled::HeadState;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::repo::handles::Refs;
 use crate::git::repo::locked_ref::{LockedRef, RefLockFiles, lock};
+use crate::{env, files};
 use std::path::Path;
 
 use crate::git::base::head::Head;

@@ -7,9 +7,8 @@ use std::path::Path;
 
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::{NOTES, is_own_ref};
-use crate::env;
 use crate::error::Result;
-use crate::files;
+use crate::{env, files};
 
 use super::edits::{ExpectedRefValue, RefEdit};
 use super::packed_lines::{PackedRefs, UnparsedRefLine};

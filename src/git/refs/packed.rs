@@ -7,9 +7,8 @@ use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{REFS, is_own_ref};
-use crate::env;
 use crate::error::Result;
-use crate::files;
+use crate::{env, files};
 
 use super::edits::{ExpectedRefValue, RefEdit, RefValue};
 use super::listing::loose_names;

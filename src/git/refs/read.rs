@@ -8,9 +8,8 @@ use gix::bstr::ByteSlice;
 
 use crate::domain::base::names::{Oid, RefName, spelled};
 use crate::domain::base::own_names::LINKED;
-use crate::env;
 use crate::error::Result;
-use crate::files;
+use crate::{env, files};
 
 use super::edits::RefValue;
 use super::own_refs::REF_LIMIT;

@@ -5,9 +5,8 @@ use std::path::PathBuf;
 
 use crate::domain::base::names::{Oid, RefName};
 use crate::domain::checkpoint::local_refs::{STASH, StashEntry};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 use crate::git::repo::handles::Stash;
 use crate::git::repo::repository::RefFormat;

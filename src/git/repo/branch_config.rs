@@ -12,9 +12,8 @@ use crate::domain::base::names::{RefName, spelled};
 use crate::domain::base::ref_change::ChangeDirection;
 use crate::domain::checkpoint::branch_config::{BranchConfigChange, BranchConfigs, ConfigValue};
 use crate::domain::checkpoint::local_refs::is_held;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 use super::repository::Repository;
 use crate::git::base::tries::{TRIES, wait_a_little};

@@ -12,10 +12,9 @@ use std::time::Duration;
 
 use walkdir::WalkDir;
 
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::base::readable::is_gap;
+use crate::{env, files};
 
 use super::repository::Repository;
 

@@ -3,9 +3,8 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 use super::repository::Repository;
 

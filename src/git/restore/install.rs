@@ -5,9 +5,8 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::{Oid, RepoPath};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 use crate::git::base::limits;
 use crate::git::base::modes::SYMLINK;

@@ -5,9 +5,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::RepoPath;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 use super::nested_repositories::NestedRepositories;
 use super::permissions::{PermissionSource, PreparedPermissions};

@@ -10,9 +10,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use crate::domain::base::names::RepoPath;
-use crate::env;
 use crate::error::{Code, Error, Result, some_of};
-use crate::files;
+use crate::{env, files};
 
 use super::moves::RestoreMoves;
 use super::nested_repositories::NestedRepositories;

@@ -7,9 +7,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::RepoPath;
-use crate::env;
 use crate::error::{Error, Result};
-use crate::files;
+use crate::{env, files};
 
 use crate::git::base::path_inspection::{PathOccupant, look};
 use crate::git::objects::durability::sync_file_system;

@@ -9,9 +9,8 @@ use gix::index::entry::{Flags, Mode};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::checkpoint::local_refs::{STASH, is_held};
 use crate::domain::recovery::git_damage::GitDamage;
-use crate::env;
 use crate::error::Result;
-use crate::files;
+use crate::{env, files};
 
 use super::mend::ids;
 use super::worktrees::move_once;

@@ -7,15 +7,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crate::domain::base::names::{Oid, RefName};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::index::filters::is_of_a_filter;
 use crate::git::objects::durability::sync_file_system;
 use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
 use crate::git::repo::handles::Workspaces;
 use crate::git::repo::program::{Git, GitOutput};
 use crate::git::repo::worktrees::Worktree;
+use crate::{env, files};
 
 use super::worktrees::{HALF_MADE, in_the_way};
 

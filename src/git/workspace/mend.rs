@@ -7,9 +7,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use crate::domain::base::names::{Oid, RefName};
-use crate::env;
 use crate::error::Result;
-use crate::files;
+use crate::{env, files};
 
 use super::registration::{RegistrationFile, is_torn_back, is_torn_pointer};
 use super::registration_mend::write_common_dir;

@@ -5,9 +5,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 use crate::domain::base::names::{Oid, RefName, spelled};
-use crate::env;
 use crate::error::{Error, Result};
-use crate::files;
+use crate::{env, files};
 
 use super::mend::{MendedBranch, symbolic};
 use super::registration::{COMMON_DIR, DamagedWorktree, RegistrationFile};

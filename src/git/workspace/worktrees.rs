@@ -5,9 +5,8 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use crate::domain::base::names::RepoPath;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
+use crate::{env, files};
 
 use crate::domain::journal::journaled::HeadState;
 use crate::git::base::head::Head;

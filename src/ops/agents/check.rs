@@ -15,9 +15,7 @@ use crate::domain::work::agent_check::{AgentCheckFacts, AgentCheckFinding, SCRIP
 use crate::domain::work::iteration::IterationReport;
 use crate::domain::work::session::SessionMode;
 use crate::domain::work::task::{TaskKind, TaskStatus};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::Repository;
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::opening;
@@ -27,6 +25,7 @@ use crate::ops::supervise::{self, CrashTaskDecisions, InterruptCounter, SessionO
 use crate::ops::tasks::edit::{self, NewTaskRequest};
 use crate::process::client::leftovers;
 use crate::process::keeper::spec::EXIT;
+use crate::{env, files};
 
 /// How long the program may take.
 pub const LIMIT: Duration = Duration::from_secs(180);

@@ -23,9 +23,8 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, SmallFile};
 use crate::git::{NamedPaths, Repository};
-use crate::store::fired;
 use crate::store::layout::StoreLayout;
-use crate::store::{self, attach::AttachFiles};
+use crate::store::{self, attach::AttachFiles, fired};
 
 /// The largest file whose bytes are kept before an edit: larger ones are in captures only where they are tracked.
 const LARGEST: u64 = 50 * 1024 * 1024;

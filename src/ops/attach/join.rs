@@ -6,9 +6,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::hook::JoinerLine;
-use super::packing;
-use super::prompts;
 use super::saving::{self, SaveRequest};
+use super::{packing, prompts};
 use crate::domain::attach::act::{DeferredSave, JoinedSave, KeptFileCopy, joined, kept};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::checkpoint::trigger::CheckpointTrigger;

@@ -8,10 +8,9 @@ use super::sessions::{self, AttachedSession, ShellCall};
 use crate::domain::attach::shell::head_moves::{HeadLogEntry, explain};
 use crate::domain::attach::shell::{self, ShellSurroundings};
 use crate::domain::base::names::Oid;
-use crate::env;
-use crate::files;
 use crate::git::Repository;
 use crate::store::attach::AttachFiles;
+use crate::{env, files};
 
 /// The most that a command may add to the log of HEAD, in bytes.
 const MOST: u64 = 1024 * 1024;

@@ -11,15 +11,14 @@ use crate::domain::agent::attached_program::AttachedProgram;
 use crate::domain::attach::shell::head_moves::HeadMove;
 use crate::domain::base::names::Oid;
 use crate::domain::checkpoint::stamp::AttachedSessionStamp;
-use crate::env;
 use crate::error::Result;
-use crate::files;
 use crate::git::{Repository, TreeChange};
 use crate::ops::context::handle::Context;
 use crate::process::os::process_id::ProcessId;
 use crate::process::os::{caller, foreground};
 use crate::store::attach::AttachFiles;
 use crate::store::layout::StoreLayout;
+use crate::{env, files};
 
 /// For how long a session whose process is not known counts as living after it was heard of.
 const HEARD_OF: i64 = 60 * 60;

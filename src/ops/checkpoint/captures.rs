@@ -13,8 +13,7 @@ use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::BRANCHES;
 use crate::domain::checkpoint::coverage::CaptureCoverage;
 use crate::domain::checkpoint::document::WorkspaceState;
-use crate::domain::checkpoint::submodules::HeldSubmodule;
-use crate::domain::checkpoint::submodules::SubmoduleState;
+use crate::domain::checkpoint::submodules::{HeldSubmodule, SubmoduleState};
 use crate::domain::state::current_state::State;
 use crate::error::{Code, Error, Result};
 use crate::files;
@@ -24,8 +23,7 @@ use crate::git::{
 };
 use crate::ops::checkpoint::target_branch;
 use crate::ops::context::handle::Context;
-use crate::ops::trash;
-use crate::ops::workspace_folder;
+use crate::ops::{trash, workspace_folder};
 use crate::own_process::threads;
 
 /// How many worktrees are captured at once.

@@ -8,20 +8,18 @@ use serde::Serialize;
 
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::nearest;
 use crate::domain::base::own_names::checkpoint_tag;
-use crate::domain::base::times;
+use crate::domain::base::{nearest, times};
 use crate::domain::checkpoint::availability::CheckpointAvailability;
 use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::checkpoint::known_scope::KnownPathsCount;
 use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
 use crate::domain::operation::change_json;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::ops::checkpoint::{target_branch, unrestorable};
 use crate::ops::context::handle::Context;
+use crate::{env, files};
 
 /// The most files that are counted to measure paths that a checkpoint does not hold.
 const ENTRIES: u64 = 200_000;

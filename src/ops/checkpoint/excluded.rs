@@ -10,8 +10,7 @@ use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{CaptureCoverage, Worktree};
 use crate::ops::context::handle::Context;
-use crate::ops::trash;
-use crate::ops::workspace_folder;
+use crate::ops::{trash, workspace_folder};
 
 /// Adds the user's own files and folders there to the ignored paths of `coverage`: the topmost ones that git does not track.
 /// `known` are the repository's other worktrees.

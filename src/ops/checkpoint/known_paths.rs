@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::captures::{CapturableWorktrees, CapturedWorktree, CheckpointCaptures, beside, capture_all_with, there, together};
 use super::checkpoint_list::document_of;
-use super::excluded;
 use super::session_worktree::main_then;
-use super::submodules;
 use super::suspend_agents::SuspendedAgents;
+use super::{excluded, submodules};
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RepoPath, without_dots};
 use crate::domain::base::own_names::capture_ref;

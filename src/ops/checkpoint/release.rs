@@ -7,13 +7,12 @@ use jiff::{SignedDuration, Timestamp};
 use super::submodules;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::KEPT;
-use crate::env;
 use crate::error::Result;
-use crate::files;
 use crate::git::{ExpectedRefValue, RefEdit};
 use crate::ops::checkpoint::live;
 use crate::ops::context::handle::Context;
 use crate::ops::tidy;
+use crate::{env, files};
 
 /// How long contents of LFS files stay that no capture names: one that is being made may need them. So often it is looked at, too.
 const LFS_AGE: Duration = Duration::from_secs(3600);

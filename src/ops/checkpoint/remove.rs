@@ -22,8 +22,7 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
-use crate::ops::operation;
-use crate::ops::tidy;
+use crate::ops::{operation, tidy};
 
 /// The retention rules of the configuration.
 pub fn rules(ctx: &Context) -> RetentionRules {

@@ -12,10 +12,9 @@ use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::domain::queries::retention;
 use crate::domain::state::event::EventAuthor;
 use crate::domain::work::disk::MB;
-use crate::env;
 use crate::error::Result;
-use crate::files;
 use crate::ops::context::handle::Context;
+use crate::{env, files};
 
 /// The largest file that is read.
 const LARGEST: u64 = 1024;

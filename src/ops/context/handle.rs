@@ -21,8 +21,7 @@ use crate::process::client::keeper_ancestry;
 use crate::process::os::command::IN_OPERATION;
 use crate::store::handle::{AppendAuthor, Store};
 use crate::store::layout::StoreLayout;
-use crate::store::learnings as pages;
-use crate::store::planning;
+use crate::store::{learnings as pages, planning};
 
 /// How long a verb waits for an operation of another process.
 pub const OPERATION_PATIENCE: Duration = Duration::from_secs(30);

@@ -7,12 +7,11 @@ use std::path::PathBuf;
 
 use super::configure::{MAX_FILE, as_text, project_file, user_file, users_text};
 use super::trust::{self, ProjectTrust};
-use crate::config;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::Repository;
 use crate::hook::project_files::{CONFIG, ProjectFileOrigin, ProjectFiles};
 use crate::store::config_backup;
+use crate::{config, files};
 
 /// A configuration file with its path and content.
 pub type ConfigFileText = (PathBuf, String);

@@ -10,8 +10,7 @@ use crate::domain::work::wip;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::history;
-use crate::ops::output::last;
-use crate::ops::output::logs;
+use crate::ops::output::{last, logs};
 
 /// How many commits are searched for the last one of each kind.
 const MOST_COMMITS: usize = 30;

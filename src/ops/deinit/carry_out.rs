@@ -6,14 +6,13 @@ use std::collections::BTreeMap;
 use super::submodules;
 use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::NOTES;
-use crate::env;
 use crate::error::Result;
-use crate::files;
 use crate::git::{ExpectedRefValue, RefEdit, Repository};
 use crate::ops::hide_refs;
 use crate::ops::journals::deinit::{DeinitJournal, DeinitPhase};
 use crate::store::known_repositories;
 use crate::store::layout::StoreLayout;
+use crate::{env, files};
 
 /// Takes everything out; returns the refs that somebody else changed since, which stay. The caller holds the locks.
 pub(super) fn carry_out(repo: &Repository, journal: &mut DeinitJournal) -> Result<Vec<RefName>> {

@@ -5,13 +5,12 @@ use crate::domain::base::names::RefName;
 use crate::domain::base::own_names::NOTES;
 use crate::domain::operation::deinit_branches::TaskBranchFate;
 use crate::domain::program_hooks::recipe::RECIPES;
-use crate::env;
 use crate::error::Result;
-use crate::files;
 use crate::ops::context::handle::Context;
 use crate::ops::program_hooks::attach;
 use crate::ops::program_hooks::file_edit::{ProgramFileChange, WriteProgramFiles};
 use crate::ops::program_hooks::program_files::AttachScope;
+use crate::{env, files};
 
 /// What the plan has found.
 pub(super) struct DeinitFindings<'a> {

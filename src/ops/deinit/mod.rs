@@ -22,13 +22,12 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::git::Repository;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
-use crate::ops::disk_space;
 use crate::ops::journals::deinit::{DeinitJournal, DeinitPhase};
 use crate::ops::mend::locks;
 use crate::ops::program_hooks::file_edit::{ProgramFileChange, WriteProgramFiles};
 use crate::ops::program_hooks::program_files::AttachScope;
 use crate::ops::program_hooks::{attach, skill};
-use crate::ops::session_lock;
+use crate::ops::{disk_space, session_lock};
 use crate::store::layout::StoreLayout;
 
 pub(in crate::ops) use plan::own_refs;

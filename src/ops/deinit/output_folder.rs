@@ -2,12 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::outermost_worktree;
 use crate::ops::context::handle::Context;
 use crate::store::known_repositories;
+use crate::{env, files};
 
 /// The folder that was named, or a free name beside the outermost worktree that the repository lies in.
 pub(super) fn folder(ctx: &Context, wanted: Option<&Path>) -> Result<PathBuf> {

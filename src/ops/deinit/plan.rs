@@ -11,16 +11,14 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{BRANCHES, NOTES, REFS, TAGS};
 use crate::domain::checkpoint::coverage::CaptureCoverage;
 use crate::domain::operation::deinit_branches::{TaskBranch, TaskBranchFate};
-use crate::env;
 use crate::error::Result;
-use crate::files;
 use crate::git::{Head, RefValue, WorktreeEntry, WorktreeOwner};
 use crate::ops::context::handle::Context;
 use crate::ops::journals::deinit::{DeinitJournal, DeinitMove, DeinitRef, DeinitWorkspace};
 use crate::ops::program_hooks::program_files::OF_THIS_USER;
-use crate::ops::workspace_folder;
-use crate::ops::{checkpoint, hide_refs, revert_task, trash};
+use crate::ops::{checkpoint, hide_refs, revert_task, trash, workspace_folder};
 use crate::store::identity;
+use crate::{env, files};
 
 /// A branch of a task, and what becomes of it.
 pub(super) struct DeinitBranch {

@@ -12,12 +12,14 @@ use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::state::audit::AuditTrail;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
+use crate::domain::work::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
+use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::event_waiter::LogEventWaiter;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
-use crate::ops::editor;
-use crate::ops::opening;
+use crate::ops::telling::Telling;
+use crate::ops::{editor, opening};
 use crate::process::client::control::{self, HoldGuard, MAX_HOLD};
 use crate::process::keeper::spec::KeeperState;
 use crate::process::keeper_state;
@@ -51,11 +53,19 @@ pub fn debug(ctx: &mut Context, task: &TaskId) -> Result<DebugReport> {
     let text =
         format!("a human opens its workspace{}", held.as_ref().map_or_else(String::new, |agent| format!(", {agent} is held")));
     ctx.append(Event::Audited { id: task.clone(), text })?;
+    let mut telling = Telling::begin(ctx);
+    let holds = |agent| SupervisorActivity::of_task(SupervisorActivityKind::HoldsAgent, task, env::now()).by(agent);
+    telling.tell(held.as_ref().map(holds));
     let before = ctx.state().clone();
     let ended = editor::open(&workspace, OsStr::new("."));
     holding.end();
+    drop(telling);
+    let meanwhile = since(ctx, task, before)?;
+    if let Some(agent) = &held {
+        ctx.append(Event::Audited { id: task.clone(), text: format!("{agent} is held no longer") })?;
+    }
     ended?;
-    Ok(DebugReport { workspace, held, meanwhile: since(ctx, task, before)? })
+    Ok(DebugReport { workspace, held, meanwhile })
 }
 
 /// What happened to a task after this state.

@@ -13,11 +13,10 @@ use crate::domain::work::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::domain::work::verification::{VerifyChecker, VerifyStepResult};
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
-use crate::ops::merge;
 use crate::ops::merge::conflict_sides::MergeConflictSides;
-use crate::ops::plan;
 use crate::ops::recover::resume;
 use crate::ops::task_diff::{self, TaskDiff};
+use crate::ops::{merge, plan};
 
 /// Makes the same decision at several gates, at all or none. A gate is named by a unique prefix of its id, or by its task's
 /// id. Returns the gates as they were when that was recorded.

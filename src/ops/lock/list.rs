@@ -5,8 +5,7 @@ use std::ffi::OsStr;
 use std::io::Read;
 
 use crate::domain::base::ids::LockName;
-use crate::domain::base::natural;
-use crate::domain::base::times;
+use crate::domain::base::{natural, times};
 use crate::domain::work::lock::{LockHolderRecord, slot_file, slot_of};
 use crate::env;
 use crate::error::Result;

@@ -13,15 +13,12 @@ use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::task::MergedTaskWork;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::{ExpectedRefValue, Head, RefEdit, Worktree};
-use crate::ops::checkpoint;
 use crate::ops::checkpoint::live::live_ref;
 use crate::ops::context::handle::Context;
-use crate::ops::trash;
-use crate::ops::workspace_submodules;
+use crate::ops::{checkpoint, trash, workspace_submodules};
+use crate::{env, files};
 
 /// The merged tasks whose workspace was not moved to the trash: a crash came in between, or it was not possible right then.
 pub fn with_workspace(ctx: &Context) -> Vec<TaskId> {

@@ -22,9 +22,8 @@ use crate::ops::workspace_submodules::bring_home;
 
 use super::asides::{in_trash, put_back, take_away};
 use super::recorded_head::is_at;
-use super::submodules;
-use super::submodules_again;
 use super::workspaces::{aside, bring_back};
+use super::{submodules, submodules_again};
 
 /// What the steps did, for the report to the user.
 #[derive(Debug, Default)]

@@ -13,13 +13,12 @@ use crate::domain::base::ids::OperationId;
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::base::own_names::SUPERPROJECT_KEPT;
 use crate::domain::journal::journaled::{JournaledOperation, SubmoduleChange, WorktreeChange};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::{
     ChangeAttempt, FileId, IndexLock, NewCommit, RefEdit, Repository, SUBMODULE, TREE, TreeChange, TreeEntry, Worktree,
 };
 use crate::ops::context::handle::Context;
+use crate::{env, files};
 
 /// The tree `then`, in which the present submodules keep the commits that they have checked out now, but for those that go `back`
 /// themselves; and the paths of those for which `then` has another commit, or nothing: their folder stays. One that is not there is, for

@@ -8,14 +8,13 @@ use crate::domain::base::ids::OperationId;
 use crate::domain::base::ref_change::ChangeDirection;
 use crate::domain::base::text::ValueChange;
 use crate::domain::journal::journaled::{HeadState, WorkspaceChange};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::{
     CaptureExtras, CaptureParts, ChangeAttempt, Head, IndexLock, TrashedWorkspace, WorkspaceBranch, Worktree, WorktreeRestore,
 };
 use crate::ops::context::handle::Context;
 use crate::ops::trash;
+use crate::{env, files};
 
 /// Brings a workspace back: from the trash where all of it is still there, otherwise recreated from its capture.
 pub(super) fn bring_back(ctx: &Context, change: &WorkspaceChange, txn: &OperationId) -> Result<()> {

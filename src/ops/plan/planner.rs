@@ -22,13 +22,12 @@ use crate::git::Head;
 use crate::ops::context::handle::{Context, fresh_token};
 use crate::ops::output::logs::{self, LogLineSource};
 use crate::ops::output::readable::{AgentLogReader, ReadablePiece};
-use crate::ops::programs;
-use crate::ops::scratch_worktrees;
 use crate::ops::step_files::{RUNS_OF_PLANNER, StepFiles};
 use crate::ops::steps::personas::{self, PersonaProgram, PersonaRun};
 use crate::ops::steps::{self, AfterStepFailure, StepCommand, StepJob, StepProgram, StepRunner, StepSpec};
 use crate::ops::tasks::texts;
 use crate::ops::wait_observer::{ForegroundWait, WaitObserver};
+use crate::ops::{programs, scratch_worktrees};
 use crate::process::keeper::spec::KeeperSpec;
 
 /// How much longer the step's keeper waits than the keeper of the program, which tells more of its end.

@@ -6,10 +6,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
 use crate::domain::program_hooks::edit::LARGEST;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::store::layout::StoreLayout;
+use crate::{env, files};
 
 /// What is kept of a file.
 #[derive(Debug, Serialize, Deserialize)]

@@ -16,9 +16,7 @@ use crate::domain::recovery::human_choice::{CrashedTaskFate, RecoverySelection};
 use crate::domain::state::blocking_condition::{BlockingCondition, BlockingConditionView};
 use crate::domain::state::current_state::State;
 use crate::domain::work::agent::Agent;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::crashed_tasks::orphans;
@@ -29,6 +27,7 @@ use crate::ops::repair::{self, crash_leftovers};
 use crate::ops::supervise::notice::SessionWatcher;
 use crate::ops::supervise::{self, AttendRequest, SupervisorOptions};
 use crate::own_process::threads;
+use crate::{env, files};
 
 /// How long to wait for an operation that is just ending, or whose git children are.
 const MOMENT: Duration = Duration::from_secs(2);

@@ -13,14 +13,10 @@ use crate::domain::state::blocking_condition::BlockingCondition;
 use crate::error::{Error, Result};
 use crate::files;
 use crate::git::{DamagedWorktree, FEW_WORKTREES, GitLockOwner, Head, Worktree, WorktreeOwner, named_by};
-use crate::ops::conflict_notes;
 use crate::ops::context::handle::Context;
 use crate::ops::context::placement::VerbPurpose;
-use crate::ops::log_recovery;
 use crate::ops::mend::locks::LOCK_AGE;
-use crate::ops::opening;
-use crate::ops::workspace_folder;
-use crate::ops::{checkpoint, plan};
+use crate::ops::{checkpoint, conflict_notes, log_recovery, opening, plan, workspace_folder};
 use crate::own_process::threads;
 
 /// Finds all reasons for which a verb refuses.

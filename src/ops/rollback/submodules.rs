@@ -11,8 +11,7 @@ use crate::domain::base::path_set::PathSet;
 use crate::domain::base::ref_change::RefChange;
 use crate::domain::base::text::ValueChange;
 use crate::domain::checkpoint::document::CheckpointDocument;
-use crate::domain::checkpoint::submodules::HeldSubmodule;
-use crate::domain::checkpoint::submodules::SubmoduleState;
+use crate::domain::checkpoint::submodules::{HeldSubmodule, SubmoduleState};
 use crate::domain::journal::journaled::{HeadState, JournaledOperation, SubmoduleChange, WorktreeChange};
 use crate::error::Result;
 use crate::git::{PathPatterns, Repository};
@@ -21,8 +20,7 @@ use crate::ops::checkpoint::{CapturedWorktree, CheckpointCaptures, capture_optio
 use crate::ops::context::handle::Context;
 use crate::ops::operation::extras_of;
 use crate::ops::operation::recorded_head::head_state;
-use crate::ops::operation::submodules::has_files;
-use crate::ops::operation::submodules::is_checked_out;
+use crate::ops::operation::submodules::{has_files, is_checked_out};
 use crate::ops::operation::submodules_again::source;
 
 /// How many commits that leave a branch are listed at most.

@@ -1,12 +1,11 @@
 //! Planning what happens to a task's workspace in a rollback: it is restored, moved to the trash, recreated, or forgotten.
 
-use crate::domain::checkpoint::document::WorkspaceState;
+use crate::domain::checkpoint::document::{CheckpointDocument, WorkspaceState};
 use crate::domain::checkpoint::submodules::HeldSubmodule;
 use std::path::Path;
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::ref_change::ChangeDirection;
-use crate::domain::checkpoint::document::CheckpointDocument;
 use crate::domain::journal::journaled::{HeadState, JournaledOperation, WorkspaceChange};
 use crate::domain::operation::change_json::WorkspaceFate;
 use crate::domain::operation::rollback::WorkspaceRollback;

@@ -2,8 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::WritableLayer;
-use super::layer_files;
+use super::{WritableLayer, layer_files};
 use crate::config::sample;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, EditThroughLink, EditedFile};

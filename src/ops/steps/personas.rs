@@ -18,28 +18,26 @@ use crate::domain::agent::adapter::{AdapterPromptKind, AgentAdapter};
 use crate::domain::agent::stream::summary::StreamSummary;
 use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::names::Oid;
-use crate::domain::prompt::validator;
 use crate::domain::prompt::validator::{OneOffRunPurpose, ValidatorBrief};
-use crate::domain::prompt::{BranchCommit, MOST_COMMITS, MOST_ITEMS};
+use crate::domain::prompt::{BranchCommit, MOST_COMMITS, MOST_ITEMS, validator};
 use crate::domain::work::outcome::{AgentProgramEnd, IterationBranchChange, by_output, classify};
 use crate::domain::work::signal::AgentSignal;
 use crate::domain::work::signal_summary;
 use crate::domain::work::usd::Usd;
 use crate::domain::work::verification::{ProgramUsage, VerifyChecker};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::ops::context::handle::{Context, fresh_token};
 use crate::ops::output::logs;
 use crate::ops::programs::SessionPrograms;
 use crate::ops::run_end;
 use crate::ops::step_files::StepFiles;
 use crate::ops::tasks::texts;
-use crate::process::client::leftovers;
 use crate::process::client::state::{keeper_state, read_signals};
-use crate::process::client::step;
-use crate::process::keeper::spec::OutputDecoding;
-use crate::process::keeper::spec::{self, DEFAULT_OUTPUT_CAP, ExitRecord, KeeperSpec, KeeperState, SpawnIntentCheck};
+use crate::process::client::{leftovers, step};
+use crate::process::keeper::spec::{
+    self, DEFAULT_OUTPUT_CAP, ExitRecord, KeeperSpec, KeeperState, OutputDecoding, SpawnIntentCheck,
+};
+use crate::{env, files};
 
 /// How much longer the step's keeper waits than the keeper of the program, which tells more of its end.
 const LONGER: Duration = Duration::from_secs(60);

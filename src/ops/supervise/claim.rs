@@ -18,8 +18,7 @@ use crate::domain::work::session::SessionMode;
 use crate::domain::work::task::{Task, TaskStatus};
 use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::ops::disk_space;
-use crate::ops::workspaces;
+use crate::ops::{disk_space, workspaces};
 
 /// At most this many claim gates are open at the same time: a human should not have to decide on a thousand tasks.
 pub(super) const MOST_CLAIM_GATES: usize = 20;

@@ -12,9 +12,7 @@ use crate::domain::work::failures::SessionStep;
 use crate::domain::work::gate::{self, GateKind};
 use crate::domain::work::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
 use crate::error::{Code, Error, Result};
-use crate::ops::merge;
-use crate::ops::repair;
-use crate::ops::workspaces;
+use crate::ops::{merge, repair, workspaces};
 
 /// How many commits of the target are named.
 const MOST_COMMITS: usize = 10;

@@ -8,13 +8,12 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::SIGCHLD;
 
 use crate::domain::base::ids::SessionId;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::ops::context::event_waiter::LogEventWaiter;
 use crate::ops::context::handle::Context;
 use crate::own_process::session;
 use crate::process::os::detached;
+use crate::{env, files};
 
 use super::notice::{SessionNotice, SessionWatcher};
 

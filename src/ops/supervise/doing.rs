@@ -5,13 +5,12 @@ use super::Supervisor;
 use crate::domain::base::ids::TaskId;
 use crate::domain::work::agent::Agent;
 use crate::domain::work::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
-use crate::env;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::merge::merge_verification::RunningMergeCheck;
 use crate::ops::{plan, telling};
 use crate::process::os::foreground;
-use crate::store;
+use crate::{env, store};
 
 /// What is being done now in this repository, by its session, its planner, and verbs.
 pub fn now(ctx: &Context) -> Result<Vec<SupervisorActivity>> {

@@ -15,8 +15,7 @@ use crate::env;
 use crate::error::{Error, Result};
 use crate::ops::hooks::commit_hooks;
 use crate::ops::merge::{self, MergeOutcome};
-use crate::ops::repair;
-use crate::ops::workspace_submodules;
+use crate::ops::{repair, workspace_submodules};
 
 /// How many files a gate names.
 const SHOWN: usize = 100;

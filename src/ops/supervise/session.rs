@@ -19,9 +19,8 @@ use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
-use crate::ops::merge;
-use crate::ops::programs;
 use crate::ops::tasks::limits;
+use crate::ops::{merge, programs};
 use crate::process::os::bell::{FolderTrigger, LONGEST};
 use crate::store::backup;
 

@@ -11,12 +11,11 @@ use crate::domain::base::names::{Oid, RefName};
 use crate::domain::base::own_names::{BRANCHES, STASHED};
 use crate::domain::checkpoint::local_refs::StashEntry;
 use crate::domain::journal::journaled::{JournaledOperation, OperationKind};
-use crate::env;
 use crate::error::{Error, Result};
-use crate::files;
 use crate::git::{ExpectedRefValue, NewCommit, RefEdit};
 use crate::ops::merge::taken_stash::{gone, put_aside, sentence, taken_by};
 use crate::ops::operation;
+use crate::{env, files};
 
 /// The file in the folder of an iteration with the entries that were there when it began.
 const FILE: &str = "stash.json";

@@ -9,14 +9,12 @@ use crate::domain::base::ids::{AgentId, Token};
 use crate::domain::work::agent::Workspace;
 use crate::domain::work::resuming;
 use crate::domain::work::task::Task;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::ops::crashed_tasks::earlier_attempts;
 use crate::ops::crashed_tasks::earlier_attempts::EarlierAttemptsReport;
 use crate::process::client::launch;
-use crate::process::keeper::spec::OutputDecoding;
-use crate::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, SpawnIntentCheck, VERSION};
+use crate::process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, OutputDecoding, SpawnIntentCheck, VERSION};
+use crate::{env, files};
 
 /// The iteration to start.
 #[derive(Debug, Clone, Copy)]

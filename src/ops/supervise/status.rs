@@ -29,12 +29,10 @@ use crate::ops::attach::attach_status::{AttachStatus, attached};
 use crate::ops::conflict_notes::RevertConflictWorktree;
 use crate::ops::context::handle::{Context, OpenOperationProgress};
 use crate::ops::output::last::last_printed;
-use crate::ops::plan;
 use crate::ops::revert_task::settling;
-use crate::ops::session_lock;
 use crate::ops::supervise::budget::used_of;
 use crate::ops::supervise::doing;
-use crate::ops::trust;
+use crate::ops::{plan, session_lock, trust};
 
 /// The answer of `git axiom status`; its JSON keys are a contract.
 #[derive(Debug, Serialize)]
@@ -325,12 +323,16 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
         if doing.is_some_and(|doing| doing.what == SupervisorActivityKind::Ends) {
             view.state = "stopping";
         }
+        if doing.is_some_and(|doing| doing.what == SupervisorActivityKind::HoldsAgent) {
+            view.state = "held";
+        }
         if view.doing.is_some() && view.state == "paused" {
             // Its program does not run, and a pause waits for what is done for it.
             view.state = "running";
         }
         let Some(agent) = ctx.state().restorable.agents.get(view.id.as_str()) else { continue };
-        match (KeeperObservation::of(ctx, agent), status.attended) {
+        let seen = KeeperObservation::of(ctx, agent);
+        match (seen, status.attended) {
             (KeeperObservation::Dead, true) => view.state = DEAD,
             (_, true) => {}
             // Nobody has seen its end yet.
@@ -344,11 +346,15 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
             view.budget = (!used.is_empty()).then(|| used.iter().map(BudgetUsage::in_words).collect::<Vec<_>>().join("; "));
         }
         let Some(work) = &agent.work else { continue };
+        let runs_on = !status.attended && seen == KeeperObservation::Works;
+        if runs_on {
+            (view.worked_until, view.duration) = (None, Some(whole_seconds(work.claimed_at, now)));
+        }
         // The status does not fail because of a log that cannot be read.
         let printed = last_printed(&ctx.layout().agent_log(&agent.id, &work.task), &ctx.config, work.iteration);
         let Some(printed) = printed.ok().flatten() else { continue };
         view.last_activity = view.last_activity.map(|recorded| recorded.max(printed.at));
-        if !status.attended {
+        if !status.attended && !runs_on {
             view.worked_until = view.last_activity;
             view.duration = view.last_activity.map(|until| whole_seconds(work.claimed_at, until));
         }

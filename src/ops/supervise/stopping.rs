@@ -141,7 +141,7 @@ impl InterruptCounter {
     /// Where the session is not over by then, says what it waits for; and leaves at last.
     fn watch_end(&self, watch: &SessionEndWatchdog, since: Instant) {
         std::thread::sleep(SAYS_AFTER.saturating_sub(since.elapsed()));
-        (watch.says)(&format!("waiting for {}", self.what_is_left()));
+        (watch.says)(&format!("waiting: {}", self.what_is_left()));
         std::thread::sleep((watch.most + REST).saturating_sub(since.elapsed()));
         (watch.says)(&format!("the session does not come to its end: {}", self.what_is_left()));
         (watch.leaves)(&listed(&self.running));

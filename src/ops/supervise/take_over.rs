@@ -8,9 +8,8 @@ use crate::domain::state::event::{Event, EventAuthor};
 use crate::domain::work::agent::{Agent, AgentWork};
 use crate::domain::work::session::SessionState;
 use crate::error::Result;
-use crate::ops::repair;
 use crate::ops::repair::OnHumanOperation;
-use crate::ops::steps;
+use crate::ops::{repair, steps};
 use crate::process::client::leftovers;
 
 impl Supervisor<'_> {

@@ -16,8 +16,9 @@ use crate::domain::state::event::{Event, EventAuthor};
 use crate::domain::work::budget::{BudgetLimits, NewBudgetLimits};
 use crate::domain::work::checks::named_step;
 use crate::domain::work::gate::GateDecision;
-use crate::domain::work::task::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskKind, TaskStatus};
-use crate::domain::work::task::{NeededReadyPoint, TaskDependency};
+use crate::domain::work::task::{
+    MergedTaskWork, NeededReadyPoint, Task, TaskChangeSet, TaskDependency, TaskFieldChange, TaskKind, TaskStatus,
+};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;

@@ -6,16 +6,14 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::edit::{self, NewTaskRequest};
-use super::limits;
-use super::texts;
+use super::{limits, texts};
 use crate::domain::base::ids::TaskId;
 use crate::domain::queries::needs;
 use crate::domain::state::current_state::State;
 use crate::domain::state::event::Event;
 use crate::domain::state::graph;
 use crate::domain::work::budget::BudgetLimits;
-use crate::domain::work::task::TaskDependency;
-use crate::domain::work::task::{MergedTaskWork, Task, TaskKind, TaskStatus};
+use crate::domain::work::task::{MergedTaskWork, Task, TaskDependency, TaskKind, TaskStatus};
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::context::handle::Context;

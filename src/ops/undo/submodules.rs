@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::UndoExclusions;
-use super::rebased;
+use super::{UndoExclusions, rebased};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::journal::journaled::SubmoduleChange;
 use crate::domain::operation::operation_record::OperationRecord;

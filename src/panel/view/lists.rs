@@ -93,7 +93,7 @@ fn list(
 fn state_tone(state: &str) -> TextTone {
     match state {
         "running" => TextTone::Good,
-        "waiting" | "paused" | "stopping" => TextTone::Warn,
+        "waiting" | "paused" | "held" | "stopping" => TextTone::Warn,
         "dead" | "UNPROTECTED" => TextTone::Bad,
         _ => TextTone::Dim,
     }

@@ -11,12 +11,11 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use crate::domain::base::plural::count_of;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::process::keeper::spec::{self, FAMILY, KeeperRecord, KeeperState};
 use crate::process::os::process_id::ProcessId;
 use crate::process::os::sys::{self, ProcessEntry, ProcessTable};
+use crate::{env, files};
 
 /// After this time, processes that are still alive are stuck in the kernel.
 const GIVE_UP: Duration = Duration::from_secs(30);

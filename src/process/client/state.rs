@@ -10,10 +10,9 @@ use serde::{Deserialize, Serialize};
 use crate::domain::base::sealed;
 use crate::domain::work::agent::IterationStage;
 use crate::domain::work::signal::AgentSignal;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::process::keeper::spec::{self, ExitRecord, KeeperRecord, KeeperState};
+use crate::{env, files};
 
 /// How many bytes one call reads: more than any line has.
 const MAX_READ: u64 = 16 * 1024 * 1024;

@@ -10,10 +10,9 @@ use std::process::{Child, Command, Stdio};
 
 use super::finding_us;
 use super::spec::KeeperSpec;
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::process::os::command::command;
+use crate::{env, files};
 
 const PROMPT: &[u8] = b"{prompt}";
 const PROMPT_FILE: &[u8] = b"{promptFile}";

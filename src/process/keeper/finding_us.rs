@@ -5,10 +5,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use crate::env;
 use crate::error::Result;
-use crate::files;
 use crate::process::os::command::CALLERS_CONFIG;
+use crate::{env, files};
 
 /// The name by which git finds us.
 const NAME: &str = "git-axiom";

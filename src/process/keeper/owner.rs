@@ -9,10 +9,9 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use signal_hook::consts::{SIGCHLD, SIGTERM};
 
-use super::finding_us;
-use super::run;
 use super::spec::{self, KeeperRecord, KeeperSpec};
 use super::spool::SignalSpool;
+use super::{finding_us, run};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::files::{self, FileLock, FolderToSync, LockAttempt};

@@ -13,8 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::domain::agent::adapter;
 use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::rules::StreamFormat;
-use crate::domain::agent::stream::rules::StreamRules;
+use crate::domain::agent::stream::rules::{StreamFormat, StreamRules};
 use crate::domain::base::ids::{AgentId, TaskId, Token};
 use crate::domain::base::sealed;
 use crate::domain::work::signal::AgentSignal;

@@ -16,10 +16,9 @@ use git_axiom::ops::checkpoint::{self, CheckpointRequest};
 use git_axiom::ops::context::handle::Context;
 use git_axiom::ops::interventions::task_rollback;
 use git_axiom::ops::merge::{MergeOutcome, merge_task};
-use git_axiom::ops::opening;
 use git_axiom::ops::revert_task::{self, TaskRollbackOutcome};
 use git_axiom::ops::supervise::SupervisorOptions;
-use git_axiom::ops::{history, rollback, undo};
+use git_axiom::ops::{history, opening, rollback, undo};
 
 use crate::support::{Scratch, contents};
 

@@ -135,7 +135,7 @@ fn a_session_that_is_interrupted_ends_whatever_a_hook_does_and_says_what_it_wait
     live.interrupt();
     let ended = live.wait().code(130);
     assert!(begun.elapsed() < Duration::from_secs(14), "{:?}", begun.elapsed());
-    assert!(ended.stderr.contains("waiting for") && ended.stderr.contains("hook on-pause"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("waiting: ") && ended.stderr.contains("hook on-pause"), "{}", ended.stderr);
     world.no_process_is_left();
 }
 

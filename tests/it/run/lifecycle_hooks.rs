@@ -596,3 +596,17 @@ fn more_decisions_than_gates_are_opened_at_once_are_all_carried_out_or_wait() {
     assert_eq!(vetoes, 20);
     world.start(&["--mode", "autopilot", "--until-idle"]).wait().code(1);
 }
+
+#[test]
+fn while_a_session_runs_it_is_said_that_hooks_of_now_do_not_count_in_it() {
+    let world = World::new();
+    world.waiting_task("t");
+    let live = world.start_until_begun();
+    hook(&world, "pre-merge", "exit 1");
+    let says = |args: &[&str]| world.env.axiom(args).success().to_string().contains("A session runs, and goes by the hooks");
+    assert!(says(&["trust", "--yes"]) && says(&["hooks", "list"]));
+    world.signal_file("go");
+    world.env.ok(&["quit", "--yes"]);
+    live.wait();
+    assert!(!says(&["hooks", "list"]));
+}

@@ -102,10 +102,12 @@ fn an_agent_is_held_while_a_human_is_in_its_workspace_and_goes_on_afterwards() {
     };
     let human = debugging(&world, "editor");
     assert!(stands_still(), "it is held");
+    assert_eq!(world.agents()[0]["state"], "held");
     world.signal_file("editor-go");
     let said = human.wait().code(0);
     assert!(said.stdout.contains("agent-001 goes on"), "{}", said.stdout);
     goes_on("it goes on");
+    wait_until("it is said to run", || world.agents()[0]["state"] == "running");
     // Whoever holds it may be killed.
     let mut human = debugging(&world, "killed");
     assert!(stands_still(), "it is held again");
@@ -116,7 +118,9 @@ fn an_agent_is_held_while_a_human_is_in_its_workspace_and_goes_on_afterwards() {
     world.wait_until_merged("t");
     live.wait().code(0);
     assert_eq!(world.env.read("human.txt"), "human\n");
-    assert!(world.env.ok(&["task", "audit", "t"]).contains("a human opens its workspace, agent-001 is held"));
+    let audit = world.env.ok(&["task", "audit", "t"]);
+    assert!(audit.contains("a human opens its workspace, agent-001 is held"), "{audit}");
+    assert!(audit.contains("agent-001 is held no longer"), "{audit}");
     world.all_is_well();
 }
 

@@ -74,7 +74,16 @@ fn after_a_crash_the_project_is_active_and_its_changed_files_are_those_of_the_ne
 #[test]
 fn a_pause_without_a_session_says_that_nothing_is_paused() {
     let world = World::new();
-    assert_eq!(world.env.ok(&["pause"]), "No session runs, and no agent.\n");
+    world.waiting_task("t");
+    let mut live = world.start_until_begun();
+    live.kill();
+    let said = world.env.ok(&["pause"]);
+    assert!(
+        said.starts_with("No session runs that could be paused. Still to end, as the last one left them: 1 iteration."),
+        "{said}"
+    );
+    world.signal_file("go");
+    world.autopilot(&[]).code(0);
 }
 
 #[test]

@@ -113,6 +113,7 @@ fn the_time_of_agents_is_that_in_which_their_programs_ran() {
     assert!(before >= 500 && after >= before, "{before} {after}");
     std::thread::sleep(std::time::Duration::from_millis(300));
     assert!(time() >= after + 300, "it runs, without a session");
+    wait_until("its agent's time goes on, too", || world.agents()[0]["duration"].as_u64() >= Some(1));
     world.signal_file("go");
     wait_until("it has ended", || world.agents()[0]["state"] == "ended");
     let ended = time();
@@ -208,6 +209,7 @@ fn a_task_that_had_nothing_to_merge_says_so() {
     let log = world.env.ok(&["log"]);
     assert!(log.contains("none has nothing to merge"), "{log}");
     assert_eq!(world.env.json(&["diff", "none"])["files"], json!([]), "the commit is another task's");
+    assert_eq!(world.env.ok(&["diff", "none", "--stat"]), "There is nothing that the target does not have already.");
     assert_eq!(world.env.json(&["diff", "one"])["files"].as_array().unwrap().len(), 1);
 }
 

@@ -10,8 +10,7 @@ use std::time::{Duration, Instant};
 use super::facts::Facts;
 use super::inject::{self, Fault, Kind, Outcome};
 use super::scenes::{ALL, completes_itself};
-use crate::common::Run;
-use crate::common::TestEnv;
+use crate::common::{Run, TestEnv};
 use crate::scenario::{command, place};
 use crate::session_support::{kill, processes_of};
 

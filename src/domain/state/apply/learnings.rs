@@ -6,8 +6,7 @@ use super::Result;
 use crate::domain::base::ids::AgentId;
 use crate::domain::state::current_state::State;
 use crate::domain::work::learnings::{self, Learning, LearningId};
-use crate::domain::work::signal::AgentSignal;
-use crate::domain::work::signal::LearningScope;
+use crate::domain::work::signal::{AgentSignal, LearningScope};
 
 impl State {
     /// Takes up what a working agent learnt; its id is that of event `seq`.

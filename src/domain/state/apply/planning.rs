@@ -2,8 +2,7 @@
 
 use jiff::Timestamp;
 
-use super::Result;
-use super::refuse;
+use super::{Result, refuse};
 use crate::domain::planning::gates;
 use crate::domain::planning::plan::GoalPlan;
 use crate::domain::planning::step::PlanStep;

@@ -6,12 +6,11 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use crate::domain::state::repository_location::{RelocationCause, RepositoryRelocation};
-use crate::env;
 use crate::error::{Code, Error, Result};
-use crate::files;
 use crate::git::WorktreeOwner;
 use crate::ops::conflict_notes;
 use crate::ops::context::handle::Context;
+use crate::{env, files};
 
 /// Separates the copy from the original; returns notes for the user.
 pub(super) fn leave_the_original_alone(ctx: &mut Context, placing: &RepositoryRelocation) -> Result<Vec<String>> {
