@@ -14,7 +14,7 @@
 //! | `repo` | The repository itself: where it is, facts that never change in a run, its worktrees, and the `git` program. |
 //! | `base` | What knows no repository: plain types, and forms that git wants. What a `Repository` remembers. |
 //!
-//! They are floors: each imports only those below it (`tests/it/arrows_git.rs`).
+//! They are floors: each imports only those below it (`tests/it/floors.rs`).
 //!
 //! `Repository` itself has only facts and `git()`. Everything else is a method of a handle (`repo.refs()`, `repo.objects()`,
 //! `repo.index(worktree)` and so on): see `repo::handles`.

@@ -4,7 +4,7 @@
 //! Only this layer combines those modules, and only it appends events. Not here: arguments and output (`commands`), rules
 //! that need no effects (`domain`).
 //!
-//! The rooms are floors: each uses only those below it, which the test `arrows_ops` checks. From above:
+//! The rooms are floors: each uses only those below it, which the test `floors` checks. From above:
 //!
 //! | floor | rooms |
 //! | --- | --- |

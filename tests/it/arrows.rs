@@ -43,7 +43,7 @@ fn first_words(rest: &str) -> Vec<&str> {
 }
 
 /// The files of the source, by their paths below it.
-fn sources() -> Vec<(String, String)> {
+pub fn sources() -> Vec<(String, String)> {
     let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let all = walkdir::WalkDir::new(&src).into_iter().map(|entry| entry.unwrap().into_path());
     let files: Vec<PathBuf> = all.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect();

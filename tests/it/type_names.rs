@@ -1,7 +1,8 @@
 //! A type says what it is without its path: no two types of the source share a name, and few names are one word.
 
 use std::collections::BTreeMap;
-use std::path::Path;
+
+use crate::arrows::sources;
 
 /// Names that two places have, and why.
 const SHARED: [(&str, &str); 1] = [("ListingBuffer", "two builds of one type: one for Linux, one for the rest")];
@@ -22,15 +23,11 @@ fn defined(line: &str) -> Option<&str> {
 
 /// The types of the source without its tests: name and files.
 fn types() -> BTreeMap<String, Vec<String>> {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let mut found: BTreeMap<String, Vec<String>> = BTreeMap::new();
-    for entry in walkdir::WalkDir::new(&src) {
-        let path = entry.unwrap().into_path();
-        let name = path.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
-        if !name.ends_with(".rs") || name.ends_with("tests.rs") || name.contains("/tests/") {
+    for (name, text) in sources() {
+        if name.ends_with("tests.rs") || name.contains("/tests/") {
             continue;
         }
-        let text = std::fs::read_to_string(&path).unwrap();
         let code = text.split("#[cfg(test)]\nmod tests").next().unwrap_or_default();
         for one in code.lines().filter_map(defined) {
             found.entry(one.to_owned()).or_default().push(name.clone());

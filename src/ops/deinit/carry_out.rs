@@ -10,6 +10,7 @@ use crate::error::Result;
 use crate::git::{ExpectedRefValue, RefEdit, Repository};
 use crate::ops::hide_refs;
 use crate::ops::journals::deinit::{DeinitJournal, DeinitPhase};
+use crate::ops::journals::journal_file::JournalFile;
 use crate::store::known_repositories;
 use crate::store::layout::StoreLayout;
 use crate::{env, files};

@@ -23,6 +23,7 @@ use crate::git::Repository;
 use crate::ops::checkpoint::{self, CheckpointRequest};
 use crate::ops::context::handle::Context;
 use crate::ops::journals::deinit::{DeinitJournal, DeinitPhase};
+use crate::ops::journals::journal_file::JournalFile;
 use crate::ops::mend::locks;
 use crate::ops::program_hooks::file_edit::{ProgramFileChange, WriteProgramFiles};
 use crate::ops::program_hooks::program_files::AttachScope;

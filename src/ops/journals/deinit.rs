@@ -5,17 +5,12 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::journal_file::JournalFile;
 use crate::domain::base::ids::CheckpointName;
 use crate::domain::base::names::{Oid, RefName};
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::git::TrashedWorkspace;
-
-/// The version of this format.
-const SCHEMA: u32 = 1;
-
-/// The largest journal that is read.
-const LIMIT: u64 = 256 * 1024 * 1024;
 
 /// How far it has come.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
@@ -97,7 +92,7 @@ impl DeinitJournal {
     /// One with nothing in it yet.
     pub fn new(folder: PathBuf) -> Self {
         Self {
-            schema: SCHEMA,
+            schema: Self::SCHEMA,
             phase: DeinitPhase::Preparing,
             folder,
             checkpoint: None,
@@ -123,37 +118,22 @@ impl DeinitJournal {
     pub fn state(&self) -> PathBuf {
         self.folder.join("axiom")
     }
-
-    /// Reads it; `None` where there is none.
-    pub fn read(common_dir: &Path) -> Result<Option<Self>> {
-        let Some(bytes) = files::read_optional(&place(common_dir), LIMIT)? else { return Ok(None) };
-        let read: Option<Self> = serde_json::from_slice(&bytes).ok();
-        read.filter(|journal| journal.schema == SCHEMA).map(Some).ok_or_else(|| {
-            let what = format!("'{}' cannot be read", place(common_dir).display());
-            Error::new(Code::OperationOpen, what).why("it says how far git axiom has been taken out of this repository")
-        })
-    }
-
-    /// Writes it, on disk when this returns. A crash leaves the one before or this one.
-    pub fn write(&self, common_dir: &Path) -> Result<()> {
-        let json = serde_json::to_vec(self).map_err(|e| Error::new(Code::Internal, "the journal is no JSON").because(e))?;
-        files::write_atomic(&place(common_dir), &json)
-    }
-
-    /// Removes it, durably: it is done.
-    pub fn end(common_dir: &Path) -> Result<()> {
-        files::remove_file(&place(common_dir))?;
-        files::sync_dir(common_dir)
-    }
 }
 
-fn place(common_dir: &Path) -> PathBuf {
-    common_dir.join("axiom-deinit.json")
+impl JournalFile for DeinitJournal {
+    const NAME: &str = "axiom-deinit.json";
+    const LIMIT: u64 = 256 * 1024 * 1024;
+    const SCHEMA: u32 = 1;
+    const SAYS: &str = "it says how far git axiom has been taken out of this repository";
+
+    fn schema(&self) -> u32 {
+        self.schema
+    }
 }
 
 /// Refuses while git axiom is half out of a repository.
 pub fn not_leaving(common_dir: &Path) -> Result<()> {
-    if files::metadata(&place(common_dir))?.is_none() {
+    if files::metadata(&DeinitJournal::place(common_dir))?.is_none() {
         return Ok(());
     }
     match DeinitJournal::read(common_dir)?.map(|journal| journal.phase) {

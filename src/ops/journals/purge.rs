@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
+use super::journal_file::JournalFile;
 use crate::domain::base::ids::{CheckpointName, TaskId};
 use crate::domain::base::names::{Oid, RefName, RepoPath};
 use crate::domain::checkpoint::purge::PurgeLeftover;
@@ -13,12 +14,6 @@ use crate::domain::checkpoint::record::CheckpointRecord;
 use crate::error::{Code, Error, Result};
 use crate::files;
 use crate::ops::context::placement::VerbPurpose;
-
-/// The version of this format.
-const SCHEMA: u32 = 1;
-
-/// The largest journal that is read.
-const LIMIT: u64 = 1024 * 1024 * 1024;
 
 /// A change of a ref of ours.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -98,7 +93,7 @@ impl PurgeJournal {
     /// One that does nothing yet.
     pub fn new(what: &str) -> Self {
         Self {
-            schema: SCHEMA,
+            schema: Self::SCHEMA,
             what: what.to_owned(),
             fate: PurgedObjectsFate::Deleted,
             path: None,
@@ -131,39 +126,24 @@ impl PurgeJournal {
         let contents = self.secrets.iter().filter(stays).cloned().collect();
         self.path.clone().map(|path| PurgeLeftover { path, contents })
     }
-
-    /// Reads it; `None` where there is none.
-    pub fn read(common_dir: &Path) -> Result<Option<Self>> {
-        let Some(bytes) = files::read_optional(&place(common_dir), LIMIT)? else { return Ok(None) };
-        let read: Option<Self> = serde_json::from_slice(&bytes).ok();
-        read.filter(|journal| journal.schema == SCHEMA).map(Some).ok_or_else(|| {
-            Error::new(Code::OperationOpen, format!("'{}' cannot be read", place(common_dir).display()))
-                .why("it says how far a purge has come")
-        })
-    }
-
-    /// Writes it, on disk when this returns.
-    pub fn write(&self, common_dir: &Path) -> Result<()> {
-        let json = serde_json::to_vec(self).map_err(|e| Error::new(Code::Internal, "the journal is no JSON").because(e))?;
-        files::write_atomic(&place(common_dir), &json)
-    }
-
-    /// Removes it, durably.
-    pub fn end(common_dir: &Path) -> Result<()> {
-        files::remove_file(&place(common_dir))?;
-        files::sync_dir(common_dir)
-    }
 }
 
-fn place(common_dir: &Path) -> PathBuf {
-    common_dir.join("axiom-purge.json")
+impl JournalFile for PurgeJournal {
+    const NAME: &str = "axiom-purge.json";
+    const LIMIT: u64 = 1024 * 1024 * 1024;
+    const SCHEMA: u32 = 1;
+    const SAYS: &str = "it says how far a purge has come";
+
+    fn schema(&self) -> u32 {
+        self.schema
+    }
 }
 
 /// Refuses to write while a purge is half done.
 pub fn not_purging(common_dir: &Path, purpose: VerbPurpose) -> Result<()> {
     match purpose {
         VerbPurpose::Look => Ok(()),
-        VerbPurpose::Write if files::metadata(&place(common_dir))?.is_none() => Ok(()),
+        VerbPurpose::Write if files::metadata(&PurgeJournal::place(common_dir))?.is_none() => Ok(()),
         VerbPurpose::Write => {
             Err(Error::new(Code::OperationOpen, "a purge was interrupted").hint("git axiom purge --continue    completes it"))
         }

@@ -32,6 +32,7 @@ use crate::files::{self, FileLock, LockAttempt};
 use crate::git::{ExpectedRefValue, RefEdit, RefFormat};
 use crate::ops::context::handle::Context;
 use crate::ops::deinit::nobody_works;
+use crate::ops::journals::journal_file::JournalFile;
 use crate::ops::journals::purge::{PurgeJournal, PurgeRefChange};
 use crate::ops::session_lock;
 use crate::store::known_repositories;

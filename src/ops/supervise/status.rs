@@ -320,11 +320,10 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
         // What is said of what is done may be a moment older than the state.
         let doing = status.doing.iter().find(of_agent).filter(|doing| doing.task_id.is_none() || view.task_id.is_some());
         view.doing = doing.map(SupervisorActivity::what_in_words);
-        if doing.is_some_and(|doing| doing.what == SupervisorActivityKind::Ends) {
-            view.state = "stopping";
-        }
-        if doing.is_some_and(|doing| doing.what == SupervisorActivityKind::HoldsAgent) {
-            view.state = "held";
+        match doing.map(|doing| doing.what) {
+            Some(SupervisorActivityKind::Ends) => view.state = "stopping",
+            Some(SupervisorActivityKind::HoldsAgent) => view.state = "held",
+            Some(_) | None => {}
         }
         if view.doing.is_some() && view.state == "paused" {
             // Its program does not run, and a pause waits for what is done for it.
@@ -459,16 +458,15 @@ pub fn view(state: &State, who: &LiveProcesses, now: Timestamp) -> StatusDocumen
     // Without a supervisor, nobody knows how long what still runs has run.
     let until = if alive { now } else { state.updated_at.unwrap_or(now) };
     let (waiting, decided): (Vec<&Gate>, Vec<&Gate>) = state.restorable.gates.values().partition(|gate| gate.decision.is_none());
-    let waiting_tasks: BTreeSet<TaskId> = waiting.iter().filter_map(|gate| gate.task_id.clone()).collect();
     let lines = |gates: Vec<&Gate>| {
         natural::sorted(gates, |gate| gate.id.as_str()).into_iter().map(OpenGateJson::from).collect::<Vec<_>>()
     };
     // What is held at another gate waits there; what goes on by itself was decided by nobody.
-    let is_held = |gate: &Gate| gate.task_id.is_some() && waiting.iter().any(|other| other.task_id == gate.task_id);
+    let waits = |task: &TaskId| waiting.iter().any(|gate| gate.task_id.as_ref() == Some(task));
+    let is_held = |gate: &Gate| gate.task_id.as_ref().is_some_and(waits);
     let decided = decided.into_iter().filter(|gate| !gate.goes_on() && !is_held(gate)).collect();
     let now_is = session_now(state, who.session);
     // What waits for a human's answer is what 'run' does not go on with.
-    let waits = |task: &TaskId| waiting_tasks.contains(task);
     let set_aside = state.record.tasks.iter().filter(|(task, record)| record.set_aside.is_some() && !waits(task)).count();
     StatusDocument {
         project: project_view(state, project_status(now_is, &tasks, &progress, set_aside), metadata.clone()),
