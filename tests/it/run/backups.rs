@@ -13,6 +13,16 @@ fn read(world: &World, number: u32) -> String {
     std::fs::read_to_string(backup(world, number)).unwrap_or_default()
 }
 
+/// Both backups as they stand at one moment: a session may move them on between two reads.
+fn pair(world: &World) -> (String, String) {
+    let mut found = (String::new(), String::new());
+    wait_until("both backups are read between two copies", || {
+        found = (read(world, 0), read(world, 1));
+        read(world, 0) == found.0 && !found.0.is_empty() && !found.1.is_empty()
+    });
+    found
+}
+
 #[test]
 fn state_event_log_backup_interval_is_how_often_a_session_copies_the_log() {
     let world = World::new();
@@ -30,7 +40,7 @@ fn state_event_log_backup_interval_is_how_often_a_session_copies_the_log() {
             backup(&world, number).exists()
         });
     }
-    let (newest, older) = (read(&world, 0), read(&world, 1));
+    let (newest, older) = pair(&world);
     assert!(newest.ends_with('\n') && newest.starts_with(&older) && newest.len() > older.len(), "{newest}\n{older}");
     wait_until("there is another one", || {
         something_happens();
