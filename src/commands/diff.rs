@@ -16,7 +16,8 @@ use crate::error::{Code, Error, Exit, Result};
 use crate::ops::attach::prompts;
 use crate::ops::context::placement::VerbPurpose;
 use crate::ops::pager;
-use crate::ops::task_diff::{self, FileDiffStat, LoggedCommit, TaskDiff};
+use crate::ops::task_diff::{self, FileDiffStat, LoggedCommit};
+use crate::ops::work_diff::TaskDiff;
 use crate::wording::diff::stat;
 
 /// Arguments of `diff`.

@@ -1,14 +1,15 @@
 //! What a task changed, for a human who decides about it: its workspace as it is now, untracked files too; without one its merge, or the
 //! commits of its branch.
 
+use crate::ops::work_diff::TaskDiff;
 use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::names::{Oid, RepoPath};
 use crate::error::{Code, Error, Result};
+use crate::git::PathSample;
 pub use crate::git::{FileDiffStat, LoggedCommit};
-use crate::git::{PathSample, looks_secret};
 use crate::ops::checkpoint::{capture_options, target_branch};
 use crate::ops::context::handle::Context;
 use crate::ops::{merge, workspaces};
@@ -17,32 +18,6 @@ use crate::ops::{merge, workspaces};
 const TRIES: usize = 4;
 /// The most commits that are told.
 const MOST_COMMITS: usize = 200;
-
-/// What a task changed.
-#[derive(Debug, Clone)]
-pub struct TaskDiff {
-    /// Where its branch left the target.
-    pub base: Oid,
-    /// What it came to: the tree of its workspace, or a commit.
-    pub new: Oid,
-    /// Its workspace, where that was looked at.
-    pub workspace: Option<String>,
-    /// Its commits, newest first.
-    pub commits: Vec<LoggedCommit>,
-    /// The files that it changed.
-    pub files: Vec<FileDiffStat>,
-    /// Those of them that no commit holds as they are now.
-    pub uncommitted: Vec<RepoPath>,
-    /// Files of the workspace that are not shown, and why.
-    pub not_shown: Vec<(RepoPath, &'static str)>,
-}
-
-impl TaskDiff {
-    /// Changed files that look like secrets: keys, `.env` and the like.
-    pub fn secrets(&self) -> impl Iterator<Item = &RepoPath> {
-        self.files.iter().map(|file| &file.path).filter(|path| looks_secret(path))
-    }
-}
 
 /// What a task changed so far.
 ///

@@ -4,7 +4,8 @@ use crate::cli::screen::table;
 use crate::cli::visible;
 use crate::domain::base::plural::count;
 use crate::domain::operation::change_json::FileChange;
-use crate::ops::task_diff::{FileDiffStat, TaskDiff};
+use crate::ops::task_diff::FileDiffStat;
+use crate::ops::work_diff::TaskDiff;
 
 /// How many files a summary names.
 const NAMED: usize = 200;

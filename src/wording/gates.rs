@@ -9,7 +9,7 @@ use crate::domain::work::task::Task;
 use crate::domain::work::verification::VerifyChecker;
 use crate::ops::interventions::gates::{GateInspection, GateStepResult};
 use crate::ops::merge::conflict_sides::MergeConflictSides;
-use crate::ops::task_diff::TaskDiff;
+use crate::ops::work_diff::TaskDiff;
 
 use super::counted_sections::listed;
 use super::diff;

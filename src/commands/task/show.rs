@@ -24,7 +24,7 @@ use crate::ops::crashed_tasks::earlier_attempts;
 use crate::ops::merge::had_nothing;
 use crate::ops::supervise::budget::used_of;
 use crate::ops::supervise::keeper_now::cut_off;
-use crate::ops::tasks::texts;
+use crate::ops::task_texts;
 use crate::wording::reported;
 use crate::wording::verify_steps::{self, LoggedVerifyStep};
 
@@ -61,7 +61,7 @@ pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     let ctx = look(global, screen)?;
     let state = ctx.state();
     let task = state.task(&id)?;
-    let body = task.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
+    let body = task.body.as_ref().map(|text| task_texts::load(&ctx.repo, text)).transpose()?;
     let groups = TaskGroupTree::with_cut_off(state, cut_off(&ctx)?);
     let used = used_of(state, task);
     let workspace = state.restorable.workspaces.get(&id);

@@ -22,7 +22,7 @@ use crate::git::Repository;
 use crate::ops::checkpoint;
 use crate::ops::context::handle::Context;
 use crate::ops::rollback::RollbackScope;
-use crate::ops::task_diff::TaskDiff;
+use crate::ops::work_diff::TaskDiff;
 use crate::store::attach::{AttachFiles, PromptLine};
 
 /// The longest text that is kept of a prompt, in characters.

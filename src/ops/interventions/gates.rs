@@ -15,7 +15,8 @@ use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
 use crate::ops::merge::conflict_sides::MergeConflictSides;
 use crate::ops::recover::resume;
-use crate::ops::task_diff::{self, TaskDiff};
+use crate::ops::task_diff::{self};
+use crate::ops::work_diff::TaskDiff;
 use crate::ops::{merge, plan};
 
 /// Makes the same decision at several gates, at all or none. A gate is named by a unique prefix of its id, or by its task's

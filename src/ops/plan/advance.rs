@@ -17,8 +17,9 @@ use crate::env;
 use crate::error::{Code, Error, Result, some_of};
 use crate::files::{FileLock, LockAttempt};
 use crate::ops::context::handle::Context;
+use crate::ops::task_texts;
 use crate::ops::tasks::edit::{self, NewTaskRequest};
-use crate::ops::tasks::{limits, texts};
+use crate::ops::tasks::limits;
 use crate::ops::wait_observer::WaitObserver;
 use crate::own_process::end_signals;
 
@@ -180,7 +181,7 @@ fn make(ctx: &mut Context, plan: &GoalPlan, tasks: Vec<PlannedTask>) -> Result<(
         made.push((known, new));
     }
     let bodies: Vec<&str> = made.iter().filter_map(|(_, new)| new.body.as_deref()).collect();
-    let mut stored = texts::store(&ctx.repo, &bodies)?.into_iter();
+    let mut stored = task_texts::store(&ctx.repo, &bodies)?.into_iter();
     for (known, new) in made {
         let body = new.body.is_some().then(|| stored.next()).flatten();
         let task = whole(&known, edit::build(new, known.id.clone(), body));

@@ -14,8 +14,9 @@ use crate::domain::work::task::{Task, TaskKind};
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
+use crate::ops::task_texts;
 use crate::ops::tasks::edit::{self, NewTaskRequest};
-use crate::ops::tasks::{limits, texts};
+use crate::ops::tasks::limits;
 
 /// What is to be planned.
 #[derive(Debug, Clone)]
@@ -53,7 +54,7 @@ pub fn start(ctx: &mut Context, goal: PlanStartRequest) -> Result<()> {
 
 fn stored(ctx: &Context, text: Option<&str>) -> Result<Option<TextOrBlob>> {
     Ok(match text {
-        Some(text) => texts::store(&ctx.repo, &[text])?.pop(),
+        Some(text) => task_texts::store(&ctx.repo, &[text])?.pop(),
         None => None,
     })
 }

@@ -25,7 +25,7 @@ use crate::ops::output::readable::{AgentLogReader, ReadablePiece};
 use crate::ops::step_files::{RUNS_OF_PLANNER, StepFiles};
 use crate::ops::steps::personas::{self, PersonaProgram, PersonaRun};
 use crate::ops::steps::{self, AfterStepFailure, StepCommand, StepJob, StepProgram, StepRunner, StepSpec};
-use crate::ops::tasks::texts;
+use crate::ops::task_texts;
 use crate::ops::wait_observer::{ForegroundWait, WaitObserver};
 use crate::ops::{programs, scratch_worktrees};
 use crate::process::keeper::spec::KeeperSpec;
@@ -174,11 +174,11 @@ pub(super) fn printed_before(ctx: &Context, plan: &GoalPlan) -> Result<String> {
 fn told(ctx: &Context, plan: &GoalPlan, program: &AgentAdapter) -> Result<String> {
     let script = plan.planner.as_ref().and_then(|planner| planner.script.as_ref());
     match (program.prompt, script) {
-        (AdapterPromptKind::Script, Some(script)) => texts::load(&ctx.repo, script),
+        (AdapterPromptKind::Script, Some(script)) => task_texts::load(&ctx.repo, script),
         (AdapterPromptKind::Script, None) => Err(no_script(program)),
         (AdapterPromptKind::Prompt, _) => {
             let body = match &plan.goal.body {
-                Some(body) => texts::load(&ctx.repo, body)?,
+                Some(body) => task_texts::load(&ctx.repo, body)?,
                 None => String::new(),
             };
             let open = ctx.state().restorable.tasks.values().filter(|task| task.status != TaskStatus::Archived);

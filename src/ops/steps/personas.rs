@@ -31,7 +31,7 @@ use crate::ops::output::logs;
 use crate::ops::programs::SessionPrograms;
 use crate::ops::run_end;
 use crate::ops::step_files::StepFiles;
-use crate::ops::tasks::texts;
+use crate::ops::task_texts;
 use crate::process::client::state::{keeper_state, read_signals};
 use crate::process::client::{leftovers, step};
 use crate::process::keeper::spec::{
@@ -122,8 +122,8 @@ fn prompt(ctx: &Context, about: StepContext<'_>, persona: Option<&str>, token: &
     Ok(validator::prompt(&ValidatorBrief {
         persona,
         task,
-        body: &texts::body_of(&ctx.repo, task)?,
-        parents: &texts::parents_of(&ctx.repo, state, task)?,
+        body: &task_texts::body_of(&ctx.repo, task)?,
+        parents: &task_texts::parents_of(&ctx.repo, state, task)?,
         commits: &commits,
         files: &names,
         range: &range,

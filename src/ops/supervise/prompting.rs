@@ -17,7 +17,7 @@ use crate::domain::work::verification::VerifyStepResult;
 use crate::error::{Code, Error, Result};
 use crate::ops::crashed_tasks::earlier_attempts::EarlierAttemptsReport;
 use crate::ops::merge;
-use crate::ops::tasks::texts;
+use crate::ops::task_texts;
 
 /// What the next iteration of a task has to know and no record has, as long as the session lasts.
 #[derive(Debug, Default)]
@@ -47,7 +47,7 @@ impl Supervisor<'_> {
         told: Option<&EarlierAttemptsReport>,
     ) -> Result<String> {
         let NextIteration { task, workspace, iteration, token, .. } = *next;
-        let body = texts::body_of(&self.ctx.repo, task)?;
+        let body = task_texts::body_of(&self.ctx.repo, task)?;
         match self.options.programs.of(task).prompt {
             AdapterPromptKind::Script if body.trim().is_empty() => Err(Error::new(
                 Code::InvalidInput,
@@ -64,7 +64,7 @@ impl Supervisor<'_> {
                 let parts = prompt::PromptContents {
                     task,
                     body: &body,
-                    parents: &texts::parents_of(&self.ctx.repo, self.ctx.state(), task)?,
+                    parents: &task_texts::parents_of(&self.ctx.repo, self.ctx.state(), task)?,
                     token,
                     iteration,
                     max_iterations: self.options.max_iterations,

@@ -5,7 +5,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{limits, texts};
+use super::limits;
 use crate::domain::base::ids::{AgentId, GateId, TaskId};
 use crate::domain::base::plural::count;
 use crate::domain::base::text::TextOrBlob;
@@ -22,6 +22,7 @@ use crate::domain::work::task::{
 use crate::env;
 use crate::error::{Code, Error, Result};
 use crate::ops::context::handle::Context;
+use crate::ops::task_texts;
 
 /// The longest title, in characters.
 pub const MAX_TITLE: usize = 500;
@@ -96,7 +97,7 @@ pub fn add(ctx: &mut Context, new: NewTaskRequest) -> Result<Task> {
         limits::can_be_kept(&ctx.config, new.persona.as_deref(), &new.verify, new.limits)?;
     }
     let body = match &new.body {
-        Some(text) => texts::store(&ctx.repo, &[text.as_str()])?.pop(),
+        Some(text) => task_texts::store(&ctx.repo, &[text.as_str()])?.pop(),
         None => None,
     };
     env::fault_point("tasks.before-append");
@@ -273,7 +274,7 @@ pub fn edit(ctx: &mut Context, id: &TaskId, edit: TaskEditRequest) -> Result<Vec
         limits::can_be_kept(&ctx.config, persona.as_deref(), edit.verify.as_ref().unwrap_or(&old.verify), new)?;
     }
     let body = match edit.body {
-        Some(Some(text)) => Some(texts::store(&ctx.repo, &[text.as_str()])?.pop()),
+        Some(Some(text)) => Some(task_texts::store(&ctx.repo, &[text.as_str()])?.pop()),
         Some(None) => Some(None),
         None => None,
     };

@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 
 use super::edit::{self, NewTaskRequest};
-use super::{limits, texts};
+use super::limits;
 use crate::domain::base::ids::TaskId;
 use crate::domain::queries::needs;
 use crate::domain::state::current_state::State;
@@ -17,6 +17,7 @@ use crate::domain::work::task::{MergedTaskWork, Task, TaskDependency, TaskKind, 
 use crate::error::{Code, Error, Result};
 use crate::git::Head;
 use crate::ops::context::handle::Context;
+use crate::ops::task_texts;
 
 /// The most tasks in one import.
 pub const MAX_TASKS: usize = 100_000;
@@ -142,7 +143,7 @@ pub fn import(ctx: &mut Context, text: &str) -> Result<TaskImportReport> {
     numbered.iter().try_for_each(personas_exist)?;
     settle_done(ctx, &mut numbered)?;
     let bodies: Vec<&str> = numbered.iter().filter_map(|n| n.task.body.as_deref()).collect();
-    let mut stored = texts::store(&ctx.repo, &bodies)?.into_iter();
+    let mut stored = task_texts::store(&ctx.repo, &bodies)?.into_iter();
     let bodies: Vec<_> = numbered.iter().map(|n| n.task.body.is_some().then(|| stored.next()).flatten()).collect();
     let mut ids = Vec::new();
     if numbered.is_empty() {

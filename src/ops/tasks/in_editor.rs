@@ -2,17 +2,17 @@
 
 use std::path::Path;
 
-use super::texts;
 use crate::domain::base::ids::TaskId;
 use crate::domain::base::text::MAX_TEXT;
 use crate::error::Result;
 use crate::ops::context::handle::Context;
 use crate::ops::editor;
+use crate::ops::task_texts;
 
 /// The body of a task as the user has edited it, with the editor that git uses in `folder`; `None` where nothing is left of it.
 /// Changes nothing yet.
 pub fn body(ctx: &Context, id: &TaskId, folder: &Path) -> Result<Option<String>> {
-    let body = ctx.state().task(id)?.body.as_ref().map(|text| texts::load(&ctx.repo, text)).transpose()?;
+    let body = ctx.state().task(id)?.body.as_ref().map(|text| task_texts::load(&ctx.repo, text)).transpose()?;
     let text = editor::edit(folder, &body.unwrap_or_default(), MAX_TEXT as u64)?;
     Ok(Some(text).filter(|text| !text.is_empty()))
 }

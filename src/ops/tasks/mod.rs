@@ -8,4 +8,3 @@ pub mod edit;
 pub mod import;
 pub mod in_editor;
 pub mod limits;
-pub mod texts;
