@@ -26,12 +26,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use git_axiom::domain::base::text::ValueChange;
-use git_axiom::domain::journal::journaled::HeadState;
 use git_axiom::git::{
     CaptureExtras, CaptureOptions, ChangeAttempt, ExpectedRefValue, Head, IndexLock, RefEdit, Repository, Worktree,
     WorktreeCapture, WorktreeRestore,
 };
+use git_axiom::model::base::text::ValueChange;
+use git_axiom::model::journal::journaled::HeadState;
 
 /// How many states are tried when nothing else is asked.
 const STATES: u64 = 500;
@@ -563,7 +563,7 @@ fn one_state(root: &Path, templates: &[(PathBuf, Kind)], seed: u64) {
     assert_eq!(files_of(&path, kind), before.files, "{kind:?}: the capture changed something");
     let commit = repo.captures().commit_capture(&saved, "test", &[]).unwrap();
     let edit = RefEdit {
-        name: git_axiom::domain::base::names::RefName::new("refs/axiom/test"),
+        name: git_axiom::model::base::names::RefName::new("refs/axiom/test"),
         expected: ExpectedRefValue::Absent,
         new: Some(commit.commit.clone()),
     };

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use git_axiom::domain::base::ids::{AgentId, TaskId, Token};
-use git_axiom::domain::work::signal::AgentSignal;
-use git_axiom::error::Code;
+use axiom_model::work::signals::signal::AgentSignal;
+use git_axiom::base::error::Code;
+use git_axiom::model::base::ids::{AgentId, TaskId, Token};
 use git_axiom::process::client::control;
 use git_axiom::process::client::launch::start_keeper;
 use git_axiom::process::client::leftovers::end_leftovers;
@@ -139,7 +139,7 @@ impl Run {
         std::fs::create_dir_all(root.path().join("trees/ws")).unwrap();
         std::fs::write(root.path().join("trees/ws/.git"), "gitdir: nowhere\n").unwrap();
         std::fs::write(root.path().join("prompt"), "do it\n").unwrap();
-        Self { root, token: Token::new(git_axiom::env::fresh_id()).unwrap() }
+        Self { root, token: Token::new(git_axiom::base::env::fresh_id()).unwrap() }
     }
 
     fn path(&self, name: &str) -> PathBuf {
@@ -557,7 +557,7 @@ fn a_crash_at_any_point_is_seen_as_what_it_is(run: &Run) {
             .unwrap();
         assert!(launched.status.success());
         let state = wait_for("the crash", || {
-            let locked = git_axiom::files::is_locked(&spec.dir.join("keeper.lock")).unwrap();
+            let locked = git_axiom::base::files::is_locked(&spec.dir.join("keeper.lock")).unwrap();
             let begun = spec.dir.join("keeper.lock").exists();
             (begun && !locked).then(|| keeper_state(&spec.dir).unwrap())
         });
@@ -650,7 +650,7 @@ fn an_agent_can_hold_the_others(run: &Run) {
 }
 
 fn no_lock_is_inherited(run: &Run) {
-    use git_axiom::files::{FileLock, LockAttempt, is_locked};
+    use git_axiom::base::files::{FileLock, LockAttempt, is_locked};
     let path = run.path("operation.lock");
     let LockAttempt::Taken(lock) = FileLock::try_take(&path).unwrap() else { panic!("held") };
     // As while a git child that has to hold the lock is being started.

@@ -2,19 +2,20 @@
 
 use std::io::Write;
 
-use git_axiom::domain::base::ids::{AgentId, OperationId, TaskId, Token};
-use git_axiom::domain::base::names::Oid;
-use git_axiom::domain::base::sealed;
-use git_axiom::domain::base::text::TextOrBlob;
-use git_axiom::domain::state::current_state::State;
-use git_axiom::domain::state::event::{Event, EventAuthor, EventEnvelope};
-use git_axiom::domain::work::iteration::{IterationOutcome, IterationReport};
-use git_axiom::domain::work::signal::{AgentSignal, ToolReport};
-use git_axiom::domain::work::task::{Task, TaskKind, TaskStatus};
-use git_axiom::store::handle::AppendAuthor;
+use axiom_model::work::signals::signal::{AgentSignal, ToolReport};
+use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
+use axiom_store::log_files::log::LogPosition;
+use axiom_store::log_files::{line, segments};
+use axiom_store::states::handle::AppendAuthor;
+use axiom_store::states::snapshot;
+use git_axiom::model::base::ids::{AgentId, OperationId, TaskId, Token};
+use git_axiom::model::base::names::Oid;
+use git_axiom::model::base::sealed;
+use git_axiom::model::base::text::TextOrBlob;
+use git_axiom::model::state::current_state::State;
+use git_axiom::model::state::event::{Event, EventAuthor, EventEnvelope};
+use git_axiom::model::work::iteration::{IterationOutcome, IterationReport};
 use git_axiom::store::layout::StoreLayout;
-use git_axiom::store::log::LogPosition;
-use git_axiom::store::{line, segments, snapshot};
 
 pub fn author() -> AppendAuthor {
     AppendAuthor { txn: OperationId::new("t0123456789abcdef").unwrap(), by: EventAuthor::Supervisor }
@@ -37,7 +38,7 @@ pub fn task(number: u64) -> Task {
         start_early: false,
         persona: None,
         verify: vec!["cargo test".into()],
-        limits: git_axiom::domain::work::budget::BudgetLimits::default(),
+        limits: axiom_model::work::money::budget::BudgetLimits::default(),
         status: TaskStatus::Pending,
         merged: None,
         reason: None,

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-use git_axiom::domain::base::ids::CheckpointName;
-use git_axiom::domain::base::names::Oid;
-use git_axiom::domain::checkpoint::record::CheckpointRecord;
-use git_axiom::domain::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
-use git_axiom::domain::state::event::Event;
+use git_axiom::model::base::ids::CheckpointName;
+use git_axiom::model::base::names::Oid;
+use git_axiom::model::checkpoint::record::CheckpointRecord;
+use git_axiom::model::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
+use git_axiom::model::state::event::Event;
 
 use super::history::Writer;
 use super::scratch::Scratch;

@@ -1,4 +1,4 @@
-//! The identity of a repository: a random id, and its recorded place. See [`crate::domain::state::repository_location`].
+//! The identity of a repository: a random id, and its recorded place. See [`axiom_model::state::repository_location`].
 
 use std::fs::Metadata;
 use std::io::ErrorKind;
@@ -8,9 +8,9 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 
 use super::layout::StoreLayout;
-use crate::domain::state::repository_location::{InodeMatch, RecordedLocationState, RepositoryLocation};
-use crate::error::{Code, Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::state::repository_location::{InodeMatch, RecordedLocationState, RepositoryLocation};
 
 /// The version of the file.
 const VERSION: u32 = 1;

@@ -2,9 +2,9 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::ids::{AgentId, TaskId, Token};
-use crate::error::Result;
-use crate::files;
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_model::base::ids::{AgentId, TaskId, Token};
 
 /// The name of the folder of approved files among the temporary ones.
 pub const TRUSTED: &str = "trusted";

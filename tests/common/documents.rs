@@ -221,7 +221,7 @@ fn is_time(text: &str) -> bool {
 
 fn error_is_sound(error: &Value, verb: &Value, wrong: &mut Vec<String>) {
     let keys: Vec<&str> = error.as_object().into_iter().flat_map(Map::keys).map(String::as_str).collect();
-    let known = |code: &str| git_axiom::error::Code::ALL.iter().any(|one| one.as_str() == code);
+    let known = |code: &str| git_axiom::base::error::Code::ALL.iter().any(|one| one.as_str() == code);
     let sound = keys == ["code", "hints", "message", "verb"]
         && error["code"].as_str().is_some_and(known)
         && error["message"].is_string()

@@ -46,7 +46,7 @@ impl Run {
 
     /// Expects an error with this code and its documented exit status.
     #[track_caller]
-    pub fn fails_with(self, code: git_axiom::error::Code) -> Self {
+    pub fn fails_with(self, code: git_axiom::base::error::Code) -> Self {
         assert!(self.stderr.contains(&format!("error[{code}]: ")), "expected {code}\n{self}");
         assert_eq!(self.code, Some(code.exit() as i32), "\n{self}");
         self

@@ -37,6 +37,6 @@ fn presets_and_own_programs_are_listed_with_what_would_run() {
     assert!(text.contains("my-agent") && text.contains("reviewer") && text.contains("shell runs: sh {promptFile}"), "{text}");
     assert!(!text.contains('\u{1b}'), "{text}");
     env.git(&["config", "axiom.agents.other.stopSignal", "INT"]);
-    let error = env.axiom(&["agents"]).fails_with(git_axiom::error::Code::ConfigInvalid);
+    let error = env.axiom(&["agents"]).fails_with(git_axiom::base::error::Code::ConfigInvalid);
     assert!(error.stderr.contains("agents.other has no command"), "{error}");
 }

@@ -3,7 +3,7 @@
 
 use std::path::PathBuf;
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use serde_json::{Value, json};
 
 use crate::common::{Run, TestEnv};

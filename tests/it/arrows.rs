@@ -1,54 +1,40 @@
-//! Who may know whom: the arrows of docs/ARCHITECTURE.md, held against the paths that the source names. And names of ours, which
-//! are spelled out in one place.
+//! Who may know whom: the arrows of docs/ARCHITECTURE.md between the crates and within the smallest of them, held against the paths that
+//! the source names. And names of ours, which are spelled out in one place.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 
-/// What each place may name, itself aside.
+use crate::source_paths::{code_of, is_of_tests, module_of, named, sources};
+
+/// What each place may name, itself aside: crates, and rooms of a crate where they differ.
 const ARROWS: [(&str, &[&str]); 17] = [
-    ("error", &[]),
-    ("env", &["error"]),
-    ("own_process", &["error"]),
-    ("domain", &["error"]),
-    ("files", &["error", "env"]),
-    ("config", &["error", "env", "files", "domain"]),
-    ("store", &["error", "env", "own_process", "files", "domain"]),
-    ("process", &["error", "env", "own_process", "files", "domain"]),
-    ("hook", &["error", "env", "files", "domain", "process"]),
-    ("git", &["error", "env", "own_process", "files", "domain", "process"]),
-    ("ops", &["error", "env", "own_process", "files", "domain", "config", "store", "process", "git", "hook"]),
-    ("cli", &["error", "env", "own_process", "files", "domain"]),
-    ("demo", &["error", "env", "files", "domain", "process", "cli"]),
-    ("wording", &["error", "env", "domain", "hook", "ops", "cli"]),
-    ("panel", &["error", "env", "own_process", "domain", "ops", "cli", "wording"]),
-    ("commands", &["error", "env", "files", "domain", "own_process", "config", "hook", "ops", "cli", "wording", "panel", "demo"]),
-    ("main", &["env", "commands"]),
+    ("base::error", &[]),
+    ("base::env", &["base::error"]),
+    ("base::own_process", &["base::error"]),
+    ("base::files", &["base::error", "base::env"]),
+    // No file system, clock or process.
+    ("model", &["base::error"]),
+    ("store", &["base", "model"]),
+    ("process", &["base", "model"]),
+    ("git", &["base", "model", "process"]),
+    ("safety::config", &["base", "model"]),
+    ("safety::project_hooks", &["base", "model", "process"]),
+    ("safety", &["base", "model", "store", "process", "git", "safety"]),
+    ("agents", &["base", "model", "store", "process", "git", "safety"]),
+    ("ui::cli", &["base", "model"]),
+    ("ui::demo", &["base", "model", "process", "ui::cli"]),
+    ("ui::wording", &["base", "model", "safety", "agents", "ui::cli"]),
+    ("ui::panel", &["base", "model", "safety", "agents", "ui::cli", "ui::wording"]),
+    ("ui::commands", &["base", "model", "safety", "agents", "ui"]),
 ];
 
-/// The places that a line of code names: what follows `crate::`, or the library's name in the binary.
-fn named(line: &str) -> Vec<&str> {
-    let code = line.split("//").next().unwrap_or_default();
-    let after = |root| code.split(root).skip(1);
-    after("crate::").chain(after("git_axiom::")).flat_map(first_words).collect()
+/// Whether a path is of a place.
+fn is_of(path: &[&str], place: &str) -> bool {
+    place.split("::").enumerate().all(|(at, word)| path.get(at) == Some(&word))
 }
 
-/// The first word, or those of a list in braces.
-fn first_words(rest: &str) -> Vec<&str> {
-    let words = match rest.strip_prefix('{') {
-        Some(list) => list.split('}').next().unwrap_or_default().split(',').collect(),
-        None => vec![rest],
-    };
-    let word = |text: &str| text.len() - text.trim_start_matches(|c: char| c.is_ascii_lowercase() || c == '_').len();
-    words.into_iter().map(str::trim).map(|text| &text[..word(text)]).filter(|text| !text.is_empty()).collect()
-}
-
-/// The files of the source, by their paths below it.
-pub fn sources() -> Vec<(String, String)> {
-    let src = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let all = walkdir::WalkDir::new(&src).into_iter().map(|entry| entry.unwrap().into_path());
-    let files: Vec<PathBuf> = all.filter(|path| path.extension().is_some_and(|end| end == "rs")).collect();
-    let named = |file: &PathBuf| file.strip_prefix(&src).unwrap().to_str().unwrap().to_owned();
-    files.iter().map(|file| (named(file), std::fs::read_to_string(file).unwrap())).collect()
+/// The place that a path belongs to: the narrowest.
+fn place_of(path: &[&str]) -> Option<&'static str> {
+    ARROWS.iter().map(|(place, _)| *place).filter(|place| is_of(path, place)).max_by_key(|place| place.len())
 }
 
 /// The names in a line of code that are ours, and that only one file may spell out.
@@ -63,8 +49,7 @@ fn names_of_ours(line: &str) -> Vec<&'static str> {
 fn names_of_ours_are_spelled_out_in_one_place() {
     let mut wrong = Vec::new();
     for (path, text) in sources() {
-        let of_tests = path.ends_with("tests.rs") || path.contains("/tests/") || path.ends_with("/scratch.rs");
-        if of_tests || path == "domain/base/own_names.rs" {
+        if is_of_tests(&path) || path == "model/base/own_names.rs" {
             continue;
         }
         let code = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
@@ -82,30 +67,42 @@ fn names_of_ours_are_found_in_texts_and_not_in_comments() {
     assert!(names_of_ours("/// as refs/axiom/captures").is_empty());
 }
 
-#[test]
-fn each_place_names_only_what_it_may_know() {
-    let allowed: BTreeMap<&str, &[&str]> = ARROWS.into_iter().collect();
-    let places: BTreeSet<&str> = allowed.keys().copied().collect();
-    let mut wrong = BTreeSet::new();
-    for (path, text) in sources() {
-        let place = path.split(['/', '.']).next().unwrap();
-        let Some(may) = allowed.get(place) else {
-            assert_eq!(place, "lib", "{path} is in no place that the arrows know");
-            continue;
-        };
-        for line in text.lines() {
-            let others = named(line).into_iter().filter(|name| places.contains(name) && *name != place);
-            wrong.extend(others.filter(|name| !may.contains(name)).map(|name| format!("{path} names {name}: {}", line.trim())));
-        }
-    }
-    assert!(wrong.is_empty(), "{wrong:#?}");
+/// The arrows in a text that no place may have.
+fn forbidden(path: &str, text: &str) -> Vec<String> {
+    let module = module_of(path);
+    let Some(place) = place_of(&module) else { return vec![format!("{path} is in no place that the arrows know")] };
+    let may: &BTreeMap<&str, &[&str]> = &ARROWS.into_iter().collect();
+    let allowed = |path: &[&str]| may[place].iter().any(|other| is_of(path, other));
+    let names = named(&module, &code_of(text));
+    let others = names.iter().filter_map(|path| {
+        let words: Vec<&str> = path.iter().map(String::as_str).collect();
+        let elsewhere = place_of(&words).is_some_and(|other| other != place);
+        (elsewhere && !allowed(&words)).then(|| path.join("::"))
+    });
+    others.map(|other| format!("{path} names {other}")).collect()
 }
 
 #[test]
-fn paths_are_found_in_every_way_to_write_them() {
-    assert_eq!(named("use crate::git::Repository;"), ["git"]);
-    assert_eq!(named("use crate::{cli, ops::merge}; // crate::store"), ["cli", "ops"]);
-    assert_eq!(named("pub(in crate::ops) fn f(x: crate::error::Error) {"), ["ops", "error"]);
-    assert_eq!(named("use git_axiom::{commands, env};"), ["commands", "env"]);
-    assert!(named("let x = 1;").is_empty());
+fn each_place_names_only_what_it_may_know() {
+    let (mut wrong, mut places) = (BTreeSet::new(), BTreeSet::new());
+    for (path, text) in sources() {
+        if path.contains('/') && !is_of_tests(&path) && !path.ends_with("/lib.rs") {
+            places.extend(place_of(&module_of(&path)));
+            wrong.extend(forbidden(&path, &text));
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong:#?}");
+    assert_eq!(places.len(), ARROWS.len(), "files of each place are read: {places:?}");
+}
+
+#[test]
+fn an_arrow_that_points_up_is_found() {
+    assert_eq!(forbidden("git/refs/own.rs", "use axiom_safety::rollback;"), ["git/refs/own.rs names safety::rollback"]);
+    assert_eq!(
+        forbidden("model/work/task.rs", "use axiom_base::{error::Code, files};"),
+        ["model/work/task.rs names base::files"]
+    );
+    assert_eq!(forbidden("ui/cli/keys.rs", "crate::panel::draw()"), ["ui/cli/keys.rs names ui::panel::draw"]);
+    assert!(forbidden("ui/commands/undo.rs", "use axiom_agents::merge;\nuse crate::{cli, wording::undo};").is_empty());
+    assert!(forbidden("x.rs", "").len() == 1);
 }

@@ -6,7 +6,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use git_axiom::files::{FileLock, LockAttempt};
+use git_axiom::base::files::{FileLock, LockAttempt};
 use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 
@@ -209,7 +209,7 @@ fn a_crash_at_any_step_of_what_is_kept_before_an_edit_loses_nothing_that_was_kep
         let was_kept = point != "attach.copied";
         assert_eq!(died.status.success(), was_kept, "{point}: {died:?}");
         let joiner = StoreLayout::new(&scratch.path().join(".git")).root().join("attach/joiner.lock");
-        wait_for("the joiner is gone", || !git_axiom::files::is_locked(&joiner).unwrap());
+        wait_for("the joiner is gone", || !git_axiom::base::files::is_locked(&joiner).unwrap());
         scratch.write("a.txt", "the agent's\n");
         quiet(&hook(&scratch, "PostToolUse", tool("Write", "a.txt"), &[]));
         let has = |text: &str| names(&scratch, "edits").iter().any(|name| holds(&scratch, name, "a.txt", text));
@@ -291,5 +291,5 @@ fn a_git_directory_that_is_closed_is_said_though_nobody_could_write_it_down() {
 
 fn is_joining(scratch: &Scratch) -> bool {
     let place = scratch.path().join(".git/axiom/attach/joiner.lock");
-    place.exists() && git_axiom::files::is_locked(&place).unwrap()
+    place.exists() && git_axiom::base::files::is_locked(&place).unwrap()
 }

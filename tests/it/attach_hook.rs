@@ -4,7 +4,7 @@ use std::io::Write;
 use std::process::{Output, Stdio};
 use std::time::{Duration, Instant};
 
-use git_axiom::domain::checkpoint::trigger::CheckpointTrigger;
+use git_axiom::model::checkpoint::trigger::CheckpointTrigger;
 
 use crate::support::Scratch;
 

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use git_axiom::files;
+use git_axiom::base::files;
 use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 

@@ -3,7 +3,7 @@
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::common::TestEnv;
 use crate::terminal::Terminal;

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use crate::common::TestEnv;
 use crate::session_support::World;
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 /// How people lay such repositories out. The main worktree is `repo`, another is `other`.
 #[derive(Debug, Clone, Copy)]

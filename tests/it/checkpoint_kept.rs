@@ -1,6 +1,6 @@
 //! When a checkpoint is made by itself and when one goes by itself: the keys of `[checkpoints]` by their names.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::common::{Run, TestEnv};
 

@@ -5,7 +5,7 @@
 use std::time::{Duration, Instant};
 
 use crate::common::TestEnv;
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 fn wait_until(what: &str, is_so: impl Fn() -> bool) {
     let deadline = Instant::now() + Duration::from_secs(60);

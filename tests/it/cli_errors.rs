@@ -3,7 +3,7 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used)] // a failing test may panic, and tests prepare files
 
 use crate::common::{Run, TestEnv};
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 fn add(env: &TestEnv, args: &[&str]) -> Run {
     env.axiom(&[&["task", "add"], args].concat())

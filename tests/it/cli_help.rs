@@ -1,8 +1,8 @@
 //! What somebody who does not know git axiom yet types first: nothing, `help`, a verb with a slip of the keys.
 
 use crate::common::TestEnv;
-use git_axiom::commands::help::overview_text;
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
+use git_axiom::ui::commands::help::overview_text;
 
 #[test]
 fn git_axiom_alone_says_what_there_is() {
@@ -14,7 +14,7 @@ fn git_axiom_alone_says_what_there_is() {
 #[test]
 fn help_explains_every_verb_as_its_own_option_does_and_needs_no_repository() {
     let env = TestEnv::empty();
-    for verb in git_axiom::commands::grammar::man_pages::verbs().iter().chain([&String::new()]) {
+    for verb in git_axiom::ui::commands::grammar::man_pages::verbs().iter().chain([&String::new()]) {
         let words: Vec<&str> = verb.split_whitespace().collect();
         let help = env.axiom_in(env.root(), &[&["help"], words.as_slice()].concat()).success();
         let own = env.axiom_in(env.root(), &[words.as_slice(), &["-h"]].concat()).success();

@@ -5,7 +5,7 @@
 use std::process::Stdio;
 
 use crate::common::TestEnv;
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 #[test]
 fn with_json_there_is_exactly_one_document_also_for_errors() {
@@ -109,7 +109,7 @@ fn no_colour_reaches_a_pipe() {
 #[test]
 fn help_of_every_verb_goes_to_standard_output() {
     let env = TestEnv::empty();
-    for page in git_axiom::commands::grammar::man_pages::pages().unwrap() {
+    for page in git_axiom::ui::commands::grammar::man_pages::pages().unwrap() {
         let args: Vec<&str> = page.verb.iter().map(String::as_str).chain(["-h"]).collect();
         let run = env.axiom_in(env.root(), &args).success();
         assert!(run.stdout.contains("Usage: git axiom") && run.stderr.is_empty(), "{run}");
@@ -125,7 +125,7 @@ fn help_is_wrapped_by_hand_and_not_again() {
         }
         command.get_subcommands().for_each(check);
     }
-    let mut command = <git_axiom::commands::grammar::arguments::Cli as clap::CommandFactory>::command();
+    let mut command = <git_axiom::ui::commands::grammar::arguments::Cli as clap::CommandFactory>::command();
     command.build();
     check(&command);
 }

@@ -307,7 +307,7 @@ fn what_a_planner_used_is_in_stats_also_where_it_was_of_no_use() {
         std::fs::write(&config, text).unwrap();
     };
     write("nothing");
-    env.axiom(&["plan", "start", "Sign in", "--agent", "claude"]).fails_with(git_axiom::error::Code::PlannerFailed);
+    env.axiom(&["plan", "start", "Sign in", "--agent", "claude"]).fails_with(git_axiom::base::error::Code::PlannerFailed);
     let sum = |by: &str| env.json(&["stats", "--by", by]);
     let first = sum("program");
     assert_eq!((&first["total"]["tokens"], &first["total"]["costUsd"]), (&json!(100), &json!(0.5)), "{first}");
@@ -358,7 +358,7 @@ fn a_planner_that_does_not_end_well_moves_no_phase_on_and_its_tasks_count() {
     let env = TestEnv::new();
     env.git(&["commit", "-q", "--allow-empty", "-m", "start"]);
     let script = script.replace("$AXIOM_TEST_BESIDE", &env.root().display().to_string());
-    let run = start(&env, &script).fails_with(git_axiom::error::Code::PlannerFailed);
+    let run = start(&env, &script).fails_with(git_axiom::base::error::Code::PlannerFailed);
     assert!(run.stderr.contains("the plan stays in the phase propose"), "{run}");
     let plan = env.json(&["plan", "show"]);
     assert_eq!((&plan["phase"], plan["proposals"].as_array().map(Vec::len)), (&json!("propose"), Some(0)), "{plan}");
@@ -367,7 +367,7 @@ fn a_planner_that_does_not_end_well_moves_no_phase_on_and_its_tasks_count() {
     std::fs::write(env.root().join("well"), "").unwrap();
     env.ok(&["plan", "propose"]);
     assert!(env.ok(&["plan", "propose"]).contains("The planner has nothing to do."));
-    env.axiom(&["plan", "approve"]).fails_with(git_axiom::error::Code::PlannerFailed);
+    env.axiom(&["plan", "approve"]).fails_with(git_axiom::base::error::Code::PlannerFailed);
     assert_eq!(written(&env)["partialCases"]["pending"], json!(["b"]), "the first task is made");
     std::fs::write(env.root().join("better"), "").unwrap();
     env.ok(&["plan", "propose"]);

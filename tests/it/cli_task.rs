@@ -5,7 +5,7 @@
 use std::path::Path;
 
 use crate::common::TestEnv;
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 fn ids(list: &serde_json::Value) -> Vec<&str> {
     list["tasks"].as_array().unwrap().iter().map(|task| task["id"].as_str().unwrap()).collect()

@@ -2,7 +2,7 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::common::TestEnv;
 use crate::session_support::World;

@@ -96,9 +96,9 @@ fn bash_completes_verbs_options_and_ids() {
 fn agents_and_gates_are_offered_and_understood() {
     let scratch = Scratch::new();
     scratch.open_task("t1");
-    let gate = git_axiom::domain::work::gate::Gate {
-        id: git_axiom::domain::base::ids::GateId::new("claim-login").unwrap(),
-        kind: git_axiom::domain::work::gate::GateKind::Claim,
+    let gate = axiom_model::work::gates::gate::Gate {
+        id: git_axiom::model::base::ids::GateId::new("claim-login").unwrap(),
+        kind: axiom_model::work::gates::gate::GateKind::Claim,
         task_id: None,
         reason: "it waits".into(),
         details: Vec::new(),
@@ -111,7 +111,7 @@ fn agents_and_gates_are_offered_and_understood() {
         held: None,
         sent: None,
     };
-    scratch.append(vec![git_axiom::domain::state::event::Event::GateOpened { gate: Box::new(gate) }]);
+    scratch.append(vec![git_axiom::model::state::event::Event::GateOpened { gate: Box::new(gate) }]);
     assert_eq!(ids_offered(&scratch, "", "git axiom kill e"), ["ed-001"]);
     assert_eq!(ids_offered(&scratch, "", "git axiom output t"), ["t1"]);
     assert_eq!(ids_offered(&scratch, "", "git axiom gate approve c"), ["claim-login"]);

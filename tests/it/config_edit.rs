@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::common::{NOBODY, Run, TestEnv, documents, is_root};
 use crate::terminal::Terminal;
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use serde_json::{Value, json};
 
 const PROJECT: &str = ".axiom/config.toml";

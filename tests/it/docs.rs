@@ -2,12 +2,13 @@
 
 use std::path::{Path, PathBuf};
 
-use git_axiom::commands::config::unattended;
-use git_axiom::commands::grammar::man_pages;
-use git_axiom::config::{Config, keys};
-use git_axiom::domain::verbs;
-use git_axiom::domain::work::failures::{self, FIRST_PAUSE, LONGEST_PAUSE, MOST_TRIES};
-use git_axiom::error::Code;
+use axiom_model::work::endings::failures;
+use axiom_model::work::endings::failures::{FIRST_PAUSE, LONGEST_PAUSE, MOST_TRIES};
+use git_axiom::base::error::Code;
+use git_axiom::model::verbs;
+use git_axiom::safety::config::{Config, keys};
+use git_axiom::ui::commands::config::unattended;
+use git_axiom::ui::commands::grammar::man_pages;
 
 fn path_of(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
@@ -43,10 +44,10 @@ fn the_man_pages_are_current() {
 #[test]
 fn the_keys_of_the_panel_are_current() {
     let page = std::fs::read_to_string(path_of("docs/PANEL.md")).unwrap();
-    let (begin, end) = ("<!-- keys: made from src/panel/keys/table.rs -->\n", "<!-- end of keys -->\n");
+    let (begin, end) = ("<!-- keys: made from src/ui/panel/keys/table.rs -->\n", "<!-- end of keys -->\n");
     let (before, rest) = page.split_once(begin).unwrap();
     let (_, after) = rest.split_once(end).unwrap();
-    check("docs/PANEL.md", &format!("{before}{begin}\n{}{end}{after}", git_axiom::panel::keys::documentation()));
+    check("docs/PANEL.md", &format!("{before}{begin}\n{}{end}{after}", git_axiom::ui::panel::keys::documentation()));
 }
 
 #[test]
@@ -61,7 +62,7 @@ fn the_list_of_errors_is_current() {
         text.push_str(&format!("| `{code}` | {} | {} |\n", code.exit() as i32, code.meaning()));
     }
     text.push_str(&format!(
-        "\n## When a step of a session fails\n\n`run` decides by one table (`src/domain/work/failures.rs`). *Retry*: tried up to \
+        "\n## When a step of a session fails\n\n`run` decides by one table (`src/model/work/endings/failures.rs`). *Retry*: tried up to \
          {MOST_TRIES} times, with pauses that double\nfrom {} ms up to {} s. *Wait*: looked at again with the same pauses, \
          however often, and not counted.\n*Another iteration*: the agent is told, since only it can repair \
          it. *Gate*: the task waits for you with the reason, and\napproving tries again. *Task blocked*: with the reason, until \
@@ -82,7 +83,7 @@ fn the_table_of_verbs_is_current() {
     let mut text = String::from(
         "# Verbs\n\nWhat only humans may call is refused to the agents of a session. An agent that a human runs is asked for it by its \
          program where\nthat can ask (Claude Code, Cursor), and is refused it elsewhere; without hooks it is refused too. Agents of both kinds may call \
-         the\nrest. This page is made from `src/domain/verbs/table.rs`.\n\n| verb | does | may be called by | needs |\n| --- | --- | --- | --- |\n",
+         the\nrest. This page is made from `src/model/verbs/table.rs`.\n\n| verb | does | may be called by | needs |\n| --- | --- | --- | --- |\n",
     );
     for row in verbs::all().filter(|row| row.group != verbs::VerbGroup::Hidden) {
         let (callers, needs) = (row.callers.in_words(), row.needs.as_str());
@@ -95,7 +96,7 @@ fn the_table_of_verbs_is_current() {
 #[test]
 fn every_code_is_emitted_somewhere() {
     let sources = walkdir::WalkDir::new(path_of("src")).into_iter().flatten();
-    let sources = sources.filter(|entry| entry.file_type().is_file() && !entry.path().ends_with("src/error.rs"));
+    let sources = sources.filter(|entry| entry.file_type().is_file() && !entry.path().ends_with("src/base/error.rs"));
     let all: String = sources.map(|entry| std::fs::read_to_string(entry.path()).unwrap()).collect();
     let silent = |code: &&Code| !all.contains(&format!("Code::{code:?}"));
     let silent: Vec<&Code> = Code::ALL.iter().filter(silent).collect();

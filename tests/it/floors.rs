@@ -1,11 +1,11 @@
-//! The floors inside `domain`, `git` and `ops`: which of their rooms may name which. How the rooms of the whole source know each other
-//! is in `arrows`. The tables, with what each room does, are at the heads of the three `mod.rs`.
+//! The floors inside the crates: which of a crate's rooms may name which. How the crates know each other is in `arrows`. The tables,
+//! with what each room does, are at the heads of the crates' `lib.rs`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::arrows::sources;
+use crate::source_paths::{code_of, is_of_tests, module_of, named, passed_on, sources};
 
-/// A part of the source whose rooms are floors.
+/// A crate whose rooms are floors.
 struct Layers {
     /// Its folder below `src`.
     name: &'static str,
@@ -13,12 +13,10 @@ struct Layers {
     floors: &'static [&'static [&'static str]],
     /// How many names of other rooms are read at least: fewer are a sign that the paths are not understood any more.
     least: usize,
-    /// Files that are only compiled for tests.
-    of_tests: &'static [&'static str],
 }
 
-const DOMAIN: Layers = Layers {
-    name: "domain",
+const MODEL: Layers = Layers {
+    name: "model",
     floors: &[
         &["picture"],
         &["hook"],
@@ -38,7 +36,6 @@ const DOMAIN: Layers = Layers {
         &["base"],
     ],
     least: 300,
-    of_tests: &[],
 };
 
 const GIT: Layers = Layers {
@@ -57,115 +54,43 @@ const GIT: Layers = Layers {
         &["base"],
     ],
     least: 300,
-    of_tests: &["git/repo/scratch.rs"],
 };
 
-const OPS: Layers = Layers {
-    name: "ops",
+const SAFETY: Layers = Layers {
+    name: "safety",
     floors: &[
-        &["interventions", "keeper", "learnings", "lock", "open_panels", "own_verb", "pager", "work_at_risk"],
-        &["agents", "purge", "recover"],
-        &["deinit", "supervise"],
-        &["crashed_tasks", "hide_refs", "program_hooks", "trust"],
-        &["attach", "repair"],
-        &["disk", "revert_task", "settings", "task_diff"],
-        &["merge", "undo"],
-        &["hooks", "plan"],
-        &["opening", "rollback", "steps"],
+        &["program_hooks"],
+        &["attach", "undo"],
+        &["opening", "rollback", "running"],
         &["checkpoint"],
         &["operation"],
-        &["mend", "scratch_worktrees", "tidy", "workspaces"],
-        &["disk_space", "trash"],
-        &[
-            "tasks",
-            "history",
-            "journals",
-            "log_recovery",
-            "output",
-            "signing",
-            "supervisor_requests",
-            "telling",
-            "workspace_folder",
-            "workspace_submodules",
-        ],
+        &["settings", "upkeep"],
+        &["beside_log", "folders", "history", "user_programs"],
         &["context"],
-        &["conflict_notes", "editor", "programs", "run_end", "session_lock", "step_files", "wait_observer"],
+        &["config", "lock", "own_verb", "project_hooks"],
     ],
-    least: 500,
-    of_tests: &[],
+    least: 250,
 };
 
-/// The modules around the text of a file below `src`, and its own.
-fn module_of(path: &str) -> Vec<&str> {
-    let module = path.trim_end_matches(".rs");
-    module.trim_end_matches("/mod").split('/').collect()
-}
+const AGENTS: Layers = Layers {
+    name: "agents",
+    floors: &[
+        &["interventions", "keeper", "learnings", "open_panels"],
+        &["agent_list", "purge", "recover"],
+        &["deinit", "supervise"],
+        &["crashed_tasks"],
+        &["repair"],
+        &["disk", "revert_task", "task_diff"],
+        &["merge"],
+        &["plan"],
+        &["tasks"],
+    ],
+    least: 100,
+};
 
-/// A text without its comments and without its tests, which are its end.
-fn code_of(text: &str) -> String {
-    let text = text.split("#[cfg(test)]\nmod ").next().unwrap_or_default();
-    text.lines().map(|line| line.split("//").next().unwrap_or_default()).collect::<Vec<_>>().join("\n")
-}
+const UI: Layers = Layers { name: "ui", floors: &[&["commands"], &["panel"], &["demo", "wording"], &["cli"]], least: 100 };
 
-/// What code names by `crate` or `super`, from the root of the crate on: `a::{b, c::d}` is two paths.
-fn named(module: &[&str], code: &str) -> Vec<Vec<String>> {
-    let mut found = Vec::new();
-    for (at, _) in code.match_indices("crate::").chain(code.match_indices("super::")) {
-        let is_within = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-        if !code[..at].ends_with(is_within) {
-            read_tree(&code[at..], &[], &mut found);
-        }
-    }
-    found.iter().map(|path| from_root(module, path)).collect()
-}
-
-/// Reads a path, or a tree of paths as `use` has them; returns what follows.
-fn read_tree<'t>(text: &'t str, before: &[String], found: &mut Vec<Vec<String>>) -> &'t str {
-    let (mut path, mut rest) = (before.to_vec(), text);
-    loop {
-        if let Some(list) = rest.strip_prefix('{') {
-            return read_list(list, &path, found);
-        }
-        let end = rest.find(|c: char| !c.is_alphanumeric() && c != '_').unwrap_or(rest.len());
-        path.push(rest[..end].to_owned());
-        match rest[end..].strip_prefix("::") {
-            Some(more) => rest = more,
-            None => {
-                found.push(path);
-                return &rest[end..];
-            }
-        }
-    }
-}
-
-/// Reads the trees of a list up to its end.
-fn read_list<'t>(list: &'t str, before: &[String], found: &mut Vec<Vec<String>>) -> &'t str {
-    let mut rest = list.trim_start();
-    while !rest.is_empty() && !rest.starts_with('}') {
-        let after = read_tree(rest, before, found);
-        let end = after.find([',', '}']).unwrap_or(after.len());
-        rest = after[end..].trim_start_matches(',').trim_start();
-    }
-    rest.strip_prefix('}').unwrap_or(rest)
-}
-
-fn from_root(module: &[&str], path: &[String]) -> Vec<String> {
-    if path.first().is_some_and(|first| first == "crate") {
-        return path[1..].to_vec();
-    }
-    let up = path.iter().take_while(|word| *word == "super").count();
-    let above = module[..module.len().saturating_sub(up)].iter().map(|word| (*word).to_owned());
-    above.chain(path[up..].iter().cloned()).collect()
-}
-
-/// What the face of a part passes on from its rooms: name and room.
-fn passed_on(face: &str) -> BTreeMap<String, String> {
-    let mut found = Vec::new();
-    for part in face.split("use ").skip(1) {
-        read_tree(part, &[], &mut found);
-    }
-    found.into_iter().filter_map(|path| Some((path.last()?.clone(), path.first()?.clone()))).collect()
-}
+const BASE: Layers = Layers { name: "base", floors: &[&["files"], &["env", "own_process"], &["error"]], least: 20 };
 
 impl Layers {
     fn floor_of(&self, room: &str) -> Option<usize> {
@@ -180,10 +105,9 @@ impl Layers {
     }
 
     fn are_held(&self) {
-        let (inside, face_path) = (format!("{}/", self.name), format!("{}/mod.rs", self.name));
-        let of_tests = |path: &str| path.ends_with("tests.rs") || path.contains("/tests/") || self.of_tests.contains(&path);
+        let (inside, face_path) = (format!("{}/", self.name), format!("{}/lib.rs", self.name));
         let mut files = sources();
-        files.retain(|(path, _)| path.starts_with(&inside) && !of_tests(path));
+        files.retain(|(path, _)| path.starts_with(&inside) && !is_of_tests(path));
         let face = files.iter().find(|(path, _)| *path == face_path).map(|(_, text)| passed_on(&code_of(text))).unwrap();
         let (mut wrong, mut rooms, mut read) = (BTreeSet::new(), BTreeSet::new(), 0);
         for (path, text) in files.iter().filter(|(path, _)| *path != face_path) {
@@ -209,8 +133,8 @@ impl Layers {
 }
 
 #[test]
-fn rooms_of_the_domain_name_only_floors_below() {
-    DOMAIN.are_held();
+fn rooms_of_the_model_name_only_floors_below() {
+    MODEL.are_held();
 }
 
 #[test]
@@ -219,21 +143,19 @@ fn rooms_of_git_name_only_floors_below() {
 }
 
 #[test]
-fn rooms_of_ops_name_only_floors_below() {
-    OPS.are_held();
+fn rooms_of_the_safety_net_name_only_floors_below() {
+    SAFETY.are_held();
 }
 
 #[test]
-fn paths_are_found_in_every_way_to_write_them() {
-    let module = ["ops", "merge", "plan"];
-    let paths = |text: &str| -> Vec<String> { named(&module, &code_of(text)).iter().map(|path| path.join("::")).collect() };
-    assert_eq!(paths("use crate::ops::{disk, trash::{self, of as x}};"), ["ops::disk", "ops::trash::self", "ops::trash::of"]);
-    assert_eq!(paths("use super::super::disk;\nuse super::guarded::{\n    a,\n};"), ["ops::disk", "ops::merge::guarded::a"]);
-    assert_eq!(paths("pub(super) fn f() { crate::ops::tidy::when_due(super::x()) }"), ["ops::tidy::when_due", "ops::merge::x"]);
-    assert!(paths("// use crate::ops::disk;\nlet x = y::z;").is_empty());
-    assert_eq!(code_of("a // crate::git::b\n#[cfg(test)]\nmod tests { super::x }"), "a ");
-    assert_eq!(module_of("ops/merge/plan.rs"), module);
-    assert_eq!(module_of("git/capture/fast/mod.rs"), ["git", "capture", "fast"]);
+fn rooms_of_the_control_room_name_only_floors_below() {
+    AGENTS.are_held();
+}
+
+#[test]
+fn rooms_of_the_base_and_of_the_interface_name_only_floors_below() {
+    BASE.are_held();
+    UI.are_held();
 }
 
 #[test]
@@ -242,19 +164,53 @@ fn the_room_of_a_path_is_found_in_every_way_to_write_it() {
         passed_on("pub use base::head::Head;\npub use refs::edits::{RefEdit, RefValue as Value};\npub use base::limits;\n");
     let module = module_of("git/index/edit/trees.rs");
     for (path, expected) in [
-        ("crate::git::capture::gaps::is_gap", Some("capture")),
+        ("crate::capture::gaps::is_gap", Some("capture")),
         ("super::super::lock", Some("index")),
         ("super::super::super::restore", Some("restore")),
-        ("crate::git::Head", Some("base")),
-        ("crate::git::limits::EXTRAS", Some("base")),
+        ("axiom_git::Head", Some("base")),
+        ("crate::limits::EXTRAS", Some("base")),
         ("super::super::super::RefEdit", Some("refs")),
-        ("crate::error::Error", None),
+        ("axiom_base::error::Error", None),
     ] {
         let found = named(&module, path);
         assert_eq!(GIT.room_of(&found[0], &face), expected, "{path}");
     }
-    let code = "use crate::git::{\n    capture::{gaps::is_gap, raw},\n    Head as H,\n};\nfn f(x: &super::lock::Lock) {}";
+    let code = "use crate::{\n    capture::{gaps::is_gap, raw},\n    Head as H,\n};\nfn f(x: &super::lock::Lock) {}";
     let found: Vec<String> = named(&module, code).iter().map(|path| path.join("::")).collect();
     let expected = ["git::capture::gaps::is_gap", "git::capture::raw", "git::Head", "git::index::edit::lock::Lock"];
     assert_eq!(found, expected);
+}
+
+/// A room has at most so many entries: more is a list, and not a place that somebody knows.
+const MOST_ENTRIES: usize = 20;
+
+/// Rooms with more, and why.
+const FULL: [(&str, &str); 4] = [
+    ("ui/commands", "a file or folder for each verb"),
+    ("agents/supervise", "the parts of one loop, which share its fields"),
+    ("git/capture", "the rules of what is captured, which ask each other"),
+    ("git/repo", "the facts of a repository, which are found with each other's help"),
+];
+
+/// How many entries each folder below `src` has; `x.rs` and `x/` are one, tests are none.
+fn entries() -> BTreeMap<String, BTreeSet<String>> {
+    let mut found: BTreeMap<String, BTreeSet<String>> = BTreeMap::new();
+    for (path, _) in sources().iter().filter(|(path, _)| !is_of_tests(path)) {
+        let path = path.trim_end_matches(".rs").trim_end_matches("/mod").trim_end_matches("/lib");
+        for (at, _) in path.match_indices('/') {
+            let (room, below) = (&path[..at], &path[at + 1..]);
+            let entry = below.split('/').next().unwrap_or_default();
+            found.entry(room.to_owned()).or_default().insert(entry.to_owned());
+        }
+    }
+    found
+}
+
+#[test]
+fn a_room_has_few_entries() {
+    let all = entries();
+    assert!(all.len() > 60, "only {} rooms were read", all.len());
+    let over: BTreeSet<&str> =
+        all.iter().filter(|(_, below)| below.len() > MOST_ENTRIES).map(|(room, _)| room.as_str()).collect();
+    assert_eq!(over, FULL.iter().map(|(room, _)| *room).collect(), "a room is divided, or is one of few that are explained");
 }

@@ -6,7 +6,7 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 
 use crate::common::{TestEnv, documents};
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use serde_json::json;
 
 const CONFIG: &str = ".axiom/config.toml";
@@ -178,7 +178,7 @@ fn agents_are_told_of_it_in_files_of_the_project() {
     assert!(said.starts_with("# Rules\n\n<!-- >>> git axiom") && said.lines().count() <= 12, "{said}");
     let skill = env.read(".claude/skills/git-axiom/SKILL.md");
     // Every verb that agents are told of is one.
-    let verbs = git_axiom::commands::grammar::man_pages::verbs();
+    let verbs = git_axiom::ui::commands::grammar::man_pages::verbs();
     for verb in skill.split("`git axiom ").skip(1).chain(said.split("`git axiom ").skip(1)) {
         let words: Vec<&str> = verb.split(['`', ' ', '\n']).take(2).collect();
         assert!(

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use crate::common::{NOBODY, Run, TestEnv, is_root};
 use crate::session_support::{World, signal, wait_until};
 use crate::skipped::skipped;
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 /// The folder of the locks.

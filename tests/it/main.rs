@@ -109,6 +109,7 @@ mod rollback_resolve;
 mod rollback_task;
 mod run;
 mod sample_hooks;
+mod source_paths;
 mod submodules;
 mod submodules_elsewhere;
 mod submodules_merged;

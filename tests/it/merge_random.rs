@@ -5,9 +5,9 @@
 
 use std::path::{Path, PathBuf};
 
-use git_axiom::domain::base::names::Oid;
-use git_axiom::error::Result;
+use git_axiom::base::error::Result;
 use git_axiom::git::{MergeResult, Repository};
+use git_axiom::model::base::names::Oid;
 
 use crate::common::TestEnv;
 use crate::common::random::Random;

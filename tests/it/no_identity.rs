@@ -3,7 +3,7 @@
 
 use std::process::Command;
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::common::{Run, TestEnv};
 use crate::session_support::World;

@@ -1,4 +1,4 @@
-//! What every question at a terminal keeps to, whatever is asked: see `cli::prompt`.
+//! What every question at a terminal keeps to, whatever is asked: see `ui::cli::prompt`.
 
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::time::{Duration, Instant};

@@ -68,7 +68,8 @@ fn with_secret_in(scratch: &Scratch) {
     std::fs::create_dir_all(&logs).unwrap();
     let line = format!("{{\"text\":\"found {SECRET}\"}}\n");
     std::fs::write(logs.join("open.jsonl"), &line).unwrap();
-    std::fs::write(logs.join("open.1.jsonl.gz"), git_axiom::files::packed(line.repeat(50_000).as_bytes()).unwrap()).unwrap();
+    std::fs::write(logs.join("open.1.jsonl.gz"), git_axiom::base::files::packed(line.repeat(50_000).as_bytes()).unwrap())
+        .unwrap();
     // What a crash left of compressing one.
     std::fs::write(logs.join(".tmp-0123456789abcdef"), &line).unwrap();
     scratch.write(".worktrees/trash/x/.env", &format!("API_KEY={SECRET}\n"));
@@ -189,7 +190,7 @@ fn it_is_for_humans_and_waits_for_nobody() {
 fn a_log_that_cannot_be_read_is_named() {
     let scratch = with_secret();
     let log = scratch.path().join(".git/axiom/agents/ed-001/logs/open.2.jsonl.gz");
-    let packed = git_axiom::files::packed(SECRET.as_bytes()).unwrap();
+    let packed = git_axiom::base::files::packed(SECRET.as_bytes()).unwrap();
     std::fs::write(&log, &packed[..packed.len() - 3]).unwrap();
     for args in [&["purge", ".env", "--dry-run"][..], &["purge", ".env", "--yes"]] {
         let held = scratch.json(args)["heldBy"].to_string();

@@ -2,10 +2,10 @@
 
 use std::path::PathBuf;
 
-use git_axiom::domain::base::sealed;
-use git_axiom::error::Code;
-use git_axiom::store::backup;
-use git_axiom::store::handle::Store;
+use axiom_store::log_files::backup;
+use axiom_store::states::handle::Store;
+use git_axiom::base::error::Code;
+use git_axiom::model::base::sealed;
 use git_axiom::store::layout::StoreLayout;
 
 use crate::common::TestEnv;

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use crate::common::{TestEnv, documents};
 use crate::terminal::Terminal;
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 const CONFIG: &str = ".axiom/config.toml";
 const HOOK: &str = ".axiom/hooks/pre-merge.sh";

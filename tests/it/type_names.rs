@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::arrows::sources;
+use crate::source_paths::sources;
 
 /// Names that two places have, and why.
 const SHARED: [(&str, &str); 1] = [("ListingBuffer", "two builds of one type: one for Linux, one for the rest")];

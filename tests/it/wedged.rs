@@ -8,7 +8,7 @@ use std::process::Stdio;
 use std::time::{Duration, Instant};
 
 use crate::common::{Run, TestEnv};
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use serde_json::Value;
 
 /// What `recover` names: the reasons, in order.

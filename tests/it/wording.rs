@@ -4,7 +4,7 @@
 use std::path::Path;
 
 use clap::{Command, CommandFactory};
-use git_axiom::commands::grammar::arguments::Cli;
+use git_axiom::ui::commands::grammar::arguments::Cli;
 use regex_automata::meta::Regex;
 
 /// The sources, without their tests.
@@ -98,7 +98,7 @@ fn every_command_that_a_page_names_exists() {
     assert!(found > 150, "{found}");
 }
 
-/// `1 agents` was shown: numbers go through `domain::plural`.
+/// `1 agents` was shown: numbers go through `model::plural`.
 #[test]
 fn numbers_agree_with_their_words() {
     let things = [
@@ -194,7 +194,7 @@ const OTHERWISE: [(&str, &str); 16] = [
 ];
 
 /// The words of other programs for the kinds of tasks: they are read, and never written.
-const READ_ONLY: &str = "src/domain/work/task.rs";
+const READ_ONLY: &str = "src/model/work/tasks/task.rs";
 
 /// Those of [`ONCE`] that a text says.
 fn said_of_once(text: &str) -> Vec<String> {

@@ -2,16 +2,17 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)]
 
 use crate::support::{KINDS, author, propose, task};
-use git_axiom::domain::base::ids::OperationId;
-use git_axiom::domain::operation::operation_record::{OperationFold, OperationRecord};
-use git_axiom::domain::operation::undo::{self, UndoSelector};
-use git_axiom::domain::state::audit::AuditTrail;
-use git_axiom::domain::state::event::{Event, EventAuthor};
-use git_axiom::ops::history;
-use git_axiom::ops::log_recovery::{NewLogSource, begin_anew};
-use git_axiom::store::handle::{AppendAuthor, Store};
+use axiom_safety::upkeep::log_recovery::{NewLogSource, begin_anew};
+use axiom_store::log_files::segments;
+use axiom_store::states::handle::{AppendAuthor, Store};
+use axiom_store::states::{anchors, rebuild};
+use git_axiom::model::base::ids::OperationId;
+use git_axiom::model::operation::operation_record::{OperationFold, OperationRecord};
+use git_axiom::model::operation::undo::{self, UndoSelector};
+use git_axiom::model::state::audit::AuditTrail;
+use git_axiom::model::state::event::{Event, EventAuthor};
+use git_axiom::safety::history;
 use git_axiom::store::layout::StoreLayout;
-use git_axiom::store::{anchors, rebuild, segments};
 use proptest::prelude::*;
 
 fn whole(layout: &StoreLayout) -> Vec<OperationRecord> {
@@ -167,6 +168,6 @@ fn a_log_that_began_anew_has_no_anchors_of_the_one_before() {
 fn the_id_of_a_transaction_is_a_name_in_the_trash() {
     for seq in [0, 1, 0xfff_ffff, u64::from(u32::MAX)] {
         let id = OperationId::begun_after(seq, "00000000deadbeef").unwrap();
-        assert!(git_axiom::files::is_trashed_name(id.as_str().as_bytes()), "{id}");
+        assert!(git_axiom::base::files::is_trashed_name(id.as_str().as_bytes()), "{id}");
     }
 }

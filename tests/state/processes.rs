@@ -9,12 +9,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::support::{author, task};
-use git_axiom::domain::state::current_state::State;
-use git_axiom::domain::state::event::Event;
-use git_axiom::error::Code;
-use git_axiom::store::handle::Store;
+use axiom_store::beside::tasks;
+use axiom_store::log_files::{log, segments};
+use axiom_store::states::handle::Store;
+use git_axiom::base::error::Code;
+use git_axiom::model::state::current_state::State;
+use git_axiom::model::state::event::Event;
 use git_axiom::store::layout::StoreLayout;
-use git_axiom::store::{log, segments, tasks};
 
 const PART: &str = "AXIOM_TEST_PART";
 const FOLDER: &str = "AXIOM_TEST_FOLDER";
@@ -64,7 +65,7 @@ fn play() {
             let text = "x".repeat(900);
             loop {
                 let id = format!("fill-{}", store.state().seq);
-                let case = git_axiom::domain::work::task::Task { title: text.clone(), ..task(&id) };
+                let case = axiom_model::work::tasks::task::Task { title: text.clone(), ..task(&id) };
                 if let Err(error) = store.append(&author(), vec![Event::TasksAdded { tasks: vec![case] }]) {
                     assert!(matches!(error.code(), Code::DiskFull | Code::IoFailed), "{error}");
                     break;
@@ -117,7 +118,7 @@ fn readers_see_whole_lines_only_and_never_go_back() {
         seq = follower.state().seq;
         looks += 1;
         if looks % 5 == 0 && layout.locks_dir().is_dir() {
-            let _lock = git_axiom::files::FileLock::take(&layout.state_lock(), std::time::Duration::from_secs(9)).unwrap();
+            let _lock = git_axiom::base::files::FileLock::take(&layout.state_lock(), std::time::Duration::from_secs(9)).unwrap();
             if let Some(Some(first)) = segments::list(&layout).ok().and_then(|all| all.last().map(|last| last.first)) {
                 segments::seal(&layout, first).unwrap();
                 seals += 1;

@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 
 use crate::support::fixtures::{LOG, UNFINISHED_BACKUP, copy, fixtures, flip};
 use crate::support::{author, task};
-use git_axiom::domain::state::event::Event;
-use git_axiom::error::Code;
-use git_axiom::ops::log_recovery::{NewLogSource, begin_anew, look};
-use git_axiom::store::handle::Store;
+use axiom_safety::upkeep::log_recovery::{NewLogSource, begin_anew, look};
+use axiom_store::log_files::{backup, log};
+use axiom_store::states::handle::Store;
+use axiom_store::states::rebuild::is_adopted;
+use git_axiom::base::error::Code;
+use git_axiom::model::state::event::Event;
 use git_axiom::store::layout::StoreLayout;
-use git_axiom::store::rebuild::is_adopted;
-use git_axiom::store::{backup, log};
 
 /// From every choice: the log works, the numbers go on above all known ones, the old files are kept, a second run does
 /// nothing.
@@ -48,13 +48,13 @@ fn check_works(layout: &StoreLayout, what: &str, from: &str) {
     let found = look(layout).unwrap();
     assert!(found.is_sound(), "{what}: {found:?}");
     let mut store = Store::load(layout.clone()).unwrap();
-    let tasks = git_axiom::store::tasks::load(layout).unwrap();
+    let tasks = axiom_store::beside::tasks::load(layout).unwrap();
     assert_eq!(tasks.tasks, store.state().restorable.tasks, "{what}");
     store.append(&author(), vec![Event::TasksAdded { tasks: vec![task("one-more")] }]).unwrap();
     store.save_snapshot().unwrap();
     let loaded = Store::load(layout.clone()).unwrap();
     assert_eq!(loaded.state(), store.state(), "{what}");
-    let mut replayed = git_axiom::domain::state::current_state::State::default();
+    let mut replayed = git_axiom::model::state::current_state::State::default();
     log::read_after(layout, 0, None, |envelope| replayed.apply(&envelope)).unwrap();
     assert_eq!(&replayed, store.state(), "{what}");
 }

@@ -4,12 +4,13 @@
 use std::collections::BTreeSet;
 
 use crate::support::{KINDS, author, envelope, propose, run};
-use git_axiom::domain::state::current_state::State;
-use git_axiom::domain::state::event::Event;
-use git_axiom::error::Code;
-use git_axiom::store::handle::Store;
+use axiom_store::beside::tasks;
+use axiom_store::log_files::{line, log, segments};
+use axiom_store::states::handle::Store;
+use git_axiom::base::error::Code;
+use git_axiom::model::state::current_state::State;
+use git_axiom::model::state::event::Event;
 use git_axiom::store::layout::StoreLayout;
-use git_axiom::store::{line, log, segments, tasks};
 use proptest::prelude::*;
 
 fn choices(most: usize) -> impl Strategy<Value = Vec<(u8, u32)>> {

@@ -5,13 +5,13 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use git_axiom::domain::base::ids::{AgentId, OperationId, TaskId, Token};
-use git_axiom::domain::base::names::{Oid, RefName};
-use git_axiom::domain::state::event::{Event, EventAuthor};
-use git_axiom::domain::work::agent::Workspace;
-use git_axiom::domain::work::iteration::{IterationOutcome, IterationReport};
-use git_axiom::domain::work::task::{Task, TaskKind, TaskStatus};
-use git_axiom::store::handle::{AppendAuthor, Store};
+use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
+use axiom_store::states::handle::{AppendAuthor, Store};
+use git_axiom::model::base::ids::{AgentId, OperationId, TaskId, Token};
+use git_axiom::model::base::names::{Oid, RefName};
+use git_axiom::model::state::event::{Event, EventAuthor};
+use git_axiom::model::work::agent::Workspace;
+use git_axiom::model::work::iteration::{IterationOutcome, IterationReport};
 use git_axiom::store::layout::StoreLayout;
 
 /// A repository in a temporary folder.
@@ -158,7 +158,7 @@ impl Scratch {
 
     /// Appends events as the supervisor would.
     pub fn append(&self, events: Vec<Event>) {
-        let txn = OperationId::new(format!("t{}", git_axiom::env::fresh_id())).unwrap();
+        let txn = OperationId::new(format!("t{}", git_axiom::base::env::fresh_id())).unwrap();
         self.store().append(&AppendAuthor { txn, by: EventAuthor::Supervisor }, events).unwrap();
     }
 
@@ -178,7 +178,7 @@ impl Scratch {
             start_early: false,
             persona: None,
             verify: vec![],
-            limits: git_axiom::domain::work::budget::BudgetLimits::default(),
+            limits: axiom_model::work::money::budget::BudgetLimits::default(),
             status,
             merged: None,
             reason: None,
@@ -218,7 +218,7 @@ impl Scratch {
         in_workspace(&["add", "-A"]);
         in_workspace(&["commit", "-q", "--allow-empty", "-m", &format!("work #{id} @ed-001\n\nAxiom-Task: {id}")]);
         let to = Oid::new(in_workspace(&["rev-parse", "HEAD"])).unwrap();
-        let token = Token::new(format!("k{}", git_axiom::env::fresh_id())).unwrap();
+        let token = Token::new(format!("k{}", git_axiom::base::env::fresh_id())).unwrap();
         let report = IterationReport {
             outcome: IterationOutcome::Complete,
             exit_code: Some(0),

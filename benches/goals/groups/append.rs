@@ -2,8 +2,8 @@
 
 use std::io::Write;
 
-use git_axiom::domain::state::event::Event;
-use git_axiom::store::handle::Store;
+use axiom_store::states::handle::Store;
+use git_axiom::model::state::event::Event;
 use git_axiom::store::layout::StoreLayout;
 
 use crate::bench::Bench;

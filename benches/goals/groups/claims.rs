@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use git_axiom::domain::base::ids::TaskId;
-use git_axiom::domain::work::task::Task;
+use axiom_model::work::tasks::task::Task;
+use git_axiom::model::base::ids::TaskId;
 
 use crate::bench::Bench;
 use crate::row::{Goal, Samples, Unit, grouped};

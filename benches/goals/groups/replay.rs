@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use git_axiom::domain::base::names::Oid;
-use git_axiom::domain::state::event::Event;
-use git_axiom::store::handle::Store;
+use axiom_store::log_files::{line, segments};
+use axiom_store::states::handle::Store;
+use git_axiom::model::base::names::Oid;
+use git_axiom::model::state::event::Event;
 use git_axiom::store::layout::StoreLayout;
-use git_axiom::store::{line, segments};
 use serde::Deserialize;
 
 use crate::bench::Bench;

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::names::{Oid, RepoPath};
+use axiom_model::base::names::{Oid, RepoPath};
 
 /// One stage of a path in conflict.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]

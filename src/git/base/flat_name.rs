@@ -3,8 +3,8 @@
 
 use std::fmt::Write;
 
-use crate::domain::base::names::RepoPath;
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::RepoPath;
 
 /// How many bytes of a file's own name are kept. With the hash it fits where names may have 143 bytes (eCryptfs).
 const TAIL: usize = 64;
@@ -13,7 +13,7 @@ const TAIL: usize = 64;
 ///
 /// Two paths never share a name, also where a file system takes upper and lower case, or two forms of a letter, for the
 /// same: the hash alone tells them apart, and a name is plain ASCII.
-pub(in crate::git) fn flat_name(path: &RepoPath) -> Result<String> {
+pub(crate) fn flat_name(path: &RepoPath) -> Result<String> {
     let mut hasher = gix::hash::hasher(gix::hash::Kind::Sha256);
     hasher.update(path.as_bytes());
     let hash = hasher.try_finalize().map_err(|e| Error::new(Code::Internal, "a path has no hash").because(e))?;

@@ -1,6 +1,6 @@
 //! What HEAD of a worktree says.
 
-use crate::domain::base::names::{Oid, RefName};
+use axiom_model::base::names::{Oid, RefName};
 
 /// The state of HEAD in a worktree.
 #[derive(Debug, Clone, PartialEq, Eq, serde::Serialize, serde::Deserialize)]

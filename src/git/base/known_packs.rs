@@ -9,30 +9,30 @@ use std::time::SystemTime;
 
 use gix::odb::pack::index::File as PackIndex;
 
-use crate::error::Result;
-use crate::files;
+use axiom_base::error::Result;
+use axiom_base::files;
 
 /// The packs of one `pack` folder, read when the folder last changed.
 #[derive(Default)]
-pub(in crate::git) struct PackFolder {
-    pub(in crate::git) packs: PathBuf,
-    pub(in crate::git) changed: Option<SystemTime>,
-    pub(in crate::git) known: Vec<IndexedPack>,
+pub(crate) struct PackFolder {
+    pub(crate) packs: PathBuf,
+    pub(crate) changed: Option<SystemTime>,
+    pub(crate) known: Vec<IndexedPack>,
 }
 
-pub(in crate::git) struct IndexedPack {
+pub(crate) struct IndexedPack {
     /// The path of the `.pack`.
-    pub(in crate::git) file: PathBuf,
+    pub(crate) file: PathBuf,
     index: PackIndex,
     /// Whether the pack is a cruft pack, which records the age of its objects.
-    pub(in crate::git) is_cruft: bool,
+    pub(crate) is_cruft: bool,
 }
 
 /// What is known of the packs, and which objects were written or reused since refs last moved.
 #[derive(Default)]
-pub(in crate::git) struct FreshenState {
-    pub(in crate::git) folders: Mutex<Vec<PackFolder>>,
-    pub(in crate::git) noted: Mutex<HashSet<gix::ObjectId>>,
+pub(crate) struct FreshenState {
+    pub(crate) folders: Mutex<Vec<PackFolder>>,
+    pub(crate) noted: Mutex<HashSet<gix::ObjectId>>,
     /// Whether a `git gc` removed needed objects in the last attempt.
     pub too_late: AtomicBool,
     /// Whether the loose objects were checked since the machine was booted.
@@ -47,7 +47,7 @@ impl std::fmt::Debug for FreshenState {
 
 impl PackFolder {
     /// Lists the packs again if the folder has changed.
-    pub(in crate::git) fn look(&mut self, hash: gix::hash::Kind) -> Result<()> {
+    pub(crate) fn look(&mut self, hash: gix::hash::Kind) -> Result<()> {
         let changed = files::metadata(&self.packs)?.and_then(|meta| meta.modified().ok());
         if changed == self.changed {
             return Ok(());
@@ -70,7 +70,7 @@ impl PackFolder {
 }
 
 impl IndexedPack {
-    pub(in crate::git) fn has(&self, id: &gix::oid) -> bool {
+    pub(crate) fn has(&self, id: &gix::oid) -> bool {
         self.index.lookup(id).is_some()
     }
 }

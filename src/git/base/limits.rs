@@ -1,22 +1,22 @@
 //! Size limits for the parts of a checkpoint. Writing and reading use the same constants, so that nothing is written that
 //! could not be read again. Each limit is checked before anything refers to the new object.
 
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
 
 /// The largest document of a checkpoint.
 pub const DOCUMENT: u64 = 256 * 1024 * 1024;
 
 /// The largest file of an operation in progress (such as a rebase), and the largest list of a capture's extras.
-pub(in crate::git) const EXTRAS: u64 = 256 * 1024 * 1024;
+pub(crate) const EXTRAS: u64 = 256 * 1024 * 1024;
 
 /// The largest commit or tree.
-pub(in crate::git) const STRUCTURE: u64 = 256 * 1024 * 1024;
+pub(crate) const STRUCTURE: u64 = 256 * 1024 * 1024;
 
 /// The largest tag of a checkpoint.
-pub(in crate::git) const TAG: u64 = 1024 * 1024;
+pub(crate) const TAG: u64 = 1024 * 1024;
 
 /// Checks that content can be read again once it is written.
-pub(in crate::git) fn fits(what: &str, content: &[u8], limit: u64) -> Result<()> {
+pub(crate) fn fits(what: &str, content: &[u8], limit: u64) -> Result<()> {
     if content.len() as u64 <= limit {
         return Ok(());
     }
@@ -27,10 +27,10 @@ pub(in crate::git) fn fits(what: &str, content: &[u8], limit: u64) -> Result<()>
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::ids::CheckpointName;
-    use crate::git::base::object_kind::ObjectKind;
-    use crate::git::repo::scratch::ScratchRepository;
-    use crate::git::{CaptureOptions, Repository};
+    use crate::base::object_kind::ObjectKind;
+    use crate::repo::scratch::ScratchRepository;
+    use crate::{CaptureOptions, Repository};
+    use axiom_model::base::ids::CheckpointName;
 
     /// Content with one byte too many. The memory is never touched.
     fn over(limit: u64) -> Vec<u8> {

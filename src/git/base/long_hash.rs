@@ -3,7 +3,7 @@
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// A hash of 128 bits, the same in every process of the same build.
-pub(in crate::git) fn long_hash(of: impl Hash) -> u128 {
+pub(crate) fn long_hash(of: impl Hash) -> u128 {
     let half = |salt: u8| {
         let mut hasher = DefaultHasher::new();
         (salt, &of).hash(&mut hasher);

@@ -9,8 +9,8 @@ use gix::objs::Kind;
 use gix::zlib::stream::deflate::{Compress, FlushCompress};
 use gix::zlib::{Decompress, FlushDecompress, Status};
 
-use crate::error::{Code, Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
 
 /// Objects up to this size in bytes, header included, are stored uncompressed; larger ones may be worth compressing.
 const SMALL: usize = 1024;
@@ -26,14 +26,14 @@ const TRIES: usize = 10_000;
 const AROUND: usize = 11;
 
 /// The path of a loose object, whether or not it exists.
-pub(in crate::git) fn loose_file(objects: &Path, id: &gix::oid) -> PathBuf {
+pub(crate) fn loose_file(objects: &Path, id: &gix::oid) -> PathBuf {
     let name = id.to_string();
     let (folder, rest) = name.split_at(2);
     objects.join(folder).join(rest)
 }
 
 /// Whether an object of this length in bytes, header included, is stored uncompressed.
-pub(in crate::git) const fn is_small(kind: Kind, length: usize) -> bool {
+pub(crate) const fn is_small(kind: Kind, length: usize) -> bool {
     length
         <= match kind {
             Kind::Blob | Kind::Tag => SMALL,
@@ -42,7 +42,7 @@ pub(in crate::git) const fn is_small(kind: Kind, length: usize) -> bool {
 }
 
 /// What the file of an object contains.
-pub(in crate::git) fn encoded(kind: Kind, content: &[u8]) -> Result<Vec<u8>> {
+pub(crate) fn encoded(kind: Kind, content: &[u8]) -> Result<Vec<u8>> {
     let header = gix::objs::encode::loose_header(kind, content.len() as u64);
     let whole = [header.as_slice(), content].concat();
     if is_small(kind, whole.len()) {
@@ -54,7 +54,7 @@ pub(in crate::git) fn encoded(kind: Kind, content: &[u8]) -> Result<Vec<u8>> {
 }
 
 /// Adds `content` as a compressed stream.
-pub(in crate::git) fn deflate(deflate: &mut Compress, content: &[u8], to: &mut Vec<u8>) -> Result<()> {
+pub(crate) fn deflate(deflate: &mut Compress, content: &[u8], to: &mut Vec<u8>) -> Result<()> {
     deflate.reset();
     let begin = to.len();
     // More than anything can become.
@@ -72,7 +72,7 @@ pub(in crate::git) fn deflate(deflate: &mut Compress, content: &[u8], to: &mut V
 /// Writes a file of an object below the folder `objects`, which has the layout of an object database. `file` is what
 /// [`encoded`] gives. It is there whole or not at all, but is not synced. A crash leaves a `tmp_obj_…` file, which goes with
 /// the folder.
-pub(in crate::git) fn write(objects: &Path, id: &gix::oid, file: &[u8]) -> Result<()> {
+pub(crate) fn write(objects: &Path, id: &gix::oid, file: &[u8]) -> Result<()> {
     let place = loose_file(objects, id);
     let temporary = objects.join(format!("tmp_obj_{}", env::fresh_id()));
     files::write_read_only(&temporary, file)?;
@@ -85,7 +85,7 @@ pub(in crate::git) fn write(objects: &Path, id: &gix::oid, file: &[u8]) -> Resul
 
 /// Kind and content of a loose object of at most `limit` bytes; `None` where it is not there, larger, or in any way odd: gix or
 /// git then tells. One opening and one reading, where gix has a look, reads the beginning, and then the whole.
-pub(in crate::git) fn read(objects: &Path, id: &gix::oid, limit: u64) -> Option<(Kind, Vec<u8>)> {
+pub(crate) fn read(objects: &Path, id: &gix::oid, limit: u64) -> Option<(Kind, Vec<u8>)> {
     let file = files::read_optional(&loose_file(objects, id), READ_AT_ONCE).ok()??;
     let mut content = vec![0; HEADER];
     let mut inflate = Decompress::new();
@@ -114,7 +114,7 @@ pub(in crate::git) fn read(objects: &Path, id: &gix::oid, limit: u64) -> Option<
 
 /// Moves a file to its place in a folder of objects. A file that is there already is replaced: it has the same content, or is
 /// damaged. Not synced.
-pub(in crate::git) fn move_to(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn move_to(from: &Path, to: &Path) -> Result<()> {
     // Nearly always the folder is there. `git gc` removes empty ones, perhaps just when this one was made: then it is made again.
     let mut moved = files::move_unsynced(from, to);
     for _ in 0..TRIES {
@@ -128,7 +128,7 @@ pub(in crate::git) fn move_to(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// `content`, at most 65,535 bytes, as a zlib stream with one uncompressed block.
-pub(in crate::git) fn stored(content: &[u8]) -> Vec<u8> {
+pub(crate) fn stored(content: &[u8]) -> Vec<u8> {
     let length = u16::try_from(content.len()).unwrap_or(u16::MAX);
     let mut stream = Vec::with_capacity(content.len() + AROUND);
     // The header of the lowest level, with a window of 32 KiB; git writes the same with core.compression=0.
@@ -149,9 +149,9 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::git::base::object_kind::ObjectKind;
-    use crate::git::objects::database::TreeEntry;
-    use crate::git::repo::scratch::{ScratchRepository, git_at};
+    use crate::base::object_kind::ObjectKind;
+    use crate::objects::database::TreeEntry;
+    use crate::repo::scratch::{ScratchRepository, git_at};
 
     #[test]
     fn objects_of_all_sizes_are_what_git_takes_them_for() {
@@ -165,7 +165,7 @@ mod tests {
                 repo.durability().sync_objects().unwrap();
                 assert_eq!(repo.objects().read_blob(&id, 1 << 20).unwrap(), content, "{size}");
                 let file = scratch.path().join("content");
-                files::write_scratch(&file, &content).unwrap();
+                axiom_base::files::write_scratch(&file, &content).unwrap();
                 assert_eq!(scratch.git(&["hash-object", file.to_str().unwrap()]), id.as_str());
                 assert_eq!(scratch.git(&["cat-file", "-s", id.as_str()]), size.to_string());
                 let (folder, rest) = id.as_str().split_at(2);
@@ -218,8 +218,8 @@ mod tests {
                 assert_eq!(read(&objects, &id, size.saturating_sub(1)).is_some(), size == 0, "too large");
                 let (file, place) = (encoded(Kind::Blob, &content).unwrap(), loose_file(&objects, &id));
                 let with = |bytes: &[u8]| {
-                    files::remove_file(&place).unwrap();
-                    files::write_scratch(&place, bytes).unwrap();
+                    axiom_base::files::remove_file(&place).unwrap();
+                    axiom_base::files::write_scratch(&place, bytes).unwrap();
                     read(&objects, &id, 1 << 20)
                 };
                 assert_eq!(with(&file), Some((Kind::Blob, content)), "{size}");
@@ -246,12 +246,12 @@ mod tests {
             // As `git gc` does it: only a folder with nothing in it goes.
             scope.spawn(|| {
                 while !ended.load(std::sync::atomic::Ordering::Relaxed) {
-                    let _ = crate::files::remove_empty_dir(place.parent().unwrap());
+                    let _ = axiom_base::files::remove_empty_dir(place.parent().unwrap());
                 }
             });
             let outcome = (0..3000).try_for_each(|_| {
                 write(dir.path(), &id, &stored(b"blob 0\0"))?;
-                files::remove_file(&place)
+                axiom_base::files::remove_file(&place)
             });
             ended.store(true, std::sync::atomic::Ordering::Relaxed);
             outcome.unwrap();
@@ -261,7 +261,7 @@ mod tests {
     #[test]
     fn a_folder_that_cannot_be_made_is_an_error_that_leaves_nothing() {
         let dir = tempfile::tempdir().unwrap();
-        files::write_scratch(&dir.path().join("ab"), b"a file").unwrap();
+        axiom_base::files::write_scratch(&dir.path().join("ab"), b"a file").unwrap();
         let id = gix::ObjectId::from_hex(format!("ab{}", "0".repeat(38)).as_bytes()).unwrap();
         assert!(write(dir.path(), &id, b"blob 0\0").is_err());
         assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 1);

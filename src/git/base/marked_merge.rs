@@ -1,6 +1,6 @@
 //! Merges as data: what git is to merge, and what came of it.
 
-use crate::domain::base::names::Oid;
+use axiom_model::base::names::Oid;
 
 use super::conflict_stage::ConflictStage;
 
@@ -8,11 +8,11 @@ use super::conflict_stage::ConflictStage;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MergeToRun {
     /// The commit whose attributes files count.
-    pub(in crate::git) attributes: Oid,
+    pub(crate) attributes: Oid,
     /// What differs between this commit and `theirs` is applied; without it git finds where the two begin to differ.
-    pub(in crate::git) base: Option<Oid>,
-    pub(in crate::git) ours: Oid,
-    pub(in crate::git) theirs: Oid,
+    pub(crate) base: Option<Oid>,
+    pub(crate) ours: Oid,
+    pub(crate) theirs: Oid,
 }
 
 /// A merge as git would leave it in a worktree, with the conflicts marked in the files.
@@ -21,7 +21,7 @@ pub struct MarkedMerge {
     /// The tree of the files.
     pub tree: Oid,
     /// Whether there is no conflict.
-    pub(in crate::git) is_clean: bool,
+    pub(crate) is_clean: bool,
     /// The stages of the paths in conflict; none where it is clean.
-    pub(in crate::git) unmerged: Vec<ConflictStage>,
+    pub(crate) unmerged: Vec<ConflictStage>,
 }

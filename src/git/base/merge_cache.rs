@@ -8,15 +8,15 @@ use super::marked_merge::{MarkedMerge, MergeToRun};
 /// A merge, and what came of it.
 #[derive(Debug, Clone)]
 pub struct CachedMerge {
-    pub(in crate::git) asked: MergeToRun,
-    pub(in crate::git) merge: MarkedMerge,
+    pub(crate) asked: MergeToRun,
+    pub(crate) merge: MarkedMerge,
 }
 
 /// What a repository knows of such merges.
 #[derive(Debug, Default)]
-pub(in crate::git) struct MergeCache {
-    pub(in crate::git) known: Mutex<Vec<CachedMerge>>,
-    pub(in crate::git) runs_aside: AtomicBool,
-    pub(in crate::git) to_run: Mutex<Option<MergeToRun>>,
-    pub(in crate::git) given_up: Mutex<Option<Arc<AtomicBool>>>,
+pub(crate) struct MergeCache {
+    pub(crate) known: Mutex<Vec<CachedMerge>>,
+    pub(crate) runs_aside: AtomicBool,
+    pub(crate) to_run: Mutex<Option<MergeToRun>>,
+    pub(crate) given_up: Mutex<Option<Arc<AtomicBool>>>,
 }

@@ -1,6 +1,6 @@
 //! The types of objects.
 
-use crate::git::base::limits;
+use crate::base::limits;
 
 /// The type of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,14 +27,14 @@ impl ObjectKind {
     }
 
     /// The largest size that is read; for blobs and tags the caller sets the limit.
-    pub(in crate::git) const fn limit(self) -> Option<u64> {
+    pub(crate) const fn limit(self) -> Option<u64> {
         match self {
             Self::Blob | Self::Tag => None,
             Self::Tree | Self::Commit => Some(limits::STRUCTURE),
         }
     }
 
-    pub(in crate::git) const fn in_gix(self) -> gix::objs::Kind {
+    pub(crate) const fn in_gix(self) -> gix::objs::Kind {
         match self {
             Self::Blob => gix::objs::Kind::Blob,
             Self::Tree => gix::objs::Kind::Tree,

@@ -6,13 +6,13 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::domain::base::names::RepoPath;
-use crate::error::{Error, Result};
-use crate::files;
+use axiom_base::error::{Error, Result};
+use axiom_base::files;
+use axiom_model::base::names::RepoPath;
 
 /// What is at a path.
 #[derive(Debug)]
-pub(in crate::git) enum PathOccupant {
+pub(crate) enum PathOccupant {
     /// Nothing.
     Missing,
     /// A folder above the path is a file or link instead; its path.
@@ -29,7 +29,7 @@ pub(in crate::git) enum PathOccupant {
 
 /// Stat data that shows whether a file was touched between two looks.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) struct FileTouchStamp {
+pub(crate) struct FileTouchStamp {
     device: u64,
     inode: u64,
     size: u64,
@@ -48,14 +48,14 @@ impl FileTouchStamp {
 }
 
 /// Looks at `path` below `root` without following links above it or at it.
-pub(in crate::git) fn look(root: &Path, path: &RepoPath) -> Result<PathOccupant> {
+pub(crate) fn look(root: &Path, path: &RepoPath) -> Result<PathOccupant> {
     WorktreeInspector::below(root).look(path)
 }
 
 /// Looks at many paths below a root, and at each folder above them once. A folder may have become something else by the time
 /// that the next path in it is looked at, just as it may after a look at every path: whatever moves files checks again.
 #[derive(Debug)]
-pub(in crate::git) struct WorktreeInspector<'a> {
+pub(crate) struct WorktreeInspector<'a> {
     root: &'a Path,
     folders: BTreeSet<RepoPath>,
 }
@@ -83,7 +83,7 @@ impl<'a> WorktreeInspector<'a> {
 }
 
 /// What is at a place, without following a link there.
-pub(in crate::git) fn look_at(place: &Path) -> Result<PathOccupant> {
+pub(crate) fn look_at(place: &Path) -> Result<PathOccupant> {
     let Some(meta) = files::metadata(place)? else { return Ok(PathOccupant::Missing) };
     let kind = meta.file_type();
     if kind.is_dir() {

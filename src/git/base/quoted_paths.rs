@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
-use crate::domain::base::names::RepoPath;
+use axiom_model::base::names::RepoPath;
 
 /// Paths in quotes, one per line, as git reads them.
-pub(in crate::git) fn quoted_lines<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<u8> {
+pub(crate) fn quoted_lines<'p>(paths: impl IntoIterator<Item = &'p RepoPath>) -> Vec<u8> {
     let mut lines = Vec::new();
     for path in paths {
         quote(path.as_bytes(), &mut lines);
@@ -15,7 +15,7 @@ pub(in crate::git) fn quoted_lines<'p>(paths: impl IntoIterator<Item = &'p RepoP
 }
 
 /// A path in double quotes, as git reads it from a line.
-pub(in crate::git) fn quote(path: &[u8], line: &mut Vec<u8>) {
+pub(crate) fn quote(path: &[u8], line: &mut Vec<u8>) {
     line.push(b'"');
     for byte in path {
         match byte {
@@ -28,7 +28,7 @@ pub(in crate::git) fn quote(path: &[u8], line: &mut Vec<u8>) {
 }
 
 /// A path in the form that git accepts in a list of object folders; quoted if it contains special characters.
-pub(in crate::git) fn quoted(path: &Path) -> Vec<u8> {
+pub(crate) fn quoted(path: &Path) -> Vec<u8> {
     use std::os::unix::ffi::OsStrExt;
     let bytes = path.as_os_str().as_bytes();
     if !bytes.iter().any(|byte| matches!(byte, b':' | b'"' | b'\\' | b'\n')) && !bytes.starts_with(b"#") {

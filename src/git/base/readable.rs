@@ -5,26 +5,26 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags};
 
-use crate::domain::base::names::RepoPath;
-use crate::error::{Error, is_everybodys_limit};
-use crate::files;
+use axiom_base::error::{Error, is_everybodys_limit};
+use axiom_base::files;
+use axiom_model::base::names::RepoPath;
 
 /// How much is read at once of a file that is only tried.
 const PART: usize = 1024 * 1024;
 
 /// Whether an error says that this one place cannot be read: not that nothing is there, and not that this process or the
 /// machine is at a limit, which would make a gap of everything.
-pub(in crate::git) fn is_gap(error: &io::Error) -> bool {
+pub(crate) fn is_gap(error: &io::Error) -> bool {
     !files::says_nothing_is_there(error) && !is_everybodys_limit(error)
 }
 
 /// Whether an error was caused by one place that cannot be read.
-pub(in crate::git) fn is_caused_by_gap(error: &Error) -> bool {
+pub(crate) fn is_caused_by_gap(error: &Error) -> bool {
     error.io_cause().is_some_and(is_gap)
 }
 
 /// Whether a file can be opened, or a link be read. Also true for what is missing, and for other kinds: those are not read.
-pub(in crate::git) fn can_be_read(place: &Path) -> bool {
+pub(crate) fn can_be_read(place: &Path) -> bool {
     try_it(place, |_| Ok(()))
 }
 
@@ -47,7 +47,7 @@ pub fn gap_above(root: &Path, path: &RepoPath) -> Option<RepoPath> {
 }
 
 /// As [`can_be_read`], to the last byte.
-pub(in crate::git) fn reads_through(place: &Path) -> bool {
+pub(crate) fn reads_through(place: &Path) -> bool {
     try_it(place, |mut file| {
         let mut part = vec![0; PART];
         while io::Read::read(&mut file, &mut part)? > 0 {}
@@ -93,7 +93,7 @@ mod tests {
         symlink("shut", place("link")).unwrap();
         let set = |path: &str, mode| std::fs::set_permissions(place(path), std::fs::Permissions::from_mode(mode)).unwrap();
         ["alone", "shut/in", "shut"].iter().for_each(|path| set(path, 0));
-        crate::files::bound::bound_by_permissions(|| {
+        crate::bound::bound_by_permissions(|| {
             for (path, gap) in [
                 ("open", None),
                 ("missing/x", None),

@@ -9,7 +9,7 @@ const ROOM: usize = 16 * 1024 * 1024;
 
 /// The trees that were read last.
 #[derive(Debug, Default)]
-pub(in crate::git) struct TreeCache(Mutex<CachedTrees>);
+pub(crate) struct TreeCache(Mutex<CachedTrees>);
 
 #[derive(Debug, Default)]
 struct CachedTrees {
@@ -18,12 +18,12 @@ struct CachedTrees {
 }
 
 impl TreeCache {
-    pub(in crate::git) fn get(&self, id: &gix::oid) -> Option<Arc<[u8]>> {
+    pub(crate) fn get(&self, id: &gix::oid) -> Option<Arc<[u8]>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).trees.get(id).cloned()
     }
 
     /// Where there is no more room, all others go.
-    pub(in crate::git) fn keep(&self, id: gix::ObjectId, content: Arc<[u8]>) {
+    pub(crate) fn keep(&self, id: gix::ObjectId, content: Arc<[u8]>) {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if kept.bytes + content.len() > ROOM {
             *kept = CachedTrees::default();

@@ -2,10 +2,10 @@
 
 use std::sync::Mutex;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::operation::change_json::FileChange;
-use crate::error::{Code, Error, Result};
-use crate::git::base::modes::{GITLINK, SYMLINK};
+use crate::base::modes::{GITLINK, SYMLINK};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::operation::change_json::FileChange;
 
 /// Mode and id of a file in a tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl FileId {
 }
 
 /// The tree differences that were computed last.
-pub(in crate::git) type TreeDiffCache = Mutex<Vec<((Oid, Oid), Vec<TreeChange>)>>;
+pub(crate) type TreeDiffCache = Mutex<Vec<((Oid, Oid), Vec<TreeChange>)>>;
 
 /// A path in which two trees differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -71,7 +71,7 @@ impl TreeChange {
 }
 
 /// Parses the output of `--raw -z`.
-pub(in crate::git) fn parse_raw(bytes: &[u8]) -> Result<Vec<TreeChange>> {
+pub(crate) fn parse_raw(bytes: &[u8]) -> Result<Vec<TreeChange>> {
     let unclear = || Error::new(Code::GitFailed, "cannot make sense of a list of changes that git printed");
     let mut changes = Vec::new();
     let mut fields = bytes.split(|b| *b == 0);

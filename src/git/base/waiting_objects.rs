@@ -17,7 +17,7 @@ const BYTES: usize = 128 * 1024;
 
 /// The objects that wait in memory, and those of the same operation that have landed: it reads them again at once.
 #[derive(Default)]
-pub(in crate::git) struct WaitingObjects {
+pub(crate) struct WaitingObjects {
     objects: Storage,
     bytes: usize,
     landed: HashMap<gix::ObjectId, LandedObject>,

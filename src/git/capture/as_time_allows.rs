@@ -1,22 +1,22 @@
-//! Reads files part by part, as far as there is time: which come first and what fits is decided by `domain::checkpoint::in_time`.
+//! Reads files part by part, as far as there is time: which come first and what fits is decided by `model::checkpoint::in_time`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::domain::base::names::RepoPath;
-use crate::domain::checkpoint::reading_budget::{ReadingPace, ReadingPriority, ordered};
-use crate::error::{Code, Result};
-use crate::git::capture::staged_paths::StagedPaths;
-use crate::git::index::changed_paths::ChangedPaths;
-use crate::git::objects::durability::sync_file_system;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::capture::staged_paths::StagedPaths;
+use crate::index::changed_paths::ChangedPaths;
+use crate::objects::durability::sync_file_system;
+use crate::repo::handles::Captures;
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::{Code, Result};
+use axiom_model::base::names::RepoPath;
+use axiom_model::checkpoint::reading_budget::{ReadingPace, ReadingPriority, ordered};
 
 use super::gaps::CaptureGaps;
 use super::worktree::CaptureOptions;
-use crate::git::base::readable::reads_through;
+use crate::base::readable::reads_through;
 
 /// From so many bytes on, what was read of a part is written out before the clock is looked at: else the time that the disk takes
 /// would be seen only at the end, when all of it is synced.
@@ -24,7 +24,7 @@ const WRITTEN_OUT: u64 = 4 * 1024 * 1024;
 
 /// Hands `files` to `read`, in parts and in order where there is a limit, all at once where there is none. Returns those for which there
 /// was no time; `None` as soon as `read` gives up.
-pub(in crate::git) fn as_time_allows<T: Ord>(
+pub(crate) fn as_time_allows<T: Ord>(
     (repository, until): (&Repository, Option<Instant>),
     files: Vec<T>,
     place: impl Fn(&T) -> (ReadingPriority, u64),

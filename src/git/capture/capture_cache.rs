@@ -3,17 +3,17 @@
 
 use std::path::PathBuf;
 
-use crate::files;
+use axiom_base::files;
 
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
 
 /// The largest such file that is read, in bytes.
 const LIMIT: u64 = 256 * 1024 * 1024;
 
 /// What is remembered of a worktree.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) enum CaptureCacheKind {
+pub(crate) enum CaptureCacheKind {
     /// Which unchanged files a checkout gives back.
     GivenBack,
     /// The blobs of untracked files.
@@ -62,7 +62,7 @@ impl CaptureCacheKind {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_file_is_read_back_whole_or_not_at_all() {
@@ -76,7 +76,7 @@ mod tests {
             let place = CaptureCacheKind::Untracked.place(&repo, &main);
             let whole = std::fs::read(&place).unwrap();
             for cut in [0, 10, whole.len() / 2, whole.len() - 1] {
-                files::write_scratch(&place, &whole[..cut]).unwrap();
+                axiom_base::files::write_scratch(&place, &whole[..cut]).unwrap();
                 assert_eq!(CaptureCacheKind::Untracked.read(&repo, &main), None, "{cut}");
             }
         }

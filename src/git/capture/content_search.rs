@@ -3,10 +3,10 @@
 use std::collections::{BTreeSet, HashMap};
 
 use super::extras::CaptureExtras;
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Result};
-use crate::git::base::modes::{GITLINK, TREE};
-use crate::git::repo::handles::Captures;
+use crate::base::modes::{GITLINK, TREE};
+use crate::repo::handles::Captures;
+use axiom_base::error::{Code, Result};
+use axiom_model::base::names::{Oid, RepoPath};
 
 /// The largest content that is looked through.
 const LARGEST: u64 = 64 * 1024 * 1024;

@@ -1,23 +1,23 @@
 //! Finds what git does not report, so that a checkpoint can list what a capture does not hold. The type [`CaptureCoverage`] itself
-//! is in `domain`.
+//! is in `model`.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
 use walkdir::WalkDir;
 
-use crate::domain::base::names::RepoPath;
-pub use crate::domain::checkpoint::coverage::{CaptureCoverage, PathSample};
-use crate::files;
+use axiom_base::files;
+use axiom_model::base::names::RepoPath;
+pub use axiom_model::checkpoint::coverage::{CaptureCoverage, PathSample};
 
 use super::gaps::CaptureGaps;
 use super::permissions::UsualPermissions;
-use crate::git::base::readable::is_gap;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::readable::is_gap;
+use crate::repo::worktrees::Worktree;
 
 /// What git does not report.
 #[derive(Debug, Default)]
-pub(in crate::git) struct UnreportedPaths {
+pub(crate) struct UnreportedPaths {
     /// Sockets, fifos and devices.
     pub special: Vec<RepoPath>,
     /// Folders that contain a `.git`, except the worktree's own top folder.
@@ -32,7 +32,7 @@ pub(in crate::git) struct UnreportedPaths {
 
 /// Finds what git does not report; `special` and `with_git` are sorted. `skipped` are folders (without `/` at the end) that
 /// are listed elsewhere and not looked into, nor are those that are closed. Folders that cannot be read are gaps.
-pub(in crate::git) fn find_unmentioned(
+pub(crate) fn find_unmentioned(
     worktree: &Worktree,
     skipped: &BTreeSet<RepoPath>,
     closes: impl Fn(&RepoPath) -> bool,

@@ -10,25 +10,25 @@ use std::path::Path;
 use serde::{Deserialize, Serialize};
 use walkdir::WalkDir;
 
-use crate::domain::base::line_ends::LineEndConfig;
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
-use crate::files;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::forms::line_ends::LineEndConfig;
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::coverage::CaptureCoverage;
 use super::permissions::RecordedPermissions;
 use super::raw::RawFile;
-use crate::git::base::limits;
-use crate::git::base::modes::{GITLINK, TREE};
-use crate::git::index::file::{IndexExtras, IndexFacts};
-use crate::git::objects::database::{NewCommit, TreeEntry};
-use crate::git::repo::handles::Index;
-use crate::git::repo::person_ident::PersonIdent;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::limits;
+use crate::base::modes::{GITLINK, TREE};
+use crate::index::file::{IndexExtras, IndexFacts};
+use crate::objects::database::{NewCommit, TreeEntry};
+use crate::repo::handles::Index;
+use crate::repo::person_ident::PersonIdent;
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
 
 /// Files and folders in a worktree's git directory that belong to an operation in progress.
-pub(in crate::git) const OPERATION: &[&str] = &[
+pub(crate) const OPERATION: &[&str] = &[
     "MERGE_HEAD",
     "MERGE_MSG",
     "MERGE_MODE",
@@ -98,12 +98,7 @@ pub struct CaptureExtras {
 impl CaptureExtras {
     /// Collects the extras: `facts` of the index, the operation in progress (as blobs), and the configuration of line ends.
     /// `modes` and `raw` stay empty. What of the operation's files is none that can be read is left out, and named in the coverage.
-    pub(in crate::git) fn read(
-        r: &Repository,
-        worktree: &Worktree,
-        facts: IndexFacts,
-        coverage: &mut CaptureCoverage,
-    ) -> Result<Self> {
+    pub(crate) fn read(r: &Repository, worktree: &Worktree, facts: IndexFacts, coverage: &mut CaptureCoverage) -> Result<Self> {
         let (intent_to_add, intent_modes) = facts.intent_to_add.into_iter().unzip();
         let index = IndexExtras {
             unmerged: facts.unmerged,
@@ -156,7 +151,7 @@ impl CaptureExtras {
 
     /// Writes a commit that holds the extras as `extras.json`. It keeps alive the blobs that they name, and the objects that
     /// the operation in progress names. `None` if there is nothing to record.
-    pub(in crate::git) fn commit(&self, repository: &Repository, who: &PersonIdent) -> Result<Option<Oid>> {
+    pub(crate) fn commit(&self, repository: &Repository, who: &PersonIdent) -> Result<Option<Oid>> {
         if self.is_empty() {
             return Ok(None);
         }
@@ -194,7 +189,7 @@ impl CaptureExtras {
     }
 
     /// The same, from the tree of the commit with the extras.
-    pub(in crate::git) fn of_tree(repository: &Repository, tree: &Oid) -> Result<Self> {
+    pub(crate) fn of_tree(repository: &Repository, tree: &Oid) -> Result<Self> {
         let Some(list) = repository.objects().read_tree(tree)?.into_iter().find(|entry| entry.name == LIST) else {
             return Ok(Self::default());
         };

@@ -3,13 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::base::names::{Oid, RepoPath};
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::extras::{CaptureExtras, GitOperationFile};
 use super::permissions::{RecordedPermissions, recorded};
-use crate::git::base::conflict_stage::ConflictStage;
-use crate::git::base::tree_change::TreeChange;
-use crate::git::index::file::IndexExtras;
+use crate::base::conflict_stage::ConflictStage;
+use crate::base::tree_change::TreeChange;
+use crate::index::file::IndexExtras;
 
 /// Files of git that outlive an operation, or exist without one.
 const REMAINS: [&str; 4] = ["MERGE_MSG", "SQUASH_MSG", "MERGE_RR", "AUTO_MERGE"];
@@ -215,7 +215,7 @@ fn extras_of(all: &BTreeMap<&RepoPath, PathIndexExtras>) -> IndexExtras {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::base::tree_change::FileId;
+    use crate::base::tree_change::FileId;
 
     fn path(text: &str) -> RepoPath {
         RepoPath::new(text.as_bytes())

@@ -10,15 +10,15 @@
 use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::extras::CaptureExtras;
 use super::raw::RawFile;
-use crate::git::base::modes::TREE;
-use crate::git::base::tree_change::{FileId, TreeChange};
-use crate::git::repo::handles::Captures;
-use crate::git::repo::repository::Repository;
+use crate::base::modes::TREE;
+use crate::base::tree_change::{FileId, TreeChange};
+use crate::repo::handles::Captures;
+use crate::repo::repository::Repository;
 
 /// The files of a worktree at one moment.
 #[derive(Debug, Clone, Copy)]
@@ -102,7 +102,7 @@ impl Captures<'_> {
 
 /// A cache of trees that were read: many paths are in few folders.
 #[derive(Debug, Default)]
-pub(in crate::git) struct TreeEntryCache(HashMap<Oid, BTreeMap<Vec<u8>, FileId>>);
+pub(crate) struct TreeEntryCache(HashMap<Oid, BTreeMap<Vec<u8>, FileId>>);
 
 impl TreeEntryCache {
     /// The file or submodule that a tree has at a path; `None` if there is nothing or a folder.
@@ -147,7 +147,7 @@ pub fn bytes_by(ours: &[RawFile], theirs: &[RawFile], is_theirs: impl Fn(&RepoPa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_path_differs_where_mode_blob_or_held_bytes_do() {

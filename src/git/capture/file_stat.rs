@@ -10,7 +10,7 @@ const OLD_IN_SECONDS: i128 = 2_000_000_000;
 
 /// Stat data that distinguish a file from what was or will be in its place, as far as an index keeps them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(in crate::git) struct FileStat {
+pub(crate) struct FileStat {
     pub size: u32,
     pub(super) modified: (u32, u32),
     pub(super) changed: (u32, u32),

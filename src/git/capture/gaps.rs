@@ -8,15 +8,15 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::base::names::RepoPath;
-use crate::domain::base::path_set::PathSet;
+use axiom_model::base::names::RepoPath;
+use axiom_model::base::path_set::PathSet;
 
 use super::coverage::CaptureCoverage;
-use crate::git::base::readable::can_be_read;
+use crate::base::readable::can_be_read;
 
 /// The paths that were not read.
 #[derive(Debug, Clone, Default)]
-pub(in crate::git) struct CaptureGaps {
+pub(crate) struct CaptureGaps {
     paths: BTreeSet<RepoPath>,
     /// Those for which there was no time.
     late: BTreeSet<RepoPath>,

@@ -4,17 +4,17 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::RepoPath;
-use crate::error::Result;
-use crate::files;
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_model::base::names::RepoPath;
 
 use super::named_ignored::hold_named;
 use super::worktree::CaptureOptions;
-use crate::git::index::file::in_folder;
-use crate::git::index::status::{StatusEntry, StatusKind};
-use crate::git::repo::handles::Captures;
-use crate::git::repo::own_scratch::ScratchFolder;
-use crate::git::repo::worktrees::Worktree;
+use crate::index::file::in_folder;
+use crate::index::status::{StatusEntry, StatusKind};
+use crate::repo::handles::Captures;
+use crate::repo::own_scratch::ScratchFolder;
+use crate::repo::worktrees::Worktree;
 
 /// The largest file of the user's with patterns that is read.
 const IGNORED_LIMIT: u64 = 4 * 1024 * 1024;
@@ -24,7 +24,7 @@ const LIMIT: u64 = 100 * 1024 * 1024;
 
 /// Ignored files and folders, sorted; each list is ordered by path.
 #[derive(Debug, Default)]
-pub(in crate::git) struct SortedIgnoredPaths {
+pub(crate) struct SortedIgnoredPaths {
     /// Files and links that are held.
     pub held: Vec<RepoPath>,
     /// The topmost files and folders that are not held.
@@ -41,7 +41,7 @@ pub(in crate::git) struct SortedIgnoredPaths {
 
 /// Sorts the topmost ignored files and folders by what the configuration includes. A folder is listed only if a pattern
 /// covers it or leads into it.
-pub(in crate::git) fn sort_ignored(root: &Path, ignored: Vec<RepoPath>, options: &CaptureOptions) -> SortedIgnoredPaths {
+pub(crate) fn sort_ignored(root: &Path, ignored: Vec<RepoPath>, options: &CaptureOptions) -> SortedIgnoredPaths {
     let mut sorted = SortedIgnoredPaths::default();
     if options.include.is_empty() {
         sorted.rest = ignored;
@@ -122,7 +122,7 @@ fn sort_one(root: &Path, path: RepoPath, options: &CaptureOptions, sorted: &mut 
 
 /// What the configuration excludes.
 #[derive(Debug, Default)]
-pub(in crate::git) struct ExcludedPaths {
+pub(crate) struct ExcludedPaths {
     /// The topmost files and folders, as far as git reports something in them.
     pub paths: BTreeSet<RepoPath>,
     /// All that is tracked, in order, where anything may be excluded.
@@ -146,7 +146,7 @@ impl ExcludedPaths {
 impl Captures<'_> {
     /// A file in `folder` for `core.excludesFile`, with which git opens no folder that is excluded; `None` where nothing is. What
     /// the user's own file ignores it ignores too.
-    pub(in crate::git) fn closed_to_git(&self, folder: &ScratchFolder, options: &CaptureOptions) -> Result<Option<PathBuf>> {
+    pub(crate) fn closed_to_git(&self, folder: &ScratchFolder, options: &CaptureOptions) -> Result<Option<PathBuf>> {
         // git would take the patterns for those of other names too, and a negated one would show what the user's file ignores.
         if options.exclude.is_empty() || options.exclude.negates() || self.repo.ignores_case() {
             return Ok(None);
@@ -155,7 +155,7 @@ impl Captures<'_> {
         let own = if set.ok() {
             Some(PathBuf::from(set.text()?))
         } else {
-            crate::env::user_config_dir().map(|folder| folder.join("git/ignore"))
+            axiom_base::env::user_config_dir().map(|folder| folder.join("git/ignore"))
         };
         let own = own.and_then(|file| files::read_small_of_user(&file, IGNORED_LIMIT).ok()?.content());
         let lines = [own.unwrap_or_default(), b"\n".to_vec(), options.exclude.as_lines()].concat();
@@ -166,7 +166,7 @@ impl Captures<'_> {
 
     /// Removes excluded paths from the entries of `git status`, and from the folders that it could not read (`unread`), and
     /// returns the topmost excluded files and folders. A folder is returned only if nothing in it is tracked.
-    pub(in crate::git) fn take_excluded(
+    pub(crate) fn take_excluded(
         &self,
         worktree: &Worktree,
         (index, options): (&Path, &CaptureOptions),
@@ -215,7 +215,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::index::path_patterns::PathPatterns;
+    use crate::index::path_patterns::PathPatterns;
 
     fn sorted(include: &[&str], files: &[(&str, u64)], ignored: &[&str]) -> [Vec<String>; 4] {
         let dir = tempfile::tempdir().unwrap();

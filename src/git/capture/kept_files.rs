@@ -3,14 +3,14 @@
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::base::path_set::PathSet;
-use crate::error::{Code, Result};
-use crate::git::base::modes::SYMLINK;
-use crate::git::base::tree_change::{FileId, TreeChange};
-use crate::git::index::filters::is_of_a_filter;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::modes::SYMLINK;
+use crate::base::tree_change::{FileId, TreeChange};
+use crate::index::filters::is_of_a_filter;
+use crate::repo::handles::Captures;
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::{Code, Result};
+use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::base::path_set::PathSet;
 
 use super::raw::RawFile;
 use super::worktree::{CaptureOptions, WorktreeCapture};
@@ -86,7 +86,7 @@ impl Captures<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn kept_files_take_the_place_of_those_of_the_capture_as_git_would_hold_them() {

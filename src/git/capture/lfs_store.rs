@@ -1,7 +1,7 @@
 //! Our own store of what Git LFS files hold: a hard link to each object that a capture names, below our folder. `git lfs prune`
 //! deletes what only our refs name, and here it stays; nothing is stored twice. Where no link is possible, a copy.
 //!
-//! Begin reading with `keep`. Which captures name an object is recorded in their extras: [`crate::git::capture::raw`].
+//! Begin reading with `keep`. Which captures name an object is recorded in their extras: [`crate::capture::raw`].
 
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
@@ -9,24 +9,24 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, UNIX_EPOCH};
 
-use crate::domain::base::lfs_pointer::LfsPointer;
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::base::own_names;
-use crate::error::Result;
-use crate::{env, files};
+use axiom_base::error::Result;
+use axiom_base::{env, files};
+use axiom_model::base::lfs_pointer::LfsPointer;
+use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::base::own_names;
 
 use super::extras::{CaptureExtras, SUBJECT};
 use super::raw::RawFile;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::shortcuts::read::value_of;
+use crate::repo::handles::Captures;
+use crate::repo::repository::Repository;
+use crate::repo::shortcuts::read::value_of;
 
 /// The name of the filter of Git LFS, which it is bound to.
-pub(in crate::git) const LFS: &str = "lfs";
+pub(crate) const LFS: &str = "lfs";
 
 /// Our store, and that of Git LFS.
 #[derive(Debug)]
-pub(in crate::git) struct LfsStore {
+pub(crate) struct LfsStore {
     ours: PathBuf,
     users: PathBuf,
     /// Whether something was kept that is not synced yet.

@@ -5,17 +5,17 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result, some_of};
+use axiom_base::error::{Code, Error, Result, some_of};
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::coverage::CaptureCoverage;
 use super::file_differences::TreeEntryCache;
 use super::worktree::WorktreeCapture;
-use crate::git::base::head::Head;
-use crate::git::base::modes::{GITLINK, TREE};
-use crate::git::index::file::{IndexFacts, IndexInfoInput, read};
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::head::Head;
+use crate::base::modes::{GITLINK, TREE};
+use crate::index::file::{IndexFacts, IndexInfoInput, read};
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
 
 /// What an index has at a path whose content is lost.
 #[derive(Debug)]
@@ -89,9 +89,9 @@ impl LostContents {
     }
 }
 
-impl crate::git::repo::handles::Captures<'_> {
+impl crate::repo::handles::Captures<'_> {
     /// The paths of contents that a capture takes over from the index and that cannot be read.
-    pub(in crate::git) fn lost_in(&self, worktree: &Worktree, capture: &WorktreeCapture) -> Result<BTreeSet<RepoPath>> {
+    pub(crate) fn lost_in(&self, worktree: &Worktree, capture: &WorktreeCapture) -> Result<BTreeSet<RepoPath>> {
         let mut lost = self.repo.index(worktree).unreadable_staged(capture)?;
         // No tree has the sides of a conflict.
         let mut sides = capture.extras.index.unmerged.iter().filter(|stage| stage.mode != GITLINK);

@@ -1,16 +1,16 @@
 //! Ignored files that a risky command names: they are held in the checkpoint before it, in full or not at all.
 //!
-//! Which words a command has is for `domain::attach::shell`; here they are absolute paths with patterns as a shell has them.
+//! Which words a command has is for `model::attach::shell`; here they are absolute paths with patterns as a shell has them.
 
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::RepoPath;
-use crate::files;
+use axiom_base::files;
+use axiom_model::base::names::RepoPath;
 
 use super::ignored_held::SortedIgnoredPaths;
 use super::worktree::CaptureOptions;
-use crate::git::index::path_patterns::PathPatterns;
+use crate::index::path_patterns::PathPatterns;
 
 /// The most files of a folder that is held.
 const MOST_FILES: usize = 1000;

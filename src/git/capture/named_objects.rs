@@ -3,18 +3,18 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::base::names::Oid;
-use crate::error::Result;
+use axiom_base::error::Result;
+use axiom_model::base::names::Oid;
 
 use super::extras::GitOperationFile;
-use crate::git::base::limits;
-use crate::git::objects::database::gix_id;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::shortcuts::FastWay;
+use crate::base::limits;
+use crate::objects::database::gix_id;
+use crate::repo::handles::Captures;
+use crate::repo::shortcuts::FastWay;
 
 /// Objects that are named and that exist.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::git) struct NamedObjects {
+pub(crate) struct NamedObjects {
     /// Commits. A parent of another one is left out, since that one keeps it alive.
     pub commits: Vec<Oid>,
     /// Trees.
@@ -24,7 +24,7 @@ pub(in crate::git) struct NamedObjects {
 impl Captures<'_> {
     /// The commits and trees that files of an operation in progress name by their full ids, each once, in order of their
     /// ids.
-    pub(in crate::git) fn named_by(&self, files: &[GitOperationFile]) -> Result<NamedObjects> {
+    pub(crate) fn named_by(&self, files: &[GitOperationFile]) -> Result<NamedObjects> {
         if files.is_empty() {
             return Ok(NamedObjects::default());
         }
@@ -65,8 +65,8 @@ impl Captures<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::names::RepoPath;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
+    use axiom_model::base::names::RepoPath;
 
     #[test]
     fn commits_and_trees_are_found_in_any_text_and_a_chain_is_kept_by_its_end() {

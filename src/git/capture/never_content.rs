@@ -6,10 +6,10 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::domain::base::names::RepoPath;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::ownership::is_same_place;
-use crate::git::repo::worktrees::Worktree;
+use crate::repo::handles::Captures;
+use crate::repo::ownership::is_same_place;
+use crate::repo::worktrees::Worktree;
+use axiom_model::base::names::RepoPath;
 
 use super::worktree::{CaptureOptions, WorktreeCapture, is_below};
 

@@ -1,9 +1,9 @@
 //! Reads the parts of a capture back from its commits.
 
-use crate::domain::base::names::Oid;
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::Oid;
 
-use crate::git::repo::handles::Captures;
+use crate::repo::handles::Captures;
 
 /// The parts of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,7 +34,7 @@ impl Captures<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_plain_commit_is_no_capture() {

@@ -8,16 +8,17 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
-use crate::files::{self, ExtendedAttributes};
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_base::files::ExtendedAttributes;
+use axiom_model::base::names::{Oid, RepoPath};
 
-use crate::git::base::readable::is_caused_by_gap;
-use crate::git::base::tree_change::TreeChange;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
-use crate::own_process::threads;
+use crate::base::readable::is_caused_by_gap;
+use crate::base::tree_change::TreeChange;
+use crate::repo::handles::Captures;
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
+use axiom_base::own_process::threads;
 
 /// The read bits of group and others.
 const READ: u32 = 0o044;
@@ -68,7 +69,7 @@ pub struct RecordedPermissions {
 
 /// The usual permissions in a worktree.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) struct UsualPermissions {
+pub(crate) struct UsualPermissions {
     /// The read and write bits of a file that git creates.
     mode: u32,
 }
@@ -198,7 +199,7 @@ impl Captures<'_> {
     }
 
     /// The recorded permissions, with the values of the attributes.
-    pub(in crate::git) fn known(&self, one: &RecordedPermissions) -> Result<ResolvedPermissions> {
+    pub(crate) fn known(&self, one: &RecordedPermissions) -> Result<ResolvedPermissions> {
         let read = |attributes: &Vec<ExtendedAttribute>| -> Result<ExtendedAttributes> {
             let value = |one: &ExtendedAttribute| {
                 Ok((one.name.0.as_bytes().to_vec(), self.repo.objects().read_blob(&one.oid, VALUE_LIMIT)?))
@@ -212,7 +213,7 @@ impl Captures<'_> {
 
 /// The recorded permissions of a file or folder, with values.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::git) struct ResolvedPermissions {
+pub(crate) struct ResolvedPermissions {
     /// Its mode.
     pub mode: u32,
     /// Whether it is a folder.
@@ -239,6 +240,6 @@ fn mode_of(meta: &Metadata) -> u32 {
 }
 
 /// The recorded permissions of a path; `modes` are ordered by path.
-pub(in crate::git) fn recorded<'m>(modes: &'m [RecordedPermissions], path: &RepoPath) -> Option<&'m RecordedPermissions> {
+pub(crate) fn recorded<'m>(modes: &'m [RecordedPermissions], path: &RepoPath) -> Option<&'m RecordedPermissions> {
     modes.get(modes.binary_search_by(|one| one.path.cmp(path)).ok()?)
 }

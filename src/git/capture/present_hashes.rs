@@ -1,17 +1,17 @@
 //! The blobs that files of a worktree would be captured as.
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RepoPath};
 
-use crate::git::index::changed_paths::ChangedPaths;
-use crate::git::index::file::{copy_index, in_folder, index_facts, mark};
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::index::changed_paths::ChangedPaths;
+use crate::index::file::{copy_index, in_folder, index_facts, mark};
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
 
 /// As [`hash_files`], by everything that applies in the worktree now, as a capture would see it: also attributes that no
 /// tree has because git ignores their file, and the index, which influences line ends. `None` for files that git adds to no
 /// tree, and for files that vanished.
-pub(in crate::git) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Option<Oid>>> {
+pub(crate) fn hash_here(r: &Repository, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<Option<Oid>>> {
     if paths.is_empty() {
         return Ok(Vec::new());
     }

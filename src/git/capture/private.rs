@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::domain::base::names::RepoPath;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::shortcuts::Condition;
+use crate::repo::handles::Captures;
+use crate::repo::shortcuts::Condition;
+use axiom_model::base::names::RepoPath;
 
 use super::coverage::CaptureCoverage;
 use super::permissions::RecordedPermissions;

@@ -10,28 +10,28 @@ use std::path::Path;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::ciphertext;
-use crate::domain::base::lfs_pointer::LfsPointer;
-use crate::domain::base::line_ends::LineEnds;
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
-use crate::files;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::ciphertext;
+use axiom_model::base::forms::line_ends::LineEnds;
+use axiom_model::base::lfs_pointer::LfsPointer;
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::coverage::CaptureCoverage;
 use super::file_differences::{HeldFiles, bytes_of};
-use crate::git::base::quoted_paths::quoted_lines;
-use crate::git::base::tree_change::{FileId, TreeChange};
-use crate::git::capture::present_hashes::hash_here;
-use crate::git::index::changed_paths::ChangedPaths;
-use crate::git::index::conversions::RequestedConversion;
-use crate::git::index::file::{in_folder, nul_list};
-use crate::git::index::filter_memory::{hung_lately, note_hung};
-use crate::git::index::filters::{FilesByFilter, FilterTimeBudget};
-use crate::git::repo::handles::Captures;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::quoted_paths::quoted_lines;
+use crate::base::tree_change::{FileId, TreeChange};
+use crate::capture::present_hashes::hash_here;
+use crate::index::changed_paths::ChangedPaths;
+use crate::index::conversions::RequestedConversion;
+use crate::index::file::{in_folder, nul_list};
+use crate::index::filter_memory::{hung_lately, note_hung};
+use crate::index::filters::{FilesByFilter, FilterTimeBudget};
+use crate::repo::handles::Captures;
+use crate::repo::worktrees::Worktree;
 
 /// The largest file whose bytes are kept: a restore holds them in memory.
-pub(in crate::git) const RAW_LIMIT: u64 = 256 * 1024 * 1024;
+pub(crate) const RAW_LIMIT: u64 = 256 * 1024 * 1024;
 
 /// How many paths are passed as arguments at most.
 const FEW: usize = 100;
@@ -52,13 +52,13 @@ pub struct RawFile {
 
 impl RawFile {
     /// How many bytes it may have. Where they are the only form in which the file is held, there is no limit.
-    pub(in crate::git) fn largest(&self) -> u64 {
+    pub(crate) fn largest(&self) -> u64 {
         if self.held_as == self.oid { u64::MAX } else { RAW_LIMIT }
     }
 }
 
 /// Those of the kept bytes that belong to files that a restore writes, ordered by path.
-pub(in crate::git) fn wanted_bytes(raw: &[RawFile], changes: &[TreeChange]) -> Vec<RawFile> {
+pub(crate) fn wanted_bytes(raw: &[RawFile], changes: &[TreeChange]) -> Vec<RawFile> {
     let new: BTreeMap<&RepoPath, &Oid> = match raw {
         [] => BTreeMap::new(),
         [..] => changes.iter().filter_map(|change| Some((&change.path, &change.new.as_ref()?.oid))).collect(),
@@ -69,7 +69,7 @@ pub(in crate::git) fn wanted_bytes(raw: &[RawFile], changes: &[TreeChange]) -> V
 impl Captures<'_> {
     /// The bytes of those changed files that a checkout of `index` would not give back; `index` holds the tree of the files.
     /// What cannot be kept is listed in the coverage. No filter runs if none is asked for.
-    pub(in crate::git) fn raw_files(
+    pub(crate) fn raw_files(
         &self,
         worktree: &Worktree,
         index: &Path,
@@ -143,7 +143,7 @@ impl Captures<'_> {
     }
 
     /// Whether a checkout may add carriage returns to one of these files.
-    pub(in crate::git) fn may_add_returns(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<bool> {
+    pub(crate) fn may_add_returns(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<bool> {
         Ok(self.repo.conversions().asked(worktree, paths)?.iter().any(|asked| match asked {
             RequestedConversion::LineEnds(line_ends) => line_ends.may_put_in(),
             RequestedConversion::More => true,
@@ -174,12 +174,7 @@ impl Captures<'_> {
     }
 
     /// Those of the files that a checkout of `index` writes differently, found by doing it in a folder of ours.
-    pub(in crate::git) fn written_otherwise(
-        &self,
-        worktree: &Worktree,
-        index: &Path,
-        tried: &[&RepoPath],
-    ) -> Result<Vec<RepoPath>> {
+    pub(crate) fn written_otherwise(&self, worktree: &Worktree, index: &Path, tried: &[&RepoPath]) -> Result<Vec<RepoPath>> {
         if tried.is_empty() {
             return Ok(Vec::new());
         }
@@ -221,12 +216,12 @@ impl Captures<'_> {
     }
 
     /// The blobs of paths in a private index, in the order of `paths`.
-    pub(in crate::git) fn blobs(&self, worktree: &Worktree, index: &Path, paths: &[RepoPath]) -> Result<Vec<Option<Oid>>> {
+    pub(crate) fn blobs(&self, worktree: &Worktree, index: &Path, paths: &[RepoPath]) -> Result<Vec<Option<Oid>>> {
         Ok(self.entries(worktree, index, paths)?.into_iter().map(|entry| Some(entry?.1)).collect())
     }
 
     /// Whether the blob of a file is what a filter has encrypted: [`ciphertext`]. One that cannot be read is none.
-    pub(in crate::git) fn is_encrypted(&self, worktree: &Worktree, path: &RepoPath, blob: &Oid) -> bool {
+    pub(crate) fn is_encrypted(&self, worktree: &Worktree, path: &RepoPath, blob: &Oid) -> bool {
         let Ok(stored) = self.repo.objects().read_blob(blob, RAW_LIMIT) else { return false };
         let plain = files::read_start(&worktree.path().join(path.to_path()), ciphertext::LOOKED_AT as u64)
             .ok()
@@ -236,12 +231,7 @@ impl Captures<'_> {
     }
 
     /// The modes and blobs of paths in a private index, in the order of `paths`.
-    pub(in crate::git) fn entries(
-        &self,
-        worktree: &Worktree,
-        index: &Path,
-        paths: &[RepoPath],
-    ) -> Result<Vec<Option<(u32, Oid)>>> {
+    pub(crate) fn entries(&self, worktree: &Worktree, index: &Path, paths: &[RepoPath]) -> Result<Vec<Option<(u32, Oid)>>> {
         let git = self.repo.git_in(worktree).index(index).arg("--literal-pathspecs").args(["ls-files", "-s", "-z", "--"]);
         // Too many paths are not passed as arguments: then the whole index is listed.
         let named = if paths.len() <= FEW { paths } else { &[] };
@@ -259,7 +249,7 @@ impl Captures<'_> {
     }
 
     /// Writes files as blobs, without conversion; returns nothing if one of them cannot be read any more.
-    pub(in crate::git) fn write_raw(&self, worktree: &Worktree, paths: &[RepoPath]) -> Result<Vec<Oid>> {
+    pub(crate) fn write_raw(&self, worktree: &Worktree, paths: &[RepoPath]) -> Result<Vec<Oid>> {
         let input = quoted_lines(paths);
         let git = self.repo.git_in(worktree).making_objects();
         let output = git.args(["hash-object", "-w", "--no-filters", "--stdin-paths"]).stdin(input).run()?;

@@ -4,14 +4,14 @@ use std::collections::BTreeSet;
 
 use super::extras::{CaptureExtras, LIST};
 use super::worktree::INDEX_OF;
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::checkpoint::purge::CaptureRemovals;
-use crate::error::{Code, Error, Result};
-use crate::git::base::limits;
-use crate::git::base::modes::TREE;
-use crate::git::base::object_kind::ObjectKind;
-use crate::git::objects::database::{CommitContent, TreeEntry};
-use crate::git::repo::handles::{Captures, Objects};
+use crate::base::limits;
+use crate::base::modes::TREE;
+use crate::base::object_kind::ObjectKind;
+use crate::objects::database::{CommitContent, TreeEntry};
+use crate::repo::handles::{Captures, Objects};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::checkpoint::purge::CaptureRemovals;
 
 /// A capture that was made anew.
 #[derive(Debug, Clone, PartialEq, Eq)]

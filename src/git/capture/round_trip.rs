@@ -12,20 +12,20 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::base::lfs_pointer::{LONGEST, LfsPointer};
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Error, Result};
-use crate::files;
+use axiom_base::error::{Error, Result};
+use axiom_base::files;
+use axiom_model::base::lfs_pointer::{LONGEST, LfsPointer};
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::coverage::CaptureCoverage;
 use super::file_stat::FileStat;
 use super::lfs_store::{LFS, LfsStore};
 use super::raw::{RAW_LIMIT, RawFile};
 use super::round_trip_cache::{RoundTripCache, RoundTripKey};
-use crate::git::index::conversions::RequestedConversion;
-use crate::git::objects::database::gix_id;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::worktrees::Worktree;
+use crate::index::conversions::RequestedConversion;
+use crate::objects::database::gix_id;
+use crate::repo::handles::Captures;
+use crate::repo::worktrees::Worktree;
 
 /// How many bytes of files, and how many files, one capture tries.
 const TRIED: (u64, usize) = (RAW_LIMIT, 1000);
@@ -35,7 +35,7 @@ const READ: u64 = 64 * 1024 * 1024;
 
 /// A regular file that git tracks and takes for unchanged.
 #[derive(Debug, Clone)]
-pub(in crate::git) struct UnchangedFile {
+pub(crate) struct UnchangedFile {
     pub path: RepoPath,
     pub oid: gix::ObjectId,
     pub stat: FileStat,
@@ -43,7 +43,7 @@ pub(in crate::git) struct UnchangedFile {
 
 /// Which unchanged files are looked at.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) struct RoundTripScan<'a> {
+pub(crate) struct RoundTripScan<'a> {
     pub worktree: &'a Worktree,
     /// The index that contains the files, and the attributes that a checkout would use.
     pub index: &'a Path,
@@ -55,7 +55,7 @@ pub(in crate::git) struct RoundTripScan<'a> {
 
 /// How much of a worktree is looked at.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum CaptureScope {
+pub(crate) enum CaptureScope {
     /// Everything: decisions are remembered.
     Whole,
     /// Some paths: nothing is remembered.
@@ -64,7 +64,7 @@ pub(in crate::git) enum CaptureScope {
 
 /// What is known before any file is looked at.
 #[derive(Debug)]
-pub(in crate::git) struct RoundTripContext {
+pub(crate) struct RoundTripContext {
     /// A digest of everything that decides about conversions.
     rules: String,
     memory: RoundTripCache,
@@ -88,7 +88,7 @@ enum RoundTripVerdict {
 
 impl Captures<'_> {
     /// Reads what is known about conversions; `None` if unchanged files need not be looked at.
-    pub(in crate::git) fn known_conversions(&self, at: &RoundTripScan<'_>) -> Result<Option<RoundTripContext>> {
+    pub(crate) fn known_conversions(&self, at: &RoundTripScan<'_>) -> Result<Option<RoundTripContext>> {
         let rules = self.repo.conversions().conversion_rules(at.worktree, at.attributes)?;
         let memory = match at.scope {
             CaptureScope::Whole => RoundTripCache::read(self.repo, at.worktree),
@@ -104,7 +104,7 @@ impl Captures<'_> {
 
     /// The bytes of those unchanged files that a checkout would not give back. Files whose bytes cannot be kept, or that are
     /// not decided yet, are listed in the coverage. A crash leaves unreferenced objects.
-    pub(in crate::git) fn raw_unchanged(
+    pub(crate) fn raw_unchanged(
         &self,
         at: &RoundTripScan<'_>,
         RoundTripContext { rules, memory }: RoundTripContext,
@@ -286,7 +286,7 @@ fn is_more((stored, written): &(RequestedConversion, RequestedConversion)) -> bo
 }
 
 /// The stat data of a regular file; `None` for anything else.
-pub(in crate::git) fn stat_of(worktree: &Worktree, path: &RepoPath) -> Option<FileStat> {
+pub(crate) fn stat_of(worktree: &Worktree, path: &RepoPath) -> Option<FileStat> {
     let meta = worktree.path().join(path.to_path()).symlink_metadata().ok()?;
     meta.is_file().then(|| FileStat::of(&meta))
 }

@@ -3,22 +3,22 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::base::hex::to_hex;
-use crate::domain::base::names::Oid;
-use crate::error::Result;
+use axiom_base::error::Result;
+use axiom_model::base::forms::hex::to_hex;
+use axiom_model::base::names::Oid;
 
 use super::capture_cache::CaptureCacheKind;
 use super::file_stat::FileStat;
-use crate::git::base::long_hash::long_hash;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::long_hash::long_hash;
+use crate::repo::handles::Captures;
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
 
 /// The first line of the file.
 const HEADER: &str = "git axiom: given back 1";
 /// A hash of a file's path, blob and stat data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::git) struct RoundTripKey(u128);
+pub(crate) struct RoundTripKey(u128);
 
 impl RoundTripKey {
     pub fn of(path: &[u8], oid: &gix::oid, stat: &FileStat) -> Self {
@@ -28,7 +28,7 @@ impl RoundTripKey {
 
 /// What is remembered of one worktree.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(in crate::git) struct RoundTripCache {
+pub(crate) struct RoundTripCache {
     /// A digest of everything that decides about conversions.
     rules: String,
     /// Files that a checkout gives back; sorted once all are added.
@@ -99,7 +99,7 @@ impl RoundTripCache {
 
 impl Captures<'_> {
     /// A digest of the rules that decide about conversions.
-    pub(in crate::git) fn rules_digest(&self, rules: &[u8]) -> Result<String> {
+    pub(crate) fn rules_digest(&self, rules: &[u8]) -> Result<String> {
         // Another version of git axiom may compute other keys: then the digest is another one too.
         let probe = RoundTripKey::of(
             b"probe",
@@ -114,7 +114,7 @@ impl Captures<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     fn key(number: u32) -> RoundTripKey {
         let stat = FileStat { size: number, ..FileStat::default_for_probe() };

@@ -2,13 +2,13 @@
 
 use std::path::Path;
 
-use crate::domain::base::names::{RefName, spelled};
-use crate::error::Result;
-use crate::files;
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_model::base::names::{RefName, spelled};
 
 use super::extras::CaptureExtras;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::worktrees::Worktree;
+use crate::repo::handles::Captures;
+use crate::repo::worktrees::Worktree;
 
 /// The largest file with names of branches that is read, in bytes.
 const LIMIT: u64 = 16 * 1024 * 1024;
@@ -123,7 +123,7 @@ fn lines(path: &Path) -> Result<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     fn told(names: &[&str]) -> Vec<GitOperation> {
         GitOperation::told_by(|name| names.contains(&name))
@@ -158,7 +158,7 @@ mod tests {
         assert_eq!(names(), ["refs/heads/main", "refs/heads/below"]);
         assert_eq!(repo.captures().in_progress(&main).unwrap(), [GitOperation::Rebase]);
         for branch in ["main", "below"] {
-            let refused = crate::git::repo::scratch::try_git_at(&scratch.path(), &["branch", "-f", branch, "HEAD"]);
+            let refused = crate::repo::scratch::try_git_at(&scratch.path(), &["branch", "-f", branch, "HEAD"]);
             assert!(!refused.status.success(), "git refuses it too");
         }
     }

@@ -2,15 +2,15 @@
 //! everything else that belongs to it; in the reftable format they are not. A capture records both in the same form: path
 //! and content of the file.
 
-use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::error::{Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RefName, RepoPath};
 
 use super::extras::GitOperationFile;
-use crate::git::refs::edits::{ExpectedRefValue, RefEdit, update_script};
-use crate::git::repo::handles::Captures;
-use crate::git::repo::repository::RefFormat;
-use crate::git::repo::worktrees::Worktree;
+use crate::refs::edits::{ExpectedRefValue, RefEdit, update_script};
+use crate::repo::handles::Captures;
+use crate::repo::repository::RefFormat;
+use crate::repo::worktrees::Worktree;
 
 /// The root refs other than HEAD that git writes as refs; `MERGE_HEAD` is always a file.
 const ROOT_REFS: &[&str] =
@@ -28,7 +28,7 @@ type SequencerRef = (RefName, Oid);
 impl Captures<'_> {
     /// The refs of a worktree that belong to an operation in progress, as the files that they would be, ordered by name.
     /// Empty in the files format.
-    pub(in crate::git) fn operation_refs(&self, worktree: &Worktree) -> Result<Vec<GitOperationFile>> {
+    pub(crate) fn operation_refs(&self, worktree: &Worktree) -> Result<Vec<GitOperationFile>> {
         let file = |(name, oid): SequencerRef| {
             let oid = self.repo.objects().write_blob(format!("{oid}\n").as_bytes())?;
             Ok(GitOperationFile { path: RepoPath::new(name.as_str().as_bytes()), oid })
@@ -38,7 +38,7 @@ impl Captures<'_> {
 
     /// Sets the refs of a worktree that belong to an operation in progress to those in `files`, in one transaction, and
     /// returns the files that are not such refs. Repeating it changes nothing more.
-    pub(in crate::git) fn restore_operation_refs<'f>(
+    pub(crate) fn restore_operation_refs<'f>(
         &self,
         worktree: &Worktree,
         files: &'f [GitOperationFile],
@@ -87,13 +87,13 @@ impl Captures<'_> {
     }
 
     /// The refs of a worktree that belong to an operation in progress; empty in the files format.
-    pub(in crate::git) fn refs_in_progress(&self, worktree: &Worktree) -> Result<Vec<SequencerRef>> {
+    pub(crate) fn refs_in_progress(&self, worktree: &Worktree) -> Result<Vec<SequencerRef>> {
         if self.repo.ref_format() == RefFormat::Files {
             return Ok(Vec::new());
         }
         let git = self.repo.git_in(worktree).args(["for-each-ref", "--include-root-refs", "--format=%(refname) %(objectname)"]);
         let text = git.args(ROOT_REFS).args(BELOW).text()?;
-        let unclear = |line: &str| Error::new(crate::error::Code::GitFailed, format!("git printed '{line}' for a ref"));
+        let unclear = |line: &str| Error::new(axiom_base::error::Code::GitFailed, format!("git printed '{line}' for a ref"));
         let value = |line: &str| -> Result<SequencerRef> {
             let (name, oid) = line.split_once(' ').ok_or_else(|| unclear(line))?;
             Ok((RefName::new(name), Oid::new(oid)?))

@@ -3,13 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::{Oid, RepoPath};
 
-use crate::git::base::tree_change::TreeChange;
-use crate::git::capture::worktree::WorktreeCapture;
-use crate::git::objects::database::gix_id;
-use crate::git::repo::handles::Index;
+use crate::base::tree_change::TreeChange;
+use crate::capture::worktree::WorktreeCapture;
+use crate::objects::database::gix_id;
+use crate::repo::handles::Index;
 
 /// Up to this many staged files are read completely. Of more files only the beginning of each is read, which shows the
 /// damage of a power loss.
@@ -18,7 +18,7 @@ const WHOLE: usize = 1000;
 impl Index<'_> {
     /// The paths of staged contents that a capture refers to and that cannot be read. Only loose objects are looked into, because a pack
     /// is written completely or not at all. The cost depends on how much is staged compared with the checked-out commit.
-    pub(in crate::git) fn unreadable_staged(&self, capture: &WorktreeCapture) -> Result<BTreeSet<RepoPath>> {
+    pub(crate) fn unreadable_staged(&self, capture: &WorktreeCapture) -> Result<BTreeSet<RepoPath>> {
         let base = match capture.head.commit() {
             Some(commit) => self.repo.objects().read_commit(commit)?.tree,
             None => self.repo.objects().empty_tree()?,
@@ -62,7 +62,7 @@ impl Index<'_> {
     }
 
     /// Whether an object is there, and what its name says. One in a pack is not read.
-    pub(in crate::git) fn is_there_whole(&self, oid: &Oid) -> bool {
+    pub(crate) fn is_there_whole(&self, oid: &Oid) -> bool {
         match self.loose(oid) {
             Some(true) => self.is_whole(oid),
             Some(false) | None => self.repo.objects().has_object(oid),
@@ -86,8 +86,8 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
-    use crate::git::CaptureOptions;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::CaptureOptions;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn staged_content_that_a_power_loss_emptied_or_cut_short_is_found() {

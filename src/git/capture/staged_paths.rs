@@ -8,22 +8,22 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::domain::base::ciphertext::is_by_command;
-use crate::domain::base::lfs_pointer::{LONGEST, LfsPointer};
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
-use crate::files;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::ciphertext::is_by_command;
+use axiom_model::base::lfs_pointer::{LONGEST, LfsPointer};
+use axiom_model::base::names::{Oid, RepoPath};
 
-use crate::git::base::readable::reads_through;
-use crate::git::capture::lfs_store::{LFS, LfsStore};
-use crate::git::capture::raw::RawFile;
-use crate::git::index::changed_paths::{ChangedPaths, refused, unreadable_file};
-use crate::git::index::file::{IndexInfoInput, nul_list};
-use crate::git::index::filter_memory::{hung_lately, note_hung};
-use crate::git::index::filters::{FILTER_LIMIT, FilesByFilter, FilterDriver, FilterDrivers, FilterTimeBudget};
-use crate::git::repo::program::{Git, GitOutput};
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::readable::reads_through;
+use crate::capture::lfs_store::{LFS, LfsStore};
+use crate::capture::raw::RawFile;
+use crate::index::changed_paths::{ChangedPaths, refused, unreadable_file};
+use crate::index::file::{IndexInfoInput, nul_list};
+use crate::index::filter_memory::{hung_lately, note_hung};
+use crate::index::filters::{FILTER_LIMIT, FilesByFilter, FilterDriver, FilterDrivers, FilterTimeBudget};
+use crate::repo::program::{Git, GitOutput};
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
 
 /// A filter that fails for this many single files, and worked for none, is not tried with the others.
 const FAILURES: usize = 3;
@@ -33,7 +33,7 @@ const SAMPLES: usize = 20;
 
 /// What became of changed paths in a private index.
 #[derive(Debug, Default)]
-pub(in crate::git) struct StagedPaths {
+pub(crate) struct StagedPaths {
     /// Paths that git refuses because of their names. They are not in the index.
     pub refused: Vec<RepoPath>,
     /// Files whose filter did not run, or which git cannot decode, with the blobs of their bytes, which are their entries.

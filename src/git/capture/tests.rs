@@ -3,11 +3,11 @@
 
 use std::os::unix::fs::{PermissionsExt, symlink};
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Code;
-use crate::git::repo::scratch::{ScratchRepository, git_at};
+use crate::repo::scratch::{ScratchRepository, git_at};
+use axiom_base::error::Code;
+use axiom_model::base::names::{Oid, RepoPath};
 
-use crate::git::{CaptureExtras, CaptureOptions, WorktreeCapture};
+use crate::{CaptureExtras, CaptureOptions, WorktreeCapture};
 
 fn options() -> CaptureOptions {
     CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])], ..Default::default() }
@@ -77,7 +77,7 @@ fn what_is_not_held_is_said() {
     scratch.write("nested/n", b"");
     let _socket = std::os::unix::net::UnixListener::bind(scratch.path().join("sock")).unwrap();
     let taken = capture(&scratch);
-    let names = |sample: &crate::git::PathSample| sample.paths.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let names = |sample: &crate::PathSample| sample.paths.iter().map(ToString::to_string).collect::<Vec<_>>();
     assert_eq!(names(&taken.coverage.ignored), ["build", "x.log"]);
     assert_eq!(names(&taken.coverage.too_large), ["big"]);
     assert_eq!(names(&taken.coverage.nested_repositories), ["nested"]);

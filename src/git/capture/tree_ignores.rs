@@ -2,13 +2,13 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
-use crate::files;
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_model::base::names::{Oid, RepoPath};
 
-use crate::git::index::file::{in_folder, nul_list};
-use crate::git::repo::handles::Captures;
-use crate::git::repo::worktrees::Worktree;
+use crate::index::file::{in_folder, nul_list};
+use crate::repo::handles::Captures;
+use crate::repo::worktrees::Worktree;
 
 impl Captures<'_> {
     /// Those of `paths` that the `.gitignore` files of a tree ignore, together with the present exclude files. Nothing in
@@ -43,7 +43,7 @@ impl Captures<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn the_rules_are_those_of_the_tree_and_of_the_exclude_files() {

@@ -4,13 +4,13 @@
 //! What is remembered is the blob of a file's own bytes, so it does not depend on configuration or attributes. Whether git
 //! would convert the file is for the caller to know, and whether the blob still exists.
 
-use crate::domain::base::names::RepoPath;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
+use axiom_model::base::names::RepoPath;
 
 use super::capture_cache::CaptureCacheKind;
 use super::file_stat::FileStat;
-use crate::git::base::long_hash::long_hash;
+use crate::base::long_hash::long_hash;
 
 /// The first line of the file.
 const HEADER: &[u8] = b"git axiom: untracked 1\n";
@@ -25,7 +25,7 @@ struct FilePathHash([u8; PATH]);
 
 /// What is remembered of one worktree.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::git) struct UntrackedBlobCache {
+pub(crate) struct UntrackedBlobCache {
     /// Ordered by the hash of the path.
     files: Vec<(FilePathHash, FileStat, gix::ObjectId)>,
 }
@@ -87,7 +87,7 @@ impl FilePathHash {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn what_is_remembered_is_recalled_for_the_same_file_only() {
@@ -108,7 +108,7 @@ mod tests {
             assert_eq!(read.recall(&path(100), &stat(1)), None);
             // The same again writes nothing.
             let place = CaptureCacheKind::Untracked.place(&repo, &main);
-            crate::files::remove_file(&place).unwrap();
+            axiom_base::files::remove_file(&place).unwrap();
             let files = paths.iter().zip(0..).map(|(path, number)| (path, stat(number), id));
             UntrackedBlobCache::of(files).write_unless(&read, &repo, &main);
             assert!(!place.exists());

@@ -7,11 +7,11 @@ use std::time::Instant;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::base::shell_word::shell_word;
-use crate::domain::checkpoint::coverage::INDEX;
-use crate::error::{Code, Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::forms::shell_word::shell_word;
+use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::checkpoint::coverage::INDEX;
 
 use super::coverage::{CaptureCoverage, UnreportedPaths, find_unmentioned};
 use super::extras::CaptureExtras;
@@ -22,17 +22,17 @@ use super::named_ignored::NamedPaths;
 use super::permissions::UsualPermissions;
 use super::raw::RawFile;
 use super::round_trip::{CaptureScope, RoundTripScan, UnchangedFile, stat_of};
-use crate::git::base::head::Head;
-use crate::git::capture::staged_paths::StagedPaths;
-use crate::git::index::changed_paths::ChangedPaths;
-use crate::git::index::conversions::is_of_no_encoding;
-use crate::git::index::file::{IndexInfoInput, StatTrust, copy_index, in_folder, mark};
-use crate::git::index::path_patterns::PathPatterns;
-use crate::git::index::starting_index::{StartingIndex, copy_or_make};
-use crate::git::index::status::{StatusEntry, StatusKind};
-use crate::git::objects::database::{NewCommit, gix_id};
-use crate::git::repo::handles::Captures;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::head::Head;
+use crate::capture::staged_paths::StagedPaths;
+use crate::index::changed_paths::ChangedPaths;
+use crate::index::conversions::is_of_no_encoding;
+use crate::index::file::{IndexInfoInput, StatTrust, copy_index, in_folder, mark};
+use crate::index::path_patterns::PathPatterns;
+use crate::index::starting_index::{StartingIndex, copy_or_make};
+use crate::index::status::{StatusEntry, StatusKind};
+use crate::objects::database::{NewCommit, gix_id};
+use crate::repo::handles::Captures;
+use crate::repo::worktrees::Worktree;
 
 /// How the message of a capture's index commit begins.
 pub(super) const INDEX_OF: &str = "index of ";
@@ -161,7 +161,7 @@ impl Captures<'_> {
     }
 
     /// Captures any worktree, with the help of git.
-    pub(in crate::git) fn capture_by_git(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
+    pub(crate) fn capture_by_git(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<WorktreeCapture> {
         match self.capture_without(worktree, options, (&BTreeSet::new(), StatTrust::AsGit)) {
             Err(error) if error.code() == Code::GitFailed => {
                 let lost = self.lost_of_index(worktree)?;
@@ -480,7 +480,7 @@ fn name_repositories(with_git: Vec<RepoPath>, submodules: &[RepoPath], changed: 
 }
 
 /// Whether `path` is `root` or below it.
-pub(in crate::git) fn is_below(path: &RepoPath, root: &RepoPath) -> bool {
+pub(crate) fn is_below(path: &RepoPath, root: &RepoPath) -> bool {
     match path.as_bytes().strip_prefix(root.as_bytes()) {
         Some(rest) => rest.is_empty() || rest.starts_with(b"/"),
         None => false,

@@ -1,19 +1,19 @@
 //! The packed refs in a checkpoint: reused from an earlier checkpoint through the cache, or written.
 
-use crate::domain::base::names::Oid;
-use crate::domain::checkpoint::local_refs::is_held;
-use crate::env;
-use crate::error::{Code, Error, Result};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::Oid;
+use axiom_model::checkpoint::local_refs::is_held;
 
 use super::held_refs::HeldRefs;
-use crate::git::checkpoint::packed_cache::{CachedPackedRefs, PackedRefsSource};
-use crate::git::objects::database::gix_id;
-use crate::git::refs::local::{ListedRefs, PackedRefsStat};
-use crate::git::repo::handles::Checkpoints;
+use crate::checkpoint::packed_cache::{CachedPackedRefs, PackedRefsSource};
+use crate::objects::database::gix_id;
+use crate::refs::local::{ListedRefs, PackedRefsStat};
+use crate::repo::handles::Checkpoints;
 
 impl Checkpoints<'_> {
     /// The packed refs as objects, from the cache or newly written; `None` where git has to read the packed refs.
-    pub(in crate::git) fn packed_group(&self, listed: &ListedRefs) -> Result<Option<(PackedRefsStat, CachedPackedRefs)>> {
+    pub(crate) fn packed_group(&self, listed: &ListedRefs) -> Result<Option<(PackedRefsStat, CachedPackedRefs)>> {
         let Some(stat) = self.repo.refs().packed_stat() else {
             // No file means no packed refs. Where it is not a regular file, git has to read it.
             let nothing = std::fs::symlink_metadata(self.repo.refs().packed_refs_file()).is_err();
@@ -38,7 +38,7 @@ impl Checkpoints<'_> {
         // If the file was replaced meanwhile, `stat` does not belong to the refs that were read.
         let is_same = self.repo.refs().packed_stat().as_ref() == Some(&stat);
         let source =
-            if is_same && crate::git::Refs::tells_apart(&stat, now) { PackedRefsSource::File } else { PackedRefsSource::NewFile };
+            if is_same && crate::Refs::tells_apart(&stat, now) { PackedRefsSource::File } else { PackedRefsSource::NewFile };
         Ok(Some((stat, CachedPackedRefs { group, hiding, source })))
     }
 

@@ -7,26 +7,26 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::checkpoint::local_refs::{BUCKET, STASH, StashEntry, buckets, to_lines};
-use crate::error::Result;
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::checkpoint::local_refs::{BUCKET, STASH, StashEntry, buckets, to_lines};
 
-use crate::git::base::modes::TREE;
-use crate::git::checkpoint::packed_cache::CachedPackedRefs;
-use crate::git::objects::database::{TreeEntry, gix_id};
-use crate::git::refs::local::{ListedRefs, PackedRefsStat};
-use crate::git::refs::tips::KeptTips;
-use crate::git::repo::branch_config::to_text;
-use crate::git::repo::handles::Checkpoints;
+use crate::base::modes::TREE;
+use crate::checkpoint::packed_cache::CachedPackedRefs;
+use crate::objects::database::{TreeEntry, gix_id};
+use crate::refs::local::{ListedRefs, PackedRefsStat};
+use crate::refs::tips::KeptTips;
+use crate::repo::branch_config::to_text;
+use crate::repo::handles::Checkpoints;
 
 /// The name of the folder in the tree of the commit with the document.
-pub(in crate::git) const REFS: &[u8] = b"refs";
+pub(crate) const REFS: &[u8] = b"refs";
 /// The name of the file with the lines of a bucket.
-pub(in crate::git) const LIST: &str = "list";
+pub(crate) const LIST: &str = "list";
 /// The name of the file with the branch sections of the configuration.
-pub(in crate::git) const CONFIG: &str = "config";
+pub(crate) const CONFIG: &str = "config";
 /// The largest list that is read.
-pub(in crate::git) const LIMIT: u64 = 1024 * 1024 * 1024;
+pub(crate) const LIMIT: u64 = 1024 * 1024 * 1024;
 
 /// How many of the newest stash entries are looked at each time: the others were when they were new.
 const NEW_ENTRIES: usize = 5;
@@ -35,18 +35,18 @@ const NEW_ENTRIES: usize = 5;
 #[derive(Debug, Clone)]
 pub struct HeldRefs {
     /// The folder `refs`.
-    pub(in crate::git) tree: Oid,
+    pub(crate) tree: Oid,
     /// Commits that keep the targets of the refs reachable.
-    pub(in crate::git) commits: Vec<Oid>,
+    pub(crate) commits: Vec<Oid>,
     /// Refs that are not held, because an object is missing or the ref is not valid.
     pub not_held: Vec<RefName>,
     /// What may be cached of the packed refs.
-    pub(in crate::git) packed: Option<(PackedRefsStat, CachedPackedRefs)>,
+    pub(crate) packed: Option<(PackedRefsStat, CachedPackedRefs)>,
 }
 
 /// Some refs, as objects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::git) struct HeldRefGroup {
+pub(crate) struct HeldRefGroup {
     /// A tree with a folder for each bucket; `None` where there is no ref.
     pub tree: Option<Oid>,
     /// Commits that keep the targets of the refs reachable.
@@ -139,7 +139,7 @@ impl Checkpoints<'_> {
     }
 
     /// Writes refs bucket by bucket, ordered by the ids of their targets.
-    pub(in crate::git) fn write_group(&self, mut lines: Vec<(Oid, &str)>) -> Result<HeldRefGroup> {
+    pub(crate) fn write_group(&self, mut lines: Vec<(Oid, &str)>) -> Result<HeldRefGroup> {
         lines.sort_unstable();
         lines.dedup();
         let gix = self.repo.gix()?;

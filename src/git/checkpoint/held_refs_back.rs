@@ -2,15 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::checkpoint::branch_config::BranchConfigs;
-use crate::domain::checkpoint::local_refs::{LocalRefSnapshot, STASH, StashEntry, of_lines};
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::checkpoint::branch_config::BranchConfigs;
+use axiom_model::checkpoint::local_refs::{LocalRefSnapshot, STASH, StashEntry, of_lines};
 
 use super::held_refs::{CONFIG, LIMIT, LIST, REFS};
-use crate::git::objects::database::{CommitContent, TreeEntry, gix_id};
-use crate::git::repo::branch_config::of_text;
-use crate::git::repo::handles::Checkpoints;
+use crate::objects::database::{CommitContent, TreeEntry, gix_id};
+use crate::repo::branch_config::of_text;
+use crate::repo::handles::Checkpoints;
 
 impl Checkpoints<'_> {
     /// The local refs that a checkpoint holds.
@@ -115,7 +115,7 @@ impl Checkpoints<'_> {
 
 impl super::held_refs::HeldRefs {
     /// Whether these are the local refs that a checkpoint holds.
-    pub fn are_those_of(&self, repo: &crate::git::Repository, capture: &Oid) -> Result<bool> {
+    pub fn are_those_of(&self, repo: &crate::Repository, capture: &Oid) -> Result<bool> {
         let Some((_, entries)) = repo.checkpoints().record_of(capture)? else { return Ok(false) };
         Ok(entries.into_iter().any(|entry| entry.name == REFS && entry.oid == self.tree))
     }

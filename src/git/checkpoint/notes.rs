@@ -10,14 +10,14 @@
 use std::cell::Cell;
 use std::collections::BTreeMap;
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::NOTES;
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::base::own_names::NOTES;
 
-use crate::git::base::modes::TREE;
-use crate::git::objects::database::{NewCommit, TreeEntry};
-use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::git::repo::handles::NoteStore;
+use crate::base::modes::TREE;
+use crate::objects::database::{NewCommit, TreeEntry};
+use crate::refs::edits::{ExpectedRefValue, RefEdit};
+use crate::repo::handles::NoteStore;
 
 /// How many notes a folder may contain before it is split.
 const FOLDER: usize = 256;
@@ -284,7 +284,7 @@ fn is_damage(error: &Error) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn git_and_we_read_each_others_notes_few_and_many() {
@@ -369,7 +369,7 @@ mod tests {
                 set(&commit, "first");
                 let gone = object(what);
                 let (folder, rest) = gone.as_str().split_at(2);
-                crate::files::remove_file(&scratch.path().join(".git/objects").join(folder).join(rest)).unwrap();
+                axiom_base::files::remove_file(&scratch.path().join(".git/objects").join(folder).join(rest)).unwrap();
                 let repo = scratch.repo();
                 let notes = repo.notes().load().unwrap();
                 assert_eq!(notes.are_lost(), !has_commit);

@@ -1,8 +1,8 @@
 //! How much space former notes need: each commit of the notes keeps the one before it alive.
 
 use super::notes::NotesSnapshot;
-use crate::error::{Code, Error, Result};
-use crate::git::repo::handles::NoteStore;
+use crate::repo::handles::NoteStore;
+use axiom_base::error::{Code, Error, Result};
 
 /// The history of the notes, without the notes that there are.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]

@@ -4,14 +4,14 @@
 //! The cache is valid while the packed-refs file is the same, the names of the loose refs are the same, and the capture that
 //! holds the objects is still in its ref: then all of these objects exist.
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::error::Result;
-use crate::files;
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_model::base::names::{Oid, RefName};
 
-use crate::git::checkpoint::held_refs::{HeldRefGroup, HeldRefs};
-use crate::git::refs::local::{ListedRefs, PackedRefsStat};
-use crate::git::refs::own_refs::REF_LIMIT;
-use crate::git::repo::handles::Refs;
+use crate::checkpoint::held_refs::{HeldRefGroup, HeldRefs};
+use crate::refs::local::{ListedRefs, PackedRefsStat};
+use crate::refs::own_refs::REF_LIMIT;
+use crate::repo::handles::Refs;
 
 /// The name of the cache file, in git axiom's scratch folder.
 const FILE: &str = "packed-refs";
@@ -26,7 +26,7 @@ const OLD_IN_SECONDS: i128 = 2_000_000_000;
 
 /// The objects that hold the packed refs, and the digest of the names of loose refs, which may hide some of them.
 #[derive(Debug, Clone, Default)]
-pub(in crate::git) struct CachedPackedRefs {
+pub(crate) struct CachedPackedRefs {
     pub group: HeldRefGroup,
     pub hiding: String,
     pub source: PackedRefsSource,
@@ -34,14 +34,14 @@ pub(in crate::git) struct CachedPackedRefs {
 
 /// The capture of a checkpoint that holds the objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::git) struct PackedRefsHolder {
+pub(crate) struct PackedRefsHolder {
     name: RefName,
     capture: Oid,
 }
 
 /// Where the objects that hold the packed refs come from.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::git) enum PackedRefsSource {
+pub(crate) enum PackedRefsSource {
     /// From the cache: an earlier checkpoint holds them.
     Memory(PackedRefsHolder),
     /// Written just now, from a packed-refs file whose times distinguish it from any later version.
@@ -53,13 +53,13 @@ pub(in crate::git) enum PackedRefsSource {
 
 impl Refs<'_> {
     /// Whether the file was old enough, when it was read, that a later version cannot have the same times.
-    pub(in crate::git) fn tells_apart(stat: &PackedRefsStat, read_at: i128) -> bool {
+    pub(crate) fn tells_apart(stat: &PackedRefsStat, read_at: i128) -> bool {
         let whole_seconds = stat.changed % 1_000_000_000 == 0;
         read_at - stat.changed >= if whole_seconds { OLD_IN_SECONDS } else { OLD }
     }
 
     /// A digest of the names of loose refs.
-    pub(in crate::git) fn digest_of_names(&self, listed: &ListedRefs) -> Result<String> {
+    pub(crate) fn digest_of_names(&self, listed: &ListedRefs) -> Result<String> {
         let names: String = listed.refs.keys().chain(listed.links.keys()).flat_map(|name| [name.as_str(), "\n"]).collect();
         self.digest(names.as_bytes())
     }
@@ -67,16 +67,12 @@ impl Refs<'_> {
     fn digest(&self, bytes: &[u8]) -> Result<String> {
         let hash = gix::objs::compute_hash(self.repo.hash().gix(), gix::objs::Kind::Blob, bytes);
         Ok(hash
-            .map_err(|e| crate::error::Error::new(crate::error::Code::GitFailed, "cannot make a digest").because(e))?
+            .map_err(|e| axiom_base::error::Error::new(axiom_base::error::Code::GitFailed, "cannot make a digest").because(e))?
             .to_string())
     }
 
     /// The cached objects for the packed refs, if the cache is valid, and the capture that holds them.
-    pub(in crate::git) fn remembered(
-        &self,
-        stat: &PackedRefsStat,
-        hiding: &str,
-    ) -> Result<Option<(HeldRefGroup, PackedRefsHolder)>> {
+    pub(crate) fn remembered(&self, stat: &PackedRefsStat, hiding: &str) -> Result<Option<(HeldRefGroup, PackedRefsHolder)>> {
         // A cache that cannot be read is ignored.
         let Ok(Some(content)) = files::read_optional(&self.repo.own_scratch().join(FILE), LIMIT) else { return Ok(None) };
         let Ok(text) = String::from_utf8(content) else { return Ok(None) };
@@ -106,7 +102,7 @@ impl Refs<'_> {
     }
 
     /// Whether a ref still has this capture as its value.
-    pub(in crate::git) fn still_holds(&self, holder: &PackedRefsHolder) -> Result<bool> {
+    pub(crate) fn still_holds(&self, holder: &PackedRefsHolder) -> Result<bool> {
         Ok(self.value_now(&holder.name)?.as_ref() == Some(&holder.capture))
     }
 

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::base::names::Oid;
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::Oid;
 
-use crate::git::base::limits;
-use crate::git::objects::database::{CommitContent, TreeEntry};
-use crate::git::repo::handles::Checkpoints;
+use crate::base::limits;
+use crate::objects::database::{CommitContent, TreeEntry};
+use crate::repo::handles::Checkpoints;
 
 /// The name of the JSON document in the tree of its commit.
-pub(in crate::git) const JSON: &[u8] = b"checkpoint.json";
+pub(crate) const JSON: &[u8] = b"checkpoint.json";
 
 impl Checkpoints<'_> {
     /// The commits that a checkpoint keeps reachable in addition to its own: captures of other worktrees, and targets of
@@ -47,7 +47,7 @@ impl Checkpoints<'_> {
     }
 
     /// The commit with a checkpoint's document, and the entries of its tree.
-    pub(in crate::git) fn record_of(&self, capture: &Oid) -> Result<Option<(CommitContent, Vec<TreeEntry>)>> {
+    pub(crate) fn record_of(&self, capture: &Oid) -> Result<Option<(CommitContent, Vec<TreeEntry>)>> {
         let Some(index) = self.repo.objects().read_commit(capture)?.parents.into_iter().nth(1) else { return Ok(None) };
         // The record is the second or third parent of the index commit: after the commit, and after the extras if there are
         // any.

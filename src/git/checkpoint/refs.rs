@@ -4,23 +4,23 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::base::ids::CheckpointName;
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::{CAPTURES, NOTES, capture_ref, checkpoint_tag};
-use crate::env;
-use crate::error::{Code, Error, Result};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::ids::CheckpointName;
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::base::own_names::{CAPTURES, NOTES, capture_ref, checkpoint_tag};
 
 use super::held_refs::{HeldRefs, REFS};
 use super::record::JSON;
 use super::tag::foreign_tag;
-use crate::git::base::limits;
-use crate::git::base::modes::TREE;
-use crate::git::base::tries::{TRIES, wait_a_little};
-use crate::git::capture::worktree::{CaptureCommits, WorktreeCapture};
-use crate::git::objects::database::{NewCommit, TreeEntry, gix_id};
-use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::git::repo::handles::Checkpoints;
-use crate::git::repo::person_ident::PersonIdent;
+use crate::base::limits;
+use crate::base::modes::TREE;
+use crate::base::tries::{TRIES, wait_a_little};
+use crate::capture::worktree::{CaptureCommits, WorktreeCapture};
+use crate::objects::database::{NewCommit, TreeEntry, gix_id};
+use crate::refs::edits::{ExpectedRefValue, RefEdit};
+use crate::repo::handles::Checkpoints;
+use crate::repo::person_ident::PersonIdent;
 
 /// The objects of a checkpoint, made but not yet referenced.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -195,8 +195,8 @@ impl Checkpoints<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
-    use crate::git::{CaptureOptions, Repository};
+    use crate::repo::scratch::ScratchRepository;
+    use crate::{CaptureOptions, Repository};
 
     fn publish(
         scratch: &ScratchRepository,

@@ -4,17 +4,17 @@ use std::collections::BTreeMap;
 
 use super::notes::NotesSnapshot;
 use super::record::JSON;
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::{NOTES, TEXTS};
-use crate::domain::checkpoint::purge::{CaptureRemovals, TextMasks};
-use crate::error::Result;
-use crate::git::TEXT_LIMIT;
-use crate::git::base::limits;
-use crate::git::base::modes::TREE;
-use crate::git::capture::rewrite::RewrittenCapture;
-use crate::git::objects::database::NewCommit;
-use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::git::repo::handles::{Checkpoints, NoteStore};
+use crate::TEXT_LIMIT;
+use crate::base::limits;
+use crate::base::modes::TREE;
+use crate::capture::rewrite::RewrittenCapture;
+use crate::objects::database::NewCommit;
+use crate::refs::edits::{ExpectedRefValue, RefEdit};
+use crate::repo::handles::{Checkpoints, NoteStore};
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::base::own_names::{NOTES, TEXTS};
+use axiom_model::checkpoint::purge::{CaptureRemovals, TextMasks};
 
 /// The largest note that is read.
 const NOTE_LIMIT: u64 = 2 * limits::DOCUMENT;

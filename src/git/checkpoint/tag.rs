@@ -1,20 +1,20 @@
 //! The annotated tag of a checkpoint, on an empty commit on top of the commit that was checked out. The same values give the
 //! same tag.
 
-use crate::domain::base::ids::CheckpointName;
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::CAPTURES;
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::ids::CheckpointName;
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::base::own_names::CAPTURES;
 
 use super::refs::CheckpointTag;
-use crate::git::base::limits;
-use crate::git::base::object_kind::ObjectKind;
-use crate::git::objects::database::NewCommit;
-use crate::git::repo::handles::Checkpoints;
+use crate::base::limits;
+use crate::base::object_kind::ObjectKind;
+use crate::objects::database::NewCommit;
+use crate::repo::handles::Checkpoints;
 
 impl Checkpoints<'_> {
     /// Writes the annotated tag, and the empty commit on top of the one that was checked out.
-    pub(in crate::git) fn write_tag(&self, name: &CheckpointName, capture: &Oid, tag: &CheckpointTag) -> Result<Oid> {
+    pub(crate) fn write_tag(&self, name: &CheckpointName, capture: &Oid, tag: &CheckpointTag) -> Result<Oid> {
         let base = match &tag.commit {
             Some(commit) => commit.clone(),
             None => self.repo.objects().root_commit()?,
@@ -49,7 +49,7 @@ fn tag_message(name: &CheckpointName, capture: &Oid) -> String {
     format!("checkpoint {name}\n\nThe files are in {CAPTURES}{name} ({capture}).\n")
 }
 
-pub(in crate::git) fn foreign_tag(tag: &RefName) -> Error {
+pub(crate) fn foreign_tag(tag: &RefName) -> Error {
     Error::new(Code::InTheWay, format!("another tag has the name {}", tag.short()))
         .hint(format!("rename it: git tag new-name {0} && git tag -d {0}", tag.short()))
 }

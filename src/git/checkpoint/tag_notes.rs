@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::NOTES;
-use crate::error::{Code, Result};
+use axiom_base::error::{Code, Result};
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::base::own_names::NOTES;
 
-use crate::git::base::limits;
-use crate::git::base::tries::{TRIES, wait_a_little};
-use crate::git::repo::handles::NoteStore;
+use crate::base::limits;
+use crate::base::tries::{TRIES, wait_a_little};
+use crate::repo::handles::NoteStore;
 
 /// The largest note: our document, and text that others wrote below it.
 const NOTE_LIMIT: u64 = 2 * limits::DOCUMENT;
@@ -26,7 +26,7 @@ impl NoteStore<'_> {
 
     /// The note with our document first, followed by the existing note's text. An existing note that cannot be read is
     /// replaced by ours.
-    pub(in crate::git) fn note_with_ours(&self, there: &Oid, json: &Oid) -> Result<Oid> {
+    pub(crate) fn note_with_ours(&self, there: &Oid, json: &Oid) -> Result<Oid> {
         if there == json {
             return Ok(json.clone());
         }

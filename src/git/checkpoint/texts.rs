@@ -2,16 +2,16 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::TEXTS;
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::base::own_names::TEXTS;
 
-use crate::git::base::modes::TREE;
-use crate::git::base::tries::{TRIES, wait_a_little};
-use crate::git::objects::database::{NewCommit, TreeEntry};
-use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::git::repo::handles::NoteStore;
-use crate::git::repo::person_ident::PersonIdent;
+use crate::base::modes::TREE;
+use crate::base::tries::{TRIES, wait_a_little};
+use crate::objects::database::{NewCommit, TreeEntry};
+use crate::refs::edits::{ExpectedRefValue, RefEdit};
+use crate::repo::handles::NoteStore;
+use crate::repo::person_ident::PersonIdent;
 
 /// The largest text that is read.
 pub const TEXT_LIMIT: u64 = 64 * 1024 * 1024;
@@ -55,7 +55,7 @@ impl NoteStore<'_> {
 
     /// The error for a ref of ours that could not be changed at any try: another process holds its lock, a killed git left
     /// the lock, or other processes changed the ref each time.
-    pub(in crate::git) fn others_were_first(&self, name: &RefName, last: Option<Error>) -> Error {
+    pub(crate) fn others_were_first(&self, name: &RefName, last: Option<Error>) -> Error {
         let lock = self.repo.refs().lock_of_ref(name);
         match last {
             Some(error) if error.code() == Code::GitLocked || lock.exists() => {
@@ -95,7 +95,7 @@ impl NoteStore<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn texts_of_several_writers_at_once_are_all_kept_through_a_gc() {

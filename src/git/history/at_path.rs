@@ -4,9 +4,9 @@ use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 
-use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::error::Result;
-use crate::git::repo::handles::History;
+use crate::repo::handles::History;
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RefName, RepoPath};
 
 /// How many contents one call of git looks for.
 const AT_ONCE: usize = 500;

@@ -1,19 +1,19 @@
 //! Merges that git computes in memory (`git merge-tree`), and commits made from their results. Attributes, merge drivers and settings
 //! count as in `git merge`, but never those of a file that nobody committed to the target (`merge_folder`).
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::merge_folder::{DRIVER_LIMIT, MergeFolder, MergePrograms, failed};
-use crate::git::base::conflict_stage::ConflictStage;
-use crate::git::base::marked_merge::{MarkedMerge, MergeToRun};
-use crate::git::base::merge_cache::CachedMerge;
-use crate::git::objects::database::NewCommit;
-use crate::git::repo::handles::History;
-use crate::git::repo::person_ident::PersonIdent;
-use crate::git::repo::program::GitOutput;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::shortcuts::FastWay;
+use crate::base::conflict_stage::ConflictStage;
+use crate::base::marked_merge::{MarkedMerge, MergeToRun};
+use crate::base::merge_cache::CachedMerge;
+use crate::objects::database::NewCommit;
+use crate::repo::handles::History;
+use crate::repo::person_ident::PersonIdent;
+use crate::repo::program::GitOutput;
+use crate::repo::repository::Repository;
+use crate::repo::shortcuts::FastWay;
 
 /// How many commits of a branch are read before git is asked.
 const A_FEW: usize = 64;
@@ -67,7 +67,7 @@ impl History<'_> {
     }
 
     /// Merges two commits in memory, as `git merge` would leave them in a worktree, but by the attributes of `theirs`.
-    pub(in crate::git) fn merge_with_markers(&self, ours: &Oid, theirs: &Oid) -> Result<MarkedMerge> {
+    pub(crate) fn merge_with_markers(&self, ours: &Oid, theirs: &Oid) -> Result<MarkedMerge> {
         self.merge(MergeToRun { attributes: theirs.clone(), base: None, ours: ours.clone(), theirs: theirs.clone() })
     }
 
@@ -177,7 +177,7 @@ fn stage(field: &[u8]) -> Option<ConflictStage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn merges_and_reverts_come_out_clean_or_name_the_files() {

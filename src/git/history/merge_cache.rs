@@ -9,10 +9,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, PoisonError};
 
 use super::merge_folder::MergePrograms;
-use crate::error::{Code, Error, Result};
-use crate::git::base::marked_merge::{MarkedMerge, MergeToRun};
-use crate::git::base::merge_cache::CachedMerge;
-use crate::git::repo::handles::History;
+use crate::base::marked_merge::{MarkedMerge, MergeToRun};
+use crate::base::merge_cache::CachedMerge;
+use crate::repo::handles::History;
+use axiom_base::error::{Code, Error, Result};
 
 /// How many merges are remembered.
 const MOST: usize = 200;
@@ -71,9 +71,9 @@ impl History<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::names::Oid;
-    use crate::git::MergeResult;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::MergeResult;
+    use crate::repo::scratch::ScratchRepository;
+    use axiom_model::base::names::Oid;
 
     /// Two branches that change a file which this driver merges.
     fn with_driver(command: &str) -> (ScratchRepository, Oid, Oid) {

@@ -9,21 +9,21 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use crate::domain::base::git_config;
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
-use crate::files;
-use crate::git::base::marked_merge::MergeToRun;
-use crate::git::base::modes::TREE;
-use crate::git::index::file::in_folder;
-use crate::git::objects::tree_read::RawTree;
-use crate::git::repo::own_scratch::ScratchFolder;
-use crate::git::repo::program::{Git, GitOutput};
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::marked_merge::MergeToRun;
+use crate::base::modes::TREE;
+use crate::index::file::in_folder;
+use crate::objects::tree_read::RawTree;
+use crate::repo::own_scratch::ScratchFolder;
+use crate::repo::program::{Git, GitOutput};
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::git_config;
+use axiom_model::base::names::{Oid, RepoPath};
 
 /// How long the drivers of one merge may take.
-pub(in crate::git) const DRIVER_LIMIT: Duration = Duration::from_secs(60);
+pub(crate) const DRIVER_LIMIT: Duration = Duration::from_secs(60);
 
 /// The longest attributes file; git ignores longer ones.
 const LONGEST: u64 = 100 * 1024 * 1024;

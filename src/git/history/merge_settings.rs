@@ -1,9 +1,9 @@
 //! Settings of git's that change what `git merge` does and that our merges do not follow: whoever has set one is told.
 
-use crate::domain::base::git_config;
-use crate::domain::base::names::RefName;
-use crate::error::Result;
-use crate::git::repo::handles::History;
+use crate::repo::handles::History;
+use axiom_base::error::Result;
+use axiom_model::base::git_config;
+use axiom_model::base::names::RefName;
 
 /// The keys that are looked at, as git prints them.
 const KEYS: &str = r"^(branch\..*\.mergeoptions|merge\.(verifysignatures|log|ff)|rerere\.autoupdate|pull\.twohead)$";

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::operation::change_json::FileChange;
-use crate::error::Result;
-use crate::git::repo::handles::History;
-use crate::git::repo::program::Git;
+use crate::repo::handles::History;
+use crate::repo::program::Git;
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::operation::change_json::FileChange;
 
 /// A larger file is only named, as git does with binary files.
 const LARGE: &str = "core.bigFileThreshold=2m";

@@ -5,16 +5,16 @@ use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
 use std::sync::PoisonError;
 
-use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::work::reports::ChangedLineCounts;
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::{Oid, RefName, RepoPath};
+use axiom_model::work::signals::reports::ChangedLineCounts;
 
-use crate::git::base::tree_change::{FileId, TreeChange, parse_raw};
-use crate::git::history::patch::numstat;
-use crate::git::objects::database::gix_id;
-use crate::git::objects::tree_diff;
-use crate::git::repo::handles::History;
-use crate::git::repo::shortcuts::FastWay;
+use crate::base::tree_change::{FileId, TreeChange, parse_raw};
+use crate::history::patch::numstat;
+use crate::objects::database::gix_id;
+use crate::objects::tree_diff;
+use crate::repo::handles::History;
+use crate::repo::shortcuts::FastWay;
 
 /// How many tree differences are cached, and the largest number of paths in one of them: planning, execution and the index
 /// update use the same difference, and trees never change.
@@ -83,7 +83,7 @@ impl History<'_> {
     }
 
     /// All files of a tree.
-    pub(in crate::git) fn files_of(&self, tree: &Oid) -> Result<Vec<(RepoPath, FileId)>> {
+    pub(crate) fn files_of(&self, tree: &Oid) -> Result<Vec<(RepoPath, FileId)>> {
         let changes = self.diff_trees(&self.repo.objects().empty_tree()?, tree)?.into_iter();
         Ok(changes.filter_map(|change| Some((change.path, change.new?))).collect())
     }
@@ -276,7 +276,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn changed_lines_are_summed_and_binary_files_have_none() {

@@ -9,13 +9,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::sync::PoisonError;
 
-use crate::domain::base::names::Oid;
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::Oid;
 
-use crate::git::base::object_kind::ObjectKind;
-use crate::git::base::quoted_paths::quoted;
-use crate::git::base::signing_state::{PendingSignature, SigningState, UnsignedCommit};
-use crate::git::repo::handles::History;
+use crate::base::object_kind::ObjectKind;
+use crate::base::quoted_paths::quoted;
+use crate::base::signing_state::{PendingSignature, SigningState, UnsignedCommit};
+use crate::repo::handles::History;
 
 /// A call of git that signs a commit, to be run by the caller.
 #[derive(Debug)]
@@ -51,10 +51,8 @@ impl History<'_> {
         self.repo.objects().users_signature()?;
         let mut objects = vec![(ObjectKind::Tree, self.repo.objects().read_raw_tree(tree)?.to_vec())];
         for parent in parents {
-            objects.push((
-                ObjectKind::Commit,
-                self.repo.objects().read_object("commit", parent, crate::git::base::limits::STRUCTURE)?,
-            ));
+            objects
+                .push((ObjectKind::Commit, self.repo.objects().read_object("commit", parent, crate::base::limits::STRUCTURE)?));
         }
         self.with_signatures(|signatures| signatures.to_sign = Some(PendingSignature { said, objects }));
         Err(Error::new(Code::SigningFailed, "a commit has to be signed first"))
@@ -80,15 +78,15 @@ impl History<'_> {
     /// Prepares `folder` for signing a commit in it, and returns the call of git that signs.
     pub fn signing_call(&self, to_sign: &PendingSignature, folder: &Path) -> Result<SigningCall> {
         let (objects, message) = (folder.join("objects"), folder.join("message"));
-        crate::files::create_dir_all(&objects)?;
-        crate::files::write_scratch(&message, to_sign.said.message.as_bytes())?;
+        axiom_base::files::create_dir_all(&objects)?;
+        axiom_base::files::write_scratch(&message, to_sign.said.message.as_bytes())?;
         for (kind, content) in &to_sign.objects {
             let git = self.repo.git().env("GIT_OBJECT_DIRECTORY", &objects).env("GIT_ALTERNATE_OBJECT_DIRECTORIES", "");
             let git = git.args(["hash-object", "-w", "--stdin", "-t", kind.as_str()]);
             git.stdin(content.clone()).run_ok()?;
         }
         let mut command: Vec<OsString> =
-            vec!["git".into(), crate::git::repo::program::joined("--git-dir=", self.repo.common_dir().as_os_str())];
+            vec!["git".into(), crate::repo::program::joined("--git-dir=", self.repo.common_dir().as_os_str())];
         command.extend(["-c", "user.useConfigOnly=true", "commit-tree", "-S", "-F"].map(OsString::from));
         command.push(message.into_os_string());
         for parent in &to_sign.said.parents {

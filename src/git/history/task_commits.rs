@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::operation::task_rollback::{self, HistoryCommit, HistoryHeights, RolledBackTask};
-use crate::domain::work::commit_marks;
-use crate::error::{Code, Error, Result};
-use crate::files;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::operation::task_rollback::{self, HistoryCommit, HistoryHeights, RolledBackTask};
+use axiom_model::work::tasks::commit_marks;
 
-use crate::git::objects::database::gix_id;
-use crate::git::repo::handles::History;
-use crate::git::repo::shortcuts::FastWay;
+use crate::objects::database::gix_id;
+use crate::repo::handles::History;
+use crate::repo::shortcuts::FastWay;
 
 /// The version of the cache; it changes when marks are read in another way.
 const VERSION: u32 = 1;
@@ -153,12 +153,7 @@ impl History<'_> {
         }
     }
 
-    pub(in crate::git) fn task_commits_in_order(
-        &self,
-        to: &Oid,
-        from: Option<&Oid>,
-        order: Option<&str>,
-    ) -> Result<Vec<HistoryCommit>> {
+    pub(crate) fn task_commits_in_order(&self, to: &Oid, from: Option<&Oid>, order: Option<&str>) -> Result<Vec<HistoryCommit>> {
         let git = self.repo.git().env("GIT_NO_REPLACE_OBJECTS", "1");
         let git = git.args(["log", "-z", "--no-show-signature", "--no-notes", "--no-color", "--no-decorate"]);
         let git = git.args(order).args(["--encoding=UTF-8", "--format=%H %P%n%B", to.as_str()]);
@@ -225,7 +220,7 @@ fn parents_follow(log: &[HistoryCommit]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_history_is_read_with_its_marks_and_branches_are_found() {

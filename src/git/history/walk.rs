@@ -9,13 +9,13 @@ use std::sync::mpsc::{Receiver, sync_channel};
 use gix::ObjectId;
 use gix::objs::{Find, Kind};
 
-use crate::domain::base::names::Oid;
-use crate::domain::operation::task_rollback::HistoryCommit;
-use crate::domain::work::commit_marks;
+use axiom_model::base::names::Oid;
+use axiom_model::operation::task_rollback::HistoryCommit;
+use axiom_model::work::tasks::commit_marks;
 
-use crate::git::objects::database::gix_id;
-use crate::git::repo::handles::History;
-use crate::git::repo::shortcuts::FastWay;
+use crate::objects::database::gix_id;
+use crate::repo::handles::History;
+use crate::repo::shortcuts::FastWay;
 
 /// How many commits are passed to the parsing thread at once, and how many such parts may wait.
 const PART: usize = 512;
@@ -42,7 +42,7 @@ struct QueuedCommit {
 
 impl History<'_> {
     /// All commits in the history of `to`, newest first by date; `None` where git has to read them.
-    pub(in crate::git) fn walk_history(&self, to: &Oid) -> Option<Vec<HistoryCommit>> {
+    pub(crate) fn walk_history(&self, to: &Oid) -> Option<Vec<HistoryCommit>> {
         if !self.repo.shortcuts().allow(FastWay::ReadHistory) {
             return None;
         }
@@ -141,7 +141,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     /// A history of commits with up to three parents, with only a few different times, some of them before those of their
     /// parents.

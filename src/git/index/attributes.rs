@@ -2,9 +2,9 @@
 
 use std::path::PathBuf;
 
-use crate::env;
+use axiom_base::env;
 
-use crate::git::repo::handles::Conversions;
+use crate::repo::handles::Conversions;
 
 /// Where the attributes file of the machine may be; this depends on how git was installed.
 const MACHINE: [&str; 4] =

@@ -3,18 +3,18 @@
 use std::collections::{BTreeSet, HashSet};
 use std::path::Path;
 
-use crate::domain::base::names::RepoPath;
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::RepoPath;
 
 use super::file::nul_list;
 use super::filters::is_of_a_filter;
-use crate::git::base::path_inspection::{PathOccupant, look};
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::path_inspection::{PathOccupant, look};
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
 
 /// Paths whose index entries shall be updated to what is on disk.
 #[derive(Debug, Default)]
-pub(in crate::git) struct ChangedPaths {
+pub(crate) struct ChangedPaths {
     update: Vec<RepoPath>,
     remove: Vec<RepoPath>,
 }
@@ -56,12 +56,12 @@ impl ChangedPaths {
     }
 
     /// The same, but of those to be updated only these.
-    pub(in crate::git) fn with_only(&self, update: Vec<RepoPath>) -> Self {
+    pub(crate) fn with_only(&self, update: Vec<RepoPath>) -> Self {
         Self { update, remove: self.remove.clone() }
     }
 
     /// The same without these.
-    pub(in crate::git) fn without(&self, paths: &BTreeSet<RepoPath>) -> Self {
+    pub(crate) fn without(&self, paths: &BTreeSet<RepoPath>) -> Self {
         let others = |path: &&RepoPath| !paths.contains(*path);
         self.with_only(self.update.iter().filter(others).cloned().collect())
     }
@@ -100,7 +100,7 @@ impl ChangedPaths {
 const REFUSED: &str = "Ignoring path ";
 
 /// The paths that git refused because of their names.
-pub(in crate::git) fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<RepoPath>> {
+pub(crate) fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<RepoPath>> {
     let said = stderr.matches(REFUSED).count();
     if said == 0 {
         return Ok(Vec::new());
@@ -120,7 +120,7 @@ pub(in crate::git) fn refused(paths: &[RepoPath], stderr: &str) -> Result<Vec<Re
     Ok(refused)
 }
 
-pub(in crate::git) fn unreadable_file(error: Error, stderr: &str) -> Error {
+pub(crate) fn unreadable_file(error: Error, stderr: &str) -> Error {
     if error.code() == Code::GitFailed && is_of_a_filter(stderr) {
         return Error::new(Code::FilterFailed, "a filter fails")
             .why(stderr.trim().replace('\n', "; "))

@@ -1,21 +1,21 @@
 //! Which conversions git makes for a file: line ends, keywords, filters, encodings. git itself evaluates the attributes;
-//! what happens to line ends is decided by [`crate::domain::base::line_ends`].
+//! what happens to line ends is decided by [`axiom_model::base::line_ends`].
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::base::git_config;
-use crate::domain::base::line_ends::{AutoCrlf, EolAttribute, LineEndConfig, LineEnds, TextAttribute};
-use crate::domain::base::names::RepoPath;
-use crate::error::{Code, Error, Result};
-use crate::files;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::forms::line_ends::{AutoCrlf, EolAttribute, LineEndConfig, LineEnds, TextAttribute};
+use axiom_model::base::git_config;
+use axiom_model::base::names::RepoPath;
 
 use super::file::nul_list;
-use crate::git::repo::handles::Conversions;
-use crate::git::repo::program::Git;
-use crate::git::repo::shortcuts::FastWay;
-use crate::git::repo::shortcuts::read::value_of;
-use crate::git::repo::worktrees::Worktree;
+use crate::repo::handles::Conversions;
+use crate::repo::program::Git;
+use crate::repo::shortcuts::FastWay;
+use crate::repo::shortcuts::read::value_of;
+use crate::repo::worktrees::Worktree;
 
 /// The attributes that ask for conversions.
 const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", ENCODING];
@@ -25,7 +25,7 @@ const ATTRIBUTES: [&str; 6] = ["text", "crlf", "eol", "ident", "filter", ENCODIN
 const ENCODING: &str = "working-tree-encoding";
 
 /// Whether git ended because an attribute names no encoding at all: it then compares no file that has it.
-pub(in crate::git) fn is_of_no_encoding(words: &str) -> bool {
+pub(crate) fn is_of_no_encoding(words: &str) -> bool {
     words.contains(ENCODING)
 }
 
@@ -34,7 +34,7 @@ const ATTRIBUTES_LIMIT: u64 = 1024 * 1024;
 
 /// The conversions that configuration and attributes ask for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum RequestedConversion {
+pub(crate) enum RequestedConversion {
     /// A conversion of line ends, or none.
     LineEnds(LineEnds),
     /// Keywords, a filter or an encoding: the result is known only after trying it.
@@ -53,7 +53,7 @@ enum AttributesSource<'a> {
 impl Conversions<'_> {
     /// The conversions of each file in both directions: when git stores it, and when a checkout of `index` writes it into
     /// another folder.
-    pub(in crate::git) fn asked_both_ways(
+    pub(crate) fn asked_both_ways(
         &self,
         worktree: &Worktree,
         index: &Path,
@@ -65,7 +65,7 @@ impl Conversions<'_> {
     }
 
     /// The conversions of each file when git stores it.
-    pub(in crate::git) fn asked(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<RequestedConversion>> {
+    pub(crate) fn asked(&self, worktree: &Worktree, paths: &[&RepoPath]) -> Result<Vec<RequestedConversion>> {
         self.asked_by(self.line_end_settings(worktree)?, worktree, AttributesSource::Files, paths)
     }
 
@@ -96,7 +96,7 @@ impl Conversions<'_> {
 
     /// Those of the files that have a `working-tree-encoding`, also one that is none. `git` is a call that looks where the attributes are
     /// to be read, up to `check-attr`.
-    pub(in crate::git) fn encoded(&self, git: Git<'_>, paths: &[&RepoPath]) -> Result<BTreeSet<RepoPath>> {
+    pub(crate) fn encoded(&self, git: Git<'_>, paths: &[&RepoPath]) -> Result<BTreeSet<RepoPath>> {
         let output = git.args(["-z", "--stdin", ENCODING]).stdin(nul_list(paths.iter().copied())).run_ok()?;
         let mut fields = output.stdout.split(|byte| *byte == 0);
         let mut encoded = BTreeSet::new();
@@ -110,7 +110,7 @@ impl Conversions<'_> {
     }
 
     /// The configuration of line ends in a worktree.
-    pub(in crate::git) fn line_end_settings(&self, worktree: &Worktree) -> Result<LineEndConfig> {
+    pub(crate) fn line_end_settings(&self, worktree: &Worktree) -> Result<LineEndConfig> {
         if self.repo.shortcuts().allow_in(FastWay::ReadWorktreeConfiguration, worktree) {
             let gix = self.repo.gix()?;
             let config = gix.config_snapshot();
@@ -134,11 +134,7 @@ impl Conversions<'_> {
     /// Everything that decides about conversions, as one text that changes whenever any of it changes: the configuration,
     /// and the attributes files. `attributes` are those that the worktree has or tracks. `None` if nothing can ask for a
     /// conversion.
-    pub(in crate::git) fn conversion_rules(
-        &self,
-        worktree: &Worktree,
-        attributes: &BTreeSet<RepoPath>,
-    ) -> Result<Option<Vec<u8>>> {
+    pub(crate) fn conversion_rules(&self, worktree: &Worktree, attributes: &BTreeSet<RepoPath>) -> Result<Option<Vec<u8>>> {
         let configured = self.line_end_settings(worktree)?.autocrlf != AutoCrlf::False;
         let places = self.attribute_files().unwrap_or_default().into_iter().map(|place| (place, false));
         let own = attributes.iter().map(|path| (worktree.path().join(path.to_path()), true));

@@ -13,22 +13,22 @@ use std::os::unix::fs::MetadataExt;
 
 use super::file::write_as_of;
 use super::lock::IndexLock;
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Error, Result};
-use crate::files;
-use crate::git::base::path_inspection::FileTouchStamp;
-use crate::git::base::tree_change::{FileId, TreeChange};
-use crate::git::index::placed_file::PlacedFile;
-use crate::git::repo::handles::Index;
-use crate::git::repo::repository::HashKind;
-use crate::git::repo::shortcuts::FastWay;
+use crate::base::path_inspection::FileTouchStamp;
+use crate::base::tree_change::{FileId, TreeChange};
+use crate::index::placed_file::PlacedFile;
+use crate::repo::handles::Index;
+use crate::repo::repository::HashKind;
+use crate::repo::shortcuts::FastWay;
+use axiom_base::error::{Error, Result};
+use axiom_base::files;
+use axiom_model::base::names::{Oid, RepoPath};
 
 use entries::{ASSUME_VALID, EXTENDED, HEADER, IndexEntryReader, IndexEntryWriter, IndexHeader, SIZE, STAGE, opened};
-pub(in crate::git) use trees::CachedTreeUpdate;
+pub(crate) use trees::CachedTreeUpdate;
 
 /// An edit of the entry of one path.
 #[derive(Debug, Clone)]
-pub(in crate::git) struct IndexEntryEdit<'a> {
+pub(crate) struct IndexEntryEdit<'a> {
     pub path: &'a RepoPath,
     pub kind: IndexEntryEditKind<'a>,
     /// Whether the old tree does not have the path.
@@ -37,7 +37,7 @@ pub(in crate::git) struct IndexEntryEdit<'a> {
 
 /// What an edit does to an entry.
 #[derive(Debug, Clone)]
-pub(in crate::git) enum IndexEntryEditKind<'a> {
+pub(crate) enum IndexEntryEditKind<'a> {
     /// The entry is set to this file. Stat data is given if the file on disk is certainly this file.
     Set(&'a FileId, Option<std::fs::Metadata>),
     /// The entry is removed.
@@ -48,7 +48,7 @@ pub(in crate::git) enum IndexEntryEditKind<'a> {
 
 /// An index file with some entries replaced.
 #[derive(Debug)]
-pub(in crate::git) struct EditedIndex {
+pub(crate) struct EditedIndex {
     pub bytes: Vec<u8>,
     /// Whether a file changed in the second in which the index was written, or later. Such a file may differ from its entry.
     /// git compares its content only if the index is not newer, so the new index must keep the time of the old one.
@@ -57,7 +57,7 @@ pub(in crate::git) struct EditedIndex {
 
 /// Returns the bytes of an index file with some entries replaced; `None` if git has to do it. `edits` are sorted by path and
 /// contain each path once. `modified` is when the index file was written, in seconds.
-pub(in crate::git) fn edit(
+pub(crate) fn edit(
     bytes: &[u8],
     hash: HashKind,
     modified: i64,
@@ -102,7 +102,7 @@ pub(in crate::git) fn edit(
 /// An index whose entries of files that changed in the second `since` (in which it was written) or later are believed by nobody:
 /// they have no size, as where git itself is not sure. For file systems that do not let a copy have the time of the original.
 /// `None` for what is not supported here, and where entries are in another file (a split index).
-pub(in crate::git) fn without_racy_sizes(bytes: &[u8], hash: HashKind, since: i64) -> Option<Vec<u8>> {
+pub(crate) fn without_racy_sizes(bytes: &[u8], hash: HashKind, since: i64) -> Option<Vec<u8>> {
     let (body, IndexHeader { names, count }) = opened(bytes, hash.bytes())?;
     let (mut out, mut reader) = (body.to_vec(), IndexEntryReader::new(body, names, hash.bytes()));
     for _ in 0..count {
@@ -121,7 +121,7 @@ pub(in crate::git) fn without_racy_sizes(bytes: &[u8], hash: HashKind, since: i6
 }
 
 /// The tree of an index, if the index has it as a cached tree and holds nothing that a tree cannot hold.
-pub(in crate::git) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
+pub(crate) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
     let width = hash.bytes();
     let (body, IndexHeader { names, count }) = opened(bytes, width)?;
     let mut reader = IndexEntryReader::new(body, names, width);
@@ -134,7 +134,7 @@ pub(in crate::git) fn tree_of(bytes: &[u8], hash: HashKind) -> Option<Oid> {
 }
 
 /// An index file without its cached trees, all else byte for byte; `None` where there are none, or it is not fully understood.
-pub(in crate::git) fn without_cached_trees(bytes: &[u8], hash: HashKind) -> Option<Vec<u8>> {
+pub(crate) fn without_cached_trees(bytes: &[u8], hash: HashKind) -> Option<Vec<u8>> {
     let width = hash.bytes();
     let (body, IndexHeader { names, count }) = opened(bytes, width)?;
     let mut reader = IndexEntryReader::new(body, names, width);
@@ -175,7 +175,7 @@ fn fits(writer: &IndexEntryWriter, edits: &[IndexEntryEdit<'_>]) -> Option<bool>
 
 impl Index<'_> {
     /// Makes a worktree's index hold `tree`, if the index is a plain tree now. Returns `false` if git has to do it.
-    pub(in crate::git) fn edit_whole_index(&self, tree: &Oid, lock: &IndexLock, placed: &[PlacedFile]) -> Result<bool> {
+    pub(crate) fn edit_whole_index(&self, tree: &Oid, lock: &IndexLock, placed: &[PlacedFile]) -> Result<bool> {
         let Some((bytes, meta)) = self.index_bytes() else { return Ok(false) };
         let Some(now) = tree_of(&bytes, self.repo.hash()) else { return Ok(false) };
         let changes = self.repo.history().diff_trees(&now, tree)?;
@@ -184,7 +184,7 @@ impl Index<'_> {
     }
 
     /// Replaces the entries of a worktree's index that differ between two trees. Returns `false` if git has to do it.
-    pub(in crate::git) fn edit_index(
+    pub(crate) fn edit_index(
         &self,
         changes: &[TreeChange],
         (old, new): (&Oid, &Oid),

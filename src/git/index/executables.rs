@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::error::Result;
-use crate::git::repo::handles::Index;
+use crate::repo::handles::Index;
+use axiom_base::error::Result;
 
 impl Index<'_> {
     /// With `core.fileMode=false`, the paths below `folder`, relative to it, that the index has as executable; otherwise `None`:

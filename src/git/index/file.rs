@@ -7,18 +7,18 @@ use std::time::SystemTime;
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
-use crate::files;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::edit::without_racy_sizes;
-use crate::git::base::conflict_stage::ConflictStage;
-use crate::git::repo::own_scratch::ScratchFolder;
-use crate::git::repo::repository::{HashKind, Repository};
-use crate::git::repo::shortcuts::FastWay;
-use crate::git::repo::shortcuts::read::forbidding_part;
-use crate::git::repo::worktrees::Worktree;
-use crate::own_process::threads;
+use crate::base::conflict_stage::ConflictStage;
+use crate::repo::own_scratch::ScratchFolder;
+use crate::repo::repository::{HashKind, Repository};
+use crate::repo::shortcuts::FastWay;
+use crate::repo::shortcuts::read::forbidding_part;
+use crate::repo::worktrees::Worktree;
+use axiom_base::own_process::threads;
 
 /// The information in an index that a tree cannot hold.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -46,7 +46,7 @@ pub struct IndexExtras {
 
 /// How far the stat data of a copied index are believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum StatTrust {
+pub(crate) enum StatTrust {
     /// As git does.
     AsGit,
     /// Less: nothing is believed of entries of the moment in which the index was written. git then looks at none of these files when it
@@ -56,12 +56,12 @@ pub(in crate::git) enum StatTrust {
 
 /// Copies an index file to `to`. If there is no index, no copy is made. The copy keeps the modification time of the
 /// original, or its racy entries are not believed: see [`write_as_of`].
-pub(in crate::git) fn copy_index(hash: HashKind, from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy_index(hash: HashKind, from: &Path, to: &Path) -> Result<()> {
     copy_index_believing(StatTrust::AsGit, hash, from, to)
 }
 
 /// As [`copy_index`], of which stat data are believed so far.
-pub(in crate::git) fn copy_index_believing(belief: StatTrust, hash: HashKind, from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn copy_index_believing(belief: StatTrust, hash: HashKind, from: &Path, to: &Path) -> Result<()> {
     let Some(mut file) = files::open_optional(from)? else { return Ok(()) };
     let mut bytes = Vec::new();
     let modified = file.metadata().and_then(|meta| meta.modified()).map_err(|e| Error::io("access", from, e))?;
@@ -81,7 +81,7 @@ fn seconds_of(time: SystemTime) -> i64 {
 /// Writes an index that is to count as written at `time`. git believes that a file is unchanged only if it is older than the
 /// index, so a newer index would hide edits of the same moment. Where a file system does not take the time (some say that
 /// they did), git reads those files instead.
-pub(in crate::git) fn write_as_of(place: &Path, bytes: &[u8], hash: HashKind, time: SystemTime) -> Result<()> {
+pub(crate) fn write_as_of(place: &Path, bytes: &[u8], hash: HashKind, time: SystemTime) -> Result<()> {
     files::write_scratch(place, bytes)?;
     if files::set_times(place, time) {
         return Ok(());
@@ -96,7 +96,7 @@ pub(in crate::git) fn write_as_of(place: &Path, bytes: &[u8], hash: HashKind, ti
 
 /// What an index contains in addition to plain entries.
 #[derive(Debug, Default)]
-pub(in crate::git) struct IndexFacts {
+pub(crate) struct IndexFacts {
     pub unmerged: Vec<ConflictStage>,
     pub skip_worktree: Vec<RepoPath>,
     pub assume_unchanged: Vec<RepoPath>,
@@ -109,14 +109,14 @@ pub(in crate::git) struct IndexFacts {
 }
 
 /// Reads an index file with gix, which starts no process.
-pub(in crate::git) fn read(repository: &Repository, index: &Path) -> Option<gix::index::File> {
+pub(crate) fn read(repository: &Repository, index: &Path) -> Option<gix::index::File> {
     // Left to itself, gix asks the system each time how many threads there can be: a dozen calls.
     let options = gix::index::decode::Options { thread_limit: Some(threads::at_once()), ..Default::default() };
     gix::index::File::at(index, repository.hash().gix(), true, options).ok()
 }
 
 /// Reads the facts with gix, which starts no process. `None` if gix cannot read them: of a sparse index it sees only a part.
-pub(in crate::git) fn facts_by_gix(repository: &Repository, index: &Path) -> Option<IndexFacts> {
+pub(crate) fn facts_by_gix(repository: &Repository, index: &Path) -> Option<IndexFacts> {
     use gix::index::entry::Flags;
     if !index.exists() {
         return Some(IndexFacts::default());
@@ -156,7 +156,7 @@ pub(in crate::git) fn facts_by_gix(repository: &Repository, index: &Path) -> Opt
 }
 
 /// Reads the flags and conflicts of a private index file. A second copy may be written next to it.
-pub(in crate::git) fn index_facts(repository: &Repository, worktree: &Worktree, index: &Path) -> Result<IndexFacts> {
+pub(crate) fn index_facts(repository: &Repository, worktree: &Worktree, index: &Path) -> Result<IndexFacts> {
     if let Some(facts) = facts_by_gix(repository, index) {
         return Ok(facts);
     }
@@ -172,7 +172,7 @@ pub(in crate::git) fn index_facts(repository: &Repository, worktree: &Worktree, 
 }
 
 /// Paths as git reads them with `-z --stdin`.
-pub(in crate::git) fn nul_list<'a>(paths: impl IntoIterator<Item = &'a RepoPath>) -> Vec<u8> {
+pub(crate) fn nul_list<'a>(paths: impl IntoIterator<Item = &'a RepoPath>) -> Vec<u8> {
     let mut list = Vec::new();
     for path in paths {
         list.extend_from_slice(path.as_bytes());
@@ -182,7 +182,7 @@ pub(in crate::git) fn nul_list<'a>(paths: impl IntoIterator<Item = &'a RepoPath>
 }
 
 /// Sets or clears a flag of entries in a private index file. `flag` is an option of `git update-index`.
-pub(in crate::git) fn mark(r: &Repository, worktree: &Worktree, index: &Path, flag: &str, paths: &[RepoPath]) -> Result<()> {
+pub(crate) fn mark(r: &Repository, worktree: &Worktree, index: &Path, flag: &str, paths: &[RepoPath]) -> Result<()> {
     if paths.is_empty() {
         return Ok(());
     }
@@ -192,7 +192,7 @@ pub(in crate::git) fn mark(r: &Repository, worktree: &Worktree, index: &Path, fl
 
 /// Lines for `update-index -z --index-info`.
 #[derive(Debug, Default)]
-pub(in crate::git) struct IndexInfoInput {
+pub(crate) struct IndexInfoInput {
     lines: Vec<u8>,
 }
 
@@ -220,7 +220,7 @@ impl IndexInfoInput {
     }
 
     /// The same; returns what git said: it leaves out paths that it refuses because of their names, and names them.
-    pub(in crate::git) fn apply_and_tell(self, repository: &Repository, worktree: &Worktree, index: &Path) -> Result<String> {
+    pub(crate) fn apply_and_tell(self, repository: &Repository, worktree: &Worktree, index: &Path) -> Result<String> {
         if self.lines.is_empty() {
             return Ok(String::new());
         }
@@ -230,6 +230,6 @@ impl IndexInfoInput {
 }
 
 /// The path of a scratch index in `folder`.
-pub(in crate::git) fn in_folder(folder: &ScratchFolder, name: &str) -> PathBuf {
+pub(crate) fn in_folder(folder: &ScratchFolder, name: &str) -> PathBuf {
     folder.path().join(name)
 }

@@ -5,11 +5,11 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use crate::{env, files};
+use axiom_base::{env, files};
 
 use super::filters::FilterDriver;
-use crate::git::base::long_hash::long_hash;
-use crate::git::repo::repository::Repository;
+use crate::base::long_hash::long_hash;
+use crate::repo::repository::Repository;
 
 /// How long a filter that did not answer is not asked.
 const SILENCE: Duration = Duration::from_secs(600);
@@ -21,12 +21,12 @@ const LARGEST: u64 = 64 * 1024;
 const NAME: &str = "filters-that-hang";
 
 /// Whether a filter did not answer a while ago.
-pub(in crate::git) fn hung_lately(r: &Repository, name: &str, filter: &FilterDriver) -> bool {
+pub(crate) fn hung_lately(r: &Repository, name: &str, filter: &FilterDriver) -> bool {
     is_named(&read(r), &key(name, filter), env::now())
 }
 
 /// Remembers that a filter did not answer. A failure does no harm.
-pub(in crate::git) fn note_hung(r: &Repository, name: &str, filter: &FilterDriver) {
+pub(crate) fn note_hung(r: &Repository, name: &str, filter: &FilterDriver) {
     tracing::warn!(filter = name, "a filter does not answer: its files are held as they are");
     let (now, key) = (env::now(), key(name, filter));
     let all = read(r);
@@ -64,7 +64,7 @@ fn is_named(text: &str, key: &str, now: Timestamp) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_filter_is_asked_again_after_a_while_or_when_it_is_another_one() {

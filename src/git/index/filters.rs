@@ -4,18 +4,18 @@
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use crate::domain::base::git_config;
-use crate::domain::base::names::RepoPath;
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::git_config;
+use axiom_model::base::names::RepoPath;
 
 use super::file::nul_list;
-use crate::git::repo::handles::Conversions;
-use crate::git::repo::program::{FILTER_OFF, Git};
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::repo::handles::Conversions;
+use crate::repo::program::{FILTER_OFF, Git};
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
 
 /// How long one filter may take in a capture, for all of its files together. Where it takes longer, they are held as they are.
-pub(in crate::git) const FILTER_LIMIT: Duration = Duration::from_secs(4);
+pub(crate) const FILTER_LIMIT: Duration = Duration::from_secs(4);
 
 /// How long all filters may take in a capture; after that each one has only [`LEAST`].
 const ALL_FILTERS: Duration = Duration::from_secs(6);
@@ -25,7 +25,7 @@ const LEAST: Duration = Duration::from_millis(500);
 
 /// The time that filters have in a capture.
 #[derive(Debug)]
-pub(in crate::git) struct FilterTimeBudget(Instant);
+pub(crate) struct FilterTimeBudget(Instant);
 
 impl FilterTimeBudget {
     /// From now on.
@@ -40,11 +40,11 @@ impl FilterTimeBudget {
 }
 
 /// How long git may take where nothing can be done without the filters: files are written that only they can make.
-pub(in crate::git) const WHOLE_LIMIT: Duration = Duration::from_secs(300);
+pub(crate) const WHOLE_LIMIT: Duration = Duration::from_secs(300);
 
 /// What the configuration says of a filter.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::git) struct FilterDriver {
+pub(crate) struct FilterDriver {
     /// The commands of `clean` and `process`, one after the other; empty if nothing runs when a file is stored.
     pub stores_by: String,
     /// Whether git fails where it cannot run it.
@@ -53,11 +53,11 @@ pub(in crate::git) struct FilterDriver {
 
 /// The filters of a configuration, by name.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::git) struct FilterDrivers(BTreeMap<String, FilterDriver>);
+pub(crate) struct FilterDrivers(BTreeMap<String, FilterDriver>);
 
 /// Files by the filter that they have.
 #[derive(Debug, Default)]
-pub(in crate::git) struct FilesByFilter {
+pub(crate) struct FilesByFilter {
     /// Those without a filter that is configured.
     pub plain: Vec<RepoPath>,
     /// The others.
@@ -109,7 +109,7 @@ impl Git<'_> {
     /// A call in which none of these filters runs: contents pass through them unchanged. Calls for an index of ours are such calls
     /// without it.
     #[must_use]
-    pub(in crate::git) fn without(self, filters: &FilterDrivers) -> Self {
+    pub(crate) fn without(self, filters: &FilterDrivers) -> Self {
         let pairs = filters.0.keys().flat_map(|name| FILTER_OFF.map(|off| format!("filter.{name}.{off}")));
         pairs.fold(self, |git, pair| git.config(pair))
     }
@@ -117,7 +117,7 @@ impl Git<'_> {
 
 impl Repository {
     /// The names of the filters that were configured when this was first asked.
-    pub(in crate::git) fn filter_names(&self) -> &[String] {
+    pub(crate) fn filter_names(&self) -> &[String] {
         self.filter_names.get_or_init(|| {
             if self.config_lacks_section("filter") {
                 return Vec::new();
@@ -129,7 +129,7 @@ impl Repository {
 
 impl Conversions<'_> {
     /// The filters that are configured for a worktree. As a rule there is none, and then git is not asked.
-    pub(in crate::git) fn filters(&self, worktree: &Worktree) -> Result<FilterDrivers> {
+    pub(crate) fn filters(&self, worktree: &Worktree) -> Result<FilterDrivers> {
         if self.repo.config_lacks_section("filter") {
             return Ok(FilterDrivers::default());
         }
@@ -137,7 +137,7 @@ impl Conversions<'_> {
     }
 
     /// Whether Git LFS passes contents through further programs: then only it knows what it stores.
-    pub(in crate::git) fn lfs_has_extensions(&self) -> bool {
+    pub(crate) fn lfs_has_extensions(&self) -> bool {
         !self.repo.config_lacks_section("lfs") && {
             let git = self.repo.git().args(["config", "--get-regexp", r"^lfs\.extension\."]);
             git.run().is_ok_and(|output| !output.stdout.is_empty())
@@ -145,7 +145,7 @@ impl Conversions<'_> {
     }
 
     /// Sorts files by their filter. `git` is a call that looks where the attributes are to be read (`GIT_ATTR_SOURCE`, an index).
-    pub(in crate::git) fn by_filter(&self, filters: &FilterDrivers, git: Git<'_>, paths: &[&RepoPath]) -> Result<FilesByFilter> {
+    pub(crate) fn by_filter(&self, filters: &FilterDrivers, git: Git<'_>, paths: &[&RepoPath]) -> Result<FilesByFilter> {
         let mut sorted = FilesByFilter::default();
         if filters.is_empty() || paths.is_empty() {
             sorted.plain = paths.iter().map(|path| (*path).clone()).collect();
@@ -168,7 +168,7 @@ impl Conversions<'_> {
 }
 
 /// Whether git's words say that a filter failed.
-pub(in crate::git) fn is_of_a_filter(stderr: &str) -> bool {
+pub(crate) fn is_of_a_filter(stderr: &str) -> bool {
     // The last ones are said of a process that ended while git spoke with it.
     [
         "clean filter '",

@@ -3,9 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::file::nul_list;
-use crate::domain::base::names::RepoPath;
-use crate::error::Result;
-use crate::git::repo::handles::Index;
+use crate::repo::handles::Index;
+use axiom_base::error::Result;
+use axiom_model::base::names::RepoPath;
 
 impl Index<'_> {
     /// The folders that have tracked files, directly or further below; the worktree itself is not one of them.
@@ -47,7 +47,7 @@ impl Index<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn tracked_folders_and_ignored_paths_are_those_of_git() {

@@ -4,10 +4,10 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use crate::error::{Code, Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
 
-use crate::git::repo::worktrees::Worktree;
+use crate::repo::worktrees::Worktree;
 
 /// How often taking a lock is tried again, and the pause between two attempts.
 const TRIES: u32 = 40;
@@ -100,12 +100,12 @@ impl IndexLock {
     }
 
     /// Where the next index is built: in the folder of the index, so that one rename installs it.
-    pub(in crate::git) fn new_index(&self) -> &Path {
+    pub(crate) fn new_index(&self) -> &Path {
         &self.new_index
     }
 
     /// Removes what an earlier attempt left where the next index is built.
-    pub(in crate::git) fn clear_new_index(&self) -> Result<()> {
+    pub(crate) fn clear_new_index(&self) -> Result<()> {
         files::remove_file(&self.new_index)?;
         let mut lock = self.new_index.clone().into_os_string();
         lock.push(".lock");
@@ -114,7 +114,7 @@ impl IndexLock {
 
     /// Makes these bytes the worktree's index, with the time of the present one: only then git goes on reading what changed in the
     /// moment in which that was written.
-    pub(in crate::git) fn install_bytes(&self, bytes: &[u8], present: &std::fs::Metadata) -> Result<()> {
+    pub(crate) fn install_bytes(&self, bytes: &[u8], present: &std::fs::Metadata) -> Result<()> {
         self.clear_new_index()?;
         files::write_scratch(&self.new_index, bytes)?;
         let stamped =
@@ -124,7 +124,7 @@ impl IndexLock {
     }
 
     /// Makes the built index the worktree's index. It is durable when this returns. A crash leaves the old or the new index.
-    pub(in crate::git) fn install(&self) -> Result<()> {
+    pub(crate) fn install(&self) -> Result<()> {
         files::look_like(&self.new_index, &self.index)?;
         files::sync_file(&self.new_index)?;
         env::fault_point("git.before-index");

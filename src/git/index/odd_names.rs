@@ -3,13 +3,11 @@
 
 use gix::validate::path::component::{self, Mode};
 
-use crate::domain::base::names::RepoPath;
+use axiom_model::base::names::RepoPath;
 
-impl RepoPath {
-    /// Whether git may refuse the path, or a folder above it.
-    pub(in crate::git) fn is_odd(&self) -> bool {
-        self.as_bytes().split(|byte| *byte == b'/').any(is_odd_name)
-    }
+/// Whether git may refuse the path, or a folder above it.
+pub(crate) fn is_odd(path: &RepoPath) -> bool {
+    path.as_bytes().split(|byte| *byte == b'/').any(is_odd_name)
 }
 
 /// Whether git may refuse a file, a folder or a link of this name, whatever it is told to protect. On Windows alone it refuses more.
@@ -22,7 +20,7 @@ fn is_odd_name(name: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     const ODD: [&str; 17] = [
         ".git/config",
@@ -61,10 +59,10 @@ mod tests {
     #[test]
     fn what_may_be_gits_own_folder_is_odd() {
         for path in ODD {
-            assert!(RepoPath::new(path.as_bytes()).is_odd(), "{path}");
+            assert!(is_odd(&RepoPath::new(path.as_bytes())), "{path}");
         }
         for path in PLAIN {
-            assert!(!RepoPath::new(path.as_bytes()).is_odd(), "{path}");
+            assert!(!is_odd(&RepoPath::new(path.as_bytes())), "{path}");
         }
     }
 
@@ -80,7 +78,7 @@ mod tests {
                 repo.git().args(["update-index", "--add", "--cacheinfo", entry.as_str()]).run().unwrap().ok()
             };
             let takes = takes("120000") && takes("100644");
-            assert!(takes || RepoPath::new(path.as_bytes()).is_odd(), "{path}");
+            assert!(takes || is_odd(&RepoPath::new(path.as_bytes())), "{path}");
         }
     }
 }

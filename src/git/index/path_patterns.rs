@@ -5,7 +5,7 @@ use gix::bstr::BStr;
 use gix::glob::pattern::{Case, Mode};
 use gix::glob::{Pattern, wildmatch};
 
-use crate::domain::base::names::RepoPath;
+use axiom_model::base::names::RepoPath;
 
 /// Patterns, in order.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +23,7 @@ impl PathPatterns {
     }
 
     /// Whether one of them takes something out again.
-    pub(in crate::git) fn negates(&self) -> bool {
+    pub(crate) fn negates(&self) -> bool {
         self.patterns.iter().any(Pattern::is_negative)
     }
 
@@ -34,7 +34,7 @@ impl PathPatterns {
     }
 
     /// The patterns as lines of a file such as `.gitignore`. In a submodule only those that mean a name wherever it is.
-    pub(in crate::git) fn as_lines(&self) -> Vec<u8> {
+    pub(crate) fn as_lines(&self) -> Vec<u8> {
         let is_a_name = |text: &&String| self.within.as_bytes().is_empty() || !text.trim_end_matches('/').contains('/');
         let lines = self.texts.iter().filter(|text| !text.contains('\n')).filter(is_a_name);
         lines.flat_map(|text| [text.as_bytes(), b"\n"].concat()).collect()

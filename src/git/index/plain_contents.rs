@@ -1,19 +1,20 @@
 //! Files that git stores byte for byte. If nothing can ask for a filter or a conversion of line ends, contents are read and
 //! written here, without a process and without an index of the whole tree.
 
+use super::odd_names::is_odd;
 use std::collections::HashMap;
 use std::path::PathBuf;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
-use crate::files;
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_model::base::names::{Oid, RepoPath};
 
-use crate::git::objects::database::TreeEntry;
-use crate::git::objects::tree_read::RawTreeEntry;
-use crate::git::repo::handles::Conversions;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::shortcuts::FastWay;
-use crate::git::repo::worktrees::Worktree;
+use crate::objects::database::TreeEntry;
+use crate::objects::tree_read::RawTreeEntry;
+use crate::repo::handles::Conversions;
+use crate::repo::repository::Repository;
+use crate::repo::shortcuts::FastWay;
+use crate::repo::worktrees::Worktree;
 
 /// Files over this many bytes are left to git, which does not hold them in memory.
 const LIMIT: u64 = 32 * 1024 * 1024;
@@ -58,7 +59,7 @@ fn without_attributes(repository: &Repository, tree: &Oid) -> Option<FolderTreeE
 impl Conversions<'_> {
     /// Writes `paths` of a tree, each to the place that is told for it, with the content and mode that a checkout gives it.
     /// The folders of the places exist. Returns `false` if git has to do it; some of the files may have been written then.
-    pub(in crate::git) fn write_plain(
+    pub(crate) fn write_plain(
         &self,
         tree: &Oid,
         paths: &[RepoPath],
@@ -73,7 +74,7 @@ impl Conversions<'_> {
     }
 
     /// The blob ids that files of a worktree would get with the attributes of a tree; `None` if git has to compute them.
-    pub(in crate::git) fn hash_plain(&self, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Option<Vec<Oid>> {
+    pub(crate) fn hash_plain(&self, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Option<Vec<Oid>> {
         self.plain(tree, paths.iter().copied())?;
         let kind = self.repo.hash().gix();
         let hash = |path: &&RepoPath| {
@@ -86,7 +87,7 @@ impl Conversions<'_> {
 
     /// The entries of paths in a tree, if git would convert none of them: regular files with harmless names, and no
     /// attributes anywhere. Otherwise `None`.
-    pub(in crate::git) fn plain<'p>(&self, tree: &Oid, paths: impl Iterator<Item = &'p RepoPath>) -> Option<Vec<TreeEntry>> {
+    pub(crate) fn plain<'p>(&self, tree: &Oid, paths: impl Iterator<Item = &'p RepoPath>) -> Option<Vec<TreeEntry>> {
         if !self.repo.shortcuts().allow(FastWay::PlainContents) {
             return None;
         }
@@ -94,7 +95,7 @@ impl Conversions<'_> {
         let mut folders = FolderTrees::below(self.repo, &root);
         let mut found = Vec::new();
         for path in paths {
-            if path.is_odd() {
+            if is_odd(path) {
                 return None;
             }
             let (folder, name) = path.split();
@@ -113,7 +114,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
     use crate::skipped::skipped;
 
     const ATTRIBUTES_FOR_ALL: &str = "this machine has attributes or conversions for all repositories";

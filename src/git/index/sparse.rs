@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::base::names::RepoPath;
-use crate::error::Result;
+use axiom_base::error::Result;
+use axiom_model::base::names::RepoPath;
 
 use super::file::{IndexExtras, IndexFacts, copy_index, facts_by_gix, in_folder, index_facts};
-use crate::git::repo::handles::Index;
+use crate::repo::handles::Index;
 
 impl IndexExtras {
     /// The paths that a sparse checkout leaves out: the capture's tree has them, but the worktree has no file there.
@@ -21,13 +21,13 @@ impl IndexExtras {
 
 impl Index<'_> {
     /// Whether the worktree is a sparse checkout.
-    pub(in crate::git) fn is_sparse(&self) -> Result<bool> {
+    pub(crate) fn is_sparse(&self) -> Result<bool> {
         let output = self.repo.git_in(self.worktree).args(["config", "--type=bool", "--get", "core.sparseCheckout"]).run()?;
         Ok(output.ok() && output.text()? == "true")
     }
 
     /// What a worktree's own index contains in addition to plain entries. Nothing is written next to the index.
-    pub(in crate::git) fn own_index_facts(&self) -> Result<IndexFacts> {
+    pub(crate) fn own_index_facts(&self) -> Result<IndexFacts> {
         if let Some(facts) = facts_by_gix(self.repo, &self.worktree.index_file()) {
             return Ok(facts);
         }
@@ -43,7 +43,7 @@ impl Index<'_> {
     }
 
     /// As [`Index::left_out_now`], from facts that were already read.
-    pub(in crate::git) fn left_out_of(&self, facts: IndexFacts) -> Result<IndexExtras> {
+    pub(crate) fn left_out_of(&self, facts: IndexFacts) -> Result<IndexExtras> {
         if facts.skip_worktree.is_empty() || !self.is_sparse()? {
             return Ok(IndexExtras::default());
         }

@@ -3,17 +3,17 @@
 use std::path::Path;
 
 use super::file::{IndexFacts, StatTrust, copy_index_believing, in_folder, index_facts, read};
-use crate::error::{Code, Error, Result};
-use crate::git::base::head::Head;
-use crate::git::base::readable::is_gap;
-use crate::git::repo::handles::Index;
-use crate::git::repo::own_scratch::ScratchFolder;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::head::Head;
+use crate::base::readable::is_gap;
+use crate::repo::handles::Index;
+use crate::repo::own_scratch::ScratchFolder;
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::{Code, Error, Result};
 
 /// What an index has.
 #[derive(Debug)]
-pub(in crate::git) struct StartingIndex {
+pub(crate) struct StartingIndex {
     pub facts: IndexFacts,
     /// The worktree with an index made from HEAD, where its own cannot be read.
     pub with_head: Option<Worktree>,
@@ -21,7 +21,7 @@ pub(in crate::git) struct StartingIndex {
 
 /// Copies the index of a worktree to `copy`. One that is torn, or may not be read, says nothing of the files, so those are saved all the
 /// same: compared with HEAD. What was staged is not held. The other index lies in `folder`.
-pub(in crate::git) fn copy_or_make(
+pub(crate) fn copy_or_make(
     repo: &Repository,
     worktree: &Worktree,
     head: &Head,

@@ -4,15 +4,15 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::conversions::is_of_no_encoding;
 use super::file::{copy_index, in_folder, mark};
 use super::filters::{FILTER_LIMIT, FilterDrivers};
-use crate::git::repo::handles::Index;
-use crate::git::repo::program::Git;
-use crate::git::repo::worktrees::Worktree;
+use crate::repo::handles::Index;
+use crate::repo::program::Git;
+use crate::repo::worktrees::Worktree;
 
 /// The entries, the folders that git could not read, and what it said of others.
 type StatusOutput = (Vec<StatusEntry>, Vec<RepoPath>, Option<String>);
@@ -71,7 +71,7 @@ impl Index<'_> {
     /// As [`Index::status`], but returns the folders that cannot be read instead of failing. What else git could not read it
     /// names in no certain way: whoever calls this looks for itself.
     /// `ignored` takes the place of the user's file with patterns.
-    pub(in crate::git) fn status_and_unread(
+    pub(crate) fn status_and_unread(
         &self,
         index: Option<&Path>,
         ignored: Option<&Path>,
@@ -84,7 +84,7 @@ impl Index<'_> {
 
     /// Untracked files that git does not report because it takes their names for those of tracked files: `core.ignoreCase`
     /// is set, but the file system is case-sensitive. `known` is what git reports. In all other cases this costs nothing.
-    pub(in crate::git) fn hidden_by_case(&self, index: &Path, known: &[StatusEntry]) -> Result<Vec<StatusEntry>> {
+    pub(crate) fn hidden_by_case(&self, index: &Path, known: &[StatusEntry]) -> Result<Vec<StatusEntry>> {
         if !self.repo.ignores_case() || is_insensitive(self.worktree) {
             return Ok(Vec::new());
         }

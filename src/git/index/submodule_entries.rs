@@ -1,9 +1,9 @@
 //! The submodules that an index has.
 
-use crate::domain::base::names::{Oid, RepoPath};
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::file;
-use crate::git::repo::handles::Index;
+use crate::repo::handles::Index;
 
 impl Index<'_> {
     /// The submodules that the index has, with their commits.

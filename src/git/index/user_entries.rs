@@ -3,18 +3,18 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RepoPath};
 
-use crate::git::base::tree_change::{FileId, TreeChange, parse_raw};
-use crate::git::repo::handles::Index;
+use crate::base::tree_change::{FileId, TreeChange, parse_raw};
+use crate::repo::handles::Index;
 
 /// The user's entries, which stay; `None` for an entry that the user removed.
-pub(in crate::git) type UserIndexEntries = BTreeMap<RepoPath, Option<FileId>>;
+pub(crate) type UserIndexEntries = BTreeMap<RepoPath, Option<FileId>>;
 
 impl Index<'_> {
     /// The entries of an index file that match neither tree. Conflicts and `git add -N` are not included. Writes nothing.
-    pub(in crate::git) fn users_entries(&self, index: &Path, one: &Oid, two: &Oid) -> Result<UserIndexEntries> {
+    pub(crate) fn users_entries(&self, index: &Path, one: &Oid, two: &Oid) -> Result<UserIndexEntries> {
         let differing = |tree: &Oid| -> Result<Vec<TreeChange>> {
             let git = self.repo.git_in(self.worktree).index(index);
             let git = git.args(["diff-index", "--cached", "--raw", "-z", "--no-renames", "--ignore-submodules=none"]);

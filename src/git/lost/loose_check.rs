@@ -13,18 +13,18 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, SystemTime};
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
-use crate::{env, files};
+use axiom_base::error::Result;
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RepoPath};
 
-use crate::git::base::loose::loose_file;
-use crate::git::index::file;
-use crate::git::lost::lost_trees::MendedTrees;
-use crate::git::objects::database::gix_id;
-use crate::git::objects::landing::loose_in;
-use crate::git::repo::handles::Durability;
-use crate::git::repo::worktrees::Worktree;
-use crate::own_process::threads;
+use crate::base::loose::loose_file;
+use crate::index::file;
+use crate::lost::lost_trees::MendedTrees;
+use crate::objects::database::gix_id;
+use crate::objects::landing::loose_in;
+use crate::repo::handles::Durability;
+use crate::repo::worktrees::Worktree;
+use axiom_base::own_process::threads;
 
 /// Objects written less than this before a sync are checked too, because clocks differ.
 const MARGIN: Duration = Duration::from_secs(10);
@@ -69,7 +69,7 @@ impl Durability<'_> {
     }
 
     /// Notes that everything written before `began` is on disk.
-    pub(in crate::git) fn note_sync(&self, began: SystemTime) {
+    pub(crate) fn note_sync(&self, began: SystemTime) {
         if self.repo.written.proved.load(Ordering::Acquire)
             && let Err(error) = files::set_modified(&self.proof_note(), began)
         {
@@ -234,7 +234,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     fn place(scratch: &ScratchRepository, oid: &Oid) -> PathBuf {
         loose_file(&scratch.path().join(".git/objects"), &gix_id(oid).unwrap())
@@ -292,7 +292,7 @@ mod tests {
             std::fs::write(place(&scratch, oid), content).unwrap();
         }
         assert_eq!(scratch.repo().durability().doubtful_objects().unwrap(), std::slice::from_ref(&new));
-        files::set_modified(&note, SystemTime::now()).unwrap();
+        axiom_base::files::set_modified(&note, SystemTime::now()).unwrap();
         assert_eq!(scratch.repo().durability().doubtful_objects().unwrap().len(), 2);
         // After another boot the note is no longer valid.
         std::fs::write(&note, b"another\n").unwrap();

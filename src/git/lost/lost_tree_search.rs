@@ -3,14 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::git::base::modes::TREE;
+use crate::base::modes::TREE;
 
 /// How many contents are tried at most.
 const TRIES: usize = 20_000;
 
 /// What is in a folder: mode and id by name, in the order of a tree.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::git) struct FolderEntries {
+pub(crate) struct FolderEntries {
     /// By the name, which ends in `/` where it is a folder's: so git orders them.
     entries: BTreeMap<Vec<u8>, (u32, gix::ObjectId)>,
 }
@@ -61,7 +61,7 @@ impl FolderEntries {
 
 /// The content of the first folder that `is_it`: one of the versions, or one of them with one or two names as another version has
 /// them. Not all are tried where there are many.
-pub(in crate::git) fn found_among(versions: &[FolderEntries], is_it: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
+pub(crate) fn found_among(versions: &[FolderEntries], is_it: impl Fn(&[u8]) -> bool) -> Option<Vec<u8>> {
     let mut tries = TRIES;
     let mut tried = |folder: &FolderEntries| {
         tries = tries.checked_sub(1)?;

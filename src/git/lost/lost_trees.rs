@@ -2,7 +2,7 @@
 //! tree, byte for byte. The id proves that it is the same, so a guess can never do harm.
 //!
 //! What lists files: the indexes of the worktrees, and the trees of commits that are still there. Which other trees a folder may
-//! have had is in [`crate::git::objects::lost_tree_search`].
+//! have had is in [`crate::objects::lost_tree_search`].
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -10,18 +10,18 @@ use std::path::PathBuf;
 use gix::index::entry::Flags;
 use gix::index::extension::Tree;
 
-use crate::domain::base::names::Oid;
-use crate::env;
-use crate::error::Result;
+use axiom_base::env;
+use axiom_base::error::Result;
+use axiom_model::base::names::Oid;
 
-use crate::git::base::object_kind::ObjectKind;
-use crate::git::index::edit::without_cached_trees;
-use crate::git::index::file;
-use crate::git::index::lock::IndexLock;
-use crate::git::lost::lost_tree_search::{FolderEntries, found_among};
-use crate::git::objects::database::gix_id;
-use crate::git::repo::handles::Durability;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::object_kind::ObjectKind;
+use crate::index::edit::without_cached_trees;
+use crate::index::file;
+use crate::index::lock::IndexLock;
+use crate::lost::lost_tree_search::{FolderEntries, found_among};
+use crate::objects::database::gix_id;
+use crate::repo::handles::Durability;
+use crate::repo::worktrees::Worktree;
 
 /// The most trees that are looked at while lost ones are searched for.
 const MOST_TREES: usize = 200_000;
@@ -38,7 +38,7 @@ pub struct MendedTrees {
 }
 
 /// A file or folder of a listing: its name or path, its mode, its id.
-pub(in crate::git) type ListedObject = (Vec<u8>, u32, gix::ObjectId);
+pub(crate) type ListedObject = (Vec<u8>, u32, gix::ObjectId);
 
 impl Durability<'_> {
     /// Writes those trees again that are known to be lost, or that an index names in its cached trees, where something still lists
@@ -119,7 +119,7 @@ impl Durability<'_> {
             };
             let prefix = &path[..=depth + end];
             let (below, after) = rest.split_at(rest.partition_point(|(path, _, _)| path.starts_with(prefix)));
-            folder.set(&tail[..end], crate::git::base::modes::TREE, self.add_trees(below, depth + end + 1, made)?);
+            folder.set(&tail[..end], crate::base::modes::TREE, self.add_trees(below, depth + end + 1, made)?);
             rest = after;
         }
         let content = folder.content();
@@ -206,7 +206,7 @@ impl Durability<'_> {
                 continue;
             }
             let Ok(tree) = self.repo.objects().raw_tree(&oid) else { continue };
-            for entry in tree.entries().filter_map(Result::ok).filter(|entry| entry.mode == crate::git::base::modes::TREE) {
+            for entry in tree.entries().filter_map(Result::ok).filter(|entry| entry.mode == crate::base::modes::TREE) {
                 let name = [path.as_slice(), entry.name, b"/"].concat();
                 open.push((Oid::from_bytes(entry.id.as_bytes())?, name));
             }

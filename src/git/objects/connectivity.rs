@@ -5,12 +5,12 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::base::names::Oid;
-use crate::error::Result;
+use axiom_base::error::Result;
+use axiom_model::base::names::Oid;
 
 use super::database::gix_id;
-use crate::git::repo::handles::Objects;
-use crate::git::repo::program::{Git, GitOutput};
+use crate::repo::handles::Objects;
+use crate::repo::program::{Git, GitOutput};
 
 impl Objects<'_> {
     /// Whether an object is in this repository or in one of its alternates; no process is started, nothing is fetched.
@@ -104,7 +104,7 @@ impl Objects<'_> {
         Ok(output.stdout.split(|byte| *byte == b'\n').filter(|line| line.first() == Some(&b'?')).count())
     }
 
-    pub(in crate::git) fn walk(&self, roots: &[Oid], how: &[&str]) -> Git<'_> {
+    pub(crate) fn walk(&self, roots: &[Oid], how: &[&str]) -> Git<'_> {
         let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects"]).args(how);
         let git = if self.is_partial() { git.arg("--exclude-promisor-objects") } else { git };
         git.arg("--stdin").stdin(lines(roots))
@@ -115,7 +115,7 @@ fn lines(objects: &[Oid]) -> String {
     objects.iter().flat_map(|oid| [oid.as_str(), "\n"]).collect()
 }
 
-pub(in crate::git) fn words_of(output: &GitOutput) -> String {
+pub(crate) fn words_of(output: &GitOutput) -> String {
     let words = output.stderr.trim().replace('\n', "; ");
     if words.is_empty() { "git did not say what".to_owned() } else { words }
 }

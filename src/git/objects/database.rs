@@ -5,17 +5,17 @@
 
 use jiff::Timestamp;
 
-use crate::domain::base::names::Oid;
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::Oid;
 
 use super::staged::StagedObjects;
-use crate::git::base::modes::TREE;
-use crate::git::base::object_kind::ObjectKind;
-use crate::git::base::{limits, loose};
-use crate::git::repo::handles::Objects;
-use crate::git::repo::person_ident::PersonIdent;
-use crate::git::repo::repository::{Repository, for_this_thread};
-use crate::git::repo::stage_folder::StageFolder;
+use crate::base::modes::TREE;
+use crate::base::object_kind::ObjectKind;
+use crate::base::{limits, loose};
+use crate::repo::handles::Objects;
+use crate::repo::person_ident::PersonIdent;
+use crate::repo::repository::{Repository, for_this_thread};
+use crate::repo::stage_folder::StageFolder;
 
 /// A commit to be written. The same values give the same id.
 #[derive(Debug, Clone)]
@@ -53,7 +53,7 @@ pub struct CommitContent {
 }
 
 /// An id in gix's type.
-pub(in crate::git) fn gix_id(oid: &Oid) -> Result<gix::ObjectId> {
+pub(crate) fn gix_id(oid: &Oid) -> Result<gix::ObjectId> {
     gix::ObjectId::from_hex(oid.as_str().as_bytes())
         .map_err(|e| Error::new(Code::InvalidInput, format!("'{oid}' is not an object id")).because(e))
 }
@@ -119,7 +119,7 @@ impl Objects<'_> {
     }
 
     /// The id of an object, whether or not it exists.
-    pub(in crate::git) fn id_of(&self, kind: ObjectKind, content: &[u8]) -> Result<gix::ObjectId> {
+    pub(crate) fn id_of(&self, kind: ObjectKind, content: &[u8]) -> Result<gix::ObjectId> {
         let failed = |e: gix::Error| object_error(self.repo, kind, &e);
         gix::objs::compute_hash(self.repo.hash().gix(), kind.in_gix(), content).map_err(failed)
     }
@@ -272,7 +272,7 @@ impl Objects<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn what_is_written_is_read_back_in_both_hashes() {

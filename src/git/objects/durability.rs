@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use gix::odb::pack::index::File as PackIndex;
 
-use crate::domain::base::names::Oid;
-use crate::domain::base::own_names;
-use crate::error::{Code, Error, Result};
-pub(in crate::git) use crate::files::sync_file_system;
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+pub(crate) use axiom_base::files::sync_file_system;
+use axiom_base::{env, files};
+use axiom_model::base::names::Oid;
+use axiom_model::base::own_names;
 
-use crate::git::repo::handles::Durability;
-use crate::git::repo::program::Git;
+use crate::repo::handles::Durability;
+use crate::repo::program::Git;
 
 /// Larger packs are not joined; that is left to `git gc`.
 const SMALL_PACK: u64 = 64 * 1024 * 1024;
@@ -50,7 +50,7 @@ impl<'r> Durability<'r> {
 
     /// The call of git that packs the objects of a list into a folder of objects, the stage where there is one, and prints the name
     /// of the pack.
-    pub(in crate::git) fn pack_objects(&self, objects: &Path, list: Vec<u8>) -> Result<Git<'r>> {
+    pub(crate) fn pack_objects(&self, objects: &Path, list: Vec<u8>) -> Result<Git<'r>> {
         files::create_dirs_unsynced(&objects.join("pack"))?;
         Ok(self.repo.git().making_objects().args(["pack-objects", "-q"]).arg(objects.join("pack/pack")).stdin(list))
     }
@@ -113,9 +113,9 @@ impl<'r> Durability<'r> {
 
 #[cfg(test)]
 mod tests {
-    use crate::git::base::object_kind::ObjectKind;
-    use crate::git::objects::database::TreeEntry;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::base::object_kind::ObjectKind;
+    use crate::objects::database::TreeEntry;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn small_packs_become_one_and_keep_what_nothing_refers_to() {

@@ -3,12 +3,12 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
-use crate::git::base::modes::{GITLINK as SUBMODULE, TREE};
-use crate::git::objects::database::{TreeEntry, gix_id};
-use crate::git::repo::handles::Objects;
-use crate::{env, files};
+use crate::base::modes::{GITLINK as SUBMODULE, TREE};
+use crate::objects::database::{TreeEntry, gix_id};
+use crate::repo::handles::Objects;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RepoPath};
 
 /// What belongs to a pack, but the pack itself; the index first, since without it git does not use the pack.
 const BESIDE: [&str; 5] = ["idx", "rev", "bitmap", "mtimes", "keep"];

@@ -10,21 +10,21 @@ use std::collections::HashSet;
 use std::path::{Path, PathBuf};
 use std::sync::PoisonError;
 
-use crate::error::Result;
-use crate::files;
+use axiom_base::error::Result;
+use axiom_base::files;
 
-use crate::git::base::known_packs::{IndexedPack, PackFolder};
-use crate::git::base::loose::loose_file;
-use crate::git::repo::handles::Durability;
+use crate::base::known_packs::{IndexedPack, PackFolder};
+use crate::base::loose::loose_file;
+use crate::repo::handles::Durability;
 
 impl Durability<'_> {
     /// Forgets which objects were noted.
-    pub(in crate::git) fn forget_noted(&self) {
+    pub(crate) fn forget_noted(&self) {
         self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
 
     /// How many of the noted objects are missing now; forgets all of them. No process is started.
-    pub(in crate::git) fn gone_of_noted(&self) -> Result<usize> {
+    pub(crate) fn gone_of_noted(&self) -> Result<usize> {
         let mut left = std::mem::take(&mut *self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner));
         self.without_packed(&mut left)?;
         let mut gone = 0;
@@ -35,14 +35,14 @@ impl Durability<'_> {
     }
 
     /// Notes an object that was written, or that exists already and is going to be referred to.
-    pub(in crate::git) fn note_written(&self, id: gix::ObjectId) {
+    pub(crate) fn note_written(&self, id: gix::ObjectId) {
         self.repo.written.noted.lock().unwrap_or_else(PoisonError::into_inner).insert(id);
     }
 
     /// Gives the file or pack of an existing object the current time; `false` where the object has to be written instead. A
     /// loose object is read back first, unless all loose objects were checked since boot: after a power loss its file may be
     /// empty.
-    pub(in crate::git) fn freshen(&self, id: &gix::oid) -> bool {
+    pub(crate) fn freshen(&self, id: &gix::oid) -> bool {
         let loose = |objects: &Path| {
             let file = loose_file(objects, id);
             file.is_file() && (self.objects_are_proved() || self.is_whole_at(objects, id)) && files::touch(&file)
@@ -53,7 +53,7 @@ impl Durability<'_> {
     }
 
     /// Leaves those objects that no pack has at this moment: packs are looked at once for all of them.
-    pub(in crate::git) fn without_packed(&self, ids: &mut HashSet<gix::ObjectId>) -> Result<()> {
+    pub(crate) fn without_packed(&self, ids: &mut HashSet<gix::ObjectId>) -> Result<()> {
         let looked = self.with_packs(|pack| {
             if ids.iter().any(|id| pack.has(id)) && pack.file.is_file() {
                 ids.retain(|id| !pack.has(id));
@@ -65,7 +65,7 @@ impl Durability<'_> {
 
     /// Those of the objects that exist and could be given the current time, as [`Durability::freshen`]: packs are looked at once
     /// for all of them.
-    pub(in crate::git) fn freshen_all(&self, ids: &HashSet<gix::ObjectId>) -> HashSet<gix::ObjectId> {
+    pub(crate) fn freshen_all(&self, ids: &HashSet<gix::ObjectId>) -> HashSet<gix::ObjectId> {
         let mut fresh = HashSet::new();
         let looked = self.with_packs(|pack| {
             let here: Vec<_> = ids.iter().filter(|id| !pack.is_cruft && !fresh.contains(*id) && pack.has(id)).copied().collect();
@@ -83,7 +83,7 @@ impl Durability<'_> {
     }
 
     /// Whether an object exists at this moment; nothing cached is trusted.
-    pub(in crate::git) fn is_there_now(&self, id: &gix::oid) -> Result<bool> {
+    pub(crate) fn is_there_now(&self, id: &gix::oid) -> Result<bool> {
         let loose = |objects: &Path| loose_file(objects, id).is_file();
         // Packs are searched again at the end: another process may pack a loose object between the two lookups.
         let found = self.repo.stage.get().is_some_and(|stage| stage.has(id))
@@ -120,9 +120,9 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::domain::base::names::Oid;
-    use crate::git::objects::database::gix_id;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::objects::database::gix_id;
+    use crate::repo::scratch::ScratchRepository;
+    use axiom_model::base::names::Oid;
     use gix::objs::Exists;
 
     fn age(file: &Path) -> Duration {
@@ -209,7 +209,7 @@ mod tests {
             if number >= 32 {
                 let gone = there.pop().unwrap_or_default();
                 ["idx", "rev", "pack"].iter().for_each(|kind| {
-                    files::remove_file(&base.with_file_name(format!("pack-{gone}.{kind}"))).unwrap();
+                    axiom_base::files::remove_file(&base.with_file_name(format!("pack-{gone}.{kind}"))).unwrap();
                 });
             }
         }

@@ -2,11 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::domain::base::names::Oid;
-use crate::error::{Error, Result};
-use crate::git::base::modes::GITLINK;
-use crate::git::objects::database::gix_id;
-use crate::git::repo::handles::Objects;
+use crate::base::modes::GITLINK;
+use crate::objects::database::gix_id;
+use crate::repo::handles::Objects;
+use axiom_base::error::{Error, Result};
+use axiom_model::base::names::Oid;
 
 /// The largest tag that is read.
 const TAG: u64 = 16 * 1024 * 1024;
@@ -93,7 +93,7 @@ impl Objects<'_> {
                 let target = text.lines().next().and_then(|line| line.strip_prefix("object "));
                 target.map(|id| Oid::new(id.to_owned())).into_iter().collect()
             }
-            Err(e) => Err(Error::new(crate::error::Code::GitFailed, format!("{oid} cannot be read")).why(e.to_string())),
+            Err(e) => Err(Error::new(axiom_base::error::Code::GitFailed, format!("{oid} cannot be read")).why(e.to_string())),
         }
     }
 }

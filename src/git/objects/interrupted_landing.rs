@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::Instant;
 
-use crate::error::Result;
-use crate::files;
+use axiom_base::error::Result;
+use axiom_base::files;
 
 use super::landing::{LANDING, land_folder, lay_out, loose_in, packs_in};
-use crate::git::repo::handles::Durability;
-use crate::git::repo::own_scratch::OrphanScratchFolder;
+use crate::repo::handles::Durability;
+use crate::repo::own_scratch::OrphanScratchFolder;
 
 /// The largest pack that is taken in after a power loss. Our packs contain only what one operation made.
 const PACK_LIMIT: u64 = 2 * 1024 * 1024 * 1024;
@@ -73,12 +73,12 @@ impl Durability<'_> {
     }
 
     /// Whether a loose object in a folder of objects can be read and matches its id.
-    pub(in crate::git) fn is_whole_at(&self, objects: &Path, id: &gix::oid) -> bool {
+    pub(crate) fn is_whole_at(&self, objects: &Path, id: &gix::oid) -> bool {
         self.read_loose(objects, id).is_some()
     }
 
     /// Kind and content of a loose object in a folder of objects, if they match its id.
-    pub(in crate::git) fn read_loose(&self, objects: &Path, id: &gix::oid) -> Option<(gix::objs::Kind, Vec<u8>)> {
+    pub(crate) fn read_loose(&self, objects: &Path, id: &gix::oid) -> Option<(gix::objs::Kind, Vec<u8>)> {
         let store = gix::odb::loose::Store::at(objects, self.repo.hash().gix());
         let mut content = Vec::new();
         let kind = store.try_find(id, &mut content).ok()??.kind;
@@ -147,12 +147,12 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::domain::base::names::Oid;
-    use crate::git::base::loose::{encoded, loose_file};
-    use crate::git::base::object_kind::ObjectKind;
-    use crate::git::objects::database::gix_id;
-    use crate::git::repo::own_scratch::OWNED;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::base::loose::{encoded, loose_file};
+    use crate::base::object_kind::ObjectKind;
+    use crate::objects::database::gix_id;
+    use crate::repo::own_scratch::OWNED;
+    use crate::repo::scratch::ScratchRepository;
+    use axiom_model::base::names::Oid;
 
     #[test]
     fn a_landing_that_power_loss_interrupted_is_finished_and_a_folder_without_one_goes() {
@@ -160,7 +160,7 @@ mod tests {
         let repo = scratch.repo();
         let tree = {
             let blob = repo.objects().write_blob(b"in a tree").unwrap();
-            let entry = crate::git::objects::database::TreeEntry { mode: 0o100_644, oid: blob, name: b"x".to_vec() };
+            let entry = crate::objects::database::TreeEntry { mode: 0o100_644, oid: blob, name: b"x".to_vec() };
             repo.objects().write_tree(&[entry]).unwrap()
         };
         let from = repo.durability().stage_folder().unwrap().unwrap().path().to_owned();

@@ -5,12 +5,12 @@ use std::path::{Path, PathBuf};
 
 use gix::odb::memory::Storage;
 
-use crate::error::{Code, Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
 
 use super::durability::sync_file_system;
-use crate::git::base::loose::{encoded, loose_file, move_to};
-use crate::git::repo::repository::Repository;
+use crate::base::loose::{encoded, loose_file, move_to};
+use crate::repo::repository::Repository;
 
 /// The file that marks a folder whose objects may all be moved into the object database.
 pub(super) const LANDING: &str = "landing";
@@ -102,7 +102,7 @@ fn sync_both(folder: &Path, objects: &Path) -> Result<()> {
 }
 
 /// The loose objects in a folder of objects.
-pub(in crate::git) fn loose_in(objects: &Path) -> Result<Vec<gix::ObjectId>> {
+pub(crate) fn loose_in(objects: &Path) -> Result<Vec<gix::ObjectId>> {
     let mut found = Vec::new();
     for folder in files::list(objects)? {
         let name = folder.file_name();

@@ -7,13 +7,13 @@ use std::collections::HashSet;
 
 use gix::zlib::stream::deflate::Compress;
 
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
 
 use super::database::gix_id;
 use super::staged::StagedObjects;
-use crate::git::base::loose;
-use crate::git::base::object_kind::ObjectKind;
-use crate::git::repo::repository::Repository;
+use crate::base::loose;
+use crate::base::object_kind::ObjectKind;
+use crate::repo::repository::Repository;
 
 /// Up to so many new blobs become loose objects.
 const MANY: usize = 1000;
@@ -25,7 +25,7 @@ const HELD: usize = 16 * 1024 * 1024;
 const PACK: usize = 64 * 1024 * 1024;
 
 /// Takes blobs, and gives back their ids. The objects are there once [`NewBlobs::finish`] has returned.
-pub(in crate::git) struct NewBlobs<'r> {
+pub(crate) struct NewBlobs<'r> {
     repository: &'r Repository,
     /// `None` until the first blob, and where git has to write objects.
     staged: Option<StagedObjects<'r>>,
@@ -154,8 +154,8 @@ impl BlobPack {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::names::Oid;
-    use crate::git::repo::scratch::{ScratchRepository, git_at};
+    use crate::repo::scratch::{ScratchRepository, git_at};
+    use axiom_model::base::names::Oid;
 
     fn named(id: &gix::oid) -> Oid {
         Oid::from_bytes(id.as_bytes()).unwrap()
@@ -186,7 +186,7 @@ mod tests {
             assert_eq!(repo.durability().gone_of_noted().unwrap(), 0);
             let file = scratch.path().join("content");
             for (id, content) in ids.iter().zip(&all).skip(MANY - 1) {
-                crate::files::write_scratch(&file, content).unwrap();
+                axiom_base::files::write_scratch(&file, content).unwrap();
                 assert_eq!(scratch.git(&["hash-object", file.to_str().unwrap()]), id.to_string());
                 assert_eq!(scratch.git(&["cat-file", "-s", &id.to_string()]), content.len().to_string());
             }

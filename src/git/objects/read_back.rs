@@ -1,11 +1,11 @@
 //! Checks that objects can be read and that their content matches their id. git's own walk checks only that the file of a
 //! blob exists, and a power loss can leave that file empty.
 
-use crate::domain::base::names::Oid;
-use crate::error::Result;
+use axiom_base::error::Result;
+use axiom_model::base::names::Oid;
 
-use crate::git::repo::handles::Objects;
-use crate::own_process::threads;
+use crate::repo::handles::Objects;
+use axiom_base::own_process::threads;
 
 /// Larger objects are not read into memory; they are reported as too large.
 const LARGE: u64 = 512 * 1024 * 1024;
@@ -87,7 +87,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn what_is_not_what_its_name_says_is_found_loose_and_packed() {

@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeSet, HashSet};
 
-use crate::domain::base::names::Oid;
-use crate::domain::base::own_names;
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::Oid;
+use axiom_model::base::own_names;
 
 use super::database::gix_id;
-use crate::git::base::loose::loose_file;
-use crate::git::repo::handles::Objects;
+use crate::base::loose::loose_file;
+use crate::repo::handles::Objects;
 
 impl Objects<'_> {
     /// The bytes on disk of what these captures reach and nothing of the user's does: no branch, tag, other ref, HEAD or index.

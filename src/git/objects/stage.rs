@@ -11,17 +11,17 @@ use std::sync::atomic::Ordering;
 
 use gix::odb::memory::Storage;
 
-use crate::error::Result;
-use crate::{env, files};
+use axiom_base::error::Result;
+use axiom_base::{env, files};
 
 use super::durability::sync_file_system;
 use super::landing::{land_folder, land_from_memory};
-use crate::git::base::loose::loose_file;
-use crate::git::repo::handles::Durability;
-use crate::git::repo::object_stage::{ObjectStage, locked};
-use crate::git::repo::repository::Repository;
-use crate::git::repo::shortcuts::FastWay;
-use crate::git::repo::stage_folder::StageFolder;
+use crate::base::loose::loose_file;
+use crate::repo::handles::Durability;
+use crate::repo::object_stage::{ObjectStage, locked};
+use crate::repo::repository::Repository;
+use crate::repo::shortcuts::FastWay;
+use crate::repo::stage_folder::StageFolder;
 
 impl ObjectStage {
     /// All objects in memory, if these are among them and none are in the folder.
@@ -57,7 +57,7 @@ impl ObjectStage {
 impl<'r> Durability<'r> {
     /// Where new objects wait. `None` in a shared repository (`core.sharedRepository`): there git has to write objects, since
     /// it sets the modes of the files.
-    pub(in crate::git) fn stage(&self) -> Result<Option<&'r ObjectStage>> {
+    pub(crate) fn stage(&self) -> Result<Option<&'r ObjectStage>> {
         if let Some(stage) = self.repo.stage.get() {
             return Ok(Some(stage));
         }
@@ -69,7 +69,7 @@ impl<'r> Durability<'r> {
 
     /// The folder for objects that git makes, which also has those that wait; it is made now if there is none. `None` as for
     /// [`Durability::stage`].
-    pub(in crate::git) fn stage_folder(&self) -> Result<Option<&'r StageFolder>> {
+    pub(crate) fn stage_folder(&self) -> Result<Option<&'r StageFolder>> {
         self.stage()?.map(|stage| stage.open_folder(self.repo)).transpose()
     }
 
@@ -87,7 +87,7 @@ impl<'r> Durability<'r> {
     }
 
     /// The folder of the stage, with all that waits, for a call of git that reads; `None` if the stage is empty.
-    pub(in crate::git) fn staged_for_readers(&self) -> Result<Option<&'r StageFolder>> {
+    pub(crate) fn staged_for_readers(&self) -> Result<Option<&'r StageFolder>> {
         let stage = self.repo.stage.get().filter(|stage| !stage.is_empty());
         stage.map(|stage| stage.open_folder(self.repo)).transpose()
     }
@@ -139,9 +139,9 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::domain::base::names::Oid;
-    use crate::git::objects::database::gix_id;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::objects::database::gix_id;
+    use crate::repo::scratch::ScratchRepository;
+    use axiom_model::base::names::Oid;
 
     fn is_named(scratch: &ScratchRepository, oid: &Oid) -> bool {
         loose_file(&scratch.path().join(".git/objects"), &gix_id(oid).unwrap()).is_file()

@@ -1,12 +1,12 @@
 //! Which objects need not be written, since the stage or the repository has them.
 
-use crate::error::Result;
-use crate::git::repo::repository::{Repository, for_this_thread};
+use crate::repo::repository::{Repository, for_this_thread};
+use axiom_base::error::Result;
 
-use crate::git::repo::object_stage::ObjectStage;
+use crate::repo::object_stage::ObjectStage;
 
 /// The stage, and the objects of the repository as they were when this was made.
-pub(in crate::git) struct StagedObjects<'r> {
+pub(crate) struct StagedObjects<'r> {
     repository: &'r Repository,
     /// Where new objects wait.
     pub stage: &'r ObjectStage,

@@ -3,13 +3,13 @@
 use gix::diff::tree::recorder::Change;
 use gix::objs::tree::EntryMode;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::database::gix_id;
 use super::tree_reader::{TreeReader, unreadable};
-use crate::git::base::tree_change::{FileId, TreeChange};
-use crate::git::repo::repository::Repository;
+use crate::base::tree_change::{FileId, TreeChange};
+use crate::repo::repository::Repository;
 
 /// The mode as git prints it: for a regular file only the executable bit counts.
 fn canonical(mode: EntryMode) -> u32 {
@@ -25,7 +25,7 @@ fn file(mode: EntryMode, oid: gix::ObjectId) -> Result<Option<FileId>> {
 }
 
 /// Compares two trees, or the trees of two commits. Ordered by path; a rename is a deletion and an addition.
-pub(in crate::git) fn diff(repository: &Repository, old: &Oid, new: &Oid) -> Result<Vec<TreeChange>> {
+pub(crate) fn diff(repository: &Repository, old: &Oid, new: &Oid) -> Result<Vec<TreeChange>> {
     if old == new {
         return Ok(Vec::new());
     }
@@ -78,8 +78,8 @@ mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 
     use super::*;
-    use crate::git::base::tree_change::parse_raw;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::base::tree_change::parse_raw;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn it_says_what_git_says_of_every_kind_of_change() {

@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::domain::base::names::Oid;
-use crate::error::Result;
+use axiom_base::error::Result;
+use axiom_model::base::names::Oid;
 
 use super::database::TreeEntry;
-use crate::git::base::modes::TREE;
-use crate::git::base::tree_change::TreeChange;
-use crate::git::repo::handles::Objects;
+use crate::base::modes::TREE;
+use crate::base::tree_change::TreeChange;
+use crate::repo::handles::Objects;
 
 /// The rest of a change's path below the current folder, and the change.
 type RelativeChange<'c> = (&'c [u8], &'c TreeChange);
@@ -70,9 +70,9 @@ impl Objects<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::names::RepoPath;
-    use crate::git::base::tree_change::FileId;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::base::tree_change::FileId;
+    use crate::repo::scratch::ScratchRepository;
+    use axiom_model::base::names::RepoPath;
 
     #[test]
     fn what_differs_between_two_trees_makes_the_one_of_the_other() {

@@ -2,17 +2,17 @@
 
 use std::sync::Arc;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
-use crate::git::base::limits;
-use crate::git::repo::handles::Objects;
+use crate::base::limits;
+use crate::repo::handles::Objects;
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::database::{TreeEntry, gix_id};
-use crate::git::base::modes::{GITLINK, TREE};
+use crate::base::modes::{GITLINK, TREE};
 
 /// A tree as it is stored. Its entries are not copied.
 #[derive(Debug, Clone)]
-pub(in crate::git) struct RawTree {
+pub(crate) struct RawTree {
     tree: Oid,
     content: Arc<[u8]>,
     /// The length of an id in bytes.
@@ -21,22 +21,22 @@ pub(in crate::git) struct RawTree {
 
 /// An entry of a tree as it is stored.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) struct RawTreeEntry<'t> {
-    pub(in crate::git) mode: u32,
-    pub(in crate::git) id: &'t gix::oid,
+pub(crate) struct RawTreeEntry<'t> {
+    pub(crate) mode: u32,
+    pub(crate) id: &'t gix::oid,
     /// Without `/`.
-    pub(in crate::git) name: &'t [u8],
+    pub(crate) name: &'t [u8],
 }
 
 impl RawTreeEntry<'_> {
-    pub(in crate::git) fn to_owned(self) -> Result<TreeEntry> {
+    pub(crate) fn to_owned(self) -> Result<TreeEntry> {
         Ok(TreeEntry { mode: self.mode, oid: Oid::from_bytes(self.id.as_bytes())?, name: self.name.to_vec() })
     }
 }
 
 impl RawTree {
     /// The entries in order.
-    pub(in crate::git) fn entries(&self) -> impl Iterator<Item = Result<RawTreeEntry<'_>>> {
+    pub(crate) fn entries(&self) -> impl Iterator<Item = Result<RawTreeEntry<'_>>> {
         let mut rest = &self.content[..];
         std::iter::from_fn(move || {
             if rest.is_empty() {
@@ -52,7 +52,7 @@ impl RawTree {
     }
 
     /// The entry with this name.
-    pub(in crate::git) fn find(&self, name: &[u8]) -> Result<Option<TreeEntry>> {
+    pub(crate) fn find(&self, name: &[u8]) -> Result<Option<TreeEntry>> {
         let found = self.entries().find(|entry| entry.as_ref().is_ok_and(|entry| entry.name == name) || entry.is_err());
         found.transpose()?.map(RawTreeEntry::to_owned).transpose()
     }
@@ -70,7 +70,7 @@ fn first_entry(content: &[u8], width: usize) -> Option<(RawTreeEntry<'_>, &[u8])
 
 impl Objects<'_> {
     /// The raw content of one tree. Whether the repository still has the tree is another question: it may come from memory.
-    pub(in crate::git) fn read_raw_tree(&self, oid: &Oid) -> Result<Arc<[u8]>> {
+    pub(crate) fn read_raw_tree(&self, oid: &Oid) -> Result<Arc<[u8]>> {
         let id = gix_id(oid)?;
         if let Some(known) = self.repo.trees.get(&id) {
             return Ok(known);
@@ -81,7 +81,7 @@ impl Objects<'_> {
     }
 
     /// One tree as it is stored. Whether the repository still has it is another question: it may come from memory.
-    pub(in crate::git) fn raw_tree(&self, tree: &Oid) -> Result<RawTree> {
+    pub(crate) fn raw_tree(&self, tree: &Oid) -> Result<RawTree> {
         Ok(RawTree { tree: tree.clone(), content: self.read_raw_tree(tree)?, width: self.repo.hash().bytes() })
     }
 

@@ -4,11 +4,11 @@ use std::sync::Arc;
 
 use gix::objs::{Data, Find, FindExt, Kind};
 
-use crate::error::{Code, Error, Result};
-use crate::git::repo::repository::Repository;
+use crate::repo::repository::Repository;
+use axiom_base::error::{Code, Error, Result};
 
 /// Reads trees from memory or, for the first time, from the object database.
-pub(in crate::git) struct TreeReader<'r> {
+pub(crate) struct TreeReader<'r> {
     repository: &'r Repository,
     gix: gix::Repository,
 }
@@ -16,12 +16,12 @@ pub(in crate::git) struct TreeReader<'r> {
 impl<'r> TreeReader<'r> {
     /// # Errors
     /// `REPOSITORY_UNSUPPORTED`.
-    pub(in crate::git) fn of(repository: &'r Repository) -> Result<Self> {
+    pub(crate) fn of(repository: &'r Repository) -> Result<Self> {
         Ok(Self { repository, gix: repository.gix()? })
     }
 
     /// The tree of a commit or tag, or the tree itself, with its raw content.
-    pub(in crate::git) fn peel(&self, id: gix::ObjectId) -> Result<(gix::ObjectId, Arc<[u8]>)> {
+    pub(crate) fn peel(&self, id: gix::ObjectId) -> Result<(gix::ObjectId, Arc<[u8]>)> {
         if let Some(known) = self.repository.trees.get(&id) {
             return Ok((id, known));
         }

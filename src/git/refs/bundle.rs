@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::error::{Code, Error, Result};
-use crate::git::refs::edits::RefValue;
-use crate::git::repo::repository::Repository;
-use crate::{env, files};
+use crate::refs::edits::RefValue;
+use crate::repo::repository::Repository;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RefName};
 
 impl Repository {
     /// Writes a bundle of these refs with all their history to `place`, whose folder only the user can enter, and checks it: that git

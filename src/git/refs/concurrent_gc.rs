@@ -17,13 +17,13 @@ use std::path::PathBuf;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use crate::domain::base::names::Oid;
-use crate::error::{Code, Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::Oid;
 
-use crate::git::objects::database::gix_id;
-use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::git::repo::handles::Durability;
+use crate::objects::database::gix_id;
+use crate::refs::edits::{ExpectedRefValue, RefEdit};
+use crate::repo::handles::Durability;
 
 /// How long git itself trusts the `gc.pid` of a gc on another machine.
 const ELSEWHERE: Duration = Duration::from_secs(12 * 60 * 60);
@@ -39,7 +39,7 @@ const SIGN_LIMIT: u64 = 4096;
 
 /// A pack with a `.keep`: no gc repacks it while this value lives.
 #[derive(Debug)]
-pub(in crate::git) struct KeptPack {
+pub(crate) struct KeptPack {
     mark: Option<PathBuf>,
 }
 
@@ -53,7 +53,7 @@ impl Drop for KeptPack {
 
 impl Durability<'_> {
     /// Whether a `git gc` is running in this repository.
-    pub(in crate::git) fn gc_lives(&self) -> bool {
+    pub(crate) fn gc_lives(&self) -> bool {
         let file = self.repo.common_dir().join("gc.pid");
         let Ok(Some(sign)) = files::read_optional(&file, SIGN_LIMIT) else { return false };
         let Ok(Some(meta)) = files::metadata(&file) else { return false };
@@ -64,13 +64,13 @@ impl Durability<'_> {
 
     /// Puts all objects that the edits are going to make reachable, and that no ref reaches yet, into one pack with a
     /// `.keep`. The pack is in the stage, and moves into the object database with the other new objects.
-    pub(in crate::git) fn pack_before(&self, edits: &[RefEdit]) -> Result<KeptPack> {
+    pub(crate) fn pack_before(&self, edits: &[RefEdit]) -> Result<KeptPack> {
         self.pack_apart(edits, &["--not", "--all"])
     }
 
     /// Like [`Durability::pack_before`], but after the refs have moved: packs what only these refs reach. The pack is in the
     /// object database when this returns.
-    pub(in crate::git) fn pack_after(&self, edits: &[RefEdit]) -> Result<KeptPack> {
+    pub(crate) fn pack_after(&self, edits: &[RefEdit]) -> Result<KeptPack> {
         let others: Vec<String> = edits.iter().map(|edit| format!("--exclude={}", edit.name)).collect();
         let mut but = vec!["--not"];
         but.extend(others.iter().map(String::as_str));
@@ -120,7 +120,7 @@ impl Durability<'_> {
     }
 
     /// Changes refs with `change`, and leaves no ref that names objects which a gc has removed meanwhile.
-    pub(in crate::git) fn beside_gc(&self, edits: &[RefEdit], change: impl Fn(&[RefEdit]) -> Result<()>) -> Result<()> {
+    pub(crate) fn beside_gc(&self, edits: &[RefEdit], change: impl Fn(&[RefEdit]) -> Result<()>) -> Result<()> {
         if edits.iter().all(|edit| edit.new.is_none()) {
             return change(edits);
         }
@@ -147,7 +147,7 @@ impl Durability<'_> {
     }
 
     /// Makes sure that the objects of a branch still exist, after git itself has committed to it.
-    pub(in crate::git) fn stands_beside_gc(&self, edit: &RefEdit) -> Result<()> {
+    pub(crate) fn stands_beside_gc(&self, edit: &RefEdit) -> Result<()> {
         let is_there = |oid: &Oid| gix_id(oid).and_then(|id| self.is_there_now(&id));
         if !self.gc_lives() && edit.new.as_ref().map_or(Ok(true), is_there)? {
             return Ok(());
@@ -216,9 +216,9 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::domain::base::names::RefName;
-    use crate::git::repo::repository::Repository;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::repository::Repository;
+    use crate::repo::scratch::ScratchRepository;
+    use axiom_model::base::names::RefName;
 
     #[test]
     fn a_gc_is_alive_by_its_process_here_and_by_its_age_elsewhere() {
@@ -239,7 +239,7 @@ mod tests {
 
     /// A commit that no ref reaches, with one file that existed before and one new file.
     fn unreached(scratch: &ScratchRepository, repo: &Repository) -> Oid {
-        use crate::git::objects::database::{NewCommit, TreeEntry};
+        use crate::objects::database::{NewCommit, TreeEntry};
         scratch.write("reused", b"was there, and nothing refers to it");
         let old = Oid::new(scratch.git(&["hash-object", "-w", "reused"])).unwrap();
         let new = repo.objects().write_blob(b"is new").unwrap();
@@ -265,7 +265,7 @@ mod tests {
             let scratch = ScratchRepository::new(kind);
             let repo = scratch.repo();
             let commit = unreached(&scratch, &repo);
-            let sign = format!("{} {}", std::process::id(), env::host_name().unwrap_or_default());
+            let sign = format!("{} {}", std::process::id(), axiom_base::env::host_name().unwrap_or_default());
             scratch.write(".git/gc.pid", sign.as_bytes());
             assert!(repo.durability().gc_lives());
             let edit = publish(&commit);

@@ -4,21 +4,21 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::{LINKED, is_own_ref};
-use crate::domain::base::ref_change::RefChange;
-use crate::domain::base::text::ValueChange;
-use crate::error::{Code, Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::base::own_names::{LINKED, is_own_ref};
+use axiom_model::base::ref_change::RefChange;
+use axiom_model::base::text::ValueChange;
 
 use super::own_refs::FEW;
-use crate::domain::journal::journaled::HeadState;
-use crate::git::base::head::Head;
-use crate::git::objects::durability::sync_file_system;
-use crate::git::repo::handles::Refs;
-use crate::git::repo::program::GitOutput;
-use crate::git::repo::repository::RefFormat;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::head::Head;
+use crate::objects::durability::sync_file_system;
+use crate::repo::handles::Refs;
+use crate::repo::program::GitOutput;
+use crate::repo::repository::RefFormat;
+use crate::repo::worktrees::Worktree;
+use axiom_model::journal::journaled::HeadState;
 
 /// The value that a ref must have for a change to happen.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -216,14 +216,14 @@ impl Refs<'_> {
     }
 
     /// The lock file of a ref in the files backend.
-    pub(in crate::git) fn lock_of_ref(&self, name: &RefName) -> PathBuf {
+    pub(crate) fn lock_of_ref(&self, name: &RefName) -> PathBuf {
         let mut file = name.in_git().into_owned();
         file.push(".lock");
         self.repo.common_dir().join(file)
     }
 
     /// Syncs the folders that contain these refs.
-    pub(in crate::git) fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
+    pub(crate) fn sync_refs<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
         let mut folders = BTreeSet::from([self.repo.common_dir().to_owned()]);
         match self.repo.ref_format() {
             RefFormat::Reftable => {
@@ -255,7 +255,7 @@ fn folders_up(file: &Path, top: &Path, folders: &mut BTreeSet<PathBuf>) {
 
 /// The input of `git update-ref --stdin -z`. It ends with an explicit `commit`, so that an input cut short by our death
 /// changes nothing.
-pub(in crate::git) fn update_script(edits: &[RefEdit]) -> Vec<u8> {
+pub(crate) fn update_script(edits: &[RefEdit]) -> Vec<u8> {
     let mut script = b"start\0".to_vec();
     for RefEdit { name, expected, new } in edits {
         let (command, values) = match (expected, new) {
@@ -304,7 +304,7 @@ fn refused(output: &GitOutput) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     fn edit(name: &str, expected: ExpectedRefValue, new: Option<&Oid>) -> RefEdit {
         RefEdit { name: RefName::new(name), expected, new: new.cloned() }
@@ -370,7 +370,7 @@ mod tests {
         assert_eq!(repo.refs().try_refs(&wrong).unwrap_err().code(), Code::ChangedMeanwhile, "what is there is asked about");
         scratch.write(".git/refs/heads/1/39.lock", b"");
         assert_eq!(repo.refs().try_refs(&many).unwrap_err().code(), Code::GitLocked);
-        files::remove_file(&scratch.path().join(".git/refs/heads/1/39.lock")).unwrap();
+        axiom_base::files::remove_file(&scratch.path().join(".git/refs/heads/1/39.lock")).unwrap();
         // All of them change together, or none.
         let half: Vec<RefEdit> = [&many[..], &[new("refs/heads/main".into())]].concat();
         assert_eq!(repo.refs().update_refs(&half, "test").unwrap_err().code(), Code::ChangedMeanwhile);

@@ -1,16 +1,16 @@
 //! HEAD of a worktree: reading and changing it.
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::journal::journaled::HeadState;
-use crate::error::{Code, Error, Result};
-use crate::git::repo::handles::Refs;
-use crate::git::repo::locked_ref::{LockedRef, RefLockFiles, lock};
-use crate::{env, files};
+use crate::repo::handles::Refs;
+use crate::repo::locked_ref::{LockedRef, RefLockFiles, lock};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::journal::journaled::HeadState;
 use std::path::Path;
 
-use crate::git::base::head::Head;
-use crate::git::repo::shortcuts::FastWay;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::head::Head;
+use crate::repo::shortcuts::FastWay;
+use crate::repo::worktrees::Worktree;
 
 /// The largest HEAD that is read.
 const HEAD_LIMIT: u64 = 64 * 1024;
@@ -120,7 +120,7 @@ impl Refs<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn head_moves_between_branches_commits_and_unborn_branches() {

@@ -6,15 +6,15 @@ use std::io::ErrorKind;
 use std::path::Path;
 use std::sync::Arc;
 
-use crate::domain::base::names::RefName;
-use crate::domain::base::own_names::REFS;
-use crate::error::Result;
+use axiom_base::error::Result;
+use axiom_model::base::names::RefName;
+use axiom_model::base::own_names::REFS;
 
 use super::edits::RefValue;
 use super::packed::loose_below;
 use super::packed_lines::PackedRefs;
-use crate::git::repo::handles::Refs;
-use crate::git::repo::shortcuts::FastWay;
+use crate::repo::handles::Refs;
+use crate::repo::shortcuts::FastWay;
 
 /// The refs below a prefix, ordered by name: packed refs as lines of the file, the others as values.
 #[derive(Debug)]
@@ -72,7 +72,8 @@ impl Refs<'_> {
                 others: self.refs_below(prefix)?,
             });
         }
-        all.try_into().map_err(|_| crate::error::Error::new(crate::error::Code::Internal, "a listing of refs is missing"))
+        all.try_into()
+            .map_err(|_| axiom_base::error::Error::new(axiom_base::error::Code::Internal, "a listing of refs is missing"))
     }
 
     /// Those of `names` that are in use, each with the ref that has it; where git treats names that differ only in case as
@@ -107,7 +108,7 @@ impl Refs<'_> {
     }
 
     /// The listings from the ref files; `None` where git or gix has to read them.
-    pub(in crate::git) fn listings_of_files(&self, prefixes: &[&str]) -> Option<Vec<RefListing>> {
+    pub(crate) fn listings_of_files(&self, prefixes: &[&str]) -> Option<Vec<RefListing>> {
         if !self.repo.shortcuts().allow(FastWay::ReadRefs) || !prefixes.iter().all(|prefix| is_shared(prefix)) {
             return None;
         }
@@ -130,7 +131,7 @@ fn is_shared(prefix: &str) -> bool {
 }
 
 /// The names of the loose refs below a folder, unordered; `None` where there is anything other than files and folders.
-pub(in crate::git) fn loose_names(folder: &Path) -> Option<Vec<String>> {
+pub(crate) fn loose_names(folder: &Path) -> Option<Vec<String>> {
     let mut names = Vec::new();
     add_loose_names(folder, "", &mut names)?;
     Some(names)
@@ -158,7 +159,7 @@ fn add_loose_names(folder: &Path, above: &str, names: &mut Vec<String>) -> Optio
 
 #[cfg(test)]
 mod tests {
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn names_are_those_of_the_refs_loose_packed_or_both() {

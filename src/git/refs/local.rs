@@ -7,22 +7,22 @@ use std::path::Path;
 
 use gix::bstr::ByteSlice;
 
-use crate::domain::base::names::{Oid, RefName, spelled};
-use crate::domain::base::own_names::LINKED;
-use crate::domain::checkpoint::local_refs::{LEFT_OUT, LocalRefSnapshot, STASH, StashEntry, is_held};
-use crate::error::{Error, Result};
-use crate::files;
+use axiom_base::error::{Error, Result};
+use axiom_base::files;
+use axiom_model::base::names::{Oid, RefName, spelled};
+use axiom_model::base::own_names::LINKED;
+use axiom_model::checkpoint::local_refs::{LEFT_OUT, LocalRefSnapshot, STASH, StashEntry, is_held};
 
 use super::own_refs::REF_LIMIT;
 use super::packed_lines::PackedRefs;
-use crate::git::base::readable::is_caused_by_gap;
-use crate::git::repo::handles::Refs;
-use crate::git::repo::shortcuts::FastWay;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::readable::is_caused_by_gap;
+use crate::repo::handles::Refs;
+use crate::repo::shortcuts::FastWay;
+use crate::repo::worktrees::Worktree;
 
 /// Loose refs by name, or all refs if git listed them.
 #[derive(Debug, Default)]
-pub(in crate::git) struct ListedRefs {
+pub(crate) struct ListedRefs {
     pub refs: BTreeMap<String, Oid>,
     pub links: BTreeMap<String, RefName>,
     pub stash: Vec<StashEntry>,
@@ -35,7 +35,7 @@ pub(in crate::git) struct ListedRefs {
 /// Shows whether the packed refs have changed. The device number is not part of it, since it may be different after a
 /// reboot.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::git) struct PackedRefsStat {
+pub(crate) struct PackedRefsStat {
     pub text: String,
     /// The time of its last change (ctime), in nanoseconds since 1970.
     pub changed: i128,
@@ -53,13 +53,13 @@ impl Refs<'_> {
         Ok(LocalRefSnapshot { refs, links, stash: listed.stash })
     }
 
-    pub(in crate::git) fn packed_refs_file(&self) -> std::path::PathBuf {
+    pub(crate) fn packed_refs_file(&self) -> std::path::PathBuf {
         self.repo.common_dir().join("packed-refs")
     }
 
     /// The loose refs, or all refs if git has to list them. The caller reads the packed refs afterwards: a ref that is
     /// packed meanwhile is found there.
-    pub(in crate::git) fn listed_refs(&self) -> Result<ListedRefs> {
+    pub(crate) fn listed_refs(&self) -> Result<ListedRefs> {
         if !self.repo.shortcuts().allow(FastWay::ReadRefs) {
             return self.listed_by_git();
         }
@@ -89,7 +89,7 @@ impl Refs<'_> {
     }
 
     /// The refs as git lists them; git omits broken ones.
-    pub(in crate::git) fn listed_by_git(&self) -> Result<ListedRefs> {
+    pub(crate) fn listed_by_git(&self) -> Result<ListedRefs> {
         let mut listed = ListedRefs::default();
         let format = "--format=%(objectname) %(refname) %(symref)";
         let output = self.repo.git().args(["for-each-ref", format]).run_ok()?;
@@ -110,7 +110,7 @@ impl Refs<'_> {
     }
 
     /// Identifies the current version of the packed refs; `None` if there is no plain file.
-    pub(in crate::git) fn packed_stat(&self) -> Option<PackedRefsStat> {
+    pub(crate) fn packed_stat(&self) -> Option<PackedRefsStat> {
         let meta = std::fs::symlink_metadata(self.packed_refs_file()).ok().filter(std::fs::Metadata::is_file)?;
         let time = |seconds: i64, nanos: i64| i128::from(seconds) * 1_000_000_000 + i128::from(nanos);
         let (modified, changed) = (time(meta.mtime(), meta.mtime_nsec()), time(meta.ctime(), meta.ctime_nsec()));

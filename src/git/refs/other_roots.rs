@@ -4,12 +4,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::error::Result;
-use crate::files;
-use crate::git::repo::handles::Refs;
-use crate::git::repo::repository::RefFormat;
-use crate::git::repo::worktrees::Worktree;
+use crate::repo::handles::Refs;
+use crate::repo::repository::RefFormat;
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_model::base::names::{Oid, RefName};
 
 /// Root refs, which are files in the files format. `FETCH_HEAD` always is one, with many ids.
 const ROOT_REFS: [&str; 7] =

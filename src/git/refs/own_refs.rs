@@ -5,35 +5,35 @@
 
 use std::path::Path;
 
-use crate::domain::base::names::RefName;
-use crate::domain::base::own_names::{NOTES, is_own_ref};
-use crate::error::Result;
-use crate::{env, files};
+use axiom_base::error::Result;
+use axiom_base::{env, files};
+use axiom_model::base::names::RefName;
+use axiom_model::base::own_names::{NOTES, is_own_ref};
 
 use super::edits::{ExpectedRefValue, RefEdit};
 use super::packed_lines::{PackedRefs, UnparsedRefLine};
-use crate::git::objects::database::gix_id;
-use crate::git::repo::handles::Refs;
-use crate::git::repo::locked_ref::{LockedRef, RefLockFiles, break_dead, lock};
-use crate::git::repo::own_scratch::ScratchFolder;
-use crate::git::repo::repository::RefFormat;
-use crate::git::repo::shortcuts::FastWay;
+use crate::objects::database::gix_id;
+use crate::repo::handles::Refs;
+use crate::repo::locked_ref::{LockedRef, RefLockFiles, break_dead, lock};
+use crate::repo::own_scratch::ScratchFolder;
+use crate::repo::repository::RefFormat;
+use crate::repo::shortcuts::FastWay;
 
 /// At most this many refs are changed here; for more, git is faster.
-pub(in crate::git) const FEW: usize = 16;
+pub(crate) const FEW: usize = 16;
 
 /// The largest packed-refs file that is written here.
-pub(in crate::git) const PACKED_LIMIT: u64 = 64 * 1024 * 1024;
+pub(crate) const PACKED_LIMIT: u64 = 64 * 1024 * 1024;
 
 /// The largest loose ref that is read.
-pub(in crate::git) const REF_LIMIT: u64 = 4096;
+pub(crate) const REF_LIMIT: u64 = 4096;
 
 impl Refs<'_> {
     /// Creates or changes a few refs of git axiom: below `refs/axiom/`, our tags, our notes. The change is durable when this
     /// returns. Returns `false` where git has to make the change, or has to refuse it; then nothing was changed.
     ///
     /// A crash leaves the first of them changed, in order, and perhaps locks that [`Refs::clear_own_locks`] removes.
-    pub(in crate::git) fn update_own_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<bool> {
+    pub(crate) fn update_own_refs(&self, edits: &[RefEdit], reflog: &str) -> Result<bool> {
         if !self.can_change(edits) {
             return Ok(false);
         }
@@ -89,7 +89,7 @@ impl Refs<'_> {
 
     /// Syncs changed ref folders. Other processes may pack refs at any time (every `git gc` does), and git removes the
     /// folders that become empty. Then their refs are in the packed refs, and these are synced.
-    pub(in crate::git) fn sync_ref_folders<'f>(&self, folders: impl IntoIterator<Item = &'f Path>) -> Result<()> {
+    pub(crate) fn sync_ref_folders<'f>(&self, folders: impl IntoIterator<Item = &'f Path>) -> Result<()> {
         let folders: Vec<&Path> = folders.into_iter().collect();
         if files::sync_dirs_if_there(&folders)? {
             return Ok(());
@@ -116,7 +116,7 @@ impl Refs<'_> {
     }
 
     /// Whether changing a ref means no more than changing a file.
-    pub(in crate::git) fn refs_are_plain(&self) -> bool {
+    pub(crate) fn refs_are_plain(&self) -> bool {
         self.repo.shortcuts().allow(FastWay::ChangeOwnRefs)
     }
 
@@ -167,7 +167,7 @@ impl Refs<'_> {
     }
 
     /// Removes lock files on these refs that a crash of git axiom left.
-    pub(in crate::git) fn clear_own_locks<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
+    pub(crate) fn clear_own_locks<'a>(&self, names: impl Iterator<Item = &'a RefName>) -> Result<()> {
         if self.repo.ref_format() == RefFormat::Reftable {
             return Ok(());
         }
@@ -178,7 +178,7 @@ impl Refs<'_> {
 }
 
 /// Whether a locked ref has the value that the edit expects, and no packed ref conflicts with its name.
-pub(in crate::git) fn is_as_expected(one: &LockedRef, edit: &RefEdit, packed: &PackedRefs) -> Result<bool> {
+pub(crate) fn is_as_expected(one: &LockedRef, edit: &RefEdit, packed: &PackedRefs) -> Result<bool> {
     // Where the packed refs cannot be read here, git has to report what is wrong with them.
     if in_the_way(one.name.as_str(), packed) != Ok(false) {
         return Ok(false);
@@ -210,8 +210,8 @@ fn in_the_way(name: &str, packed: &PackedRefs) -> std::result::Result<bool, Unpa
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::domain::base::names::Oid;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
+    use axiom_model::base::names::Oid;
 
     fn edit(name: &str, expected: ExpectedRefValue, new: &Oid) -> RefEdit {
         RefEdit { name: RefName::new(name), expected, new: Some(new.clone()) }
@@ -264,7 +264,7 @@ mod tests {
         scratch.git(&["config", "core.hooksPath", "hooks"]);
         let hooked = edit("refs/axiom/captures/w", ExpectedRefValue::Absent, &first);
         assert!(!scratch.repo().refs().update_own_refs(&[hooked], "why").unwrap());
-        files::remove_file(&scratch.path().join(".git/refs/axiom/captures/z.lock")).unwrap();
+        axiom_base::files::remove_file(&scratch.path().join(".git/refs/axiom/captures/z.lock")).unwrap();
         let left = scratch.repo().git_locks().unwrap();
         assert!(left.is_empty(), "{left:?}");
         scratch.git(&["fsck", "--strict"]);
@@ -315,7 +315,7 @@ mod tests {
         assert!(one.lock_file().exists());
         let path = one.lock_file().to_owned();
         // A crash leaves the file with two names.
-        files::hard_link(&path, &folder.path().join("other name")).unwrap();
+        axiom_base::files::hard_link(&path, &folder.path().join("other name")).unwrap();
         drop(one);
         // A child process that another test starts now has our files open until it calls exec.
         let taken = |_| {
@@ -340,10 +340,10 @@ mod tests {
         };
         let (dead, living) = (lock_of("refs/axiom/captures/dead"), lock_of("refs/axiom/captures/living"));
         let path = dead.lock_file().to_owned();
-        files::hard_link(&path, &folder.path().join("other name")).unwrap();
+        axiom_base::files::hard_link(&path, &folder.path().join("other name")).unwrap();
         drop(dead);
         let of_git = scratch.path().join(".git/refs/heads/main.lock");
-        files::write_scratch(&of_git, b"").unwrap();
+        axiom_base::files::write_scratch(&of_git, b"").unwrap();
         // A child process that another test starts now has our files open until it calls exec.
         let cleared = |_| {
             std::thread::sleep(std::time::Duration::from_millis(20));

@@ -5,17 +5,17 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::base::own_names::{REFS, is_own_ref};
-use crate::error::Result;
-use crate::{env, files};
+use axiom_base::error::Result;
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::base::own_names::{REFS, is_own_ref};
 
 use super::edits::{ExpectedRefValue, RefEdit, RefValue};
 use super::listing::loose_names;
 use super::own_refs::{PACKED_LIMIT, REF_LIMIT, is_as_expected};
 use super::packed_lines::{PackedRefs, UnparsedRefLine};
-use crate::git::repo::handles::Refs;
-use crate::git::repo::locked_ref::{LockedRef, RefLockFiles, lock};
+use crate::repo::handles::Refs;
+use crate::repo::locked_ref::{LockedRef, RefLockFiles, lock};
 
 /// At most this many loose refs are deleted here: each needs its own lock.
 const LOOSE: usize = 16;
@@ -26,7 +26,7 @@ impl Refs<'_> {
     ///
     /// A crash leaves all of them deleted from the packed refs or none, some of the loose ones, and perhaps lock files that
     /// are recognized as dead.
-    pub(in crate::git) fn delete_own_refs(&self, edits: &[RefEdit]) -> Result<bool> {
+    pub(crate) fn delete_own_refs(&self, edits: &[RefEdit]) -> Result<bool> {
         let is_plain = |edit: &RefEdit| {
             let name = edit.name.as_str();
             let ours = is_own_ref(name);
@@ -75,7 +75,7 @@ impl Refs<'_> {
     /// holds one.
     fn take_for_deletion(
         &self,
-        folder: &crate::git::ScratchFolder,
+        folder: &crate::ScratchFolder,
         packed_refs: &Path,
         loose: &BTreeSet<RefName>,
         held: &mut Vec<LockedRef>,
@@ -128,7 +128,7 @@ impl Refs<'_> {
 
 impl Refs<'_> {
     /// All refs below `prefix` from their files, ordered by name; `None` where git or gix has to read them.
-    pub(in crate::git) fn list_files(&self, prefix: &str) -> Option<Vec<RefValue>> {
+    pub(crate) fn list_files(&self, prefix: &str) -> Option<Vec<RefValue>> {
         let listing = self.listings_of_files(&[prefix])?.pop()?;
         let value = |(name, oid): (&str, &str)| {
             Some(RefValue { name: RefName::new(format!("{prefix}{name}")), oid: Oid::new(oid).ok()? })
@@ -138,7 +138,7 @@ impl Refs<'_> {
 }
 
 /// The loose refs below `prefix`, ordered by name; `None` where a file is not a plain ref.
-pub(in crate::git) fn loose_below(common_dir: &Path, prefix: &str) -> Option<Vec<RefValue>> {
+pub(crate) fn loose_below(common_dir: &Path, prefix: &str) -> Option<Vec<RefValue>> {
     let mut loose = BTreeMap::new();
     add_loose(common_dir, prefix, &mut loose)?;
     Some(loose.into_iter().map(|(name, oid)| RefValue { name, oid }).collect())
@@ -231,7 +231,7 @@ impl Refs<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn packed_and_loose_refs_of_ours_are_deleted_and_others_stay() {

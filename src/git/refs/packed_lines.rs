@@ -6,13 +6,13 @@ use std::ops::Range;
 
 use gix::refs::packed::Buffer;
 
-use crate::git::repo::handles::Refs;
-use crate::git::repo::repository::for_this_thread;
+use crate::repo::handles::Refs;
+use crate::repo::repository::for_this_thread;
 
 /// The packed refs at one moment, in order. git replaces the file and never changes it in place, so the mapped text stays
 /// the same.
 #[derive(Debug)]
-pub(in crate::git) struct PackedRefs {
+pub(crate) struct PackedRefs {
     text: Option<PackedRefsText>,
     /// The number of hex digits of a value.
     digits: usize,
@@ -27,11 +27,11 @@ enum PackedRefsText {
 
 /// A line is not in the form that git writes: git has to read the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) struct UnparsedRefLine;
+pub(crate) struct UnparsedRefLine;
 
 impl Refs<'_> {
     /// The current packed refs; `None` where git has to read them.
-    pub(in crate::git) fn packed_refs(&self) -> Option<PackedRefs> {
+    pub(crate) fn packed_refs(&self) -> Option<PackedRefs> {
         let digits = 2 * self.repo.hash().bytes();
         let text = for_this_thread(self.repo.opened().ok()?).refs.open_packed_buffer().ok()?.map(PackedRefsText::Mapped);
         Some(PackedRefs { text, digits })

@@ -6,15 +6,15 @@ use std::os::unix::ffi::OsStrExt;
 
 use gix::bstr::ByteSlice;
 
-use crate::domain::base::names::{Oid, RefName, spelled};
-use crate::domain::base::own_names::LINKED;
-use crate::error::Result;
-use crate::{env, files};
+use axiom_base::error::Result;
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RefName, spelled};
+use axiom_model::base::own_names::LINKED;
 
 use super::edits::RefValue;
 use super::own_refs::REF_LIMIT;
-use crate::git::repo::handles::Refs;
-use crate::git::repo::shortcuts::FastWay;
+use crate::repo::handles::Refs;
+use crate::repo::shortcuts::FastWay;
 
 impl Refs<'_> {
     /// The value of one ref (`refs/…`); `None` if it does not exist.
@@ -134,7 +134,7 @@ impl Refs<'_> {
         Some(found)
     }
 
-    pub(in crate::git) fn list_refs<P: AsRef<OsStr>>(&self, patterns: &[P]) -> Result<Vec<RefValue>> {
+    pub(crate) fn list_refs<P: AsRef<OsStr>>(&self, patterns: &[P]) -> Result<Vec<RefValue>> {
         let git = self.repo.git().args(["for-each-ref", "--format=%(objectname) %(refname)"]);
         let output = git.args(patterns).run_ok()?;
         let text = spelled(&output.stdout);

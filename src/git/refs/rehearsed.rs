@@ -2,13 +2,13 @@
 
 use super::edits::{ExpectedRefValue, RefEdit};
 use super::own_refs::REF_LIMIT;
-use crate::files;
-use crate::git::repo::handles::Refs;
+use crate::repo::handles::Refs;
+use axiom_base::files;
 
 impl Refs<'_> {
     /// Whether moving an existing ref to another commit would succeed: it is a file with the expected value, nobody has locked it,
     /// and its folder can be changed. `false` where only git can tell. The caller knows that no hook sees the change.
-    pub(in crate::git) fn could_move(&self, edit: &RefEdit) -> bool {
+    pub(crate) fn could_move(&self, edit: &RefEdit) -> bool {
         let (ExpectedRefValue::Value(old), Some(new)) = (&edit.expected, &edit.new) else { return false };
         let file = self.repo.common_dir().join(edit.name.in_git());
         let is_plain = std::fs::symlink_metadata(&file).is_ok_and(|meta| meta.is_file());
@@ -27,8 +27,8 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::domain::base::names::{Oid, RefName};
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
+    use axiom_model::base::names::{Oid, RefName};
 
     #[test]
     fn it_is_certain_only_where_git_would_do_it() {

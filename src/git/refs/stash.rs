@@ -3,14 +3,14 @@
 
 use std::path::PathBuf;
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::checkpoint::local_refs::{STASH, StashEntry};
-use crate::error::{Code, Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::checkpoint::local_refs::{STASH, StashEntry};
 
-use crate::git::repo::handles::Stash;
-use crate::git::repo::repository::RefFormat;
-use crate::git::repo::shortcuts::FastWay;
+use crate::repo::handles::Stash;
+use crate::repo::repository::RefFormat;
+use crate::repo::shortcuts::FastWay;
 
 /// The largest reflog of the stash that is read.
 const LOG_LIMIT: u64 = 256 * 1024 * 1024;
@@ -31,7 +31,7 @@ impl Stash<'_> {
         }
     }
 
-    pub(in crate::git) fn in_files(&self) -> Result<Vec<StashEntry>> {
+    pub(crate) fn in_files(&self) -> Result<Vec<StashEntry>> {
         let log = files::read_optional(&self.repo.common_dir().join("logs").join(STASH), LOG_LIMIT)?.unwrap_or_default();
         let lines: Vec<&[u8]> = log.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).collect();
         let entry = |line: &&[u8]| {
@@ -53,7 +53,7 @@ impl Stash<'_> {
         Ok(entries)
     }
 
-    pub(in crate::git) fn by_git(&self) -> Result<Vec<StashEntry>> {
+    pub(crate) fn by_git(&self) -> Result<Vec<StashEntry>> {
         let output = self.repo.git().args(["log", "-g", "--no-show-signature", "--format=%H %gs", STASH, "--"]).run()?;
         if !output.ok() {
             // It reads the commits as well: one that is lost or empty costs no other entry.
@@ -149,8 +149,8 @@ impl Stash<'_> {
 mod tests {
     #![allow(clippy::disallowed_methods)]
 
-    use crate::git::repo::repository::Repository;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::repository::Repository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn one_whose_log_is_gone_is_an_entry_and_stays_one() {

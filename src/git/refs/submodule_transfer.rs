@@ -5,16 +5,16 @@ use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 
-use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::base::own_names::{BROUGHT, BROUGHT_CAPTURES, SUPERPROJECT_CAPTURES};
-use crate::error::{Code, Error, Result};
-use crate::files;
-use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::git::repo::handles::{Refs, Worktrees};
-use crate::git::repo::program::Git;
-use crate::git::repo::repository::{Repository, path_of};
-use crate::git::repo::submodules::relative;
-use crate::git::repo::worktrees::Worktree;
+use crate::refs::edits::{ExpectedRefValue, RefEdit};
+use crate::repo::handles::{Refs, Worktrees};
+use crate::repo::program::Git;
+use crate::repo::repository::{Repository, path_of};
+use crate::repo::submodules::relative;
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::names::{Oid, RefName, RepoPath};
+use axiom_model::base::own_names::{BROUGHT, BROUGHT_CAPTURES, SUPERPROJECT_CAPTURES};
 
 impl Worktrees<'_> {
     /// Where the repository of a submodule at `path` of a worktree is kept, or would be made: below `modules`, under the name that

@@ -8,16 +8,16 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use gix::objs::Kind;
 
-use crate::domain::base::names::Oid;
-use crate::domain::checkpoint::local_refs::{BUCKET, buckets};
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::Oid;
+use axiom_model::checkpoint::local_refs::{BUCKET, buckets};
 
-use crate::git::base::modes::TREE;
-use crate::git::base::object_kind::ObjectKind;
-use crate::git::objects::database::{NewCommit, TreeEntry, gix_id};
-use crate::git::repo::handles::Tips;
-use crate::git::repo::person_ident::PersonIdent;
-use crate::git::repo::repository::Repository;
+use crate::base::modes::TREE;
+use crate::base::object_kind::ObjectKind;
+use crate::objects::database::{NewCommit, TreeEntry, gix_id};
+use crate::repo::handles::Tips;
+use crate::repo::person_ident::PersonIdent;
+use crate::repo::repository::Repository;
 
 /// The message of a commit that keeps tips; no other commit has it.
 const MESSAGE: &str = "what refs named, kept by git axiom\n";
@@ -32,7 +32,7 @@ const DEPTH: usize = 100;
 
 /// What is needed to keep some tips reachable.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(in crate::git) struct KeptTips {
+pub(crate) struct KeptTips {
     /// The commits among the tips, and the commits that tags point to.
     commits: BTreeSet<Oid>,
     /// The contents of tags, each after a line with its id and length.
@@ -68,7 +68,7 @@ impl KeptTips {
 impl Tips<'_> {
     /// Adds what is needed to keep a tip to `kept`; returns `false` where the tip, or the object that its tag points to, is
     /// missing.
-    pub(in crate::git) fn keep_tip(&self, gix: &gix::Repository, tip: &Oid, kept: &mut KeptTips) -> Result<bool> {
+    pub(crate) fn keep_tip(&self, gix: &gix::Repository, tip: &Oid, kept: &mut KeptTips) -> Result<bool> {
         let (mut oid, mut tags) = (tip.clone(), Vec::new());
         for _ in 0..DEPTH {
             let kind = if kept.commits.contains(&oid) {
@@ -137,7 +137,7 @@ impl Tips<'_> {
     }
 
     /// The contents of the tags that are kept below a tree, by id.
-    pub(in crate::git) fn tags_below(&self, tree: &Oid) -> Result<BTreeMap<Oid, Vec<u8>>> {
+    pub(crate) fn tags_below(&self, tree: &Oid) -> Result<BTreeMap<Oid, Vec<u8>>> {
         let mut found = BTreeMap::new();
         for entry in self.repo.objects().read_tree(tree)? {
             if entry.mode == TREE && entry.name != OBJECTS.as_bytes() {
@@ -163,7 +163,7 @@ impl Tips<'_> {
     }
 
     /// The blobs and trees that are kept below a tree.
-    pub(in crate::git) fn objects_below(&self, tree: &Oid) -> Result<BTreeSet<Oid>> {
+    pub(crate) fn objects_below(&self, tree: &Oid) -> Result<BTreeSet<Oid>> {
         let mut found = BTreeSet::new();
         for entry in self.repo.objects().read_tree(tree)?.into_iter().filter(|entry| entry.mode == TREE) {
             if entry.name == OBJECTS.as_bytes() {

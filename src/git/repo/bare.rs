@@ -4,13 +4,13 @@
 //! is recorded as the name of git's entry for the worktree (`worktrees/<name>`), which does not change when the worktree is
 //! moved. The caller that reads this record calls [`Worktrees::choose_main`].
 
-use crate::domain::base::own_names::BRANCHES;
-use crate::git::repo::handles::Worktrees;
+use crate::repo::handles::Worktrees;
+use axiom_model::base::own_names::BRANCHES;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
-use crate::env;
-use crate::error::{Code, Error, Result, some_of};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result, some_of};
 
 use super::ownership::folder_of;
 use super::worktrees::Worktree;
@@ -58,7 +58,7 @@ impl Worktrees<'_> {
 
     /// Checks that the caller's GIT_WORK_TREE does not set another main worktree for a bare repository that has linked ones.
     /// That worktree would be taken for the chosen one at a new path, and the next call in the chosen one for a move back.
-    pub(in crate::git) fn keeps_its_own_worktrees(&self) -> Result<()> {
+    pub(crate) fn keeps_its_own_worktrees(&self) -> Result<()> {
         if self.repo.git_dir() != self.repo.common_dir() || env::var("GIT_WORK_TREE").is_none() || self.linked()?.is_empty() {
             return Ok(());
         }
@@ -71,7 +71,7 @@ impl Worktrees<'_> {
     }
 
     /// The chosen main worktree; if none was chosen, the one in which we were called.
-    pub(in crate::git) fn main_of_bare(&self) -> Result<Worktree> {
+    pub(crate) fn main_of_bare(&self) -> Result<Worktree> {
         let is_here = self.repo.git_dir() != self.repo.common_dir();
         let git_dir = match self.repo.chosen.get() {
             Some(entry) => self.repo.common_dir().join("worktrees").join(entry),

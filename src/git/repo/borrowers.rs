@@ -6,7 +6,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
 use super::repository::Repository;
-use crate::files;
+use axiom_base::files;
 
 /// The largest list of object folders that is read, and the most entries of a folder that are looked at.
 const LIMIT: u64 = 1024 * 1024;

@@ -8,16 +8,16 @@ use std::os::unix::ffi::OsStrExt;
 use gix::bstr::ByteSlice;
 use gix::config::File;
 
-use crate::domain::base::names::{RefName, spelled};
-use crate::domain::base::ref_change::ChangeDirection;
-use crate::domain::checkpoint::branch_config::{BranchConfigChange, BranchConfigs, ConfigValue};
-use crate::domain::checkpoint::local_refs::is_held;
-use crate::error::{Code, Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::{RefName, spelled};
+use axiom_model::base::ref_change::ChangeDirection;
+use axiom_model::checkpoint::branch_config::{BranchConfigChange, BranchConfigs, ConfigValue};
+use axiom_model::checkpoint::local_refs::is_held;
 
 use super::repository::Repository;
-use crate::git::base::tries::{TRIES, wait_a_little};
-use crate::git::repo::locked_ref::{LockedRef, RefLockFiles, lock};
+use crate::base::tries::{TRIES, wait_a_little};
+use crate::repo::locked_ref::{LockedRef, RefLockFiles, lock};
 
 /// The largest configuration that is read.
 const LIMIT: u64 = 64 * 1024 * 1024;
@@ -42,7 +42,7 @@ impl Repository {
     /// Checks that no other process is changing the configuration.
     pub fn config_is_free(&self) -> Result<()> {
         let lock = self.common_dir().join("config.lock");
-        if lock.symlink_metadata().is_ok() && !crate::git::repo::locked_ref::break_dead(&lock)? {
+        if lock.symlink_metadata().is_ok() && !crate::repo::locked_ref::break_dead(&lock)? {
             Err(is_locked(&lock))
         } else {
             Ok(())
@@ -54,7 +54,7 @@ impl Repository {
     /// and perhaps a lock file that is recognized as dead.
     pub fn change_branch_configs(&self, changes: &[BranchConfigChange]) -> Result<()> {
         // Also if nothing is left to do: nothing else would remove a dead lock.
-        crate::git::repo::locked_ref::break_dead(&self.common_dir().join("config.lock"))?;
+        crate::repo::locked_ref::break_dead(&self.common_dir().join("config.lock"))?;
         for _ in 0..TRIES {
             let Some(old) = self.plain_config()? else { return Ok(()) };
             let Some(new) = changed(&old, changes) else {
@@ -106,7 +106,7 @@ fn parsed(text: &[u8]) -> Option<File> {
 
 /// Parses the branch sections that a checkpoint holds; `None` if they cannot be parsed. Sections that are not UTF-8 are left
 /// out.
-pub(in crate::git) fn of_text(text: &[u8]) -> Option<BranchConfigs> {
+pub(crate) fn of_text(text: &[u8]) -> Option<BranchConfigs> {
     let mut configs = BranchConfigs::new();
     for section in parsed(text)?.sections() {
         let Some(branch) = branch_of(&section) else { continue };
@@ -131,7 +131,7 @@ fn branch_of(section: &gix::config::file::SectionRef<'_>) -> Option<RefName> {
 }
 
 /// The sections in the syntax of a configuration file.
-pub(in crate::git) fn to_text(configs: &BranchConfigs) -> Vec<u8> {
+pub(crate) fn to_text(configs: &BranchConfigs) -> Vec<u8> {
     configs.iter().flat_map(|(branch, values)| section(branch, values)).collect()
 }
 
@@ -202,7 +202,7 @@ fn others(text: &[u8]) -> Option<Vec<String>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     fn all(scratch: &ScratchRepository) -> String {
         scratch.git(&["config", "--local", "--list", "-z"])
@@ -228,7 +228,7 @@ mod tests {
         scratch.git(&["config", "branch.axiom/t.remote", "ours"]);
         let (repo, before) = (scratch.repo(), all(&scratch));
         let held = repo.branch_configs().unwrap().unwrap();
-        let said = |name: &str| crate::domain::checkpoint::branch_config::said(&held[&RefName::branch(name)]);
+        let said = |name: &str| axiom_model::checkpoint::branch_config::said(&held[&RefName::branch(name)]);
         assert_eq!(said("x"), "remote one, merge x, description two");
         assert_eq!((said("bare").as_str(), said("empty").as_str()), ("rebase", "description "));
         assert_eq!(held[&RefName::branch("a \"b\\134")][0].value.as_deref(), Some(" sp;#\"\\\n\te "));
@@ -270,9 +270,9 @@ mod tests {
         scratch.write(".git/config.lock", b"");
         let taken = repo.change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap_err();
         assert_eq!((taken.code(), repo.config_is_free().unwrap_err().code()), (Code::GitLocked, Code::GitLocked));
-        files::remove_file(&scratch.path().join(".git/config.lock")).unwrap();
+        axiom_base::files::remove_file(&scratch.path().join(".git/config.lock")).unwrap();
         let elsewhere = scratch.path().join("elsewhere");
-        files::replace_unsynced(&scratch.path().join(".git/config"), &elsewhere).unwrap();
+        axiom_base::files::replace_unsynced(&scratch.path().join(".git/config"), &elsewhere).unwrap();
         std::os::unix::fs::symlink(&elsewhere, scratch.path().join(".git/config")).unwrap();
         assert_eq!(repo.branch_configs().unwrap(), None);
         repo.change_branch_configs(&changes(&held, ChangeDirection::BringBack)).unwrap();

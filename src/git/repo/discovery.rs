@@ -14,8 +14,8 @@ use gix::bstr::ByteSlice;
 use gix::config::file::Metadata;
 use gix::config::{File, Source};
 
-use crate::files;
-use crate::process::os::command::is_repository_local;
+use axiom_base::files;
+use axiom_process::os::command::is_repository_local;
 
 use super::repository::{HashKind, path_of};
 use super::shortcuts::keys::{is_plain_core, is_plain_extension};
@@ -25,7 +25,7 @@ const LIMIT: u64 = 64 * 1024;
 
 /// A repository that is not bare and uses the files format for refs.
 #[derive(Debug, PartialEq, Eq)]
-pub(in crate::git) struct DiscoveredRepository {
+pub(crate) struct DiscoveredRepository {
     /// The git directory of the worktree.
     pub git_dir: PathBuf,
     /// The git directory that all worktrees share.
@@ -37,7 +37,7 @@ pub(in crate::git) struct DiscoveredRepository {
 }
 
 /// What git would find from `cwd` with these variables; `None` where git has to find it.
-pub(in crate::git) fn find(cwd: &Path, variables: &[(OsString, OsString)]) -> Option<DiscoveredRepository> {
+pub(crate) fn find(cwd: &Path, variables: &[(OsString, OsString)]) -> Option<DiscoveredRepository> {
     let redirects = |name: &OsString| {
         let decides = [&b"GIT_CEILING_DIRECTORIES"[..], b"GIT_DISCOVERY_ACROSS_FILESYSTEM"].contains(&name.as_bytes());
         decides || is_repository_local(name) || name.as_bytes().starts_with(b"GIT_TEST_")

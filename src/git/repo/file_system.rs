@@ -5,7 +5,7 @@ use super::shortcuts::FastWay;
 
 /// Which properties of files can be stored.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) struct FileSystemSupport {
+pub(crate) struct FileSystemSupport {
     /// Symbolic links; otherwise links are regular files that contain the link's target.
     pub links: bool,
     /// The executable bit; otherwise it means nothing, and is never changed.
@@ -14,13 +14,13 @@ pub(in crate::git) struct FileSystemSupport {
 
 impl Repository {
     /// The properties that files of this repository's worktrees can have, from `core.symlinks` and `core.fileMode`.
-    pub(in crate::git) fn keeps(&self) -> FileSystemSupport {
+    pub(crate) fn keeps(&self) -> FileSystemSupport {
         let says = |key: &str| self.says(key).unwrap_or(true);
         FileSystemSupport { links: says("core.symlinks"), modes: says("core.fileMode") }
     }
 
     /// Whether git treats names that differ only in case as the same, from `core.ignoreCase`.
-    pub(in crate::git) fn ignores_case(&self) -> bool {
+    pub(crate) fn ignores_case(&self) -> bool {
         self.says("core.ignoreCase").unwrap_or(false)
     }
 

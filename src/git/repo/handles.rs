@@ -12,7 +12,7 @@ macro_rules! handles {
             #[derive(Debug, Clone, Copy)]
             pub struct $name<'r> {
                 /// The repository.
-                pub(in crate::git) repo: &'r Repository,
+                pub(crate) repo: &'r Repository,
             }
         )*
 
@@ -62,9 +62,9 @@ handles! {
 #[derive(Debug, Clone, Copy)]
 pub struct Index<'r> {
     /// The repository.
-    pub(in crate::git) repo: &'r Repository,
+    pub(crate) repo: &'r Repository,
     /// The worktree of the index.
-    pub(in crate::git) worktree: &'r Worktree,
+    pub(crate) worktree: &'r Worktree,
 }
 
 impl Repository {

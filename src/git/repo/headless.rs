@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::{Oid, spelled};
-use crate::domain::base::shell_word::shell_word;
-use crate::error::{Code, Error};
-use crate::files;
+use axiom_base::error::{Code, Error};
+use axiom_base::files;
+use axiom_model::base::forms::shell_word::shell_word;
+use axiom_model::base::names::{Oid, spelled};
 
 use super::nested::is_head;
 use super::repository::path_of;
@@ -15,7 +15,7 @@ const LOG_LIMIT: u64 = 64 * 1024 * 1024;
 const SMALL: u64 = 64 * 1024;
 
 /// Why git finds no repository for `cwd`, where a damaged `HEAD` is the reason, with the way out; `None` where it is not.
-pub(in crate::git) fn headless(cwd: &Path) -> Option<Error> {
+pub(crate) fn headless(cwd: &Path) -> Option<Error> {
     let start = cwd.canonicalize().ok()?;
     let git_dir = start.ancestors().find_map(|folder| git_dir_in(&folder.join(".git")))?;
     let head = git_dir.join("HEAD");
@@ -103,8 +103,8 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::repository::Repository;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::repository::Repository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_head_that_is_empty_torn_or_gone_is_told_with_the_command_that_makes_it_again() {

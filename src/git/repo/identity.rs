@@ -1,11 +1,11 @@
 //! The user's identity for commits.
 
-use crate::env;
-use crate::error::{Code, Error, Result};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
 
 use super::repository::Repository;
 use super::shortcuts::FastWay;
-use crate::git::repo::person_ident::PersonIdent;
+use crate::repo::person_ident::PersonIdent;
 
 /// The name and address of the committer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -18,7 +18,7 @@ pub struct CommitterIdentity {
 
 impl CommitterIdentity {
     /// That of git axiom itself.
-    pub(in crate::git) fn ours() -> Self {
+    pub(crate) fn ours() -> Self {
         Self { name: "git axiom".to_owned(), email: "git-axiom@localhost".to_owned() }
     }
 }
@@ -49,7 +49,7 @@ impl Repository {
 
     /// As whom we write what is ours (captures, tags, notes, lines of reflogs): the user, and git axiom where git knows no user, since what
     /// is saved is saved whoever works here.
-    pub(in crate::git) fn identity_or_ours(&self) -> Result<CommitterIdentity> {
+    pub(crate) fn identity_or_ours(&self) -> Result<CommitterIdentity> {
         if self.lacks_identity.get().is_some() {
             return Ok(CommitterIdentity::ours());
         }
@@ -140,7 +140,7 @@ fn missing() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_missing_identity_says_what_to_do() {

@@ -6,16 +6,17 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::RefName;
-use crate::env;
-use crate::error::Result;
-use crate::files::{self, FileLock, LockAttempt};
+use axiom_base::env;
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_base::files::{FileLock, LockAttempt};
+use axiom_model::base::names::RefName;
 
 use super::own_scratch::ScratchFolder;
 
 /// A ref that is to be changed or deleted.
-pub(in crate::git) struct LockedRef {
-    pub(in crate::git) name: RefName,
+pub(crate) struct LockedRef {
+    pub(crate) name: RefName,
     /// The file with the new content, already synced.
     ready: PathBuf,
     /// The file of the ref.
@@ -28,7 +29,7 @@ pub(in crate::git) struct LockedRef {
 
 /// Lock files that are removed when this value is dropped.
 #[derive(Default)]
-pub(in crate::git) struct RefLockFiles(Vec<PathBuf>);
+pub(crate) struct RefLockFiles(Vec<PathBuf>);
 
 impl RefLockFiles {
     /// Adds a lock that was taken.
@@ -88,7 +89,7 @@ impl LockedRef {
 }
 
 /// Takes the lock, also one that a dead git axiom process left; returns `false` where another process holds it.
-pub(in crate::git) fn lock(one: &LockedRef) -> Result<bool> {
+pub(crate) fn lock(one: &LockedRef) -> Result<bool> {
     let take = || files::hard_link(&one.ready, &one.lock);
     match take() {
         Ok(Some(true)) => Ok(true),
@@ -100,7 +101,7 @@ pub(in crate::git) fn lock(one: &LockedRef) -> Result<bool> {
 
 /// Removes a lock file of ours whose owner has died, and returns whether it did. While we hold its `flock` no other git
 /// axiom removes it.
-pub(in crate::git) fn break_dead(lock: &Path) -> Result<bool> {
+pub(crate) fn break_dead(lock: &Path) -> Result<bool> {
     // git's own lock files have one hard link, ours two.
     let two_names = || std::fs::symlink_metadata(lock).is_ok_and(|meta| meta.is_file() && meta.nlink() == 2);
     if !two_names() {

@@ -1,12 +1,12 @@
 //! Finds the main worktree, and the worktree in which we were called.
 
-use crate::git::repo::handles::Worktrees;
+use crate::repo::handles::Worktrees;
 use std::ffi::OsStr;
 use std::path::PathBuf;
 use std::process::Stdio;
 
-use crate::error::{Code, Error, Result};
-use crate::process::os::command::command_with_callers_repository;
+use axiom_base::error::{Code, Error, Result};
+use axiom_process::os::command::command_with_callers_repository;
 
 use super::program::run_captured;
 use super::repository::path_of;
@@ -81,7 +81,7 @@ impl Worktrees<'_> {
         }
     }
 
-    pub(in crate::git) fn top_level(&self) -> Result<Option<PathBuf>> {
+    pub(crate) fn top_level(&self) -> Result<Option<PathBuf>> {
         if let Some(top) = &self.repo.top {
             return Ok(Some(top.clone()));
         }
@@ -112,8 +112,8 @@ impl Worktrees<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::repository::Repository;
-    use crate::git::repo::scratch::{ScratchRepository, git_at};
+    use crate::repo::repository::Repository;
+    use crate::repo::scratch::{ScratchRepository, git_at};
 
     #[test]
     fn the_main_worktree_is_found_from_everywhere() {

@@ -7,13 +7,13 @@ use std::fs::Metadata;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::files;
+use axiom_base::files;
 
 /// The largest `.git` file or HEAD that is read.
 const LIMIT: u64 = 64 * 1024;
 
 /// Whether git treats a folder as a nested repository. A test compares the result with git's.
-pub(in crate::git) fn is_repository(folder: &Path) -> bool {
+pub(crate) fn is_repository(folder: &Path) -> bool {
     let dot = folder.join(".git");
     match std::fs::metadata(&dot) {
         Ok(meta) if meta.is_dir() => is_git_dir(&dot),
@@ -34,7 +34,7 @@ fn named_by(folder: &Path, content: &[u8]) -> Option<PathBuf> {
 }
 
 /// Whether a folder has what git expects of a git directory: a valid HEAD, objects and refs.
-pub(in crate::git) fn is_git_dir(dir: &Path) -> bool {
+pub(crate) fn is_git_dir(dir: &Path) -> bool {
     if !is_head(&dir.join("HEAD")) {
         return false;
     }
@@ -69,7 +69,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::{ScratchRepository, git_at};
+    use crate::repo::scratch::{ScratchRepository, git_at};
 
     #[test]
     fn what_git_looks_into_is_no_repository_and_what_it_does_not_is_one() {

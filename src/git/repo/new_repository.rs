@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::Stdio;
 
 use super::repository::Repository;
-use crate::error::{Code, Error, Result};
-use crate::process::os::command::command;
+use axiom_base::error::{Code, Error, Result};
+use axiom_process::os::command::command;
 
 /// What is set in it: commits of git axiom and of agents need no key, no identity and no hook of the user's.
 const SETTINGS: [(&str, &str); 5] = [

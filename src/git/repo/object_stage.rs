@@ -8,24 +8,24 @@ use gix::odb::memory::Storage;
 
 use super::repository::Repository;
 use super::stage_folder::StageFolder;
-use crate::error::Result;
-use crate::files;
-use crate::git::base::loose::{self, loose_file};
-use crate::git::base::waiting_objects::WaitingObjects;
+use crate::base::loose::{self, loose_file};
+use crate::base::waiting_objects::WaitingObjects;
+use axiom_base::error::Result;
+use axiom_base::files;
 
 /// The objects that are not yet in the object database.
 #[derive(Default)]
-pub(in crate::git) struct ObjectStage {
-    pub(in crate::git) waiting: Mutex<WaitingObjects>,
+pub(crate) struct ObjectStage {
+    pub(crate) waiting: Mutex<WaitingObjects>,
     /// Made when an object does not fit into memory, when git has to see one, or when they land.
-    pub(in crate::git) folder: OnceLock<StageFolder>,
+    pub(crate) folder: OnceLock<StageFolder>,
     /// The objects that this process wrote, each after the objects that it refers to.
-    pub(in crate::git) written: Mutex<Vec<gix::ObjectId>>,
+    pub(crate) written: Mutex<Vec<gix::ObjectId>>,
     /// The objects of packs that this process had git write.
-    pub(in crate::git) packed: Mutex<HashSet<gix::ObjectId>>,
+    pub(crate) packed: Mutex<HashSet<gix::ObjectId>>,
     /// Whether the folder may hold objects that are not in `written`.
-    pub(in crate::git) by_git: AtomicBool,
-    pub(in crate::git) landing: Mutex<()>,
+    pub(crate) by_git: AtomicBool,
+    pub(crate) landing: Mutex<()>,
 }
 
 impl std::fmt::Debug for ObjectStage {
@@ -34,7 +34,7 @@ impl std::fmt::Debug for ObjectStage {
     }
 }
 
-pub(in crate::git) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -122,7 +122,7 @@ impl ObjectStage {
         Ok(folder)
     }
 
-    pub(in crate::git) fn folder(&self, repo: &Repository) -> Result<&StageFolder> {
+    pub(crate) fn folder(&self, repo: &Repository) -> Result<&StageFolder> {
         match self.folder.get() {
             Some(folder) => Ok(folder),
             // If another thread was first, this folder is dropped at once.

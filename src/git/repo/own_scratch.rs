@@ -6,15 +6,16 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
-use crate::files::{self, FileLock, LockAttempt};
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_base::files::{FileLock, LockAttempt};
 
 use super::repository::Repository;
 
 /// How the names of scratch folders begin.
 const PREFIX: &str = "git-";
 /// The lock file that shows that a folder has a living owner.
-pub(in crate::git) const OWNED: &str = "owned";
+pub(crate) const OWNED: &str = "owned";
 /// Its name until it is locked.
 const TO_BE_OWNED: &str = "owned.new";
 
@@ -32,7 +33,7 @@ impl ScratchFolder {
     }
 
     /// The lock, for whoever takes the folder away and makes it again; then it is theirs.
-    pub(in crate::git) fn take_lock(&mut self) -> Option<FileLock> {
+    pub(crate) fn take_lock(&mut self) -> Option<FileLock> {
         self.owned.take()
     }
 }
@@ -49,7 +50,7 @@ impl Drop for ScratchFolder {
 }
 
 /// Takes the lock of a folder, which is made if it is missing. `None` where the file system has no locks.
-pub(in crate::git) fn claim(folder: &Path) -> Result<Option<FileLock>> {
+pub(crate) fn claim(folder: &Path) -> Result<Option<FileLock>> {
     let new = folder.join(TO_BE_OWNED);
     let lock = match FileLock::try_take(&new) {
         Ok(LockAttempt::Taken(lock)) => lock,
@@ -65,7 +66,7 @@ pub(in crate::git) fn claim(folder: &Path) -> Result<Option<FileLock>> {
 
 /// A folder whose owner is dead; nobody else takes it away while this value lives.
 #[derive(Debug)]
-pub(in crate::git) struct OrphanScratchFolder {
+pub(crate) struct OrphanScratchFolder {
     pub path: PathBuf,
     _lock: FileLock,
 }
@@ -89,7 +90,7 @@ impl Repository {
     }
 
     /// The scratch folders whose owner was killed: one list of names where there are none.
-    pub(in crate::git) fn dead_scratch_folders(&self) -> Result<Vec<OrphanScratchFolder>> {
+    pub(crate) fn dead_scratch_folders(&self) -> Result<Vec<OrphanScratchFolder>> {
         let mut dead = Vec::new();
         for entry in files::list(&self.own_scratch())? {
             let name = entry.file_name();
@@ -115,7 +116,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_folder_is_dead_when_its_lock_is_free_and_only_then() {

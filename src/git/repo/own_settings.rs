@@ -5,14 +5,14 @@
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
-use crate::error::{Code, Error, Result};
-use crate::files;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
 
 use super::branch_config::is_locked;
 use super::program::run_captured;
 use super::repository::Repository;
-use crate::git::base::tries::{TRIES, wait_a_little};
-use crate::process::os::command::command_with_callers_repository;
+use crate::base::tries::{TRIES, wait_a_little};
+use axiom_process::os::command::command_with_callers_repository;
 
 /// `git config --unset-all` ends with this where there is no such key.
 const NO_SUCH_KEY: i32 = 5;
@@ -34,7 +34,7 @@ impl Repository {
 
     /// Replaces the file if it is still `before`. Returns whether it was replaced.
     pub fn replace_own_config(&self, before: &[u8], after: &[u8]) -> Result<bool> {
-        crate::git::repo::locked_ref::break_dead(&self.common_dir().join("config.lock"))?;
+        crate::repo::locked_ref::break_dead(&self.common_dir().join("config.lock"))?;
         for _ in 0..TRIES {
             if self.replace_config(before, after)? {
                 return Ok(true);

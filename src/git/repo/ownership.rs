@@ -1,18 +1,18 @@
 //! Which repository a folder belongs to. A linked worktree belongs to us only while its `.git` and our entry for it name
 //! each other. A folder whose `.git` names another repository is neither moved nor written to.
 
-use crate::git::repo::handles::Worktrees;
+use crate::repo::handles::Worktrees;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
-use crate::error::{Code, Error, Result};
-use crate::files;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
 
 use super::repository::path_of;
 use super::worktrees::{POINTER_LIMIT, trimmed};
-use crate::git::base::readable::is_caused_by_gap;
+use crate::base::readable::is_caused_by_gap;
 
 /// Which repository a folder belongs to, judged by its `.git`.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -46,7 +46,7 @@ impl ForeignGitDir {
 
 /// Whether two paths are the same file or folder: both have the same device and inode now. A bind mount is the same as its
 /// source.
-pub(in crate::git) fn is_same_place(one: &Path, other: &Path) -> bool {
+pub(crate) fn is_same_place(one: &Path, other: &Path) -> bool {
     let place = |path: &Path| std::fs::metadata(path).map(|meta| (meta.dev(), meta.ino()));
     matches!((place(one), place(other)), (Ok(one), Ok(other)) if one == other)
 }
@@ -70,7 +70,7 @@ pub fn named_by(folder: &Path) -> Result<Option<PathBuf>> {
 }
 
 /// The folder that a linked worktree's git directory names, without resolving it.
-pub(in crate::git) fn folder_of(git_dir: &Path) -> Result<Option<PathBuf>> {
+pub(crate) fn folder_of(git_dir: &Path) -> Result<Option<PathBuf>> {
     let content = files::read_optional(&git_dir.join("gitdir"), POINTER_LIMIT)?;
     let content = content.filter(|content| !trimmed(content).is_empty() && !content.contains(&0));
     let pointer = content.map(|content| git_dir.join(path_of(trimmed(&content))));

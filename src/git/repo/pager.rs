@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use super::repository::Repository;
-use crate::process::os::command::command;
+use axiom_process::os::command::command;
 
 impl Repository {
     /// The user's pager, a command for a shell, as git finds it: `GIT_PAGER`, `core.pager`, `PAGER`, or git's own. `None` where

@@ -1,6 +1,6 @@
 //! Who wrote an object, and when.
 
-use crate::env;
+use axiom_base::env;
 
 use super::identity::CommitterIdentity;
 
@@ -17,12 +17,12 @@ pub struct PersonIdent {
 
 impl PersonIdent {
     /// Of this moment.
-    pub(in crate::git) fn now(who: CommitterIdentity) -> Self {
+    pub(crate) fn now(who: CommitterIdentity) -> Self {
         Self { name: who.name, email: who.email, seconds: env::now().as_second() }
     }
 
     /// That of objects that are the same for the same contents, whoever makes them and when.
-    pub(in crate::git) fn fixed() -> Self {
+    pub(crate) fn fixed() -> Self {
         let CommitterIdentity { name, email } = CommitterIdentity::ours();
         Self { name, email, seconds: 0 }
     }

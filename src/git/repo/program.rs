@@ -19,18 +19,18 @@ use std::sync::atomic::AtomicBool;
 use std::thread::Builder;
 use std::time::Duration;
 
-use crate::domain::base::names::Oid;
-use crate::domain::recovery::git_damage;
-use crate::error::{Code, Error, Result};
-use crate::own_process::end_signals;
-use crate::process::os::command::command;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::own_process::end_signals;
+use axiom_model::base::names::Oid;
+use axiom_model::recovery::git_damage;
+use axiom_process::os::command::command;
 
 use super::repository::Repository;
 use super::worktrees::Worktree;
-use crate::git::repo::stage_folder::StageFolder;
+use crate::repo::stage_folder::StageFolder;
 
 /// The values that turn a filter off.
-pub(in crate::git) const FILTER_OFF: [&str; 4] = ["clean=", "smudge=", "process=", "required=false"];
+pub(crate) const FILTER_OFF: [&str; 4] = ["clean=", "smudge=", "process=", "required=false"];
 
 /// The output of a git call, and how it ended.
 #[derive(Debug)]
@@ -64,7 +64,7 @@ impl GitOutput {
     }
 
     /// Whether git was ended because its time was over, see [`Git::limited`].
-    pub(in crate::git) fn is_over_limit(&self) -> bool {
+    pub(crate) fn is_over_limit(&self) -> bool {
         self.over.is_some()
     }
 
@@ -177,7 +177,7 @@ pub struct Git<'r> {
 }
 
 impl<'r> Git<'r> {
-    pub(in crate::git) fn new(repository: &'r Repository, worktree: Option<&'r Worktree>) -> Self {
+    pub(crate) fn new(repository: &'r Repository, worktree: Option<&'r Worktree>) -> Self {
         Self {
             repository,
             worktree,
@@ -272,7 +272,7 @@ impl<'r> Git<'r> {
     /// Lets git hold this lock as long as it runs, by its standard input: what it starts (hooks, filters) gets another one. For a call
     /// with a limit and without input.
     #[must_use]
-    pub(in crate::git) fn holding(mut self, lock: Option<OwnedFd>) -> Self {
+    pub(crate) fn holding(mut self, lock: Option<OwnedFd>) -> Self {
         self.held = lock;
         self
     }
@@ -280,28 +280,28 @@ impl<'r> Git<'r> {
     /// Lets filters run in a call for an index of ours. Without this they do not: whatever command writes an index also looks
     /// whether files have changed in the moment of the last write, and would run their filters for that.
     #[must_use]
-    pub(in crate::git) fn with_filters(mut self) -> Self {
+    pub(crate) fn with_filters(mut self) -> Self {
         self.filters = ActiveFilters::All;
         self
     }
 
     /// The same with one filter alone: files of the others, which are not meant, may be looked at too.
     #[must_use]
-    pub(in crate::git) fn with_filter(mut self, name: &str) -> Self {
+    pub(crate) fn with_filter(mut self, name: &str) -> Self {
         self.filters = ActiveFilters::One(name.to_owned());
         self
     }
 
     /// Takes the attributes of files from a tree, and not from the files on disk: of the empty one, no file has any.
     #[must_use]
-    pub(in crate::git) fn with_attributes_of(self, tree: &Oid) -> Self {
+    pub(crate) fn with_attributes_of(self, tree: &Oid) -> Self {
         self.env("GIT_ATTR_SOURCE", tree.as_str())
     }
 
     /// Never fetches what a partial clone lacks: the remote may be gone or slow, and what a capture does not change it need not read. Of
     /// git before 2.45 this is not told.
     #[must_use]
-    pub(in crate::git) fn fetching_nothing(self) -> Self {
+    pub(crate) fn fetching_nothing(self) -> Self {
         self.env("GIT_NO_LAZY_FETCH", "1")
     }
 
@@ -503,7 +503,7 @@ impl<'r> Git<'r> {
 }
 
 /// `prefix` and `value` as one argument.
-pub(in crate::git) fn joined(prefix: &str, value: &OsStr) -> OsString {
+pub(crate) fn joined(prefix: &str, value: &OsStr) -> OsString {
     let mut whole = OsString::from(prefix);
     whole.push(value);
     whole
@@ -521,7 +521,7 @@ fn started(command: &mut Command) -> Result<Child> {
 }
 
 /// Runs a command; only its stdout and stderr are still to be set up, and its stdin if there is input.
-pub(in crate::git) fn run_captured(command: &mut Command, stdin: Option<&[u8]>, what: String) -> Result<GitOutput> {
+pub(crate) fn run_captured(command: &mut Command, stdin: Option<&[u8]>, what: String) -> Result<GitOutput> {
     if stdin.is_some() {
         command.stdin(Stdio::piped());
     }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use super::repository::Repository;
-use crate::error::Result;
+use axiom_base::error::Result;
 
 /// Where a repository is opened again, as the same one; also where it is bare.
 #[derive(Debug)]

@@ -9,12 +9,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use command_fds::{CommandFdExt, FdMapping};
 
-use crate::domain::base::own_names::SCRATCH;
-use crate::domain::base::shell_word::shell_word;
-use crate::env;
-use crate::error::{Code, Error, Result};
-use crate::files::FileLock;
-use crate::process::os::command::{IN_OPERATION, command_with_callers_repository};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files::FileLock;
+use axiom_model::base::forms::shell_word::shell_word;
+use axiom_model::base::own_names::SCRATCH;
+use axiom_process::os::command::{IN_OPERATION, command_with_callers_repository};
 
 use super::discovery;
 use super::headless::headless;
@@ -23,12 +23,12 @@ use super::program::{Git, run_captured};
 use super::shortcuts::{FastWay, ShortcutConditions};
 use super::submodules::OpenSubmodules;
 use super::worktrees::Worktree;
-use crate::git::base::known_packs::FreshenState;
-use crate::git::base::merge_cache::MergeCache;
-use crate::git::base::signing_state::SigningState;
-use crate::git::base::tree_cache::TreeCache;
-use crate::git::base::tree_change::TreeDiffCache;
-use crate::git::repo::object_stage::ObjectStage;
+use crate::base::known_packs::FreshenState;
+use crate::base::merge_cache::MergeCache;
+use crate::base::signing_state::SigningState;
+use crate::base::tree_cache::TreeCache;
+use crate::base::tree_change::TreeDiffCache;
+use crate::repo::object_stage::ObjectStage;
 
 /// The descriptor number of the change lock in a git child that reads its standard input.
 const LOCK_IN_CHILD: i32 = 9;
@@ -44,12 +44,12 @@ pub enum HashKind {
 
 impl HashKind {
     /// The length of an id in bytes; it has twice as many hex digits.
-    pub(in crate::git) fn bytes(self) -> usize {
+    pub(crate) fn bytes(self) -> usize {
         self.gix().len_in_bytes()
     }
 
     /// The hash in gix's type.
-    pub(in crate::git) fn gix(self) -> gix::hash::Kind {
+    pub(crate) fn gix(self) -> gix::hash::Kind {
         match self {
             Self::Sha1 => gix::hash::Kind::Sha1,
             Self::Sha256 => gix::hash::Kind::Sha256,
@@ -57,7 +57,7 @@ impl HashKind {
     }
 
     /// The hash of these bytes by themselves: what git writes at the end of its own files.
-    pub(in crate::git) fn digest(self, bytes: &[u8]) -> Result<Vec<u8>> {
+    pub(crate) fn digest(self, bytes: &[u8]) -> Result<Vec<u8>> {
         let mut hasher = gix::hash::hasher(self.gix());
         hasher.update(bytes);
         let failed = |e| Error::new(Code::GitFailed, "cannot make a digest").because(e);
@@ -77,45 +77,45 @@ pub enum RefFormat {
 /// A repository that was found. Cheap to make: one call of git at most.
 #[derive(Debug)]
 pub struct Repository {
-    pub(in crate::git) git_dir: PathBuf,
-    pub(in crate::git) common_dir: PathBuf,
-    pub(in crate::git) bare: bool,
+    pub(crate) git_dir: PathBuf,
+    pub(crate) common_dir: PathBuf,
+    pub(crate) bare: bool,
     hash: HashKind,
     ref_format: RefFormat,
-    pub(in crate::git) cwd: PathBuf,
-    pub(in crate::git) config: Vec<(OsString, OsString)>,
+    pub(crate) cwd: PathBuf,
+    pub(crate) config: Vec<(OsString, OsString)>,
     /// Settings (`key=value`) that count in place of those of its own configuration.
-    pub(in crate::git) forced: Vec<String>,
+    pub(crate) forced: Vec<String>,
     /// Submodules have that of their superproject.
-    pub(in crate::git) lock: Arc<Mutex<Option<OwnedFd>>>,
-    pub(in crate::git) main: OnceLock<Worktree>,
+    pub(crate) lock: Arc<Mutex<Option<OwnedFd>>>,
+    pub(crate) main: OnceLock<Worktree>,
     /// The entry of the main worktree, if the repository is bare.
-    pub(in crate::git) chosen: OnceLock<String>,
-    pub(in crate::git) identity: OnceLock<CommitterIdentity>,
+    pub(crate) chosen: OnceLock<String>,
+    pub(crate) identity: OnceLock<CommitterIdentity>,
     /// Set where git knows no identity of the user's.
-    pub(in crate::git) lacks_identity: OnceLock<()>,
+    pub(crate) lacks_identity: OnceLock<()>,
     /// The author of commits that git axiom makes, where git had to be asked for it.
-    pub(in crate::git) author: OnceLock<CommitterIdentity>,
+    pub(crate) author: OnceLock<CommitterIdentity>,
     knows_ref_formats: bool,
     /// The top folder of the worktree in which we were called, if it was found without git.
-    pub(in crate::git) top: Option<PathBuf>,
-    pub(in crate::git) diffs: TreeDiffCache,
-    pub(in crate::git) trees: TreeCache,
+    pub(crate) top: Option<PathBuf>,
+    pub(crate) diffs: TreeDiffCache,
+    pub(crate) trees: TreeCache,
     gix: OnceLock<gix::ThreadSafeRepository>,
     /// The known packs, and the objects that were written.
-    pub(in crate::git) written: FreshenState,
+    pub(crate) written: FreshenState,
     /// The new objects that are not yet in the object database.
-    pub(in crate::git) stage: OnceLock<ObjectStage>,
+    pub(crate) stage: OnceLock<ObjectStage>,
     /// Commits that are signed, or have to be signed.
-    pub(in crate::git) signatures: Mutex<SigningState>,
+    pub(crate) signatures: Mutex<SigningState>,
     /// The names of the filters that are configured.
-    pub(in crate::git) filter_names: OnceLock<Vec<String>>,
+    pub(crate) filter_names: OnceLock<Vec<String>>,
     /// The merges in which programs ran.
-    pub(in crate::git) merges: MergeCache,
+    pub(crate) merges: MergeCache,
     /// What the settings forbid, once they were read.
-    pub(in crate::git) settings: OnceLock<ShortcutConditions>,
+    pub(crate) settings: OnceLock<ShortcutConditions>,
     /// The repositories of submodules that were opened, those within others too: each is open once.
-    pub(in crate::git) submodules: Arc<Mutex<OpenSubmodules>>,
+    pub(crate) submodules: Arc<Mutex<OpenSubmodules>>,
 }
 
 /// While this value lives, git children hold the change lock too.
@@ -151,7 +151,7 @@ impl Repository {
     }
 
     /// A repository at this place, of which nothing else is known yet.
-    pub(in crate::git) fn at(git_dir: PathBuf, common_dir: PathBuf, (hash, refs): (HashKind, RefFormat), cwd: PathBuf) -> Self {
+    pub(crate) fn at(git_dir: PathBuf, common_dir: PathBuf, (hash, refs): (HashKind, RefFormat), cwd: PathBuf) -> Self {
         Self {
             git_dir,
             common_dir,
@@ -183,7 +183,7 @@ impl Repository {
     }
 
     /// Like [`Repository::discover`], but always with git.
-    pub(in crate::git) fn discover_by_git(cwd: &Path) -> Result<Self> {
+    pub(crate) fn discover_by_git(cwd: &Path) -> Result<Self> {
         let mut command = command_with_callers_repository("git");
         command.current_dir(cwd).env("LC_ALL", "C").stdin(Stdio::null()).args([
             "rev-parse",
@@ -233,7 +233,7 @@ impl Repository {
     }
 
     /// git axiom's scratch folder; its contents may be deleted.
-    pub(in crate::git) fn own_scratch(&self) -> PathBuf {
+    pub(crate) fn own_scratch(&self) -> PathBuf {
         self.common_dir.join(SCRATCH)
     }
 
@@ -268,7 +268,7 @@ impl Repository {
     }
 
     /// Whether git was called, and is new enough to know ref formats.
-    pub(in crate::git) fn knows_ref_formats(&self) -> bool {
+    pub(crate) fn knows_ref_formats(&self) -> bool {
         self.knows_ref_formats
     }
 
@@ -296,7 +296,7 @@ impl Repository {
     /// Sets up a git child's standard input and passes it the lock. If the child needs no input, the (empty) lock file is
     /// its standard input, which git passes to no hook and no daemon. The child and its hooks can see from the variable
     /// [`IN_OPERATION`] that they are part of an operation.
-    pub(in crate::git) fn lend_lock(&self, command: &mut Command, needs_stdin: bool) -> Result<()> {
+    pub(crate) fn lend_lock(&self, command: &mut Command, needs_stdin: bool) -> Result<()> {
         let held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
         let Some(lock) = held.as_ref() else {
             command.stdin(Stdio::null());
@@ -315,25 +315,25 @@ impl Repository {
     }
 
     /// Lets a git child, and its hooks, see that they are part of an operation, without the lock.
-    pub(in crate::git) fn say_if_in_operation(&self, command: &mut Command) {
+    pub(crate) fn say_if_in_operation(&self, command: &mut Command) {
         if self.lock.lock().unwrap_or_else(PoisonError::into_inner).is_some() {
             command.env(IN_OPERATION, "1");
         }
     }
 
     /// The caller's `git -c` values, passed on to our git children.
-    pub(in crate::git) fn callers_config(&self) -> &[(OsString, OsString)] {
+    pub(crate) fn callers_config(&self) -> &[(OsString, OsString)] {
         &self.config
     }
 
     /// Whether the caller gave configuration values in addition to the files: `git -c`.
-    pub(in crate::git) fn caller_configures(&self) -> bool {
+    pub(crate) fn caller_configures(&self) -> bool {
         self.config.iter().any(|(name, _)| is_config(name))
     }
 
     /// Makes git children and gix ignore the machine's own configuration.
     #[cfg(test)]
-    pub(in crate::git) fn isolated(mut self) -> Self {
+    pub(crate) fn isolated(mut self) -> Self {
         for (name, value) in [("HOME", "/nonexistent"), ("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_CONFIG_GLOBAL", "/dev/null")] {
             self.config.push((name.into(), value.into()));
         }
@@ -342,7 +342,7 @@ impl Repository {
 
     /// gix's handle, opened at first use; it sees the objects that are in the stage now. It reads objects, history, configuration and
     /// refs; refs are never changed through it.
-    pub(in crate::git) fn gix(&self) -> Result<gix::Repository> {
+    pub(crate) fn gix(&self) -> Result<gix::Repository> {
         let stage = self.stage.get().filter(|stage| !stage.is_empty());
         // In this order: what leaves the memory meanwhile is then in the folder.
         let in_memory = stage.and_then(ObjectStage::in_memory);
@@ -355,7 +355,7 @@ impl Repository {
     }
 
     /// Opens it again for gix, with other settings.
-    pub(in crate::git) fn forget_gix(&mut self) {
+    pub(crate) fn forget_gix(&mut self) {
         self.gix = OnceLock::new();
         self.settings = OnceLock::new();
     }
@@ -369,7 +369,7 @@ impl Repository {
     }
 
     /// The repository as gix opened it, without the stage.
-    pub(in crate::git) fn opened(&self) -> Result<&gix::ThreadSafeRepository> {
+    pub(crate) fn opened(&self) -> Result<&gix::ThreadSafeRepository> {
         if let Some(open) = self.gix.get() {
             return Ok(open);
         }
@@ -393,11 +393,11 @@ impl Repository {
 /// For how many packs gix has room. It counts the packs when it opens a repository, and takes a tenth more and at least 32: a session
 /// that runs for hours while `git gc` comes and goes has more after a while, of which gix knows none; and once there is no room, it
 /// panics when one pack takes the place of another.
-pub(in crate::git) const SLOTS: gix::odb::store::init::Slots =
+pub(crate) const SLOTS: gix::odb::store::init::Slots =
     gix::odb::store::init::Slots::AsNeededByDiskState { multiplier: 2.0, minimum: 512 };
 
 /// A gix handle for the current thread.
-pub(in crate::git) fn for_this_thread(opened: &gix::ThreadSafeRepository) -> gix::Repository {
+pub(crate) fn for_this_thread(opened: &gix::ThreadSafeRepository) -> gix::Repository {
     let mut gix = opened.to_thread_local();
     // gix looks up every ref in the namespace of `GIT_NAMESPACE`; git does so only in its server programs.
     gix.clear_namespace();
@@ -405,7 +405,7 @@ pub(in crate::git) fn for_this_thread(opened: &gix::ThreadSafeRepository) -> gix
 }
 
 /// The bytes as a path.
-pub(in crate::git) fn path_of(bytes: &[u8]) -> PathBuf {
+pub(crate) fn path_of(bytes: &[u8]) -> PathBuf {
     PathBuf::from(OsStr::from_bytes(bytes))
 }
 
@@ -438,8 +438,8 @@ fn in_no_repository(cwd: &Path) -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::files::{LockAttempt, is_locked};
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
+    use axiom_base::files::{LockAttempt, is_locked};
 
     #[test]
     fn git_children_keep_the_lock_that_their_parent_lost() {

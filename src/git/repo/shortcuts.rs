@@ -19,18 +19,18 @@
 //! that condition, and fail where one is taken that the table forbids, or the other way round, or says something else than
 //! git.
 
-pub(in crate::git) mod keys;
-pub(in crate::git) mod read;
+pub(crate) mod keys;
+pub(crate) mod read;
 
 #[cfg(test)]
 mod tests;
 
 use super::repository::{RefFormat, Repository};
-pub(in crate::git) use read::ShortcutConditions;
+pub(crate) use read::ShortcutConditions;
 
 /// What is done without the `git` program, if nothing forbids it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::git) enum FastWay {
+pub(crate) enum FastWay {
     /// Finding the repository of a folder. [`keys`] has the settings that do not matter.
     FindRepository,
     /// Finding the main worktree of a repository that git found.
@@ -63,7 +63,7 @@ pub(in crate::git) enum FastWay {
 
 /// How a condition is recognised.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) enum ConditionSign {
+pub(crate) enum ConditionSign {
     /// A boolean setting that is not as usual.
     Not(&'static str, bool),
     /// A setting that has this value.
@@ -88,7 +88,7 @@ pub(in crate::git) enum ConditionSign {
 
 /// A row of the table.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) struct ShortcutRule {
+pub(crate) struct ShortcutRule {
     /// The condition holds if one of these does.
     pub signs: &'static [ConditionSign],
     /// What it forbids.
@@ -102,7 +102,7 @@ macro_rules! table {
     ($($(#[$doc:meta])* $condition:ident: [$($sign:expr),+] forbids $($way:ident)|+, $why:literal;)*) => {
         /// Something unusual about a repository, a worktree or an index.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-        pub(in crate::git) enum Condition {
+        pub(crate) enum Condition {
             $($(#[$doc])* $condition,)*
         }
 

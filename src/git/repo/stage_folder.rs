@@ -3,16 +3,17 @@
 use std::path::Path;
 use std::sync::{Mutex, OnceLock, PoisonError};
 
-use crate::error::{Error, Result};
-use crate::files::{self, FileLock};
+use axiom_base::error::{Error, Result};
+use axiom_base::files;
+use axiom_base::files::FileLock;
 
-use crate::git::base::quoted_paths::quoted;
-use crate::git::repo::own_scratch::{OWNED, ScratchFolder, claim};
-use crate::git::repo::repository::{Repository, SLOTS};
+use crate::base::quoted_paths::quoted;
+use crate::repo::own_scratch::{OWNED, ScratchFolder, claim};
+use crate::repo::repository::{Repository, SLOTS};
 
 /// The folder of the stage.
 #[derive(Debug)]
-pub(in crate::git) struct StageFolder {
+pub(crate) struct StageFolder {
     folder: ScratchFolder,
     state: Mutex<StageFolderState>,
     gix: OnceLock<gix::ThreadSafeRepository>,

@@ -12,9 +12,9 @@ use std::time::Duration;
 
 use walkdir::WalkDir;
 
-use crate::error::{Code, Error, Result};
-use crate::git::base::readable::is_gap;
-use crate::{env, files};
+use crate::base::readable::is_gap;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
 
 use super::repository::Repository;
 
@@ -225,7 +225,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn only_a_lock_that_nobody_owns_is_removed() {

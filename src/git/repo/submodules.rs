@@ -18,13 +18,13 @@ use super::nested::{is_git_dir, is_repository};
 use super::ownership::{is_same_place, named_by};
 use super::repository::{HashKind, RefFormat, Repository, path_of};
 use super::worktrees::Worktree;
-use crate::domain::base::names::without_dots;
-use crate::error::{Code, Error, Result};
-use crate::files;
-use crate::git::repo::handles::Worktrees;
+use crate::repo::handles::Worktrees;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::names::without_dots;
 
 /// The repositories of submodules that were opened, by folder and git directory.
-pub(in crate::git) type OpenSubmodules = BTreeMap<(PathBuf, PathBuf), Arc<Repository>>;
+pub(crate) type OpenSubmodules = BTreeMap<(PathBuf, PathBuf), Arc<Repository>>;
 
 /// The largest configuration file that is read.
 const CONFIG_LIMIT: u64 = 1024 * 1024;
@@ -268,7 +268,7 @@ fn format_of(git_dir: &Path) -> Result<(HashKind, RefFormat)> {
 }
 
 /// The git directories below a folder `modules`, those in others too: the name of a submodule may have slashes.
-pub(in crate::git) fn modules_below(modules: &Path) -> Vec<PathBuf> {
+pub(crate) fn modules_below(modules: &Path) -> Vec<PathBuf> {
     let (mut open, mut found, mut seen) = (vec![modules.to_owned()], Vec::new(), 0);
     while let Some(folder) = open.pop() {
         for entry in files::list(&folder).unwrap_or_default() {
@@ -290,7 +290,7 @@ pub(in crate::git) fn modules_below(modules: &Path) -> Vec<PathBuf> {
 }
 
 /// The path of `to` as seen from the folder `from`; both are absolute.
-pub(in crate::git) fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
+pub(crate) fn relative(from: &Path, to: &Path) -> Option<PathBuf> {
     let from = from.canonicalize().unwrap_or_else(|_| from.to_owned());
     let common = from.components().zip(to.components()).take_while(|(one, other)| one == other).count();
     let up = from.components().skip(common).map(|_| Component::ParentDir);
@@ -307,7 +307,7 @@ mod tests {
     fn a_git_file_names_the_git_directory_as_git_would() {
         let scratch = tempfile::tempdir().unwrap();
         let root = scratch.path().canonicalize().unwrap();
-        files::create_dir_all(&root.join("r/libs/x")).unwrap();
+        axiom_base::files::create_dir_all(&root.join("r/libs/x")).unwrap();
         let found = relative(&root.join("r/libs/x"), &root.join("r/.git/modules/libs/x"));
         assert_eq!(found.unwrap(), Path::new("../../.git/modules/libs/x"));
     }

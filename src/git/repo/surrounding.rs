@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::files;
+use axiom_base::files;
 
 /// The largest configuration that is read of another repository.
 const LIMIT: u64 = 1024 * 1024;

@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 
-use crate::env;
-use crate::error::{Code, Error, Result};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
 
 use super::repository::Repository;
 
@@ -45,7 +45,7 @@ fn says_now(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn times_are_read_as_git_reads_them_and_nonsense_is_not_now() {

@@ -3,8 +3,8 @@
 use std::os::unix::fs::MetadataExt;
 use std::path::PathBuf;
 
-use crate::error::{Code, Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
 
 use super::repository::Repository;
 
@@ -61,7 +61,7 @@ fn version_of(text: &str) -> Option<(u32, u32)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_version_is_read_and_noted_for_the_program_alone() {
@@ -74,7 +74,7 @@ mod tests {
         assert!(!note.exists(), "where nothing of ours is, nothing is made");
         scratch.write(".git/axiom/tmp/git-program", b"another program\n");
         scratch.repo().require_git_version().unwrap();
-        assert_eq!(files::read_optional(&note, LIMIT).unwrap(), program());
+        assert_eq!(axiom_base::files::read_optional(&note, LIMIT).unwrap(), program());
         assert!(program().is_some());
     }
 }

@@ -1,25 +1,25 @@
 //! The worktrees of the repository, and checks that a folder still is one.
 
-use crate::git::repo::handles::Worktrees;
+use crate::repo::handles::Worktrees;
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::error::{Code, Error, Result};
-use crate::files;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::names::{Oid, RefName, RepoPath};
 
 use super::ownership::{is_same_place, linked_to};
 use super::repository::path_of;
 use super::shortcuts::FastWay;
-use crate::git::base::flat_name::flat_name;
-use crate::git::base::head::Head;
-use crate::git::base::readable::is_caused_by_gap;
-use crate::own_process::threads;
+use crate::base::flat_name::flat_name;
+use crate::base::head::Head;
+use crate::base::readable::is_caused_by_gap;
+use axiom_base::own_process::threads;
 
 /// The largest content of git's small pointer files (`gitdir`, `.git`) that is read.
-pub(in crate::git) const POINTER_LIMIT: u64 = 64 * 1024;
+pub(crate) const POINTER_LIMIT: u64 = 64 * 1024;
 
 /// How many worktrees are looked at in one thread.
 pub const FEW_WORKTREES: usize = 64;
@@ -61,19 +61,19 @@ pub struct WorktreeEntry {
 }
 
 impl Worktree {
-    pub(in crate::git) fn main(path: PathBuf, git_dir: PathBuf) -> Self {
+    pub(crate) fn main(path: PathBuf, git_dir: PathBuf) -> Self {
         Self { path, git_dir, role: WorktreeRole::Main, index: None }
     }
 
-    pub(in crate::git) fn main_of_bare(path: PathBuf, git_dir: PathBuf) -> Self {
+    pub(crate) fn main_of_bare(path: PathBuf, git_dir: PathBuf) -> Self {
         Self { path, git_dir, role: WorktreeRole::MainOfBare, index: None }
     }
 
-    pub(in crate::git) fn linked(path: PathBuf, git_dir: PathBuf) -> Self {
+    pub(crate) fn linked(path: PathBuf, git_dir: PathBuf) -> Self {
         Self { path, git_dir, role: WorktreeRole::Linked, index: None }
     }
 
-    pub(in crate::git) fn submodule(path: PathBuf, git_dir: PathBuf) -> Self {
+    pub(crate) fn submodule(path: PathBuf, git_dir: PathBuf) -> Self {
         Self { path, git_dir, role: WorktreeRole::Submodule, index: None }
     }
 
@@ -104,7 +104,7 @@ impl Worktree {
     }
 
     /// An index in the place of its own, if it is read with one.
-    pub(in crate::git) fn other_index(&self) -> Option<&Path> {
+    pub(crate) fn other_index(&self) -> Option<&Path> {
         self.index.as_deref()
     }
 
@@ -122,7 +122,7 @@ impl Worktree {
     }
 
     /// Whether git has an entry for it among the linked worktrees.
-    pub(in crate::git) fn is_registered(&self) -> bool {
+    pub(crate) fn is_registered(&self) -> bool {
         match self.role {
             WorktreeRole::Main | WorktreeRole::Submodule => false,
             WorktreeRole::MainOfBare | WorktreeRole::Linked => true,
@@ -144,12 +144,12 @@ impl Worktree {
     }
 
     /// The same git directory with another folder for its files, in which contents are prepared.
-    pub(in crate::git) fn with_files_in(&self, folder: &Path) -> Self {
+    pub(crate) fn with_files_in(&self, folder: &Path) -> Self {
         Self { path: folder.to_owned(), git_dir: self.git_dir.clone(), role: WorktreeRole::Main, index: self.index.clone() }
     }
 
     /// The same worktree, read with an index in the place of its own.
-    pub(in crate::git) fn with_index(&self, index: &Path) -> Self {
+    pub(crate) fn with_index(&self, index: &Path) -> Self {
         Self { index: Some(index.to_owned()), ..self.clone() }
     }
 
@@ -201,7 +201,7 @@ fn utf8<'p>(path: &'p Path, moves: &str) -> Result<&'p str> {
     })
 }
 
-pub(in crate::git) fn trimmed(bytes: &[u8]) -> &[u8] {
+pub(crate) fn trimmed(bytes: &[u8]) -> &[u8] {
     bytes.strip_suffix(b"\n").unwrap_or(bytes)
 }
 
@@ -302,7 +302,7 @@ impl Worktrees<'_> {
         }
     }
 
-    pub(in crate::git) fn list_by_git(&self, folders: &BTreeMap<PathBuf, PathBuf>) -> Result<Vec<WorktreeEntry>> {
+    pub(crate) fn list_by_git(&self, folders: &BTreeMap<PathBuf, PathBuf>) -> Result<Vec<WorktreeEntry>> {
         let output = self.repo.git().args(["worktree", "list", "--porcelain", "-z"]).run_ok()?;
         let mut listed = Vec::new();
         let mut fields: Vec<&[u8]> = Vec::new();
@@ -340,7 +340,7 @@ impl Worktrees<'_> {
     }
 
     /// The git directories of the linked worktrees, by the folder that they name. The folder may not exist.
-    pub(in crate::git) fn linked_git_dirs(&self) -> Result<BTreeMap<PathBuf, PathBuf>> {
+    pub(crate) fn linked_git_dirs(&self) -> Result<BTreeMap<PathBuf, PathBuf>> {
         let parent = self.repo.common_dir().join("worktrees");
         let mut found = BTreeMap::new();
         for entry in files::list(&parent)? {

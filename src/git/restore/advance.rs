@@ -3,21 +3,21 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::env;
-use crate::error::{Code, Error, Result, some_of};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result, some_of};
+use axiom_model::base::names::{Oid, RefName, RepoPath};
 
 use super::obstacles::ClosedFolderRule;
 use super::prepared::PreparedFiles;
 use super::types::{ChangeAttempt, RestoreReport, WorktreeRestore};
-use crate::git::base::readable::can_be_read;
-use crate::git::base::tree_change::{FileId, TreeChange};
-use crate::git::capture::worktree::is_below;
-use crate::git::index::lock::IndexLock;
-use crate::git::index::status::StatusKind;
-use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::git::repo::handles::Restores;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::readable::can_be_read;
+use crate::base::tree_change::{FileId, TreeChange};
+use crate::capture::worktree::is_below;
+use crate::index::lock::IndexLock;
+use crate::index::status::StatusKind;
+use crate::refs::edits::{ExpectedRefValue, RefEdit};
+use crate::repo::handles::Restores;
+use crate::repo::worktrees::Worktree;
 
 /// The move of a checked-out branch from one commit to another.
 #[derive(Debug, Clone, Copy)]
@@ -231,8 +231,8 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::repository::Repository;
-    use crate::git::repo::scratch::{ScratchRepository, crash_child_of, try_git_at};
+    use crate::repo::repository::Repository;
+    use crate::repo::scratch::{ScratchRepository, crash_child_of, try_git_at};
 
     /// On `main`, and a commit ahead of it that changes `a.txt`, adds `new/x` and removes `sub/b.txt`.
     fn ahead() -> (ScratchRepository, Oid, Oid) {
@@ -355,7 +355,7 @@ mod tests {
     /// Runs as a process of its own in the crash test; does nothing otherwise.
     #[test]
     fn crash_child() {
-        let Some(text) = crate::env::var("AXIOM_TEST_ADVANCE").and_then(|text| text.into_string().ok()) else { return };
+        let Some(text) = axiom_base::env::var("AXIOM_TEST_ADVANCE").and_then(|text| text.into_string().ok()) else { return };
         let parts: Vec<&str> = text.split('|').collect();
         let [root, old, new] = parts[..] else { panic!("{text}") };
         let repo = Repository::discover(Path::new(root)).unwrap().isolated();
@@ -418,7 +418,7 @@ mod tests {
         scratch.write("announced", b"x");
         scratch.git(&["add", "-N", "announced"]);
         let (repo, main) = (scratch.repo(), scratch.main());
-        let options = crate::git::CaptureOptions { max_file_size: 1000, excluded: Vec::new(), ..Default::default() };
+        let options = crate::CaptureOptions { max_file_size: 1000, excluded: Vec::new(), ..Default::default() };
         let taken = repo.captures().capture_worktree(&main, &options).unwrap();
         let before = (scratch.git(&["status", "--porcelain=v2"]), scratch.git(&["ls-files", "-v", "--stage"]));
         scratch.git(&["update-index", "--no-assume-unchanged", "quiet"]);

@@ -3,8 +3,8 @@
 
 use std::time::Duration;
 
-use crate::git::repo::handles::Restores;
-use crate::git::repo::worktrees::Worktree;
+use crate::repo::handles::Restores;
+use crate::repo::worktrees::Worktree;
 
 /// What it has put off, in its folder in the git directory.
 const PUT_OFF: &str = "annex/smudge.log";

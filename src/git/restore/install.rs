@@ -4,26 +4,26 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RepoPath};
 
-use crate::git::base::limits;
-use crate::git::base::modes::SYMLINK;
-use crate::git::base::tree_change::TreeChange;
-use crate::git::capture::coverage::CaptureCoverage;
-use crate::git::capture::extras::{CaptureExtras, OPERATION};
-use crate::git::capture::file_differences::TreeEntryCache;
-use crate::git::capture::worktree::is_below;
-use crate::git::index::conversions::is_of_no_encoding;
-use crate::git::index::file::{IndexExtras, IndexInfoInput, StatTrust, copy_index_believing, index_facts, mark, nul_list};
-use crate::git::index::filters::{FILTER_LIMIT, is_of_a_filter};
-use crate::git::index::lock::IndexLock;
-use crate::git::index::placed_file::PlacedFile;
-use crate::git::index::user_entries::UserIndexEntries;
-use crate::git::repo::handles::Index;
-use crate::git::repo::program::GitOutput;
-use crate::git::restore::trash_folder::Trash;
+use crate::base::limits;
+use crate::base::modes::SYMLINK;
+use crate::base::tree_change::TreeChange;
+use crate::capture::coverage::CaptureCoverage;
+use crate::capture::extras::{CaptureExtras, OPERATION};
+use crate::capture::file_differences::TreeEntryCache;
+use crate::capture::worktree::is_below;
+use crate::index::conversions::is_of_no_encoding;
+use crate::index::file::{IndexExtras, IndexInfoInput, StatTrust, copy_index_believing, index_facts, mark, nul_list};
+use crate::index::filters::{FILTER_LIMIT, is_of_a_filter};
+use crate::index::lock::IndexLock;
+use crate::index::placed_file::PlacedFile;
+use crate::index::user_entries::UserIndexEntries;
+use crate::repo::handles::Index;
+use crate::repo::program::GitOutput;
+use crate::restore::trash_folder::Trash;
 
 /// The lock that git takes when it writes an index of ours.
 fn lock_of(index: &Path) -> PathBuf {
@@ -124,7 +124,7 @@ impl Index<'_> {
     }
 
     /// Replaces the entries of a worktree's index that differ between two trees. All other entries stay.
-    pub(in crate::git) fn replace_entries(
+    pub(crate) fn replace_entries(
         &self,
         changes: &[TreeChange],
         trees: (&Oid, &Oid),

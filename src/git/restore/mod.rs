@@ -1,7 +1,7 @@
 //! Restores: bring the files of a worktree from one captured tree to another. Nothing is destroyed: what is replaced or
 //! removed goes to the trash, and each step can be reversed.
 //!
-//! Which tree is restored, and whether at all, is decided in `ops`. Captures are in `capture`; `install` puts a whole index into place.
+//! Which tree is restored, and whether at all, is decided in `safety` and `agents`. Captures are in `capture`; `install` puts a whole index into place.
 //!
 //! Begin reading with `run`; `plan` decides for one path, `moves` carries it out.
 

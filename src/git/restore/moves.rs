@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::RepoPath;
-use crate::error::{Code, Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::RepoPath;
 
 use super::nested_repositories::NestedRepositories;
 use super::permissions::{PermissionSource, PreparedPermissions};
@@ -16,15 +16,15 @@ use super::run::{changed_meanwhile, vanished};
 use super::types::{
     ChangeAttempt, DifferingSubmodule, MovedObstacle, PlannedPath, RestoreReport, UnrestoredPath, WorktreeRestore,
 };
-use crate::git::base::path_inspection::{FileTouchStamp, PathOccupant, look};
-use crate::git::capture::permissions::ResolvedPermissions;
-use crate::git::index::placed_file::PlacedFile;
-use crate::git::repo::file_system::FileSystemSupport;
-use crate::git::repo::nested::is_repository;
-use crate::git::restore::trash_folder::{Trash, TrashSet};
+use crate::base::path_inspection::{FileTouchStamp, PathOccupant, look};
+use crate::capture::permissions::ResolvedPermissions;
+use crate::index::placed_file::PlacedFile;
+use crate::repo::file_system::FileSystemSupport;
+use crate::repo::nested::is_repository;
+use crate::restore::trash_folder::{Trash, TrashSet};
 
 /// One restore while its moves are made.
-pub(in crate::git) struct RestoreMoves<'a> {
+pub(crate) struct RestoreMoves<'a> {
     pub root: &'a Path,
     pub trash: Trash<'a>,
     pub prepared: &'a PreparedFiles,
@@ -284,7 +284,7 @@ impl RestoreMoves<'_> {
         }
     }
 
-    pub(in crate::git) fn make_folders(&self, path: &RepoPath) -> Result<()> {
+    pub(crate) fn make_folders(&self, path: &RepoPath) -> Result<()> {
         path.folders_above().try_for_each(|folder| self.make_folder(&folder))
     }
 }

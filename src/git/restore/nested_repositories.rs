@@ -5,21 +5,21 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::plan::PresentState;
 use super::run::{executable, without_submodules};
 use super::trash::something_stays;
 use super::types::{ChangeAttempt, WorktreeRestore};
-use crate::git::base::path_inspection::{PathOccupant, WorktreeInspector};
-use crate::git::base::tree_change::{FileId, TreeChange};
-use crate::git::repo::handles::Restores;
-use crate::git::repo::nested::is_repository;
+use crate::base::path_inspection::{PathOccupant, WorktreeInspector};
+use crate::base::tree_change::{FileId, TreeChange};
+use crate::repo::handles::Restores;
+use crate::repo::nested::is_repository;
 
 /// Repositories within a worktree whose content no capture holds: they are moved as a whole.
 #[derive(Debug, Default)]
-pub(in crate::git) struct NestedRepositories {
+pub(crate) struct NestedRepositories {
     folders: BTreeSet<RepoPath>,
 }
 
@@ -32,7 +32,7 @@ impl NestedRepositories {
 
 impl Restores<'_> {
     /// The nested repositories that contain paths which appear in only one of the trees.
-    pub(in crate::git) fn nested_repositories(
+    pub(crate) fn nested_repositories(
         &self,
         restore: &WorktreeRestore<'_>,
         changes: &[TreeChange],

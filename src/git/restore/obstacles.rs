@@ -3,15 +3,16 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::RepoPath;
-use crate::error::{Code, Error, Result, some_of};
-use crate::files::{self, MoveConstraints};
+use axiom_base::error::{Code, Error, Result, some_of};
+use axiom_base::files;
+use axiom_base::files::MoveConstraints;
+use axiom_model::base::names::RepoPath;
 
 use super::prepared::PreparedFiles;
 use super::run::without_submodules;
 use super::types::WorktreeRestore;
-use crate::git::base::tree_change::TreeChange;
-use crate::git::repo::handles::Restores;
+use crate::base::tree_change::TreeChange;
+use crate::repo::handles::Restores;
 
 /// How many places an error names.
 const NAMED: usize = 10;
@@ -33,7 +34,7 @@ enum ObstacleReason {
 
 /// What becomes of a folder that is closed to changes by its mode alone, and this user's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum ClosedFolderRule {
+pub(crate) enum ClosedFolderRule {
     /// The restore opens it: it knows the permissions that everything had.
     IsOpened,
     /// It is in the way.
@@ -86,7 +87,7 @@ impl Restores<'_> {
     }
 
     /// As [`Restores::check_obstacles`], for some changes below `root`.
-    pub(in crate::git) fn check_obstacles_of(&self, root: &Path, changes: &[TreeChange], closed: ClosedFolderRule) -> Result<()> {
+    pub(crate) fn check_obstacles_of(&self, root: &Path, changes: &[TreeChange], closed: ClosedFolderRule) -> Result<()> {
         let Some(top) = files::standing(root)? else { return Ok(()) };
         let changes = without_submodules(changes, &mut Vec::new());
         let mut folders: BTreeMap<PathBuf, Option<MoveConstraints>> = BTreeMap::new();

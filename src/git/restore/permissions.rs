@@ -8,16 +8,17 @@ use std::fs::Metadata;
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::RepoPath;
-use crate::env;
-use crate::error::{Code, Error, Result};
-use crate::files::{self, ExtendedAttributes};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_base::files::ExtendedAttributes;
+use axiom_model::base::names::RepoPath;
 
 use super::moves::RestoreMoves;
 use super::plan::RestoreStep;
 use super::types::{ChangeAttempt, PlannedPath};
-use crate::git::base::path_inspection::{PathOccupant, WorktreeInspector, look};
-use crate::git::capture::permissions::{RecordedPermissions, ResolvedPermissions, recorded};
+use crate::base::path_inspection::{PathOccupant, WorktreeInspector, look};
+use crate::capture::permissions::{RecordedPermissions, ResolvedPermissions, recorded};
 
 /// What its owner may do with a folder that is being filled.
 const FILLED: u32 = 0o700;
@@ -45,7 +46,7 @@ impl RestoreMoves<'_> {
 
     /// Looks again, just before a prepared file takes its place, at the file that it replaces, whose permissions may have been
     /// narrowed since. Only if anything of it changed, the prepared file gets its permissions again.
-    pub(in crate::git) fn still_ready(&self, path: &RepoPath) -> Result<PermissionSource> {
+    pub(crate) fn still_ready(&self, path: &RepoPath) -> Result<PermissionSource> {
         let known = self.dressed.get(path).or_else(|| self.prepared.dressed.get(path));
         let place = self.root.join(path.to_path());
         let now = files::metadata(&place)?.filter(Metadata::is_file).map(|meta| ReplacedFile::of(place, meta)).transpose()?;
@@ -123,7 +124,7 @@ impl RestoreMoves<'_> {
 
     /// Gives a prepared file what a folder gives to files that are created in it: its group, and its default ACL. The folder is
     /// made if it is missing.
-    pub(in crate::git) fn as_made_there(&self, path: &RepoPath) -> Result<()> {
+    pub(crate) fn as_made_there(&self, path: &RepoPath) -> Result<()> {
         let (folder, _) = path.split();
         let folder = self.root.join(RepoPath::new(folder).to_path());
         if !files::metadata(&folder)?.is_some_and(|meta| meta.is_dir()) {
@@ -149,7 +150,7 @@ impl RestoreMoves<'_> {
 
     /// Opens the folders of this user's that are closed to it by their mode alone and in which something changes. They stay so, but where
     /// the target has recorded other permissions: that of the way back has those of now.
-    pub(in crate::git) fn open_folders(&self, plan: &[PlannedPath<'_>]) -> Result<()> {
+    pub(crate) fn open_folders(&self, plan: &[PlannedPath<'_>]) -> Result<()> {
         let mut seen = BTreeSet::new();
         for planned in plan {
             match planned.step {
@@ -207,7 +208,7 @@ impl RestoreMoves<'_> {
     }
 
     /// Creates a folder above a path, with its recorded permissions if there are any: its owner can fill it until they are settled.
-    pub(in crate::git) fn make_folder(&self, folder: &RepoPath) -> Result<()> {
+    pub(crate) fn make_folder(&self, folder: &RepoPath) -> Result<()> {
         let place = self.root.join(folder.to_path());
         match self.wanted.get(folder).filter(|known| known.folder) {
             None => files::create_users_dir(&place),
@@ -222,7 +223,7 @@ impl RestoreMoves<'_> {
 
 /// A prepared file that was given its permissions.
 #[derive(Debug, Clone)]
-pub(in crate::git) struct PreparedPermissions {
+pub(crate) struct PreparedPermissions {
     given: PermissionSource,
     /// The file that it replaces, as it was then.
     replaced: Option<ReplacedFile>,
@@ -252,7 +253,7 @@ impl PartialEq for ReplacedFile {
 
 /// Which permissions a prepared file was given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum PermissionSource {
+pub(crate) enum PermissionSource {
     /// None: a link has no permissions.
     Nothing,
     /// Those that the capture recorded.

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
-use crate::domain::base::names::RepoPath;
-use crate::error::{Code, Error, Result, some_of};
-use crate::files;
+use axiom_base::error::{Code, Error, Result, some_of};
+use axiom_base::files;
+use axiom_model::base::names::RepoPath;
 
 use super::types::WorktreeRestore;
-use crate::git::base::path_inspection::{PathOccupant, WorktreeInspector};
-use crate::git::base::tree_change::TreeChange;
-use crate::git::capture::permissions::UsualPermissions;
-use crate::git::repo::handles::Restores;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::path_inspection::{PathOccupant, WorktreeInspector};
+use crate::base::tree_change::TreeChange;
+use crate::capture::permissions::UsualPermissions;
+use crate::repo::handles::Restores;
+use crate::repo::worktrees::Worktree;
 
 /// How many paths an error names.
 const NAMED: usize = 10;

@@ -2,7 +2,7 @@
 
 /// What is at a path now, compared with the two trees.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum PresentState {
+pub(crate) enum PresentState {
     /// Nothing.
     Missing,
     /// Nothing, but this transaction's trash holds what was there: an earlier attempt got that far.
@@ -23,7 +23,7 @@ pub(in crate::git) enum PresentState {
 
 /// What to do with a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum RestoreStep {
+pub(crate) enum RestoreStep {
     /// Nothing.
     Done,
     /// Move the file to the trash.
@@ -39,7 +39,7 @@ pub(in crate::git) enum RestoreStep {
 }
 
 /// Decides what to do, from whether the first tree (`old`) and the second tree (`new`) have the path, and what is there.
-pub(in crate::git) fn decide(old: bool, new: bool, now: PresentState) -> RestoreStep {
+pub(crate) fn decide(old: bool, new: bool, now: PresentState) -> RestoreStep {
     match (old, new, now) {
         (_, _, PresentState::Unknown) => RestoreStep::Conflict,
         (_, true, PresentState::New) => RestoreStep::Done,
@@ -61,7 +61,7 @@ pub(in crate::git) fn decide(old: bool, new: bool, now: PresentState) -> Restore
 
 /// As [`decide`], for reversing what an earlier attempt may have done. What is there and in neither tree was put there by
 /// the user or another process: it stays, and does not stop the rest.
-pub(in crate::git) fn decide_back(old: bool, new: bool, now: PresentState) -> RestoreStep {
+pub(crate) fn decide_back(old: bool, new: bool, now: PresentState) -> RestoreStep {
     match (decide(old, new, now), now) {
         (RestoreStep::Conflict, _) | (RestoreStep::Place, PresentState::Other | PresentState::Old) => RestoreStep::Leave,
         (step @ (RestoreStep::Done | RestoreStep::Remove | RestoreStep::Swap | RestoreStep::Place | RestoreStep::Leave), _) => {

@@ -3,21 +3,21 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::line_ends::LineEndConfig;
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
-use crate::files;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::forms::line_ends::LineEndConfig;
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::permissions::PreparedPermissions;
-use crate::git::base::flat_name::flat_name;
-use crate::git::capture::file_differences::{TreeEntryCache, bytes_of};
-use crate::git::capture::lfs_store::LfsStore;
-use crate::git::capture::raw::RawFile;
-use crate::git::index::file::{in_folder, nul_list};
-use crate::git::index::filters::{WHOLE_LIMIT, is_of_a_filter};
-use crate::git::objects::durability::sync_file_system;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::flat_name::flat_name;
+use crate::capture::file_differences::{TreeEntryCache, bytes_of};
+use crate::capture::lfs_store::LfsStore;
+use crate::capture::raw::RawFile;
+use crate::index::file::{in_folder, nul_list};
+use crate::index::filters::{WHOLE_LIMIT, is_of_a_filter};
+use crate::objects::durability::sync_file_system;
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
 
 /// How many bytes a path may have, with the one that ends it (PATH_MAX; less on other systems).
 const LONGEST_PATH: usize = if cfg!(target_os = "linux") { 4096 } else { 1024 };
@@ -30,7 +30,7 @@ pub struct PreparedFiles {
     /// Whether there is no file.
     is_empty: bool,
     /// What was given to the files, before the first one moves.
-    pub(in crate::git) dressed: BTreeMap<RepoPath, PreparedPermissions>,
+    pub(crate) dressed: BTreeMap<RepoPath, PreparedPermissions>,
 }
 
 /// How prepared files are named in their folder.
@@ -44,7 +44,7 @@ enum PreparedLayout {
 
 /// The files of a tree, with what is recorded in addition to the tree.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) struct RecordedTree<'a> {
+pub(crate) struct RecordedTree<'a> {
     /// The tree.
     pub tree: &'a Oid,
     /// The files whose bytes were kept, ordered by path.
@@ -57,7 +57,7 @@ impl PreparedFiles {
     /// Writes `paths` of a tree into a new folder below `parent`, with the bytes that they had. Files whose bytes were kept
     /// get those; all others are written as by a checkout, with filters, modes and links, by the attributes of that tree.
     /// Nothing is synced: see [`PreparedFiles::sync`].
-    pub(in crate::git) fn write(
+    pub(crate) fn write(
         r: &Repository,
         worktree: &Worktree,
         had: RecordedTree<'_>,
@@ -116,13 +116,13 @@ impl PreparedFiles {
 
     /// Syncs the files, and the permissions that they were given: a file that has moved must not be lost, nor be more open
     /// after a power loss.
-    pub(in crate::git) fn sync(&self) -> Result<()> {
+    pub(crate) fn sync(&self) -> Result<()> {
         if self.is_empty { Ok(()) } else { sync_file_system(self.folder.path()) }
     }
 
     /// Nothing prepared.
     #[cfg(test)]
-    pub(in crate::git) fn empty(parent: &Path) -> Self {
+    pub(crate) fn empty(parent: &Path) -> Self {
         Self {
             folder: files::OwnFolder::make_in(parent, ".staged-").unwrap(),
             layout: PreparedLayout::Flat,
@@ -132,7 +132,7 @@ impl PreparedFiles {
     }
 
     /// Where the content of a path is prepared.
-    pub(in crate::git) fn place(&self, path: &RepoPath) -> Result<PathBuf> {
+    pub(crate) fn place(&self, path: &RepoPath) -> Result<PathBuf> {
         match self.layout {
             PreparedLayout::AsInATree if !self.is_too_long(path) => Ok(self.folder.path().join(path.to_path())),
             PreparedLayout::AsInATree | PreparedLayout::Flat => Ok(self.folder.path().join(flat_name(path)?)),
@@ -145,7 +145,7 @@ impl PreparedFiles {
     }
 
     /// The folder that holds the contents, for reading.
-    pub(in crate::git) fn root(&self) -> &Path {
+    pub(crate) fn root(&self) -> &Path {
         self.folder.path()
     }
 }

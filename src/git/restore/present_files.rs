@@ -3,25 +3,25 @@
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
-use crate::files;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::prepared::{PreparedFiles, RecordedTree};
-use crate::git::base::quoted_paths::quoted_lines;
-use crate::git::base::tree_change::{FileId, TreeChange};
-use crate::git::capture::file_differences::bytes_of;
-use crate::git::capture::lfs_store::LfsStore;
-use crate::git::capture::raw::RawFile;
-use crate::git::index::filter_memory::hung_lately;
-use crate::git::index::filters::{FilesByFilter, FilterTimeBudget, is_of_a_filter};
-use crate::git::repo::program::Git;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::quoted_paths::quoted_lines;
+use crate::base::tree_change::{FileId, TreeChange};
+use crate::capture::file_differences::bytes_of;
+use crate::capture::lfs_store::LfsStore;
+use crate::capture::raw::RawFile;
+use crate::index::filter_memory::hung_lately;
+use crate::index::filters::{FilesByFilter, FilterTimeBudget, is_of_a_filter};
+use crate::repo::program::Git;
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
 
 /// The blob ids that regular files of a worktree would get, in the order of `paths`, with filters by the attributes of
 /// `tree`.
-pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
+pub(crate) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid, paths: &[&RepoPath]) -> Result<Vec<Oid>> {
     if paths.is_empty() {
         return Ok(Vec::new());
     }
@@ -64,7 +64,7 @@ pub(in crate::git) fn hash_files(r: &Repository, worktree: &Worktree, tree: &Oid
 
 /// Whether the file at a path is, byte for byte, what was kept of `file`. `None` if nothing was kept of it, or if no regular
 /// file is there: then another comparison has to decide. Needs no filter. A file that cannot be read counts as different.
-pub(in crate::git) fn is_what_is_held(
+pub(crate) fn is_what_is_held(
     r: &Repository,
     worktree: &Worktree,
     raw: &[RawFile],
@@ -83,7 +83,7 @@ pub(in crate::git) fn is_what_is_held(
 
 /// What becomes of files that can only be compared by running filters, where a filter fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum FailedFilterPolicy {
+pub(crate) enum FailedFilterPolicy {
     /// Each is compared by itself: the failure of one costs no other.
     CostsItsFile,
     /// All count as different: for what is only told, a filter that fails or hangs is not run again for each file.
@@ -91,7 +91,7 @@ pub(in crate::git) enum FailedFilterPolicy {
 }
 
 /// Whether regular files of a worktree are, byte for byte, what files of a tree were when it was captured.
-pub(in crate::git) fn are_as_they_were(
+pub(crate) fn are_as_they_were(
     r: &Repository,
     worktree: &Worktree,
     had: RecordedTree<'_>,

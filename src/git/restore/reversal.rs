@@ -4,24 +4,24 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::Metadata;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::plan::{PresentState, RestoreStep, decide_back};
 use super::prepared::RecordedTree;
 use super::present_files::{FailedFilterPolicy, are_as_they_were, hash_files, is_what_is_held};
 use super::run::{executable, wanted_folders};
 use super::types::{ChangeAttempt, LINK_LIMIT, PlannedPath, WorktreeRestore};
-use crate::git::base::path_inspection::{FileTouchStamp, PathOccupant, WorktreeInspector};
-use crate::git::base::readable::{can_be_read, is_caused_by_gap};
-use crate::git::base::tree_change::{FileId, TreeChange};
-use crate::git::capture::extras::CaptureExtras;
-use crate::git::capture::file_differences::bytes_of;
-use crate::git::capture::present_hashes::hash_here;
-use crate::git::capture::raw::RawFile;
-use crate::git::repo::handles::Restores;
-use crate::git::repo::worktrees::Worktree;
-use crate::git::restore::trash_folder::Trash;
+use crate::base::path_inspection::{FileTouchStamp, PathOccupant, WorktreeInspector};
+use crate::base::readable::{can_be_read, is_caused_by_gap};
+use crate::base::tree_change::{FileId, TreeChange};
+use crate::capture::extras::CaptureExtras;
+use crate::capture::file_differences::bytes_of;
+use crate::capture::present_hashes::hash_here;
+use crate::capture::raw::RawFile;
+use crate::repo::handles::Restores;
+use crate::repo::worktrees::Worktree;
+use crate::restore::trash_folder::Trash;
 
 /// The execute bit of a mode.
 const EXECUTE: u32 = 0o100;
@@ -45,7 +45,7 @@ const LOOKS: u32 = 5;
 
 impl Restores<'_> {
     /// Looks at every path and decides what to do with it; nothing in the worktree is changed.
-    pub(in crate::git) fn plan_back<'c>(
+    pub(crate) fn plan_back<'c>(
         &self,
         restore: &WorktreeRestore<'_>,
         changes: &'c [TreeChange],
@@ -66,7 +66,7 @@ impl Restores<'_> {
     }
 
     /// The paths at which the worktree matches neither the first nor the second tree.
-    pub(in crate::git) fn not_as_either(&self, restore: &WorktreeRestore<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
+    pub(crate) fn not_as_either(&self, restore: &WorktreeRestore<'_>, changes: &[TreeChange]) -> Result<Vec<String>> {
         let trash = Trash::unopened(restore.trash);
         let plan = self.look_back(restore, changes, &trash, HashBatching::Together)?;
         let nested = plan.iter().filter(|planned| planned.step == RestoreStep::Leave);
@@ -220,7 +220,7 @@ impl Restores<'_> {
         Ok(plan.collect())
     }
 
-    pub(in crate::git) fn link_is(&self, change: &TreeChange, target: &[u8]) -> Result<PresentState> {
+    pub(crate) fn link_is(&self, change: &TreeChange, target: &[u8]) -> Result<PresentState> {
         let same = |file: &Option<FileId>| match file {
             Some(file) if file.is_link() => Ok(self.repo.objects().read_blob(&file.oid, LINK_LIMIT)? == target),
             Some(_) | None => Ok::<bool, Error>(false),
@@ -235,7 +235,7 @@ impl Restores<'_> {
     }
 
     /// What regular files are, compared with their changes. If only the bytes change, the bytes are compared.
-    pub(in crate::git) fn tell(&self, restore: &WorktreeRestore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<PresentState>> {
+    pub(crate) fn tell(&self, restore: &WorktreeRestore<'_>, files: &[(&TreeChange, bool)]) -> Result<Vec<PresentState>> {
         let (by_bytes, by_blob): (Vec<usize>, Vec<usize>) =
             (0..files.len()).partition(|place| files[*place].0.is_of_bytes_alone());
         let these = |places: &[usize]| places.iter().map(|place| files[*place]).collect::<Vec<_>>();

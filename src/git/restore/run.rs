@@ -9,24 +9,24 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::domain::base::names::RepoPath;
-use crate::error::{Code, Error, Result, some_of};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result, some_of};
+use axiom_base::{env, files};
+use axiom_model::base::names::RepoPath;
 
 use super::moves::RestoreMoves;
 use super::nested_repositories::NestedRepositories;
 use super::plan::{PresentState, RestoreStep, decide};
 use super::prepared::{PreparedFiles, RecordedTree};
 use super::types::{ChangeAttempt, DifferingSubmodule, LINK_LIMIT, PlannedPath, RestoreReport, WorktreeRestore};
-use crate::git::base::path_inspection::{FileTouchStamp, PathOccupant, WorktreeInspector, look_at};
-use crate::git::base::tree_change::{FileId, TreeChange};
-use crate::git::capture::permissions::{RecordedPermissions, ResolvedPermissions};
-use crate::git::capture::raw::wanted_bytes;
-use crate::git::index::placed_file::PlacedFile;
-use crate::git::objects::durability::sync_file_system;
-use crate::git::repo::file_system::FileSystemSupport;
-use crate::git::repo::handles::Restores;
-use crate::git::restore::trash_folder::Trash;
+use crate::base::path_inspection::{FileTouchStamp, PathOccupant, WorktreeInspector, look_at};
+use crate::base::tree_change::{FileId, TreeChange};
+use crate::capture::permissions::{RecordedPermissions, ResolvedPermissions};
+use crate::capture::raw::wanted_bytes;
+use crate::index::placed_file::PlacedFile;
+use crate::objects::durability::sync_file_system;
+use crate::repo::file_system::FileSystemSupport;
+use crate::repo::handles::Restores;
+use crate::restore::trash_folder::Trash;
 
 impl Restores<'_> {
     /// Brings the files of a worktree from `from` to `to`; index and HEAD are not touched. When this returns, the files
@@ -42,7 +42,7 @@ impl Restores<'_> {
     }
 
     /// As [`Restores::restore_files`], for some of the changes between the two trees.
-    pub(in crate::git) fn restore_changes(
+    pub(crate) fn restore_changes(
         &self,
         restore: &WorktreeRestore<'_>,
         changes: &[TreeChange],
@@ -125,7 +125,7 @@ impl Restores<'_> {
     }
 
     /// Prepares the contents that changes restore, in the trash of the restore, with the permissions that they will have.
-    pub(in crate::git) fn prepare_changes(&self, restore: &WorktreeRestore<'_>, changes: &[TreeChange]) -> Result<PreparedFiles> {
+    pub(crate) fn prepare_changes(&self, restore: &WorktreeRestore<'_>, changes: &[TreeChange]) -> Result<PreparedFiles> {
         let (root, trash) = (restore.worktree.path(), Trash::open(restore.trash, restore.worktree.path())?);
         let changes = without_submodules(changes, &mut Vec::new());
         let mut prepared = self.write_prepared(restore, &changes, restore.trash)?;
@@ -142,7 +142,7 @@ impl Restores<'_> {
     }
 
     /// Writes the contents that changes restore into a folder below `parent`. Nothing is synced.
-    pub(in crate::git) fn write_prepared(
+    pub(crate) fn write_prepared(
         &self,
         restore: &WorktreeRestore<'_>,
         changes: &[TreeChange],
@@ -262,7 +262,7 @@ impl Restores<'_> {
 }
 
 /// The changes of files only. Submodules are taken out and added to `submodules`.
-pub(in crate::git) fn without_submodules(changes: &[TreeChange], submodules: &mut Vec<DifferingSubmodule>) -> Vec<TreeChange> {
+pub(crate) fn without_submodules(changes: &[TreeChange], submodules: &mut Vec<DifferingSubmodule>) -> Vec<TreeChange> {
     let mut kept = Vec::new();
     for change in changes {
         let mut change = change.clone();
@@ -292,16 +292,16 @@ fn placed_before(changes: &[TreeChange], plan: &[PlannedPath<'_>]) -> Vec<Placed
 }
 
 /// The folders that the target needs.
-pub(in crate::git) fn wanted_folders(changes: &[TreeChange]) -> BTreeSet<RepoPath> {
+pub(crate) fn wanted_folders(changes: &[TreeChange]) -> BTreeSet<RepoPath> {
     changes.iter().filter(|change| change.new.is_some()).flat_map(|change| change.path.folders_above()).collect()
 }
 
-pub(in crate::git) fn executable(meta: &std::fs::Metadata) -> bool {
+pub(crate) fn executable(meta: &std::fs::Metadata) -> bool {
     meta.permissions().mode() & 0o100 != 0
 }
 
 /// Turns the error for something that vanished between look and move into `CHANGED_MEANWHILE`: another process removed it.
-pub(in crate::git) fn vanished(error: Error) -> Error {
+pub(crate) fn vanished(error: Error) -> Error {
     if error.is_of_something_gone() {
         Error::new(Code::ChangedMeanwhile, "something was moved or removed meanwhile").why(error.to_string())
     } else {
@@ -309,6 +309,6 @@ pub(in crate::git) fn vanished(error: Error) -> Error {
     }
 }
 
-pub(in crate::git) fn changed_meanwhile(root: &Path, paths: &[String]) -> Error {
+pub(crate) fn changed_meanwhile(root: &Path, paths: &[String]) -> Error {
     Error::new(Code::ChangedMeanwhile, format!("files in '{}' changed meanwhile", root.display())).why(some_of(paths, 10))
 }

@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 
 use proptest::prelude::*;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Code;
+use axiom_base::error::Code;
+use axiom_model::base::names::{Oid, RepoPath};
 
-use crate::git::base::flat_name::flat_name;
-use crate::git::repo::scratch::{ScratchRepository, crash_child_of, git_at};
-use crate::git::{CaptureExtras, CaptureOptions, ChangeAttempt, Repository, RestoreReport, Worktree, WorktreeRestore};
+use crate::base::flat_name::flat_name;
+use crate::repo::scratch::{ScratchRepository, crash_child_of, git_at};
+use crate::{CaptureExtras, CaptureOptions, ChangeAttempt, Repository, RestoreReport, Worktree, WorktreeRestore};
 
 #[derive(Debug, Clone)]
 enum Thing {
@@ -69,7 +69,7 @@ fn tree_of(repo: &Repository, worktree: &Worktree) -> Oid {
     tree
 }
 
-fn restore(scratch: &ScratchRepository, from: &Oid, to: &Oid, trash: &Path) -> crate::error::Result<RestoreReport> {
+fn restore(scratch: &ScratchRepository, from: &Oid, to: &Oid, trash: &Path) -> axiom_base::error::Result<RestoreReport> {
     let (repo, worktree) = (scratch.repo(), scratch.main());
     repo.restore().restore_files(&WorktreeRestore {
         worktree: &worktree,
@@ -255,7 +255,7 @@ fn a_linked_worktree_is_restored_from_any_folder() {
 /// Runs as a process of its own in the crash test; does nothing otherwise.
 #[test]
 fn crash_child() {
-    let Some(arguments) = crate::env::var("AXIOM_TEST_RESTORE").and_then(|text| text.into_string().ok()) else { return };
+    let Some(arguments) = axiom_base::env::var("AXIOM_TEST_RESTORE").and_then(|text| text.into_string().ok()) else { return };
     let parts: Vec<&str> = arguments.split('|').collect();
     let [root, from, to, trash] = parts[..] else { panic!("{arguments}") };
     let repo = Repository::discover(Path::new(root)).unwrap().isolated();
@@ -353,7 +353,7 @@ fn permissions_that_cannot_be_kept_stop_a_restore_before_anything_moves_and_neve
     let then = serde_json::json!({"modes": [{"path": "a.txt", "mode": 0o644, "attributes": attributes}]});
     let (now, then): (_, CaptureExtras) = (CaptureExtras::default(), serde_json::from_value(then).unwrap());
     let (repo, worktree, trash) = (scratch.repo(), scratch.main(), scratch.path().parent().unwrap().join("trash"));
-    let beside = Some(crate::domain::base::text::ValueChange::new(&now, &then));
+    let beside = Some(axiom_model::base::text::ValueChange::new(&now, &then));
     let restore =
         WorktreeRestore { worktree: &worktree, from: &from, to: &to, trash: &trash, attempt: ChangeAttempt::First, beside };
     let error = repo.restore().restore_files(&restore).unwrap_err();

@@ -6,15 +6,15 @@ use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::RepoPath;
-use crate::error::{Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::RepoPath;
 
-use crate::git::base::path_inspection::{PathOccupant, look};
-use crate::git::objects::durability::sync_file_system;
-use crate::git::repo::nested::is_repository;
-use crate::git::repo::worktrees::Worktree;
-use crate::git::restore::trash_folder::Trash;
+use crate::base::path_inspection::{PathOccupant, look};
+use crate::objects::durability::sync_file_system;
+use crate::repo::nested::is_repository;
+use crate::repo::worktrees::Worktree;
+use crate::restore::trash_folder::Trash;
 
 /// The prefix of folders in a trash that hold one such thing each. The folder's name also says how deep the thing's path
 /// was, so that a single rename is enough to keep it.
@@ -39,7 +39,7 @@ impl TrashedObstacle {
 impl Trash<'_> {
     /// Moves what is at `path` below `root` to the trash, separate from what a capture holds. Returns where it is now;
     /// `None` if nothing was there. After a crash it is still in its place, or [`in_trash`] finds it.
-    pub(in crate::git) fn take_aside(&self, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
+    pub(crate) fn take_aside(&self, root: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
         let from = root.join(path.to_path());
         if std::fs::symlink_metadata(&from).is_err() {
             return Ok(None);
@@ -48,7 +48,7 @@ impl Trash<'_> {
     }
 
     /// Finishes moves from below `root` to the trash that a crash interrupted.
-    pub(in crate::git) fn end_half_moved(&self, root: &Path) -> Result<()> {
+    pub(crate) fn end_half_moved(&self, root: &Path) -> Result<()> {
         for item in in_trash(self.folder())? {
             if files::is_half_moved(&item.now_at())? {
                 files::move_whole(&root.join(item.path.to_path()), &item.now_at())?;
@@ -58,7 +58,7 @@ impl Trash<'_> {
     }
 
     /// Moves something as [`Trash::take_aside`] does; it was at `path` and is at `from` now.
-    pub(in crate::git) fn set_apart(&self, from: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
+    pub(crate) fn set_apart(&self, from: &Path, path: &RepoPath) -> Result<Option<PathBuf>> {
         let depth = path.folders_above().count() + 1;
         let to = self.folder().join(format!("{ASIDE}{depth}-{}", env::fresh_id())).join(path.to_path());
         if let Some(parent) = to.parent() {
@@ -190,7 +190,7 @@ fn turn_all_back(from: &Path, to: &Path) -> Result<()> {
 }
 
 /// Whether a folder contains anything but `gone`, so that it stays when those are removed.
-pub(in crate::git) fn something_stays(root: &Path, folder: &RepoPath, gone: &BTreeSet<&RepoPath>) -> Result<bool> {
+pub(crate) fn something_stays(root: &Path, folder: &RepoPath, gone: &BTreeSet<&RepoPath>) -> Result<bool> {
     let inside = entries(&root.join(folder.to_path()))?;
     // A folder that was already empty stays.
     if inside.is_empty() {

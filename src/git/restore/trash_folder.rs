@@ -2,14 +2,14 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::RepoPath;
-use crate::error::{Code, Error, Result};
-use crate::files;
-use crate::git::base::flat_name::flat_name;
+use crate::base::flat_name::flat_name;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::names::RepoPath;
 
 /// The sets of files in a trash, which have separate folders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum TrashSet {
+pub(crate) enum TrashSet {
     /// What an operation found and moved away: it comes back if the operation is reversed.
     Found,
     /// What an operation had put into place: it is moved here when the operation is reversed.
@@ -33,7 +33,7 @@ const COPIES: u32 = 1000;
 ///
 /// What it holds has flat names (see [`flat_name`]).
 #[derive(Debug, Clone)]
-pub(in crate::git) struct Trash<'a> {
+pub(crate) struct Trash<'a> {
     folder: &'a Path,
 }
 

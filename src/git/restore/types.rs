@@ -2,19 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::base::text::ValueChange;
+use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::base::text::ValueChange;
 
 use super::plan::RestoreStep;
 use super::prepared::RecordedTree;
-use crate::git::base::path_inspection::FileTouchStamp;
-use crate::git::base::tree_change::FileId;
-use crate::git::capture::extras::CaptureExtras;
-use crate::git::index::placed_file::PlacedFile;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::path_inspection::FileTouchStamp;
+use crate::base::tree_change::FileId;
+use crate::capture::extras::CaptureExtras;
+use crate::index::placed_file::PlacedFile;
+use crate::repo::worktrees::Worktree;
 
 /// The longest target of a symbolic link that is compared, in bytes.
-pub(in crate::git) const LINK_LIMIT: u64 = 1024 * 1024;
+pub(crate) const LINK_LIMIT: u64 = 1024 * 1024;
 
 /// Which attempt at a change this is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,12 +47,12 @@ pub struct WorktreeRestore<'a> {
 
 impl<'a> WorktreeRestore<'a> {
     /// The present files: their tree and kept bytes.
-    pub(in crate::git) fn had(&self) -> RecordedTree<'a> {
+    pub(crate) fn had(&self) -> RecordedTree<'a> {
         had(self.from, self.beside.map(|beside| beside.old))
     }
 
     /// The restored files: their tree and kept bytes.
-    pub(in crate::git) fn will_have(&self) -> RecordedTree<'a> {
+    pub(crate) fn will_have(&self) -> RecordedTree<'a> {
         had(self.to, self.beside.map(|beside| beside.new))
     }
 }
@@ -113,7 +113,7 @@ pub struct UnrestoredPath {
 
 /// One path of the plan.
 #[derive(Debug)]
-pub(in crate::git) struct PlannedPath<'a> {
+pub(crate) struct PlannedPath<'a> {
     pub path: &'a RepoPath,
     pub step: RestoreStep,
     pub stamp: Option<FileTouchStamp>,

@@ -5,20 +5,20 @@
 
 use std::collections::BTreeSet;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::work::conflict_markers::{has_markers, is_text};
-use crate::error::Result;
-use crate::files;
-use crate::git::base::conflict_stage::ConflictStage;
-use crate::git::base::head::Head;
-use crate::git::base::modes::GITLINK;
-use crate::git::base::path_inspection::{PathOccupant, look};
-use crate::git::base::tree_change::{FileId, TreeChange};
-use crate::git::capture::extras::{CaptureExtras, GitOperationFile};
-use crate::git::capture::sequencer::GitOperation;
-use crate::git::capture::worktree::{WorktreeCapture, is_below};
-use crate::git::repo::handles::Workspaces;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::conflict_stage::ConflictStage;
+use crate::base::head::Head;
+use crate::base::modes::GITLINK;
+use crate::base::path_inspection::{PathOccupant, look};
+use crate::base::tree_change::{FileId, TreeChange};
+use crate::capture::extras::{CaptureExtras, GitOperationFile};
+use crate::capture::sequencer::GitOperation;
+use crate::capture::worktree::{WorktreeCapture, is_below};
+use crate::repo::handles::Workspaces;
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::work::endings::conflict_markers::{has_markers, is_text};
 
 /// The largest file that is looked at for markers, in bytes. A larger one stays open.
 const LIMIT: u64 = 16 * 1024 * 1024;
@@ -204,7 +204,7 @@ impl Workspaces<'_> {
         let changed: BTreeSet<&RepoPath> = changes.iter().map(|change| &change.path).collect();
         let raw = now.extras.raw.iter().filter(|one| !changed.contains(&one.path)).cloned().collect();
         let modes = now.extras.modes.iter().filter(|one| !changed.contains(&one.path)).cloned().collect();
-        let index = crate::git::index::file::IndexExtras { unmerged: merged.unmerged.clone(), ..index.clone() };
+        let index = crate::index::file::IndexExtras { unmerged: merged.unmerged.clone(), ..index.clone() };
         Ok(Some(WorktreeCapture {
             tree: objects.edit_tree(&now.tree, &changes)?,
             index_tree: objects.edit_tree(&merged.tree, &unmerged.collect::<Vec<_>>())?,

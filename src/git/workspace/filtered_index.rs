@@ -7,16 +7,16 @@ use std::sync::atomic::AtomicBool;
 use std::time::{Duration, Instant};
 
 use super::leftovers::{LOCK, is_larger, looks_secret};
-use crate::domain::base::names::RepoPath;
-use crate::error::{Code, Error, Result};
-use crate::files;
-use crate::git::index::changed_paths::ChangedPaths;
-use crate::git::index::file::{copy_index, in_folder, nul_list};
-use crate::git::index::filters::{FilesByFilter, FilterDrivers, is_of_a_filter};
-use crate::git::index::lock::IndexLock;
-use crate::git::index::status::{StatusEntry, StatusKind};
-use crate::git::repo::handles::Workspaces;
-use crate::git::repo::worktrees::Worktree;
+use crate::index::changed_paths::ChangedPaths;
+use crate::index::file::{copy_index, in_folder, nul_list};
+use crate::index::filters::{FilesByFilter, FilterDrivers, is_of_a_filter};
+use crate::index::lock::IndexLock;
+use crate::index::status::{StatusEntry, StatusKind};
+use crate::repo::handles::Workspaces;
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::names::RepoPath;
 
 /// How long the filters of one workspace may take.
 const LIMIT: Duration = Duration::from_secs(60);
@@ -130,7 +130,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     fn with_filter(clean: &str) -> ScratchRepository {
         let scratch = ScratchRepository::new(&[]);

@@ -3,14 +3,14 @@
 
 use std::path::PathBuf;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::base::shell_word::shell_word;
-use crate::error::{Code, Error, Result};
-use crate::files;
-use crate::git::capture::file_differences::TreeEntryCache;
-use crate::git::repo::handles::Workspaces;
-use crate::git::repo::program::Git;
-use crate::git::repo::worktrees::Worktree;
+use crate::capture::file_differences::TreeEntryCache;
+use crate::repo::handles::Workspaces;
+use crate::repo::program::Git;
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::base::forms::shell_word::shell_word;
+use axiom_model::base::names::{Oid, RepoPath};
 
 /// The folder of git-crypt in a git directory.
 const FOLDER: &str = "git-crypt";

@@ -6,19 +6,19 @@ use std::path::Path;
 
 use gix::index::entry::{Flags, Mode};
 
-use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::domain::checkpoint::local_refs::{STASH, is_held};
-use crate::domain::recovery::git_damage::GitDamage;
-use crate::error::Result;
-use crate::{env, files};
+use axiom_base::error::Result;
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RefName, RepoPath};
+use axiom_model::checkpoint::local_refs::{STASH, is_held};
+use axiom_model::recovery::git_damage::GitDamage;
 
 use super::mend::ids;
 use super::worktrees::move_once;
-use crate::git::base::head::Head;
-use crate::git::index::file;
-use crate::git::repo::handles::Workspaces;
-use crate::git::repo::repository::RefFormat;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::head::Head;
+use crate::index::file;
+use crate::repo::handles::Workspaces;
+use crate::repo::repository::RefFormat;
+use crate::repo::worktrees::Worktree;
 
 /// The largest log and the largest ref that is read.
 const LOG_LIMIT: u64 = 64 * 1024 * 1024;

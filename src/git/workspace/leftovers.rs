@@ -2,25 +2,25 @@
 
 use std::path::Path;
 
-use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::env;
-use crate::error::{Code, Error, Result, some_of};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result, some_of};
+use axiom_model::base::names::{Oid, RefName, RepoPath};
 
-use crate::domain::checkpoint::coverage::CaptureCoverage;
-use crate::domain::journal::journaled::HeadState;
-use crate::git::base::head::Head;
-use crate::git::base::readable::can_be_read;
-use crate::git::base::tree_change::TreeChange;
-use crate::git::capture::worktree::CaptureOptions;
-use crate::git::index::changed_paths::ChangedPaths;
-use crate::git::index::file::nul_list;
-use crate::git::index::lock::IndexLock;
-use crate::git::index::status::StatusKind;
-use crate::git::objects::durability::sync_file_system;
-use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::git::repo::handles::Workspaces;
-use crate::git::repo::worktrees::Worktree;
-use crate::git::workspace::begun_merge::{CompletionClaim, InProgressMerge};
+use crate::base::head::Head;
+use crate::base::readable::can_be_read;
+use crate::base::tree_change::TreeChange;
+use crate::capture::worktree::CaptureOptions;
+use crate::index::changed_paths::ChangedPaths;
+use crate::index::file::nul_list;
+use crate::index::lock::IndexLock;
+use crate::index::status::StatusKind;
+use crate::objects::durability::sync_file_system;
+use crate::refs::edits::{ExpectedRefValue, RefEdit};
+use crate::repo::handles::Workspaces;
+use crate::repo::worktrees::Worktree;
+use crate::workspace::begun_merge::{CompletionClaim, InProgressMerge};
+use axiom_model::checkpoint::coverage::CaptureCoverage;
+use axiom_model::journal::journaled::HeadState;
 
 /// How often a commit is made again if a `git gc` removes its objects.
 const TRIES: usize = 3;
@@ -339,7 +339,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::{ScratchRepository, git_at};
+    use crate::repo::scratch::{ScratchRepository, git_at};
 
     fn commit(scratch: &ScratchRepository) -> Result<CommittedLeftovers> {
         let workspace = scratch.main();

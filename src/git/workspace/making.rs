@@ -6,15 +6,15 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::error::{Code, Error, Result};
-use crate::git::index::filters::is_of_a_filter;
-use crate::git::objects::durability::sync_file_system;
-use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::git::repo::handles::Workspaces;
-use crate::git::repo::program::{Git, GitOutput};
-use crate::git::repo::worktrees::Worktree;
-use crate::{env, files};
+use crate::index::filters::is_of_a_filter;
+use crate::objects::durability::sync_file_system;
+use crate::refs::edits::{ExpectedRefValue, RefEdit};
+use crate::repo::handles::Workspaces;
+use crate::repo::program::{Git, GitOutput};
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RefName};
 
 use super::worktrees::{HALF_MADE, in_the_way};
 
@@ -229,7 +229,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_filter_that_fails_is_no_full_disk() {

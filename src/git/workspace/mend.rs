@@ -6,20 +6,20 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::error::Result;
-use crate::{env, files};
+use axiom_base::error::Result;
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RefName};
 
 use super::registration::{RegistrationFile, is_torn_back, is_torn_pointer};
 use super::registration_mend::write_common_dir;
 use super::worktrees::move_once;
-use crate::git::index::file;
-use crate::git::index::filters::FILTER_LIMIT;
-use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::git::repo::handles::Workspaces;
-use crate::git::repo::ownership::is_same_place;
-use crate::git::repo::repository::path_of;
-use crate::git::repo::worktrees::{Worktree, trimmed};
+use crate::index::file;
+use crate::index::filters::FILTER_LIMIT;
+use crate::refs::edits::{ExpectedRefValue, RefEdit};
+use crate::repo::handles::Workspaces;
+use crate::repo::ownership::is_same_place;
+use crate::repo::repository::path_of;
+use crate::repo::worktrees::{Worktree, trimmed};
 
 /// The largest file of a registration, the largest ref, and the largest reflog that is read.
 const SMALL: u64 = 64 * 1024;
@@ -210,7 +210,7 @@ impl Workspaces<'_> {
 }
 
 /// The content of a HEAD that is on a branch.
-pub(in crate::git) fn symbolic(branch: &RefName) -> Vec<u8> {
+pub(crate) fn symbolic(branch: &RefName) -> Vec<u8> {
     [b"ref: ", branch.in_git().as_bytes(), b"\n"].concat()
 }
 
@@ -229,8 +229,8 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::{ScratchRepository, git_at};
-    use crate::git::workspace::making::WorkspaceBranch;
+    use crate::repo::scratch::{ScratchRepository, git_at};
+    use crate::workspace::making::WorkspaceBranch;
 
     struct Workspace {
         scratch: ScratchRepository,
@@ -304,7 +304,7 @@ mod tests {
         let w = workspace();
         std::fs::remove_file(w.registration().join("gitdir")).unwrap();
         let repair = w.scratch.repo().workspaces().repair_workspace(&w.path, &w.trash("1")).unwrap();
-        assert_eq!(repair, crate::git::WorktreeRepair::PutAside);
+        assert_eq!(repair, crate::WorktreeRepair::PutAside);
         assert!(!w.path.exists() && !w.registration().exists() && w.trash("1/folder/work").exists());
     }
 

@@ -7,18 +7,18 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Component, Path, PathBuf};
 use std::time::Duration;
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::domain::recovery::torn::{is_torn, is_torn_of};
-use crate::error::Result;
-use crate::files;
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::recovery::torn::{is_torn, is_torn_of};
 
 use super::worktrees::HALF_MADE;
-use crate::git::base::readable::is_caused_by_gap;
-use crate::git::repo::handles::Workspaces;
-use crate::git::repo::ownership::{folder_of, is_same_place, named_by};
-use crate::git::repo::repository::{RefFormat, path_of};
-use crate::git::repo::worktrees::{FEW_WORKTREES, POINTER_LIMIT};
-use crate::own_process::threads;
+use crate::base::readable::is_caused_by_gap;
+use crate::repo::handles::Workspaces;
+use crate::repo::ownership::{folder_of, is_same_place, named_by};
+use crate::repo::repository::{RefFormat, path_of};
+use crate::repo::worktrees::{FEW_WORKTREES, POINTER_LIMIT};
+use axiom_base::own_process::threads;
 
 /// git may still be writing a registration that is younger than this.
 const YOUNG: Duration = Duration::from_secs(2);
@@ -27,11 +27,11 @@ const YOUNG: Duration = Duration::from_secs(2);
 const SEARCHED: usize = 2000;
 
 /// What git always writes into `commondir`, without the line's end.
-pub(in crate::git) const COMMON_DIR: &[u8] = b"../..";
+pub(crate) const COMMON_DIR: &[u8] = b"../..";
 
 /// One of the files that connect a worktree and its repository.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) enum RegistrationFile {
+pub(crate) enum RegistrationFile {
     /// `commondir`: the path of the repository. Always the same.
     CommonDir,
     /// `gitdir`: the path of the worktree's `.git` file.
@@ -49,16 +49,16 @@ pub(in crate::git) enum RegistrationFile {
 /// A linked worktree whose files git cannot read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DamagedWorktree {
-    pub(in crate::git) registration: PathBuf,
-    pub(in crate::git) folder: Option<PathBuf>,
-    pub(in crate::git) parts: Vec<RegistrationFile>,
-    pub(in crate::git) half_made: bool,
+    pub(crate) registration: PathBuf,
+    pub(crate) folder: Option<PathBuf>,
+    pub(crate) parts: Vec<RegistrationFile>,
+    pub(crate) half_made: bool,
     /// Why its files could not even be looked at.
-    pub(in crate::git) unread: Option<String>,
+    pub(crate) unread: Option<String>,
 }
 
 impl RegistrationFile {
-    pub(in crate::git) fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::CommonDir => "commondir",
             Self::GitDir => "gitdir",
@@ -88,7 +88,7 @@ impl RegistrationFile {
 }
 
 /// Whether the `.git` of a folder holds only the beginning of the line that names a registration.
-pub(in crate::git) fn is_torn_pointer(folder: &Path, registration: &Path) -> Result<bool> {
+pub(crate) fn is_torn_pointer(folder: &Path, registration: &Path) -> Result<bool> {
     let content = files::read_small(&folder.join(RegistrationFile::Pointer.name()), POINTER_LIMIT)?.content();
     // Nearly always it is whole.
     let Some(content) = content.filter(|content| !content.ends_with(b"\n")) else { return Ok(false) };
@@ -98,7 +98,7 @@ pub(in crate::git) fn is_torn_pointer(folder: &Path, registration: &Path) -> Res
 }
 
 /// Whether the `gitdir` of a registration holds only the beginning of the line that names a folder's `.git`.
-pub(in crate::git) fn is_torn_back(registration: &Path, folder: &Path) -> Result<bool> {
+pub(crate) fn is_torn_back(registration: &Path, folder: &Path) -> Result<bool> {
     let content = files::read_small(&registration.join(RegistrationFile::GitDir.name()), POINTER_LIMIT)?.content();
     let ways = spellings(registration, &folder.join(RegistrationFile::Pointer.name()));
     let ways: Vec<Vec<u8>> = ways.into_iter().map(|path| path.as_os_str().as_bytes().to_owned()).collect();
@@ -204,7 +204,7 @@ impl Workspaces<'_> {
         Ok(damaged)
     }
 
-    pub(in crate::git) fn damage_of(&self, registration: &Path) -> Result<Option<DamagedWorktree>> {
+    pub(crate) fn damage_of(&self, registration: &Path) -> Result<Option<DamagedWorktree>> {
         let Some(meta) = files::metadata(registration)?.filter(std::fs::Metadata::is_dir) else { return Ok(None) };
         let age = meta.modified().ok().and_then(|at| at.elapsed().ok()).unwrap_or(YOUNG);
         let half_made = is_half_made(registration)?;
@@ -246,7 +246,7 @@ impl Workspaces<'_> {
         Ok((matters && !damaged.parts.is_empty()).then_some(damaged))
     }
 
-    pub(in crate::git) fn is_sound_file(&self, path: &Path, part: RegistrationFile) -> Result<bool> {
+    pub(crate) fn is_sound_file(&self, path: &Path, part: RegistrationFile) -> Result<bool> {
         // With reftable HEAD is a placeholder. A symbolic link is an old form of HEAD; other things that are not files are
         // not judged.
         if part == RegistrationFile::Head && self.repo.ref_format() == RefFormat::Reftable {
@@ -273,7 +273,7 @@ impl Workspaces<'_> {
     }
 
     /// The branch that the HEAD of a registration is on.
-    pub(in crate::git) fn branch_in(&self, registration: &Path) -> Result<Option<RefName>> {
+    pub(crate) fn branch_in(&self, registration: &Path) -> Result<Option<RefName>> {
         if self.repo.ref_format() == RefFormat::Reftable {
             return Ok(None);
         }
@@ -326,7 +326,7 @@ impl Workspaces<'_> {
     }
 
     /// Whether a damaged registration makes `git worktree list` fail.
-    pub(in crate::git) fn is_git_s_list_stopped(&self) -> Result<bool> {
+    pub(crate) fn is_git_s_list_stopped(&self) -> Result<bool> {
         for entry in files::list(&self.repo.common_dir().join("worktrees"))? {
             // One that cannot be read is git's to tell of.
             let content = files::read_optional(&entry.path().join("commondir"), POINTER_LIMIT).ok().flatten();
@@ -348,7 +348,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn a_path_is_known_in_each_way_that_git_writes_it() {

@@ -4,14 +4,14 @@
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::domain::base::names::{Oid, RefName, spelled};
-use crate::error::{Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::{Oid, RefName, spelled};
 
 use super::mend::{MendedBranch, symbolic};
 use super::registration::{COMMON_DIR, DamagedWorktree, RegistrationFile};
 use super::worktrees::move_once;
-use crate::git::repo::handles::Workspaces;
+use crate::repo::handles::Workspaces;
 
 /// The largest reflog of a HEAD that is read.
 const LOG_LIMIT: u64 = 64 * 1024 * 1024;
@@ -92,7 +92,7 @@ impl Workspaces<'_> {
     }
 
     /// Mends only what makes git fail in the whole repository; returns whether there was anything.
-    pub(in crate::git) fn mend_what_stops_git(&self) -> Result<bool> {
+    pub(crate) fn mend_what_stops_git(&self) -> Result<bool> {
         if !self.is_git_s_list_stopped()? {
             return Ok(false);
         }

@@ -1,11 +1,11 @@
 //! Another branch in a workspace: for an agent that goes on with another task in the same folder.
 
-use crate::domain::base::names::{Oid, RefName};
-use crate::env;
-use crate::error::{Code, Error, Result};
-use crate::git::objects::durability::sync_file_system;
-use crate::git::repo::handles::Workspaces;
-use crate::git::repo::worktrees::Worktree;
+use crate::objects::durability::sync_file_system;
+use crate::repo::handles::Workspaces;
+use crate::repo::worktrees::Worktree;
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::names::{Oid, RefName};
 
 impl Workspaces<'_> {
     /// Switches a workspace from the branch `from` to `to`, which is made at `base` where it does not exist. Ignored files, and others

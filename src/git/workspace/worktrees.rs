@@ -4,19 +4,19 @@ use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::names::RepoPath;
-use crate::error::{Code, Error, Result};
-use crate::{env, files};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::names::RepoPath;
 
-use crate::domain::journal::journaled::HeadState;
-use crate::git::base::head::Head;
-use crate::git::repo::handles::Workspaces;
-use crate::git::repo::ownership::WorktreeOwner;
-use crate::git::repo::program::joined;
-use crate::git::repo::worktrees::{Worktree, WorktreeEntry};
+use crate::base::head::Head;
+use crate::repo::handles::Workspaces;
+use crate::repo::ownership::WorktreeOwner;
+use crate::repo::program::joined;
+use crate::repo::worktrees::{Worktree, WorktreeEntry};
+use axiom_model::journal::journaled::HeadState;
 
 /// The lock reason that git writes while it makes a worktree: a killed `worktree add` leaves it.
-pub(in crate::git) const HALF_MADE: &str = "initializing";
+pub(crate) const HALF_MADE: &str = "initializing";
 
 /// The largest `info/exclude` that is read.
 const EXCLUDE_LIMIT: u64 = 16 * 1024 * 1024;
@@ -220,7 +220,7 @@ impl Workspaces<'_> {
 
 /// Moves `from` to `to`, durably; does nothing if `from` does not exist. A folder with a mount point in it is not moved
 /// (`HOLDS_MOUNT`). If a crash interrupted a move from `to` to `from`, that move is undone first.
-pub(in crate::git) fn move_once(from: &Path, to: &Path) -> Result<()> {
+pub(crate) fn move_once(from: &Path, to: &Path) -> Result<()> {
     files::turn_back(to, from)?;
     if from.symlink_metadata().is_err() {
         return Ok(());
@@ -243,10 +243,10 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::domain::base::names::{Oid, RefName};
-    use crate::git::WorkspaceBranch;
-    use crate::git::repo::repository::Repository;
-    use crate::git::repo::scratch::{ScratchRepository, crash_child_of, git_at};
+    use crate::WorkspaceBranch;
+    use crate::repo::repository::Repository;
+    use crate::repo::scratch::{ScratchRepository, crash_child_of, git_at};
+    use axiom_model::base::names::{Oid, RefName};
 
     fn place(scratch: &ScratchRepository) -> (PathBuf, PathBuf) {
         (scratch.path().join(".worktrees/ed-001-t1"), scratch.path().join(".worktrees/trash/x"))
@@ -346,7 +346,7 @@ mod tests {
     /// Runs in its own process in the crash test; does nothing otherwise.
     #[test]
     fn crash_child() {
-        let Some(text) = crate::env::var("AXIOM_TEST_ASIDE").and_then(|text| text.into_string().ok()) else { return };
+        let Some(text) = axiom_base::env::var("AXIOM_TEST_ASIDE").and_then(|text| text.into_string().ok()) else { return };
         let (root, json) = text.split_once('|').unwrap();
         let repo = Repository::discover(Path::new(root)).unwrap().isolated();
         let aside: TrashedWorkspace = serde_json::from_str(json).unwrap();

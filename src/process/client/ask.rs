@@ -8,7 +8,7 @@ use std::os::unix::process::CommandExt;
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::process::os::command::command;
+use crate::os::command::command;
 
 /// The most that is read of an answer, in bytes. What a program prints beyond a pipe's room blocks it until its time is over.
 const LARGEST: u64 = 4096;

@@ -15,12 +15,12 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 use serde::{Deserialize, Serialize};
 
-use crate::env;
-use crate::error::{Code, Error, Result};
-use crate::process::keeper::spec::KeeperRecord;
-use crate::process::os::bell::WakeSender;
-use crate::process::os::hold::ProcessHolds;
-use crate::process::os::sys;
+use crate::keeper::spec::KeeperRecord;
+use crate::os::bell::WakeSender;
+use crate::os::hold::ProcessHolds;
+use crate::os::sys;
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
 
 /// The longest a hold lasts, whatever was asked for.
 pub const MAX_HOLD: Duration = Duration::from_secs(60);

@@ -6,7 +6,7 @@
 use std::path::PathBuf;
 
 #[cfg(target_os = "linux")]
-use crate::process::os::sys;
+use crate::os::sys;
 
 /// The path argument of each keeper above this process: the specification of a run, or the git directory for which a step
 /// runs. It is the common git directory of the keeper's repository, or below that.

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant};
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::env;
-use crate::error::{Code, Error, Result};
-use crate::process::os::command::{CALLERS_CONFIG, command};
+use crate::os::command::{CALLERS_CONFIG, command};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
 
 /// How long a keeper may take to report that it has started.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -108,7 +108,7 @@ pub(crate) fn detach(spec_path: &Path) -> Result<DetachStage> {
 /// Sets close-on-exec on every descriptor except the three standard ones, so that the keeper inherits none: the process that
 /// started this one may have had a lock open for a git child at that moment.
 #[allow(unsafe_code)]
-pub(in crate::process) fn close_on_exec() {
+pub(crate) fn close_on_exec() {
     let Ok(entries) = std::fs::read_dir("/dev/fd") else { return };
     let open: Vec<i32> = entries.flatten().filter_map(|entry| entry.file_name().to_str()?.parse().ok()).collect();
     for fd in open.into_iter().filter(|fd| *fd > 2) {

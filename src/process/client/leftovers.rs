@@ -3,19 +3,19 @@
 //! These are no children of this process, so nothing tells their end: it looks every few milliseconds. Mostly that is three times;
 //! where the kernel holds a process, at most for half a minute. That is rare.
 
-use crate::process::client::state::is_kept;
+use crate::client::state::is_kept;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use rustix::process::Signal;
 
-use crate::domain::base::plural::count_of;
-use crate::error::{Code, Error, Result};
-use crate::process::keeper::spec::{self, FAMILY, KeeperRecord, KeeperState};
-use crate::process::os::process_id::ProcessId;
-use crate::process::os::sys::{self, ProcessEntry, ProcessTable};
-use crate::{env, files};
+use crate::keeper::spec::{self, FAMILY, KeeperRecord, KeeperState};
+use crate::os::process_id::ProcessId;
+use crate::os::sys::{self, ProcessEntry, ProcessTable};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::forms::plural::count_of;
 
 /// After this time, processes that are still alive are stuck in the kernel.
 const GIVE_UP: Duration = Duration::from_secs(30);
@@ -47,7 +47,7 @@ impl LeftoversOutcome {
             stuck => format!(
                 "{ended}, {} could not be (see 'ps {}')",
                 stuck.len(),
-                crate::error::some_of(stuck, 20).replace(", ", " ")
+                axiom_base::error::some_of(stuck, 20).replace(", ", " ")
             ),
         }
     }

@@ -1,6 +1,6 @@
 //! The supervisor's side: starting keepers and steps, sending them requests, reading their records.
 //!
-//! What an outcome means is in `domain`.
+//! What an outcome means is in `model`.
 //!
 //! Begin reading with `launch` and `state`.
 

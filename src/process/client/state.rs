@@ -7,12 +7,12 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::sealed;
-use crate::domain::work::agent::IterationStage;
-use crate::domain::work::signal::AgentSignal;
-use crate::error::{Code, Error, Result};
-use crate::process::keeper::spec::{self, ExitRecord, KeeperRecord, KeeperState};
-use crate::{env, files};
+use crate::keeper::spec::{self, ExitRecord, KeeperRecord, KeeperState};
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
+use axiom_model::base::sealed;
+use axiom_model::work::agent::IterationStage;
+use axiom_model::work::signals::signal::AgentSignal;
 
 /// How many bytes one call reads: more than any line has.
 const MAX_READ: u64 = 16 * 1024 * 1024;
@@ -79,7 +79,7 @@ pub enum IterationState {
 /// The state of an iteration whose keeper's folder is `dir`.
 pub fn iteration_state(dir: &Path, stage: &IterationStage) -> Result<IterationState> {
     match (keeper_state(dir), stage) {
-        (Err(error), _) if error.code() == Code::KeeperFailed && !crate::process::client::state::is_kept(dir)? => {
+        (Err(error), _) if error.code() == Code::KeeperFailed && !crate::client::state::is_kept(dir)? => {
             Ok(IterationState::Lost(error.to_string()))
         }
         (Ok(KeeperState::NotStarted), IterationStage::Running { .. }) => {
@@ -146,7 +146,7 @@ mod tests {
 
     fn record() -> KeeperRecord {
         KeeperRecord {
-            boot: env::boot_id(),
+            boot: axiom_base::env::boot_id(),
             ..serde_json::from_str(include_str!("../../../fixtures/records/keeper.json")).unwrap()
         }
     }

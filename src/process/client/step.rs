@@ -1,6 +1,6 @@
 //! Running one command to its end below a keeper of its own: verify steps and the like.
 //!
-//! The keeper ([`crate::process::keeper::step_keeper`]) is a child of the process that starts it, and ends with it. It
+//! The keeper ([`crate::keeper::step_keeper`]) is a child of the process that starts it, and ends with it. It
 //! inherits every orphan of the command, so that no process of the command outlives the step, even if it changed its session
 //! or environment.
 
@@ -15,11 +15,11 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use serde::{Deserialize, Serialize};
 
-use crate::domain::base::plural::count;
-use crate::env;
-use crate::error::{Code, Error, Result};
-use crate::process::os::command::{command, path_with_us};
-use crate::process::os::os_string_json;
+use crate::os::command::{command, path_with_us};
+use crate::os::os_string_json;
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::forms::plural::count;
 
 /// How many bytes at the end of a step's output are kept.
 pub const KEEP: usize = 64 * 1024;
@@ -110,7 +110,7 @@ pub struct StepProcessOutcome {
 /// The order for the keeper, one line on its stdin.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(in crate::process) struct StepProcessOrder {
+pub(crate) struct StepProcessOrder {
     #[serde(with = "os_string_json::list")]
     pub command: Vec<OsString>,
     #[serde(with = "os_string_json::os")]
@@ -128,7 +128,7 @@ pub(in crate::process) struct StepProcessOrder {
 
 /// The keeper's answer, one line on its stdout.
 #[derive(Debug, Serialize, Deserialize)]
-pub(in crate::process) struct StepProcessReport {
+pub(crate) struct StepProcessReport {
     pub end: StepEnd,
     pub output: String,
 }

@@ -1,6 +1,6 @@
 //! Starting the agent program: its environment, its prompt, its pipes.
 
-use crate::process::keeper::spec::MAX_PROMPT;
+use crate::keeper::spec::MAX_PROMPT;
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
@@ -10,9 +10,9 @@ use std::process::{Child, Command, Stdio};
 
 use super::finding_us;
 use super::spec::KeeperSpec;
-use crate::error::{Code, Error, Result};
-use crate::process::os::command::command;
-use crate::{env, files};
+use crate::os::command::command;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::{env, files};
 
 const PROMPT: &[u8] = b"{prompt}";
 const PROMPT_FILE: &[u8] = b"{promptFile}";

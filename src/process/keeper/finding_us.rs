@@ -5,9 +5,9 @@ use std::ffi::OsString;
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 use std::path::{Path, PathBuf};
 
-use crate::error::Result;
-use crate::process::os::command::CALLERS_CONFIG;
-use crate::{env, files};
+use crate::os::command::CALLERS_CONFIG;
+use axiom_base::error::Result;
+use axiom_base::{env, files};
 
 /// The name by which git finds us.
 const NAME: &str = "git-axiom";

@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
 
 use super::spec::{KeeperSpec, OutputRecord, TAIL_BYTES};
 use super::stream::StreamTap;
-use crate::domain::base::hex::{from_hex, to_hex};
-use crate::domain::state::audit::signal_text;
-use crate::domain::work::signal::AgentSignal;
-use crate::env;
-use crate::error::{Error, Result};
-use crate::files::AppendFile;
+use axiom_base::env;
+use axiom_base::error::{Error, Result};
+use axiom_base::files::AppendFile;
+use axiom_model::base::forms::hex::{from_hex, to_hex};
+use axiom_model::state::audit::signal_text;
+use axiom_model::work::signals::signal::AgentSignal;
 
 /// Longer lines are split into pieces of this many bytes; all but the last have [`LogLine::cont`].
 const MAX_PIECE: usize = 1024 * 1024;

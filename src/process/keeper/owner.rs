@@ -12,14 +12,15 @@ use signal_hook::consts::{SIGCHLD, SIGTERM};
 use super::spec::{self, KeeperRecord, KeeperSpec};
 use super::spool::SignalSpool;
 use super::{finding_us, run};
-use crate::env;
-use crate::error::{Code, Error, Result};
-use crate::files::{self, FileLock, FolderToSync, LockAttempt};
-use crate::process::client::control::{self, KeeperCommand, KeeperCommandSender};
-use crate::process::client::launch::{self, DetachStage, LaunchReport};
-use crate::process::os::bell::{FolderTrigger, WakeListener, WakeSender};
-use crate::process::os::hold::ProcessHolds;
-use crate::process::os::sys;
+use crate::client::control::{self, KeeperCommand, KeeperCommandSender};
+use crate::client::launch::{self, DetachStage, LaunchReport};
+use crate::os::bell::{FolderTrigger, WakeListener, WakeSender};
+use crate::os::hold::ProcessHolds;
+use crate::os::sys;
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_base::files::{FileLock, FolderToSync, LockAttempt};
 
 /// How long to wait for a lock: the keeper of the last iteration may just be ending, and readers hold locks for a moment.
 const LOCK_PATIENCE: Duration = Duration::from_secs(5);
@@ -57,7 +58,7 @@ pub(crate) struct Keeper {
 /// intent is still valid, runs the program and records its end. Returns the exit status of this process.
 ///
 /// After a crash before `keeper.json` is written, nothing was started. After a later crash there is no `exit.json`, and
-/// [`crate::process::end_leftovers`] ends the remaining processes.
+/// [`crate::end_leftovers`] ends the remaining processes.
 pub fn run(spec_path: &Path, still_wanted: &dyn Fn(&KeeperSpec) -> Result<bool>) -> Result<i32> {
     match launch::detach(spec_path) {
         Ok(DetachStage::First) => return Ok(0),
@@ -172,7 +173,7 @@ fn take(path: &Path, held: &str) -> Result<FileLock> {
 }
 
 /// SIGTERM stops the program. SIGHUP, SIGINT and a closed pipe to the starting process must not end the keeper.
-pub(in crate::process) fn watch_signals() -> Result<Arc<AtomicBool>> {
+pub(crate) fn watch_signals() -> Result<Arc<AtomicBool>> {
     use signal_hook::consts::{SIGHUP, SIGINT, SIGPIPE};
     let (terminate, ignored) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
     let failed = |e: std::io::Error| Error::new(Code::KeeperFailed, "cannot watch for signals").because(e);
@@ -185,7 +186,7 @@ pub(in crate::process) fn watch_signals() -> Result<Arc<AtomicBool>> {
 
 /// Makes this process the parent of descendants that lose theirs, in whatever session they are. Only Linux can do that. On
 /// other systems, descendants that left the program's process group and lost their parents are not found.
-pub(in crate::process) fn adopt_orphans() {
+pub(crate) fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
 }

@@ -10,14 +10,15 @@ use super::output::{AgentOutputCollector, AgentOutputSettings};
 use super::owner::Keeper;
 use super::spec::{self, EndCause, ExitRecord, KeeperStopSignal, OutputRecord, WorkOnDisk};
 use super::stream::{self, StreamRecorder};
-use crate::domain::work::signal::{AgentSignal, markers};
-use crate::env;
-use crate::error::{Code, Error, Result};
-use crate::files::{self, FolderToSync};
-use crate::process::client::control::{self, KeeperCommand};
-use crate::process::os::family::{self, EndedFamily};
-use crate::process::os::process_id::ProcessId;
-use crate::process::os::sys;
+use crate::client::control::{self, KeeperCommand};
+use crate::os::family::{self, EndedFamily};
+use crate::os::process_id::ProcessId;
+use crate::os::sys;
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_base::files::FolderToSync;
+use axiom_model::work::signals::signal::{AgentSignal, markers};
 
 /// How often the keeper checks everything where it cannot wait for events.
 const TICK: Duration = Duration::from_millis(20);
@@ -139,7 +140,7 @@ fn start(keeper: &mut Keeper) -> ProgramEnd {
 
 /// Waits for ended children: the program, and orphans that this process has adopted.
 #[derive(Debug)]
-pub(in crate::process) struct ChildReaper {
+pub(crate) struct ChildReaper {
     pub program: Option<Pid>,
     pub status: Option<WaitStatus>,
 }

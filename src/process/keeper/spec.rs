@@ -1,7 +1,7 @@
 //! The files by which keeper and supervisor communicate: the specification, the record of a running keeper, the record of an
 //! end. All are in the folder of the run, `$GIT_COMMON_DIR/axiom/agents/<agent>/runs/<token>/`.
 
-use crate::process::os::process_id::ProcessId;
+use crate::os::process_id::ProcessId;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -11,15 +11,15 @@ use jiff::Timestamp;
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use crate::domain::agent::adapter;
-use crate::domain::agent::adapter::ToolKind;
-use crate::domain::agent::stream::rules::{StreamFormat, StreamRules};
-use crate::domain::base::ids::{AgentId, TaskId, Token};
-use crate::domain::base::sealed;
-use crate::domain::work::signal::AgentSignal;
-use crate::error::{Code, Error, Result};
-use crate::files;
-use crate::process::os::os_string_json;
+use crate::os::os_string_json;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_model::agent::adapter;
+use axiom_model::agent::adapter::ToolKind;
+use axiom_model::agent::stream::rules::{StreamFormat, StreamRules};
+use axiom_model::base::ids::{AgentId, TaskId, Token};
+use axiom_model::base::sealed;
+use axiom_model::work::signals::signal::AgentSignal;
 
 /// The specification's file name in the folder of the run.
 pub const SPEC: &str = "spec.json";
@@ -33,7 +33,7 @@ pub const EXIT: &str = "exit.json";
 pub const SIGNALS: &str = "signals.jsonl";
 /// The file name of the last bytes of stdout, unchanged, at most [`TAIL_BYTES`].
 pub const TAIL: &str = "tail";
-/// The file name, in the runtime folder, of the list of descendants: a hint for [`crate::process::client::leftovers`], not
+/// The file name, in the runtime folder, of the list of descendants: a hint for [`crate::client::leftovers`], not
 /// durable.
 pub const FAMILY: &str = "family.json";
 
@@ -343,7 +343,7 @@ pub enum KeeperState {
     Alive(KeeperRecord),
     /// The run has ended.
     Ended(ExitRecord),
-    /// The keeper died without recording an end. Processes may be left, see [`crate::process::end_leftovers`].
+    /// The keeper died without recording an end. Processes may be left, see [`crate::end_leftovers`].
     Dead(KeeperRecord),
     /// The machine stopped before the work was known to be on disk, or syncing failed: files may be empty or missing,
     /// whatever the records say.

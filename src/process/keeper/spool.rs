@@ -11,12 +11,13 @@ use std::time::{Duration, Instant};
 use serde::{Deserialize, Serialize};
 
 use super::spec;
-use crate::domain::base::ids::Token;
-use crate::domain::work::signal::AgentSignal;
-use crate::env;
-use crate::error::{Code, Error, Result};
-use crate::files::{self, AppendFile};
-use crate::process::client::state::{ReceivedSignal, signal_line};
+use crate::client::state::{ReceivedSignal, signal_line};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_base::files::AppendFile;
+use axiom_model::base::ids::Token;
+use axiom_model::work::signals::signal::AgentSignal;
 
 /// How long [`submit`] waits by default.
 pub const PATIENCE: Duration = Duration::from_secs(5);
@@ -240,8 +241,8 @@ impl SignalSpool {
 mod tests {
     #![allow(clippy::disallowed_methods)]
     use super::*;
-    use crate::files::bound::bound_by_permissions;
-    use crate::process::client::state::read_signals;
+    use crate::bound::bound_by_permissions;
+    use crate::client::state::read_signals;
 
     fn token(text: &str) -> Token {
         Token::new(text).unwrap()

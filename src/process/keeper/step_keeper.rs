@@ -17,13 +17,13 @@ use signal_hook::consts::{SIGCHLD, SIGTERM};
 
 use super::owner;
 use super::run::ChildReaper;
-use crate::error::{Code, Error, Result};
-use crate::files;
-use crate::process::client::launch;
-use crate::process::client::step::{KEEP, LOG_LIMIT, StepEnd, StepProcessOrder, StepProcessReport};
-use crate::process::os::bell::{WakeListener, WakeSender};
-use crate::process::os::command::command;
-use crate::process::os::family;
+use crate::client::launch;
+use crate::client::step::{KEEP, LOG_LIMIT, StepEnd, StepProcessOrder, StepProcessReport};
+use crate::os::bell::{WakeListener, WakeSender};
+use crate::os::command::command;
+use crate::os::family;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
 
 /// The shortest wait at the end of the time limit.
 const FIRST_LOOK: Duration = Duration::from_millis(1);

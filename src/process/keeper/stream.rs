@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::spec::KeeperSpec;
 use super::spool::SignalSpool;
-use crate::domain::agent::stream::decode::StreamDecoder;
-use crate::domain::agent::stream::rules::AgentOutputStream;
-use crate::domain::agent::stream::stream_event::StreamEvent;
-use crate::domain::base::text_hash::text_hash;
-use crate::domain::work::signal::AgentSignal;
-use crate::domain::work::signal_queue::RunSignalQueue;
-use crate::error::Result;
-use crate::files;
-use crate::process::keeper::spec::MAX_PROMPT;
-use crate::process::os::bell::WakeSender;
+use crate::keeper::spec::MAX_PROMPT;
+use crate::os::bell::WakeSender;
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_model::agent::stream::decode::StreamDecoder;
+use axiom_model::agent::stream::rules::AgentOutputStream;
+use axiom_model::agent::stream::stream_event::StreamEvent;
+use axiom_model::base::text_hash::text_hash;
+use axiom_model::work::signals::signal::AgentSignal;
+use axiom_model::work::signals::signal_queue::RunSignalQueue;
 
 /// What both sides share. The reader never waits for a disk: nobody records while it is locked.
 type SharedStreamState = Arc<Mutex<RunSignalQueue>>;

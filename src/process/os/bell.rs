@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
 
 /// The longest wait: not every change can be watched, and a watch may be silent.
 pub const LONGEST: Duration = Duration::from_secs(1);

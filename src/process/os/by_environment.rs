@@ -5,7 +5,7 @@ use std::path::Path;
 use rustix::process::Signal;
 
 use super::sys::{self, ProcessTable};
-use crate::process::os::process_id::ProcessId;
+use crate::os::process_id::ProcessId;
 
 /// The running processes whose environment has `name=value`, except this one.
 ///
@@ -43,7 +43,7 @@ mod tests {
 
     #[test]
     fn a_marked_process_is_found_and_ended() {
-        let value = crate::env::fresh_id();
+        let value = axiom_base::env::fresh_id();
         let mut child = std::process::Command::new("sleep").arg("60").env("AXIOM_MARKED", &value).spawn().unwrap();
         let pid = i32::try_from(child.id()).unwrap();
         // Between fork and exec the environment is still this process's own.

@@ -3,7 +3,7 @@
 use rustix::process::Signal;
 
 use super::sys;
-use crate::process::os::process_id::ProcessId;
+use crate::os::process_id::ProcessId;
 
 /// The most shells that are passed.
 const MOST: usize = 8;

@@ -8,7 +8,7 @@
 use std::ffi::{OsStr, OsString};
 use std::process::Command;
 
-use crate::env;
+use axiom_base::env;
 
 /// The variables that `git rev-parse --local-env-vars` lists (git 2.47), and further ones that would redirect git.
 const REPOSITORY_LOCAL: &[&str] = &[
@@ -37,7 +37,7 @@ const REPOSITORY_LOCAL: &[&str] = &[
 pub const IN_OPERATION: &str = "AXIOM_IN_OPERATION";
 
 /// The variable that hands a caller's `git -c …` to the keepers of agents, whose git it is for too.
-pub(in crate::process) const CALLERS_CONFIG: &str = "AXIOM_CALLERS_GIT_CONFIG";
+pub(crate) const CALLERS_CONFIG: &str = "AXIOM_CALLERS_GIT_CONFIG";
 
 /// Whether a variable belongs to the caller's repository and must not reach a child.
 pub fn is_repository_local(name: &OsStr) -> bool {
@@ -67,7 +67,7 @@ pub fn command_with_callers_repository(program: impl AsRef<OsStr>) -> Command {
 
 /// `PATH` with the folder of this program added at the end, so that `git axiom signal` and `lock` work even if it is not
 /// installed.
-pub(in crate::process) fn path_with_us() -> Option<(&'static str, OsString)> {
+pub(crate) fn path_with_us() -> Option<(&'static str, OsString)> {
     let own = env::own_program().ok()?;
     let mut path = env::var("PATH").unwrap_or_default();
     if !path.is_empty() {

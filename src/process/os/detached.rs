@@ -8,8 +8,8 @@ use std::path::Path;
 use std::process::{Child, Output, Stdio};
 
 use super::command::{command, command_with_callers_repository};
-use crate::env;
-use crate::error::{Error, Result};
+use axiom_base::env;
+use axiom_base::error::{Error, Result};
 
 /// Starts this program with these arguments, in the caller's folder and environment; both outputs go to `log`. The started
 /// process must call `own_process::session::begin_session` first. It keeps running when this process ends.
@@ -39,7 +39,7 @@ pub fn in_repository(folder: &Path, arguments: &[OsString]) -> Result<Output> {
 /// As [`start`], in the root folder and with no descriptor of the caller's: for work that outlives the caller, and of which the caller may
 /// know nothing.
 pub fn start_alone(arguments: &[OsString], null: File) -> Result<Child> {
-    crate::process::client::launch::close_on_exec();
+    crate::client::launch::close_on_exec();
     let program = env::own_image()?;
     let failed = |e: std::io::Error| Error::io("start", &program, e);
     let second = null.try_clone().map_err(failed)?;

@@ -9,9 +9,9 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::sys::{self, ProcessEntry, ProcessTable};
-use crate::files;
-use crate::process::keeper::spec::FAMILY;
-use crate::process::os::process_id::ProcessId;
+use crate::keeper::spec::FAMILY;
+use crate::os::process_id::ProcessId;
+use axiom_base::files;
 
 /// After this time, processes that are still alive are stuck in the kernel, and no signal will end them soon.
 const GIVE_UP: Duration = Duration::from_secs(60);
@@ -74,7 +74,7 @@ pub(crate) fn end_all(program: Option<i32>, grace: Duration, reap: &mut dyn FnMu
 
 /// Ends a child that leads a process group of its own, with that group and all of its descendants: SIGTERM to it, `grace`, then
 /// SIGKILL to all. `None` where it has not ended even so: it is stuck in the kernel.
-pub(crate) fn end_with_family(child: &mut Child, grace: Duration) -> Option<ExitStatus> {
+pub fn end_with_family(child: &mut Child, grace: Duration) -> Option<ExitStatus> {
     let pid = i32::try_from(child.id()).ok()?;
     // Looked at while it lives: later nobody knows whose children they were.
     let family = ProcessTable::read().descendants(&[pid]);

@@ -17,8 +17,8 @@ use signal_hook::iterator::Signals;
 
 use super::command::command_with_callers_repository;
 use super::sys;
-use crate::own_process::end_signals::is_ignored;
-use crate::process::os::process_id::ProcessId;
+use crate::os::process_id::ProcessId;
+use axiom_base::own_process::end_signals::is_ignored;
 
 /// Descriptors below this number are those that shell scripts open by number (`exec 3> file`), which would close another one.
 const FIRST_DESCRIPTOR: i32 = 10;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use rustix::process::Signal;
 
 use super::sys::{self, ProcessEntry, ProcessTable};
-use crate::process::os::process_id::ProcessId;
+use crate::os::process_id::ProcessId;
 
 /// How long stopping may take before the hold is reported as unstable.
 const PATIENCE: Duration = Duration::from_secs(2);

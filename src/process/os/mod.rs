@@ -10,7 +10,7 @@ pub mod caller;
 pub mod changes;
 pub mod command;
 pub mod detached;
-pub(crate) mod family;
+pub mod family;
 pub mod foreground;
 pub(super) mod hold;
 pub(super) mod os_string_json;

@@ -5,7 +5,7 @@ use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::domain::base::hex::{from_hex, to_hex};
+use axiom_model::base::forms::hex::{from_hex, to_hex};
 
 /// The JSON form of one value.
 #[derive(Serialize, Deserialize)]

@@ -4,7 +4,7 @@
 //! On Linux, `/proc` and pidfds are used. On other systems `ps` is used: it is slower, shows no environments, and leaves a
 //! moment in which a process id may be reused.
 
-use crate::process::os::process_id::ProcessId;
+use crate::os::process_id::ProcessId;
 use std::collections::{HashMap, HashSet};
 
 use rustix::process::{Pid, Signal};
@@ -128,7 +128,7 @@ fn deliver(to: ProcessId, pid: Pid, signal: Signal) -> bool {
 #[cfg(target_os = "linux")]
 pub(crate) fn of_kernel(path: &str) -> Option<Vec<u8>> {
     use rustix::fs::{CWD, Mode, OFlags};
-    let file = crate::files::open_at(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
+    let file = axiom_base::files::open_at(CWD, path, OFlags::RDONLY | OFlags::CLOEXEC, Mode::empty()).ok()?;
     let mut text = vec![0; 3 * 4096];
     let length = rustix::io::retry_on_intr(|| rustix::io::read(&file, &mut text[..])).ok()?;
     text.truncate(length);

@@ -10,7 +10,7 @@ mod tricks;
 use std::path::Path;
 
 use crate::common::TestEnv;
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use tricks::{Fate, TRICKS};
 
 const CONFIG: &str = ".axiom/config.toml";

@@ -4,7 +4,7 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 
 use super::{CONFIG, call_verbs, config, evil};
 use crate::common::TestEnv;
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 /// A command that verifies merges and was approved, and what happens to it afterwards.
 type Change = (&'static str, fn(&TestEnv, &str));

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixListener;
 
 use super::{CONFIG, config};
 use crate::common::TestEnv;
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 /// What becomes of a trick.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::common::{Run, TestEnv};
 

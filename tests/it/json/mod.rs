@@ -12,8 +12,8 @@ use std::collections::BTreeSet;
 use crate::common::TestEnv;
 use crate::common::documents::{self, Page};
 use clap::CommandFactory;
-use git_axiom::commands::grammar::arguments::Cli;
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
+use git_axiom::ui::commands::grammar::arguments::Cli;
 use serde_json::{Value, json};
 
 /// The verbs that people and agents call, all their words.

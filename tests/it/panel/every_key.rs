@@ -8,16 +8,16 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use git_axiom::domain::base::ids::{AgentId, TaskId};
-use git_axiom::domain::base::names::RefName;
-use git_axiom::domain::state::event::Event;
-use git_axiom::domain::work::agent::Workspace;
-use git_axiom::domain::work::gate::{Gate, GateKind};
-use git_axiom::domain::work::session::SessionState;
-use git_axiom::files::{FileLock, LockAttempt};
-use git_axiom::panel::input::PanelKey;
-use git_axiom::panel::keys::TABLE;
+use axiom_model::work::gates::gate::{Gate, GateKind};
+use axiom_model::work::sessions::session::SessionState;
+use git_axiom::base::files::{FileLock, LockAttempt};
+use git_axiom::model::base::ids::{AgentId, TaskId};
+use git_axiom::model::base::names::RefName;
+use git_axiom::model::state::event::Event;
+use git_axiom::model::work::agent::Workspace;
 use git_axiom::store::layout::StoreLayout;
+use git_axiom::ui::panel::input::PanelKey;
+use git_axiom::ui::panel::keys::TABLE;
 use serde_json::json;
 
 use super::{PATIENCE, bytes_of};

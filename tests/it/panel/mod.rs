@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
 
-use git_axiom::panel::input::PanelKey;
-use git_axiom::panel::keys::TABLE;
+use git_axiom::ui::panel::input::PanelKey;
+use git_axiom::ui::panel::keys::TABLE;
 
 use crate::session_support::{Random, World, wait_until};
 use crate::support::Scratch;

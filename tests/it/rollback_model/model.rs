@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use git_axiom::domain::operation::undo::UndoSelector;
-use git_axiom::error::{Exit, Result};
+use git_axiom::base::error::{Exit, Result};
+use git_axiom::model::operation::undo::UndoSelector;
 
 use super::real::{Files, Real, Task, World};
 

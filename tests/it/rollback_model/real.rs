@@ -4,21 +4,23 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use git_axiom::commands::progress::ProgressPrinter;
-use git_axiom::domain::base::ids::{CheckpointName, TaskId};
-use git_axiom::domain::checkpoint::trigger::CheckpointTrigger;
-use git_axiom::domain::operation::undo::UndoSelector;
-use git_axiom::domain::state::event::EventAuthor;
-use git_axiom::domain::work::gate::AfterHalt;
-use git_axiom::domain::work::guarded::AllowedGuardedFiles;
-use git_axiom::error::{Code, Error, Result};
-use git_axiom::ops::checkpoint::{self, CheckpointRequest};
-use git_axiom::ops::context::handle::Context;
-use git_axiom::ops::interventions::task_rollback;
-use git_axiom::ops::merge::{MergeOutcome, merge_task};
-use git_axiom::ops::revert_task::{self, TaskRollbackOutcome};
-use git_axiom::ops::supervise::SupervisorOptions;
-use git_axiom::ops::{history, opening, rollback, undo};
+use axiom_model::work::gates::gate::AfterHalt;
+use git_axiom::agents::interventions::task_rollback;
+use git_axiom::agents::merge::{MergeOutcome, merge_task};
+use git_axiom::agents::revert_task;
+use git_axiom::agents::revert_task::TaskRollbackOutcome;
+use git_axiom::agents::supervise::SupervisorOptions;
+use git_axiom::base::error::{Code, Error, Result};
+use git_axiom::model::base::ids::{CheckpointName, TaskId};
+use git_axiom::model::checkpoint::trigger::CheckpointTrigger;
+use git_axiom::model::operation::undo::UndoSelector;
+use git_axiom::model::state::event::EventAuthor;
+use git_axiom::model::work::guarded::AllowedGuardedFiles;
+use git_axiom::safety::checkpoint;
+use git_axiom::safety::checkpoint::CheckpointRequest;
+use git_axiom::safety::context::handle::Context;
+use git_axiom::safety::{history, opening, rollback, undo};
+use git_axiom::ui::commands::progress::ProgressPrinter;
 
 use crate::support::{Scratch, contents};
 
@@ -67,7 +69,7 @@ impl Real {
     /// (or is a checkpoint): what people overwrite themselves is theirs to lose.
     fn doing<T>(&self, saves: bool, work: impl FnOnce(&mut Context) -> Result<T>) -> Result<T> {
         let before = (self.all_contents(), self.head());
-        let outcome = work(&mut opening::open(&self.path, git_axiom::ops::context::placement::VerbPurpose::Write).unwrap());
+        let outcome = work(&mut opening::open(&self.path, git_axiom::safety::context::placement::VerbPurpose::Write).unwrap());
         if saves || before != (self.all_contents(), self.head()) {
             let id = |bytes: &Vec<u8>| gix::objs::compute_hash(gix::hash::Kind::Sha1, gix::objs::Kind::Blob, bytes).unwrap();
             self.seen.borrow_mut().extend(before.0.iter().map(|(_, bytes)| id(bytes)));

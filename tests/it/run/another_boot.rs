@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use git_axiom::domain::base::sealed;
+use git_axiom::model::base::sealed;
 use serde_json::Value;
 
 use crate::session_support::{World, wait_until};

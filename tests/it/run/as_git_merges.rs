@@ -97,7 +97,7 @@ fn a_session_of_a_linked_worktree_works_for_its_branch_and_goes_back_there() {
     env.axiom_in(&side, &["run", "--target", "third", "--mode", "autopilot", "--until-idle"]).success();
     assert_eq!(env.git(&["show", "third:m.txt"]), "m");
     assert!(!side.join("m.txt").exists() && env.git(&["rev-parse", "main"]) == main);
-    env.axiom(&["run", "--target", "nothing", "--until-idle"]).fails_with(git_axiom::error::Code::TargetMissing);
+    env.axiom(&["run", "--target", "nothing", "--until-idle"]).fails_with(git_axiom::base::error::Code::TargetMissing);
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! What is recorded, shown and accepted is so: no environment on disk, no dead keeper that runs, no key that does nothing;
 //! commits and folders as in git.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::session_support::{World, kill, wait_until};
 

@@ -3,7 +3,7 @@
 use super::prompts::{has, world_of};
 use super::recovering::{decided, dies, recovers, world};
 use crate::session_support::{World, wait_until};
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 /// The prompt of the agent's call with this number.
 fn prompt(world: &World, number: u32) -> String {

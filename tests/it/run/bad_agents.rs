@@ -36,7 +36,7 @@ fn nobody_answers_a_question_that_was_not_asked() {
     world.autopilot(&["--max-iterations", "1"]).code(1);
     assert_eq!(world.env.ok(&["output", "answers"]).matches("error[NOT_FOR_AGENTS]").count(), 3);
     assert_eq!(world.gates()[0]["id"], "question-asks");
-    world.env.axiom(&["gate", "answer", "good", "this"]).fails_with(git_axiom::error::Code::UnknownGate);
+    world.env.axiom(&["gate", "answer", "good", "this"]).fails_with(git_axiom::base::error::Code::UnknownGate);
     assert_eq!(world.env.read("good.txt"), "whole\n");
     // Its agent waits for the answer still.
     world.no_process_is_left();

@@ -1,6 +1,6 @@
 //! What a session cannot start with: a code, a hint, the documented exit status, and nothing left behind.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::common::TestEnv;
 use crate::session_support::{World, wait_until};

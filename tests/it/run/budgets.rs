@@ -1,6 +1,6 @@
 //! Budgets of tasks and of the session: an agent program that says what it uses is stopped where nothing is left, and a human decides.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use serde_json::json;
 
 use crate::session_support::{World, wait_until};

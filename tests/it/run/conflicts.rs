@@ -2,7 +2,7 @@
 
 use super::prompts::{has, world_of};
 use crate::session_support::{World, several_at_a_time};
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 #[test]
 fn what_the_target_has_of_a_task_already_does_not_conflict_and_is_verified_by_the_tasks_own_steps() {

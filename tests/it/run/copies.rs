@@ -5,7 +5,7 @@ use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::common::Run;
 use crate::session_support::{Live, World};

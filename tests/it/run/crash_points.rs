@@ -1,4 +1,4 @@
-//! The documented points at which a crash may come, with real processes. The rules alone are in `domain::recovery::scenarios`, by the
+//! The documented points at which a crash may come, with real processes. The rules alone are in `model::recovery::scenarios`, by the
 //! same names.
 
 use super::recovering::{decided, dies, recovers, world};

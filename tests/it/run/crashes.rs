@@ -1,6 +1,6 @@
 //! What becomes of a task whose keeper was killed: by rules, by an evaluator, and what is kept aside.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use serde_json::Value;
 
 use crate::session_support::{World, kill, wait_until};

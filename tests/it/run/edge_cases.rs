@@ -1,8 +1,8 @@
-//! The documented edge cases of recovery, with real processes. The rules alone are in `domain::recovery::scenarios`, by the same names.
+//! The documented edge cases of recovery, with real processes. The rules alone are in `model::recovery::scenarios`, by the same names.
 
 use std::path::PathBuf;
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use serde_json::Value;
 
 use super::recovering::{decided, dies, recovers, world};
@@ -68,7 +68,7 @@ fn a_damaged_record_of_a_keeper_costs_one_attempt() {
     let damages: Vec<(&str, Option<Vec<u8>>)> = vec![
         ("gone", None),
         ("NUL", Some(vec![0; 400])),
-        ("another version", Some(git_axiom::domain::base::sealed::seal(b"{\"v\":2}".to_vec(), &[]))),
+        ("another version", Some(git_axiom::model::base::sealed::seal(b"{\"v\":2}".to_vec(), &[]))),
     ];
     several_at_a_time(damages, |(what, content)| {
         let world = world("echo half > half.txt", "test ! -e half.txt && echo done > t.txt");

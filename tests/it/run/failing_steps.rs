@@ -368,7 +368,7 @@ fn a_request_that_fails_is_answered_and_ends_no_session() {
     let (mut live, _) = endless_agent(&world);
     let files = unreadable(&world);
     wait_until("it cannot be watched", || delays(&world).iter().any(|delay| delay["step"] == "watch"));
-    let refused = world.env.axiom(&["stop", "agent-001"]).fails_with(git_axiom::error::Code::KeeperFailed);
+    let refused = world.env.axiom(&["stop", "agent-001"]).fails_with(git_axiom::base::error::Code::KeeperFailed);
     assert!(refused.stderr.contains("keeper.json"), "{refused}");
     assert!(live.runs());
     readable_again(files);
@@ -416,7 +416,7 @@ fn a_stop_whose_end_cannot_be_committed_says_what_it_waits_for() {
     let lock = git_dir.join("index.lock");
     // Somebody has it open, so it is no dead one.
     let held = std::fs::File::create(&lock).unwrap();
-    let refused = world.env.axiom(&["stop", "agent-001"]).fails_with(git_axiom::error::Code::GitLocked);
+    let refused = world.env.axiom(&["stop", "agent-001"]).fails_with(git_axiom::base::error::Code::GitLocked);
     assert!(
         refused.stderr.contains("the program of agent-001 has ended; its task waits while its work is committed"),
         "{refused}"

@@ -1,6 +1,6 @@
 //! Semi-auto: claims, merges and questions wait for a human.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::session_support::{World, wait_until};
 
@@ -39,7 +39,7 @@ fn until_idle_ends_with_the_gates_as_reasons_and_goes_on_where_it_was() {
     world.env.ok(&["merge", "t"]);
     let ended = world.start(&SEMI_AUTO).wait().code(1);
     assert_eq!(ended.stdout, "u waits at gate claim-u: start u: u\n");
-    world.env.axiom(&["gate", "approve", "nope"]).fails_with(git_axiom::error::Code::UnknownGate);
+    world.env.axiom(&["gate", "approve", "nope"]).fails_with(git_axiom::base::error::Code::UnknownGate);
     world.all_is_well();
 }
 
@@ -131,7 +131,7 @@ fn a_question_waits_for_its_answer_and_the_next_prompt_holds_it() {
     let gate = world.wait_for_gate("question-t");
     assert_eq!(gate["reason"], "red or blue?");
     assert_eq!(world.agents()[0]["state"], "waiting");
-    let refused = world.env.axiom(&["gate", "approve", "question-t"]).fails_with(git_axiom::error::Code::InvalidInput);
+    let refused = world.env.axiom(&["gate", "approve", "question-t"]).fails_with(git_axiom::base::error::Code::InvalidInput);
     assert!(refused.stderr.contains("git axiom gate answer"), "{refused}");
     let live = {
         // With a question open, --until-idle ends: nobody may be there to answer.

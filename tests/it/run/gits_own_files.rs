@@ -3,7 +3,7 @@
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::common::{NOBODY, is_root};
 use crate::session_support::World;
@@ -88,7 +88,7 @@ fn an_index_and_packed_refs_keep_their_modes() {
 #[test]
 fn root_makes_nothing_in_a_user_s_repository() {
     if !is_root() {
-        // The rule has a test of its own in `ops::ownership`.
+        // The rule has a test of its own in `safety::ownership`.
         return crate::skipped::skipped("only root gives files away");
     }
     let world = World::new();

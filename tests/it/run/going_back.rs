@@ -1,6 +1,6 @@
 //! Rollback and undo while agents are at work.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::session_support::{Live, World, wait_until};
 

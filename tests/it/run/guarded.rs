@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use serde_json::json;
 
 use crate::session_support::World;

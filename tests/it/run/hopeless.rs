@@ -1,7 +1,7 @@
 //! What cannot get anywhere ends soon and says why; what is no fault of the task counts for nothing.
 
-use git_axiom::error::Code;
-use git_axiom::files::{FileLock, LockAttempt};
+use git_axiom::base::error::Code;
+use git_axiom::base::files::{FileLock, LockAttempt};
 use serde_json::Value;
 
 use crate::session_support::{Live, World, wait_until};

@@ -1,6 +1,6 @@
 //! What agents learn: kept, shown, in later prompts, changed and forgotten by humans.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::session_support::World;
 

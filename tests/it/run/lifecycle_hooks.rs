@@ -5,8 +5,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use git_axiom::domain::work::hook_event::HookEvent;
-use git_axiom::error::Code;
+use axiom_model::work::hooks::hook_event::HookEvent;
+use git_axiom::base::error::Code;
 use serde_json::{Value, json};
 
 use crate::session_support::{World, wait_until};

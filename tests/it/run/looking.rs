@@ -1,6 +1,6 @@
 //! Look before you approve: what a task changed, what a gate shows, and a human in the workspace of a task.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::session_support::{Live, World, wait_until};
 

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use rustix::process::Signal;
 
 use crate::session_support::{Live, World, signal, wait_until};

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::process::Command;
 use std::time::{Duration, SystemTime};
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use rustix::process::Signal;
 
 use crate::common::Run;

@@ -1,6 +1,6 @@
 //! Pause, resume, block and quit: who runs is told, what is stopped goes on, and without a session as far as that makes sense.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::session_support::{World, wait_until};
 use crate::terminal::Terminal;

@@ -1,6 +1,6 @@
 //! What agents are told: a script in the place of a program saves its prompts.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::session_support::{World, kill, wait_until};
 

@@ -1,6 +1,6 @@
 //! Tasks that begin before the work of others is merged: with what an agent reports as ready, or on what needs none of it.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use serde_json::json;
 
 use crate::session_support::{World, wait_until};

@@ -1,5 +1,5 @@
 //! The documented scenarios of recovery, with real processes; edge cases are in `edge_cases`, the points at which a crash may come in
-//! `crash_points`. The rules alone are in `domain::recovery::scenarios`, by the same names.
+//! `crash_points`. The rules alone are in `model::recovery::scenarios`, by the same names.
 
 use crate::session_support::{World, wait_until};
 

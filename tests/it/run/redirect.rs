@@ -1,6 +1,6 @@
 //! An agent is sent to another task: what it did stays with its old one, and both go on where they are.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::session_support::{World, wait_until};
 use crate::terminal::Terminal;

@@ -255,7 +255,7 @@ fn output_is_given_back_byte_by_byte() {
         assert_eq!(text, String::from_utf8_lossy(expected));
         assert!(output.windows(3).any(|part| part == b"\xff\xfe "), "{output:?}");
     }
-    world.env.axiom(&["output", "nobody"]).fails_with(git_axiom::error::Code::UnknownTask);
+    world.env.axiom(&["output", "nobody"]).fails_with(git_axiom::base::error::Code::UnknownTask);
     world.all_is_well();
 }
 
@@ -285,7 +285,7 @@ fn agents_are_refused_what_is_for_humans() {
     assert_eq!(said.matches("error[NOT_FOR_AGENTS]").count(), 8, "{said}");
     assert!(std::fs::read_to_string(world.beside("list")).unwrap().contains('t'));
     // And nobody but an agent may signal.
-    world.env.axiom(&["signal", "complete"]).fails_with(git_axiom::error::Code::InvalidInput);
+    world.env.axiom(&["signal", "complete"]).fails_with(git_axiom::base::error::Code::InvalidInput);
     world.all_is_well();
 }
 

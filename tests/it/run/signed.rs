@@ -3,7 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use rustix::process::{Pid, test_kill_process};
 
 use crate::session_support::World;

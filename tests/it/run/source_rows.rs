@@ -4,7 +4,7 @@ use super::prompts::{has, world_of};
 use super::recovering::{decided, dies, recovers, world};
 use crate::session_support::{World, wait_until};
 use crate::terminal::Terminal;
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 /// A task whose agent died, and that waits for a human.
 fn waits_for_a_human(again: &str) -> World {

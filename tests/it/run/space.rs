@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::common::TestEnv;
 use crate::terminal::Terminal;

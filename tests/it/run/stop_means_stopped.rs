@@ -4,12 +4,12 @@
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
-use git_axiom::domain::base::ids::{RequestId, TaskId};
-use git_axiom::domain::state::event::Event;
-use git_axiom::domain::work::gate::AfterHalt;
-use git_axiom::domain::work::session::SupervisorRequest;
-use git_axiom::ops::context::placement::VerbPurpose;
-use git_axiom::ops::opening;
+use axiom_model::work::gates::gate::AfterHalt;
+use axiom_model::work::sessions::session::SupervisorRequest;
+use git_axiom::model::base::ids::{RequestId, TaskId};
+use git_axiom::model::state::event::Event;
+use git_axiom::safety::context::placement::VerbPurpose;
+use git_axiom::safety::opening;
 use rustix::process::{Pid, Signal, kill_process_group};
 
 use crate::session_support::{Live, World, several_at_a_time, wait_until};

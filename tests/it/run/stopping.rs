@@ -1,6 +1,6 @@
 //! Stopping, killing, pausing and quitting, with and without a living supervisor.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 use crate::session_support::{Ended, Live, World, several_at_a_time, signal, wait_until};
 

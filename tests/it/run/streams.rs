@@ -213,8 +213,8 @@ fn the_output_of_a_stream_is_shown_for_people() {
     assert_eq!((none.code, none.stdout.as_str()), (Some(0), ""), "{none}");
     assert!(none.stderr.contains("nothing of that was printed for 't'"), "{none}");
     let bad = world.env.axiom(&["output", "t", "--grep", "("]);
-    bad.fails_with(git_axiom::error::Code::Usage);
-    world.env.axiom(&["output", "t", "--raw", "--grep", "x"]).fails_with(git_axiom::error::Code::Usage);
+    bad.fails_with(git_axiom::base::error::Code::Usage);
+    world.env.axiom(&["output", "t", "--raw", "--grep", "x"]).fails_with(git_axiom::base::error::Code::Usage);
     let documents = world.env.ok(&["output", "t", "--json", "-n", "1"]);
     let document: Value = serde_json::from_str(documents.trim_end()).unwrap();
     assert_eq!((documents.lines().count(), &document["program"]), (1, &json!("claude")), "{documents}");

@@ -1,6 +1,6 @@
 //! A persona as a verify step: its program looks at the work and passes it or not; what it changes does not become part of it.
 
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 use serde_json::{Value, json};
 
 use crate::session_support::{World, wait_until};

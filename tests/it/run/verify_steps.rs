@@ -1,7 +1,7 @@
 //! The verify steps of a task: names, results that are bound to a commit and survive a crash, and what steps say of themselves.
 
 use crate::session_support::{World, wait_until};
-use git_axiom::error::Code;
+use git_axiom::base::error::Code;
 
 /// A command that notes beside the repository that it ran.
 fn noted(world: &World, file: &str, then: &str) -> String {

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use git_axiom::error::Code;
-use git_axiom::files::{FileLock, LockAttempt};
+use git_axiom::base::error::Code;
+use git_axiom::base::files::{FileLock, LockAttempt};
 
 use crate::common::TestEnv;
 use crate::session_support::{World, wait_until};
@@ -146,7 +146,7 @@ fn a_target_that_is_deleted_while_it_runs_makes_the_merge_wait() {
     world.signal_file("go");
     let ended = live.wait().code(1);
     assert!(ended.stdout.contains("t waits at gate merge-t: the target branch 'goal' is gone"), "{}", ended.stdout);
-    world.env.axiom(&["run", "--until-idle"]).fails_with(git_axiom::error::Code::TargetMissing);
+    world.env.axiom(&["run", "--until-idle"]).fails_with(git_axiom::base::error::Code::TargetMissing);
     world.env.git(&["branch", "goal", &old]);
     world.env.ok(&["gate", "approve", "merge-t"]);
     world.autopilot(&[]).code(0);

@@ -291,9 +291,9 @@ fn said(outcome: &Outcome, fault: Fault, undisturbed: Option<i32>) -> Vec<String
         wrong.push("a call that was interrupted, or wrote less, is made again".into());
     }
     let code = outcome.said.split("error[").nth(1).and_then(|rest| rest.split(']').next());
-    match code.and_then(|code| git_axiom::error::Code::ALL.iter().find(|known| known.as_str() == code)) {
+    match code.and_then(|code| git_axiom::base::error::Code::ALL.iter().find(|known| known.as_str() == code)) {
         None => wrong.push("no error with a code".into()),
-        Some(git_axiom::error::Code::Internal) => wrong.push("an internal error".into()),
+        Some(git_axiom::base::error::Code::Internal) => wrong.push("an internal error".into()),
         Some(code) if outcome.code != Some(code.exit() as i32) => wrong.push("another exit status than its code has".into()),
         Some(_) => {}
     }

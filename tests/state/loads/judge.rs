@@ -2,18 +2,21 @@
 
 use std::path::{Path, PathBuf};
 
-use git_axiom::config::{ConfigLayers, ConfigSource, load_usable};
-use git_axiom::domain::agent::presets::preset;
-use git_axiom::domain::agent::stream::decode::StreamDecoder;
-use git_axiom::domain::agent::stream::summary::StreamSummary;
-use git_axiom::domain::base::ids::Token;
-use git_axiom::domain::checkpoint::document::CheckpointDocument;
+use axiom_store::beside::tasks;
+use axiom_store::log_files::line;
+use axiom_store::states::handle::Store;
+use axiom_store::states::inspect;
+use axiom_store::states::snapshot;
+use axiom_store::states::snapshot::SnapshotFile;
+use git_axiom::model::agent::presets::preset;
+use git_axiom::model::agent::stream::decode::StreamDecoder;
+use git_axiom::model::agent::stream::summary::StreamSummary;
+use git_axiom::model::base::ids::Token;
+use git_axiom::model::checkpoint::document::CheckpointDocument;
 use git_axiom::process::client::state::{keeper_state, read_signals};
 use git_axiom::process::keeper::spec::{self, ExitRecord, KeeperRecord, KeeperSpec};
 use git_axiom::process::keeper::spool::SignalSpool;
-use git_axiom::store::handle::Store;
-use git_axiom::store::snapshot::{self, SnapshotFile};
-use git_axiom::store::{inspect, line, tasks};
+use git_axiom::safety::config::{ConfigLayers, ConfigSource, load_usable};
 
 use super::ground::{Ground, Kind};
 
@@ -130,7 +133,7 @@ fn of_config(input: &[u8]) -> Judgement {
             }
         }
     }
-    git_axiom::config::check(&usable.loaded.config).map_err(|error| format!("accepted, and cannot be used: {error}"))?;
+    git_axiom::safety::config::check(&usable.loaded.config).map_err(|error| format!("accepted, and cannot be used: {error}"))?;
     Ok(Outcome::Loaded)
 }
 

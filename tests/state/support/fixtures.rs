@@ -3,14 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use git_axiom::domain::base::ids::OperationId;
-use git_axiom::domain::base::sealed;
-use git_axiom::domain::state::current_state::State;
-use git_axiom::domain::state::event::{EventAuthor, EventEnvelope};
-use git_axiom::error::Code;
-use git_axiom::store::handle::Store;
+use axiom_store::beside::tasks;
+use axiom_store::log_files::{line, log};
+use axiom_store::states::handle::Store;
+use axiom_store::states::snapshot;
+use git_axiom::base::error::Code;
+use git_axiom::model::base::ids::OperationId;
+use git_axiom::model::base::sealed;
+use git_axiom::model::state::current_state::State;
+use git_axiom::model::state::event::{EventAuthor, EventEnvelope};
 use git_axiom::store::layout::StoreLayout;
-use git_axiom::store::{line, log, snapshot, tasks};
 
 use super::{Choice, propose};
 

@@ -2,12 +2,12 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
-use crate::git::capture::permissions::UsualPermissions;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::shortcuts::FastWay;
-use crate::git::repo::worktrees::Worktree;
+use crate::capture::permissions::UsualPermissions;
+use crate::repo::handles::Captures;
+use crate::repo::shortcuts::FastWay;
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::live_index::LiveIndex;
 use super::oid;
@@ -71,7 +71,7 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     /// Something that somebody does in a worktree.
     type Deed = fn(&ScratchRepository);

@@ -8,25 +8,26 @@ use std::time::Instant;
 use rustix::fs::{CWD, Mode, OFlags};
 use rustix::io::Errno;
 
-use crate::domain::base::line_ends::{EolAttribute, LineEnds, TextAttribute};
-use crate::domain::base::names::RepoPath;
-use crate::domain::checkpoint::reading_budget::ReadingPriority;
-use crate::error::{Error, Result};
-use crate::files;
-use crate::git::base::modes::SYMLINK;
-use crate::git::base::path_inspection::{PathOccupant, WorktreeInspector};
-use crate::git::base::readable::{is_caused_by_gap, is_gap};
-use crate::git::capture::as_time_allows::{as_time_allows, size_of};
-use crate::git::capture::coverage::CaptureCoverage;
-use crate::git::capture::file_stat::FileStat;
-use crate::git::capture::gaps::CaptureGaps;
-use crate::git::capture::round_trip::CaptureScope;
-use crate::git::index::path_patterns::PathPatterns;
-use crate::git::objects::new_blobs::NewBlobs;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::shortcuts::{Condition, FastWay};
-use crate::git::repo::worktrees::Worktree;
-use crate::own_process::threads;
+use crate::base::modes::SYMLINK;
+use crate::base::path_inspection::{PathOccupant, WorktreeInspector};
+use crate::base::readable::{is_caused_by_gap, is_gap};
+use crate::capture::as_time_allows::{as_time_allows, size_of};
+use crate::capture::coverage::CaptureCoverage;
+use crate::capture::file_stat::FileStat;
+use crate::capture::gaps::CaptureGaps;
+use crate::capture::round_trip::CaptureScope;
+use crate::index::odd_names::is_odd;
+use crate::index::path_patterns::PathPatterns;
+use crate::objects::new_blobs::NewBlobs;
+use crate::repo::repository::Repository;
+use crate::repo::shortcuts::{Condition, FastWay};
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::{Error, Result};
+use axiom_base::files;
+use axiom_base::own_process::threads;
+use axiom_model::base::forms::line_ends::{EolAttribute, LineEnds, TextAttribute};
+use axiom_model::base::names::RepoPath;
+use axiom_model::checkpoint::reading_budget::ReadingPriority;
 
 use super::live_index::LiveIndex;
 use super::tree_edit::PathEdit;
@@ -147,7 +148,7 @@ impl WorktreeReader<'_> {
                 let path = RepoPath::new(self.index.path(entry));
                 match self.content(&mut looks, &path, u64::MAX, conversion)? {
                     PathContent::Gone => edits.push(PathEdit { path, new: None }),
-                    PathContent::Present { mode: SYMLINK, .. } if path.is_odd() => return Ok(None),
+                    PathContent::Present { mode: SYMLINK, .. } if is_odd(&path) => return Ok(None),
                     PathContent::Present { mode, bytes, stat: _ } => {
                         let doubts = conversion.doubts(mode, &bytes);
                         let blob = blobs.add(bytes)?;
@@ -204,7 +205,7 @@ impl WorktreeReader<'_> {
         }
         // Does not follow a link, and does not block if the file is a fifo by now.
         let flags = OFlags::RDONLY | OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::CLOEXEC;
-        let mut file = match crate::files::open_at(CWD, &place, flags, Mode::empty()) {
+        let mut file = match axiom_base::files::open_at(CWD, &place, flags, Mode::empty()) {
             Ok(file) => std::fs::File::from(file),
             Err(Errno::NOENT | Errno::NOTDIR) => return Ok(PathContent::Gone),
             Err(errno) if is_gap(&errno.into()) && !matches!(errno, Errno::LOOP | Errno::MLINK | Errno::NXIO) => {

@@ -5,12 +5,12 @@ use std::ops::Range;
 use gix::index::entry::Mode;
 use rustix::fs::{FileType, Stat};
 
-use crate::git::capture::file_stat::FileStat;
-use crate::git::index::file;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::shortcuts::FastWay;
-use crate::git::repo::shortcuts::read::forbidding_part;
-use crate::git::repo::worktrees::Worktree;
+use crate::capture::file_stat::FileStat;
+use crate::index::file;
+use crate::repo::repository::Repository;
+use crate::repo::shortcuts::FastWay;
+use crate::repo::shortcuts::read::forbidding_part;
+use crate::repo::worktrees::Worktree;
 
 /// How many nanoseconds older than the index a file must be to count as unchanged: file systems round times, some to 10 ms.
 const MARGIN: i64 = 100_000_000;

@@ -1,7 +1,7 @@
 //! Captures an ordinary worktree with few calls of git.
 //!
 //! Everything here returns `None` when it meets something that only git handles correctly (what
-//! [`crate::git::repo::shortcuts`] forbids, a sparse index, flags and conflicts, submodules, filters, folders that cannot be read,
+//! [`crate::repo::shortcuts`] forbids, a sparse index, flags and conflicts, submodules, filters, folders that cannot be read,
 //! nested repositories, odd names, a file system that changes meanwhile): then git makes the whole capture. git always decides
 //! which paths are ignored, and which attributes a path has.
 //!
@@ -33,9 +33,9 @@ mod tests;
 
 use std::collections::BTreeSet;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::env;
-use crate::error::Result;
+use axiom_base::env;
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::coverage::CaptureCoverage;
 use super::extras::CaptureExtras;
@@ -44,11 +44,11 @@ use super::permissions::UsualPermissions;
 use super::raw::RawFile;
 use super::round_trip::{CaptureScope, RoundTripScan, UnchangedFile, stat_of};
 use super::worktree::{CaptureOptions, WorktreeCapture};
-use crate::git::base::modes::SYMLINK;
-use crate::git::index::file::IndexFacts;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::shortcuts::FastWay;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::modes::SYMLINK;
+use crate::index::file::IndexFacts;
+use crate::repo::handles::Captures;
+use crate::repo::shortcuts::FastWay;
+use crate::repo::worktrees::Worktree;
 
 pub use named::EarlierCapture;
 
@@ -80,7 +80,7 @@ struct FastCaptureFindings {
 
 impl Captures<'_> {
     /// Captures a worktree; `None` if git has to do it. A crash leaves unreferenced objects.
-    pub(in crate::git) fn fast_capture(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<Option<WorktreeCapture>> {
+    pub(crate) fn fast_capture(&self, worktree: &Worktree, options: &CaptureOptions) -> Result<Option<WorktreeCapture>> {
         if !self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree) {
             return Ok(None);
         }

@@ -11,23 +11,23 @@ use std::os::unix::ffi::OsStrExt;
 use rustix::fs::{AtFlags, CWD, FileType};
 use rustix::io::Errno;
 
-use crate::domain::base::ids::CheckpointName;
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::domain::base::path_set::PathSet;
-use crate::domain::checkpoint::coverage::CaptureCoverage;
-use crate::domain::checkpoint::known_scope::KnownPathsScope;
-use crate::domain::queries::known_paths::{held_else, together};
-use crate::error::{Error, Result};
-use crate::files;
-use crate::git::base::tree_change::TreeChange;
-use crate::git::capture::extras::CaptureExtras;
-use crate::git::capture::permissions::{RecordedPermissions, UsualPermissions};
-use crate::git::capture::round_trip::CaptureScope;
-use crate::git::capture::worktree::{CaptureOptions, WorktreeCapture, is_below};
-use crate::git::objects::database::gix_id;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::shortcuts::FastWay;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::tree_change::TreeChange;
+use crate::capture::extras::CaptureExtras;
+use crate::capture::permissions::{RecordedPermissions, UsualPermissions};
+use crate::capture::round_trip::CaptureScope;
+use crate::capture::worktree::{CaptureOptions, WorktreeCapture, is_below};
+use crate::objects::database::gix_id;
+use crate::repo::handles::Captures;
+use crate::repo::shortcuts::FastWay;
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::{Error, Result};
+use axiom_base::files;
+use axiom_model::base::ids::CheckpointName;
+use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::base::path_set::PathSet;
+use axiom_model::checkpoint::coverage::CaptureCoverage;
+use axiom_model::checkpoint::known_scope::KnownPathsScope;
+use axiom_model::queries::known_paths::{held_else, together};
 
 use super::live_index::LiveIndex;
 use super::sort_untracked::{NamedUntracked, NamedUntrackedKind};
@@ -145,7 +145,7 @@ impl Captures<'_> {
         if edits.iter().any(|edit| is_untracked(&edit.path) && options.exclude.covers(&edit.path, false)) {
             return Ok(None);
         }
-        crate::env::fault_point("git.capture-before-objects");
+        axiom_base::env::fault_point("git.capture-before-objects");
         let tree = if edits.is_empty() { Some(index_tree.clone()) } else { index.tree(self.repo, &edits)? };
         let Some(tree) = tree else { return Ok(None) };
         let mut extras = CaptureExtras::read(self.repo, worktree, Default::default(), &mut coverage)?;
@@ -167,7 +167,7 @@ impl Captures<'_> {
     }
 
     /// Takes the capture of a worktree over from an earlier checkpoint. Only HEAD was looked at, and it has not changed.
-    pub fn capture_again(&self, head: crate::git::Head, earlier: EarlierCapture<'_>) -> Result<WorktreeCapture> {
+    pub fn capture_again(&self, head: crate::Head, earlier: EarlierCapture<'_>) -> Result<WorktreeCapture> {
         let EarlierCaptureContent { tree, index_tree, extras } = self.then(earlier)?;
         let only = Some(earlier.with(Vec::new()));
         let coverage = CaptureCoverage { only, ..earlier.coverage.clone() };
@@ -179,7 +179,7 @@ impl Captures<'_> {
         let extras = CaptureExtras::of_capture(self.repo, earlier.capture)?;
         let index = commit.parents.get(1).map(|index| self.repo.objects().read_commit(index)).transpose()?;
         let no_capture =
-            || Error::new(crate::error::Code::CheckpointDamaged, format!("{} is not a capture", earlier.capture.short()));
+            || Error::new(axiom_base::error::Code::CheckpointDamaged, format!("{} is not a capture", earlier.capture.short()));
         Ok(EarlierCaptureContent { tree: commit.tree, index_tree: index.ok_or_else(no_capture)?.tree, extras })
     }
 }

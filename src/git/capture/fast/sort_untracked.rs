@@ -6,13 +6,13 @@ use std::fs::FileType;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
-use crate::domain::base::names::RepoPath;
-use crate::error::Result;
-use crate::git::base::readable::is_gap;
-use crate::git::capture::ignored_held::{SortedIgnoredPaths, sort_ignored};
-use crate::git::capture::worktree::CaptureOptions;
-use crate::git::repo::handles::Captures;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::readable::is_gap;
+use crate::capture::ignored_held::{SortedIgnoredPaths, sort_ignored};
+use crate::capture::worktree::CaptureOptions;
+use crate::repo::handles::Captures;
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::Result;
+use axiom_model::base::names::RepoPath;
 
 use super::walk::UntrackedPath;
 

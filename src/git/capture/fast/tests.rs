@@ -6,12 +6,12 @@ use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
 use super::EarlierCapture;
-use crate::domain::base::ids::CheckpointName;
-use crate::domain::base::names::RepoPath;
-use crate::domain::base::path_set::PathSet;
-use crate::git::capture::worktree::{CaptureOptions, WorktreeCapture};
-use crate::git::index::path_patterns::PathPatterns;
-use crate::git::repo::scratch::{ScratchRepository, git_at};
+use crate::capture::worktree::{CaptureOptions, WorktreeCapture};
+use crate::index::path_patterns::PathPatterns;
+use crate::repo::scratch::{ScratchRepository, git_at};
+use axiom_model::base::ids::CheckpointName;
+use axiom_model::base::names::RepoPath;
+use axiom_model::base::path_set::PathSet;
 
 fn options() -> CaptureOptions {
     CaptureOptions { max_file_size: 1000, excluded: vec![RepoPath::new(&b".worktrees"[..])], ..Default::default() }
@@ -131,8 +131,8 @@ fn change(scratch: &ScratchRepository, dice: &mut Dice) {
             put(&root, &format!("{folder}.gitignore"), |place| std::fs::write(place, lines.join("\n")).unwrap());
         }
         10 => put(&root, &place, |place| std::fs::write(place, vec![b'x'; 2000]).unwrap()),
-        11 => drop(crate::git::repo::scratch::try_git_at(&root, &["add", "-A"])),
-        12 => drop(crate::git::repo::scratch::try_git_at(&root, &["add", "-f", "-A", "."])),
+        11 => drop(crate::repo::scratch::try_git_at(&root, &["add", "-A"])),
+        12 => drop(crate::repo::scratch::try_git_at(&root, &["add", "-f", "-A", "."])),
         13 => {
             let mode = [0o600, 0o444, 0o640, 0o664, 0o755, 0o700][dice.roll(6) as usize];
             drop(std::fs::set_permissions(root.join(&place), std::fs::Permissions::from_mode(mode)));
@@ -142,7 +142,7 @@ fn change(scratch: &ScratchRepository, dice: &mut Dice) {
             // Of a link, or of nothing, there are none.
             let _ = rustix::fs::lsetxattr(root.join(&place), "user.dice", value, rustix::fs::XattrFlags::empty());
         }
-        _ => drop(crate::git::repo::scratch::try_git_at(&root, &["commit", "-q", "-m", "more", "--allow-empty"])),
+        _ => drop(crate::repo::scratch::try_git_at(&root, &["commit", "-q", "-m", "more", "--allow-empty"])),
     }
 }
 
@@ -181,7 +181,7 @@ fn for_many_files(scratch: &ScratchRepository) {
 }
 
 /// Everything in a worktree but git's own: kind, permissions and content of each path.
-fn everything(root: &Path) -> BTreeMap<RepoPath, (String, Vec<u8>, crate::files::ExtendedAttributes)> {
+fn everything(root: &Path) -> BTreeMap<RepoPath, (String, Vec<u8>, axiom_base::files::ExtendedAttributes)> {
     use std::os::unix::ffi::OsStrExt;
     let walk = walkdir::WalkDir::new(root).min_depth(1).into_iter().filter_entry(|entry| entry.file_name() != ".git");
     let all = walk.map(|entry| {
@@ -193,7 +193,7 @@ fn everything(root: &Path) -> BTreeMap<RepoPath, (String, Vec<u8>, crate::files:
             _ => Vec::new(),
         };
         let inside = RepoPath::new(path.strip_prefix(root).unwrap().as_os_str().as_bytes());
-        let attributes = crate::files::attributes(path).unwrap();
+        let attributes = axiom_base::files::attributes(path).unwrap();
         (inside, (format!("{:?} {:o}", entry.file_type(), meta.permissions().mode()), content, attributes))
     });
     all.collect()

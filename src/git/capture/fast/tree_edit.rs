@@ -5,12 +5,12 @@ use std::ops::Range;
 
 use gix::index::extension::Tree;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
-use crate::git::base::modes::TREE;
-use crate::git::base::object_kind::ObjectKind;
-use crate::git::objects::database::gix_id;
-use crate::git::repo::repository::Repository;
+use crate::base::modes::TREE;
+use crate::base::object_kind::ObjectKind;
+use crate::objects::database::gix_id;
+use crate::repo::repository::Repository;
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::live_index::LiveIndex;
 use super::oid;

@@ -5,12 +5,12 @@ use std::collections::BTreeSet;
 use rustix::fs::{AtFlags, CWD, FileType, Stat, statat};
 use rustix::io::Errno;
 
-use crate::domain::base::names::{Oid, RepoPath};
-use crate::error::Result;
-use crate::git::base::tree_change::{FileId, TreeChange};
-use crate::git::repo::handles::Captures;
-use crate::git::repo::shortcuts::FastWay;
-use crate::git::repo::worktrees::Worktree;
+use crate::base::tree_change::{FileId, TreeChange};
+use crate::repo::handles::Captures;
+use crate::repo::shortcuts::FastWay;
+use crate::repo::worktrees::Worktree;
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RepoPath};
 
 use super::live_index::LiveIndex;
 use super::oid;
@@ -38,7 +38,7 @@ impl Captures<'_> {
     /// Whether, where `changes` lead away from the checked-out commit, index and files are certainly as that commit has them,
     /// and nothing is where it has nothing: then `git status` names no such path, and none above or below one. `false` if one
     /// is not, or if only git can tell. Changes nothing.
-    pub(in crate::git) fn are_as_committed(&self, worktree: &Worktree, commit: &Oid, changes: &[TreeChange]) -> Result<bool> {
+    pub(crate) fn are_as_committed(&self, worktree: &Worktree, commit: &Oid, changes: &[TreeChange]) -> Result<bool> {
         let is_plain = self.repo.shortcuts().allow_in(FastWay::CaptureFiles, worktree);
         if !is_plain || self.repo.refs().head(worktree)?.commit() != Some(commit) {
             return Ok(false);
@@ -137,7 +137,7 @@ mod tests {
     use std::time::{Duration, SystemTime};
 
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     /// `main`, ahead of it a commit that changes `a.txt`, removes `sub/b.txt`, and adds `sub/new` and `other/new`.
     fn ahead() -> (ScratchRepository, Oid, Vec<TreeChange>) {

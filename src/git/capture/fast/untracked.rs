@@ -3,18 +3,19 @@
 
 use std::collections::HashSet;
 
-use crate::domain::base::names::RepoPath;
-use crate::domain::checkpoint::reading_budget::ReadingPriority;
-use crate::error::Result;
-use crate::git::base::path_inspection::{PathOccupant, WorktreeInspector};
-use crate::git::capture::as_time_allows::as_time_allows;
-use crate::git::capture::coverage::CaptureCoverage;
-use crate::git::capture::file_stat::FileStat;
-use crate::git::capture::gaps::CaptureGaps;
-use crate::git::capture::round_trip::CaptureScope;
-use crate::git::capture::untracked_blob_cache::UntrackedBlobCache;
-use crate::git::objects::new_blobs::NewBlobs;
-use crate::own_process::threads;
+use crate::base::path_inspection::{PathOccupant, WorktreeInspector};
+use crate::capture::as_time_allows::as_time_allows;
+use crate::capture::coverage::CaptureCoverage;
+use crate::capture::file_stat::FileStat;
+use crate::capture::gaps::CaptureGaps;
+use crate::capture::round_trip::CaptureScope;
+use crate::capture::untracked_blob_cache::UntrackedBlobCache;
+use crate::index::odd_names::is_odd;
+use crate::objects::new_blobs::NewBlobs;
+use axiom_base::error::Result;
+use axiom_base::own_process::threads;
+use axiom_model::base::names::RepoPath;
+use axiom_model::checkpoint::reading_budget::ReadingPriority;
 
 use super::content::{ContentDifferences, LineEndConversion, PathContent, WorktreeReader, mode_of};
 use super::tree_edit::PathEdit;
@@ -45,7 +46,7 @@ impl WorktreeReader<'_> {
         blobs: &mut NewBlobs<'_>,
         (coverage, gaps): (&mut CaptureCoverage, &mut CaptureGaps),
     ) -> Result<Option<ContentDifferences>> {
-        if files.iter().any(|(path, _)| path.is_odd()) {
+        if files.iter().any(|(path, _)| is_odd(path)) {
             return Ok(None);
         }
         // What is remembered are the files' own bytes; a capture of some paths would forget the others.
@@ -130,9 +131,9 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
-    use crate::git::capture::capture_cache::CaptureCacheKind;
-    use crate::git::capture::worktree::CaptureOptions;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::capture::capture_cache::CaptureCacheKind;
+    use crate::capture::worktree::CaptureOptions;
+    use crate::repo::scratch::ScratchRepository;
 
     /// A repository with untracked files that are old enough to be remembered.
     fn many() -> ScratchRepository {

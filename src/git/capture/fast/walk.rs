@@ -10,13 +10,13 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use rustix::fd::OwnedFd;
 use rustix::fs::{AtFlags, CWD, FileType, Mode, OFlags};
 
-use crate::domain::base::names::RepoPath;
+use axiom_model::base::names::RepoPath;
 
 use super::listing::{FolderNames, ListingBuffer};
 use super::live_index::LiveIndex;
-use crate::files::open_at;
-use crate::git::capture::permissions::UsualPermissions;
-use crate::own_process::threads;
+use crate::capture::permissions::UsualPermissions;
+use axiom_base::files::open_at;
+use axiom_base::own_process::threads;
 
 /// So many tracked files are worth more than one thread.
 const FEW: usize = 64;

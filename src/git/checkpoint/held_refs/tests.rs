@@ -1,10 +1,10 @@
 //! Tests of holding refs of every kind, and of the cache for packed refs.
 
 use super::*;
-use crate::git::checkpoint::packed_cache::PackedRefsSource;
-use crate::git::objects::database::NewCommit;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::scratch::{ScratchRepository, git_at};
+use crate::checkpoint::packed_cache::PackedRefsSource;
+use crate::objects::database::NewCommit;
+use crate::repo::repository::Repository;
+use crate::repo::scratch::{ScratchRepository, git_at};
 
 /// Writes a commit that refers to the held refs, as a checkpoint does.
 fn publish(repo: &Repository, held: &HeldRefs) -> Oid {

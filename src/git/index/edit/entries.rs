@@ -5,9 +5,9 @@
 use std::os::unix::fs::MetadataExt;
 
 use super::{IndexEntryEdit, IndexEntryEditKind};
-use crate::domain::base::names::RepoPath;
-use crate::git::base::tree_change::FileId;
-use crate::git::objects::database::gix_id;
+use crate::base::tree_change::FileId;
+use crate::objects::database::gix_id;
+use axiom_model::base::names::RepoPath;
 
 /// Length of the file header, in bytes.
 pub(super) const HEADER: usize = 12;

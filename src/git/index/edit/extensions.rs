@@ -6,7 +6,7 @@
 
 use super::entries::{number, varint};
 use super::{CachedTreeUpdate, IndexEntryEdit};
-use crate::git::repo::shortcuts::Condition;
+use crate::repo::shortcuts::Condition;
 
 /// The stat data of two exclude files, as the untracked cache holds them, and its flags; in bytes.
 const EXCLUDES: usize = 2 * 36 + 4;

@@ -1,8 +1,8 @@
 #![allow(clippy::disallowed_methods)]
 
 use super::*;
-use crate::git::repo::scratch::ScratchRepository;
-use crate::git::restore::types::{ChangeAttempt, WorktreeRestore};
+use crate::repo::scratch::ScratchRepository;
+use crate::restore::types::{ChangeAttempt, WorktreeRestore};
 
 fn oid_of(scratch: &ScratchRepository, what: &str) -> Oid {
     Oid::new(scratch.git(&["rev-parse", what])).unwrap()
@@ -42,7 +42,7 @@ fn go(scratch: &ScratchRepository, from: &Oid, to: &Oid) {
 }
 
 fn env_id() -> String {
-    crate::env::fresh_id()
+    axiom_base::env::fresh_id()
 }
 
 #[test]

@@ -5,16 +5,16 @@ use gix::index::extension::Tree;
 use gix::index::extension::tree::decode;
 
 use super::{IndexEntryEdit, IndexEntryEditKind};
-use crate::domain::base::names::Oid;
-use crate::error::Result;
-use crate::git::base::modes::TREE;
-use crate::git::objects::database::gix_id;
-use crate::git::repo::repository::Repository;
+use crate::base::modes::TREE;
+use crate::objects::database::gix_id;
+use crate::repo::repository::Repository;
+use axiom_base::error::Result;
+use axiom_model::base::names::Oid;
 
 /// The trees before and after the edits. If the cached tree of a folder is the one in the old tree, it becomes the one in
 /// the new tree. The cached tree of any other folder with an edit below it is dropped.
 #[derive(Debug, Clone, Copy)]
-pub(in crate::git) struct CachedTreeUpdate<'a> {
+pub(crate) struct CachedTreeUpdate<'a> {
     pub repository: &'a Repository,
     pub old: &'a Oid,
     pub new: &'a Oid,

@@ -9,9 +9,9 @@ use std::sync::mpsc::{Receiver, channel};
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
-use crate::error::{Code, Error, Result};
-use crate::own_process::end_signals::is_too_late_for_git;
-use crate::process::os::family::end_with_family;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::own_process::end_signals::is_too_late_for_git;
+use axiom_process::os::family::end_with_family;
 
 use super::{GitCallLimit, GitOutput, started};
 
@@ -125,7 +125,7 @@ mod tests {
     #![allow(clippy::disallowed_methods)]
 
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     /// A repository whose filter for `*.slow` runs this script.
     fn with_filter(script: &str) -> ScratchRepository {

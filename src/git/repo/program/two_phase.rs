@@ -4,7 +4,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::os::unix::process::ExitStatusExt;
 use std::process::Stdio;
 
-use crate::error::{Code, Error, Result};
+use axiom_base::error::{Code, Error, Result};
 
 use super::{Git, GitOutput, started};
 
@@ -65,7 +65,7 @@ impl Git<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::git::repo::scratch::ScratchRepository;
+    use crate::repo::scratch::ScratchRepository;
 
     #[test]
     fn the_second_part_is_written_after_the_first_is_answered_and_never_where_what_is_between_fails() {

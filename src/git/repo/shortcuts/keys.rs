@@ -53,12 +53,12 @@ const CORE: &[(&str, HarmlessValues)] = &[
 const EXTENSIONS: &[(&str, HarmlessValues)] = &[("partialclone", HarmlessValues::All), ("preciousobjects", BOOLEAN)];
 
 /// Whether a setting of `core` does not matter. The key is in lower case.
-pub(in crate::git) fn is_plain_core(key: &str, value: &str) -> bool {
+pub(crate) fn is_plain_core(key: &str, value: &str) -> bool {
     is_listed(CORE, key, value)
 }
 
 /// Whether a setting of `extensions` does not matter. The key is in lower case.
-pub(in crate::git) fn is_plain_extension(key: &str, value: &str) -> bool {
+pub(crate) fn is_plain_extension(key: &str, value: &str) -> bool {
     is_listed(EXTENSIONS, key, value)
 }
 

@@ -3,28 +3,28 @@
 use gix::index::entry::{Flags, Mode};
 
 use super::{Condition, ConditionSign, FastWay};
-use crate::env;
-use crate::git::repo::handles::Shortcuts;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::worktrees::Worktree;
+use crate::repo::handles::Shortcuts;
+use crate::repo::repository::Repository;
+use crate::repo::worktrees::Worktree;
+use axiom_base::env;
 
 /// The conditions that settings and variables cause, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::git) struct ShortcutConditions(u64);
+pub(crate) struct ShortcutConditions(u64);
 
 impl Shortcuts<'_> {
     /// Whether nothing forbids a fast way, as far as the repository itself shows it.
-    pub(in crate::git) fn allow(&self, way: FastWay) -> bool {
+    pub(crate) fn allow(&self, way: FastWay) -> bool {
         self.forbidden_by(way, None).is_none()
     }
 
     /// As [`Shortcuts::allow`], for a fast way that works on a worktree.
-    pub(in crate::git) fn allow_in(&self, way: FastWay, worktree: &Worktree) -> bool {
+    pub(crate) fn allow_in(&self, way: FastWay, worktree: &Worktree) -> bool {
         self.forbidden_by(way, Some(worktree)).is_none()
     }
 
     /// What forbids a fast way, if anything does.
-    pub(in crate::git) fn forbidden_by(&self, way: FastWay, worktree: Option<&Worktree>) -> Option<Condition> {
+    pub(crate) fn forbidden_by(&self, way: FastWay, worktree: Option<&Worktree>) -> Option<Condition> {
         let forbids = Condition::against(way).find(|condition| self.holds(*condition, worktree));
         if let Some(condition) = forbids {
             tracing::debug!(?way, ?condition, why = condition.row().why, "left to git");
@@ -33,7 +33,7 @@ impl Shortcuts<'_> {
     }
 
     /// Whether a condition holds; of those that a worktree causes, in this one.
-    pub(in crate::git) fn holds(&self, condition: Condition, worktree: Option<&Worktree>) -> bool {
+    pub(crate) fn holds(&self, condition: Condition, worktree: Option<&Worktree>) -> bool {
         condition.row().signs.iter().any(|sign| match sign {
             ConditionSign::Not(..)
             | ConditionSign::Is(..)
@@ -77,7 +77,7 @@ fn bit(condition: Condition) -> u64 {
 }
 
 /// The last value of a setting. A key without a value is true, whatever an earlier one says.
-pub(in crate::git) fn value_of(config: &gix::config::Snapshot<'_>, key: &str) -> Option<String> {
+pub(crate) fn value_of(config: &gix::config::Snapshot<'_>, key: &str) -> Option<String> {
     let value = config.plumbing().string_implicit(key)?;
     Some(value.map_or_else(|| "true".to_owned(), |value| value.to_string()))
 }
@@ -99,7 +99,7 @@ fn is_set(sign: ConditionSign, config: &gix::config::Snapshot<'_>) -> bool {
 }
 
 /// What an index has that forbids a fast way. The two files of a split index are one to gix.
-pub(in crate::git) fn forbidding_part(way: FastWay, index: &gix::index::File) -> Option<Condition> {
+pub(crate) fn forbidding_part(way: FastWay, index: &gix::index::File) -> Option<Condition> {
     let forbids = |condition: &Condition| condition.forbids(way);
     let sparse = index.is_sparse().then_some(Condition::SparseIndex);
     sparse.filter(forbids).or_else(|| index.entries().iter().filter_map(of_entry).find(forbids))

@@ -8,10 +8,10 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 
 use super::{Condition, FastWay};
-use crate::domain::base::names::Oid;
-use crate::git::objects::database::NewCommit;
-use crate::git::repo::scratch::{ScratchRepository, crash_child_of, try_git_at};
+use crate::objects::database::NewCommit;
+use crate::repo::scratch::{ScratchRepository, crash_child_of, try_git_at};
 use crate::skipped::skipped;
+use axiom_model::base::names::Oid;
 use probe::{ALL, Probe};
 
 /// A repository in which a condition holds; `None` where a test of its own makes it.
@@ -357,8 +357,8 @@ fn a_worktree_has_the_line_ends_that_its_branch_includes() {
     let repo = scratch.repo();
     let linked = repo.worktrees().worktree_at(&linked).unwrap().unwrap().worktree;
     let settings = |worktree| repo.conversions().line_end_settings(worktree).unwrap();
-    assert_eq!(settings(&linked), crate::domain::base::line_ends::LineEndConfig::of(Some("true"), None));
-    assert_eq!(settings(&scratch.main()), crate::domain::base::line_ends::LineEndConfig::of(None, None));
+    assert_eq!(settings(&linked), axiom_model::base::forms::line_ends::LineEndConfig::of(Some("true"), None));
+    assert_eq!(settings(&scratch.main()), axiom_model::base::forms::line_ends::LineEndConfig::of(None, None));
 }
 
 #[test]
@@ -384,8 +384,8 @@ fn files_are_looked_at_whenever_somebody_asks() {
 /// Runs as a process of its own in the test of variables; does nothing otherwise.
 #[test]
 fn crash_child() {
-    let Some(ways) = crate::env::var("AXIOM_TEST_FORBIDDEN").and_then(|text| text.into_string().ok()) else { return };
-    let repo = crate::git::Repository::discover_by_git(&std::env::current_dir().unwrap()).unwrap().isolated();
+    let Some(ways) = axiom_base::env::var("AXIOM_TEST_FORBIDDEN").and_then(|text| text.into_string().ok()) else { return };
+    let repo = crate::Repository::discover_by_git(&std::env::current_dir().unwrap()).unwrap().isolated();
     let forbidden = ALL.iter().filter(|way| !repo.shortcuts().allow(**way)).map(|way| format!("{way:?}"));
     let forbidden: Vec<String> = forbidden.collect();
     assert!(ways.split(' ').all(|way| forbidden.iter().any(|one| one == way)), "{forbidden:?}");

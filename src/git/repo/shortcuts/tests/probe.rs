@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use crate::domain::base::names::{Oid, RefName, RepoPath};
-use crate::git::base::object_kind::ObjectKind;
-use crate::git::capture::worktree::CaptureOptions;
-use crate::git::index::file::facts_by_gix;
-use crate::git::index::lock::IndexLock;
-use crate::git::refs::edits::{ExpectedRefValue, RefEdit};
-use crate::git::repo::discovery;
-use crate::git::repo::repository::Repository;
-use crate::git::repo::scratch::{ScratchRepository, git_at, try_git_at};
-use crate::git::repo::shortcuts::FastWay;
+use crate::base::object_kind::ObjectKind;
+use crate::capture::worktree::CaptureOptions;
+use crate::index::file::facts_by_gix;
+use crate::index::lock::IndexLock;
+use crate::refs::edits::{ExpectedRefValue, RefEdit};
+use crate::repo::discovery;
+use crate::repo::repository::Repository;
+use crate::repo::scratch::{ScratchRepository, git_at, try_git_at};
+use crate::repo::shortcuts::FastWay;
+use axiom_model::base::names::{Oid, RefName, RepoPath};
 
 /// All fast ways.
 pub const ALL: [FastWay; 14] = [
@@ -130,7 +130,7 @@ impl Probe {
                 let settings = repo.conversions().line_end_settings(&self.scratch.main()).unwrap();
                 let says = try_git_at(&self.scratch.path(), &["config", "core.autocrlf"]).stdout;
                 let says = String::from_utf8(says).unwrap();
-                let expected = crate::domain::base::line_ends::LineEndConfig::of(says.lines().next(), None);
+                let expected = axiom_model::base::forms::line_ends::LineEndConfig::of(says.lines().next(), None);
                 assert_eq!(settings, expected);
             }),
             FastWay::ReadRefs => {
@@ -174,7 +174,7 @@ impl Probe {
         let Some(found) = discovery::find(&self.scratch.path(), &variables) else { return false };
         let by_git = Repository::discover_by_git(&self.scratch.path()).unwrap();
         assert_eq!((found.git_dir.as_path(), found.common_dir.as_path()), (by_git.git_dir(), by_git.common_dir()));
-        assert_eq!((found.hash, by_git.ref_format()), (by_git.hash(), crate::git::RefFormat::Files));
+        assert_eq!((found.hash, by_git.ref_format()), (by_git.hash(), crate::RefFormat::Files));
         true
     }
 

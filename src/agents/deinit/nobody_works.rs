@@ -1,0 +1,52 @@
+//! Whether anybody works in the repository: locks decide, so the answer is certain.
+
+use std::path::PathBuf;
+
+use super::busy;
+use axiom_base::error::Result;
+use axiom_base::files;
+use axiom_process::keeper::spec::KEEPER_LOCK;
+use axiom_safety::context::handle::Context;
+use axiom_store::beside::attach::AttachFiles;
+
+/// Refuses while agents, planners, verifications, watches or attached sessions' joiners run. Sessions are refused by their own lock.
+pub(crate) fn check(ctx: &Context) -> Result<()> {
+    for entry in files::list(&ctx.layout().locks_dir())? {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        let what = match name.split_once('-') {
+            Some(("workspace", task)) => format!("an agent works on '{task}'"),
+            Some(("verify", task)) => format!("the merge of '{task}' is being verified"),
+            _ if name == "planning" => "a planner runs".to_owned(),
+            _ => continue,
+        };
+        if files::is_locked(&entry.path())? {
+            return Err(busy(what).hint("git axiom stop --all    stops agents"));
+        }
+    }
+    for lock in keeper_locks(ctx)? {
+        if files::is_locked(&lock)? {
+            return Err(busy(format!("a program still runs below a keeper: '{}'", lock.display())));
+        }
+    }
+    let attached = AttachFiles::of(ctx.layout());
+    if files::is_locked(&attached.joiner_lock())? {
+        return Err(busy("what an attached agent changed is being saved"));
+    }
+    for lock in attached.watcher_locks() {
+        if files::is_locked(&lock)? {
+            return Err(busy("a worktree is being watched")
+                .hint("git axiom watch --stop    ends the watch of the worktree that you are in"));
+        }
+    }
+    Ok(())
+}
+
+fn keeper_locks(ctx: &Context) -> Result<Vec<PathBuf>> {
+    let mut locks = Vec::new();
+    for agent in files::list(&ctx.layout().agents_dir())?.into_iter().filter(|agent| agent.path().is_dir()) {
+        for run in files::list(&agent.path().join("runs"))? {
+            locks.push(run.path().join(KEEPER_LOCK));
+        }
+    }
+    Ok(locks)
+}

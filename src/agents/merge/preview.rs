@@ -1,0 +1,96 @@
+//! Previewing a merge, without changing a ref, a file or the log.
+
+use serde::Serialize;
+
+use super::plan::{MergePlan, operation_of, plan, unverified};
+use super::{MergeOutcome, checked_out, cleanup, result_of};
+use axiom_base::error::{Code, Result};
+use axiom_model::base::ids::TaskId;
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::work::guarded::AllowedGuardedFiles;
+use axiom_safety::context::handle::Context;
+use axiom_safety::rollback::{AffectedFileLine, AffectedWorkspaceLine};
+
+/// What a merge changes.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MergePreview {
+    /// The task.
+    pub task_id: TaskId,
+    /// The branch that moves.
+    pub target: RefName,
+    /// Its current commit.
+    pub commit: Oid,
+    /// Whether the target has all of the work already: then at most the task changes, to say that it is merged.
+    pub was_merged_before: bool,
+    /// Files that change on the target branch.
+    pub files: Vec<AffectedFileLine>,
+    /// What happens to the workspace.
+    pub workspaces: Vec<AffectedWorkspaceLine>,
+    /// Branches that are deleted, since the target has their commits then.
+    pub branches: Vec<RefName>,
+    /// Commands that still have to pass on the result before it is merged.
+    pub verify: Vec<String>,
+}
+
+/// The outcome of a preview.
+#[derive(Debug)]
+pub enum MergePreviewOutcome {
+    /// The task can be merged.
+    Preview(Box<MergePreview>),
+    /// The task cannot be merged; the outcome is the one that the merge would have.
+    Refused(Box<MergeOutcome>),
+}
+
+/// Previews the merge of a task. `allowed` as for [`super::merge_task`].
+pub fn preview(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergePreviewOutcome> {
+    ctx.no_open_operation()?;
+    match look(ctx, task, allowed) {
+        Err(error) if matches!(error.code(), Code::InTheWay | Code::HoldsMount) => {
+            Ok(MergePreviewOutcome::Refused(Box::new(MergeOutcome::InTheWay { what: error.to_string() })))
+        }
+        other => other,
+    }
+}
+
+fn look(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<MergePreviewOutcome> {
+    let (of, case, target, settled) = match plan(ctx, task, allowed)? {
+        MergePlan::Merge { of, task: case, target, settled } => (of, case, target, settled),
+        MergePlan::HasAll { merged, task: _ } => {
+            let mut preview = of_target(ctx, task, merged.target, merged.commit)?;
+            preview.was_merged_before = true;
+            return Ok(MergePreviewOutcome::Preview(Box::new(preview)));
+        }
+        MergePlan::Ends(outcome) => return Ok(MergePreviewOutcome::Refused(Box::new(outcome))),
+    };
+    let mut preview = of_target(ctx, task, target.clone(), of.target.clone())?;
+    match unverified(ctx, &case, &of, &settled)? {
+        None => {}
+        Some(MergeOutcome::Unverified { of: _, failed: None }) => {
+            preview.verify = super::plan::demands(ctx, &case, &settled)?.names().map(|(_, name)| name.clone()).collect();
+        }
+        Some(outcome) => return Ok(MergePreviewOutcome::Refused(Box::new(outcome))),
+    }
+    let worktree = checked_out(ctx, &target)?.map(|worktree| worktree.path_text()).transpose()?;
+    for file in ctx.repo.history().diff_trees(&ctx.repo.objects().read_commit(&of.target)?.tree, &of.tree)? {
+        preview.files.push(AffectedFileLine::of(worktree.clone(), file, false));
+    }
+    // No ref ever points to this commit.
+    let commit = result_of(ctx, task, &of)?;
+    operation_of(ctx, &case, (&target, of.target), commit)?;
+    Ok(MergePreviewOutcome::Preview(Box::new(preview)))
+}
+
+fn of_target(ctx: &Context, task: &TaskId, target: RefName, commit: Oid) -> Result<MergePreview> {
+    let workspace = ctx.state().restorable.workspaces.get(task).filter(|_| !ctx.config.agents.keep_merged);
+    Ok(MergePreview {
+        task_id: task.clone(),
+        branches: cleanup::would_leave(ctx, task, &target)?.into_iter().collect(),
+        target,
+        commit,
+        was_merged_before: false,
+        files: Vec::new(),
+        workspaces: workspace.map(|workspace| AffectedWorkspaceLine::going(&workspace.path, task)).into_iter().collect(),
+        verify: Vec::new(),
+    })
+}

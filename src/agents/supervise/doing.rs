@@ -1,0 +1,95 @@
+//! What the loop does now besides the programs of agents, gathered from what is under way, and written where others see it: for `status`,
+//! the panel and `pause`, and for whoever waits for the end of this very process. What verbs do without it: `safety::running::telling`.
+
+use super::Supervisor;
+use crate::merge::merge_verification::RunningMergeCheck;
+use crate::plan;
+use axiom_base::env;
+use axiom_base::error::Result;
+use axiom_model::base::ids::TaskId;
+use axiom_model::work::agent::Agent;
+use axiom_model::work::sessions::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
+use axiom_process::os::foreground;
+use axiom_safety::context::handle::Context;
+use axiom_safety::running::telling;
+
+/// What is being done now in this repository, by its session, its planner, and verbs.
+pub fn now(ctx: &Context) -> Result<Vec<SupervisorActivity>> {
+    let mut all = axiom_store::beside::doing::read(ctx.layout(), foreground::is_alive);
+    all.extend(plan::planner_doing(ctx)?);
+    Ok(all)
+}
+
+/// What was written last.
+#[derive(Debug, Default)]
+pub(super) struct RecordedActivity {
+    last: Vec<SupervisorActivity>,
+    /// The merge that is being made: the loop does that itself.
+    merging: Option<SupervisorActivity>,
+    /// What a crash left is being taken up.
+    recovering: Option<SupervisorActivity>,
+}
+
+impl Supervisor<'_> {
+    /// What is under way.
+    fn doing(&self) -> Vec<SupervisorActivity> {
+        let mut all: Vec<SupervisorActivity> = self.makings.doing().chain(self.starting_doing()).collect();
+        let state = self.ctx.state();
+        let task_of = |agent| Some(state.restorable.agents.get(agent)?.work.as_ref()?.task.clone());
+        for (agent, verifying) in &self.verifying {
+            let Some((task, now)) = task_of(agent).zip(verifying.now()) else { continue };
+            let doing = SupervisorActivity::of_task(SupervisorActivityKind::Verifies, &task, now.since).by(agent);
+            all.push(doing.step(&now.name, (now.place, now.of), now.limit));
+        }
+        all.extend(self.merge_check.as_ref().and_then(RunningMergeCheck::doing));
+        for (agent, running) in &self.evaluating {
+            let Some((task, now)) = task_of(agent).zip(running.now()) else { continue };
+            all.push(SupervisorActivity {
+                limit_seconds: Some(now.limit.as_secs()),
+                ..SupervisorActivity::of_task(SupervisorActivityKind::Evaluates, &task, now.since).by(agent)
+            });
+        }
+        let filters = self.filters.iter().map(|(token, filters)| (SupervisorActivityKind::Filters, token, filters.since()));
+        // Who stores what its agent left has ended it.
+        let ending = self.halted.iter().filter(|(token, _)| !self.filters.contains_key(*token));
+        let ending = ending.map(|(token, halted)| (SupervisorActivityKind::Ends, token, halted.since));
+        for (what, token, since) in filters.chain(ending) {
+            let is_its = |agent: &&Agent| agent.token() == Some(token);
+            let agent = state.busy_agents().find(is_its);
+            let Some((agent, work)) = agent.and_then(|agent| Some((&agent.id, agent.work.as_ref()?))) else { continue };
+            all.push(SupervisorActivity::of_task(what, &work.task, since).by(agent));
+        }
+        all.extend(self.reporting_doing());
+        all.extend(self.doing.merging.iter().chain(&self.doing.recovering).cloned());
+        // Who has no session's lock is a verb, or a session that has ended.
+        if self.lock.is_none() { all.into_iter().map(telling::by_this_verb).collect() } else { all }
+    }
+
+    /// Says what is under way, where that is not what was said last. Nothing depends on it.
+    pub(super) fn tell_doing(&mut self) {
+        let now = self.doing();
+        if now == self.doing.last {
+            return;
+        }
+        self.interrupts.set_doing(&now);
+        telling::write(self.ctx.layout(), now.clone());
+        self.doing.last = now;
+    }
+
+    /// A merge begins, which the loop itself makes, or has ended.
+    pub(super) fn tell_merging(&mut self, task: Option<&TaskId>) {
+        self.doing.merging = task.map(|task| SupervisorActivity::of_task(SupervisorActivityKind::Merges, task, env::now()));
+        self.tell_doing();
+    }
+
+    /// From now on, or no longer, what a crash left is taken up.
+    pub(super) fn tell_recovering(&mut self, begins: bool) {
+        self.doing.recovering = begins.then(|| SupervisorActivity::of_session(SupervisorActivityKind::Recovers, env::now()));
+        self.tell_doing();
+    }
+
+    /// Nothing is done any more.
+    pub(super) fn tell_end(&mut self) {
+        telling::write(self.ctx.layout(), Vec::new());
+    }
+}

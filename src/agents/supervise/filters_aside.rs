@@ -1,0 +1,95 @@
+//! Filters of a workspace's files run aside, in a thread, when an iteration has ended: only its own task waits for them. Rules of
+//! the commit itself are in `finish`.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, TryRecvError, channel};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use super::Supervisor;
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_git::{FilteredIndex, Repository};
+use axiom_model::base::ids::Token;
+use axiom_model::work::sessions::session::SessionState;
+use axiom_process::os::bell::WakeSender;
+
+/// How long a session that ends, or a human who ends the agent, waits for filters.
+const PATIENCE: Duration = Duration::from_secs(3);
+
+/// Filters at work in a workspace.
+#[derive(Debug)]
+pub(super) struct RunningFilters {
+    since: Timestamp,
+    begun: Instant,
+    given_up: Arc<AtomicBool>,
+    stored: Receiver<Result<Option<FilteredIndex>>>,
+}
+
+impl Drop for RunningFilters {
+    fn drop(&mut self) {
+        self.given_up.store(true, Ordering::SeqCst);
+    }
+}
+
+impl Supervisor<'_> {
+    /// What the filters of a workspace have stored since its iteration ended; `None` while they are at work.
+    pub(super) fn stored_aside(&mut self, token: &Token, workspace: &Path) -> Option<Result<Option<FilteredIndex>>> {
+        if !self.ctx.repo.workspaces().may_have_filters() {
+            return Some(Ok(None));
+        }
+        let Some(work) = self.filters.get(token) else {
+            let limit = self.ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
+            return match RunningFilters::begin(workspace.to_owned(), limit, self.bell.rope().ok()) {
+                Ok(work) => {
+                    self.filters.insert(token.clone(), work);
+                    None
+                }
+                Err(error) => Some(Err(error)),
+            };
+        };
+        let is_over = self.session_state() == SessionState::Ending || self.halted.contains_key(token);
+        let told = match work.stored.try_recv() {
+            Ok(stored) => stored,
+            Err(TryRecvError::Empty) if is_over && work.begun.elapsed() > PATIENCE => {
+                Err(Error::new(Code::FilterFailed, "a filter had not answered when its agent was ended")
+                    .why(format!("the work is in '{}' as it was left", workspace.display()))
+                    .hint("git config --get-regexp '^filter'    shows the filters"))
+            }
+            Err(TryRecvError::Empty) => return None,
+            Err(TryRecvError::Disconnected) => Err(Error::new(Code::Internal, "nobody says what the filters did")),
+        };
+        self.filters.remove(token);
+        Some(told)
+    }
+}
+
+impl RunningFilters {
+    /// Since when they are at work.
+    pub(super) fn since(&self) -> Timestamp {
+        self.since
+    }
+
+    fn begin(workspace: PathBuf, limit: u64, rope: Option<WakeSender>) -> Result<Self> {
+        let given_up = Arc::new(AtomicBool::new(false));
+        let (to, stored) = channel();
+        let until = Arc::clone(&given_up);
+        let work = move || {
+            drop(to.send(store(&workspace, limit, &until)));
+            rope.iter().for_each(WakeSender::ring);
+        };
+        let begun = std::thread::Builder::new().name("filters".into()).spawn(work);
+        begun.map_err(|e| Error::cannot_start("a thread that waits for filters", e))?;
+        Ok(Self { since: env::now(), begun: Instant::now(), given_up, stored })
+    }
+}
+
+/// With a repository of its own: what it writes belongs to no operation.
+fn store(workspace: &Path, limit: u64, given_up: &Arc<AtomicBool>) -> Result<Option<FilteredIndex>> {
+    let repo = Repository::discover(workspace)?;
+    let Some(entry) = repo.worktrees().worktree_at(workspace)? else { return Ok(None) };
+    repo.workspaces().store_aside(&entry.worktree, limit, given_up)
+}

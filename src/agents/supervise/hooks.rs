@@ -1,0 +1,192 @@
+//! Hooks of a session that are told what has happened: they run beside its work, one event after the other. Those that are asked before
+//! a task is claimed are in `waiting_claims`.
+
+use std::time::{Duration, Instant};
+
+use super::Supervisor;
+use super::claim::MOST_CLAIM_GATES;
+use super::notice::SessionNotice;
+use super::running_hooks::HooksVerdict;
+use axiom_base::env;
+use axiom_base::error::Result;
+use axiom_model::base::forms::plural::count_of;
+use axiom_model::base::ids::TaskId;
+use axiom_model::hook::facts::{HookCompletion, HookFacts};
+use axiom_model::queries::ready;
+use axiom_model::work::agent::Agent;
+use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
+use axiom_model::work::hooks::hook_event::HookEvent;
+use axiom_model::work::hooks::hook_run::HookRun;
+use axiom_model::work::iteration::ReviewCause;
+use axiom_model::work::sessions::session::SessionState;
+use axiom_model::work::sessions::supervisor_activity::SupervisorActivity;
+use axiom_safety::context::approved_hooks::EventHooks;
+use axiom_safety::context::kept_hooks;
+use axiom_safety::running::hooks::hook_runs;
+use axiom_safety::running::wait_observer::LOOK;
+
+/// After how long is said at the end of a session that hooks are waited for.
+const SAYS_AFTER: Duration = Duration::from_secs(1);
+
+impl Supervisor<'_> {
+    /// Tells hooks what has happened; returns whether anything was done.
+    pub(super) fn look_after_reports(&mut self) -> bool {
+        if let Some(reporting) = &self.reporting {
+            // None of them decides anything: what one says is in its run.
+            let Some(HooksVerdict { runs, objection: _ }) = reporting.said() else { return false };
+            self.reporting = None;
+            for run in runs.iter().filter(|run| run.failure.is_some()) {
+                let last = run.lines.last().map_or_else(String::new, |line| format!(": {line}"));
+                self.warn(format!("{}{last} (git axiom hooks log)", run.summary()));
+            }
+            if let Err(error) = self.record_runs(&runs) {
+                self.warn(format!("what hooks did is not recorded: {error}"));
+            }
+            self.ctx.hooks.told();
+            kept_hooks::keep(self.ctx);
+        }
+        match self.ctx.hooks.take_dropped() {
+            0 => {}
+            many => {
+                let told = count_of(many, "event was", "events were");
+                self.warn(format!("hooks are slower than what happens: {told} not told"));
+            }
+        }
+        let Some(facts) = self.ctx.hooks.next_due() else { return false };
+        kept_hooks::keep(self.ctx);
+        let event = facts.event;
+        if let EventHooks::Run(hooks, tree) = self.ctx.hooks.at(event) {
+            match self.run_hooks(facts, &hooks, &tree) {
+                Ok(running) => self.reporting = Some(running),
+                Err(error) => self.warn(format!("hooks of {event} were not run: {error}")),
+            }
+        }
+        if self.reporting.is_none() {
+            self.ctx.hooks.told();
+            kept_hooks::keep(self.ctx);
+        }
+        true
+    }
+
+    /// Which hook is told something, for people who look.
+    pub(super) fn reporting_doing(&self) -> Option<SupervisorActivity> {
+        self.reporting.as_ref()?.doing()
+    }
+
+    /// Nothing is left to do now: tells hooks once whether all is finished, or what is left waits. A session that found things so when it
+    /// began tells nothing: the one before has.
+    pub(super) fn tell_idle(&mut self) {
+        let state = self.ctx.state();
+        let is_busy = self.merge_check.is_some() || !self.starting.is_empty() || !state.record.requests.is_empty();
+        let Some(session) = state.record.session.as_ref().filter(|session| session.state == SessionState::Running) else {
+            return;
+        };
+        let works = |agent: &Agent| !agent.work.as_ref().is_some_and(|work| self.undecided_gate(GateKind::Question, &work.task));
+        if is_busy || state.busy_agents().any(works) || state.restorable.gates.values().any(|gate| gate.decision.is_some()) {
+            self.told_idle = None;
+            return;
+        }
+        let left = ready::reasons_for_rest(state);
+        let waits = state.restorable.gates.values().any(|gate| gate.decision.is_none());
+        let gates = count_of(state.restorable.gates.len(), "gate waits for you", "gates wait for you");
+        let stuck = count_of(left.len(), "task does not go on", "tasks do not go on");
+        let (status, reason, command) = match (left.len(), waits) {
+            (_, true) => (HookCompletion::Waiting, gates, "git axiom gate list"),
+            (0, false) => (HookCompletion::Finished, "every task is merged".to_owned(), "git axiom log"),
+            (_, false) => (HookCompletion::Failed, stuck, "git axiom status"),
+        };
+        let has_worked = state.record.session_time.millis(env::now()) > 0;
+        let is_new = has_worked || state.restorable.gates.values().any(|gate| gate.opened_at >= session.started_at);
+        if self.told_idle == Some(status) || !is_new {
+            return;
+        }
+        self.told_idle = Some(status);
+        let facts = HookFacts::new(HookEvent::OnIdle, env::now());
+        self.ctx.hooks.note(HookFacts { status: Some(status), reason: Some(reason), command: Some(command.to_owned()), ..facts });
+    }
+
+    /// Records runs in a transaction of their own.
+    pub(super) fn record_runs(&mut self, runs: &[HookRun]) -> Result<()> {
+        match self.apart() {
+            Some(by) => self.ctx.in_its_own_transaction(by, |ctx| hook_runs::record(ctx, runs)),
+            None => hook_runs::record(self.ctx, runs),
+        }
+    }
+
+    /// Whether hooks run that are told something, or are still to be told.
+    pub(super) fn hooks_are_busy(&self) -> bool {
+        self.reporting.is_some() || self.ctx.hooks.has_due()
+    }
+
+    /// Whether further tasks may wait because of hooks: a human should not have to decide on a thousand.
+    pub(super) fn asks_to_start(&self) -> bool {
+        if matches!(self.ctx.hooks.at(HookEvent::PreTaskStart), EventHooks::Nothing) {
+            return true;
+        }
+        let gates = self.ctx.state().restorable.gates.values();
+        gates.filter(|gate| is_about_start(gate) && gate.decision.is_none()).count() < MOST_CLAIM_GATES
+    }
+
+    /// A task is not started: it waits for a human, in every mode.
+    pub(super) fn veto(&mut self, task: &TaskId, reason: String, lines: Vec<String>) -> Result<()> {
+        self.open_gate_about(GateKind::HumanReview, task, (reason, Some(ReviewCause::HookVeto)), lines)
+    }
+
+    /// Whether a hook keeps a pending task from being started, and nobody has decided yet.
+    pub(super) fn is_vetoed(&self, task: &TaskId) -> bool {
+        self.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_none())
+    }
+
+    /// Whether a human has decided about a veto.
+    pub(super) fn is_review_decided(&self, task: &TaskId) -> bool {
+        self.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_some())
+    }
+
+    /// At the end of the session, when its lock is free: tells hooks what they have not been told yet, for as long as one hook may
+    /// take, or as a session that was asked to end may; says which, where that takes long. Another signal ends that.
+    pub(super) fn tell_the_rest(&mut self) {
+        self.abandon_starting();
+        let (before, begun) = (self.interrupts.count(), Instant::now());
+        let one_hook = || begun + Duration::from_secs(self.ctx.config.hooks.timeout);
+        let until = self.ends_by.unwrap_or_else(one_hook);
+        let mut is_said = false;
+        while self.hooks_are_busy() && self.interrupts.count() == before && Instant::now() < until {
+            if self.look_after_reports() {
+                continue;
+            }
+            self.tell_doing();
+            if !is_said && begun.elapsed() > SAYS_AFTER {
+                is_said = true;
+                let what = self.reporting_doing().map_or_else(|| "hooks".to_owned(), |doing| doing.what_in_words());
+                self.tell(SessionNotice::WaitingFor { what: format!("{what}; Ctrl+C leaves") });
+            }
+            self.bell.wait(LOOK);
+        }
+        self.tell_end();
+        if self.hooks_are_busy() {
+            let cut_off = self.reporting_doing().map_or_else(String::new, |doing| format!(" ({})", doing.what_in_words()));
+            let left = self.ctx.hooks.forget_due() + usize::from(self.reporting.take().is_some());
+            let events = count_of(left, "event was", "events were");
+            kept_hooks::keep(self.ctx);
+            self.warn(format!("{events} not told to hooks: the session has ended{cut_off}"));
+        }
+    }
+}
+
+/// Whether a gate concerns the start of its task.
+pub(super) fn is_about_start(gate: &Gate) -> bool {
+    let is_about_start = gate.cause.is_some_and(|cause| match cause {
+        ReviewCause::HookVeto | ReviewCause::SignIn | ReviewCause::ToolDenied | ReviewCause::Recovery => true,
+        // Of a task whose own steps failed, it is held; else it is about its merge.
+        ReviewCause::VerifyFailed => gate.held.is_some(),
+    });
+    gate.kind == GateKind::HumanReview && is_about_start
+}
+
+/// Why a human rejected the start of its task at a gate, if that is what was decided there.
+pub(super) fn rejected_start(gate: &Gate) -> Option<&str> {
+    match gate.decision.as_ref().filter(|_| gate.kind == GateKind::Claim || is_about_start(gate))? {
+        GateDecision::Rejected { reason } => Some(reason),
+        GateDecision::Approved | GateDecision::Answered { .. } => None,
+    }
+}

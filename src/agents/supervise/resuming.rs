@@ -1,0 +1,103 @@
+//! Going on with a program's own session: with which one, and what a run leaves of it. The rules are in `model::work::endings::resuming`.
+
+use std::path::Path;
+
+use super::Supervisor;
+use super::prompting::WorkspaceAtPrompt;
+use axiom_base::error::Result;
+use axiom_git::{Head, StatusKind};
+use axiom_model::agent::stream::stream_event::TokenUsage;
+use axiom_model::agent::stream::summary::{StreamSummary, since};
+use axiom_model::base::ids::TaskId;
+use axiom_model::work::agent::{AgentWork, Workspace};
+use axiom_model::work::endings::last_run::LastIteration;
+use axiom_model::work::endings::outcome::AgentProgramEnd;
+use axiom_model::work::endings::resuming;
+use axiom_model::work::endings::resuming::{FreshStartReason, NextIterationStart};
+use axiom_model::work::iteration::{IterationOutcome, ProgramSession, ResumedRunResult};
+use axiom_model::work::tasks::task::Task;
+
+impl Supervisor<'_> {
+    /// The session to go on with.
+    pub(super) fn session_to_resume(
+        &self,
+        task: &Task,
+        workspace: &Workspace,
+        place: &WorkspaceAtPrompt,
+    ) -> Option<std::result::Result<String, FreshStartReason>> {
+        let now = NextIterationStart {
+            program: self.options.programs.of(task),
+            path: &workspace.path,
+            head: place.head.as_ref(),
+            changes: place.changes.as_deref(),
+        };
+        resuming::session(self.last_run(&task.id), now).map(|found| found.map(str::to_owned))
+    }
+
+    /// Where a task's workspace stands: its commit and what is uncommitted.
+    pub(super) fn workplace(&self, workspace: &Workspace) -> Result<WorkspaceAtPrompt> {
+        let Some(entry) = self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else {
+            return Ok(WorkspaceAtPrompt::default());
+        };
+        let head = match self.ctx.repo.refs().head(&entry.worktree)? {
+            Head::Branch { name, commit } if name == workspace.branch => commit,
+            Head::Branch { .. } | Head::Detached { .. } => None,
+        };
+        let changes = match self.ctx.repo.index(&entry.worktree).status(None) {
+            Ok(status) => {
+                let changed = status.into_iter().filter(|entry| entry.kind != StatusKind::Ignored);
+                Some(changed.map(|entry| entry.path.to_string()).collect())
+            }
+            Err(error) => {
+                tracing::info!(%error, "what is uncommitted in a workspace is not known");
+                None
+            }
+        };
+        Ok(WorkspaceAtPrompt { head, changes })
+    }
+
+    fn last_run(&self, task: &TaskId) -> Option<&LastIteration> {
+        self.ctx.state().record.tasks.get(task)?.last_run.as_deref()
+    }
+
+    /// How a run went that was to go on with a session, and the session as it leaves it.
+    pub(super) fn session_after(
+        &self,
+        work: &AgentWork,
+        end: &AgentProgramEnd,
+        outcome: &IterationOutcome,
+        told: &StreamSummary,
+        changed: bool,
+    ) -> (Option<ResumedRunResult>, Option<Box<ProgramSession>>) {
+        let resumed = work.resumes.as_ref().map(|_| resuming::how_it_went(end, outcome, told, changed));
+        let Some(id) = told.session.clone().or_else(|| work.resumes.clone()) else { return (resumed, None) };
+        if work.program.is_empty() {
+            return (resumed, None);
+        }
+        let Some(workspace) = self.ctx.state().restorable.workspaces.get(&work.task) else { return (resumed, None) };
+        let before = self.counted_before(&work.task, resumed.is_some());
+        let session = ProgramSession {
+            id,
+            program: work.program.clone(),
+            path: workspace.path.clone(),
+            usage: TokenUsage {
+                input: told.usage.input.or(before.input),
+                output: told.usage.output.or(before.output),
+                cached: told.usage.cached.or(before.cached),
+                cost_usd: told.usage.cost_usd.or(before.cost_usd),
+            },
+            open: resuming::was_cut_off(end, outcome),
+        };
+        (resumed, Some(Box::new(session)))
+    }
+
+    /// What a run counted, without what earlier runs of its session had counted.
+    pub(super) fn new_usage(&self, task: &Task, total: &TokenUsage, resumed: bool) -> TokenUsage {
+        since(*total, self.counted_before(&task.id, resumed), &self.options.programs.of(task).stream)
+    }
+
+    fn counted_before(&self, task: &TaskId, resumed: bool) -> TokenUsage {
+        let session = self.last_run(task).filter(|_| resumed).and_then(|run| run.session.as_ref());
+        session.map_or_else(TokenUsage::default, |session| session.usage)
+    }
+}

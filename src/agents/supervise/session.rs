@@ -1,0 +1,240 @@
+//! The beginning and the end of a session, the copies of the state that are written during it, and how it waits for what comes.
+
+use std::collections::BTreeSet;
+use std::time::{Duration, Instant};
+
+use super::hooks::is_about_start;
+use super::notice::SessionNotice;
+use super::{SessionOutcome, Supervisor, SupervisorOptions, TICK};
+use crate::merge;
+use crate::tasks::limits;
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::ids::{SessionId, TaskId};
+use axiom_model::checkpoint::trigger::CheckpointTrigger;
+use axiom_model::queries::ready;
+use axiom_model::state::event::Event;
+use axiom_model::work::agent::IterationStage;
+use axiom_model::work::endings::failures::SessionStep;
+use axiom_model::work::gates::gate::{GateDecision, GateKind};
+use axiom_model::work::sessions::session::{Session, SessionState};
+use axiom_model::work::tasks::task::TaskKind;
+use axiom_process::os::bell::{FolderTrigger, LONGEST};
+use axiom_safety::checkpoint;
+use axiom_safety::checkpoint::CheckpointRequest;
+use axiom_safety::context::handle::Context;
+use axiom_safety::running::programs;
+use axiom_store::log_files::backup;
+
+/// How often the snapshot is written, if anything changed.
+const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
+
+/// Checks what a session needs besides its target before it changes anything.
+pub(super) fn check(ctx: &Context, options: &SupervisorOptions) -> Result<()> {
+    ctx.repo.require_git_version()?;
+    ctx.repo.identity()?;
+    options.programs.all().try_for_each(|program| find_program(&program.command))?;
+    let all = options.limits.or(ctx.config.budget.of_a_task());
+    options.programs.all().try_for_each(|program| limits::program_keeps(program, all))?;
+    let open = ctx.state().restorable.tasks.values().filter(|task| task.kind == TaskKind::Task && !task.is_settled());
+    for task in open {
+        limits::program_keeps(options.programs.of(task), task.limits)
+            .map_err(|error| error.context(format!("task {}", task.id)))?;
+    }
+    Ok(())
+}
+
+/// Checks that the agent program can be started, before anything is claimed for it.
+fn find_program(command: &[String]) -> Result<()> {
+    let Some(program) = command.first() else {
+        return Err(Error::new(Code::ProgramNotFound, "no agent program is named").hint("git axiom run -- PROGRAM ARG…"));
+    };
+    if programs::find(program).is_some() {
+        return Ok(());
+    }
+    Err(Error::new(Code::ProgramNotFound, format!("the agent program '{program}' cannot be found"))
+        .hint("give its full path, or put it on your PATH"))
+}
+
+impl Supervisor<'_> {
+    /// Records the start of the session and makes the checkpoint for a rollback of the session.
+    pub(super) fn begin_session(&mut self) -> Result<()> {
+        let id = SessionId::new(format!("s{}", env::fresh_id()))?;
+        let session = Session {
+            id: id.clone(),
+            started_at: env::now(),
+            pid: std::process::id(),
+            target: self.target()?.clone(),
+            slots: self.options.slots,
+            max_iterations: self.options.max_iterations,
+            limits: self.options.limits,
+            task_limits: self.ctx.config.budget.of_a_task(),
+            state: SessionState::Running,
+            paused_at: None,
+            start_checkpoint: None,
+            in_linked_worktree: self.in_linked_worktree,
+        };
+        self.step(Event::SessionStarted { session })?;
+        let mut names: Vec<&str> = self.options.programs.all().map(|program| program.name.as_str()).collect();
+        let mut seen = BTreeSet::new();
+        names.retain(|name| seen.insert(*name));
+        let program = names.join("', '");
+        let (target, slots) = (self.target()?.short().to_owned(), self.options.slots);
+        let mode = self.ctx.state().restorable.mode;
+        self.tell(SessionNotice::Started { session: id, target, slots, program, mode });
+        self.say_which_settings_do_not_count()?;
+        self.make_checkpoint(CheckpointTrigger::SessionStart)?;
+        self.keep_reserve();
+        self.save_snapshot()
+    }
+
+    fn say_which_settings_do_not_count(&mut self) -> Result<()> {
+        if let Some(what) = merge::unheeded_settings(self.ctx, self.target()?)? {
+            self.warn(what);
+        }
+        Ok(())
+    }
+
+    /// Makes an automatic checkpoint.
+    pub(super) fn make_checkpoint(&mut self, trigger: CheckpointTrigger) -> Result<()> {
+        self.act()?;
+        let made = self.ctx.patiently(|ctx| checkpoint::create(ctx, &CheckpointRequest::by(trigger)))?;
+        self.tell(SessionNotice::Checkpoint { name: made.name });
+        Ok(())
+    }
+
+    /// Records the end of the session.
+    pub(super) fn end_session(&mut self, ending: &SessionOutcome) -> Result<()> {
+        let (state, reason) = match ending {
+            SessionOutcome::AllMerged if !self.ctx.state().restorable.tasks.values().any(|task| task.kind == TaskKind::Task) => {
+                (SessionState::Ended, "there is no task".to_owned())
+            }
+            SessionOutcome::AllMerged => (SessionState::Ended, "every task is merged".to_owned()),
+            SessionOutcome::Idle(left) => (SessionState::Ended, format!("nothing more can be done, {} left", left.len())),
+            SessionOutcome::Quit => (SessionState::Ended, "asked to quit".to_owned()),
+            SessionOutcome::Interrupted => (SessionState::Interrupted, "interrupted".to_owned()),
+        };
+        self.close_disk_gate("the session has ended")?;
+        if *ending == SessionOutcome::AllMerged {
+            self.close_session_gate(&reason)?;
+        }
+        self.change_session(state, &reason)?;
+        self.clear_ended_runs();
+        self.save_snapshot()?;
+        self.tell(SessionNotice::Ended { how: reason });
+        Ok(())
+    }
+
+    /// Writes snapshot and backup when they are due.
+    pub(super) fn keep_copies(&mut self) -> Result<()> {
+        if self.snapshot_at.elapsed() >= SNAPSHOT_EVERY {
+            self.snapshot_at = Instant::now();
+            self.save_snapshot()?;
+        }
+        let every = Duration::from_secs(self.ctx.config.state.event_log_backup_interval.max(1));
+        if self.backup_at.elapsed() >= every {
+            self.backup_at = Instant::now();
+            self.keep_reserve();
+            if let Err(error) = backup::roll(self.ctx.layout(), self.ctx.config.state.event_log_backup_count) {
+                self.goes_on_without(SessionStep::Copies, "the event log could not be backed up", error)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Writes the snapshot. It is a copy: where it cannot be written, what is in the log stands.
+    pub(super) fn save_snapshot(&mut self) -> Result<()> {
+        match self.ctx.store.save_snapshot() {
+            Ok(()) => drop(self.told_without.remove(&SessionStep::Copies)),
+            Err(error) => self.goes_on_without(SessionStep::Copies, "the snapshot of the state could not be written", error)?,
+        }
+        Ok(())
+    }
+
+    /// Whether nothing was left to decide about tasks when it was looked last, and nothing was recorded since. It is looked
+    /// again after a while all the same: not all that counts is recorded (a branch that a user moves).
+    pub(super) fn rests(&self) -> bool {
+        let seq = self.ctx.state().seq;
+        self.rested_at.is_some_and(|(rested, at)| rested == seq && at.elapsed() < LONGEST)
+    }
+
+    /// Remembers that nothing is left to decide after event `seq`, unless time or a verification decides.
+    pub(super) fn rest(&mut self, seq: u64) {
+        let aside = !self.starting.is_empty() || !self.leaving.is_over() || self.drivers_are_at_work(None);
+        let waits = self.backs_off() || self.merge_check.is_some() || aside;
+        self.rested_at = (!waits).then(|| (seq, Instant::now()));
+    }
+
+    /// Waits until something is recorded, a keeper reports, a signal comes, or a pause ends; where nothing can be watched, for a
+    /// tick.
+    pub(super) fn wait(&mut self) {
+        self.wait_at_most(LONGEST);
+    }
+
+    /// As [`Supervisor::wait`], at most so long.
+    pub(super) fn wait_at_most(&mut self, most: Duration) {
+        self.tell_doing();
+        let layout = self.ctx.layout();
+        let mut folders = vec![(layout.state_dir(), FolderTrigger::Changes)];
+        // Steps ring at their end. A keeper that is just starting is asked to end as soon as it can be.
+        let mut is_quiet =
+            self.halted.values().all(|halted| halted.asked) && self.ended_runs.is_empty() && self.leaving.is_over();
+        for agent in self.ctx.state().busy_agents() {
+            match agent.work.as_ref().map(|work| &work.stage) {
+                Some(IterationStage::Running { token, .. }) => {
+                    folders.push((layout.run_dir(&agent.id, token), FolderTrigger::Changes))
+                }
+                // Its next step waits for an event, or for the end of a pause.
+                Some(IterationStage::Between { .. }) | None => {}
+                // Its keeper is just starting.
+                Some(IterationStage::Intended { .. }) => is_quiet = false,
+            }
+        }
+        let is_watched = is_quiet && self.bell.watch_only(folders);
+        let pause = self.first_pause_ends_in().unwrap_or(LONGEST).min(most);
+        self.bell.wait(if is_watched { pause } else { pause.min(TICK) });
+    }
+
+    /// Whether the session is over because nothing more can be done, where no task has to wait.
+    pub(super) fn ending(&mut self) -> Option<SessionOutcome> {
+        if !self.options.until_idle || self.session_state() != SessionState::Running {
+            return None;
+        }
+        let ready = self.ready.order(self.ctx.state());
+        let state = self.ctx.state();
+        let working = state.busy_agents().any(|agent| {
+            let task = agent.work.as_ref().map(|work| &work.task);
+            !task.is_some_and(|task| self.undecided_gate(GateKind::Question, task))
+        });
+        let is_ready = |task: &Option<TaskId>| task.as_ref().is_some_and(|task| ready.contains(task));
+        let asks = self.asks_to_start();
+        let to_act_on = state.restorable.gates.values().filter(|gate| gate.decision.is_some()).any(|gate| match gate.kind {
+            // The decision on a task that cannot be claimed yet is kept until it can be.
+            GateKind::Claim => {
+                (asks || matches!(gate.decision, Some(GateDecision::Rejected { .. })))
+                    && is_ready(&gate.task_id)
+                    && !gate.task_id.as_ref().is_some_and(|task| self.is_vetoed(task))
+            }
+            // Asking the hook again follows only where the task is claimed then.
+            GateKind::HumanReview if is_about_start(gate) => {
+                let claims = |task: &TaskId| state.restorable.mode.claims() || self.is_claim_approved(task);
+                let waits = |task: &TaskId| self.undecided_gate(GateKind::Claim, task);
+                is_ready(&gate.task_id) && gate.task_id.as_ref().is_some_and(|task| claims(task) && !waits(task))
+            }
+            GateKind::Merge
+            | GateKind::Question
+            | GateKind::HumanReview
+            | GateKind::Recovery
+            | GateKind::Planning
+            | GateKind::Budget
+            | GateKind::Disk => true,
+        });
+        let merging = self.merge_check.is_some() || self.drivers_are_at_work(None);
+        let is_busy = merging || !self.starting.is_empty() || self.hooks_are_busy();
+        if working || is_busy || to_act_on || !state.record.requests.is_empty() {
+            return None;
+        }
+        let left = ready::reasons_for_rest(state);
+        Some(if left.is_empty() { SessionOutcome::AllMerged } else { SessionOutcome::Idle(left) })
+    }
+}

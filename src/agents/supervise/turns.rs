@@ -1,0 +1,99 @@
+//! Whose turn it is: agents one after the other, and a human before all of them.
+//!
+//! Not here: what is done for an agent, which is in `iterate`, and for a request, which is in `requests`.
+
+use std::time::{Duration, Instant};
+
+use super::Supervisor;
+use axiom_base::error::Result;
+use axiom_model::base::ids::{AgentId, Token};
+use axiom_model::work::agent::IterationStage;
+use axiom_model::work::endings::failures::SessionStep;
+use axiom_model::work::sessions::session::SessionState;
+
+/// Between steps that are shorter than this it is not looked whether a human asks for something: a look costs a system call.
+const GLANCE: Duration = Duration::from_millis(5);
+
+/// How far busy agents are looked after.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum AgentTurnsUntil {
+    /// Each of them: the session takes no requests any more, or there is none.
+    AllWere,
+    /// Each of them, if no human asks for something meanwhile.
+    AHumanWaits,
+}
+
+impl Supervisor<'_> {
+    /// Whether a human has asked for something since the pass began: that is done before the next step, so that nobody waits
+    /// for more than one step, however many agents there are.
+    pub(super) fn a_human_waits(&mut self) -> Result<bool> {
+        if self.looked_at_log.elapsed() > GLANCE {
+            self.ctx.store.refresh()?;
+            self.looked_at_log = Instant::now();
+        }
+        Ok(self.interrupts.count() > 0 || self.has_requests())
+    }
+
+    /// Whether requests of a human's come before the end of this iteration: one of them may have asked its keeper to end it, and what
+    /// becomes of its task depends on that. A request is in the log before any keeper is asked.
+    pub(super) fn a_human_may_have_ended(&mut self, token: &Token) -> Result<bool> {
+        if self.halted.contains_key(token) || self.target.is_none() || self.session_state() == SessionState::Ending {
+            return Ok(false);
+        }
+        self.ctx.store.refresh()?;
+        self.looked_at_log = Instant::now();
+        Ok(self.has_requests())
+    }
+
+    /// Whether there is a request that was not looked at, or that waits for nothing: one about which a hook is asked waits.
+    fn has_requests(&self) -> bool {
+        self.ctx.state().record.requests.keys().any(|id| !self.redirects.contains_key(id))
+    }
+
+    /// The busy agents, from the one on whose turn the last pass was broken off: none is passed over for ever.
+    fn agents_in_turn(&self) -> Vec<AgentId> {
+        let mut agents: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
+        let first = self.next_in_turn.as_ref().and_then(|next| agents.iter().position(|agent| agent >= next));
+        agents.rotate_left(first.unwrap_or_default());
+        agents
+    }
+
+    /// Looks after busy agents once, as far as that; returns whether anything was done.
+    pub(super) fn look_after_agents(&mut self, until: AgentTurnsUntil) -> Result<bool> {
+        let agents = self.agents_in_turn();
+        self.next_in_turn = None;
+        let mut did = false;
+        for (turn, agent) in agents.iter().enumerate() {
+            let Some(work) = self.work_of(agent) else { continue };
+            let (task, step) = (work.task.clone(), step_at(&work.stage));
+            let is_left = self.options.after_crash.only.as_ref().is_some_and(|only| !only.contains(&task));
+            if is_left || self.is_held_up(&task) {
+                continue;
+            }
+            match self.look_after(agent) {
+                Ok(done) => {
+                    did |= done;
+                    self.waits_no_longer(&task, step)?;
+                }
+                Err(error) => self.agent_failed(agent, step, error)?,
+            }
+            if until == AgentTurnsUntil::AHumanWaits && self.a_human_waits()? {
+                self.next_in_turn = agents.get(turn + 1).cloned();
+                return Ok(true);
+            }
+        }
+        let is_quiet = || self.running_agents().is_empty() && !self.makings.are_at_work() && self.leaving.is_over();
+        if self.session_state() == SessionState::Pausing && is_quiet() {
+            self.change_session(SessionState::Paused, "paused")?;
+        }
+        Ok(did)
+    }
+}
+
+/// The step that an agent at this stage is looked after for.
+fn step_at(stage: &IterationStage) -> SessionStep {
+    match stage {
+        IterationStage::Between { .. } => SessionStep::Settle,
+        IterationStage::Intended { .. } | IterationStage::Running { .. } => SessionStep::Watch,
+    }
+}

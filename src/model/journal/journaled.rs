@@ -1,0 +1,405 @@
+//! Operations: the journal written before refs or files change, so that an operation can be finished or reversed after a
+//! crash.
+//!
+//! An operation records the old and the new value of everything it changes. Each change expects to find the old value, or
+//! the new one if it was already made, and each change can be inverted: the same data serves to finish, to abort, and to
+//! undo.
+
+use crate::base::ref_change::{ChangeDirection, RefChange};
+use crate::checkpoint::submodules::HeldSubmodule;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::base::ids::{CheckpointName, GateId, OperationId, TaskId};
+use crate::base::names::{Oid, RefName, RepoPath};
+use crate::base::text::ValueChange;
+use crate::checkpoint::branch_config::BranchConfigChange;
+use crate::checkpoint::local_refs::StashEntry;
+use crate::work::agent::Workspace;
+use crate::work::gates::gate::Gate;
+use crate::work::restorable::restorable_changes::RestorableChanges;
+use crate::work::sessions::session::SessionMode;
+use crate::work::tasks::task::{TaskChangeSet, TaskFieldChange};
+
+/// What an operation is for.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum OperationKind {
+    /// A task's branch is merged into the target branch.
+    Merge {
+        /// Which task.
+        task: TaskId,
+    },
+    /// Rollback to a checkpoint.
+    RollbackCheckpoint {
+        /// The checkpoint.
+        checkpoint: CheckpointName,
+    },
+    /// One task's commits are reverted.
+    RollbackTask {
+        /// The tasks: the given one and those that depend on it.
+        tasks: Vec<TaskId>,
+    },
+    /// Checkpoints are deleted: this deletes their capture refs; tags and notes are removed afterwards.
+    DeleteCheckpoints {
+        /// Until when they can be brought back.
+        until: Timestamp,
+    },
+    /// The merge of the target is begun in a task's workspace, with the conflicts marked in its files, for an agent to settle.
+    BeginMerge {
+        /// Which task.
+        task: TaskId,
+    },
+    /// Files of a workspace that were lost come back from a capture.
+    RecoverFiles {
+        /// Whose workspace it is.
+        task: TaskId,
+    },
+    /// Entries of the user's stash went while an agent worked on a task: nothing more is changed, but it is undone like a change.
+    StashTaken {
+        /// Which task.
+        task: TaskId,
+    },
+    /// A transaction is undone.
+    Undo {
+        /// The transaction.
+        of: OperationId,
+    },
+}
+
+impl OperationKind {
+    /// Whether the next session finishes it without asking. That is so for what a session does on its own. What a human
+    /// asked for waits for a human, who may want to abort it instead.
+    pub fn is_finished_unasked(&self) -> bool {
+        match self {
+            Self::Merge { .. }
+            | Self::BeginMerge { .. }
+            | Self::DeleteCheckpoints { .. }
+            | Self::RecoverFiles { .. }
+            | Self::StashTaken { .. } => true,
+            Self::RollbackCheckpoint { .. } | Self::RollbackTask { .. } | Self::Undo { .. } => false,
+        }
+    }
+}
+
+/// A planned change of refs, worktrees, workspaces.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct JournaledOperation {
+    /// What it is for.
+    pub kind: OperationKind,
+    /// One line for `log`.
+    pub title: String,
+    /// The checkpoint made before it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub safety: Option<CheckpointName>,
+    /// Commits that no other ref would reach any more: `refs/axiom/kept/<transaction>` keeps them for undo.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub kept: Vec<Oid>,
+    /// Branches that move together with the worktree in which they are checked out; the user's own changes are kept.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub advances: Vec<BranchAdvance>,
+    /// Refs that move, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refs: Vec<RefChange>,
+    /// Configuration of branches that is removed or brought back, after the refs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub branch_configs: Vec<BranchConfigChange>,
+    /// Stash entries that are removed or brought back, in this order, after the refs.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub stash: Vec<StashChange>,
+    /// Worktrees whose files, index or HEAD change.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub worktrees: Vec<WorktreeChange>,
+    /// Submodules whose files, index, HEAD or branches change, after the worktrees that they are in.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<SubmoduleChange>,
+    /// Workspaces that go to the trash or come back from it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub workspaces: Vec<WorkspaceChange>,
+    /// Files that an earlier operation moved to the trash because they were in its way. They come back where their place is
+    /// free.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub asides: Vec<TrashChange>,
+    /// Fields of tasks that change when it ends.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub edits: Vec<TaskChangeSet>,
+    /// Gates on tasks that open or close when it ends, in this order, after everything else.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub gates: Vec<GateChange>,
+    /// What changes in the restorable state when it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub changes: Option<Box<RestorableChanges>>,
+    /// The mode that it sets when it ends, where it restores no whole state.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mode: Option<ValueChange<SessionMode>>,
+}
+
+/// A branch that moves together with the worktree in which it is checked out. Only paths that differ between the two commits
+/// are touched; the user's other changes stay, staged or not.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct BranchAdvance {
+    /// The worktree's absolute path.
+    pub path: String,
+    /// The branch.
+    pub branch: RefName,
+    /// Its commit before and after.
+    pub commit: ValueChange<Oid>,
+}
+
+impl BranchAdvance {
+    /// The change of the branch's ref alone.
+    pub fn ref_change(&self) -> RefChange {
+        let ValueChange { old, new } = &self.commit;
+        RefChange { name: self.branch.clone(), value: ValueChange::new(Some(old.clone()), Some(new.clone())) }
+    }
+}
+
+/// A stash entry that is removed or brought back.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct StashChange {
+    /// The entry.
+    #[serde(flatten)]
+    pub entry: StashEntry,
+    /// The direction: [`ChangeDirection::PutAside`] removes it from the stash.
+    pub way: ChangeDirection,
+}
+
+/// What a worktree has checked out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum HeadState {
+    /// A branch, perhaps unborn.
+    Branch(RefName),
+    /// A commit.
+    Detached(Oid),
+}
+
+/// The change of one worktree. It is given by the trees before and after, so only paths that differ between them are
+/// touched.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorktreeChange {
+    /// Its absolute path.
+    pub path: String,
+    /// The trees of the files.
+    pub files: ValueChange<Oid>,
+    /// The trees of the index.
+    pub index: ValueChange<Oid>,
+    /// What is checked out.
+    pub head: ValueChange<HeadState>,
+    /// The captures with conflict stages, index flags and operations in progress; `None` where the trees of files and index
+    /// are enough.
+    pub captures: ValueChange<Option<Oid>>,
+}
+
+/// The change of one submodule, in its own repository.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SubmoduleChange {
+    /// Its files, index and HEAD, with its absolute path.
+    #[serde(flatten)]
+    pub worktree: WorktreeChange,
+    /// Its git directory, absolute.
+    pub git_dir: String,
+    /// Its branches that move.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub refs: Vec<RefChange>,
+    /// Whether its folder has its `.git`: it has none while the submodule is deleted from the worktree.
+    pub checked_out: ValueChange<bool>,
+}
+
+impl SubmoduleChange {
+    /// The change back.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        let refs = self.refs.into_iter().rev().map(|r| RefChange { name: r.name, value: r.value.inverse() });
+        Self {
+            refs: refs.collect(),
+            worktree: self.worktree.inverse(),
+            checked_out: self.checked_out.inverse(),
+            git_dir: self.git_dir,
+        }
+    }
+}
+
+impl WorktreeChange {
+    /// The change back.
+    #[must_use]
+    pub fn inverse(self) -> Self {
+        Self {
+            path: self.path,
+            files: self.files.inverse(),
+            index: self.index.inverse(),
+            head: self.head.inverse(),
+            captures: self.captures.inverse(),
+        }
+    }
+}
+
+/// A workspace that goes to the trash or comes back from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct WorkspaceChange {
+    /// The task it belongs to.
+    pub task: TaskId,
+    /// The workspace, as the state knows it.
+    pub workspace: Workspace,
+    /// The place of its folder in the trash.
+    pub trash: String,
+    /// Its git directory.
+    pub git_dir: String,
+    /// The place of its git directory while it is in the trash.
+    pub git_dir_trash: String,
+    /// The direction.
+    pub way: ChangeDirection,
+    /// What it has checked out when it is not in the trash.
+    pub head: HeadState,
+    /// The commit that is checked out in it.
+    pub commit: Option<Oid>,
+    /// The capture from which it is made again if the trash was emptied.
+    pub capture: Oid,
+    /// Whether the workspace was already broken before the operation: its folder was missing, or had lost its link to git.
+    /// What is left of it is moved, and comes back just as broken. `capture` is then a commit of its branch.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub lost: bool,
+    /// The submodules that are made again with it, the outer ones first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub submodules: Vec<HeldSubmodule>,
+}
+
+/// A file or folder that no capture holds, and that goes to the trash or comes back from it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TrashChange {
+    /// The worktree's absolute path.
+    pub worktree: String,
+    /// Its path in the worktree.
+    pub path: RepoPath,
+    /// The folder in the trash that holds it, at the same relative path.
+    pub trash: String,
+    /// The direction.
+    pub way: ChangeDirection,
+}
+
+/// A gate on a task that opens or closes with an operation.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateChange {
+    /// The gate, as it is while it is open.
+    pub gate: Gate,
+    /// The direction: [`ChangeDirection::PutAside`] closes it.
+    pub way: ChangeDirection,
+}
+
+impl JournaledOperation {
+    /// Whether it changes a ref, the stash, a file, a workspace, a task or the mode.
+    pub fn changes_anything(&self) -> bool {
+        let Self { refs, stash, advances, worktrees, submodules, workspaces, edits, mode, .. } = self;
+        let moves = !(refs.is_empty() && stash.is_empty() && advances.is_empty() && worktrees.is_empty());
+        moves || !(submodules.is_empty() && workspaces.is_empty() && edits.is_empty()) || mode.is_some()
+    }
+
+    /// An operation that changes nothing yet.
+    pub fn new(kind: OperationKind, title: impl Into<String>) -> Self {
+        Self {
+            kind,
+            title: title.into(),
+            safety: None,
+            kept: Vec::new(),
+            advances: Vec::new(),
+            refs: Vec::new(),
+            branch_configs: Vec::new(),
+            stash: Vec::new(),
+            worktrees: Vec::new(),
+            submodules: Vec::new(),
+            workspaces: Vec::new(),
+            asides: Vec::new(),
+            edits: Vec::new(),
+            gates: Vec::new(),
+            changes: None,
+            mode: None,
+        }
+    }
+
+    /// The inverse of the operation's changes of refs, files, workspaces, task fields and mode, last first, for aborting and
+    /// undoing. The whole state that it restored is not inverted: that is undone field by field.
+    #[must_use]
+    pub fn inverse(self, kind: OperationKind, title: String) -> Self {
+        let refs = self.refs.into_iter().rev().map(|r| RefChange { name: r.name, value: r.value.inverse() });
+        let advances = self.advances.into_iter().rev().map(|a| BranchAdvance { commit: a.commit.inverse(), ..a });
+        let worktrees = self.worktrees.into_iter().rev().map(WorktreeChange::inverse);
+        let submodules = self.submodules.into_iter().rev().map(SubmoduleChange::inverse);
+        let workspaces = self.workspaces.into_iter().rev().map(|w| WorkspaceChange { way: w.way.opposite(), ..w });
+        let stash = self.stash.into_iter().rev().map(|s| StashChange { way: s.way.opposite(), ..s });
+        let configs = self.branch_configs.into_iter().rev();
+        let configs = configs.map(|c| BranchConfigChange { way: c.way.opposite(), ..c });
+        let asides = self.asides.into_iter().rev().map(|a| TrashChange { way: a.way.opposite(), ..a });
+        let mut inverse = Self::new(kind, title);
+        inverse.asides = asides.collect();
+        inverse.refs = refs.collect();
+        inverse.branch_configs = configs.collect();
+        inverse.stash = stash.collect();
+        inverse.advances = advances.collect();
+        inverse.worktrees = worktrees.collect();
+        inverse.submodules = submodules.collect();
+        inverse.workspaces = workspaces.collect();
+        inverse.edits = inverse_edits(self.edits);
+        inverse.gates = inverse_gates(self.gates);
+        inverse.mode = self.mode.map(ValueChange::inverse);
+        inverse
+    }
+
+    /// The gates that the operation opens when it ends.
+    pub fn opened_gates(&self) -> Vec<GateId> {
+        let opened = self.gates.iter().filter(|change| change.way == ChangeDirection::BringBack);
+        opened.map(|change| change.gate.id.clone()).collect()
+    }
+
+    /// Whether no ref, stash entry, file or workspace changes.
+    pub fn is_state_only(&self) -> bool {
+        self.refs.is_empty()
+            && self.stash.is_empty()
+            && self.advances.is_empty()
+            && self.worktrees.is_empty()
+            && self.submodules.is_empty()
+            && self.workspaces.is_empty()
+    }
+}
+
+/// The inverse of changes of gates, last first.
+fn inverse_gates(gates: Vec<GateChange>) -> Vec<GateChange> {
+    gates.into_iter().rev().map(|change| GateChange { way: change.way.opposite(), ..change }).collect()
+}
+
+/// The inverse of edits, last first.
+pub fn inverse_edits(edits: Vec<TaskChangeSet>) -> Vec<TaskChangeSet> {
+    let turn = |edit: TaskChangeSet| TaskChangeSet {
+        id: edit.id,
+        changes: edit.changes.into_iter().rev().map(TaskFieldChange::inverse).collect(),
+    };
+    edits.into_iter().rev().map(turn).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_inverse_turned_round_again_is_the_operation() {
+        let oid = |digit: &str| Oid::new(digit.repeat(40)).unwrap();
+        let kind = OperationKind::Merge { task: TaskId::new("t").unwrap() };
+        let mut operation = JournaledOperation::new(kind.clone(), "x");
+        operation.refs = vec![
+            RefChange { name: RefName::branch("a"), value: ValueChange::new(None, Some(oid("1"))) },
+            RefChange { name: RefName::branch("b"), value: ValueChange::new(Some(oid("1")), Some(oid("2"))) },
+        ];
+        let commit = ValueChange::new(oid("1"), oid("2"));
+        operation.advances = vec![BranchAdvance { path: "/r".into(), branch: RefName::branch("b"), commit }];
+        let inverse = operation.clone().inverse(kind.clone(), "x".into());
+        assert_eq!(inverse.refs[0].value, ValueChange::new(Some(oid("2")), Some(oid("1"))));
+        assert_eq!(inverse.inverse(kind, "x".into()), operation);
+    }
+}

@@ -1,0 +1,194 @@
+//! Tasks for display: the stored status or one derived from the rest of the state, counts, and the next commands.
+
+use serde::Serialize;
+
+use crate::base::ids::TaskId;
+use crate::queries::groups::TaskGroupTree;
+use crate::queries::task_standing;
+use crate::state::current_state::State;
+use crate::work::gates::gate::{Gate, to_settle_first};
+use crate::work::tasks::task::{Task, TaskKind, TaskStatus};
+
+/// The displayed status: the stored one, except for pending tasks that cannot start or that a crash interrupted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub enum DisplayedTaskStatus {
+    /// Ready to be claimed.
+    Pending,
+    /// Pending, and its dependencies are not merged yet.
+    Waiting,
+    /// Pending, and its last attempt was ended by a crash; or a crash ended the agent that works on it, and nobody has recovered that yet.
+    Interrupted,
+    /// An agent works on it.
+    Active,
+    /// Reported and verified.
+    Done,
+    /// It cannot go on, for the given reason.
+    Blocked,
+    /// No iterations or retries are left.
+    Failed,
+    /// No longer part of the plan.
+    Archived,
+    /// A group: an agent works on a part of it, and it has hardly come any further.
+    Starting,
+    /// A group: parts of it were begun.
+    InProgress,
+    /// A group: all of it is merged.
+    Completed,
+}
+
+impl DisplayedTaskStatus {
+    /// The word used in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Pending => TaskStatus::Pending.as_str(),
+            Self::Waiting => "waiting",
+            Self::Interrupted => "interrupted",
+            Self::Active => TaskStatus::Active.as_str(),
+            Self::Done => TaskStatus::Done.as_str(),
+            Self::Blocked => TaskStatus::Blocked.as_str(),
+            Self::Failed => TaskStatus::Failed.as_str(),
+            Self::Archived => TaskStatus::Archived.as_str(),
+            Self::Starting => "starting",
+            Self::InProgress => "inProgress",
+            Self::Completed => "completed",
+        }
+    }
+
+    /// The status in words.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Self::InProgress => "in progress",
+            Self::Pending
+            | Self::Waiting
+            | Self::Interrupted
+            | Self::Active
+            | Self::Done
+            | Self::Blocked
+            | Self::Failed
+            | Self::Archived
+            | Self::Starting
+            | Self::Completed => self.as_str(),
+        }
+    }
+
+    /// The status to show for a task.
+    pub fn of<'a>(groups: &TaskGroupTree<'a>, task: &'a Task) -> Self {
+        match task.kind {
+            TaskKind::Task => Self::of_task(groups, task),
+            TaskKind::Group | TaskKind::Goal => task_standing::group_shown(groups, task),
+        }
+    }
+
+    fn of_task<'a>(groups: &TaskGroupTree<'a>, task: &'a Task) -> Self {
+        match task.status {
+            TaskStatus::Pending if !groups.dependencies_met(task) => Self::Waiting,
+            TaskStatus::Pending if groups.state().is_interrupted(&task.id) => Self::Interrupted,
+            TaskStatus::Pending => Self::Pending,
+            TaskStatus::Active if groups.is_cut_off(task) => Self::Interrupted,
+            TaskStatus::Active => Self::Active,
+            TaskStatus::Done => Self::Done,
+            TaskStatus::Blocked => Self::Blocked,
+            TaskStatus::Failed => Self::Failed,
+            TaskStatus::Archived => Self::Archived,
+        }
+    }
+}
+
+/// How many tasks have which stored status. Groups are not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+#[allow(missing_docs)] // the fields are the stored statuses
+pub struct TaskStatusCounts {
+    pub pending: u32,
+    pub active: u32,
+    pub done: u32,
+    pub blocked: u32,
+    pub failed: u32,
+    pub archived: u32,
+}
+
+/// Counts that do not follow from the stored status alone.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskProgress {
+    /// All tasks that are not archived.
+    pub total: u32,
+    /// Tasks whose work is in the target branch.
+    pub merged: u32,
+    /// Pending tasks that can be started.
+    pub ready: u32,
+    /// Pending tasks that wait for nothing but a human, at a gate.
+    pub at_gates: u32,
+    /// Pending tasks that wait for others: those that are shown as waiting.
+    pub waiting: u32,
+}
+
+/// How many commands of one kind [`next_commands`] lists at most.
+const MOST_COMMANDS: usize = 5;
+
+/// The commands by which the user can continue where the session cannot: for open gates, then for failed and blocked tasks.
+pub fn next_commands(state: &State) -> Vec<String> {
+    let mut commands = Vec::new();
+    let waiting: Vec<&Gate> = state.restorable.gates.values().filter(|gate| gate.decision.is_none()).collect();
+    for gate in waiting.iter().take(MOST_COMMANDS) {
+        commands.extend(to_settle_first(&gate.reason));
+        commands.push(gate.kind.command(gate.id.as_str()));
+    }
+    if waiting.len() > MOST_COMMANDS {
+        commands.push("git axiom gate list    shows everything that waits".to_owned());
+    }
+    let stuck = stuck(state);
+    for task in stuck.iter().take(MOST_COMMANDS) {
+        commands.extend(commands_of_stuck(&task.id));
+    }
+    if commands.is_empty() || stuck.len() > MOST_COMMANDS {
+        commands.push("git axiom task list    shows them".to_owned());
+    }
+    commands
+}
+
+/// The tasks that do not go on unless a human does something: those that failed or are blocked.
+pub fn stuck(state: &State) -> Vec<&Task> {
+    let is_stuck = |task: &&Task| match task.status {
+        TaskStatus::Failed | TaskStatus::Blocked => task.kind == TaskKind::Task,
+        TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Archived => false,
+    };
+    state.restorable.tasks.values().filter(is_stuck).collect()
+}
+
+/// The commands for one of them.
+pub fn commands_of_stuck(id: &TaskId) -> [String; 2] {
+    [
+        format!("git axiom output {id}    shows what its agent printed"),
+        format!("git axiom task unblock {id}    makes it pending again"),
+    ]
+}
+
+/// Counts all tasks.
+pub fn count_tasks(state: &State) -> (TaskStatusCounts, TaskProgress) {
+    let groups = TaskGroupTree::of(state);
+    let (mut counts, mut progress) = (TaskStatusCounts::default(), TaskProgress::default());
+    for task in state.restorable.tasks.values().filter(|task| task.kind == TaskKind::Task) {
+        let counter = match task.status {
+            TaskStatus::Pending => &mut counts.pending,
+            TaskStatus::Active => &mut counts.active,
+            TaskStatus::Done => &mut counts.done,
+            TaskStatus::Blocked => &mut counts.blocked,
+            TaskStatus::Failed => &mut counts.failed,
+            TaskStatus::Archived => &mut counts.archived,
+        };
+        *counter += 1;
+        progress.total += u32::from(task.status != TaskStatus::Archived);
+        progress.merged += u32::from(task.merged.is_some() && task.status == TaskStatus::Done);
+        if task.status == TaskStatus::Pending {
+            let counter = match groups.waiting_since(task) {
+                None => &mut progress.ready,
+                Some(_) if DisplayedTaskStatus::of(&groups, task) == DisplayedTaskStatus::Waiting => &mut progress.waiting,
+                Some(_) => &mut progress.at_gates,
+            };
+            *counter += 1;
+        }
+    }
+    (counts, progress)
+}

@@ -1,0 +1,127 @@
+//! `State::apply`: the one place that defines how an event changes the state.
+//!
+//! Pure, and all or nothing: an event that does not fit is refused and changes nothing. Appending validates with it, and
+//! replay calls the same function, so the log cannot hold an event that the state would refuse.
+
+mod learnings;
+mod operations;
+mod placed;
+mod planning;
+mod session;
+mod spending;
+mod tasks;
+mod work;
+
+use super::current_state::State;
+use super::event::{Event, EventEnvelope};
+use crate::planning::gates;
+use crate::state::settle::OperationSettlement;
+use crate::work::tasks::task::TaskStatus;
+use axiom_base::error::{Code, Error, Result};
+
+fn refuse<T>(code: Code, what: impl Into<String>) -> Result<T> {
+    Err(Error::new(code, what))
+}
+
+impl State {
+    /// Applies one event.
+    pub fn apply(&mut self, envelope: &EventEnvelope) -> Result<()> {
+        // A state that recovery adopted may skip numbers: it gets a number above all that were ever known.
+        let adopted = matches!(envelope.event, Event::StateAdopted { .. }) && envelope.seq > self.seq;
+        let follows = adopted || envelope.seq == self.seq + 1;
+        if !follows {
+            return refuse(Code::EventSchemaInvalid, format!("event {} does not follow event {}", envelope.seq, self.seq));
+        }
+        let before = self.record.last_action.take();
+        if let Err(error) = self.apply_event(envelope) {
+            self.record.last_action = before;
+            return Err(error);
+        }
+        match self.record.last_action {
+            Some(_) => self.record.last_action_at = Some(envelope.at),
+            None => self.record.last_action = before,
+        }
+        self.end_delays();
+        self.seq = envelope.seq;
+        self.updated_at = Some(envelope.at);
+        Ok(())
+    }
+
+    fn adopt(&mut self, state: &Self) {
+        *self = state.clone();
+        self.take_branches_for_ours();
+        gates::settle(&mut self.restorable.gates, self.record.plan.as_deref());
+    }
+
+    fn apply_event(&mut self, envelope: &EventEnvelope) -> Result<()> {
+        let at = envelope.at;
+        match &envelope.event {
+            Event::TasksAdded { tasks } => self.add_tasks_by(&envelope.by, tasks)?,
+            Event::TasksChanged { edits } => self.change_tasks_by(&envelope.by, edits, at)?,
+            Event::Planned { step } => self.plan(step, &envelope.by, at)?,
+            Event::Audited { id, .. } => drop(self.task(id)?),
+            Event::SessionStarted { session } => self.start_session(session)?,
+            Event::SessionChanged { state, reason } => self.change_session(*state, reason, at)?,
+            Event::ModeChanged { mode } => self.change_mode(mode)?,
+            Event::Requested { id, request } => drop(self.record.requests.insert(id.clone(), request.clone())),
+            Event::RequestHandled { id, .. } => drop(self.record.requests.remove(id)),
+            Event::WorkspaceOpened { task, workspace } => self.open_workspace(task, workspace)?,
+            Event::WorkspaceClosed { task, .. } => drop(self.restorable.workspaces.remove(task)),
+            Event::MergedBranchesLeft { gone, stay: _ } => self.forget_branches(gone),
+            Event::TaskClaimed { agent, task, complete } => self.claim(agent, task, *complete, at)?,
+            Event::IterationIntended { agent, iteration, token, from, exit_completes, program, resumes } => {
+                let work = self.intend(agent, *iteration, token, at)?;
+                work.from = Some(from.clone());
+                work.exit_completes = *exit_completes;
+                (work.program, work.resumes) = (program.clone(), resumes.clone());
+            }
+            Event::IterationStarted { agent, token, pid } => self.start_iteration(agent, token, *pid, at)?,
+            Event::Signalled { agent, token, signal } => {
+                self.signalled(agent, token, signal, at)?;
+                self.learn(agent, signal, envelope.seq, at);
+            }
+            Event::RecoveryDecided { agent, decision, puts_aside, paused } => {
+                self.decide(agent, decision, (*puts_aside, *paused), at)?
+            }
+            Event::IterationEnded { agent, token, report } => self.end_iteration(agent, token, report, at)?,
+            Event::VerificationFailed { agent, why, round } => self.fail_verification(agent, why, *round, at)?,
+            Event::LookCutOff { id, persona, used, duration_ms } => self.look_cut_off(id, persona, (used, *duration_ms), at)?,
+            Event::StepVerified { id, of, result } => self.step_verified(id, of, result, at)?,
+            Event::MergeVerified { id, verification } => self.verified(id, verification, at)?,
+            Event::ConflictGivenBack { id, conflict } => self.give_back(id, conflict)?,
+            Event::Delayed { id, delay } => self.delay(id, delay.as_deref())?,
+            Event::WorkReleased { agent, status, reason, retry, complete, gate, discarded } => {
+                let goes_on = *status == TaskStatus::Pending && gate.as_ref().is_none_or(|gate| gate.goes_on());
+                self.release(agent, *status, reason, (*retry, *discarded, goes_on), complete.as_ref(), at)?;
+                if let Some(gate) = gate {
+                    self.hold(gate);
+                }
+            }
+            Event::GateOpened { gate } => self.open_gate(gate),
+            Event::GateDecided { id, decision, complete } => self.decide_gate(id, decision, complete.as_ref())?,
+            Event::GateClosed { id, .. } => drop(self.restorable.gates.remove(id)),
+            Event::CheckpointIntended { name } => self.intend_checkpoint(name)?,
+            Event::CheckpointCreated { checkpoint } => self.create_checkpoint(checkpoint, at)?,
+            Event::CheckpointAbandoned { .. } => self.record.checkpoint_intent = None,
+            Event::Purged { what: _, made_anew, gone, forgotten, masked, left } => {
+                self.purge(made_anew, gone, forgotten)?;
+                self.after_purge(masked, left.as_ref(), at);
+            }
+            Event::CheckpointsDeleted { names } => self.delete_checkpoints(names)?,
+            Event::OperationBegan { operation } => self.begin_operation(&envelope.txn, operation)?,
+            Event::OperationReversed { .. } => self.reverse_operation()?,
+            Event::OperationEnded { end, edits, changes, mode, moved: _ } => {
+                let settled = OperationSettlement { edits: edits.clone(), changes: changes.clone(), mode: *mode };
+                self.end_operation(*end, settled, at)?
+            }
+            Event::StateAdopted { state, .. } => self.adopt(state),
+            Event::RepositoryPlaced { placing } => self.place(placing, envelope.seq),
+            Event::WorkspaceCaptured { task, capture, lines } => self.captured(task, capture, *lines, at)?,
+            Event::LearningEdited { id, text } => self.edit_learning(*id, text)?,
+            Event::LearningForgotten { id } => self.forget_learning(*id)?,
+            Event::ConfigBackupRestored { what } => self.record.config_restored = Some(what.clone()),
+            Event::HookRan { .. } | Event::LogRepaired { .. } | Event::MergedBranchesLeave { .. } => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,533 @@
+//! Events: the log is a sequence of these, one per line, and the state is computed from them.
+//!
+//! The JSON of an event is a stored format: fields may be added with a default, never renamed or given a new meaning.
+//! Changes that must happen together are one event. An event does not repeat fields of its envelope. Large and rare contents
+//! are boxed, because a replay moves each event several times.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use super::current_state::State;
+use super::repository_location::RepositoryRelocation;
+use crate::base::ids::{AgentId, CheckpointName, GateId, OperationId, RequestId, SessionId, TaskId, Token};
+use crate::base::names::{Oid, RefName};
+use crate::base::ref_change::RefChange;
+use crate::base::text::ValueChange;
+use crate::checkpoint::purge::PurgeLeftover;
+use crate::checkpoint::record::CheckpointRecord;
+use crate::journal::journaled::{JournaledOperation, TrashChange};
+use crate::planning::step::PlanStep;
+use crate::recovery::decide::CrashDecision;
+use crate::work::agent::Workspace;
+use crate::work::endings::conflict::AssignedConflict;
+use crate::work::endings::delay::DelayedSessionStep;
+use crate::work::gates::gate::{Gate, GateDecision};
+use crate::work::hooks::hook_run::HookRun;
+use crate::work::iteration::IterationReport;
+use crate::work::restorable::restorable_changes::RestorableChanges;
+use crate::work::sessions::session::{Session, SessionMode, SessionState, SupervisorRequest};
+use crate::work::signals::reports::ChangedLineCounts;
+use crate::work::signals::signal::AgentSignal;
+use crate::work::tasks::learnings::LearningId;
+use crate::work::tasks::task::{Task, TaskChangeSet, TaskStatus};
+use crate::work::verifying::verification::{MergeVerification, ProgramUsage, VerifyStepResult};
+
+/// An event with its place, time, transaction and author.
+#[derive(Debug, Clone, PartialEq)]
+pub struct EventEnvelope {
+    /// Its number, from 1. Only an adopted state may leave a gap.
+    pub seq: u64,
+    /// When it was appended.
+    pub at: Timestamp,
+    /// The transaction it belongs to.
+    pub txn: OperationId,
+    /// Who did it.
+    pub by: EventAuthor,
+    /// What happened.
+    pub event: Event,
+}
+
+/// Who did something.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum EventAuthor {
+    /// A human, or a human's script, by a verb.
+    User,
+    /// The supervisor process.
+    Supervisor,
+    /// An agent, by a verb.
+    Agent(AgentId),
+    /// The verb `recover`.
+    Recovery,
+}
+
+impl fmt::Display for EventAuthor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::User => f.pad("user"),
+            Self::Supervisor => f.pad("supervisor"),
+            Self::Agent(agent) => f.pad(agent.as_str()),
+            Self::Recovery => f.pad("recovery"),
+        }
+    }
+}
+
+/// What happened.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", rename_all_fields = "camelCase")]
+pub enum Event {
+    /// Tasks were added; an import is one event.
+    TasksAdded {
+        /// The tasks, in the order in which they were given.
+        tasks: Vec<Task>,
+    },
+    /// Fields of tasks were changed.
+    TasksChanged {
+        /// What changed, task by task.
+        edits: Vec<TaskChangeSet>,
+    },
+    /// A step of planning.
+    Planned {
+        /// The step.
+        step: Box<PlanStep>,
+    },
+    /// A line for the history of a task.
+    Audited {
+        /// The task.
+        id: TaskId,
+        /// The line.
+        text: String,
+    },
+    /// A hook was run.
+    HookRan {
+        /// How it went.
+        run: Box<HookRun>,
+    },
+    /// A session began.
+    SessionStarted {
+        /// The session.
+        session: Session,
+    },
+    /// A session paused, went on, or ended.
+    SessionChanged {
+        /// What it does now.
+        state: SessionState,
+        /// Why, in words.
+        reason: String,
+    },
+    /// The mode was changed.
+    ModeChanged {
+        /// The old mode and the new one.
+        mode: ValueChange<SessionMode>,
+    },
+    /// A verb asks the supervisor for something.
+    Requested {
+        /// The request's id.
+        id: RequestId,
+        /// The request.
+        request: SupervisorRequest,
+    },
+    /// The supervisor has handled a request.
+    RequestHandled {
+        /// The request.
+        id: RequestId,
+        /// Whether it was done.
+        done: bool,
+        /// The result in words.
+        message: String,
+    },
+    /// A workspace is ready.
+    WorkspaceOpened {
+        /// The task it is for.
+        task: TaskId,
+        /// The workspace.
+        workspace: Workspace,
+    },
+    /// A workspace was moved to the trash.
+    WorkspaceClosed {
+        /// The task it was for.
+        task: TaskId,
+        /// Where it is now; `None` where it did not exist any more.
+        trash: Option<String>,
+    },
+    /// Branches of merged tasks are about to be deleted: the target has their commits.
+    MergedBranchesLeave {
+        /// The branches, with their commits.
+        refs: Vec<RefChange>,
+    },
+    /// The branches of a `mergedBranchesLeave` are deleted.
+    MergedBranchesLeft {
+        /// Those that are gone.
+        gone: Vec<RefName>,
+        /// Those that stay after all: somebody moved them meanwhile.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        stay: Vec<RefName>,
+    },
+    /// An agent took a task: pending → active.
+    TaskClaimed {
+        /// The agent.
+        agent: AgentId,
+        /// The task.
+        task: TaskId,
+        /// Whether its work was complete before, so that it continues with verification: see `workReleased`.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        complete: bool,
+    },
+    /// A keeper is about to be started.
+    IterationIntended {
+        /// The agent.
+        agent: AgentId,
+        /// The iteration's number within the attempt, from 1.
+        iteration: u32,
+        /// Its token.
+        token: Token,
+        /// The branch's commit before it.
+        from: Oid,
+        /// Whether exit status 0 alone completes the task. A supervisor that takes over may be configured for another
+        /// program.
+        exit_completes: bool,
+        /// The name of the agent program, where it can go on with a session.
+        #[serde(default, skip_serializing_if = "String::is_empty")]
+        program: String,
+        /// The session of the program that it goes on with.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        resumes: Option<String>,
+    },
+    /// The keeper has started the program.
+    IterationStarted {
+        /// The agent.
+        agent: AgentId,
+        /// The iteration's token.
+        token: Token,
+        /// The keeper's process id.
+        pid: u32,
+    },
+    /// The agent sent a signal while it worked.
+    Signalled {
+        /// The agent.
+        agent: AgentId,
+        /// The iteration's token.
+        token: Token,
+        /// The signal.
+        signal: crate::work::signals::signal::AgentSignal,
+    },
+    /// It was decided what becomes of a task whose iteration was cut off by a crash, or whose session was paused and then ended.
+    RecoveryDecided {
+        /// The agent.
+        agent: AgentId,
+        /// The decision.
+        decision: Box<CrashDecision>,
+        /// Whether what is there is kept aside before the task is claimed.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        puts_aside: bool,
+        /// Whether that was after a pause, and no crash.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        paused: bool,
+    },
+    /// An iteration has ended and its leftovers are committed.
+    IterationEnded {
+        /// The agent.
+        agent: AgentId,
+        /// The iteration's token.
+        token: Token,
+        /// The record of the iteration.
+        report: Box<IterationReport>,
+    },
+    /// A verify step failed: the outcome of the iteration is no longer "complete".
+    VerificationFailed {
+        /// The agent.
+        agent: AgentId,
+        /// Which step failed, and how.
+        why: String,
+        /// How many verifications in a row have failed since the task was claimed, with this one.
+        round: u32,
+    },
+    /// The program of a persona that looked at the work was ended before its result was recorded: it has none, and was paid.
+    LookCutOff {
+        /// The task.
+        id: TaskId,
+        /// The persona.
+        persona: String,
+        /// What it used, as far as it had told.
+        used: Box<ProgramUsage>,
+        /// How long it ran, in milliseconds, as far as that is known.
+        duration_ms: u64,
+    },
+    /// A verify step of a task has ended.
+    StepVerified {
+        /// The task.
+        id: TaskId,
+        /// The commit of its branch that the step was run on.
+        of: Oid,
+        /// The result.
+        result: Box<VerifyStepResult>,
+    },
+    /// The commands that verify a merge were run on its result.
+    MergeVerified {
+        /// The task.
+        id: TaskId,
+        /// The result, and the merge for which it is valid.
+        verification: Box<MergeVerification>,
+    },
+    /// The merge of a task has a conflict that its agent is to settle.
+    ConflictGivenBack {
+        /// The task.
+        id: TaskId,
+        /// The conflict.
+        conflict: Box<AssignedConflict>,
+    },
+    /// A step for a task failed and is tried again later, or that is over.
+    Delayed {
+        /// The task.
+        id: TaskId,
+        /// What failed; `None` where nothing is waited for any more.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        delay: Option<Box<DelayedSessionStep>>,
+    },
+    /// The agent is free again, and its task is no longer active.
+    WorkReleased {
+        /// The agent.
+        agent: AgentId,
+        /// The task's status from now on.
+        status: TaskStatus,
+        /// The reason.
+        reason: String,
+        /// Whether this counts as a retry.
+        retry: bool,
+        /// The branch's commit at which the agent reported the task as complete, where that is not verified yet.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        complete: Option<Oid>,
+        /// The gate at which the task waits from now on, where a human stopped its agent and the task is pending.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        gate: Option<Box<Gate>>,
+        /// Whether what the agent said in its last iteration does not count: a human killed it.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        discarded: bool,
+    },
+    /// Something waits for a human.
+    GateOpened {
+        /// The gate.
+        gate: Box<Gate>,
+    },
+    /// A human decided at a gate.
+    GateDecided {
+        /// The gate.
+        id: GateId,
+        /// The decision.
+        decision: GateDecision,
+        /// The commit at which a human said that the task is complete.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        complete: Option<Oid>,
+    },
+    /// A gate was closed: the decision was carried out, or is no longer needed.
+    GateClosed {
+        /// The gate.
+        id: GateId,
+        /// The reason.
+        reason: String,
+    },
+    /// A checkpoint is about to be made.
+    CheckpointIntended {
+        /// Its name.
+        name: CheckpointName,
+    },
+    /// A checkpoint exists.
+    CheckpointCreated {
+        /// Its record.
+        checkpoint: CheckpointRecord,
+    },
+    /// A checkpoint that was intended was not made.
+    CheckpointAbandoned {
+        /// Its name.
+        name: CheckpointName,
+        /// The reason.
+        reason: String,
+    },
+    /// Checkpoints were deleted.
+    CheckpointsDeleted {
+        /// Their names.
+        names: Vec<CheckpointName>,
+    },
+    /// A human took something out of all that was saved.
+    Purged {
+        /// What, as it was named: a path or the id of a content.
+        what: String,
+        /// The checkpoints that had it, as they are without it.
+        made_anew: Vec<CheckpointRecord>,
+        /// The checkpoints that went with it.
+        gone: Vec<CheckpointName>,
+        /// The captures of deleted checkpoints that can no longer be brought back.
+        forgotten: Vec<Oid>,
+        /// The tasks whose text or verify steps were masked.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        masked: Vec<TaskId>,
+        /// Where a path was named: its contents that could not be deleted.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        left: Option<PurgeLeftover>,
+    },
+    /// An operation was planned and is about to change refs or files.
+    OperationBegan {
+        /// The plan.
+        operation: Box<JournaledOperation>,
+    },
+    /// The direction of an operation was changed: it is being reversed.
+    OperationReversed {
+        /// The reason.
+        reason: String,
+    },
+    /// An operation has ended.
+    OperationEnded {
+        /// Whether it was carried out or reversed.
+        end: OperationEnd,
+        /// Changes of tasks that belong to it.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        edits: Vec<TaskChangeSet>,
+        /// What it changed of the restorable state.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        changes: Option<Box<RestorableChanges>>,
+        /// The change of the mode that it made.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        mode: Option<ValueChange<SessionMode>>,
+        /// Files that no capture holds and that were in its way: they are in the trash, and undo puts them back.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        moved: Vec<TrashChange>,
+    },
+    /// A new log begins with a state that recovery found elsewhere.
+    StateAdopted {
+        /// Where it was found.
+        source: String,
+        /// The state.
+        state: Box<State>,
+    },
+    /// The repository was moved, restored or copied: paths recorded before this event refer to the old place.
+    RepositoryPlaced {
+        /// The old and the new place, and how it came there.
+        placing: Box<RepositoryRelocation>,
+    },
+    /// The workspace of a task was captured while its agent worked, because something had changed.
+    WorkspaceCaptured {
+        /// The task.
+        task: TaskId,
+        /// The capture.
+        capture: Oid,
+        /// How many lines it differs in from where the branch was started, where that is known.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        lines: Option<ChangedLineCounts>,
+    },
+    /// A human changed the text of a learning.
+    LearningEdited {
+        /// The learning.
+        id: LearningId,
+        /// Its new text.
+        text: String,
+    },
+    /// A human does not want a learning to be used any more.
+    LearningForgotten {
+        /// The learning.
+        id: LearningId,
+    },
+    /// Something stands in for a configuration file that cannot be read (`CONFIG_BACKUP_RESTORED`).
+    ConfigBackupRestored {
+        /// What stands in for which file, and why.
+        what: String,
+    },
+    /// A damaged end of the log was cut off and saved.
+    LogRepaired {
+        /// How many bytes.
+        bytes: u64,
+        /// The file that holds them now.
+        kept: String,
+    },
+}
+
+/// How an operation ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum OperationEnd {
+    /// Its changes were made.
+    Done,
+    /// It was reversed: everything is as before it.
+    Aborted,
+}
+
+impl Event {
+    /// The event's name, as in JSON.
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::TasksAdded { .. } => "tasksAdded",
+            Self::TasksChanged { .. } => "tasksChanged",
+            Self::Planned { .. } => "planned",
+            Self::Audited { .. } => "audited",
+            Self::HookRan { .. } => "hookRan",
+            Self::SessionStarted { .. } => "sessionStarted",
+            Self::SessionChanged { .. } => "sessionChanged",
+            Self::ModeChanged { .. } => "modeChanged",
+            Self::Requested { .. } => "requested",
+            Self::RequestHandled { .. } => "requestHandled",
+            Self::WorkspaceOpened { .. } => "workspaceOpened",
+            Self::WorkspaceClosed { .. } => "workspaceClosed",
+            Self::MergedBranchesLeave { .. } => "mergedBranchesLeave",
+            Self::MergedBranchesLeft { .. } => "mergedBranchesLeft",
+            Self::TaskClaimed { .. } => "taskClaimed",
+            Self::IterationIntended { .. } => "iterationIntended",
+            Self::IterationStarted { .. } => "iterationStarted",
+            Self::Signalled { .. } => "signalled",
+            Self::RecoveryDecided { .. } => "recoveryDecided",
+            Self::IterationEnded { .. } => "iterationEnded",
+            Self::VerificationFailed { .. } => "verificationFailed",
+            Self::LookCutOff { .. } => "lookCutOff",
+            Self::StepVerified { .. } => "stepVerified",
+            Self::MergeVerified { .. } => "mergeVerified",
+            Self::ConflictGivenBack { .. } => "conflictGivenBack",
+            Self::Delayed { .. } => "delayed",
+            Self::WorkReleased { .. } => "workReleased",
+            Self::GateOpened { .. } => "gateOpened",
+            Self::GateDecided { .. } => "gateDecided",
+            Self::GateClosed { .. } => "gateClosed",
+            Self::CheckpointIntended { .. } => "checkpointIntended",
+            Self::CheckpointCreated { .. } => "checkpointCreated",
+            Self::CheckpointAbandoned { .. } => "checkpointAbandoned",
+            Self::Purged { .. } => "purged",
+            Self::CheckpointsDeleted { .. } => "checkpointsDeleted",
+            Self::OperationBegan { .. } => "operationBegan",
+            Self::OperationReversed { .. } => "operationReversed",
+            Self::OperationEnded { .. } => "operationEnded",
+            Self::StateAdopted { .. } => "stateAdopted",
+            Self::RepositoryPlaced { .. } => "repositoryPlaced",
+            Self::WorkspaceCaptured { .. } => "workspaceCaptured",
+            Self::LearningEdited { .. } => "learningEdited",
+            Self::LearningForgotten { .. } => "learningForgotten",
+            Self::ConfigBackupRestored { .. } => "configBackupRestored",
+            Self::LogRepaired { .. } => "logRepaired",
+        }
+    }
+
+    /// The session that a `sessionStarted` event names, for callers that only follow sessions.
+    pub fn session_id(&self) -> Option<&SessionId> {
+        if let Self::SessionStarted { session } = self { Some(&session.id) } else { None }
+    }
+}
+
+impl Event {
+    /// Whether it may change the plan.
+    pub const fn may_change_plan(&self) -> bool {
+        matches!(self, Self::Planned { .. } | Self::StateAdopted { .. })
+    }
+
+    /// Whether it may change what is known of learnings.
+    pub const fn may_change_learnings(&self) -> bool {
+        if let Self::IterationEnded { report, .. } = self {
+            return report.discarded;
+        }
+        matches!(
+            self,
+            Self::Signalled { signal: AgentSignal::Learning { .. }, .. }
+                | Self::WorkReleased { discarded: true, .. }
+                | Self::LearningEdited { .. }
+                | Self::LearningForgotten { .. }
+                | Self::StateAdopted { .. }
+        )
+    }
+}

@@ -1,0 +1,549 @@
+//! Gates: decisions that wait for a human.
+
+use crate::work::iteration::ReviewCause;
+use crate::work::tasks::branch_names;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use crate::base::ids::{AgentId, GateId, MAX_ID_LENGTH, TaskId};
+use crate::base::names::RefName;
+use crate::work::guarded::{AllowedGuardedFiles, GuardedFilesDigest};
+use crate::work::money::budget::BudgetUsage;
+use axiom_base::error::Result;
+
+/// How the ids of gates begin that a planner's question opens.
+pub const PLANNING_QUESTION: &str = "planning-question-";
+
+/// Whether the gate with this id is a question of a planner.
+pub fn asks_of_planner(id: &str) -> bool {
+    id.starts_with(PLANNING_QUESTION)
+}
+
+/// The kind of decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateKind {
+    /// A task is ready to be claimed (mode semi-auto).
+    Claim,
+    /// A task is ready to be merged, or its merge has a conflict.
+    Merge,
+    /// An agent asks a question.
+    Question,
+    /// A human has to look at something.
+    HumanReview,
+    /// A recovery decision is left to a human.
+    Recovery,
+    /// A plan is to be approved.
+    Planning,
+    /// A budget is used up.
+    Budget,
+    /// There is too little space to start anything. It closes by itself once there is enough.
+    Disk,
+}
+
+impl GateKind {
+    /// All kinds.
+    pub const ALL: [Self; 8] =
+        [Self::Claim, Self::Merge, Self::Question, Self::HumanReview, Self::Recovery, Self::Planning, Self::Budget, Self::Disk];
+
+    /// The kind of the gate with this id: the id begins with the kind.
+    pub fn of_gate(id: &str) -> Option<Self> {
+        let begins = |kind: &Self| id.strip_prefix(&kind.as_str().replace('_', "-")).is_some_and(|rest| rest.starts_with('-'));
+        Self::ALL.into_iter().find(begins)
+    }
+
+    /// The command that approves or answers the gate with this id.
+    pub fn command(self, id: &str) -> String {
+        match self {
+            Self::Planning if asks_of_planner(id) => format!("git axiom gate answer {id} TEXT"),
+            Self::Question => format!("git axiom gate answer {id} TEXT"),
+            Self::Claim | Self::Merge | Self::HumanReview | Self::Recovery | Self::Planning | Self::Budget | Self::Disk => {
+                format!("git axiom gate approve {id}")
+            }
+        }
+    }
+
+    /// The word used in JSON.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Claim => "claim",
+            Self::Merge => "merge",
+            Self::Question => "question",
+            Self::HumanReview => "human_review",
+            Self::Recovery => "recovery",
+            Self::Planning => "planning",
+            Self::Budget => "budget",
+            Self::Disk => "disk",
+        }
+    }
+}
+
+/// Why a task waits at its claim gate for a human, in autopilot too: mostly because of what a human did to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum TaskHoldReason {
+    /// Its agent was stopped.
+    Stopped,
+    /// Its agent was killed.
+    Killed,
+    /// Its agent was sent to another task.
+    Redirected,
+    /// It was rolled back.
+    RolledBack,
+    /// Its workspace is broken, and a human has to decide about it.
+    Broken,
+    /// A step for it failed again and again, and a human has to look at the reason.
+    Failed,
+    /// A purge masked words of its text or of its verify steps: they may no longer say what was meant.
+    Masked,
+}
+
+impl TaskHoldReason {
+    /// All reasons.
+    pub const ALL: [Self; 7] =
+        [Self::Stopped, Self::Killed, Self::Redirected, Self::RolledBack, Self::Broken, Self::Failed, Self::Masked];
+
+    const fn in_words(self) -> &'static str {
+        match self {
+            Self::Stopped => "was stopped",
+            Self::Killed => "was killed",
+            Self::Redirected => "was left for another task",
+            Self::RolledBack => "was taken back",
+            Self::Broken => "has an unusable workspace",
+            Self::Failed => "could not go on",
+            Self::Masked => "has words that a purge masked (see 'git axiom task show')",
+        }
+    }
+}
+
+/// What happens to a task after a human took it from its agent or rolled it back.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum AfterHalt {
+    /// It waits at a claim gate, in every mode.
+    #[default]
+    Waits,
+    /// An agent may claim it again at once: `--retry`.
+    Again,
+}
+
+impl AfterHalt {
+    /// The value for the option `--retry`.
+    pub const fn with_retry(retry: bool) -> Self {
+        if retry { Self::Again } else { Self::Waits }
+    }
+
+    /// Whether it is the value that is left out.
+    #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+    pub fn is_default(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The reason for holding the task; `None` where the task is not held.
+    pub const fn holds(self, held: TaskHoldReason) -> Option<TaskHoldReason> {
+        match self {
+            Self::Waits => Some(held),
+            Self::Again => None,
+        }
+    }
+}
+
+/// In which workspace an agent begins the task that it is sent to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum RedirectWorkspace {
+    /// In one of that task's own.
+    #[default]
+    Own,
+    /// In the one that it works in: the branch is switched there.
+    Same,
+}
+
+impl RedirectWorkspace {
+    /// The value for the option `--same-workspace`.
+    pub const fn with_same(same: bool) -> Self {
+        if same { Self::Same } else { Self::Own }
+    }
+}
+
+/// Where a human sends an agent: it claims the gate's task as soon as it has left its own.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct GateRedirect {
+    /// The agent.
+    pub agent: AgentId,
+    /// The task that it leaves.
+    pub from: TaskId,
+    /// Where it begins.
+    #[serde(default)]
+    pub place: RedirectWorkspace,
+}
+
+/// A decision that waits for a human.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Gate {
+    /// Its id: `<kind>-<task>` for gates of tasks, so that the same gate is never opened twice.
+    pub id: GateId,
+    /// The kind of decision.
+    pub kind: GateKind,
+    /// The task concerned.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub task_id: Option<TaskId>,
+    /// One line for the human.
+    pub reason: String,
+    /// Details that help to decide: conflicting files, the context of a question.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+    /// How many further files there are that the details leave out.
+    #[serde(default, skip_serializing_if = "is_none")]
+    pub more: usize,
+    /// The guarded files that whoever approves has seen here or at a gate before. The merge may change exactly these.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub guarded: Option<GuardedFilesDigest>,
+    /// The subject of a review, where there is a fixed word for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cause: Option<ReviewCause>,
+    /// The limits that are reached, at the gate of a budget.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub used: Vec<BudgetUsage>,
+    /// When it was opened.
+    pub opened_at: Timestamp,
+    /// The human's decision, until the supervisor has carried it out.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub decision: Option<GateDecision>,
+    /// Why the task is held at its claim gate: no mode claims it automatically.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub held: Option<TaskHoldReason>,
+    /// Which agent claims the task, where a human sends it there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sent: Option<GateRedirect>,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
+/// The reason of a gate at which a merge waits because of guarded files.
+pub fn changes_guarded(task: &TaskId, reasons: &str) -> String {
+    format!("{task}{CHANGES_GUARDED}{reasons}")
+}
+
+/// The reason of a gate at which a merge waits that conflicts with its target.
+pub fn conflicts(task: &TaskId, target: &str) -> String {
+    format!("{task}{CONFLICTS}{target}")
+}
+
+const GOES_ON: &str = " was paused, and goes on";
+
+/// What the gate of a merge says whose verification a human has stopped.
+pub const VERIFICATION_STOPPED: &str = "the verification of its merge was stopped; approve to try it again";
+
+/// Whether a gate has that reason.
+pub fn is_of_conflict(reason: &str) -> bool {
+    reason.contains(CONFLICTS)
+}
+
+const CONFLICTS: &str = " conflicts with ";
+/// The same once a human has settled it.
+const CONFLICTED: &str = " conflicted with ";
+
+const CHANGES_GUARDED: &str = " changes guarded files: ";
+
+/// What the user has to do by hand before approving: look at guarded files; settle a conflict, or the merge would only conflict
+/// again.
+pub fn to_settle_first(reason: &str) -> Option<String> {
+    if let Some((task, _)) = reason.split_once(CHANGES_GUARDED) {
+        let branch = branch_names::branch_of(&TaskId::new(task).ok()?);
+        return Some(format!("first look at them: git diff HEAD...{}", branch.short()));
+    }
+    let (task, target) = reason.split_once(CONFLICTS)?;
+    TaskId::new(task).is_ok().then(|| {
+        format!(
+            "first, in the workspace of {task} (git axiom task show {task}): git merge {target} (if none is in progress), resolve it, commit"
+        )
+    })
+}
+
+/// The reason of a gate at which a task waits because nobody approved the project's files as they are; `what` is the matter.
+pub fn wants_trust(what: &str) -> String {
+    format!("{what}{WANTS_TRUST}")
+}
+
+/// Why a merge waits because nobody approved the project's files as they are; `what` is the matter.
+pub fn merge_wants_trust(what: &str) -> String {
+    format!("{what}{MERGE_WANTS_TRUST}")
+}
+
+/// What such gates say once they are approved; `None` for other reasons.
+pub fn once_trusted(reason: &str) -> Option<String> {
+    let then = match (reason.ends_with(WANTS_TRUST), reason.contains(MERGE_WANTS_TRUST)) {
+        (true, _) => "approve to ask its hook again",
+        (false, true) => "approve to merge it",
+        (false, false) => return None,
+    };
+    Some(format!("the project's files are approved by now; {then}"))
+}
+
+const MERGE_WANTS_TRUST: &str = ", so nobody can say whether this may be merged";
+
+const WANTS_TRUST: &str = " (git axiom trust); approve to ask it again";
+
+/// The id of the gate of a disk that is too full.
+const DISK: &str = "disk-space";
+
+impl Gate {
+    /// The id of a task's gate, the same each time, so that the same gate is never opened twice.
+    pub fn id_for(kind: GateKind, task: &TaskId) -> Result<GateId> {
+        let kind = kind.as_str().replace('_', "-");
+        // Cuts the task's id, so that the gate's id stays within the length limit.
+        let room = MAX_ID_LENGTH - kind.len() - 1;
+        let task = &task.as_str()[..task.as_str().len().min(room)];
+        GateId::new(format!("{kind}-{task}"))
+    }
+
+    /// An open gate of no task, with a reason only.
+    pub fn plain(id: GateId, kind: GateKind, reason: String, now: Timestamp) -> Self {
+        Self {
+            id,
+            kind,
+            task_id: None,
+            reason,
+            details: Vec::new(),
+            more: 0,
+            guarded: None,
+            cause: None,
+            used: Vec::new(),
+            opened_at: now,
+            decision: None,
+            held: None,
+            sent: None,
+        }
+    }
+
+    /// A gate of a task, with a reason only.
+    pub fn of_task(kind: GateKind, task: &TaskId, reason: String, now: Timestamp) -> Result<Self> {
+        Ok(Self { task_id: Some(task.clone()), ..Self::plain(Self::id_for(kind, task)?, kind, reason, now) })
+    }
+
+    /// The gate of a task whose merge was undone.
+    pub fn for_undone_merge(task: &TaskId, now: Timestamp) -> Option<Self> {
+        let reason = format!("its merge was taken back; approve to merge {task} again");
+        Self::of_task(GateKind::Merge, task, reason, now).ok()
+    }
+
+    /// The claim gate that holds a task which a human took from its agent or rolled back.
+    pub fn holding(task: &TaskId, held: TaskHoldReason, now: Timestamp) -> Option<Self> {
+        let reason = format!("{task} {}; approve to start it again", held.in_words());
+        Some(Self { held: Some(held), ..Self::of_task(GateKind::Claim, task, reason, now).ok()? })
+    }
+
+    /// The approved claim gate of a task whose agent was paused at once: it goes on with it when the session does.
+    pub fn going_on(task: &TaskId, now: Timestamp) -> Option<Self> {
+        let reason = format!("{task}{GOES_ON}");
+        let gate = Self::of_task(GateKind::Claim, task, reason, now).ok()?;
+        Some(Self { decision: Some(GateDecision::Approved), ..gate })
+    }
+
+    /// Whether it is such a gate: nobody has decided at it.
+    pub fn goes_on(&self) -> bool {
+        self.kind == GateKind::Claim && self.reason.ends_with(GOES_ON)
+    }
+
+    /// The approved claim gate of the task that a human sends an agent to.
+    pub fn sending(to: &TaskId, sent: GateRedirect, now: Timestamp) -> Option<Self> {
+        let reason = format!("{} goes on with {to}, and leaves {}", sent.agent, sent.from);
+        let gate = Self::of_task(GateKind::Claim, to, reason, now).ok()?;
+        Some(Self { decision: Some(GateDecision::Approved), sent: Some(sent), ..gate })
+    }
+
+    /// The id of the gate at which the session's budget waits.
+    pub fn of_session() -> Result<GateId> {
+        GateId::new("budget--session")
+    }
+
+    /// The gate of a budget, of a task or of the session.
+    pub fn for_budget(task: Option<&TaskId>, used: Vec<BudgetUsage>, now: Timestamp) -> Result<Self> {
+        let words: Vec<String> = used.iter().map(BudgetUsage::in_words).collect();
+        let whose = task.map_or("the session".to_owned(), ToString::to_string);
+        let reason = format!("{whose} has used up its budget: {}", words.join("; "));
+        let id = task.map_or_else(Self::of_session, |task| Self::id_for(GateKind::Budget, task))?;
+        let raise = format!("raise it: git axiom gate answer {id} {}", used.first().map_or("AMOUNT", BudgetUsage::raised));
+        let stop = if task.is_some() { "block the task" } else { "end the session" };
+        let details = vec![
+            format!("go on once, with as much again: git axiom gate approve {id}"),
+            raise,
+            format!("{stop}: git axiom gate reject {id}"),
+        ];
+        Ok(Self { task_id: task.cloned(), details, used, ..Self::plain(id, GateKind::Budget, reason, now) })
+    }
+
+    /// The gate of a disk that is too full: there is one for all tasks.
+    pub fn of_disk(reason: String, details: Vec<String>, now: Timestamp) -> Result<Self> {
+        Ok(Self { details, ..Self::plain(GateId::new(DISK)?, GateKind::Disk, reason, now) })
+    }
+
+    /// Which guarded files its task's merge may change, as it was decided.
+    pub fn allows(&self) -> AllowedGuardedFiles {
+        match &self.guarded {
+            Some(seen) if self.is_approved() => AllowedGuardedFiles::Exactly(seen.clone()),
+            Some(_) | None => AllowedGuardedFiles::Nothing,
+        }
+    }
+
+    /// Whether a human has decided that it may go on.
+    pub fn is_approved(&self) -> bool {
+        match &self.decision {
+            Some(GateDecision::Approved | GateDecision::Answered { .. }) => true,
+            Some(GateDecision::Rejected { .. }) | None => false,
+        }
+    }
+
+    /// What the gate of a merge says that only asks, because of the mode.
+    pub fn to_merge(task: &TaskId, target: &RefName) -> String {
+        format!("merge {task} into {}", target.short())
+    }
+
+    /// Whether it is the open gate of a merge that something of the user's is in the way of.
+    pub fn says_what_is_in_the_way(&self) -> bool {
+        self.kind == GateKind::Merge && self.decision.is_none() && self.cause.is_none() && self.reason.contains("in the way")
+    }
+
+    /// The task whose merge a human has rejected here, and why.
+    pub fn rejects_merge(&self) -> Option<(&TaskId, &str)> {
+        match (self.kind, &self.decision) {
+            (GateKind::Merge | GateKind::HumanReview, Some(GateDecision::Rejected { reason })) => {
+                self.task_id.as_ref().map(|task| (task, reason.as_str()))
+            }
+            (_, _) => None,
+        }
+    }
+
+    /// The details for people while the gate is undecided: a line each, and how many were left out.
+    pub fn detail_lines(&self) -> Vec<String> {
+        let left_out = (self.more > 0).then(|| format!("and {} more", self.more));
+        self.details.iter().cloned().chain(left_out).collect()
+    }
+
+    /// Its reason as it is now: whoever approves the merge of a task that was in conflict has settled that.
+    pub fn reason_now(&self) -> String {
+        match (self.is_approved(), self.reason.split_once(CONFLICTS)) {
+            (true, Some((task, target))) => format!("{task}{CONFLICTED}{target}"),
+            (_, _) => self.reason.clone(),
+        }
+    }
+
+    /// What is said below it: until it is decided what helps to decide, and what is to be done by hand first; afterwards what still
+    /// says something.
+    pub fn lines_below(&self) -> Vec<String> {
+        match &self.decision {
+            Some(_) => self.details_decided(),
+            None => self.detail_lines().into_iter().chain(to_settle_first(&self.reason)).collect(),
+        }
+    }
+
+    /// The details for people once it is decided: those of a budget are choices, and there is none any more.
+    pub fn details_decided(&self) -> Vec<String> {
+        match self.kind {
+            GateKind::Budget => Vec::new(),
+            GateKind::Claim
+            | GateKind::Merge
+            | GateKind::Question
+            | GateKind::HumanReview
+            | GateKind::Recovery
+            | GateKind::Planning
+            | GateKind::Disk => self.detail_lines(),
+        }
+    }
+
+    /// Whether the task waits there because a purge masked words of it, or has waited.
+    pub fn is_for_masked(&self, task: &TaskId) -> bool {
+        self.held == Some(TaskHoldReason::Masked) && self.task_id.as_ref() == Some(task)
+    }
+
+    /// Whether it prevents claims of its task, because no human has decided yet.
+    pub fn holds(&self) -> bool {
+        self.held.is_some() && self.decision.is_none()
+    }
+
+    /// Whether `other` is the same gate, opened at the same time, with or without a decision.
+    pub fn is_same_wait(&self, other: &Self) -> bool {
+        self.id == other.id && self.held == other.held && self.opened_at == other.opened_at
+    }
+}
+
+/// A human's decision at a gate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub enum GateDecision {
+    /// Go ahead.
+    Approved,
+    /// Do not; the task becomes blocked with this reason.
+    Rejected {
+        /// The reason.
+        reason: String,
+    },
+    /// The answer to a question.
+    Answered {
+        /// The answer.
+        text: String,
+    },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_command_fits_the_kind_that_the_id_begins_with() {
+        let command = |id: &str| GateKind::of_gate(id).map(|kind| kind.command(id));
+        assert_eq!(command("question-ask").unwrap(), "git axiom gate answer question-ask TEXT");
+        assert_eq!(command("human-review-x").unwrap(), "git axiom gate approve human-review-x");
+        assert_eq!(command("merge-question-x").unwrap(), "git axiom gate approve merge-question-x");
+        assert_eq!(command("merger-x"), None);
+    }
+
+    #[test]
+    fn a_gate_is_approved_by_a_yes_or_an_answer_only() {
+        let task = TaskId::new("t").unwrap();
+        let gate = Gate::of_task(GateKind::HumanReview, &task, String::new(), Timestamp::UNIX_EPOCH).unwrap();
+        let decided = |decision| Gate { decision, ..gate.clone() }.is_approved();
+        assert!(decided(Some(GateDecision::Approved)) && decided(Some(GateDecision::Answered { text: "yes".to_owned() })));
+        assert!(!decided(Some(GateDecision::Rejected { reason: "no".to_owned() })) && !decided(None));
+    }
+
+    #[test]
+    fn what_was_approved_does_not_conflict_any_more_and_is_not_to_be_settled_again() {
+        let task = TaskId::new("three").unwrap();
+        let waits = Gate::of_task(GateKind::Merge, &task, conflicts(&task, "main"), Timestamp::UNIX_EPOCH).unwrap();
+        let waits = Gate { details: vec!["a.txt".to_owned()], ..waits };
+        assert_eq!((waits.reason_now().as_str(), waits.lines_below().len()), ("three conflicts with main", 2));
+        let approved = Gate { decision: Some(GateDecision::Approved), ..waits.clone() };
+        assert_eq!(
+            (approved.reason_now().as_str(), approved.lines_below()),
+            ("three conflicted with main", vec!["a.txt".to_owned()])
+        );
+        let rejected = Gate { decision: Some(GateDecision::Rejected { reason: "no".to_owned() }), ..waits };
+        assert_eq!(rejected.reason_now(), "three conflicts with main");
+    }
+
+    #[test]
+    fn what_waits_for_an_approval_says_once_that_is_given() {
+        let reason = wants_trust("the hook pre-task-start is not approved as it is");
+        assert!(reason.contains("git axiom trust") && !once_trusted(&reason).unwrap().contains("git axiom trust"));
+        assert!(
+            once_trusted(&merge_wants_trust("the hook pre-merge is not approved as it is")).unwrap().ends_with("to merge it")
+        );
+        assert_eq!(once_trusted("merge three into main"), None);
+    }
+
+    #[test]
+    fn a_conflict_is_settled_before_its_gate_is_approved() {
+        assert!(to_settle_first("three conflicts with main").unwrap().contains("git merge main"));
+        assert_eq!(to_settle_first("merge three into main"), None);
+        let look = to_settle_first(&changes_guarded(&TaskId::new("three").unwrap(), ".claude"));
+        assert_eq!(look.unwrap(), "first look at them: git diff HEAD...axiom/three");
+        assert_eq!(to_settle_first("what is there conflicts with main"), None);
+    }
+}

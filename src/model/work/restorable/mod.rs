@@ -1,0 +1,4 @@
+//! The part of the state that a rollback restores.
+
+pub mod restorable_changes;
+pub mod restorable_state;

@@ -1,0 +1,7 @@
+//! What an agent reports of its own accord. Begin reading with `signal`.
+
+pub mod reports;
+pub mod signal;
+pub(in crate::work) mod signal_json;
+pub mod signal_queue;
+pub mod signal_summary;

@@ -1,0 +1,5 @@
+//! Verify steps and validators, and what came of them. Begin reading with `verification`.
+
+pub mod agent_check;
+pub mod checks;
+pub mod verification;

@@ -1,3 +1,0 @@
-//! Prompts that were sent where no repository is: what is known of them, for the verbs that say it.
-
-pub use crate::store::unsaved_prompts::{UnsavedPrompt, last, repositories_in};

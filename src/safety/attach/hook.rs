@@ -1,0 +1,386 @@
+//! One call of a hook: what it says is read, the session is noted, and what is to be done is done or handed over.
+
+use std::os::unix::ffi::OsStringExt;
+use std::os::unix::fs::MetadataExt;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+
+use super::hook_repository::{repository_around, without_variables};
+use super::own_commits::OwnCommitTracker;
+use super::saving::{self, SaveOutcome, SaveRequest};
+use super::went_back::went_back;
+use super::{command_paths, join, prompts, sessions};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_base::files::SmallFile;
+use axiom_git::{NamedPaths, Repository};
+use axiom_model::agent::attached_program::AttachedProgram;
+use axiom_model::attach::act::{AttachAction, DeferredSave, act};
+use axiom_model::attach::hook_answer::AgentHookAnswer;
+use axiom_model::attach::payload::{self, AgentHookEvent, AgentHookMoment};
+use axiom_model::attach::shell::{self, ShellSurroundings};
+use axiom_model::base::names::Oid;
+use axiom_model::checkpoint::stamp::{AttachedSessionStamp, session_key};
+use axiom_model::checkpoint::trigger::CheckpointTrigger;
+use axiom_store;
+use axiom_store::beside::attach::AttachFiles;
+use axiom_store::beside::fired;
+use axiom_store::layout::StoreLayout;
+
+/// The largest file whose bytes are kept before an edit: larger ones are in captures only where they are tracked.
+const LARGEST: u64 = 50 * 1024 * 1024;
+
+/// A line for the joiner.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct JoinerLine {
+    /// The session; a watch has none.
+    #[serde(default)]
+    pub stamp: Option<AttachedSessionStamp>,
+    /// The worktree in which it happened.
+    pub worktree: String,
+    /// The folder that the paths are relative to.
+    pub folder: String,
+    pub later: DeferredSave,
+}
+
+/// A call that concerns a repository of ours.
+struct AttachHookCall {
+    program: AttachedProgram,
+    event: AgentHookEvent,
+    folder: PathBuf,
+    stamp: AttachedSessionStamp,
+    repo: Repository,
+    /// The git directory of the session's worktree.
+    git_dir: PathBuf,
+    /// What is checked out in the session's worktree now.
+    head: Option<Oid>,
+    /// Whether the repository has other worktrees.
+    has_others: bool,
+    files: AttachFiles,
+}
+
+/// What a program sent, shortened.
+#[derive(Debug, Default)]
+pub struct HookPayload {
+    /// The bytes of its JSON.
+    pub bytes: Vec<u8>,
+    /// Whether it was not sent to its end in time.
+    pub is_late: bool,
+}
+
+/// Does what an event asks for and returns what is answered. Never fails: what was not saved is noted in the session.
+pub fn run(program: AttachedProgram, payload: &HookPayload, here: &Path) -> AgentHookAnswer {
+    let HookPayload { bytes, is_late } = payload;
+    if let Some(event) = payload::read(program, bytes) {
+        return match AttachHookCall::of(program, event, here) {
+            Some(call) => call.act(),
+            None => without_variables(program, bytes, here).unwrap_or_default(),
+        };
+    }
+    if (*is_late || !bytes.is_empty()) && !payload::is_payload(bytes) {
+        unreadable(program, here);
+    }
+    AgentHookAnswer::default()
+}
+
+/// A call that says nothing that can be read: what there is now is saved in the background, and the session says that it is not protected.
+fn unreadable(program: AttachedProgram, here: &Path) {
+    let (session, folder, name) = (String::new(), None, "unreadable".to_owned());
+    let event = AgentHookEvent { session, folder, name, subagent: false, moment: AgentHookMoment::AfterShell };
+    let Some(mut call) = AttachHookCall::of(program, event, here) else { return };
+    if let Some(known) = sessions::of_caller(&call.files, program) {
+        call.stamp.session = known;
+    }
+    call.hand_over(DeferredSave::Anything);
+    call.note(|session| {
+        session.unprotected = Some("what its hook was sent could not be read, so nothing was saved before it".to_owned());
+    });
+}
+
+impl AttachHookCall {
+    fn of(program: AttachedProgram, event: AgentHookEvent, here: &Path) -> Option<Self> {
+        let named = event.folder.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute());
+        let folder = named.unwrap_or_else(|| here.to_owned());
+        let Some(repo) = repository_around(&folder) else {
+            outside(program, &event, &folder);
+            return None;
+        };
+        let layout = StoreLayout::new(repo.common_dir());
+        let files = AttachFiles::of(&layout);
+        files.ensure().ok()?;
+        let folder = folder.canonicalize().ok()?;
+        let linked = repo.worktrees().list_linked().ok()?;
+        let all = repo.worktrees().main_worktree().ok().into_iter().chain(linked);
+        let all: Vec<_> = all.collect();
+        let around = all.iter().filter(|worktree| folder.starts_with(worktree.path()));
+        let own = around.max_by_key(|worktree| worktree.path().as_os_str().len())?;
+        let of_it = StoreLayout::of_worktree(repo.common_dir(), own.git_dir());
+        if let Err(error) = fired::mark(&of_it, program.as_str(), &event.name) {
+            tracing::debug!(%error, "that a hook was called was not noted");
+        }
+        let worktree = own.path().to_str()?.to_owned();
+        let git_dir = own.git_dir().to_owned();
+        let head = repo.refs().head(own).ok().and_then(|head| head.commit().cloned());
+        let has_others = all.len() > 1;
+        let stamp = AttachedSessionStamp { program, session: session_key(program, &event.session), worktree };
+        Some(Self { program, event, folder, stamp, repo, git_dir, head, has_others, files })
+    }
+
+    fn act(&self) -> AgentHookAnswer {
+        let aliases = |name: &str| self.repo.alias(name);
+        let folder = self.folder.display().to_string();
+        let act = act(&self.event, ShellSurroundings { aliases: &aliases, worktree: &self.stamp.worktree, folder: &folder });
+        self.carry_out(act)
+    }
+
+    fn own_commits(&self) -> OwnCommitTracker<'_> {
+        OwnCommitTracker {
+            repo: &self.repo,
+            worktree: &self.stamp.worktree,
+            folder: &self.folder,
+            git_dir: &self.git_dir,
+            head: self.head.as_ref(),
+        }
+    }
+
+    fn carry_out(&self, act: AttachAction) -> AgentHookAnswer {
+        let (outside, nested) = match &act {
+            AttachAction::Keep(paths) | AttachAction::HandOver(DeferredSave::Edited { paths }) => {
+                (self.outside(paths), self.nested(paths))
+            }
+            AttachAction::Note | AttachAction::Save(_) | AttachAction::HandOver(_) | AttachAction::Decided(..) => {
+                Default::default()
+            }
+        };
+        if !outside.is_empty() || !nested.is_empty() {
+            self.note(|session| {
+                session.named_outside(outside);
+                session.named_nested(nested);
+            });
+        }
+        match act {
+            AttachAction::Note => {
+                self.note(|_| {});
+                AgentHookAnswer::default()
+            }
+            AttachAction::Save(trigger) => self.save(trigger),
+            AttachAction::Keep(paths) => {
+                self.keep(&paths);
+                AgentHookAnswer::default()
+            }
+            AttachAction::HandOver(later) => {
+                let ends = self.event.moment == AgentHookMoment::SessionEnd;
+                self.note(|session| session.ended = ends);
+                self.hand_over(later);
+                AgentHookAnswer::default()
+            }
+            AttachAction::Decided(verbs, before) => {
+                self.carry_out(*before);
+                // Where nobody is asked, nobody allows it.
+                let asked = if self.program.can_ask() { verbs.clone() } else { Vec::new() };
+                self.note(|session| session.asked = asked);
+                AgentHookAnswer::decided(self.program, &self.event.name, &verbs)
+            }
+        }
+    }
+
+    /// Those of these files that are not in the session's worktree.
+    fn outside(&self, paths: &[String]) -> Vec<String> {
+        let place = |path: &String| {
+            let path = self.folder.join(path);
+            let real = path.parent().and_then(|above| above.canonicalize().ok());
+            real.zip(path.file_name()).map(|(above, name)| above.join(name)).unwrap_or(path)
+        };
+        let outside = paths.iter().map(place).filter(|path| !path.starts_with(&self.stamp.worktree));
+        outside.map(|path| path.display().to_string()).collect()
+    }
+
+    /// The nested repositories that are no submodules and that hold one of these files: nothing of them is saved.
+    fn nested(&self, paths: &[String]) -> Vec<String> {
+        let mut found = Vec::new();
+        for path in paths {
+            let place = self.folder.join(path);
+            let above = place.ancestors().skip(1).take_while(|above| above.as_os_str() != self.stamp.worktree.as_str());
+            let within = |above: &&Path| above.starts_with(&self.stamp.worktree) && above.join(".git").symlink_metadata().is_ok();
+            let outermost = above.filter(within).last();
+            if let Some(folder) = outermost.filter(|folder| self.is_no_submodule(folder)) {
+                found.push(folder.display().to_string());
+            }
+        }
+        found
+    }
+
+    fn is_no_submodule(&self, folder: &Path) -> bool {
+        let repo = &self.repo;
+        let Ok(inside) = folder.strip_prefix(&self.stamp.worktree) else { return false };
+        let Ok(Some(entry)) = repo.worktrees().worktree_at(Path::new(&self.stamp.worktree)) else { return false };
+        let is_listed = repo.index(&entry.worktree).submodules().iter().any(|(path, _)| path.to_path() == inside);
+        repo.worktrees().has_a_repository_in(folder) && !is_listed
+    }
+
+    fn note(&self, change: impl FnOnce(&mut sessions::AttachedSession)) {
+        let mut session = sessions::of(&self.files, &self.stamp);
+        match &self.event.moment {
+            AgentHookMoment::BeforeShell { command } => session.call = Some(self.own_commits().begins(command)),
+            AgentHookMoment::AfterShell => {
+                let call = session.call_ends();
+                self.own_commits().add(&self.files, &mut session, call);
+            }
+            // What was committed until here by others is theirs.
+            AgentHookMoment::Prompt { .. }
+            | AgentHookMoment::SessionStart
+            | AgentHookMoment::TurnEnd
+            | AgentHookMoment::SessionEnd => drop(session.call_ends()),
+            AgentHookMoment::BeforeEdit { .. }
+            | AgentHookMoment::AfterEdit { .. }
+            | AgentHookMoment::SubagentEnd
+            | AgentHookMoment::WorktreeRemove => {}
+        }
+        session.rests = matches!(self.event.moment, AgentHookMoment::TurnEnd | AgentHookMoment::SessionEnd);
+        if !matches!(self.event.moment, AgentHookMoment::BeforeShell { .. } | AgentHookMoment::BeforeEdit { .. }) {
+            session.asked.clear();
+        }
+        change(&mut session);
+        if let Err(error) = sessions::write(&self.files, &session) {
+            tracing::debug!(%error, "the session was not noted");
+            // On a full disk too it is told that something was not saved.
+            if session.unprotected.is_some() && self.files.mark_unsaved(&session.id).is_err() {
+                tracing::debug!("nothing tells that something was not saved");
+            }
+        }
+    }
+
+    fn hand_over(&self, later: DeferredSave) {
+        let (folder, worktree) = (self.folder.display().to_string(), self.stamp.worktree.clone());
+        let line = JoinerLine { stamp: Some(self.stamp.clone()), worktree, folder, later };
+        let handed = self.files.hand_over(&serde_json::to_vec(&line).unwrap_or_default());
+        if let Err(error) = handed.and_then(|()| join::start(&self.files, Path::new(&self.stamp.worktree))) {
+            self.note(|session| session.unprotected = Some(error.to_string()));
+        }
+    }
+
+    fn save(&self, trigger: CheckpointTrigger) -> AgentHookAnswer {
+        let (stamp, own) = (Some(self.stamp.clone()), Some(PathBuf::from(&self.stamp.worktree)));
+        let wanted = SaveRequest { stamp, own, named: self.named(), ..SaveRequest::all(trigger) };
+        match saving::in_time(Path::new(&self.stamp.worktree), wanted) {
+            Ok(saved) => self.saved(&saved, trigger),
+            Err(error) => self.failed(trigger, &error),
+        }
+    }
+
+    /// What the command that is about to run names.
+    fn named(&self) -> NamedPaths {
+        match &self.event.moment {
+            AgentHookMoment::BeforeShell { command } => command_paths::places(&shell::named(command), &self.folder),
+            AgentHookMoment::SessionStart
+            | AgentHookMoment::Prompt { .. }
+            | AgentHookMoment::BeforeEdit { .. }
+            | AgentHookMoment::AfterEdit { .. }
+            | AgentHookMoment::AfterShell
+            | AgentHookMoment::TurnEnd
+            | AgentHookMoment::SubagentEnd
+            | AgentHookMoment::WorktreeRemove
+            | AgentHookMoment::SessionEnd => NamedPaths::default(),
+        }
+    }
+
+    fn saved(&self, saved: &SaveOutcome, trigger: CheckpointTrigger) -> AgentHookAnswer {
+        let mut answer = AgentHookAnswer::default();
+        let is_prompt = trigger == CheckpointTrigger::Prompt;
+        let mut seen = None;
+        self.note(|session| {
+            session.unprotected = None;
+            session.sees_excludes(&saved.ctx);
+            if is_prompt {
+                seen = Some(session.seen).filter(|_| session.prompts > 0);
+                session.prompts += 1;
+                session.seen = saved.ctx.state().seq;
+            }
+        });
+        let told = seen.zip(saved.record.as_ref());
+        if let Some(fact) = told.and_then(|(seen, record)| went_back(&saved.ctx, &self.stamp.worktree, seen, record)) {
+            answer = AgentHookAnswer::context(self.program, &self.event.name, &fact);
+        }
+        if let (AgentHookMoment::Prompt { text }, Some(record)) = (&self.event.moment, &saved.record) {
+            let keeps = saved.ctx.config.attach.prompt_text == "local";
+            let noted = if keeps { prompts::note(&self.files, record.name.as_str(), text) } else { Ok(()) };
+            if let Err(error) = noted {
+                tracing::debug!(%error, "the first line of a prompt was not kept");
+            }
+        }
+        if let Some(record) = &saved.record {
+            self.hand_over(DeferredSave::Made { checkpoint: record.name.clone() });
+        }
+        // The other worktrees, and what there was no time for, are looked at while the program goes on.
+        if (is_prompt && self.has_others) || !saved.all_read {
+            self.hand_over(DeferredSave::Others);
+        }
+        answer
+    }
+
+    /// Nothing was saved: the human is asked before a risky command where the program can ask; else the work goes on and `status`
+    /// says it.
+    fn failed(&self, trigger: CheckpointTrigger, error: &Error) -> AgentHookAnswer {
+        self.note(|session| session.unprotected = Some(error.to_string()));
+        let asks = saving::open(Path::new(&self.stamp.worktree)).map_or(true, |ctx| ctx.config.attach.on_failure == "ask");
+        if trigger != CheckpointTrigger::BeforeShell || !asks {
+            return AgentHookAnswer::default();
+        }
+        let reason = format!("git axiom could not save what this command may destroy: {error}");
+        AgentHookAnswer::ask(self.program, &self.event.name, &reason)
+    }
+
+    /// Keeps the bytes of files that are about to be edited, where they were changed since the last look: at once, and not synced. The joiner
+    /// makes a checkpoint of that moment of them.
+    fn keep(&self, paths: &[String]) {
+        let mut failed = None;
+        for path in paths {
+            let place = self.folder.join(path);
+            if let Err(error) = self.keep_one(&place) {
+                failed = Some(error.to_string());
+            }
+        }
+        self.note(|session| session.unprotected = failed.or(session.unprotected.take()));
+    }
+
+    fn keep_one(&self, place: &Path) -> Result<()> {
+        let Ok(meta) = std::fs::symlink_metadata(place) else { return Ok(()) };
+        // Not its time of modification: a file that was moved or copied here may have an old one.
+        let changed = (meta.ctime(), meta.ctime_nsec());
+        let looked = std::fs::symlink_metadata(self.files.looked_at()).map_or((0, 0), |meta| (meta.mtime(), meta.mtime_nsec()));
+        if changed < looked || !place.starts_with(&self.stamp.worktree) {
+            return Ok(());
+        }
+        let (bytes, mode) = match (meta.is_file(), meta.is_symlink()) {
+            (true, _) => match files::read_small_of_user(place, LARGEST)? {
+                SmallFile::Content(bytes) => (bytes, if meta.mode() & 0o100 == 0 { 0o100_644 } else { 0o100_755 }),
+                // It went, or no capture would hold it.
+                SmallFile::Nothing | SmallFile::Odd(_) => return Ok(()),
+            },
+            (false, true) => match std::fs::read_link(place) {
+                Ok(to) => (to.into_os_string().into_vec(), 0o120_000),
+                Err(_) => return Ok(()),
+            },
+            (false, false) => return Ok(()),
+        };
+        let copy = self.files.keep(&bytes)?;
+        env::fault_point("attach.copied");
+        self.hand_over(DeferredSave::Kept { path: place.display().to_string(), copy, mode });
+        Ok(())
+    }
+}
+
+/// A prompt in no repository: where repositories are in the folder, it is noted that nothing was saved of them.
+fn outside(program: AttachedProgram, event: &AgentHookEvent, folder: &Path) {
+    let is_prompt = matches!(event.moment, AgentHookMoment::Prompt { .. });
+    if !is_prompt || !Repository::discover(folder).is_err_and(|error| error.code() == Code::NotARepository) {
+        return;
+    }
+    let folder = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    if let Err(error) = axiom_store::beside::unsaved_prompts::note(program.as_str(), &folder) {
+        tracing::debug!(%error, "that a prompt was sent in no repository was not noted");
+    }
+}

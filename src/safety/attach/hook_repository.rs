@@ -1,0 +1,85 @@
+//! The repository in which something happened that a hook tells of.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+use axiom_base::env;
+use axiom_base::files;
+use axiom_base::files::SmallFile;
+use axiom_git::Repository;
+use axiom_model::agent::attached_program::AttachedProgram;
+use axiom_model::attach::hook_answer::AgentHookAnswer;
+use axiom_model::base::own_names::CAPTURES;
+use axiom_process::os::command::command;
+use axiom_store::layout::StoreLayout;
+
+/// How many submodules may lie in one another.
+const DEEPEST: usize = 16;
+/// The largest `.gitmodules` that is read.
+const LARGEST: u64 = 1024 * 1024;
+
+/// The prepared repository that a folder is in; where that is a submodule that nobody prepared, the one around it, whose checkpoints are
+/// those of the session. `None`: there is none.
+pub(super) fn repository_around(folder: &Path) -> Option<Repository> {
+    let mut folder = folder.to_owned();
+    for _ in 0..DEEPEST {
+        let repo = Repository::discover(&folder).ok()?;
+        if StoreLayout::new(repo.common_dir()).exists() || was_prepared(&repo) {
+            return Some(repo);
+        }
+        let top = repo.worktrees().current_worktree().ok()?.path().to_owned();
+        folder = superproject_of(&top, repo.common_dir())?;
+    }
+    None
+}
+
+/// Whether a repository has checkpoints of ours, though our folder is gone: then nothing can be saved, and that has to be said.
+fn was_prepared(repo: &Repository) -> bool {
+    let names = repo.refs().ref_names(CAPTURES).unwrap_or_default();
+    // In a submodule, those that checkpoints of the repository around it name are below `_superproject/`.
+    names.iter().any(|name| !name.starts_with('_'))
+}
+
+/// The worktree of which the repository with this top folder is a submodule. Costs a few looks at files where it is none.
+fn superproject_of(top: &Path, common_dir: &Path) -> Option<PathBuf> {
+    let outer = top.ancestors().skip(1).find(|above| above.join(".git").symlink_metadata().is_ok())?;
+    let inside = top.strip_prefix(outer).ok()?.to_str()?;
+    // Its git directory is in that of the worktree around it, or its folder is named there.
+    let is_absorbed = !common_dir.starts_with(top) && common_dir.components().any(|part| part.as_os_str() == "modules");
+    let is_named = || match files::read_small(&outer.join(".gitmodules"), LARGEST) {
+        Ok(SmallFile::Content(bytes)) => String::from_utf8_lossy(&bytes).lines().any(|line| names(line, inside)),
+        Ok(SmallFile::Nothing | SmallFile::Odd(_)) | Err(_) => false,
+    };
+    (is_absorbed || is_named()).then(|| outer.to_owned())
+}
+
+/// Whether a line of `.gitmodules` names this path.
+fn names(line: &str, path: &str) -> bool {
+    line.split_once('=').is_some_and(|(key, value)| key.trim() == "path" && value.trim().trim_matches('"') == path)
+}
+
+/// The same call once more without the variables by which git's own hooks and aliases name a repository to the programs that they start:
+/// where that is not the one in which the agent works, its folder decides. `None` where there are no such variables.
+pub(super) fn without_variables(program: AttachedProgram, payload: &[u8], here: &Path) -> Option<AgentHookAnswer> {
+    env::var("GIT_DIR")?;
+    let mut command = command(env::own_program().ok()?);
+    command.args(["hook", program.as_str()]).current_dir(here);
+    let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
+    // It reads all of it before it says anything.
+    child.stdin.take()?.write_all(payload).ok()?;
+    let ended = child.wait_with_output().ok()?;
+    let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+    Some(AgentHookAnswer { stdout: text(&ended.stdout), stderr: text(&ended.stderr), blocks: ended.status.code() == Some(2) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_submodule_is_one_that_is_named_by_its_path() {
+        assert!(names("\tpath = a/b", "a/b") && names("path=\"a b\"", "a b"));
+        assert!(!names("\turl = a/b", "a/b") && !names("\tpath = a/bc", "a/b") && !names("[submodule \"a/b\"]", "a/b"));
+    }
+}

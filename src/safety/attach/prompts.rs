@@ -1,0 +1,376 @@
+//! The timeline of prompts: what each changed, and how to go back to it.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use super::sessions;
+use crate::checkpoint;
+use crate::context::handle::Context;
+use crate::history::work_diff::TaskDiff;
+use crate::rollback::RollbackScope;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files::{FileLock, LockAttempt};
+use axiom_git::Repository;
+use axiom_model::agent::attached_program::AttachedProgram;
+use axiom_model::base::forms::plural::count;
+use axiom_model::base::names::Oid;
+use axiom_model::checkpoint::document::CheckpointDocument;
+use axiom_model::checkpoint::record::CheckpointRecord;
+use axiom_model::checkpoint::stamp::{prompt_name, prompt_number};
+use axiom_model::checkpoint::trigger::CheckpointTrigger;
+use axiom_model::recovery::mask::masked;
+use axiom_store::beside::attach::{AttachFiles, PromptLine};
+
+/// The longest text that is kept of a prompt, in characters.
+const LONGEST: usize = 80;
+/// The most commits that are told of a prompt.
+const MOST_COMMITS: usize = 200;
+
+/// A prompt.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Prompt {
+    /// Its number.
+    pub number: u32,
+    /// When it was sent.
+    pub at: Timestamp,
+    /// The program.
+    pub program: Option<AttachedProgram>,
+    /// The session.
+    pub session: Option<String>,
+    /// The worktree of the session.
+    pub worktree: Option<String>,
+    /// Its first line, masked and cut; `None` where it is not kept.
+    pub text: Option<String>,
+    /// How many files it changed; `None` where that is not known.
+    pub files: Option<usize>,
+    /// How many lines it added.
+    pub insertions: Option<u64>,
+    /// How many lines it removed.
+    pub deletions: Option<u64>,
+    /// The command that goes back to before it.
+    pub back: String,
+}
+
+/// Keeps the first line of a prompt.
+pub(super) fn note(files: &AttachFiles, name: &str, text: &str) -> Result<()> {
+    let Some(number) = prompt_number(name) else { return Ok(()) };
+    // Masked as a whole: a secret may begin in the first line and end behind it.
+    let masked = masked(text.trim_start());
+    let line: String = masked.lines().next().unwrap_or_default().chars().take(LONGEST).collect();
+    change(files, |all| {
+        all.retain(|one| one.number != number);
+        all.push(PromptLine { number, text: line });
+    })
+}
+
+fn change(files: &AttachFiles, change: impl FnOnce(&mut Vec<PromptLine>)) -> Result<()> {
+    let LockAttempt::Taken(_lock) = FileLock::take(&files.prompts_lock(), Duration::from_secs(2))? else {
+        return Err(Error::new(Code::Busy, "the list of prompts is being changed"));
+    };
+    let mut all = files.prompts()?;
+    change(&mut all);
+    files.write_prompts(&all)
+}
+
+/// Forgets the first lines of these prompts, or of all; returns how many there were. What a checkpoint saved stays.
+pub fn forget(ctx: &Context, numbers: Option<&[u32]>) -> Result<usize> {
+    let files = AttachFiles::of(ctx.layout());
+    files.ensure()?;
+    let mut gone = 0;
+    change(&files, |all| {
+        let before = all.len();
+        all.retain(|one| numbers.is_some_and(|numbers| !numbers.contains(&one.number)));
+        gone = before - all.len();
+    })?;
+    Ok(gone)
+}
+
+/// The prompts, newest first, at most `most`.
+pub fn list(ctx: &Context, most: usize) -> Result<Vec<Prompt>> {
+    let mut all = ctx.state().record.checkpoints.all()?;
+    all.sort_by_key(|record| record.age());
+    let texts = AttachFiles::of(ctx.layout()).prompts()?;
+    let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
+    let places = all.iter().enumerate().rev().filter(|(_, record)| record.trigger == CheckpointTrigger::Prompt);
+    Ok(places.take(most).filter_map(|(place, record)| prompt(ctx, record, &all[place + 1..], &texts)).collect())
+}
+
+/// A prompt, as far as it is known without looking at any git object.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PromptHeader {
+    /// Its number.
+    pub number: u32,
+    /// Its checkpoint.
+    pub checkpoint: String,
+    /// Its session.
+    pub session: String,
+    /// When it was sent.
+    pub at: Timestamp,
+    /// Its first line, where it is kept.
+    pub text: Option<String>,
+}
+
+/// The prompts among the newest checkpoints, newest first.
+pub fn newest(ctx: &Context, among: usize) -> Result<Vec<PromptHeader>> {
+    let mut texts = AttachFiles::of(ctx.layout()).prompts()?;
+    let of = |record: &CheckpointRecord| {
+        let number = prompt_number(record.name.as_str()).filter(|_| record.trigger == CheckpointTrigger::Prompt)?;
+        let place = texts.iter().position(|one| one.number == number);
+        Some(PromptHeader {
+            number,
+            checkpoint: record.name.to_string(),
+            session: record.attached.as_ref()?.session.clone(),
+            at: record.created_at,
+            text: place.map(|place| texts.swap_remove(place).text),
+        })
+    };
+    let mut all: Vec<PromptHeader> = ctx.state().record.checkpoints.newest(among)?.into_iter().filter_map(of).collect();
+    all.sort_by_key(|one| std::cmp::Reverse(one.number));
+    Ok(all)
+}
+
+fn prompt(
+    ctx: &Context,
+    record: &CheckpointRecord,
+    later: &[&CheckpointRecord],
+    texts: &BTreeMap<u32, String>,
+) -> Option<Prompt> {
+    let number = prompt_number(record.name.as_str())?;
+    let changed = changed(ctx, record, later);
+    let sum = |of: fn(&(u64, u64)) -> u64| changed.as_ref().map(|files| files.iter().flatten().map(of).sum());
+    let stamp = checkpoint::read_document(ctx, record).ok().and_then(|document| document.attached);
+    Some(Prompt {
+        number,
+        at: record.created_at,
+        program: record.attached.as_ref().map(|stamp| stamp.program),
+        session: record.attached.as_ref().map(|stamp| stamp.session.clone()),
+        worktree: stamp.map(|stamp| stamp.worktree),
+        text: texts.get(&number).cloned(),
+        files: changed.as_ref().map(Vec::len),
+        insertions: sum(|lines| lines.0),
+        deletions: sum(|lines| lines.1),
+        back: format!("git axiom rollback checkpoint --prompt {number}"),
+    })
+}
+
+/// The lines of each file that changed until the session's next prompt, or until the newest checkpoint.
+fn changed(ctx: &Context, record: &CheckpointRecord, later: &[&CheckpointRecord]) -> Option<Vec<Option<(u64, u64)>>> {
+    let session = record.attached.as_ref().map(|stamp| &stamp.session);
+    let is_next = |one: &&&CheckpointRecord| {
+        one.trigger == CheckpointTrigger::Prompt && one.attached.as_ref().map(|stamp| &stamp.session) == session
+    };
+    let end = later.iter().find(is_next).or(later.last()).copied().unwrap_or(record);
+    let worktree = checkpoint::read_document(ctx, record).ok()?.attached?.worktree;
+    let lines = between(ctx, (record, end), &worktree, |repo, old, new| repo.history().file_lines(old, new))?;
+    Some(lines.into_iter().map(|file| file.lines).collect())
+}
+
+/// What differs in a worktree between two checkpoints, in its submodules too; `each` finds it between two trees. `None` where they cannot
+/// be read.
+pub(super) fn between<T>(
+    ctx: &Context,
+    (from, to): (&CheckpointRecord, &CheckpointRecord),
+    worktree: &str,
+    each: impl Fn(&Repository, &Oid, &Oid) -> Result<Vec<T>>,
+) -> Option<Vec<T>> {
+    let [old, new] = [from, to].map(|record| files_of(ctx, record, worktree));
+    let (old, new) = (old?, new?);
+    let mut found = if old == new { Vec::new() } else { each(&ctx.repo, &old, &new).ok()? };
+    for (repo, (old, new)) in checkpoint::submodules_between(ctx, (from, to), worktree).ok()? {
+        found.extend(each(&repo, &old, &new).ok()?);
+    }
+    Some(found)
+}
+
+/// The capture of a worktree in a checkpoint.
+fn capture_of(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
+    let document = checkpoint::read_document(ctx, record).ok()?;
+    let linked = document.workspaces.iter().find(|one| one.path == worktree).map(|one| one.capture.clone());
+    let is_main = || ctx.repo.worktrees().main_worktree().is_ok_and(|main| main.path() == Path::new(worktree));
+    linked.or_else(|| is_main().then(|| record.capture.clone()))
+}
+
+/// The tree of a worktree's files in a checkpoint.
+pub(super) fn files_of(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
+    let capture = capture_of(ctx, record, worktree)?;
+    Some(ctx.repo.captures().capture_parts(&capture).ok()?.files)
+}
+
+/// The checkpoint of a prompt, and its document.
+pub fn find(ctx: &Context, number: u32) -> Result<(CheckpointRecord, CheckpointDocument)> {
+    let there = checkpoint::find(ctx, &prompt_name(number));
+    let record = there.map_err(|error| error.hint("git axiom prompts    lists them"))?;
+    let document = checkpoint::read_document(ctx, &record)?;
+    Ok((record, document))
+}
+
+/// What happened in the worktree of a prompt's session from the prompt until its next one; without a next one until now.
+pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
+    let (record, document) = find(ctx, number)?;
+    let damaged = || Error::new(Code::CheckpointDamaged, format!("the files of prompt {number} cannot be read"));
+    let stamp = document.attached.ok_or_else(damaged)?;
+    let then = capture_of(ctx, &record, &stamp.worktree).ok_or_else(damaged)?;
+    let old = ctx.repo.captures().capture_parts(&then)?;
+    let mut all = ctx.state().record.checkpoints.all()?;
+    all.sort_by_key(|record| record.age());
+    let later: Vec<_> = all.into_iter().skip_while(|one| one.name != record.name).skip(1).collect();
+    let is_of_it = |one: &&&CheckpointRecord| one.attached.as_ref().is_some_and(|of| of.session == stamp.session);
+    let next = later.iter().filter(is_of_it).find(|one| one.trigger == CheckpointTrigger::Prompt);
+    let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);
+    let (workspace, tip, new) = match (next, entry) {
+        (None, Some(entry)) => {
+            let now = ctx.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(ctx))?;
+            let tip = now.head.commit().cloned();
+            (Some(stamp.worktree.clone()), tip.unwrap_or_else(|| old.base.clone()), now.tree)
+        }
+        (next, _) => {
+            // Where the worktree is gone: as far as anything is known of it.
+            let last =
+                next.copied().or_else(|| later.iter().rev().find(|one| capture_of(ctx, one, &stamp.worktree).is_some()).copied());
+            let end = capture_of(ctx, last.unwrap_or(&record), &stamp.worktree).ok_or_else(damaged)?;
+            let parts = ctx.repo.captures().capture_parts(&end)?;
+            (None, parts.base, parts.files)
+        }
+    };
+    let history = ctx.repo.history();
+    let commits = history.log(&tip, std::slice::from_ref(&old.base), MOST_COMMITS)?;
+    let uncommitted = history.diff_trees(&tip, &new)?.into_iter().map(|change| change.path).collect();
+    let files = history.file_lines(&old.files, &new)?;
+    Ok(TaskDiff { base: old.files, new, workspace, commits, files, uncommitted, not_shown: Vec::new() })
+}
+
+/// Forgets the first lines of prompts whose checkpoints are gone.
+pub fn forget_expired(ctx: &Context) -> Result<()> {
+    let files = AttachFiles::of(ctx.layout());
+    let all = ctx.state().record.checkpoints.all()?;
+    let there: BTreeSet<u32> = all.iter().filter_map(|record| prompt_number(record.name.as_str())).collect();
+    if files.prompts()?.iter().all(|one| there.contains(&one.number)) {
+        return Ok(());
+    }
+    change(&files, |all| all.retain(|one| there.contains(&one.number)))
+}
+
+/// What became of HEAD in the worktree of a prompt's session.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum HeadSincePrompt {
+    /// It is as it was before the prompt.
+    Same,
+    /// The branch is the same, and holds these commits more, the newest first, each provably made by a shell command of the session.
+    OwnCommits(Vec<String>),
+    /// Something else, or somebody else's.
+    Others,
+}
+
+/// What going back to a checkpoint restores where nobody says more.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CheckpointRollbackScope {
+    /// Everything: it is not that of a prompt.
+    Everything,
+    /// The worktree of the prompt's session: files, index, HEAD, and branch.
+    Worktree(PathBuf, HeadSincePrompt),
+    /// Only the files of that worktree: HEAD and branch are also somebody else's by now.
+    Files([PathBuf; 1]),
+}
+
+impl CheckpointRollbackScope {
+    /// The same as a part of a checkpoint.
+    pub fn part(&self) -> RollbackScope<'_> {
+        match self {
+            Self::Everything => RollbackScope::Whole,
+            Self::Worktree(place, _) => RollbackScope::Worktree(place),
+            Self::Files(places) => RollbackScope::Paths(places),
+        }
+    }
+
+    /// What a human ought to know of it.
+    pub fn note(&self) -> Option<String> {
+        match self {
+            Self::Everything | Self::Worktree(_, HeadSincePrompt::Same | HeadSincePrompt::Others) => None,
+            Self::Worktree(_, HeadSincePrompt::OwnCommits(commits)) => {
+                let commits = count(commits.len(), "commit");
+                Some(format!("the branch goes back too: all that was committed since is {commits} of this session"))
+            }
+            Self::Files(_) => Some(
+                "HEAD or its branch has moved since that prompt, not provably by commits of its session alone: they stay, and only files \
+                 come back"
+                    .to_owned(),
+            ),
+        }
+    }
+
+    /// The commits over which the branch goes back: abbreviated id and subject.
+    pub fn commits(&self) -> &[String] {
+        match self {
+            Self::Worktree(_, HeadSincePrompt::OwnCommits(commits)) => commits,
+            Self::Everything | Self::Worktree(_, HeadSincePrompt::Same | HeadSincePrompt::Others) | Self::Files(_) => &[],
+        }
+    }
+}
+
+/// How far one goes back to a checkpoint. HEAD and branch of a prompt's worktree go back too as long as only its session has committed
+/// since.
+pub fn back(ctx: &Context, name: &str) -> Result<CheckpointRollbackScope> {
+    let record = checkpoint::find(ctx, name)?;
+    if record.trigger != CheckpointTrigger::Prompt {
+        return Ok(CheckpointRollbackScope::Everything);
+    }
+    let document = checkpoint::read_document(ctx, &record)?;
+    let Some(stamp) = &document.attached else {
+        return Err(Error::new(Code::CheckpointDamaged, format!("{} names no worktree", record.name))
+            .hint(format!("git axiom rollback checkpoint {} --all-worktrees", record.name)));
+    };
+    let place = PathBuf::from(&stamp.worktree);
+    Ok(match since(ctx, &document)? {
+        HeadSincePrompt::Others => CheckpointRollbackScope::Files([place]),
+        since @ (HeadSincePrompt::Same | HeadSincePrompt::OwnCommits(_)) => CheckpointRollbackScope::Worktree(place, since),
+    })
+}
+
+/// What became of HEAD since a prompt.
+fn since(ctx: &Context, document: &CheckpointDocument) -> Result<HeadSincePrompt> {
+    let Some(stamp) = &document.attached else { return Ok(HeadSincePrompt::Same) };
+    let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);
+    let Some(entry) = entry else {
+        return Err(Error::new(Code::InvalidInput, format!("the worktree '{}' is gone", stamp.worktree))
+            .hint("git axiom rollback checkpoint --prompt NUMBER --all-worktrees"));
+    };
+    let now = ctx.repo.refs().head(&entry.worktree)?;
+    let linked = document.workspaces.iter().find(|one| one.path == stamp.worktree);
+    let (branch, commit) = match linked {
+        Some(one) => (one.branch.as_ref(), one.head.as_ref()),
+        None => (document.branch.as_ref(), document.git_commit.as_ref()),
+    };
+    if (now.branch(), now.commit()) == (branch, commit) {
+        return Ok(HeadSincePrompt::Same);
+    }
+    let (true, Some(then), Some(tip)) = (now.branch() == branch && branch.is_some(), commit, now.commit()) else {
+        return Ok(HeadSincePrompt::Others);
+    };
+    let history = ctx.repo.history();
+    if !history.is_ancestor(then, tip)? {
+        return Ok(HeadSincePrompt::Others);
+    }
+    let commits = history.log(tip, std::slice::from_ref(then), MOST_COMMITS + 1)?;
+    let own = own_commits(ctx, &stamp.session)?;
+    let all_own = commits.len() <= MOST_COMMITS && commits.iter().all(|commit| own.contains(&commit.oid));
+    let named = |commit: &axiom_git::LoggedCommit| format!("{} {}", commit.oid.short(), commit.subject);
+    Ok(if all_own { HeadSincePrompt::OwnCommits(commits.iter().map(named).collect()) } else { HeadSincePrompt::Others })
+}
+
+/// The commits that shell commands of a session provably made.
+fn own_commits(ctx: &Context, session: &str) -> Result<BTreeSet<Oid>> {
+    let known = sessions::list(ctx).into_iter().find(|one| one.id == session);
+    let mut own = BTreeSet::new();
+    for (from, to) in known.map(|one| one.moves).unwrap_or_default() {
+        // What a `git gc` took away is in no branch.
+        if let Ok(commits) = ctx.repo.history().log(&to, std::slice::from_ref(&from), MOST_COMMITS) {
+            own.extend(commits.into_iter().map(|commit| commit.oid));
+        }
+    }
+    Ok(own)
+}

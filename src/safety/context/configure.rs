@@ -1,0 +1,329 @@
+//! Loading the layers of the configuration: the user's file, the project's file, git's configuration, the command line.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::Value;
+
+use super::handle::Context;
+use super::stand_in::{self, EffectiveUserConfig};
+use super::trust::ProjectTrust;
+use crate::config;
+use crate::config::{ConfigLayers, EffectiveConfig, GitConfigValue, UsableConfig, byte_order_mark};
+use crate::context::approved_hooks::RepositoryHooks;
+use crate::project_hooks::project_files::{CONFIG, ProjectFiles, SHARED};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_base::files::SmallFile;
+use axiom_git::Repository;
+use axiom_model::state::event::{Event, EventAuthor};
+
+/// The largest configuration file that is read.
+pub const MAX_FILE: u64 = 16 * 1024 * 1024;
+
+/// The user's configuration file: `$XDG_CONFIG_HOME/git-axiom/config.toml`, or the same below `~/.config`.
+pub fn user_file() -> Option<PathBuf> {
+    env::user_config_dir().map(|folder| folder.join("git-axiom").join("config.toml"))
+}
+
+/// What counts of the project's configuration.
+#[derive(Debug, Clone, Copy)]
+pub enum EffectiveProjectConfig<'c> {
+    /// Nothing.
+    Nothing,
+    /// This file.
+    All(&'c [u8]),
+    /// This file as it was approved, in place of one that cannot be read.
+    AsApproved(&'c [u8]),
+    /// Only what this file, which was approved once, adds to lists that protect the user.
+    WhatItAdds(&'c [u8]),
+}
+
+/// Loads what can be used of the configuration for a repository; what cannot is left out, and returned. `command_line` are keys
+/// (`section.name`) with their values.
+pub fn load_usable(
+    repo: &Repository,
+    project: EffectiveProjectConfig<'_>,
+    command_line: Vec<(String, String)>,
+) -> Result<UsableConfig> {
+    load(&stand_in::users(), repo, project, command_line)
+}
+
+fn load(
+    users: &EffectiveUserConfig,
+    repo: &Repository,
+    project: EffectiveProjectConfig<'_>,
+    command_line: Vec<(String, String)>,
+) -> Result<UsableConfig> {
+    let (mut layers, unreadable) = layers(users, Some(repo), project)?;
+    layers.command_line = command_line;
+    let UsableConfig { loaded, problems } = config::load_usable(&layers)?;
+    Ok(UsableConfig { loaded, problems: unreadable.into_iter().chain(problems).collect() })
+}
+
+/// What is in the layers; without a repository, the user's file alone. Also returns why a file could not be read.
+pub fn layers(
+    users: &EffectiveUserConfig,
+    repo: Option<&Repository>,
+    project: EffectiveProjectConfig<'_>,
+) -> Result<(ConfigLayers, Vec<Error>)> {
+    let mut layers = ConfigLayers { git: repo.map_or(Ok(Vec::new()), from_git)?, ..ConfigLayers::default() };
+    let mut unreadable = Vec::new();
+    match users {
+        EffectiveUserConfig::Nothing => {}
+        EffectiveUserConfig::AsItIs(file) | EffectiveUserConfig::Backup(file, _) => layers.user_file = Some(file.clone()),
+        EffectiveUserConfig::Broken(why) => unreadable.push(why.again()),
+    }
+    let of_project = |repo, bytes| project_file(repo).and_then(|path| as_text(path, bytes));
+    match (repo, project) {
+        (None, _) | (_, EffectiveProjectConfig::Nothing) => {}
+        (Some(repo), EffectiveProjectConfig::All(bytes)) => match of_project(repo, bytes) {
+            Ok(file) => layers.project_file = Some(file),
+            Err(error) => unreadable.push(error),
+        },
+        (Some(repo), EffectiveProjectConfig::AsApproved(bytes)) => {
+            let (path, text) = of_project(repo, bytes)?;
+            layers.project_file = Some((PathBuf::from(format!("{} (as approved)", path.display())), text));
+        }
+        // It could be read when it was approved.
+        (Some(repo), EffectiveProjectConfig::WhatItAdds(bytes)) => layers.project_file_before = of_project(repo, bytes).ok(),
+    }
+    Ok((layers, unreadable))
+}
+
+/// The text of the user's file. Whatever is in its place (a named pipe), nothing is waited for.
+pub(super) fn users_text(path: PathBuf) -> Result<Option<(PathBuf, String)>> {
+    match files::read_small_of_user(&path, MAX_FILE)? {
+        SmallFile::Nothing if path.is_symlink() => {
+            Err(Error::new(Code::ConfigInvalid, format!("'{}' is a symbolic link that leads nowhere", path.display())))
+        }
+        SmallFile::Nothing => Ok(None),
+        SmallFile::Content(bytes) => as_text(path, &bytes).map(Some),
+        SmallFile::Odd(what) => Err(Error::new(Code::ConfigInvalid, format!("'{}' is {what}", path.display()))),
+    }
+}
+
+/// The text of a configuration file, without a byte order mark.
+pub fn as_text(path: PathBuf, bytes: &[u8]) -> Result<(PathBuf, String)> {
+    match std::str::from_utf8(byte_order_mark::without(bytes)) {
+        Ok(text) => Ok((path, text.to_owned())),
+        Err(e) => Err(not_utf8(&path, bytes, e)),
+    }
+}
+
+fn not_utf8(path: &Path, bytes: &[u8], e: std::str::Utf8Error) -> Error {
+    let error = Error::new(Code::ConfigInvalid, format!("'{}' is not UTF-8", path.display()));
+    match bytes {
+        [0xff, 0xfe, ..] | [0xfe, 0xff, ..] => error.why("it is UTF-16").hint("save it as UTF-8 in your editor"),
+        _ => error.because(e),
+    }
+}
+
+/// The path of the project's configuration.
+pub fn project_file(repo: &Repository) -> Result<PathBuf> {
+    Ok(repo.worktrees().main_worktree()?.path().join(SHARED).join(CONFIG))
+}
+
+/// The values of `git config` below `axiom.`, also those of the caller's `git -c`.
+fn from_git(repo: &Repository) -> Result<Vec<GitConfigValue>> {
+    if repo.config_lacks_section("axiom") {
+        return Ok(Vec::new());
+    }
+    let output = repo.git().args(["config", "--null", "--show-origin", "--get-regexp", r"^axiom\."]).run()?;
+    // Exit 1: no such value.
+    if output.code == Some(1) {
+        return Ok(Vec::new());
+    }
+    if !output.ok() {
+        return Err(output.error());
+    }
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut parts = text.split('\0');
+    let mut entries = Vec::new();
+    while let (Some(origin), Some(entry)) = (parts.next(), parts.next()) {
+        let (key, value) = match entry.split_once('\n') {
+            Some((key, value)) => (key, Some(value.to_owned())),
+            None => (entry, None),
+        };
+        let origin = origin.strip_prefix("file:").unwrap_or(origin).trim_end_matches(':');
+        entries.push(GitConfigValue { origin: origin.to_owned(), key: key.to_owned(), value });
+    }
+    Ok(entries)
+}
+
+/// Loads what can be used of the configuration, with the project's where that is approved. What an approved one added to lists that
+/// protect the user stays added until it is approved anew or revoked. Where a file cannot be read as a configuration, its backup
+/// stands in; a configuration all of which can be used becomes the backup.
+pub fn load_trusted(repo: &Repository, command_line: Vec<(String, String)>) -> Result<TrustedConfig> {
+    read_trusted(repo, command_line, ConfigBackupUpdate::Kept)
+}
+
+/// Whether a configuration all of which can be used becomes the backup.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum ConfigBackupUpdate {
+    Kept,
+    AsItIs,
+}
+
+/// Why the configuration does not count as it is written, in words; changes nothing.
+pub fn problem(repo: &Repository) -> Option<String> {
+    match read_trusted(repo, Vec::new(), ConfigBackupUpdate::AsItIs) {
+        Ok(TrustedConfig { usable, stood_in, trust: _ }) => {
+            stood_in.into_iter().chain(usable.problems).next().map(|error| format!("{}: {error}", error.code()))
+        }
+        Err(error) => Some(format!("{}: {error}", error.code())),
+    }
+}
+
+fn read_trusted(repo: &Repository, command_line: Vec<(String, String)>, backup: ConfigBackupUpdate) -> Result<TrustedConfig> {
+    let (users, (trust, of_project)) = (stand_in::users(), stand_in::of_project(repo));
+    let lapsed = trust.lapsed();
+    let project = match &trust {
+        ProjectTrust::Approved(files) if of_project.is_some() => files.config().map(EffectiveProjectConfig::AsApproved),
+        ProjectTrust::Approved(files) => files.config().map(EffectiveProjectConfig::All),
+        ProjectTrust::Nothing | ProjectTrust::Waiting { .. } | ProjectTrust::Unusable { .. } => {
+            lapsed.as_ref().and_then(ProjectFiles::config).map(EffectiveProjectConfig::WhatItAdds)
+        }
+    };
+    let usable = load(&users, repo, project.unwrap_or(EffectiveProjectConfig::Nothing), command_line)?;
+    if usable.problems.is_empty() && backup == ConfigBackupUpdate::Kept {
+        stand_in::keep_backup(&users);
+    }
+    let of_user = match users {
+        EffectiveUserConfig::Backup(_, why) => Some(why),
+        EffectiveUserConfig::Nothing | EffectiveUserConfig::AsItIs(_) | EffectiveUserConfig::Broken(_) => None,
+    };
+    Ok(TrustedConfig { usable, trust, stood_in: of_user.into_iter().chain(of_project).collect() })
+}
+
+/// What counts in a repository.
+#[derive(Debug)]
+pub struct TrustedConfig {
+    /// The configuration.
+    pub usable: UsableConfig,
+    /// What counts of the project's files.
+    pub trust: ProjectTrust,
+    /// For each file that something stands in for, why: warnings of the code `CONFIG_BACKUP_RESTORED`.
+    pub stood_in: Vec<Error>,
+}
+
+/// What the user is to be told of the configuration.
+#[derive(Debug, Default)]
+pub struct ConfigMessages {
+    /// Files that something stands in for.
+    pub warnings: Vec<Error>,
+    /// What of it does not count.
+    pub notes: Vec<String>,
+}
+
+impl Context {
+    /// Loads the configuration; until then the defaults apply. Returns what the user is to be told: that the project's files are
+    /// not applied.
+    pub fn load_config(&mut self, command_line: Vec<(String, String)>) -> Result<ConfigMessages> {
+        self.repo.worktrees().main_worktree()?;
+        let TrustedConfig { usable, trust, stood_in } = load_trusted(&self.repo, command_line)?;
+        self.take_config(usable.whole()?, &trust, !stood_in.is_empty());
+        Ok(ConfigMessages { warnings: stood_in, notes: note_on(&trust).into_iter().collect() })
+    }
+
+    /// Records what stands in for a configuration file that cannot be read, once for each such content. Nothing depends on it, so
+    /// where it cannot be recorded, the verb goes on.
+    pub fn record_restored(&mut self, told: &ConfigMessages) {
+        let all: Vec<String> = told.warnings.iter().map(|warning| warning.to_string()).collect();
+        let what = all.join("; ");
+        if what.is_empty() || self.state().record.config_restored.as_ref() == Some(&what) {
+            return;
+        }
+        let recorded = self.in_its_own_transaction(EventAuthor::User, |ctx| ctx.append(Event::ConfigBackupRestored { what }));
+        if let Err(error) = recorded {
+            tracing::warn!(%error, "it is not recorded that a backup of the configuration counts");
+        }
+    }
+
+    /// As [`Context::load_config`], for verbs that have to work whatever the configuration says: what cannot be used is left out
+    /// and named in the notes.
+    pub fn load_usable_config(&mut self) -> Result<ConfigMessages> {
+        self.repo.worktrees().main_worktree()?;
+        let TrustedConfig { usable: UsableConfig { loaded, problems }, trust, stood_in } = load_trusted(&self.repo, Vec::new())?;
+        self.take_config(loaded, &trust, !problems.is_empty() || !stood_in.is_empty());
+        let left_out = |error: &Error| format!("note: left out of the configuration, so nothing expires: {error}");
+        let notes = problems.iter().map(left_out).chain(note_on(&trust)).collect();
+        Ok(ConfigMessages { warnings: stood_in, notes })
+    }
+
+    /// `is_part`: something was left out of the configuration, or a backup stands in for it. What is left out, or not approved any
+    /// more, may say that more is kept: so nothing expires.
+    fn take_config(&mut self, loaded: EffectiveConfig, trust: &ProjectTrust, is_part: bool) {
+        self.found.unapproved_verify = unapproved_verify(&self.repo, trust, &loaded);
+        self.found.nothing_expires = is_part || trust.has_lapsed();
+        self.found.lapsed_keys = trust.lapsed().map(|files| keys_of(&self.repo, &files)).unwrap_or_default();
+        self.config = loaded.config;
+        self.hooks = RepositoryHooks::of(trust, &self.layout().trusted_dir());
+    }
+
+    /// Reads again which hooks are approved, where a human had to do that first: an approval may have come meanwhile.
+    pub fn read_hooks_again(&mut self) {
+        if self.hooks.wait_for_approval() {
+            let now = RepositoryHooks::of(&stand_in::of_project(&self.repo).0, &self.layout().trusted_dir());
+            self.hooks.read_again(now);
+        }
+    }
+}
+
+/// The keys and values of a project's configuration, in its order; none where it cannot be parsed.
+pub fn project_entries(repo: &Repository, bytes: &[u8]) -> Vec<(String, Value)> {
+    let read = project_file(repo).and_then(|path| as_text(path, bytes));
+    let entries = read.and_then(|(path, text)| config::file_entries(&path, &text)).unwrap_or_default();
+    entries.into_iter().map(|(name, place)| (name, place.value)).collect()
+}
+
+fn keys_of(repo: &Repository, files: &ProjectFiles) -> Vec<String> {
+    let entries = files.config().map(|bytes| project_entries(repo, bytes)).unwrap_or_default();
+    entries.into_iter().map(|(name, _)| name).collect()
+}
+
+/// The path of the project's configuration, where it sets `merge.verify` or may do so, nobody approved it as it is, and neither
+/// git's configuration nor the command line sets it. Commands that nobody approved are not run; but a verification that the
+/// project demands, or demanded when it was approved, is not skipped silently either.
+fn unapproved_verify(repo: &Repository, trust: &ProjectTrust, loaded: &EffectiveConfig) -> Option<PathBuf> {
+    let is_ours = loaded.settings.iter().any(|(name, setting)| {
+        name == "merge.verify" && matches!(setting.source, config::ConfigSource::Git(_) | config::ConfigSource::CommandLine)
+    });
+    let now_wants = match trust {
+        ProjectTrust::Nothing | ProjectTrust::Approved(_) => false,
+        ProjectTrust::Waiting { now, .. } => now.config().is_some_and(may_want_verify),
+        // Nobody knows what it says.
+        ProjectTrust::Unusable { .. } => true,
+    };
+    let wanted = trust.lapsed().is_some_and(|files| files.config().is_some_and(may_want_verify));
+    let path = || project_file(repo).unwrap_or_else(|_| Path::new(SHARED).join(CONFIG));
+    (!is_ours && (now_wants || wanted)).then(path)
+}
+
+/// Whether a configuration sets `merge.verify`, or cannot be read.
+fn may_want_verify(bytes: &[u8]) -> bool {
+    let read = as_text(PathBuf::new(), bytes).and_then(|(path, text)| config::file_entries(&path, &text));
+    read.map_or(true, |entries| {
+        entries.iter().any(|(name, place)| name == "merge.verify" && place.value != serde_json::json!([]))
+    })
+}
+
+/// A note where the project's files are not applied.
+pub fn note_on(trust: &ProjectTrust) -> Option<String> {
+    let command = if matches!(trust, ProjectTrust::Waiting { .. }) { ": git axiom trust" } else { "" };
+    why_not_applied(trust).map(|why| format!("note: {why}{command}"))
+}
+
+/// Why the project's files are not applied, in words.
+pub fn why_not_applied(trust: &ProjectTrust) -> Option<String> {
+    match trust {
+        ProjectTrust::Nothing | ProjectTrust::Approved(_) => None,
+        ProjectTrust::Waiting { before: None, .. } => {
+            Some("nothing of the project's files is applied or run before you approve them".into())
+        }
+        ProjectTrust::Waiting { before: Some(_), .. } => {
+            Some("the project's files have changed, so nothing of them is applied or run".into())
+        }
+        ProjectTrust::Unusable { why, .. } => Some(format!("nothing of the project's files is applied or run: {why}")),
+    }
+}

@@ -1,0 +1,18 @@
+//! What every operation needs: the context (`handle`), the configuration, the place of the repository, who may write in it.
+//!
+//! Not here: the operations; they are in the other folders of this crate, and in `agents`.
+//!
+//! Begin reading with `handle`.
+
+pub mod approved_hooks;
+pub mod configure;
+pub mod conflict_notes;
+pub mod event_waiter;
+pub mod handle;
+pub mod kept_hooks;
+pub mod ownership;
+pub mod placement;
+pub mod stand_in;
+pub mod trust;
+
+pub use axiom_git::Repository;

@@ -1,0 +1,151 @@
+//! The ref that keeps what an operation and its undo need.
+
+use std::collections::BTreeSet;
+
+use super::submodules;
+use crate::context::handle::Context;
+use axiom_base::env;
+use axiom_base::error::{Code, Result};
+use axiom_git::{ExpectedRefValue, NewCommit, RefEdit, Repository, TREE, TreeEntry};
+use axiom_model::base::ids::OperationId;
+use axiom_model::base::names::{Oid, RefName};
+use axiom_model::base::own_names::{KEPT, REFS};
+use axiom_model::base::ref_change::RefChange;
+use axiom_model::journal::journaled::JournaledOperation;
+
+/// The entry for what cannot be a commit's parent: contents of tags, and blobs and trees that refs point to.
+const TIPS: &str = "tips";
+
+/// What the ref of a transaction keeps.
+#[derive(Debug, Default)]
+pub(crate) struct KeepRefContents {
+    /// Commits; where there were many, commits that reach them.
+    pub parents: Vec<Oid>,
+    /// Trees of worktrees and indexes.
+    pub trees: BTreeSet<Oid>,
+    /// The tree with contents of tags, and blobs and trees that refs point to.
+    pub tips: Option<Oid>,
+}
+
+impl KeepRefContents {
+    /// What a transaction's ref keeps; `None` where there is no such ref, or where it is damaged.
+    pub fn by(ctx: &Context, txn: &OperationId) -> Result<Option<Self>> {
+        let Some(kept) = ctx.repo.refs().read_ref(&name_of(txn))?.filter(|kept| ctx.repo.objects().holds(kept)) else {
+            return Ok(None);
+        };
+        let Ok(commit) = ctx.repo.objects().read_commit(&kept) else { return Ok(None) };
+        let Ok(entries) = ctx.repo.objects().read_tree(&commit.tree) else { return Ok(None) };
+        let (tips, trees): (Vec<TreeEntry>, Vec<TreeEntry>) =
+            entries.into_iter().partition(|entry| entry.name == TIPS.as_bytes());
+        let tips = tips.into_iter().next().map(|entry| entry.oid);
+        Ok(Some(Self { parents: commit.parents, trees: trees.into_iter().map(|entry| entry.oid).collect(), tips }))
+    }
+
+    /// Writes kept tags again that are missing from the repository.
+    pub fn write_tags_again(&self, ctx: &Context, tips: &[Oid]) -> Result<()> {
+        self.tips.as_ref().map_or(Ok(()), |tree| ctx.repo.tips().write_tags_again(tree, tips))
+    }
+}
+
+/// Whether the ref always points to a commit.
+fn names_a_commit(change: &RefChange) -> bool {
+    ["refs/heads/", REFS].iter().any(|folder| change.name.as_str().starts_with(folder))
+}
+
+/// The name of the ref that keeps what a transaction needs.
+pub(crate) fn name_of(txn: &OperationId) -> RefName {
+    RefName::new(format!("{KEPT}{txn}"))
+}
+
+/// Makes the ref, where it does not exist. While a `git gc` packs refs, an earlier try that made it may not be seen at once: one
+/// that keeps the same is this one.
+pub(super) fn publish(repo: &Repository, name: RefName, commit: Oid, reflog: &str) -> Result<()> {
+    let edit = RefEdit { name: name.clone(), expected: ExpectedRefValue::Absent, new: Some(commit.clone()) };
+    match repo.refs().update_refs(&[edit], reflog) {
+        Err(error) if error.code() == Code::ChangedMeanwhile => match repo.refs().read_ref(&name)? {
+            Some(there) if keeps_the_same(repo, &there, &commit)? => Ok(()),
+            Some(_) | None => Err(error),
+        },
+        outcome => outcome,
+    }
+}
+
+/// Whether two commits keep the same; they may have been made at different times.
+fn keeps_the_same(repo: &Repository, one: &Oid, other: &Oid) -> Result<bool> {
+    let [one, other] = [repo.objects().read_commit(one)?, repo.objects().read_commit(other)?];
+    Ok((one.tree, one.parents, one.message) == (other.tree, other.parents, other.message))
+}
+
+/// Makes `refs/axiom/kept/<transaction>`: one commit. Its parents are the commits that would be lost and the captures of the
+/// operation's worktrees; its tree has the old and new trees of worktrees and indexes, since some of these are in no
+/// capture: they were combined from several. When this returns, all of it survives a power loss and any `git gc`. Repeating
+/// it changes nothing more.
+pub(super) fn keep(ctx: &Context, operation: &JournaledOperation, txn: &OperationId) -> Result<()> {
+    for change in &operation.submodules {
+        submodules::keep(ctx, change, txn, &operation.title)?;
+    }
+    let captures = operation.worktrees.iter().flat_map(|change| [&change.captures.old, &change.captures.new]).flatten();
+    // New values too, where a ref may point to a tag: tag objects are brought back only from their kept contents.
+    let others = operation.refs.iter().filter(|change| !names_a_commit(change));
+    let tips: BTreeSet<&Oid> = others.flat_map(|change| [&change.value.old, &change.value.new]).flatten().collect();
+    let commits: BTreeSet<&Oid> = operation.kept.iter().chain(captures).filter(|oid| !tips.contains(oid)).collect();
+    let trees = operation.worktrees.iter().flat_map(|change| [&change.files, &change.index]);
+    let trees: BTreeSet<&Oid> = trees.flat_map(|trees| [&trees.old, &trees.new]).collect();
+    if commits.is_empty() && tips.is_empty() && trees.is_empty() {
+        return Ok(());
+    }
+    let name = name_of(txn);
+    if ctx.repo.refs().read_ref(&name)?.is_some() {
+        return Ok(());
+    }
+    let entry = |oid: &Oid| TreeEntry { mode: TREE, oid: oid.clone(), name: oid.as_str().into() };
+    let (commits, beside) = ctx.repo.tips().keep_tips(commits, tips)?;
+    let mut entries: Vec<TreeEntry> = trees.into_iter().map(entry).collect();
+    if !beside.is_empty() {
+        entries.push(TreeEntry { mode: TREE, oid: ctx.repo.objects().write_tree(&beside)?, name: TIPS.into() });
+    }
+    let tree = ctx.repo.objects().write_tree(&entries)?;
+    let (who, message) = (ctx.repo.objects().signature()?, format!("kept for undo: {}", operation.title));
+    let commit = ctx.repo.objects().write_commit(&NewCommit { tree: &tree, parents: commits, who: &who, message: &message })?;
+    publish(&ctx.repo, name, commit, &format!("git axiom: {}", operation.title))?;
+    env::fault_point("journal.kept");
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+
+    use super::*;
+    use crate::scratch::ScratchRepository;
+
+    #[test]
+    fn a_ref_that_an_earlier_try_made_is_this_one_and_any_other_is_refused() {
+        let scratch = ScratchRepository::new(&[]);
+        let head = Oid::new(scratch.git(&["rev-parse", "HEAD"]).trim()).unwrap();
+        let commit = |name: &str, message: &str, parents: &[Oid]| {
+            scratch.git(&["config", "user.name", name]);
+            let repo = Repository::discover(&scratch.path()).unwrap();
+            let (tree, who) = (repo.objects().write_tree(&[]).unwrap(), repo.objects().signature().unwrap());
+            let parents = parents.to_vec();
+            let made = repo.objects().write_commit(&NewCommit { tree: &tree, parents, who: &who, message }).unwrap();
+            repo.durability().sync_objects().unwrap();
+            made
+        };
+        let repo = Repository::discover(&scratch.path()).unwrap();
+        let name = || name_of(&OperationId::new("t1").unwrap());
+        let made = commit("one", "kept for undo: x", std::slice::from_ref(&head));
+        publish(&repo, name(), made.clone(), "x").unwrap();
+        let at = || scratch.git(&["rev-parse", name().as_str()]).trim().to_owned();
+        for (second, is_same) in [
+            (made.clone(), true),
+            (commit("two", "kept for undo: x", std::slice::from_ref(&head)), true),
+            (commit("two", "kept for undo: y", std::slice::from_ref(&head)), false),
+            (commit("two", "kept for undo: x", &[]), false),
+        ] {
+            let outcome = publish(&repo, name(), second.clone(), "x");
+            assert_eq!(outcome.as_ref().map_err(|error| error.code()).err(), (!is_same).then_some(Code::ChangedMeanwhile));
+            assert_eq!(at(), made.as_str());
+        }
+    }
+}

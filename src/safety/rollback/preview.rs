@@ -1,0 +1,382 @@
+//! The preview of a rollback: its data, as shown to the user and as JSON.
+
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::operation::in_progress::GitOperationLine;
+use axiom_base::error::Result;
+use axiom_git::TreeChange;
+use axiom_model::base::ids::{CheckpointName, TaskId};
+use axiom_model::base::names::{Oid, RefName, RepoPath};
+use axiom_model::base::ref_change::RefChange;
+use axiom_model::base::text::ValueChange;
+use axiom_model::checkpoint::branch_config::BranchConfigChange;
+use axiom_model::checkpoint::document::CheckpointDocument;
+use axiom_model::checkpoint::known_scope::KnownPathsCount;
+use axiom_model::checkpoint::local_refs::StashEntry;
+use axiom_model::checkpoint::record::CheckpointRecord;
+use axiom_model::journal::journaled::{HeadState, JournaledOperation};
+use axiom_model::operation::change_json;
+use axiom_model::operation::change_json::{FileChange, WorkspaceFate};
+use axiom_model::operation::rollback::TaskChange;
+use axiom_model::state::current_state::State;
+use axiom_model::work::sessions::session::SessionMode;
+
+use super::not_restored::{INDEX_UNREADABLE, STAGED_LOST};
+use super::refs::{MovedRefLine, RestoredRefLine, UnrestoredRefLine};
+use crate::operation::stop_agents::StoppedAgentLine;
+
+/// A commit that a rollback removes from its branch.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RemovedCommitLine {
+    /// Its id.
+    pub id: Oid,
+    /// Its subject.
+    pub subject: String,
+    /// The branch that had it; `None` where only a detached HEAD had it.
+    pub branch: Option<RefName>,
+}
+
+/// A file that changes.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AffectedFileLine {
+    /// The worktree; `None` where the branch that changes is checked out nowhere.
+    pub worktree: Option<String>,
+    /// The file.
+    pub path: RepoPath,
+    /// How it changes.
+    pub change: FileChange,
+    /// Whether its present content is in no commit of the branch (the safety checkpoint holds it).
+    pub uncommitted: bool,
+}
+
+impl AffectedFileLine {
+    /// The change of a file, as a preview shows it.
+    pub fn of(worktree: Option<String>, file: TreeChange, uncommitted: bool) -> Self {
+        Self { worktree, change: file.what(), path: file.path, uncommitted }
+    }
+
+    /// Its absolute path, or its path in the branch.
+    pub fn place(&self) -> String {
+        let inside = self.path.to_path();
+        self.worktree.as_ref().map_or(inside.clone(), |worktree| Path::new(worktree).join(inside)).display().to_string()
+    }
+}
+
+/// A HEAD that changes to another branch or commit.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RollbackHeadLine {
+    /// The worktree.
+    pub worktree: String,
+    /// What is checked out before and after.
+    #[serde(flatten)]
+    pub head: ValueChange<HeadState>,
+}
+
+/// A missing worktree of the user's own that the checkpoint holds.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MissingWorktreeLine {
+    /// Its former path.
+    pub path: String,
+    /// The command that makes it again, without what only the checkpoint holds, or moves it back.
+    pub made_by: String,
+}
+
+/// A file or folder that a rollback affects.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileLossLine {
+    /// The worktree.
+    pub worktree: String,
+    /// The file.
+    pub path: RepoPath,
+}
+
+impl FileLossLine {
+    /// Its absolute path.
+    pub fn place(&self) -> String {
+        Path::new(&self.worktree).join(self.path.to_path()).display().to_string()
+    }
+}
+
+/// Why a file is not brought back that its checkpoint did not wait for.
+pub(super) const NOT_IN_TIME: &str = "notInTime";
+
+/// A file or folder that a rollback does not bring back.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UnrestoredPathLine {
+    /// The worktree.
+    pub worktree: String,
+    /// The file or folder.
+    pub path: RepoPath,
+    /// Why: the key of the coverage that lists it.
+    #[serde(rename = "reason")]
+    pub why: &'static str,
+}
+
+impl UnrestoredPathLine {
+    /// Whether nothing is lost of it, because it stays as it is.
+    pub fn stays(&self) -> bool {
+        use super::submodules::{NOT_CAPTURED, REPLACED};
+        matches!(self.why, "unreadable" | "notCaptured" | "dirtySubmodules" | NOT_IN_TIME | NOT_CAPTURED | REPLACED)
+            && Path::new(&self.worktree).join(self.path.to_path()).exists()
+    }
+
+    /// Its absolute path and the reason.
+    pub fn text(&self) -> String {
+        let place = Path::new(&self.worktree).join(self.path.to_path());
+        let moved = format!(
+            "a submodule that was moved: 'git submodule update --init {}', and then the same rollback again, restore it",
+            self.path
+        );
+        let why = match self.why {
+            "excluded" => "excluded by checkpoints.exclude",
+            "ignored" => "ignored, and not in checkpoints.include",
+            "overIncludeLimit" => "ignored, and too large to be held",
+            "tooLarge" => "over checkpoints.maxFileSize",
+            "nestedRepositories" => "a nested repository",
+            "special" => "not a regular file",
+            "unreadable" => "it could not be read",
+            INDEX_UNREADABLE => "it could not be read: the index becomes that of the commit, and nothing is staged",
+            STAGED_LOST => {
+                "what was staged of it was lost then: the file comes back, and the commit's content is staged, or nothing"
+            }
+            NOT_IN_TIME => "it did not fit into attach.deadline; a later checkpoint may hold it",
+            "notCaptured" => "this worktree cannot be captured",
+            "sparse" => "outside the sparse checkout: git sparse-checkout add restores it",
+            "refusedNames" => "git refuses its name",
+            "dirtySubmodules" => "a submodule that could not be held",
+            super::submodules::NOT_HELD => "a submodule that is not held any more: its repository was removed, or has lost it",
+            super::submodules::NOT_CAPTURED => "a submodule that cannot be captured now, so nothing is changed in it",
+            super::submodules::REPLACED => "a submodule in whose place is another repository now, so nothing is changed in it",
+            super::submodules::MOVED => &moved,
+            "encrypted" => "its filter encrypts, and did not run",
+            "lfsNotHere" => "its content is not here: it comes back as a pointer of Git LFS",
+            other => other,
+        };
+        format!("{} ({why})", place.display())
+    }
+}
+
+/// A workspace that changes.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AffectedWorkspaceLine {
+    /// Its path.
+    pub path: String,
+    /// What happens to it.
+    pub action: WorkspaceFate,
+    /// The task.
+    pub task_id: TaskId,
+}
+
+impl AffectedWorkspaceLine {
+    /// The line for a workspace that goes to the trash. If its folder is missing or never existed, its registration is only
+    /// removed.
+    pub fn going(path: &str, task_id: &TaskId) -> Self {
+        let is_gone = Path::new(path).symlink_metadata().is_err();
+        let action = if is_gone { WorkspaceFate::Forgotten } else { WorkspaceFate::PutAside };
+        Self { path: path.to_owned(), action, task_id: task_id.clone() }
+    }
+}
+
+/// The checkpoint to go back to.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RollbackGoal {
+    /// Its name.
+    pub name: CheckpointName,
+    /// When it was made.
+    pub created_at: Timestamp,
+    /// Where only known paths were examined: how many, and which checkpoint holds the rest.
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "change_json::only")]
+    pub only: Option<KnownPathsCount>,
+}
+
+/// A worktree that goes back to a moment before the checkpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EarlierCaptureLine {
+    /// The path of the worktree.
+    pub worktree: String,
+    /// When it was captured.
+    pub captured_at: Timestamp,
+}
+
+impl RollbackPreview {
+    /// Names the worktrees of an operation whose capture is of an earlier moment.
+    pub(super) fn name_moments(&mut self, operation: &JournaledOperation, document: &CheckpointDocument) {
+        let changed = operation.worktrees.iter().map(|change| &change.path);
+        let again = operation.workspaces.iter().map(|change| &change.workspace.path);
+        let moment =
+            |path: &String| Some(EarlierCaptureLine { worktree: path.clone(), captured_at: document.captured_before(path)? });
+        self.moments = changed.chain(again).filter_map(moment).collect();
+    }
+}
+
+/// Exactly what a rollback will do.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct RollbackPreview {
+    /// The checkpoint.
+    pub checkpoint: RollbackGoal,
+    /// The path, where only one worktree is rolled back, in whole or in part.
+    pub worktree: Option<String>,
+    /// Agents that are stopped first.
+    pub agents: Vec<StoppedAgentLine>,
+    /// HEADs that change.
+    pub heads: Vec<RollbackHeadLine>,
+    /// Commits that leave their branches, newest first; also those that only a detached HEAD reaches.
+    pub commits: Vec<RemovedCommitLine>,
+    /// The merges among them.
+    pub merges: Vec<RemovedCommitLine>,
+    /// Branches that are kept for undo and deleted.
+    pub branches: Vec<RefName>,
+    /// Every ref that changes, also those of the other lists.
+    #[serde(serialize_with = "change_json::refs")]
+    pub refs: Vec<RefChange>,
+    /// Local refs that were deleted since and come back.
+    pub refs_back: Vec<RestoredRefLine>,
+    /// Local refs that moved since.
+    pub refs_moved: Vec<MovedRefLine>,
+    /// Local refs that were deleted since and do not come back.
+    pub refs_left: Vec<UnrestoredRefLine>,
+    /// Configuration that comes back together with branches.
+    #[serde(rename = "branchConfigs", serialize_with = "change_json::branch_configs")]
+    pub configs_back: Vec<BranchConfigChange>,
+    /// Branches that come back and for which other values are configured now: these stay.
+    #[serde(rename = "branchConfigsLeft")]
+    pub configs_left: Vec<RefName>,
+    /// Entries of the stash that come back, newest first.
+    #[serde(rename = "stash", serialize_with = "change_json::stash_back")]
+    pub stash_back: Vec<StashEntry>,
+    /// Branches that get a reverting commit, because an upstream has commits that would leave them.
+    pub reverted: Vec<RefName>,
+    /// The commits that are reverted in this way and stay, newest first.
+    pub reverted_commits: Vec<RemovedCommitLine>,
+    /// For each of these branches: how many commits are reverted, and how many of these an upstream has.
+    #[serde(skip)]
+    pub on_upstream: Vec<(RefName, usize, usize)>,
+    /// The paths, where only some files are restored: each with everything below it, in that worktree.
+    pub paths: Vec<RepoPath>,
+    /// Tasks whose state is restored.
+    pub tasks: Vec<TaskChange>,
+    /// The mode, where it changes.
+    pub mode: Option<ValueChange<SessionMode>>,
+    /// Files that change.
+    pub files: Vec<AffectedFileLine>,
+    /// Files and folders whose contents stay, and that get back the permissions, ACL or attributes that the checkpoint
+    /// holds.
+    pub permissions: Vec<FileLossLine>,
+    /// What is staged now and will not be, or differently (the safety checkpoint holds it).
+    pub staged: Vec<FileLossLine>,
+    /// What will be staged and is not now, or differently.
+    pub staged_back: Vec<FileLossLine>,
+    /// Git's own operations that are ended, replaced or brought back.
+    pub operations: Vec<GitOperationLine>,
+    /// Files that no capture holds and that will be in the way: they are moved to the trash, and undo puts them back. Set
+    /// only by a preview.
+    #[serde(skip)]
+    pub moves_aside: Vec<FileLossLine>,
+    /// What existed at the checkpoint and does not come back: it is missing and the checkpoint does not hold it, or it is
+    /// excluded now and stays as it is.
+    pub not_restored: Vec<UnrestoredPathLine>,
+    /// Worktrees that go back to a moment before the checkpoint: their newest capture of then.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub moments: Vec<EarlierCaptureLine>,
+    /// Submodules that keep the commit that is checked out in them, though the checkpoint has another.
+    pub submodules: Vec<FileLossLine>,
+    /// Paths of worktrees of the user's own that differ from the checkpoint and stay as they are.
+    pub left_alone: Vec<String>,
+    /// The missing ones among them.
+    pub gone: Vec<MissingWorktreeLine>,
+    /// Workspaces that change.
+    pub workspaces: Vec<AffectedWorkspaceLine>,
+    /// Whether nothing would change. Set only by a preview.
+    #[serde(skip)]
+    pub changes_nothing: bool,
+    /// Always empty: a rollback to a checkpoint has no conflicts.
+    pub conflicts: Vec<String>,
+}
+
+impl RollbackPreview {
+    /// Names what is in submodules by the worktree that they are in, and the path from there.
+    pub(super) fn name_by_worktree(&mut self, operation: &JournaledOperation, worktrees: &[String]) {
+        let changes: Vec<&Path> = operation.submodules.iter().map(|change| Path::new(&change.worktree.path)).collect();
+        self.submodules.retain(|left| !changes.contains(&Path::new(&left.worktree).join(left.path.to_path()).as_path()));
+        for change in &operation.submodules {
+            let folder = Path::new(&change.worktree.path);
+            let above = worktrees.iter().filter(|one| folder.starts_with(one)).max_by_key(|one| one.len());
+            let Some(worktree) = above else { continue };
+            let Ok(prefix) = folder.strip_prefix(worktree) else { continue };
+            let prefix = RepoPath::new(prefix.as_os_str().as_bytes());
+            let rename = |place: &mut String, path: &mut RepoPath| {
+                if *place == change.worktree.path {
+                    place.clone_from(worktree);
+                    *path = prefix.join(path);
+                }
+            };
+            for file in &mut self.files {
+                if file.worktree.as_ref() == Some(&change.worktree.path) {
+                    file.worktree = Some(worktree.clone());
+                    file.path = prefix.join(&file.path);
+                }
+            }
+            let lists = [&mut self.permissions, &mut self.staged, &mut self.staged_back, &mut self.submodules];
+            lists.into_iter().flatten().for_each(|one| rename(&mut one.worktree, &mut one.path));
+            self.not_restored.iter_mut().for_each(|one| rename(&mut one.worktree, &mut one.path));
+        }
+    }
+
+    /// The preview of a rollback that changes nothing yet.
+    pub(super) fn of(state: &State, record: &CheckpointRecord) -> Result<Self> {
+        Ok(Self {
+            checkpoint: RollbackGoal {
+                name: record.name.clone(),
+                created_at: record.created_at,
+                only: record.only.as_ref().map(|only| state.record.checkpoints.shown(only)).transpose()?,
+            },
+            worktree: None,
+            agents: Vec::new(),
+            heads: Vec::new(),
+            commits: Vec::new(),
+            merges: Vec::new(),
+            branches: Vec::new(),
+            refs: Vec::new(),
+            refs_back: Vec::new(),
+            refs_moved: Vec::new(),
+            refs_left: Vec::new(),
+            configs_back: Vec::new(),
+            configs_left: Vec::new(),
+            stash_back: Vec::new(),
+            reverted: Vec::new(),
+            reverted_commits: Vec::new(),
+            on_upstream: Vec::new(),
+            paths: Vec::new(),
+            tasks: Vec::new(),
+            mode: None,
+            files: Vec::new(),
+            permissions: Vec::new(),
+            staged: Vec::new(),
+            staged_back: Vec::new(),
+            operations: Vec::new(),
+            moves_aside: Vec::new(),
+            not_restored: Vec::new(),
+            moments: Vec::new(),
+            submodules: Vec::new(),
+            left_alone: Vec::new(),
+            gone: Vec::new(),
+            workspaces: Vec::new(),
+            changes_nothing: false,
+            conflicts: Vec::new(),
+        })
+    }
+}

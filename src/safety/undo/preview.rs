@@ -1,0 +1,192 @@
+//! The preview of an undo: refs, files, workspaces, tasks.
+
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::UndoExclusions;
+use crate::checkpoint::CheckpointCaptures;
+use crate::context::handle::Context;
+use crate::operation;
+use crate::operation::extras_of;
+use crate::operation::in_progress;
+use crate::operation::in_progress::GitOperationLine;
+use crate::operation::staged;
+use crate::operation::staged::StagedChanges;
+use crate::rollback::{AffectedWorkspaceLine, FileLossLine};
+use axiom_base::error::Result;
+use axiom_git::{CaptureExtras, TreeChange};
+use axiom_model::base::names::RepoPath;
+use axiom_model::base::ref_change::{ChangeDirection, RefChange};
+use axiom_model::base::text::ValueChange;
+use axiom_model::checkpoint::branch_config::BranchConfigChange;
+use axiom_model::journal::journaled::{HeadState, JournaledOperation, StashChange, TrashChange, WorkspaceChange};
+use axiom_model::operation::change_json;
+use axiom_model::operation::change_json::{FileChange, WorkspaceFate};
+use axiom_model::work::sessions::session::SessionMode;
+use axiom_model::work::tasks::task::TaskChangeSet;
+
+/// What an undo changes; `old` is the present value.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UndoPreview {
+    /// Refs that move, come back or are deleted, including branches that move with the worktree in which they are checked
+    /// out.
+    #[serde(serialize_with = "change_json::refs")]
+    pub refs: Vec<RefChange>,
+    /// Configuration of branches that comes back or is removed.
+    #[serde(serialize_with = "change_json::branch_configs")]
+    pub branch_configs: Vec<BranchConfigChange>,
+    /// Stash entries that come back or are removed.
+    #[serde(serialize_with = "change_json::stash")]
+    pub stash: Vec<StashChange>,
+    /// Worktrees that check out another branch or commit.
+    pub heads: Vec<UndoHeadLine>,
+    /// Git's own operations that are ended, replaced or brought back.
+    pub operations: Vec<GitOperationLine>,
+    /// Files that change, ordered by worktree and path.
+    pub files: Vec<UndoFileLine>,
+    /// Files and folders whose contents stay, and that get other permissions, another ACL or other attributes.
+    pub permissions: Vec<FileLossLine>,
+    /// What is staged now and will not be, or differently.
+    pub staged: Vec<FileLossLine>,
+    /// What will be staged and is not now, or differently.
+    pub staged_back: Vec<FileLossLine>,
+    /// Workspaces that go to the trash or come back.
+    pub workspaces: Vec<AffectedWorkspaceLine>,
+    /// Fields of tasks that change.
+    #[serde(serialize_with = "change_json::tasks")]
+    pub tasks: Vec<TaskChangeSet>,
+    /// The mode, where it changes.
+    pub mode: Option<ValueChange<SessionMode>>,
+    /// Absolute paths of files that were in the way and do not come back, because they are no longer in the trash.
+    pub lost: Vec<String>,
+    /// Absolute paths of worktrees that were removed since: nothing comes back in them.
+    pub left_out: Vec<String>,
+    /// Absolute paths of files and submodules that cannot be read now, and so stay as they are.
+    pub unread: Vec<String>,
+    /// What comes back from the trash, if its place is free then.
+    #[serde(skip)]
+    pub asides: Vec<TrashChange>,
+}
+
+/// The change of a worktree's HEAD.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UndoHeadLine {
+    /// The worktree's absolute path.
+    pub worktree: String,
+    /// Before and after.
+    #[serde(flatten)]
+    pub head: ValueChange<HeadState>,
+}
+
+/// A file that changes.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct UndoFileLine {
+    /// The worktree's absolute path.
+    pub worktree: String,
+    /// Its path in the worktree.
+    pub path: RepoPath,
+    /// How it changes.
+    pub change: FileChange,
+}
+
+/// The preview of an undo's operation, from the captures made just now. `lost` are files that cannot come back, `left_as_is`
+/// what it leaves as it is.
+pub(super) fn preview(
+    ctx: &Context,
+    operation: &JournaledOperation,
+    captured: Option<&CheckpointCaptures>,
+    lost: &[TrashChange],
+    left_as_is: UndoExclusions,
+) -> Result<UndoPreview> {
+    let nothing = CaptureExtras::default();
+    let (mut files, mut operations) = (Vec::new(), Vec::new());
+    let (mut permissions, mut staged, mut staged_back) = (Vec::new(), Vec::new(), Vec::new());
+    for change in &operation.worktrees {
+        let now = captured.and_then(|captured| captured.worktree_at(&change.path)).map_or(&nothing, |one| &one.capture.extras);
+        let then = extras_of(&ctx.repo, change.captures.new.as_ref())?;
+        operations.extend(in_progress::operations(&change.path, now, &then));
+        let first = files.len();
+        let there = ctx.repo.worktrees().worktree_at(Path::new(&change.path))?.map(|entry| entry.worktree);
+        let changes = match &there {
+            Some(worktree) => operation::files_named(&ctx.repo, worktree, change)?,
+            None => operation::files_of(&ctx.repo, change)?,
+        };
+        add_files(&mut files, &change.path, changes);
+        let known: Vec<RepoPath> = files[first..].iter().map(|file: &UndoFileLine| file.path.clone()).collect();
+        let line = |path| FileLossLine { worktree: change.path.clone(), path };
+        if let Some(worktree) = &there {
+            // Files and folders that change in nothing else.
+            let (modes, is_known) = ((&now.modes[..], &then.modes[..]), |path: &RepoPath| known.binary_search(path).is_ok());
+            permissions.extend(ctx.repo.captures().permissions_that_change(worktree, modes, is_known)?.into_iter().map(line));
+        }
+        let StagedChanges { lost, back } = staged::changes(&ctx.repo, &staged::moved(operation), change, (now, &then))?;
+        staged.extend(lost.into_iter().map(line));
+        staged_back.extend(back.into_iter().map(line));
+    }
+    for change in &operation.submodules {
+        let (repo, there) = operation::submodules::opened(ctx, change)?;
+        let path = &change.worktree.path;
+        let now = extras_of(&repo, change.worktree.captures.old.as_ref())?;
+        let then = extras_of(&repo, change.worktree.captures.new.as_ref())?;
+        operations.extend(in_progress::operations(path, &now, &then));
+        add_files(&mut files, path, operation::files_named(&repo, &there, &change.worktree)?);
+        let line = |inside| FileLossLine { worktree: path.clone(), path: inside };
+        let StagedChanges { lost, back } = staged::changes(&repo, &change.refs, &change.worktree, (&now, &then))?;
+        staged.extend(lost.into_iter().map(line));
+        staged_back.extend(back.into_iter().map(line));
+    }
+    for change in &operation.advances {
+        add_files(&mut files, &change.path, ctx.repo.history().diff_trees(&change.commit.old, &change.commit.new)?);
+    }
+    let advanced = operation.advances.iter().map(|advance| RefChange {
+        name: advance.branch.clone(),
+        value: ValueChange::new(Some(advance.commit.old.clone()), Some(advance.commit.new.clone())),
+    });
+    let of_submodules = operation.submodules.iter().map(|change| &change.worktree);
+    let heads = operation.worktrees.iter().chain(of_submodules).filter(|change| change.head.old != change.head.new);
+    let workspaces = operation.workspaces.iter();
+    Ok(UndoPreview {
+        refs: advanced.chain(operation.refs.iter().cloned()).collect(),
+        branch_configs: operation.branch_configs.clone(),
+        stash: operation.stash.clone(),
+        heads: heads.map(|change| UndoHeadLine { worktree: change.path.clone(), head: change.head.clone() }).collect(),
+        operations,
+        files,
+        permissions,
+        staged,
+        staged_back,
+        workspaces: workspaces.map(workspace).collect(),
+        tasks: operation.edits.clone(),
+        mode: operation.mode,
+        lost: lost.iter().map(|change| Path::new(&change.worktree).join(change.path.to_path()).display().to_string()).collect(),
+        left_out: left_as_is.removed,
+        unread: left_as_is.unread,
+        // In the order in which the transaction moved them away.
+        asides: operation.asides.iter().rev().filter(|aside| aside.way == ChangeDirection::BringBack).cloned().collect(),
+    })
+}
+
+/// The line for a workspace. One that is no longer complete in the trash is recreated from its capture, without ignored
+/// files.
+fn workspace(change: &WorkspaceChange) -> AffectedWorkspaceLine {
+    let action = match change.way {
+        ChangeDirection::PutAside => return AffectedWorkspaceLine::going(&change.workspace.path, &change.task),
+        ChangeDirection::BringBack if change.lost && is_gone(&change.trash) => WorkspaceFate::Forgotten,
+        ChangeDirection::BringBack if operation::is_made_again(change) => WorkspaceFate::MadeAgain,
+        ChangeDirection::BringBack => WorkspaceFate::BroughtBack,
+    };
+    AffectedWorkspaceLine { path: change.workspace.path.clone(), action, task_id: change.task.clone() }
+}
+
+fn is_gone(path: &str) -> bool {
+    Path::new(path).symlink_metadata().is_err()
+}
+
+fn add_files(files: &mut Vec<UndoFileLine>, worktree: &str, changes: Vec<TreeChange>) {
+    let changes = changes.into_iter().filter(TreeChange::changes_a_file);
+    files.extend(changes.map(|change| UndoFileLine { worktree: worktree.to_owned(), change: change.what(), path: change.path }));
+}

@@ -1,0 +1,505 @@
+//! The store: the state in memory, kept up to date with the log on disk.
+//!
+//! Every change takes the state lock, reads the events that other processes appended, validates the new ones by `apply`,
+//! appends, syncs, and records the tasks.
+
+use std::os::unix::fs::MetadataExt;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use crate::beside::tasks;
+use crate::layout::StoreLayout;
+use crate::log_files::log;
+use crate::log_files::log::LogPosition;
+use crate::log_files::{backup, line, reserve, segments};
+use crate::states::checkpoints::OlderCheckpointsInUse;
+use crate::states::snapshot;
+use crate::states::snapshot::{LoadedSnapshot, SnapshotFile};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Result};
+use axiom_base::files;
+use axiom_base::files::{AppendFile, FileLock, LockAttempt};
+use axiom_model::base::ids::{OperationId, TaskId};
+use axiom_model::operation::touched::{changes_tasks, touched_tasks};
+use axiom_model::state::current_state::State;
+use axiom_model::state::event::{Event, EventAuthor, EventEnvelope};
+use axiom_model::state::repository_location::RepositoryRelocation;
+
+/// How long an append waits for the state lock.
+const PATIENCE: Duration = Duration::from_secs(10);
+
+/// How long the writer of a snapshot waits for the state lock to complete `cases.jsonl`. Short, because another snapshot
+/// follows soon.
+const MOMENT: Duration = Duration::from_millis(200);
+
+/// How often a log in which events seem to be missing is read again.
+const READ_AGAIN: u32 = 3;
+
+/// After how many events the command that appends writes a new snapshot. Few in debug builds, so that tests have snapshots.
+const SNAPSHOT_AFTER: u64 = if cfg!(debug_assertions) { 12 } else { 500 };
+
+/// The state, and the position in the log up to which it was read.
+#[derive(Debug)]
+pub struct Store {
+    layout: StoreLayout,
+    state: State,
+    position: LogPosition,
+    snapshot_seq: u64,
+    tasks: tasks::TasksFileProgress,
+    /// The file with the older checkpoints that the state lacks.
+    older: Option<OlderCheckpointsInUse>,
+    /// Set after a failed sync: it is unknown whether the last lines are on disk, so nothing more may be acknowledged.
+    poisoned: bool,
+    /// Set where the state in memory is not that of the log: see [`Store::look_as`].
+    only_shown: bool,
+    /// The log when it was last read to its end.
+    seen: Option<LogFingerprint>,
+    /// How many bytes the incomplete last line had when the log was read last.
+    torn: u64,
+    /// How many bytes this process cut off the end of the log.
+    cut: u64,
+    warnings: Vec<Error>,
+}
+
+/// A log that was read to its end. While it is the same file, of the same length, it holds nothing new: an append makes it
+/// longer, and whatever replaces it is another file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct LogFingerprint {
+    file: (u64, u64),
+    length: u64,
+    modified: (i64, i64),
+}
+
+impl LogFingerprint {
+    /// The log now; `None` where there is none.
+    fn now(layout: &StoreLayout) -> Option<Self> {
+        let meta = std::fs::metadata(layout.events()).ok()?;
+        let (file, modified) = ((meta.dev(), meta.ino()), (meta.mtime(), meta.mtime_nsec()));
+        Some(Self { file, length: meta.len(), modified })
+    }
+}
+
+/// The author of appended events, and their transaction.
+#[derive(Debug, Clone)]
+pub struct AppendAuthor {
+    /// The transaction.
+    pub txn: OperationId,
+    /// The author.
+    pub by: EventAuthor,
+}
+
+impl Store {
+    /// Loads the state without a lock: the snapshot and the events after it, or all events.
+    pub fn load(layout: StoreLayout) -> Result<Self> {
+        let mut attempts = 0;
+        loop {
+            match Self::load_once(layout.clone()) {
+                // A log that is sealed or replaced while it is read may look as if events were missing.
+                Err(error) if error.code() == Code::EventLogTruncated && attempts < READ_AGAIN => {
+                    attempts += 1;
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                outcome => return outcome,
+            }
+        }
+    }
+
+    fn load_once(layout: StoreLayout) -> Result<Self> {
+        let mut warnings = Vec::new();
+        let (state, hint, changed, older) = match snapshot::load(&layout)? {
+            SnapshotFile::Good(loaded) => {
+                let LoadedSnapshot { state, position, tasks, older } = *loaded;
+                (state, Some(position), tasks, older)
+            }
+            SnapshotFile::Missing => (State::default(), None, 0, None),
+            SnapshotFile::Damaged(why) => {
+                warnings.push(Error::new(Code::EventLogCorrupted, "the snapshot is damaged and was ignored").why(why));
+                (State::default(), None, 0, None)
+            }
+        };
+        let snapshot_seq = state.seq;
+        let tasks = tasks::TasksFileProgress::loaded(changed);
+        let position = LogPosition::default();
+        let (poisoned, only_shown) = (false, false);
+        let (seen, torn, cut) = (None, 0, 0);
+        let mut store =
+            Self { layout, state, position, snapshot_seq, tasks, older, poisoned, only_shown, seen, torn, cut, warnings };
+        store.read_on(hint)?;
+        if store.state.seq == 0
+            && let Some(trace) = trace_of_events(&store.layout)?
+        {
+            return Err(log::emptied(&store.layout, &format!("'{}' tells of some", trace.display())));
+        }
+        Ok(store)
+    }
+
+    /// Whether the log by itself gives the state, without the snapshot.
+    pub fn log_is_whole(&self) -> Result<()> {
+        Self::from_log(self.layout.clone()).map(drop)
+    }
+
+    /// Reads the log anew, from its beginning: its files were replaced.
+    pub fn read_anew(&mut self) -> Result<()> {
+        *self = Self::from_log(self.layout.clone())?;
+        Ok(())
+    }
+
+    /// The state by all events, without the snapshot.
+    fn from_log(layout: StoreLayout) -> Result<Self> {
+        let tasks = tasks::TasksFileProgress::loaded(0);
+        let mut store = Self {
+            layout,
+            state: State::default(),
+            position: LogPosition::default(),
+            snapshot_seq: 0,
+            tasks,
+            older: None,
+            poisoned: false,
+            only_shown: false,
+            seen: None,
+            torn: 0,
+            cut: 0,
+            warnings: Vec::new(),
+        };
+        store.read_on(None)?;
+        Ok(store)
+    }
+
+    fn read_on(&mut self, hint: Option<LogPosition>) -> Result<u64> {
+        let (state, tasks) = (&mut self.state, &mut self.tasks);
+        let tail = log::read_after(&self.layout, state.seq, hint, |envelope| {
+            apply(state, &envelope)?;
+            if changes_tasks(&envelope.event) {
+                tasks.heard(envelope.seq);
+            }
+            Ok(())
+        })?;
+        self.position = tail.position;
+        self.torn = tail.torn;
+        Ok(tail.torn)
+    }
+
+    /// Reads on from the current position. If the log was replaced or truncated, reads everything again.
+    fn catch_up(&mut self) -> Result<u64> {
+        match self.read_on(Some(self.position)) {
+            Err(error) if error.code() == Code::EventLogTruncated => {
+                let poisoned = self.poisoned;
+                *self = Self::load(self.layout.clone())?;
+                self.poisoned = poisoned;
+                self.read_on(Some(self.position))
+            }
+            outcome => outcome,
+        }
+    }
+
+    /// Reads the events that other processes appended. Returns whether there were any.
+    pub fn refresh(&mut self) -> Result<bool> {
+        // Looked at first: what is appended while it is read makes it longer.
+        let now = LogFingerprint::now(&self.layout);
+        if now.is_some() && now == self.seen {
+            return Ok(false);
+        }
+        let before = self.state.seq;
+        let torn = self.catch_up()?;
+        // An incomplete end may be replaced by as many bytes.
+        self.seen = now.filter(|_| torn == 0);
+        Ok(self.state.seq != before)
+    }
+
+    /// The state after the last load, refresh or append.
+    pub fn state(&self) -> &State {
+        &self.state
+    }
+
+    /// From now on shows the state as it will be after the repository's new place is recorded. No event may be appended to
+    /// such a state.
+    pub fn look_as(&mut self, placing: &RepositoryRelocation) {
+        self.only_shown = true;
+        self.state.place(placing, self.state.seq);
+    }
+
+    /// The paths.
+    pub fn layout(&self) -> &StoreLayout {
+        &self.layout
+    }
+
+    /// How many bytes an incomplete last line has, which a crash left, or had until this process cut it off.
+    pub fn torn(&mut self) -> Result<u64> {
+        Ok(self.catch_up()?.max(self.cut))
+    }
+
+    /// Cuts off an incomplete last line, where there was one when the log was read last: else the next append does. One that another
+    /// process is just writing is left alone.
+    pub fn mend_end(&mut self, author: &AppendAuthor) -> Result<()> {
+        if self.torn == 0 || self.only_shown {
+            return Ok(());
+        }
+        self.append(author, Vec::new()).map(drop)
+    }
+
+    /// Damage that was found and did not prevent loading, or that was repaired. Each is told once.
+    pub fn take_warnings(&mut self) -> Vec<Error> {
+        std::mem::take(&mut self.warnings)
+    }
+
+    /// What of that was repaired. Each is told once.
+    pub fn take_repairs(&mut self) -> Vec<Error> {
+        self.warnings.extract_if(.., |warning| warning.code() == Code::EventLogTruncated).collect()
+    }
+
+    /// Appends the events that `decide` returns for the newest state. One write and one sync: the events are acknowledged
+    /// when this returns. A crash leaves none of them, the first few, or all: changes that must happen together are one
+    /// event.
+    pub fn append_with(
+        &mut self,
+        author: &AppendAuthor,
+        decide: impl FnOnce(&State) -> Result<Vec<Event>>,
+    ) -> Result<Vec<EventEnvelope>> {
+        self.append_how(author, SyncTime::Now, decide)
+    }
+
+    /// As [`Store::append_with`], for an intent: it acknowledges nothing, and is synced together with the later event that
+    /// it announces. A power failure may lose the events; a crash of the process does not.
+    pub fn append_unsynced(
+        &mut self,
+        author: &AppendAuthor,
+        decide: impl FnOnce(&State) -> Result<Vec<Event>>,
+    ) -> Result<Vec<EventEnvelope>> {
+        self.append_how(author, SyncTime::Later, decide)
+    }
+
+    fn append_how(
+        &mut self,
+        author: &AppendAuthor,
+        sync: SyncTime,
+        decide: impl FnOnce(&State) -> Result<Vec<Event>>,
+    ) -> Result<Vec<EventEnvelope>> {
+        if self.only_shown {
+            return Err(Error::new(Code::Internal, "a read-only command was about to write"));
+        }
+        if self.poisoned {
+            return Err(Error::new(Code::IoFailed, "an earlier write to the event log could not be synced")
+                .hint("check the disk, then run the command again"));
+        }
+        let take = || FileLock::take(&self.layout.state_lock(), PATIENCE);
+        // Nearly always the folders are there.
+        let lock = match take().or_else(|_| self.layout.ensure().and_then(|()| take()))? {
+            LockAttempt::Taken(lock) => lock,
+            LockAttempt::Held => return Err(Error::new(Code::Busy, "the state is locked by another process for too long")),
+        };
+        let torn = self.catch_up()?;
+        let mut file = AppendFile::open(&self.layout.events())?;
+        if torn > 0 {
+            let repaired = self.cut_torn_end(&mut file)?;
+            self.write(author, vec![repaired], &mut file, SyncTime::Now)?;
+            file = AppendFile::open(&self.layout.events())?;
+        }
+        let outcome = decide(&self.state).and_then(|events| self.write(author, events, &mut file, sync));
+        drop(lock);
+        outcome
+    }
+
+    /// Appends events; see [`Store::append_with`].
+    pub fn append(&mut self, author: &AppendAuthor, events: Vec<Event>) -> Result<Vec<EventEnvelope>> {
+        self.append_with(author, |_| Ok(events))
+    }
+
+    /// Sets space aside for the last events of a session at a full disk.
+    pub fn keep_reserve(&self) -> Result<()> {
+        reserve::keep(&self.layout)
+    }
+
+    fn write(
+        &mut self,
+        author: &AppendAuthor,
+        events: Vec<Event>,
+        file: &mut AppendFile,
+        sync: SyncTime,
+    ) -> Result<Vec<EventEnvelope>> {
+        let seq = self.state.seq;
+        let prepared = self.prepare(author, events);
+        let outcome = prepared.and_then(|prepared| {
+            if !prepared.envelopes.is_empty() {
+                self.commit(&prepared, file, sync)?;
+            }
+            Ok(prepared.envelopes)
+        });
+        // After a refused or failed write, the state in memory may be ahead of the log.
+        if outcome.is_err() && self.state.seq != seq && !self.poisoned {
+            self.reload();
+        }
+        outcome
+    }
+
+    /// Numbers the events, applies them to the state in memory, and encodes their lines.
+    fn prepare(&mut self, author: &AppendAuthor, events: Vec<Event>) -> Result<PreparedAppend> {
+        let mut prepared = PreparedAppend::default();
+        for event in events {
+            let envelope =
+                EventEnvelope { seq: self.state.seq + 1, at: env::now(), txn: author.txn.clone(), by: author.by.clone(), event };
+            // Before `apply`: a line that is too long is refused while nothing has changed.
+            let line = line::encode(&envelope)?;
+            let touched = touched_tasks(&self.state, &envelope.event);
+            self.state.apply(&envelope)?;
+            prepared.touched.extend(touched);
+            prepared.bytes.extend(line);
+            prepared.envelopes.push(envelope);
+        }
+        Ok(prepared)
+    }
+
+    fn commit(&mut self, prepared: &PreparedAppend, file: &mut AppendFile, sync: SyncTime) -> Result<()> {
+        env::fault_point("store.before-append");
+        env::refusal_point("store.append").map_err(|e| Error::io("append to", &self.layout.events(), e))?;
+        if let Err(error) = file.append(&prepared.bytes) {
+            // What a session records last is worth more than the space that waits for it, and how the work of its agents ended, whoever
+            // records that.
+            let ends_work = |event: &Event| matches!(event, Event::IterationEnded { .. } | Event::WorkReleased { .. });
+            let is_worth_it = |envelope: &EventEnvelope| envelope.by == EventAuthor::Supervisor || ends_work(&envelope.event);
+            if !(error.code() == Code::DiskFull && prepared.envelopes.iter().any(is_worth_it) && reserve::give_up(&self.layout)) {
+                return Err(error);
+            }
+            file.append(&prepared.bytes)?;
+        }
+        env::fault_point("store.after-append");
+        // The log has the lines from here on, whatever becomes of them: memory and file say the same.
+        self.position.offset += prepared.bytes.len() as u64;
+        self.position.sum = line::last_sum(&prepared.bytes);
+        let refused = || env::refusal_point("store.sync").map_err(|e| Error::io("sync", &self.layout.events(), e));
+        if sync == SyncTime::Now
+            && let Err(error) = refused().and_then(|()| file.sync())
+        {
+            self.poisoned = true;
+            return Err(
+                error.hint("it is unknown whether the last change is on disk: check the disk, then run 'git axiom status'")
+            );
+        }
+        env::fault_point("store.after-sync");
+        // The change is made now. The rest are copies of it: if they fail, the change must still be acknowledged.
+        if let Err(error) = self.write_copies(&prepared.touched) {
+            tracing::warn!(%error, "a copy of the state could not be written");
+        }
+        Ok(())
+    }
+
+    fn write_copies(&mut self, touched: &[TaskId]) -> Result<()> {
+        if let Err(error) = self.tasks.catch_up(&self.layout, &self.state, touched) {
+            // The next append or snapshot, in this process or another, detects this.
+            tracing::warn!(%error, "the tasks could not be recorded beside the log, and will be later");
+        }
+        if self.position.offset > segments::SEAL_AT {
+            segments::seal(&self.layout, self.position.first)?;
+            self.position = LogPosition { first: self.state.seq + 1, ..LogPosition::default() };
+        }
+        if self.state.seq - self.snapshot_seq >= SNAPSHOT_AFTER {
+            self.write_snapshot()?;
+        }
+        Ok(())
+    }
+
+    /// Writes a snapshot if anything has changed since the last one, and completes `cases.jsonl`. A newer snapshot of
+    /// another process is kept, and so is the old one while another process writes one. Nothing is written where the state in
+    /// memory may not be that of the log: after a failed sync a power loss may take the last events, but not the snapshot.
+    pub fn save_snapshot(&mut self) -> Result<()> {
+        if self.only_shown || self.poisoned {
+            return Ok(());
+        }
+        if let Err(error) = self.record_what_is_missing() {
+            tracing::warn!(%error, "the tasks could not be recorded beside the log, and will be later");
+        }
+        self.write_snapshot()
+    }
+
+    fn record_what_is_missing(&mut self) -> Result<()> {
+        if self.tasks.is_behind(&self.layout, &self.state)?
+            && let LockAttempt::Taken(_lock) = FileLock::take(&self.layout.state_lock(), MOMENT)?
+        {
+            self.catch_up()?;
+            self.tasks.catch_up(&self.layout, &self.state, &[])?;
+        }
+        Ok(())
+    }
+
+    fn write_snapshot(&mut self) -> Result<()> {
+        if self.state.seq > self.snapshot_seq {
+            let (changed, older) = (self.tasks.changed(), &mut self.older);
+            let saved = snapshot::save(&self.layout, &mut self.state, self.position, changed, older)?;
+            self.snapshot_seq = saved.max(self.snapshot_seq);
+        }
+        Ok(())
+    }
+
+    /// A crash left an incomplete last line, which was never acknowledged. Saves it to a file, then cuts it off.
+    fn cut_torn_end(&mut self, file: &mut AppendFile) -> Result<Event> {
+        let path = self.layout.events();
+        let bytes = files::read(&path, u64::MAX - 1)?;
+        let torn = bytes.get(self.position.offset as usize..).unwrap_or_default();
+        let kept = self.layout.damaged_dir().join(format!("events-torn-{}", env::fresh_id()));
+        env::fault_point("store.before-keep-torn");
+        files::create_new(&kept, torn)?;
+        env::fault_point("store.before-cut");
+        file.truncate(self.position.offset)?;
+        let (bytes, kept) = (torn.len() as u64, kept.display().to_string());
+        (self.torn, self.cut) = (0, bytes);
+        let what = format!("an incomplete end of {bytes} bytes was cut off the event log; it was never acknowledged");
+        self.warnings.push(Error::new(Code::EventLogTruncated, what).why(format!("it is kept in '{kept}'")));
+        Ok(Event::LogRepaired { bytes, kept })
+    }
+
+    /// Reads the state again. If even that fails, nothing more may be acknowledged.
+    fn reload(&mut self) {
+        match Self::load(self.layout.clone()) {
+            Ok(fresh) => *self = fresh,
+            Err(error) => {
+                tracing::warn!(%error, "the state cannot be read again");
+                self.poisoned = true;
+            }
+        }
+    }
+}
+
+/// A file that is only written after the first event. If there is one and the log is empty, the log has lost its events.
+fn trace_of_events(layout: &StoreLayout) -> Result<Option<PathBuf>> {
+    if let Some(segment) = segments::sealed(layout)?.pop() {
+        return Ok(Some(segment.path));
+    }
+    let traces = [layout.snapshot(), backup::path(layout, 0), layout.tasks()];
+    Ok(traces.into_iter().find(|path| path.metadata().is_ok_and(|meta| meta.len() > 0)))
+}
+
+/// When an append is synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum SyncTime {
+    Now,
+    Later,
+}
+
+/// Events to be appended, and the tasks they touch.
+#[derive(Default)]
+struct PreparedAppend {
+    bytes: Vec<u8>,
+    envelopes: Vec<EventEnvelope>,
+    touched: Vec<TaskId>,
+}
+
+/// Applies an event that was read from the log. An event that does not fit is damage, not a mistake of the caller's.
+pub(crate) fn apply(state: &mut State, envelope: &EventEnvelope) -> Result<()> {
+    state.apply(envelope).map_err(|error| {
+        if is_not_about_the_event(error.code()) {
+            return error;
+        }
+        let error = if error.code() == Code::EventSchemaInvalid { error } else { misfit(envelope, &error) };
+        error.hint("see 'git axiom recover'")
+    })
+}
+
+/// Whether applying an event failed for another reason than the event: the older checkpoints could not be read.
+fn is_not_about_the_event(code: Code) -> bool {
+    let of_log = [Code::EventLogTooNew, Code::EventLogTooOld, Code::EventLogCorrupted, Code::EventLogTruncated];
+    [Code::IoFailed, Code::DiskFull].contains(&code) || of_log.contains(&code)
+}
+
+fn misfit(envelope: &EventEnvelope, error: &Error) -> Error {
+    Error::new(Code::EventSchemaInvalid, format!("event {} does not fit the state before it", envelope.seq))
+        .why(error.to_string())
+}

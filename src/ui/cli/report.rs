@@ -1,0 +1,67 @@
+//! Error messages on the terminal, `error[CODE]: what happened: why` with hints, and the set-up of tracing.
+
+use tracing_subscriber::fmt::format::FmtSpan;
+
+use super::document::{self, ErrorDocument, ErrorJson};
+use super::screen::Screen;
+use axiom_base::error::{Code, Error, Exit};
+
+/// Reports an error: in words on standard error, and with `--json` also as a document on standard output.
+pub fn error(screen: &mut Screen, error: &Error) -> Exit {
+    if screen.wants_json() && !screen.has_answered() {
+        let report = ErrorDocument { error: ErrorJson::of(screen.verb(), error) };
+        if let Ok(text) = document::of(screen.verb(), &report) {
+            let _ = screen.write(text.as_bytes());
+        }
+    }
+    screen.complain_of(error);
+    error.code().exit()
+}
+
+/// Reports an error of clap's about the command line. Help and version are answers, the rest is a usage error. Which verb was
+/// meant is asked only where it is said: to find out, every verb's options are built.
+pub fn usage(error: &clap::Error, json: bool, verb: impl FnOnce() -> Option<String>) -> Exit {
+    if !error.use_stderr() {
+        let _ = error.print();
+        return Exit::Done;
+    }
+    let mut screen = Screen::new(json, if json { verb() } else { None });
+    // If one of git axiom's own types refused a value, its error has the reason.
+    if let Some(own) = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>()) {
+        return self::error(&mut screen, own);
+    }
+    let rendered = error.render().to_string();
+    let mut paragraphs = rendered.split("\n\n").map(str::trim).filter(|text| !text.is_empty());
+    let first = paragraphs.next().unwrap_or_default();
+    let what = first.strip_prefix("error: ").unwrap_or("a verb is missing");
+    let mut report = Error::new(Code::Usage, what.split_whitespace().collect::<Vec<_>>().join(" "));
+    for paragraph in paragraphs {
+        let text = paragraph.strip_prefix("tip: ").unwrap_or(paragraph);
+        if text.starts_with("Usage:") {
+            let usages: Vec<&str> = text.trim_start_matches("Usage:").lines().map(str::trim).collect();
+            report = report.hint(format!("Usage: {}", usages.join(", or ")));
+        } else if paragraph.starts_with("tip: ") {
+            report = report.hint(text);
+        }
+    }
+    self::error(&mut screen, &report.hint("see -h for the options"))
+}
+
+/// The size at which a file of traces is put aside, in bytes, and how many of these are kept.
+const TRACE_LIMIT: u64 = 10_000_000;
+const TRACES_KEPT: u32 = 3;
+
+/// Sets up tracing if `AXIOM_LOG` is set: a filter, and after `>` a file to append to, which is put aside when it is large.
+pub fn start_tracing() {
+    let Some(wanted) = axiom_base::env::var("AXIOM_LOG").and_then(|text| text.into_string().ok()) else { return };
+    let (filter, file) = match wanted.split_once('>') {
+        Some((filter, file)) => (filter.to_owned(), Some(std::path::PathBuf::from(file))),
+        None => (wanted, None),
+    };
+    let filter = tracing_subscriber::EnvFilter::new(filter);
+    let builder = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false).with_span_events(FmtSpan::CLOSE);
+    match file.map(|path| axiom_base::files::RotatedFile::open(&path, TRACE_LIMIT, TRACES_KEPT)) {
+        Some(Ok(file)) => builder.with_writer(std::sync::Mutex::new(file)).init(),
+        Some(Err(_)) | None => builder.with_writer(std::io::stderr).init(),
+    }
+}

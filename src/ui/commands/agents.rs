@@ -1,0 +1,123 @@
+//! `git axiom agents`.
+
+mod check;
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::open_configured_for;
+use crate::cli::screen::{Screen, table};
+use crate::cli::visible;
+use crate::commands::grammar::arguments::GlobalArgs;
+use axiom_agents::agent_list;
+use axiom_agents::agent_list::{AgentProgramListing, AgentProgramOrigin};
+use axiom_base::error::{Exit, Result};
+use axiom_safety::context::placement::VerbPurpose;
+
+/// Arguments of `agents`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "\
+Agent programs are built in (presets) or described in the configuration, in a table
+[agents.NAME]. 'git axiom run' gives tasks to agents.default, and those with a persona to the
+program that [personas.NAME] names. Those that are found are asked for their version.
+
+Choose one:
+  git config axiom.agents.default claude
+Change one key of a preset:
+  git config axiom.agents.codex.stopSignal TERM
+Try one, which costs some tokens:
+  git axiom agents check claude")]
+pub struct AgentsArgs {
+    #[command(subcommand)]
+    verb: Option<AgentsVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+#[allow(missing_docs)] // what each does is in the table of verbs
+enum AgentsVerb {
+    Check(check::AgentsCheckArgs),
+}
+
+#[derive(Serialize)]
+struct AgentsJson<'a> {
+    agents: Vec<AgentProgramJson<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AgentProgramJson<'a> {
+    name: &'a str,
+    origin: &'static str,
+    is_default: bool,
+    personas: &'a [String],
+    path: Option<String>,
+    version: Option<&'a str>,
+    command: &'a [String],
+    resume: &'a [String],
+    exit_completes: bool,
+    stop_signal: &'static str,
+    silence_limit: Option<u64>,
+    unconfined: &'a str,
+}
+
+/// Lists the agent programs, or tries one.
+pub fn run(args: &AgentsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    if let Some(AgentsVerb::Check(args)) = &args.verb {
+        return check::run(args, global, screen);
+    }
+    let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
+    let all = agent_list::all(&ctx.config)?;
+    let answer = AgentsJson { agents: all.iter().map(view).collect() };
+    screen.answer(&answer, || in_words(&all))?;
+    Ok(Exit::Done)
+}
+
+fn view(
+    AgentProgramListing { adapter, origin, path, version, is_default, personas }: &AgentProgramListing,
+) -> AgentProgramJson<'_> {
+    AgentProgramJson {
+        name: &adapter.name,
+        origin: word(*origin),
+        is_default: *is_default,
+        personas,
+        path: path.as_ref().map(|path| path.display().to_string()),
+        version: version.as_deref(),
+        command: &adapter.command,
+        resume: &adapter.resume,
+        exit_completes: adapter.exit_completes,
+        stop_signal: adapter.stop_signal.as_str(),
+        silence_limit: adapter.silence_limit,
+        unconfined: &adapter.unconfined,
+    }
+}
+
+fn word(origin: AgentProgramOrigin) -> &'static str {
+    match origin {
+        AgentProgramOrigin::Preset => "preset",
+        AgentProgramOrigin::Changed => "changed",
+        AgentProgramOrigin::Own => "own",
+    }
+}
+
+fn in_words(all: &[AgentProgramListing]) -> String {
+    let mut rows = vec![["AGENT", "FOUND", "VERSION", "FROM", "WORKS ON"].map(String::from).to_vec()];
+    for one in all {
+        let found = if one.path.is_some() { "yes" } else { "no" };
+        let version = one.version.clone().unwrap_or_else(|| "-".to_owned());
+        let works = one.is_default.then(|| "tasks".to_owned()).into_iter().chain(one.personas.iter().cloned());
+        let works = works.collect::<Vec<_>>().join(", ");
+        let works = if works.is_empty() { "-".to_owned() } else { works };
+        let from = word(one.origin).to_owned();
+        rows.push(vec![one.adapter.name.clone(), found.to_owned(), version, from, works]);
+    }
+    let mut text = table(&rows);
+    for one in all.iter().filter(|one| one.is_default || !one.personas.is_empty()) {
+        let command = one.adapter.command.join(" ");
+        text.push_str(&format!("\n{} runs: {}\n", visible::line(&one.adapter.name), visible::line(&command)));
+        if !one.adapter.unconfined.is_empty() {
+            text.push_str(&format!("  not confined: {}\n", visible::line(&one.adapter.unconfined)));
+        }
+    }
+    text
+}

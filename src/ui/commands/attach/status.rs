@@ -1,0 +1,150 @@
+//! `git axiom attach --status`: first whether the sessions of this worktree are saved, then event by event.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use crate::cli::screen::{Screen, table};
+use crate::cli::{visible, words};
+use axiom_base::error::{Exit, Result};
+use axiom_model::program_hooks::edit::HookEntryStatus;
+use axiom_model::program_hooks::recipe::HookRecipe;
+use axiom_safety::attach::attach_status::not_held_here;
+use axiom_safety::context::handle::Context;
+use axiom_safety::program_hooks::protection::{SessionProtection, protection};
+use axiom_safety::program_hooks::status::{ProgramEventStatus, status};
+
+#[derive(Serialize)]
+struct AttachStatusJson {
+    /// The worktree that is spoken of.
+    worktree: String,
+    /// Whether a program's sessions in it are saved.
+    protected: bool,
+    programs: Vec<AttachProtectionJson>,
+    events: Vec<AttachEventJson>,
+}
+
+#[derive(Serialize)]
+struct AttachProtectionJson {
+    program: &'static str,
+    protected: bool,
+    /// Since when.
+    since: Option<Timestamp>,
+    /// When it called us last.
+    fired: Option<Timestamp>,
+    /// Why it is not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct AttachEventJson {
+    program: &'static str,
+    path: String,
+    event: &'static str,
+    /// `missing`, `current`, `other` or `doubled`.
+    found: &'static str,
+    switched_off: bool,
+    /// Why it is not called though it is there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    why: Option<String>,
+    works: bool,
+    /// Whether that it has not fired says nothing.
+    seldom: bool,
+    fired: Option<Timestamp>,
+}
+
+/// Says how the programs stand in the current worktree.
+pub(super) fn show(ctx: &Context, chosen: &[&'static HookRecipe], screen: &mut Screen) -> Result<Exit> {
+    let worktree = ctx.repo.worktrees().current_worktree()?;
+    let (mut all, mut programs) = (Vec::new(), Vec::new());
+    for recipe in chosen {
+        let standing = status(ctx, recipe, &worktree)?;
+        programs.extend(protection(ctx, recipe, &worktree, &standing));
+        all.extend(standing);
+    }
+    let text = in_words(&programs) + &in_a_table(&all);
+    let answer = AttachStatusJson {
+        worktree: worktree.path().display().to_string(),
+        protected: programs.iter().any(|one| one.since.is_some()),
+        programs: programs.into_iter().map(protection_view).collect(),
+        events: all.into_iter().map(event_view).collect(),
+    };
+    screen.answer(&answer, || text)?;
+    for line in not_held_here(ctx) {
+        screen.note(&line);
+    }
+    Ok(Exit::Done)
+}
+
+fn protection_view(SessionProtection { program, since, last, why }: SessionProtection) -> AttachProtectionJson {
+    AttachProtectionJson { program, protected: since.is_some(), since, fired: last, why }
+}
+
+fn event_view(
+    ProgramEventStatus { program, path, event, found, off, works, seldom, fired, since: _ }: ProgramEventStatus,
+) -> AttachEventJson {
+    AttachEventJson {
+        program,
+        path,
+        event,
+        found: found_word(found),
+        switched_off: off.is_some(),
+        why: off.map(|off| off.why),
+        works,
+        seldom,
+        fired,
+    }
+}
+
+fn found_word(found: HookEntryStatus) -> &'static str {
+    match found {
+        HookEntryStatus::Missing => "missing",
+        HookEntryStatus::Current => "current",
+        HookEntryStatus::Other => "other",
+        HookEntryStatus::Doubled => "doubled",
+    }
+}
+
+/// One line that answers for the worktree, and one for each other program.
+fn in_words(programs: &[SessionProtection]) -> String {
+    let mut ordered: Vec<&SessionProtection> = programs.iter().collect();
+    ordered.sort_by_key(|one| one.since.is_none());
+    let of_it = |one: &SessionProtection| match (one.since, one.last, &one.why) {
+        (Some(since), last, _) => {
+            let last = last.map(|last| format!(": its last call was at {}", words::time(last))).unwrap_or_default();
+            format!("protected with {} since {}{last}", one.program, words::time(since))
+        }
+        (None, _, Some(why)) => format!("NOT protected with {}: {}", one.program, visible::line(why)),
+        (None, _, None) => format!("NOT protected with {}", one.program),
+    };
+    let Some((first, others)) = ordered.split_first() else {
+        return "This worktree is NOT protected: no program is attached in it: git axiom attach\n".to_owned();
+    };
+    let mut text = format!("This worktree is {}\n", of_it(first));
+    others.iter().for_each(|one| text.push_str(&format!("It is {}\n", of_it(one))));
+    text
+}
+
+fn in_a_table(all: &[ProgramEventStatus]) -> String {
+    let is_told = |one: &&ProgramEventStatus| !one.seldom || one.fired.is_some() || one.found != HookEntryStatus::Current;
+    let mut rows = vec![["PROGRAM", "EVENT", "HOOK", &words::time_heading("FIRED LAST HERE")].map(String::from).to_vec()];
+    for standing in all.iter().filter(is_told) {
+        let hook = match (&standing.off, standing.works) {
+            (Some(off), _) => off.word,
+            (None, false) => "cannot be called",
+            (None, true) => found_word(standing.found),
+        };
+        let fired = standing.fired.map_or_else(|| "not yet".to_owned(), words::time);
+        rows.push([standing.program, standing.event, hook, &fired].map(String::from).to_vec());
+    }
+    let mut text = if rows.len() > 1 { format!("\n{}", table(&rows)) } else { String::new() };
+    for program in all.iter().map(|one| one.program).collect::<std::collections::BTreeSet<_>>() {
+        let seldom: Vec<&str> = all.iter().filter(|one| one.program == program && !is_told(one)).map(|one| one.event).collect();
+        if !seldom.is_empty() {
+            let line = format!("{program}: seldom, and not yet: {}", seldom.join(", "));
+            text.push_str(&format!("{}\n", words::folded(&line, Some(80), 2)));
+        }
+    }
+    text
+}

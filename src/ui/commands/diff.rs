@@ -1,0 +1,144 @@
+//! `git axiom diff`.
+
+use std::collections::BTreeSet;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::open_configured_for;
+use crate::cli::screen::Screen;
+use crate::cli::visible;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::wording::diff::stat;
+use axiom_agents::task_diff;
+use axiom_agents::task_diff::{FileDiffStat, LoggedCommit};
+use axiom_base::error::{Code, Error, Exit, Result};
+use axiom_model::base::ids::TaskId;
+use axiom_model::base::names::{Oid, RepoPath};
+use axiom_model::operation::change_json::FileChange;
+use axiom_safety::attach::prompts;
+use axiom_safety::context::placement::VerbPurpose;
+use axiom_safety::history::work_diff::TaskDiff;
+use axiom_safety::user_programs::pager;
+
+/// Arguments of `diff`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Compares the task's workspace as it is now, with untracked files, with where its branch left the
+target; without a workspace its merge, or the commits of its branch. The patch goes to your
+pager on a terminal; to a pipe it goes as it is, for 'git apply'. Of binary files, and of files
+over 2 MB, it only says that they differ.
+
+With --prompt: what happened in the worktree of an attached agent from this prompt until its
+next one, or until now; 'git axiom prompts' lists them.")]
+pub struct DiffArgs {
+    /// The task
+    #[arg(required_unless_present = "prompt")]
+    task: Option<TaskId>,
+    /// What a prompt to an attached agent changed
+    #[arg(long, value_name = "NUMBER", conflicts_with = "task")]
+    prompt: Option<u32>,
+    /// Name the files with their changed lines, and print no patch
+    #[arg(long)]
+    stat: bool,
+}
+
+/// A file with its lines, in documents.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(super) struct DiffFileJson<'a> {
+    path: &'a RepoPath,
+    change: FileChange,
+    insertions: Option<u64>,
+    deletions: Option<u64>,
+    committed: bool,
+}
+
+/// A commit, in documents.
+#[derive(Debug, Serialize)]
+pub(super) struct DiffCommitJson<'a> {
+    id: &'a Oid,
+    subject: &'a str,
+}
+
+#[derive(Debug, Serialize)]
+pub(super) struct NotShownFileJson<'a> {
+    path: &'a RepoPath,
+    why: &'static str,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct DiffJson<'a> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    task_id: Option<&'a TaskId>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    prompt: Option<u32>,
+    base: &'a Oid,
+    workspace: Option<&'a str>,
+    commits: Vec<DiffCommitJson<'a>>,
+    files: Vec<DiffFileJson<'a>>,
+    not_shown: Vec<NotShownFileJson<'a>>,
+}
+
+/// The files of a difference, in documents.
+pub(super) fn files(diff: &TaskDiff) -> Vec<DiffFileJson<'_>> {
+    let line = |file: &'_ FileDiffStat| (file.lines.map(|(added, _)| added), file.lines.map(|(_, deleted)| deleted));
+    let uncommitted: BTreeSet<&RepoPath> = diff.uncommitted.iter().collect();
+    let all = diff.files.iter().map(|file| (file, line(file)));
+    all.map(|(file, (insertions, deletions))| DiffFileJson {
+        path: &file.path,
+        change: file.change,
+        insertions,
+        deletions,
+        committed: !uncommitted.contains(&file.path),
+    })
+    .collect()
+}
+
+/// The commits of a difference, in documents.
+pub(super) fn commits(commits: &[LoggedCommit]) -> Vec<DiffCommitJson<'_>> {
+    commits.iter().map(|commit| DiffCommitJson { id: &commit.oid, subject: &commit.subject }).collect()
+}
+
+/// What a difference leaves out, in documents.
+pub(super) fn not_shown(diff: &TaskDiff) -> Vec<NotShownFileJson<'_>> {
+    diff.not_shown.iter().map(|(path, why)| NotShownFileJson { path, why }).collect()
+}
+
+/// Shows what a task or a prompt changed.
+pub fn run(args: &DiffArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
+    let diff = match (&args.task, args.prompt) {
+        (Some(task), _) => task_diff::of(&ctx, task)?,
+        (None, Some(number)) => prompts::diff(&ctx, number)?,
+        (None, None) => return Err(Error::new(Code::Usage, "neither a task nor a prompt is named")),
+    };
+    if args.stat || screen.wants_json() {
+        let answer = DiffJson {
+            task_id: args.task.as_ref(),
+            prompt: args.prompt,
+            base: &diff.base,
+            workspace: diff.workspace.as_deref(),
+            commits: commits(&diff.commits),
+            files: files(&diff),
+            not_shown: not_shown(&diff),
+        };
+        screen.answer(&answer, || stat(&diff))?;
+        return Ok(Exit::Done);
+    }
+    for (path, why) in &diff.not_shown {
+        screen.note(&format!("not shown: {} ({why})", visible::quoted(path.as_bytes())));
+    }
+    let patch = ctx.repo.history().patch(&diff.base, &diff.new)?;
+    if !screen.shows_terminal() {
+        screen.write(&patch)?;
+    } else if !patch.is_empty() {
+        // What agents wrote must not reach the terminal raw.
+        let shown = visible::bytes(&patch);
+        if !pager::show(&ctx.repo, &shown) {
+            screen.write(shown.as_bytes())?;
+        }
+    }
+    Ok(Exit::Done)
+}

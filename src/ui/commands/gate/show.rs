@@ -1,0 +1,100 @@
+//! `git axiom gate show`: what a human looks at before a decision.
+
+use std::collections::BTreeSet;
+
+use serde::Serialize;
+
+use crate::cli::screen::Screen;
+use crate::commands::diff;
+use crate::commands::diff::{DiffCommitJson, DiffFileJson, NotShownFileJson};
+use crate::wording::gates::in_words;
+use crate::wording::verify_steps;
+use crate::wording::verify_steps::LoggedVerifyStep;
+use axiom_agents::interventions::gates;
+use axiom_agents::merge::conflict_sides::{MergeConflictSide, MergeConflictSides};
+use axiom_base::error::Result;
+use axiom_model::base::names::{Oid, RefName, RepoPath};
+use axiom_model::queries::gate_line::OpenGateJson;
+use axiom_safety::context::handle::Context;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GateShowJson<'a> {
+    gate: OpenGateJson,
+    commits: Vec<DiffCommitJson<'a>>,
+    files: Vec<DiffFileJson<'a>>,
+    not_shown: Vec<NotShownFileJson<'a>>,
+    secrets: Vec<&'a RepoPath>,
+    guarded: &'a [RepoPath],
+    conflict: Option<GateConflictJson<'a>>,
+    verified: Option<bool>,
+    verification: &'a [LoggedVerifyStep<'a>],
+    steps: Vec<GateStepJson<'a>>,
+}
+
+/// Both sides of a merge that conflicts.
+#[derive(Serialize)]
+struct GateConflictJson<'a> {
+    files: &'a [RepoPath],
+    ours: GateConflictSideJson<'a>,
+    theirs: GateConflictSideJson<'a>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GateConflictSideJson<'a> {
+    branch: &'a RefName,
+    commit: &'a Oid,
+    task_ids: &'a BTreeSet<String>,
+    commits: Vec<GateConflictCommitJson<'a>>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct GateConflictCommitJson<'a> {
+    id: &'a Oid,
+    subject: &'a str,
+    task_ids: &'a [String],
+    files: &'a [RepoPath],
+}
+
+#[derive(Serialize)]
+struct GateStepJson<'a> {
+    command: &'a str,
+    failure: Option<&'a str>,
+}
+
+/// Shows a gate with everything that helps to decide.
+pub(super) fn run(ctx: &Context, name: &str, screen: &mut Screen) -> Result<()> {
+    let look = gates::look(ctx, name)?;
+    let changed = look.diff.as_ref();
+    let case = look.gate.task_id.as_ref().map(|task| ctx.state().task(task)).transpose()?;
+    let verification = case.map(|case| verify_steps::of(ctx, case)).unwrap_or_default();
+    let answer = GateShowJson {
+        gate: OpenGateJson::from(&look.gate),
+        commits: changed.map(|diff| diff::commits(&diff.commits)).unwrap_or_default(),
+        files: changed.map(diff::files).unwrap_or_default(),
+        not_shown: changed.map(diff::not_shown).unwrap_or_default(),
+        secrets: changed.map(|diff| diff.secrets().collect()).unwrap_or_default(),
+        guarded: &look.guarded,
+        conflict: look.conflict.as_ref().map(conflict),
+        verified: look.verified,
+        verification: &verification,
+        steps: look.steps.iter().map(|step| GateStepJson { command: &step.command, failure: step.failure.as_deref() }).collect(),
+    };
+    screen.answer(&answer, || in_words(&look, case, &verification))
+}
+
+fn conflict(sides: &MergeConflictSides) -> GateConflictJson<'_> {
+    GateConflictJson { files: &sides.files, ours: side(&sides.ours), theirs: side(&sides.theirs) }
+}
+
+fn side(side: &MergeConflictSide) -> GateConflictSideJson<'_> {
+    let commits = side.commits.iter().map(|commit| GateConflictCommitJson {
+        id: &commit.oid,
+        subject: &commit.subject,
+        task_ids: &commit.tasks,
+        files: &commit.files,
+    });
+    GateConflictSideJson { branch: &side.branch, commit: &side.tip, task_ids: &side.tasks, commits: commits.collect() }
+}

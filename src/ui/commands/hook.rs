@@ -1,0 +1,117 @@
+//! `git axiom hook`: what the hooks of agent programs call. It ends with status 0 whatever happens, so that no agent is kept from its
+//! work; the one exception is an agent that calls a verb for humans where its program cannot ask.
+
+use std::ffi::OsString;
+use std::io::{ErrorKind, IsTerminal, Read};
+use std::path::PathBuf;
+use std::sync::mpsc::{self, RecvTimeoutError};
+use std::time::{Duration, Instant};
+
+use clap::Args;
+
+use super::VerbExit;
+use crate::cli::screen::Screen;
+use axiom_base::env;
+use axiom_base::error::{Exit, Result};
+use axiom_model::agent::attached_program::AttachedProgram;
+use axiom_model::attach::hook_answer::AgentHookAnswer;
+use axiom_model::attach::shorten::JsonShortener;
+use axiom_safety::attach::hook;
+use axiom_safety::attach::hook::HookPayload;
+use axiom_safety::attach::join;
+use axiom_safety::context::handle::calling_agent;
+
+/// How many bytes of a payload are read at once.
+const PIECE: usize = 64 * 1024;
+/// How long a program may be silent before it has sent all of it.
+const PATIENCE: Duration = Duration::from_secs(4);
+/// How long it may take for all of it: what came until then is acted upon.
+const LONGEST: Duration = Duration::from_secs(8);
+/// The exit status by which a program is kept from what it was about to do.
+const BLOCKS: u8 = 2;
+
+/// Arguments of `hook`.
+#[derive(Debug, Args)]
+pub struct HookArgs {
+    /// The program that calls it
+    #[arg(value_name = "PROGRAM", required_unless_present = "join")]
+    program: Option<OsString>,
+    /// Save what was handed over, for the repository of this worktree
+    #[arg(long, value_name = "PATH", conflicts_with = "program")]
+    join: Option<PathBuf>,
+}
+
+/// Answers a call by a hook before the grammar is built. Another version may have written the program's file, with arguments that this
+/// one does not know: they are passed over, since programs take the status of a usage error for a veto.
+pub fn at_once(arguments: &[OsString]) -> Option<VerbExit> {
+    let [_, verb, rest @ ..] = arguments else { return None };
+    if verb != "hook" || rest.iter().any(|word| ["-h", "--help", "--join"].iter().any(|own| word == own)) {
+        return None;
+    }
+    let is_option = |word: &&OsString| word.as_encoded_bytes().starts_with(b"-");
+    match rest.first() {
+        Some(program) if !is_option(&program) => Some(called(program)),
+        Some(_) | None => Some(VerbExit::Ours(Exit::Done)),
+    }
+}
+
+/// Runs the hook, or the joiner.
+pub fn run(args: &HookArgs) -> Result<VerbExit> {
+    match (&args.program, &args.join) {
+        (Some(program), _) => Ok(called(program)),
+        (None, Some(worktree)) => join::run(worktree).map(|()| VerbExit::Ours(Exit::Done)),
+        (None, None) => Ok(VerbExit::Ours(Exit::Done)),
+    }
+}
+
+fn called(program: &OsString) -> VerbExit {
+    let nothing = VerbExit::Ours(Exit::Done);
+    let program = program.to_str().and_then(|name| name.parse::<AttachedProgram>().ok());
+    // It is read in any case: a program that writes into a closed pipe may take that for a failure.
+    let payload = if program == Some(AttachedProgram::Aider) { HookPayload::default() } else { payload() };
+    // Below a keeper, its supervisor saves.
+    if calling_agent().is_some() {
+        return nothing;
+    }
+    let (Some(program), Ok(here)) = (program, env::current_dir()) else { return nothing };
+    let AgentHookAnswer { stdout, stderr, blocks } = hook::run(program, &payload, &here);
+    let mut screen = Screen::new(false, None);
+    // A program that does not listen any more needs no answer.
+    let _ = screen.write(stdout.as_bytes());
+    if !stderr.is_empty() {
+        screen.complain(stderr.trim_end());
+    }
+    if blocks { VerbExit::Program(BLOCKS) } else { nothing }
+}
+
+/// What comes on standard input, shortened: however much that is, and as far as it comes soon.
+fn payload() -> HookPayload {
+    let (to, from) = mpsc::sync_channel::<Vec<u8>>(8);
+    let read = move || {
+        let mut stdin = std::io::stdin();
+        let mut piece = vec![0; PIECE];
+        while !stdin.is_terminal() {
+            match stdin.read(&mut piece) {
+                Ok(0) => return,
+                Ok(read) if to.send(piece[..read].to_vec()).is_err() => return,
+                Ok(_) => {}
+                Err(error) if error.kind() == ErrorKind::Interrupted => {}
+                Err(_) => return,
+            }
+        }
+    };
+    if std::thread::Builder::new().spawn(read).is_err() {
+        return HookPayload::default();
+    }
+    let begun = Instant::now();
+    let mut shortener = JsonShortener::default();
+    let is_late = loop {
+        let left = LONGEST.saturating_sub(begun.elapsed());
+        match from.recv_timeout(PATIENCE.min(left)) {
+            Ok(piece) => shortener.add(&piece),
+            Err(RecvTimeoutError::Disconnected) => break false,
+            Err(RecvTimeoutError::Timeout) => break true,
+        }
+    };
+    HookPayload { bytes: shortener.end(), is_late }
+}

@@ -1,0 +1,206 @@
+//! `git axiom prompts`: the timeline of attached sessions; and `git axiom sessions`.
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::{look, open, open_with_usable_config, watch};
+use crate::cli::screen::{Screen, table};
+use crate::cli::{visible, words};
+use crate::commands::grammar::arguments::GlobalArgs;
+use axiom_base::error::{Code, Error, Exit, Result};
+use axiom_model::base::forms::plural::count;
+use axiom_safety::attach::prompts;
+use axiom_safety::attach::prompts::Prompt;
+use axiom_safety::attach::sessions;
+use axiom_safety::attach::sessions::AttachedSessionJson;
+use axiom_safety::attach::watching::watch_record;
+use axiom_safety::attach::watching::watch_record::WatchStatus;
+use axiom_safety::context::placement::VerbPurpose;
+
+/// Arguments of `prompts`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Each prompt to an attached agent is a checkpoint. CHANGED is what happened until the next one of
+the same session: files, lines added and removed. To go back to the moment before a prompt:
+
+  git axiom rollback checkpoint --prompt 42
+  git axiom rollback checkpoint --prompt 42 -- src/main.rs
+
+The first line of a prompt, with what looks like a secret masked, is in one file of this machine
+alone; 'git axiom prompts forget' deletes it, and nothing brings it back.")]
+pub struct PromptsArgs {
+    /// How many of the newest are listed
+    #[arg(short = 'n', long = "max-count", value_name = "NUMBER", default_value_t = 20)]
+    count: usize,
+    #[command(subcommand)]
+    verb: Option<PromptsVerb>,
+}
+
+#[derive(Debug, Subcommand)]
+#[allow(missing_docs)] // what each does is in the table of verbs
+enum PromptsVerb {
+    Forget(PromptsForgetArgs),
+}
+
+#[derive(Debug, Args)]
+struct PromptsForgetArgs {
+    /// The prompts, by number
+    #[arg(value_name = "NUMBER", required_unless_present = "all")]
+    numbers: Vec<u32>,
+    /// The texts of all prompts
+    #[arg(long, conflicts_with = "numbers")]
+    all: bool,
+}
+
+#[derive(Serialize)]
+struct PromptsJson<'a> {
+    prompts: &'a [Prompt],
+}
+
+#[derive(Serialize)]
+struct PromptsForgetJson {
+    forgotten: usize,
+}
+
+/// Lists prompts, or forgets their texts.
+pub fn run(args: &PromptsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    if let Some(PromptsVerb::Forget(forget)) = &args.verb {
+        return forgotten(forget, global, screen);
+    }
+    let ctx = look(global, screen)?;
+    let all = prompts::list(&ctx, args.count)?;
+    let alive = sessions::list(&ctx).into_iter().filter(sessions::AttachedSession::is_alive).map(AttachedSessionJson::from);
+    let not_saved: String = alive.map(|one| not_saved_in_words(&one)).collect();
+    screen.answer(&PromptsJson { prompts: &all }, || in_words(&all) + &not_saved)?;
+    Ok(Exit::Done)
+}
+
+fn forgotten(args: &PromptsForgetArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    if args.numbers.is_empty() && !args.all {
+        return Err(Error::new(Code::Usage, "no prompt is named").hint("git axiom prompts forget --all"));
+    }
+    let ctx = open(global, screen)?;
+    let forgotten = prompts::forget(&ctx, if args.all { None } else { Some(&args.numbers) })?;
+    screen.answer(&PromptsForgetJson { forgotten }, || format!("Forgot the text of {}.\n", count(forgotten, "prompt")))?;
+    Ok(Exit::Done)
+}
+
+fn in_words(all: &[Prompt]) -> String {
+    if all.is_empty() {
+        return "No attached agent was sent a prompt yet.\n".to_owned();
+    }
+    let mut rows = vec![["PROMPT", &words::time_heading("TIME"), "AGENT", "CHANGED", "TEXT"].map(String::from).to_vec()];
+    for prompt in all {
+        let changed = match (prompt.files, prompt.insertions, prompt.deletions) {
+            (Some(0), ..) => "nothing".to_owned(),
+            (Some(files), Some(added), Some(removed)) => format!("{} +{added} -{removed}", count(files, "file")),
+            (_, _, _) => "?".to_owned(),
+        };
+        let program = prompt.program.map_or("-", |program| program.as_str());
+        let text = visible::line(prompt.text.as_deref().unwrap_or("-")).into_owned();
+        rows.push(vec![prompt.number.to_string(), words::time(prompt.at), program.to_owned(), changed, text]);
+    }
+    table(&rows) + "To go back to before one: git axiom rollback checkpoint --prompt NUMBER\n"
+}
+
+/// Arguments of `sessions`.
+#[derive(Debug, Args)]
+pub struct SessionsArgs {
+    /// Those that have ended too
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Serialize)]
+struct SessionsJson {
+    sessions: Vec<AttachedSessionJson>,
+    watches: Vec<WatchStatus>,
+}
+
+/// Lists attached sessions, and the watches of worktrees.
+pub fn run_sessions(args: &SessionsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let ctx = open_with_usable_config(VerbPurpose::Look, global, screen)?;
+    let mut shown = Vec::new();
+    for mut one in sessions::list(&ctx) {
+        if one.excludes.is_some() && one.is_alive() {
+            one.sees_excludes(&ctx);
+        }
+        let files = if args.all || one.is_alive() { sessions::files_changed(&ctx, &one)? } else { continue };
+        shown.push(AttachedSessionJson { files, ..AttachedSessionJson::from(one) });
+    }
+    let watches = watch_record::list(&ctx);
+    let text = sessions_in_words(&shown) + &watches_in_words(&watches);
+    screen.answer(&SessionsJson { sessions: shown, watches }, || text)?;
+    Ok(Exit::Done)
+}
+
+fn sessions_in_words(shown: &[AttachedSessionJson]) -> String {
+    if shown.is_empty() {
+        return "No attached session is known.\n".to_owned();
+    }
+    let mut rows = vec![["AGENT", "STATE", "SINCE", "LAST", "PROMPTS", "FILES", "WORKTREE"].map(String::from).to_vec()];
+    let mut notes = String::new();
+    for one in shown {
+        let state = match (one.alive, &one.unprotected) {
+            (true, None) => "protected",
+            (true, Some(_)) => "UNPROTECTED",
+            (false, _) => "ended",
+        };
+        if let Some(why) = one.unprotected.as_ref().filter(|_| one.alive) {
+            notes.push_str(&format!("UNPROTECTED: {}: {}\n", one.program.title(), visible::line(why)));
+        }
+        for path in &one.outside {
+            notes.push_str(&format!("{} edits outside of its worktree: {}\n", one.program.title(), visible::line(path)));
+        }
+        notes.push_str(&not_saved_in_words(one));
+        for change in &one.exclude_changes {
+            notes.push_str(&format!(
+                "{}: what is left out changed since it began: {}\n",
+                one.program.title(),
+                visible::line(change)
+            ));
+        }
+        rows.push(vec![
+            one.program.to_string(),
+            state.to_owned(),
+            words::time(one.since),
+            words::time(one.last_activity),
+            one.prompts.to_string(),
+            one.files.map_or_else(|| "-".to_owned(), |files| files.to_string()),
+            visible::line(&one.worktree).into_owned(),
+        ]);
+    }
+    table(&rows) + &notes
+}
+
+/// What of a session's worktree is not saved, and the nested repositories in which it edits, a line each.
+fn not_saved_in_words(one: &AttachedSessionJson) -> String {
+    let not_held = one.not_held.iter().map(|words| format!("{}: {}\n", one.program.title(), visible::line(words)));
+    let line = |path: &String| {
+        let (title, path) = (one.program.title(), visible::line(path));
+        format!("{title} edits in a nested repository that is no submodule, so nothing there is saved: {path}\n")
+    };
+    not_held.chain(one.nested.iter().map(line)).collect()
+}
+
+fn watches_in_words(watches: &[WatchStatus]) -> String {
+    if watches.is_empty() {
+        return String::new();
+    }
+    let mut rows = vec![["WATCH", "STATE", "SINCE", "SAVED", "WORKTREE"].map(String::from).to_vec()];
+    let mut notes = String::new();
+    for WatchStatus { watcher, alive } in watches {
+        let state = match (alive, &watcher.unsaved) {
+            (true, None) => "protected",
+            (true, Some(_)) => "UNPROTECTED",
+            (false, _) => "ended",
+        };
+        if let Some(why) = watcher.unsaved.as_ref().filter(|_| *alive) {
+            notes.push_str(&format!("UNPROTECTED: the watch could not save: {}\n", visible::line(why)));
+        }
+        let saved = watcher.last_change.map_or_else(|| "-".to_owned(), words::time);
+        let place = visible::line(&watcher.worktree).into_owned();
+        rows.push(vec![watch::in_words(watcher), state.to_owned(), words::time(watcher.since), saved, place]);
+    }
+    format!("\n{}{notes}", table(&rows))
+}

@@ -1,0 +1,340 @@
+//! `git axiom rollback …` and `git axiom restore`. The rollback of a task is in `task`, the menu in `menu`, the texts in
+//! `crate::wording`.
+
+pub(in crate::commands) mod menu;
+mod task;
+
+use std::path::{Path, PathBuf};
+
+use clap::{Args, Subcommand};
+use serde::Serialize;
+
+use super::foreground::tell_hooks;
+use super::{open_with_usable_config, purpose, working_dir};
+use crate::cli::screen::Screen;
+use crate::cli::visible;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::grammar::consent::ConsentArgs;
+use crate::wording::counted_sections;
+use crate::wording::rollback::{nothing_changes, people};
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Exit, Result};
+use axiom_model::base::ids::GateId;
+use axiom_model::work::gates::gate::AfterHalt;
+use axiom_model::work::sessions::session::SessionMode;
+use axiom_safety::attach::{changed_by_others, prompts};
+use axiom_safety::checkpoint as op;
+use axiom_safety::context::handle::Context;
+use axiom_safety::operation::{EndedOperation as Closed, put_back};
+use axiom_safety::rollback;
+use axiom_safety::rollback::{FileLossLine, LocalRefsPolicy, RollbackPreview, RollbackRequest, RollbackScope, StoppedAgentLine};
+
+/// Arguments of `rollback`.
+#[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
+#[command(after_help = "\
+A rollback first saves what it replaces in a checkpoint. Files in the way that no checkpoint
+holds (ignored files) are moved to .worktrees/trash, for checkpoints.keepDeletedDays, or until
+'git clean -x' deletes them. So it can be undone: git axiom undo
+
+Without arguments, at a terminal, it shows the checkpoints and asks.")]
+pub struct RollbackArgs {
+    /// Finish an interrupted operation
+    #[arg(long = "continue", conflicts_with = "abort", group = "ends")]
+    go_on: bool,
+    /// Put everything back as it was before an interrupted operation
+    #[arg(long, group = "ends")]
+    abort: bool,
+    /// Accepted for scripts; --continue and --abort never ask
+    #[arg(long, short, hide = true, requires = "ends")]
+    yes: bool,
+    #[command(subcommand)]
+    to: Option<RollbackVerb>,
+}
+
+/// Where to go back to.
+#[derive(Debug, Subcommand)]
+#[allow(missing_docs)] // what each does is in the table of verbs
+enum RollbackVerb {
+    Checkpoint(RollbackCheckpointArgs),
+    Task(task::RollbackTaskArgs),
+    Session(RollbackCommonArgs),
+}
+
+/// Arguments of `rollback checkpoint` and of `restore`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+With paths after '--', only these files and folders are restored, in the worktree that they are
+in: HEAD, the index, branches, tasks and all other files stay. It is an operation like any
+other: a checkpoint saves what is replaced, and 'git axiom undo' takes it back.
+
+  git axiom restore --at '1 hour ago' -- src/main.rs
+  git axiom restore before-refactoring -- docs")]
+pub struct RollbackCheckpointArgs {
+    /// Its name, or a unique beginning of it
+    #[arg(required_unless_present_any = ["at", "prompt"])]
+    name: Option<String>,
+    /// The moment before this prompt to an attached agent: its worktree alone; 'git axiom prompts' lists them
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["name", "at", "worktree"])]
+    prompt: Option<u32>,
+    /// All worktrees, your own linked ones too, branches and tasks
+    #[arg(long, conflicts_with_all = ["worktree", "paths"])]
+    all_worktrees: bool,
+    /// The newest checkpoint at this time, which is given as git reads times: 10:30, '1 hour ago'
+    #[arg(long, value_name = "TIME", conflicts_with = "name", allow_hyphen_values = true)]
+    at: Option<String>,
+    /// Roll back only this worktree; other worktrees, their branches and the tasks stay
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["refs", "no_refs", "mode", "paths"])]
+    worktree: Option<PathBuf>,
+    /// Restore only these files and folders
+    #[arg(last = true, value_name = "PATH", conflicts_with_all = ["refs", "no_refs", "mode"])]
+    paths: Vec<PathBuf>,
+    #[command(flatten)]
+    how: RollbackCommonArgs,
+}
+
+#[derive(Debug, Args)]
+struct RollbackCommonArgs {
+    #[command(flatten)]
+    consent: ConsentArgs,
+    /// Refuse if agents are working, instead of stopping them
+    #[arg(long)]
+    no_stop: bool,
+    /// Also move back branches, tags and other local refs that moved since (deleted ones are always restored)
+    #[arg(long, conflicts_with = "no_refs")]
+    refs: bool,
+    /// Leave deleted branches, tags and stash entries deleted
+    #[arg(long)]
+    no_refs: bool,
+    /// Let agents start the tasks again at once, instead of holding them at claim gates
+    #[arg(long)]
+    retry: bool,
+    /// The mode afterwards; without it the mode never becomes one that asks less
+    #[arg(long, value_name = "MODE")]
+    mode: Option<SessionMode>,
+}
+
+impl RollbackCommonArgs {
+    fn wish<'a>(&self, name: &'a str, part: RollbackScope<'a>) -> RollbackRequest<'a> {
+        RollbackRequest { name, part, refs: self.refs(), afterwards: AfterHalt::with_retry(self.retry), mode: self.mode }
+    }
+
+    fn refs(&self) -> LocalRefsPolicy {
+        match (self.refs, self.no_refs) {
+            (true, _) => LocalRefsPolicy::MoveToo,
+            (false, true) => LocalRefsPolicy::Stay,
+            (false, false) => LocalRefsPolicy::ComeBack,
+        }
+    }
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RollbackJson<'a> {
+    #[serde(flatten)]
+    preview: &'a RollbackPreview,
+    dry_run: bool,
+    safety: Option<String>,
+    undo: Option<String>,
+    moved_aside: Vec<String>,
+    gate_ids: Vec<GateId>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RollbackEndJson {
+    open_operation: Option<String>,
+    outcome: &'static str,
+    left: Vec<String>,
+    not_put_back: Vec<String>,
+}
+
+/// Rolls back, or continues or aborts an interrupted operation.
+pub fn run(args: &RollbackArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let dry_run = match &args.to {
+        Some(RollbackVerb::Task(args)) => args.is_dry_run(),
+        Some(RollbackVerb::Checkpoint(to)) => to.how.consent.dry_run,
+        Some(RollbackVerb::Session(how)) => how.consent.dry_run,
+        None => false,
+    };
+    let mut ctx = open_with_usable_config(purpose(dry_run), global, screen)?;
+    let ended = roll_back(args, &mut ctx, global, screen);
+    tell_hooks(&mut ctx, screen);
+    ended
+}
+
+fn roll_back(args: &RollbackArgs, ctx: &mut Context, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    match &args.to {
+        Some(RollbackVerb::Task(args)) => task::run(args, ctx, screen),
+        Some(RollbackVerb::Checkpoint(to)) => to_named(to, ctx, global, screen),
+        Some(RollbackVerb::Session(how)) => {
+            let session = ctx.state().record.session.as_ref();
+            let Some(name) = session.and_then(|session| session.start_checkpoint.clone()) else {
+                return Err(Error::new(Code::UnknownCheckpoint, "no session has made a checkpoint at its start")
+                    .hint("see 'git axiom checkpoint list'"));
+            };
+            checkpoint(ctx, screen, how.wish(name.as_str(), RollbackScope::Whole), how)
+        }
+        None if !args.abort && !args.go_on => menu::run(ctx, screen),
+        None if args.abort => ended(screen, rollback::abort(ctx)?, "reversed"),
+        None => ended(screen, rollback::go_on(ctx)?, "done"),
+    }
+}
+
+/// The worktree that the user named.
+fn worktree_at(global: &GlobalArgs, path: &Path) -> Result<PathBuf> {
+    let place = working_dir(global)?.join(path);
+    match place.canonicalize() {
+        Ok(found) => Ok(found),
+        // A worktree that does not exist any more can be named too: a checkpoint may hold it.
+        Err(e) if e.kind() == std::io::ErrorKind::NotFound => {
+            let above = place.parent().and_then(|above| above.canonicalize().ok());
+            Ok(above.zip(place.file_name()).map_or(place.clone(), |(above, name)| above.join(name)))
+        }
+        Err(e) => Err(Error::io("find the worktree", &place, e)),
+    }
+}
+
+/// `git axiom restore`, which is `git axiom rollback checkpoint` of files alone.
+pub fn restore(args: &RollbackCheckpointArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    names_some_path(args)?;
+    if args.paths.is_empty() {
+        // `git restore` never moves HEAD, and whoever forgets the path does not want to lose commits from the branch.
+        let name = args.name.as_deref().unwrap_or("NAME");
+        return Err(Error::new(Code::Usage, "no path is given: 'restore' brings back files, and nothing else")
+            .hint(format!("git axiom restore {name} -- PATH    brings back these files or folders"))
+            .hint(format!("git axiom rollback checkpoint {name}    goes back whole: files, index, HEAD, branches and tasks")));
+    }
+    let mut ctx = open_with_usable_config(purpose(args.how.consent.dry_run), global, screen)?;
+    let ended = to_named(args, &mut ctx, global, screen);
+    tell_hooks(&mut ctx, screen);
+    ended
+}
+
+/// An empty list of paths (`-- $FILES` in a script) must not mean everything.
+fn names_some_path(to: &RollbackCheckpointArgs) -> Result<()> {
+    if to.paths.is_empty() && env::arguments().last().is_some_and(|last| last == "--") {
+        return Err(Error::new(Code::Usage, "no path is given after '--'")
+            .hint("git axiom rollback checkpoint without '--' goes back whole; with paths after it, only these"));
+    }
+    Ok(())
+}
+
+fn to_named(to: &RollbackCheckpointArgs, ctx: &mut Context, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    names_some_path(to)?;
+    if let Some(number) = to.prompt.filter(|_| to.paths.is_empty() && !to.all_worktrees) {
+        return to_prompt(number, to, ctx, screen);
+    }
+    let name = match (&to.name, &to.at) {
+        (Some(name), _) => name.clone(),
+        (None, _) if to.prompt.is_some() => prompts::find(ctx, to.prompt.unwrap_or_default())?.0.name.to_string(),
+        (None, at) => op::newest_at(ctx, ctx.repo.time_of(at.as_deref().unwrap_or_default())?)?.name.to_string(),
+    };
+    let here = working_dir(global)?;
+    let paths: Vec<PathBuf> = to.paths.iter().map(|path| here.join(path)).collect();
+    let only = to.worktree.as_deref().map(|path| worktree_at(global, path)).transpose()?;
+    let part = match &only {
+        Some(path) => RollbackScope::Worktree(path),
+        None if to.all_worktrees => RollbackScope::Everywhere,
+        None if paths.is_empty() => RollbackScope::Whole,
+        None => RollbackScope::Paths(&paths),
+    };
+    checkpoint(ctx, screen, to.how.wish(&name, part), &to.how)
+}
+
+/// The worktree of the session as it was before its prompt. HEAD and branch go back too as long as only the session itself has
+/// committed since; else only the files come back.
+fn to_prompt(number: u32, to: &RollbackCheckpointArgs, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
+    let name = prompts::find(ctx, number)?.0.name.to_string();
+    let back = prompts::back(ctx, &name)?;
+    if let Some(note) = back.note() {
+        screen.note(&format!("note: {note}"));
+        let commits: String = back.commits().iter().map(|commit| format!("  {}\n", visible::line(commit))).collect();
+        screen.note_text(&commits);
+    }
+    if let Some(paths) = changed_by_others::note(ctx, number)? {
+        screen.note(&format!("note: {}", visible::line(&paths)));
+    }
+    checkpoint(ctx, screen, to.how.wish(&name, back.part()), &to.how)
+}
+
+fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> Result<Exit> {
+    let Some(mut closed) = ended else {
+        let none = RollbackEndJson { open_operation: None, outcome: "none", left: Vec::new(), not_put_back: Vec::new() };
+        screen.answer(&none, || "No operation is open.\n".to_owned())?;
+        return Ok(Exit::Done);
+    };
+    if let Some(error) = closed.turned_back.take() {
+        return Err(put_back(error, Some(&closed)));
+    }
+    let Closed { open, left, not_put_back, .. } = closed;
+    // `--continue` does not change the direction of a reversal that has begun.
+    let outcome = if open.reversing { "reversed" } else { outcome };
+    let answer = RollbackEndJson { open_operation: Some(open.operation.title.clone()), outcome, left, not_put_back };
+    screen.answer(&answer, || {
+        let was = if outcome == "done" { "finished" } else { outcome };
+        let mut text = format!("'{}' was {was}.\n", open.operation.title);
+        for what in &answer.left {
+            text.push_str(&format!("changed by another process meanwhile, and left alone: {}\n", visible::line(what)));
+        }
+        for what in &answer.not_put_back {
+            text.push_str(&format!("could not be put back: {}\n", visible::line(what)));
+        }
+        text
+    })?;
+    Ok(Exit::Done)
+}
+
+fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: RollbackRequest<'_>, how: &RollbackCommonArgs) -> Result<Exit> {
+    if how.no_stop {
+        rollback::nobody_works(ctx)?;
+    }
+    if how.consent.dry_run || !how.consent.yes || rollback::may_change_nothing(ctx, wish)? {
+        let preview = rollback::preview(ctx, wish)?;
+        if preview.changes_nothing {
+            let (moved_aside, gate_ids) = (Vec::new(), Vec::new());
+            let answer =
+                RollbackJson { preview: &preview, dry_run: how.consent.dry_run, safety: None, undo: None, moved_aside, gate_ids };
+            screen.answer(&answer, || nothing_changes(&preview))?;
+            return Ok(Exit::Done);
+        }
+        if how.consent.dry_run {
+            let moved_aside = preview.moves_aside.iter().map(FileLossLine::place).collect();
+            let answer =
+                RollbackJson { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside, gate_ids: Vec::new() };
+            screen.answer(&answer, || people(&preview, "Would go"))?;
+            return Ok(Exit::Done);
+        }
+        if !how.consent.yes {
+            screen.note_text(people(&preview, "Would go").trim_end());
+            screen.confirm("Go back?", false)?;
+        }
+    }
+    if !how.no_stop {
+        say_who_is_stopped(screen, &rollback::agents_at_work(ctx)?);
+    }
+    let done = rollback::to_checkpoint(ctx, wish, !how.no_stop)?;
+    let undo = format!("git axiom undo {}", done.txn);
+    let moved_aside = done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect();
+    let answer = RollbackJson {
+        preview: &done.preview,
+        dry_run: false,
+        safety: Some(done.safety.to_string()),
+        undo: Some(undo.clone()),
+        moved_aside,
+        gate_ids: done.gates.clone(),
+    };
+    screen.answer(&answer, || {
+        people(&done.preview, "Went")
+            + &counted_sections::ending(&answer.moved_aside, &answer.gate_ids, done.safety.as_str(), &undo)
+    })?;
+    Ok(Exit::Done)
+}
+
+/// Tells a user at a terminal which agents are stopped first, because that takes time.
+fn say_who_is_stopped(screen: &mut Screen, agents: &[StoppedAgentLine]) {
+    if !agents.is_empty() {
+        let names: Vec<&str> = agents.iter().map(|agent| agent.id.as_str()).collect();
+        screen.note(&format!("Stopping these agents first: {}", names.join(", ")));
+    }
+}

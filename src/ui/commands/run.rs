@@ -1,0 +1,237 @@
+//! `git axiom run`: the options of a session, and its result. The supervisor itself is in `agents::supervise`.
+
+mod detach;
+
+use std::io::IsTerminal;
+use std::path::Path;
+
+use clap::Args;
+use serde::Serialize;
+
+use super::{open_configured, recover};
+use crate::cli::screen::Screen;
+use crate::cli::words;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::progress::ProgressPrinter;
+use crate::commands::task::budget::BudgetArgs;
+use axiom_agents::supervise;
+use axiom_agents::supervise::detach::BackgroundWatcher;
+use axiom_agents::supervise::{CrashTaskDecisions, InterruptCounter, SessionOutcome, SupervisorOptions, last_options, target};
+use axiom_base::error::{Code, Error, Exit, Result};
+use axiom_model::base::names::RefName;
+use axiom_model::queries::view::next_commands;
+use axiom_model::work::sessions::session::SessionMode;
+use axiom_safety::context::handle::Context;
+use axiom_safety::context::placement;
+use axiom_safety::running::programs;
+use axiom_safety::running::programs::SessionPrograms;
+
+/// The largest number of agents.
+const MOST_AGENTS: u32 = 100;
+
+/// Arguments of `run`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  git axiom run --mode autopilot --until-idle      the bodies of tasks are shell scripts
+  git axiom run --agents 3 -- ./my-agent --fast    any program; the prompt comes on its stdin
+
+In mode semi-auto each claim and each merge waits at a gate: see 'git axiom gate list'.
+Ctrl+C pauses, waits 5 seconds for the agents, stops them and keeps their work; a second Ctrl+C
+leaves at once. With --detach, closing the terminal ends nothing: 'git axiom quit' does.")]
+pub struct RunArgs {
+    /// The number of agents that may work at once
+    #[arg(long, value_name = "N")]
+    pub agents: Option<u32>,
+    /// semi-auto (each claim and merge waits for a human), review (each merge) or autopilot
+    #[arg(long, value_name = "MODE")]
+    pub mode: Option<SessionMode>,
+    /// The branch to merge into; without it merge.target, or the branch that is checked out here
+    #[arg(long, value_name = "BRANCH")]
+    pub target: Option<String>,
+    /// Iterations that an attempt at a task may take, over crashes and sessions
+    #[arg(long, value_name = "N")]
+    pub max_iterations: Option<u32>,
+    /// End when nothing more can be done: exit 0 if every task is merged
+    #[arg(long)]
+    pub until_idle: bool,
+    /// Also start tasks that wait at claim gates because they were stopped, killed or taken back
+    #[arg(long)]
+    pub retry: bool,
+    /// What the session may use
+    #[command(flatten)]
+    pub budget: BudgetArgs,
+    /// Run in the background; return when the session has begun
+    #[arg(long)]
+    pub detach: bool,
+    /// Run in the background, and show the panel; closing it ends nothing
+    #[arg(long, conflicts_with_all = ["detach", "detached", "until_idle"])]
+    pub panel: bool,
+    /// This is the session in the background
+    #[arg(long, hide = true, conflicts_with = "detach")]
+    pub detached: bool,
+    /// The agent program and its arguments; without one, the configured agent
+    #[arg(last = true, value_name = "PROGRAM")]
+    pub program: Vec<String>,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct RunJson {
+    ending: &'static str,
+    reasons: Vec<String>,
+}
+
+/// Checks that no limit of the project on agents, such as a sandbox, has lapsed with its approval.
+fn still_protected(ctx: &Context) -> Result<()> {
+    let protects = |key: &&String| ["agents.", "verify."].iter().any(|section| key.starts_with(section));
+    match ctx.found.lapsed_keys.iter().find(protects) {
+        None => Ok(()),
+        Some(key) => {
+            Err(Error::new(Code::NotTrusted, format!("you approved the project's '{key}', and its files have changed since"))
+                .hint("git axiom trust    shows what has changed, and asks")
+                .hint("git axiom trust --revoke    goes on without the project's configuration"))
+        }
+    }
+}
+
+/// Runs a session to its end.
+pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let mut ctx = open_configured(global, Vec::new(), screen)?;
+    still_protected(&ctx)?;
+    let mut options = options(&ctx, args, global)?;
+    if args.panel && (screen.wants_json() || !std::io::stdout().is_terminal()) {
+        return Err(Error::new(Code::Usage, "--panel needs a terminal")
+            .hint("git axiom run --detach    runs in the background without one"));
+    }
+    let session = if args.detach || args.panel {
+        recover::crash_questions::SessionProcess::InBackground
+    } else {
+        recover::crash_questions::SessionProcess::Here
+    };
+    recover::crash_questions::ask(&mut ctx, &mut options, session, screen)?;
+    if args.detach {
+        return detach::run(&mut ctx, screen);
+    }
+    if args.panel {
+        detach::begin(&mut ctx)?;
+        return super::panel::show(ctx, crate::panel::PanelPlacement::OwnScreen);
+    }
+    if args.detached {
+        axiom_base::own_process::session::begin_session()?;
+    }
+    note_for_recovery(&ctx, args, global, screen)?;
+    let longest = supervise::longest_end(ctx.config.agents.grace_seconds);
+    let interrupts = InterruptCounter::install(|text| Screen::for_people().complain(text), leave_at_once, longest)?;
+    let mut progress =
+        ProgressPrinter::new(std::io::stderr().is_terminal()).seen_from(ctx.repo.worktrees().main_worktree()?.path());
+    let log = ctx.layout().session_log();
+    let ending = match args.detached {
+        true => supervise::run(&mut ctx, options, &interrupts, &mut BackgroundWatcher::new(&mut progress, log))?,
+        false => supervise::run(&mut ctx, options, &interrupts, &mut progress)?,
+    };
+    progress.finish();
+    let (name, reasons, exit) = match ending {
+        SessionOutcome::AllMerged => ("allMerged", Vec::new(), Exit::Done),
+        SessionOutcome::Idle(reasons) => ("idle", reasons, Exit::Failed),
+        SessionOutcome::Quit => ("quit", Vec::new(), Exit::Done),
+        SessionOutcome::Interrupted => ("interrupted", Vec::new(), Exit::Interrupted),
+    };
+    let answer = RunJson { ending: name, reasons };
+    let people = || answer.reasons.iter().map(|reason| format!("{reason}\n")).collect();
+    if exit == Exit::Failed {
+        let what = format!("nothing more can be done, and {}", not_merged(answer.reasons.len()));
+        let error = Error::new(Code::NotIdle, what).hints_of(next_commands(ctx.state()));
+        screen.answer_with(&answer, &error, people)?;
+        return Err(error);
+    }
+    screen.answer(&answer, people)?;
+    Ok(exit)
+}
+
+fn not_merged(tasks: usize) -> String {
+    format!("{} {} not merged", words::count(tasks, "task"), words::verb(tasks, "is", "are"))
+}
+
+/// Makes a program's relative path absolute: it is relative to the user's folder, not to an agent's workspace.
+fn from_here(mut program: Vec<String>, here: &Path) -> Result<Vec<String>> {
+    if let Some(first) = program.first_mut().filter(|first| first.contains('/') && !first.starts_with('/')) {
+        let path = here.join(first.as_str());
+        let text = path.to_str().map(str::to_owned);
+        *first = text.ok_or_else(|| Error::new(Code::InvalidInput, format!("the path '{}' is not UTF-8", path.display())))?;
+    }
+    Ok(program)
+}
+
+/// The options of a session: the command line has priority over the configuration.
+fn options(ctx: &Context, args: &RunArgs, global: &GlobalArgs) -> Result<SupervisorOptions> {
+    let within = |what: &str, value: u32, most: u32| match value {
+        0 => Err(Error::new(Code::InvalidInput, format!("{what} cannot be 0"))),
+        n if n > most => Err(Error::new(Code::InvalidInput, format!("{what} cannot be more than {most}"))),
+        n => Ok(n),
+    };
+    let config = &ctx.config.agents;
+    Ok(SupervisorOptions {
+        slots: within("--agents", args.agents.unwrap_or(config.count), MOST_AGENTS)?,
+        max_iterations: within("--max-iterations", args.max_iterations.unwrap_or(config.max_iterations), 1_000_000)?,
+        until_idle: args.until_idle,
+        mode: args.mode,
+        target: args.target.as_deref().map(RefName::branch_named),
+        retry: args.retry,
+        after_crash: CrashTaskDecisions::default(),
+        limits: args.budget.read()?.on(ctx.config.budget.of_a_session()),
+        programs: if args.program.is_empty() {
+            SessionPrograms::configured(&ctx.config)?
+        } else {
+            SessionPrograms::only(programs::bare(from_here(args.program.clone(), &super::working_dir(global)?)?)?)
+        },
+    })
+}
+
+/// Lists the repository and the options of the session for `recover --all`. Where that fails, it is only said.
+fn note_for_recovery(ctx: &Context, args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<()> {
+    let target = target::of_session(ctx, args.target.as_deref().map(RefName::branch_named).as_ref())?;
+    // It is started again in the main worktree.
+    let target = (args.target.is_some() || target.in_linked_worktree).then(|| target.branch.short().to_owned());
+    let arguments = arguments(args, target, from_here(args.program.clone(), &super::working_dir(global)?)?);
+    let noted = placement::list(ctx.layout()).and_then(|()| last_options::note(ctx.layout(), arguments));
+    if let Err(error) = noted {
+        screen.note(&format!("warning: 'git axiom recover --all' will not know of this session: {error}"));
+    }
+    Ok(())
+}
+
+/// The options that make a session like this one again.
+fn arguments(args: &RunArgs, target: Option<String>, program: Vec<String>) -> Vec<String> {
+    let RunArgs { agents, mode, target: _, max_iterations, until_idle, budget, .. } = args;
+    let valued = [
+        ("--target", target),
+        ("--agents", agents.map(|n| n.to_string())),
+        ("--mode", mode.map(|mode| mode.as_str().to_owned())),
+        ("--max-iterations", max_iterations.map(|n| n.to_string())),
+        ("--max-cost", budget.max_cost.clone()),
+        ("--max-tokens", budget.max_tokens.clone()),
+        ("--max-time", budget.max_time.clone()),
+    ];
+    let mut all: Vec<String> = valued.into_iter().filter_map(|(name, value)| Some([name.to_owned(), value?])).flatten().collect();
+    all.extend(until_idle.then(|| "--until-idle".to_owned()));
+    if !program.is_empty() {
+        all.push("--".to_owned());
+        all.extend(program);
+    }
+    all
+}
+
+/// At the second Ctrl+C. Leaving is safe: operations in progress are journaled or durable, and agents belong to their
+/// keepers.
+#[allow(clippy::disallowed_methods)] // the one place besides main that ends the process: main waits for the session
+fn leave_at_once(running: &[String]) {
+    let mut screen = Screen::for_people();
+    if running.is_empty() {
+        screen.complain("left at once; no running agent is known");
+    } else {
+        screen.complain(&format!("left at once; still running: {}", running.join(", ")));
+        screen.complain("hint: 'git axiom stop --all' stops them, 'git axiom run' takes them over");
+    }
+    std::process::exit(Exit::Interrupted as i32);
+}

@@ -1,0 +1,87 @@
+//! `git axiom stop` and `git axiom kill`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::foreground::tell_hooks;
+use super::open_with_usable_config;
+use crate::cli::screen::Screen;
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::progress::ProgressPrinter;
+use crate::wording::interventions::ended as ended_in_words;
+use axiom_agents::interventions;
+use axiom_agents::interventions::AgentEndRequest;
+use axiom_agents::supervise::SupervisorOptions;
+use axiom_base::env;
+use axiom_base::error::{Code, Error, Exit, Result};
+use axiom_model::base::ids::{AgentId, GateId, TaskId};
+use axiom_model::work::endings::outcome::TaskHalt;
+use axiom_model::work::gates::gate::{AfterHalt, GateKind};
+use axiom_safety::context::placement::VerbPurpose;
+
+/// Arguments of `stop` and `kill`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+The agent's uncommitted work is committed on its branch; its workspace stays. Its task waits at
+a claim gate, in autopilot too: 'git axiom gate approve claim-TASK' lets it continue, and so
+does 'git axiom run --retry'. With --retry an agent may claim it again at once. 'git axiom
+status' lists the agents.
+
+If the agent has completed the task before it is stopped, the task is done, or continues with
+its verification when it is claimed again. 'kill' discards the agent's reports; the workspace
+is captured first, in refs/axiom/live/TASK.")]
+pub struct StopArgs {
+    /// The agents, as in 'git axiom status'
+    #[arg(value_name = "AGENT")]
+    agents: Vec<AgentId>,
+    /// All agents
+    #[arg(long, conflicts_with = "agents")]
+    all: bool,
+    /// Let an agent claim the task again at once
+    #[arg(long)]
+    retry: bool,
+}
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct StopJson {
+    stopped: Vec<AgentId>,
+    completed: Vec<TaskId>,
+    gate_ids: Vec<GateId>,
+}
+
+/// Ends agents and waits until their tasks are free.
+pub fn run(args: &StopArgs, halt: TaskHalt, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    if args.agents.is_empty() && !args.all {
+        let verb = match halt {
+            TaskHalt::Stop => "stop",
+            TaskHalt::Kill => "kill",
+        };
+        return Err(Error::new(Code::Usage, "no agent was named")
+            .hint(format!("git axiom {verb} AGENT    for one that 'git axiom status' lists"))
+            .hint(format!("git axiom {verb} --all    for all of them")));
+    }
+    let mut ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
+    let options = SupervisorOptions::attending();
+    let how = AgentEndRequest { halt, afterwards: AfterHalt::with_retry(args.retry) };
+    let since = env::now();
+    let ended = interventions::end_agents(&mut ctx, &args.agents, how, options, &mut ProgressPrinter::new(false))?;
+    if let Some(idle) = args.agents.iter().find(|agent| !ended.iter().any(|ended| ended.agent == **agent)) {
+        return Err(Error::new(Code::InvalidTransition, format!("agent '{idle}' is not working")).hint("see 'git axiom status'"));
+    }
+    let completed = ended.iter().filter_map(|ended| ended.completed.clone()).collect();
+    let merges = interventions::merges_stopped_since(ctx.state(), since);
+    let gate_ids = ended.iter().filter_map(|ended| ended.gate.clone()).chain(merges.iter().cloned()).collect();
+    let answer = StopJson { stopped: ended.iter().map(|ended| ended.agent.clone()).collect(), completed, gate_ids };
+    screen.answer(&answer, || match ended.as_slice() {
+        [] if merges.is_empty() => "No agent was running.\n".to_owned(),
+        many => many.iter().map(ended_in_words).chain(merges.iter().map(merge_in_words)).collect(),
+    })?;
+    tell_hooks(&mut ctx, screen);
+    Ok(Exit::Done)
+}
+
+/// A merge whose verification was stopped, in words.
+fn merge_in_words(gate: &GateId) -> String {
+    format!("Stopped the verification of a merge. To try it again: {}\n", GateKind::Merge.command(gate.as_str()))
+}

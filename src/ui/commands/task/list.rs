@@ -1,0 +1,93 @@
+//! `git axiom task list`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::view::{TaskJson, joined, status_words};
+use crate::cli::screen::{Screen, table};
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::look;
+use axiom_agents::supervise::keeper_now::cut_off;
+use axiom_base::error::{Exit, Result};
+use axiom_model::base::forms::natural;
+use axiom_model::queries::groups::TaskGroupTree;
+use axiom_model::queries::view::DisplayedTaskStatus;
+use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
+
+/// Arguments of `task list`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+'waiting' is pending, but what it comes after is not merged yet; 'interrupted' was ended by a
+crash. Archived tasks are listed with --all or --status archived; --json lists everything
+unless --status is given.")]
+pub struct TaskListArgs {
+    /// Only tasks of this status: pending, waiting, interrupted, active, done, blocked, failed or archived
+    #[arg(long, value_name = "STATUS")]
+    status: Vec<String>,
+    /// Archived tasks too
+    #[arg(long)]
+    all: bool,
+}
+
+#[derive(Serialize)]
+struct TaskListJson<'a> {
+    tasks: Vec<TaskJson<'a>>,
+}
+
+/// The value of `--status`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum TaskStatusFilter {
+    Stored(TaskStatus),
+    Derived(DisplayedTaskStatus),
+}
+
+fn wanted(word: &str) -> Result<TaskStatusFilter> {
+    match [DisplayedTaskStatus::Waiting, DisplayedTaskStatus::Interrupted].into_iter().find(|shown| shown.as_str() == word) {
+        Some(shown) => Ok(TaskStatusFilter::Derived(shown)),
+        None => word.parse().map(TaskStatusFilter::Stored),
+    }
+}
+
+/// Lists tasks.
+pub fn run(args: &TaskListArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let words = args.status.iter().flat_map(|word| word.split(','));
+    let wanted = words.map(wanted).collect::<Result<Vec<_>>>()?;
+    let ctx = look(global, screen)?;
+    let state = ctx.state();
+    let every = args.all || screen.wants_json();
+    let groups = TaskGroupTree::with_cut_off(state, cut_off(&ctx)?);
+    let fits = |task: &&Task| {
+        let asked = |wanted: &TaskStatusFilter| match wanted {
+            TaskStatusFilter::Stored(status) => task.status == *status,
+            TaskStatusFilter::Derived(shown) => DisplayedTaskStatus::of(&groups, task) == *shown,
+        };
+        if wanted.is_empty() { every || task.status != TaskStatus::Archived } else { wanted.iter().any(asked) }
+    };
+    let tasks: Vec<&Task> = natural::sorted(state.restorable.tasks.values().filter(fits), |task| task.id.as_str());
+    let hidden = state.restorable.tasks.len() - tasks.len();
+    let json = screen.wants_json();
+    let answer =
+        TaskListJson { tasks: if json { tasks.iter().map(|task| TaskJson::of(&groups, task)).collect() } else { Vec::new() } };
+    screen.answer(&answer, || if tasks.is_empty() { String::new() } else { rows(&groups, &tasks) })?;
+    if tasks.is_empty() && hidden == 0 {
+        screen.note("There is no task yet: add one with 'git axiom task add TITLE'.");
+    } else if wanted.is_empty() && hidden > 0 {
+        screen.note(&format!("{hidden} archived, shown with --all"));
+    }
+    Ok(Exit::Done)
+}
+
+fn rows<'a>(groups: &TaskGroupTree<'a>, tasks: &[&'a Task]) -> String {
+    let mut rows = vec![["ID", "STATUS", "PROGRESS", "AFTER", "TITLE"].map(String::from).to_vec()];
+    for task in tasks {
+        let kind = if task.kind == TaskKind::Task { String::new() } else { format!(" [{}]", task.kind) };
+        rows.push(vec![
+            task.id.to_string(),
+            status_words(groups, task),
+            format!("{:>3}%", groups.progress(task)),
+            joined(&task.after, "-"),
+            format!("{}{kind}", task.title),
+        ]);
+    }
+    table(&rows)
+}

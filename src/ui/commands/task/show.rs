@@ -1,0 +1,203 @@
+//! `git axiom task show`.
+
+use clap::Args;
+use serde::Serialize;
+
+use super::view::{TaskJson, joined, status_words};
+use crate::cli::screen::{Screen, table};
+use crate::cli::{visible, words};
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::look;
+use crate::wording::reported;
+use crate::wording::verify_steps;
+use crate::wording::verify_steps::LoggedVerifyStep;
+use axiom_agents::crashed_tasks::earlier_attempts;
+use axiom_agents::merge::had_nothing;
+use axiom_agents::supervise::budget::used_of;
+use axiom_agents::supervise::keeper_now::cut_off;
+use axiom_base::error::{Exit, Result};
+use axiom_model::base::forms::natural;
+use axiom_model::base::ids::TaskId;
+use axiom_model::prompt::context::RecoveryContext;
+use axiom_model::queries::groups::TaskGroupTree;
+use axiom_model::queries::needs;
+use axiom_model::queries::task_standing::{ReportedWork, TaskStanding};
+use axiom_model::state::current_state::{State, TaskRecord};
+use axiom_model::work::money::amounts::thousands;
+use axiom_model::work::money::budget::{BudgetUsage, BudgetUsageJson};
+use axiom_model::work::money::spending::UnknownUsage;
+use axiom_model::work::tasks::task::{MergedTaskWork, NeededReadyPoint, Task, TaskKind};
+use axiom_safety::history::task_texts;
+
+/// Arguments of `task show`.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Its status and the reason, what it waits for, its branch and workspace, what was spent on it,
+what its agents reported (phase, parts, files, libraries), how its verify steps ended, and its
+body. 'git axiom task audit
+ID' shows its history, 'git axiom output ID' what agents printed.")]
+pub struct TaskShowArgs {
+    /// The task
+    id: String,
+}
+
+#[derive(Serialize)]
+struct TaskShowJson<'a> {
+    #[serde(flatten)]
+    task: TaskJson<'a>,
+    body: Option<&'a str>,
+    branch: Option<&'a str>,
+    workspace: Option<&'a str>,
+    reports: Option<ReportedWork<'a>>,
+    verification: Vec<LoggedVerifyStep<'a>>,
+    /// How the limits stand: its own, and else those that the newest session has for each task.
+    used: Vec<BudgetUsageJson>,
+    #[serde(rename = "recoveryContext")]
+    recovery_context: Option<RecoveryContext>,
+}
+
+/// Shows a task.
+pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let id = TaskId::new(args.id.as_str())?;
+    let ctx = look(global, screen)?;
+    let state = ctx.state();
+    let task = state.task(&id)?;
+    let body = task.body.as_ref().map(|text| task_texts::load(&ctx.repo, text)).transpose()?;
+    let groups = TaskGroupTree::with_cut_off(state, cut_off(&ctx)?);
+    let used = used_of(state, task);
+    let workspace = state.restorable.workspaces.get(&id);
+    let answer = TaskShowJson {
+        task: TaskJson::of(&groups, task),
+        body: body.as_deref(),
+        branch: workspace.map(|workspace| workspace.branch.as_str()),
+        workspace: workspace.map(|workspace| workspace.path.as_str()),
+        reports: state.reports(&id).map(ReportedWork::of),
+        verification: verify_steps::of(&ctx, task),
+        used: used.iter().map(BudgetUsageJson::from).collect(),
+        recovery_context: if screen.wants_json() {
+            earlier_attempts::attempts(&ctx, &id, None)?.map(|told| told.context)
+        } else {
+            None
+        },
+    };
+    let has_nothing = || task.merged.as_ref().is_some_and(|merged| had_nothing(&ctx, &id, merged));
+    screen.answer(&answer, || in_words(&groups, task, has_nothing(), (&answer.verification, &used), body.as_deref()))?;
+    Ok(Exit::Done)
+}
+
+fn in_words<'a>(
+    groups: &TaskGroupTree<'a>,
+    task: &'a Task,
+    has_nothing: bool,
+    (verification, used): (&[LoggedVerifyStep<'_>], &[BudgetUsage]),
+    body: Option<&str>,
+) -> String {
+    let state = groups.state();
+    let mut rows: Vec<Vec<String>> = Vec::new();
+    let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
+    row("status", status_words(groups, task));
+    if let Some(reason) = &task.reason {
+        row("reason", reason.clone());
+    }
+    if task.kind != TaskKind::Task {
+        row("kind", task.kind.to_string());
+    }
+    row("progress", format!("{}%", groups.progress(task)));
+    if let Some(parent) = &task.parent {
+        row("part of", parent.to_string());
+    }
+    let parts = natural::sorted(groups.parts(&task.id).iter().map(|part| part.id.clone()), TaskId::as_str);
+    if !parts.is_empty() {
+        row("parts", joined(&parts, ""));
+    }
+    if !task.after.is_empty() {
+        row("after", joined(&task.after, ""));
+    }
+    for words in needs_in_words(state, task) {
+        row("needs", words);
+    }
+    let waits: Vec<TaskId> = groups.waits_for(task).cloned().collect();
+    if !waits.is_empty() && !task.is_settled() {
+        row("waits for", joined(&waits, ""));
+    }
+    if let Some(persona) = &task.persona {
+        row("persona", persona.clone());
+    }
+    rows.extend(verification.iter().flat_map(|step| verify_steps::rows(&task.id, step)));
+    let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
+    if let Some(merged) = &task.merged {
+        row("merged", merged_words(merged, has_nothing));
+    }
+    if let Some(workspace) = state.restorable.workspaces.get(&task.id) {
+        row("branch", workspace.branch.short().to_owned());
+        row("workspace", workspace.path.clone());
+    }
+    if let Some(record) = state.record.tasks.get(&task.id).filter(|record| record.iterations > 0 || record.retry_count > 0) {
+        rows.extend(spent(record));
+    }
+    rows.extend(used.iter().map(|used| vec!["budget:".to_owned(), used.in_words()]));
+    let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
+    let standing = TaskStanding::of(groups, task);
+    let mut time = |name: &str, at: Option<jiff::Timestamp>| {
+        if let Some(at) = at {
+            row(name, words::time(at));
+        }
+    };
+    // Waiting for other tasks is in a line of its own, and has no beginning that anybody remembers.
+    time("waits since", standing.waiting_since.filter(|since| *since != task.created_at));
+    time("started", standing.started_at);
+    time("last recorded", standing.last_checkpoint);
+    if task.kind != TaskKind::Task {
+        row("complete", format!("{} of {}", standing.parts.completed, standing.parts.total));
+    }
+    if let Some(sure) = standing.confidence {
+        row("confidence", format!("{:.0}%", sure * 100.0));
+    }
+    row("added", words::time(task.created_at));
+    if let Some(reports) = state.reports(&task.id) {
+        rows.extend(reported::rows(&ReportedWork::of(reports)));
+    }
+    let head = format!("{}: {}\n{}", task.id, visible::line(&task.title), table(&rows));
+    match body {
+        // Indented, so that a line of the body cannot look like one of git axiom's own.
+        Some(body) => format!("{head}\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")),
+        None => head,
+    }
+}
+
+/// Where its work is. A commit that is not its own says nothing about it.
+fn merged_words(merged: &MergedTaskWork, has_nothing: bool) -> String {
+    let target = merged.target.short();
+    if has_nothing {
+        format!("nothing to merge: {target} has all of it")
+    } else {
+        format!("{} into {target}", merged.commit.short())
+    }
+}
+
+/// What it needs of others before it begins.
+fn needs_in_words(state: &State, task: &Task) -> Vec<String> {
+    let words = |need: &NeededReadyPoint| {
+        let is_open = needs::open(state, task).any(|open| open == need);
+        let early = if task.start_early { "; begins once before it is" } else { "" };
+        let words = if is_open { format!("{need}, not ready yet{early}") } else { format!("{need}, ready") };
+        visible::line(&words).into_owned()
+    };
+    task.needs.iter().map(words).collect()
+}
+
+/// What was spent: tokens and cost as far as they are known.
+fn spent(record: &TaskRecord) -> Vec<Vec<String>> {
+    let tally = record.tally();
+    let certain = [
+        vec!["iterations:".to_owned(), record.iterations.to_string()],
+        vec!["retries:".to_owned(), record.retry_count.to_string()],
+        vec!["duration:".to_owned(), format!("{} s", record.duration_ms / 1000)],
+    ];
+    let row = |name: &str, words: String, doubt: UnknownUsage| {
+        vec![format!("{name}:"), format!("{}{words}", if doubt.iterations > 0 { "at least " } else { "" })]
+    };
+    let tokens = tally.tokens.map(|tokens| row("tokens", thousands(tokens), tally.tokens_doubt));
+    let cost = tally.cost.map(|cost| row("cost", cost.to_string(), tally.cost_doubt));
+    certain.into_iter().chain(tokens).chain(cost).collect()
+}

@@ -1,0 +1,96 @@
+//! The form of a task in JSON: the keys of `task list --json` and `task show --json`. Also common texts about tasks.
+
+use jiff::Timestamp;
+use serde::Serialize;
+
+use axiom_model::base::ids::{AgentId, TaskId};
+use axiom_model::base::text::TextOrBlob;
+use axiom_model::queries::groups::TaskGroupTree;
+use axiom_model::queries::task_standing::TaskStanding;
+use axiom_model::queries::view::DisplayedTaskStatus;
+use axiom_model::work::money::budget::BudgetLimits;
+use axiom_model::work::tasks::task::{MergedTaskWork, Task, TaskKind, TaskStatus};
+
+/// A task as JSON. `import` accepts the same keys.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct TaskJson<'a> {
+    id: &'a TaskId,
+    title: &'a str,
+    kind: TaskKind,
+    status: TaskStatus,
+    shown: DisplayedTaskStatus,
+    progress: u8,
+    parent: Option<&'a TaskId>,
+    after: &'a [TaskId],
+    needs: Vec<String>,
+    start_early: bool,
+    waits_for: Vec<&'a TaskId>,
+    persona: Option<&'a str>,
+    verify: &'a [String],
+    limits: &'a BudgetLimits,
+    reason: Option<&'a str>,
+    merged: Option<&'a MergedTaskWork>,
+    agent_id: Option<&'a AgentId>,
+    retry_count: u32,
+    iterations: u32,
+    tokens_used: Option<u64>,
+    cost_usd: Option<f64>,
+    /// Seconds of wall time, over all iterations.
+    duration: u64,
+    created_at: Timestamp,
+    body_size: u64,
+    #[serde(flatten)]
+    standing: TaskStanding<'a>,
+}
+
+impl<'a> TaskJson<'a> {
+    /// The task as it is in `state`.
+    pub fn of(groups: &TaskGroupTree<'a>, task: &'a Task) -> Self {
+        let state = groups.state();
+        let record = state.record.tasks.get(&task.id);
+        let agent = state.agent_on(&task.id).map(|agent| &agent.id);
+        Self {
+            id: &task.id,
+            title: &task.title,
+            kind: task.kind,
+            status: task.status,
+            shown: DisplayedTaskStatus::of(groups, task),
+            progress: groups.progress(task),
+            parent: task.parent.as_ref(),
+            after: &task.after,
+            needs: task.needs.iter().map(ToString::to_string).collect(),
+            start_early: task.start_early,
+            waits_for: if task.status == TaskStatus::Pending { groups.waits_for(task).collect() } else { Vec::new() },
+            persona: task.persona.as_deref(),
+            verify: &task.verify,
+            limits: &task.limits,
+            reason: task.reason.as_deref(),
+            merged: task.merged.as_ref(),
+            agent_id: agent.or_else(|| record.and_then(|record| record.last_agent.as_ref())),
+            retry_count: record.map_or(0, |record| record.retry_count),
+            iterations: record.map_or(0, |record| record.iterations),
+            tokens_used: record.and_then(|record| record.tokens_used),
+            cost_usd: record.and_then(|record| record.cost_usd),
+            duration: record.map_or(0, |record| record.duration_ms / 1000),
+            created_at: task.created_at,
+            body_size: match &task.body {
+                None => 0,
+                Some(TextOrBlob::Inline(text)) => text.len() as u64,
+                Some(TextOrBlob::Stored { size, .. }) => *size,
+            },
+            standing: TaskStanding::of(groups, task),
+        }
+    }
+}
+
+/// The status in words. For `done` it shows whether the work is merged.
+pub fn status_words<'a>(groups: &TaskGroupTree<'a>, task: &'a Task) -> String {
+    let shown = DisplayedTaskStatus::of(groups, task).in_words();
+    if task.merged.is_some() && task.status == TaskStatus::Done { format!("{shown}, merged") } else { shown.to_owned() }
+}
+
+/// Ids separated by commas; the text `none` where there are none.
+pub fn joined(ids: &[TaskId], none: &str) -> String {
+    if ids.is_empty() { none.to_owned() } else { ids.iter().map(TaskId::as_str).collect::<Vec<_>>().join(", ") }
+}

@@ -1,0 +1,218 @@
+//! What can be chosen in a dialog: at a gate, for an agent, at a checkpoint, when the panel ends.
+
+use super::commands::open;
+use super::dialog::{ChoiceDialogSubject, DialogChoice, DialogChoiceAction, DialogTextPurpose};
+use super::{DialogBody, PanelDialog, PanelModel};
+use crate::panel::request::{PanelAction, PanelExit, PanelQuestion, PanelRemedies, PanelRequest};
+use crate::wording::recovery;
+use crate::wording::recovery::RecoveryAsker;
+use axiom_model::recovery::human_choice::{CrashRecoveryChoice, RecoverySelection};
+
+/// What can be chosen, once it is known what is to be read before.
+pub(super) fn items(model: &PanelModel, about: &ChoiceDialogSubject, open: Vec<(String, String)>) -> Vec<DialogChoice> {
+    match about {
+        ChoiceDialogSubject::Gate(gate) => decisions(model, gate),
+        ChoiceDialogSubject::Redirect(agent) => places(agent, open),
+        ChoiceDialogSubject::Quit => ways_out(),
+        ChoiceDialogSubject::Checkpoint(_) | ChoiceDialogSubject::Recovery | ChoiceDialogSubject::Trust => Vec::new(),
+    }
+}
+
+/// What can be decided at a gate.
+fn decisions(model: &PanelModel, gate: &str) -> Vec<DialogChoice> {
+    let asks = model.seen.waiting.iter().any(|row| row.id == gate && row.asks);
+    let gate = gate.to_owned();
+    let typed = |label: &str, then: DialogTextPurpose| DialogChoiceAction::Type { label: label.to_owned(), then };
+    let yes = match asks {
+        true => DialogChoice {
+            letter: Some('a'),
+            line: "Answer".to_owned(),
+            then: typed("Answer", DialogTextPurpose::Answer(gate.clone())),
+        },
+        false => DialogChoice {
+            letter: Some('a'),
+            line: "Approve: let it continue".to_owned(),
+            then: DialogChoiceAction::Do(PanelAction::Approve(gate.clone())),
+        },
+    };
+    let no = DialogChoice {
+        letter: Some('r'),
+        line: "Reject: its task is blocked".to_owned(),
+        then: typed("Reason", DialogTextPurpose::Reject(gate)),
+    };
+    vec![later(), yes, no]
+}
+
+/// What changes nothing comes first: an Enter too many does no harm.
+fn later() -> DialogChoice {
+    DialogChoice { letter: None, line: "Leave it waiting".to_owned(), then: DialogChoiceAction::Nothing }
+}
+
+/// What becomes of what a crash left. What is done as it is shown needs no second look.
+pub(super) fn remedies(remedies: PanelRemedies) -> Vec<DialogChoice> {
+    let as_shown = DialogChoiceAction::Do(PanelAction::Recover(RecoverySelection::default()));
+    let item = |choice: CrashRecoveryChoice| {
+        let asks = |title: &str, question| DialogChoiceAction::Ask { title: title.to_owned(), question };
+        let (letter, then) = match choice {
+            CrashRecoveryChoice::Resume => ('y', as_shown.clone()),
+            CrashRecoveryChoice::FailedOnly => (
+                'a',
+                asks(
+                    "BEGIN ANEW WHAT CANNOT GO ON",
+                    PanelQuestion::Plan(PanelAction::Recover(RecoverySelection::default().failed_only())),
+                ),
+            ),
+            CrashRecoveryChoice::Inspect => ('w', asks("WHAT IS THERE", PanelQuestion::CutOff)),
+            CrashRecoveryChoice::Abandon => ('o', asks("ABANDON", PanelQuestion::Abandoned)),
+        };
+        DialogChoice { letter: Some(letter), line: recovery::choice(choice, RecoveryAsker::Recover).to_owned(), then }
+    };
+    let repair = || DialogChoice { letter: Some('y'), line: recovery::REPAIR.to_owned(), then: as_shown.clone() };
+    match remedies {
+        PanelRemedies::None => Vec::new(),
+        PanelRemedies::Repair => vec![later(), repair()],
+        PanelRemedies::OfTasks => std::iter::once(later()).chain(CrashRecoveryChoice::ALL.into_iter().map(item)).collect(),
+    }
+}
+
+/// Whether the project's files are approved as they were shown; nothing can be chosen where they cannot be.
+pub(super) fn trust(digest: Option<String>) -> Vec<DialogChoice> {
+    let approve = |digest| DialogChoice {
+        letter: Some('a'),
+        line: "Approve exactly this: it is applied, and run as you".to_owned(),
+        then: DialogChoiceAction::Do(PanelAction::Trust(digest)),
+    };
+    digest.map(|digest| vec![later(), approve(digest)]).unwrap_or_default()
+}
+
+/// Where an agent can be sent.
+fn places(agent: &str, items: Vec<(String, String)>) -> Vec<DialogChoice> {
+    let item = |(to, line): (String, String)| DialogChoice {
+        letter: None,
+        line,
+        then: DialogChoiceAction::Do(PanelAction::Redirect { agent: agent.to_owned(), to }),
+    };
+    items.into_iter().map(item).collect()
+}
+
+/// What becomes of a session whose agents run.
+fn ways_out() -> Vec<DialogChoice> {
+    use crate::wording::interventions::QUITTING;
+    use axiom_agents::interventions::quitting::SaveBeforeQuit;
+    let leave = DialogChoice {
+        letter: Some('l'),
+        line: "Leave it running, and close the panel".to_owned(),
+        then: DialogChoiceAction::Close(PanelExit::Done),
+    };
+    let way = |(before, words): &(Option<SaveBeforeQuit>, &str)| {
+        let (letter, then) = match before {
+            Some(SaveBeforeQuit::Nothing) => (Some('q'), DialogChoiceAction::Do(PanelAction::Quit)),
+            Some(SaveBeforeQuit::Checkpoint) => (Some('s'), DialogChoiceAction::Do(PanelAction::CheckpointAndQuit)),
+            None => (None, DialogChoiceAction::Nothing),
+        };
+        DialogChoice { letter, line: (*words).to_owned(), then }
+    };
+    std::iter::once(leave).chain(QUITTING.iter().map(way)).collect()
+}
+
+/// What can be done with a checkpoint.
+pub(super) fn choose_at(model: &mut PanelModel, name: String) -> Vec<PanelRequest> {
+    let item = |letter, line: &str, then| DialogChoice { letter: Some(letter), line: line.to_owned(), then };
+    let back = PanelQuestion::Plan(PanelAction::RollBack(name.clone()));
+    let items = vec![
+        item(
+            'b',
+            "Go back to it: shows what would change, and asks",
+            DialogChoiceAction::Ask { title: format!("GO BACK TO {name}"), question: back },
+        ),
+        item(
+            'w',
+            "What changed since",
+            DialogChoiceAction::Ask { title: format!("WHAT CHANGED SINCE {name}"), question: PanelQuestion::Since(name.clone()) },
+        ),
+        item(
+            'o',
+            "Restore one file or folder",
+            DialogChoiceAction::Type {
+                label: "File or folder, from the top of the repository".to_owned(),
+                then: DialogTextPurpose::Restore(name.clone()),
+            },
+        ),
+    ];
+    let body = DialogBody::Ready(vec!["Whatever you do with it can be undone.".to_owned()]);
+    open(
+        model,
+        PanelDialog::Choose { title: name.clone(), about: ChoiceDialogSubject::Checkpoint(name), body, items, at: 0, top: 0 },
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::panel::event::PanelEvent;
+    use crate::panel::model::tests::{answer, asked, model, press, seen_with_questions};
+    use crate::panel::model::{PanelModel, update};
+    use crate::panel::request::{PanelAnswer, PanelPreview};
+    use axiom_model::base::ids::TaskId;
+
+    fn with_questions() -> PanelModel {
+        let mut model = model(80, 24);
+        update(&mut model, PanelEvent::Seen(Box::new(seen_with_questions())));
+        press(&mut model, "3 g");
+        model
+    }
+
+    fn recovery(choices: PanelRemedies) -> PanelModel {
+        let mut model = with_questions();
+        let requests = press(&mut model, "Enter");
+        assert_eq!(asked(&requests), Some(&PanelQuestion::Recovery));
+        answer(&mut model, &requests, PanelAnswer::Recovery { lines: vec!["resumable  ch-004".into()], choices });
+        model
+    }
+
+    #[test]
+    fn a_recovery_is_done_as_it_was_shown_and_what_was_not_shown_is_shown_first() {
+        let go_on = PanelAction::Recover(RecoverySelection::default());
+        assert_eq!(press(&mut recovery(PanelRemedies::OfTasks), "y"), [PanelRequest::Do(go_on.clone())]);
+        assert_eq!(press(&mut recovery(PanelRemedies::OfTasks), "Enter"), [], "the first choice changes nothing");
+        assert_eq!(press(&mut recovery(PanelRemedies::Repair), "y"), [PanelRequest::Do(go_on)]);
+        assert_eq!(press(&mut recovery(PanelRemedies::None), "y"), []);
+        let anew = PanelAction::Recover(RecoverySelection::default().failed_only());
+        let tasks = vec![TaskId::new("ch-004").unwrap()];
+        for (key, question, deed) in
+            [("a", PanelQuestion::Plan(anew.clone()), anew), ("o", PanelQuestion::Abandoned, PanelAction::Abandon(tasks))]
+        {
+            let mut model = recovery(PanelRemedies::OfTasks);
+            let requests = press(&mut model, key);
+            assert_eq!(asked(&requests), Some(&question));
+            assert_eq!(press(&mut model, "Enter"), [], "nothing is agreed to before it is shown");
+            answer(
+                &mut model,
+                &requests,
+                PanelAnswer::Plan(PanelPreview { lines: vec!["plan".into()], deed: Some(deed.clone()) }),
+            );
+            assert_eq!(press(&mut model, "Enter"), [PanelRequest::Do(deed)]);
+        }
+        let mut model = recovery(PanelRemedies::OfTasks);
+        let requests = press(&mut model, "w");
+        assert_eq!(asked(&requests), Some(&PanelQuestion::CutOff));
+        answer(&mut model, &requests, PanelAnswer::Text(vec!["ch-004: active".into()]));
+        assert_eq!(press(&mut model, "Enter"), []);
+        assert!(model.dialogs.is_empty());
+    }
+
+    #[test]
+    fn exactly_the_files_that_were_shown_are_approved() {
+        let shown = |digest: Option<String>| {
+            let mut model = with_questions();
+            let requests = press(&mut model, "G Enter");
+            assert_eq!(asked(&requests), Some(&PanelQuestion::Trust));
+            answer(&mut model, &requests, PanelAnswer::Trust { lines: vec![".axiom/config.toml".into()], digest });
+            model
+        };
+        let digest = "0a1b".to_owned();
+        assert_eq!(press(&mut shown(Some(digest.clone())), "a"), [PanelRequest::Do(PanelAction::Trust(digest.clone()))]);
+        assert_eq!(press(&mut shown(Some(digest)), "Enter"), []);
+        assert_eq!(press(&mut shown(None), "a"), [], "what cannot be applied is not approved");
+    }
+}

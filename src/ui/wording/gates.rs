@@ -1,0 +1,111 @@
+//! What helps to decide at a gate, in words.
+
+use crate::cli::screen::table;
+use crate::cli::visible;
+use axiom_agents::interventions::gates::{GateInspection, GateStepResult};
+use axiom_agents::merge::conflict_sides::MergeConflictSides;
+use axiom_model::base::names::RepoPath;
+use axiom_model::queries::gate_line::OpenGateDecisionJson;
+use axiom_model::work::gates::gate::{GateDecision, GateKind, is_of_conflict};
+use axiom_model::work::tasks::task::Task;
+use axiom_model::work::verifying::verification::VerifyChecker;
+use axiom_safety::history::work_diff::TaskDiff;
+
+use super::counted_sections::listed;
+use super::diff;
+use super::verify_steps::{self, LoggedVerifyStep};
+
+/// How many commits are named.
+const NAMED: usize = 20;
+
+/// The gate, the work that it is about, and how it can continue.
+pub fn in_words(look: &GateInspection, task: Option<&Task>, verification: &[LoggedVerifyStep<'_>]) -> String {
+    let gate = &look.gate;
+    let is_decided = gate.decision.is_some();
+    let mut text = format!("{}: {}\n", gate.id, visible::line(&gate.reason_now()));
+    for detail in gate.lines_below() {
+        text.push_str(&format!("  {}\n", visible::set_in(&detail, "    ")));
+    }
+    if let Some(changed) = &look.diff {
+        text.push_str(&work(changed));
+    }
+    if !look.guarded.is_empty() {
+        text.push_str(&format!("Guarded, and changed: {}\n", paths(&look.guarded)));
+    }
+    match &look.conflict {
+        Some(conflict) => text.push_str(&both_sides(conflict)),
+        None if gate.kind == GateKind::Merge && is_of_conflict(&gate.reason) => {
+            let then = if is_decided { "it is merged once a session does that" } else { "approving merges it" };
+            text.push_str(&format!("It does not conflict any more: {then}.\n"));
+        }
+        None if look.is_clear => text.push_str("Nothing is in its way any more: approving merges it.\n"),
+        None => {}
+    }
+    for GateStepResult { by: _, command, failure } in look.steps.iter().filter(|step| step.by == VerifyChecker::Hook) {
+        let how = failure.as_deref().map_or_else(|| "passed".to_owned(), |why| format!("FAILED, {why}"));
+        text.push_str(&format!("Verified by '{}': {}\n", visible::line(command), visible::line(&how)));
+    }
+    let earlier = verification.iter().find_map(LoggedVerifyStep::target).filter(|_| look.conflict.is_some());
+    if let Some(target) = earlier {
+        text.push_str(&format!("What follows is of an earlier merge, into {}:\n", target.short()));
+    }
+    if let Some(task) = task {
+        let rows: Vec<Vec<String>> = verification.iter().flat_map(|step| verify_steps::rows(&task.id, step)).collect();
+        text.push_str(&table(&rows));
+    }
+    text.push_str(&match &gate.decision {
+        Some(decision) => format!("Decided, and carried out by a session: {}\n", visible::line(&decided(decision))),
+        None => format!("To continue: {}\n", gate.kind.command(gate.id.as_str())),
+    });
+    text
+}
+
+/// What was decided, in words.
+fn decided(decision: &GateDecision) -> String {
+    let OpenGateDecisionJson { is, text } = OpenGateDecisionJson::from(decision);
+    text.map_or_else(|| is.to_owned(), |text| format!("{is}: {text}"))
+}
+
+/// Who changed the files in conflict, and how.
+fn both_sides(MergeConflictSides { files, ours, theirs }: &MergeConflictSides) -> String {
+    let mut text = String::new();
+    for side in [ours, theirs] {
+        let tasks: Vec<&str> = side.tasks.iter().map(String::as_str).collect();
+        let tasks = if tasks.is_empty() { String::new() } else { format!(", {}", tasks.join(", ")) };
+        text.push_str(&format!(
+            "Changed on {}:\n",
+            visible::line(&format!("{} (at {}{tasks})", side.branch.short(), side.tip.short()))
+        ));
+        for commit in &side.commits {
+            text.push_str(&format!("  {} {}\n", commit.oid.short(), visible::line(&commit.subject)));
+            // Where only one file is in conflict, all of them changed it.
+            if files.len() > 1 && !commit.files.is_empty() {
+                text.push_str(&format!("    {}\n", paths(&commit.files)));
+            }
+        }
+    }
+    text
+}
+
+fn work(changed: &TaskDiff) -> String {
+    let mut text = String::new();
+    for commit in changed.commits.iter().take(NAMED) {
+        text.push_str(&format!("{} {}\n", commit.oid.short(), visible::line(&commit.subject)));
+    }
+    if changed.commits.len() > NAMED {
+        text.push_str(&format!("and {} more commits\n", changed.commits.len() - NAMED));
+    }
+    text.push_str(&diff::stat(changed));
+    if !changed.uncommitted.is_empty() {
+        text.push_str(&format!("Not committed: {}\n", paths(&changed.uncommitted)));
+    }
+    let secrets: Vec<RepoPath> = changed.secrets().cloned().collect();
+    if !secrets.is_empty() {
+        text.push_str(&format!("Look like secrets: {}\n", paths(&secrets)));
+    }
+    text
+}
+
+fn paths(all: &[RepoPath]) -> String {
+    listed(all.iter().map(|path| visible::quoted(path.as_bytes())), NAMED)
+}
