@@ -49,6 +49,11 @@ impl Supervisor<'_> {
                 continue;
             }
             // Decided, the merge is tried again, below.
+            let undecided = self.undecided_gate(GateKind::HumanReview, &task) || self.undecided_gate(GateKind::Merge, &task);
+            if undecided && self.is_merged_by_hand(&task)? {
+                may_go.push((task, AllowedGuardedFiles::Nothing));
+                continue;
+            }
             if self.undecided_gate(GateKind::HumanReview, &task) {
                 continue;
             }

@@ -28,6 +28,7 @@ pub mod last_options;
 mod leaving_threads;
 mod lost_files;
 mod merge_check;
+mod merged_by_hand;
 mod merging;
 mod model;
 pub mod notice;
@@ -290,6 +291,8 @@ struct Supervisor<'a> {
     verified_again: HashMap<TaskId, u32>,
     /// Tasks that a human lets be merged although stash entries went.
     stash_accepted: HashSet<TaskId>,
+    /// Branches of tasks that are not in the target.
+    seen_apart: merged_by_hand::SeenApart,
     /// Tasks that a human wants tried again, with iterations from 1.
     counted_anew: HashSet<TaskId>,
     /// Notes for the next prompt of a task. A human's answer is in the state.
@@ -431,6 +434,7 @@ impl<'a> Supervisor<'a> {
             merge_check: None,
             verified_again: HashMap::new(),
             stash_accepted: HashSet::new(),
+            seen_apart: merged_by_hand::SeenApart::default(),
             counted_anew: HashSet::new(),
             notes: BTreeMap::new(),
             backoffs: HashMap::new(),

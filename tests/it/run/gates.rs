@@ -233,6 +233,30 @@ fn what_is_the_users_and_in_the_way_makes_the_merge_wait() {
     world.all_is_well();
 }
 
+#[test]
+fn what_a_human_merged_with_git_itself_waits_at_no_gate() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.task("u", "echo 1 > u.txt", &[]);
+    let live = world.start(&["--mode", "semi-auto"]);
+    for task in ["t", "u"] {
+        world.wait_for_gate(&format!("claim-{task}"));
+        world.env.ok(&["gate", "approve", &format!("claim-{task}")]);
+        world.wait_for_gate(&format!("merge-{task}"));
+    }
+    world.env.git(&["merge", "-q", "--no-ff", "-m", "mine", "axiom/t"]);
+    wait_until("its gate is closed", || world.gates().len() == 1);
+    assert!(world.find_task("t")["merged"].is_object(), "{}", world.find_task("t"));
+    // What was not merged goes on waiting, also where the target moves.
+    world.env.git(&["commit", "-q", "--allow-empty", "-m", "other"]);
+    world.wait_for_gate("merge-u");
+    assert!(world.find_task("u")["merged"].is_null());
+    world.env.ok(&["gate", "approve", "merge-u"]);
+    wait_until("merged", || world.env.repo().join("u.txt").exists());
+    world.quits_well(live);
+    world.all_is_well();
+}
+
 /// A program that asks once, in its first run; each run leaves its prompt in `prompts`.
 fn asking_agent(world: &World) -> String {
     let beside = world.env.root().display().to_string();
