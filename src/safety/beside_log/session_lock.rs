@@ -5,6 +5,7 @@ use std::time::Duration;
 use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_base::files::{FileLock, LockAttempt};
+use axiom_git::Repository;
 use axiom_model::work::sessions::session::Session;
 use axiom_store::layout::StoreLayout;
 
@@ -21,6 +22,11 @@ pub fn take(layout: &StoreLayout, patience: Duration) -> Result<LockAttempt> {
         tracing::info!(%error, "nobody sees whose lock it is");
     }
     Ok(attempt)
+}
+
+/// Whether a process holds it, in a repository that nobody has opened.
+pub fn is_held(repo: &Repository) -> Result<bool> {
+    files::is_locked(&StoreLayout::new(repo.common_dir()).supervisor_lock())
 }
 
 /// Whether the process that holds it is that of this session; nobody else is known where the lock does not say.

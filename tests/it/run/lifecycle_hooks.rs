@@ -604,9 +604,9 @@ fn while_a_session_runs_it_is_said_that_hooks_of_now_do_not_count_in_it() {
     let live = world.start_until_begun();
     hook(&world, "pre-merge", "exit 1");
     let says = |args: &[&str]| world.env.axiom(args).success().to_string().contains("A session runs, and goes by the hooks");
-    assert!(says(&["trust", "--yes"]) && says(&["hooks", "list"]));
+    assert!(says(&["trust", "--yes"]) && says(&["hooks", "list"]) && says(&["config", "show"]) && says(&["config", "check"]));
     world.signal_file("go");
     world.env.ok(&["quit", "--yes"]);
     live.wait();
-    assert!(!says(&["hooks", "list"]));
+    assert!(!says(&["hooks", "list"]) && !says(&["config", "show"]));
 }
