@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use axiom_model::work::signals::signal::AgentSignal;
 use git_axiom::base::error::Code;
 use git_axiom::model::base::ids::{AgentId, TaskId, Token};
+use git_axiom::model::work::signals::signal::AgentSignal;
 use git_axiom::process::client::control;
 use git_axiom::process::client::launch::start_keeper;
 use git_axiom::process::client::leftovers::end_leftovers;

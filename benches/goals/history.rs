@@ -2,12 +2,6 @@
 
 use std::io::Write;
 
-use axiom_model::work::signals::signal::{AgentSignal, ToolReport};
-use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
-use axiom_store::log_files::log::LogPosition;
-use axiom_store::log_files::{line, segments};
-use axiom_store::states::handle::AppendAuthor;
-use axiom_store::states::snapshot;
 use git_axiom::model::base::ids::{AgentId, OperationId, TaskId, Token};
 use git_axiom::model::base::names::Oid;
 use git_axiom::model::base::sealed;
@@ -15,7 +9,13 @@ use git_axiom::model::base::text::TextOrBlob;
 use git_axiom::model::state::current_state::State;
 use git_axiom::model::state::event::{Event, EventAuthor, EventEnvelope};
 use git_axiom::model::work::iteration::{IterationOutcome, IterationReport};
+use git_axiom::model::work::signals::signal::{AgentSignal, ToolReport};
+use git_axiom::model::work::tasks::task::{Task, TaskKind, TaskStatus};
 use git_axiom::store::layout::StoreLayout;
+use git_axiom::store::log_files::log::LogPosition;
+use git_axiom::store::log_files::{line, segments};
+use git_axiom::store::states::handle::AppendAuthor;
+use git_axiom::store::states::snapshot;
 
 pub fn author() -> AppendAuthor {
     AppendAuthor { txn: OperationId::new("t0123456789abcdef").unwrap(), by: EventAuthor::Supervisor }
@@ -38,7 +38,7 @@ pub fn task(number: u64) -> Task {
         start_early: false,
         persona: None,
         verify: vec!["cargo test".into()],
-        limits: axiom_model::work::money::budget::BudgetLimits::default(),
+        limits: git_axiom::model::work::money::budget::BudgetLimits::default(),
         status: TaskStatus::Pending,
         merged: None,
         reason: None,

@@ -3,8 +3,8 @@
 
 use std::time::{Duration, Instant};
 
-use axiom_store::beside::attach::AttachFiles;
 use git_axiom::base::files::{FileLock, LockAttempt};
+use git_axiom::store::beside::attach::AttachFiles;
 use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 

@@ -6,8 +6,8 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use axiom_store::beside::attach::AttachFiles;
 use git_axiom::base::error::Code;
+use git_axiom::store::beside::attach::AttachFiles;
 use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 

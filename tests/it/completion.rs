@@ -96,9 +96,9 @@ fn bash_completes_verbs_options_and_ids() {
 fn agents_and_gates_are_offered_and_understood() {
     let scratch = Scratch::new();
     scratch.open_task("t1");
-    let gate = axiom_model::work::gates::gate::Gate {
+    let gate = git_axiom::model::work::gates::gate::Gate {
         id: git_axiom::model::base::ids::GateId::new("claim-login").unwrap(),
-        kind: axiom_model::work::gates::gate::GateKind::Claim,
+        kind: git_axiom::model::work::gates::gate::GateKind::Claim,
         task_id: None,
         reason: "it waits".into(),
         details: Vec::new(),

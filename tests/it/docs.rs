@@ -2,10 +2,10 @@
 
 use std::path::{Path, PathBuf};
 
-use axiom_model::work::endings::failures;
-use axiom_model::work::endings::failures::{FIRST_PAUSE, LONGEST_PAUSE, MOST_TRIES};
 use git_axiom::base::error::Code;
 use git_axiom::model::verbs;
+use git_axiom::model::work::endings::failures;
+use git_axiom::model::work::endings::failures::{FIRST_PAUSE, LONGEST_PAUSE, MOST_TRIES};
 use git_axiom::safety::config::{Config, keys};
 use git_axiom::ui::commands::config::unattended;
 use git_axiom::ui::commands::grammar::man_pages;

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use axiom_model::base::forms::line_ends::{EolAttribute, LineEndConfig, LineEnds, TextAttribute};
+use git_axiom::model::base::forms::line_ends::{EolAttribute, LineEndConfig, LineEnds, TextAttribute};
 
 const AUTOCRLF: [Option<&str>; 4] = [None, Some("false"), Some("input"), Some("true")];
 const EOL: [Option<&str>; 4] = [None, Some("lf"), Some("crlf"), Some("native")];

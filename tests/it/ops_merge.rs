@@ -1,7 +1,7 @@
 //! Checkpoints and merges, through the binary, on real repositories.
 
 use crate::support::Scratch;
-use axiom_model::work::tasks::task::TaskStatus;
+use git_axiom::model::work::tasks::task::TaskStatus;
 
 #[test]
 fn a_checkpoint_holds_every_worktree_and_says_what_it_does_not_hold() {
@@ -239,16 +239,16 @@ fn a_merge_into_a_branch_that_is_not_checked_out_and_one_that_changes_our_own_co
     assert!(scratch.has(".axiom/config.toml"));
     scratch.done_task("t2");
     scratch.git(&["branch", "-q", "other"]);
-    let session = axiom_model::work::sessions::session::Session {
+    let session = git_axiom::model::work::sessions::session::Session {
         id: git_axiom::model::base::ids::SessionId::new("s1").unwrap(),
         started_at: jiff::Timestamp::UNIX_EPOCH,
         pid: 1,
         target: git_axiom::model::base::names::RefName::branch("other"),
         slots: 1,
         max_iterations: 1,
-        limits: axiom_model::work::money::budget::BudgetLimits::default(),
-        task_limits: axiom_model::work::money::budget::BudgetLimits::default(),
-        state: axiom_model::work::sessions::session::SessionState::Ended,
+        limits: git_axiom::model::work::money::budget::BudgetLimits::default(),
+        task_limits: git_axiom::model::work::money::budget::BudgetLimits::default(),
+        state: git_axiom::model::work::sessions::session::SessionState::Ended,
         paused_at: None,
         start_checkpoint: None,
         in_linked_worktree: false,

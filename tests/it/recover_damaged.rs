@@ -2,11 +2,11 @@
 
 use std::path::PathBuf;
 
-use axiom_store::log_files::backup;
-use axiom_store::states::handle::Store;
 use git_axiom::base::error::Code;
 use git_axiom::model::base::sealed;
 use git_axiom::store::layout::StoreLayout;
+use git_axiom::store::log_files::backup;
+use git_axiom::store::states::handle::Store;
 
 use crate::common::TestEnv;
 use crate::support::contents;

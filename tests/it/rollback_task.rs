@@ -1,7 +1,7 @@
 //! Taking one task back, through the binary, on real repositories.
 
 use crate::support::{Scratch, contents};
-use axiom_model::work::tasks::task::TaskStatus;
+use git_axiom::model::work::tasks::task::TaskStatus;
 
 /// Commits a file with a message, as a person or an agent without git axiom would.
 fn commit(scratch: &Scratch, file: &str, text: &str, message: &str) -> String {

@@ -4,9 +4,9 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)]
 
 use crate::support::fixtures::{CASES, LOG, SNAPSHOT, copy, fixtures, place, stored};
-use axiom_safety::upkeep::log_recovery::look;
-use axiom_store::states::handle::Store;
 use git_axiom::base::error::{Code, Exit};
+use git_axiom::safety::upkeep::log_recovery::look;
+use git_axiom::store::states::handle::Store;
 
 #[test]
 fn the_fixtures_are_what_the_generator_makes() {

@@ -2,17 +2,17 @@
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, clippy::panic)]
 
 use crate::support::{KINDS, author, propose, task};
-use axiom_safety::upkeep::log_recovery::{NewLogSource, begin_anew};
-use axiom_store::log_files::segments;
-use axiom_store::states::handle::{AppendAuthor, Store};
-use axiom_store::states::{anchors, rebuild};
 use git_axiom::model::base::ids::OperationId;
 use git_axiom::model::operation::operation_record::{OperationFold, OperationRecord};
 use git_axiom::model::operation::undo::{self, UndoSelector};
 use git_axiom::model::state::audit::AuditTrail;
 use git_axiom::model::state::event::{Event, EventAuthor};
 use git_axiom::safety::history;
+use git_axiom::safety::upkeep::log_recovery::{NewLogSource, begin_anew};
 use git_axiom::store::layout::StoreLayout;
+use git_axiom::store::log_files::segments;
+use git_axiom::store::states::handle::{AppendAuthor, Store};
+use git_axiom::store::states::{anchors, rebuild};
 use proptest::prelude::*;
 
 fn whole(layout: &StoreLayout) -> Vec<OperationRecord> {

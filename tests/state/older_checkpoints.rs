@@ -6,15 +6,15 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use crate::support::{author, checkpoint};
-use axiom_safety::upkeep::log_recovery::{NewLogSource, SnapshotReport, begin_anew, look};
-use axiom_store::log_files::log;
-use axiom_store::states::handle::Store;
-use axiom_store::states::{checkpoints, rebuild};
 use git_axiom::base::error::Code;
 use git_axiom::model::base::ids::CheckpointName;
 use git_axiom::model::state::current_state::State;
 use git_axiom::model::state::event::Event;
+use git_axiom::safety::upkeep::log_recovery::{NewLogSource, SnapshotReport, begin_anew, look};
 use git_axiom::store::layout::StoreLayout;
+use git_axiom::store::log_files::log;
+use git_axiom::store::states::handle::Store;
+use git_axiom::store::states::{checkpoints, rebuild};
 
 fn replay(layout: &StoreLayout) -> State {
     let mut state = State::default();
@@ -50,8 +50,8 @@ fn what_most_commands_ask_is_answered_without_the_file() {
     let (layout, part) = with_older(dir.path());
     std::fs::remove_file(part).unwrap();
     std::fs::remove_file(layout.events()).unwrap();
-    let snapshot = axiom_store::states::snapshot::load(&layout).unwrap();
-    let axiom_store::states::snapshot::SnapshotFile::Good(loaded) = snapshot else { panic!("{snapshot:?}") };
+    let snapshot = git_axiom::store::states::snapshot::load(&layout).unwrap();
+    let git_axiom::store::states::snapshot::SnapshotFile::Good(loaded) = snapshot else { panic!("{snapshot:?}") };
     let all = &loaded.state.record.checkpoints;
     assert_eq!(all.len(), 20);
     assert!(all.is_taken("cp-0") && all.is_taken("cp-19") && !all.is_taken("cp-20") && !all.is_taken("cp"));

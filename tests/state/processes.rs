@@ -9,13 +9,13 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
 use crate::support::{author, task};
-use axiom_store::beside::tasks;
-use axiom_store::log_files::{log, segments};
-use axiom_store::states::handle::Store;
 use git_axiom::base::error::Code;
 use git_axiom::model::state::current_state::State;
 use git_axiom::model::state::event::Event;
+use git_axiom::store::beside::tasks;
 use git_axiom::store::layout::StoreLayout;
+use git_axiom::store::log_files::{log, segments};
+use git_axiom::store::states::handle::Store;
 
 const PART: &str = "AXIOM_TEST_PART";
 const FOLDER: &str = "AXIOM_TEST_FOLDER";
@@ -65,7 +65,7 @@ fn play() {
             let text = "x".repeat(900);
             loop {
                 let id = format!("fill-{}", store.state().seq);
-                let case = axiom_model::work::tasks::task::Task { title: text.clone(), ..task(&id) };
+                let case = git_axiom::model::work::tasks::task::Task { title: text.clone(), ..task(&id) };
                 if let Err(error) = store.append(&author(), vec![Event::TasksAdded { tasks: vec![case] }]) {
                     assert!(matches!(error.code(), Code::DiskFull | Code::IoFailed), "{error}");
                     break;

@@ -7,13 +7,13 @@ use std::process::{Command, Stdio};
 
 use crate::support::fixtures::{LOG, UNFINISHED_BACKUP, copy, fixtures, flip};
 use crate::support::{author, task};
-use axiom_safety::upkeep::log_recovery::{NewLogSource, begin_anew, look};
-use axiom_store::log_files::{backup, log};
-use axiom_store::states::handle::Store;
-use axiom_store::states::rebuild::is_adopted;
 use git_axiom::base::error::Code;
 use git_axiom::model::state::event::Event;
+use git_axiom::safety::upkeep::log_recovery::{NewLogSource, begin_anew, look};
 use git_axiom::store::layout::StoreLayout;
+use git_axiom::store::log_files::{backup, log};
+use git_axiom::store::states::handle::Store;
+use git_axiom::store::states::rebuild::is_adopted;
 
 /// From every choice: the log works, the numbers go on above all known ones, the old files are kept, a second run does
 /// nothing.
@@ -48,7 +48,7 @@ fn check_works(layout: &StoreLayout, what: &str, from: &str) {
     let found = look(layout).unwrap();
     assert!(found.is_sound(), "{what}: {found:?}");
     let mut store = Store::load(layout.clone()).unwrap();
-    let tasks = axiom_store::beside::tasks::load(layout).unwrap();
+    let tasks = git_axiom::store::beside::tasks::load(layout).unwrap();
     assert_eq!(tasks.tasks, store.state().restorable.tasks, "{what}");
     store.append(&author(), vec![Event::TasksAdded { tasks: vec![task("one-more")] }]).unwrap();
     store.save_snapshot().unwrap();

@@ -4,13 +4,13 @@
 use std::collections::BTreeSet;
 
 use crate::support::{KINDS, author, envelope, propose, run};
-use axiom_store::beside::tasks;
-use axiom_store::log_files::{line, log, segments};
-use axiom_store::states::handle::Store;
 use git_axiom::base::error::Code;
 use git_axiom::model::state::current_state::State;
 use git_axiom::model::state::event::Event;
+use git_axiom::store::beside::tasks;
 use git_axiom::store::layout::StoreLayout;
+use git_axiom::store::log_files::{line, log, segments};
+use git_axiom::store::states::handle::Store;
 use proptest::prelude::*;
 
 fn choices(most: usize) -> impl Strategy<Value = Vec<(u8, u32)>> {

@@ -5,14 +5,14 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
-use axiom_store::states::handle::{AppendAuthor, Store};
 use git_axiom::model::base::ids::{AgentId, OperationId, TaskId, Token};
 use git_axiom::model::base::names::{Oid, RefName};
 use git_axiom::model::state::event::{Event, EventAuthor};
 use git_axiom::model::work::agent::Workspace;
 use git_axiom::model::work::iteration::{IterationOutcome, IterationReport};
+use git_axiom::model::work::tasks::task::{Task, TaskKind, TaskStatus};
 use git_axiom::store::layout::StoreLayout;
+use git_axiom::store::states::handle::{AppendAuthor, Store};
 
 /// A repository in a temporary folder.
 pub struct Scratch {
@@ -178,7 +178,7 @@ impl Scratch {
             start_early: false,
             persona: None,
             verify: vec![],
-            limits: axiom_model::work::money::budget::BudgetLimits::default(),
+            limits: git_axiom::model::work::money::budget::BudgetLimits::default(),
             status,
             merged: None,
             reason: None,

@@ -2,9 +2,9 @@
 
 use std::io::Write;
 
-use axiom_store::states::handle::Store;
 use git_axiom::model::state::event::Event;
 use git_axiom::store::layout::StoreLayout;
+use git_axiom::store::states::handle::Store;
 
 use crate::bench::Bench;
 use crate::history;

@@ -2,8 +2,8 @@
 
 use std::time::{Duration, Instant};
 
-use axiom_model::work::tasks::task::Task;
 use git_axiom::model::base::ids::TaskId;
+use git_axiom::model::work::tasks::task::Task;
 
 use crate::bench::Bench;
 use crate::row::{Goal, Samples, Unit, grouped};

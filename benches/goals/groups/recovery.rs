@@ -4,11 +4,11 @@ use std::io::Write;
 use std::path::Path;
 use std::time::Duration;
 
-use axiom_store::states::handle::Store;
 use git_axiom::model::base::ids::{AgentId, Token};
 use git_axiom::model::base::names::{Oid, RefName};
 use git_axiom::model::state::event::Event;
 use git_axiom::model::work::agent::Workspace;
+use git_axiom::store::states::handle::Store;
 
 use crate::bench::Bench;
 use crate::history::{self, Writer};

@@ -3,11 +3,11 @@
 
 use std::collections::BTreeMap;
 
-use axiom_store::log_files::{line, segments};
-use axiom_store::states::handle::Store;
 use git_axiom::model::base::names::Oid;
 use git_axiom::model::state::event::Event;
 use git_axiom::store::layout::StoreLayout;
+use git_axiom::store::log_files::{line, segments};
+use git_axiom::store::states::handle::Store;
 use serde::Deserialize;
 
 use crate::bench::Bench;

@@ -114,8 +114,8 @@ fn memory(bench: &mut Bench) {
 fn archived(bench: &mut Bench) {
     let written = |tasks: usize| {
         let scratch = repositories::files(100);
-        let archived = |number: u64| axiom_model::work::tasks::task::Task {
-            status: axiom_model::work::tasks::task::TaskStatus::Archived,
+        let archived = |number: u64| git_axiom::model::work::tasks::task::Task {
+            status: git_axiom::model::work::tasks::task::TaskStatus::Archived,
             ..history::script(number, "true")
         };
         history::only_tasks(scratch.layout(), (0..tasks as u64).map(archived).collect());

@@ -1,7 +1,7 @@
 //! 100,000 tasks in groups of 100, those in groups of 10.
 
-use axiom_model::work::tasks::task::{Task, TaskKind};
 use git_axiom::model::base::ids::TaskId;
+use git_axiom::model::work::tasks::task::{Task, TaskKind};
 
 use crate::bench::Bench;
 use crate::measure::in_turns;

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use axiom_store::log_files::line;
 use git_axiom::model::state::event::Event;
+use git_axiom::store::log_files::line;
 
 use crate::bench::Bench;
 use crate::measure::{alone, time};

@@ -4,8 +4,8 @@
 use std::os::unix::fs::PermissionsExt;
 
 use crate::common::TestEnv;
-use axiom_model::work::hooks::hook_event::HookEvent;
 use git_axiom::base::error::Code;
+use git_axiom::model::work::hooks::hook_event::HookEvent;
 
 fn plant(env: &TestEnv, path: &str, run: &str) {
     env.write(path, format!("#!/bin/sh\n{run}\n"));

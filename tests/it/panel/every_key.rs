@@ -8,13 +8,13 @@
 use std::fmt::Write;
 use std::time::{Duration, Instant};
 
-use axiom_model::work::gates::gate::{Gate, GateKind};
-use axiom_model::work::sessions::session::SessionState;
 use git_axiom::base::files::{FileLock, LockAttempt};
 use git_axiom::model::base::ids::{AgentId, TaskId};
 use git_axiom::model::base::names::RefName;
 use git_axiom::model::state::event::Event;
 use git_axiom::model::work::agent::Workspace;
+use git_axiom::model::work::gates::gate::{Gate, GateKind};
+use git_axiom::model::work::sessions::session::SessionState;
 use git_axiom::store::layout::StoreLayout;
 use git_axiom::ui::panel::input::PanelKey;
 use git_axiom::ui::panel::keys::TABLE;

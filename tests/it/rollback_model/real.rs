@@ -4,7 +4,6 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use axiom_model::work::gates::gate::AfterHalt;
 use git_axiom::agents::interventions::task_rollback;
 use git_axiom::agents::merge::{MergeOutcome, merge_task};
 use git_axiom::agents::revert_task;
@@ -15,6 +14,7 @@ use git_axiom::model::base::ids::{CheckpointName, TaskId};
 use git_axiom::model::checkpoint::trigger::CheckpointTrigger;
 use git_axiom::model::operation::undo::UndoSelector;
 use git_axiom::model::state::event::EventAuthor;
+use git_axiom::model::work::gates::gate::AfterHalt;
 use git_axiom::model::work::guarded::AllowedGuardedFiles;
 use git_axiom::safety::checkpoint;
 use git_axiom::safety::checkpoint::CheckpointRequest;

@@ -5,8 +5,8 @@
 
 use std::os::unix::fs::PermissionsExt;
 
-use axiom_model::work::hooks::hook_event::HookEvent;
 use git_axiom::base::error::Code;
+use git_axiom::model::work::hooks::hook_event::HookEvent;
 use serde_json::{Value, json};
 
 use crate::session_support::{World, wait_until};

@@ -4,10 +4,10 @@
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
-use axiom_model::work::gates::gate::AfterHalt;
-use axiom_model::work::sessions::session::SupervisorRequest;
 use git_axiom::model::base::ids::{RequestId, TaskId};
 use git_axiom::model::state::event::Event;
+use git_axiom::model::work::gates::gate::AfterHalt;
+use git_axiom::model::work::sessions::session::SupervisorRequest;
 use git_axiom::safety::context::placement::VerbPurpose;
 use git_axiom::safety::opening;
 use rustix::process::{Pid, Signal, kill_process_group};

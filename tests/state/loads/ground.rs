@@ -2,13 +2,13 @@
 
 use std::path::PathBuf;
 
-use axiom_store::log_files::{line, log, segments};
-use axiom_store::states::checkpoints;
-use axiom_store::states::handle::Store;
 use git_axiom::model::base::ids::CheckpointName;
 use git_axiom::model::state::current_state::State;
 use git_axiom::model::state::event::{Event, EventEnvelope};
 use git_axiom::store::layout::StoreLayout;
+use git_axiom::store::log_files::{line, log, segments};
+use git_axiom::store::states::checkpoints;
+use git_axiom::store::states::handle::Store;
 
 use crate::support::fixtures::{self, fixture};
 use crate::support::{author, checkpoint, propose};

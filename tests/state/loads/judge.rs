@@ -2,12 +2,6 @@
 
 use std::path::{Path, PathBuf};
 
-use axiom_store::beside::tasks;
-use axiom_store::log_files::line;
-use axiom_store::states::handle::Store;
-use axiom_store::states::inspect;
-use axiom_store::states::snapshot;
-use axiom_store::states::snapshot::SnapshotFile;
 use git_axiom::model::agent::presets::preset;
 use git_axiom::model::agent::stream::decode::StreamDecoder;
 use git_axiom::model::agent::stream::summary::StreamSummary;
@@ -17,6 +11,12 @@ use git_axiom::process::client::state::{keeper_state, read_signals};
 use git_axiom::process::keeper::spec::{self, ExitRecord, KeeperRecord, KeeperSpec};
 use git_axiom::process::keeper::spool::SignalSpool;
 use git_axiom::safety::config::{ConfigLayers, ConfigSource, load_usable};
+use git_axiom::store::beside::tasks;
+use git_axiom::store::log_files::line;
+use git_axiom::store::states::handle::Store;
+use git_axiom::store::states::inspect;
+use git_axiom::store::states::snapshot;
+use git_axiom::store::states::snapshot::SnapshotFile;
 
 use super::ground::{Ground, Kind};
 

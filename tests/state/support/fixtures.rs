@@ -3,16 +3,16 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-use axiom_store::beside::tasks;
-use axiom_store::log_files::{line, log};
-use axiom_store::states::handle::Store;
-use axiom_store::states::snapshot;
 use git_axiom::base::error::Code;
 use git_axiom::model::base::ids::OperationId;
 use git_axiom::model::base::sealed;
 use git_axiom::model::state::current_state::State;
 use git_axiom::model::state::event::{EventAuthor, EventEnvelope};
+use git_axiom::store::beside::tasks;
 use git_axiom::store::layout::StoreLayout;
+use git_axiom::store::log_files::{line, log};
+use git_axiom::store::states::handle::Store;
+use git_axiom::store::states::snapshot;
 
 use super::{Choice, propose};
 

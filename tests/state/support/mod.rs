@@ -5,12 +5,6 @@ pub mod fixtures;
 
 use std::collections::BTreeMap;
 
-use axiom_model::work::gates::gate::{AfterHalt, Gate, GateDecision, GateKind, TaskHoldReason};
-use axiom_model::work::restorable::restorable_changes::RestorableChanges;
-use axiom_model::work::sessions::session::{Session, SessionMode, SessionState, SupervisorRequest};
-use axiom_model::work::signals::signal::{AgentSignal, FileReport};
-use axiom_model::work::tasks::task::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskKind, TaskStatus};
-use axiom_store::states::handle::AppendAuthor;
 use git_axiom::model::base::ids::{AgentId, CheckpointName, GateId, OperationId, RequestId, SessionId, TaskId, Token};
 use git_axiom::model::base::names::{Oid, RefName};
 use git_axiom::model::base::ref_change::{ChangeDirection, RefChange};
@@ -21,7 +15,13 @@ use git_axiom::model::journal::journaled::{GateChange, JournaledOperation, Opera
 use git_axiom::model::state::current_state::State;
 use git_axiom::model::state::event::{Event, EventAuthor, EventEnvelope, OperationEnd};
 use git_axiom::model::work::agent::Workspace;
+use git_axiom::model::work::gates::gate::{AfterHalt, Gate, GateDecision, GateKind, TaskHoldReason};
 use git_axiom::model::work::iteration::{IterationOutcome, IterationReport, SilentProgramEnd};
+use git_axiom::model::work::restorable::restorable_changes::RestorableChanges;
+use git_axiom::model::work::sessions::session::{Session, SessionMode, SessionState, SupervisorRequest};
+use git_axiom::model::work::signals::signal::{AgentSignal, FileReport};
+use git_axiom::model::work::tasks::task::{MergedTaskWork, Task, TaskChangeSet, TaskFieldChange, TaskKind, TaskStatus};
+use git_axiom::store::states::handle::AppendAuthor;
 
 /// How many kinds of events [`propose`] knows.
 pub const KINDS: u8 = 28;
@@ -53,7 +53,7 @@ pub fn task(id: &str) -> Task {
         start_early: false,
         persona: None,
         verify: vec![],
-        limits: axiom_model::work::money::budget::BudgetLimits::default(),
+        limits: git_axiom::model::work::money::budget::BudgetLimits::default(),
         status: TaskStatus::Pending,
         merged: None,
         reason: None,
@@ -317,8 +317,8 @@ fn session(salt: u32) -> Session {
         target: RefName::branch("main"),
         slots: 2,
         max_iterations: 50,
-        limits: axiom_model::work::money::budget::BudgetLimits::default(),
-        task_limits: axiom_model::work::money::budget::BudgetLimits::default(),
+        limits: git_axiom::model::work::money::budget::BudgetLimits::default(),
+        task_limits: git_axiom::model::work::money::budget::BudgetLimits::default(),
         state: SessionState::Running,
         paused_at: None,
         start_checkpoint: None,
