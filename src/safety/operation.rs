@@ -24,18 +24,19 @@ mod workspaces;
 
 use crate::context::handle::Context;
 use crate::upkeep::tidy;
-use axiom_base::env;
 use axiom_base::error::{Code, Error, Result, some_of};
 use axiom_base::own_process::end_signals::finish_first;
+use axiom_base::{env, files};
 use axiom_git::ChangeAttempt;
 use axiom_model::base::ids::{OperationId, TaskId};
 use axiom_model::journal::journaled::{JournaledOperation, TrashChange};
 use axiom_model::state::current_state::{OpenOperation, State};
-use axiom_model::state::event::{Event, OperationEnd};
+use axiom_model::state::event::{Event, EventAuthor, OperationEnd};
 use axiom_model::state::settle::OperationSettlement;
 use axiom_model::work::gates::gate::{Gate, GateKind};
 use axiom_model::work::restorable::restorable_changes::RestorableChanges;
 use axiom_model::work::tasks::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
+use axiom_store::beside::attach::AttachFiles;
 
 /// How many paths an error names.
 const NAMED: usize = 10;
@@ -230,7 +231,20 @@ fn end(ctx: &mut Context, end: OperationEnd, moved: Vec<TrashChange>) -> Result<
         Ok(std::iter::once(ended).chain(gates).collect())
     })?;
     env::fault_point("journal.ended");
+    tell_attached(ctx);
     Ok(())
+}
+
+/// Attached agents that work at this moment are told at their next call. What is not written down they are told with their next prompt.
+fn tell_attached(ctx: &Context) {
+    let mark = AttachFiles::of(ctx.layout()).changed_by_human();
+    let is_attached = mark.parent().is_some_and(std::path::Path::is_dir);
+    if !is_attached || *ctx.by() != EventAuthor::User {
+        return;
+    }
+    if let Err(error) = files::write_scratch(&mark, b"") {
+        tracing::debug!(%error, "attached agents are told later of what a human took back");
+    }
 }
 
 /// The gates to open and close: a merge that was taken back waits for a human, because nobody wants it to be merged again

@@ -14,6 +14,7 @@ pub mod replaced_bytes;
 mod some_paths;
 pub(crate) mod submodules;
 pub mod workspace;
+mod to_prompt;
 pub(crate) mod worktree;
 
 use std::collections::BTreeSet;
@@ -49,6 +50,7 @@ pub use preview::{
     RollbackHeadLine, RollbackPreview, UnrestoredPathLine,
 };
 pub use refs::{LocalRefsPolicy, MovedRefLine, RestoredRefLine, UnrestoredRefLine};
+pub use to_prompt::PromptRollback;
 
 /// A completed rollback.
 #[derive(Debug)]
@@ -93,6 +95,8 @@ pub enum RollbackScope<'a> {
     Worktree(&'a Path),
     /// Files and folders of one worktree, and nothing else.
     Paths(&'a [PathBuf]),
+    /// What a prompt to an attached agent may have changed.
+    Prompt(&'a PromptRollback),
 }
 
 impl RollbackRequest<'_> {
@@ -103,8 +107,9 @@ impl RollbackRequest<'_> {
         now: &CheckpointCaptures,
     ) -> Result<plan::RollbackPlan> {
         match self.part {
-            RollbackScope::Paths(paths) => some_paths::make(ctx, record, document, now, paths),
-            RollbackScope::Worktree(path) => one_worktree::make(ctx, record, document, now, path),
+            RollbackScope::Paths(paths) => some_paths::make(ctx, (record, document), now, paths, None),
+            RollbackScope::Worktree(path) => one_worktree::make(ctx, (record, document), now, path, None),
+            RollbackScope::Prompt(part) => to_prompt::make(ctx, (record, document), now, part, self.refs),
             RollbackScope::Whole => {
                 let own = OwnWorktreesFate::of_session(ctx.state().record.session.as_ref(), record, document);
                 let plan = plan::make(ctx, record, document, now, (self.refs, self.mode, own))?;
@@ -122,6 +127,9 @@ impl RollbackRequest<'_> {
         match self.part {
             RollbackScope::Whole | RollbackScope::Everywhere | RollbackScope::Worktree(_) => true,
             RollbackScope::Paths(paths) => some_paths::are_in_workspaces(ctx, paths),
+            RollbackScope::Prompt(part) => {
+                part.takes_head || some_paths::are_in_workspaces(ctx, std::slice::from_ref(&part.worktree))
+            }
         }
     }
 }

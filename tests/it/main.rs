@@ -29,6 +29,7 @@ mod agents;
 mod agents_check;
 mod arrows;
 mod attach;
+mod attach_back;
 mod attach_deadline;
 mod attach_disasters;
 mod attach_hook;

@@ -80,7 +80,9 @@ pub fn act(event: &AgentHookEvent, at: ShellSurroundings<'_>) -> AttachAction {
         AgentHookMoment::AfterEdit { paths } if paths.is_empty() => AttachAction::HandOver(DeferredSave::Anything),
         AgentHookMoment::AfterEdit { paths } => AttachAction::HandOver(DeferredSave::Edited { paths: paths.clone() }),
         AgentHookMoment::AfterShell => AttachAction::HandOver(DeferredSave::Anything),
-        AgentHookMoment::TurnEnd
+        // What there is then is saved, without a number to go back to: what an edit or a risky command may destroy is saved before it.
+        AgentHookMoment::OwnPrompt
+        | AgentHookMoment::TurnEnd
         | AgentHookMoment::SubagentEnd
         | AgentHookMoment::WorktreeRemove
         | AgentHookMoment::SessionEnd => AttachAction::HandOver(DeferredSave::Turn),
@@ -192,6 +194,7 @@ mod tests {
             (AgentHookMoment::AfterShell, DeferredSave::Anything),
             (AgentHookMoment::AfterEdit { paths: Vec::new() }, DeferredSave::Anything),
             (AgentHookMoment::AfterEdit { paths: vec!["a".into()] }, DeferredSave::Edited { paths: vec!["a".into()] }),
+            (AgentHookMoment::OwnPrompt, DeferredSave::Turn),
             (AgentHookMoment::TurnEnd, DeferredSave::Turn),
             (AgentHookMoment::SubagentEnd, DeferredSave::Turn),
             (AgentHookMoment::WorktreeRemove, DeferredSave::Turn),

@@ -49,7 +49,19 @@ impl AgentHookAnswer {
         }
     }
 
-    /// A fact for the agent, beside a prompt; nothing where the program has no place for it.
+    /// Whether a program hands what is answered at an event to its agent at once.
+    pub fn is_read_by_agent(program: AttachedProgram, event: &str) -> bool {
+        match program {
+            // What comes after a shell command is not waited for.
+            AttachedProgram::Claude => matches!(event, "PreToolUse" | "PostToolBatch" | "UserPromptSubmit"),
+            AttachedProgram::Codex => matches!(event, "PreToolUse" | "PostToolUse" | "UserPromptSubmit"),
+            AttachedProgram::Gemini => matches!(event, "AfterTool" | "BeforeAgent"),
+            AttachedProgram::Opencode => matches!(event, "PostToolUse" | "UserPromptSubmit"),
+            AttachedProgram::Cursor | AttachedProgram::Aider => false,
+        }
+    }
+
+    /// A fact for the agent, beside a prompt or the call of a tool; nothing where the program has no place for it.
     pub fn context(program: AttachedProgram, event: &str, fact: &str) -> Self {
         let text = match program {
             AttachedProgram::Claude | AttachedProgram::Codex | AttachedProgram::Gemini => {
@@ -65,6 +77,16 @@ impl AgentHookAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_the_agent_reads_is_said_where_it_reads_it() {
+        for program in AttachedProgram::ALL {
+            let said = !AgentHookAnswer::context(program, "x", "fact").stdout.is_empty();
+            let events = ["PreToolUse", "PostToolUse", "PostToolBatch", "AfterTool"];
+            assert_eq!(said, events.iter().any(|event| AgentHookAnswer::is_read_by_agent(program, event)), "{program}");
+            assert!(!AgentHookAnswer::is_read_by_agent(program, "Stop"), "{program}");
+        }
+    }
 
     #[test]
     fn a_program_that_cannot_ask_refuses_only_our_own_verbs() {

@@ -5,6 +5,7 @@
 //! Begin reading with `act`.
 
 pub mod act;
+pub mod head_history;
 pub mod hook_answer;
 pub mod payload;
 pub mod shell;

@@ -32,6 +32,9 @@ pub enum AgentHookMoment {
         /// Its text, where the program tells it.
         text: String,
     },
+    /// The program sent a prompt itself: a task that the agent began has ended, or it wakes up. What follows belongs to the human's prompt
+    /// before it.
+    OwnPrompt,
     /// Files are about to be edited.
     BeforeEdit {
         /// The files, as the program names them.
@@ -215,11 +218,27 @@ fn of_cursor(name: &str, value: &Value) -> Option<AgentHookMoment> {
     }
 }
 
-/// A prompt of a human. What a program sends itself (a wake-up, a poll) is one too: the agent begins to work.
+/// What Claude Code names as the source of a prompt that no human sent.
+const OWN_SOURCES: [&str; 4] = ["system", "loop_wakeup", "schedule_wakeup", "poll_event"];
+/// What a program puts around a prompt that it sends itself.
+const OWN_MARKS: [&str; 6] = [
+    "<task-notification>",
+    "<subagent_notification>",
+    "<agent-notification>",
+    "<teammate-message",
+    "<background-task",
+    "<system-reminder>",
+];
+
+/// A prompt of a human, or of the program itself.
 fn prompt(program: AttachedProgram, value: &Value) -> AgentHookMoment {
     let mut text = text_of(value, "prompt");
     if program == AttachedProgram::Opencode && text.is_empty() {
         text = text_of(value, "text");
+    }
+    let is_marked = OWN_MARKS.iter().any(|mark| text.trim_start().starts_with(mark));
+    if is_marked || OWN_SOURCES.contains(&text_of(value, "source").as_str()) {
+        return AgentHookMoment::OwnPrompt;
     }
     AgentHookMoment::Prompt { text }
 }

@@ -24,6 +24,7 @@ fn of_fixture(program: AttachedProgram, name: &str) -> Option<AgentHookEvent> {
 fn words(moment: &AgentHookMoment) -> String {
     match moment {
         AgentHookMoment::SessionStart => "start".into(),
+        AgentHookMoment::OwnPrompt => "own prompt".to_owned(),
         AgentHookMoment::Prompt { text } => format!("prompt {}", text.lines().next().unwrap_or_default()),
         AgentHookMoment::BeforeEdit { paths } => format!("before-edit {}", paths.join(" ")),
         AgentHookMoment::BeforeShell { command } => format!("before-shell {command}"),
@@ -175,4 +176,25 @@ fn a_patch_within_a_shell_command_names_its_files_unless_the_command_does_more()
     assert_eq!(words(&moment(patch)), "before-edit a");
     assert!(matches!(moment(&format!("{patch}\nrm -rf b")), AgentHookMoment::BeforeShell { .. }));
     assert!(matches!(moment("apply_patch --help"), AgentHookMoment::BeforeShell { .. }));
+}
+
+/// What a program tells its model of tasks that have ended, and wake-ups, is no prompt of a human; one that a program of a human's sends is.
+#[test]
+fn what_a_program_sends_itself_is_told_from_what_a_human_sends() {
+    let of = |prompt: &str, more: &str| {
+        let payload =
+            format!(r#"{{"hook_event_name":"UserPromptSubmit","session_id":"s","cwd":"/r","prompt":"{prompt}"{more}}}"#);
+        read(AttachedProgram::Claude, payload.as_bytes()).unwrap().moment
+    };
+    let note = r"<task-notification>\n<task-id>a1</task-id>\n</task-notification>";
+    assert_eq!(of(note, ""), AgentHookMoment::OwnPrompt);
+    for source in ["system", "loop_wakeup", "schedule_wakeup", "poll_event"] {
+        assert_eq!(of("go on", &format!(r#","source":"{source}""#)), AgentHookMoment::OwnPrompt, "{source}");
+    }
+    for source in ["user", "sdk"] {
+        let moment = of("go on", &format!(r#","source":"{source}""#));
+        assert_eq!(moment, AgentHookMoment::Prompt { text: "go on".into() }, "{source}");
+    }
+    let quoted = "what does <task-notification> mean?";
+    assert_eq!(of(quoted, ""), AgentHookMoment::Prompt { text: quoted.into() });
 }

@@ -244,6 +244,8 @@ const send = (o) => new Promise((done) => {
   p.stdin.on("error", () => {})
   p.stdin.end(JSON.stringify(o))
 })
+// What the agent has to know: that a human went back.
+const told = (said) => { try { return JSON.parse(said).additionalContext } catch {} }
 export const GitAxiom = async ({ directory, worktree }) => {
   const cwd = directory || worktree
   const o = (e, i, x) => ({ hook_event_name: e, session_id: i.sessionID, cwd, ...x })
@@ -252,9 +254,7 @@ export const GitAxiom = async ({ directory, worktree }) => {
     "chat.message": async (i, out) => {
       const texts = (out?.parts ?? []).filter((p) => p.type === "text")
       const { said } = await send(o("UserPromptSubmit", i, { prompt: texts.map((p) => p.text).join("\n") }))
-      // What the agent has to know: that a human went back.
-      let fact
-      try { fact = JSON.parse(said).additionalContext } catch {}
+      const fact = told(said)
       if (fact && texts[0]) out.parts.push({ ...texts[0], id: texts[0].id + "0", text: fact, synthetic: true })
     },
     "tool.execute.before": async (i, out) => {
@@ -262,8 +262,10 @@ export const GitAxiom = async ({ directory, worktree }) => {
       const { code, said } = await send(o("PreToolUse", i, tool(i, out.args)))
       if (code === 2) throw new Error((said || "").trim() || "refused by git axiom")
     },
-    "tool.execute.after": async (i) => {
-      if (TOOLS.test(i.tool)) await send(o("PostToolUse", i, tool(i, i.args)))
+    "tool.execute.after": async (i, out) => {
+      if (!TOOLS.test(i.tool)) return
+      const fact = told((await send(o("PostToolUse", i, tool(i, i.args)))).said)
+      if (fact && typeof out?.output === "string") out.output += "\n" + fact
     },
     event: async ({ event }) => {
       if (event.type === "session.idle") await send(o("Stop", { sessionID: event.properties?.sessionID }, {}))

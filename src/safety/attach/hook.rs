@@ -7,9 +7,9 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::hook_repository::{repository_around, without_variables};
-use super::own_commits::OwnCommitTracker;
+use super::own_commits::{self, OwnCommitTracker};
 use super::saving::{self, SaveOutcome, SaveRequest};
-use super::went_back::went_back;
+use super::went_back::{told_meanwhile, went_back};
 use super::{command_paths, join, prompts, sessions};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
@@ -18,10 +18,10 @@ use axiom_base::files::SmallFile;
 use axiom_git::{NamedPaths, Repository};
 use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::attach::act::{AttachAction, DeferredSave, act};
+use axiom_model::attach::head_history::HeadPosition;
 use axiom_model::attach::hook_answer::AgentHookAnswer;
 use axiom_model::attach::payload::{self, AgentHookEvent, AgentHookMoment};
 use axiom_model::attach::shell::{self, ShellSurroundings};
-use axiom_model::base::names::Oid;
 use axiom_model::checkpoint::stamp::{AttachedSessionStamp, session_key};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_store;
@@ -56,7 +56,7 @@ struct AttachHookCall {
     /// The git directory of the session's worktree.
     git_dir: PathBuf,
     /// What is checked out in the session's worktree now.
-    head: Option<Oid>,
+    head: HeadPosition,
     /// Whether the repository has other worktrees.
     has_others: bool,
     files: AttachFiles,
@@ -123,7 +123,7 @@ impl AttachHookCall {
         }
         let worktree = own.path().to_str()?.to_owned();
         let git_dir = own.git_dir().to_owned();
-        let head = repo.refs().head(own).ok().and_then(|head| head.commit().cloned());
+        let head = repo.refs().head(own).map(|head| own_commits::position(&head)).unwrap_or_default();
         let has_others = all.len() > 1;
         let stamp = AttachedSessionStamp { program, session: session_key(program, &event.session), worktree };
         Some(Self { program, event, folder, stamp, repo, git_dir, head, has_others, files })
@@ -133,7 +133,16 @@ impl AttachHookCall {
         let aliases = |name: &str| self.repo.alias(name);
         let folder = self.folder.display().to_string();
         let act = act(&self.event, ShellSurroundings { aliases: &aliases, worktree: &self.stamp.worktree, folder: &folder });
-        self.carry_out(act)
+        let is_prompt = matches!(self.event.moment, AgentHookMoment::Prompt { .. });
+        let answer = self.carry_out(act);
+        // A prompt has looked already.
+        if is_prompt || answer != AgentHookAnswer::default() {
+            return answer;
+        }
+        let (files, stamp) = (&self.files, &self.stamp);
+        let fact =
+            AgentHookAnswer::is_read_by_agent(self.program, &self.event.name).then(|| told_meanwhile(files, stamp)).flatten();
+        fact.map_or(answer, |fact| AgentHookAnswer::context(self.program, &self.event.name, &fact))
     }
 
     fn own_commits(&self) -> OwnCommitTracker<'_> {
@@ -142,7 +151,7 @@ impl AttachHookCall {
             worktree: &self.stamp.worktree,
             folder: &self.folder,
             git_dir: &self.git_dir,
-            head: self.head.as_ref(),
+            head: &self.head,
         }
     }
 
@@ -234,7 +243,8 @@ impl AttachHookCall {
             | AgentHookMoment::SessionStart
             | AgentHookMoment::TurnEnd
             | AgentHookMoment::SessionEnd => drop(session.call_ends()),
-            AgentHookMoment::BeforeEdit { .. }
+            AgentHookMoment::OwnPrompt
+            | AgentHookMoment::BeforeEdit { .. }
             | AgentHookMoment::AfterEdit { .. }
             | AgentHookMoment::SubagentEnd
             | AgentHookMoment::WorktreeRemove => {}
@@ -277,6 +287,7 @@ impl AttachHookCall {
             AgentHookMoment::BeforeShell { command } => command_paths::places(&shell::named(command), &self.folder),
             AgentHookMoment::SessionStart
             | AgentHookMoment::Prompt { .. }
+            | AgentHookMoment::OwnPrompt
             | AgentHookMoment::BeforeEdit { .. }
             | AgentHookMoment::AfterEdit { .. }
             | AgentHookMoment::AfterShell
@@ -301,7 +312,8 @@ impl AttachHookCall {
             }
         });
         let told = seen.zip(saved.record.as_ref());
-        if let Some(fact) = told.and_then(|(seen, record)| went_back(&saved.ctx, &self.stamp.worktree, seen, record)) {
+        let now = |record| prompts::files_of(&saved.ctx, record, &self.stamp.worktree);
+        if let Some(fact) = told.and_then(|(seen, record)| went_back(&saved.ctx, &self.stamp.worktree, seen, || now(record))) {
             answer = AgentHookAnswer::context(self.program, &self.event.name, &fact);
         }
         if let (AgentHookMoment::Prompt { text }, Some(record)) = (&self.event.moment, &saved.record) {

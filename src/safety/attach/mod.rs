@@ -5,10 +5,12 @@
 //! A hook never keeps the agent from its work: whatever fails is noted for `status`, and the hook has answered before the program's
 //! own limit. Begin reading with `hook`.
 
+pub mod at_work;
 pub mod attach_status;
 pub mod changed_by_others;
 mod command_paths;
 mod excludes;
+mod head_since;
 pub mod hook;
 mod hook_repository;
 pub mod join;

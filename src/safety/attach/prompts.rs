@@ -7,16 +7,17 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::sessions;
+use super::head_since::head_since;
 use crate::checkpoint;
 use crate::context::handle::Context;
 use crate::history::work_diff::TaskDiff;
-use crate::rollback::RollbackScope;
+use crate::rollback::{PromptRollback, RollbackScope};
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files::{FileLock, LockAttempt};
 use axiom_git::Repository;
 use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::base::forms::plural::count;
+use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::base::names::Oid;
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::record::CheckpointRecord;
@@ -260,7 +261,7 @@ pub fn forget_expired(ctx: &Context) -> Result<()> {
 pub enum HeadSincePrompt {
     /// It is as it was before the prompt.
     Same,
-    /// The branch is the same, and holds these commits more, the newest first, each provably made by a shell command of the session.
+    /// Only shell commands of the session moved it, and its branch, provably. These commits leave the branch, the newest first.
     OwnCommits(Vec<String>),
     /// Something else, or somebody else's.
     Others,
@@ -271,10 +272,16 @@ pub enum HeadSincePrompt {
 pub enum CheckpointRollbackScope {
     /// Everything: it is not that of a prompt.
     Everything,
-    /// The worktree of the prompt's session: files, index, HEAD, and branch.
-    Worktree(PathBuf, HeadSincePrompt),
-    /// Only the files of that worktree: HEAD and branch are also somebody else's by now.
-    Files([PathBuf; 1]),
+    /// The worktree of the prompt's session: files, index, HEAD, and branch; only its files where HEAD and branch are also somebody else's by
+    /// now. With it, refs that were deleted since.
+    Prompt {
+        /// What goes back.
+        part: PromptRollback,
+        /// What became of HEAD since.
+        head: HeadSincePrompt,
+        /// The command that takes HEAD and branch back all the same.
+        whole: String,
+    },
 }
 
 impl CheckpointRollbackScope {
@@ -282,32 +289,34 @@ impl CheckpointRollbackScope {
     pub fn part(&self) -> RollbackScope<'_> {
         match self {
             Self::Everything => RollbackScope::Whole,
-            Self::Worktree(place, _) => RollbackScope::Worktree(place),
-            Self::Files(places) => RollbackScope::Paths(places),
+            Self::Prompt { part, .. } => RollbackScope::Prompt(part),
         }
     }
 
     /// What a human ought to know of it.
     pub fn note(&self) -> Option<String> {
-        match self {
-            Self::Everything | Self::Worktree(_, HeadSincePrompt::Same | HeadSincePrompt::Others) => None,
-            Self::Worktree(_, HeadSincePrompt::OwnCommits(commits)) => {
+        let Self::Prompt { head, whole, .. } = self else { return None };
+        match head {
+            HeadSincePrompt::Same => None,
+            HeadSincePrompt::OwnCommits(commits) if commits.is_empty() => {
+                Some("HEAD and its branch go back too: only commands of this session moved them since".to_owned())
+            }
+            HeadSincePrompt::OwnCommits(commits) => {
                 let commits = count(commits.len(), "commit");
                 Some(format!("the branch goes back too: all that was committed since is {commits} of this session"))
             }
-            Self::Files(_) => Some(
+            HeadSincePrompt::Others => Some(format!(
                 "HEAD or its branch has moved since that prompt, not provably by commits of its session alone: they stay, and only files \
-                 come back"
-                    .to_owned(),
-            ),
+                 come back; '{whole}' takes them back too"
+            )),
         }
     }
 
     /// The commits over which the branch goes back: abbreviated id and subject.
     pub fn commits(&self) -> &[String] {
         match self {
-            Self::Worktree(_, HeadSincePrompt::OwnCommits(commits)) => commits,
-            Self::Everything | Self::Worktree(_, HeadSincePrompt::Same | HeadSincePrompt::Others) | Self::Files(_) => &[],
+            Self::Prompt { head: HeadSincePrompt::OwnCommits(commits), .. } => commits,
+            Self::Everything | Self::Prompt { .. } => &[],
         }
     }
 }
@@ -324,53 +333,8 @@ pub fn back(ctx: &Context, name: &str) -> Result<CheckpointRollbackScope> {
         return Err(Error::new(Code::CheckpointDamaged, format!("{} names no worktree", record.name))
             .hint(format!("git axiom rollback checkpoint {} --all-worktrees", record.name)));
     };
-    let place = PathBuf::from(&stamp.worktree);
-    Ok(match since(ctx, &document)? {
-        HeadSincePrompt::Others => CheckpointRollbackScope::Files([place]),
-        since @ (HeadSincePrompt::Same | HeadSincePrompt::OwnCommits(_)) => CheckpointRollbackScope::Worktree(place, since),
-    })
-}
-
-/// What became of HEAD since a prompt.
-fn since(ctx: &Context, document: &CheckpointDocument) -> Result<HeadSincePrompt> {
-    let Some(stamp) = &document.attached else { return Ok(HeadSincePrompt::Same) };
-    let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);
-    let Some(entry) = entry else {
-        return Err(Error::new(Code::InvalidInput, format!("the worktree '{}' is gone", stamp.worktree))
-            .hint("git axiom rollback checkpoint --prompt NUMBER --all-worktrees"));
-    };
-    let now = ctx.repo.refs().head(&entry.worktree)?;
-    let linked = document.workspaces.iter().find(|one| one.path == stamp.worktree);
-    let (branch, commit) = match linked {
-        Some(one) => (one.branch.as_ref(), one.head.as_ref()),
-        None => (document.branch.as_ref(), document.git_commit.as_ref()),
-    };
-    if (now.branch(), now.commit()) == (branch, commit) {
-        return Ok(HeadSincePrompt::Same);
-    }
-    let (true, Some(then), Some(tip)) = (now.branch() == branch && branch.is_some(), commit, now.commit()) else {
-        return Ok(HeadSincePrompt::Others);
-    };
-    let history = ctx.repo.history();
-    if !history.is_ancestor(then, tip)? {
-        return Ok(HeadSincePrompt::Others);
-    }
-    let commits = history.log(tip, std::slice::from_ref(then), MOST_COMMITS + 1)?;
-    let own = own_commits(ctx, &stamp.session)?;
-    let all_own = commits.len() <= MOST_COMMITS && commits.iter().all(|commit| own.contains(&commit.oid));
-    let named = |commit: &axiom_git::LoggedCommit| format!("{} {}", commit.oid.short(), commit.subject);
-    Ok(if all_own { HeadSincePrompt::OwnCommits(commits.iter().map(named).collect()) } else { HeadSincePrompt::Others })
-}
-
-/// The commits that shell commands of a session provably made.
-fn own_commits(ctx: &Context, session: &str) -> Result<BTreeSet<Oid>> {
-    let known = sessions::list(ctx).into_iter().find(|one| one.id == session);
-    let mut own = BTreeSet::new();
-    for (from, to) in known.map(|one| one.moves).unwrap_or_default() {
-        // What a `git gc` took away is in no branch.
-        if let Ok(commits) = ctx.repo.history().log(&to, std::slice::from_ref(&from), MOST_COMMITS) {
-            own.extend(commits.into_iter().map(|commit| commit.oid));
-        }
-    }
-    Ok(own)
+    let head = head_since(ctx, &document, (&stamp.session, &stamp.worktree))?;
+    let part = PromptRollback { worktree: PathBuf::from(&stamp.worktree), takes_head: head != HeadSincePrompt::Others };
+    let whole = format!("git axiom rollback checkpoint {} --worktree {}", record.name, shell_word(&stamp.worktree));
+    Ok(CheckpointRollbackScope::Prompt { part, head, whole })
 }

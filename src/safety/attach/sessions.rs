@@ -12,6 +12,7 @@ use axiom_base::error::Result;
 use axiom_base::{env, files};
 use axiom_git::{Repository, TreeChange};
 use axiom_model::agent::attached_program::AttachedProgram;
+use axiom_model::attach::head_history::{HeadPosition, OwnHeadMove};
 use axiom_model::attach::shell::head_moves::HeadMove;
 use axiom_model::base::names::Oid;
 use axiom_model::checkpoint::stamp::AttachedSessionStamp;
@@ -52,6 +53,9 @@ pub struct AttachedSession {
     /// How many events the log had at its last prompt.
     #[serde(default)]
     pub seen: u64,
+    /// Until which of a human's changes its agent was told of them in the middle of a turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub told: Option<(i64, i64)>,
     /// Whether it has ended.
     #[serde(default)]
     pub ended: bool,
@@ -79,10 +83,9 @@ pub struct AttachedSession {
     /// What is kept for humans and its program has just asked for: until the command has ended.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub asked: Vec<String>,
-    /// From where to where HEAD moved by what its shell commands say themselves, the newest last: the commits in between are the
-    /// session's.
+    /// From where to where HEAD moved by what its shell commands say themselves, the newest last.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub moves: Vec<(Oid, Oid)>,
+    pub moves: Vec<OwnHeadMove>,
 }
 
 /// A shell command that runs.
@@ -92,7 +95,7 @@ pub struct ShellCall {
     /// When it began.
     pub began: Timestamp,
     /// What was checked out then.
-    pub head: Option<Oid>,
+    pub head: HeadPosition,
     /// How long the log of HEAD was.
     pub logged: u64,
     /// What its own words do to HEAD.
@@ -204,8 +207,8 @@ impl AttachedSession {
     }
 
     /// HEAD moved by what a shell command says itself.
-    pub(super) fn moved(&mut self, from: Oid, to: Oid) {
-        self.moves.push((from, to));
+    pub(super) fn moved(&mut self, one: OwnHeadMove) {
+        self.moves.push(one);
         let over = self.moves.len().saturating_sub(MOVES);
         self.moves.drain(..over);
     }
@@ -244,6 +247,7 @@ pub(super) fn of(files: &AttachFiles, stamp: &AttachedSessionStamp) -> AttachedS
         unprotected: None,
         not_held: None,
         seen: 0,
+        told: None,
         ended: false,
         outside: Vec::new(),
         nested: Vec::new(),

@@ -16,7 +16,7 @@ use crate::operation::stop_agents;
 pub fn may_change_nothing(ctx: &Context, wish: RollbackRequest<'_>) -> Result<bool> {
     let whole = match wish.part {
         RollbackScope::Paths(_) => return Ok(true),
-        RollbackScope::Worktree(_) => false,
+        RollbackScope::Worktree(_) | RollbackScope::Prompt(_) => false,
         RollbackScope::Whole | RollbackScope::Everywhere => true,
     };
     if !stop_agents::at_work(ctx)?.is_empty() {

@@ -16,7 +16,7 @@ use axiom_model::journal::journaled::{HeadState, JournaledOperation, OperationKi
 use super::left_alone::made_by;
 use super::plan::{RollbackPlan, kept};
 use super::preview::RollbackPreview;
-use super::refs::add_branch_configs;
+use super::refs::{LocalRefsPolicy, add_branch_configs, add_local_refs, add_moved_branches, since};
 use super::submodules;
 use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
 use crate::operation::branches::branches_are_free;
@@ -53,13 +53,13 @@ impl OneWorktreeRollback<'_> {
 }
 
 /// Plans the rollback of the worktree at `path`, from the capture made just now: files, index, HEAD, and the branch that was
-/// checked out there.
+/// checked out there; and local refs, where `refs` says what happens to them.
 pub(super) fn make(
     ctx: &Context,
-    record: &CheckpointRecord,
-    document: &CheckpointDocument,
+    (record, document): (&CheckpointRecord, &CheckpointDocument),
     captured: &CheckpointCaptures,
     path: &Path,
+    refs: Option<LocalRefsPolicy>,
 ) -> Result<RollbackPlan> {
     let both = find(ctx, record, document, captured, path)?;
     let text = path.display().to_string();
@@ -78,7 +78,11 @@ pub(super) fn make(
             operation.refs.push(RefChange { name: branch.clone(), value });
         }
     }
+    let wish = refs.unwrap_or(LocalRefsPolicy::Stay);
+    let since = since(ctx, &record.capture, &operation, wish)?;
+    add_moved_branches(&since, wish, &mut operation, &mut preview);
     add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
+    add_local_refs(ctx, &record.capture, since, wish, &mut operation, &mut preview)?;
     add_branch_configs(ctx, &record.capture, &mut operation, &mut preview)?;
     let coverage = both.coverage(document, &text);
     let now = (both.now, both.now_capture.clone());

@@ -25,7 +25,7 @@ use super::left_alone::{left_alone, main_left_alone};
 use super::not_restored::not_captured;
 use super::own_worktrees::{self, OwnWorktreesFate};
 use super::preview::{AffectedWorkspaceLine, FileLossLine, RollbackPreview};
-use super::refs::{LocalRefsPolicy, add_branch_configs, add_local_refs, add_moved_branches, since};
+use super::refs::{LocalRefsPolicy, add_branch_configs, add_local_refs, add_moved_branches, since, without_own};
 use super::submodules;
 use super::workspace::add_workspace;
 use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
@@ -108,7 +108,8 @@ pub(super) fn make(
         operation.refs.retain(|change| !of_main.contains(&Some(&change.name)));
     }
     own_worktrees::add_branches(ctx, document, captured, own, &mut operation)?;
-    let since = since(ctx, &record.capture, (document, &operation), wish)?;
+    let mut since = since(ctx, &record.capture, &operation, wish)?;
+    without_own(&mut since, document);
     add_moved_branches(&since, wish, &mut operation, &mut preview);
     add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
     add_local_refs(ctx, &record.capture, since, wish, &mut operation, &mut preview)?;

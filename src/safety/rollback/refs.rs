@@ -64,11 +64,11 @@ pub struct UnrestoredRefLine {
     pub why: String,
 }
 
-/// How the local refs changed since a checkpoint, without those that every rollback moves, and those that this one moves already.
+/// How the local refs changed since a checkpoint, without those that the operation moves already.
 pub(super) fn since(
     ctx: &Context,
     capture: &Oid,
-    (document, operation): (&CheckpointDocument, &JournaledOperation),
+    operation: &JournaledOperation,
     wish: LocalRefsPolicy,
 ) -> Result<LocalRefChanges> {
     if wish == LocalRefsPolicy::Stay {
@@ -76,12 +76,20 @@ pub(super) fn since(
     }
     let then = ctx.repo.checkpoints().refs_of_checkpoint(capture)?;
     let mut since = then.since(&ctx.repo.refs().local_refs()?);
-    let moves = operation.refs.iter().map(|change| &change.name);
-    let own: BTreeSet<&RefName> = document.refs.keys().chain(&document.branch).chain(moves).collect();
+    let moves: BTreeSet<&RefName> = operation.refs.iter().map(|change| &change.name).collect();
+    without(&mut since, &moves);
+    Ok(since)
+}
+
+/// Leaves out what every rollback of everything moves.
+pub(super) fn without_own(since: &mut LocalRefChanges, document: &CheckpointDocument) {
+    without(since, &document.refs.keys().chain(&document.branch).collect());
+}
+
+fn without(since: &mut LocalRefChanges, own: &BTreeSet<&RefName>) {
     since.gone.retain(|(name, _)| !own.contains(name));
     since.moved.retain(|(name, ..)| !own.contains(name));
     since.blocked.retain(|(name, _)| !own.contains(name));
-    Ok(since)
 }
 
 /// Adds the moved refs to the preview, and those of them that are branches to the operation. Called before the commits that

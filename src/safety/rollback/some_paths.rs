@@ -18,17 +18,20 @@ use super::not_restored::left_out;
 use super::one_worktree::{OneWorktreeRollback, find};
 use super::plan::{RollbackPlan, kept};
 use super::preview::RollbackPreview;
+use super::refs::{LocalRefsPolicy, add_branch_configs, add_local_refs, add_moved_branches, since};
 use super::submodules;
 use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
+use crate::operation::branches::branches_are_free;
 use crate::operation::recorded_head::head_state;
 
-/// Plans the rollback of `paths`, from the captures made just now. A path includes everything below it.
+/// Plans the rollback of `paths`, from the captures made just now. A path includes everything below it. Local refs that were deleted
+/// come back where `refs` says so; those that moved stay.
 pub(super) fn make(
     ctx: &Context,
-    record: &CheckpointRecord,
-    document: &CheckpointDocument,
+    (record, document): (&CheckpointRecord, &CheckpointDocument),
     captured: &CheckpointCaptures,
     paths: &[PathBuf],
+    refs: Option<LocalRefsPolicy>,
 ) -> Result<RollbackPlan> {
     let (worktree, named) = in_one_worktree(captured, paths)?;
     let both = find(ctx, record, document, captured, worktree.path())?;
@@ -61,6 +64,13 @@ pub(super) fn make(
     preview.not_restored.extend(left_out(&both.now.capture, &text, &only));
     let change = worktree_change(&ctx.repo, text.clone(), (both.now, both.now_capture.clone()), then, &mut preview)?;
     add_worktree(ctx, change, both.now, &mut operation, &mut preview)?;
+    if let Some(wish) = refs {
+        let since = since(ctx, &record.capture, &operation, wish)?;
+        add_moved_branches(&since, wish, &mut operation, &mut preview);
+        add_local_refs(ctx, &record.capture, since, wish, &mut operation, &mut preview)?;
+        add_branch_configs(ctx, &record.capture, &mut operation, &mut preview)?;
+        branches_are_free(ctx, &operation)?;
+    }
     operation.kept = kept(ctx, &operation)?;
     preview.name_moments(&operation, document);
     RollbackPlan::of(ctx, captured, operation, preview)

@@ -70,6 +70,11 @@ impl AttachFiles {
         self.below("looked-at")
     }
 
+    /// The file whose time says when a human's operation last changed worktrees.
+    pub fn changed_by_human(&self) -> PathBuf {
+        self.below("changed-by-human")
+    }
+
     fn session_file(&self, key: &str, end: &str) -> PathBuf {
         self.below("sessions").join(format!("{key}.{end}"))
     }

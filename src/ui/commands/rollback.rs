@@ -22,7 +22,7 @@ use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::GateId;
 use axiom_model::work::gates::gate::AfterHalt;
 use axiom_model::work::sessions::session::SessionMode;
-use axiom_safety::attach::{changed_by_others, prompts};
+use axiom_safety::attach::{at_work, changed_by_others, prompts};
 use axiom_safety::checkpoint as op;
 use axiom_safety::context::handle::Context;
 use axiom_safety::operation::{EndedOperation as Closed, put_back};
@@ -288,6 +288,9 @@ fn ended(screen: &mut Screen, ended: Option<Closed>, outcome: &'static str) -> R
 fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: RollbackRequest<'_>, how: &RollbackCommonArgs) -> Result<Exit> {
     if how.no_stop {
         rollback::nobody_works(ctx)?;
+    }
+    for line in at_work::before_rollback(ctx, wish.part)? {
+        screen.note(&format!("note: {}", visible::line(&line)));
     }
     if how.consent.dry_run || !how.consent.yes || rollback::may_change_nothing(ctx, wish)? {
         let preview = rollback::preview(ctx, wish)?;

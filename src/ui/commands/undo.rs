@@ -5,7 +5,7 @@ use clap::Args;
 use super::foreground::tell_hooks;
 use super::{open_with_usable_config, purpose};
 use crate::cli::screen::Screen;
-use crate::cli::words;
+use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::grammar::consent::ConsentArgs;
 use crate::wording::undo::{UndoOutcomeJson, explain, with_possible};
@@ -13,6 +13,7 @@ use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::operation::operation_record::OperationRecord;
 use axiom_model::operation::undo::UndoSelector;
 use axiom_model::state::event::EventAuthor;
+use axiom_safety::attach::at_work;
 use axiom_safety::context::handle::Context;
 use axiom_safety::undo as op;
 
@@ -69,6 +70,10 @@ fn undo_with(ctx: &mut Context, asked: &UndoSelector, consent: &ConsentArgs, scr
         // The command that the error suggests has to work, so this is checked first.
         op::check(ctx, &chosen).map_err(|error| explain(ctx, error))?;
         return Err(not_yours(&chosen.transaction));
+    }
+    let is_touched = |worktree: &str| chosen.transaction.worktrees.iter().any(|change| change.path == worktree);
+    for line in at_work::notes(ctx, &is_touched)? {
+        screen.note(&format!("note: {}", visible::line(&line)));
     }
     if consent.dry_run || !consent.yes {
         let preview = op::check(ctx, &chosen).map_err(|error| explain(ctx, error))?;

@@ -49,7 +49,11 @@ pub fn people(preview: &RollbackPreview, goes: &str) -> String {
 
 /// The text where everything is as in the checkpoint already, with the things that are left alone.
 pub fn nothing_changes(preview: &RollbackPreview) -> String {
-    let what = if preview.paths.is_empty() { "everything" } else { "what was named" };
+    let what = match (&preview.worktree, preview.paths.is_empty()) {
+        (_, false) => "what was named".to_owned(),
+        (Some(worktree), true) => format!("'{}'", quoted(worktree.as_bytes())),
+        (None, true) => "everything".to_owned(),
+    };
     let mut parts = CountedSections::below(&format!(
         "Nothing was changed: {what} is as in checkpoint {} ({}) already.{}",
         preview.checkpoint.name,

@@ -28,7 +28,22 @@ pub struct HeadLogEntry {
 }
 
 /// Commands of git that make commits or move HEAD.
-const MOVES: [&str; 10] = ["commit", "merge", "cherry-pick", "revert", "rebase", "am", "pull", "reset", "checkout", "switch"];
+const MOVES: [&str; 14] = [
+    "commit",
+    "merge",
+    "cherry-pick",
+    "revert",
+    "rebase",
+    "am",
+    "pull",
+    "reset",
+    "checkout",
+    "switch",
+    "branch",
+    "bisect",
+    "stash",
+    "update-ref",
+];
 
 /// What a command does to HEAD of the worktree. `inside` says whether the commands before it stayed there, and then whether this one did.
 pub(super) fn moves(words: &[String], at: ShellSurroundings<'_>, inside: &mut bool) -> Option<HeadMove> {
@@ -76,15 +91,18 @@ fn subject(options: &[String]) -> Option<String> {
 /// that commit, and with their subjects where these are known.
 pub fn explain(moves: &[HeadMove], entries: &[HeadLogEntry]) -> bool {
     let mut commits: Vec<&HeadMove> = moves.iter().filter(|one| one.command == "commit").collect();
+    // `git stash` cleans the files up by a reset that moves nothing.
+    let stays = |entry: &&HeadLogEntry| entry.old == entry.new && entry.message.starts_with("reset: ");
     let follows = entries.windows(2).all(|pair| pair[0].new == pair[1].old);
     follows
         && !entries.is_empty()
-        && entries.iter().all(|entry| {
+        && entries.iter().filter(|entry| !stays(entry)).all(|entry| {
             let (action, said) = entry.message.split_once(": ").unwrap_or((entry.message.as_str(), ""));
+            let ends = |command: &str| action == format!("commit ({command})");
             let action = action.split(' ').next().unwrap_or_default().trim_end_matches(':');
-            if action != "commit" {
-                let is_it = |command: &str| command == action || (action == "checkout" && command == "switch");
-                return moves.iter().any(|one| is_it(&one.command));
+            let goes_on = moves.iter().any(|one| matches!(one.command.as_str(), "merge" | "cherry-pick") && ends(&one.command));
+            if action != "commit" || goes_on {
+                return goes_on || moves.iter().any(|one| says(&one.command, action));
             }
             let is_it = |one: &&HeadMove| one.subject.as_deref().is_none_or(|subject| subject == said.trim());
             match commits.iter().position(is_it) {
@@ -95,6 +113,18 @@ pub fn explain(moves: &[HeadMove], entries: &[HeadLogEntry]) -> bool {
                 None => false,
             }
         })
+}
+
+/// Whether git writes this word into the log of HEAD for a command.
+fn says(command: &str, action: &str) -> bool {
+    match action {
+        "checkout" => matches!(command, "checkout" | "switch" | "bisect" | "stash"),
+        // `checkout -B` resets the branch first.
+        "branch" => matches!(command, "checkout" | "switch" | "branch"),
+        "Branch" => command == "branch",
+        "" => command == "update-ref",
+        action => command == action,
+    }
 }
 
 #[cfg(test)]
@@ -160,6 +190,17 @@ mod tests {
         assert!(explain(std::slice::from_ref(&rebase), &[entry("a", "b", "rebase (start): checkout main")]));
         assert!(!explain(&[rebase], &[one]), "a commit by nobody's words");
         let switch = HeadMove { command: "switch".into(), subject: None };
-        assert!(explain(&[switch], &[entry("a", "b", "checkout: moving from main to x")]));
+        assert!(explain(std::slice::from_ref(&switch), &[entry("a", "b", "checkout: moving from main to x")]));
+        let again = [entry("a", "b", "branch: Reset to x"), entry("b", "b", "checkout: moving from main to main")];
+        assert!(explain(&[switch], &again) && !explain(&[commit(None)], &again));
+        let stash = [entry("a", "a", "reset: moving to HEAD"), entry("a", "b", "commit: x")];
+        assert!(explain(&[commit(None)], &stash), "a stash moves nothing");
+        assert!(!explain(&[commit(None)], &[entry("a", "b", "reset: moving to HEAD~1")]));
+        let of = |command: &str| HeadMove { command: command.into(), subject: None };
+        assert!(explain(&[of("merge")], &[entry("a", "b", "commit (merge): Merge x")]));
+        assert!(!explain(&[of("reset")], &[entry("a", "b", "commit (merge): Merge x")]));
+        assert!(explain(&[of("update-ref")], &[entry("a", "b", "")]) && !explain(&[of("reset")], &[entry("a", "b", "")]));
+        let renamed = "Branch: renamed refs/heads/a to refs/heads/b";
+        assert!(explain(&[of("branch")], &[entry("a", "0", renamed), entry("0", "a", renamed)]));
     }
 }

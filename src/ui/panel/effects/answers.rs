@@ -22,7 +22,7 @@ use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::operation::operation_record::OperationRecord;
 use axiom_model::operation::undo::UndoSelector;
 use axiom_model::queries::choices::choices;
-use axiom_safety::attach::prompts;
+use axiom_safety::attach::{at_work, prompts};
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::CheckpointListing;
 use axiom_safety::context::handle::Context;
@@ -90,8 +90,8 @@ fn plan(ctx: &mut Context, deed: &PanelAction) -> Result<PanelPreview> {
             }
             // What was looked at is what is done: the whole name, not the beginning of one.
             let deed = PanelAction::RollBack(preview.checkpoint.name.to_string());
-            let note = back.note().map(|note| format!("Note: {note}."));
-            let lines = note.into_iter().chain(with_way_back(&people(&preview, "Would go"), KEPT));
+            let notes = back.note().into_iter().chain(at_work::before_rollback(ctx, back.part())?);
+            let lines = notes.map(|note| format!("Note: {note}.")).chain(with_way_back(&people(&preview, "Would go"), KEPT));
             Ok(PanelPreview { lines: lines.collect(), deed: Some(deed) })
         }
         PanelAction::RollBackTask(task) => {

@@ -1,0 +1,277 @@
+//! What going back to a prompt takes back beside files: HEAD and branch, whatever the session's commands did to them, and refs that were
+//! deleted. What others did meanwhile stays.
+
+use std::path::{Path, PathBuf};
+
+use serde_json::{Value, json};
+
+use crate::common::{Run, TestEnv};
+
+/// An attached session in a folder of a repository.
+struct CalledSession<'e> {
+    env: &'e TestEnv,
+    id: &'static str,
+    folder: PathBuf,
+}
+
+impl CalledSession<'_> {
+    fn hook(&self, event: &str, more: Value) -> Run {
+        let mut payload = json!({"hook_event_name": event, "session_id": self.id, "cwd": self.folder});
+        payload.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let command = self.env.axiom_command(&self.folder, ["hook", "claude"]);
+        self.env.run(command, Some(payload.to_string().as_bytes())).success()
+    }
+
+    fn prompt(&self) {
+        self.hook("UserPromptSubmit", json!({"prompt": "x"}));
+    }
+
+    /// Runs a command between the two calls of its hook.
+    fn shell(&self, command: &str) {
+        let tool = json!({"tool_name": "Bash", "tool_input": {"command": command}});
+        self.hook("PreToolUse", tool.clone());
+        self.env.run(shell(self.env, &self.folder, command), None);
+        self.hook("PostToolUse", tool);
+    }
+}
+
+fn shell(env: &TestEnv, folder: &Path, command: &str) -> std::process::Command {
+    let mut program = env.program("sh", folder);
+    program.args(["-c", command]);
+    program
+}
+
+/// HEAD, all branches and tags of the user's, and what differs from HEAD.
+fn at(env: &TestEnv, folder: &Path) -> [String; 4] {
+    let head = env.try_git_in(folder, &["symbolic-ref", "-q", "HEAD"]).stdout;
+    let commit = env.try_git_in(folder, &["rev-parse", "-q", "--verify", "HEAD"]).stdout;
+    let main = env.try_git(&["rev-parse", "-q", "--verify", "refs/heads/main"]).stdout;
+    [head, commit, main, env.git_in(folder, &["status", "--porcelain"])]
+}
+
+fn repository() -> TestEnv {
+    let env = TestEnv::new();
+    env.git(&["branch", "other"]);
+    env.git(&["switch", "-q", "other"]);
+    env.write("other.txt", "other\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "other"]);
+    env.git(&["switch", "-q", "main"]);
+    env.write("a.txt", "the human's\n");
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "the human's"]);
+    env.ok(&["init"]);
+    env
+}
+
+/// Goes back to the prompt, takes that back, and does it again.
+#[track_caller]
+fn goes_back_and_forth(session: &CalledSession<'_>, number: u32, command: &str) {
+    let env = session.env;
+    let before = at(env, &session.folder);
+    session.prompt();
+    session.shell(command);
+    let after = at(env, &session.folder);
+    assert_ne!(before, after, "{command}");
+    let number = number.to_string();
+    let went = env.axiom(&["rollback", "checkpoint", "--prompt", &number, "--yes"]).success();
+    assert_eq!(at(env, &session.folder), before, "{command}: {}", went.stderr);
+    env.ok(&["undo", "--yes"]);
+    assert_eq!(at(env, &session.folder), after, "{command}: undone");
+    env.ok(&["redo", "--yes"]);
+    assert_eq!(at(env, &session.folder), before, "{command}: again");
+}
+
+#[test]
+fn head_and_branch_go_back_whatever_the_sessions_own_commands_did_to_them() {
+    let env = repository();
+    let session = CalledSession { env: &env, id: "s", folder: env.repo() };
+    for (number, command) in [
+        "git reset -q --hard HEAD~1",
+        "git reset -q --soft HEAD~1",
+        "echo z > a.txt; git commit -qa --amend -m amended",
+        "git switch -qc feature; echo c > c.txt; git add -A; git commit -qm agent",
+        "git checkout -q HEAD~1",
+        "git rebase -q -f HEAD~1",
+        "git branch -m trunk",
+        "git switch -q other; git merge -q -m merged main; git branch -D main",
+        "echo q > a.txt; git stash -q; git commit -q --allow-empty -m empty",
+        "git checkout -qB main HEAD~1",
+        "git switch -q --orphan alone",
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        goes_back_and_forth(&session, u32::try_from(number).unwrap() + 1, command);
+    }
+    env.ok(&["checkpoint", "verify"]);
+    env.fsck();
+}
+
+#[test]
+fn head_and_branch_of_a_linked_worktree_go_back_from_a_subfolder_of_it() {
+    let env = repository();
+    let place = env.root().join("linked");
+    env.git(&["worktree", "add", "-q", "-b", "topic", place.to_str().unwrap()]);
+    std::fs::create_dir(place.join("sub")).unwrap();
+    std::fs::write(place.join("sub/b.txt"), "b\n").unwrap();
+    let session = CalledSession { env: &env, id: "s", folder: place.join("sub") };
+    let main = at(&env, &env.repo());
+    goes_back_and_forth(&session, 1, "git reset -q --hard HEAD~1");
+    goes_back_and_forth(&session, 2, "git switch -qc feature; git add -A; git commit -qm agent");
+    assert_eq!(at(&env, &env.repo()), main, "the main worktree stays");
+}
+
+/// The first commit of a repository goes back too.
+#[test]
+fn a_branch_without_commits_is_so_again() {
+    let env = TestEnv::unborn();
+    env.ok(&["init"]);
+    let session = CalledSession { env: &env, id: "s", folder: env.repo() };
+    goes_back_and_forth(&session, 1, "echo a > a.txt; git add -A; git commit -qm first");
+}
+
+#[test]
+fn what_somebody_else_did_to_head_or_branch_stays_and_the_command_is_named() {
+    let env = repository();
+    let session = CalledSession { env: &env, id: "s", folder: env.repo() };
+    let other = CalledSession { env: &env, id: "t", folder: env.repo() };
+    let human = |command: &str| drop(env.run(shell(&env, &env.repo(), command), None).success());
+    let mut number = 0;
+    let mut stays = |what: &str, happens: &dyn Fn()| {
+        number += 1;
+        session.prompt();
+        happens();
+        let (before, number) = (at(&env, &env.repo()), number.to_string());
+        let told = env.axiom(&["rollback", "checkpoint", "--prompt", &number, "--yes"]).success();
+        assert_eq!(at(&env, &env.repo())[..3], before[..3], "{what}");
+        let whole = format!("git axiom rollback checkpoint prompt-{number:0>4} --worktree ");
+        assert!(told.stderr.contains(&whole), "{what}: {}", told.stderr);
+        human("git switch -q main; git reset -q --hard");
+    };
+    stays("a human's commit after the agent's", &|| {
+        session.shell("echo 1 > a.txt; git commit -qam agent");
+        human("echo 2 > a.txt; git commit -qam mine");
+    });
+    stays("a human's commits before the agent's reset", &|| {
+        human("echo 3 > a.txt; git commit -qam mine; git commit -q --allow-empty -m 'mine too'");
+        session.shell("git reset -q --hard HEAD~1");
+    });
+    stays("a human's switch", &|| human("git switch -q other"));
+    stays("a human's commit on the branch that the agent left and came back to", &|| {
+        session.shell("git switch -q other");
+        human(
+            "git worktree add -q ../beside main; cd ../beside; git commit -q --allow-empty -m mine; git worktree remove ../beside",
+        );
+        session.shell("git switch -q main");
+    });
+    stays("a commit of another session", &|| {
+        other.prompt();
+        other.shell("echo 4 > a.txt; git commit -qam theirs");
+    });
+}
+
+/// Deleted branches, tags and stash entries come back with the prompt, with the files alone too.
+#[test]
+fn deleted_refs_come_back_with_a_prompt() {
+    for others in [false, true] {
+        let env = repository();
+        let session = CalledSession { env: &env, id: "s", folder: env.repo() };
+        env.git(&["tag", "-a", "-m", "annotated", "v1"]);
+        env.write("a.txt", "put aside\n");
+        env.git(&["stash", "-q"]);
+        let refs = || env.git(&["for-each-ref", "--format=%(objectname) %(refname)", "refs/heads", "refs/tags/v1", "refs/stash"]);
+        let before = refs();
+        session.prompt();
+        session.shell("git branch -D other; git tag -d v1; git stash drop");
+        if others {
+            env.git(&["switch", "-q", "--detach"]);
+        }
+        env.git(&["branch", "mine"]);
+        let without = env.axiom(&["rollback", "checkpoint", "--prompt", "1", "--dry-run", "--no-refs"]).success();
+        assert!(!without.stdout.contains("branch other"), "{}", without.stdout);
+        let preview = env.axiom(&["rollback", "checkpoint", "--prompt", "1", "--dry-run"]).success().stdout;
+        assert!(preview.contains("branch other at") && preview.contains("tag v1 at"), "{preview}");
+        assert!(preview.contains("1 stash entry restored"), "{preview}");
+        env.ok(&["rollback", "checkpoint", "--prompt", "1", "--yes"]);
+        let mine = format!("{} refs/heads/mine", env.git(&["rev-parse", "HEAD"]));
+        assert_eq!(refs().replace(&format!("{mine}\n"), ""), before, "those of others stay");
+        let again = env.axiom(&["rollback", "checkpoint", "--prompt", "1", "--yes"]).success();
+        assert!(again.stdout.starts_with("Nothing was changed"), "{}", again.stdout);
+        env.ok(&["undo", "--yes"]);
+        assert!(!refs().contains("refs/tags/v1") && !refs().contains("refs/stash"), "undone");
+    }
+}
+
+/// Branches that moved stay and are named; with `--refs` they go back too, and with them the one that is checked out.
+#[test]
+fn branches_that_moved_go_back_where_that_is_asked_for() {
+    let env = repository();
+    let session = CalledSession { env: &env, id: "s", folder: env.repo() };
+    let (before, other) = (at(&env, &env.repo()), env.git(&["rev-parse", "other"]));
+    session.prompt();
+    session.shell("git branch -f other main");
+    env.git(&["commit", "-q", "--allow-empty", "-m", "mine"]);
+    let told = env.axiom(&["rollback", "checkpoint", "--prompt", "1", "--dry-run"]).success().stdout;
+    assert!(told.contains("branch other:") && told.contains("--refs does it"), "{told}");
+    env.ok(&["rollback", "checkpoint", "--prompt", "1", "--refs", "--yes"]);
+    assert_eq!((at(&env, &env.repo()), env.git(&["rev-parse", "other"])), (before, other));
+}
+
+/// What the program tells its agent by a prompt of its own has no number, and what follows is the human's prompt's.
+#[test]
+fn a_prompt_of_the_programs_own_belongs_to_the_humans_prompt_before_it() {
+    let env = repository();
+    let session = CalledSession { env: &env, id: "s", folder: env.repo() };
+    session.prompt();
+    session.shell("echo 1 > one.txt");
+    session.hook("Stop", json!({}));
+    session.hook("UserPromptSubmit", json!({"prompt": "<task-notification>\n<task-id>a1</task-id>\n</task-notification>"}));
+    session.shell("rm -f a.txt");
+    session.hook("Stop", json!({}));
+    session.prompt();
+    let prompts = env.json(&["prompts"]);
+    let prompts = prompts["prompts"].as_array().unwrap();
+    let shown: Vec<_> = prompts.iter().map(|one| (one["number"].as_u64(), one["files"].as_u64())).collect();
+    assert_eq!(shown, [(Some(2), Some(0)), (Some(1), Some(2))]);
+    assert_eq!(env.json(&["sessions"])["sessions"][0]["prompts"], 2);
+}
+
+/// Whoever goes back while an agent works is told that it does, and the agent hears of it at its next call, once.
+#[test]
+fn an_agent_in_the_middle_of_a_turn_is_named_and_hears_of_it_at_its_next_call() {
+    let env = repository();
+    let session = CalledSession { env: &env, id: "s", folder: env.repo() };
+    let edit = json!({"tool_name": "Edit", "tool_input": {"file_path": env.repo().join("a.txt")}});
+    let works = "Claude Code has not ended prompt 1 in ";
+    session.prompt();
+    session.shell("echo 1 > one.txt; echo changed > a.txt");
+    assert_eq!(session.hook("PreToolUse", edit.clone()).stdout, "", "nobody went back");
+    let preview = env.axiom(&["rollback", "checkpoint", "--prompt", "1", "--dry-run"]).success();
+    assert!(preview.stderr.contains(works), "{}", preview.stderr);
+    env.ok(&["rollback", "checkpoint", "--prompt", "1", "--yes"]);
+    let told = session.hook("PreToolUse", edit.clone()).json();
+    let told = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
+    assert!(told.contains("out of date: a.txt; these files are no longer there: one.txt"), "{told}");
+    assert_eq!(session.hook("PreToolUse", edit.clone()).stdout, "", "it was told");
+    let undo = env.axiom(&["undo", "--yes"]).success();
+    assert!(undo.stderr.contains(works), "{}", undo.stderr);
+    let told = session.hook("PreToolUse", edit.clone()).stdout;
+    assert!(told.contains("out of date: a.txt, one.txt"), "{told}");
+    let prompt = session.hook("UserPromptSubmit", json!({"prompt": "y"}));
+    assert_eq!(prompt.stdout, "", "it was told");
+    session.hook("Stop", json!({}));
+    let rests = env.axiom(&["rollback", "checkpoint", "--prompt", "1", "--yes"]).success();
+    assert!(!rests.stderr.contains("has not ended"), "{}", rests.stderr);
+    let prompt = session.hook("UserPromptSubmit", json!({"prompt": "z"}));
+    assert!(prompt.stdout.contains("no longer there: one.txt"), "{}", prompt.stdout);
+    // What another worktree's agent does not see is not told it.
+    let place = env.root().join("linked");
+    env.git(&["worktree", "add", "-q", "--detach", place.to_str().unwrap()]);
+    let other = CalledSession { env: &env, id: "t", folder: place };
+    other.prompt();
+    env.write("a.txt", "once more\n");
+    let elsewhere = env.axiom(&["restore", "prompt-0001", "--yes", "--", "a.txt"]).success();
+    assert!(elsewhere.stderr.matches("has not ended").count() == 1, "{}", elsewhere.stderr);
+    assert_eq!(other.hook("PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "ls"}})).stdout, "");
+}
