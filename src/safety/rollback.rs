@@ -1,6 +1,7 @@
 //! Rolling back to a checkpoint: safety checkpoint, journal, worktrees, refs, workspaces, state. Plans and previews are in
 //! the files of the folder; carrying them out is in `operation`.
 
+mod gone_worktrees;
 mod left_alone;
 mod no_change;
 mod not_restored;
@@ -43,6 +44,7 @@ use axiom_model::work::sessions::session::SessionMode;
 use axiom_model::work::tasks::task::TaskStatus;
 
 use self::own_worktrees::OwnWorktreesFate;
+use self::to_prompt::BesideWorktree;
 pub use crate::operation::stop_agents::StoppedAgentLine;
 pub use no_change::may_change_nothing;
 pub use preview::{
@@ -107,8 +109,8 @@ impl RollbackRequest<'_> {
         now: &CheckpointCaptures,
     ) -> Result<plan::RollbackPlan> {
         match self.part {
-            RollbackScope::Paths(paths) => some_paths::make(ctx, (record, document), now, paths, None),
-            RollbackScope::Worktree(path) => one_worktree::make(ctx, (record, document), now, path, None),
+            RollbackScope::Paths(paths) => some_paths::make(ctx, (record, document), now, paths, BesideWorktree::NOTHING),
+            RollbackScope::Worktree(path) => one_worktree::make(ctx, (record, document), now, path, BesideWorktree::NOTHING),
             RollbackScope::Prompt(part) => to_prompt::make(ctx, (record, document), now, part, self.refs),
             RollbackScope::Whole => {
                 let own = OwnWorktreesFate::of_session(ctx.state().record.session.as_ref(), record, document);

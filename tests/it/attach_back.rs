@@ -2,7 +2,9 @@
 //! deleted. What others did meanwhile stays.
 
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
+use git_axiom::base::error::Code;
 use serde_json::{Value, json};
 
 use crate::common::{Run, TestEnv};
@@ -30,14 +32,14 @@ impl CalledSession<'_> {
     fn shell(&self, command: &str) {
         let tool = json!({"tool_name": "Bash", "tool_input": {"command": command}});
         self.hook("PreToolUse", tool.clone());
-        self.env.run(shell(self.env, &self.folder, command), None);
+        self.env.run(shell(self.env, &self.folder, command), None).success();
         self.hook("PostToolUse", tool);
     }
 }
 
 fn shell(env: &TestEnv, folder: &Path, command: &str) -> std::process::Command {
     let mut program = env.program("sh", folder);
-    program.args(["-c", command]);
+    program.args(["-e", "-c", command]);
     program
 }
 
@@ -47,6 +49,15 @@ fn at(env: &TestEnv, folder: &Path) -> [String; 4] {
     let commit = env.try_git_in(folder, &["rev-parse", "-q", "--verify", "HEAD"]).stdout;
     let main = env.try_git(&["rev-parse", "-q", "--verify", "refs/heads/main"]).stdout;
     [head, commit, main, env.git_in(folder, &["status", "--porcelain"])]
+}
+
+#[track_caller]
+fn wait_for(what: &str, mut is_there: impl FnMut() -> bool) {
+    let begun = Instant::now();
+    while !is_there() {
+        assert!(begun.elapsed() < Duration::from_secs(30), "{what}");
+        std::thread::sleep(Duration::from_millis(50));
+    }
 }
 
 fn repository() -> TestEnv {
@@ -147,7 +158,7 @@ fn what_somebody_else_did_to_head_or_branch_stays_and_the_command_is_named() {
         assert_eq!(at(&env, &env.repo())[..3], before[..3], "{what}");
         let whole = format!("git axiom rollback checkpoint prompt-{number:0>4} --worktree ");
         assert!(told.stderr.contains(&whole), "{what}: {}", told.stderr);
-        human("git switch -q main; git reset -q --hard");
+        human("git switch -qf main; git reset -q --hard");
     };
     stays("a human's commit after the agent's", &|| {
         session.shell("echo 1 > a.txt; git commit -qam agent");
@@ -250,7 +261,7 @@ fn an_agent_in_the_middle_of_a_turn_is_named_and_hears_of_it_at_its_next_call() 
     let preview = env.axiom(&["rollback", "checkpoint", "--prompt", "1", "--dry-run"]).success();
     assert!(preview.stderr.contains(works), "{}", preview.stderr);
     env.ok(&["rollback", "checkpoint", "--prompt", "1", "--yes"]);
-    let told = session.hook("PreToolUse", edit.clone()).json();
+    let told: Value = serde_json::from_str(&session.hook("PreToolUse", edit.clone()).stdout).unwrap();
     let told = told["hookSpecificOutput"]["additionalContext"].as_str().unwrap();
     assert!(told.contains("out of date: a.txt; these files are no longer there: one.txt"), "{told}");
     assert_eq!(session.hook("PreToolUse", edit.clone()).stdout, "", "it was told");
@@ -274,4 +285,122 @@ fn an_agent_in_the_middle_of_a_turn_is_named_and_hears_of_it_at_its_next_call() 
     let elsewhere = env.axiom(&["restore", "prompt-0001", "--yes", "--", "a.txt"]).success();
     assert!(elsewhere.stderr.matches("has not ended").count() == 1, "{}", elsewhere.stderr);
     assert_eq!(other.hook("PreToolUse", json!({"tool_name": "Bash", "tool_input": {"command": "ls"}})).stdout, "");
+}
+
+/// A subagent's own worktree: what was done there is shown with the prompt, and its files come back after the program has removed it, the ones
+/// that git ignores around it too.
+#[test]
+fn what_a_subagent_did_in_a_worktree_of_its_own_is_shown_with_the_prompt_and_comes_back() {
+    for ignored in [false, true] {
+        let env = repository();
+        if ignored {
+            env.write(".gitignore", ".claude/\n");
+        }
+        let place = env.repo().join(".claude/worktrees/agent-a1");
+        let session = CalledSession { env: &env, id: "s", folder: env.repo() };
+        let agent = CalledSession { env: &env, id: "s", folder: place.clone() };
+        let of_agent = json!({"agent_id": "a1", "agent_type": "general-purpose"});
+        session.prompt();
+        env.git(&["worktree", "add", "-q", "-b", "agent-a1", place.to_str().unwrap()]);
+        std::fs::write(place.join("committed.txt"), "1\n").unwrap();
+        agent.shell("git add -A; git commit -qm 'of the subagent'");
+        std::fs::write(place.join("sub.txt"), "hours of work\n").unwrap();
+        std::fs::write(place.join("run.sh"), "#!/bin/sh\n").unwrap();
+        agent.shell("rm a.txt; chmod +x run.sh");
+        agent.hook("SubagentStop", of_agent);
+        session.hook("Stop", json!({}));
+        let shown = || env.json(&["prompts"])["prompts"][0]["elsewhere"].clone();
+        let all = json!([{"worktree": place, "files": 4, "insertions": 3, "deletions": 1}]);
+        wait_for("everything is saved", || shown() == all);
+        let stat = env.ok(&["diff", "--prompt", "1", "--stat"]);
+        assert!(stat.contains(".claude/worktrees/agent-a1/sub.txt") && stat.contains("committed.txt"), "{stat}");
+        let words = env.ok(&["prompts"]);
+        assert!(words.contains("4 files +3 -1  in '.claude/worktrees/agent-a1'"), "{words}");
+        assert_eq!(env.json(&["sessions"])["sessions"][0]["worktree"], env.repo().to_str().unwrap(), "its own");
+        env.git(&["worktree", "remove", "--force", place.to_str().unwrap()]);
+        env.git(&["branch", "-qD", "agent-a1"]);
+        assert_eq!(shown(), all, "it is gone");
+        let newest = env.json(&["checkpoint", "list"])["checkpoints"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .max_by_key(|one| one["createdAt"].as_str().unwrap().to_owned())
+            .unwrap()["name"]
+            .as_str()
+            .unwrap()
+            .to_owned();
+        let path = ".claude/worktrees/agent-a1/sub.txt";
+        env.ok(&["restore", &newest, "--yes", "--", path]);
+        assert_eq!(env.read(path), "hours of work\n");
+        assert!(!place.join("run.sh").exists(), "what was not named");
+        env.ok(&["undo", "--yes"]);
+        assert!(!place.join("sub.txt").exists(), "undone");
+        env.ok(&["restore", &newest, "--yes", "--", ".claude/worktrees/agent-a1"]);
+        use std::os::unix::fs::PermissionsExt;
+        assert_eq!(place.join("run.sh").metadata().unwrap().permissions().mode() & 0o100, 0o100);
+        assert!(place.join("committed.txt").exists() && !place.join("a.txt").exists());
+        env.ok(&["checkpoint", "verify"]);
+    }
+}
+
+/// One that was beside the repository has no worktree around it: the command that makes it again is named.
+#[test]
+fn a_worktree_that_was_elsewhere_and_is_gone_is_told_with_the_command_that_makes_it_again() {
+    let env = repository();
+    let place = env.root().join("beside");
+    env.git(&["worktree", "add", "-q", "-b", "agent-a1", place.to_str().unwrap()]);
+    std::fs::write(place.join("sub.txt"), "hours of work\n").unwrap();
+    env.ok(&["checkpoint", "create", "held"]);
+    env.git(&["worktree", "remove", "--force", place.to_str().unwrap()]);
+    let refused = env.axiom(&["restore", "held", "--yes", "--", "../beside/sub.txt"]);
+    let refused = refused.fails_with(Code::WorkspaceBroken);
+    assert!(refused.stderr.contains("git worktree add"), "{}", refused.stderr);
+    env.git(&["worktree", "add", "-q", place.to_str().unwrap(), "agent-a1"]);
+    env.ok(&["restore", "held", "--yes", "--", "../beside/sub.txt"]);
+    assert_eq!(std::fs::read_to_string(place.join("sub.txt")).unwrap(), "hours of work\n");
+}
+
+/// What a subagent did in a worktree that was there at the prompt goes back with it, unless somebody else moved HEAD there.
+#[test]
+fn a_subagents_worktree_goes_back_with_the_prompt_that_it_worked_for() {
+    let env = repository();
+    let place = env.repo().join(".claude/worktrees/agent-a1");
+    let session = CalledSession { env: &env, id: "s", folder: env.repo() };
+    let agent = CalledSession { env: &env, id: "s", folder: place.clone() };
+    let human = |command: &str| drop(env.run(shell(&env, &place, command), None).success());
+    let saved = |number: usize, files: u64| {
+        let elsewhere = || {
+            let prompts = env.json(&["prompts"]);
+            let one = prompts["prompts"].as_array().unwrap().iter().find(|one| one["number"] == number).cloned().unwrap();
+            one["elsewhere"][0]["files"].as_u64()
+        };
+        wait_for("it is saved", || elsewhere() == Some(files));
+    };
+    session.prompt();
+    session.shell("git worktree add -q -b agent-a1 .claude/worktrees/agent-a1; echo here > one.txt");
+    agent.shell("echo 1 > sub.txt; git add -A; git commit -qm first");
+    agent.hook("SubagentStop", json!({"agent_id": "a1"}));
+    saved(1, 1);
+    session.prompt();
+    wait_for("the other worktree is looked at", || {
+        env.json(&["checkpoint", "show", "prompt-0002"])["checkpoint"]["workspaces"].as_array().is_some_and(|all| !all.is_empty())
+    });
+    let before = at(&env, &place);
+    agent.shell("echo 2 > sub.txt; rm a.txt; git commit -qam second; echo 3 > sub.txt");
+    agent.hook("SubagentStop", json!({"agent_id": "a1"}));
+    let after = at(&env, &place);
+    saved(2, 2);
+    let told = env.axiom(&["rollback", "checkpoint", "--prompt", "2", "--dry-run"]).success().stdout;
+    assert!(told.contains(".claude/worktrees/agent-a1/sub.txt") && told.contains(" second (agent-a1)"), "{told}");
+    env.ok(&["rollback", "checkpoint", "--prompt", "2", "--yes"]);
+    assert_eq!((at(&env, &place), std::fs::read_to_string(place.join("sub.txt")).unwrap().as_str()), (before, "1\n"));
+    env.ok(&["undo", "--yes"]);
+    assert_eq!((at(&env, &place), std::fs::read_to_string(place.join("sub.txt")).unwrap().as_str()), (after, "3\n"));
+    let newer = env.axiom(&["rollback", "checkpoint", "--prompt", "1", "--dry-run"]).success();
+    assert!(newer.stderr.contains("which is newer than that prompt, stays as it is"), "{}", newer.stderr);
+    human("git commit -qam mine");
+    let last = at(&env, &place);
+    let told = env.axiom(&["rollback", "checkpoint", "--prompt", "2", "--yes"]).success();
+    assert!(told.stderr.contains("stays, since not it alone moved its HEAD"), "{}", told.stderr);
+    assert_eq!(at(&env, &place), last);
 }

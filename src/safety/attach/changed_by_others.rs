@@ -11,6 +11,7 @@ use crate::context::handle::Context;
 use axiom_base::error::{Result, some_of};
 use axiom_model::base::names::Oid;
 use axiom_model::checkpoint::record::CheckpointRecord;
+use axiom_model::checkpoint::stamp::AttachedSessionStamp;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 
 /// How many files are named.
@@ -18,19 +19,24 @@ const NAMED: usize = 5;
 /// The most checkpoints that are compared.
 const MOST: usize = 200;
 
-/// What a human ought to know of a rollback to a prompt; `None` where nothing is known of others.
-pub fn note(ctx: &Context, number: u32) -> Result<Option<String>> {
-    let paths = changed(ctx, number)?;
+/// What a human ought to know of a rollback to a prompt, which takes these worktrees back too; `None` where nothing is known of others.
+pub fn note(ctx: &Context, number: u32, beside: &[String]) -> Result<Option<String>> {
+    let (record, document) = prompts::find(ctx, number)?;
+    let Some(stamp) = document.attached else { return Ok(None) };
+    let mut paths = changed(ctx, &record, &stamp)?;
+    for worktree in beside {
+        let there = AttachedSessionStamp { worktree: worktree.clone(), ..(*stamp).clone() };
+        let inside = changed(ctx, &record, &there)?.into_iter();
+        paths.extend(inside.map(|path| Path::new(worktree).join(path).display().to_string()));
+    }
     Ok((!paths.is_empty()).then(|| format!("changed since by you or another session too: {}", some_of(&paths, NAMED))))
 }
 
 /// These files, sorted. The checkpoints between tell whose a change is: what differs between the end of the session's turn and its next
 /// prompt, and what a checkpoint of another session's edits adds, is not its work.
-fn changed(ctx: &Context, number: u32) -> Result<Vec<String>> {
-    let (record, document) = prompts::find(ctx, number)?;
-    let Some(stamp) = document.attached else { return Ok(Vec::new()) };
+fn changed(ctx: &Context, record: &CheckpointRecord, stamp: &AttachedSessionStamp) -> Result<Vec<String>> {
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);
-    let (Some(entry), Some(then)) = (entry, files_of(ctx, &record, &stamp.worktree)) else { return Ok(Vec::new()) };
+    let (Some(entry), Some(then)) = (entry, files_of(ctx, record, &stamp.worktree)) else { return Ok(Vec::new()) };
     let now = ctx.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(ctx))?.tree;
     let mut all = ctx.state().record.checkpoints.all()?;
     all.sort_by_key(|record| record.age());

@@ -232,8 +232,15 @@ impl AttachHookCall {
 
     fn note(&self, change: impl FnOnce(&mut sessions::AttachedSession)) {
         let mut session = sessions::of(&self.files, &self.stamp);
+        // A subagent may have a worktree of its own, and a shell may go to another.
+        if !self.event.subagent && matches!(self.event.moment, AgentHookMoment::Prompt { .. } | AgentHookMoment::SessionStart) {
+            session.worktree.clone_from(&self.stamp.worktree);
+        }
         match &self.event.moment {
-            AgentHookMoment::BeforeShell { command } => session.call = Some(self.own_commits().begins(command)),
+            AgentHookMoment::BeforeShell { command } => {
+                session.call = Some(self.own_commits().begins(command));
+                session.call_in = Some(self.stamp.worktree.clone());
+            }
             AgentHookMoment::AfterShell => {
                 let call = session.call_ends();
                 self.own_commits().add(&self.files, &mut session, call);

@@ -9,6 +9,7 @@ pub mod at_work;
 pub mod attach_status;
 pub mod changed_by_others;
 mod command_paths;
+pub mod elsewhere;
 mod excludes;
 mod head_since;
 pub mod hook;

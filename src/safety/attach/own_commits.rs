@@ -42,7 +42,10 @@ impl OwnCommitTracker<'_> {
 
     /// A shell command has ended: where it moved HEAD and branches is added to the session's moves.
     pub fn add(&self, files: &AttachFiles, session: &mut AttachedSession, call: Option<ShellCall>) {
-        let Some(call) = call.filter(|call| !call.moves.is_empty() && call.head != *self.head) else { return };
+        // Meanwhile another one may have begun, of a subagent elsewhere.
+        let is_here = session.call_in.as_deref() == Some(self.worktree);
+        let is_meant = |call: &ShellCall| is_here && !call.moves.is_empty() && call.head != *self.head;
+        let Some(call) = call.filter(is_meant) else { return };
         let entries = self.entries(call.logged);
         let begins = |old: &str| call.head.commit.as_ref().map_or_else(|| is_nothing(old), |commit| commit.as_str() == old);
         let whole = entries.first().is_some_and(|first| begins(&first.old))
@@ -51,7 +54,7 @@ impl OwnCommitTracker<'_> {
         let goes = |one: &HeadMove| matches!(one.command.as_str(), "switch" | "checkout");
         let is_orphan = entries.is_empty() && self.head.commit.is_none() && call.moves.iter().any(goes);
         let is_own = is_orphan || (whole && explain(&call.moves, &entries));
-        if !is_own || sessions::another_ran(files, session, call.began) {
+        if !is_own || sessions::another_ran(files, (session, self.worktree), call.began) {
             return;
         }
         if let Some(branches) = if is_orphan { Some(Vec::new()) } else { self.steps(&call.head, &entries) } {

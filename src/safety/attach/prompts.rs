@@ -7,6 +7,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use serde::Serialize;
 
+use super::elsewhere::{self, ElsewhereRollback, PromptElsewhere};
 use super::head_since::head_since;
 use crate::checkpoint;
 use crate::context::handle::Context;
@@ -14,7 +15,7 @@ use crate::history::work_diff::TaskDiff;
 use crate::rollback::{PromptRollback, RollbackScope};
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files::{FileLock, LockAttempt};
-use axiom_git::Repository;
+use axiom_git::{Repository, TreeChange};
 use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::base::forms::plural::count;
 use axiom_model::base::forms::shell_word::shell_word;
@@ -53,6 +54,8 @@ pub struct Prompt {
     pub insertions: Option<u64>,
     /// How many lines it removed.
     pub deletions: Option<u64>,
+    /// What it changed in other worktrees, such as that of a subagent.
+    pub elsewhere: Vec<PromptElsewhere>,
     /// The command that goes back to before it.
     pub back: String,
 }
@@ -155,6 +158,11 @@ fn prompt(
         files: changed.as_ref().map(Vec::len),
         insertions: sum(|lines| lines.0),
         deletions: sum(|lines| lines.1),
+        elsewhere: record
+            .attached
+            .as_ref()
+            .and_then(|stamp| elsewhere::counted(ctx, (record, stamp), later).ok())
+            .unwrap_or_default(),
         back: format!("git axiom rollback checkpoint --prompt {number}"),
     })
 }
@@ -189,7 +197,7 @@ pub(super) fn between<T>(
 }
 
 /// The capture of a worktree in a checkpoint.
-fn capture_of(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
+pub(super) fn capture_of(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
     let document = checkpoint::read_document(ctx, record).ok()?;
     let linked = document.workspaces.iter().find(|one| one.path == worktree).map(|one| one.capture.clone());
     let is_main = || ctx.repo.worktrees().main_worktree().is_ok_and(|main| main.path() == Path::new(worktree));
@@ -241,8 +249,12 @@ pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
     let history = ctx.repo.history();
     let commits = history.log(&tip, std::slice::from_ref(&old.base), MOST_COMMITS)?;
     let uncommitted = history.diff_trees(&tip, &new)?.into_iter().map(|change| change.path).collect();
-    let files = history.file_lines(&old.files, &new)?;
-    Ok(TaskDiff { base: old.files, new, workspace, commits, files, uncommitted, not_shown: Vec::new() })
+    // What was done in other worktrees is shown where they are.
+    let more = elsewhere::changes(ctx, (&record, &stamp), &later)?;
+    let base = ctx.repo.objects().edit_tree(&old.files, &more.iter().cloned().map(TreeChange::reversed).collect::<Vec<_>>())?;
+    let new = ctx.repo.objects().edit_tree(&new, &more)?;
+    let files = history.file_lines(&base, &new)?;
+    Ok(TaskDiff { base, new, workspace, commits, files, uncommitted, not_shown: Vec::new() })
 }
 
 /// Forgets the first lines of prompts whose checkpoints are gone.
@@ -281,6 +293,8 @@ pub enum CheckpointRollbackScope {
         head: HeadSincePrompt,
         /// The command that takes HEAD and branch back all the same.
         whole: String,
+        /// What ought to be known of other worktrees in which the session worked.
+        elsewhere: Vec<String>,
     },
 }
 
@@ -293,8 +307,8 @@ impl CheckpointRollbackScope {
         }
     }
 
-    /// What a human ought to know of it.
-    pub fn note(&self) -> Option<String> {
+    /// What a human ought to know of HEAD.
+    fn note(&self) -> Option<String> {
         let Self::Prompt { head, whole, .. } = self else { return None };
         match head {
             HeadSincePrompt::Same => None,
@@ -310,6 +324,23 @@ impl CheckpointRollbackScope {
                  come back; '{whole}' takes them back too"
             )),
         }
+    }
+
+    /// The worktrees that go back beside that of the session.
+    pub fn worktrees(&self) -> &[String] {
+        match self {
+            Self::Everything => &[],
+            Self::Prompt { part, .. } => &part.others,
+        }
+    }
+
+    /// All that a human ought to know of it.
+    pub fn notes(&self) -> Vec<String> {
+        let elsewhere = match self {
+            Self::Everything => &[],
+            Self::Prompt { elsewhere, .. } => elsewhere.as_slice(),
+        };
+        self.note().into_iter().chain(elsewhere.iter().cloned()).collect()
     }
 
     /// The commits over which the branch goes back: abbreviated id and subject.
@@ -334,7 +365,9 @@ pub fn back(ctx: &Context, name: &str) -> Result<CheckpointRollbackScope> {
             .hint(format!("git axiom rollback checkpoint {} --all-worktrees", record.name)));
     };
     let head = head_since(ctx, &document, (&stamp.session, &stamp.worktree))?;
-    let part = PromptRollback { worktree: PathBuf::from(&stamp.worktree), takes_head: head != HeadSincePrompt::Others };
+    let ElsewhereRollback { others, notes: elsewhere } = elsewhere::rollback(ctx, (&record, &document), stamp)?;
+    let takes_head = head != HeadSincePrompt::Others;
+    let part = PromptRollback { worktree: PathBuf::from(&stamp.worktree), takes_head, others };
     let whole = format!("git axiom rollback checkpoint {} --worktree {}", record.name, shell_word(&stamp.worktree));
-    Ok(CheckpointRollbackScope::Prompt { part, head, whole })
+    Ok(CheckpointRollbackScope::Prompt { part, head, whole, elsewhere })
 }

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::attach_status::newest_coverage;
-use super::{excludes, prompts};
+use super::{elsewhere, excludes, prompts};
 use crate::context::handle::Context;
 use axiom_base::error::Result;
 use axiom_base::{env, files};
@@ -15,6 +15,7 @@ use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::attach::head_history::{HeadPosition, OwnHeadMove};
 use axiom_model::attach::shell::head_moves::HeadMove;
 use axiom_model::base::names::Oid;
+use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::stamp::AttachedSessionStamp;
 use axiom_process::os::process_id::ProcessId;
 use axiom_process::os::{caller, foreground};
@@ -68,6 +69,9 @@ pub struct AttachedSession {
     /// The shell command that runs, as far as is known: its program may have been kept from it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call: Option<ShellCall>,
+    /// The worktree of the shell command that runs, or ran last.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub call_in: Option<String>,
     /// When its last shell command ended.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub call_ended: Option<Timestamp>,
@@ -252,6 +256,7 @@ pub(super) fn of(files: &AttachFiles, stamp: &AttachedSessionStamp) -> AttachedS
         outside: Vec::new(),
         nested: Vec::new(),
         call: None,
+        call_in: None,
         call_ended: None,
         excludes: None,
         exclude_changes: Vec::new(),
@@ -260,7 +265,7 @@ pub(super) fn of(files: &AttachFiles, stamp: &AttachedSessionStamp) -> AttachedS
         moves: Vec::new(),
     };
     let known = known.unwrap_or_else(new);
-    AttachedSession { process: caller::caller(), last_activity: now, worktree: stamp.worktree.clone(), ended: false, ..known }
+    AttachedSession { process: caller::caller(), last_activity: now, ended: false, ..known }
 }
 
 /// The session of the program that calls, where it does not say which: the one of its process that was heard of last.
@@ -271,10 +276,10 @@ pub(super) fn of_caller(files: &AttachFiles, program: AttachedProgram) -> Option
     its.max_by_key(|one| one.last_activity).map(|one| one.id)
 }
 
-/// Whether a shell command of another session ran in this one's worktree since then.
-pub(super) fn another_ran(files: &AttachFiles, session: &AttachedSession, since: Timestamp) -> bool {
+/// Whether a shell command of another session ran in this worktree since then.
+pub(super) fn another_ran(files: &AttachFiles, (session, worktree): (&AttachedSession, &str), since: Timestamp) -> bool {
     let all = files.sessions().into_iter().filter_map(|(json, _)| serde_json::from_slice::<AttachedSession>(&json).ok());
-    let mut others = all.filter(|one| one.id != session.id && one.worktree == session.worktree);
+    let mut others = all.filter(|one| one.id != session.id && one.call_in.as_deref() == Some(worktree));
     others.any(|one| one.ran_since(since))
 }
 
@@ -342,5 +347,10 @@ pub fn files_changed(ctx: &Context, session: &AttachedSession) -> Result<Option<
         let changes = repo.history().diff_trees(old, new)?.into_iter();
         Ok(changes.filter(TreeChange::changes_a_file).collect())
     };
-    Ok(prompts::between(ctx, (first, newest), &session.worktree, changes).map(|changes| changes.len()))
+    let own = prompts::between(ctx, (first, newest), &session.worktree, changes).map(|changes| changes.len());
+    let Some(stamp) = first.attached.as_deref() else { return Ok(own) };
+    let later: Vec<&CheckpointRecord> = all.iter().skip_while(|one| one.name != first.name).skip(1).copied().collect();
+    let stamp = AttachedSessionStamp { worktree: session.worktree.clone(), ..stamp.clone() };
+    let elsewhere = elsewhere::files_of_session(ctx, (first, &stamp), &later)?;
+    Ok(own.map(|own| own + elsewhere))
 }

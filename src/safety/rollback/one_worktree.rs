@@ -14,11 +14,13 @@ use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::journal::journaled::{HeadState, JournaledOperation, OperationKind};
 
 use super::left_alone::made_by;
+use super::own_worktrees::OwnWorktreesFate;
 use super::plan::{RollbackPlan, kept};
 use super::preview::RollbackPreview;
-use super::refs::{LocalRefsPolicy, add_branch_configs, add_local_refs, add_moved_branches, since};
-use super::submodules;
+use super::refs::{add_branch_configs, add_local_refs, add_moved_branches, since};
+use super::to_prompt::BesideWorktree;
 use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
+use super::{own_worktrees, submodules};
 use crate::operation::branches::branches_are_free;
 use crate::rollback::removed_commits::{add_detached, add_refs};
 
@@ -53,13 +55,13 @@ impl OneWorktreeRollback<'_> {
 }
 
 /// Plans the rollback of the worktree at `path`, from the capture made just now: files, index, HEAD, and the branch that was
-/// checked out there; and local refs, where `refs` says what happens to them.
+/// checked out there; and what goes back beside it.
 pub(super) fn make(
     ctx: &Context,
     (record, document): (&CheckpointRecord, &CheckpointDocument),
     captured: &CheckpointCaptures,
     path: &Path,
-    refs: Option<LocalRefsPolicy>,
+    beside: BesideWorktree<'_>,
 ) -> Result<RollbackPlan> {
     let both = find(ctx, record, document, captured, path)?;
     let text = path.display().to_string();
@@ -78,11 +80,12 @@ pub(super) fn make(
             operation.refs.push(RefChange { name: branch.clone(), value });
         }
     }
-    let wish = refs.unwrap_or(LocalRefsPolicy::Stay);
-    let since = since(ctx, &record.capture, &operation, wish)?;
-    add_moved_branches(&since, wish, &mut operation, &mut preview);
+    let own = OwnWorktreesFate::These(beside.others);
+    own_worktrees::add_branches(ctx, document, captured, own, &mut operation)?;
+    let since = since(ctx, &record.capture, &operation, beside.refs)?;
+    add_moved_branches(&since, beside.refs, &mut operation, &mut preview);
     add_refs(ctx, &record.name, document, &mut operation, &mut preview)?;
-    add_local_refs(ctx, &record.capture, since, wish, &mut operation, &mut preview)?;
+    add_local_refs(ctx, &record.capture, since, beside.refs, &mut operation, &mut preview)?;
     add_branch_configs(ctx, &record.capture, &mut operation, &mut preview)?;
     let coverage = both.coverage(document, &text);
     let now = (both.now, both.now_capture.clone());
@@ -93,6 +96,7 @@ pub(super) fn make(
         WorktreeRollbackState { capture: &both.capture, head, coverage, only: None, exclude: &exclude, submodules: &submodules };
     let change = worktree_change(&ctx.repo, text.clone(), now, then, &mut preview)?;
     add_worktree(ctx, change, both.now, &mut operation, &mut preview)?;
+    own_worktrees::add(ctx, document, (captured, own), &mut operation, &mut preview)?;
     add_detached(ctx, &operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
     branches_are_free(ctx, &operation)?;

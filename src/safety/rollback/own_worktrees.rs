@@ -24,6 +24,8 @@ pub(super) enum OwnWorktreesFate<'d> {
     Stay,
     /// They go back too.
     GoBackToo,
+    /// These go back too.
+    These(&'d [String]),
     /// This one goes back, and the main one stays with the others: the session works for the branch that is checked out here.
     InPlaceOfMain(&'d str),
 }
@@ -41,6 +43,7 @@ impl<'d> OwnWorktreesFate<'d> {
         match self {
             Self::Stay => false,
             Self::GoBackToo => true,
+            Self::These(all) => all.iter().any(|one| one == path),
             Self::InPlaceOfMain(one) => one == path,
         }
     }
@@ -48,7 +51,7 @@ impl<'d> OwnWorktreesFate<'d> {
     /// Whether the main worktree goes back.
     pub fn takes_main_back(self) -> bool {
         match self {
-            Self::Stay | Self::GoBackToo => true,
+            Self::Stay | Self::GoBackToo | Self::These(_) => true,
             Self::InPlaceOfMain(_) => false,
         }
     }

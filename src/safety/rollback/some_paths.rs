@@ -14,27 +14,35 @@ use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::journal::journaled::{JournaledOperation, OperationKind};
 
+use super::gone_worktrees::{refuse_outside, with_gone};
 use super::not_restored::left_out;
 use super::one_worktree::{OneWorktreeRollback, find};
+use super::own_worktrees::OwnWorktreesFate;
 use super::plan::{RollbackPlan, kept};
 use super::preview::RollbackPreview;
-use super::refs::{LocalRefsPolicy, add_branch_configs, add_local_refs, add_moved_branches, since};
-use super::submodules;
+use super::refs::{add_branch_configs, add_local_refs, add_moved_branches, since};
+use super::removed_commits::{add_detached, add_refs};
+use super::to_prompt::BesideWorktree;
 use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
+use super::{own_worktrees, submodules};
 use crate::operation::branches::branches_are_free;
 use crate::operation::recorded_head::head_state;
 
-/// Plans the rollback of `paths`, from the captures made just now. A path includes everything below it. Local refs that were deleted
-/// come back where `refs` says so; those that moved stay.
+/// Plans the rollback of `paths`, from the captures made just now. A path includes everything below it. With it goes back
+/// what is beside the worktree.
 pub(super) fn make(
     ctx: &Context,
     (record, document): (&CheckpointRecord, &CheckpointDocument),
     captured: &CheckpointCaptures,
     paths: &[PathBuf],
-    refs: Option<LocalRefsPolicy>,
+    beside: BesideWorktree<'_>,
 ) -> Result<RollbackPlan> {
+    refuse_outside(ctx, (document, captured), paths)?;
     let (worktree, named) = in_one_worktree(captured, paths)?;
-    let both = find(ctx, record, document, captured, worktree.path())?;
+    let mut both = find(ctx, record, document, captured, worktree.path())?;
+    if let Some(capture) = with_gone(ctx, (document, captured), (&both, worktree), &named)? {
+        both.capture = capture;
+    }
     name_something(ctx, (record, document), &both, &named)?;
     let only = PathSet::new(named.iter().cloned());
     let text = worktree.path_text()?;
@@ -64,16 +72,30 @@ pub(super) fn make(
     preview.not_restored.extend(left_out(&both.now.capture, &text, &only));
     let change = worktree_change(&ctx.repo, text.clone(), (both.now, both.now_capture.clone()), then, &mut preview)?;
     add_worktree(ctx, change, both.now, &mut operation, &mut preview)?;
-    if let Some(wish) = refs {
-        let since = since(ctx, &record.capture, &operation, wish)?;
-        add_moved_branches(&since, wish, &mut operation, &mut preview);
-        add_local_refs(ctx, &record.capture, since, wish, &mut operation, &mut preview)?;
-        add_branch_configs(ctx, &record.capture, &mut operation, &mut preview)?;
-        branches_are_free(ctx, &operation)?;
-    }
+    add_beside(ctx, (record, document), captured, beside, (&mut operation, &mut preview))?;
     operation.kept = kept(ctx, &operation)?;
     preview.name_moments(&operation, document);
     RollbackPlan::of(ctx, captured, operation, preview)
+}
+
+/// Adds what goes back beside the files of one worktree.
+fn add_beside(
+    ctx: &Context,
+    (record, document): (&CheckpointRecord, &CheckpointDocument),
+    captured: &CheckpointCaptures,
+    beside: BesideWorktree<'_>,
+    (operation, preview): (&mut JournaledOperation, &mut RollbackPreview),
+) -> Result<()> {
+    let own = OwnWorktreesFate::These(beside.others);
+    own_worktrees::add_branches(ctx, document, captured, own, operation)?;
+    let since = since(ctx, &record.capture, operation, beside.refs)?;
+    add_moved_branches(&since, beside.refs, operation, preview);
+    add_refs(ctx, &record.name, document, operation, preview)?;
+    add_local_refs(ctx, &record.capture, since, beside.refs, operation, preview)?;
+    add_branch_configs(ctx, &record.capture, operation, preview)?;
+    own_worktrees::add(ctx, document, (captured, own), operation, preview)?;
+    add_detached(ctx, operation, preview)?;
+    branches_are_free(ctx, operation)
 }
 
 /// Whether one of the paths is in a workspace: then its agent has to be stopped.

@@ -19,6 +19,22 @@ pub struct PromptRollback {
     pub worktree: PathBuf,
     /// Whether its index, HEAD and branch go back too; else only its files.
     pub takes_head: bool,
+    /// Other worktrees that go back: the session's subagents worked there.
+    pub others: Vec<String>,
+}
+
+/// What goes back beside one worktree.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct BesideWorktree<'a> {
+    /// What happens to local refs.
+    pub refs: LocalRefsPolicy,
+    /// Other worktrees.
+    pub others: &'a [String],
+}
+
+impl BesideWorktree<'_> {
+    /// Nothing.
+    pub const NOTHING: BesideWorktree<'static> = BesideWorktree { refs: LocalRefsPolicy::Stay, others: &[] };
 }
 
 /// Plans it, from the captures made just now.
@@ -29,9 +45,10 @@ pub(super) fn make(
     part: &PromptRollback,
     refs: LocalRefsPolicy,
 ) -> Result<RollbackPlan> {
+    let beside = BesideWorktree { refs, others: &part.others };
     // Whoever has moved branches moved back wants that of the one that is checked out too.
     if part.takes_head || refs == LocalRefsPolicy::MoveToo {
-        return one_worktree::make(ctx, (record, document), captured, &part.worktree, Some(refs));
+        return one_worktree::make(ctx, (record, document), captured, &part.worktree, beside);
     }
-    some_paths::make(ctx, (record, document), captured, std::slice::from_ref(&part.worktree), Some(refs))
+    some_paths::make(ctx, (record, document), captured, std::slice::from_ref(&part.worktree), beside)
 }

@@ -99,8 +99,20 @@ fn in_words(all: &[Prompt]) -> String {
         let program = prompt.program.map_or("-", |program| program.as_str());
         let text = visible::line(prompt.text.as_deref().unwrap_or("-")).into_owned();
         rows.push(vec![prompt.number.to_string(), words::time(prompt.at), program.to_owned(), changed, text]);
+        for other in &prompt.elsewhere {
+            let changed = format!("{} +{} -{}", count(other.files, "file"), other.insertions, other.deletions);
+            let mut row = vec![String::new(); 3];
+            row.extend([changed, format!("in '{}'", visible::line(inside(&other.worktree, prompt.worktree.as_deref())))]);
+            rows.push(row);
+        }
     }
     table(&rows) + "To go back to before one: git axiom rollback checkpoint --prompt NUMBER\n"
+}
+
+/// A worktree as it is seen from another one.
+fn inside<'w>(worktree: &'w str, from: Option<&str>) -> &'w str {
+    let rest = from.and_then(|from| worktree.strip_prefix(from)).and_then(|rest| rest.strip_prefix('/'));
+    rest.unwrap_or(worktree)
 }
 
 /// Arguments of `sessions`.

@@ -247,12 +247,16 @@ fn to_named(to: &RollbackCheckpointArgs, ctx: &mut Context, global: &GlobalArgs,
 fn to_prompt(number: u32, to: &RollbackCheckpointArgs, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let name = prompts::find(ctx, number)?.0.name.to_string();
     let back = prompts::back(ctx, &name)?;
-    if let Some(note) = back.note() {
-        screen.note(&format!("note: {note}"));
-        let commits: String = back.commits().iter().map(|commit| format!("  {}\n", visible::line(commit))).collect();
-        screen.note_text(&commits);
+    for (place, note) in back.notes().iter().enumerate() {
+        screen.note(&format!("note: {}", visible::line(note)));
+        // The first is of HEAD, where there are any.
+        let commits = back.commits().iter().filter(|_| place == 0).map(|commit| format!("  {}\n", visible::line(commit)));
+        let commits: String = commits.collect();
+        if !commits.is_empty() {
+            screen.note_text(&commits);
+        }
     }
-    if let Some(paths) = changed_by_others::note(ctx, number)? {
+    if let Some(paths) = changed_by_others::note(ctx, number, back.worktrees())? {
         screen.note(&format!("note: {}", visible::line(&paths)));
     }
     checkpoint(ctx, screen, to.how.wish(&name, back.part()), &to.how)

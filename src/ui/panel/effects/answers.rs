@@ -90,7 +90,7 @@ fn plan(ctx: &mut Context, deed: &PanelAction) -> Result<PanelPreview> {
             }
             // What was looked at is what is done: the whole name, not the beginning of one.
             let deed = PanelAction::RollBack(preview.checkpoint.name.to_string());
-            let notes = back.note().into_iter().chain(at_work::before_rollback(ctx, back.part())?);
+            let notes = back.notes().into_iter().chain(at_work::before_rollback(ctx, back.part())?);
             let lines = notes.map(|note| format!("Note: {note}.")).chain(with_way_back(&people(&preview, "Would go"), KEPT));
             Ok(PanelPreview { lines: lines.collect(), deed: Some(deed) })
         }
