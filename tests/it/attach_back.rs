@@ -5,6 +5,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use git_axiom::base::error::Code;
+use git_axiom::base::files::{FileLock, LockAttempt};
+use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 
 use crate::common::{Run, TestEnv};
@@ -383,7 +385,9 @@ fn a_subagents_worktree_goes_back_with_the_prompt_that_it_worked_for() {
     saved(1, 1);
     session.prompt();
     wait_for("the other worktree is looked at", || {
-        env.json(&["checkpoint", "show", "prompt-0002"])["checkpoint"]["workspaces"].as_array().is_some_and(|all| !all.is_empty())
+        env.json(&["checkpoint", "show", "prompt-0002"])["checkpoint"]["document"]["workspaces"]
+            .as_array()
+            .is_some_and(|all| !all.is_empty())
     });
     let before = at(&env, &place);
     agent.shell("echo 2 > sub.txt; rm a.txt; git commit -qam second; echo 3 > sub.txt");
@@ -403,4 +407,71 @@ fn a_subagents_worktree_goes_back_with_the_prompt_that_it_worked_for() {
     let told = env.axiom(&["rollback", "checkpoint", "--prompt", "2", "--yes"]).success();
     assert!(told.stderr.contains("stays, since not it alone moved its HEAD"), "{}", told.stderr);
     assert_eq!(at(&env, &place), last);
+}
+
+/// A prompt before which nothing could be saved is in the timeline as such, in its place, and its text is forgotten with the others.
+#[test]
+fn a_prompt_that_could_not_be_saved_is_in_the_list_as_such() {
+    let env = repository();
+    env.git(&["config", "axiom.attach.deadline", "1"]);
+    let session = CalledSession { env: &env, id: "s", folder: env.repo() };
+    session.prompt();
+    let lock = StoreLayout::new(&env.repo().join(".git")).change_lock();
+    let LockAttempt::Taken(held) = FileLock::try_take(&lock).unwrap() else { panic!("nobody else has it") };
+    session.hook("UserPromptSubmit", json!({"prompt": "tidy up\nand more"}));
+    drop(held);
+    session.prompt();
+    let told = env.json(&["prompts"]);
+    assert_eq!(told["prompts"].as_array().unwrap().len(), 2);
+    let not_saved = told["notSaved"].as_array().unwrap();
+    assert_eq!((not_saved.len(), &not_saved[0]["text"], &not_saved[0]["session"]), (1, &json!("tidy up"), &json!("claude-s")));
+    let words = env.ok(&["prompts"]);
+    let lines: Vec<&str> = words.lines().collect();
+    assert!(lines[1].starts_with("2 ") && lines[3].starts_with("1 "), "{words}");
+    assert!(lines[2].starts_with("- ") && lines[2].contains("NOT SAVED") && lines[2].contains("tidy up ("), "{words}");
+    assert_eq!(env.ok(&["prompts", "forget", "--all"]), "Forgot the text of 3 prompts.\n");
+    assert_eq!(env.json(&["prompts"])["notSaved"][0]["text"], Value::Null);
+}
+
+/// aider tells of the ends of its answers only: each is the moment before the next prompt, and the first is that of the attaching.
+#[test]
+fn what_aiders_answers_changed_is_listed_and_goes_back() {
+    let env = repository();
+    env.ok(&["attach", "aider"]);
+    env.ok(&["attach", "aider"]);
+    for name in ["f1.txt", "f2.txt"] {
+        env.write(name, "by aider\n");
+        env.run(env.axiom_command(&env.repo(), ["hook", "aider"]), Some(b"")).success();
+    }
+    let prompts = env.json(&["prompts"]);
+    let shown: Vec<_> =
+        prompts["prompts"].as_array().unwrap().iter().map(|one| (one["number"].as_u64(), one["files"].as_u64())).collect();
+    assert_eq!(shown, [(Some(3), Some(0)), (Some(2), Some(1)), (Some(1), Some(1))]);
+    assert!(env.ok(&["prompts"]).contains("your next prompt begins here"));
+    env.ok(&["rollback", "checkpoint", "--prompt", "2", "--yes"]);
+    assert!(env.repo().join("f1.txt").exists() && !env.repo().join("f2.txt").exists());
+    env.ok(&["rollback", "checkpoint", "--prompt", "1", "--yes"]);
+    assert!(!env.repo().join("f1.txt").exists());
+}
+
+/// Ignored files that the project names are in a new workspace, but none that the task's branch would commit, and nothing outside of it.
+#[test]
+fn ignored_files_that_the_project_names_are_in_a_new_workspace() {
+    let env = repository();
+    env.write(".gitignore", ".env\ndeps/\n");
+    env.write(".worktreeinclude", ".env\ndeps/\nplain.txt\nlinked/\n");
+    std::os::unix::fs::symlink("/", env.repo().join("elsewhere")).unwrap();
+    env.git(&["add", "-A"]);
+    env.git(&["commit", "-qm", "named"]);
+    env.write(".env", "KEY=1\n");
+    env.write("deps/a/b.txt", "b\n");
+    env.write("deps/not.log", "l\n");
+    env.write("plain.txt", "untracked, not ignored\n");
+    env.ok(&["init"]);
+    let look =
+        "for f in .env deps/a/b.txt plain.txt; do test -e $f && echo $f; done > seen.txt; git status --porcelain >> seen.txt";
+    env.ok(&["task", "add", "look", "--body", look]);
+    env.ok(&["run", "--mode", "autopilot", "--until-idle"]);
+    assert_eq!(env.git(&["show", "main:seen.txt"]), ".env\ndeps/a/b.txt\n?? seen.txt");
+    assert_eq!(env.git(&["ls-tree", "--name-only", "main", "--", ".env", "deps"]), "", "nothing of it is committed");
 }

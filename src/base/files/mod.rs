@@ -8,6 +8,7 @@ mod attributes;
 #[cfg(test)]
 #[path = "../../../tests/support/bound.rs"]
 mod bound;
+mod copied_beside;
 mod durable;
 mod edited;
 mod folders;
@@ -24,6 +25,7 @@ mod scratch;
 
 pub use append::{AppendFile, append_public, open_append};
 pub use attributes::{ACL, DEFAULT_ACL, ExtendedAttributes, attribute, attributes, knows_attribute, set_attributes};
+pub use copied_beside::copy_beside;
 pub use durable::{
     create_dir_all, create_dirs_unsynced, create_if_free, create_new, create_private_dir, create_public_dir, create_users_dir,
     move_unsynced, read, read_from, read_optional, remove_empty_dir, remove_file, rename, replace_unsynced, set_mode,

@@ -125,6 +125,11 @@ impl Workspaces<'_> {
             return Ok(AddWorkspaceOutcome::NotMade(Box::new(output)));
         }
         env::fault_point("git.after-worktree-add");
+        if let Some(entry) = entry()?.filter(|_| !adding.from_capture)
+            && let Err(error) = self.copy_included(&entry.worktree, &adding.given_up)
+        {
+            tracing::warn!(%error, "the ignored files that .worktreeinclude names are not in the workspace");
+        }
         sync_file_system(self.repo.common_dir())?;
         sync_file_system(path)?;
         let made = entry()?.map(|entry| entry.worktree).ok_or_else(|| {

@@ -8,6 +8,7 @@ pub(super) mod begun_merge;
 pub(super) mod filtered_index;
 mod git_crypt;
 pub(super) mod git_damage;
+mod included_files;
 pub(super) mod leftovers;
 pub(super) mod making;
 pub(super) mod mend;

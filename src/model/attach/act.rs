@@ -62,7 +62,7 @@ pub fn act(event: &AgentHookEvent, at: ShellSurroundings<'_>) -> AttachAction {
         AgentHookMoment::SessionStart => AttachAction::HandOver(DeferredSave::Start),
         // A prompt within a subagent is the agent's.
         AgentHookMoment::Prompt { .. } if event.subagent => AttachAction::Note,
-        AgentHookMoment::Prompt { .. } => AttachAction::Save(CheckpointTrigger::Prompt),
+        AgentHookMoment::Prompt { .. } | AgentHookMoment::AnswerEnd => AttachAction::Save(CheckpointTrigger::Prompt),
         AgentHookMoment::BeforeEdit { paths } => {
             let edits = paths.iter().any(|path| shell::is_setting(path, at));
             let act = if paths.is_empty() {
@@ -185,6 +185,8 @@ mod tests {
         let prompt = AgentHookMoment::Prompt { text: "x".into() };
         assert_eq!(act(&event(prompt.clone()), ShellSurroundings::UNKNOWN), AttachAction::Save(CheckpointTrigger::Prompt));
         assert_eq!(act(&AgentHookEvent { subagent: true, ..event(prompt) }, ShellSurroundings::UNKNOWN), AttachAction::Note);
+        let ended = act(&event(AgentHookMoment::AnswerEnd), ShellSurroundings::UNKNOWN);
+        assert_eq!(ended, AttachAction::Save(CheckpointTrigger::Prompt), "the next prompt begins with it");
         assert_eq!(shell("ls"), AttachAction::Note);
         assert_eq!(shell("rm x"), AttachAction::Save(CheckpointTrigger::BeforeShell));
         let before = AgentHookMoment::BeforeEdit { paths: vec!["a".into()] };

@@ -54,6 +54,8 @@ pub enum AgentHookMoment {
     AfterShell,
     /// The agent has ended its turn, or was interrupted.
     TurnEnd,
+    /// An answer has ended, and the program tells nothing else: what there is now is what the next prompt begins with.
+    AnswerEnd,
     /// A subagent has ended.
     SubagentEnd,
     /// A worktree is about to be removed.
@@ -75,7 +77,7 @@ pub fn read(program: AttachedProgram, bytes: &[u8]) -> Option<AgentHookEvent> {
     if program == AttachedProgram::Aider {
         // It sends nothing, at the end of each answer.
         let (session, folder, name) = (String::new(), None, "notification".to_owned());
-        return Some(AgentHookEvent { session, folder, name, subagent: false, moment: AgentHookMoment::TurnEnd });
+        return Some(AgentHookEvent { session, folder, name, subagent: false, moment: AgentHookMoment::AnswerEnd });
     }
     let text = String::from_utf8_lossy(bytes);
     let value: Value = serde_json::from_str(&text).ok()?;

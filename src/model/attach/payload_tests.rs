@@ -24,6 +24,7 @@ fn of_fixture(program: AttachedProgram, name: &str) -> Option<AgentHookEvent> {
 fn words(moment: &AgentHookMoment) -> String {
     match moment {
         AgentHookMoment::SessionStart => "start".into(),
+        AgentHookMoment::AnswerEnd => "answer end".to_owned(),
         AgentHookMoment::OwnPrompt => "own prompt".to_owned(),
         AgentHookMoment::Prompt { text } => format!("prompt {}", text.lines().next().unwrap_or_default()),
         AgentHookMoment::BeforeEdit { paths } => format!("before-edit {}", paths.join(" ")),
@@ -113,7 +114,7 @@ fn what_another_program_sends_is_told_apart_and_what_is_not_known_is_nothing() {
             assert_eq!(read(program, unknown.as_bytes()), None, "{program} {unknown}");
         }
     }
-    assert_eq!(read(AttachedProgram::Aider, b"").map(|event| event.moment), Some(AgentHookMoment::TurnEnd));
+    assert_eq!(read(AttachedProgram::Aider, b"").map(|event| event.moment), Some(AgentHookMoment::AnswerEnd));
 }
 
 #[test]

@@ -200,7 +200,7 @@ pub static RECIPES: [HookRecipe; 6] = [
         format: HookFileFormat::Yaml,
         reach: SettingsFileReach::Own,
         covers: ALONE,
-        then: Some("restart aider"),
+        then: Some("restart it; it tells of the ends of answers only: each is saved as the moment before your next prompt"),
     },
 ];
 

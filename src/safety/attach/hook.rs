@@ -10,7 +10,7 @@ use super::hook_repository::{repository_around, without_variables};
 use super::own_commits::{self, OwnCommitTracker};
 use super::saving::{self, SaveOutcome, SaveRequest};
 use super::went_back::{told_meanwhile, went_back};
-use super::{command_paths, join, prompts, sessions};
+use super::{command_paths, join, not_saved, prompts, sessions};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
@@ -25,7 +25,7 @@ use axiom_model::attach::shell::{self, ShellSurroundings};
 use axiom_model::checkpoint::stamp::{AttachedSessionStamp, session_key};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_store;
-use axiom_store::beside::attach::AttachFiles;
+use axiom_store::beside::attach::{AttachFiles, NotSavedPromptLine};
 use axiom_store::beside::fired;
 use axiom_store::layout::StoreLayout;
 
@@ -233,7 +233,7 @@ impl AttachHookCall {
     fn note(&self, change: impl FnOnce(&mut sessions::AttachedSession)) {
         let mut session = sessions::of(&self.files, &self.stamp);
         // A subagent may have a worktree of its own, and a shell may go to another.
-        if !self.event.subagent && matches!(self.event.moment, AgentHookMoment::Prompt { .. } | AgentHookMoment::SessionStart) {
+        if !self.event.subagent && begins_here(&self.event.moment) {
             session.worktree.clone_from(&self.stamp.worktree);
         }
         match &self.event.moment {
@@ -248,6 +248,7 @@ impl AttachHookCall {
             // What was committed until here by others is theirs.
             AgentHookMoment::Prompt { .. }
             | AgentHookMoment::SessionStart
+            | AgentHookMoment::AnswerEnd
             | AgentHookMoment::TurnEnd
             | AgentHookMoment::SessionEnd => drop(session.call_ends()),
             AgentHookMoment::OwnPrompt
@@ -256,7 +257,8 @@ impl AttachHookCall {
             | AgentHookMoment::SubagentEnd
             | AgentHookMoment::WorktreeRemove => {}
         }
-        session.rests = matches!(self.event.moment, AgentHookMoment::TurnEnd | AgentHookMoment::SessionEnd);
+        session.rests =
+            matches!(self.event.moment, AgentHookMoment::AnswerEnd | AgentHookMoment::TurnEnd | AgentHookMoment::SessionEnd);
         if !matches!(self.event.moment, AgentHookMoment::BeforeShell { .. } | AgentHookMoment::BeforeEdit { .. }) {
             session.asked.clear();
         }
@@ -298,6 +300,7 @@ impl AttachHookCall {
             | AgentHookMoment::BeforeEdit { .. }
             | AgentHookMoment::AfterEdit { .. }
             | AgentHookMoment::AfterShell
+            | AgentHookMoment::AnswerEnd
             | AgentHookMoment::TurnEnd
             | AgentHookMoment::SubagentEnd
             | AgentHookMoment::WorktreeRemove
@@ -344,12 +347,29 @@ impl AttachHookCall {
     /// says it.
     fn failed(&self, trigger: CheckpointTrigger, error: &Error) -> AgentHookAnswer {
         self.note(|session| session.unprotected = Some(error.to_string()));
-        let asks = saving::open(Path::new(&self.stamp.worktree)).map_or(true, |ctx| ctx.config.attach.on_failure == "ask");
+        let config = saving::open(Path::new(&self.stamp.worktree)).map(|ctx| ctx.config.attach.clone()).ok();
+        let asks = config.as_ref().is_none_or(|attach| attach.on_failure == "ask");
+        if trigger == CheckpointTrigger::Prompt {
+            self.note_not_saved(error, config.is_some_and(|attach| attach.prompt_text == "local"));
+        }
         if trigger != CheckpointTrigger::BeforeShell || !asks {
             return AgentHookAnswer::default();
         }
         let reason = format!("git axiom could not save what this command may destroy: {error}");
         AgentHookAnswer::ask(self.program, &self.event.name, &reason)
+    }
+
+    /// The timeline shows the prompt, to which nobody can go back.
+    fn note_not_saved(&self, error: &Error, keeps: bool) {
+        let AttachedSessionStamp { program, session, worktree } = self.stamp.clone();
+        let prompt = NotSavedPromptLine { at: env::now(), program, session, worktree, text: None, why: error.to_string() };
+        let text = match &self.event.moment {
+            AgentHookMoment::Prompt { text } if keeps => Some(text.as_str()),
+            _ => None,
+        };
+        if let Err(error) = not_saved::note(&self.files, prompt, text) {
+            tracing::debug!(%error, "a prompt that was not saved is not in the list of prompts");
+        }
     }
 
     /// Keeps the bytes of files that are about to be edited, where they were changed since the last look: at once, and not synced. The joiner
@@ -390,6 +410,11 @@ impl AttachHookCall {
         self.hand_over(DeferredSave::Kept { path: place.display().to_string(), copy, mode });
         Ok(())
     }
+}
+
+/// Whether something of the session itself begins, where it is.
+fn begins_here(moment: &AgentHookMoment) -> bool {
+    matches!(moment, AgentHookMoment::Prompt { .. } | AgentHookMoment::SessionStart | AgentHookMoment::AnswerEnd)
 }
 
 /// A prompt in no repository: where repositories are in the folder, it is noted that nothing was saved of them.

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 use super::elsewhere::{self, ElsewhereRollback, PromptElsewhere};
 use super::head_since::head_since;
+use super::not_saved;
 use crate::checkpoint;
 use crate::context::handle::Context;
 use crate::history::work_diff::TaskDiff;
@@ -63,22 +64,34 @@ pub struct Prompt {
 /// Keeps the first line of a prompt.
 pub(super) fn note(files: &AttachFiles, name: &str, text: &str) -> Result<()> {
     let Some(number) = prompt_number(name) else { return Ok(()) };
-    // Masked as a whole: a secret may begin in the first line and end behind it.
-    let masked = masked(text.trim_start());
-    let line: String = masked.lines().next().unwrap_or_default().chars().take(LONGEST).collect();
+    let line = first_line(text);
     change(files, |all| {
         all.retain(|one| one.number != number);
         all.push(PromptLine { number, text: line });
     })
 }
 
-fn change(files: &AttachFiles, change: impl FnOnce(&mut Vec<PromptLine>)) -> Result<()> {
+/// What is kept of a prompt.
+pub(super) fn first_line(text: &str) -> String {
+    // Masked as a whole: a secret may begin in the first line and end behind it.
+    let masked = masked(text.trim_start());
+    masked.lines().next().unwrap_or_default().chars().take(LONGEST).collect()
+}
+
+/// Changes what is kept of prompts while nobody else does.
+pub(super) fn locked(files: &AttachFiles, change: impl FnOnce(&AttachFiles) -> Result<()>) -> Result<()> {
     let LockAttempt::Taken(_lock) = FileLock::take(&files.prompts_lock(), Duration::from_secs(2))? else {
         return Err(Error::new(Code::Busy, "the list of prompts is being changed"));
     };
-    let mut all = files.prompts()?;
-    change(&mut all);
-    files.write_prompts(&all)
+    change(files)
+}
+
+fn change(files: &AttachFiles, change: impl FnOnce(&mut Vec<PromptLine>)) -> Result<()> {
+    locked(files, |files| {
+        let mut all = files.prompts()?;
+        change(&mut all);
+        files.write_prompts(&all)
+    })
 }
 
 /// Forgets the first lines of these prompts, or of all; returns how many there were. What a checkpoint saved stays.
@@ -91,6 +104,9 @@ pub fn forget(ctx: &Context, numbers: Option<&[u32]>) -> Result<usize> {
         all.retain(|one| numbers.is_some_and(|numbers| !numbers.contains(&one.number)));
         gone = before - all.len();
     })?;
+    if numbers.is_none() {
+        gone += not_saved::forget(&files)?;
+    }
     Ok(gone)
 }
 

@@ -23,7 +23,7 @@ pub(super) fn with_gone(
     (both, worktree): (&OneWorktreeRollback<'_>, &Worktree),
     named: &[RepoPath],
 ) -> Result<Option<Oid>> {
-    let (mut changes, mut raw, mut modes) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut changes, mut raw, mut modes, mut places) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for then in gone(document, captured) {
         let Ok(inside) = Path::new(&then.path).strip_prefix(worktree.path()) else { continue };
         let prefix = RepoPath::new(inside.as_os_str().as_bytes());
@@ -39,6 +39,7 @@ pub(super) fn with_gone(
         let extras = extras_of(&ctx.repo, Some(&then.capture))?;
         raw.extend(extras.raw.into_iter().map(|one| RawFile { path: prefix.join(&one.path), ..one }));
         modes.extend(extras.modes.into_iter().map(|one| RecordedPermissions { path: prefix.join(&one.path), ..one }));
+        places.push(prefix);
     }
     if changes.is_empty() {
         return Ok(None);
@@ -50,6 +51,8 @@ pub(super) fn with_gone(
     extras.raw.sort_by(|a, b| a.path.cmp(&b.path));
     extras.modes.extend(modes);
     extras.modes.sort_by(|a, b| a.path.cmp(&b.path));
+    // For the capture of the worktree around it, it was another repository's.
+    extras.gaps.retain(|gap| !places.iter().any(|place| gap.within(place).is_some() || place.within(gap).is_some()));
     capture_with(&ctx.repo, &both.now.capture, (&files, &parts.index), extras).map(Some)
 }
 

@@ -4,11 +4,13 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::layout::StoreLayout;
 use axiom_base::error::Result;
 use axiom_base::{env, files};
+use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::base::text_hash::text_hash;
 
 /// The largest file of ours that is read.
@@ -29,6 +31,24 @@ pub struct PromptLine {
     pub number: u32,
     /// The line, masked.
     pub text: String,
+}
+
+/// A prompt before which nothing could be saved.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct NotSavedPromptLine {
+    /// When that was known.
+    pub at: Timestamp,
+    /// The program.
+    pub program: AttachedProgram,
+    /// Its session.
+    pub session: String,
+    /// The worktree of the session.
+    pub worktree: String,
+    /// Its first line, masked; `None` where it is not kept.
+    pub text: Option<String>,
+    /// Why.
+    pub why: String,
 }
 
 /// The files of attached sessions of one repository.
@@ -224,6 +244,18 @@ impl AttachFiles {
     pub fn write_prompts(&self, prompts: &[PromptLine]) -> Result<()> {
         let json = serde_json::to_vec(prompts).unwrap_or_default();
         files::write_atomic(&self.below("prompts.json"), &json)
+    }
+
+    /// The prompts before which nothing could be saved, the newest last.
+    pub fn not_saved(&self) -> Vec<NotSavedPromptLine> {
+        let bytes = files::read_optional(&self.below("not-saved.json"), LIMIT).ok().flatten().unwrap_or_default();
+        serde_json::from_slice(&bytes).unwrap_or_default()
+    }
+
+    /// Replaces them. The caller holds the lock of prompts.
+    pub fn write_not_saved(&self, prompts: &[NotSavedPromptLine]) -> Result<()> {
+        let json = serde_json::to_vec(prompts).unwrap_or_default();
+        files::write_atomic(&self.below("not-saved.json"), &json)
     }
 
     /// How many events the log had when the checkpoints of sessions were packed; 0 where they never were.

@@ -13,6 +13,7 @@ use crate::cli::{prompt, visible};
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::program_hooks::recipe::{HookRecipe, RECIPES, recipe};
+use axiom_safety::attach::first_moment;
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;
 use axiom_safety::program_hooks::attach;
@@ -116,6 +117,9 @@ pub fn run(args: &AttachArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
     let is_here = !args.which.user && !args.which.shared;
     let says_what_is_covered = is_here && ctx.as_ref().map(has_linked).transpose()?.unwrap_or_default();
     for recipe in chosen.iter().filter(|_| !args.which.dry_run) {
+        if let Some(ctx) = ctx.as_ref().filter(|_| !args.which.user) {
+            first_moment::keep_first_moment(ctx, recipe.name)?;
+        }
         if says_what_is_covered {
             screen.note(&format!("{}: {}", recipe.title, recipe.covers));
         }

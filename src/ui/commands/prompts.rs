@@ -8,7 +8,10 @@ use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_base::error::{Code, Error, Exit, Result};
+use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::base::forms::plural::count;
+use axiom_safety::attach::not_saved;
+use axiom_safety::attach::not_saved::NotSavedPromptLine;
 use axiom_safety::attach::prompts;
 use axiom_safety::attach::prompts::Prompt;
 use axiom_safety::attach::sessions;
@@ -53,8 +56,10 @@ struct PromptsForgetArgs {
 }
 
 #[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
 struct PromptsJson<'a> {
     prompts: &'a [Prompt],
+    not_saved: &'a [NotSavedPromptLine],
 }
 
 #[derive(Serialize)]
@@ -70,8 +75,10 @@ pub fn run(args: &PromptsArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
     let ctx = look(global, screen)?;
     let all = prompts::list(&ctx, args.count)?;
     let alive = sessions::list(&ctx).into_iter().filter(sessions::AttachedSession::is_alive).map(AttachedSessionJson::from);
-    let not_saved: String = alive.map(|one| not_saved_in_words(&one)).collect();
-    screen.answer(&PromptsJson { prompts: &all }, || in_words(&all) + &not_saved)?;
+    let not_held: String = alive.map(|one| not_saved_in_words(&one)).collect();
+    let mut not_saved = not_saved::list(&ctx)?;
+    not_saved.truncate(args.count);
+    screen.answer(&PromptsJson { prompts: &all, not_saved: &not_saved }, || in_words(&all, &not_saved) + &not_held)?;
     Ok(Exit::Done)
 }
 
@@ -85,19 +92,25 @@ fn forgotten(args: &PromptsForgetArgs, global: &GlobalArgs, screen: &mut Screen)
     Ok(Exit::Done)
 }
 
-fn in_words(all: &[Prompt]) -> String {
-    if all.is_empty() {
+fn in_words(all: &[Prompt], not_saved: &[NotSavedPromptLine]) -> String {
+    if all.is_empty() && not_saved.is_empty() {
         return "No attached agent was sent a prompt yet.\n".to_owned();
     }
     let mut rows = vec![["PROMPT", &words::time_heading("TIME"), "AGENT", "CHANGED", "TEXT"].map(String::from).to_vec()];
-    for prompt in all {
+    let mut missing = not_saved.iter().peekable();
+    for (place, prompt) in all.iter().enumerate() {
+        while let Some(one) = missing.next_if(|one| one.at > prompt.at) {
+            rows.push(not_saved_row(one));
+        }
         let changed = match (prompt.files, prompt.insertions, prompt.deletions) {
             (Some(0), ..) => "nothing".to_owned(),
             (Some(files), Some(added), Some(removed)) => format!("{} +{added} -{removed}", count(files, "file")),
             (_, _, _) => "?".to_owned(),
         };
         let program = prompt.program.map_or("-", |program| program.as_str());
-        let text = visible::line(prompt.text.as_deref().unwrap_or("-")).into_owned();
+        let is_next = place == 0 && prompt.program == Some(AttachedProgram::Aider) && prompt.files == Some(0);
+        let unknown = if is_next { "your next prompt begins here" } else { "-" };
+        let text = visible::line(prompt.text.as_deref().unwrap_or(unknown)).into_owned();
         rows.push(vec![prompt.number.to_string(), words::time(prompt.at), program.to_owned(), changed, text]);
         for other in &prompt.elsewhere {
             let changed = format!("{} +{} -{}", count(other.files, "file"), other.insertions, other.deletions);
@@ -106,7 +119,20 @@ fn in_words(all: &[Prompt]) -> String {
             rows.push(row);
         }
     }
+    rows.extend(missing.map(not_saved_row));
     table(&rows) + "To go back to before one: git axiom rollback checkpoint --prompt NUMBER\n"
+}
+
+fn not_saved_row(one: &NotSavedPromptLine) -> Vec<String> {
+    let text = one.text.as_deref().unwrap_or("-");
+    let why = visible::line(&one.why);
+    vec![
+        "-".to_owned(),
+        words::time(one.at),
+        one.program.as_str().to_owned(),
+        "NOT SAVED".to_owned(),
+        format!("{} ({why})", visible::line(text)),
+    ]
 }
 
 /// A worktree as it is seen from another one.

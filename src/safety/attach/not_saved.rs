@@ -1,0 +1,60 @@
+//! Prompts before which nothing could be saved: the timeline shows them as such, since there is nothing to go back to.
+
+use std::time::Duration;
+
+use super::prompts::{first_line, locked};
+use crate::context::handle::Context;
+use axiom_base::error::Result;
+use axiom_model::checkpoint::record::CheckpointRecord;
+use axiom_model::checkpoint::trigger::CheckpointTrigger;
+use axiom_store::beside::attach::AttachFiles;
+pub use axiom_store::beside::attach::NotSavedPromptLine;
+
+/// How many are kept.
+const MOST: usize = 50;
+/// A checkpoint that was begun so long before may have been completed by the next command.
+const LATER_MADE: Duration = Duration::from_secs(30);
+
+/// Notes one, with its first line where `keeps` says so.
+pub(super) fn note(files: &AttachFiles, prompt: NotSavedPromptLine, keeps: Option<&str>) -> Result<()> {
+    locked(files, |files| {
+        let mut all = files.not_saved();
+        all.push(NotSavedPromptLine { text: keeps.map(first_line), ..prompt });
+        let over = all.len().saturating_sub(MOST);
+        all.drain(..over);
+        files.write_not_saved(&all)
+    })
+}
+
+/// Those that are known, the newest first.
+pub fn list(ctx: &Context) -> Result<Vec<NotSavedPromptLine>> {
+    let mut all = AttachFiles::of(ctx.layout()).not_saved();
+    if all.is_empty() {
+        return Ok(all);
+    }
+    let records = ctx.state().record.checkpoints.all()?;
+    let was_made = |one: &NotSavedPromptLine| {
+        let is_it = |record: &&CheckpointRecord| {
+            let age = one.at.duration_since(record.created_at);
+            let is_near = !age.is_negative() && age.unsigned_abs() < LATER_MADE;
+            record.trigger == CheckpointTrigger::Prompt
+                && is_near
+                && record.attached.as_ref().is_some_and(|stamp| stamp.session == one.session)
+        };
+        records.iter().any(|record| is_it(record))
+    };
+    all.retain(|one| !was_made(one));
+    all.reverse();
+    Ok(all)
+}
+
+/// Forgets their first lines; returns how many there were.
+pub(super) fn forget(files: &AttachFiles) -> Result<usize> {
+    let mut gone = 0;
+    locked(files, |files| {
+        let mut all = files.not_saved();
+        gone = all.iter_mut().filter_map(|one| one.text.take()).count();
+        if gone > 0 { files.write_not_saved(&all) } else { Ok(()) }
+    })?;
+    Ok(gone)
+}
