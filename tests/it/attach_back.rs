@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use git_axiom::base::error::Code;
-use git_axiom::base::files::{FileLock, LockAttempt};
+use git_axiom::base::files::{FileLock, LockAttempt, is_locked};
 use git_axiom::store::layout::StoreLayout;
 use serde_json::{Value, json};
 
@@ -474,4 +474,42 @@ fn ignored_files_that_the_project_names_are_in_a_new_workspace() {
     env.ok(&["run", "--mode", "autopilot", "--until-idle"]);
     assert_eq!(env.git(&["show", "main:seen.txt"]), ".env\ndeps/a/b.txt\n?? seen.txt");
     assert_eq!(env.git(&["ls-tree", "--name-only", "main", "--", ".env", "deps"]), "", "nothing of it is committed");
+}
+
+/// Claude Code calls no hook when a human presses Esc: what there is then is saved within three seconds, and the turn counts as ended. The
+/// process that looks for it ends with the turn.
+#[test]
+fn what_there_is_when_a_human_interrupts_is_saved_soon_and_nothing_watches_after_the_turn() {
+    let env = repository();
+    let transcript = env.root().join("conversation.jsonl");
+    std::fs::write(&transcript, "{}\n").unwrap();
+    let session = CalledSession { env: &env, id: "s", folder: env.repo() };
+    let prompt = || drop(session.hook("UserPromptSubmit", json!({"prompt": "x", "transcript_path": transcript})));
+    let watches = || {
+        let folder = env.axiom_dir().join("attach/watches");
+        let locks = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+        locks.filter(|path| path.extension().is_some_and(|end| end == "turn")).any(|path| is_locked(&path).unwrap())
+    };
+    let turns = || {
+        let list = env.json(&["checkpoint", "list"]);
+        let all = list["checkpoints"].as_array().unwrap().iter().filter(|one| one["trigger"] == "turn");
+        all.map(|one| one["name"].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    prompt();
+    wait_for("the turn is watched", watches);
+    env.write("half.txt", "what the agent had written\n");
+    let line = json!({"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": "[Request interrupted by user]"}]}});
+    let begun = Instant::now();
+    std::fs::write(&transcript, format!("{{}}\n{line}\n")).unwrap();
+    wait_for("it is saved", || turns().len() == 1);
+    assert!(begun.elapsed() < Duration::from_secs(4), "{:?}", begun.elapsed());
+    let held = env.git(&["show", &format!("refs/axiom/captures/{}:half.txt", turns()[0])]);
+    assert_eq!(held, "what the agent had written");
+    wait_for("nothing watches", || !watches());
+    let told = env.axiom(&["rollback", "checkpoint", "--prompt", "1", "--dry-run"]).success();
+    assert!(!told.stderr.contains("has not ended"), "{}", told.stderr);
+    prompt();
+    wait_for("the next turn is watched", watches);
+    session.hook("Stop", json!({}));
+    wait_for("nothing watches after the turn", || !watches());
 }

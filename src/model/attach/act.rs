@@ -173,7 +173,7 @@ mod tests {
     use super::*;
 
     fn event(moment: AgentHookMoment) -> AgentHookEvent {
-        AgentHookEvent { session: "s".into(), folder: None, name: String::new(), subagent: false, moment }
+        AgentHookEvent { session: "s".into(), folder: None, name: String::new(), subagent: false, transcript: None, moment }
     }
 
     fn shell(command: &str) -> AttachAction {

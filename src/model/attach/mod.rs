@@ -7,6 +7,7 @@
 pub mod act;
 pub mod head_history;
 pub mod hook_answer;
+pub mod interruption;
 pub mod payload;
 pub mod shell;
 pub mod shorten;

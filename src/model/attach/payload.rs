@@ -18,6 +18,8 @@ pub struct AgentHookEvent {
     pub name: String,
     /// Whether it comes from inside a subagent.
     pub subagent: bool,
+    /// The file in which the program writes the conversation down, where it names one.
+    pub transcript: Option<String>,
     /// What happened or is about to.
     pub moment: AgentHookMoment,
 }
@@ -77,7 +79,14 @@ pub fn read(program: AttachedProgram, bytes: &[u8]) -> Option<AgentHookEvent> {
     if program == AttachedProgram::Aider {
         // It sends nothing, at the end of each answer.
         let (session, folder, name) = (String::new(), None, "notification".to_owned());
-        return Some(AgentHookEvent { session, folder, name, subagent: false, moment: AgentHookMoment::AnswerEnd });
+        return Some(AgentHookEvent {
+            session,
+            folder,
+            name,
+            subagent: false,
+            transcript: None,
+            moment: AgentHookMoment::AnswerEnd,
+        });
     }
     let text = String::from_utf8_lossy(bytes);
     let value: Value = serde_json::from_str(&text).ok()?;
@@ -100,7 +109,8 @@ pub fn read(program: AttachedProgram, bytes: &[u8]) -> Option<AgentHookEvent> {
         | AttachedProgram::Aider => text_of(&value, "session_id"),
     };
     let subagent = value.get("agent_id").is_some_and(|id| !id.is_null());
-    Some(AgentHookEvent { session, folder: folder_of(program, &value), name, subagent, moment })
+    let transcript = Some(text_of(&value, "transcript_path")).filter(|path| !path.is_empty());
+    Some(AgentHookEvent { session, folder: folder_of(program, &value), name, subagent, transcript, moment })
 }
 
 /// Cursor and editors of Microsoft run the hooks of Claude Code's settings too, with keys of their own.

@@ -4,11 +4,13 @@ use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::hook_repository::{repository_around, without_variables};
 use super::own_commits::{self, OwnCommitTracker};
 use super::saving::{self, SaveOutcome, SaveRequest};
+use super::turn_watch::{self, WatchedTurn};
 use super::went_back::{told_meanwhile, went_back};
 use super::{command_paths, join, not_saved, prompts, sessions};
 use axiom_base::env;
@@ -59,6 +61,8 @@ struct AttachHookCall {
     head: HeadPosition,
     /// Whether the repository has other worktrees.
     has_others: bool,
+    /// When it came.
+    began: Timestamp,
     files: AttachFiles,
 }
 
@@ -89,7 +93,7 @@ pub fn run(program: AttachedProgram, payload: &HookPayload, here: &Path) -> Agen
 /// A call that says nothing that can be read: what there is now is saved in the background, and the session says that it is not protected.
 fn unreadable(program: AttachedProgram, here: &Path) {
     let (session, folder, name) = (String::new(), None, "unreadable".to_owned());
-    let event = AgentHookEvent { session, folder, name, subagent: false, moment: AgentHookMoment::AfterShell };
+    let event = AgentHookEvent { session, folder, name, subagent: false, transcript: None, moment: AgentHookMoment::AfterShell };
     let Some(mut call) = AttachHookCall::of(program, event, here) else { return };
     if let Some(known) = sessions::of_caller(&call.files, program) {
         call.stamp.session = known;
@@ -102,6 +106,7 @@ fn unreadable(program: AttachedProgram, here: &Path) {
 
 impl AttachHookCall {
     fn of(program: AttachedProgram, event: AgentHookEvent, here: &Path) -> Option<Self> {
+        let began = env::now();
         let named = event.folder.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute());
         let folder = named.unwrap_or_else(|| here.to_owned());
         let Some(repo) = repository_around(&folder) else {
@@ -126,7 +131,7 @@ impl AttachHookCall {
         let head = repo.refs().head(own).map(|head| own_commits::position(&head)).unwrap_or_default();
         let has_others = all.len() > 1;
         let stamp = AttachedSessionStamp { program, session: session_key(program, &event.session), worktree };
-        Some(Self { program, event, folder, stamp, repo, git_dir, head, has_others, files })
+        Some(Self { program, event, folder, stamp, repo, git_dir, head, has_others, began, files })
     }
 
     fn act(&self) -> AgentHookAnswer {
@@ -135,6 +140,9 @@ impl AttachHookCall {
         let act = act(&self.event, ShellSurroundings { aliases: &aliases, worktree: &self.stamp.worktree, folder: &folder });
         let is_prompt = matches!(self.event.moment, AgentHookMoment::Prompt { .. });
         let answer = self.carry_out(act);
+        if is_prompt || self.event.moment == AgentHookMoment::OwnPrompt {
+            self.watch_turn();
+        }
         // A prompt has looked already.
         if is_prompt || answer != AgentHookAnswer::default() {
             return answer;
@@ -359,10 +367,22 @@ impl AttachHookCall {
         AgentHookAnswer::ask(self.program, &self.event.name, &reason)
     }
 
+    /// Claude Code calls no hook when its turn is interrupted.
+    fn watch_turn(&self) {
+        let transcript =
+            self.event.transcript.as_ref().filter(|_| self.program == AttachedProgram::Claude && !self.event.subagent);
+        let Some(transcript) = transcript.map(PathBuf::from).filter(|path| path.is_absolute()) else { return };
+        let turn = WatchedTurn { session: self.stamp.session.clone(), transcript };
+        if let Err(error) = turn_watch::start(&self.files, Path::new(&self.stamp.worktree), &turn) {
+            tracing::debug!(%error, "an interruption is not seen before the next prompt");
+        }
+    }
+
     /// The timeline shows the prompt, to which nobody can go back.
     fn note_not_saved(&self, error: &Error, keeps: bool) {
         let AttachedSessionStamp { program, session, worktree } = self.stamp.clone();
-        let prompt = NotSavedPromptLine { at: env::now(), program, session, worktree, text: None, why: error.to_string() };
+        let (at, until, why) = (self.began, env::now(), error.to_string());
+        let prompt = NotSavedPromptLine { at, until, program, session, worktree, text: None, why };
         let text = match &self.event.moment {
             AgentHookMoment::Prompt { text } if keeps => Some(text.as_str()),
             _ => None,

@@ -23,5 +23,6 @@ mod packing;
 pub mod prompts;
 mod saving;
 pub mod sessions;
+pub mod turn_watch;
 pub mod watching;
 mod went_back;

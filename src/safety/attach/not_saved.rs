@@ -1,7 +1,5 @@
 //! Prompts before which nothing could be saved: the timeline shows them as such, since there is nothing to go back to.
 
-use std::time::Duration;
-
 use super::prompts::{first_line, locked};
 use crate::context::handle::Context;
 use axiom_base::error::Result;
@@ -12,8 +10,6 @@ pub use axiom_store::beside::attach::NotSavedPromptLine;
 
 /// How many are kept.
 const MOST: usize = 50;
-/// A checkpoint that was begun so long before may have been completed by the next command.
-const LATER_MADE: Duration = Duration::from_secs(30);
 
 /// Notes one, with its first line where `keeps` says so.
 pub(super) fn note(files: &AttachFiles, prompt: NotSavedPromptLine, keeps: Option<&str>) -> Result<()> {
@@ -34,12 +30,10 @@ pub fn list(ctx: &Context) -> Result<Vec<NotSavedPromptLine>> {
     }
     let records = ctx.state().record.checkpoints.all()?;
     let was_made = |one: &NotSavedPromptLine| {
-        let is_it = |record: &&CheckpointRecord| {
-            let age = one.at.duration_since(record.created_at);
-            let is_near = !age.is_negative() && age.unsigned_abs() < LATER_MADE;
-            record.trigger == CheckpointTrigger::Prompt
-                && is_near
-                && record.attached.as_ref().is_some_and(|stamp| stamp.session == one.session)
+        // One that was cut off may have been completed by the next command.
+        let is_it = |record: &CheckpointRecord| {
+            let is_own = record.attached.as_ref().is_some_and(|stamp| stamp.session == one.session);
+            record.trigger == CheckpointTrigger::Prompt && is_own && (one.at..=one.until).contains(&record.created_at)
         };
         records.iter().any(|record| is_it(record))
     };

@@ -37,8 +37,10 @@ pub struct PromptLine {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct NotSavedPromptLine {
-    /// When that was known.
+    /// When it was sent.
     pub at: Timestamp,
+    /// Until when its checkpoint was waited for.
+    pub until: Timestamp,
     /// The program.
     pub program: AttachedProgram,
     /// Its session.
@@ -83,6 +85,11 @@ impl AttachFiles {
     /// Held by the joiner while it works.
     pub fn joiner_lock(&self) -> PathBuf {
         self.below("joiner.lock")
+    }
+
+    /// Held by the watch of a session's turn while it works.
+    pub fn turn_lock(&self, session: &str) -> PathBuf {
+        self.below("watches").join(format!("turn-{}.turn", key_of(session)))
     }
 
     /// The file whose time says when a worktree was last looked at for an attached session: a file that is older has been saved.

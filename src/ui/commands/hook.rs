@@ -19,6 +19,8 @@ use axiom_model::attach::shorten::JsonShortener;
 use axiom_safety::attach::hook;
 use axiom_safety::attach::hook::HookPayload;
 use axiom_safety::attach::join;
+use axiom_safety::attach::turn_watch;
+use axiom_safety::attach::turn_watch::WatchedTurn;
 use axiom_safety::context::handle::calling_agent;
 
 /// How many bytes of a payload are read at once.
@@ -39,6 +41,12 @@ pub struct HookArgs {
     /// Save what was handed over, for the repository of this worktree
     #[arg(long, value_name = "PATH", conflicts_with = "program")]
     join: Option<PathBuf>,
+    /// Watch the turn of this session instead, until it ends or is interrupted
+    #[arg(long, value_name = "SESSION", hide = true, requires_all = ["join", "transcript"])]
+    turn: Option<String>,
+    /// The file in which the program writes its conversation down
+    #[arg(long, value_name = "PATH", hide = true, requires = "turn")]
+    transcript: Option<PathBuf>,
 }
 
 /// Answers a call by a hook before the grammar is built. Another version may have written the program's file, with arguments that this
@@ -59,7 +67,11 @@ pub fn at_once(arguments: &[OsString]) -> Option<VerbExit> {
 pub fn run(args: &HookArgs) -> Result<VerbExit> {
     match (&args.program, &args.join) {
         (Some(program), _) => Ok(called(program)),
-        (None, Some(worktree)) => join::run(worktree).map(|()| VerbExit::Ours(Exit::Done)),
+        (None, Some(worktree)) => match (args.turn.clone(), args.transcript.clone()) {
+            (Some(session), Some(transcript)) => turn_watch::run(worktree, &WatchedTurn { session, transcript }),
+            (_, _) => join::run(worktree),
+        }
+        .map(|()| VerbExit::Ours(Exit::Done)),
         (None, None) => Ok(VerbExit::Ours(Exit::Done)),
     }
 }
