@@ -429,7 +429,7 @@ fn a_prompt_that_could_not_be_saved_is_in_the_list_as_such() {
     let lines: Vec<&str> = words.lines().collect();
     assert!(lines[1].starts_with("2 ") && lines[3].starts_with("1 "), "{words}");
     assert!(lines[2].starts_with("- ") && lines[2].contains("NOT SAVED") && lines[2].contains("tidy up ("), "{words}");
-    assert_eq!(env.ok(&["prompts", "forget", "--all"]), "Forgot the text of 3 prompts.\n");
+    assert_eq!(env.ok(&["prompts", "forget", "--all"]), "Forgot the text of 3 prompts.");
     assert_eq!(env.json(&["prompts"])["notSaved"][0]["text"], Value::Null);
 }
 
@@ -512,4 +512,36 @@ fn what_there_is_when_a_human_interrupts_is_saved_soon_and_nothing_watches_after
     wait_for("the next turn is watched", watches);
     session.hook("Stop", json!({}));
     wait_for("nothing watches after the turn", || !watches());
+}
+
+/// Two sessions of one worktree are told apart: in the timeline by the beginning of their ids, in a difference by a note.
+#[test]
+fn two_sessions_of_one_worktree_are_told_apart() {
+    let env = repository();
+    let [first, second] = ["aaaaaa-1", "bbbbbb-2"].map(|id| CalledSession { env: &env, id, folder: env.repo() });
+    first.prompt();
+    first.shell("echo 1 > one.txt");
+    assert!(!env.ok(&["prompts"]).contains("claude aaaaaa"), "there is one");
+    first.hook("Stop", json!({}));
+    let saved = |name: &str| {
+        let listed = || {
+            env.try_git(&[
+                "ls-tree",
+                "--name-only",
+                &env.git(&["for-each-ref", "--sort=-creatordate", "--count=1", "--format=%(refname)", "refs/axiom/captures"]),
+            ])
+            .stdout
+        };
+        wait_for("it is saved", || listed().contains(name));
+    };
+    saved("one.txt");
+    second.prompt();
+    second.shell("echo 2 > two.txt");
+    second.hook("Stop", json!({}));
+    saved("two.txt");
+    let words = env.ok(&["prompts"]);
+    assert!(words.contains("claude aaaaaa") && words.contains("claude bbbbbb"), "{words}");
+    let diff = env.axiom(&["diff", "--prompt", "1", "--stat"]).success();
+    assert!(diff.stderr.contains("not this prompt alone changed: two.txt"), "{}", diff.stderr);
+    assert!(!env.axiom(&["diff", "--prompt", "2", "--stat"]).success().stderr.contains("not this prompt alone"));
 }

@@ -32,6 +32,15 @@ pub fn note(ctx: &Context, number: u32, beside: &[String]) -> Result<Option<Stri
     Ok((!paths.is_empty()).then(|| format!("changed since by you or another session too: {}", some_of(&paths, NAMED))))
 }
 
+/// The same for the files that a prompt changed, by their paths in the worktree of its session.
+pub fn among(ctx: &Context, number: u32, changed_files: &[String]) -> Result<Option<String>> {
+    let (record, document) = prompts::find(ctx, number)?;
+    let Some(stamp) = document.attached else { return Ok(None) };
+    let mut paths = changed(ctx, &record, &stamp)?;
+    paths.retain(|path| changed_files.contains(path));
+    Ok((!paths.is_empty()).then(|| format!("not this prompt alone changed: {}", some_of(&paths, NAMED))))
+}
+
 /// These files, sorted. The checkpoints between tell whose a change is: what differs between the end of the session's turn and its next
 /// prompt, and what a checkpoint of another session's edits adds, is not its work.
 fn changed(ctx: &Context, record: &CheckpointRecord, stamp: &AttachedSessionStamp) -> Result<Vec<String>> {

@@ -108,7 +108,7 @@ pub struct ShellCall {
 }
 
 /// The most moves of HEAD that are kept of a session.
-const MOVES: usize = 200;
+const MOVES: usize = 100;
 /// The most files outside of its worktree that are kept of a session.
 const OUTSIDE: usize = 5;
 

@@ -16,7 +16,7 @@ use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::operation::change_json::FileChange;
-use axiom_safety::attach::prompts;
+use axiom_safety::attach::{changed_by_others, prompts};
 use axiom_safety::context::placement::VerbPurpose;
 use axiom_safety::history::work_diff::TaskDiff;
 use axiom_safety::user_programs::pager;
@@ -114,6 +114,12 @@ pub fn run(args: &DiffArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
         (None, Some(number)) => prompts::diff(&ctx, number)?,
         (None, None) => return Err(Error::new(Code::Usage, "neither a task nor a prompt is named")),
     };
+    if let Some(number) = args.prompt {
+        let paths: Vec<String> = diff.files.iter().map(|file| file.path.to_string()).collect();
+        for note in changed_by_others::among(&ctx, number, &paths)? {
+            screen.note(&format!("note: {}", visible::line(&note)));
+        }
+    }
     if args.stat || screen.wants_json() {
         let answer = DiffJson {
             task_id: args.task.as_ref(),

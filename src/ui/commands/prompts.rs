@@ -98,6 +98,7 @@ fn in_words(all: &[Prompt], not_saved: &[NotSavedPromptLine]) -> String {
     }
     let mut rows = vec![["PROMPT", &words::time_heading("TIME"), "AGENT", "CHANGED", "TEXT"].map(String::from).to_vec()];
     let mut missing = not_saved.iter().peekable();
+    let several = all.iter().any(|one| one.session != all[0].session);
     for (place, prompt) in all.iter().enumerate() {
         while let Some(one) = missing.next_if(|one| one.at > prompt.at) {
             rows.push(not_saved_row(one));
@@ -107,11 +108,11 @@ fn in_words(all: &[Prompt], not_saved: &[NotSavedPromptLine]) -> String {
             (Some(files), Some(added), Some(removed)) => format!("{} +{added} -{removed}", count(files, "file")),
             (_, _, _) => "?".to_owned(),
         };
-        let program = prompt.program.map_or("-", |program| program.as_str());
+        let program = agent(prompt, several);
         let is_next = place == 0 && prompt.program == Some(AttachedProgram::Aider) && prompt.files == Some(0);
         let unknown = if is_next { "your next prompt begins here" } else { "-" };
         let text = visible::line(prompt.text.as_deref().unwrap_or(unknown)).into_owned();
-        rows.push(vec![prompt.number.to_string(), words::time(prompt.at), program.to_owned(), changed, text]);
+        rows.push(vec![prompt.number.to_string(), words::time(prompt.at), program, changed, text]);
         for other in &prompt.elsewhere {
             let changed = format!("{} +{} -{}", count(other.files, "file"), other.insertions, other.deletions);
             let mut row = vec![String::new(); 3];
@@ -121,6 +122,14 @@ fn in_words(all: &[Prompt], not_saved: &[NotSavedPromptLine]) -> String {
     }
     rows.extend(missing.map(not_saved_row));
     table(&rows) + "To go back to before one: git axiom rollback checkpoint --prompt NUMBER\n"
+}
+
+/// The program; with the beginning of its session's id, where there are several.
+fn agent(prompt: &Prompt, several: bool) -> String {
+    let program = prompt.program.map_or("-", |program| program.as_str());
+    let session = prompt.session.as_deref().filter(|_| several);
+    let id = session.map(|key| key.strip_prefix(program).unwrap_or(key).trim_start_matches('-'));
+    id.map_or_else(|| program.to_owned(), |id| format!("{program} {}", id.chars().take(6).collect::<String>()))
 }
 
 fn not_saved_row(one: &NotSavedPromptLine) -> Vec<String> {
