@@ -14,8 +14,8 @@ mod removed_commits;
 pub mod replaced_bytes;
 mod some_paths;
 pub(crate) mod submodules;
-pub mod workspace;
 mod to_prompt;
+pub mod workspace;
 pub(crate) mod worktree;
 
 use std::collections::BTreeSet;

@@ -6,8 +6,8 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::head_since::head_since;
 use super::prompts::{HeadSincePrompt, capture_of, files_of};
+use crate::attach::since::head_since::head_since;
 use crate::checkpoint;
 use crate::context::handle::Context;
 use axiom_base::error::Result;

@@ -8,11 +8,12 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::hook_repository::{repository_around, without_variables};
-use super::own_commits::{self, OwnCommitTracker};
 use super::saving::{self, SaveOutcome, SaveRequest};
 use super::turn_watch::{self, WatchedTurn};
 use super::went_back::{told_meanwhile, went_back};
 use super::{command_paths, join, not_saved, prompts, sessions};
+use crate::attach::since::own_commits;
+use crate::attach::since::own_commits::OwnCommitTracker;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;

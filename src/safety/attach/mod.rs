@@ -7,22 +7,20 @@
 
 pub mod at_work;
 pub mod attach_status;
-pub mod changed_by_others;
 mod command_paths;
 pub mod elsewhere;
 mod excludes;
 pub mod first_moment;
-mod head_since;
 pub mod hook;
 mod hook_repository;
 pub mod join;
 pub mod not_saved;
 pub mod outside;
-mod own_commits;
 mod packing;
 pub mod prompts;
 mod saving;
 pub mod sessions;
+pub mod since;
 pub mod turn_watch;
 pub mod watching;
 mod went_back;

@@ -8,8 +8,8 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::elsewhere::{self, ElsewhereRollback, PromptElsewhere};
-use super::head_since::head_since;
 use super::not_saved;
+use crate::attach::since::head_since::head_since;
 use crate::checkpoint;
 use crate::context::handle::Context;
 use crate::history::work_diff::TaskDiff;

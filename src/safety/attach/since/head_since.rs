@@ -2,9 +2,9 @@
 
 use std::path::Path;
 
-use super::own_commits::position;
-use super::prompts::HeadSincePrompt;
-use super::sessions;
+use crate::attach::prompts::HeadSincePrompt;
+use crate::attach::sessions;
+use crate::attach::since::own_commits::position;
 use crate::context::handle::Context;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::LoggedCommit;
@@ -16,7 +16,7 @@ use axiom_model::checkpoint::document::CheckpointDocument;
 const MOST_COMMITS: usize = 200;
 
 /// What became of HEAD in this worktree since a checkpoint that was made for this session.
-pub(super) fn head_since(
+pub(in crate::attach) fn head_since(
     ctx: &Context,
     document: &CheckpointDocument,
     (session, worktree): (&str, &str),

@@ -4,8 +4,9 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use super::prompts::{self, files_of};
-use super::sessions;
+use crate::attach::prompts;
+use crate::attach::prompts::files_of;
+use crate::attach::sessions;
 use crate::checkpoint;
 use crate::context::handle::Context;
 use axiom_base::error::{Result, some_of};

@@ -4,7 +4,8 @@
 
 use std::path::{Path, PathBuf};
 
-use super::sessions::{self, AttachedSession, ShellCall};
+use crate::attach::sessions;
+use crate::attach::sessions::{AttachedSession, ShellCall};
 use axiom_base::{env, files};
 use axiom_git::{Head, Repository};
 use axiom_model::attach::head_history::{BranchStep, HeadLogSurroundings, HeadPosition, OwnHeadMove, follow, is_nothing};
@@ -17,12 +18,12 @@ use axiom_store::beside::attach::AttachFiles;
 const MOST: u64 = 1024 * 1024;
 
 /// What HEAD says, without what git says besides.
-pub(super) fn position(head: &Head) -> HeadPosition {
+pub(in crate::attach) fn position(head: &Head) -> HeadPosition {
     HeadPosition { branch: head.branch().cloned(), commit: head.commit().cloned() }
 }
 
 /// The worktree of a session at one moment.
-pub(super) struct OwnCommitTracker<'a> {
+pub(in crate::attach) struct OwnCommitTracker<'a> {
     pub repo: &'a Repository,
     pub worktree: &'a str,
     pub folder: &'a Path,
