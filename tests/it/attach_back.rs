@@ -522,15 +522,9 @@ fn two_sessions_of_one_worktree_are_told_apart() {
     assert!(!env.ok(&["prompts"]).contains("claude aaaaaa"), "there is one");
     first.hook("Stop", json!({}));
     let saved = |name: &str| {
-        let listed = || {
-            env.try_git(&[
-                "ls-tree",
-                "--name-only",
-                &env.git(&["for-each-ref", "--sort=-creatordate", "--count=1", "--format=%(refname)", "refs/axiom/captures"]),
-            ])
-            .stdout
-        };
-        wait_for("it is saved", || listed().contains(name));
+        let held = |capture: &str| env.try_git(&["ls-tree", "--name-only", capture]).stdout.contains(name);
+        let captures = || env.git(&["for-each-ref", "--format=%(refname)", "refs/axiom/captures"]);
+        wait_for("it is saved", || captures().lines().any(held));
     };
     saved("one.txt");
     second.prompt();
