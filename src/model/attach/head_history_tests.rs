@@ -62,7 +62,7 @@ fn a_rebase_moves_its_branch_at_its_end() {
 /// A command that moved HEAD, and these branches.
 fn own(from: HeadPosition, to: HeadPosition, steps: &[(&str, char, char)]) -> OwnHeadMove {
     let step = |(branch, old, new): &(&str, char, char)| BranchStep {
-        branch: RefName::branch(*branch),
+        branch: RefName::branch(branch),
         old: Some(oid(*old)),
         new: oid(*new),
     };

@@ -19,7 +19,7 @@ pub fn keep_first_moment(ctx: &Context, program: &str) -> Result<()> {
     let is_of_it = |one: &&CheckpointRecord| {
         one.trigger == CheckpointTrigger::Prompt && one.attached.as_deref().is_some_and(|of| *of == stamp)
     };
-    if ctx.state().record.checkpoints.all()?.iter().any(|one| is_of_it(one)) {
+    if ctx.state().record.checkpoints.all()?.iter().any(is_of_it) {
         return Ok(());
     }
     let own = Some(here.path().to_owned());

@@ -384,10 +384,8 @@ impl AttachHookCall {
         let AttachedSessionStamp { program, session, worktree } = self.stamp.clone();
         let (at, until, why) = (self.began, env::now(), error.to_string());
         let prompt = NotSavedPromptLine { at, until, program, session, worktree, text: None, why };
-        let text = match &self.event.moment {
-            AgentHookMoment::Prompt { text } if keeps => Some(text.as_str()),
-            _ => None,
-        };
+        let text = if let AgentHookMoment::Prompt { text } = &self.event.moment { Some(text.as_str()) } else { None };
+        let text = text.filter(|_| keeps);
         if let Err(error) = not_saved::note(&self.files, prompt, text) {
             tracing::debug!(%error, "a prompt that was not saved is not in the list of prompts");
         }

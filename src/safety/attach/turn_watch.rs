@@ -72,7 +72,7 @@ pub fn run(worktree: &Path, turn: &WatchedTurn) -> Result<()> {
             let whole = more.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
             seen = if now < seen { 0 } else { seen } + whole as u64;
             if tells_interruption(&String::from_utf8_lossy(more.get(..whole).unwrap_or_default())) {
-                interrupted(&files, worktree, session)?;
+                interrupted(&files, worktree, &session)?;
             }
         }
         drop(lock);
@@ -86,12 +86,14 @@ fn is_going_on(files: &AttachFiles, session: &str) -> Option<AttachedSession> {
     serde_json::from_slice::<AttachedSession>(&json).ok().filter(|one| !one.rests && one.is_alive())
 }
 
-/// What there is now is saved, and what changes from now on is not the agent's.
-fn interrupted(files: &AttachFiles, worktree: &Path, session: AttachedSession) -> Result<()> {
-    let AttachedSession { program, id, worktree: home, .. } = session.clone();
+/// What there is now is saved, and what changes from now on is not the agent's, unless the next prompt has come already.
+fn interrupted(files: &AttachFiles, worktree: &Path, session: &AttachedSession) -> Result<()> {
+    let AttachedSession { program, id, worktree: home, prompts, .. } = session.clone();
+    if let Some(now) = is_going_on(files, &id).filter(|now| now.prompts == prompts) {
+        sessions::write(files, &AttachedSession { rests: true, ..now })?;
+    }
     let stamp = AttachedSessionStamp { program, session: id, worktree: home.clone() };
     let line = JoinerLine { stamp: Some(stamp), worktree: home.clone(), folder: home, later: DeferredSave::Turn };
     files.hand_over(&serde_json::to_vec(&line).unwrap_or_default())?;
-    sessions::write(files, &AttachedSession { rests: true, ..session })?;
     join::start(files, worktree)
 }

@@ -117,7 +117,7 @@ pub fn run(args: &DiffArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
     };
     if let Some(number) = args.prompt {
         let paths: Vec<String> = diff.files.iter().map(|file| file.path.to_string()).collect();
-        for note in changed_by_others::among(&ctx, number, &paths)? {
+        if let Some(note) = changed_by_others::among(&ctx, number, &paths)? {
             screen.note(&format!("note: {}", visible::line(&note)));
         }
     }
