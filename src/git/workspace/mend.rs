@@ -53,7 +53,10 @@ impl Workspaces<'_> {
         let is_made = is_named && self.is_sound(&registration.join("index"));
         let (is_lost, leads_nowhere) =
             (is_empty("gitdir")?, !self.is_sound_file(&registration.join("commondir"), RegistrationFile::CommonDir)?);
-        if (leads_nowhere || is_lost) && !is_made {
+        // Without its folder there is nothing that a torn registration could be connected with; git would go on taking its branch for
+        // one that is checked out, at the torn path.
+        let is_torn_alone = path.symlink_metadata().is_err() && is_torn_back(&registration, path)?;
+        if (leads_nowhere || is_lost || is_torn_alone) && !is_made {
             self.put_in_trash(path, trash)?;
             return Ok(Some("was incomplete when the machine stopped, and was moved to the trash"));
         }
@@ -283,6 +286,19 @@ mod tests {
             assert_eq!(std::fs::read(w.trash("2/folder/work")).unwrap(), b"of the agent\n");
             assert_eq!(w.scratch.repo().worktrees().list().unwrap().len(), 1);
         }
+    }
+
+    #[test]
+    fn a_torn_registration_without_its_folder_keeps_no_branch() {
+        let w = workspace();
+        let gitdir = w.registration().join("gitdir");
+        let whole = std::fs::read(&gitdir).unwrap();
+        std::fs::write(&gitdir, &whole[..whole.len() / 2]).unwrap();
+        std::fs::remove_dir_all(&w.path).unwrap();
+        let done = w.scratch.repo().workspaces().mend_registration(&w.path, &w.branch, &w.trash("1")).unwrap();
+        assert_eq!(done, Some("was incomplete when the machine stopped, and was moved to the trash"));
+        assert!(!w.registration().exists());
+        w.scratch.git(&["worktree", "add", "-q", w.path.to_str().unwrap(), "axiom/t1"]);
     }
 
     #[test]

@@ -56,7 +56,7 @@ fn with_a_full_disk_a_task_waits_for_its_workspace_and_goes_on_by_itself() {
     on_a_small_disk(
         r#"
         axiom run --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
-        await 'axiom status | grep "Session running"'
+        await 'axiom checkpoint list | grep session-start'
         fill 400
         axiom task add t --id t --body 'echo 1 > new.txt' > /dev/null || exit 2
         await 'waits "its workspace is made"'
@@ -73,7 +73,7 @@ fn with_a_full_disk_many_ready_tasks_are_not_all_tried_again_and_again() {
     on_a_small_disk(
         r#"
         AXIOM_TEST_FAULT_LOG="$OUT/points" axiom run --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
-        await 'axiom status | grep "Session running"'
+        await 'axiom checkpoint list | grep session-start'
         fill 500
         # A workspace that is just being made takes all there is, until it has failed.
         for n in $(seq 40); do await "axiom task add t$n --id t$n --body 'exit 0'"; done
@@ -98,7 +98,7 @@ fn with_a_full_disk_an_iteration_is_begun_once_there_is_space() {
         r#"
         { echo 'echo 1 > new.txt'; head -c 900000 /dev/zero | tr '\0' '#'; } > "$OUT/body"
         axiom run --mode autopilot 2> "$OUT/err" > /dev/null & run=$!
-        await 'axiom status | grep "Session running"'
+        await 'axiom checkpoint list | grep session-start'
         axiom task add other --id other --body "touch '$OUT/begun'; while [ ! -e '$OUT/go' ]; do sleep 0.1; done" > /dev/null
         await '[ -e "$OUT/begun" ]'
         fill 1600
