@@ -2,7 +2,9 @@
 //! the files of the folder; carrying them out is in `operation`.
 
 mod gone_worktrees;
+mod exact_name;
 mod left_alone;
+mod newest_differing;
 mod no_change;
 mod not_restored;
 mod one_worktree;
@@ -46,6 +48,8 @@ use axiom_model::work::tasks::task::TaskStatus;
 use self::own_worktrees::OwnWorktreesFate;
 use self::to_prompt::BesideWorktree;
 pub use crate::operation::stop_agents::StoppedAgentLine;
+pub use exact_name::named_exactly;
+pub use newest_differing::{NewestDifferingCheckpoint, is_file as is_file_or_held, newest_differing};
 pub use no_change::may_change_nothing;
 pub use preview::{
     AffectedFileLine, AffectedWorkspaceLine, EarlierCaptureLine, FileLossLine, MissingWorktreeLine, RemovedCommitLine,

@@ -2,7 +2,7 @@
 
 use crate::common::TestEnv;
 use git_axiom::base::error::Code;
-use git_axiom::ui::commands::help::overview_text;
+use git_axiom::ui::commands::help::{all_verbs, overview_text};
 
 #[test]
 fn git_axiom_alone_says_what_there_is() {
@@ -19,17 +19,26 @@ fn help_explains_every_verb_as_its_own_option_does_and_needs_no_repository() {
         let help = env.axiom_in(env.root(), &[&["help"], words.as_slice()].concat()).success();
         let own = env.axiom_in(env.root(), &[words.as_slice(), &["-h"]].concat()).success();
         assert_eq!(help.stdout, own.stdout, "{verb}");
+        let long = env.axiom_in(env.root(), &[words.as_slice(), &["--help"]].concat()).success();
+        assert_eq!(long.stdout, own.stdout, "{verb}");
     }
+    let map = env.axiom_in(env.root(), &["--json", "-h"]).success();
+    assert_eq!(map.stdout, overview_text());
+    let all = env.axiom_in(env.root(), &["help", "--all"]).success();
+    assert_eq!(all.stdout, all_verbs());
 }
 
 #[test]
 fn a_verb_that_does_not_exist_is_answered_with_the_one_that_was_meant() {
     let env = TestEnv::empty();
-    for (words, meant) in
-        [(&["help", "chekpoint"][..], "checkpoint"), (&["man", "task", "ad"], "task add"), (&["chekpoint"], "checkpoint")]
-    {
+    for (words, meant) in [
+        (&["help", "chekpoint"][..], "help checkpoint"),
+        (&["man", "task", "ad"], "help task add"),
+        (&["chekpoint"], "checkpoint"),
+        (&["task", "ad", "x y"], "task add 'x y'"),
+    ] {
         let run = env.axiom_in(env.root(), words);
-        assert!(run.code == Some(2) && run.stderr.contains(&format!("'{meant}'")), "{run}");
+        assert!(run.code == Some(2) && run.stderr.contains(&format!("did you mean 'git axiom {meant}'?")), "{run}");
     }
     env.axiom_in(env.root(), &["help", "zzzzzz"]).fails_with(Code::InvalidInput);
 }

@@ -112,7 +112,8 @@ fn help_of_every_verb_goes_to_standard_output() {
     for page in git_axiom::ui::commands::grammar::man_pages::pages().unwrap() {
         let args: Vec<&str> = page.verb.iter().map(String::as_str).chain(["-h"]).collect();
         let run = env.axiom_in(env.root(), &args).success();
-        assert!(run.stdout.contains("Usage: git axiom") && run.stderr.is_empty(), "{run}");
+        let shown = if page.verb.is_empty() { "all: git axiom help --all" } else { "Usage: git axiom" };
+        assert!(run.stdout.contains(shown) && run.stderr.is_empty(), "{run}");
     }
 }
 
@@ -148,16 +149,17 @@ fn usage_errors_name_what_can_be_said() {
     ");
     insta::assert_snapshot!(env.axiom(&["rollback", "--nonsense"]), @r"
     --- stderr
-    error[USAGE]: unexpected argument '--nonsense' found
-    hint: Usage: git axiom rollback [OPTIONS], or git axiom rollback <COMMAND>
-    hint: see -h for the options
+    error[USAGE]: 'git axiom rollback' has no option '--nonsense'
+    hint: usage: git axiom rollback [OPTIONS] [NAME] [-- <PATH>...], or git axiom rollback <COMMAND>
+    hint: git axiom rollback -h    says all of it
     --- exit 2
     ");
     insta::assert_snapshot!(env.axiom(&["gate", "approve"]), @r"
     --- stderr
-    error[USAGE]: the following required arguments were not provided: <GATE>...
-    hint: Usage: git axiom gate approve <GATE>..., or git axiom gate approve --all
-    hint: see -h for the options
+    error[USAGE]: GATE is missing after 'git axiom gate approve'
+    hint: git axiom gate list    lists what waits for you
+    hint: usage: git axiom gate approve <GATE>..., or git axiom gate approve --all
+    hint: git axiom gate approve -h    says all of it
     --- exit 2
     ");
     insta::assert_snapshot!(env.axiom(&["gate", "approve", "--all"]), @r"

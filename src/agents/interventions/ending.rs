@@ -9,10 +9,10 @@ use crate::supervise;
 use crate::supervise::notice::{SessionNotice, SessionWatcher};
 use crate::supervise::{AttendRequest, SupervisorOptions, doing};
 use axiom_base::error::{Code, Error, Result};
-use axiom_model::base::forms::nearest;
 use axiom_model::base::ids::{AgentId, GateId, TaskId};
 use axiom_model::planning::plan::PLANNER_AGENT;
 use axiom_model::state::current_state::State;
+use axiom_model::state::known_ids::{self, IdKind};
 use axiom_model::work::endings::failures::SessionStep;
 use axiom_model::work::endings::outcome::TaskHalt;
 use axiom_model::work::gates::gate::{AfterHalt, Gate, GateKind, VERIFICATION_STOPPED};
@@ -131,8 +131,14 @@ fn end_working(
 /// The error for an agent that does not exist.
 pub(super) fn unknown_agent(state: &State, agent: &AgentId) -> Error {
     let error = Error::new(Code::UnknownAgent, format!("there is no agent '{agent}'"));
-    let known = state.restorable.agents.keys().map(AgentId::as_str);
-    nearest::hinted(error, agent.as_str(), known, "see 'git axiom status'")
+    let on_task = TaskId::new(agent.as_str()).ok().and_then(|task| state.agent_on(&task));
+    match on_task {
+        Some(at_work) => {
+            let stop = format!("git axiom stop {}    stops the agent that works on it", at_work.id);
+            error.why("it is a task").hint(stop)
+        }
+        None => known_ids::hinted(state, error, agent.as_str(), &[IdKind::Agent], "see 'git axiom status'"),
+    }
 }
 
 /// The gate that holds a task.

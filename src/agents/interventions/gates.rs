@@ -5,12 +5,12 @@ use crate::recover::resume;
 use crate::task_diff;
 use crate::{merge, plan};
 use axiom_base::error::{Code, Error, Result};
-use axiom_model::base::forms::nearest;
 use axiom_model::base::ids::{GateId, TaskId};
 use axiom_model::base::names::RepoPath;
 use axiom_model::base::text::ValueChange;
 use axiom_model::planning;
 use axiom_model::state::event::Event;
+use axiom_model::state::known_ids::{self, IdKind};
 use axiom_model::work::gates::crash_answer::CrashGateAnswer;
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, is_of_conflict};
 use axiom_model::work::money::budget;
@@ -101,19 +101,30 @@ fn find_gate(ctx: &Context, name: &str) -> Result<GateId> {
     if let Some((id, _)) = gates.iter().find(|(id, _)| id.as_str() == name) {
         return Ok(id.clone());
     }
-    let fits =
-        |gate: &&Gate| gate.id.as_str().starts_with(name) || gate.task_id.as_ref().is_some_and(|task| task.as_str() == name);
+    // The beginning of a gate's id that is a task's id means that task, never the gate of another.
+    let is_task = ctx.state().restorable.tasks.contains_key(name);
+    let fits = |gate: &&Gate| {
+        gate.task_id.as_ref().is_some_and(|task| task.as_str() == name) || !is_task && gate.id.as_str().starts_with(name)
+    };
     let found: Vec<_> = gates.values().filter(fits).collect();
     match found.as_slice() {
         [one] => Ok(one.id.clone()),
+        [] if is_task => Err(Error::new(Code::UnknownGate, format!("task '{name}' waits at no gate"))
+            .hint("git axiom gate list    lists what waits for you")
+            .hint(format!("git axiom task show {name}    says what it waits for"))),
         [] => {
             let error = Error::new(Code::UnknownGate, format!("there is no open gate '{name}'"));
-            Err(nearest::hinted(error, name, gates.keys().map(GateId::as_str), "see 'git axiom gate list'"))
+            if name == "all" {
+                return Err(error.hint("git axiom gate approve --all    approves all but questions and budgets"));
+            }
+            Err(known_ids::hinted(ctx.state(), error, name, &[IdKind::Gate], "see 'git axiom gate list'"))
         }
         many => {
             let names: Vec<&str> = many.iter().map(|gate| gate.id.as_str()).collect();
-            Err(Error::new(Code::AmbiguousName, format!("'{name}' matches several gates: {}", names.join(", ")))
-                .hint("give the whole id"))
+            let what =
+                if is_task { format!("task '{name}' waits at several gates") } else { format!("'{name}' matches several gates") };
+            let error = Error::new(Code::AmbiguousName, what).why(names.join(", "));
+            Err(names.iter().take(3).fold(error, |error, id| error.hint(format!("git axiom gate show {id}    shows this one"))))
         }
     }
 }

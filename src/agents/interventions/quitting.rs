@@ -67,7 +67,7 @@ fn nothing_to_quit(ctx: &Context, before: SaveBeforeQuit) -> Error {
     let left: Vec<String> =
         pausing::agents(ctx).unwrap_or_default().running.iter().map(|one| format!("{} on {}", one.agent, one.task)).collect();
     let error = match left.as_slice() {
-        [] => error,
+        [] => error.hint("git axiom status    says what there is"),
         left => error.hint(format!("git axiom stop --all    ends what a session left: {}", some_of(left, NAMED))),
     };
     match before {

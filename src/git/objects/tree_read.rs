@@ -95,6 +95,11 @@ impl Objects<'_> {
         Ok(self.entry_in_tree(tree, path)?.filter(|entry| entry.mode == GITLINK).map(|entry| entry.oid))
     }
 
+    /// The mode and the id of what a tree has at a path.
+    pub fn mode_and_id(&self, tree: &Oid, path: &RepoPath) -> Result<Option<(u32, Oid)>> {
+        Ok(self.entry_in_tree(tree, path)?.map(|entry| (entry.mode, entry.oid)))
+    }
+
     fn entry_in_tree(&self, tree: &Oid, path: &RepoPath) -> Result<Option<TreeEntry>> {
         let mut folder = tree.clone();
         let mut parts = path.as_bytes().split(|byte| *byte == b'/').peekable();

@@ -7,6 +7,7 @@
 pub mod change_json;
 pub mod deinit_branches;
 pub mod operation_record;
+pub mod restore_words;
 pub mod rollback;
 pub mod task_rollback;
 pub mod touched;

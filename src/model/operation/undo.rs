@@ -53,7 +53,9 @@ pub fn choose<'t>(all: &'t [OperationRecord], asked: &UndoSelector) -> Result<&'
                 [one] => possible(one),
                 [] => {
                     let what = format!("there is no operation '{text}'");
-                    Err(Error::new(Code::UnknownOperation, what).hint("see 'git axiom log'"))
+                    Err(Error::new(Code::UnknownOperation, what)
+                        .hint("see 'git axiom log'")
+                        .hint("git axiom undo    undoes the last one"))
                 }
                 _ => Err(Error::new(Code::AmbiguousName, format!("'{text}' fits more than one operation"))
                     .hint("write more of the id")),

@@ -9,9 +9,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::folded::FoldedTaskIds;
+use super::known_ids::{self, IdKind};
 use super::repository_location::RelocationRecord;
 use crate::base::defaults::is_default;
-use crate::base::forms::nearest;
 use crate::base::ids::{AgentId, CheckpointName, OperationId, RequestId, TaskId};
 use crate::base::names::{Oid, RefName};
 use crate::checkpoint::catalog::CheckpointCatalog;
@@ -299,8 +299,7 @@ impl State {
     pub fn task(&self, id: &TaskId) -> Result<&Task> {
         self.restorable.tasks.get(id).ok_or_else(|| {
             let error = Error::new(Code::UnknownTask, format!("there is no task '{id}'"));
-            let known = self.restorable.tasks.keys().map(TaskId::as_str);
-            nearest::hinted(error, id.as_str(), known, "see 'git axiom task list'")
+            known_ids::hinted(self, error, id.as_str(), &[IdKind::Task], "see 'git axiom task list'")
         })
     }
 

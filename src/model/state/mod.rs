@@ -15,6 +15,7 @@ pub mod delayed_steps;
 pub mod event;
 pub mod folded;
 pub mod graph;
+pub mod known_ids;
 pub mod repository_location;
 pub mod settle;
 pub mod task_branches;

@@ -4,6 +4,8 @@
 //! What decides for a human is refused to the agents of a session, and an agent that a human runs is asked for it where its program
 //! can ask. Both are decided here, from the words of the call. Begin reading with [`kept_for_humans`].
 
+pub mod meant;
+pub mod short_ways;
 mod table;
 
 use table::{ALIASES, VERBS};
@@ -153,8 +155,11 @@ pub fn aliases(name: &str) -> impl Iterator<Item = &'static str> {
 /// call it, it only shows something, or it is no verb.
 pub fn kept_for_humans<S: AsRef<str>>(words: &[S]) -> Option<String> {
     let words: Vec<&str> = words.iter().map(AsRef::as_ref).take_while(|word| *word != "--").collect();
-    let (row, rest) = called(&words)?;
-    let has = |wanted: &&str| given(&rest, wanted);
+    readings(&words).into_iter().find_map(|(row, rest)| kept(row, &rest))
+}
+
+fn kept(row: &VerbRow, rest: &[&str]) -> Option<String> {
+    let has = |wanted: &&str| given(rest, wanted);
     if ["-h", "--help"].iter().any(has) {
         return None;
     }
@@ -171,23 +176,31 @@ pub fn kept_for_humans<S: AsRef<str>>(words: &[S]) -> Option<String> {
 /// The words behind `git axiom lock NAME --`: a command of its own.
 pub fn command_of_lock<S: AsRef<str>>(words: &[S]) -> Option<usize> {
     let plain: Vec<&str> = words.iter().map(AsRef::as_ref).collect();
-    let (row, _) = called(&plain)?;
+    let (row, _) = readings(&plain).into_iter().next()?;
     let at = plain.iter().position(|word| *word == "--")?;
     (row.name == "lock").then_some(at + 1)
 }
 
-/// The row that these words name, and the words that are its arguments.
-fn called<'w>(words: &[&'w str]) -> Option<(&'static VerbRow, Vec<&'w str>)> {
+/// The rows that these words can name, each with the words that are its arguments. They are several where an option comes before a
+/// verb below another: that word may be the option's value.
+fn readings<'w>(words: &[&'w str]) -> Vec<(&'static VerbRow, Vec<&'w str>)> {
     let words = own_words(words);
-    let is_word = |word: &&str| !word.starts_with('-');
-    let first = words.iter().position(is_word)?;
-    let known = words.get(first).map(|name| ALIASES.iter().find(|(alias, _)| alias == name).map_or(*name, |(_, verb)| verb))?;
-    let verb = row(known)?;
-    let below = words.iter().enumerate().skip(first + 1).find(|(_, word)| is_word(word));
-    let below = below.and_then(|(at, word)| Some((at, row_below(known, word)?)));
-    let (at, row) = below.unwrap_or((first, verb));
-    let rest = words.iter().enumerate().filter(|(place, _)| *place != first && *place != at).map(|(_, word)| *word);
-    Some((row, rest.collect()))
+    let is_word = |word: &str| !word.starts_with('-');
+    let Some(first) = words.iter().position(|word| is_word(word)) else { return Vec::new() };
+    let known = words.get(first).map(|name| ALIASES.iter().find(|(alias, _)| alias == name).map_or(*name, |(_, verb)| verb));
+    let Some((known, verb)) = known.and_then(|known| Some((known, row(known)?))) else { return Vec::new() };
+    let below = |at: usize| words.get(at).filter(|word| is_word(word)).and_then(|word| row_below(known, word));
+    let without = |at: usize| {
+        words.iter().enumerate().filter(|(place, _)| *place != first && *place != at).map(|(_, word)| *word).collect()
+    };
+    if words.get(first + 1).is_some_and(|next| is_word(next)) {
+        return vec![match below(first + 1) {
+            Some(row) => (row, without(first + 1)),
+            None => (verb, without(first)),
+        }];
+    }
+    let later = (first + 1..words.len()).filter_map(|at| Some((below(at)?, without(at))));
+    std::iter::once((verb, without(first))).chain(later).collect()
 }
 
 /// Without what every verb takes, and without values that look like options.
@@ -246,6 +259,11 @@ mod tests {
         for (line, verb) in [
             ("rollback checkpoint x --yes", "rollback checkpoint"),
             ("rollback --continue", "rollback"),
+            ("rollback before-lunch --yes", "rollback"),
+            ("rollback --prompt 2", "rollback"),
+            ("prompts -n 3 forget --all", "prompts forget"),
+            ("recover --only export --yes", "recover --yes"),
+            ("debug task-001", "open"),
             ("-C x --json checkpoints delete a", "checkpoint delete"),
             ("checkpoint -C x --json cleanup", "checkpoint cleanup"),
             ("mode autopilot", "mode"),
@@ -282,6 +300,10 @@ mod tests {
             "recover",
             "recover --resume --dry-run",
             "rollback --help",
+            "rollback --prompt 2 --dry-run",
+            "rollback task --dry-run",
+            "recover --resume export --dry-run",
+            "prompts 3",
             "attach --status",
             "trust --list",
             "disk",

@@ -19,8 +19,15 @@ const fn row(
 }
 
 /// Other names of verbs, each the last word.
-pub(super) const ALIASES: [(&str, &str); 4] =
-    [("checkpoints", "checkpoint"), ("ui", "panel"), ("logs", "output"), ("add-case", "plan add")];
+pub(super) const ALIASES: [(&str, &str); 5] =
+    [("checkpoints", "checkpoint"), ("ui", "panel"), ("logs", "output"), ("add-case", "plan add"), ("debug", "open")];
+
+/// What a verb does that is called alone.
+pub(super) const COMMONEST: [(&str, &str); 6] =
+    [("task", "list"), ("plan", "show"), ("gate", "list"), ("checkpoint", "list"), ("hooks", "list"), ("config", "show")];
+
+/// The verbs that take `-n NUMBER`, and so `-NUMBER`.
+pub(super) const COUNTED: [&str; 6] = ["log", "graph", "output", "prompts", "checkpoint list", "hooks log"];
 
 /// The verbs.
 pub(super) const VERBS: &[VerbRow] = &[
@@ -91,8 +98,8 @@ pub(super) const VERBS: &[VerbRow] = &[
     row("gate approve", "Let it continue", (Decide, ""), HUMANS, Lock),
     row("gate reject", "Do not let it continue: its task is blocked", (Decide, ""), HUMANS, Lock),
     row("gate answer", "Answer an agent's question", (Decide, ""), HUMANS, Lock),
-    row("debug", "Open the workspace of a task in your editor", (Decide, "debug TASK"), HUMANS, Repository),
-    row("diff", "Show what a task changed", (Look, "diff TASK"), Everybody, Repository),
+    row("open", "Open the workspace of a task in your editor", (Decide, "open TASK"), HUMANS, Repository),
+    row("diff", "Show what a task or a prompt changed", (Look, "diff TASK"), Everybody, Repository),
     row(
         "merge",
         "Merge the work of a task that is done into the target branch",
@@ -117,7 +124,13 @@ pub(super) const VERBS: &[VerbRow] = &[
     row("checkpoint cleanup", "Delete old checkpoints; undo restores them", (Save, ""), Humans(&["--dry-run"]), Lock),
     row("checkpoint compact", "Pack objects and refs", (Save, ""), HUMANS, Lock),
     row("checkpoint manage", "Browse, delete and restore checkpoints interactively", (Save, ""), HUMANS, Lock),
-    row("rollback", "Go back to a checkpoint, or finish an interrupted rollback", (GoBack, "rollback"), HUMANS, Trust),
+    row(
+        "rollback",
+        "Go back to a prompt, checkpoint or time, or finish an interrupted rollback",
+        (GoBack, "rollback"),
+        Humans(&["--dry-run"]),
+        Trust,
+    ),
     row(
         "rollback checkpoint",
         "Go back to a checkpoint: files, index, branches, workspaces and the task state",
@@ -133,13 +146,7 @@ pub(super) const VERBS: &[VerbRow] = &[
         Trust,
     ),
     row("rollback session", "Go back to the beginning of the last session", (GoBack, ""), Humans(&["--dry-run"]), Trust),
-    row(
-        "restore",
-        "Restore files from a checkpoint: short for 'rollback checkpoint NAME -- PATH'",
-        (GoBack, "restore"),
-        Humans(&["--dry-run"]),
-        Trust,
-    ),
+    row("restore", "Restore files from a checkpoint, and nothing else", (GoBack, "restore"), Humans(&["--dry-run"]), Trust),
     row("undo", "Undo the last operation, or the one that you name", (GoBack, "undo"), Humans(&["--dry-run"]), Trust),
     row("redo", "Undo the last undo", (GoBack, "redo"), Humans(&["--dry-run"]), Trust),
     row(
@@ -175,7 +182,7 @@ pub(super) const VERBS: &[VerbRow] = &[
     row("signal tool-completed", "Report that a tool call has ended", (Agents, ""), Everybody, Lock),
     row("signal estimate", "Report how long the rest of the task will take", (Agents, ""), Everybody, Lock),
     row("signal depends", "Report libraries that the work uses", (Agents, ""), Everybody, Lock),
-    row("agents", "List the agent programs, and what would run", (SetUp, "agents"), Everybody, Nothing),
+    row("agents", "List who works here, the agent programs, and what would run", (SetUp, "agents"), Everybody, Nothing),
     row("agents check", "Try an agent program on a small task, and say what is missing", (SetUp, ""), HUMANS, Trust),
     row("learnings", "List what agents learnt, change or forget it", (Look, "learnings"), Everybody, Repository),
     row("learnings edit", "Change the text of a learning", (Look, ""), HUMANS, Lock),
@@ -241,7 +248,13 @@ pub(super) const VERBS: &[VerbRow] = &[
         Everybody,
         Nothing,
     ),
-    row("man", "Print or write the pages of the manual", (SetUp, "man"), Everybody, Nothing),
+    row(
+        "man",
+        "Print the pages of the manual, or put them where man looks",
+        (SetUp, "man"),
+        HumansWith(&["--install"], &[]),
+        Nothing,
+    ),
     row("help", "Print the help of a verb, or list all verbs", (SetUp, "help"), Everybody, Nothing),
     row("hook", "Save what an agent that you run changes (called by its program)", (Hidden, ""), Everybody, Nothing),
     row("keeper", "Own one agent program", (Hidden, ""), Everybody, Nothing),

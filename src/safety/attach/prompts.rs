@@ -179,7 +179,7 @@ fn prompt(
             .as_ref()
             .and_then(|stamp| elsewhere::counted(ctx, (record, stamp), later).ok())
             .unwrap_or_default(),
-        back: format!("git axiom rollback checkpoint --prompt {number}"),
+        back: format!("git axiom rollback --prompt {number}"),
     })
 }
 
@@ -226,10 +226,34 @@ pub(super) fn files_of(ctx: &Context, record: &CheckpointRecord, worktree: &str)
     Some(ctx.repo.captures().capture_parts(&capture).ok()?.files)
 }
 
+/// The prompt of this number, as far as it is known.
+pub fn one(ctx: &Context, number: u32) -> Result<Prompt> {
+    let (record, _) = find(ctx, number)?;
+    let mut all = ctx.state().record.checkpoints.all()?;
+    all.sort_by_key(|record| record.age());
+    let later: Vec<&CheckpointRecord> = all.iter().skip_while(|one| one.name != record.name).skip(1).copied().collect();
+    let texts = AttachFiles::of(ctx.layout()).prompts()?;
+    let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
+    prompt(ctx, &record, &later, &texts).ok_or_else(|| unknown(number))
+}
+
+/// Whether there is a prompt of this number.
+pub fn is_known(ctx: &Context, number: u32) -> Result<bool> {
+    let name = prompt_name(number);
+    let is_it = |record: &&CheckpointRecord| record.trigger == CheckpointTrigger::Prompt && record.name.as_str() == name;
+    Ok(ctx.state().record.checkpoints.all()?.iter().any(is_it))
+}
+
+fn unknown(number: u32) -> Error {
+    Error::new(Code::UnknownCheckpoint, format!("there is no prompt {number}")).hint("git axiom prompts    lists them")
+}
+
 /// The checkpoint of a prompt, and its document.
 pub fn find(ctx: &Context, number: u32) -> Result<(CheckpointRecord, CheckpointDocument)> {
-    let there = checkpoint::find(ctx, &prompt_name(number));
-    let record = there.map_err(|error| error.hint("git axiom prompts    lists them"))?;
+    if !is_known(ctx, number)? {
+        return Err(unknown(number));
+    }
+    let record = checkpoint::find(ctx, &prompt_name(number))?;
     let document = checkpoint::read_document(ctx, &record)?;
     Ok((record, document))
 }

@@ -10,7 +10,7 @@ use crate::checkpoint::{target_branch, unrestorable};
 use crate::context::handle::Context;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
-use axiom_model::base::forms::{nearest, times};
+use axiom_model::base::forms::times;
 use axiom_model::base::ids::CheckpointName;
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::base::own_names::checkpoint_tag;
@@ -20,6 +20,7 @@ use axiom_model::checkpoint::known_scope::KnownPathsCount;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
 use axiom_model::operation::change_json;
+use axiom_model::state::known_ids::{self, IdKind};
 
 /// The most files that are counted to measure paths that a checkpoint does not hold.
 const ENTRIES: u64 = 200_000;
@@ -151,7 +152,7 @@ pub fn find(ctx: &Context, text: &str) -> Result<CheckpointRecord> {
         [one] if !folded.is_empty() => Ok(CheckpointRecord::clone(one)),
         [] | [_] => {
             let error = Error::new(Code::UnknownCheckpoint, format!("there is no checkpoint '{text}'"));
-            Err(nearest::hinted(error, text, all.iter().map(|record| record.name.as_str()), "see 'git axiom checkpoint list'"))
+            Err(known_ids::hinted(ctx.state(), error, text, &[IdKind::Checkpoint], "see 'git axiom checkpoint list'"))
         }
         many => {
             let names: Vec<&str> = many.iter().map(|record| record.name.as_str()).collect();

@@ -15,11 +15,15 @@ use axiom_model::checkpoint::stamp::prompt_name;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
+use axiom_model::verbs;
 
 /// Chooses the name and appends the intent. The caller holds the change lock, so no other checkpoint is made meanwhile.
 pub(super) fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<CheckpointName> {
     let (name, refs) = match &wanted.name {
-        Some(name) => (name.clone(), CheckpointNameRefs::of(ctx, name)?),
+        Some(name) => {
+            is_no_verb(name)?;
+            (name.clone(), CheckpointNameRefs::of(ctx, name)?)
+        }
         None => automatic(ctx, wanted)?,
     };
     // Synced together with the objects. If this event is lost nevertheless, recovery adopts the capture ref as that of an
@@ -31,6 +35,17 @@ pub(super) fn intend(ctx: &mut Context, wanted: &CheckpointRequest) -> Result<Ch
         Ok(vec![Event::CheckpointIntended { name: name.clone() }])
     })?;
     Ok(name)
+}
+
+/// Refuses a name that `git axiom rollback NAME` would read as a verb.
+fn is_no_verb(name: &CheckpointName) -> Result<()> {
+    let folded = name.folded();
+    if folded != "help" && verbs::row_below("rollback", &folded).is_none() {
+        return Ok(());
+    }
+    Err(Error::new(Code::InvalidId, format!("'{name}' cannot be a checkpoint name"))
+        .why(format!("'git axiom rollback {folded}' means something else"))
+        .hint("choose another name, such as before-lunch"))
 }
 
 /// `<trigger>-<time>`, with a numeric suffix where that name is taken.

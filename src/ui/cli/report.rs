@@ -4,7 +4,7 @@ use tracing_subscriber::fmt::format::FmtSpan;
 
 use super::document::{self, ErrorDocument, ErrorJson};
 use super::screen::Screen;
-use axiom_base::error::{Code, Error, Exit};
+use axiom_base::error::{Error, Exit};
 
 /// Reports an error: in words on standard error, and with `--json` also as a document on standard output.
 pub fn error(screen: &mut Screen, error: &Error) -> Exit {
@@ -19,32 +19,18 @@ pub fn error(screen: &mut Screen, error: &Error) -> Exit {
 }
 
 /// Reports an error of clap's about the command line. Help and version are answers, the rest is a usage error. Which verb was
-/// meant is asked only where it is said: to find out, every verb's options are built.
-pub fn usage(error: &clap::Error, json: bool, verb: impl FnOnce() -> Option<String>) -> Exit {
+/// meant, and what is wrong, is asked only where it is said: to find out, every verb's options are built.
+pub fn usage(error: &clap::Error, json: bool, verb: impl FnOnce() -> Option<String>, said: impl FnOnce() -> Error) -> Exit {
     if !error.use_stderr() {
         let _ = error.print();
         return Exit::Done;
     }
     let mut screen = Screen::new(json, if json { verb() } else { None });
     // If one of git axiom's own types refused a value, its error has the reason.
-    if let Some(own) = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>()) {
-        return self::error(&mut screen, own);
+    match std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>()) {
+        Some(own) => self::error(&mut screen, own),
+        None => self::error(&mut screen, &said()),
     }
-    let rendered = error.render().to_string();
-    let mut paragraphs = rendered.split("\n\n").map(str::trim).filter(|text| !text.is_empty());
-    let first = paragraphs.next().unwrap_or_default();
-    let what = first.strip_prefix("error: ").unwrap_or("a verb is missing");
-    let mut report = Error::new(Code::Usage, what.split_whitespace().collect::<Vec<_>>().join(" "));
-    for paragraph in paragraphs {
-        let text = paragraph.strip_prefix("tip: ").unwrap_or(paragraph);
-        if text.starts_with("Usage:") {
-            let usages: Vec<&str> = text.trim_start_matches("Usage:").lines().map(str::trim).collect();
-            report = report.hint(format!("Usage: {}", usages.join(", or ")));
-        } else if paragraph.starts_with("tip: ") {
-            report = report.hint(text);
-        }
-    }
-    self::error(&mut screen, &report.hint("see -h for the options"))
 }
 
 /// The size at which a file of traces is put aside, in bytes, and how many of these are kept.

@@ -12,6 +12,10 @@ use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_agents::agent_list;
 use axiom_agents::agent_list::{AgentProgramListing, AgentProgramOrigin};
 use axiom_base::error::{Exit, Result};
+use axiom_model::base::forms::natural;
+use axiom_safety::attach::sessions;
+use axiom_safety::attach::sessions::AttachedSessionJson;
+use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;
 
 /// Arguments of `agents`.
@@ -42,6 +46,54 @@ enum AgentsVerb {
 #[derive(Serialize)]
 struct AgentsJson<'a> {
     agents: Vec<AgentProgramJson<'a>>,
+    working: Vec<WorkingAgentJson>,
+}
+
+/// An agent that works here: of a session, or one that a human runs.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct WorkingAgentJson {
+    id: String,
+    /// `session` or `attached`.
+    kind: &'static str,
+    task_id: Option<String>,
+    worktree: Option<String>,
+}
+
+/// Those of a session that have work, and attached programs that are alive.
+fn working(ctx: &Context) -> Vec<WorkingAgentJson> {
+    let state = ctx.state();
+    let of_session = natural::sorted(state.busy_agents(), |agent| agent.id.as_str()).into_iter().map(|agent| {
+        let task = agent.work.as_ref().map(|work| work.task.clone());
+        let workspace = task.as_ref().and_then(|task| state.restorable.workspaces.get(task));
+        WorkingAgentJson {
+            id: agent.id.to_string(),
+            kind: "session",
+            worktree: workspace.map(|workspace| workspace.path.clone()),
+            task_id: task.map(|task| task.to_string()),
+        }
+    });
+    let alive = sessions::list(ctx).into_iter().filter(sessions::AttachedSession::is_alive);
+    let attached = alive.map(AttachedSessionJson::from).map(|one| WorkingAgentJson {
+        id: one.program.to_string(),
+        kind: "attached",
+        task_id: None,
+        worktree: Some(one.worktree),
+    });
+    of_session.chain(attached).collect()
+}
+
+fn working_in_words(working: &[WorkingAgentJson]) -> String {
+    if working.is_empty() {
+        return "No agent works here.\n\n".to_owned();
+    }
+    let mut rows = vec![["WORKS HERE", "RUN BY", "ON"].map(String::from).to_vec()];
+    for one in working {
+        let by = if one.kind == "session" { "git axiom run" } else { "you" };
+        let on = one.task_id.as_deref().or(one.worktree.as_deref()).unwrap_or("-");
+        rows.push(vec![one.id.clone(), by.to_owned(), visible::line(on).into_owned()]);
+    }
+    table(&rows) + "\n"
 }
 
 #[derive(Serialize)]
@@ -68,8 +120,8 @@ pub fn run(args: &AgentsArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
     }
     let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
     let all = agent_list::all(&ctx.config)?;
-    let answer = AgentsJson { agents: all.iter().map(view).collect() };
-    screen.answer(&answer, || in_words(&all))?;
+    let answer = AgentsJson { agents: all.iter().map(view).collect(), working: working(&ctx) };
+    screen.answer(&answer, || working_in_words(&answer.working) + &in_words(&all))?;
     Ok(Exit::Done)
 }
 

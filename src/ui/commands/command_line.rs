@@ -5,12 +5,13 @@ use std::ffi::OsString;
 use clap::{CommandFactory, FromArgMatches};
 
 use super::grammar::arguments::Cli;
-use super::grammar::{complete, single_verb, verb_name};
+use super::grammar::{complete, single_verb, usage_error, verb_name};
 use super::{VerbExit, dispatch, hook};
 use crate::cli::report;
 use crate::cli::screen::Screen;
 use axiom_base::error::Exit;
 use axiom_base::own_process::{end_signals, limits, verb as own_verb};
+use axiom_model::verbs::short_ways;
 
 /// Runs one command line and returns its exit status. Errors have been reported by then.
 pub fn run(arguments: Vec<OsString>) -> VerbExit {
@@ -26,6 +27,7 @@ pub fn run(arguments: Vec<OsString>) -> VerbExit {
         let _ = Screen::new(false, None).write(&candidates);
         return VerbExit::Ours(Exit::Done);
     }
+    let arguments = short_ways::written_out(&arguments);
     // Parsing errors are to be reported as JSON too, so this is checked before parsing.
     let json = arguments.iter().take_while(|argument| *argument != "--").any(|argument| argument == "--json");
     let called = called(&arguments);
@@ -36,7 +38,10 @@ pub fn run(arguments: Vec<OsString>) -> VerbExit {
     });
     let (cli, verb) = match parsed {
         Ok(parsed) => parsed,
-        Err(error) => return VerbExit::Ours(report::usage(&error, json, || verb_name::verb_meant(&arguments))),
+        Err(error) => {
+            let (meant, said) = (|| verb_name::verb_meant(&arguments), || usage_error::explained(&error, &arguments));
+            return VerbExit::Ours(report::usage(&error, json, meant, said));
+        }
     };
     report::start_tracing();
     limits::say_what_is_too_large();

@@ -13,11 +13,13 @@ use crate::wording::diff::stat;
 use axiom_agents::task_diff;
 use axiom_agents::task_diff::{FileDiffStat, LoggedCommit};
 use axiom_base::error::{Code, Error, Exit, Result};
+use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RepoPath};
 use axiom_model::operation::change_json::FileChange;
 use axiom_safety::attach::prompts;
 use axiom_safety::attach::since::changed_by_others;
+use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;
 use axiom_safety::history::work_diff::TaskDiff;
 use axiom_safety::user_programs::pager;
@@ -30,12 +32,12 @@ target; without a workspace its merge, or the commits of its branch. The patch g
 pager on a terminal; to a pipe it goes as it is, for 'git apply'. Of binary files, and of files
 over 2 MB, it only says that they differ.
 
-With --prompt: what happened in the worktree of an attached agent from this prompt until its
-next one, or until now; 'git axiom prompts' lists them.")]
+With the number of a prompt: what happened in the worktree of an attached agent from this prompt
+until its next one, or until now; 'git axiom prompts' lists them.")]
 pub struct DiffArgs {
-    /// The task
-    #[arg(required_unless_present = "prompt")]
-    task: Option<TaskId>,
+    /// The task, or the number of a prompt
+    #[arg(value_name = "TASK|NUMBER", required_unless_present = "prompt")]
+    task: Option<String>,
     /// What a prompt to an attached agent changed
     #[arg(long, value_name = "NUMBER", conflicts_with = "task")]
     prompt: Option<u32>,
@@ -107,10 +109,39 @@ pub(super) fn not_shown(diff: &TaskDiff) -> Vec<NotShownFileJson<'_>> {
     diff.not_shown.iter().map(|(path, why)| NotShownFileJson { path, why }).collect()
 }
 
+/// The task or the prompt that is meant. A number is a prompt unless a task has that id.
+fn named(args: &DiffArgs, ctx: &Context) -> Result<(Option<TaskId>, Option<u32>)> {
+    let Some(text) = &args.task else { return Ok((None, args.prompt)) };
+    let number = text.parse::<u32>().ok();
+    let task = ctx.state().restorable.tasks.get(text.as_str()).map(|task| task.id.clone());
+    match (task, number) {
+        (Some(task), Some(number)) if prompts::is_known(ctx, number)? => {
+            Err(Error::new(Code::AmbiguousName, format!("{task} is a task, and the number of a prompt"))
+                .hint(format!("git axiom diff --prompt {number}    for the prompt"))
+                .hint(format!("git axiom task show {task}    for the task")))
+        }
+        (Some(task), _) => Ok((Some(task), None)),
+        (None, Some(number)) => Ok((None, Some(number))),
+        (None, None) => Ok((Some(not_a_commit(text)?), None)),
+    }
+}
+
+/// A word that is no task may be a commit, for which git has a command.
+fn not_a_commit(text: &str) -> Result<TaskId> {
+    let is_a_commit = text == "HEAD" || text.starts_with("HEAD") || text.contains(['~', '^']);
+    let error = || {
+        Error::new(Code::UnknownTask, format!("there is no task '{text}'"))
+            .hint(format!("git diff {}    compares with a commit", shell_word(text)))
+            .hint("git axiom task list    lists the tasks, 'git axiom prompts' the prompts")
+    };
+    if is_a_commit { Err(error()) } else { TaskId::new(text) }
+}
+
 /// Shows what a task or a prompt changed.
 pub fn run(args: &DiffArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
-    let diff = match (&args.task, args.prompt) {
+    let (task, prompt) = named(args, &ctx)?;
+    let diff = match (&task, prompt) {
         (Some(task), _) => task_diff::of(&ctx, task)?,
         (None, Some(number)) => prompts::diff(&ctx, number)?,
         (None, None) => return Err(Error::new(Code::Usage, "neither a task nor a prompt is named")),
@@ -123,8 +154,8 @@ pub fn run(args: &DiffArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
     }
     if args.stat || screen.wants_json() {
         let answer = DiffJson {
-            task_id: args.task.as_ref(),
-            prompt: args.prompt,
+            task_id: task.as_ref(),
+            prompt,
             base: &diff.base,
             workspace: diff.workspace.as_deref(),
             commits: commits(&diff.commits),

@@ -1,47 +1,69 @@
-//! `git axiom help`, and the answer of `git axiom` without a verb.
+//! `git axiom help`, and the map of verbs: the answer of `git axiom`, and of `git axiom -h`.
 
 use clap::{Args, Command, CommandFactory};
 
 use crate::cli::screen::Screen;
 use crate::commands::grammar::arguments::{Cli, GlobalArgs};
-use crate::commands::grammar::man_pages;
 use axiom_base::error::{Code, Error, Exit, Result};
-use axiom_model::base::forms::nearest;
-use axiom_model::verbs::{self, VerbGroup};
+use axiom_model::verbs::{self, VerbGroup, VerbRow};
 
 /// How far the verbs of the overview are from its edge, and where its lines end.
 const INDENT: usize = 12;
-const WIDTH: usize = 78;
+const WIDTH: usize = 79;
+
+/// The verbs that people begin with, in words of their own.
+const FIRST: [(&str, &str); 9] = [
+    ("attach", "have Claude Code, Codex and others save each prompt"),
+    ("prompts", "list your prompts, and what each changed"),
+    ("rollback", "go back: --prompt 2, a checkpoint, --at '1 hour ago'"),
+    ("undo", "take back what git axiom did last, a rollback too"),
+    ("task", "add and list planned work"),
+    ("run", "let agents work on the tasks, each in a worktree of its own"),
+    ("panel", "see and do everything on one screen"),
+    ("merge", "merge the work of a task"),
+    ("status", "what is happening right now"),
+];
 
 /// Arguments of `help`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 The same as VERB -h, for every verb and its verbs, such as 'git axiom help task add'. It needs
 no manual page. 'git axiom --help' is handled by git, and opens the page that 'git axiom man
---out FOLDER' has written to a folder where man looks.")]
+--install' has put where man looks.")]
 pub struct HelpArgs {
-    /// The verb, such as 'task' or 'task add'; all verbs without it
+    /// The verb, such as 'task' or 'task add'; the map of verbs without it
     verb: Vec<String>,
+    /// All verbs, each with what it does
+    #[arg(long, conflicts_with = "verb")]
+    all: bool,
 }
 
-/// Prints the help of a verb, or the list of verbs.
+/// Prints the help of a verb, the map of verbs, or all verbs.
 pub fn run(args: &HelpArgs, _global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let words: Vec<&str> = args.verb.iter().flat_map(|verb| verb.split_whitespace()).collect();
+    let text = match (args.all, words.as_slice()) {
+        (true, _) => all_verbs(),
+        (false, []) => overview_text(),
+        (false, words) => help_of(words)?,
+    };
+    screen.answer(&serde_json::json!({ "name": words.join(" "), "text": text }), || text.clone())?;
+    Ok(Exit::Done)
+}
+
+fn help_of(words: &[&str]) -> Result<String> {
     let mut command = Cli::command();
     command.build();
     let mut found = command;
     for (place, word) in words.iter().enumerate() {
         found = below(&found, word).ok_or_else(|| unknown(&words[..=place]))?;
     }
-    let text = found.render_help().to_string();
-    screen.answer(&serde_json::json!({ "name": words.join(" "), "text": text }), || text.clone())?;
-    Ok(Exit::Done)
+    Ok(found.render_help().to_string())
 }
 
 /// Prints the overview, for `git axiom` without a verb. Ends with the status of a usage error, so that a script notices it.
 pub fn overview(screen: &mut Screen) -> Result<Exit> {
     if screen.wants_json() {
-        return Err(Error::new(Code::Usage, "a verb is missing").hint("git axiom help    lists all verbs"));
+        return Err(Error::new(Code::Usage, "a verb is missing").hint("git axiom help --all    lists all verbs"));
     }
     screen.write(overview_text().as_bytes())?;
     Ok(Exit::Usage)
@@ -54,46 +76,86 @@ fn below(command: &Command, word: &str) -> Option<Command> {
 
 /// The error for an unknown verb, with the verb that may have been meant.
 pub(super) fn unknown(words: &[&str]) -> Error {
-    let wanted = words.join(" ");
-    let verbs = man_pages::verbs();
-    let error = Error::new(Code::InvalidInput, format!("there is no verb '{wanted}'"));
-    let error = match nearest::to(&wanted, verbs.iter().map(String::as_str)) {
-        Some(verb) => error.hint(format!("did you mean '{verb}'?")),
-        None => error,
-    };
-    error.hint("git axiom help    lists all verbs")
+    let (above, word) = words.split_last().map(|(word, above)| (above.join(" "), *word)).unwrap_or_default();
+    let known = verbs::meant::verbs(&above, word);
+    let error = Error::new(Code::InvalidInput, format!("there is no verb '{}'", words.join(" ")));
+    let error = known.into_iter().fold(error, |error, verb| error.hint(format!("did you mean 'git axiom help {verb}'?")));
+    error.hint("git axiom help --all    lists all verbs")
 }
 
-/// The overview, made of the table of verbs. It fits a terminal of 80 columns and 24 lines.
+/// The map of verbs, made of the table of verbs. It fits a terminal of 80 columns and 24 lines.
 pub fn overview_text() -> String {
-    let mut text = "git axiom: the safety net and control room for coding agents in a git repository\n\n".to_owned();
+    let mut text = "git axiom: the safety net and control room for coding agents\n\n".to_owned();
+    for (verb, does) in FIRST {
+        text.push_str(&format!("  {verb:width$}{does}\n", width = INDENT - 2));
+    }
+    text.push('\n');
     for (group, heading) in VerbGroup::SHOWN {
-        let mut line = format!("  {heading:width$}", width = INDENT - 2);
-        let shown: Vec<&str> =
-            verbs::all().filter(|row| row.group == group).map(|row| row.shown).filter(|shown| !shown.is_empty()).collect();
-        for (place, verb) in shown.iter().enumerate() {
-            let comma = if place + 1 < shown.len() { "," } else { "" };
-            let space = if line.len() > INDENT { " " } else { "" };
-            if line.len() + space.len() + verb.len() + comma.len() > WIDTH {
-                text.push_str(&line);
-                line = format!("\n{:INDENT$}{verb}{comma}", "");
-            } else {
-                line.push_str(&format!("{space}{verb}{comma}"));
-            }
+        let is_first = |row: &VerbRow| FIRST.iter().any(|(verb, _)| *verb == row.name);
+        let named = verbs::all().filter(|row| row.group == group && !row.shown.is_empty() && !is_first(row));
+        let verbs = named.map(|row| if row.name.contains(' ') { "" } else { row.name }).filter(|verb| !verb.is_empty());
+        let verbs: Vec<&str> = verbs.collect();
+        if !verbs.is_empty() {
+            let line = format!("  {heading:width$}{}", verbs.join(", "), width = INDENT - 2);
+            text.push_str(&folded(&line));
         }
-        text.push_str(&line);
+    }
+    text.push_str("\nall: git axiom help --all      one: git axiom VERB -h\nwith each: -C PATH, --json, --non-interactive\n");
+    text
+}
+
+/// All verbs by group, each with what it does.
+pub fn all_verbs() -> String {
+    let mut text = String::new();
+    for (group, heading) in VerbGroup::SHOWN {
+        text.push_str(&format!("{heading}:\n"));
+        for row in verbs::all().filter(|row| row.group == group) {
+            let name = format!("  {:ALL_INDENT$}  ", row.name);
+            text.push_str(&folded_at(&format!("{name}{}", row.summary), name.len()));
+        }
         text.push('\n');
     }
     text.push_str(
-        "\n  git axiom help           all verbs\n  git axiom help VERB      one of them, with its options; VERB -h does the same\n  \
-         git axiom status         what is happening right now\n",
+        "with each:\n  -C PATH            run as if started in PATH; may be repeated\n  \
+         --json             print one JSON document on standard output\n  \
+         --non-interactive  ask nothing, as without a terminal\n  \
+         -h, --help         what the verb takes; 'git axiom --help' is the manual page\n",
     );
+    text
+}
+
+/// How wide the column of verbs is in the list of all.
+const ALL_INDENT: usize = 20;
+
+fn folded(line: &str) -> String {
+    folded_at(line, INDENT)
+}
+
+/// A line as several that fit, each later one set in.
+fn folded_at(line: &str, indent: usize) -> String {
+    let (head, rest) = line.split_at(indent.min(line.len()));
+    let (mut text, mut width) = (head.to_owned(), head.len());
+    for (place, word) in rest.split(' ').enumerate() {
+        if place > 0 && width + 1 + word.len() > WIDTH {
+            text.push_str(&format!("\n{:indent$}{word}", ""));
+            width = indent + word.len();
+        } else {
+            let space = if place > 0 { " " } else { "" };
+            text.push_str(&format!("{space}{word}"));
+            width += space.len() + word.len();
+        }
+    }
+    text.push('\n');
     text
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn fits(text: &str) -> bool {
+        text.lines().all(|line| line.len() < 80 && line.trim_end() == line)
+    }
 
     #[test]
     fn the_overview_names_every_verb_and_fits_a_small_terminal() {
@@ -102,6 +164,20 @@ mod tests {
         for verb in verbs::all().filter(|row| row.group != VerbGroup::Hidden && !row.name.contains(' ')) {
             assert!(words.contains(&verb.name), "{}", verb.name);
         }
-        assert!(text.lines().count() < 23 && text.lines().all(|line| line.len() <= 80), "{text}");
+        assert!(text.lines().count() <= 24 && fits(&text), "{text}");
+        let first: Vec<&str> = text.lines().skip(2).take(9).filter_map(|line| line.split_whitespace().next()).collect();
+        assert_eq!(first, ["attach", "prompts", "rollback", "undo", "task", "run", "panel", "merge", "status"]);
+        assert_eq!((text.matches("--json").count(), text.contains("all: git axiom help --all")), (1, true));
+    }
+
+    #[test]
+    fn the_list_of_all_has_every_verb_and_the_options_of_all_at_its_end() {
+        let text = all_verbs();
+        for row in verbs::all().filter(|row| row.group != VerbGroup::Hidden) {
+            assert!(text.lines().any(|line| line.starts_with(&format!("  {} ", row.name))), "{}", row.name);
+        }
+        assert!(fits(&text), "{text}");
+        let at = text.find("--non-interactive");
+        assert!(at > text.find("completions"), "{text}");
     }
 }

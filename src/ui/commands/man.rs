@@ -1,43 +1,90 @@
 //! `git axiom man`.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 
 use super::{help, working_dir};
 use crate::cli::screen::Screen;
-use crate::cli::words;
+use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::grammar::man_pages;
+use crate::commands::grammar::man_pages::ManPage;
+use axiom_agents::manual;
+use axiom_agents::manual::ManPageStanding;
 use axiom_base::error::{Exit, Result};
 use axiom_base::files;
+use axiom_model::base::forms::shell_word::shell_word;
 
 /// Arguments of `man`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
-'git axiom --help' opens the main page once the pages are in a folder where man looks:
-  git axiom man --out ~/.local/share/man/man1
-'git axiom help' needs none.")]
+'git axiom --help' opens the main page once the pages are in a folder where man looks: --install
+puts them into your own one. 'git axiom help', 'git axiom -h' and 'git-axiom --help' need none.")]
 pub struct ManArgs {
     /// The verb whose page to print, such as 'task' or 'task add'; the main page without it
     verb: Vec<String>,
     /// Write all pages into this folder instead
     #[arg(long, value_name = "FOLDER", conflicts_with = "verb")]
     out: Option<PathBuf>,
+    /// Write all pages where man looks in your home folder, after a question
+    #[arg(long, conflicts_with_all = ["verb", "out"])]
+    install: bool,
+    /// Do not ask
+    #[arg(long, short, requires = "install")]
+    yes: bool,
+}
+
+fn write_all(pages: &[ManPage], folder: &Path, screen: &mut Screen) -> Result<()> {
+    files::create_public_dir(folder)?;
+    for page in pages {
+        files::write_public(&folder.join(&page.name), page.text.as_bytes())?;
+    }
+    let names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
+    let written = serde_json::json!({ "path": folder, "pages": names });
+    screen.answer(&written, || format!("{} written to {}\n", words::count(pages.len(), "page"), folder.display()))
+}
+
+/// Says whether the pages are found, and how to take them out.
+fn tell_how_it_is_found(folder: &Path, screen: &mut Screen) {
+    let above = folder.parent().unwrap_or(folder).display().to_string();
+    match manual::standing() {
+        ManPageStanding::Found => screen.note("git axiom --help    opens the manual"),
+        ManPageStanding::Missing => {
+            screen.note("note: man does not look there yet. In your shell's profile:");
+            screen.note(&format!("hint: export MANPATH={}:", shell_word(&above)));
+        }
+        ManPageStanding::NoProgram => {
+            screen.note("note: there is no 'man' here: 'git axiom -h' and 'git axiom help VERB' need none")
+        }
+    }
+    let pages = folder.join("git-axiom").display().to_string();
+    screen.note(&format!("rm {}*.1    takes them out again", shell_word(&pages)));
+}
+
+/// Says once, where something of ours is made for the first time, that `git axiom --help` opens nothing.
+pub(super) fn tell_of_missing_page(screen: &mut Screen) {
+    if !screen.wants_json() && manual::standing() == ManPageStanding::Missing {
+        screen.note("note: 'git axiom --help' finds no page yet; 'git axiom -h' and 'git axiom help VERB' need none");
+        screen.note("hint: git axiom man --install    puts the pages where man looks");
+    }
 }
 
 /// Prints a page, or writes all of them. Existing pages are replaced.
 pub fn run(args: &ManArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let pages = man_pages::pages()?;
     if let Some(folder) = &args.out {
-        let folder = working_dir(global)?.join(folder);
-        files::create_public_dir(&folder)?;
-        for page in &pages {
-            files::write_public(&folder.join(&page.name), page.text.as_bytes())?;
+        write_all(&pages, &working_dir(global)?.join(folder), screen)?;
+        return Ok(Exit::Done);
+    }
+    if args.install {
+        let folder = manual::folder()?;
+        if !args.yes {
+            let what = words::count(pages.len(), "page");
+            screen.confirm(&format!("Write {what} to {}?", visible::line(&folder.display().to_string())), false)?;
         }
-        let names: Vec<&str> = pages.iter().map(|page| page.name.as_str()).collect();
-        let written = serde_json::json!({ "path": folder, "pages": names });
-        screen.answer(&written, || format!("{} written to {}\n", words::count(pages.len(), "page"), folder.display()))?;
+        write_all(&pages, &folder, screen)?;
+        tell_how_it_is_found(&folder, screen);
         return Ok(Exit::Done);
     }
     let wanted = std::iter::once("git-axiom").chain(args.verb.iter().flat_map(|verb| verb.split_whitespace()));

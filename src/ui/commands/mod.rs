@@ -117,7 +117,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<VerbExit> {
         Verb::Log(args) => log::run(&args, &global, screen),
         Verb::Events(args) => events::run(&args, &global, screen),
         Verb::Run(args) => run::run(&args, &global, screen),
-        Verb::Stop(args) => stop::run(&args, TaskHalt::Stop, &global, screen),
+        Verb::Stop(args) => stop::stop(&args, &global, screen),
         Verb::Kill(args) => stop::run(&args, TaskHalt::Kill, &global, screen),
         Verb::Output(args) => output::run(&args, &global, screen),
         Verb::Recover(args) => recover::run(&args, &global, screen),

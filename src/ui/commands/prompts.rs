@@ -1,5 +1,7 @@
 //! `git axiom prompts`: the timeline of attached sessions; and `git axiom sessions`.
 
+mod one_prompt;
+
 use clap::{Args, Subcommand};
 use serde::Serialize;
 
@@ -22,16 +24,20 @@ use axiom_safety::context::placement::VerbPurpose;
 
 /// Arguments of `prompts`.
 #[derive(Debug, Args)]
+#[command(args_conflicts_with_subcommands = true)]
 #[command(after_help = "\
 Each prompt to an attached agent is a checkpoint. CHANGED is what happened until the next one of
 the same session: files, lines added and removed. To go back to the moment before a prompt:
 
-  git axiom rollback checkpoint --prompt 42
-  git axiom rollback checkpoint --prompt 42 -- src/main.rs
+  git axiom rollback --prompt 42
+  git axiom restore --prompt 42 src/main.rs
 
 The first line of a prompt, with what looks like a secret masked, is in one file of this machine
 alone; 'git axiom prompts forget' deletes it, and nothing brings it back.")]
 pub struct PromptsArgs {
+    /// One of them: what it changed, and how to go back
+    #[arg(value_name = "NUMBER", conflicts_with = "count")]
+    number: Option<u32>,
     /// How many of the newest are listed
     #[arg(short = 'n', long = "max-count", value_name = "NUMBER", default_value_t = 20)]
     count: usize,
@@ -72,6 +78,9 @@ pub fn run(args: &PromptsArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
     if let Some(PromptsVerb::Forget(forget)) = &args.verb {
         return forgotten(forget, global, screen);
     }
+    if let Some(number) = args.number {
+        return one_prompt::show(number, global, screen);
+    }
     let ctx = look(global, screen)?;
     let all = prompts::list(&ctx, args.count)?;
     let alive = sessions::list(&ctx).into_iter().filter(sessions::AttachedSession::is_alive).map(AttachedSessionJson::from);
@@ -103,11 +112,7 @@ fn in_words(all: &[Prompt], not_saved: &[NotSavedPromptLine]) -> String {
         while let Some(one) = missing.next_if(|one| one.at > prompt.at) {
             rows.push(not_saved_row(one));
         }
-        let changed = match (prompt.files, prompt.insertions, prompt.deletions) {
-            (Some(0), ..) => "nothing".to_owned(),
-            (Some(files), Some(added), Some(removed)) => format!("{} +{added} -{removed}", count(files, "file")),
-            (_, _, _) => "?".to_owned(),
-        };
+        let changed = changed_in_words(prompt);
         let program = agent(prompt, several);
         let is_next = place == 0 && prompt.program == Some(AttachedProgram::Aider) && prompt.files == Some(0);
         let unknown = if is_next { "your next prompt begins here" } else { "-" };
@@ -121,7 +126,15 @@ fn in_words(all: &[Prompt], not_saved: &[NotSavedPromptLine]) -> String {
         }
     }
     rows.extend(missing.map(not_saved_row));
-    table(&rows) + "To go back to before one: git axiom rollback checkpoint --prompt NUMBER\n"
+    table(&rows) + "To go back to before one: git axiom rollback --prompt NUMBER\n"
+}
+
+fn changed_in_words(prompt: &Prompt) -> String {
+    match (prompt.files, prompt.insertions, prompt.deletions) {
+        (Some(0), ..) => "nothing".to_owned(),
+        (Some(files), Some(added), Some(removed)) => format!("{} +{added} -{removed}", count(files, "file")),
+        (_, _, _) => "?".to_owned(),
+    }
 }
 
 /// The program; with the beginning of its session's id, where there are several.

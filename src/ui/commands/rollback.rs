@@ -2,7 +2,10 @@
 //! `crate::wording`.
 
 pub(in crate::commands) mod menu;
+mod restore;
 mod task;
+
+pub use restore::{RestoreArgs, restore};
 
 use std::path::{Path, PathBuf};
 
@@ -38,20 +41,34 @@ A rollback first saves what it replaces in a checkpoint. Files in the way that n
 holds (ignored files) are moved to .worktrees/trash, for checkpoints.keepDeletedDays, or until
 'git clean -x' deletes them. So it can be undone: git axiom undo
 
+  git axiom rollback --prompt 2           to before this prompt, in its worktree
+  git axiom rollback before-refactoring   to this checkpoint, by its exact name
+  git axiom rollback --at '1 hour ago'    to the newest checkpoint at that time
+  git axiom rollback task task-001        only the work of this task
+
 Without arguments, at a terminal, it shows the checkpoints and asks.")]
 pub struct RollbackArgs {
+    /// The checkpoint: its exact name, or its whole id
+    #[arg(conflicts_with_all = ["at", "prompt", "session"])]
+    name: Option<String>,
+    /// The beginning of the last session
+    #[arg(long, conflicts_with_all = ["at", "prompt", "worktree", "all_worktrees", "paths"])]
+    session: bool,
+    #[command(flatten)]
+    place: RollbackWhereArgs,
     /// Finish an interrupted operation
-    #[arg(long = "continue", conflicts_with = "abort", group = "ends")]
+    #[arg(long = "continue", conflicts_with_all = ENDS_ALONE)]
     go_on: bool,
     /// Put everything back as it was before an interrupted operation
-    #[arg(long, group = "ends")]
+    #[arg(long, conflicts_with = "go_on", conflicts_with_all = ENDS_ALONE)]
     abort: bool,
-    /// Accepted for scripts; --continue and --abort never ask
-    #[arg(long, short, hide = true, requires = "ends")]
-    yes: bool,
     #[command(subcommand)]
     to: Option<RollbackVerb>,
 }
+
+/// What the end of an interrupted operation does not take; --yes is accepted for scripts.
+const ENDS_ALONE: [&str; 12] =
+    ["name", "session", "prompt", "all_worktrees", "at", "worktree", "paths", "dry_run", "no_stop", "refs", "no_refs", "retry"];
 
 /// Where to go back to.
 #[derive(Debug, Subcommand)]
@@ -62,27 +79,31 @@ enum RollbackVerb {
     Session(RollbackCommonArgs),
 }
 
-/// Arguments of `rollback checkpoint` and of `restore`.
+/// Arguments of `rollback checkpoint`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 With paths after '--', only these files and folders are restored, in the worktree that they are
-in: HEAD, the index, branches, tasks and all other files stay. It is an operation like any
-other: a checkpoint saves what is replaced, and 'git axiom undo' takes it back.
-
-  git axiom restore --at '1 hour ago' -- src/main.rs
-  git axiom restore before-refactoring -- docs")]
+in: HEAD, the index, branches, tasks and all other files stay. 'git axiom restore' is short for
+that.")]
 pub struct RollbackCheckpointArgs {
     /// Its name, or a unique beginning of it
-    #[arg(required_unless_present_any = ["at", "prompt"])]
+    #[arg(required_unless_present_any = ["at", "prompt"], conflicts_with_all = ["at", "prompt"])]
     name: Option<String>,
+    #[command(flatten)]
+    place: RollbackWhereArgs,
+}
+
+/// Where to, other than by a name, and how.
+#[derive(Debug, Args)]
+struct RollbackWhereArgs {
     /// The moment before this prompt to an attached agent: its worktree alone; 'git axiom prompts' lists them
-    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["name", "at", "worktree"])]
+    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["at", "worktree"])]
     prompt: Option<u32>,
     /// All worktrees, your own linked ones too, branches and tasks
     #[arg(long, conflicts_with_all = ["worktree", "paths"])]
     all_worktrees: bool,
     /// The newest checkpoint at this time, which is given as git reads times: 10:30, '1 hour ago'
-    #[arg(long, value_name = "TIME", conflicts_with = "name", allow_hyphen_values = true)]
+    #[arg(long, value_name = "TIME", allow_hyphen_values = true)]
     at: Option<String>,
     /// Roll back only this worktree; other worktrees, their branches and the tasks stay
     #[arg(long, value_name = "PATH", conflicts_with_all = ["refs", "no_refs", "mode", "paths"])]
@@ -154,9 +175,9 @@ struct RollbackEndJson {
 pub fn run(args: &RollbackArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let dry_run = match &args.to {
         Some(RollbackVerb::Task(args)) => args.is_dry_run(),
-        Some(RollbackVerb::Checkpoint(to)) => to.how.consent.dry_run,
+        Some(RollbackVerb::Checkpoint(to)) => to.place.how.consent.dry_run,
         Some(RollbackVerb::Session(how)) => how.consent.dry_run,
-        None => false,
+        None => args.place.how.consent.dry_run,
     };
     let mut ctx = open_with_usable_config(purpose(dry_run), global, screen)?;
     let ended = roll_back(args, &mut ctx, global, screen);
@@ -167,18 +188,54 @@ pub fn run(args: &RollbackArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
 fn roll_back(args: &RollbackArgs, ctx: &mut Context, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     match &args.to {
         Some(RollbackVerb::Task(args)) => task::run(args, ctx, screen),
-        Some(RollbackVerb::Checkpoint(to)) => to_named(to, ctx, global, screen),
-        Some(RollbackVerb::Session(how)) => {
-            let session = ctx.state().record.session.as_ref();
-            let Some(name) = session.and_then(|session| session.start_checkpoint.clone()) else {
-                return Err(Error::new(Code::UnknownCheckpoint, "no session has made a checkpoint at its start")
-                    .hint("see 'git axiom checkpoint list'"));
-            };
-            checkpoint(ctx, screen, how.wish(name.as_str(), RollbackScope::Whole), how)
-        }
-        None if !args.abort && !args.go_on => menu::run(ctx, screen),
+        Some(RollbackVerb::Checkpoint(to)) => to_named(to.name.as_deref(), &to.place, ctx, global, screen),
+        Some(RollbackVerb::Session(how)) => to_session(how, ctx, screen),
         None if args.abort => ended(screen, rollback::abort(ctx)?, "reversed"),
-        None => ended(screen, rollback::go_on(ctx)?, "done"),
+        None if args.go_on => ended(screen, rollback::go_on(ctx)?, "done"),
+        None if args.session => to_session(&args.place.how, ctx, screen),
+        None => match (&args.name, args.place.names_one()) {
+            (Some(name), _) => {
+                let exact = rollback::named_exactly(ctx, name)?.name.to_string();
+                to_named(Some(&exact), &args.place, ctx, global, screen)
+            }
+            (None, true) => to_named(None, &args.place, ctx, global, screen),
+            (None, false) => {
+                args.place.says_nothing()?;
+                menu::run(ctx, screen)
+            }
+        },
+    }
+}
+
+/// Goes back to the beginning of the last session.
+fn to_session(how: &RollbackCommonArgs, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
+    let session = ctx.state().record.session.as_ref();
+    let Some(name) = session.and_then(|session| session.start_checkpoint.clone()) else {
+        return Err(Error::new(Code::UnknownCheckpoint, "no session has made a checkpoint at its start")
+            .hint("git axiom checkpoint list    lists the checkpoints")
+            .hint("git axiom prompts    lists the prompts to agents that you run yourself"));
+    };
+    checkpoint(ctx, screen, how.wish(name.as_str(), RollbackScope::Whole), how)
+}
+
+impl RollbackWhereArgs {
+    /// Whether they say where to go back to.
+    fn names_one(&self) -> bool {
+        self.prompt.is_some() || self.at.is_some()
+    }
+
+    /// Refuses options for a rollback to nowhere: the menu would not heed them.
+    fn says_nothing(&self) -> Result<()> {
+        let Self { how, paths, worktree, all_worktrees, .. } = self;
+        let RollbackCommonArgs { consent, no_stop, refs, no_refs, retry, mode } = how;
+        let said = [consent.dry_run, consent.yes, *no_stop, *refs, *no_refs, *retry, mode.is_some(), worktree.is_some()];
+        if said.contains(&true) || *all_worktrees || !paths.is_empty() {
+            return Err(Error::new(Code::Usage, "it is not said where to go back to")
+                .hint("git axiom rollback --prompt NUMBER    to before a prompt; 'git axiom prompts' lists them")
+                .hint("git axiom rollback NAME    to a checkpoint; 'git axiom checkpoint list' lists them")
+                .hint("git axiom rollback --at TIME    to the newest checkpoint at that time"));
+        }
+        Ok(())
     }
 }
 
@@ -196,40 +253,29 @@ fn worktree_at(global: &GlobalArgs, path: &Path) -> Result<PathBuf> {
     }
 }
 
-/// `git axiom restore`, which is `git axiom rollback checkpoint` of files alone.
-pub fn restore(args: &RollbackCheckpointArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
-    names_some_path(args)?;
-    if args.paths.is_empty() {
-        // `git restore` never moves HEAD, and whoever forgets the path does not want to lose commits from the branch.
-        let name = args.name.as_deref().unwrap_or("NAME");
-        return Err(Error::new(Code::Usage, "no path is given: 'restore' brings back files, and nothing else")
-            .hint(format!("git axiom restore {name} -- PATH    brings back these files or folders"))
-            .hint(format!("git axiom rollback checkpoint {name}    goes back whole: files, index, HEAD, branches and tasks")));
-    }
-    let mut ctx = open_with_usable_config(purpose(args.how.consent.dry_run), global, screen)?;
-    let ended = to_named(args, &mut ctx, global, screen);
-    tell_hooks(&mut ctx, screen);
-    ended
-}
-
 /// An empty list of paths (`-- $FILES` in a script) must not mean everything.
-fn names_some_path(to: &RollbackCheckpointArgs) -> Result<()> {
-    if to.paths.is_empty() && env::arguments().last().is_some_and(|last| last == "--") {
+fn names_some_path(paths: &[PathBuf]) -> Result<()> {
+    if paths.is_empty() && env::arguments().last().is_some_and(|last| last == "--") {
         return Err(Error::new(Code::Usage, "no path is given after '--'")
-            .hint("git axiom rollback checkpoint without '--' goes back whole; with paths after it, only these"));
+            .hint("without '--' a rollback goes back whole; with paths after it, only these"));
     }
     Ok(())
 }
 
-fn to_named(to: &RollbackCheckpointArgs, ctx: &mut Context, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
-    names_some_path(to)?;
+fn to_named(
+    name: Option<&str>,
+    to: &RollbackWhereArgs,
+    ctx: &mut Context,
+    global: &GlobalArgs,
+    screen: &mut Screen,
+) -> Result<Exit> {
+    names_some_path(&to.paths)?;
     if let Some(number) = to.prompt.filter(|_| to.paths.is_empty() && !to.all_worktrees) {
         return to_prompt(number, to, ctx, screen);
     }
-    let name = match (&to.name, &to.at) {
-        (Some(name), _) => name.clone(),
-        (None, _) if to.prompt.is_some() => prompts::find(ctx, to.prompt.unwrap_or_default())?.0.name.to_string(),
-        (None, at) => op::newest_at(ctx, ctx.repo.time_of(at.as_deref().unwrap_or_default())?)?.name.to_string(),
+    let name = match name {
+        Some(name) => name.to_owned(),
+        None => chosen(ctx, to.prompt, to.at.as_deref())?,
     };
     let here = working_dir(global)?;
     let paths: Vec<PathBuf> = to.paths.iter().map(|path| here.join(path)).collect();
@@ -243,9 +289,17 @@ fn to_named(to: &RollbackCheckpointArgs, ctx: &mut Context, global: &GlobalArgs,
     checkpoint(ctx, screen, to.how.wish(&name, part), &to.how)
 }
 
+/// The checkpoint of a prompt, or of a time.
+fn chosen(ctx: &Context, prompt: Option<u32>, at: Option<&str>) -> Result<String> {
+    match prompt {
+        Some(number) => Ok(prompts::find(ctx, number)?.0.name.to_string()),
+        None => Ok(op::newest_at(ctx, ctx.repo.time_of(at.unwrap_or_default())?)?.name.to_string()),
+    }
+}
+
 /// The worktree of the session as it was before its prompt. HEAD and branch go back too as long as only the session itself has
 /// committed since; else only the files come back.
-fn to_prompt(number: u32, to: &RollbackCheckpointArgs, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
+fn to_prompt(number: u32, to: &RollbackWhereArgs, ctx: &mut Context, screen: &mut Screen) -> Result<Exit> {
     let name = prompts::find(ctx, number)?.0.name.to_string();
     let back = prompts::back(ctx, &name)?;
     for (place, note) in back.notes().iter().enumerate() {

@@ -166,7 +166,7 @@ fn from_here(mut program: Vec<String>, here: &Path) -> Result<Vec<String>> {
 /// The options of a session: the command line has priority over the configuration.
 fn options(ctx: &Context, args: &RunArgs, global: &GlobalArgs) -> Result<SupervisorOptions> {
     let within = |what: &str, value: u32, most: u32| match value {
-        0 => Err(Error::new(Code::InvalidInput, format!("{what} cannot be 0"))),
+        0 => Err(Error::new(Code::InvalidInput, format!("{what} cannot be 0")).hint("leave it out, or give 1 or more")),
         n if n > most => Err(Error::new(Code::InvalidInput, format!("{what} cannot be more than {most}"))),
         n => Ok(n),
     };

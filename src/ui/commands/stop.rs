@@ -30,7 +30,7 @@ status' lists the agents.
 If the agent has completed the task before it is stopped, the task is done, or continues with
 its verification when it is claimed again. 'kill' discards the agent's reports; the workspace
 is captured first, in refs/axiom/live/TASK.")]
-pub struct StopArgs {
+pub struct EndAgentsArgs {
     /// The agents, as in 'git axiom status'
     #[arg(value_name = "AGENT")]
     agents: Vec<AgentId>,
@@ -42,6 +42,21 @@ pub struct StopArgs {
     retry: bool,
 }
 
+/// Arguments of `stop`.
+#[derive(Debug, Args)]
+pub struct StopArgs {
+    #[command(flatten)]
+    which: EndAgentsArgs,
+    /// End them at once with SIGKILL, as 'kill' does
+    #[arg(long)]
+    now: bool,
+}
+
+/// Stops agents, or with `--now` ends them at once.
+pub fn stop(args: &StopArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    run(&args.which, if args.now { TaskHalt::Kill } else { TaskHalt::Stop }, global, screen)
+}
+
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct StopJson {
@@ -51,7 +66,7 @@ struct StopJson {
 }
 
 /// Ends agents and waits until their tasks are free.
-pub fn run(args: &StopArgs, halt: TaskHalt, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+pub fn run(args: &EndAgentsArgs, halt: TaskHalt, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     if args.agents.is_empty() && !args.all {
         let verb = match halt {
             TaskHalt::Stop => "stop",

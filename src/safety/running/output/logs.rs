@@ -12,6 +12,7 @@ use axiom_base::error::{Code, Error, Result};
 use axiom_base::files::MaybePackedFile;
 use axiom_model::base::ids::{AgentId, TaskId};
 use axiom_model::planning::plan::{PLANNER_AGENT, PlanningPhase};
+use axiom_model::state::known_ids::{self, IdKind};
 pub use axiom_process::keeper::output::{LogLine, LogLineSource};
 use axiom_store::beside::agent_logs;
 pub use axiom_store::beside::agent_logs::put_aside;
@@ -54,7 +55,15 @@ pub fn find(ctx: &Context, name: &str) -> Result<TaskId> {
     let task = match (newest, agent) {
         (Some(task), _) => task,
         (None, Some(_)) => return Err(Error::new(Code::UnknownTask, format!("'{name}' has printed nothing yet"))),
-        (None, None) => state.task(&TaskId::new(name)?)?.id.clone(),
+        (None, None) => {
+            let task = TaskId::new(name)?;
+            let known = state.restorable.tasks.get(&task).map(|task| task.id.clone());
+            known.ok_or_else(|| {
+                let error = Error::new(Code::UnknownTask, format!("there is no agent and no task '{name}'"));
+                let kinds = [IdKind::Agent, IdKind::Task];
+                known_ids::hinted(state, error, name, &kinds, "see 'git axiom status' and 'git axiom task list'")
+            })?
+        }
     };
     if logs(ctx, &task).is_empty() && agent.is_none() && state.agent_on(&task).is_none() {
         let has_run = state.record.tasks.get(&task).is_some_and(|record| record.iterations > 0);

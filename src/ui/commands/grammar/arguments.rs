@@ -11,6 +11,9 @@ use crate::commands;
 /// The width of help on a terminal that is wider, in columns.
 pub const MAX_WIDTH: usize = 100;
 
+/// The heading of the options that every verb takes.
+const EVERY_VERB: &str = "With every verb";
+
 /// The safety net and control room for people who let coding agents work in their git repository
 #[derive(Debug, Parser)]
 #[command(name = "git-axiom", bin_name = "git axiom", version, disable_help_subcommand = true)]
@@ -28,13 +31,13 @@ pub struct Cli {
 #[derive(Debug, Clone, Args)]
 pub struct GlobalArgs {
     /// Run as if started in PATH; may be repeated, each relative to the one before
-    #[arg(short = 'C', value_name = "PATH", global = true, action = clap::ArgAction::Append)]
+    #[arg(short = 'C', value_name = "PATH", global = true, help_heading = EVERY_VERB, action = clap::ArgAction::Append)]
     pub directory: Vec<OsString>,
     /// Print one JSON document on standard output
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERY_VERB)]
     pub json: bool,
     /// Ask nothing, as without a terminal
-    #[arg(long, global = true)]
+    #[arg(long, global = true, help_heading = EVERY_VERB)]
     pub non_interactive: bool,
 }
 
@@ -61,11 +64,12 @@ Takes back 'git axiom pause': agents begin their next iterations, and ready task
 again. It does not start a session that has ended or crashed: 'git axiom run' does.")]
     Resume(LazyArgs<commands::pause::NoArgs>),
     Stop(LazyArgs<commands::stop::StopArgs>),
-    Kill(LazyArgs<commands::stop::StopArgs>),
+    Kill(LazyArgs<commands::stop::EndAgentsArgs>),
     Redirect(LazyArgs<commands::redirect::RedirectArgs>),
     Mode(LazyArgs<commands::mode::ModeArgs>),
     #[command(subcommand)]
     Gate(LazyArgs<commands::gate::GateVerb>),
+    #[command(name = "open")]
     Debug(LazyArgs<commands::debug::DebugArgs>),
     Diff(LazyArgs<commands::diff::DiffArgs>),
     Merge(LazyArgs<commands::merge::MergeArgs>),
@@ -73,7 +77,7 @@ again. It does not start a session that has ended or crashed: 'git axiom run' do
     #[command(subcommand)]
     Checkpoint(LazyArgs<commands::checkpoint::CheckpointVerb>),
     Rollback(LazyArgs<commands::rollback::RollbackArgs>),
-    Restore(LazyArgs<commands::rollback::RollbackCheckpointArgs>),
+    Restore(LazyArgs<commands::rollback::RestoreArgs>),
     Undo(LazyArgs<commands::undo::UndoArgs>),
     Redo(LazyArgs<commands::undo::RedoArgs>),
     Recover(LazyArgs<commands::recover::RecoverArgs>),

@@ -9,6 +9,7 @@ use clap::builder::{Resettable, StyledStr};
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 
 use axiom_model::verbs;
+use axiom_model::verbs::short_ways;
 
 /// The arguments `T` of a verb, or its verbs, built when clap needs them. Code that reads a [`Command`] without parsing must
 /// call [`Command::build`] first.
@@ -85,7 +86,11 @@ fn described(command: Command, augment: fn(Command) -> Command) -> Command {
         Some(row) => command.about(row.summary).long_about(Resettable::Reset),
         None => command,
     };
-    summed_up(augment(command).mut_subcommands(below))
+    let described = summed_up(augment(command).mut_subcommands(below));
+    match short_ways::commonest(&name) {
+        Some(common) => described.before_help(format!("'git axiom {name}' alone: 'git axiom {name} {common}'")),
+        None => described,
+    }
 }
 
 #[cfg(test)]

@@ -13,4 +13,5 @@ pub mod complete;
 pub mod consent;
 pub mod lazy_args;
 pub mod man_pages;
+pub mod usage_error;
 pub mod verb_name;

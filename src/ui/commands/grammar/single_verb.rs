@@ -6,12 +6,15 @@ use std::ffi::{OsStr, OsString};
 use clap::{Args, Command, CommandFactory};
 
 use super::arguments::{Cli, GlobalArgs, MAX_WIDTH};
+use crate::commands::help::overview_text;
 
 /// A grammar that parses this command line as the whole one does: with the called verb alone where only options that every
-/// verb takes come before a verb's exact name, and else the whole.
+/// verb takes come before a verb's exact name, and else the whole, whose help is the map of verbs.
 pub fn grammar(arguments: &[OsString]) -> Command {
     let whole = Cli::command();
-    let Some(verb) = first_word(arguments).and_then(|word| whole.find_subcommand(word)) else { return whole };
+    let Some(verb) = first_word(arguments).and_then(|word| whole.find_subcommand(word)) else {
+        return whole.override_help(overview_text());
+    };
     let alone = Command::new("git-axiom").bin_name("git axiom").disable_help_subcommand(true).max_term_width(MAX_WIDTH);
     GlobalArgs::augment_args(alone).subcommand(verb.clone())
 }

@@ -1,0 +1,61 @@
+//! `git axiom prompts NUMBER`: what one prompt changed, and how to go back to before it.
+
+use serde::Serialize;
+
+use super::changed_in_words;
+use crate::cli::screen::Screen;
+use crate::cli::{visible, words};
+use crate::commands::diff;
+use crate::commands::diff::{DiffCommitJson, DiffFileJson};
+use crate::commands::grammar::arguments::GlobalArgs;
+use crate::commands::open_with_usable_config;
+use crate::wording::diff::stat;
+use axiom_base::error::{Exit, Result};
+use axiom_safety::attach::prompts;
+use axiom_safety::attach::prompts::Prompt;
+use axiom_safety::context::placement::VerbPurpose;
+use axiom_safety::history::work_diff::TaskDiff;
+
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct OnePromptJson<'a> {
+    prompt: &'a Prompt,
+    commits: Vec<DiffCommitJson<'a>>,
+    changed: Vec<DiffFileJson<'a>>,
+}
+
+/// Shows one prompt.
+pub(super) fn show(number: u32, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
+    let ctx = open_with_usable_config(VerbPurpose::Look, global, screen)?;
+    let prompt = prompts::one(&ctx, number)?;
+    let diff = prompts::diff(&ctx, number)?;
+    let answer = OnePromptJson { prompt: &prompt, commits: diff::commits(&diff.commits), changed: diff::files(&diff) };
+    screen.answer(&answer, || in_words(&prompt, &diff))?;
+    Ok(Exit::Done)
+}
+
+fn in_words(prompt: &Prompt, diff: &TaskDiff) -> String {
+    let number = prompt.number;
+    let program = prompt.program.map_or("an agent", |program| program.title());
+    let mut text = format!("Prompt {number} to {program}, {}\n", words::time(prompt.at));
+    if let Some(line) = &prompt.text {
+        text.push_str(&format!("  {}\n", visible::line(line)));
+    }
+    if let Some(worktree) = &prompt.worktree {
+        text.push_str(&format!("in {}\n", visible::line(worktree)));
+    }
+    let until = if diff.workspace.is_some() { "now" } else { "the next prompt of its session" };
+    if diff.files.is_empty() {
+        text.push_str(&format!("\nChanged until {until}: {}\n", changed_in_words(prompt)));
+    } else {
+        text.push_str(&format!("\nChanged until {until}:\n{}", stat(diff)));
+    }
+    for commit in &diff.commits {
+        text.push_str(&format!("committed: {} {}\n", commit.oid.short(), visible::line(&commit.subject)));
+    }
+    text + &format!(
+        "\ngit axiom diff {number}                    the same as a patch\n\
+         git axiom rollback --prompt {number}       goes back to before it: its worktree, after a question\n\
+         git axiom restore --prompt {number} FILE   brings back one file or folder alone\n"
+    )
+}
