@@ -1,63 +1,87 @@
 //! `git axiom init`.
 
-use crate::common::TestEnv;
+use std::path::Path;
+
+use git_axiom::base::error::Code;
+
+use crate::common::{Run, TestEnv};
 use crate::terminal::Terminal;
 
+/// A call with a folder before those of PATH, and with these folders of pages.
+fn init_with(env: &TestEnv, bin: &Path, pages: &Path) -> Run {
+    let mut command = env.axiom_command(&env.repo(), ["init"]);
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let path = std::env::join_paths(std::iter::once(bin.to_owned()).chain(std::env::split_paths(&path))).unwrap();
+    command.env("PATH", path).env("MANPATH", pages);
+    env.run(command, None).success()
+}
+
 #[test]
-fn init_may_be_repeated() {
+fn init_may_be_repeated_and_names_what_comes_next() {
     let env = TestEnv::new();
-    insta::assert_snapshot!(env.axiom(&["init"]), @r"
-    Initialised $ROOT/repo/.git/axiom
-    --- stderr
-    next:  git axiom task add TITLE --body SCRIPT    adds a task
-           git axiom run                             starts agents on the tasks
-           git axiom demo                            shows all of it in a scratch repository
-    --- exit 0
-    ");
+    let (bin, pages) = (env.root().join("bin"), env.root().join("pages"));
+    std::fs::create_dir(&bin).unwrap();
+    env.ok(&["man", "--out", pages.join("man1").to_str().unwrap()]);
+    let run = init_with(&env, &bin, &pages);
+    let next = "\
+git axiom task add TITLE --body SCRIPT    adds a task
+       git axiom run                             starts agents on the tasks
+       git axiom demo                            shows all of it in a scratch repository
+";
+    assert!(run.stdout.starts_with("Initialised ") && run.stderr.starts_with("next:  ") && run.stderr.ends_with(next), "{run}");
     insta::assert_snapshot!(env.axiom(&["init"]), @r"
     Already initialised: $ROOT/repo/.git/axiom
     --- exit 0
     ");
     assert_eq!(env.json(&["init"])["created"], false);
     assert_eq!(env.git(&["status", "--porcelain"]), "", "nothing of ours shows in the worktree");
+    // Where an agent program is installed, the net comes first.
+    let env = TestEnv::new();
+    let bin = env.root().join("bin");
+    std::fs::create_dir(&bin).unwrap();
+    std::fs::write(bin.join("claude"), "").unwrap();
+    let run = init_with(&env, &bin, &pages);
+    assert!(run.stderr.starts_with("next:  git axiom attach claude") && run.stderr.ends_with(next), "{run}");
 }
 
 #[test]
-fn the_first_init_asks_about_settings_of_gits_and_no_is_the_default() {
-    let at_terminal = |env: &TestEnv, args: &[&str]| Terminal::start(env.axiom_command(&env.repo(), args));
+fn a_missing_manual_is_said_once_and_put_where_man_looks() {
+    let env = TestEnv::new();
+    let nowhere = env.root().join("nowhere");
+    std::fs::create_dir(&nowhere).unwrap();
+    let has_man = std::process::Command::new("man").arg("-w").output().is_ok();
+    let run = init_with(&env, &nowhere, &nowhere);
+    let told = "hint: git axiom man --install    puts the pages where man looks";
+    assert_eq!(run.stderr.contains(told), has_man, "{run}");
+    assert!(!init_with(&env, &nowhere, &nowhere).stderr.contains(told), "only once");
+    env.axiom(&["man", "--install"]).fails_with(Code::NeedsConfirmation);
+    let own = env.root().join("home/share/man");
+    let mut install = env.axiom_command(&env.repo(), ["man", "--install", "--yes"]);
+    install.env("MANPATH", &own);
+    let run = env.run(install, None).success();
+    let folder = if has_man { "home/share/man/man1" } else { "home/.local/share/man/man1" };
+    assert!(run.stdout.contains(folder) && env.root().join(folder).join("git-axiom.1").exists(), "{run}");
+    if has_man {
+        assert!(run.stderr.contains("git axiom --help    opens the manual"), "{run}");
+    }
+}
+
+#[test]
+fn init_asks_nothing() {
     let settings = |env: &TestEnv| {
         let of = |key: &str| env.try_git(&["config", "--get-all", key]).stdout;
         (of("transfer.hideRefs").lines().count(), of("axiom.agents.workspaceRoot"))
     };
-    let (hide, beside) = ("sees our refs. Hide them? [y/N]", "In ../repo-worktrees instead? [y/N]");
-    for (keys, expected) in [(["\r", "\r"], (0, "")), (["y", "n"], (3, "")), (["n", "y"], (0, "../repo-worktrees\n"))] {
+    for (args, expected) in [
+        (&["init"][..], (0, "")),
+        (&["init", "--yes"], (0, "")),
+        (&["init", "--hide-refs", "--workspaces-beside"], (3, "../repo-worktrees\n")),
+    ] {
         let env = TestEnv::new();
-        let mut init = at_terminal(&env, &["init"]);
-        for (question, key) in [hide, beside].into_iter().zip(keys) {
-            init.wait_for(question);
-            init.keys(&[key]);
-            if key != "\r" {
-                init.keys(&["\r"]);
-            }
-        }
-        let (status, seen) = init.end();
-        assert!(status.success() && seen.contains("Initialised"), "{seen}");
-        assert_eq!(settings(&env), (expected.0, expected.1.to_owned()), "{keys:?}");
-        // Asked once.
-        let (status, seen) = at_terminal(&env, &["init"]).end();
-        assert!(status.success() && !seen.contains('?'), "{seen}");
+        let (status, seen) = Terminal::start(env.axiom_command(&env.repo(), args)).end();
+        assert!(status.success() && seen.contains("Initialised") && !seen.contains("[y/N]"), "{args:?}: {seen}");
+        assert_eq!(settings(&env), (expected.0, expected.1.to_owned()), "{args:?}");
     }
-    for args in [&["init", "--yes"][..], &["init", "--non-interactive"], &["init", "--json"]] {
-        let env = TestEnv::new();
-        let (status, seen) = at_terminal(&env, args).end();
-        assert!(status.success() && !seen.contains("Hide them"), "{seen}");
-        assert_eq!(settings(&env), (0, String::new()));
-    }
-    let env = TestEnv::new();
-    env.git(&["config", "axiom.agents.workspaceRoot", "../mine"]);
-    let (status, seen) = at_terminal(&env, &["init", "--hide-refs"]).end();
-    assert!(status.success() && !seen.contains('?'), "what is decided is not asked: {seen}");
-    assert_eq!(settings(&env), (3, "../mine\n".to_owned()));
 }
 
 #[test]

@@ -112,13 +112,6 @@ fn the_first_use_that_the_page_shows_works_as_written() {
         let mut command = scratch.command("sh");
         command.args(["-c", &line]).env("PATH", &path).env("GIT_PAGER", "cat");
         let mut terminal = Terminal::start(command);
-        if line == "git axiom init" {
-            // Enter means no.
-            for question in ["Hide them?", "instead?"] {
-                terminal.wait_for(question);
-                terminal.keys(&["\r"]);
-            }
-        }
         if line == "git axiom panel" {
             terminal.wait_for("Timeline");
             terminal.keys(&["q"]);

@@ -213,6 +213,11 @@ impl HookRecipe {
         }
     }
 
+    /// Whether it calls us before each prompt.
+    pub fn tells_of_prompts(&self) -> bool {
+        !matches!(self.format, HookFileFormat::Yaml)
+    }
+
     /// Whether that an event has not fired says nothing.
     pub fn is_seldom(&self, event: &str) -> bool {
         match &self.format {

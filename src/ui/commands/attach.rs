@@ -7,7 +7,7 @@ use clap::Args;
 use clap::builder::PossibleValuesParser;
 use serde::Serialize;
 
-use super::{open_for, purpose, tell_of_missing_identity, working_dir};
+use super::{man, open_for, purpose, tell_of_missing_identity, working_dir};
 use crate::cli::screen::Screen;
 use crate::cli::{prompt, visible};
 use crate::commands::grammar::arguments::GlobalArgs;
@@ -104,6 +104,7 @@ pub fn run(args: &AttachArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
     };
     let chosen = args.which.recipes(screen)?;
     let scope = args.which.scope();
+    let is_new = ctx.as_ref().is_some_and(|ctx| !args.which.dry_run && !ctx.layout().exists());
     each(&args.which, &chosen, screen, |recipe, doing| match &ctx {
         Some(ctx) => attach::attach(ctx, recipe, scope, doing),
         None => attach::attach_for_user(recipe, doing).map(|done| vec![done]),
@@ -130,10 +131,34 @@ pub fn run(args: &AttachArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
     if args.which.user {
         screen.note("In other repositories its hooks do nothing until you run there: git axiom init");
     }
+    tell_what_it_is_worth(&args.which, &chosen, screen);
+    if is_new {
+        man::tell_of_missing_page(screen);
+    }
+    Ok(Exit::Done)
+}
+
+/// Says what is covered, what is not, how to see that it works, and how to go back.
+fn tell_what_it_is_worth(which: &AttachTargetArgs, chosen: &[&'static HookRecipe], screen: &mut Screen) {
+    let place = match which.scope() {
+        AttachScope::Here => "in this repository",
+        AttachScope::Shared => "for everybody who works on this project and has git axiom",
+        AttachScope::User => "in every repository in which git axiom was called once",
+    };
+    let (telling, silent): (Vec<&HookRecipe>, Vec<&HookRecipe>) = chosen.iter().partition(|recipe| recipe.tells_of_prompts());
+    if !telling.is_empty() {
+        screen.note(&format!("Covered: each prompt and each risky command is saved before it, {place}"));
+    }
+    for recipe in silent {
+        screen.note(&format!(
+            "Covered: {} calls only when it waits for you; 'git axiom watch' saves what it changes meanwhile",
+            recipe.title
+        ));
+    }
     screen.note("Not saved: ignored files (but those that a risky command names, and those of checkpoints.include), what");
     screen.note("commands change outside of the repository or on other machines, and the conversation with the agent");
-    screen.note("git axiom attach --status    says when its hooks really fired");
-    Ok(Exit::Done)
+    screen.note("To see that it works: git axiom attach --status, after the next prompt");
+    screen.note("To go back: git axiom prompts, git axiom rollback --prompt NUMBER; git axiom undo takes that back");
 }
 
 /// Takes our hooks out of the files of programs.

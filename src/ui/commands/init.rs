@@ -3,15 +3,17 @@
 use clap::Args;
 use serde::Serialize;
 
-use super::{attach, open_to_choose, tell_of_missing_identity, working_dir};
+use super::{attach, man, open_to_choose, tell_of_missing_identity, working_dir};
 use crate::cli::screen::Screen;
-use crate::cli::{prompt, visible};
+use crate::cli::visible;
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_base::error::{Exit, Result};
+use axiom_model::program_hooks::recipe::{HookRecipe, RECIPES};
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement;
 use axiom_safety::context::placement::VerbPurpose;
 use axiom_safety::folders::{workspace_folder, workspaces};
+use axiom_safety::program_hooks::program_files::is_installed;
 use axiom_safety::program_hooks::skill;
 use axiom_safety::program_hooks::skill::SkillFileOutcome;
 use axiom_safety::running::hooks::commit_hooks;
@@ -19,11 +21,29 @@ use axiom_safety::settings::hide_refs;
 use axiom_safety::settings::shared;
 use axiom_safety::settings::shared::ProjectStarterFile;
 
-/// Suggestions for the next step.
-const NEXT: &str = "\
-next:  git axiom task add TITLE --body SCRIPT    adds a task
-       git axiom run                             starts agents on the tasks
-       git axiom demo                            shows all of it in a scratch repository";
+/// Suggestions for the next step: first the net, where an agent program is here that it is for.
+fn next_steps(installed: &[&HookRecipe]) -> String {
+    let mut steps = Vec::new();
+    if let Some(first) = installed.first() {
+        let others: Vec<&str> = installed.iter().skip(1).map(|recipe| recipe.name).collect();
+        let others = if others.is_empty() { String::new() } else { format!("; the same for {}", others.join(", ")) };
+        let attach = format!("git axiom attach {}", first.name);
+        steps.push(format!("{attach:WIDTH$}has {} save each prompt{others}", first.title));
+    }
+    for (call, does) in NEXT {
+        steps.push(format!("{call:WIDTH$}{does}"));
+    }
+    format!("next:  {}", steps.join("\n       "))
+}
+
+/// The width of the calls.
+const WIDTH: usize = 42;
+
+const NEXT: [(&str, &str); 3] = [
+    ("git axiom task add TITLE --body SCRIPT", "adds a task"),
+    ("git axiom run", "starts agents on the tasks"),
+    ("git axiom demo", "shows all of it in a scratch repository"),
+];
 
 /// Arguments of `init`.
 #[derive(Debug, Args)]
@@ -48,8 +68,7 @@ AGENTS.md of the main worktree. Everything else in that file stays byte for byte
 With --hide-refs, three lines of transfer.hideRefs hide our refs from fetches and mirror clones
 of this repository; 'git axiom deinit' takes them out again. With --workspaces-beside,
 workspaces are made in ../NAME-worktrees and not in .worktrees: agents.workspaceRoot, in this
-repository's git config. The first 'init' asks about both at a terminal; with nobody to ask,
-with --json, --non-interactive or --yes, nothing is hidden and .worktrees is used.")]
+repository's git config. Both can be given later too. Nothing is asked.")]
 pub struct InitArgs {
     /// Begin .axiom in the main worktree too, for everybody who works on the project
     #[arg(long)]
@@ -63,8 +82,8 @@ pub struct InitArgs {
     /// Make workspaces in a folder beside the repository
     #[arg(long)]
     workspaces_beside: bool,
-    /// Do not ask
-    #[arg(long, short)]
+    /// Accepted for scripts: nothing is asked
+    #[arg(long, short, hide = true)]
     yes: bool,
 }
 
@@ -142,7 +161,6 @@ pub fn run(args: &InitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
         screen.note(&format!("warning: 'git axiom recover --all' will not know of this repository: {error}"));
     }
     let path = ctx.layout().root().display().to_string();
-    let wanted = if created { wanted(args, &ctx, screen)? } else { InitGitSettings::given(args) };
     let begun = args.shared.then(|| shared::begin(&ctx.repo)).transpose()?;
     let view = |file: ProjectStarterFile| InitSharedJson { path: file.path, created: file.created };
     let told = args.skill.then(|| skill::write(&ctx)).transpose()?;
@@ -152,8 +170,8 @@ pub fn run(args: &InitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
         created,
         shared: begun.map(|files| files.into_iter().map(view).collect()),
         skill: told.map(|files| files.into_iter().map(skill_view).collect()),
-        hidden: wanted.hide_refs.then(|| hide_refs::hide(&ctx)).transpose()?,
-        workspace_root: wanted.workspaces_beside.then(|| workspace_folder::beside(&ctx)).transpose()?,
+        hidden: args.hide_refs.then(|| hide_refs::hide(&ctx)).transpose()?,
+        workspace_root: args.workspaces_beside.then(|| workspace_folder::beside(&ctx)).transpose()?,
     };
     screen.answer(&answer, || answer.in_words())?;
     if ctx.repo.worktrees().main_entry().is_some() && (created || chosen || ctx.repo.worktrees().current_worktree()? != main) {
@@ -176,7 +194,9 @@ pub fn run(args: &InitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
     } else if args.skill {
         screen.note("next:  git add AGENTS.md .claude/skills && git commit    gives them to everybody who works on the project");
     } else if created {
-        screen.note_text(NEXT);
+        let installed: Vec<&HookRecipe> = RECIPES.iter().filter(|recipe| is_installed(recipe)).collect();
+        screen.note_text(&next_steps(&installed));
+        man::tell_of_missing_page(screen);
     }
     Ok(Exit::Done)
 }
@@ -192,31 +212,17 @@ pub(in crate::commands) fn tell_of_commit_hooks(ctx: &mut Context, screen: &mut 
     Ok(())
 }
 
-/// What of git's settings is to be changed.
-struct InitGitSettings {
-    hide_refs: bool,
-    workspaces_beside: bool,
-}
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use axiom_model::program_hooks::recipe::recipe;
 
-impl InitGitSettings {
-    fn given(args: &InitArgs) -> Self {
-        Self { hide_refs: args.hide_refs, workspaces_beside: args.workspaces_beside }
+    #[test]
+    fn attaching_comes_first_where_there_is_something_to_attach() {
+        let of = |names: &[&str]| next_steps(&names.iter().filter_map(|name| recipe(name)).collect::<Vec<_>>());
+        assert!(of(&[]).starts_with("next:  git axiom task add"));
+        let both = of(&["claude", "codex"]);
+        assert!(both.starts_with("next:  git axiom attach claude"), "{both}");
+        assert!(both.contains("has Claude Code save each prompt; the same for codex\n       git axiom task add"), "{both}");
     }
-}
-
-/// Asks about what was neither given nor is set already.
-fn wanted(args: &InitArgs, ctx: &Context, screen: &Screen) -> Result<InitGitSettings> {
-    let mut wanted = InitGitSettings::given(args);
-    let may_ask = screen.can_ask() && !args.yes;
-    if may_ask && !wanted.hide_refs && !hide_refs::are_hidden(&ctx.repo)? {
-        wanted.hide_refs = prompt::confirm("Whoever fetches from this repository sees our refs. Hide them?")?;
-    }
-    let is_bare = ctx.repo.worktrees().main_entry().is_some();
-    if may_ask && !wanted.workspaces_beside && !is_bare && ctx.repo.own_values(workspace_folder::ROOT_KEY)?.is_empty() {
-        let main = ctx.repo.worktrees().main_worktree()?;
-        let name = main.path().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-        let question = format!("Agents work in .worktrees. In ../{}-worktrees instead?", visible::line(&name));
-        wanted.workspaces_beside = prompt::confirm(&question)?;
-    }
-    Ok(wanted)
 }
