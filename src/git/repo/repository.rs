@@ -429,9 +429,13 @@ fn in_no_repository(cwd: &Path) -> Error {
     let pointer = cwd.ancestors().map(|folder| folder.join(".git")).find(|pointer| pointer.symlink_metadata().is_ok());
     match pointer {
         None => error.hint("cd into a repository, or make one with 'git init'"),
-        Some(pointer) => error
-            .why(format!("'{}' is there and leads to none", pointer.display()))
-            .hint("git axiom recover    in the repository's main worktree: mends what a crash left of it"),
+        Some(pointer) => {
+            let error = error
+                .why(format!("'{}' is there and leads to none", pointer.display()))
+                .hint("git axiom recover    in the repository's main worktree: mends what a crash left of it");
+            let is_above = pointer.parent() != Some(cwd);
+            if is_above { error.hint("or cd into the repository that you mean") } else { error }
+        }
     }
 }
 

@@ -7,6 +7,7 @@ use axiom_model::base::forms::nearest;
 use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::stamp::prompt_name;
+use axiom_model::verbs;
 
 /// How many names are suggested.
 const MOST: usize = 3;
@@ -49,6 +50,9 @@ fn unknown(ctx: &Context, text: &str, names: &[&str]) -> Error {
     let number = text.parse::<u32>().ok();
     if let Some(number) = number.filter(|number| names.contains(&prompt_name(*number).as_str())) {
         return error.hint(format!("git axiom rollback --prompt {number}    goes back to before prompt {number}"));
+    }
+    if let Some(verb) = verbs::meant::verbs("rollback", text).first() {
+        return error.hint(format!("did you mean 'git axiom {verb}'?"));
     }
     if let Some(name) = nearest::to(text, names.iter().copied()) {
         return error.hint(format!("did you mean 'git axiom rollback {name}'?"));

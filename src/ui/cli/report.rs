@@ -26,11 +26,7 @@ pub fn usage(error: &clap::Error, json: bool, verb: impl FnOnce() -> Option<Stri
         return Exit::Done;
     }
     let mut screen = Screen::new(json, if json { verb() } else { None });
-    // If one of git axiom's own types refused a value, its error has the reason.
-    match std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>()) {
-        Some(own) => self::error(&mut screen, own),
-        None => self::error(&mut screen, &said()),
-    }
+    self::error(&mut screen, &said())
 }
 
 /// The size at which a file of traces is put aside, in bytes, and how many of these are kept.

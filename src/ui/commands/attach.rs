@@ -141,7 +141,7 @@ pub fn run(args: &AttachArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
 /// Says what is covered, what is not, how to see that it works, and how to go back.
 fn tell_what_it_is_worth(which: &AttachTargetArgs, chosen: &[&'static HookRecipe], screen: &mut Screen) {
     let place = match which.scope() {
-        AttachScope::Here => "in this repository",
+        AttachScope::Here => "in this worktree",
         AttachScope::Shared => "for everybody who works on this project and has git axiom",
         AttachScope::User => "in every repository in which git axiom was called once",
     };

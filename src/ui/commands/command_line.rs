@@ -39,7 +39,10 @@ pub fn run(arguments: Vec<OsString>) -> VerbExit {
     let (cli, verb) = match parsed {
         Ok(parsed) => parsed,
         Err(error) => {
-            let (meant, said) = (|| verb_name::verb_meant(&arguments), || usage_error::explained(&error, &arguments));
+            let (meant, said) = (
+                || verb_name::verb_meant(&arguments),
+                || usage_error::with_odd_dashes(usage_error::explained(&error, &arguments), &arguments),
+            );
             return VerbExit::Ours(report::usage(&error, json, meant, said));
         }
     };
@@ -55,7 +58,12 @@ pub fn run(arguments: Vec<OsString>) -> VerbExit {
             }
             None => ended,
         },
-        Err(error) => VerbExit::Ours(report::error(&mut screen, &error.not_hinting_at(&called))),
+        Err(error) => {
+            let said = error.not_hinting_at(&called);
+            let is_usage = said.code().exit() == Exit::Usage;
+            let said = if is_usage { usage_error::with_odd_dashes(said, &arguments) } else { said };
+            VerbExit::Ours(report::error(&mut screen, &said))
+        }
     }
 }
 

@@ -42,8 +42,13 @@ const OPTIONS: &[(&str, &[&str], &str)] = &[
 
 /// What clap could not understand, as an error of ours.
 pub fn explained(error: &clap::Error, arguments: &[OsString]) -> Error {
+    // If one of git axiom's own types refused a value, its error has the reason.
+    if let Some(own) = std::error::Error::source(error).and_then(|source| source.downcast_ref::<Error>()) {
+        return own.again();
+    }
     let verb = verb_name::verb_meant(arguments).unwrap_or_default();
     let call = format!("git axiom {verb}").trim_end().to_owned();
+    #[allow(clippy::wildcard_enum_match_arm)] // clap may get more kinds
     let report = match error.kind() {
         _ if mistyped(&verb, arguments).is_some() => {
             let (word, rest) = mistyped(&verb, arguments).unwrap_or_default();
@@ -74,6 +79,23 @@ pub fn explained(error: &clap::Error, arguments: &[OsString]) -> Error {
     })
 }
 
+/// With a word about a dash that only looks like one, as texts on the web have them: no option begins with it.
+#[must_use]
+pub fn with_odd_dashes(error: Error, arguments: &[OsString]) -> Error {
+    let own = arguments.iter().skip(1).take_while(|word| *word != "--");
+    own.filter_map(|word| plain_dashes(&word.to_string_lossy()).map(|plain| (word.to_string_lossy().into_owned(), plain)))
+        .fold(error, |error, (word, plain)| error.hint(format!("'{word}' begins with a dash of texts: did you mean '{plain}'?")))
+}
+
+/// A word that begins with dashes of texts, with those of a command line.
+fn plain_dashes(word: &str) -> Option<String> {
+    const ODD: [char; 5] = ['\u{2010}', '\u{2011}', '\u{2013}', '\u{2014}', '\u{2212}'];
+    let name = word.trim_start_matches(|c: char| c == '-' || ODD.contains(&c));
+    let dashes = &word[..word.len() - name.len()];
+    let is_odd = dashes.contains(ODD) && name.starts_with(|c: char| c.is_ascii_alphanumeric());
+    is_odd.then(|| if name.chars().count() == 1 { format!("-{name}") } else { format!("--{name}") })
+}
+
 /// The error for a verb that does not exist, below another or below none.
 pub fn no_such_verb(above: &str, word: &str, rest: &[&str]) -> Error {
     let what = match above {
@@ -96,7 +118,19 @@ fn unknown_verb(above: &str, word: String, arguments: &[OsString]) -> Error {
         }
         ("recover", word, _) => Error::new(Code::Usage, format!("'recover' has no verb '{word}'"))
             .hint(format!("git axiom recover inspect {}    if it is a task", shell_word(word))),
-        (above, word, rest) => no_such_verb(above, word, rest),
+        (above, word, rest) => {
+            let error = no_such_verb(above, word, rest);
+            let is_meant = !error.hints().is_empty();
+            match above {
+                _ if is_meant => error,
+                "checkpoint" => {
+                    error.hint(format!("git axiom checkpoint create {}    saves everything under this name", shell_word(word)))
+                }
+                "gate" => error.hint(format!("git axiom gate show {}    if it waits there", shell_word(word))),
+                "task" if word.contains(' ') => error.hint(format!("git axiom task add {}    adds a task", shell_word(word))),
+                _ => error,
+            }
+        }
     }
 }
 
@@ -153,6 +187,10 @@ fn unknown_argument(error: &clap::Error, (verb, call): (&str, &str), arguments: 
     let means = |name: &str| name.is_empty() || name == verb;
     if let Some((.., hint)) = OPTIONS.iter().find(|(name, words, _)| means(name) && words.contains(&option)) {
         return report.hint(*hint);
+    }
+    let number = option.trim_start_matches('-').parse::<u32>().ok();
+    if let Some(number) = number.filter(|_| matches!(verb, "rollback" | "rollback checkpoint")) {
+        return report.hint(format!("git axiom rollback --prompt {number}    goes back to before this prompt"));
     }
     let suggested = match error.get(ContextKind::SuggestedArg) {
         Some(ContextValue::String(name)) => nearest::to(option, [name.as_str()]).map(str::to_owned),
@@ -231,4 +269,20 @@ fn first_sentence(error: &clap::Error) -> String {
     let rendered = error.render().to_string();
     let first = rendered.split("\n\n").map(str::trim).find(|text| !text.is_empty()).unwrap_or_default();
     first.strip_prefix("error: ").unwrap_or(first).split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dashes_of_texts_are_known_and_names_stay_as_they_are() {
+        for (word, plain) in [("–prompt", "--prompt"), ("—yes", "--yes"), ("-–dry-run", "--dry-run"), ("–y", "-y"), ("−3", "-3")]
+        {
+            assert_eq!(plain_dashes(word).as_deref(), Some(plain), "{word}");
+        }
+        for word in ["--prompt", "-y", "–", "a–b", "", "-", "–/x"] {
+            assert_eq!(plain_dashes(word), None, "{word}");
+        }
+    }
 }
