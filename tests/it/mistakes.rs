@@ -47,6 +47,8 @@ const MISTAKES: &[Mistake] = &[
     ("diff HEAD", "UNKNOWN_TASK", "there is no task 'HEAD'", "git diff HEAD    compares with a commit"),
     ("diff 7", "UNKNOWN_CHECKPOINT", "there is no prompt 7", "git axiom prompts    lists them"),
     ("stop", "USAGE", "no agent was named", "git axiom stop --all"),
+    ("stop --now", "USAGE", "no agent was named", "git axiom stop --now --all"),
+    ("prompts x", "USAGE", "NUMBER takes a number, and 'x' is none", "git axiom prompts -h"),
     ("stop agent-009", "UNKNOWN_AGENT", "there is no agent 'agent-009'", "see 'git axiom status'"),
     ("stop task-001", "UNKNOWN_AGENT", "there is no agent 'task-001'", "git axiom task show task-001    it is a task"),
     ("gates", "USAGE", "there is no verb 'gates'", "did you mean 'git axiom gate list'?"),

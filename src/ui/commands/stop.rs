@@ -70,6 +70,7 @@ pub fn run(args: &EndAgentsArgs, halt: TaskHalt, global: &GlobalArgs, screen: &m
     if args.agents.is_empty() && !args.all {
         let verb = match halt {
             TaskHalt::Stop => "stop",
+            TaskHalt::Kill if screen.verb() == Some("stop") => "stop --now",
             TaskHalt::Kill => "kill",
         };
         return Err(Error::new(Code::Usage, "no agent was named")

@@ -232,7 +232,7 @@ fn invalid_value(error: &clap::Error) -> Error {
 /// A value that its type refuses.
 fn not_valid(error: &clap::Error) -> Error {
     let (value, argument) = (text(error, ContextKind::InvalidValue), text(error, ContextKind::InvalidArg));
-    let name = argument.split(' ').next().unwrap_or_default().replace(['<', '>'], "");
+    let name = argument.split(' ').next().unwrap_or_default().replace(['<', '>', '[', ']'], "");
     let why = std::error::Error::source(error).map(ToString::to_string).unwrap_or_default();
     let is_number = why.contains("digit") || why.contains("float") || why.contains("number") || why.contains("integer");
     if is_number && !name.is_empty() {
