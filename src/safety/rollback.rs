@@ -1,8 +1,8 @@
 //! Rolling back to a checkpoint: safety checkpoint, journal, worktrees, refs, workspaces, state. Plans and previews are in
 //! the files of the folder; carrying them out is in `operation`.
 
-mod gone_worktrees;
 mod exact_name;
+mod gone_worktrees;
 mod left_alone;
 mod newest_differing;
 mod no_change;
