@@ -85,7 +85,7 @@ pub fn head_moves(text: &str, at: ShellSurroundings<'_>) -> Vec<HeadMove> {
         None
     };
     ShellCommandReader { aliases: at.aliases, ask: &ask }.find(text, DEEPEST);
-    found.into_inner()
+    head_moves::with_documents(found.into_inner(), text)
 }
 
 /// Whether a file that is edited governs git axiom.

@@ -14,6 +14,9 @@ pub struct HeadMove {
     /// The first line of the message that a commit is given in the text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub subject: Option<String>,
+    /// Its words behind its name.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub words: Vec<String>,
 }
 
 /// An entry that a command added to the log of HEAD.
@@ -58,8 +61,80 @@ pub(super) fn moves(words: &[String], at: ShellSurroundings<'_>, inside: &mut bo
     let elsewhere = own.iter().any(|word| word.starts_with("--git-dir") || word.starts_with("--work-tree"))
         || own.windows(2).any(|pair| pair[0] == "-C" && !stays(&pair[1], at));
     let command = called.first().filter(|command| MOVES.contains(&command.as_str()))?;
-    (*inside && !elsewhere)
-        .then(|| HeadMove { command: command.clone(), subject: subject(&called[1..]).filter(|_| command == "commit") })
+    let words = called[1..].to_vec();
+    let subject = subject(&words).filter(|_| command == "commit");
+    let one = HeadMove { command: command.clone(), subject, words };
+    (*inside && !elsewhere && one.may_move()).then_some(one)
+}
+
+/// Gives commits whose message is a here-document (`-m "$(cat <<'EOF'…`, `-F - <<EOF`) its first line as subject, in order.
+pub(super) fn with_documents(mut moves: Vec<HeadMove>, text: &str) -> Vec<HeadMove> {
+    let mut subjects = text.split("<<").skip(1).filter_map(|rest| {
+        let (_, document) = rest.split_once('\n')?;
+        document.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty())
+    });
+    let takes_message = |word: &String| word.starts_with("--message") || word == "--file" || ends_bundle(word, &['m', 'F']);
+    for one in moves.iter_mut().filter(|one| one.command == "commit" && one.subject.is_none()) {
+        if one.words.iter().any(takes_message) {
+            one.subject = subjects.next();
+        }
+    }
+    moves
+}
+
+/// Whether a word is options of one letter, the last of which is one of these.
+fn ends_bundle(word: &str, last: &[char]) -> bool {
+    word.starts_with('-') && !word.starts_with("--") && word.ends_with(last)
+}
+
+impl HeadMove {
+    /// What is no option: names of commits, branches, files.
+    fn names(&self) -> impl Iterator<Item = &String> {
+        self.words.iter().filter(|word| !word.starts_with('-') || word.as_str() == "-")
+    }
+
+    /// Whether some word is only known to the shell that runs it.
+    fn is_computed(&self) -> bool {
+        self.words.iter().any(|word| word.contains(['$', '`', '*']) || word.is_empty())
+    }
+
+    /// Whether the command can move HEAD at all: a list of branches does not, nor does a checkout of files.
+    fn may_move(&self) -> bool {
+        match self.command.as_str() {
+            "branch" => {
+                let renames = |word: &String| word.starts_with("--move") || word.starts_with("-m") || word.starts_with("-M");
+                self.is_computed() || self.words.iter().any(renames)
+            }
+            "checkout" => !self.words.iter().any(|word| word == "--") && self.words != ["."],
+            _ => true,
+        }
+    }
+
+    /// Whether the command's words lead where the log says that its kind led. A human may have called the same command meanwhile, with
+    /// other words, while this one failed.
+    fn leads_there(&self, message: &str) -> bool {
+        let (action, said) = message.split_once(": ").unwrap_or((message, ""));
+        let named = action.split_once(' ').map(|(_, named)| named);
+        let has = |word: &str| self.words.iter().any(|own| own == word);
+        let names_nothing = || self.names().next().is_none();
+        if self.is_computed() {
+            return true;
+        }
+        match (self.command.as_str(), said.rsplit_once(" to ")) {
+            // `-` and `@{-1}` are named by what they were; a branch made after a remote's has the end of its name.
+            ("checkout" | "switch", Some((from, to))) if from.starts_with("moving from ") => {
+                let joined = |own: &String| own.starts_with('-') && own.get(2..) == Some(to);
+                self.names().any(|own| own == to || own == "-" || own.starts_with("@{") || own.ends_with(&format!("/{to}")))
+                    || self.words.iter().any(joined)
+            }
+            ("reset", Some((_, to))) if said.starts_with("moving to ") => has(to) || (to == "HEAD" && names_nothing()),
+            ("merge" | "pull", _) => match named {
+                Some(named) => named.split(' ').all(has) || (self.command == "merge" && names_nothing()),
+                None => names_nothing(),
+            },
+            (_, _) => true,
+        }
+    }
 }
 
 /// Whether a folder that is named is in the worktree for certain.
@@ -74,14 +149,17 @@ fn stays(to: &str, at: ShellSurroundings<'_>) -> bool {
 fn subject(options: &[String]) -> Option<String> {
     let mut rest = options.iter();
     while let Some(word) = rest.next() {
-        let is_bundle = word.starts_with('-') && !word.starts_with("--") && word.ends_with('m');
         let message = match word.strip_prefix("--message=") {
             Some(message) => Some(message),
-            None if is_bundle || word == "--message" => rest.next().map(String::as_str),
+            None if ends_bundle(word, &['m']) || word == "--message" => rest.next().map(String::as_str),
             None => None,
         };
         if let Some(message) = message {
-            return message.lines().next().map(|line| line.trim().to_owned()).filter(|line| !line.is_empty());
+            return message
+                .lines()
+                .next()
+                .map(|line| line.trim().to_owned())
+                .filter(|line| !line.is_empty() && !line.contains(['$', '`']));
         }
     }
     None
@@ -102,7 +180,7 @@ pub fn explain(moves: &[HeadMove], entries: &[HeadLogEntry]) -> bool {
             let action = action.split(' ').next().unwrap_or_default().trim_end_matches(':');
             let goes_on = moves.iter().any(|one| matches!(one.command.as_str(), "merge" | "cherry-pick") && ends(&one.command));
             if action != "commit" || goes_on {
-                return goes_on || moves.iter().any(|one| says(&one.command, action));
+                return goes_on || moves.iter().any(|one| says(&one.command, action) && one.leads_there(&entry.message));
             }
             let is_it = |one: &&HeadMove| one.subject.as_deref().is_none_or(|subject| subject == said.trim());
             match commits.iter().position(is_it) {
@@ -160,6 +238,17 @@ mod tests {
         assert_eq!(moves_of("git commit"), [("commit".to_owned(), None)]);
         assert_eq!(moves_of("git rebase main; git switch x").len(), 2);
         for text in [
+            "git commit -m \"$(cat <<'EOF'\nx\n\nmore\nEOF\n)\"",
+            "git add a && git commit -qF - <<EOF\nx\nEOF",
+            "false && git commit -am \"$(cat <<-'END'\n\tx\n\tEND\n)\" && git push",
+        ] {
+            assert_eq!(moves_of(text), commit("x"), "{text}");
+        }
+        for text in [
+            "git branch",
+            "git branch -vv --all",
+            "git checkout -- README",
+            "git checkout .",
             "npm test",
             "make release",
             "git status",
@@ -175,7 +264,8 @@ mod tests {
 
     #[test]
     fn only_what_the_text_explains_is_the_sessions() {
-        let commit = |subject: Option<&str>| HeadMove { command: "commit".into(), subject: subject.map(str::to_owned) };
+        let commit =
+            |subject: Option<&str>| HeadMove { command: "commit".into(), subject: subject.map(str::to_owned), words: Vec::new() };
         let entry =
             |old: &str, new: &str, message: &str| HeadLogEntry { old: old.into(), new: new.into(), message: message.into() };
         let one = entry("a", "b", "commit: x");
@@ -186,20 +276,42 @@ mod tests {
         assert!(!explain(&[commit(None), commit(None)], &[one.clone(), entry("z", "c", "commit: y")]), "something in between");
         assert!(explain(&[commit(Some("y")), commit(Some("x"))], &[one.clone(), entry("b", "c", "commit (amend): y")]));
         assert!(!explain(&[], std::slice::from_ref(&one)) && !explain(&[commit(None)], &[]));
-        let rebase = HeadMove { command: "rebase".into(), subject: None };
+        let rebase = HeadMove { command: "rebase".into(), subject: None, words: Vec::new() };
         assert!(explain(std::slice::from_ref(&rebase), &[entry("a", "b", "rebase (start): checkout main")]));
         assert!(!explain(&[rebase], &[one]), "a commit by nobody's words");
-        let switch = HeadMove { command: "switch".into(), subject: None };
+        let switch = HeadMove { command: "switch".into(), subject: None, words: vec!["x".into(), "main".into()] };
         assert!(explain(std::slice::from_ref(&switch), &[entry("a", "b", "checkout: moving from main to x")]));
         let again = [entry("a", "b", "branch: Reset to x"), entry("b", "b", "checkout: moving from main to main")];
         assert!(explain(&[switch], &again) && !explain(&[commit(None)], &again));
         let stash = [entry("a", "a", "reset: moving to HEAD"), entry("a", "b", "commit: x")];
         assert!(explain(&[commit(None)], &stash), "a stash moves nothing");
         assert!(!explain(&[commit(None)], &[entry("a", "b", "reset: moving to HEAD~1")]));
-        let of = |command: &str| HeadMove { command: command.into(), subject: None };
+        let of = |command: &str| HeadMove { command: command.into(), subject: None, words: vec!["x".into()] };
         assert!(explain(&[of("merge")], &[entry("a", "b", "commit (merge): Merge x")]));
         assert!(!explain(&[of("reset")], &[entry("a", "b", "commit (merge): Merge x")]));
         assert!(explain(&[of("update-ref")], &[entry("a", "b", "")]) && !explain(&[of("reset")], &[entry("a", "b", "")]));
+        // A human's command of the same kind while this one failed has other words.
+        let called = |command: &str, words: &str| HeadMove {
+            command: command.into(),
+            subject: None,
+            words: words.split_whitespace().map(str::to_owned).collect(),
+        };
+        for (command, words, message, own) in [
+            ("checkout", "README", "checkout: moving from main to theirs", false),
+            ("checkout", "-b x", "checkout: moving from main to x", true),
+            ("checkout", "-bx", "checkout: moving from main to x", true),
+            ("switch", "-", "checkout: moving from x to main", true),
+            ("checkout", "--track origin/x", "checkout: moving from main to x", true),
+            ("merge", "x", "merge theirs: Fast-forward", false),
+            ("merge", "--no-ff x", "merge x: Merge made by the 'ort' strategy.", true),
+            ("pull", "--rebase nowhere", "pull: Fast-forward", false),
+            ("pull", "-q origin main", "pull -q origin main: Fast-forward", true),
+            ("reset", "--hard HEAD~1", "reset: moving to HEAD~1", true),
+            ("reset", "--hard", "reset: moving to v1", false),
+            ("reset", "--hard $BASE", "reset: moving to v1", true),
+        ] {
+            assert_eq!(explain(&[called(command, words)], &[entry("a", "b", message)]), own, "git {command} {words}: {message}");
+        }
         let renamed = "Branch: renamed refs/heads/a to refs/heads/b";
         assert!(explain(&[of("branch")], &[entry("a", "0", renamed), entry("0", "a", renamed)]));
     }
