@@ -468,8 +468,9 @@ fn ignored_files_that_the_project_names_are_in_a_new_workspace() {
     env.write("deps/not.log", "l\n");
     env.write("plain.txt", "untracked, not ignored\n");
     env.ok(&["init"]);
-    let look =
-        "for f in .env deps/a/b.txt plain.txt; do test -e $f && echo $f; done > seen.txt; git status --porcelain >> seen.txt";
+    env.write(".worktrees/trash/agent-001-old/.env", "of a workspace that is gone\n");
+    let look = "for f in .env deps/a/b.txt plain.txt; do test -e $f && echo $f; done > seen.txt; ls -d .worktrees >> seen.txt; \
+         git status --porcelain >> seen.txt";
     env.ok(&["task", "add", "look", "--body", look]);
     env.ok(&["run", "--mode", "autopilot", "--until-idle"]);
     assert_eq!(env.git(&["show", "main:seen.txt"]), ".env\ndeps/a/b.txt\n?? seen.txt");

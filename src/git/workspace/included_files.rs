@@ -31,7 +31,10 @@ impl Workspaces<'_> {
         let listed = git.run_ok()?.stdout;
         // What ends with a slash is another repository.
         let names = listed.split(|byte| *byte == 0).filter(|name| !name.is_empty() && !name.ends_with(b"/"));
-        let named: Vec<RepoPath> = names.take(MOST).map(RepoPath::new).collect();
+        // The trash keeps the copies of workspaces that are gone: with each of them there would be twice as many.
+        let root = workspace.path().parent().filter(|root| *root != main.path());
+        let is_ours = |path: &RepoPath| root.is_some_and(|root| main.path().join(path.to_path()).starts_with(root));
+        let named: Vec<RepoPath> = names.map(RepoPath::new).filter(|path| !is_ours(path)).take(MOST).collect();
         let here = self.repo.index(&main).ignored(&named)?;
         let there: BTreeSet<RepoPath> = self.repo.index(workspace).ignored(&here)?;
         for path in there.iter().take_while(|_| !given_up.load(Ordering::SeqCst)) {

@@ -62,7 +62,7 @@ fn names(line: &str, path: &str) -> bool {
 /// The same call once more without the variables by which git's own hooks and aliases name a repository to the programs that they start:
 /// where that is not the one in which the agent works, its folder decides. `None` where there are no such variables.
 pub(super) fn without_variables(program: AttachedProgram, payload: &[u8], here: &Path) -> Option<AgentHookAnswer> {
-    env::var("GIT_DIR")?;
+    env::var("GIT_DIR").or_else(|| env::var("GIT_WORK_TREE"))?;
     let mut command = command(env::own_program().ok()?);
     command.args(["hook", program.as_str()]).current_dir(here);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
