@@ -266,7 +266,7 @@ fn limits_of_the_system_are_said_in_words() {
     env.ok(&["status"]);
     let run = limited(&env, "ulimit -n 7", &["checkpoint", "create"]).fails_with(Code::IoFailed);
     assert!(run.stderr.contains("ulimit -n") && !run.stderr.contains("install git"), "{run}");
-    let run = limited(&env, "ulimit -v 60000", &["checkpoint", "create"]).fails_with(Code::IoFailed);
+    let run = limited(&env, "ulimit -v 80000", &["checkpoint", "create"]).fails_with(Code::IoFailed);
     assert!(run.stderr.contains("ulimit -v"), "{run}");
     // Nothing may be printed to a file then.
     let run = limited(&env, "ulimit -f 0", &["checkpoint", "create"]);
