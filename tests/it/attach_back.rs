@@ -454,6 +454,31 @@ fn what_aiders_answers_changed_is_listed_and_goes_back() {
     assert!(!env.repo().join("f1.txt").exists());
 }
 
+/// The net may be off for a moment, but never without a word: a prompt in a repository that git refuses, or whose worktree is said to be
+/// elsewhere, is in the list as one that was not saved.
+#[test]
+fn a_prompt_in_a_repository_that_cannot_be_used_is_listed_as_not_saved() {
+    let env = repository();
+    env.git(&["worktree", "add", "-q", "--detach", "../linked"]);
+    let config = env.read(".git/config");
+    for folder in [env.repo(), env.root().join("linked")] {
+        let session = CalledSession { env: &env, id: "s", folder: folder.clone() };
+        session.prompt();
+        for broken in
+            ["[core]\n\tworktree = /nowhere\n", "[extensions]\n\tunknown = 1\n\trepositoryFormatVersion = 1\n", "[torn\n"]
+        {
+            env.write(".git/config", &format!("{config}{broken}"));
+            session.hook("UserPromptSubmit", json!({"prompt": "go"}));
+            env.write(".git/config", &config);
+        }
+    }
+    let listed = env.json(&["prompts"]);
+    let not_saved = listed["notSaved"].as_array().unwrap();
+    let of = |folder: &Path| not_saved.iter().filter(|one| one["worktree"] == folder.to_str().unwrap()).count();
+    assert!(of(&env.repo()) >= 2 && of(&env.root().join("linked")) >= 1, "{listed}");
+    assert!(env.ok(&["prompts"]).contains("NOT SAVED"));
+}
+
 /// Ignored files that the project names are in a new workspace, but none that the task's branch would commit, and nothing outside of it.
 #[test]
 fn ignored_files_that_the_project_names_are_in_a_new_workspace() {

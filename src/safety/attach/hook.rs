@@ -11,7 +11,7 @@ use super::hook_repository::{repository_around, without_variables};
 use super::saving::{self, SaveOutcome, SaveRequest};
 use super::turn_watch::{self, WatchedTurn};
 use super::went_back::{told_meanwhile, went_back};
-use super::{command_paths, join, not_saved, prompts, sessions};
+use super::{command_paths, join, not_saved, prompts, sessions, unusable};
 use crate::attach::since::own_commits;
 use crate::attach::since::own_commits::OwnCommitTracker;
 use axiom_base::env;
@@ -80,9 +80,12 @@ pub struct HookPayload {
 pub fn run(program: AttachedProgram, payload: &HookPayload, here: &Path) -> AgentHookAnswer {
     let HookPayload { bytes, is_late } = payload;
     if let Some(event) = payload::read(program, bytes) {
-        return match AttachHookCall::of(program, event, here) {
+        return match AttachHookCall::of(program, event.clone(), here) {
             Some(call) => call.act(),
-            None => without_variables(program, bytes, here).unwrap_or_default(),
+            None => without_variables(program, bytes, here).unwrap_or_else(|| {
+                unusable::note(program, &event, here);
+                AgentHookAnswer::default()
+            }),
         };
     }
     if (*is_late || !bytes.is_empty()) && !payload::is_payload(bytes) {

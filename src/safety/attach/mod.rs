@@ -22,5 +22,6 @@ mod saving;
 pub mod sessions;
 pub mod since;
 pub mod turn_watch;
+mod unusable;
 pub mod watching;
 mod went_back;
