@@ -123,7 +123,7 @@ fn nothing_that_is_mounted_is_touched() {
     let dir = tempfile::tempdir().unwrap();
     let mut command = Command::new("unshare");
     command.arg("-Urm").arg(std::env::current_exe().unwrap());
-    command.args(["--exact", "files::beneath_tests::within_a_namespace", "--nocapture"]).env(PLACE, dir.path());
+    command.args(["--exact", "files::folders::beneath_tests::within_a_namespace", "--nocapture"]).env(PLACE, dir.path());
     let output = command.output().expect("unshare is needed for this test");
     let words = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && words.contains("both ways looked at"), "{words}");

@@ -280,6 +280,7 @@ mod tests {
         "REASON",
         "SCOPE",
         "SECTION",
+        "SESSION",
         "SHELL",
         "SOURCE",
         "STEP",
