@@ -467,7 +467,7 @@ fn a_prompt_in_a_repository_that_cannot_be_used_is_listed_as_not_saved() {
         for broken in
             ["[core]\n\tworktree = /nowhere\n", "[extensions]\n\tunknown = 1\n\trepositoryFormatVersion = 1\n", "[torn\n"]
         {
-            env.write(".git/config", &format!("{config}{broken}"));
+            env.write(".git/config", format!("{config}{broken}"));
             session.hook("UserPromptSubmit", json!({"prompt": "go"}));
             env.write(".git/config", &config);
         }
