@@ -23,7 +23,6 @@ pub mod disk;
 pub mod interventions;
 pub mod keeper;
 pub mod learnings;
-pub mod manual;
 pub mod merge;
 pub mod open_panels;
 pub mod plan;

@@ -75,7 +75,7 @@ const SAFETY: Layers = Layers {
 const AGENTS: Layers = Layers {
     name: "agents",
     floors: &[
-        &["interventions", "keeper", "learnings", "manual", "open_panels"],
+        &["interventions", "keeper", "learnings", "open_panels"],
         &["agent_list", "purge", "recover"],
         &["deinit", "supervise"],
         &["crashed_tasks"],

@@ -10,11 +10,11 @@ use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::grammar::man_pages;
 use crate::commands::grammar::man_pages::ManPage;
-use axiom_agents::manual;
-use axiom_agents::manual::ManPageStanding;
 use axiom_base::error::{Exit, Result};
 use axiom_base::files;
 use axiom_model::base::forms::shell_word::shell_word;
+use axiom_safety::user_programs::manual;
+use axiom_safety::user_programs::manual::ManPageStanding;
 
 /// Arguments of `man`.
 #[derive(Debug, Args)]
