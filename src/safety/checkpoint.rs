@@ -48,7 +48,9 @@ use axiom_store::log_files::line::MAX_LINE;
 pub use captures::{
     CapturedWorkspace, CapturedWorktree, CheckpointCaptures, capture_all, capture_options, read_ahead, would_be_held, write_again,
 };
-pub use checkpoint_list::{CheckpointDetails, CheckpointListing, find, list, newest_at, read_document, show};
+pub use checkpoint_list::{
+    CheckpointDetails, CheckpointListing, capture_of_worktree, files_of_worktree, find, list, newest_at, read_document, show,
+};
 pub use compact::{CompactReport, RepositoryObjectCounts, RepositorySpace, compact, objects, space};
 pub(crate) use difference::submodules_between;
 pub use difference::{ChangedPath, CheckpointDifference, difference};

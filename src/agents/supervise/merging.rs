@@ -49,12 +49,12 @@ impl Supervisor<'_> {
                 continue;
             }
             // Decided, the merge is tried again, below.
-            let undecided = self.undecided_gate(GateKind::HumanReview, &task) || self.undecided_gate(GateKind::Merge, &task);
-            if undecided && self.is_merged_by_hand(&task)? {
+            let in_review = self.undecided_gate(GateKind::HumanReview, &task);
+            if (in_review || self.undecided_gate(GateKind::Merge, &task)) && self.is_merged_by_hand(&task)? {
                 may_go.push((task, AllowedGuardedFiles::Nothing));
                 continue;
             }
-            if self.undecided_gate(GateKind::HumanReview, &task) {
+            if in_review {
                 continue;
             }
             if self.waits_for_stash(&task)? {

@@ -130,6 +130,18 @@ impl CheckpointCatalog {
         Ok(all)
     }
 
+    /// All of them, oldest first.
+    pub fn by_age(&self) -> Result<Vec<&CheckpointRecord>> {
+        let mut all = self.all()?;
+        all.sort_by_key(|record| record.age());
+        Ok(all)
+    }
+
+    /// Those that are newer than this one, oldest first.
+    pub fn after(&self, name: &CheckpointName) -> Result<Vec<&CheckpointRecord>> {
+        Ok(self.by_age()?.into_iter().skip_while(|one| one.name != *name).skip(1).collect())
+    }
+
     /// The newest ones, at most `count`, oldest first.
     pub fn newest(&self, count: usize) -> Result<Vec<&CheckpointRecord>> {
         let newer = |older: &OlderCheckpoints| self.recent.values().filter(|record| record.seq > older.summary.newest).count();

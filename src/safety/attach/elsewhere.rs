@@ -6,9 +6,10 @@ use std::path::Path;
 
 use serde::Serialize;
 
-use super::prompts::{HeadSincePrompt, capture_of, files_of};
+use super::prompts::HeadSincePrompt;
 use crate::attach::since::head_since::head_since;
 use crate::checkpoint;
+use crate::checkpoint::{capture_of_worktree, files_of_worktree};
 use crate::context::handle::Context;
 use axiom_base::error::Result;
 use axiom_git::TreeChange;
@@ -86,7 +87,7 @@ fn trees_between(
         let mut saved = next.into_iter().chain(until.iter().rev().copied());
         let new = match now(ctx, &worktree).filter(|_| look == ElsewhereLook::Now && next.is_none()) {
             Some(tree) => Some(tree),
-            None => saved.find_map(|one| files_of(ctx, one, &worktree)),
+            None => saved.find_map(|one| files_of_worktree(ctx, one, &worktree)),
         };
         if let (Some(old), Some(new)) = (before(ctx, (record, stamp), until, &worktree)?, new) {
             found.push(ElsewhereTrees { worktree, old, new });
@@ -109,9 +110,7 @@ pub(super) fn rollback(
     (record, document): (&CheckpointRecord, &CheckpointDocument),
     stamp: &AttachedSessionStamp,
 ) -> Result<ElsewhereRollback> {
-    let mut all = ctx.state().record.checkpoints.all()?;
-    all.sort_by_key(|record| record.age());
-    let later: Vec<&CheckpointRecord> = all.iter().skip_while(|one| one.name != record.name).skip(1).copied().collect();
+    let later = ctx.state().record.checkpoints.after(&record.name)?;
     let (mut others, mut notes) = (Vec::new(), Vec::new());
     for worktree in worktrees(stamp, &later) {
         let entry = ctx.repo.worktrees().worktree_at(Path::new(&worktree))?.filter(|entry| entry.present);
@@ -168,12 +167,12 @@ fn before(
     until: &[&CheckpointRecord],
     worktree: &str,
 ) -> Result<Option<Oid>> {
-    if let Some(then) = files_of(ctx, record, worktree) {
+    if let Some(then) = files_of_worktree(ctx, record, worktree) {
         return Ok(Some(then));
     }
-    let Some(first) = until.iter().find_map(|one| capture_of(ctx, one, worktree)) else { return Ok(None) };
+    let Some(first) = until.iter().find_map(|one| capture_of_worktree(ctx, one, worktree)) else { return Ok(None) };
     let began = ctx.repo.captures().capture_parts(&first)?.base;
-    let own = capture_of(ctx, record, &stamp.worktree).map(|own| ctx.repo.captures().capture_parts(&own)).transpose()?;
+    let own = capture_of_worktree(ctx, record, &stamp.worktree).map(|own| ctx.repo.captures().capture_parts(&own)).transpose()?;
     let forked = own.map(|own| ctx.repo.history().merge_base(&own.base, &began)).transpose()?.flatten();
     Ok(Some(ctx.repo.objects().read_commit(&forked.unwrap_or(began))?.tree))
 }

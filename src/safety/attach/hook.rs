@@ -7,13 +7,14 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::hook_repository::{repository_around, without_variables};
+use super::hook_repository::{folder_of, repository_around, without_variables};
 use super::saving::{self, SaveOutcome, SaveRequest};
 use super::turn_watch::{self, WatchedTurn};
 use super::went_back::{told_meanwhile, went_back};
 use super::{command_paths, join, not_saved, prompts, sessions, unusable};
 use crate::attach::since::own_commits;
 use crate::attach::since::own_commits::OwnCommitTracker;
+use crate::checkpoint::files_of_worktree;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
@@ -80,10 +81,13 @@ pub struct HookPayload {
 pub fn run(program: AttachedProgram, payload: &HookPayload, here: &Path) -> AgentHookAnswer {
     let HookPayload { bytes, is_late } = payload;
     if let Some(event) = payload::read(program, bytes) {
-        return match AttachHookCall::of(program, event.clone(), here) {
+        return match AttachHookCall::of(program, event, here) {
             Some(call) => call.act(),
             None => without_variables(program, bytes, here).unwrap_or_else(|| {
-                unusable::note(program, &event, here);
+                // Read once more here, since the event of every other call would be copied for it.
+                if let Some(event) = payload::read(program, bytes) {
+                    unusable::note(program, &event, here);
+                }
                 AgentHookAnswer::default()
             }),
         };
@@ -111,8 +115,7 @@ fn unreadable(program: AttachedProgram, here: &Path) {
 impl AttachHookCall {
     fn of(program: AttachedProgram, event: AgentHookEvent, here: &Path) -> Option<Self> {
         let began = env::now();
-        let named = event.folder.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute());
-        let folder = named.unwrap_or_else(|| here.to_owned());
+        let folder = folder_of(&event, here);
         let Some(repo) = repository_around(&folder) else {
             outside(program, &event, &folder);
             return None;
@@ -334,7 +337,7 @@ impl AttachHookCall {
             }
         });
         let told = seen.zip(saved.record.as_ref());
-        let now = |record| prompts::files_of(&saved.ctx, record, &self.stamp.worktree);
+        let now = |record| files_of_worktree(&saved.ctx, record, &self.stamp.worktree);
         if let Some(fact) = told.and_then(|(seen, record)| went_back(&saved.ctx, &self.stamp.worktree, seen, || now(record))) {
             answer = AgentHookAnswer::context(self.program, &self.event.name, &fact);
         }

@@ -10,6 +10,7 @@ use axiom_base::files::SmallFile;
 use axiom_git::Repository;
 use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::attach::hook_answer::AgentHookAnswer;
+use axiom_model::attach::payload::AgentHookEvent;
 use axiom_model::base::own_names::CAPTURES;
 use axiom_process::os::command::command;
 use axiom_store::layout::StoreLayout;
@@ -18,6 +19,12 @@ use axiom_store::layout::StoreLayout;
 const DEEPEST: usize = 16;
 /// The largest `.gitmodules` that is read.
 const LARGEST: u64 = 1024 * 1024;
+
+/// The folder in which something happened: the one that the event names, else that in which the hook was called.
+pub(super) fn folder_of(event: &AgentHookEvent, here: &Path) -> PathBuf {
+    let named = event.folder.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute());
+    named.unwrap_or_else(|| here.to_owned())
+}
 
 /// The prepared repository that a folder is in; where that is a submodule that nobody prepared, the one around it, whose checkpoints are
 /// those of the session. `None`: there is none.

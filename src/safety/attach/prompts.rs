@@ -112,8 +112,7 @@ pub fn forget(ctx: &Context, numbers: Option<&[u32]>) -> Result<usize> {
 
 /// The prompts, newest first, at most `most`.
 pub fn list(ctx: &Context, most: usize) -> Result<Vec<Prompt>> {
-    let mut all = ctx.state().record.checkpoints.all()?;
-    all.sort_by_key(|record| record.age());
+    let all = ctx.state().record.checkpoints.by_age()?;
     let texts = AttachFiles::of(ctx.layout()).prompts()?;
     let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
     let places = all.iter().enumerate().rev().filter(|(_, record)| record.trigger == CheckpointTrigger::Prompt);
@@ -203,7 +202,7 @@ pub(super) fn between<T>(
     worktree: &str,
     each: impl Fn(&Repository, &Oid, &Oid) -> Result<Vec<T>>,
 ) -> Option<Vec<T>> {
-    let [old, new] = [from, to].map(|record| files_of(ctx, record, worktree));
+    let [old, new] = [from, to].map(|record| checkpoint::files_of_worktree(ctx, record, worktree));
     let (old, new) = (old?, new?);
     let mut found = if old == new { Vec::new() } else { each(&ctx.repo, &old, &new).ok()? };
     for (repo, (old, new)) in checkpoint::submodules_between(ctx, (from, to), worktree).ok()? {
@@ -212,26 +211,10 @@ pub(super) fn between<T>(
     Some(found)
 }
 
-/// The capture of a worktree in a checkpoint.
-pub(super) fn capture_of(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
-    let document = checkpoint::read_document(ctx, record).ok()?;
-    let linked = document.workspaces.iter().find(|one| one.path == worktree).map(|one| one.capture.clone());
-    let is_main = || ctx.repo.worktrees().main_worktree().is_ok_and(|main| main.path() == Path::new(worktree));
-    linked.or_else(|| is_main().then(|| record.capture.clone()))
-}
-
-/// The tree of a worktree's files in a checkpoint.
-pub(super) fn files_of(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
-    let capture = capture_of(ctx, record, worktree)?;
-    Some(ctx.repo.captures().capture_parts(&capture).ok()?.files)
-}
-
 /// The prompt of this number, as far as it is known.
 pub fn one(ctx: &Context, number: u32) -> Result<Prompt> {
     let (record, _) = find(ctx, number)?;
-    let mut all = ctx.state().record.checkpoints.all()?;
-    all.sort_by_key(|record| record.age());
-    let later: Vec<&CheckpointRecord> = all.iter().skip_while(|one| one.name != record.name).skip(1).copied().collect();
+    let later = ctx.state().record.checkpoints.after(&record.name)?;
     let texts = AttachFiles::of(ctx.layout()).prompts()?;
     let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
     prompt(ctx, &record, &later, &texts).ok_or_else(|| unknown(number))
@@ -263,11 +246,9 @@ pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
     let (record, document) = find(ctx, number)?;
     let damaged = || Error::new(Code::CheckpointDamaged, format!("the files of prompt {number} cannot be read"));
     let stamp = document.attached.ok_or_else(damaged)?;
-    let then = capture_of(ctx, &record, &stamp.worktree).ok_or_else(damaged)?;
+    let then = checkpoint::capture_of_worktree(ctx, &record, &stamp.worktree).ok_or_else(damaged)?;
     let old = ctx.repo.captures().capture_parts(&then)?;
-    let mut all = ctx.state().record.checkpoints.all()?;
-    all.sort_by_key(|record| record.age());
-    let later: Vec<_> = all.into_iter().skip_while(|one| one.name != record.name).skip(1).collect();
+    let later = ctx.state().record.checkpoints.after(&record.name)?;
     let is_of_it = |one: &&&CheckpointRecord| one.attached.as_ref().is_some_and(|of| of.session == stamp.session);
     let next = later.iter().filter(is_of_it).find(|one| one.trigger == CheckpointTrigger::Prompt);
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);
@@ -279,9 +260,10 @@ pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
         }
         (next, _) => {
             // Where the worktree is gone: as far as anything is known of it.
-            let last =
-                next.copied().or_else(|| later.iter().rev().find(|one| capture_of(ctx, one, &stamp.worktree).is_some()).copied());
-            let end = capture_of(ctx, last.unwrap_or(&record), &stamp.worktree).ok_or_else(damaged)?;
+            let last = next.copied().or_else(|| {
+                later.iter().rev().find(|one| checkpoint::capture_of_worktree(ctx, one, &stamp.worktree).is_some()).copied()
+            });
+            let end = checkpoint::capture_of_worktree(ctx, last.unwrap_or(&record), &stamp.worktree).ok_or_else(damaged)?;
             let parts = ctx.repo.captures().capture_parts(&end)?;
             (None, parts.base, parts.files)
         }

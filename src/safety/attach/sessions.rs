@@ -338,8 +338,7 @@ pub fn list(ctx: &Context) -> Vec<AttachedSession> {
 
 /// How many files of its worktree changed since the first checkpoint of the session that is kept.
 pub fn files_changed(ctx: &Context, session: &AttachedSession) -> Result<Option<usize>> {
-    let mut all = ctx.state().record.checkpoints.all()?;
-    all.sort_by_key(|record| record.age());
+    let all = ctx.state().record.checkpoints.by_age()?;
     let is_of_it = |stamp: &AttachedSessionStamp| stamp.session == session.id;
     let first = all.iter().find(|record| record.attached.as_deref().is_some_and(is_of_it));
     let (Some(first), Some(newest)) = (first, all.last()) else { return Ok(None) };

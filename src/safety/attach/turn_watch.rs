@@ -65,12 +65,14 @@ pub fn run(worktree: &Path, turn: &WatchedTurn) -> Result<()> {
         let LockAttempt::Taken(lock) = FileLock::try_take(&files.turn_lock(&turn.session))? else { return Ok(()) };
         while let Some(session) = is_going_on(&files, &turn.session) {
             std::thread::sleep(INTERVAL);
-            let now = length();
             // Another file has taken its place where it is shorter.
-            let more = files::read_from(&turn.transcript, if now < seen { 0 } else { seen }, MOST).unwrap_or_default();
+            if length() < seen {
+                seen = 0;
+            }
+            let more = files::read_from(&turn.transcript, seen, MOST).unwrap_or_default();
             // A line that is half written is read again.
             let whole = more.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
-            seen = if now < seen { 0 } else { seen } + whole as u64;
+            seen += whole as u64;
             if tells_interruption(&String::from_utf8_lossy(more.get(..whole).unwrap_or_default())) {
                 interrupted(&files, worktree, &session)?;
             }

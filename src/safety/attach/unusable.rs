@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::hook_repository::folder_of;
 use super::not_saved;
 use axiom_base::env;
 use axiom_base::files;
@@ -18,8 +19,7 @@ const POINTER: u64 = 64 * 1024;
 
 /// Notes a prompt, where its folder is in a repository that was prepared.
 pub(super) fn note(program: AttachedProgram, event: &AgentHookEvent, here: &Path) {
-    let named = event.folder.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute());
-    let folder = named.unwrap_or_else(|| here.to_owned());
+    let folder = folder_of(event, here);
     let Some((top, common_dir)) = prepared_around(&folder).filter(|_| matches!(event.moment, AgentHookMoment::Prompt { .. }))
     else {
         return;

@@ -202,6 +202,21 @@ fn sizes_now(document: &CheckpointDocument) -> BTreeMap<String, u64> {
     sizes
 }
 
+/// The capture of a worktree in a checkpoint. That of the main worktree is known without the document, which may be damaged.
+pub fn capture_of_worktree(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
+    if ctx.repo.worktrees().main_worktree().is_ok_and(|main| main.path() == Path::new(worktree)) {
+        return Some(record.capture.clone());
+    }
+    let document = read_document(ctx, record).ok()?;
+    document.workspaces.into_iter().find(|one| one.path == worktree).map(|one| one.capture)
+}
+
+/// The tree of a worktree's files in a checkpoint.
+pub fn files_of_worktree(ctx: &Context, record: &CheckpointRecord, worktree: &str) -> Option<Oid> {
+    let capture = capture_of_worktree(ctx, record, worktree)?;
+    Some(ctx.repo.captures().capture_parts(&capture).ok()?.files)
+}
+
 /// The document of a checkpoint, read from its capture: neither tag nor note is needed.
 pub fn read_document(ctx: &Context, record: &CheckpointRecord) -> Result<CheckpointDocument> {
     document_of(ctx, &record.capture).map(|(_, document)| document)

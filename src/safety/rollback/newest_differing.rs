@@ -2,8 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::checkpoint;
-use crate::checkpoint::capture_options;
+use super::some_paths::in_one_worktree;
+use crate::checkpoint::{capture_options, files_of_worktree};
 use crate::context::handle::Context;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::Worktree;
@@ -17,7 +17,6 @@ use axiom_model::checkpoint::record::CheckpointRecord;
 struct FilesToBringBack {
     /// The worktree's path.
     worktree: String,
-    is_main: bool,
     paths: Vec<RepoPath>,
     now: Oid,
 }
@@ -27,9 +26,9 @@ pub fn is_file(ctx: &Context, place: &Path, checkpoint: &CheckpointRecord) -> bo
     if place.symlink_metadata().is_ok() {
         return true;
     }
-    let Ok((worktree, paths)) = in_one_worktree(ctx, std::slice::from_ref(&place.to_owned())) else { return false };
-    let is_main = ctx.repo.worktrees().main_worktree().is_ok_and(|main| main == worktree);
-    let tree = worktree.path_text().ok().and_then(|text| files_of(ctx, checkpoint, &text, is_main));
+    let Ok(worktrees) = worktrees(ctx) else { return false };
+    let Ok((worktree, paths)) = in_one_worktree(&worktrees, std::slice::from_ref(&place.to_owned())) else { return false };
+    let tree = worktree.path_text().ok().and_then(|text| files_of_worktree(ctx, checkpoint, &text));
     tree.is_some_and(|tree| paths.iter().any(|path| ctx.repo.objects().is_in_tree(&tree, path).unwrap_or_default()))
 }
 
@@ -45,16 +44,15 @@ pub struct NewestDifferingCheckpoint {
 /// The newest complete checkpoint that holds each of these paths, and in which one of them is not as it is now. So a path that no
 /// checkpoint has is never taken away.
 pub fn newest_differing(ctx: &Context, paths: &[PathBuf]) -> Result<NewestDifferingCheckpoint> {
-    let (worktree, named) = in_one_worktree(ctx, paths)?;
-    let now = ctx.repo.captures().capture_worktree(&worktree, &capture_options(ctx))?.tree;
-    let is_main = ctx.repo.worktrees().main_worktree()? == worktree;
-    let files = FilesToBringBack { worktree: worktree.path_text()?, is_main, paths: named, now };
-    let mut all = ctx.state().record.checkpoints.all()?;
-    all.sort_by_key(|record| record.age());
+    let worktrees = worktrees(ctx)?;
+    let (worktree, named) = in_one_worktree(&worktrees, paths)?;
+    let now = ctx.repo.captures().capture_worktree(worktree, &capture_options(ctx))?.tree;
+    let files = FilesToBringBack { worktree: worktree.path_text()?, paths: named, now };
+    let all = ctx.state().record.checkpoints.by_age()?;
     let (mut known, mut complete, mut same) = (vec![false; files.paths.len()], 0_usize, None);
     for record in all.iter().rev().filter(|record| record.only.is_none()) {
         // One that cannot be read is none from which anything comes back.
-        let Some(then) = files_of(ctx, record, &files.worktree, files.is_main) else { continue };
+        let Some(then) = files_of_worktree(ctx, record, &files.worktree) else { continue };
         complete += 1;
         match differs(ctx, &files, &then, &mut known) {
             Ok(Some(true)) => return Ok(NewestDifferingCheckpoint { name: record.name.clone(), differs: true }),
@@ -119,30 +117,8 @@ fn none(ctx: &Context, (files, known): (&FilesToBringBack, &[bool]), complete: u
         .hint("repeat the command for each, or name a checkpoint: git axiom restore NAME -- PATH")
 }
 
-/// The worktree of paths, and what they are in it.
-fn in_one_worktree(ctx: &Context, paths: &[PathBuf]) -> Result<(Worktree, Vec<RepoPath>)> {
+/// The worktrees that are here, the main one first.
+fn worktrees(ctx: &Context) -> Result<Vec<Worktree>> {
     let main = ctx.repo.worktrees().main_worktree()?;
-    let worktrees: Vec<Worktree> = std::iter::once(main).chain(ctx.repo.worktrees().list_linked()?).collect();
-    let by_worktree = checkpoint::paths_by_worktree(&worktrees, paths)?;
-    let mut named = worktrees.into_iter().zip(by_worktree).filter(|(_, paths)| !paths.is_empty());
-    match (named.next(), named.next()) {
-        (Some(one), None) => Ok(one),
-        (Some((one, _)), Some((other, _))) => {
-            let (one, other) = (one.path().display(), other.path().display());
-            Err(Error::new(Code::InvalidInput, format!("the paths are in two worktrees, '{one}' and '{other}'"))
-                .hint("repeat the command for each"))
-        }
-        (None, _) => Err(Error::new(Code::InvalidInput, "no path was given")),
-    }
-}
-
-/// The tree of a worktree's files in a checkpoint.
-fn files_of(ctx: &Context, record: &CheckpointRecord, worktree: &str, is_main: bool) -> Option<Oid> {
-    let capture = if is_main {
-        record.capture.clone()
-    } else {
-        let document = checkpoint::read_document(ctx, record).ok()?;
-        document.workspaces.iter().find(|one| one.path == worktree)?.capture.clone()
-    };
-    Some(ctx.repo.captures().capture_parts(&capture).ok()?.files)
+    Ok(std::iter::once(main).chain(ctx.repo.worktrees().list_linked()?).collect())
 }

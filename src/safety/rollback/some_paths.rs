@@ -38,7 +38,8 @@ pub(super) fn make(
     beside: BesideWorktree<'_>,
 ) -> Result<RollbackPlan> {
     refuse_outside(ctx, (document, captured), paths)?;
-    let (worktree, named) = in_one_worktree(captured, paths)?;
+    let worktrees: Vec<Worktree> = captured.worktrees().map(|one| one.worktree.clone()).collect();
+    let (worktree, named) = in_one_worktree(&worktrees, paths)?;
     let mut both = find(ctx, record, document, captured, worktree.path())?;
     if let Some(capture) = with_gone(ctx, (document, captured), (&both, worktree), &named)? {
         both.capture = capture;
@@ -106,11 +107,10 @@ pub(super) fn are_in_workspaces(ctx: &Context, paths: &[PathBuf]) -> bool {
     paths.iter().map(|path| real(path)).any(|path| folders.iter().any(|folder| path.starts_with(folder)))
 }
 
-fn in_one_worktree<'c>(captured: &'c CheckpointCaptures, paths: &[PathBuf]) -> Result<(&'c Worktree, Vec<RepoPath>)> {
-    let all = captured.worktrees();
-    let worktrees: Vec<Worktree> = all.clone().map(|one| one.worktree.clone()).collect();
-    let by_worktree = checkpoint::paths_by_worktree(&worktrees, paths)?;
-    let mut named = all.map(|one| &one.worktree).zip(by_worktree).filter(|(_, paths)| !paths.is_empty());
+/// The one of these worktrees that all paths are in, and what they are in it.
+pub(super) fn in_one_worktree<'w>(worktrees: &'w [Worktree], paths: &[PathBuf]) -> Result<(&'w Worktree, Vec<RepoPath>)> {
+    let by_worktree = checkpoint::paths_by_worktree(worktrees, paths)?;
+    let mut named = worktrees.iter().zip(by_worktree).filter(|(_, paths)| !paths.is_empty());
     match (named.next(), named.next()) {
         (Some(one), None) => Ok(one),
         (Some((one, _)), Some((other, _))) => {

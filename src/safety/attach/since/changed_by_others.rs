@@ -5,9 +5,9 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use crate::attach::prompts;
-use crate::attach::prompts::files_of;
 use crate::attach::sessions;
 use crate::checkpoint;
+use crate::checkpoint::files_of_worktree;
 use crate::context::handle::Context;
 use axiom_base::error::{Result, some_of};
 use axiom_model::base::names::Oid;
@@ -46,17 +46,15 @@ pub fn among(ctx: &Context, number: u32, changed_files: &[String]) -> Result<Opt
 /// prompt, and what a checkpoint of another session's edits adds, is not its work.
 fn changed(ctx: &Context, record: &CheckpointRecord, stamp: &AttachedSessionStamp) -> Result<Vec<String>> {
     let entry = ctx.repo.worktrees().worktree_at(Path::new(&stamp.worktree))?.filter(|entry| entry.present);
-    let (Some(entry), Some(then)) = (entry, files_of(ctx, record, &stamp.worktree)) else { return Ok(Vec::new()) };
+    let (Some(entry), Some(then)) = (entry, files_of_worktree(ctx, record, &stamp.worktree)) else { return Ok(Vec::new()) };
     let now = ctx.repo.captures().capture_worktree(&entry.worktree, &checkpoint::capture_options(ctx))?.tree;
-    let mut all = ctx.state().record.checkpoints.all()?;
-    all.sort_by_key(|record| record.age());
-    let since = all.into_iter().skip_while(|one| one.name != record.name).skip(1).take(MOST);
+    let since = ctx.state().record.checkpoints.after(&record.name)?.into_iter().take(MOST);
     let is_own = |one: &CheckpointRecord| one.attached.as_ref().is_some_and(|of| of.session == stamp.session);
     let mut others = BTreeSet::new();
     // What the session left last, and what the last checkpoint of anybody holds.
     let (mut left, mut last) = (then.clone(), then.clone());
     for one in since {
-        let Some(tree) = files_of(ctx, one, &stamp.worktree) else { continue };
+        let Some(tree) = files_of_worktree(ctx, one, &stamp.worktree) else { continue };
         match (is_own(one), one.trigger) {
             (true, CheckpointTrigger::Prompt) => add(ctx, &mut others, &left, &tree)?,
             (false, CheckpointTrigger::Edits) if one.attached.is_some() => add(ctx, &mut others, &last, &tree)?,

@@ -24,7 +24,7 @@ pub(in crate::attach) fn head_since(
     let entry = ctx.repo.worktrees().worktree_at(Path::new(worktree))?.filter(|entry| entry.present);
     let Some(entry) = entry else {
         return Err(Error::new(Code::InvalidInput, format!("the worktree '{worktree}' is gone"))
-            .hint("git axiom rollback checkpoint --prompt NUMBER --all-worktrees"));
+            .hint("git axiom rollback --prompt NUMBER --all-worktrees"));
     };
     let now = position(&ctx.repo.refs().head(&entry.worktree)?);
     let then = head_then(document, worktree);
