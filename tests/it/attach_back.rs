@@ -105,7 +105,7 @@ fn head_and_branch_go_back_whatever_the_sessions_own_commands_did_to_them() {
         "echo z > a.txt; git commit -qa --amend -m amended",
         "git switch -qc feature; echo c > c.txt; git add -A; git commit -qm agent",
         "git checkout -q HEAD~1",
-        "git rebase -q -f HEAD~1",
+        "git rebase -q -f --signoff HEAD~1",
         "git branch -m trunk",
         "git switch -q other; git merge -q -m merged main; git branch -D main",
         "echo q > a.txt; git stash -q; git commit -q --allow-empty -m empty",
