@@ -247,6 +247,7 @@ fn objects(ctx: &mut Context, report: &mut RepairReport) -> Result<()> {
     }
     trees(ctx, proof.trees, report);
     ctx.repo.durability().retire_unneeded()?;
+    ctx.repo.durability().put_broken_apart(&proof.broken)?;
     report.left.extend(lost_objects(ctx)?);
     Ok(())
 }

@@ -141,6 +141,17 @@ pub fn boot_id() -> String {
     ID.get_or_init(read).clone()
 }
 
+/// When the machine was started, by its own clock. `None` where the system does not say it. Where `AXIOM_TEST_BOOT` says that it was
+/// started again (debug builds), that was just now.
+pub fn boot_time() -> Option<std::time::SystemTime> {
+    if test_var("AXIOM_TEST_BOOT").is_some() {
+        return Some(std::time::SystemTime::now());
+    }
+    let stat = std::fs::read_to_string("/proc/stat").ok()?;
+    let seconds = stat.lines().find_map(|line| line.strip_prefix("btime ")?.trim().parse().ok())?;
+    std::time::SystemTime::UNIX_EPOCH.checked_add(std::time::Duration::from_secs(seconds))
+}
+
 /// Eight of the kernel's random bytes. They are asked for many at a time, in one read: an operation takes a dozen.
 fn random() -> Option<u64> {
     use std::io::Read;

@@ -131,18 +131,22 @@ impl Replay {
         let answers = self.answers.path().display();
         let mut script =
             String::from("set -e\nmount --bind \"$1\" \"$2\"\nmount --bind \"$3\" /proc/sys/kernel/random/boot_id\n");
-        script += "cd \"$2/repo\"\nset +e\n";
+        // Everything on the disk is of before the machine's start.
+        script += "mount --bind \"$4\" /proc/stat\ncd \"$2/repo\"\nset +e\n";
         for (name, command) in questions {
             script +=
                 &format!("timeout 100 {command} >{answers}/{name}.out 2>{answers}/{name}.err; echo $? >{answers}/{name}.code\n");
         }
         let boot = self.answers.path().join("boot");
         std::fs::write(&boot, format!("{:08x}-0000-4000-8000-000000000000\n", std::process::id())).unwrap();
+        let started = self.answers.path().join("stat");
+        let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap().as_secs();
+        std::fs::write(&started, format!("btime {}\n", now + 1)).unwrap();
         let mut command = env.program("unshare", Path::new("/"));
         let binary = Path::new(env!("CARGO_BIN_EXE_git-axiom")).parent().unwrap().display();
         command.env("PATH", format!("{binary}:{}", std::env::var("PATH").unwrap())).env("GIT_OPTIONAL_LOCKS", "0");
         let apart: &[&str] = if sees_only_its_own() { &["-Urmpf", "--mount-proc", "--kill-child"] } else { &["-Urm"] };
-        command.args(apart).args(["/bin/sh", "-c", &script, "sh"]).arg(self.disk.path()).arg(env.root()).arg(&boot);
+        command.args(apart).args(["/bin/sh", "-c", &script, "sh"]).arg(self.disk.path()).arg(env.root()).arg(&boot).arg(&started);
         let output = command.output().unwrap();
         assert!(output.status.success(), "unshare: {}", String::from_utf8_lossy(&output.stderr));
     }

@@ -44,6 +44,8 @@ pub struct LooseCheckReport {
     pub written_again: Vec<Oid>,
     /// What became of lost trees.
     pub trees: MendedTrees,
+    /// Whole objects that name one that is lost: [`Durability::put_broken_apart`] looks at them again when refs were mended.
+    pub broken: Vec<Oid>,
 }
 
 impl Durability<'_> {
@@ -52,7 +54,7 @@ impl Durability<'_> {
         self.repo.common_dir().join("axiom/objects-proved")
     }
 
-    fn quarantine(&self) -> PathBuf {
+    pub(super) fn quarantine(&self) -> PathBuf {
         self.repo.common_dir().join("axiom/quarantine")
     }
 
@@ -98,6 +100,8 @@ impl Durability<'_> {
         if let Err(error) = self.retire_unneeded() {
             tracing::warn!(%error, "lost objects that nothing needs are still looked for");
         }
+        proof.broken = self.broken_objects()?;
+        self.put_broken_apart(&proof.broken)?;
         let boot = env::boot_id();
         if !boot.is_empty() {
             files::write_atomic(&self.proof_note(), format!("{boot}\n").as_bytes())?;
@@ -110,14 +114,7 @@ impl Durability<'_> {
     /// are read.
     pub fn doubtful_objects(&self) -> Result<Vec<Oid>> {
         let objects = self.repo.common_dir().join("objects");
-        let synced = files::metadata(&self.proof_note())?.and_then(|meta| meta.modified().ok());
-        let after = synced.and_then(|at| at.checked_sub(MARGIN)).and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
-        let after = after.map_or(i64::MIN, |after| i64::try_from(after.as_secs()).unwrap_or(i64::MAX));
-        let is_new = |id: &gix::ObjectId| {
-            let Ok(Some(meta)) = files::metadata(&loose_file(&objects, id)) else { return false };
-            meta.len() == 0 || meta.mtime() >= after || meta.ctime() >= after
-        };
-        let new: Vec<gix::ObjectId> = loose_in(&objects)?.into_iter().filter(is_new).collect();
+        let new = self.new_loose_objects()?;
         // A file that cannot be opened is not known to be damaged.
         let is_bad = |id: &gix::ObjectId| {
             !self.is_whole_at(&objects, id)
@@ -126,6 +123,19 @@ impl Durability<'_> {
         };
         let bad = threads::in_parts(&new, FEW, |part| part.iter().filter(|id| is_bad(id)).copied().collect());
         bad.into_iter().map(|id| Oid::from_bytes(id.as_bytes())).collect()
+    }
+
+    /// The loose objects that are newer than the last known sync, or empty.
+    pub(super) fn new_loose_objects(&self) -> Result<Vec<gix::ObjectId>> {
+        let objects = self.repo.common_dir().join("objects");
+        let synced = files::metadata(&self.proof_note())?.and_then(|meta| meta.modified().ok());
+        let after = synced.and_then(|at| at.checked_sub(MARGIN)).and_then(|at| at.duration_since(SystemTime::UNIX_EPOCH).ok());
+        let after = after.map_or(i64::MIN, |after| i64::try_from(after.as_secs()).unwrap_or(i64::MAX));
+        let is_new = |id: &gix::ObjectId| {
+            let Ok(Some(meta)) = files::metadata(&loose_file(&objects, id)) else { return false };
+            meta.len() == 0 || meta.mtime() >= after || meta.ctime() >= after
+        };
+        Ok(loose_in(&objects)?.into_iter().filter(is_new).collect())
     }
 
     /// Objects in the quarantine that are still missing from the repository, each with the path of its damaged file; without those that
@@ -142,35 +152,6 @@ impl Durability<'_> {
             }
         }
         Ok(lost.into_iter().collect())
-    }
-
-    /// Those of the objects that refs, worktrees or indexes need; all of them where git cannot list what is missing.
-    pub fn needed_of(&self, objects: Vec<(Oid, PathBuf)>) -> Result<Vec<(Oid, PathBuf)>> {
-        if objects.is_empty() {
-            return Ok(objects);
-        }
-        let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1");
-        let output = git.args(["rev-list", "--objects", "--missing=print", "--all", "--indexed-objects"]).run()?;
-        if !output.ok() {
-            return Ok(objects);
-        }
-        let missing: BTreeSet<&[u8]> =
-            output.stdout.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"?")).collect();
-        Ok(objects.into_iter().filter(|(oid, _)| missing.contains(oid.as_str().as_bytes())).collect())
-    }
-
-    /// Puts the files of lost objects apart that no ref, worktree or index needs: from then on [`Durability::lost_objects`] is of those
-    /// alone that something needs, and whoever asks whether histories are whole asks only while there is one.
-    pub fn retire_unneeded(&self) -> Result<()> {
-        let lost = self.lost_objects()?;
-        let needed: BTreeSet<Oid> = self.needed_of(lost.clone())?.into_iter().map(|(oid, _)| oid).collect();
-        let apart = self.quarantine().join("unneeded");
-        for (_, place) in lost.into_iter().filter(|(oid, _)| !needed.contains(oid)) {
-            let Some(name) = place.file_name() else { continue };
-            files::create_dir_all(&apart)?;
-            files::move_unsynced(&place, &apart.join(name))?;
-        }
-        Ok(())
     }
 
     /// Moves objects to the quarantine folder, where git does not see them, and writes those again whose content is still
@@ -199,7 +180,8 @@ impl Durability<'_> {
         }
         self.land()?;
         let again = bad.iter().filter(|oid| gix_id(oid).is_ok_and(|id| self.is_there_now(&id).unwrap_or(false)));
-        Ok(LooseCheckReport { put_aside: bad.to_vec(), written_again: again.cloned().collect(), trees: MendedTrees::default() })
+        let written_again = again.cloned().collect();
+        Ok(LooseCheckReport { put_aside: bad.to_vec(), written_again, ..LooseCheckReport::default() })
     }
 
     /// Writes those of the wanted objects again that the files of a worktree still contain.

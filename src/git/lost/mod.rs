@@ -6,3 +6,4 @@
 pub(super) mod loose_check;
 mod lost_tree_search;
 pub(super) mod lost_trees;
+mod unneeded_objects;

@@ -6,6 +6,7 @@ use std::time::Instant;
 
 use axiom_base::error::Result;
 use axiom_base::files;
+use axiom_model::base::names::Oid;
 
 use super::landing::{LANDING, land_folder, lay_out, loose_in, packs_in};
 use crate::repo::handles::Durability;
@@ -86,6 +87,13 @@ impl Durability<'_> {
         (*is == *id).then_some((kind, content))
     }
 
+    /// The objects that a loose object of a folder is not whole without: what it names, but for commits of submodules.
+    pub(crate) fn objects_needed_by(&self, folder: &Path, id: &gix::oid) -> Result<Vec<Oid>> {
+        let store = gix::odb::loose::Store::at(folder, self.repo.hash().gix());
+        let named = named_by(&store, id, self.repo.hash().gix());
+        named.iter().map(|one| Oid::from_bytes(one.as_bytes())).collect()
+    }
+
     /// The objects of a folder, each after those that it refers to.
     pub(super) fn after_what_they_name(&self, folder: &Path, all: &[gix::ObjectId]) -> Vec<gix::ObjectId> {
         let store = gix::odb::loose::Store::at(folder, self.repo.hash().gix());
@@ -113,7 +121,7 @@ fn give_up(folder: &OrphanScratchFolder) {
     }
 }
 
-/// The objects that a loose object refers to.
+/// The objects that a loose object refers to, but for commits of submodules.
 fn named_by(store: &gix::odb::loose::Store, id: &gix::oid, hash: gix::hash::Kind) -> Vec<gix::ObjectId> {
     use gix::objs::Kind;
     let mut content = Vec::new();
@@ -128,7 +136,7 @@ fn named_by(store: &gix::odb::loose::Store, id: &gix::oid, hash: gix::hash::Kind
         Kind::Blob => Vec::new(),
         Kind::Tree => {
             let entries = gix::objs::TreeRefIter::from_bytes(&content, hash).filter_map(std::result::Result::ok);
-            entries.map(|entry| entry.oid.to_owned()).collect()
+            entries.filter(|entry| !entry.mode.is_commit()).map(|entry| entry.oid.to_owned()).collect()
         }
         Kind::Commit | Kind::Tag => {
             let header = content.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());

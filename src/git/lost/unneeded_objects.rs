@@ -1,0 +1,173 @@
+//! What nothing needs of the objects that a power loss damaged: put apart below the quarantine, never deleted, so that nobody looks for
+//! it again and `git fsck` is content.
+//!
+//! A damaged object is one thing; a whole one that names it is another: git reads all loose objects, also those that nothing refers
+//! to, and calls each a broken link for good.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use axiom_base::error::Result;
+use axiom_base::{env, files};
+use axiom_model::base::names::Oid;
+
+use crate::base::loose::loose_file;
+use crate::objects::database::gix_id;
+use crate::repo::handles::Durability;
+
+/// What keeps an object: refs and HEADs, their logs, and the indexes, of all worktrees.
+const KEEPERS: [&str; 3] = ["--all", "--reflog", "--indexed-objects"];
+
+impl Durability<'_> {
+    /// Those of the objects that refs, worktrees or indexes need; all of them where git cannot list what is missing.
+    pub fn needed_of(&self, objects: Vec<(Oid, PathBuf)>) -> Result<Vec<(Oid, PathBuf)>> {
+        if objects.is_empty() {
+            return Ok(objects);
+        }
+        let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1");
+        let output = git.args(["rev-list", "--objects", "--missing=print", "--all", "--indexed-objects"]).run()?;
+        if !output.ok() {
+            return Ok(objects);
+        }
+        let missing: BTreeSet<&[u8]> =
+            output.stdout.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"?")).collect();
+        Ok(objects.into_iter().filter(|(oid, _)| missing.contains(oid.as_str().as_bytes())).collect())
+    }
+
+    /// Puts the files of lost objects apart that no ref, worktree or index needs: from then on [`Durability::lost_objects`] is of those
+    /// alone that something needs, and whoever asks whether histories are whole asks only while there is one.
+    pub fn retire_unneeded(&self) -> Result<()> {
+        let lost = self.lost_objects()?;
+        let needed: BTreeSet<Oid> = self.needed_of(lost.clone())?.into_iter().map(|(oid, _)| oid).collect();
+        for (_, place) in lost.into_iter().filter(|(oid, _)| !needed.contains(oid)) {
+            if let Some(name) = place.file_name().and_then(|name| name.to_str()) {
+                self.put_apart(&place, name)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whole loose objects of before this boot that name an object that is nowhere, directly or through others. None where that is
+    /// as it should be: in a shallow history, in a partial clone. None either where the system does not say when it was started: what
+    /// a git process of now has still to write must not be taken for lost.
+    pub(super) fn broken_objects(&self) -> Result<Vec<Oid>> {
+        let objects = self.repo.objects();
+        let Some(boot) = env::boot_time() else { return Ok(Vec::new()) };
+        if objects.is_partial() || self.repo.history().is_shallow() {
+            return Ok(Vec::new());
+        }
+        let folder = self.repo.common_dir().join("objects");
+        let of_before = |id: &gix::ObjectId| is_older(&loose_file(&folder, id), boot);
+        let mut links = Vec::new();
+        for id in self.new_loose_objects()?.into_iter().filter(of_before) {
+            links.push((Oid::from_bytes(id.as_bytes())?, self.objects_needed_by(&folder, &id)?));
+        }
+        let mut there = BTreeMap::new();
+        let mut broken = BTreeSet::new();
+        loop {
+            let mut is_lost =
+                |oid: &Oid| broken.contains(oid) || !*there.entry(oid.clone()).or_insert_with(|| objects.holds(oid));
+            let more: Vec<Oid> =
+                links.iter().filter(|(_, named)| named.iter().any(&mut is_lost)).map(|(oid, _)| oid.clone()).collect();
+            links.retain(|(oid, _)| !more.contains(oid));
+            if more.is_empty() {
+                return Ok(broken.into_iter().collect());
+            }
+            broken.extend(more);
+        }
+    }
+
+    /// Puts those of the broken objects apart that no ref, log of a ref, worktree or index leads to. Safe to repeat.
+    pub fn put_broken_apart(&self, broken: &[Oid]) -> Result<()> {
+        let folder = self.repo.common_dir().join("objects");
+        let mut kept: BTreeSet<Oid> = BTreeSet::new();
+        if broken.is_empty() {
+            return Ok(());
+        }
+        let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects", "--no-object-names"]);
+        let read = git.args(["--missing=allow-any"]).args(KEEPERS).each_part(b'\n', |line| {
+            kept.insert(Oid::new(String::from_utf8_lossy(line).into_owned())?);
+            Ok(())
+        });
+        if let Err(error) = read {
+            tracing::warn!(%error, "what leads to broken objects cannot be listed: they stay");
+            return Ok(());
+        }
+        for oid in broken.iter().filter(|oid| !kept.contains(oid)) {
+            let from = loose_file(&folder, &gix_id(oid)?);
+            if files::metadata(&from)?.is_some() {
+                self.put_apart(&from, &format!("{oid}-{}", env::fresh_id()))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn put_apart(&self, from: &Path, name: &str) -> Result<()> {
+        let apart = self.quarantine().join("unneeded");
+        files::create_dir_all(&apart)?;
+        files::move_unsynced(from, &apart.join(name))
+    }
+}
+
+fn is_older(file: &Path, time: SystemTime) -> bool {
+    files::metadata(file).ok().flatten().and_then(|meta| meta.modified().ok()).is_some_and(|written| written < time)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::disallowed_methods)]
+
+    use super::*;
+    use crate::repo::scratch::ScratchRepository;
+
+    /// A commit whose tree has a folder of its own, `name`; nothing leads to it. Returns the commit, its tree and the folder's tree.
+    fn made(scratch: &ScratchRepository, name: &str) -> [Oid; 3] {
+        scratch.write(&format!("{name}/in"), name.as_bytes());
+        scratch.git(&["add", name]);
+        let tree = scratch.git(&["write-tree"]);
+        let commit = scratch.git(&["commit-tree", "-m", name, &tree]);
+        let folder = scratch.git(&["rev-parse", &format!("{commit}:{name}")]);
+        scratch.git(&["reset", "-q"]);
+        [commit, tree, folder].map(|id| Oid::new(id).unwrap())
+    }
+
+    fn place(scratch: &ScratchRepository, oid: &Oid) -> PathBuf {
+        loose_file(&scratch.path().join(".git/objects"), &gix_id(oid).unwrap())
+    }
+
+    #[test]
+    fn what_names_a_lost_object_and_is_led_to_by_nothing_is_put_apart() {
+        let scratch = ScratchRepository::new(&[]);
+        let alone = made(&scratch, "alone");
+        let [branch, log, young] = ["branch", "log", "young"].map(|name| made(&scratch, name));
+        let submodule = scratch.git(&["rev-parse", "HEAD"]).replace(['0', '1', '2'], "a");
+        let listed = format!("160000 commit {submodule}\tsub\n");
+        let with_submodule = scratch.repo().git().args(["mktree"]).stdin(listed).text().unwrap();
+        let with_submodule = Oid::new(with_submodule).unwrap();
+        scratch.git(&["branch", "kept", branch[0].as_str()]);
+        scratch.git(&["branch", "-f", "logged", log[0].as_str()]);
+        scratch.git(&["reflog", "exists", "refs/heads/logged"]);
+        scratch.git(&["update-ref", "--create-reflog", "refs/heads/logged", "HEAD"]);
+        for [commit, tree, folder] in [&alone, &branch, &log] {
+            std::fs::remove_file(place(&scratch, folder)).unwrap();
+            for oid in [commit, tree, &with_submodule] {
+                axiom_base::files::set_modified(&place(&scratch, oid), SystemTime::UNIX_EPOCH).unwrap();
+            }
+        }
+        std::fs::remove_file(place(&scratch, &young[2])).unwrap();
+        let report = scratch.repo().durability().prove_objects().unwrap();
+        let is_there = |one: &[Oid; 3]| [&one[0], &one[1]].map(|oid| place(&scratch, oid).exists());
+        assert_eq!(is_there(&alone), [false, false]);
+        for (kept, why) in [(&branch, "a branch"), (&log, "the log of a branch"), (&young, "it may be half written by now")] {
+            assert_eq!(is_there(kept), [true, true], "{why}");
+        }
+        assert!(place(&scratch, &with_submodule).exists(), "the commit of a submodule is never here");
+        let apart: Vec<_> = std::fs::read_dir(scratch.path().join(".git/axiom/quarantine/unneeded")).unwrap().flatten().collect();
+        assert_eq!(apart.len(), 2, "{apart:?}");
+        assert_eq!(report.broken.len(), 6);
+        scratch.git(&["branch", "-D", "kept"]);
+        scratch.repo().durability().put_broken_apart(&report.broken).unwrap();
+        assert_eq!(is_there(&branch), [false, false], "once nothing leads to it any more");
+    }
+}
