@@ -16,8 +16,9 @@ use crate::base::loose::loose_file;
 use crate::objects::database::gix_id;
 use crate::repo::handles::Durability;
 
-/// What keeps an object: refs and HEADs, their logs, and the indexes, of all worktrees.
-const KEEPERS: [&str; 3] = ["--all", "--reflog", "--indexed-objects"];
+/// What keeps a commit or tree: refs, HEADs and their logs, of all worktrees. Indexes are not asked: one that is torn ends git's list, and
+/// cached trees that name a lost one are made again or dropped before.
+const KEEPERS: [&str; 2] = ["--all", "--reflog"];
 
 impl Durability<'_> {
     /// Those of the objects that refs, worktrees or indexes need; all of them where git cannot list what is missing.
@@ -78,7 +79,7 @@ impl Durability<'_> {
         }
     }
 
-    /// Puts those of the broken objects apart that no ref, log of a ref, worktree or index leads to. Safe to repeat.
+    /// Puts those of the broken objects apart that no ref, HEAD or log of one leads to. Safe to repeat.
     pub fn put_broken_apart(&self, broken: &[Oid]) -> Result<()> {
         let folder = self.repo.common_dir().join("objects");
         let mut kept: BTreeSet<Oid> = BTreeSet::new();
@@ -156,6 +157,9 @@ mod tests {
             }
         }
         std::fs::remove_file(place(&scratch, &young[2])).unwrap();
+        scratch.git(&["worktree", "add", "-q", "torn", "-b", "torn"]);
+        std::fs::write(scratch.path().join(".git/worktrees/torn/index"), b"DIRC\0\0").unwrap();
+        std::fs::write(scratch.path().join(".git/worktrees/torn/HEAD"), b"").unwrap();
         let report = scratch.repo().durability().prove_objects().unwrap();
         let is_there = |one: &[Oid; 3]| [&one[0], &one[1]].map(|oid| place(&scratch, oid).exists());
         assert_eq!(is_there(&alone), [false, false]);
