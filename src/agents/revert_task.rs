@@ -82,7 +82,7 @@ pub fn preview(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<TaskRollba
     ctx.no_open_operation()?;
     let mut work = plan::work(ctx, wanted)?;
     if work.preview.conflicts.is_empty() {
-        work.preview.agents = stopped_for(ctx, &work.tasks)?;
+        work.preview.changes.agents = stopped_for(ctx, &work.tasks)?;
         plan::put_workspaces_aside(ctx, &mut work, None)?;
         plan::check(ctx, &work)?;
     }
@@ -128,7 +128,7 @@ pub fn run(
         }
         agents = stopped_for(ctx, &tasks)?;
         paused = stop_agents(ctx, &tasks, end)?;
-        before = Some(work.preview.tasks);
+        before = Some(work.preview.changes.tasks);
     }
     let outcome = with_signatures(ctx, |ctx| ctx.with_change_lock(|ctx| locked(ctx, wanted)));
     if paused == PausedForOperation::BySupervisor {
@@ -136,9 +136,9 @@ pub fn run(
     }
     outcome.map(|outcome| match outcome {
         TaskRollbackOutcome::Done(mut done) => {
-            done.preview.agents = agents;
+            done.preview.changes.agents = agents;
             // The preview shows the tasks as they were before the agents were stopped.
-            done.preview.tasks = before.unwrap_or(done.preview.tasks);
+            done.preview.changes.tasks = before.unwrap_or(done.preview.changes.tasks);
             TaskRollbackOutcome::Done(done)
         }
         TaskRollbackOutcome::Conflict(_) | TaskRollbackOutcome::ToSettle(..) => outcome,

@@ -13,6 +13,7 @@ pub(crate) mod differences;
 pub mod in_progress;
 mod keep_ref;
 mod mounts;
+pub mod planned_changes;
 pub mod recorded_head;
 pub(crate) mod staged;
 mod steps;

@@ -40,22 +40,20 @@ use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::journal::journaled::{SubmoduleChange, WorktreeChange};
-use axiom_model::operation::rollback::{self as rules, TaskChange};
+use axiom_model::operation::rollback as rules;
 use axiom_model::work::gates::gate::AfterHalt;
 use axiom_model::work::sessions::session::SessionMode;
-use axiom_model::work::tasks::task::TaskStatus;
+use axiom_model::work::tasks::task::{TaskChangeSet, TaskStatus};
 
 use self::own_worktrees::OwnWorktreesFate;
 use self::to_prompt::BesideWorktree;
+use crate::operation::planned_changes::FileLossLine;
 pub use crate::operation::stop_agents::StoppedAgentLine;
 pub use exact_name::named_exactly;
 pub use newest_differing::{NewestDifferingCheckpoint, is_file as is_file_or_held, newest_differing};
 pub use no_change::may_change_nothing;
-pub use preview::{
-    AffectedFileLine, AffectedWorkspaceLine, EarlierCaptureLine, FileLossLine, MissingWorktreeLine, RemovedCommitLine,
-    RollbackHeadLine, RollbackPreview, UnrestoredPathLine,
-};
-pub use refs::{LocalRefsPolicy, MovedRefLine, RestoredRefLine, UnrestoredRefLine};
+pub use preview::{EarlierCaptureLine, MissingWorktreeLine, RemovedCommitLine, RollbackPreview, UnrestoredPathLine};
+pub use refs::{LocalRefsPolicy, MovedRefLine, UnrestoredRefLine};
 pub use to_prompt::PromptRollback;
 
 /// A completed rollback.
@@ -154,9 +152,9 @@ pub fn preview(ctx: &Context, wish: RollbackRequest<'_>) -> Result<RollbackPrevi
     operation::rehearse(ctx, &plan.operation)?;
     let mut preview = plan.preview;
     if wish.stops_agents(ctx) {
-        preview.agents = stop_agents::at_work(ctx)?;
+        preview.changes.agents = stop_agents::at_work(ctx)?;
     }
-    preview.changes_nothing = preview.agents.is_empty() && no_change::changes_nothing(ctx, &plan.operation, &captured)?;
+    preview.changes_nothing = preview.changes.agents.is_empty() && no_change::changes_nothing(ctx, &plan.operation, &captured)?;
     for change in &plan.operation.worktrees {
         preview.moves_aside.extend(in_the_way(ctx, change, &captured)?);
     }
@@ -233,15 +231,15 @@ pub fn to_checkpoint(ctx: &mut Context, wish: RollbackRequest<'_>, stop: bool) -
         .filter(|_| matches!(wish.part, RollbackScope::Whole | RollbackScope::Everywhere))
     {
         let to = ctx.state().restorable.tasks.get(task).map(|case| case.status);
-        match (done.preview.tasks.iter_mut().find(|line| line.id == *task), to) {
-            (Some(line), _) => line.status.old = TaskStatus::Active,
-            (None, Some(to)) => {
-                done.preview.tasks.push(TaskChange::of_status(task.clone(), TaskStatus::Active, to));
-            }
-            (None, None) => {}
-        }
+        let Some(to) = to else { continue };
+        let tasks = &mut done.preview.changes.tasks;
+        let place = tasks.iter().position(|edit| edit.id == *task).unwrap_or_else(|| {
+            tasks.push(TaskChangeSet { id: task.clone(), changes: Vec::new() });
+            tasks.len() - 1
+        });
+        tasks[place].begins_with(TaskStatus::Active, to);
     }
-    done.preview.agents = agents;
+    done.preview.changes.agents = agents;
     Ok(done)
 }
 

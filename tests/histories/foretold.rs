@@ -31,7 +31,7 @@ pub fn merged(place: &Place, before: &World, after: &World, dry: &Run) {
     let document: Value = serde_json::from_str(&dry.stdout).unwrap();
     let seen = Seen { place, before, after, document: &document };
     let target = document["target"].as_str().filter(|_| document["wasMergedBefore"] == false);
-    let deleted = document["branches"].as_array().into_iter().flatten().map(|name| name.as_str().unwrap());
+    let deleted = document["refs"].as_array().into_iter().flatten().map(|change| change["name"].as_str().unwrap());
     let refs = target.into_iter().chain(deleted).map(str::to_owned).collect();
     let wrong = differing(vec![
         ("files", seen.files_named(), seen.files_changed()),

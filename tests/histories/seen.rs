@@ -124,9 +124,9 @@ impl<'a> Seen<'a> {
     /// The stash is named entry by entry.
     pub fn refs_named(&self) -> Words {
         let names = self.list("refs").filter_map(|line| line["name"].as_str());
-        // The rollback of a task names the branch that gets the reverts, and those that go.
+        // The rollback of a task names the branch that gets the reverts beside those that go.
         let target = self.document["target"].as_str().filter(|_| self.document["commits"] != Value::Array(Vec::new()));
-        let names = names.chain(target).chain(self.list("branches").filter_map(Value::as_str));
+        let names = names.chain(target);
         // Those of an operation in progress belong to one worktree; only the main one's are looked at.
         let main = self.place.env.repo();
         let operations = self.list("operations").filter(|line| line["worktree"].as_str().map(Path::new) == Some(&main));

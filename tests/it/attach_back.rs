@@ -205,7 +205,7 @@ fn deleted_refs_come_back_with_a_prompt() {
         assert!(!without.stdout.contains("branch other"), "{}", without.stdout);
         let preview = env.axiom(&["rollback", "checkpoint", "--prompt", "1", "--dry-run"]).success().stdout;
         assert!(preview.contains("branch other at") && preview.contains("tag v1 at"), "{preview}");
-        assert!(preview.contains("1 stash entry restored"), "{preview}");
+        assert!(preview.contains("1 stash entry brought back"), "{preview}");
         env.ok(&["rollback", "checkpoint", "--prompt", "1", "--yes"]);
         let mine = format!("{} refs/heads/mine", env.git(&["rev-parse", "HEAD"]));
         assert_eq!(refs().replace(&format!("{mine}\n"), ""), before, "those of others stay");

@@ -246,10 +246,10 @@ fn the_preview_names_refs_files_and_tasks_and_a_redo_is_called_one() {
     let (merged, words) = (scratch.head(), scratch.axiom(&["undo", "--dry-run"]));
     for part in [
         "Would take back",
-        "2 refs change\n",
-        "    main: ",
-        "1 file changes\n    t1.txt: is deleted\n",
-        "1 task changes\n    t1: merged",
+        "1 ref brought back\n    branch axiom/t1 at ",
+        "1 ref moved\n    branch main: ",
+        "1 file deleted\n    t1.txt\n",
+        "1 task changed\n    t1: no longer merged\n",
     ] {
         assert!(words.contains(part), "{part}: {words}");
     }
@@ -267,7 +267,7 @@ fn the_preview_names_refs_files_and_tasks_and_a_redo_is_called_one() {
     let undo = done["undo"].as_str().unwrap().strip_prefix("git axiom undo ").unwrap().to_owned();
     for args in [&["redo", "--dry-run"][..], &["undo", &undo, "--dry-run"]] {
         let words = scratch.axiom(args);
-        assert!(words.starts_with("Would do again ") && words.contains("t1.txt: is restored"), "{words}");
+        assert!(words.starts_with("Would do again ") && words.contains("1 file brought back\n    t1.txt\n"), "{words}");
     }
     let words = scratch.axiom(&["redo", "--yes"]);
     assert!(words.starts_with("Did again ") && words.contains("To take it back again: git axiom undo"), "{words}");

@@ -118,7 +118,7 @@ fn the_first_use_that_the_page_shows_works_as_written() {
         }
         if line == "git axiom undo" {
             let plan = terminal.wait_for("Take it back?");
-            assert!(plan.contains("merge task-002 into main") && plan.contains("loud.txt: is deleted"), "{plan}");
+            assert!(plan.contains("merge task-002 into main") && plan.contains("1 file deleted\r\n    loud.txt"), "{plan}");
             assert!(plan.contains("[y/N]") || !plan.contains("[Y/n]"), "{plan}");
             terminal.keys(&["y", "\r"]);
         }

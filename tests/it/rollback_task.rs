@@ -28,11 +28,11 @@ fn a_merged_task_is_reverted_and_done_again_it_merges_whole() {
     assert_eq!((dry["commits"][0]["id"].as_str(), dry["commits"].as_array().unwrap().len()), (Some(merge.as_str()), 1));
     assert_eq!(dry["merges"][0]["brings"].as_array().unwrap().len(), 1);
     assert_eq!((dry["files"][0]["path"].as_str(), dry["undo"].is_null()), (Some("t1.txt"), true));
-    assert_eq!(dry["tasks"][0]["status"]["new"], "pending");
+    assert_eq!(dry["tasks"][0]["changes"][0], serde_json::json!({"field": "status", "old": "done", "new": "pending"}));
     assert!(scratch.has("t1.txt"));
     scratch.refused(&["rollback", "task", "t1"], "NEEDS_CONFIRMATION", 3);
     let done = scratch.json(&["rollback", "task", "t1", "--yes"]);
-    assert_eq!((&done["commits"], &done["branches"]), (&dry["commits"], &dry["branches"]));
+    assert_eq!((&done["commits"], &done["refs"]), (&dry["commits"], &dry["refs"]));
     assert!(!scratch.has("t1.txt") && scratch.has("t2.txt"));
     assert_eq!(scratch.users_view(), view);
     let message = scratch.git(&["log", "-1", "--format=%B"]);

@@ -178,14 +178,15 @@ fn leaving(ctx: &Context, tasks: &[TaskId]) -> Result<MergedBranchDeletion> {
 }
 
 /// The branch that goes when a task is merged into `target` now.
-pub(super) fn would_leave(ctx: &Context, task: &TaskId, target: &RefName) -> Result<Option<RefName>> {
+pub(super) fn would_leave(ctx: &Context, task: &TaskId, target: &RefName) -> Result<Option<RefChange>> {
     let branch = branch_names::branch_of(task);
     if ctx.config.agents.keep_merged || branch == *target || !ctx.state().made_branch(&branch) {
         return Ok(None);
     }
     let own = ctx.state().restorable.workspaces.get(task).map(|workspace| Path::new(&workspace.path));
-    let goes = ctx.repo.refs().read_ref(&branch)?.is_some() && !used_branches(ctx, own)?.contains(&branch);
-    Ok(goes.then_some(branch))
+    let Some(tip) = ctx.repo.refs().read_ref(&branch)? else { return Ok(None) };
+    let stays = used_branches(ctx, own)?.contains(&branch);
+    Ok((!stays).then(|| RefChange { name: branch, value: ValueChange::new(Some(tip), None) }))
 }
 
 /// The branches that a worktree, other than `except`, has checked out, or needs to end a rebase or a bisect.

@@ -9,7 +9,7 @@ use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RefName};
 use axiom_model::work::guarded::AllowedGuardedFiles;
 use axiom_safety::context::handle::Context;
-use axiom_safety::rollback::{AffectedFileLine, AffectedWorkspaceLine};
+use axiom_safety::operation::planned_changes::{AffectedFileLine, AffectedWorkspaceLine, PlannedChanges};
 
 /// What a merge changes.
 #[derive(Debug, Clone, Serialize)]
@@ -21,14 +21,11 @@ pub struct MergePreview {
     pub target: RefName,
     /// Its current commit.
     pub commit: Oid,
+    /// What changes. Branches that are deleted are among the refs: the target has their commits then.
+    #[serde(flatten)]
+    pub changes: PlannedChanges,
     /// Whether the target has all of the work already: then at most the task changes, to say that it is merged.
     pub was_merged_before: bool,
-    /// Files that change on the target branch.
-    pub files: Vec<AffectedFileLine>,
-    /// What happens to the workspace.
-    pub workspaces: Vec<AffectedWorkspaceLine>,
-    /// Branches that are deleted, since the target has their commits then.
-    pub branches: Vec<RefName>,
     /// Commands that still have to pass on the result before it is merged.
     pub verify: Vec<String>,
 }
@@ -73,7 +70,7 @@ fn look(ctx: &Context, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<M
     }
     let worktree = checked_out(ctx, &target)?.map(|worktree| worktree.path_text()).transpose()?;
     for file in ctx.repo.history().diff_trees(&ctx.repo.objects().read_commit(&of.target)?.tree, &of.tree)? {
-        preview.files.push(AffectedFileLine::of(worktree.clone(), file, false));
+        preview.changes.files.push(AffectedFileLine::of(worktree.clone(), file, false));
     }
     // No ref ever points to this commit.
     let commit = result_of(ctx, task, &of)?;
@@ -85,12 +82,14 @@ fn of_target(ctx: &Context, task: &TaskId, target: RefName, commit: Oid) -> Resu
     let workspace = ctx.state().restorable.workspaces.get(task).filter(|_| !ctx.config.agents.keep_merged);
     Ok(MergePreview {
         task_id: task.clone(),
-        branches: cleanup::would_leave(ctx, task, &target)?.into_iter().collect(),
+        changes: PlannedChanges {
+            refs: cleanup::would_leave(ctx, task, &target)?.into_iter().collect(),
+            workspaces: workspace.map(|workspace| AffectedWorkspaceLine::going(&workspace.path, task)).into_iter().collect(),
+            ..PlannedChanges::default()
+        },
         target,
         commit,
         was_merged_before: false,
-        files: Vec::new(),
-        workspaces: workspace.map(|workspace| AffectedWorkspaceLine::going(&workspace.path, task)).into_iter().collect(),
         verify: Vec::new(),
     })
 }

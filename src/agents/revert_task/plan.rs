@@ -13,18 +13,16 @@ use axiom_model::base::ref_change::{ChangeDirection, RefChange};
 use axiom_model::base::text::ValueChange;
 use axiom_model::journal::journaled::{BranchAdvance, JournaledOperation, OperationKind, WorkspaceChange};
 use axiom_model::operation::change_json::WorkspaceFate;
-use axiom_model::operation::rollback::TaskChange;
 use axiom_model::operation::task_rollback::{self, NoRevertReason, RevertUnit, SkippedRevert, TaskRevertPlan};
-use axiom_model::work::tasks::task::{TaskChangeSet, TaskStatus};
 use axiom_safety::checkpoint::CheckpointCaptures;
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspaces::branch_of;
 use axiom_safety::operation;
 use axiom_safety::operation::branches::branches_are_free;
+use axiom_safety::operation::planned_changes::{AffectedFileLine, AffectedWorkspaceLine, PlannedChanges};
 use axiom_safety::operation::recorded_head::head_state;
 use axiom_safety::rollback::plan::kept;
 use axiom_safety::rollback::workspace::{lost_workspace, not_locked, trash_places};
-use axiom_safety::rollback::{AffectedFileLine, AffectedWorkspaceLine, StoppedAgentLine};
 
 use super::reverts::{self, RevertOutcome};
 use super::{TaskRollbackRequest, find, resolve};
@@ -101,24 +99,17 @@ pub struct TaskRollbackPreview {
     pub task_id: TaskId,
     /// The branch on which commits are reverted.
     pub target: RefName,
+    /// What changes.
+    #[serde(flatten)]
+    pub changes: PlannedChanges,
     /// The commits to revert, in this order.
     pub commits: Vec<RevertedCommitLine>,
     /// The merges among them.
     pub merges: Vec<RevertedMergeLine>,
     /// The commits of the task that need no revert.
     pub skipped: Vec<SkippedCommitLine>,
-    /// Tasks whose state changes.
-    pub tasks: Vec<TaskChange>,
-    /// Files that change on the target.
-    pub files: Vec<AffectedFileLine>,
     /// The files in conflict: then nothing is done.
     pub conflicts: Vec<RevertConflictLine>,
-    /// Workspaces that go to the trash.
-    pub workspaces: Vec<AffectedWorkspaceLine>,
-    /// Branches that are kept for undo and deleted.
-    pub branches: Vec<RefName>,
-    /// Agents that are stopped first.
-    pub agents: Vec<StoppedAgentLine>,
 }
 
 /// The complete plan.
@@ -151,7 +142,7 @@ pub(super) fn work(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<TaskRo
     let mut operation = JournaledOperation::new(kind, title(&tasks));
     operation.edits = task_rollback::edits(ctx.state(), &tasks);
     let mut preview = preview(wanted, target.clone(), &plan, &reverted);
-    preview.tasks = operation.edits.iter().filter_map(|edit| task_line(ctx, edit)).collect();
+    preview.changes.tasks.clone_from(&operation.edits);
     let checked_out = checked_out(ctx, &target)?;
     let worktree = checked_out.as_ref().map(Worktree::path_text).transpose()?;
     if let Some((unit, files)) = &reverted.conflict {
@@ -160,7 +151,7 @@ pub(super) fn work(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<TaskRo
     }
     if reverted.tip != old {
         let changes = ctx.repo.history().diff_trees(&old, &reverted.tip)?;
-        preview.files = changes.into_iter().map(|change| AffectedFileLine::of(worktree.clone(), change, false)).collect();
+        preview.changes.files = changes.into_iter().map(|change| AffectedFileLine::of(worktree.clone(), change, false)).collect();
         match (worktree, checked_out) {
             (Some(path), Some(place)) => {
                 nothing_in_progress(ctx, &place)?;
@@ -178,8 +169,9 @@ pub(super) fn work(ctx: &Context, wanted: &TaskRollbackRequest) -> Result<TaskRo
             && ctx.state().made_branch(&branch)
             && let Some(commit) = ctx.repo.refs().read_ref(&branch)?
         {
-            operation.refs.push(RefChange { name: branch.clone(), value: ValueChange::new(Some(commit), None) });
-            preview.branches.push(branch);
+            let change = RefChange { name: branch, value: ValueChange::new(Some(commit), None) };
+            preview.changes.refs.push(change.clone());
+            operation.refs.push(change);
         }
     }
     let work = TaskRollbackPlan { tasks, preview, operation, plan, reverted, settled };
@@ -234,19 +226,9 @@ fn preview(
         commits: units.iter().map(line).collect(),
         merges: units.iter().filter(|unit| unit.is_merge).map(merge).collect(),
         skipped: lines,
-        tasks: Vec::new(),
-        files: Vec::new(),
+        changes: PlannedChanges::default(),
         conflicts: Vec::new(),
-        workspaces: Vec::new(),
-        branches: Vec::new(),
-        agents: Vec::new(),
     }
-}
-
-fn task_line(ctx: &Context, edit: &TaskChangeSet) -> Option<TaskChange> {
-    let task = ctx.state().restorable.tasks.get(&edit.id)?;
-    let to = if task.status == TaskStatus::Archived { TaskStatus::Archived } else { TaskStatus::Pending };
-    Some(TaskChange { unmerged: task.merged.is_some(), ..TaskChange::of_status(task.id.clone(), task.status, to) })
 }
 
 fn conflicts(ctx: &Context, unit: &RevertUnit, files: &[RepoPath], tip: &Oid) -> Result<Vec<RevertConflictLine>> {
@@ -312,7 +294,11 @@ pub(super) fn put_workspaces_aside(
         let Some(entry) = entry.as_ref().filter(|entry| entry.present) else {
             let path = workspace.path.clone();
             work.operation.workspaces.push(lost_workspace(ctx, task, &workspace, entry.as_ref())?);
-            work.preview.workspaces.push(AffectedWorkspaceLine { path, action: WorkspaceFate::Forgotten, task_id: task.clone() });
+            work.preview.changes.workspaces.push(AffectedWorkspaceLine {
+                path,
+                action: WorkspaceFate::Forgotten,
+                task_id: task.clone(),
+            });
             continue;
         };
         not_locked(&workspace, entry.locked.as_deref())?;
@@ -330,7 +316,11 @@ pub(super) fn put_workspaces_aside(
         let name = Path::new(&workspace.path).file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
         let (trash, git_dir_trash) = trash_places(ctx, &name)?;
         let path = workspace.path.clone();
-        work.preview.workspaces.push(AffectedWorkspaceLine { path, action: WorkspaceFate::PutAside, task_id: task.clone() });
+        work.preview.changes.workspaces.push(AffectedWorkspaceLine {
+            path,
+            action: WorkspaceFate::PutAside,
+            task_id: task.clone(),
+        });
         work.operation.workspaces.push(WorkspaceChange {
             task: task.clone(),
             workspace,

@@ -3,7 +3,6 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::Timestamp;
-use serde::Serialize;
 
 use crate::base::ids::TaskId;
 use crate::base::names::{Oid, RefName};
@@ -17,7 +16,7 @@ use crate::work::agent::Workspace;
 use crate::work::gates::gate::{AfterHalt, Gate, TaskHoldReason};
 use crate::work::restorable::restorable_state::RestorableState;
 use crate::work::tasks::branch_names::task_of;
-use crate::work::tasks::task::{Task, TaskFieldChange, TaskStatus};
+use crate::work::tasks::task::{Task, TaskChangeSet, TaskStatus};
 
 /// What happens to one workspace.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -147,60 +146,11 @@ pub fn restored(
     restored
 }
 
-/// A task that the rollback changes.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct TaskChange {
-    /// The task.
-    pub id: TaskId,
-    /// Its status now and afterwards.
-    pub status: ValueChange<TaskStatus>,
-    /// Whether it is merged now and will not be.
-    pub unmerged: bool,
-    /// Whether it is not merged now and will be.
-    pub merged_again: bool,
-    /// Whether its title, body, parent, dependencies, persona or verification change.
-    pub edited: bool,
-}
-
-impl TaskChange {
-    /// A change of the status only.
-    pub fn of_status(id: TaskId, from: TaskStatus, to: TaskStatus) -> Self {
-        Self { id, status: ValueChange::new(from, to), unmerged: false, merged_again: false, edited: false }
-    }
-
-    /// The visible changes of a task; `None` where there are none.
-    pub fn between(old: &Task, new: &Task) -> Option<Self> {
-        let mut change = Self::of_status(old.id.clone(), old.status, new.status);
-        for field in TaskFieldChange::between(old, new) {
-            match field {
-                TaskFieldChange::Merged(merged) => {
-                    change.unmerged |= merged.new.is_none();
-                    change.merged_again |= merged.old.is_none();
-                }
-                // The status is in `change` already, and the reason belongs to the status.
-                TaskFieldChange::Status(_) | TaskFieldChange::Reason(_) => {}
-                TaskFieldChange::Title(_)
-                | TaskFieldChange::Body(_)
-                | TaskFieldChange::Parent(_)
-                | TaskFieldChange::After(_)
-                | TaskFieldChange::Needs(_)
-                | TaskFieldChange::StartEarly(_)
-                | TaskFieldChange::Persona(_)
-                | TaskFieldChange::Verify(_)
-                | TaskFieldChange::Limits(_) => change.edited = true,
-            }
-        }
-        let seen = change.status.old != change.status.new || change.unmerged || change.merged_again || change.edited;
-        seen.then_some(change)
-    }
-}
-
 /// The tasks that change. Those that were added since are archived.
-pub fn tasks(now: &RestorableState, restored: &RestorableState) -> Vec<TaskChange> {
+pub fn tasks(now: &RestorableState, restored: &RestorableState) -> Vec<TaskChangeSet> {
     let changes = now.tasks.values().filter_map(|task| match restored.tasks.get(&task.id) {
-        Some(then) => TaskChange::between(task, then),
-        None => TaskChange::between(task, &Task { status: TaskStatus::Archived, ..task.clone() }),
+        Some(then) => TaskChangeSet::between(task, then),
+        None => TaskChangeSet::between(task, &Task { status: TaskStatus::Archived, ..task.clone() }),
     });
     changes.collect()
 }
@@ -215,7 +165,7 @@ pub fn gates(
     at: Timestamp,
 ) -> Vec<GateChange> {
     let pending = |task: &TaskId| restored.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Pending);
-    let changed = tasks(now, restored).into_iter().filter(|line| line.status.old != line.status.new).map(|line| line.id);
+    let changed = tasks(now, restored).into_iter().filter(|edit| edit.status().is_some()).map(|edit| edit.id);
     let changed: BTreeSet<TaskId> = changed.chain(stopped.iter().cloned()).filter(|task| pending(task)).collect();
     let over = |gate: &&Gate| gate.held.is_some() && gate.task_id.as_ref().is_some_and(|id| !pending(id) || changed.contains(id));
     let ended = now.gates.values().filter(over).map(|gate| GateChange { gate: gate.clone(), way: ChangeDirection::PutAside });
@@ -231,7 +181,6 @@ mod tests {
     use crate::checkpoint::document::Tagger;
     use crate::checkpoint::trigger::{CheckpointTrigger, CheckpointType};
     use crate::work::sessions::session::SessionMode;
-    use crate::work::tasks::task::MergedTaskWork;
 
     fn oid(digit: &str) -> Oid {
         Oid::new(digit.repeat(40)).unwrap()
@@ -244,38 +193,6 @@ mod tests {
     fn workspace(path: &str) -> Workspace {
         let agent = AgentId::new("ed-001").unwrap();
         Workspace { agent, path: path.into(), branch: RefName::branch("axiom/x"), base: oid("1") }
-    }
-
-    #[test]
-    fn a_task_is_named_whatever_of_it_goes_back() {
-        let old = Task {
-            id: task("t"),
-            kind: crate::work::tasks::task::TaskKind::Task,
-            title: "one".into(),
-            body: None,
-            parent: None,
-            after: Vec::new(),
-            needs: vec![],
-            start_early: false,
-            persona: None,
-            verify: Vec::new(),
-            limits: crate::work::money::budget::BudgetLimits::default(),
-            status: TaskStatus::Done,
-            merged: None,
-            reason: None,
-            created_at: jiff::Timestamp::UNIX_EPOCH,
-        };
-        let merged = Task { merged: Some(MergedTaskWork { commit: oid("1"), target: RefName::branch("main") }), ..old.clone() };
-        let told = |old: &Task, new: &Task| {
-            TaskChange::between(old, new)
-                .map(|change| (change.status.old == change.status.new, change.unmerged, change.merged_again, change.edited))
-        };
-        assert_eq!(told(&old, &old), None);
-        assert_eq!(told(&old, &Task { reason: Some("why".into()), ..old.clone() }), None);
-        assert_eq!(told(&old, &merged), Some((true, false, true, false)));
-        assert_eq!(told(&merged, &old), Some((true, true, false, false)));
-        assert_eq!(told(&old, &Task { title: "two".into(), ..old.clone() }), Some((true, false, false, true)));
-        assert_eq!(told(&old, &Task { status: TaskStatus::Archived, ..old.clone() }), Some((false, false, false, false)));
     }
 
     fn document(workspaces: &[(&str, &str)], refs: &[(&str, &str)]) -> CheckpointDocument {
@@ -414,6 +331,7 @@ mod tests {
             })
             .collect();
         assert_eq!(changes, ["axiom/gone -3", "axiom/t 4-", "main 41"]);
-        assert_eq!(tasks(&state.restorable, &document.state_snapshot)[0].status.new, TaskStatus::Archived);
+        let first = tasks(&state.restorable, &document.state_snapshot).remove(0);
+        assert_eq!(first.status().unwrap().new, TaskStatus::Archived);
     }
 }

@@ -24,12 +24,13 @@ use axiom_model::work::sessions::session::SessionMode;
 use super::left_alone::{left_alone, main_left_alone};
 use super::not_restored::not_captured;
 use super::own_worktrees::{self, OwnWorktreesFate};
-use super::preview::{AffectedWorkspaceLine, FileLossLine, RollbackPreview};
+use super::preview::RollbackPreview;
 use super::refs::{LocalRefsPolicy, add_branch_configs, add_local_refs, add_moved_branches, since, without_own};
 use super::submodules;
 use super::workspace::add_workspace;
 use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
 use crate::operation::branches::branches_are_free;
+use crate::operation::planned_changes::{AffectedWorkspaceLine, FileLossLine};
 use crate::rollback::removed_commits::{add_detached, add_refs};
 
 /// The plan of a rollback.
@@ -47,15 +48,15 @@ impl RollbackPlan {
         operation: JournaledOperation,
         mut preview: RollbackPreview,
     ) -> Result<Self> {
-        preview.refs.clone_from(&operation.refs);
+        preview.changes.refs.clone_from(&operation.refs);
         let nothing = CaptureExtras::default();
         for worktree in &operation.worktrees {
             let now = captured.worktree_at(&worktree.path).map_or(&nothing, |one| &one.capture.extras);
             let then = extras_of(&ctx.repo, worktree.captures.new.as_ref())?;
             let StagedChanges { lost, back } = staged::changes(&ctx.repo, &staged::moved(&operation), worktree, (now, &then))?;
             let line = |path| FileLossLine { worktree: worktree.path.clone(), path };
-            preview.staged.extend(lost.into_iter().map(line));
-            preview.staged_back.extend(back.into_iter().map(line));
+            preview.changes.staged.extend(lost.into_iter().map(line));
+            preview.changes.staged_back.extend(back.into_iter().map(line));
         }
         for change in &operation.submodules {
             let Some(repo) = captured.submodule_at(&change.worktree.path).map(|one| &one.repo) else { continue };
@@ -63,8 +64,8 @@ impl RollbackPlan {
             let then = extras_of(repo, change.worktree.captures.new.as_ref())?;
             let StagedChanges { lost, back } = staged::changes(repo, &change.refs, &change.worktree, (&now, &then))?;
             let line = |path| FileLossLine { worktree: change.worktree.path.clone(), path };
-            preview.staged.extend(lost.into_iter().map(line));
-            preview.staged_back.extend(back.into_iter().map(line));
+            preview.changes.staged.extend(lost.into_iter().map(line));
+            preview.changes.staged_back.extend(back.into_iter().map(line));
         }
         let worktrees: Vec<String> = captured.worktrees().filter_map(|one| one.worktree.path_text().ok()).collect();
         preview.name_by_worktree(&operation, &worktrees);
@@ -89,7 +90,7 @@ pub(super) fn make(
     let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
     let mut operation = JournaledOperation::new(kind, format!("rollback to checkpoint {}", record.name));
     let mut preview = RollbackPreview::of(ctx.state(), record)?;
-    preview.tasks = rollback::tasks(now, &restored);
+    preview.changes.tasks = rollback::tasks(now, &restored);
     let mut refs_now = captured.refs.clone();
     let more: Vec<RefName> = document.refs.keys().chain(&document.branch).cloned().collect();
     refs_now.extend(ctx.repo.refs().read_refs(&more)?);
@@ -99,7 +100,7 @@ pub(super) fn make(
         operation.refs.retain(|change| change.name != workspace.branch);
         let line =
             AffectedWorkspaceLine { path: workspace.path.clone(), action: WorkspaceFate::NotCaptured, task_id: task.clone() };
-        preview.workspaces.push(line);
+        preview.changes.workspaces.push(line);
     }
     let agents: BTreeSet<&str> = now.workspaces.values().map(|workspace| workspace.path.as_str()).collect();
     preview.not_restored.extend(not_captured(captured, &agents));
@@ -123,7 +124,7 @@ pub(super) fn make(
     own_worktrees::add(ctx, document, (captured, own), &mut operation, &mut preview)?;
     add_detached(ctx, &operation, &mut preview)?;
     operation.kept = kept(ctx, &operation)?;
-    preview.mode = (now.mode != restored.mode).then(|| ValueChange::new(now.mode, restored.mode));
+    preview.changes.mode = (now.mode != restored.mode).then(|| ValueChange::new(now.mode, restored.mode));
     let then = archived_since(restored, now);
     operation.changes = Some(Box::new(RestorableChanges::between(now, &then)));
     left_alone(ctx, document, captured, &operation, &mut preview)?;

@@ -6,28 +6,19 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::operation::in_progress::GitOperationLine;
 use axiom_base::error::Result;
-use axiom_git::TreeChange;
-use axiom_model::base::ids::{CheckpointName, TaskId};
+use axiom_model::base::ids::CheckpointName;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
-use axiom_model::base::ref_change::RefChange;
-use axiom_model::base::text::ValueChange;
-use axiom_model::checkpoint::branch_config::BranchConfigChange;
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::known_scope::KnownPathsCount;
-use axiom_model::checkpoint::local_refs::StashEntry;
 use axiom_model::checkpoint::record::CheckpointRecord;
-use axiom_model::journal::journaled::{HeadState, JournaledOperation};
+use axiom_model::journal::journaled::JournaledOperation;
 use axiom_model::operation::change_json;
-use axiom_model::operation::change_json::{FileChange, WorkspaceFate};
-use axiom_model::operation::rollback::TaskChange;
 use axiom_model::state::current_state::State;
-use axiom_model::work::sessions::session::SessionMode;
 
 use super::not_restored::{INDEX_UNREADABLE, STAGED_LOST};
-use super::refs::{MovedRefLine, RestoredRefLine, UnrestoredRefLine};
-use crate::operation::stop_agents::StoppedAgentLine;
+use super::refs::{MovedRefLine, UnrestoredRefLine};
+use crate::operation::planned_changes::{FileLossLine, PlannedChanges, place_from};
 
 /// A commit that a rollback removes from its branch.
 #[derive(Debug, Clone, Serialize)]
@@ -41,44 +32,6 @@ pub struct RemovedCommitLine {
     pub branch: Option<RefName>,
 }
 
-/// A file that changes.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AffectedFileLine {
-    /// The worktree; `None` where the branch that changes is checked out nowhere.
-    pub worktree: Option<String>,
-    /// The file.
-    pub path: RepoPath,
-    /// How it changes.
-    pub change: FileChange,
-    /// Whether its present content is in no commit of the branch (the safety checkpoint holds it).
-    pub uncommitted: bool,
-}
-
-impl AffectedFileLine {
-    /// The change of a file, as a preview shows it.
-    pub fn of(worktree: Option<String>, file: TreeChange, uncommitted: bool) -> Self {
-        Self { worktree, change: file.what(), path: file.path, uncommitted }
-    }
-
-    /// Its absolute path, or its path in the branch.
-    pub fn place(&self) -> String {
-        let inside = self.path.to_path();
-        self.worktree.as_ref().map_or(inside.clone(), |worktree| Path::new(worktree).join(inside)).display().to_string()
-    }
-}
-
-/// A HEAD that changes to another branch or commit.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RollbackHeadLine {
-    /// The worktree.
-    pub worktree: String,
-    /// What is checked out before and after.
-    #[serde(flatten)]
-    pub head: ValueChange<HeadState>,
-}
-
 /// A missing worktree of the user's own that the checkpoint holds.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -87,23 +40,6 @@ pub struct MissingWorktreeLine {
     pub path: String,
     /// The command that makes it again, without what only the checkpoint holds, or moves it back.
     pub made_by: String,
-}
-
-/// A file or folder that a rollback affects.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct FileLossLine {
-    /// The worktree.
-    pub worktree: String,
-    /// The file.
-    pub path: RepoPath,
-}
-
-impl FileLossLine {
-    /// Its absolute path.
-    pub fn place(&self) -> String {
-        Path::new(&self.worktree).join(self.path.to_path()).display().to_string()
-    }
 }
 
 /// Why a file is not brought back that its checkpoint did not wait for.
@@ -130,9 +66,8 @@ impl UnrestoredPathLine {
             && Path::new(&self.worktree).join(self.path.to_path()).exists()
     }
 
-    /// Its absolute path and the reason.
-    pub fn text(&self) -> String {
-        let place = Path::new(&self.worktree).join(self.path.to_path());
+    /// Its path, from the worktree `here` or absolute, and the reason.
+    pub fn text(&self, here: &Path) -> String {
         let moved = format!(
             "a submodule that was moved: 'git submodule update --init {}', and then the same rollback again, restore it",
             self.path
@@ -162,29 +97,7 @@ impl UnrestoredPathLine {
             "lfsNotHere" => "its content is not here: it comes back as a pointer of Git LFS",
             other => other,
         };
-        format!("{} ({why})", place.display())
-    }
-}
-
-/// A workspace that changes.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct AffectedWorkspaceLine {
-    /// Its path.
-    pub path: String,
-    /// What happens to it.
-    pub action: WorkspaceFate,
-    /// The task.
-    pub task_id: TaskId,
-}
-
-impl AffectedWorkspaceLine {
-    /// The line for a workspace that goes to the trash. If its folder is missing or never existed, its registration is only
-    /// removed.
-    pub fn going(path: &str, task_id: &TaskId) -> Self {
-        let is_gone = Path::new(path).symlink_metadata().is_err();
-        let action = if is_gone { WorkspaceFate::Forgotten } else { WorkspaceFate::PutAside };
-        Self { path: path.to_owned(), action, task_id: task_id.clone() }
+        format!("{} ({why})", place_from(here, &self.worktree, &self.path))
     }
 }
 
@@ -230,34 +143,20 @@ pub struct RollbackPreview {
     pub checkpoint: RollbackGoal,
     /// The path, where only one worktree is rolled back, in whole or in part.
     pub worktree: Option<String>,
-    /// Agents that are stopped first.
-    pub agents: Vec<StoppedAgentLine>,
-    /// HEADs that change.
-    pub heads: Vec<RollbackHeadLine>,
+    /// What changes.
+    #[serde(flatten)]
+    pub changes: PlannedChanges,
     /// Commits that leave their branches, newest first; also those that only a detached HEAD reaches.
     pub commits: Vec<RemovedCommitLine>,
     /// The merges among them.
     pub merges: Vec<RemovedCommitLine>,
-    /// Branches that are kept for undo and deleted.
-    pub branches: Vec<RefName>,
-    /// Every ref that changes, also those of the other lists.
-    #[serde(serialize_with = "change_json::refs")]
-    pub refs: Vec<RefChange>,
-    /// Local refs that were deleted since and come back.
-    pub refs_back: Vec<RestoredRefLine>,
     /// Local refs that moved since.
     pub refs_moved: Vec<MovedRefLine>,
     /// Local refs that were deleted since and do not come back.
     pub refs_left: Vec<UnrestoredRefLine>,
-    /// Configuration that comes back together with branches.
-    #[serde(rename = "branchConfigs", serialize_with = "change_json::branch_configs")]
-    pub configs_back: Vec<BranchConfigChange>,
     /// Branches that come back and for which other values are configured now: these stay.
     #[serde(rename = "branchConfigsLeft")]
     pub configs_left: Vec<RefName>,
-    /// Entries of the stash that come back, newest first.
-    #[serde(rename = "stash", serialize_with = "change_json::stash_back")]
-    pub stash_back: Vec<StashEntry>,
     /// Branches that get a reverting commit, because an upstream has commits that would leave them.
     pub reverted: Vec<RefName>,
     /// The commits that are reverted in this way and stay, newest first.
@@ -267,21 +166,6 @@ pub struct RollbackPreview {
     pub on_upstream: Vec<(RefName, usize, usize)>,
     /// The paths, where only some files are restored: each with everything below it, in that worktree.
     pub paths: Vec<RepoPath>,
-    /// Tasks whose state is restored.
-    pub tasks: Vec<TaskChange>,
-    /// The mode, where it changes.
-    pub mode: Option<ValueChange<SessionMode>>,
-    /// Files that change.
-    pub files: Vec<AffectedFileLine>,
-    /// Files and folders whose contents stay, and that get back the permissions, ACL or attributes that the checkpoint
-    /// holds.
-    pub permissions: Vec<FileLossLine>,
-    /// What is staged now and will not be, or differently (the safety checkpoint holds it).
-    pub staged: Vec<FileLossLine>,
-    /// What will be staged and is not now, or differently.
-    pub staged_back: Vec<FileLossLine>,
-    /// Git's own operations that are ended, replaced or brought back.
-    pub operations: Vec<GitOperationLine>,
     /// Files that no capture holds and that will be in the way: they are moved to the trash, and undo puts them back. Set
     /// only by a preview.
     #[serde(skip)]
@@ -298,13 +182,9 @@ pub struct RollbackPreview {
     pub left_alone: Vec<String>,
     /// The missing ones among them.
     pub gone: Vec<MissingWorktreeLine>,
-    /// Workspaces that change.
-    pub workspaces: Vec<AffectedWorkspaceLine>,
     /// Whether nothing would change. Set only by a preview.
     #[serde(skip)]
     pub changes_nothing: bool,
-    /// Always empty: a rollback to a checkpoint has no conflicts.
-    pub conflicts: Vec<String>,
 }
 
 impl RollbackPreview {
@@ -324,13 +204,14 @@ impl RollbackPreview {
                     *path = prefix.join(path);
                 }
             };
-            for file in &mut self.files {
+            for file in &mut self.changes.files {
                 if file.worktree.as_ref() == Some(&change.worktree.path) {
                     file.worktree = Some(worktree.clone());
                     file.path = prefix.join(&file.path);
                 }
             }
-            let lists = [&mut self.permissions, &mut self.staged, &mut self.staged_back, &mut self.submodules];
+            let lists =
+                [&mut self.changes.permissions, &mut self.changes.staged, &mut self.changes.staged_back, &mut self.submodules];
             lists.into_iter().flatten().for_each(|one| rename(&mut one.worktree, &mut one.path));
             self.not_restored.iter_mut().for_each(|one| rename(&mut one.worktree, &mut one.path));
         }
@@ -345,38 +226,23 @@ impl RollbackPreview {
                 only: record.only.as_ref().map(|only| state.record.checkpoints.shown(only)).transpose()?,
             },
             worktree: None,
-            agents: Vec::new(),
-            heads: Vec::new(),
+            changes: PlannedChanges::default(),
             commits: Vec::new(),
             merges: Vec::new(),
-            branches: Vec::new(),
-            refs: Vec::new(),
-            refs_back: Vec::new(),
             refs_moved: Vec::new(),
             refs_left: Vec::new(),
-            configs_back: Vec::new(),
             configs_left: Vec::new(),
-            stash_back: Vec::new(),
             reverted: Vec::new(),
             reverted_commits: Vec::new(),
             on_upstream: Vec::new(),
             paths: Vec::new(),
-            tasks: Vec::new(),
-            mode: None,
-            files: Vec::new(),
-            permissions: Vec::new(),
-            staged: Vec::new(),
-            staged_back: Vec::new(),
-            operations: Vec::new(),
             moves_aside: Vec::new(),
             not_restored: Vec::new(),
             moments: Vec::new(),
             submodules: Vec::new(),
             left_alone: Vec::new(),
             gone: Vec::new(),
-            workspaces: Vec::new(),
             changes_nothing: false,
-            conflicts: Vec::new(),
         })
     }
 }

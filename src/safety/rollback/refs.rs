@@ -28,17 +28,6 @@ pub enum LocalRefsPolicy {
     Stay,
 }
 
-/// A ref that comes back.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct RestoredRefLine {
-    /// Its full name.
-    pub name: RefName,
-    /// The object that it will point to.
-    #[serde(rename = "new")]
-    pub id: Oid,
-}
-
 /// A ref that moved since the checkpoint.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -142,10 +131,7 @@ pub(super) fn add_local_refs(
         };
         match why {
             Some(why) => preview.refs_left.push(UnrestoredRefLine { name, why: why.to_owned() }),
-            None => {
-                preview.refs_back.push(RestoredRefLine { name: name.clone(), id: oid.clone() });
-                operation.refs.push(RefChange { name, value: ValueChange::new(None, Some(oid)) });
-            }
+            None => operation.refs.push(RefChange { name, value: ValueChange::new(None, Some(oid)) }),
         }
     }
     // Git is asked whether a ref can come back, in a preview too; for a tag, its object has to exist for that.
@@ -160,7 +146,7 @@ pub(super) fn add_local_refs(
     // Oldest first, so that the newest entry ends on top.
     let back = here.iter().rev().map(|entry| StashChange { entry: entry.clone(), way: ChangeDirection::BringBack });
     operation.stash.extend(back);
-    preview.stash_back = here;
+    preview.changes.stash = operation.stash.iter().rev().cloned().collect();
     Ok(())
 }
 
@@ -177,7 +163,7 @@ pub(super) fn add_branch_configs(
     let Some(now) = ctx.repo.branch_configs()? else { return Ok(()) };
     let ReturningBranchConfig { back, left } =
         coming(&operation.refs, &ctx.repo.checkpoints().branch_configs_of_checkpoint(capture)?, &now);
-    preview.configs_back.extend(back.iter().cloned());
+    preview.changes.branch_configs.extend(back.iter().cloned());
     preview.configs_left.extend(left);
     operation.branch_configs.extend(back);
     Ok(())

@@ -34,8 +34,6 @@ pub(super) fn add_refs(
             change.value.new = Some(commit);
         }
     }
-    let goes = operation.refs.iter().filter(|change| change.value.old.is_some() && change.value.new.is_none());
-    preview.branches.extend(goes.map(|change| change.name.clone()));
     lost_commits(ctx, &operation.refs, document, preview)
 }
 

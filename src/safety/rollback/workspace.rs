@@ -18,9 +18,10 @@ use axiom_model::operation::change_json::WorkspaceFate;
 use axiom_model::operation::rollback::WorkspaceRollback;
 use axiom_model::work::agent::Workspace;
 
-use super::preview::{AffectedWorkspaceLine, RollbackPreview};
+use super::preview::RollbackPreview;
 use super::submodules;
 use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
+use crate::operation::planned_changes::AffectedWorkspaceLine;
 use crate::operation::recorded_head::head_state;
 
 /// Adds the changes of a task's workspace to the operation and the preview.
@@ -89,7 +90,7 @@ pub(super) fn add_workspace(
             (workspace.path.clone(), WorkspaceFate::MadeAgain, task)
         }
     };
-    preview.workspaces.push(AffectedWorkspaceLine { path, action, task_id: task.clone() });
+    preview.changes.workspaces.push(AffectedWorkspaceLine { path, action, task_id: task.clone() });
     Ok(())
 }
 

@@ -23,7 +23,8 @@ use axiom_model::journal::journaled::{HeadState, JournaledOperation, WorktreeCha
 use axiom_model::queries::known_paths::together;
 
 use super::not_restored::{excluded_now, not_read, not_restored, other_kind_now};
-use super::preview::{AffectedFileLine, FileLossLine, RollbackHeadLine, RollbackPreview, UnrestoredPathLine};
+use super::preview::{RollbackPreview, UnrestoredPathLine};
+use crate::operation::planned_changes::{AffectedFileLine, FileLossLine, MovedHeadLine};
 use crate::operation::submodules::{is_checked_out, with_own_submodules};
 
 /// The state to which a worktree is rolled back.
@@ -75,7 +76,7 @@ pub(super) fn worktree_change(
         false => Vec::new(),
     };
     let was = repo.objects().edit_tree(&now.tree, &there)?;
-    preview.operations.extend(operations(&path, &now.extras, &extras));
+    preview.changes.operations.extend(operations(&path, &now.extras, &extras));
     let mut fitting = repo.index(worktree).for_checkout_of_now(extras.clone())?;
     // Also when the rollback is undone.
     let reach = out_of_reach(now, &extras);
@@ -94,7 +95,10 @@ pub(super) fn worktree_change(
     let permissions = repo
         .captures()
         .permissions_that_change(worktree, (&now.extras.modes, &fitting.modes), |path| differing.contains(path))?;
-    preview.permissions.extend(permissions.into_iter().map(|inside| FileLossLine { worktree: path.clone(), path: inside }));
+    preview
+        .changes
+        .permissions
+        .extend(permissions.into_iter().map(|inside| FileLossLine { worktree: path.clone(), path: inside }));
     let whole = only.is_none() && fitting == extras;
     let then = if whole { then.clone() } else { capture_with(repo, now, (&files, &index), fitting)? };
     Ok(WorktreeChange {
@@ -216,10 +220,10 @@ pub(super) fn tell(
             continue;
         }
         let uncommitted = file.old.is_some() && is_dirty(&file);
-        preview.files.push(AffectedFileLine::of(Some(change.path.clone()), file, uncommitted));
+        preview.changes.files.push(AffectedFileLine::of(Some(change.path.clone()), file, uncommitted));
     }
     if change.head.old != change.head.new {
-        preview.heads.push(RollbackHeadLine { worktree: change.path.clone(), head: change.head.clone() });
+        preview.changes.heads.push(MovedHeadLine { worktree: change.path.clone(), head: change.head.clone() });
     }
     Ok(())
 }

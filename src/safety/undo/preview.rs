@@ -10,55 +10,24 @@ use crate::context::handle::Context;
 use crate::operation;
 use crate::operation::extras_of;
 use crate::operation::in_progress;
-use crate::operation::in_progress::GitOperationLine;
+use crate::operation::planned_changes::{AffectedFileLine, AffectedWorkspaceLine, FileLossLine, MovedHeadLine, PlannedChanges};
 use crate::operation::staged;
 use crate::operation::staged::StagedChanges;
-use crate::rollback::{AffectedWorkspaceLine, FileLossLine};
 use axiom_base::error::Result;
 use axiom_git::{CaptureExtras, TreeChange};
 use axiom_model::base::names::RepoPath;
 use axiom_model::base::ref_change::{ChangeDirection, RefChange};
 use axiom_model::base::text::ValueChange;
-use axiom_model::checkpoint::branch_config::BranchConfigChange;
-use axiom_model::journal::journaled::{HeadState, JournaledOperation, StashChange, TrashChange, WorkspaceChange};
-use axiom_model::operation::change_json;
-use axiom_model::operation::change_json::{FileChange, WorkspaceFate};
-use axiom_model::work::sessions::session::SessionMode;
-use axiom_model::work::tasks::task::TaskChangeSet;
+use axiom_model::journal::journaled::{JournaledOperation, TrashChange, WorkspaceChange};
+use axiom_model::operation::change_json::WorkspaceFate;
 
-/// What an undo changes; `old` is the present value.
+/// What an undo changes.
 #[derive(Debug, Clone, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UndoPreview {
-    /// Refs that move, come back or are deleted, including branches that move with the worktree in which they are checked
-    /// out.
-    #[serde(serialize_with = "change_json::refs")]
-    pub refs: Vec<RefChange>,
-    /// Configuration of branches that comes back or is removed.
-    #[serde(serialize_with = "change_json::branch_configs")]
-    pub branch_configs: Vec<BranchConfigChange>,
-    /// Stash entries that come back or are removed.
-    #[serde(serialize_with = "change_json::stash")]
-    pub stash: Vec<StashChange>,
-    /// Worktrees that check out another branch or commit.
-    pub heads: Vec<UndoHeadLine>,
-    /// Git's own operations that are ended, replaced or brought back.
-    pub operations: Vec<GitOperationLine>,
-    /// Files that change, ordered by worktree and path.
-    pub files: Vec<UndoFileLine>,
-    /// Files and folders whose contents stay, and that get other permissions, another ACL or other attributes.
-    pub permissions: Vec<FileLossLine>,
-    /// What is staged now and will not be, or differently.
-    pub staged: Vec<FileLossLine>,
-    /// What will be staged and is not now, or differently.
-    pub staged_back: Vec<FileLossLine>,
-    /// Workspaces that go to the trash or come back.
-    pub workspaces: Vec<AffectedWorkspaceLine>,
-    /// Fields of tasks that change.
-    #[serde(serialize_with = "change_json::tasks")]
-    pub tasks: Vec<TaskChangeSet>,
-    /// The mode, where it changes.
-    pub mode: Option<ValueChange<SessionMode>>,
+    /// What changes.
+    #[serde(flatten)]
+    pub changes: PlannedChanges,
     /// Absolute paths of files that were in the way and do not come back, because they are no longer in the trash.
     pub lost: Vec<String>,
     /// Absolute paths of worktrees that were removed since: nothing comes back in them.
@@ -68,29 +37,6 @@ pub struct UndoPreview {
     /// What comes back from the trash, if its place is free then.
     #[serde(skip)]
     pub asides: Vec<TrashChange>,
-}
-
-/// The change of a worktree's HEAD.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UndoHeadLine {
-    /// The worktree's absolute path.
-    pub worktree: String,
-    /// Before and after.
-    #[serde(flatten)]
-    pub head: ValueChange<HeadState>,
-}
-
-/// A file that changes.
-#[derive(Debug, Clone, Serialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UndoFileLine {
-    /// The worktree's absolute path.
-    pub worktree: String,
-    /// Its path in the worktree.
-    pub path: RepoPath,
-    /// How it changes.
-    pub change: FileChange,
 }
 
 /// The preview of an undo's operation, from the captures made just now. `lost` are files that cannot come back, `left_as_is`
@@ -116,7 +62,7 @@ pub(super) fn preview(
             None => operation::files_of(&ctx.repo, change)?,
         };
         add_files(&mut files, &change.path, changes);
-        let known: Vec<RepoPath> = files[first..].iter().map(|file: &UndoFileLine| file.path.clone()).collect();
+        let known: Vec<RepoPath> = files[first..].iter().map(|file: &AffectedFileLine| file.path.clone()).collect();
         let line = |path| FileLossLine { worktree: change.path.clone(), path };
         if let Some(worktree) = &there {
             // Files and folders that change in nothing else.
@@ -149,11 +95,12 @@ pub(super) fn preview(
     let of_submodules = operation.submodules.iter().map(|change| &change.worktree);
     let heads = operation.worktrees.iter().chain(of_submodules).filter(|change| change.head.old != change.head.new);
     let workspaces = operation.workspaces.iter();
-    Ok(UndoPreview {
+    let changes = PlannedChanges {
+        agents: Vec::new(),
         refs: advanced.chain(operation.refs.iter().cloned()).collect(),
         branch_configs: operation.branch_configs.clone(),
         stash: operation.stash.clone(),
-        heads: heads.map(|change| UndoHeadLine { worktree: change.path.clone(), head: change.head.clone() }).collect(),
+        heads: heads.map(|change| MovedHeadLine { worktree: change.path.clone(), head: change.head.clone() }).collect(),
         operations,
         files,
         permissions,
@@ -162,6 +109,9 @@ pub(super) fn preview(
         workspaces: workspaces.map(workspace).collect(),
         tasks: operation.edits.clone(),
         mode: operation.mode,
+    };
+    Ok(UndoPreview {
+        changes,
         lost: lost.iter().map(|change| Path::new(&change.worktree).join(change.path.to_path()).display().to_string()).collect(),
         left_out: left_as_is.removed,
         unread: left_as_is.unread,
@@ -186,7 +136,7 @@ fn is_gone(path: &str) -> bool {
     Path::new(path).symlink_metadata().is_err()
 }
 
-fn add_files(files: &mut Vec<UndoFileLine>, worktree: &str, changes: Vec<TreeChange>) {
+fn add_files(files: &mut Vec<AffectedFileLine>, worktree: &str, changes: Vec<TreeChange>) {
     let changes = changes.into_iter().filter(TreeChange::changes_a_file);
-    files.extend(changes.map(|change| UndoFileLine { worktree: worktree.to_owned(), change: change.what(), path: change.path }));
+    files.extend(changes.map(|change| AffectedFileLine::of(Some(worktree.to_owned()), change, false)));
 }

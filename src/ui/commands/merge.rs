@@ -1,28 +1,28 @@
 //! `git axiom merge`.
 
+use std::path::Path;
+
 use clap::Args;
 use serde::Serialize;
 
 use super::foreground::{VerbSpinner, tell_hooks};
 use super::{open_configured_for, purpose};
 use crate::cli::screen::Screen;
-use crate::cli::{visible, words};
+use crate::cli::visible;
 use crate::commands::grammar::arguments::GlobalArgs;
-use crate::wording::rollback;
+use crate::wording::changes::{add_all, totals};
+use crate::wording::counted_sections::CountedSections;
 use axiom_agents::merge::merge_verification::merge_verified;
 use axiom_agents::merge::preview::{MergePreview, MergePreviewOutcome, preview};
 use axiom_agents::merge::{MergeOutcome, unheeded_settings};
 use axiom_base::error::{Code, Error, Exit, Result, some_of};
 use axiom_model::base::ids::TaskId;
-use axiom_model::base::names::{RefName, RepoPath};
+use axiom_model::base::names::RepoPath;
 use axiom_model::work::guarded::AllowedGuardedFiles;
 use axiom_model::work::verifying::verification::MergeVerification;
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspace_submodules::on_no_remote;
-use axiom_safety::rollback::{AffectedFileLine, AffectedWorkspaceLine};
-
-/// How many files are shown.
-const SHOWN: usize = 20;
+use axiom_safety::operation::planned_changes::{PlannedChanges, here};
 
 /// Arguments of `merge`.
 #[derive(Debug, Args)]
@@ -76,9 +76,8 @@ struct MergeJson<'a> {
 
 #[derive(Serialize)]
 struct MergePreviewJson<'a> {
-    files: &'a [AffectedFileLine],
-    workspaces: &'a [AffectedWorkspaceLine],
-    branches: &'a [RefName],
+    #[serde(flatten)]
+    changes: &'a PlannedChanges,
     verify: &'a [String],
 }
 
@@ -136,7 +135,7 @@ fn foresee(args: &MergeArgs, ctx: &Context, screen: &mut Screen) -> Result<Exit>
         MergePreviewOutcome::Preview(preview) => preview,
         MergePreviewOutcome::Refused(outcome) => return Err(refused(&args.task, *outcome)),
     };
-    let MergePreview { task_id, target, commit, was_merged_before, files, workspaces, branches, verify } = &*preview;
+    let MergePreview { task_id, target, commit, was_merged_before, changes, verify } = &*preview;
     let answer = MergeJson {
         task_id,
         commit: was_merged_before.then_some(commit.as_str()),
@@ -144,37 +143,22 @@ fn foresee(args: &MergeArgs, ctx: &Context, screen: &mut Screen) -> Result<Exit>
         was_merged_before: *was_merged_before,
         dry_run: true,
         undo: None,
-        foreseen: Some(MergePreviewJson { files, workspaces, branches, verify }),
+        foreseen: Some(MergePreviewJson { changes, verify }),
     };
-    screen.answer(&answer, || foretold(&preview))?;
+    screen.answer(&answer, || foretold(&preview, &here(ctx)))?;
     Ok(Exit::Done)
 }
 
-fn foretold(preview: &MergePreview) -> String {
-    let MergePreview { task_id, target, commit, was_merged_before, files, workspaces, branches, verify } = preview;
+fn foretold(preview: &MergePreview, here: &Path) -> String {
+    let MergePreview { task_id, target, commit, was_merged_before, changes, verify } = preview;
     let (target, commit) = (target.short(), commit.short());
     if *was_merged_before {
         return format!("{target} has all of '{task_id}' already ({commit})\n");
     }
-    let mut text = format!("Would merge '{task_id}' into {target} (at {commit})\n");
-    for command in verify {
-        text.push_str(&format!("  would verify the result first: {}\n", visible::line(command)));
-    }
-    text.push_str(&format!("  would change {}\n", words::count(files.len(), "file")));
-    for file in files.iter().take(SHOWN) {
-        text.push_str(&format!("    {}\n", visible::line(&file.place())));
-    }
-    if files.len() > SHOWN {
-        text.push_str(&format!("    and {} more\n", files.len() - SHOWN));
-    }
-    for workspace in workspaces {
-        let line = format!("{}: {}", workspace.path, rollback::workspace(workspace.action));
-        text.push_str(&format!("  workspace {}\n", visible::line(&line)));
-    }
-    for branch in branches {
-        text.push_str(&format!("  branch {}: deleted, {target} has its commits then\n", visible::line(branch.short())));
-    }
-    text
+    let mut parts = CountedSections::below(&format!("Would merge '{task_id}' into {target} (at {commit})"));
+    parts.add("command verifies the result first", "commands verify the result first", verify.clone());
+    add_all(&mut parts, changes, here);
+    parts.into_text() + &totals(changes)
 }
 
 fn refused(task: &TaskId, outcome: MergeOutcome) -> Error {

@@ -29,9 +29,10 @@ use axiom_safety::attach::since::changed_by_others;
 use axiom_safety::attach::{at_work, prompts};
 use axiom_safety::checkpoint as op;
 use axiom_safety::context::handle::Context;
+use axiom_safety::operation::planned_changes::{FileLossLine, here};
 use axiom_safety::operation::{EndedOperation as Closed, put_back};
 use axiom_safety::rollback;
-use axiom_safety::rollback::{FileLossLine, LocalRefsPolicy, RollbackPreview, RollbackRequest, RollbackScope, StoppedAgentLine};
+use axiom_safety::rollback::{LocalRefsPolicy, RollbackPreview, RollbackRequest, RollbackScope, StoppedAgentLine};
 
 /// Arguments of `rollback`.
 #[derive(Debug, Args)]
@@ -357,18 +358,18 @@ fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: RollbackRequest<'_>,
             let (moved_aside, gate_ids) = (Vec::new(), Vec::new());
             let answer =
                 RollbackJson { preview: &preview, dry_run: how.consent.dry_run, safety: None, undo: None, moved_aside, gate_ids };
-            screen.answer(&answer, || nothing_changes(&preview))?;
+            screen.answer(&answer, || nothing_changes(&preview, &here(ctx)))?;
             return Ok(Exit::Done);
         }
         if how.consent.dry_run {
             let moved_aside = preview.moves_aside.iter().map(FileLossLine::place).collect();
             let answer =
                 RollbackJson { preview: &preview, dry_run: true, safety: None, undo: None, moved_aside, gate_ids: Vec::new() };
-            screen.answer(&answer, || people(&preview, "Would go"))?;
+            screen.answer(&answer, || people(&preview, "Would go", &here(ctx)))?;
             return Ok(Exit::Done);
         }
         if !how.consent.yes {
-            screen.note_text(people(&preview, "Would go").trim_end());
+            screen.note_text(people(&preview, "Would go", &here(ctx)).trim_end());
             screen.confirm("Go back?", false)?;
         }
     }
@@ -387,7 +388,7 @@ fn checkpoint(ctx: &mut Context, screen: &mut Screen, wish: RollbackRequest<'_>,
         gate_ids: done.gates.clone(),
     };
     screen.answer(&answer, || {
-        people(&done.preview, "Went")
+        people(&done.preview, "Went", &here(ctx))
             + &counted_sections::ending(&answer.moved_aside, &answer.gate_ids, done.safety.as_str(), &undo)
     })?;
     Ok(Exit::Done)

@@ -15,6 +15,7 @@ use axiom_model::operation::undo::UndoSelector;
 use axiom_model::state::event::EventAuthor;
 use axiom_safety::attach::at_work;
 use axiom_safety::context::handle::Context;
+use axiom_safety::operation::planned_changes::here;
 use axiom_safety::undo as op;
 
 /// Arguments of `undo`.
@@ -77,8 +78,8 @@ fn undo_with(ctx: &mut Context, asked: &UndoSelector, consent: &ConsentArgs, scr
     }
     if consent.dry_run || !consent.yes {
         let preview = op::check(ctx, &chosen).map_err(|error| explain(ctx, error))?;
-        let (answer, main) = (UndoOutcomeJson::before(&chosen, &preview), ctx.repo.worktrees().main_worktree()?);
-        let plan = || answer.plan(&chosen, main.path());
+        let answer = UndoOutcomeJson::before(&chosen, &preview);
+        let plan = || answer.plan(&chosen, &here(ctx));
         if consent.dry_run {
             screen.answer(&answer, plan)?;
             return Ok(Exit::Done);
@@ -90,7 +91,7 @@ fn undo_with(ctx: &mut Context, asked: &UndoSelector, consent: &ConsentArgs, scr
     })?;
     let done = op::undo(ctx, &chosen).map_err(|error| explain(ctx, error))?;
     let answer = UndoOutcomeJson::after(&chosen, &done);
-    screen.answer(&answer, || answer.outcome(&chosen))?;
+    screen.answer(&answer, || answer.outcome(&chosen, &here(ctx)))?;
     Ok(Exit::Done)
 }
 

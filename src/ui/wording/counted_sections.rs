@@ -5,9 +5,10 @@ use axiom_model::base::ids::GateId;
 use axiom_model::work::gates::gate::GateKind;
 
 /// How many lines of each part are shown.
-const SHOWN: usize = 20;
+pub const SHOWN: usize = 20;
 
 /// A text with parts. A part without lines is left out.
+#[derive(Default)]
 pub struct CountedSections {
     text: String,
     title: usize,

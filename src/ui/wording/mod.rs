@@ -4,6 +4,7 @@
 //!
 //! Begin reading with [`rollback`].
 
+pub mod changes;
 pub mod checkpoints;
 pub mod counted_sections;
 pub mod diff;

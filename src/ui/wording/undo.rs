@@ -1,27 +1,21 @@
 //! The output of an undo, in words and as JSON.
 
-use std::collections::BTreeSet;
 use std::path::Path;
 
 use serde::Serialize;
 
+use super::changes::{add_all, totals};
+use super::counted_sections::CountedSections;
 use crate::cli::{visible, words};
 use axiom_base::error::{Code, Error};
-use axiom_model::base::names::RepoPath;
-use axiom_model::base::own_names::CAPTURES;
-use axiom_model::base::ref_change::{ChangeDirection, RefChange};
-use axiom_model::checkpoint::branch_config::said;
-use axiom_model::journal::journaled::{HeadState, TrashChange};
-use axiom_model::operation::change_json::{FileChange, WorkspaceFate};
+use axiom_model::journal::journaled::TrashChange;
+use axiom_model::operation::change_json::WorkspaceFate;
 use axiom_model::operation::operation_record::OperationRecord;
 use axiom_model::operation::undo::UndoSelector;
-use axiom_model::state::audit::change_text;
 use axiom_safety::context::handle::Context;
-use axiom_safety::operation::in_progress::GitOperationLine;
+use axiom_safety::operation::planned_changes::PlannedChanges;
 use axiom_safety::undo::{UndoPreview, UndoReport, UndoTarget};
 
-/// How many lines of each part are shown.
-const SHOWN: usize = 20;
 /// How many other transactions are named when the last one cannot be undone.
 const LISTED: usize = 5;
 
@@ -77,11 +71,11 @@ impl<'a> UndoOutcomeJson<'a> {
         }
     }
 
-    /// The planned changes, in words.
-    pub fn plan(&self, chosen: &UndoTarget, main: &Path) -> String {
+    /// The planned changes, in words; paths are named from the worktree `here`.
+    pub fn plan(&self, chosen: &UndoTarget, here: &Path) -> String {
         let mut text =
             format!("{} {}\n", if self.redo { "Would do again" } else { "Would take back" }, visible::line(&which(chosen)));
-        text.push_str(&changes(self.preview, main));
+        text.push_str(&changes(&self.preview.changes, here));
         for place in &self.brought_back {
             text.push_str(&format!("  would restore from the trash: {}\n", visible::line(place)));
         }
@@ -92,8 +86,9 @@ impl<'a> UndoOutcomeJson<'a> {
     }
 
     /// The result, in words.
-    pub fn outcome(&self, chosen: &UndoTarget) -> String {
+    pub fn outcome(&self, chosen: &UndoTarget, here: &Path) -> String {
         let mut text = format!("{} {}\n", if self.redo { "Did again" } else { "Took back" }, visible::line(&which(chosen)));
+        text.push_str(&changes(&self.preview.changes, here));
         for place in &self.moved_aside {
             text.push_str(&format!("moved to the trash: {}\n", visible::line(place)));
         }
@@ -136,7 +131,7 @@ impl UndoOutcomeJson<'_> {
     fn lost_from_trash(&self, what: &str) -> String {
         let lost = self.preview.lost.iter();
         let asides = lost.map(|place| format!("{what}, since it is no longer in the trash: {}\n", visible::line(place)));
-        let again = self.preview.workspaces.iter().filter(|workspace| workspace.action == WorkspaceFate::MadeAgain);
+        let again = self.preview.changes.workspaces.iter().filter(|workspace| workspace.action == WorkspaceFate::MadeAgain);
         let again = again.map(|workspace| {
             let path = &workspace.path;
             format!("{what}, since they are no longer in the trash: ignored files of '{path}' (created again from its capture)\n")
@@ -183,96 +178,9 @@ fn which(chosen: &UndoTarget) -> String {
     if *redo { format!("{what} (taken back by {id}, {at}, {by})") } else { format!("{id}: {what} ({at}, {by})") }
 }
 
-fn changes(preview: &UndoPreview, main: &Path) -> String {
-    let mut text = String::new();
-    let mut part = |one: &str, many: &str, lines: Vec<String>| {
-        if lines.is_empty() {
-            return;
-        }
-        text.push_str(&format!("  {} {}\n", lines.len(), words::verb(lines.len(), one, many)));
-        lines.iter().take(SHOWN).for_each(|line| text.push_str(&format!("    {}\n", visible::line(line))));
-        if lines.len() > SHOWN {
-            text.push_str(&format!("    and {} more\n", lines.len() - SHOWN));
-        }
-    };
-    part("ref changes", "refs change", preview.refs.iter().map(ref_text).collect());
-    let configs = preview.branch_configs.iter().map(|change| match change.way {
-        ChangeDirection::BringBack => format!("{}: {}", change.branch.short(), said(&change.values)),
-        ChangeDirection::PutAside => format!("{}: is removed ({})", change.branch.short(), said(&change.values)),
-    });
-    part("branch gets another configuration", "branches get another configuration", configs.collect());
-    let stash = preview.stash.iter().map(|change| match change.way {
-        ChangeDirection::BringBack => format!("{}: is restored", change.entry.message),
-        ChangeDirection::PutAside => format!("{}: is deleted", change.entry.message),
-    });
-    part("stash entry changes", "stash entries change", stash.collect());
-    let heads = preview.heads.iter().map(|change| {
-        let (old, new) = (head_text(&change.head.old), head_text(&change.head.new));
-        format!("{}: {old} → {new}", change.worktree)
-    });
-    part("worktree gets another branch", "worktrees get another branch", heads.collect());
-    let operations = preview.operations.iter().map(GitOperationLine::text);
-    part("operation in progress", "operations in progress", operations.collect());
-    part("file changes", "files change", file_lines(preview, main));
-    let workspaces = preview.workspaces.iter().map(|workspace| match workspace.action {
-        WorkspaceFate::PutAside => format!("{}: moved to the trash", workspace.path),
-        WorkspaceFate::Forgotten => format!("{}: forgotten, its folder is gone", workspace.path),
-        WorkspaceFate::BroughtBack | WorkspaceFate::MadeAgain => format!("{}: is restored", workspace.path),
-        WorkspaceFate::Restored | WorkspaceFate::NotCaptured => workspace.path.clone(),
-    });
-    part("workspace", "workspaces", workspaces.collect());
-    let tasks = preview.tasks.iter().map(|edit| {
-        let changes: Vec<String> = edit.changes.iter().map(change_text).collect();
-        format!("{}: {}", edit.id, changes.join("; "))
-    });
-    part("task changes", "tasks change", tasks.collect());
-    let mode = preview.mode.iter().map(|mode| format!("{} → {}", mode.old.as_str(), mode.new.as_str()));
-    part("mode changes", "modes change", mode.collect());
-    if text.is_empty() {
-        text.push_str("  nothing changes\n");
-    }
-    text
-}
-
-fn file_lines(preview: &UndoPreview, main: &Path) -> Vec<String> {
-    let line = |worktree: &str, path: &RepoPath, action: &str| {
-        let place = Path::new(worktree).join(path.to_path());
-        format!("{}: {action}", place.strip_prefix(main).unwrap_or(&place).display())
-    };
-    let files = preview.files.iter().map(|file| {
-        let action = match file.change {
-            FileChange::Added => "is restored",
-            FileChange::Modified | FileChange::ModeChanged | FileChange::TypeChanged => "changes",
-            FileChange::Deleted => "is deleted",
-        };
-        line(&file.worktree, &file.path, action)
-    });
-    let permissions = preview.permissions.iter();
-    let permissions = permissions.map(|file| line(&file.worktree, &file.path, "content stays, permissions are restored"));
-    // The index entry of a changed file changes with it, and is not listed separately.
-    let changes: BTreeSet<(&str, &RepoPath)> = preview.files.iter().map(|file| (file.worktree.as_str(), &file.path)).collect();
-    let staged = preview.staged.iter().chain(&preview.staged_back).map(|file| (file.worktree.as_str(), &file.path));
-    let staged: BTreeSet<_> = staged.filter(|place| !changes.contains(place)).collect();
-    let staged = staged.into_iter().map(|(worktree, path)| line(worktree, path, "stays, but is staged differently"));
-    files.chain(permissions).chain(staged).collect()
-}
-
-fn ref_text(change: &RefChange) -> String {
-    let name = match change.name.as_str().strip_prefix(CAPTURES) {
-        Some(checkpoint) => format!("checkpoint {checkpoint}"),
-        None => change.name.short().to_owned(),
-    };
-    match (&change.value.old, &change.value.new) {
-        (Some(old), Some(new)) => format!("{name}: {} → {}", old.short(), new.short()),
-        (None, Some(new)) => format!("{name}: is restored at {}", new.short()),
-        (Some(old), None) => format!("{name}: is deleted (is at {})", old.short()),
-        (None, None) => format!("{name}: stays deleted"),
-    }
-}
-
-fn head_text(head: &HeadState) -> String {
-    match head {
-        HeadState::Branch(name) => name.short().to_owned(),
-        HeadState::Detached(commit) => format!("detached at {}", commit.short()),
-    }
+fn changes(changes: &PlannedChanges, here: &Path) -> String {
+    let mut parts = CountedSections::default();
+    add_all(&mut parts, changes, here);
+    let nothing = if parts.is_empty() { "  nothing changes\n" } else { "" };
+    format!("{}{nothing}{}", parts.into_text(), totals(changes))
 }

@@ -217,14 +217,14 @@ fn editors_and_verbs_get_the_terminal_and_give_it_back() {
     panel.type_keys(&["5"]);
     panel.shows(&["(manual)"]);
     panel.type_keys(&["\r", "o", "a", ".", "t", "x", "t", "\r"]);
-    panel.shows(&["RESTORE a.txt", "with 'a.txt'", "1 file with uncommitted content replaced", "git axiom undo"]);
+    panel.shows(&["RESTORE a.txt", "with 'a.txt'", "1 file with uncommitted content changed", "git axiom undo"]);
     assert_eq!(scratch.read("a.txt"), "after\n");
     panel.type_keys(&["\r"]);
     panel.shows(&["Went back to checkpoint", "To take it back: git axiom undo"]);
     assert_eq!(scratch.read("a.txt"), "before\n");
     // And undone.
     panel.type_keys(&["\x1b", "U"]);
-    panel.shows(&["Would take back", "a.txt: changes"]);
+    panel.shows(&["Would take back", "1 file changed"]);
     panel.type_keys(&["\r"]);
     panel.shows(&["Took back"]);
     assert_eq!(scratch.read("a.txt"), "after\n");

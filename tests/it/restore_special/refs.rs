@@ -67,6 +67,12 @@ fn stash(scratch: &Scratch) -> String {
     scratch.git(&["stash", "list", "--format=%H %gs"])
 }
 
+/// The refs that come back.
+fn back(document: &serde_json::Value) -> Vec<&str> {
+    let refs = document["refs"].as_array().unwrap().iter().filter(|one| one["old"].is_null());
+    refs.map(|one| one["name"].as_str().unwrap()).collect()
+}
+
 fn names(value: &serde_json::Value, key: &str) -> Vec<String> {
     let mut names: Vec<String> =
         value[key].as_array().unwrap().iter().map(|one| one["name"].as_str().unwrap().to_owned()).collect();
@@ -110,10 +116,10 @@ fn what_was_deleted_comes_back_named_and_undo_and_redo_know_all_of_it() {
         );
         assert_eq!(all_refs(&scratch), before);
         let done = scratch.json(&["rollback", "checkpoint", "safe", "--yes"]);
-        for key in ["refsBack", "refsMoved", "refsLeft", "stash"] {
+        for key in ["refs", "refsMoved", "refsLeft", "stash"] {
             assert_eq!(dry[key], done[key], "{key}");
         }
-        assert_eq!(names(&done, "refsBack"), ["refs/heads/side", "refs/tags/nested", "refs/tags/v1", "refs/worktree/own"]);
+        assert_eq!(back(&done), ["refs/heads/side", "refs/tags/nested", "refs/tags/v1", "refs/worktree/own"]);
         let after = all_refs(&scratch);
         for line in then.lines() {
             assert!(after.contains(line), "{line}: {after}");
@@ -145,7 +151,7 @@ fn with_no_refs_what_was_deleted_stays_deleted_and_a_checkpoint_without_refs_bri
     delete_them(&scratch);
     let before = all_refs(&scratch);
     let done = scratch.json(&["rollback", "checkpoint", "safe", "--yes", "--no-refs"]);
-    assert_eq!((names(&done, "refsBack").len(), done["stash"].as_array().unwrap().len()), (0, 0));
+    assert_eq!((back(&done).len(), done["stash"].as_array().unwrap().len()), (0, 0));
     assert_eq!(all_refs(&scratch), before);
 }
 
@@ -199,7 +205,7 @@ fn a_ref_of_one_linked_worktree_comes_back_where_that_is() {
         scratch.git(&["-C", &there, "update-ref", "-d", "refs/worktree/own"]);
         let own = || scratch.git(&["-C", &there, "for-each-ref", "--format=%(refname)", "refs/worktree"]);
         let done = scratch.json(&["rollback", "checkpoint", "safe", "--yes"]);
-        assert_eq!(names(&done, "refsBack"), ["worktrees/linked/refs/worktree/own"]);
+        assert_eq!(back(&done), ["worktrees/linked/refs/worktree/own"]);
         assert_eq!(own(), "refs/worktree/own");
         scratch.axiom(&["undo", "--yes"]);
         assert_eq!(own(), "");

@@ -285,6 +285,26 @@ pub struct TaskChangeSet {
     pub changes: Vec<TaskFieldChange>,
 }
 
+impl TaskChangeSet {
+    /// What turns a task into `new`; `None` where nobody would see it: the reason belongs to the status.
+    pub fn between(old: &Task, new: &Task) -> Option<Self> {
+        let changes = TaskFieldChange::between(old, new);
+        let is_seen = changes.iter().any(|change| !matches!(change, TaskFieldChange::Reason(_)));
+        is_seen.then(|| Self { id: old.id.clone(), changes })
+    }
+
+    /// The change of the status, where that changes.
+    pub fn status(&self) -> Option<&ValueChange<TaskStatus>> {
+        self.changes.iter().find_map(|change| if let TaskFieldChange::Status(status) = change { Some(status) } else { None })
+    }
+
+    /// Says that the task had another status before, which becomes `to`.
+    pub fn begins_with(&mut self, from: TaskStatus, to: TaskStatus) {
+        self.changes.retain(|change| !matches!(change, TaskFieldChange::Status(_)));
+        self.changes.insert(0, TaskFieldChange::Status(ValueChange::new(from, to)));
+    }
+}
+
 /// The persona of tasks that do not name one.
 pub const DEFAULT_PERSONA: &str = "agent";
 

@@ -14,6 +14,7 @@ use axiom_model::work::tasks::task::{TaskKind, TaskStatus};
 use axiom_safety::checkpoint as op;
 use axiom_safety::checkpoint::{CheckpointListing, CheckpointRequest};
 use axiom_safety::context::handle::Context;
+use axiom_safety::operation::planned_changes::here;
 use axiom_safety::rollback;
 
 /// Shows the menu until the user has rolled back or leaves.
@@ -78,12 +79,12 @@ pub(in crate::commands) fn offer(ctx: &mut Context, screen: &mut Screen, one: &C
 fn agreed(ctx: &mut Context, screen: &mut Screen, one: &CheckpointListing) -> Result<bool> {
     let preview = rollback::preview(ctx, AGREED.wish(one.name.as_str(), rollback::RollbackScope::Whole))?;
     if preview.changes_nothing {
-        screen.note_text(nothing_changes(&preview).trim_end());
+        screen.note_text(nothing_changes(&preview, &here(ctx)).trim_end());
         return Ok(false);
     }
     screen.note(&format!("Time: {}", words::time(one.created_at)));
     screen.note(&format!("Type: {} ({})", one.kind.as_str(), one.trigger.as_str()));
-    screen.note_text(people(&preview, "Would go").trim_end());
+    screen.note_text(people(&preview, "Would go", &here(ctx)).trim_end());
     screen.note(KEPT);
     match screen.confirm("Go back?", false) {
         Ok(()) => Ok(true),

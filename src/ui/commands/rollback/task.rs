@@ -20,6 +20,7 @@ use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::ids::{GateId, TaskId};
 use axiom_model::work::gates::gate::AfterHalt;
 use axiom_safety::context::handle::Context;
+use axiom_safety::operation::planned_changes::here;
 
 /// Arguments of `rollback task`.
 #[derive(Debug, Args)]
@@ -98,11 +99,11 @@ pub(super) fn run(args: &RollbackTaskArgs, ctx: &mut Context, screen: &mut Scree
             return conflict(screen, &preview, args.consent.dry_run);
         }
         if args.consent.dry_run {
-            screen.answer(&RollbackTaskJson::of(&preview, true), || people(&preview, "Would take"))?;
+            screen.answer(&RollbackTaskJson::of(&preview, true), || people(&preview, "Would take", &here(ctx)))?;
             return Ok(Exit::Done);
         }
         if !is_conflict {
-            screen.note_text(people(&preview, "Would take").trim_end());
+            screen.note_text(people(&preview, "Would take", &here(ctx)).trim_end());
             screen.confirm("Take it back?", false)?;
         }
     }
@@ -124,7 +125,7 @@ pub(super) fn run(args: &RollbackTaskArgs, ctx: &mut Context, screen: &mut Scree
         ..RollbackTaskJson::of(&done.preview, false)
     };
     screen.answer(&answer, || {
-        people(&done.preview, "Took")
+        people(&done.preview, "Took", &here(ctx))
             + &counted_sections::ending(&answer.moved_aside, &answer.gate_ids, done.safety.as_str(), &undo)
     })?;
     Ok(Exit::Done)

@@ -30,6 +30,7 @@ use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::CheckpointRequest;
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::trust;
+use axiom_safety::operation::planned_changes::here;
 use axiom_safety::rollback;
 use axiom_safety::rollback::{LocalRefsPolicy, RollbackReport, RollbackRequest, RollbackScope};
 use axiom_safety::running::hooks::report;
@@ -106,13 +107,13 @@ fn done(ctx: &mut Context, deed: &PanelAction) -> Result<String> {
         PanelAction::RollBack(name) => {
             let back = prompts::back(ctx, name)?;
             let done = rollback::to_checkpoint(ctx, RollbackRequest { part: back.part(), ..whole(name) }, true)?;
-            Ok(went_back(&done))
+            Ok(went_back(ctx, &done))
         }
         PanelAction::RestoreFile { checkpoint, path } => {
             let paths = [in_main_worktree(ctx, path)?];
             let done =
                 rollback::to_checkpoint(ctx, RollbackRequest { part: RollbackScope::Paths(&paths), ..whole(checkpoint) }, true)?;
-            Ok(went_back(&done))
+            Ok(went_back(ctx, &done))
         }
         PanelAction::RollBackTask(task) => take_back(ctx, task),
         PanelAction::Undo(id) => undo(ctx, id),
@@ -181,10 +182,11 @@ fn decide(ctx: &mut Context, gate: &str, decision: &GateDecision) -> Result<Stri
     Ok(format!("{}; no supervisor runs: the next 'git axiom run' acts on it", text.lines().next().unwrap_or_default()))
 }
 
-fn went_back(done: &RollbackReport) -> String {
+fn went_back(ctx: &Context, done: &RollbackReport) -> String {
     let aside: Vec<String> = done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect();
     let undo = format!("git axiom undo {}", done.txn);
-    rollback_told::people(&done.preview, "Went") + &counted_sections::ending(&aside, &done.gates, done.safety.as_str(), &undo)
+    rollback_told::people(&done.preview, "Went", &here(ctx))
+        + &counted_sections::ending(&aside, &done.gates, done.safety.as_str(), &undo)
 }
 
 fn take_back(ctx: &mut Context, task: &str) -> Result<String> {
@@ -197,7 +199,7 @@ fn take_back(ctx: &mut Context, task: &str) -> Result<String> {
         TaskRollbackOutcome::Done(done) => {
             let aside: Vec<String> = done.moved_aside.iter().map(|moved| moved.now_at.display().to_string()).collect();
             let undo = format!("git axiom undo {}", done.txn);
-            Ok(task_rollback::people(&done.preview, "Took")
+            Ok(task_rollback::people(&done.preview, "Took", &here(ctx))
                 + &counted_sections::ending(&aside, &done.gates, done.safety.as_str(), &undo))
         }
         TaskRollbackOutcome::Conflict(preview) | TaskRollbackOutcome::ToSettle(preview, _) => {
@@ -212,5 +214,5 @@ fn undo(ctx: &mut Context, id: &str) -> Result<String> {
     let chosen = undo::choose(ctx, &asked)?;
     let done = undo::undo(ctx, &chosen);
     let done = done.map_err(|error| with_possible(ctx, &asked, explain(ctx, &chosen.transaction, error)))?;
-    Ok(UndoOutcomeJson::after(&chosen, &done).outcome(&chosen))
+    Ok(UndoOutcomeJson::after(&chosen, &done).outcome(&chosen, &here(ctx)))
 }

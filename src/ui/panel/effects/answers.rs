@@ -26,6 +26,7 @@ use axiom_safety::attach::{at_work, prompts};
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::CheckpointListing;
 use axiom_safety::context::handle::Context;
+use axiom_safety::operation::planned_changes::here;
 use axiom_safety::rollback::{RollbackRequest, RollbackScope};
 use axiom_safety::{history, rollback, undo};
 
@@ -86,12 +87,13 @@ fn plan(ctx: &mut Context, deed: &PanelAction) -> Result<PanelPreview> {
             let back = prompts::back(ctx, name)?;
             let preview = rollback::preview(ctx, RollbackRequest { part: back.part(), ..whole(name) })?;
             if preview.changes_nothing {
-                return Ok(PanelPreview { lines: lines_of(&nothing_changes(&preview)), deed: None });
+                return Ok(PanelPreview { lines: lines_of(&nothing_changes(&preview, &here(ctx))), deed: None });
             }
             // What was looked at is what is done: the whole name, not the beginning of one.
             let deed = PanelAction::RollBack(preview.checkpoint.name.to_string());
             let notes = back.notes().into_iter().chain(at_work::before_rollback(ctx, back.part())?);
-            let lines = notes.map(|note| format!("Note: {note}.")).chain(with_way_back(&people(&preview, "Would go"), KEPT));
+            let lines =
+                notes.map(|note| format!("Note: {note}.")).chain(with_way_back(&people(&preview, "Would go", &here(ctx)), KEPT));
             Ok(PanelPreview { lines: lines.collect(), deed: Some(deed) })
         }
         PanelAction::RollBackTask(task) => {
@@ -100,7 +102,7 @@ fn plan(ctx: &mut Context, deed: &PanelAction) -> Result<PanelPreview> {
                 return Err(task_rollback::in_conflict(&preview));
             }
             Ok(PanelPreview {
-                lines: with_way_back(&task_rollback::people(&preview, "Would take"), KEPT),
+                lines: with_way_back(&task_rollback::people(&preview, "Would take", &here(ctx)), KEPT),
                 deed: Some(deed.clone()),
             })
         }
@@ -110,9 +112,9 @@ fn plan(ctx: &mut Context, deed: &PanelAction) -> Result<PanelPreview> {
             let paths = [in_main_worktree(ctx, path)?];
             let preview = rollback::preview(ctx, RollbackRequest { part: RollbackScope::Paths(&paths), ..whole(checkpoint) })?;
             if preview.changes_nothing {
-                return Ok(PanelPreview { lines: lines_of(&nothing_changes(&preview)), deed: None });
+                return Ok(PanelPreview { lines: lines_of(&nothing_changes(&preview, &here(ctx))), deed: None });
             }
-            Ok(PanelPreview { lines: with_way_back(&people(&preview, "Would go"), KEPT), deed: Some(deed.clone()) })
+            Ok(PanelPreview { lines: with_way_back(&people(&preview, "Would go", &here(ctx)), KEPT), deed: Some(deed.clone()) })
         }
         PanelAction::CompactCheckpoints => {
             let lines = ["Packs loose objects and refs, those of checkpoints included.", "Nothing that is referenced goes away."];
@@ -173,8 +175,7 @@ fn plan_undo(ctx: &Context, id: Option<&str>) -> Result<PanelPreview> {
     let chosen = undo::choose(ctx, &asked).map_err(|error| with_possible(ctx, &asked, error))?;
     let preview = undo::check(ctx, &chosen);
     let preview = preview.map_err(|error| with_possible(ctx, &asked, explain(ctx, &chosen.transaction, error)))?;
-    let main = ctx.repo.worktrees().main_worktree()?;
-    let text = UndoOutcomeJson::before(&chosen, &preview).plan(&chosen, main.path());
+    let text = UndoOutcomeJson::before(&chosen, &preview).plan(&chosen, &here(ctx));
     let way = "To take it back: git axiom redo";
     Ok(PanelPreview { lines: with_way_back(&text, way), deed: Some(PanelAction::Undo(chosen.transaction.id.to_string())) })
 }

@@ -1,0 +1,163 @@
+//! What an operation changes, once for all of them: a rollback to a checkpoint or of a task, a merge, an undo, a redo. Previews and
+//! reports hold it, and `--json` and the words for people are made from it. Not here: what only one of them has to say, and how any of
+//! it is found out.
+
+use std::path::{Path, PathBuf};
+
+use serde::Serialize;
+
+use super::in_progress::GitOperationLine;
+use super::stop_agents::StoppedAgentLine;
+use crate::context::handle::Context;
+use axiom_git::TreeChange;
+use axiom_model::base::ids::TaskId;
+use axiom_model::base::names::{RefName, RepoPath};
+use axiom_model::base::ref_change::RefChange;
+use axiom_model::base::text::ValueChange;
+use axiom_model::checkpoint::branch_config::BranchConfigChange;
+use axiom_model::journal::journaled::{HeadState, StashChange};
+use axiom_model::operation::change_json;
+use axiom_model::operation::change_json::{FileChange, WorkspaceFate};
+use axiom_model::work::sessions::session::SessionMode;
+use axiom_model::work::tasks::task::TaskChangeSet;
+
+/// What changes; `old` is the present value.
+#[derive(Debug, Clone, Default, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PlannedChanges {
+    /// Agents that are stopped first.
+    pub agents: Vec<StoppedAgentLine>,
+    /// HEADs that change to another branch or commit.
+    pub heads: Vec<MovedHeadLine>,
+    /// Refs that move, come back or are deleted, including branches that move with the worktree in which they are checked out.
+    #[serde(serialize_with = "change_json::refs")]
+    pub refs: Vec<RefChange>,
+    /// Configuration of branches that comes back or is removed.
+    #[serde(serialize_with = "change_json::branch_configs")]
+    pub branch_configs: Vec<BranchConfigChange>,
+    /// Entries of the stash that come back or are removed, the newest first.
+    #[serde(serialize_with = "change_json::stash")]
+    pub stash: Vec<StashChange>,
+    /// Git's own operations that are ended, replaced or brought back.
+    pub operations: Vec<GitOperationLine>,
+    /// Files that change.
+    pub files: Vec<AffectedFileLine>,
+    /// Files and folders whose contents stay, and that get back the permissions, ACL or attributes that are held.
+    pub permissions: Vec<FileLossLine>,
+    /// What is staged now and will not be, or differently.
+    pub staged: Vec<FileLossLine>,
+    /// What will be staged and is not now, or differently.
+    pub staged_back: Vec<FileLossLine>,
+    /// Workspaces that change.
+    pub workspaces: Vec<AffectedWorkspaceLine>,
+    /// Fields of tasks that change.
+    #[serde(serialize_with = "change_json::tasks")]
+    pub tasks: Vec<TaskChangeSet>,
+    /// The mode, where it changes.
+    pub mode: Option<ValueChange<SessionMode>>,
+}
+
+impl PlannedChanges {
+    /// The branches that are kept for undo and deleted.
+    pub fn deleted_branches(&self) -> impl Iterator<Item = &RefName> {
+        let goes = |change: &&RefChange| change.value.old.is_some() && change.value.new.is_none();
+        self.refs.iter().filter(goes).map(|change| &change.name)
+    }
+}
+
+/// A file that changes.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AffectedFileLine {
+    /// The worktree; `None` where the branch that changes is checked out nowhere.
+    pub worktree: Option<String>,
+    /// The file.
+    pub path: RepoPath,
+    /// How it changes.
+    pub change: FileChange,
+    /// Whether its present content is in no commit of the branch (the safety checkpoint holds it).
+    pub uncommitted: bool,
+}
+
+impl AffectedFileLine {
+    /// The change of a file, as a preview shows it.
+    pub fn of(worktree: Option<String>, file: TreeChange, uncommitted: bool) -> Self {
+        Self { worktree, change: file.what(), path: file.path, uncommitted }
+    }
+
+    /// Its path from the worktree `here`; absolute in others, and its path in the branch where that is checked out nowhere.
+    pub fn place_from(&self, here: &Path) -> String {
+        match &self.worktree {
+            Some(worktree) => place_from(here, worktree, &self.path),
+            None => self.path.to_path().display().to_string(),
+        }
+    }
+}
+
+/// A HEAD that changes to another branch or commit.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MovedHeadLine {
+    /// The worktree.
+    pub worktree: String,
+    /// What is checked out before and after.
+    #[serde(flatten)]
+    pub head: ValueChange<HeadState>,
+}
+
+/// A file or folder that a rollback affects.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FileLossLine {
+    /// The worktree.
+    pub worktree: String,
+    /// The file.
+    pub path: RepoPath,
+}
+
+impl FileLossLine {
+    /// Its path from the worktree `here`; absolute in others.
+    pub fn place_from(&self, here: &Path) -> String {
+        place_from(here, &self.worktree, &self.path)
+    }
+
+    /// Its absolute path.
+    pub fn place(&self) -> String {
+        Path::new(&self.worktree).join(self.path.to_path()).display().to_string()
+    }
+}
+
+/// A workspace that changes.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AffectedWorkspaceLine {
+    /// Its path.
+    pub path: String,
+    /// What happens to it.
+    pub action: WorkspaceFate,
+    /// The task.
+    pub task_id: TaskId,
+}
+
+impl AffectedWorkspaceLine {
+    /// The line for a workspace that goes to the trash. If its folder is missing or never existed, its registration is only
+    /// removed.
+    pub fn going(path: &str, task_id: &TaskId) -> Self {
+        let is_gone = Path::new(path).symlink_metadata().is_err();
+        let action = if is_gone { WorkspaceFate::Forgotten } else { WorkspaceFate::PutAside };
+        Self { path: path.to_owned(), action, task_id: task_id.clone() }
+    }
+}
+
+/// The worktree from which paths are named for people: the one in which the user is, else the main one.
+pub fn here(ctx: &Context) -> PathBuf {
+    let worktrees = ctx.repo.worktrees();
+    let here = worktrees.current_worktree().or_else(|_| worktrees.main_worktree());
+    here.map(|worktree| worktree.path().to_owned()).unwrap_or_default()
+}
+
+/// A file of a worktree as people find it: from the worktree in which they are, absolute in others.
+pub fn place_from(here: &Path, worktree: &str, path: &RepoPath) -> String {
+    let place = Path::new(worktree).join(path.to_path());
+    place.strip_prefix(here).unwrap_or(&place).display().to_string()
+}
