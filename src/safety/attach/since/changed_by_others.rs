@@ -14,6 +14,7 @@ use axiom_model::base::names::Oid;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::stamp::AttachedSessionStamp;
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
+use axiom_store::beside::attach::AttachFiles;
 
 /// How many files are named.
 const NAMED: usize = 5;
@@ -67,7 +68,8 @@ fn changed(ctx: &Context, record: &CheckpointRecord, stamp: &AttachedSessionStam
     }
     let rests =
         sessions::list(ctx).into_iter().find(|one| one.id == stamp.session).is_none_or(|one| one.rests || !one.is_alive());
-    if rests {
+    // What the session did last may wait to be saved in the background: then it is not known whose it is.
+    if rests && AttachFiles::of(ctx.layout()).lines().is_empty() {
         add(ctx, &mut others, &left, &now)?;
     }
     let mut goes_back = BTreeSet::new();
