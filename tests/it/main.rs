@@ -15,6 +15,8 @@ mod common;
 mod conversion_rules;
 #[path = "../../benches/goals/document.rs"]
 mod document;
+#[path = "../support/person.rs"]
+mod person;
 #[path = "../session_support/mod.rs"]
 mod session_support;
 #[path = "../support/skipped.rs"]
@@ -80,6 +82,7 @@ mod hooks;
 mod hostile_clone;
 mod init_shared;
 mod json;
+mod leaving;
 mod lfs;
 mod line_ends;
 mod lock;
@@ -97,10 +100,12 @@ mod ops_undo;
 mod pages;
 mod panel;
 mod performance;
+mod pictures;
 mod private_files;
 mod prompts;
 mod purge;
 mod purge_keeps;
+mod readme;
 mod recover_damaged;
 mod restore_special;
 mod rollback_disasters;
