@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
+use crate::pages::blocks_and_rest;
 use crate::person::FreshHome;
 
 /// What git itself writes into its folder while it does what it is asked for.
@@ -14,6 +15,28 @@ fn named(page: &str) -> BTreeSet<String> {
     let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
     let rows = text.lines().filter(|line| line.starts_with("| ") && line.contains('`'));
     rows.flat_map(|row| row.split('`').skip(1).step_by(2)).map(|span| span.trim_start_matches("~/").to_owned()).collect()
+}
+
+/// The commands of the page's block that contains this text, one a line, without what explains them.
+fn commands_of(page: &str, text: &str) -> Vec<String> {
+    let page = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(page)).unwrap();
+    let (blocks, _) = blocks_and_rest(&page);
+    let block = blocks.iter().find(|block| block.starts_with("sh\n") && block.contains(text)).unwrap();
+    block.replace("|\n", "|").lines().skip(1).map(|line| line.split("  #").next().unwrap().trim().to_owned()).collect()
+}
+
+/// A repository with a task whose work is merged, and a checkpoint `good` of staged, changed and untracked files.
+fn saved() -> FreshHome {
+    let home = FreshHome::new();
+    home.script(
+        "git config --global user.name me; git config --global user.email me@example.org; git init -q -b main
+         mkdir -p path/to; echo a > path/to/file; git add .; git commit -qm first
+         git axiom task add 'Say hello' --body \"echo hello > hello.txt; # $(seq 400 | tr -d '\\n')\"
+         git axiom run --mode autopilot --until-idle
+         echo staged > path/to/file; git add .; echo changed > path/to/file; echo new > new.txt
+         git axiom checkpoint create good",
+    );
+    home
 }
 
 /// The files below a folder, with their bytes.
@@ -58,4 +81,74 @@ fn every_place_in_which_it_writes_is_on_the_page_and_empty_after_it_was_taken_ou
     let ours: Vec<&String> =
         left.iter().map(|(path, _)| path).filter(|path| path.starts_with(".git/") && path.contains("axiom")).collect();
     assert!(ours.is_empty(), "{ours:?}");
+}
+
+#[test]
+fn the_way_back_without_the_program_works_as_it_stands() {
+    let home = saved();
+    std::fs::remove_file(home.path("bin/git-axiom")).unwrap();
+    let said = |script: &str| {
+        let ended = home.command("sh").args(["-euc", script]).output().unwrap();
+        assert!(ended.status.success(), "{script}: {ended:?}");
+        String::from_utf8(ended.stdout).unwrap()
+    };
+    let commands = commands_of("docs/LEAVING.md", "git for-each-ref refs/axiom/captures");
+    assert_eq!(commands.len(), 10, "{commands:#?}");
+    let read = |path: &str| std::fs::read_to_string(home.path("shop").join(path)).unwrap_or_default();
+    let mut printed = Vec::new();
+    let mut body = String::new();
+    for command in &commands {
+        home.script("git reset -q --hard; git clean -qfd");
+        printed.push(said(&command.replace("ID", &body)));
+        if command.contains("notes") {
+            let note: serde_json::Value = serde_json::from_str(printed.last().unwrap()).unwrap();
+            body = note["stateSnapshot"]["tasks"]["task-001"]["body"]["blob"].as_str().unwrap().to_owned();
+        }
+        if command.contains("restore") || command.contains("stash") {
+            assert_eq!(read("path/to/file"), "changed\n", "{command}");
+        }
+        if command.contains("restore") {
+            assert_eq!(read("new.txt"), "new\n", "{command}");
+        }
+        if command.contains("stash") {
+            assert_eq!(said("git show :path/to/file"), "staged\n");
+        }
+    }
+    let wanted =
+        ["refs/axiom/captures/good", "\"good\"", "path/to/file", "", "changed", "", "Say hello", "", "Say hello", "echo hello"];
+    for (place, text) in wanted.into_iter().enumerate() {
+        assert!(printed[place].contains(text), "{}: {}", commands[place], printed[place]);
+    }
+
+    let refs = || said("git for-each-ref --format='%(objectname) %(refname)'");
+    let before = refs();
+    let taken = commands_of("docs/LEAVING.md", "git bundle create");
+    let (back, out) = taken.split_last().unwrap();
+    home.script(&out.join("\n"));
+    assert!(
+        before.contains("refs/axiom/") && !refs().contains("refs/axiom/") && !refs().contains("refs/tags/axiom/"),
+        "{}",
+        refs()
+    );
+    home.script(back);
+    assert_eq!(refs(), before, "{back}");
+}
+
+#[test]
+fn what_the_page_says_hides_our_refs_hides_them() {
+    let home = saved();
+    let said = |script: &str| {
+        let ended = home.command("sh").args(["-euc", script]).output().unwrap();
+        assert!(ended.status.success(), "{script}: {ended:?}");
+        String::from_utf8(ended.stdout).unwrap()
+    };
+    let captures = |log: &str| log.lines().filter(|line| line.contains("refs/axiom/") || line.contains("tag: axiom/")).count();
+    assert!(captures(&said("git log --all --decorate=full")) > 0);
+    for command in commands_of("docs/REFS.md", "--exclude='refs/axiom/*'") {
+        let log = said(&format!("{command} --decorate=full"));
+        assert!(!log.is_empty() && captures(&log) == 0, "{command}: {log}");
+    }
+    home.script(&commands_of("docs/REFS.md", "--hide-refs").join("\n"));
+    let log = said("git la --decorate=full");
+    assert!(!log.is_empty() && captures(&log) == 0, "{log}");
 }
