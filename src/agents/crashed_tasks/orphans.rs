@@ -22,6 +22,7 @@ use axiom_model::work::gates::gate::{Gate, GateKind};
 use axiom_model::work::iteration::IterationOutcome;
 use axiom_model::work::iteration_marker::{IterationMarker, LastHeard};
 use axiom_model::work::signals::reports::TaskReports;
+use axiom_process::client::proof_of_life::lived_until;
 use axiom_process::keeper::spec::{EndCause, KeeperState};
 use axiom_process::{IterationState, iteration_state, read_signals};
 use axiom_safety::checkpoint::live::live_ref;
@@ -235,7 +236,14 @@ fn cut_off(
     let kept = captured.max(reported).unwrap_or(work.claimed_at).max(work.claimed_at);
     let anew = decision.action == CrashAction::RestartTask;
     let is_there = facts.changed > 0 && facts.place == WorkPlace::There;
-    let piece = CrashedTaskTimes { begun: work.claimed_at, ended: saved_at, kept, progress: facts.progress, anew, is_there };
+    let piece = CrashedTaskTimes {
+        begun: work.claimed_at,
+        ended: lived_until(&run, saved_at),
+        kept,
+        progress: facts.progress,
+        anew,
+        is_there,
+    };
     let orphan = OrphanTask {
         decision: Some(decision.action),
         by_human,

@@ -25,6 +25,7 @@ use axiom_model::work::agent::AgentWork;
 use axiom_model::work::iteration::ReviewCause;
 use axiom_model::work::iteration_marker::{CutOffPoint, IterationMarker, IterationRecordState, LastHeard};
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
+use axiom_process::client::proof_of_life::lived_until;
 use axiom_process::keeper::spec::KeeperState;
 use axiom_process::keeper_state;
 use axiom_safety::checkpoint::live::live_ref;
@@ -92,14 +93,15 @@ impl Supervisor<'_> {
         scan::cut_off(run, &log, workspace, LastHeard { marker, saved_at, progress_at })
     }
 
-    /// How long an iteration ran whose keeper recorded no end, in milliseconds, and until when: up to its last sign of life.
+    /// How long an iteration ran whose keeper recorded no end, in milliseconds, and until when: at least so long.
     pub(super) fn ran_until_cut_off(&self, agent: &AgentId, work: &AgentWork, run: &Path) -> (u64, Option<Timestamp>) {
         let sign = self.watches.get(agent).and_then(|watch| watch.last_sign).unwrap_or_else(|| self.last_sign(agent, work));
         let began = match keeper_state(run).unwrap_or(KeeperState::NotStarted) {
             KeeperState::Dead(record) | KeeperState::Unproved(record) => Some(record.started_at),
             KeeperState::NotStarted | KeeperState::Starting | KeeperState::Alive(_) | KeeperState::Ended(_) => None,
         };
-        (began.and_then(|began| u64::try_from(sign.duration_since(began).as_millis()).ok()).unwrap_or(0), Some(sign))
+        let until = lived_until(run, sign);
+        (began.and_then(|began| u64::try_from(until.duration_since(began).as_millis()).ok()).unwrap_or(0), Some(until))
     }
 
     fn last_sign(&self, agent: &AgentId, work: &AgentWork) -> Timestamp {

@@ -23,6 +23,7 @@ use axiom_model::work::sessions::session::SessionState;
 use axiom_model::work::signals::signal::AgentSignal;
 use axiom_model::work::signals::signal_summary;
 use axiom_process::client::leftovers;
+use axiom_process::client::proof_of_life::note_alive;
 use axiom_process::keeper::spec::{KEEPER, KEEPER_LOCK, KeeperState};
 use axiom_process::{IterationState, iteration_state, keeper_state, read_signals};
 use axiom_safety::checkpoint::live;
@@ -167,6 +168,7 @@ impl Supervisor<'_> {
         match state {
             KeeperState::Starting => Ok(heard),
             KeeperState::Alive(record) => {
+                note_alive(&dir);
                 self.ask_to_end(agent, &record);
                 if let IterationStage::Intended { .. } = work.stage {
                     let pid = record.keeper.pid.unsigned_abs();

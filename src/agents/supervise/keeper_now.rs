@@ -8,6 +8,7 @@ use jiff::Timestamp;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
 use axiom_model::work::agent::{Agent, IterationStage};
+use axiom_process::client::proof_of_life::lived_until;
 use axiom_process::{KeeperState, keeper_state};
 use axiom_safety::context::handle::Context;
 
@@ -33,11 +34,15 @@ pub fn cut_off(ctx: &Context) -> Result<HashSet<TaskId>> {
     Ok(dead.filter_map(|agent| agent.work.as_ref()).map(|work| work.task.clone()).collect())
 }
 
-/// When the program of an agent ended, where its keeper has recorded that.
-pub(crate) fn ended_at(ctx: &Context, agent: &Agent) -> Option<Timestamp> {
-    match keeper_state(&ctx.layout().run_dir(&agent.id, agent.token()?)) {
+/// Until when an agent worked after which no supervisor looks, and whose last sign of life was then; `None` where it still works. Of
+/// what ended without a record it is the least.
+pub(crate) fn worked_until(ctx: &Context, agent: &Agent, sign: Timestamp) -> Option<Timestamp> {
+    let Some(token) = agent.token() else { return Some(sign) };
+    let run = ctx.layout().run_dir(&agent.id, token);
+    match keeper_state(&run) {
         Ok(KeeperState::Ended(exit)) => Some(exit.ended_at),
-        Ok(_) | Err(_) => None,
+        Ok(KeeperState::Starting | KeeperState::Alive(_)) => None,
+        Ok(KeeperState::NotStarted | KeeperState::Dead(_) | KeeperState::Unproved(_)) | Err(_) => Some(lived_until(&run, sign)),
     }
 }
 

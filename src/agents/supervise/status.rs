@@ -5,7 +5,7 @@ use std::collections::{BTreeSet, HashSet};
 use jiff::Timestamp;
 use serde::Serialize;
 
-use super::keeper_now::{KeeperObservation, ended_at};
+use super::keeper_now::{KeeperObservation, worked_until};
 use crate::plan;
 use crate::revert_task::settling;
 use crate::supervise::budget::used_of;
@@ -210,7 +210,7 @@ pub struct AgentStatusJson {
     /// When it was claimed.
     #[serde(skip)]
     pub claimed_at: Option<Timestamp>,
-    /// When it was heard of last, where no supervisor goes on with it.
+    /// Until when it worked, where it does not any more and no supervisor goes on with it; of a dead one the least.
     #[serde(skip)]
     pub worked_until: Option<Timestamp>,
     /// Tokens used on the task, where the program reports them.
@@ -347,19 +347,15 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
             view.budget = (!used.is_empty()).then(|| used.iter().map(BudgetUsage::in_words).collect::<Vec<_>>().join("; "));
         }
         let Some(work) = &agent.work else { continue };
-        let runs_on = !status.attended && seen == KeeperObservation::Works;
-        if runs_on {
-            (view.worked_until, view.duration) = (None, Some(whole_seconds(work.claimed_at, now)));
-        }
         // The status does not fail because of a log that cannot be read.
         let printed = last_printed(&ctx.layout().agent_log(&agent.id, &work.task), &ctx.config, work.iteration);
-        let Some(printed) = printed.ok().flatten() else { continue };
-        view.last_activity = view.last_activity.map(|recorded| recorded.max(printed.at));
-        if !status.attended && !runs_on {
-            view.worked_until = view.last_activity;
-            view.duration = view.last_activity.map(|until| whole_seconds(work.claimed_at, until));
+        let printed = printed.ok().flatten();
+        view.last_activity = view.last_activity.max(printed.as_ref().map(|printed| printed.at));
+        view.last_line = printed.and_then(|printed| printed.line);
+        if let Some(sign) = view.last_activity.filter(|_| !status.attended) {
+            view.worked_until = worked_until(ctx, agent, sign);
+            view.duration = Some(whole_seconds(work.claimed_at, view.worked_until.unwrap_or(now)));
         }
-        view.last_line = printed.line;
     }
     if let Some(until) = ran_until(ctx, &status, now) {
         status.session.time_used_ms = ctx.state().record.session_time.millis(until);
@@ -367,19 +363,12 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
     Ok(status)
 }
 
-/// Until when the programs have run that the log has as running, where nobody attends to them: until now where one still does, else
-/// until the last end that its keeper recorded, or its last sign of life.
+/// Until when the programs have run that the log has as running, where nobody attends to them.
 fn ran_until(ctx: &Context, status: &StatusDocument, now: Timestamp) -> Option<Timestamp> {
     let runs = |agent: &&Agent| agent.work.as_ref().is_some_and(|work| matches!(work.stage, IterationStage::Running { .. }));
     let running = ctx.state().restorable.agents.values().filter(|_| !status.attended).filter(runs);
-    let until = running.filter_map(|agent| match KeeperObservation::of(ctx, agent) {
-        KeeperObservation::Works => Some(now),
-        KeeperObservation::Ended => ended_at(ctx, agent),
-        KeeperObservation::NotStarted | KeeperObservation::Dead => {
-            status.agents.iter().find(|view| view.id == agent.id.as_str()).and_then(|view| view.worked_until)
-        }
-    });
-    until.max()
+    let shown = |agent: &Agent| status.agents.iter().find(|view| view.id == agent.id.as_str());
+    running.filter_map(shown).map(|view| view.worked_until.unwrap_or(now)).max()
 }
 
 /// Looks which of the processes in the state are running.

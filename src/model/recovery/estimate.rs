@@ -8,7 +8,7 @@ use serde::Serialize;
 pub struct CrashedTaskTimes {
     /// When it was claimed.
     pub begun: Timestamp,
-    /// The last sign of life.
+    /// The last moment at which it is known to have worked.
     pub ended: Timestamp,
     /// The last moment from which its work is kept: a capture, a report, the end of an iteration.
     pub kept: Timestamp,
@@ -24,15 +24,15 @@ pub struct CrashedTaskTimes {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct CrashEstimate {
-    /// The last sign of life of all of them.
+    /// The crash was then or later: the last moment at which one of them is known to have worked.
     pub crash_time: Timestamp,
     /// When something of the work was kept last.
     pub last_checkpoint: Timestamp,
-    /// For how many seconds nothing has worked since.
+    /// For how many seconds nothing has worked since, at most.
     pub crash_duration: u64,
     /// How many percent of the work are done again.
     pub estimated_loss: u8,
-    /// How many seconds of work are left, where the progress of a task is known.
+    /// How many seconds of work are left, where the progress of a task is known and how long it took.
     pub estimated_seconds: Option<u64>,
 }
 
@@ -59,12 +59,12 @@ pub fn crash(pieces: &[CrashedTaskTimes], now: Timestamp) -> Option<CrashEstimat
     })
 }
 
-/// How many seconds a task takes from now on, if it goes on as fast as before.
+/// How many seconds a task takes from now on, if it goes on as fast as before. Less than a second, worked or left, tells nothing.
 fn remaining(piece: &CrashedTaskTimes) -> Option<u64> {
     let worked = seconds(piece.ended.duration_since(piece.begun));
     let progress = u64::from(piece.progress.filter(|percent| *percent > 0)?);
     let whole = worked.saturating_mul(100).checked_div(progress)?;
-    Some(if piece.anew { whole } else { whole.saturating_sub(worked) })
+    Some(if piece.anew { whole } else { whole.saturating_sub(worked) }).filter(|left| *left > 0)
 }
 
 fn seconds(duration: SignedDuration) -> u64 {
@@ -96,6 +96,10 @@ mod tests {
         let unknown = CrashedTaskTimes { progress: None, kept: at(999), ..goes_on };
         let told = crash(&[unknown], at(890)).unwrap();
         assert_eq!((told.estimated_loss, told.estimated_seconds, told.last_checkpoint), (0, None, at(800)));
+        for (progress, ended) in [(30, 0), (100, 800)] {
+            let told = crash(&[CrashedTaskTimes { ended: at(ended), progress: Some(progress), ..goes_on }], at(890)).unwrap();
+            assert_eq!(told.estimated_seconds, None, "{progress}% after {ended} s");
+        }
         assert_eq!(crash(&[], at(0)), None);
     }
 }

@@ -9,5 +9,6 @@ pub mod control;
 pub mod keeper_ancestry;
 pub mod launch;
 pub mod leftovers;
+pub mod proof_of_life;
 pub mod state;
 pub mod step;

@@ -11,6 +11,7 @@ use super::owner::Keeper;
 use super::spec::{self, EndCause, ExitRecord, KeeperStopSignal, OutputRecord, WorkOnDisk};
 use super::stream::{self, StreamRecorder};
 use crate::client::control::{self, KeeperCommand};
+use crate::client::proof_of_life::note_alive;
 use crate::os::family::{self, EndedFamily};
 use crate::os::process_id::ProcessId;
 use crate::os::sys;
@@ -234,6 +235,7 @@ impl ProgramWatch<'_> {
 
     /// Looks at the workspace and the descendants. Returns when to look again, if nothing rings.
     fn look(&mut self) -> Duration {
+        note_alive(&self.keeper.record.dir);
         if has_worktree(self.keeper) {
             self.missing = None;
         } else if self.missing.get_or_insert_with(Instant::now).elapsed() >= MISSING {

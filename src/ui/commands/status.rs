@@ -41,9 +41,9 @@ const MOST_STUCK: usize = 5;
 #[command(after_help = "\
 Says whether a supervisor runs, what each agent does, how many tasks are in which status, what
 waits for you, and whether something has to be recovered. PARTS, PHASE and PROGRESS are what the
-agent reports, HEARD is when something was last heard of it. 'Now' has the lines that were added
-and removed in its workspace, as of its newest capture, and its last line. Takes no lock and
-changes nothing.
+agent reports, TIME is since its task was claimed (of a dead one, with +, the least that it worked),
+HEARD is when something was last heard of it. 'Now' has the lines that were added and removed in its
+workspace, as of its newest capture, and its last line. Takes no lock and changes nothing.
 
 --watch needs a terminal to draw on; with --json it needs none, and prints one document for each
 change, a line each.")]
@@ -116,7 +116,8 @@ fn in_words(report: &StatusDocument) -> String {
             let by = report.supervisor.pid.map_or_else(String::new, |pid| format!(", supervisor {pid}"));
             let ran = match session.time_used_ms {
                 0 => String::new(),
-                ms => format!("; agents ran {}", times::short_span(ms)),
+                ms if report.cut_off().is_empty() => format!("; agents ran {}", times::short_span(ms)),
+                ms => format!("; agents ran at least {}", times::short_span(ms)),
             };
             format!("Session {}, {} into {target}{by}{ran}.\n", state.as_str(), session.mode)
         }
@@ -273,6 +274,7 @@ fn agent_row(agent: &AgentStatusJson) -> Vec<String> {
         Some(most) if agent.task_id.is_some() => format!("{}/{most}", agent.iteration),
         Some(_) | None => "-".to_owned(),
     };
+    let at_least = if agent.is_dead() { "+" } else { "" };
     vec![
         agent.id.clone(),
         match agent.waiting_since {
@@ -284,7 +286,7 @@ fn agent_row(agent: &AgentStatusJson) -> Vec<String> {
         or_dash(agent.progress.map(|percent| format!("{percent}%"))),
         or_dash(agent.parts.filter(|parts| parts.total > 0).map(|parts| format!("{}/{}", parts.completed, parts.total))),
         or_dash(agent.phase.as_deref().map(|phase| short(phase, LONGEST_PHASE))),
-        or_dash(agent.duration.map(|seconds| format!("{}:{:02}", seconds / 60, seconds % 60))),
+        or_dash(agent.duration.map(|seconds| format!("{}:{:02}{at_least}", seconds / 60, seconds % 60))),
         or_dash(agent.last_activity.map(words::clock)),
         or_dash(agent.title.clone()),
     ]

@@ -27,6 +27,7 @@ mod gone;
 mod guarded;
 mod held;
 mod hopeless;
+mod how_long;
 mod learnings;
 mod leftovers;
 mod lifecycle_hooks;

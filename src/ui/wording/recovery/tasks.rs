@@ -20,7 +20,7 @@ const MOST_PARTS: usize = 5;
 pub fn tasks(view: &RecoverySurvey, columns: Option<usize>) -> String {
     let mut text = String::new();
     if let Some(CrashEstimate { crash_time, last_checkpoint, crash_duration, .. }) = &view.crash {
-        text.push_str(&format!("Crashed: {}, {} ago\n", words::time(*crash_time), times::span(*crash_duration)));
+        text.push_str(&format!("Crashed: {} or later, at most {} ago\n", words::time(*crash_time), times::span(*crash_duration)));
         text.push_str(&format!("Last kept: {}\n\n", words::time(*last_checkpoint)));
     }
     for group in &view.groups {
