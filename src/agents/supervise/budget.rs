@@ -5,18 +5,17 @@ use std::time::{Duration, Instant};
 
 use super::{HaltedTaskFate, Supervisor};
 use crate::tasks::limits;
+use crate::tasks::usage::{counted, limits_of, spent_on};
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::ids::{AgentId, TaskId, Token};
-use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
 use axiom_model::work::agent::AgentWork;
 use axiom_model::work::endings::outcome::TaskHalt;
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
-use axiom_model::work::money::budget::{BudgetLimits, BudgetResource, BudgetSpending, BudgetUsage, RunningIterationUsage};
+use axiom_model::work::money::budget::{BudgetResource, BudgetSpending, BudgetUsage, RunningIterationUsage};
 use axiom_model::work::sessions::session::SupervisorRequest;
-use axiom_model::work::tasks::task::{Task, TaskStatus};
-use axiom_model::work::usd::Usd;
+use axiom_model::work::tasks::task::TaskStatus;
 use axiom_process::keeper::spec::KeeperRecord;
 use axiom_safety::beside_log::supervisor_requests;
 
@@ -45,25 +44,6 @@ impl ProgramClock {
 
 fn millis(time: Duration) -> u64 {
     u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// The limits of a task: its own, and else those of the configuration.
-pub(super) fn limits_of(task: &Task, configured: BudgetLimits) -> BudgetLimits {
-    task.limits.or(configured)
-}
-
-/// How the limits of a task stand, without what runs: its own, and else those that the newest session has for each task.
-pub fn used_of(state: &State, task: &Task) -> Vec<BudgetUsage> {
-    let configured = state.record.session.as_ref().map(|session| session.task_limits).unwrap_or_default();
-    spent_on(state, &task.id).of(limits_of(task, configured))
-}
-
-fn spent_on(state: &State, task: &TaskId) -> BudgetSpending {
-    state
-        .record
-        .tasks
-        .get(task)
-        .map_or_else(BudgetSpending::default, |record| BudgetSpending::since(&record.tally(), record.counted_from.as_ref()))
 }
 
 impl Supervisor<'_> {
@@ -109,12 +89,8 @@ impl Supervisor<'_> {
         let (Some(watch), Ok(task)) = (self.watches.get(agent), self.ctx.state().task(&work.task)) else {
             return RunningIterationUsage::default();
         };
-        let usage = self.new_usage(task, &watch.told.usage, work.resumes.is_some());
-        RunningIterationUsage {
-            tokens: usage.tokens(),
-            cost: self.options.programs.of(task).cost_of(&usage).and_then(Usd::of),
-            time_ms: watch.begun.map_or(0, |(at, before)| millis(before + at.elapsed())),
-        }
+        let time_ms = watch.begun.map_or(0, |(at, before)| millis(before + at.elapsed()));
+        counted(self.ctx.state(), (work, self.options.programs.of(task)), &watch.told.usage, time_ms)
     }
 
     /// Ends the program of an iteration whose budget, or the session's, is used up: what it left is kept, no retry is counted, and

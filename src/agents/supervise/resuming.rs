@@ -4,6 +4,7 @@ use std::path::Path;
 
 use super::Supervisor;
 use super::prompting::WorkspaceAtPrompt;
+use crate::tasks::usage::counted_before;
 use axiom_base::error::Result;
 use axiom_git::{Head, StatusKind};
 use axiom_model::agent::stream::stream_event::TokenUsage;
@@ -75,7 +76,7 @@ impl Supervisor<'_> {
             return (resumed, None);
         }
         let Some(workspace) = self.ctx.state().restorable.workspaces.get(&work.task) else { return (resumed, None) };
-        let before = self.counted_before(&work.task, resumed.is_some());
+        let before = counted_before(self.ctx.state(), &work.task, resumed.is_some());
         let session = ProgramSession {
             id,
             program: work.program.clone(),
@@ -93,11 +94,6 @@ impl Supervisor<'_> {
 
     /// What a run counted, without what earlier runs of its session had counted.
     pub(super) fn new_usage(&self, task: &Task, total: &TokenUsage, resumed: bool) -> TokenUsage {
-        since(*total, self.counted_before(&task.id, resumed), &self.options.programs.of(task).stream)
-    }
-
-    fn counted_before(&self, task: &TaskId, resumed: bool) -> TokenUsage {
-        let session = self.last_run(task).filter(|_| resumed).and_then(|run| run.session.as_ref());
-        session.map_or_else(TokenUsage::default, |session| session.usage)
+        since(*total, counted_before(self.ctx.state(), &task.id, resumed), &self.options.programs.of(task).stream)
     }
 }

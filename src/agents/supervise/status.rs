@@ -8,8 +8,8 @@ use serde::Serialize;
 use super::keeper_now::{KeeperObservation, worked_until};
 use crate::plan;
 use crate::revert_task::settling;
-use crate::supervise::budget::used_of;
 use crate::supervise::doing;
+use crate::tasks::usage;
 use axiom_base::error::{Code, Result};
 use axiom_model::base::forms::natural;
 use axiom_model::base::ids::{AgentId, TaskId};
@@ -107,7 +107,7 @@ pub struct SessionStatusJson {
     pub metadata: SessionMetadataJson,
     /// What the session may use.
     pub limits: Option<BudgetLimits>,
-    /// What its iterations that have ended used; `None` before the first session.
+    /// What its iterations used, also those that run where it has limits; `None` before the first session.
     pub tokens_used: Option<u64>,
     /// The same in US dollars.
     pub cost_usd: Option<f64>,
@@ -217,7 +217,7 @@ pub struct AgentStatusJson {
     pub tokens_used: Option<u64>,
     /// Cost of the task in US dollars, where the program reports it.
     pub cost_usd: Option<f64>,
-    /// How the limits of its task stand, as of its last iteration.
+    /// How the limits of its task stand, with what runs.
     pub limits: Vec<BudgetUsageJson>,
     /// The same in words, where there are some.
     #[serde(skip)]
@@ -342,7 +342,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
             (_, false) => {}
         }
         if let Some(task) = agent.work.as_ref().and_then(|work| ctx.state().restorable.tasks.get(&work.task)) {
-            let used = used_of(ctx.state(), task);
+            let used = usage::used_of(ctx, task, now);
             view.limits = used.iter().map(BudgetUsageJson::from).collect();
             view.budget = (!used.is_empty()).then(|| used.iter().map(BudgetUsage::in_words).collect::<Vec<_>>().join("; "));
         }
@@ -357,10 +357,21 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
             view.duration = Some(whole_seconds(work.claimed_at, view.worked_until.unwrap_or(now)));
         }
     }
+    let (tokens, cost) = usage::of_all_running(ctx, status.session.limits.unwrap_or_default(), now);
+    let session = &mut status.session;
+    session.tokens_used = sum(session.tokens_used, tokens, u64::saturating_add);
+    session.cost_usd = sum(session.cost_usd, cost.map(Usd::dollars), |one, other| one + other);
     if let Some(until) = ran_until(ctx, &status, now) {
         status.session.time_used_ms = ctx.state().record.session_time.millis(until);
     }
     Ok(status)
+}
+
+fn sum<T>(one: Option<T>, other: Option<T>, add: impl Fn(T, T) -> T) -> Option<T> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(add(one, other)),
+        (one, other) => one.or(other),
+    }
 }
 
 /// Until when the programs have run that the log has as running, where nobody attends to them.

@@ -8,3 +8,4 @@ pub mod edit;
 pub mod import;
 pub mod in_editor;
 pub mod limits;
+pub mod usage;

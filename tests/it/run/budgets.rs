@@ -253,3 +253,24 @@ fn a_limit_that_nobody_could_keep_is_refused() {
     std::fs::write(folder.join("config.toml"), format!("{config}{price}")).unwrap();
     world.env.ok(&["task", "add", "T", "--max-cost", "5"]);
 }
+
+/// What is shown while a program runs is what is counted for the limit.
+#[test]
+fn what_an_iteration_has_used_that_runs_is_shown() {
+    let world = world_of("1) use 10 5 0.6; touch ../../../begun; while [ ! -e ../../../go ]; do sleep 0.02; done;;", "");
+    world.env.ok(&["task", "add", "T", "--id", "t", "--max-cost", "1", "--max-time", "1h"]);
+    let live = world.start_autopilot(&["--max-tokens", "1000"]);
+    world.wait_for_file("begun");
+    let agent = || world.agents()[0].clone();
+    wait_until("its time counts", || agent()["limits"][1]["used"].as_u64() >= Some(1));
+    wait_until("what it said counts", || agent()["limits"][0]["used"] == json!(0.6));
+    let told = world.env.ok(&["status"]);
+    assert!(told.contains("$0.60 of $1.00; ") && told.contains("$0.60, 15 tokens"), "{told}");
+    let shown = world.env.json(&["task", "show", "t"]);
+    assert_eq!(shown["used"][0]["used"], json!(0.6), "{shown}");
+    assert!(shown["used"][1]["used"].as_u64() >= Some(1), "{shown}");
+    world.env.write("../go", "");
+    live.wait();
+    let shown = world.env.json(&["task", "show", "t"]);
+    assert_eq!(shown["used"][0]["used"], json!(0.61), "nothing is counted twice: {shown}");
+}

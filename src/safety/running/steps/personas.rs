@@ -250,7 +250,7 @@ fn judge(
 }
 
 /// What the program has told so far, and the last signal that decides.
-pub(super) fn heard(dir: &Path) -> Result<(StreamSummary, Option<AgentSignal>)> {
+pub fn heard(dir: &Path) -> Result<(StreamSummary, Option<AgentSignal>)> {
     let (mut told, mut said, mut from) = (StreamSummary::default(), None, 0);
     loop {
         let read = read_signals(dir, from)?;

@@ -13,8 +13,9 @@ use crate::wording::verify_steps;
 use crate::wording::verify_steps::LoggedVerifyStep;
 use axiom_agents::crashed_tasks::earlier_attempts;
 use axiom_agents::merge::had_nothing;
-use axiom_agents::supervise::budget::used_of;
 use axiom_agents::supervise::keeper_now::cut_off;
+use axiom_agents::tasks::usage;
+use axiom_base::env;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::forms::natural;
 use axiom_model::base::ids::TaskId;
@@ -64,7 +65,7 @@ pub fn run(args: &TaskShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     let task = state.task(&id)?;
     let body = task.body.as_ref().map(|text| task_texts::load(&ctx.repo, text)).transpose()?;
     let groups = TaskGroupTree::with_cut_off(state, cut_off(&ctx)?);
-    let used = used_of(state, task);
+    let used = usage::used_of(&ctx, task, env::now());
     let workspace = state.restorable.workspaces.get(&id);
     let answer = TaskShowJson {
         task: TaskJson::of(&groups, task),

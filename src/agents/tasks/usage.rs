@@ -1,0 +1,93 @@
+//! How the limits of a task stand, with the iteration that runs for it: the one rule for the supervisor, which ends what has used up its
+//! budget, and for whoever shows it from the outside.
+
+use jiff::Timestamp;
+
+use axiom_model::agent::adapter::AgentAdapter;
+use axiom_model::agent::stream::stream_event::TokenUsage;
+use axiom_model::agent::stream::summary::since;
+use axiom_model::base::ids::TaskId;
+use axiom_model::state::current_state::State;
+use axiom_model::work::agent::{Agent, AgentWork};
+use axiom_model::work::money::budget::{BudgetLimits, BudgetSpending, BudgetUsage, RunningIterationUsage};
+use axiom_model::work::tasks::task::Task;
+use axiom_model::work::usd::Usd;
+use axiom_process::client::proof_of_life::lived_until;
+use axiom_process::{KeeperState, keeper_state};
+use axiom_safety::context::handle::Context;
+use axiom_safety::running::programs::SessionPrograms;
+use axiom_safety::running::steps::personas::heard;
+
+/// The limits of a task: its own, and else those of the configuration.
+pub(crate) fn limits_of(task: &Task, configured: BudgetLimits) -> BudgetLimits {
+    task.limits.or(configured)
+}
+
+/// What the iterations of a task have used that have ended, since a human allowed as much again.
+pub(crate) fn spent_on(state: &State, task: &TaskId) -> BudgetSpending {
+    let record = state.record.tasks.get(task);
+    record.map_or_else(BudgetSpending::default, |record| BudgetSpending::since(&record.tally(), record.counted_from.as_ref()))
+}
+
+/// How the limits of a task stand: its own, and else those that the newest session has for each task.
+pub fn used_of(ctx: &Context, task: &Task, now: Timestamp) -> Vec<BudgetUsage> {
+    let state = ctx.state();
+    let configured = state.record.session.as_ref().map(|session| session.task_limits).unwrap_or_default();
+    let limits = limits_of(task, configured);
+    let agent = state.agent_on(&task.id).filter(|_| !limits.is_empty());
+    let running = agent.map(|agent| seen(ctx, (agent, task), limits, now)).unwrap_or_default();
+    spent_on(state, &task.id).with(running).of(limits)
+}
+
+/// What the iteration of an agent has used, as its keeper's folder tells; tokens and cost where they are limited. What cannot be read
+/// tells nothing.
+pub(crate) fn seen(ctx: &Context, (agent, task): (&Agent, &Task), limits: BudgetLimits, now: Timestamp) -> RunningIterationUsage {
+    let (Some(token), Some(work)) = (agent.token(), &agent.work) else { return RunningIterationUsage::default() };
+    let run = ctx.layout().run_dir(&agent.id, token);
+    let millis = |since: Timestamp, until: Timestamp| u64::try_from(until.duration_since(since).as_millis()).unwrap_or(0);
+    let time_ms = match keeper_state(&run) {
+        Ok(KeeperState::Alive(record)) => millis(record.started_at, now),
+        Ok(KeeperState::Ended(exit)) => exit.millis(),
+        Ok(KeeperState::Dead(record) | KeeperState::Unproved(record)) => {
+            millis(record.started_at, lived_until(&run, record.started_at))
+        }
+        Ok(KeeperState::NotStarted | KeeperState::Starting) | Err(_) => 0,
+    };
+    let only_time = RunningIterationUsage { time_ms, ..RunningIterationUsage::default() };
+    if limits.max_cost.is_none() && limits.max_tokens.is_none() {
+        return only_time;
+    }
+    match (SessionPrograms::configured(&ctx.config), heard(&run)) {
+        (Ok(programs), Ok((told, _))) => counted(ctx.state(), (work, programs.of(task)), &told.usage, time_ms),
+        (_, _) => only_time,
+    }
+}
+
+/// The tokens and the cost of all iterations that run, where a session with these limits counts them.
+pub(crate) fn of_all_running(ctx: &Context, limits: BudgetLimits, now: Timestamp) -> (Option<u64>, Option<Usd>) {
+    let counts = limits.max_cost.is_some() || limits.max_tokens.is_some();
+    let busy = ctx.state().busy_agents().filter(|_| counts);
+    let task_of = |agent: &Agent| ctx.state().task(&agent.work.as_ref()?.task).ok();
+    let running: Vec<RunningIterationUsage> =
+        busy.filter_map(|agent| Some(seen(ctx, (agent, task_of(agent)?), limits, now))).collect();
+    let tokens = running.iter().filter_map(|one| one.tokens).reduce(u64::saturating_add);
+    let cost = running.iter().filter_map(|one| one.cost).reduce(|one, other| Usd(one.0.saturating_add(other.0)));
+    (tokens, cost)
+}
+
+/// What an iteration has used that has run for so long, and whose program has told this.
+pub(crate) fn counted(
+    state: &State,
+    (work, program): (&AgentWork, &AgentAdapter),
+    told: &TokenUsage,
+    time_ms: u64,
+) -> RunningIterationUsage {
+    let usage = since(*told, counted_before(state, &work.task, work.resumes.is_some()), &program.stream);
+    RunningIterationUsage { tokens: usage.tokens(), cost: program.cost_of(&usage).and_then(Usd::of), time_ms }
+}
+
+/// What a program's session had counted before a run that went on with it.
+pub(crate) fn counted_before(state: &State, task: &TaskId, resumed: bool) -> TokenUsage {
+    let last = state.record.tasks.get(task).and_then(|record| record.last_run.as_deref()).filter(|_| resumed);
+    last.and_then(|run| run.session.as_ref()).map_or_else(TokenUsage::default, |session| session.usage)
+}
