@@ -86,6 +86,7 @@ use axiom_model::work::signals::signal::AgentSignal;
 use axiom_process::client::leftovers;
 use axiom_process::os::bell::WakeListener;
 use axiom_safety::context::handle::{Context, OPERATION_PATIENCE};
+use axiom_safety::context::session_hooks;
 use axiom_safety::running::programs::SessionPrograms;
 use axiom_safety::running::steps;
 use failing::TaskStepTrouble;
@@ -380,6 +381,7 @@ pub fn run(
         supervisor.approve_held()?;
     }
     supervisor.ctx.repo.history().run_drivers_aside();
+    session_hooks::say(supervisor.ctx);
     supervisor.begin_session()?;
     let ended = supervisor.work().and_then(|ending| supervisor.end_session(&ending).map(|()| ending));
     if supervisor.is_gone() {
@@ -394,6 +396,7 @@ pub fn run(
         supervisor.ctx.hooks.note(facts);
     }
     drop(supervisor.lock.take());
+    session_hooks::say_no_more(supervisor.ctx.layout());
     supervisor.tell_the_rest();
     supervisor.wait_for_leaving(LEAVING);
     ended

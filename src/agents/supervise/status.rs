@@ -309,7 +309,8 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
     let mut status = StatusDocument { settling: settling(ctx)?, ..view(ctx.state(), &who, now) };
     status.recovery = with_what_is_seen(ctx, status.recovery)?;
     status.attached = attached(ctx);
-    trust::say_what_is_approved(ctx, &mut status.gates);
+    let gates = status.gates.iter_mut().chain(&mut status.decided);
+    trust::say_what_is_approved(ctx, gates.map(OpenGateJson::reason_and_decided));
     status.doing = doing::now(ctx)?;
     // A session is at rest once its verifications have ended, too.
     if status.session.state == LiveSessionStatus::Paused && status.doing.iter().any(SupervisorActivity::is_verification) {

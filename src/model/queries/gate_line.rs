@@ -69,6 +69,13 @@ impl OpenGateDecisionJson {
     }
 }
 
+impl OpenGateJson {
+    /// Its reason, to be changed, and whether a human has decided.
+    pub fn reason_and_decided(&mut self) -> (&mut String, bool) {
+        (&mut self.reason, self.decision.is_some())
+    }
+}
+
 impl From<&GateDecision> for OpenGateDecisionJson {
     fn from(decision: &GateDecision) -> Self {
         match decision {

@@ -119,6 +119,11 @@ impl RepositoryHooks {
         matches!(self.standing, HookApproval::Approved(_)) && self.depth < DEEPEST
     }
 
+    /// Whether there are some that a human approved.
+    pub fn are_approved(&self) -> bool {
+        matches!(self.standing, HookApproval::Approved(_))
+    }
+
     /// Whether a human has to approve them first.
     pub fn wait_for_approval(&self) -> bool {
         matches!(self.standing, HookApproval::Waiting(_) | HookApproval::Unknown(_))

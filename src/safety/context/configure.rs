@@ -10,6 +10,8 @@ use super::trust::ProjectTrust;
 use crate::config;
 use crate::config::{ConfigLayers, EffectiveConfig, GitConfigValue, UsableConfig, byte_order_mark};
 use crate::context::approved_hooks::RepositoryHooks;
+use crate::context::session_hooks;
+use crate::context::session_hooks::SessionHooks;
 use crate::project_hooks::project_files::{CONFIG, ProjectFiles, SHARED};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
@@ -223,7 +225,7 @@ impl Context {
         self.repo.worktrees().main_worktree()?;
         let TrustedConfig { usable, trust, stood_in } = load_trusted(&self.repo, command_line)?;
         self.take_config(usable.whole()?, &trust, !stood_in.is_empty());
-        Ok(ConfigMessages { warnings: stood_in, notes: note_on(&trust).into_iter().collect() })
+        Ok(ConfigMessages { warnings: stood_in, notes: note_on(&self.repo, &trust).into_iter().collect() })
     }
 
     /// Records what stands in for a configuration file that cannot be read, once for each such content. Nothing depends on it, so
@@ -247,7 +249,7 @@ impl Context {
         let TrustedConfig { usable: UsableConfig { loaded, problems }, trust, stood_in } = load_trusted(&self.repo, Vec::new())?;
         self.take_config(loaded, &trust, !problems.is_empty() || !stood_in.is_empty());
         let left_out = |error: &Error| format!("note: left out of the configuration, so nothing expires: {error}");
-        let notes = problems.iter().map(left_out).chain(note_on(&trust)).collect();
+        let notes = problems.iter().map(left_out).chain(note_on(&self.repo, &trust)).collect();
         Ok(ConfigMessages { warnings: stood_in, notes })
     }
 
@@ -266,6 +268,9 @@ impl Context {
         if self.hooks.wait_for_approval() {
             let now = RepositoryHooks::of(&stand_in::of_project(&self.repo).0, &self.layout().trusted_dir());
             self.hooks.read_again(now);
+            if session_hooks::of_session(&self.repo).is_some() {
+                session_hooks::say(self);
+            }
         }
     }
 }
@@ -309,21 +314,25 @@ fn may_want_verify(bytes: &[u8]) -> bool {
 }
 
 /// A note where the project's files are not applied.
-pub fn note_on(trust: &ProjectTrust) -> Option<String> {
+pub fn note_on(repo: &Repository, trust: &ProjectTrust) -> Option<String> {
     let command = if matches!(trust, ProjectTrust::Waiting { .. }) { ": git axiom trust" } else { "" };
-    why_not_applied(trust).map(|why| format!("note: {why}{command}"))
+    why_not_applied(repo, trust).map(|why| format!("note: {why}{command}"))
 }
 
-/// Why the project's files are not applied, in words.
-pub fn why_not_applied(trust: &ProjectTrust) -> Option<String> {
-    match trust {
-        ProjectTrust::Nothing | ProjectTrust::Approved(_) => None,
+/// Why the project's files are not applied, in words, and what a session does that runs.
+pub fn why_not_applied(repo: &Repository, trust: &ProjectTrust) -> Option<String> {
+    let why = match trust {
+        ProjectTrust::Nothing | ProjectTrust::Approved(_) => return None,
         ProjectTrust::Waiting { before: None, .. } => {
-            Some("nothing of the project's files is applied or run before you approve them".into())
+            "nothing of the project's files is applied or run before you approve them".to_owned()
         }
         ProjectTrust::Waiting { before: Some(_), .. } => {
-            Some("the project's files have changed, so nothing of them is applied or run".into())
+            "the project's files have changed, so nothing of them is applied or run".to_owned()
         }
-        ProjectTrust::Unusable { why, .. } => Some(format!("nothing of the project's files is applied or run: {why}")),
-    }
+        ProjectTrust::Unusable { why, .. } => format!("nothing of the project's files is applied or run: {why}"),
+    };
+    Some(match session_hooks::of_session(repo) {
+        Some(SessionHooks::Approved) => format!("{why}; the session that runs goes on with the hooks with which it began"),
+        Some(SessionHooks::Nothing | SessionHooks::Waiting) | None => why,
+    })
 }

@@ -12,6 +12,7 @@ pub mod handle;
 pub mod kept_hooks;
 pub mod ownership;
 pub mod placement;
+pub mod session_hooks;
 pub mod stand_in;
 pub mod trust;
 

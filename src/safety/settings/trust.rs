@@ -12,7 +12,6 @@ use crate::context::handle::Context;
 use crate::context::{Repository, trust};
 use crate::project_hooks::project_files::ProjectFiles;
 use axiom_base::error::{Error, Result};
-use axiom_model::queries::gate_line::OpenGateJson;
 use axiom_model::work::gates::gate::once_trusted;
 
 /// A key of the project's configuration.
@@ -44,15 +43,14 @@ pub fn effects(repo: &Repository, files: &ProjectFiles) -> Result<std::result::R
     Ok(Ok(of_keys(configure::project_entries(repo, project), &without, &with)))
 }
 
-/// Gates that wait for the approval of the project's files say so where it was given meanwhile. The files are looked at only where there is
-/// such a gate.
-pub fn say_what_is_approved(ctx: &Context, gates: &mut [OpenGateJson]) {
-    let waiting = gates.iter_mut().filter(|gate| gate.decision.is_none());
-    let waiting: Vec<_> = waiting.filter_map(|gate| Some((once_trusted(&gate.reason)?, gate))).collect();
-    if waiting.is_empty() || configure::why_not_applied(&trust::trust(&ctx.repo)).is_some() {
+/// The reasons of gates that wait, or waited, for the approval of the project's files say so where it was given meanwhile; each with
+/// whether a human has decided at it. The files are looked at only where there is such a gate.
+pub fn say_what_is_approved<'a>(ctx: &Context, reasons: impl Iterator<Item = (&'a mut String, bool)>) {
+    let waiting: Vec<_> = reasons.filter_map(|(reason, is_decided)| Some((once_trusted(reason, is_decided)?, reason))).collect();
+    if waiting.is_empty() || configure::why_not_applied(&ctx.repo, &trust::trust(&ctx.repo)).is_some() {
         return;
     }
-    waiting.into_iter().for_each(|(reason, gate)| gate.reason = reason);
+    waiting.into_iter().for_each(|(now, reason)| *reason = now);
 }
 
 fn of_keys(set: Vec<(String, Value)>, without: &EffectiveConfig, with: &EffectiveConfig) -> Vec<ProjectSettingEffect> {

@@ -113,7 +113,7 @@ pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<E
         GateVerb::List => {
             let gates: Vec<&Gate> = natural::sorted(ctx.state().restorable.gates.values(), |gate| gate.id.as_str());
             let mut lines: Vec<OpenGateJson> = gates.iter().map(|gate| OpenGateJson::from(*gate)).collect();
-            trust::say_what_is_approved(&ctx, &mut lines);
+            trust::say_what_is_approved(&ctx, lines.iter_mut().map(OpenGateJson::reason_and_decided));
             let answer = GateListJson { gates: lines };
             // What a crash left waits for a human too, at no gate.
             let recovery = status::to_recover(&ctx)?;
@@ -135,7 +135,8 @@ pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<E
             Error::new(Code::InvalidInput, "a question needs an answer").hint(format!("git axiom gate answer {gate} TEXT"))
         );
     }
-    let gates = interventions::decide(&mut ctx, &gates, &decision)?;
+    let mut gates = interventions::decide(&mut ctx, &gates, &decision)?;
+    trust::say_what_is_approved(&ctx, gates.iter_mut().map(|gate| (&mut gate.reason, true)));
     let for_sessions = gates.iter().any(|gate| gate.kind != GateKind::Planning);
     if for_sessions && !ctx.supervisor_alive()? {
         screen.note("note: no supervisor runs; the next 'git axiom run' acts on it");

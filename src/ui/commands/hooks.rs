@@ -9,7 +9,7 @@ use super::{look, open, open_configured};
 use crate::cli::screen::{Screen, table};
 use crate::cli::{prompt, visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
-use crate::wording::trust::SESSION_GOES_BY;
+use crate::wording::trust::{session_goes_by, unapproved_hooks};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::forms::nearest;
 use axiom_model::base::ids::TaskId;
@@ -202,11 +202,9 @@ fn list(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let waits = hooks.iter().any(|hook| !hook.approved);
     screen.answer(&HooksListJson { hooks }, || text)?;
     if waits {
-        screen.note("Hooks that are not approved do not run: git axiom trust");
+        screen.note(unapproved_hooks(&ctx.repo));
     }
-    if ctx.supervisor_alive()? {
-        screen.note(SESSION_GOES_BY);
-    }
+    session_goes_by(&ctx.repo).into_iter().for_each(|note| screen.note(note));
     Ok(Exit::Done)
 }
 

@@ -9,7 +9,7 @@ use super::open;
 use crate::cli::screen::{Screen, table};
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
-use crate::wording::trust::{ApprovalText, QUESTION, SESSION_GOES_BY, approved};
+use crate::wording::trust::{ApprovalText, QUESTION, approved, session_goes_by};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::forms::nearest;
 use axiom_safety::context::handle::Context;
@@ -113,6 +113,7 @@ pub fn run(args: &TrustArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
             true => "Nothing of this project's files is applied or run any more.\n".to_owned(),
             false => "Nothing was approved.\n".to_owned(),
         })?;
+        session_goes_by(&ctx.repo).into_iter().for_each(|note| screen.note(note));
         return Ok(Exit::Done);
     }
     super::init::tell_of_commit_hooks(&mut ctx, screen)?;
@@ -142,9 +143,7 @@ pub fn run(args: &TrustArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
         return Ok(Exit::Done);
     }
     let exit = approve(&ctx, &now, before.as_ref(), effects, args.yes, screen)?;
-    if ctx.supervisor_alive()? {
-        screen.note(SESSION_GOES_BY);
-    }
+    session_goes_by(&ctx.repo).into_iter().for_each(|note| screen.note(note));
     Ok(exit)
 }
 

@@ -5,13 +5,35 @@ use serde_json::Value;
 use crate::cli::screen::table;
 use crate::cli::{visible, words};
 use axiom_base::error::Error;
+use axiom_safety::context::Repository;
+use axiom_safety::context::session_hooks::{SessionHooks, of_session};
 use axiom_safety::project_hooks::difference;
 use axiom_safety::project_hooks::difference::ProjectFileChange;
 use axiom_safety::project_hooks::project_files::{ProjectFile, ProjectFilePath, ProjectFiles};
 use axiom_safety::settings::trust::ProjectSettingEffect;
 
-/// What is said of hooks and configuration while a session runs.
-pub const SESSION_GOES_BY: &str = "A session runs, and goes by the hooks and the configuration with which it began.";
+/// What is said of hooks and configuration while a session runs; `None` where none runs.
+pub fn session_goes_by(repo: &Repository) -> Option<&'static str> {
+    Some(match of_session(repo)? {
+        SessionHooks::Nothing | SessionHooks::Approved => {
+            "A session runs, and goes by the hooks and the configuration with which it began."
+        }
+        SessionHooks::Waiting => {
+            "A session runs that began without approved hooks: it takes up those that you approve, and goes by the configuration with \
+             which it began."
+        }
+    })
+}
+
+/// What is said of hooks that nobody approved as they are.
+pub fn unapproved_hooks(repo: &Repository) -> &'static str {
+    match of_session(repo) {
+        Some(SessionHooks::Approved) => {
+            "Hooks that are not approved do not run, but in the session that runs, as they were when it began: git axiom trust"
+        }
+        Some(SessionHooks::Nothing | SessionHooks::Waiting) | None => "Hooks that are not approved do not run: git axiom trust",
+    }
+}
 
 /// What is asked.
 pub const QUESTION: &str = "Approve exactly this?";

@@ -267,7 +267,11 @@ fn what_waits_for_an_approval_says_so_once_that_is_given() {
     approve(&world);
     let now = "the project's files are approved by now; approve to ask its hook again";
     assert!(told().iter().all(|text| text.contains(now) && !text.contains("git axiom trust")), "{:?}", told());
-    world.env.ok(&["gate", "approve", "t"]);
+    let decided = world.env.ok(&["gate", "approve", "t"]);
+    let now = "the project's files are approved by now";
+    assert!(decided.contains(now) && !decided.contains("git axiom trust"), "{decided}");
+    assert!(told().iter().all(|text| text.contains(now) && !text.contains("approve to ask")), "{:?}", told());
+    assert!(!told().iter().any(|text| text.contains("git axiom trust")), "{:?}", told());
     world.autopilot(&[]).code(0);
 }
 
@@ -609,4 +613,35 @@ fn while_a_session_runs_it_is_said_that_hooks_of_now_do_not_count_in_it() {
     world.env.ok(&["quit", "--yes"]);
     live.wait();
     assert!(!says(&["hooks", "list"]) && !says(&["config", "show"]));
+}
+
+#[test]
+fn what_a_session_does_about_hooks_that_changed_or_were_never_approved_is_said() {
+    let world = World::new();
+    hook(&world, "pre-merge", "exit 0");
+    approve(&world);
+    world.waiting_task("t");
+    let live = world.start_until_begun();
+    hook(&world, "pre-merge", "exit 1");
+    let told = |args: &[&str]| world.env.axiom(args).success().to_string();
+    let listed = told(&["hooks", "list"]);
+    assert!(listed.contains("do not run, but in the session that runs, as they were when it began"), "{listed}");
+    let noted = told(&["config", "show"]);
+    assert!(noted.contains("; the session that runs goes on with the hooks with which it began: git axiom trust"), "{noted}");
+    assert!(told(&["trust", "--revoke"]).contains("A session runs, and goes by the hooks"), "it goes on with them");
+    world.signal_file("go");
+    live.wait().code(0);
+    assert!(world.env.repo().join("t.txt").exists());
+
+    // One that began before anybody approved them takes them up.
+    world.task("u", "echo 1 > u.txt", &[]);
+    let live = world.start(&["--mode", "autopilot"]);
+    world.wait_for_gate("merge-u");
+    let trusted = told(&["trust", "--yes"]);
+    assert!(trusted.contains("it takes up those that you approve"), "{trusted}");
+    world.env.ok(&["gate", "approve", "merge-u"]);
+    wait_until("its hook refuses it", || world.wait_for_gate("merge-u")["reason"].as_str().unwrap().contains("pre-merge"));
+    assert!(told(&["hooks", "list"]).contains("A session runs, and goes by the hooks and the configuration"));
+    world.quits_well(live);
+    assert!(!told(&["hooks", "list"]).contains("session"));
 }

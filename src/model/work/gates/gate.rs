@@ -276,15 +276,19 @@ pub fn merge_wants_trust(what: &str) -> String {
     format!("{what}{MERGE_WANTS_TRUST}")
 }
 
-/// What such gates say once they are approved; `None` for other reasons.
-pub fn once_trusted(reason: &str) -> Option<String> {
+/// What such gates say once the files are approved, and whether a human has decided at them since; `None` for other reasons.
+pub fn once_trusted(reason: &str, is_decided: bool) -> Option<String> {
     let then = match (reason.ends_with(WANTS_TRUST), reason.contains(MERGE_WANTS_TRUST)) {
-        (true, _) => "approve to ask its hook again",
-        (false, true) => "approve to merge it",
         (false, false) => return None,
+        (_, _) if is_decided => "",
+        (true, _) => "; approve to ask its hook again",
+        (false, true) => "; approve to merge it",
     };
-    Some(format!("the project's files are approved by now; {then}"))
+    Some(format!("the project's files are approved by now{then}"))
 }
+
+/// How the reason of the gate of a task begins whose merge was undone.
+const TAKEN_BACK: &str = "its merge was taken back";
 
 const MERGE_WANTS_TRUST: &str = ", so nobody can say whether this may be merged";
 
@@ -329,7 +333,7 @@ impl Gate {
 
     /// The gate of a task whose merge was undone.
     pub fn for_undone_merge(task: &TaskId, now: Timestamp) -> Option<Self> {
-        let reason = format!("its merge was taken back; approve to merge {task} again");
+        let reason = format!("{TAKEN_BACK}; approve to merge {task} again");
         Self::of_task(GateKind::Merge, task, reason, now).ok()
     }
 
@@ -531,11 +535,14 @@ mod tests {
     #[test]
     fn what_waits_for_an_approval_says_once_that_is_given() {
         let reason = wants_trust("the hook pre-task-start is not approved as it is");
-        assert!(reason.contains("git axiom trust") && !once_trusted(&reason).unwrap().contains("git axiom trust"));
+        assert!(reason.contains("git axiom trust") && !once_trusted(&reason, false).unwrap().contains("git axiom trust"));
+        assert_eq!(once_trusted(&reason, true).unwrap(), "the project's files are approved by now");
         assert!(
-            once_trusted(&merge_wants_trust("the hook pre-merge is not approved as it is")).unwrap().ends_with("to merge it")
+            once_trusted(&merge_wants_trust("the hook pre-merge is not approved as it is"), false)
+                .unwrap()
+                .ends_with("to merge it")
         );
-        assert_eq!(once_trusted("merge three into main"), None);
+        assert_eq!(once_trusted("merge three into main", false), None);
     }
 
     #[test]

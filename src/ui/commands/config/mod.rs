@@ -13,9 +13,8 @@ use crate::cli::screen::{Screen, table};
 use crate::cli::words;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::panel::keys::PanelKeyBindings;
-use crate::wording::trust::SESSION_GOES_BY;
+use crate::wording::trust::session_goes_by;
 use axiom_base::error::{Code, Error, Exit, Result};
-use axiom_safety::beside_log::session_lock;
 use axiom_safety::config;
 use axiom_safety::config::keys::KEYS;
 use axiom_safety::config::{ConfigSetting, ConfigSource, UsableConfig};
@@ -120,10 +119,8 @@ pub fn run(args: &ConfigVerb, global: &GlobalArgs, screen: &mut Screen) -> Resul
 /// What counts here, with notes on what a human has to approve first, and on a session that goes by what it read before.
 fn load(repo: &Repository, screen: &mut Screen) -> Result<TrustedConfig> {
     let trusted = configure::load_trusted(repo, Vec::new())?;
-    if session_lock::is_held(repo)? {
-        screen.note(SESSION_GOES_BY);
-    }
-    if let Some(note) = configure::note_on(&trusted.trust) {
+    session_goes_by(repo).into_iter().for_each(|note| screen.note(note));
+    if let Some(note) = configure::note_on(repo, &trusted.trust) {
         screen.note(&note);
     }
     Ok(trusted)

@@ -16,6 +16,7 @@ use axiom_base::error::Result;
 use axiom_model::base::names::{Oid, RefName, RepoPath};
 use axiom_model::queries::gate_line::OpenGateJson;
 use axiom_safety::context::handle::Context;
+use axiom_safety::settings::trust;
 
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
@@ -66,7 +67,9 @@ struct GateStepJson<'a> {
 
 /// Shows a gate with everything that helps to decide.
 pub(super) fn run(ctx: &Context, name: &str, screen: &mut Screen) -> Result<()> {
-    let look = gates::look(ctx, name)?;
+    let mut look = gates::look(ctx, name)?;
+    let is_decided = look.gate.decision.is_some();
+    trust::say_what_is_approved(ctx, [(&mut look.gate.reason, is_decided)].into_iter());
     let changed = look.diff.as_ref();
     let case = look.gate.task_id.as_ref().map(|task| ctx.state().task(task)).transpose()?;
     let verification = case.map(|case| verify_steps::of(ctx, case)).unwrap_or_default();

@@ -35,7 +35,7 @@ impl PanelTrustCheck {
     /// Why they do not count; `None` where they do, or there are none.
     pub fn why_not(&mut self, ctx: &Context) -> Option<String> {
         if self.looked.is_none_or(|looked| looked.elapsed() >= OFTEN) {
-            self.why = why_not_applied(&trust::trust(&ctx.repo));
+            self.why = why_not_applied(&ctx.repo, &trust::trust(&ctx.repo));
             self.looked = Some(Instant::now());
         }
         self.why.clone()
@@ -62,7 +62,7 @@ pub fn with_gates(recovery: &RecoveryNeedJson, gates: Vec<WaitingRow>, why_not: 
     };
     let recovery = recovery.needed.then(|| row(WaitingRowKind::Recovery, recovery.reasons.join("; ")));
     let is_trusted = why_not.is_none();
-    let gates = gates.into_iter().map(|gate| match once_trusted(&gate.reason).filter(|_| is_trusted && gate.decided.is_none()) {
+    let gates = gates.into_iter().map(|gate| match once_trusted(&gate.reason, gate.decided.is_some()).filter(|_| is_trusted) {
         Some(reason) => WaitingRow { reason, ..gate },
         None => gate,
     });
