@@ -4,6 +4,8 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::sync::Arc;
 
+use jiff::Timestamp;
+
 use crate::context::trust::ProjectTrust;
 use crate::project_hooks::approved_tree::ApprovedTree;
 use crate::project_hooks::selection::{ProjectHook, hooks_of};
@@ -25,12 +27,13 @@ const NOT_RUN: &str = "was not run: the process that was to run it ended before"
 /// Of a hook that ran then, or was about to.
 const CUT_OFF: &str = "may not have run to its end: the process that ran it ended before";
 
-fn not_told(facts: &HookFacts, hook: &ProjectHook, why: &str) -> HookRun {
+fn not_told(facts: &HookFacts, hook: &ProjectHook, (at, why): (Timestamp, &str)) -> HookRun {
     HookRun {
         event: facts.event,
         hook: hook.place.to_string(),
         task: facts.task_id.clone(),
-        took_ms: 0,
+        took_ms: None,
+        at: Some(at),
         failure: Some(why.to_owned()),
         lines: Vec::new(),
         trial: facts.trial,
@@ -70,8 +73,8 @@ enum HookApproval {
 pub struct RepositoryHooks {
     standing: HookApproval,
     due: VecDeque<HookFacts>,
-    /// What is being told.
-    told: Option<HookFacts>,
+    /// What is being told, and since when.
+    told: Option<(HookFacts, Timestamp)>,
     /// What is kept on disk in task that this process ends.
     kept: Vec<HookRun>,
     /// How many events were dropped since somebody asked.
@@ -166,8 +169,8 @@ impl RepositoryHooks {
 
     /// What is due next. It is being told until [`RepositoryHooks::told`].
     pub fn next_due(&mut self) -> Option<HookFacts> {
-        self.told = self.due.pop_front();
-        self.told.clone()
+        self.told = self.due.pop_front().map(|facts| (facts, env::now()));
+        self.told.as_ref().map(|(facts, _)| facts.clone())
     }
 
     /// What was due has been told, or there is nobody to tell it.
@@ -177,10 +180,10 @@ impl RepositoryHooks {
 
     /// What became of the hooks that are told something, and of those that are due, if this process ended now.
     pub fn if_we_ended(&self) -> Vec<HookRun> {
-        let told = self.told.iter().map(|facts| (facts, CUT_OFF));
-        let all = told.chain(self.due.iter().map(|facts| (facts, NOT_RUN)));
-        all.flat_map(|(facts, why)| match self.at(facts.event) {
-            EventHooks::Run(hooks, _) => hooks.into_iter().map(|hook| not_told(facts, &hook, why)).collect(),
+        let told = self.told.iter().map(|(facts, since)| (facts, (*since, CUT_OFF)));
+        let all = told.chain(self.due.iter().map(|facts| (facts, (facts.at, NOT_RUN))));
+        all.flat_map(|(facts, when)| match self.at(facts.event) {
+            EventHooks::Run(hooks, _) => hooks.into_iter().map(|hook| not_told(facts, &hook, when)).collect(),
             EventHooks::Nothing | EventHooks::NotApproved(_) => Vec::new(),
         })
         .collect()

@@ -131,7 +131,7 @@ struct HookRunJson {
     event: HookEvent,
     hook: String,
     task_id: Option<TaskId>,
-    took_ms: u64,
+    took_ms: Option<u64>,
     failure: Option<String>,
     lines: Vec<String>,
     trial: bool,
@@ -182,7 +182,7 @@ pub fn run(verb: HooksVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<
 }
 
 fn view(run: HookRun, at: Option<Timestamp>) -> HookRunJson {
-    let HookRun { event, hook, task: task_id, took_ms, failure, lines, trial } = run;
+    let HookRun { event, hook, task: task_id, took_ms, at: _, failure, lines, trial } = run;
     HookRunJson { at, event, hook, task_id, took_ms, failure, lines, trial }
 }
 
@@ -252,11 +252,16 @@ fn try_out(args: &HooksRunArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
 
 fn run_in_words(run: &HookRun) -> String {
     let how = run.failure.as_deref().unwrap_or("passed");
-    let mut text = format!("{} {how} ({} ms)\n", run.hook, run.took_ms);
+    let mut text = format!("{} {how}{}\n", run.hook, took(run));
     for line in &run.lines {
         text.push_str(&format!("  {}\n", visible::line(line)));
     }
     text
+}
+
+/// How long it took, where that is known.
+fn took(run: &HookRun) -> String {
+    run.took_ms.map_or_else(String::new, |ms| format!(" ({ms} ms)"))
 }
 
 fn copy(args: &HooksInstallArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
@@ -349,7 +354,7 @@ fn log(args: &HooksLogArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
 fn log_in_words(runs: &[EndedHookRun]) -> String {
     let mut text = String::new();
     for EndedHookRun { at, run } in runs {
-        text.push_str(&format!("{}  {} ({} ms)\n", words::time(*at), visible::line(&run.summary()), run.took_ms));
+        text.push_str(&format!("{}  {}{}\n", words::time(*at), visible::line(&run.summary()), took(run)));
         for line in &run.lines {
             text.push_str(&format!("    {}\n", visible::line(line)));
         }

@@ -320,6 +320,7 @@ fn hooks_that_a_kill_kept_from_being_told_are_named_and_recorded() {
         world.wait_for_gate("merge-t");
         live.kill();
         world.all_die();
+        let died = jiff::Timestamp::now();
         let looked = world.env.ok(&["recover"]);
         let named =
             ["hook on-gate this clone's hooks/on-gate for t was not run: ", "hooks/post-task-complete for t may not have run"];
@@ -331,6 +332,10 @@ fn hooks_that_a_kill_kept_from_being_told_are_named_and_recorded() {
         let of = |event: &str| runs.iter().filter(|run| run["event"] == event).collect::<Vec<_>>();
         assert_eq!((of("on-gate").len(), of("post-task-complete").len()), (1, 1), "{log}");
         assert!(of("on-gate")[0]["failure"].as_str().unwrap().starts_with("was not run: "), "{log}");
+        let began: jiff::Timestamp = of("post-task-complete")[0]["at"].as_str().unwrap().parse().unwrap();
+        assert!(began < died, "it has the time at which it began: {log}");
+        assert!(of("post-task-complete")[0]["tookMs"].is_null() && of("on-gate")[0]["tookMs"].is_null(), "{log}");
+        assert!(!world.env.ok(&["hooks", "log"]).contains(" ms)"), "nobody knows how long it took");
         assert!(!world.beside("gate").exists());
         assert!(!world.env.ok(&["recover"]).contains("on-gate"), "it is said once");
     }

@@ -1,5 +1,6 @@
 //! The record of one run of a hook.
 
+use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::base::ids::TaskId;
@@ -16,8 +17,12 @@ pub struct HookRun {
     /// The task, where the event is about one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub task: Option<TaskId>,
-    /// How long it took, in milliseconds.
-    pub took_ms: u64,
+    /// How long it took, in milliseconds; `None` where nobody knows.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub took_ms: Option<u64>,
+    /// Where it is recorded much later, when it began, or when that happened of which it was to be told.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub at: Option<Timestamp>,
     /// Why it failed; `None` where it did not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,

@@ -15,10 +15,10 @@ use axiom_model::state::event::Event;
 use axiom_model::work::hooks::hook_event::HookEvent;
 use axiom_model::work::hooks::hook_run::HookRun;
 
-/// A run, and when it ended.
+/// A run, and when it was.
 #[derive(Debug, Clone)]
 pub struct EndedHookRun {
-    /// When.
+    /// When it ended; of one that was cut off when it began.
     pub at: Timestamp,
     /// The run.
     pub run: HookRun,
@@ -40,7 +40,7 @@ pub fn runs(ctx: &Context) -> Result<Vec<EndedHookRun>> {
     let mut all = Vec::new();
     history::each_event(ctx.layout(), |envelope| {
         if let Event::HookRan { run } = envelope.event {
-            all.push(EndedHookRun { at: envelope.at, run: *run });
+            all.push(EndedHookRun { at: run.at.unwrap_or(envelope.at), run: *run });
         }
         Ok(())
     })?;
