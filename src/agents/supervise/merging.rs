@@ -50,7 +50,9 @@ impl Supervisor<'_> {
             }
             // Decided, the merge is tried again, below.
             let in_review = self.undecided_gate(GateKind::HumanReview, &task);
-            if (in_review || self.undecided_gate(GateKind::Merge, &task)) && self.is_merged_by_hand(&task)? {
+            let is_undone = self.gate(GateKind::Merge, &task).is_some_and(Gate::is_of_undone_merge);
+            let waits = in_review || self.undecided_gate(GateKind::Merge, &task);
+            if waits && !is_undone && self.is_merged_by_hand(&task)? {
                 may_go.push((task, AllowedGuardedFiles::Nothing));
                 continue;
             }

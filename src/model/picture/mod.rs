@@ -80,6 +80,17 @@ pub enum PictureMomentKind {
     Undone,
 }
 
+/// How an operation stands by now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MomentStanding {
+    /// It can be undone.
+    CanBeUndone,
+    /// This transaction undid it.
+    UndoneBy(OperationId),
+    /// An undo would be refused.
+    Refused,
+}
+
 /// The picture.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 pub struct Picture {
@@ -101,17 +112,23 @@ impl Picture {
         lane.from.is_none_or(|from| from < moment) && lane.to.is_none_or(|to| to >= moment)
     }
 
-    /// Takes away what is refused: an undo that cannot be made any more. A merge can be taken back in another way.
-    pub fn offer_only(&mut self, can_undo: impl Fn(&OperationId) -> bool) {
+    /// Takes away what is refused: an undo that cannot be made any more. A merge can be taken back in another way, while its task is
+    /// merged.
+    pub fn offer_only(&mut self, now: impl Fn(&OperationId) -> MomentStanding, is_merged: impl Fn(&TaskId) -> bool) {
         for moment in &mut self.moments {
             let undo = moment.command.as_ref().is_some_and(|command| *command == undo(&moment.operation));
-            if undo && !can_undo(&moment.operation) {
-                let task = moment
-                    .lanes
-                    .first()
-                    .filter(|_| moment.kind == PictureMomentKind::Merged)
-                    .map(|lane| &self.lanes[*lane].task_id);
-                moment.command = task.map(|task| format!("git axiom rollback task {task}"));
+            let standing = if undo { now(&moment.operation) } else { MomentStanding::CanBeUndone };
+            match standing {
+                MomentStanding::CanBeUndone => {}
+                MomentStanding::UndoneBy(by) => {
+                    moment.what.push_str(&format!(" (undone by {by})"));
+                    moment.command = None;
+                }
+                MomentStanding::Refused => {
+                    let lane = moment.lanes.first().filter(|_| moment.kind == PictureMomentKind::Merged);
+                    let task = lane.map(|lane| &self.lanes[*lane].task_id).filter(|task| is_merged(task));
+                    moment.command = task.map(|task| format!("git axiom rollback task {task}"));
+                }
             }
         }
     }
@@ -185,7 +202,13 @@ impl PictureFold {
                 self.add(when, PictureMomentKind::Session, Vec::new(), format!("session {} begins", session.id))
             }
             Event::SessionChanged { state, reason } if is_over(*state) => {
-                self.add(when, PictureMomentKind::Session, Vec::new(), format!("the session ends: {reason}"));
+                let what = match state {
+                    // That was before: this is when it was seen.
+                    SessionState::Crashed => "the session is found crashed".to_owned(),
+                    SessionState::Interrupted if reason != "interrupted" => format!("the session is found interrupted: {reason}"),
+                    _ => format!("the session ends: {reason}"),
+                };
+                self.add(when, PictureMomentKind::Session, Vec::new(), what);
             }
             Event::WorkspaceOpened { task, .. } => drop(self.made.insert(task.clone())),
             Event::TaskClaimed { agent, task, .. } => self.claimed(when, agent, task),

@@ -5,9 +5,10 @@ use crate::folders::workspaces;
 use crate::undo::UndoabilityCheck;
 use crate::{checkpoint, history};
 use axiom_base::error::Result;
-use axiom_model::base::ids::{CheckpointName, TaskId};
+use axiom_model::base::ids::{CheckpointName, OperationId, TaskId};
 use axiom_model::base::names::{Oid, RefName};
-use axiom_model::picture::{Picture, PictureFold};
+use axiom_model::operation::operation_record::OperationRecord;
+use axiom_model::picture::{MomentStanding, Picture, PictureFold};
 use axiom_model::work::signals::reports::ChangedLineCounts;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 
@@ -64,7 +65,13 @@ fn offer_what_is_accepted(ctx: &Context, picture: &mut Picture) -> Result<()> {
     let Some(oldest) = picture.offered().next().cloned() else { return Ok(()) };
     let all = history::newest_transactions(ctx, |known| known.iter().any(|one| one.id == oldest))?;
     let standing = UndoabilityCheck::new(ctx, &all)?;
-    picture.offer_only(|id| all.iter().any(|one| one.id == *id && standing.obstacle(one).is_none()));
+    let now = |id: &OperationId| match all.iter().find(|one| one.id == *id) {
+        Some(OperationRecord { undone_by: Some(by), .. }) => MomentStanding::UndoneBy(by.clone()),
+        Some(one) if standing.obstacle(one).is_none() => MomentStanding::CanBeUndone,
+        Some(_) | None => MomentStanding::Refused,
+    };
+    let tasks = &ctx.state().restorable.tasks;
+    picture.offer_only(now, |task| tasks.get(task).is_some_and(|task| task.merged.is_some()));
     Ok(())
 }
 

@@ -85,6 +85,10 @@ fn a_merge_that_was_undone_waits_for_a_human_in_autopilot_too() {
         world.env.ok(&["undo", one["id"].as_str().unwrap(), "--yes"]);
     }
     assert!(!world.env.repo().join("t.txt").exists() && !world.env.repo().join("u.txt").exists());
+    // The graph says so, and offers nothing that would take finished work away.
+    let graph = world.env.ok(&["graph"]);
+    let undone = |line: &&str| line.contains("merge t into main (undone by ") && line.ends_with(')');
+    assert!(graph.lines().filter(undone).count() == 1 && !graph.contains("rollback task"), "{graph}");
     // It takes the session up again, but not the merges: whoever took them back does not want them at once.
     let ended = world.autopilot(&[]).code(1);
     assert!(ended.stdout.contains("t waits at gate merge-t: its merge was taken back"), "{}", ended.stdout);
@@ -96,6 +100,32 @@ fn a_merge_that_was_undone_waits_for_a_human_in_autopilot_too() {
     assert!(!world.env.repo().join("u.txt").exists() && live.runs());
     world.env.ok(&["gate", "approve", "merge-u"]);
     wait_until("merged", || world.env.repo().join("u.txt").exists());
+    world.quits_well(live);
+}
+
+/// Also where the target has its work already: nobody but a human says again that it is merged.
+#[test]
+fn a_merge_of_nothing_that_was_undone_waits_for_a_human_too() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    let live = world.start(&["--mode", "review"]);
+    world.wait_for_gate("merge-t");
+    world.env.git(&["merge", "--quiet", "--no-edit", "axiom/t"]);
+    world.wait_until_merged("t");
+    world.env.ok(&["mode", "autopilot"]);
+    let noted = world.env.json(&["log", "--undoable"])["operations"].as_array().unwrap().clone();
+    let noted = noted.iter().find(|one| one["what"] == "t has nothing to merge").unwrap();
+    world.env.ok(&["undo", noted["id"].as_str().unwrap(), "--yes"]);
+    // The session goes on meanwhile, and merges what comes after.
+    world.task("u", "echo 1 > u.txt", &[]);
+    world.wait_until_merged("u");
+    assert!(world.find_task("t")["merged"].is_null(), "{}", world.find_task("t"));
+    let gate = world.wait_for_gate("merge-t");
+    assert!(gate["reason"].as_str().unwrap().starts_with("its merge was taken back"), "{gate}");
+    let total = world.env.json(&["stats"])["total"].clone();
+    assert_eq!((&total["merged"], &total["takenBack"]), (&2.into(), &1.into()), "t once and u: {total}");
+    world.env.ok(&["gate", "approve", "merge-t"]);
+    world.wait_until_merged("t");
     world.quits_well(live);
 }
 

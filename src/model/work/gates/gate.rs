@@ -337,6 +337,11 @@ impl Gate {
         Self::of_task(GateKind::Merge, task, reason, now).ok()
     }
 
+    /// Whether it is that of an undone merge: only a human merges it again, whatever the target has.
+    pub fn is_of_undone_merge(&self) -> bool {
+        self.kind == GateKind::Merge && self.reason.starts_with(TAKEN_BACK)
+    }
+
     /// The claim gate that holds a task which a human took from its agent or rolled back.
     pub fn holding(task: &TaskId, held: TaskHoldReason, now: Timestamp) -> Option<Self> {
         let reason = format!("{task} {}; approve to start it again", held.in_words());
