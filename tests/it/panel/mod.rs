@@ -233,6 +233,24 @@ fn editors_and_verbs_get_the_terminal_and_give_it_back() {
     assert!(status.success() && !seen.contains("\x1b[?1049h"), "it is drawn on the screen of the shell");
 }
 
+/// By their places in the log: an operation begins before the checkpoint that it makes first.
+#[test]
+fn the_checkpoint_before_an_operation_is_below_it_in_the_timeline() {
+    let world = World::new();
+    world.task("t", "echo 1 > t.txt", &[]);
+    world.autopilot(&[]).code(0);
+    let merge = world.env.json(&["log", "--undoable"])["operations"].as_array().unwrap().clone();
+    let merge = merge.iter().find(|one| one["what"] == "merge t into main").unwrap();
+    world.env.ok(&["undo", merge["id"].as_str().unwrap(), "--yes"]);
+    let mut panel = Panel::of(&world, (24, 120));
+    panel.type_keys(&["5"]);
+    let screen = panel.shows(&["before-merge", "before-undo", "merge t into main", "undo of"]);
+    let place = |text: &str| screen.lines().position(|line| line.contains(text)).unwrap();
+    assert!(place("undo of") < place("(before-undo)") && place("merge t into main (") < place("(before-merge)"), "{screen}");
+    assert!(place("(before-undo)") < place("merge t into main ("), "{screen}");
+    panel.type_keys(&["q"]);
+}
+
 #[test]
 fn run_with_the_panel_begins_a_session_that_outlives_it() {
     let world = World::new();

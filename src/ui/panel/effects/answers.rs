@@ -244,15 +244,21 @@ fn all_checkpoints(ctx: &Context) -> Result<PanelAnswer> {
     Ok(PanelAnswer::Checkpoints { heading, rows: rows.collect(), summary })
 }
 
-/// Checkpoints and transactions, newest first.
+/// Checkpoints and transactions, newest first: by their places in the log, since an operation begins with the checkpoint that is made
+/// before it.
 fn timeline(ctx: &Context) -> Result<Vec<TimelineRow>> {
     let all = &ctx.state().record.checkpoints;
-    let made = all.newest(MOST_MOMENTS)?.into_iter().map(|record| TimelineRow {
-        at: record.created_at,
-        clock: clock(record.created_at),
-        what: TimelineRowKind::Checkpoint(record.name.to_string()),
-        words: format!("{} ({})", record.name, record.trigger.as_str()),
-        by: if record.trigger == CheckpointTrigger::Manual { "you".to_owned() } else { "checkpoint".to_owned() },
+    let made = all.newest(MOST_MOMENTS)?.into_iter().map(|record| {
+        (
+            record.seq,
+            TimelineRow {
+                at: record.created_at,
+                clock: clock(record.created_at),
+                what: TimelineRowKind::Checkpoint(record.name.to_string()),
+                words: format!("{} ({})", record.name, record.trigger.as_str()),
+                by: if record.trigger == CheckpointTrigger::Manual { "you".to_owned() } else { "checkpoint".to_owned() },
+            },
+        )
     });
     let known = history::newest_transactions(ctx, |known| known.len() >= MOST_MOMENTS)?;
     // As the log says it.
@@ -260,7 +266,7 @@ fn timeline(ctx: &Context) -> Result<Vec<TimelineRow>> {
     let is_more = |one: &&OperationRecord| one.moves() || one.obstacle().is_none();
     let done = known.iter().rev().take(MOST_MOMENTS).filter(is_more).map(|one| {
         let undone = one.undone_by.as_ref().map_or_else(String::new, |by| format!(" (undone by {by})"));
-        TimelineRow {
+        let row = TimelineRow {
             at: one.at,
             clock: clock(one.at),
             what: TimelineRowKind::Operation {
@@ -269,11 +275,12 @@ fn timeline(ctx: &Context) -> Result<Vec<TimelineRow>> {
             },
             words: format!("{}{undone}", one.what),
             by: one.by.to_string(),
-        }
+        };
+        (one.last_seq, row)
     });
-    let mut moments: Vec<TimelineRow> = made.chain(done).collect();
-    moments.sort_by_key(|moment| std::cmp::Reverse(moment.at));
-    Ok(moments)
+    let mut moments: Vec<(u64, TimelineRow)> = made.chain(done).collect();
+    moments.sort_by_key(|(place, _)| std::cmp::Reverse(*place));
+    Ok(moments.into_iter().map(|(_, row)| row).collect())
 }
 
 fn learnt(ctx: &Context) -> PanelAnswer {
