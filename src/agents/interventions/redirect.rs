@@ -11,7 +11,7 @@ use axiom_model::queries::choices::{ReadyTaskChoice, choices};
 use axiom_model::queries::ready::persona_of;
 use axiom_model::state::current_state::State;
 use axiom_model::work::gates::gate::{AfterHalt, RedirectWorkspace};
-use axiom_model::work::sessions::session::SupervisorRequest;
+use axiom_model::work::sessions::session::{SessionState, SupervisorRequest};
 use axiom_model::work::tasks::task::{Task, TaskKind};
 use axiom_safety::beside_log::supervisor_requests::{RequestOutcome, ask_supervisor};
 use axiom_safety::checkpoint;
@@ -46,6 +46,8 @@ pub struct RedirectReport {
     pub gate: Option<GateId>,
     /// The checkpoint that was made before.
     pub checkpoint: CheckpointName,
+    /// What has to be called before the agent goes on.
+    pub waits_for: Option<&'static str>,
 }
 
 /// The task that an agent works on.
@@ -78,7 +80,12 @@ pub fn redirect(ctx: &mut Context, wanted: &RedirectChoice, watcher: &mut dyn Se
     }
     wait_released(ctx, &claims, watcher)?;
     let (completed, gate) = (is_completed(ctx.state(), &from), held_at(ctx.state(), &from));
-    Ok(RedirectReport { agent, from, to, completed, gate, checkpoint: made.name })
+    let waits_for = match ctx.state().record.session.as_ref().map(|session| session.state) {
+        _ if !ctx.supervisor_alive()? => Some("git axiom run"),
+        Some(SessionState::Pausing | SessionState::Paused) => Some("git axiom resume"),
+        _ => None,
+    };
+    Ok(RedirectReport { agent, from, to, completed, gate, checkpoint: made.name, waits_for })
 }
 
 fn check(state: &State, agent: &AgentId, to: &TaskId, place: RedirectWorkspace) -> Result<()> {

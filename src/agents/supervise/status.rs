@@ -179,7 +179,7 @@ pub struct SupervisorStatusJson {
 pub struct AgentStatusJson {
     /// Its id.
     pub id: String,
-    /// idle, running, waiting, paused, stopping, ended or dead.
+    /// idle, running, verifying, waiting, paused, held, stopping, ended or dead.
     pub state: &'static str,
     /// The task it works on.
     pub task_id: Option<String>,
@@ -288,13 +288,20 @@ impl RecoveryNeedJson {
 
 /// The state of an agent whose program has ended and whose end nobody has seen yet, as there is no session.
 const ENDED: &str = "ended";
+/// The state of an agent whose work is verified.
+const VERIFYING: &str = "verifying";
 /// The state of an agent whose keeper has died.
 const DEAD: &str = "dead";
 
 impl AgentStatusJson {
     /// Whether it is at work on a task, as far as is seen.
     pub fn works(&self) -> bool {
-        ["running", "stopping"].contains(&self.state)
+        ["running", VERIFYING, "stopping"].contains(&self.state)
+    }
+
+    /// Whether it has work, and was not left with it: its program has not ended, or somebody goes on with what it did.
+    pub fn is_there(&self) -> bool {
+        self.task_id.is_some() && ![ENDED, DEAD].contains(&self.state)
     }
 
     /// Whether a crash ended it, and nobody has seen to that yet.
@@ -326,6 +333,7 @@ pub fn status(ctx: &Context, now: Timestamp) -> Result<StatusDocument> {
         match doing.map(|doing| doing.what) {
             Some(SupervisorActivityKind::Ends) => view.state = "stopping",
             Some(SupervisorActivityKind::HoldsAgent) => view.state = "held",
+            Some(SupervisorActivityKind::Verifies) => view.state = VERIFYING,
             Some(_) | None => {}
         }
         if view.doing.is_some() && view.state == "paused" {

@@ -11,6 +11,9 @@ use crate::cli::visible;
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_agents::agent_list;
 use axiom_agents::agent_list::{AgentProgramListing, AgentProgramOrigin};
+use axiom_agents::supervise::status;
+use axiom_agents::supervise::status::AgentStatusJson;
+use axiom_base::env;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::forms::natural;
 use axiom_safety::attach::sessions;
@@ -61,17 +64,14 @@ struct WorkingAgentJson {
 }
 
 /// Those of a session that have work, and attached programs that are alive.
-fn working(ctx: &Context) -> Vec<WorkingAgentJson> {
-    let state = ctx.state();
-    let of_session = natural::sorted(state.busy_agents(), |agent| agent.id.as_str()).into_iter().map(|agent| {
-        let task = agent.work.as_ref().map(|work| work.task.clone());
-        let workspace = task.as_ref().and_then(|task| state.restorable.workspaces.get(task));
-        WorkingAgentJson {
-            id: agent.id.to_string(),
-            kind: "session",
-            worktree: workspace.map(|workspace| workspace.path.clone()),
-            task_id: task.map(|task| task.to_string()),
-        }
+fn working(ctx: &Context) -> Result<Vec<WorkingAgentJson>> {
+    let seen = status::status(ctx, env::now())?.agents;
+    let there = seen.into_iter().filter(AgentStatusJson::is_there);
+    let of_session = natural::sorted(there, |agent| agent.id.as_str()).into_iter().map(|agent| WorkingAgentJson {
+        id: agent.id,
+        kind: "session",
+        worktree: agent.workspace,
+        task_id: agent.task_id,
     });
     let alive = sessions::list(ctx).into_iter().filter(sessions::AttachedSession::is_alive);
     let attached = alive.map(AttachedSessionJson::from).map(|one| WorkingAgentJson {
@@ -80,7 +80,7 @@ fn working(ctx: &Context) -> Vec<WorkingAgentJson> {
         task_id: None,
         worktree: Some(one.worktree),
     });
-    of_session.chain(attached).collect()
+    Ok(of_session.chain(attached).collect())
 }
 
 fn working_in_words(working: &[WorkingAgentJson]) -> String {
@@ -120,7 +120,7 @@ pub fn run(args: &AgentsArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
     }
     let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
     let all = agent_list::all(&ctx.config)?;
-    let answer = AgentsJson { agents: all.iter().map(view).collect(), working: working(&ctx) };
+    let answer = AgentsJson { agents: all.iter().map(view).collect(), working: working(&ctx)? };
     screen.answer(&answer, || working_in_words(&answer.working) + &in_words(&all))?;
     Ok(Exit::Done)
 }

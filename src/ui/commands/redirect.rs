@@ -69,7 +69,6 @@ pub fn run(args: &RedirectArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     let (place, afterwards) = (RedirectWorkspace::with_same(args.same_workspace), AfterHalt::with_retry(args.retry));
     let wanted = RedirectChoice { agent: args.agent.clone(), to, place, afterwards };
     let done = redirect::redirect(&mut ctx, &wanted, &mut ProgressPrinter::new(false))?;
-    let runs = ctx.supervisor_alive()?;
     let answer = RedirectJson {
         agent: &done.agent,
         from: &done.from,
@@ -78,7 +77,7 @@ pub fn run(args: &RedirectArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
         gate_id: done.gate.as_ref(),
         checkpoint: &done.checkpoint,
     };
-    screen.answer(&answer, || redirected(&done, runs))?;
+    screen.answer(&answer, || redirected(&done))?;
     tell_hooks(&mut ctx, screen);
     Ok(Exit::Done)
 }

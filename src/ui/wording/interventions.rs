@@ -89,10 +89,10 @@ pub fn choices(open: &[ReadyTaskChoice]) -> Vec<String> {
 }
 
 /// Where an agent went, and what became of the task that it left.
-pub fn redirected(done: &RedirectReport, runs: bool) -> String {
-    let RedirectReport { agent, from, to, completed, gate, checkpoint } = done;
-    let begins = if runs { "goes on with" } else { "goes on, with the next 'git axiom run', with" };
-    let mut text = format!("{agent} left {from} and {begins} {to}. Checkpoint: {checkpoint}\n");
+pub fn redirected(done: &RedirectReport) -> String {
+    let RedirectReport { agent, from, to, completed, gate, checkpoint, waits_for } = done;
+    let after = waits_for.map_or_else(String::new, |command| format!(", after '{command}',"));
+    let mut text = format!("{agent} left {from} and goes on{after} with {to}. Checkpoint: {checkpoint}\n");
     if *completed {
         text.push_str(&format!("It had completed {from}, and that stands.\n"));
     }

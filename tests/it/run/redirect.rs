@@ -119,6 +119,25 @@ fn without_a_session_the_next_one_goes_on_with_the_other_task() {
     world.quits_well(live);
 }
 
+#[test]
+fn while_the_session_pauses_it_says_what_the_agent_waits_for() {
+    let world = World::new();
+    until_told(&world, "a", &[]);
+    until_told(&world, "b", &[]);
+    let live = world.start(&["--mode", "autopilot", "--agents", "1"]);
+    world.wait_for_file("begun-a");
+    world.env.ok(&["pause"]);
+    let said = world.env.ok(&["redirect", "agent-001", "b", "--retry"]);
+    assert!(said.contains("goes on, after 'git axiom resume', with b"), "{said}");
+    assert!(!world.beside("begun-b").exists());
+    world.signal_file("go-a");
+    world.signal_file("go-b");
+    world.env.ok(&["resume"]);
+    world.wait_until_merged("b");
+    world.wait_until_merged("a");
+    world.quits_well(live);
+}
+
 /// Killed at any step on the way: the next session sends the agent there, or the verb says that it has to be asked again.
 #[test]
 fn a_supervisor_that_dies_on_the_way_forgets_neither_task() {

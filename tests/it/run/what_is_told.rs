@@ -90,8 +90,12 @@ fn a_step_that_takes_less_than_a_second_is_seen_while_it_runs() {
     let mut live = world.start_autopilot(&[]);
     let mut seen = std::collections::BTreeSet::new();
     while live.runs() {
-        let doing = world.env.json(&["status"])["doing"].clone();
+        let status = world.env.json(&["status"]);
+        let doing = status["doing"].clone();
         let steps = doing.as_array().unwrap().iter().filter(|one| one["what"] == "verifies");
+        if steps.clone().next().is_some() && status["agents"][0]["taskId"] == "t" {
+            assert_eq!(status["agents"][0]["state"], "verifying", "its program does not run: {status}");
+        }
         seen.extend(steps.map(|one| one["name"].as_str().unwrap().to_owned()));
     }
     assert_eq!(seen.into_iter().collect::<Vec<_>>(), ["one", "three", "two"]);
@@ -251,4 +255,25 @@ fn an_archived_task_that_was_never_finished_is_not_complete() {
     world.task("t", "", &[]);
     world.env.ok(&["task", "archive", "t"]);
     assert_eq!(world.find_task("t")["progress"], 0);
+}
+
+/// What an agent expected counts while it works, and who works is who is seen to work.
+#[test]
+fn whose_agent_is_gone_expects_nothing_and_works_nowhere() {
+    let world = World::new();
+    world.task("t", "git axiom signal estimate 20min; exec sleep 1000", &[]);
+    let mut live = world.start_autopilot(&[]);
+    wait_until("it is heard", || world.agents().iter().any(|agent| agent["estimatedCompletion"].is_string()));
+    assert!(world.env.ok(&["task", "show", "t"]).contains("expected:"));
+    let working = || world.env.json(&["agents"])["working"].as_array().unwrap().len();
+    assert_eq!(working(), 1);
+    live.kill();
+    assert_eq!(working(), 1, "its keeper goes on");
+    world.all_die();
+    assert_eq!(working(), 0);
+    world.env.ok(&["recover", "--yes"]);
+    let shown = world.env.ok(&["task", "show", "t"]);
+    assert!(!shown.contains("expected:"), "nobody works on it: {shown}");
+    let graph = world.env.ok(&["graph"]);
+    assert!(graph.contains("the session is found crashed") && !graph.contains("the session ends"), "{graph}");
 }

@@ -390,6 +390,10 @@ impl State {
         if let Some(agent) = self.restorable.agents.get_mut(agent) {
             agent.work = None;
         }
+        // Nobody works towards it any more.
+        if let Some(reports) = self.restorable.reports.get_mut(&task) {
+            reports.expected_at = None;
+        }
         let mut verifies = false;
         if let Some(case) = self.restorable.tasks.get_mut(&task) {
             verifies = !case.verify.is_empty();

@@ -169,8 +169,7 @@ fn send(ctx: &mut Context, agent: &str, to: &str) -> Result<String> {
     let (agent, to) = (AgentId::new(agent.to_owned())?, TaskId::new(to.to_owned())?);
     let wanted = RedirectChoice { agent, to, place: RedirectWorkspace::with_same(false), afterwards: AfterHalt::Waits };
     let done = redirect::redirect(ctx, &wanted, &mut SilentPanelWatch)?;
-    let runs = ctx.supervisor_alive()?;
-    Ok(told::redirected(&done, runs))
+    Ok(told::redirected(&done))
 }
 
 fn decide(ctx: &mut Context, gate: &str, decision: &GateDecision) -> Result<String> {

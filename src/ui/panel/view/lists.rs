@@ -92,7 +92,7 @@ fn list(
 
 fn state_tone(state: &str) -> TextTone {
     match state {
-        "running" => TextTone::Good,
+        "running" | "verifying" => TextTone::Good,
         "waiting" | "paused" | "held" | "stopping" => TextTone::Warn,
         "dead" | "UNPROTECTED" => TextTone::Bad,
         _ => TextTone::Dim,
