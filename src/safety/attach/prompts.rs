@@ -241,6 +241,20 @@ pub fn find(ctx: &Context, number: u32) -> Result<(CheckpointRecord, CheckpointD
     Ok((record, document))
 }
 
+/// The last prompt to an agent in the current worktree.
+pub fn last_here(ctx: &Context) -> Result<u32> {
+    let here = ctx.repo.worktrees().current_worktree()?.path_text()?;
+    let all = ctx.state().record.checkpoints.by_age()?;
+    let is_here = |record: &&&CheckpointRecord| {
+        let stamp = || checkpoint::read_document(ctx, record).ok()?.attached;
+        record.trigger == CheckpointTrigger::Prompt && stamp().is_some_and(|stamp| stamp.worktree == here)
+    };
+    all.iter().rev().find(is_here).and_then(|record| prompt_number(record.name.as_str())).ok_or_else(|| {
+        Error::new(Code::UnknownCheckpoint, "no agent was sent a prompt in this worktree")
+            .hint("git axiom prompts    lists those of all worktrees")
+    })
+}
+
 /// What happened in the worktree of a prompt's session from the prompt until its next one; without a next one until now.
 pub fn diff(ctx: &Context, number: u32) -> Result<TaskDiff> {
     let (record, document) = find(ctx, number)?;

@@ -7,7 +7,9 @@ mod task;
 
 pub use restore::{RestoreArgs, restore};
 
+use std::num::ParseIntError;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
@@ -94,12 +96,39 @@ pub struct RollbackCheckpointArgs {
     place: RollbackWhereArgs,
 }
 
+/// A prompt to an attached agent.
+#[derive(Debug, Clone, Copy)]
+enum ChosenPrompt {
+    Number(u32),
+    /// The last one in the current worktree.
+    Last,
+}
+
+impl FromStr for ChosenPrompt {
+    type Err = ParseIntError;
+
+    fn from_str(text: &str) -> std::result::Result<Self, ParseIntError> {
+        if text == "last" { Ok(Self::Last) } else { text.parse().map(Self::Number) }
+    }
+}
+
+impl ChosenPrompt {
+    fn number(self, ctx: &Context) -> Result<u32> {
+        match self {
+            Self::Number(number) => Ok(number),
+            Self::Last => prompts::last_here(ctx),
+        }
+    }
+}
+
 /// Where to, other than by a name, and how.
 #[derive(Debug, Args)]
 struct RollbackWhereArgs {
-    /// The moment before this prompt to an attached agent: its worktree alone; 'git axiom prompts' lists them
-    #[arg(long, value_name = "NUMBER", conflicts_with_all = ["at", "worktree"])]
-    prompt: Option<u32>,
+    /// The moment before this prompt to an attached agent, the last one in this worktree where no number is given: its worktree
+    /// alone; 'git axiom prompts' lists them
+    #[arg(long, value_name = "NUMBER", num_args = 0..=1, default_missing_value = "last",
+          conflicts_with_all = ["at", "worktree"])]
+    prompt: Option<ChosenPrompt>,
     /// All worktrees, your own linked ones too, branches and tasks
     #[arg(long, conflicts_with_all = ["worktree", "paths"])]
     all_worktrees: bool,
@@ -271,12 +300,13 @@ fn to_named(
     screen: &mut Screen,
 ) -> Result<Exit> {
     names_some_path(&to.paths)?;
-    if let Some(number) = to.prompt.filter(|_| to.paths.is_empty() && !to.all_worktrees) {
+    let prompt = to.prompt.map(|prompt| prompt.number(ctx)).transpose()?;
+    if let Some(number) = prompt.filter(|_| to.paths.is_empty() && !to.all_worktrees) {
         return to_prompt(number, to, ctx, screen);
     }
     let name = match name {
         Some(name) => name.to_owned(),
-        None => chosen(ctx, to.prompt, to.at.as_deref())?,
+        None => chosen(ctx, prompt, to.at.as_deref())?,
     };
     let here = working_dir(global)?;
     let paths: Vec<PathBuf> = to.paths.iter().map(|path| here.join(path)).collect();
