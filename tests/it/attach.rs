@@ -228,12 +228,12 @@ fn the_plugin_of_opencode_tells_the_agent_what_the_hook_answers() {
     let env = TestEnv::new();
     env.ok(&["attach", "opencode"]);
     let plugin = text(&env, ".opencode/plugin/git-axiom.js");
-    let begin = plugin.find("const BIN = ").unwrap();
+    let begin = plugin.find("const [BIN, ...ARGS] = ").unwrap();
     let end = begin + plugin[begin..].find('\n').unwrap();
     let fake = env.root().join("fake");
     std::fs::write(&fake, "#!/bin/sh\ncat > \"$0.said\"\necho '{\"additionalContext\":\"the human went back\"}'\n").unwrap();
     std::fs::set_permissions(&fake, std::fs::Permissions::from_mode(0o755)).unwrap();
-    let plugin = format!("{}const BIN = {:?}{}", &plugin[..begin], fake.display().to_string(), &plugin[end..]);
+    let plugin = format!("{}const [BIN, ...ARGS] = {:?}{}", &plugin[..begin], [fake.display().to_string()], &plugin[end..]);
     std::fs::write(env.root().join("plugin.mjs"), plugin).unwrap();
     let script = r#"
         import { GitAxiom } from "./plugin.mjs"

@@ -43,7 +43,7 @@ fn the_users_own_files_are_changed_only_where_that_is_wanted_and_are_as_they_wer
         env.run(command, None).success()
     };
     let said = own("attach");
-    assert!(said.stderr.contains("In other repositories its hooks do nothing until you run there: git axiom init"), "{said}");
+    assert!(said.stderr.contains("git config axiom.attach off"), "{said}");
     for file in [&claude, &codex, &home.join(".gemini/settings.json")] {
         assert!(read(file).contains("hook"), "{}", file.display());
     }
@@ -104,7 +104,7 @@ fn the_path_that_is_written_stays_when_git_axiom_is_updated() {
     // Found by the version's own folder alone: then by its name.
     env.ok(&["detach", "codex"]);
     let written = attach(&format!("{}:{usual}", version.display()));
-    assert!(written.contains("\"git-axiom hook codex\""), "{written}");
+    assert!(written.contains("exec git-axiom hook codex\""), "{written}");
 }
 
 #[test]

@@ -63,6 +63,9 @@ fn files_of_the_project(ctx: &Context, stays: &mut Vec<String>) -> Result<()> {
                 if done.became != ProgramFileChange::Unchanged && !is_of_one_file {
                     let (path, name) = (done.path.display(), recipe.name);
                     stays.push(format!("our hooks in '{path}': git axiom detach {name} {option}    takes them out"));
+                    if scope == AttachScope::User {
+                        stays.push("git config axiom.attach off    keeps them from preparing this repository again".to_owned());
+                    }
                 }
             }
         }

@@ -285,6 +285,12 @@ impl Repository {
         gix.config_snapshot().string(format!("alias.{name}").as_str()).map(|meaning| meaning.to_string())
     }
 
+    /// The value of a setting that is on or off; `None` where it is not set, or the configuration cannot be read without git.
+    pub fn switch(&self, name: &str) -> Option<bool> {
+        let gix = self.gix().ok()?;
+        gix.config_snapshot().boolean(name)
+    }
+
     /// Until the result is dropped, our git children hold `lock` too: if this process is killed, the lock is released only
     /// when they have ended. Other programs never get the lock.
     pub fn hold_lock_in_children(&self, lock: &FileLock) -> Result<InheritedLockGuard<'_>> {

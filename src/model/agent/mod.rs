@@ -5,6 +5,7 @@
 
 pub mod adapter;
 pub mod attached_program;
+pub mod hook_call_source;
 pub mod overlay;
 pub mod presets;
 pub mod stream;

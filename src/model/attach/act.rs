@@ -62,6 +62,8 @@ pub fn act(event: &AgentHookEvent, at: ShellSurroundings<'_>) -> AttachAction {
         AgentHookMoment::SessionStart => AttachAction::HandOver(DeferredSave::Start),
         // A prompt within a subagent is the agent's.
         AgentHookMoment::Prompt { .. } if event.subagent => AttachAction::Note,
+        // What it goes back to is before it, and going back saves what there is.
+        AgentHookMoment::PluginCommand => AttachAction::Note,
         AgentHookMoment::Prompt { .. } | AgentHookMoment::AnswerEnd => AttachAction::Save(CheckpointTrigger::Prompt),
         AgentHookMoment::BeforeEdit { paths } => {
             let edits = paths.iter().any(|path| shell::is_setting(path, at));

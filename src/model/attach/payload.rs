@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::shell;
 use super::shorten::CUT;
 use crate::agent::attached_program::AttachedProgram;
+use crate::program_hooks::plugin_commands::COMMAND_MARK;
 
 /// What a hook of a program says.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,6 +38,8 @@ pub enum AgentHookMoment {
     /// The program sent a prompt itself: a task that the agent began has ended, or it wakes up. What follows belongs to the human's prompt
     /// before it.
     OwnPrompt,
+    /// The human called a command of our plugin: it asks about prompts, and is none.
+    PluginCommand,
     /// Files are about to be edited.
     BeforeEdit {
         /// The files, as the program names them.
@@ -242,6 +245,15 @@ const OWN_MARKS: [&str; 6] = [
     "<system-reminder>",
 ];
 
+/// The commands of our plugins, as a human types them.
+const COMMANDS: [&str; 2] = ["/axiom:undo", "/axiom:prompts"];
+
+/// Whether a prompt is a command of our plugins, or its text.
+fn is_command(text: &str) -> bool {
+    let text = text.trim_start();
+    text.starts_with(COMMAND_MARK) || text.split_whitespace().next().is_some_and(|word| COMMANDS.contains(&word))
+}
+
 /// A prompt of a human, or of the program itself.
 fn prompt(program: AttachedProgram, value: &Value) -> AgentHookMoment {
     let mut text = text_of(value, "prompt");
@@ -252,7 +264,7 @@ fn prompt(program: AttachedProgram, value: &Value) -> AgentHookMoment {
     if is_marked || OWN_SOURCES.contains(&text_of(value, "source").as_str()) {
         return AgentHookMoment::OwnPrompt;
     }
-    AgentHookMoment::Prompt { text }
+    if is_command(&text) { AgentHookMoment::PluginCommand } else { AgentHookMoment::Prompt { text } }
 }
 
 /// A text of an object, without the sign that it was cut; empty where there is none.

@@ -2,44 +2,89 @@
 
 use serde_json::{Value, json};
 
+use crate::agent::hook_call_source::HookCallSource;
 use crate::base::forms::shell_word::shell_word;
 
-/// What stands before the command in files that go to people who may not have git axiom.
-const GUARD: &str = "command -v git-axiom >/dev/null 2>&1 || exit 0; exec ";
-
-/// How hooks call us.
+/// How hooks call us. Whatever the form, a program that is gone keeps no agent from its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum HookInvocation {
-    /// By this path, or name on the `PATH`.
+    /// By this path, or name on the `PATH`, for one repository.
     Binary(String),
+    /// The same for all repositories of a user.
+    ForAll(String),
     /// By the name on the `PATH`, and not at all where there is none: for files that are shared.
     IfThere,
+    /// By the launcher in the folder of a plugin, which the program calls so.
+    Launcher(&'static str),
 }
 
+/// The launcher's name in the folder of a plugin.
+pub const LAUNCHER: &str = "launch.sh";
+/// What we are called on the `PATH`.
+const NAME: &str = "git-axiom";
+
 impl HookInvocation {
+    fn source(&self) -> HookCallSource {
+        match self {
+            Self::Binary(_) | Self::IfThere => HookCallSource::Repository,
+            Self::ForAll(_) => HookCallSource::User,
+            Self::Launcher(_) => HookCallSource::Plugin,
+        }
+    }
+
+    /// The words after the file to execute.
+    pub fn arguments(&self, program: &str) -> Vec<String> {
+        let words = ["hook", program].into_iter().chain(self.source().word());
+        words.map(str::to_owned).collect()
+    }
+
     /// The words of a shell.
     pub fn line(&self, program: &str) -> String {
+        let arguments = self.arguments(program).join(" ");
         match self {
-            Self::Binary(path) => format!("{} hook {program}", shell_word(path)),
-            Self::IfThere => format!("{GUARD}git-axiom hook {program}"),
+            Self::Binary(path) | Self::ForAll(path) if path.contains('/') => {
+                let path = shell_word(path);
+                format!("{IS_FILE}{path} ]{ELSE}{path} {arguments}")
+            }
+            Self::Binary(name) | Self::ForAll(name) => format!("{IS_NAME}{name}{NOT_SAID}{ELSE}{name} {arguments}"),
+            Self::IfThere => format!("{IS_NAME}{NAME}{NOT_SAID}{ELSE}{NAME} {arguments}"),
+            Self::Launcher(folder) => format!("sh \"{folder}/{LAUNCHER}\" {arguments}"),
         }
     }
 
     /// The file to execute.
     pub fn file(&self) -> &str {
         match self {
-            Self::Binary(path) => path,
-            Self::IfThere => "git-axiom",
+            Self::Binary(path) | Self::ForAll(path) => path,
+            Self::IfThere => NAME,
+            Self::Launcher(_) => "sh",
         }
     }
 
     /// The command of a handler; `by_arguments` programs start it without a shell.
     pub fn handler(&self, program: &str, by_arguments: bool) -> Value {
+        let arguments = self.arguments(program);
         match self {
-            Self::Binary(path) if by_arguments => json!({"command": path, "args": ["hook", program]}),
-            Self::Binary(_) | Self::IfThere => json!({"command": self.line(program)}),
+            Self::Binary(path) | Self::ForAll(path) if by_arguments => json!({"command": path, "args": arguments}),
+            Self::Launcher(folder) if by_arguments => {
+                let words: Vec<String> = std::iter::once(format!("{folder}/{LAUNCHER}")).chain(arguments).collect();
+                json!({"command": "sh", "args": words})
+            }
+            Self::Binary(_) | Self::ForAll(_) | Self::IfThere | Self::Launcher(_) => json!({"command": self.line(program)}),
         }
     }
+}
+
+// The pieces of what stands before a command, so that it does nothing where the program is gone.
+const IS_FILE: &str = "[ -x ";
+const IS_NAME: &str = "command -v ";
+const NOT_SAID: &str = " >/dev/null 2>&1";
+const ELSE: &str = " || exit 0; exec ";
+
+/// The command behind what asks whether the program is there.
+fn unguarded(command: &str) -> &str {
+    let is_guarded = command.starts_with(IS_FILE) || command.starts_with(IS_NAME);
+    command.split_once(ELSE).filter(|_| is_guarded).map_or(command, |(_, command)| command)
 }
 
 /// Whether a handler calls `git axiom hook PROGRAM` and nothing else, of whatever version and path it is.
@@ -50,12 +95,14 @@ pub fn is_ours(handler: &Value, program: &str) -> bool {
             let args = args.iter().map(|arg| arg.as_str().unwrap_or_default().to_owned());
             std::iter::once(command.to_owned()).chain(args).collect()
         }
-        None => words(command.strip_prefix(GUARD).unwrap_or(command)),
+        None => words(unguarded(command)),
     };
     let words: Vec<&str> = words.iter().map(String::as_str).collect();
     let name = |path: &str| path.rsplit(['/', '\\']).next().unwrap_or_default().to_owned();
     match words.as_slice() {
-        [first, "hook", who] => *who == program && matches!(name(first).as_str(), "git-axiom" | "git-axiom.exe"),
+        [first, "hook", who] | [first, "hook", who, "--user"] => {
+            *who == program && matches!(name(first).as_str(), "git-axiom" | "git-axiom.exe")
+        }
         [first, "axiom", "hook", who] => *who == program && name(first) == "git",
         _ => false,
     }

@@ -5,7 +5,7 @@ use std::ops::Range;
 use serde_json::{Map, Value};
 
 use super::command::{HookInvocation, is_ours};
-use super::recipe::{HookFileFormat, HookRecipe, JsonHookLayout, PLUGIN_MARK, RecipeEvent};
+use super::recipe::{HookFileFormat, HookRecipe, JsonHookLayout, PLUGIN_CALL, PLUGIN_MARK, RecipeEvent};
 use super::spans::{SpanEdits, SpannedContent, SpannedNode, append, parse};
 
 /// The largest file that is changed, in bytes.
@@ -25,6 +25,8 @@ pub enum HookEntryStatus {
     Other,
     /// It is there more than once.
     Doubled,
+    /// A plugin of ours has it, and no file that `git axiom attach` writes.
+    Plugin,
 }
 
 const MARK: &str = "\u{feff}";
@@ -38,7 +40,8 @@ pub fn attached(recipe: &HookRecipe, text: Option<&str>, caller: &HookInvocation
         HookFileFormat::Json(json) => with_json(recipe, json, body, caller)?,
         HookFileFormat::Plugin(plugin) => {
             is_our_plugin(body)?;
-            plugin.replace("{BIN}", &Value::from(caller.file()).to_string())
+            let call = std::iter::once(caller.file().to_owned()).chain(caller.arguments(recipe.name));
+            plugin.replace(PLUGIN_CALL, &Value::from(call.collect::<Vec<String>>()).to_string())
         }
         HookFileFormat::Yaml => with_yaml(recipe, body, caller)?,
     };
@@ -97,9 +100,9 @@ pub fn standing(
 pub fn is_changed_plugin(recipe: &HookRecipe, text: &str) -> bool {
     let HookFileFormat::Plugin(plugin) = &recipe.format else { return false };
     let (_, body) = split(text);
-    let as_written = plugin.split_once("{BIN}").is_some_and(|(before, after)| {
+    let as_written = plugin.split_once(PLUGIN_CALL).is_some_and(|(before, after)| {
         let middle = body.strip_prefix(before).and_then(|rest| rest.strip_suffix(after));
-        middle.is_some_and(|middle| serde_json::from_str::<String>(middle).is_ok())
+        middle.is_some_and(|middle| serde_json::from_str::<Vec<String>>(middle).is_ok())
     });
     body.starts_with(PLUGIN_MARK) && !as_written
 }
@@ -116,7 +119,7 @@ fn is_our_plugin(text: &str) -> Result<(), HookEditRefusal> {
 }
 
 /// What stands in the list of an event.
-fn entry(recipe: &HookRecipe, json: &JsonHookLayout, event: &RecipeEvent, caller: &HookInvocation) -> Value {
+pub(super) fn entry(recipe: &HookRecipe, json: &JsonHookLayout, event: &RecipeEvent, caller: &HookInvocation) -> Value {
     let mut handler = Map::new();
     if json.named {
         handler.insert("name".to_owned(), "git-axiom".into());

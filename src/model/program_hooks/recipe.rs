@@ -34,7 +34,7 @@ pub enum SettingsFileReach {
 pub enum HookFileFormat {
     /// JSON with lists of hooks by event.
     Json(JsonHookLayout),
-    /// A file of our own: a plugin. `{BIN}` stands for the program as a text of JavaScript.
+    /// A file of our own: a plugin. `{CALL}` stands for the program and its arguments as JavaScript.
     Plugin(&'static str),
     /// YAML: our lines stand between two comments.
     Yaml,
@@ -213,6 +213,15 @@ impl HookRecipe {
         }
     }
 
+    /// The names of its events; of a program without events in its file, what calls us there.
+    pub fn events(&self) -> Vec<&'static str> {
+        match &self.format {
+            HookFileFormat::Json(json) => json.events.iter().map(|event| event.name).collect(),
+            HookFileFormat::Plugin(_) => vec!["plugin"],
+            HookFileFormat::Yaml => vec!["notifications"],
+        }
+    }
+
     /// Whether it calls us before each prompt.
     pub fn tells_of_prompts(&self) -> bool {
         !matches!(self.format, HookFileFormat::Yaml)
@@ -235,13 +244,17 @@ pub fn recipe(name: &str) -> Option<&'static HookRecipe> {
 /// With what our plugin begins.
 pub const PLUGIN_MARK: &str = "// written by `git axiom attach opencode`";
 
-const PLUGIN: &str = r#"// written by `git axiom attach opencode`; remove with `git axiom detach opencode`
+/// What stands in a plugin for the program and its arguments.
+pub const PLUGIN_CALL: &str = "{CALL}";
+
+pub(super) const PLUGIN: &str = r#"// written by `git axiom attach opencode`; remove with `git axiom detach opencode`
 import { spawn } from "node:child_process"
-const BIN = {BIN}
+const [BIN, ...ARGS] = {CALL}
 const TOOLS = /^(bash|edit|write|multiedit|patch|apply_patch)$/
 const send = (o) => new Promise((done) => {
   let said = ""
-  const p = spawn(BIN, ["hook", "opencode"], { cwd: o.cwd, stdio: ["pipe", "pipe", "ignore"] })
+  if (!BIN) return done({})
+  const p = spawn(BIN, ARGS, { cwd: o.cwd, stdio: ["pipe", "pipe", "ignore"] })
   const t = setTimeout(() => { p.kill(); done({}) }, 20000)
   p.stdout.on("data", (d) => { said += d })
   p.on("error", () => { clearTimeout(t); done({}) })
@@ -257,7 +270,7 @@ export const GitAxiom = async ({ directory, worktree }) => {
   const tool = (i, args) => ({ tool_name: i.tool, tool_use_id: i.callID, tool_input: args })
   return {
     "chat.message": async (i, out) => {
-      const texts = (out?.parts ?? []).filter((p) => p.type === "text")
+      const texts = (out?.parts ?? []).filter((p) => p.type === "text" && !p.synthetic)
       const { said } = await send(o("UserPromptSubmit", i, { prompt: texts.map((p) => p.text).join("\n") }))
       const fact = told(said)
       if (fact && texts[0]) out.parts.push({ ...texts[0], id: texts[0].id + "0", text: fact, synthetic: true })

@@ -74,6 +74,11 @@ which one you would call and why, and let the human decide. After a human went b
 date: read them again.
 ";
 
+/// The skill in a plugin, which no verb of ours writes.
+pub(super) fn plugin_skill() -> String {
+    SKILL.replace("<!-- written by `git axiom init --skill` -->\n\n", "")
+}
+
 /// A piece of text of ours for agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AgentInstructions {

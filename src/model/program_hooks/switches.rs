@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::plugins::{EXTENSION, PLUGIN_NAME};
 use super::recipe::HookRecipe;
 
 /// Why hooks of ours that are present are not called.
@@ -33,6 +34,31 @@ pub fn off(recipe: &HookRecipe, settings: &[ProgramSettingsFile], ours: &str) ->
         "codex" => codex(settings, ours),
         _ => None,
     }
+}
+
+/// The file of these settings, the strongest first, that says that the program has our plugin; `None` where it has not, or has it switched
+/// off.
+pub fn plugin_in<'s>(recipe: &HookRecipe, settings: &'s [ProgramSettingsFile]) -> Option<&'s ProgramSettingsFile> {
+    let is_ours = |name: &str| name.split('@').next() == Some(PLUGIN_NAME);
+    let says = |one: &ProgramSettingsFile| match recipe.name {
+        "claude" => {
+            let plugins = json(one)?;
+            let plugins = plugins.get("enabledPlugins")?.as_object()?;
+            plugins.iter().find(|(name, _)| is_ours(name))?.1.as_bool()
+        }
+        "codex" => {
+            let document = one.text.parse::<toml_edit::DocumentMut>().ok()?;
+            let (_, plugin) = document.get("plugins")?.as_table_like()?.iter().find(|(name, _)| is_ours(name))?;
+            Some(plugin.get("enabled").and_then(toml_edit::Item::as_bool) != Some(false))
+        }
+        "opencode" => {
+            let plugins = json(one)?;
+            let plugins = plugins.get("plugin")?.as_array()?;
+            plugins.iter().filter_map(Value::as_str).any(|name| name.contains(EXTENSION)).then_some(true)
+        }
+        _ => None,
+    };
+    settings.iter().find_map(|one| Some((one, says(one)?))).filter(|(_, has)| *has).map(|(one, _)| one)
 }
 
 fn switched_off(settings: &ProgramSettingsFile, what: &str) -> DisabledHooksReason {

@@ -1,4 +1,9 @@
-//! One call of a hook: what it says is read, the session is noted, and what is to be done is done or handed over.
+//! One call of a hook: what it says is read, the session is noted, and what is to be done is done or handed over. `hook_repository` finds
+//! where, `prepare` what nobody named, `calls` what another hook has done.
+
+mod calls;
+pub(super) mod hook_repository;
+mod prepare;
 
 use std::os::unix::ffi::OsStringExt;
 use std::os::unix::fs::MetadataExt;
@@ -7,7 +12,6 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
-use super::hook_repository::{folder_of, repository_around, without_variables};
 use super::saving::{self, SaveOutcome, SaveRequest};
 use super::turn_watch::{self, WatchedTurn};
 use super::went_back::{told_meanwhile, went_back};
@@ -21,6 +25,7 @@ use axiom_base::files;
 use axiom_base::files::SmallFile;
 use axiom_git::{NamedPaths, Repository};
 use axiom_model::agent::attached_program::AttachedProgram;
+use axiom_model::agent::hook_call_source::HookCallSource;
 use axiom_model::attach::act::{AttachAction, DeferredSave, act};
 use axiom_model::attach::head_history::HeadPosition;
 use axiom_model::attach::hook_answer::AgentHookAnswer;
@@ -32,6 +37,8 @@ use axiom_store;
 use axiom_store::beside::attach::{AttachFiles, NotSavedPromptLine};
 use axiom_store::beside::fired;
 use axiom_store::layout::StoreLayout;
+use calls::HookCallTurn;
+use hook_repository::{folder_of, is_off, repository_around, without_variables};
 
 /// The largest file whose bytes are kept before an edit: larger ones are in captures only where they are tracked.
 const LARGEST: u64 = 50 * 1024 * 1024;
@@ -68,6 +75,15 @@ struct AttachHookCall {
     files: AttachFiles,
 }
 
+/// Who calls, and by which of its hooks.
+#[derive(Debug, Clone, Copy)]
+pub struct HookCaller {
+    /// The program.
+    pub program: AttachedProgram,
+    /// Where its hook stands.
+    pub source: HookCallSource,
+}
+
 /// What a program sent, shortened.
 #[derive(Debug, Default)]
 pub struct HookPayload {
@@ -78,12 +94,16 @@ pub struct HookPayload {
 }
 
 /// Does what an event asks for and returns what is answered. Never fails: what was not saved is noted in the session.
-pub fn run(program: AttachedProgram, payload: &HookPayload, here: &Path) -> AgentHookAnswer {
+pub fn run(caller: HookCaller, payload: &HookPayload, here: &Path) -> AgentHookAnswer {
     let HookPayload { bytes, is_late } = payload;
+    let program = caller.program;
     if let Some(event) = payload::read(program, bytes) {
-        return match AttachHookCall::of(program, event, here) {
-            Some(call) => call.act(),
-            None => without_variables(program, bytes, here).unwrap_or_else(|| {
+        if is_off(&folder_of(&event, here), caller.source) {
+            return AgentHookAnswer::default();
+        }
+        return match AttachHookCall::of(caller, event, here) {
+            Some(call) => call.act_once(caller, bytes),
+            None => without_variables(caller, bytes, here).unwrap_or_else(|| {
                 // Read once more here, since the event of every other call would be copied for it.
                 if let Some(event) = payload::read(program, bytes) {
                     unusable::note(program, &event, here);
@@ -93,17 +113,20 @@ pub fn run(program: AttachedProgram, payload: &HookPayload, here: &Path) -> Agen
         };
     }
     if (*is_late || !bytes.is_empty()) && !payload::is_payload(bytes) {
-        unreadable(program, here);
+        unreadable(caller, here);
     }
     AgentHookAnswer::default()
 }
 
 /// A call that says nothing that can be read: what there is now is saved in the background, and the session says that it is not protected.
-fn unreadable(program: AttachedProgram, here: &Path) {
+fn unreadable(caller: HookCaller, here: &Path) {
+    if is_off(here, caller.source) {
+        return;
+    }
     let (session, folder, name) = (String::new(), None, "unreadable".to_owned());
     let event = AgentHookEvent { session, folder, name, subagent: false, transcript: None, moment: AgentHookMoment::AfterShell };
-    let Some(mut call) = AttachHookCall::of(program, event, here) else { return };
-    if let Some(known) = sessions::of_caller(&call.files, program) {
+    let Some(mut call) = AttachHookCall::of(caller, event, here) else { return };
+    if let Some(known) = sessions::of_caller(&call.files, caller.program) {
         call.stamp.session = known;
     }
     call.hand_over(DeferredSave::Anything);
@@ -113,10 +136,11 @@ fn unreadable(program: AttachedProgram, here: &Path) {
 }
 
 impl AttachHookCall {
-    fn of(program: AttachedProgram, event: AgentHookEvent, here: &Path) -> Option<Self> {
+    fn of(caller: HookCaller, event: AgentHookEvent, here: &Path) -> Option<Self> {
         let began = env::now();
+        let program = caller.program;
         let folder = folder_of(&event, here);
-        let Some(repo) = repository_around(&folder) else {
+        let Some(repo) = repository_around(&folder, caller.source) else {
             outside(program, &event, &folder);
             return None;
         };
@@ -139,6 +163,18 @@ impl AttachHookCall {
         let has_others = all.len() > 1;
         let stamp = AttachedSessionStamp { program, session: session_key(program, &event.session), worktree };
         Some(Self { program, event, folder, stamp, repo, git_dir, head, has_others, began, files })
+    }
+
+    /// Does what is asked for, unless another hook of the program tells of the same act and has done it.
+    fn act_once(&self, caller: HookCaller, payload: &[u8]) -> AgentHookAnswer {
+        match calls::begin(&self.files, caller, payload) {
+            HookCallTurn::Mine(held) => {
+                let answer = self.act();
+                held.done();
+                answer
+            }
+            HookCallTurn::Done => AgentHookAnswer::default(),
+        }
     }
 
     fn act(&self) -> AgentHookAnswer {
@@ -267,6 +303,7 @@ impl AttachHookCall {
             | AgentHookMoment::TurnEnd
             | AgentHookMoment::SessionEnd => drop(session.call_ends()),
             AgentHookMoment::OwnPrompt
+            | AgentHookMoment::PluginCommand
             | AgentHookMoment::BeforeEdit { .. }
             | AgentHookMoment::AfterEdit { .. }
             | AgentHookMoment::SubagentEnd
@@ -312,6 +349,7 @@ impl AttachHookCall {
             AgentHookMoment::SessionStart
             | AgentHookMoment::Prompt { .. }
             | AgentHookMoment::OwnPrompt
+            | AgentHookMoment::PluginCommand
             | AgentHookMoment::BeforeEdit { .. }
             | AgentHookMoment::AfterEdit { .. }
             | AgentHookMoment::AfterShell

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use super::attach_status::newest_coverage;
-use super::{elsewhere, excludes, prompts};
+use super::{elsewhere, excludes, prompts, unstarted};
 use crate::context::handle::Context;
 use axiom_base::error::Result;
 use axiom_base::{env, files};
@@ -182,6 +182,39 @@ impl From<AttachedSession> for AttachedSessionJson {
 }
 
 impl AttachedSession {
+    /// One of which nothing else is known yet.
+    fn fresh(program: AttachedProgram, id: String, worktree: String, at: Timestamp) -> Self {
+        Self {
+            program,
+            id,
+            worktree,
+            process: None,
+            since: at,
+            last_activity: at,
+            prompts: 0,
+            unprotected: None,
+            not_held: None,
+            seen: 0,
+            told: None,
+            ended: false,
+            outside: Vec::new(),
+            nested: Vec::new(),
+            call: None,
+            call_in: None,
+            call_ended: None,
+            excludes: None,
+            exclude_changes: Vec::new(),
+            rests: false,
+            asked: Vec::new(),
+            moves: Vec::new(),
+        }
+    }
+
+    /// One that could not call us, and of which nothing is known but that.
+    pub(super) fn unstarted(program: AttachedProgram, id: String, worktree: String, at: Timestamp, why: &str) -> Self {
+        Self { unprotected: Some(why.to_owned()), rests: true, ..Self::fresh(program, id, worktree, at) }
+    }
+
     /// Whether its program still runs, as far as can be seen.
     pub fn is_alive(&self) -> bool {
         let heard = env::now().duration_since(self.last_activity).as_secs() < HEARD_OF;
@@ -240,30 +273,7 @@ fn add_newest(known: &mut Vec<String>, named: Vec<String>) {
 pub(super) fn of(files: &AttachFiles, stamp: &AttachedSessionStamp) -> AttachedSession {
     let known = files.session(&stamp.session).and_then(|json| serde_json::from_slice::<AttachedSession>(&json).ok());
     let now = env::now();
-    let new = || AttachedSession {
-        program: stamp.program,
-        id: stamp.session.clone(),
-        worktree: stamp.worktree.clone(),
-        process: None,
-        since: now,
-        last_activity: now,
-        prompts: 0,
-        unprotected: None,
-        not_held: None,
-        seen: 0,
-        told: None,
-        ended: false,
-        outside: Vec::new(),
-        nested: Vec::new(),
-        call: None,
-        call_in: None,
-        call_ended: None,
-        excludes: None,
-        exclude_changes: Vec::new(),
-        rests: false,
-        asked: Vec::new(),
-        moves: Vec::new(),
-    };
+    let new = || AttachedSession::fresh(stamp.program, stamp.session.clone(), stamp.worktree.clone(), now);
     let known = known.unwrap_or_else(new);
     AttachedSession { process: caller::caller(), last_activity: now, ended: false, ..known }
 }
@@ -317,6 +327,7 @@ pub fn list(ctx: &Context) -> Vec<AttachedSession> {
         Some(AttachedSession { unprotected: session.unprotected.clone().or_else(why), ..session })
     };
     let mut all: Vec<AttachedSession> = files.sessions().into_iter().filter_map(read).collect();
+    all.extend(unstarted::list(ctx, &all));
     all.sort_by_key(|session| std::cmp::Reverse(session.last_activity));
     if let Some(why) = nothing_can_be_written(ctx) {
         for session in all.iter_mut().filter(|session| session.is_alive()) {

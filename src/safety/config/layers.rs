@@ -188,6 +188,10 @@ fn put_git(heap: &mut LayeredSettings, entries: &[GitConfigValue]) -> Vec<Error>
     let mut grouped: BTreeMap<String, (NamedConfigKey, String, Vec<String>)> = BTreeMap::new();
     for GitConfigValue { origin, key, value } in entries {
         let name = key.get("axiom.".len()..).unwrap_or_default();
+        // It says whether hooks that are there for all repositories do anything in this one: they ask git for it.
+        if name.eq_ignore_ascii_case("attach") {
+            continue;
+        }
         let Some(found) = find(name, true) else {
             problems.push(unknown(name, origin));
             continue;

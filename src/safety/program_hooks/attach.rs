@@ -5,7 +5,7 @@ use std::process::Stdio;
 
 use super::file_backup;
 use super::file_edit::{ProgramFileChange, ProgramFilePiece, ProgramFileTarget, WriteProgramFiles};
-use super::program_files::{AttachScope, caller, layout_of, place, place_of_user, read_in};
+use super::program_files::{AttachScope, caller, layout_of, note_program, place, place_of_user, read_in};
 use crate::context::handle::Context;
 use crate::context::placement;
 use axiom_base::error::{Code, Error, Result};
@@ -107,6 +107,7 @@ pub fn attach(
     }
     let before_writing = || {
         answers(&caller, recipe)?;
+        note_program();
         // A hook does nothing in a repository that is not prepared.
         ctx.layout().ensure()?;
         placement::write_down(ctx.layout(), &ctx.repo)
@@ -129,7 +130,11 @@ pub fn attach(
 /// Puts our hooks into the user's own file of a program, where we were called in no repository.
 pub fn attach_for_user(recipe: &HookRecipe, doing: WriteProgramFiles) -> Result<ProgramFileOutcome> {
     let (target, caller) = (target_of_user(recipe)?, caller(AttachScope::User)?);
-    let became = target.put(&ProgramFileHooks { recipe, caller: &caller }, doing, || answers(&caller, recipe))?;
+    let became = target.put(&ProgramFileHooks { recipe, caller: &caller }, doing, || {
+        answers(&caller, recipe)?;
+        note_program();
+        Ok(())
+    })?;
     Ok(ProgramFileOutcome { path: target.at.path, became, calls: Some(caller.line(recipe.name)) })
 }
 

@@ -9,6 +9,7 @@ use axiom_base::files::EditThroughLink;
 use axiom_git::Worktree;
 use axiom_model::program_hooks::command::HookInvocation;
 use axiom_model::program_hooks::recipe::{HookRecipe, SettingsFileReach};
+use axiom_store::beside::noted_program;
 use axiom_store::layout::StoreLayout;
 
 /// For whom a program is attached.
@@ -139,7 +140,19 @@ pub fn caller(scope: AttachScope) -> Result<HookInvocation> {
         None if !on_path.is_empty() => "git-axiom".to_owned(),
         None => own.display().to_string(),
     };
-    Ok(HookInvocation::Binary(chosen))
+    Ok(if scope == AttachScope::User { HookInvocation::ForAll(chosen) } else { HookInvocation::Binary(chosen) })
+}
+
+/// Notes by which file plugins call us. Without it they look on the `PATH`.
+pub fn note_program() {
+    let noted = caller(AttachScope::User).map(|caller| PathBuf::from(caller.file())).map(|file| match file.is_absolute() {
+        true => noted_program::note(&file),
+        // Only its name stays when it is updated.
+        false => Ok(()),
+    });
+    if let Err(error) = noted.and_then(|noted| noted) {
+        tracing::debug!(%error, "plugins are not told where the program is");
+    }
 }
 
 /// Whether a program is installed.

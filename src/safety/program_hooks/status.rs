@@ -5,11 +5,12 @@ use jiff::Timestamp;
 use super::attach::answers;
 use super::file_edit::look;
 use super::program_files::{AttachScope, ProgramFilePlace, caller, layout_of, place, read_in};
-use super::settings::settings;
+use super::settings::{plugin_said_by, settings};
 use crate::context::handle::Context;
 use axiom_base::error::Result;
 use axiom_git::Worktree;
 use axiom_model::program_hooks::edit::{HookEntryStatus, standing};
+use axiom_model::program_hooks::plugins::{MARKETPLACE, PLUGIN_NAME};
 use axiom_model::program_hooks::recipe::{HookFileFormat, HookRecipe};
 use axiom_model::program_hooks::switches::{DisabledHooksReason, off};
 use axiom_store::beside::fired;
@@ -65,7 +66,21 @@ pub fn status(ctx: &Context, recipe: &'static HookRecipe, worktree: &Worktree) -
         }
         seen.push(at.path);
     }
+    all.extend(of_plugin(&layout, recipe, worktree)?);
     Ok(all)
+}
+
+/// Each event of our plugin, where the program's settings name it. Whether its launcher finds us shows when it calls.
+fn of_plugin(layout: &StoreLayout, recipe: &'static HookRecipe, worktree: &Worktree) -> Result<Vec<ProgramEventStatus>> {
+    let Some(path) = plugin_said_by(worktree, recipe) else { return Ok(Vec::new()) };
+    let off = off(recipe, &settings(worktree, recipe), &format!("{PLUGIN_NAME}@{MARKETPLACE}"));
+    let of = |event: &'static str| {
+        let (fired, since) = times(layout, recipe, event)?;
+        let (path, off, seldom) = (path.clone(), off.clone(), recipe.is_seldom(event));
+        let (program, found) = (recipe.name, HookEntryStatus::Plugin);
+        Ok(ProgramEventStatus { program, path, event, found, off, works: true, seldom, fired, since })
+    };
+    recipe.events().into_iter().map(of).collect()
 }
 
 /// The files that a program reads that is started in a worktree.

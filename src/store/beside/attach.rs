@@ -71,10 +71,12 @@ impl AttachFiles {
 
     /// Makes the folders; safe to repeat.
     pub fn ensure(&self) -> Result<()> {
-        if ["spool", "watches", "before"].into_iter().all(|name| self.below(name).is_dir()) {
+        if ["spool", "watches", "before", "calls"].into_iter().all(|name| self.below(name).is_dir()) {
             return Ok(());
         }
-        ["sessions", "watches", "before", "spool"].into_iter().try_for_each(|name| files::create_dirs_unsynced(&self.below(name)))
+        ["sessions", "watches", "before", "calls", "spool"]
+            .into_iter()
+            .try_for_each(|name| files::create_dirs_unsynced(&self.below(name)))
     }
 
     /// The folder of the lines that wait for the joiner.
@@ -100,6 +102,11 @@ impl AttachFiles {
     /// The file whose time says when a human's operation last changed worktrees.
     pub fn changed_by_human(&self) -> PathBuf {
         self.below("changed-by-human")
+    }
+
+    /// One of a few files for calls of hooks; which one is chosen by the hash of a call.
+    pub fn call(&self, hash: &str) -> PathBuf {
+        self.below("calls").join(hash.get(..2).unwrap_or_default())
     }
 
     fn session_file(&self, key: &str, end: &str) -> PathBuf {

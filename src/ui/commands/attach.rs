@@ -129,7 +129,8 @@ pub fn run(args: &AttachArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
         }
     }
     if args.which.user {
-        screen.note("In other repositories its hooks do nothing until you run there: git axiom init");
+        screen.note("It prepares each repository in which it is used, but none at your home folder: git axiom init");
+        screen.note("git config axiom.attach off    in a repository: there it does nothing");
     }
     tell_what_it_is_worth(&args.which, &chosen, screen);
     if is_new {
@@ -143,7 +144,7 @@ fn tell_what_it_is_worth(which: &AttachTargetArgs, chosen: &[&'static HookRecipe
     let place = match which.scope() {
         AttachScope::Here => "in this worktree",
         AttachScope::Shared => "for everybody who works on this project and has git axiom",
-        AttachScope::User => "in every repository in which git axiom was called once",
+        AttachScope::User => "in every repository of yours",
     };
     let (telling, silent): (Vec<&HookRecipe>, Vec<&HookRecipe>) = chosen.iter().partition(|recipe| recipe.tells_of_prompts());
     if !telling.is_empty() {

@@ -14,10 +14,11 @@ use crate::cli::screen::Screen;
 use axiom_base::env;
 use axiom_base::error::{Exit, Result};
 use axiom_model::agent::attached_program::AttachedProgram;
+use axiom_model::agent::hook_call_source::HookCallSource;
 use axiom_model::attach::hook_answer::AgentHookAnswer;
 use axiom_model::attach::shorten::JsonShortener;
 use axiom_safety::attach::hook;
-use axiom_safety::attach::hook::HookPayload;
+use axiom_safety::attach::hook::{HookCaller, HookPayload};
 use axiom_safety::attach::join;
 use axiom_safety::attach::turn_watch;
 use axiom_safety::attach::turn_watch::WatchedTurn;
@@ -58,7 +59,9 @@ pub fn at_once(arguments: &[OsString]) -> Option<VerbExit> {
     }
     let is_option = |word: &&OsString| word.as_encoded_bytes().starts_with(b"-");
     match rest.first() {
-        Some(program) if !is_option(&program) => Some(called(program)),
+        Some(program) if !is_option(&program) => {
+            Some(called(program, HookCallSource::of_word(rest.get(1).and_then(|word| word.to_str()))))
+        }
         Some(_) | None => Some(VerbExit::Ours(Exit::Done)),
     }
 }
@@ -66,7 +69,7 @@ pub fn at_once(arguments: &[OsString]) -> Option<VerbExit> {
 /// Runs the hook, or the joiner.
 pub fn run(args: &HookArgs) -> Result<VerbExit> {
     match (&args.program, &args.join) {
-        (Some(program), _) => Ok(called(program)),
+        (Some(program), _) => Ok(called(program, HookCallSource::Repository)),
         (None, Some(worktree)) => match (args.turn.clone(), args.transcript.clone()) {
             (Some(session), Some(transcript)) => turn_watch::run(worktree, &WatchedTurn { session, transcript }),
             (_, _) => join::run(worktree),
@@ -76,7 +79,7 @@ pub fn run(args: &HookArgs) -> Result<VerbExit> {
     }
 }
 
-fn called(program: &OsString) -> VerbExit {
+fn called(program: &OsString, source: HookCallSource) -> VerbExit {
     let nothing = VerbExit::Ours(Exit::Done);
     let program = program.to_str().and_then(|name| name.parse::<AttachedProgram>().ok());
     // It is read in any case: a program that writes into a closed pipe may take that for a failure.
@@ -86,7 +89,7 @@ fn called(program: &OsString) -> VerbExit {
         return nothing;
     }
     let (Some(program), Ok(here)) = (program, env::current_dir()) else { return nothing };
-    let AgentHookAnswer { stdout, stderr, blocks } = hook::run(program, &payload, &here);
+    let AgentHookAnswer { stdout, stderr, blocks } = hook::run(HookCaller { program, source }, &payload, &here);
     let mut screen = Screen::new(false, None);
     // A program that does not listen any more needs no answer.
     let _ = screen.write(stdout.as_bytes());

@@ -13,7 +13,7 @@ use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement;
 use axiom_safety::context::placement::VerbPurpose;
 use axiom_safety::folders::{workspace_folder, workspaces};
-use axiom_safety::program_hooks::program_files::is_installed;
+use axiom_safety::program_hooks::program_files::{is_installed, note_program};
 use axiom_safety::program_hooks::skill;
 use axiom_safety::program_hooks::skill::SkillFileOutcome;
 use axiom_safety::running::hooks::commit_hooks;
@@ -160,6 +160,7 @@ pub fn run(args: &InitArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
     if let Err(error) = placement::list(ctx.layout()) {
         screen.note(&format!("warning: 'git axiom recover --all' will not know of this repository: {error}"));
     }
+    note_program();
     let path = ctx.layout().root().display().to_string();
     let begun = args.shared.then(|| shared::begin(&ctx.repo)).transpose()?;
     let view = |file: ProjectStarterFile| InitSharedJson { path: file.path, created: file.created };

@@ -42,7 +42,7 @@ struct AttachEventJson {
     program: &'static str,
     path: String,
     event: &'static str,
-    /// `missing`, `current`, `other` or `doubled`.
+    /// `missing`, `current`, `other`, `doubled` or `plugin`.
     found: &'static str,
     switched_off: bool,
     /// Why it is not called though it is there.
@@ -103,6 +103,7 @@ fn found_word(found: HookEntryStatus) -> &'static str {
         HookEntryStatus::Current => "current",
         HookEntryStatus::Other => "other",
         HookEntryStatus::Doubled => "doubled",
+        HookEntryStatus::Plugin => "plugin",
     }
 }
 
@@ -127,7 +128,9 @@ fn in_words(programs: &[SessionProtection]) -> String {
 }
 
 fn in_a_table(all: &[ProgramEventStatus]) -> String {
-    let is_told = |one: &&ProgramEventStatus| !one.seldom || one.fired.is_some() || one.found != HookEntryStatus::Current;
+    let is_told = |one: &&ProgramEventStatus| {
+        !one.seldom || one.fired.is_some() || !matches!(one.found, HookEntryStatus::Current | HookEntryStatus::Plugin)
+    };
     let mut rows = vec![["PROGRAM", "EVENT", "HOOK", &words::time_heading("FIRED LAST HERE")].map(String::from).to_vec()];
     for standing in all.iter().filter(is_told) {
         let hook = match (&standing.off, standing.works) {

@@ -4,31 +4,35 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 
+use super::HookCaller;
+use super::prepare::prepare;
 use axiom_base::env;
 use axiom_base::files;
 use axiom_base::files::SmallFile;
 use axiom_git::Repository;
-use axiom_model::agent::attached_program::AttachedProgram;
+use axiom_model::agent::hook_call_source::HookCallSource;
 use axiom_model::attach::hook_answer::AgentHookAnswer;
 use axiom_model::attach::payload::AgentHookEvent;
 use axiom_model::base::own_names::CAPTURES;
 use axiom_process::os::command::command;
 use axiom_store::layout::StoreLayout;
 
+/// The setting of git with which hooks that are there for all repositories are switched off in one.
+const SWITCH: &str = "axiom.attach";
 /// How many submodules may lie in one another.
 const DEEPEST: usize = 16;
 /// The largest `.gitmodules` that is read.
 const LARGEST: u64 = 1024 * 1024;
 
 /// The folder in which something happened: the one that the event names, else that in which the hook was called.
-pub(super) fn folder_of(event: &AgentHookEvent, here: &Path) -> PathBuf {
+pub(in crate::attach) fn folder_of(event: &AgentHookEvent, here: &Path) -> PathBuf {
     let named = event.folder.as_ref().map(PathBuf::from).filter(|folder| folder.is_absolute());
     named.unwrap_or_else(|| here.to_owned())
 }
 
 /// The prepared repository that a folder is in; where that is a submodule that nobody prepared, the one around it, whose checkpoints are
-/// those of the session. `None`: there is none.
-pub(super) fn repository_around(folder: &Path) -> Option<Repository> {
+/// those of the session. A hook that is there for all repositories prepares it, unless it is switched off there. `None`: there is none.
+pub(super) fn repository_around(folder: &Path, source: HookCallSource) -> Option<Repository> {
     let mut folder = folder.to_owned();
     for _ in 0..DEEPEST {
         let repo = Repository::discover(&folder).ok()?;
@@ -36,9 +40,17 @@ pub(super) fn repository_around(folder: &Path) -> Option<Repository> {
             return Some(repo);
         }
         let top = repo.worktrees().current_worktree().ok()?.path().to_owned();
-        folder = superproject_of(&top, repo.common_dir())?;
+        match superproject_of(&top, repo.common_dir()) {
+            Some(outer) => folder = outer,
+            None => return (source.is_for_all() && prepare(&repo, &top)).then_some(repo),
+        }
     }
     None
+}
+
+/// Whether a hook that is there for all repositories is switched off in the one that a folder is in.
+pub(super) fn is_off(folder: &Path, source: HookCallSource) -> bool {
+    source.is_for_all() && Repository::discover(folder).is_ok_and(|repo| repo.switch(SWITCH) == Some(false))
 }
 
 /// Whether a repository has checkpoints of ours, though our folder is gone: then nothing can be saved, and that has to be said.
@@ -68,10 +80,10 @@ fn names(line: &str, path: &str) -> bool {
 
 /// The same call once more without the variables by which git's own hooks and aliases name a repository to the programs that they start:
 /// where that is not the one in which the agent works, its folder decides. `None` where there are no such variables.
-pub(super) fn without_variables(program: AttachedProgram, payload: &[u8], here: &Path) -> Option<AgentHookAnswer> {
+pub(super) fn without_variables(caller: HookCaller, payload: &[u8], here: &Path) -> Option<AgentHookAnswer> {
     env::var("GIT_DIR").or_else(|| env::var("GIT_WORK_TREE"))?;
     let mut command = command(env::own_program().ok()?);
-    command.args(["hook", program.as_str()]).current_dir(here);
+    command.args(["hook", caller.program.as_str()]).args(caller.source.word()).current_dir(here);
     let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().ok()?;
     // It reads all of it before it says anything.
     child.stdin.take()?.write_all(payload).ok()?;
