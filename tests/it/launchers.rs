@@ -239,6 +239,28 @@ fn where_there_is_none_the_agent_goes_on_and_the_sessions_say_that_nothing_is_sa
     assert!(!shown.stdout.contains("UNPROTECTED: Claude"), "{shown}");
 }
 
+/// Version 2 of opencode gives hooks to a context; that it does so in this way is known from its documents alone.
+#[test]
+fn the_plugin_for_version_2_of_opencode_calls_the_same_program() {
+    let Some(node) = node() else { return crate::skipped::skipped("there is no node") };
+    let place = Place::new();
+    let good = place.with_program("good");
+    let script = "import plugin from './hooks/plugins/opencode/v2.js'\n\
+         const hooks = {}\n\
+         const on = (kind) => ({ hook: async (name, does) => { hooks[kind + '.' + name] = does } })\n\
+         await plugin.setup({ location: { directory: process.cwd() }, session: on('session'), tool: on('tool') })\n\
+         await hooks[process.argv[2]]({ sessionID: 's', prompt: { text: 'tidy up' }, tool: 'shell', id: '1', input: { command: 'rm x' } })\n";
+    std::fs::write(place.at("v2.mjs"), script).unwrap();
+    for (hook, sent) in [("session.prompt", "tidy up"), ("tool.execute.before", "rm x"), ("tool.execute.after", "PostToolUse")] {
+        let mut command = Command::new(&node);
+        command.args(["v2.mjs", hook]).current_dir(place.at("")).env_clear().env("HOME", place.at("home"));
+        let ended = command.env("PATH", format!("{}:/usr/bin:/bin", good.display())).output().unwrap();
+        assert!(ended.status.success(), "{ended:?}");
+        let text = std::fs::read_to_string(place.at("home/sent")).unwrap();
+        assert!(text.contains(sent) && text.contains("\"session_id\":\"s\""), "{hook}: {text}");
+    }
+}
+
 #[test]
 fn init_and_attach_note_where_the_program_is() {
     for verb in [&["init"][..], &["attach", "claude"], &["attach", "claude", "--user"]] {

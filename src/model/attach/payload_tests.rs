@@ -26,6 +26,7 @@ fn words(moment: &AgentHookMoment) -> String {
         AgentHookMoment::SessionStart => "start".into(),
         AgentHookMoment::AnswerEnd => "answer end".to_owned(),
         AgentHookMoment::OwnPrompt => "own prompt".to_owned(),
+        AgentHookMoment::PluginCommand => "plugin command".to_owned(),
         AgentHookMoment::Prompt { text } => format!("prompt {}", text.lines().next().unwrap_or_default()),
         AgentHookMoment::BeforeEdit { paths } => format!("before-edit {}", paths.join(" ")),
         AgentHookMoment::BeforeShell { command } => format!("before-shell {command}"),
@@ -189,6 +190,12 @@ fn what_a_program_sends_itself_is_told_from_what_a_human_sends() {
     };
     let note = r"<task-notification>\n<task-id>a1</task-id>\n</task-notification>";
     assert_eq!(of(note, ""), AgentHookMoment::OwnPrompt);
+    for command in ["/axiom:undo", "/axiom:undo 3", " /axiom:prompts", "<git-axiom-command>\\nThe plan"] {
+        assert_eq!(of(command, ""), AgentHookMoment::PluginCommand, "{command}");
+    }
+    for prompt in ["/axiom:undone", "say /axiom:undo", "axiom:undo"] {
+        assert_eq!(of(prompt, ""), AgentHookMoment::Prompt { text: prompt.to_owned() });
+    }
     for source in ["system", "loop_wakeup", "schedule_wakeup", "poll_event"] {
         assert_eq!(of("go on", &format!(r#","source":"{source}""#)), AgentHookMoment::OwnPrompt, "{source}");
     }

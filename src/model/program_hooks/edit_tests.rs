@@ -94,14 +94,36 @@ fn ours_of_an_older_version_is_replaced_in_its_place_and_doubles_go() {
 
 #[test]
 fn what_only_looks_like_ours_is_not() {
-    for command in ["git-axiom hook codex", "echo git-axiom hook claude", "git-axiom hook claude; rm x", "git-axiom status", "x"]
-    {
+    for command in [
+        "git-axiom hook codex",
+        "echo git-axiom hook claude",
+        "git-axiom hook claude; rm x",
+        "git-axiom status",
+        "x",
+        "git-axiom hook claude --plugin",
+        "[ -x /x ] || exit 0; exec rm hook claude",
+        "rm x || exit 0; exec git-axiom hook claude",
+    ] {
         assert!(!is_ours(&serde_json::json!({"command": command}), "claude"), "{command}");
     }
     for command in ["git axiom hook claude", "'/a b/git-axiom' hook claude", "/x/1.2/git-axiom hook claude"] {
         assert!(is_ours(&serde_json::json!({"command": command}), "claude"), "{command}");
     }
-    assert!(is_ours(&HookInvocation::IfThere.handler("claude", true), "claude"));
+    for by_arguments in [true, false] {
+        for caller in [HookInvocation::IfThere, bin("/it's/git-axiom"), HookInvocation::ForAll("git-axiom".into())] {
+            let handler = caller.handler("claude", by_arguments);
+            assert!(is_ours(&handler, "claude") && !is_ours(&handler, "codex"), "{handler}");
+        }
+    }
+}
+
+/// Gemini CLI takes what a shell says of a program that is gone for a veto.
+#[test]
+fn a_program_that_is_gone_keeps_no_agent_from_its_work() {
+    for caller in [bin("/gone/it's/git-axiom"), HookInvocation::ForAll("git-axiom-is-gone".into()), HookInvocation::IfThere] {
+        let line = caller.line("gemini");
+        assert!(line.contains(" || exit 0; exec ") && line.contains("hook gemini"), "{line}");
+    }
 }
 
 #[test]

@@ -24,10 +24,13 @@ pub const PLUGIN_NAME: &str = "axiom";
 pub const MARKETPLACE: &str = "git-axiom";
 /// What Gemini CLI calls its extension, and npm the package for opencode.
 pub const EXTENSION: &str = "git-axiom";
+/// Where that package is in this project.
+pub const PACKAGE: &str = "hooks/plugins/opencode";
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 const SAYS: &str = "The safety net for coding agents: each prompt becomes a point to go back to, in every repository";
 const LAUNCH_SH: &str = include_str!("launchers/launch.sh");
 const LAUNCH_JS: &str = include_str!("launchers/launch.js");
+const V2_JS: &str = include_str!("launchers/v2.js");
 
 /// All of them.
 pub fn plugin_files() -> Vec<PluginFile> {
@@ -39,6 +42,7 @@ pub fn plugin_files() -> Vec<PluginFile> {
         file("hooks/plugins/gemini/gemini-extension.json", &extension()),
         file("hooks/plugins/opencode/package.json", &package()),
         text("hooks/plugins/opencode/index.js", opencode()),
+        text("hooks/plugins/opencode/v2.js", V2_JS.to_owned()),
     ];
     for (name, folder) in [("claude", "${CLAUDE_PLUGIN_ROOT}"), ("codex", "${PLUGIN_ROOT}"), ("gemini", "${extensionPath}")] {
         let Some((recipe, hooks)) = recipe(name).and_then(|recipe| Some((recipe, hooks(recipe, folder)?))) else { continue };
@@ -102,11 +106,10 @@ fn extension() -> Value {
     json!({"name": EXTENSION, "version": VERSION, "description": SAYS})
 }
 
-/// Version 1 of opencode takes `main`; version 2, by its documents, wants another plugin.
+/// Version 1 of opencode takes `./server`; version 2, by its documents, the package itself.
 fn package() -> Value {
     json!({"name": EXTENSION, "version": VERSION, "description": SAYS, "license": "MIT OR Apache-2.0", "type": "module",
-        "main": "index.js", "exports": {".": "./index.js", "./server": "./index.js"}, "files": ["index.js"],
-        "engines": {"opencode": "^1.18.0"}})
+        "main": "index.js", "exports": {".": "./v2.js", "./server": "./index.js"}, "files": ["index.js", "v2.js"]})
 }
 
 /// What `attach` writes, with what finds git axiom in place of its path.

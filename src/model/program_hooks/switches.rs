@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::plugins::{EXTENSION, PLUGIN_NAME};
+use super::plugins::{EXTENSION, PACKAGE, PLUGIN_NAME};
 use super::recipe::HookRecipe;
 
 /// Why hooks of ours that are present are not called.
@@ -54,7 +54,8 @@ pub fn plugin_in<'s>(recipe: &HookRecipe, settings: &'s [ProgramSettingsFile]) -
         "opencode" => {
             let plugins = json(one)?;
             let plugins = plugins.get("plugin")?.as_array()?;
-            plugins.iter().filter_map(Value::as_str).any(|name| name.contains(EXTENSION)).then_some(true)
+            let is_ours = |name: &str| name.split('@').next() == Some(EXTENSION) || name.trim_end_matches('/').ends_with(PACKAGE);
+            plugins.iter().filter_map(Value::as_str).any(is_ours).then_some(true)
         }
         _ => None,
     };
