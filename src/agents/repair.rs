@@ -12,6 +12,7 @@ use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_git::MendedTrees;
 use axiom_model::base::forms::plural::{count, count_of};
+use axiom_model::base::names::Oid;
 use axiom_model::base::own_names::NOTES;
 use axiom_model::work::hooks::hook_run::HookRun;
 use axiom_safety::checkpoint::live;
@@ -245,15 +246,16 @@ fn objects(ctx: &mut Context, report: &mut RepairReport) -> Result<()> {
         let words = count_of(bad, "object was corrupt", "objects were corrupt");
         report.done.push(format!("{words}: moved to axiom/quarantine; {again} of them written again"));
     }
-    trees(ctx, proof.trees, report);
-    ctx.repo.durability().retire_unneeded()?;
-    ctx.repo.durability().put_broken_apart(&proof.broken)?;
+    let made = trees(ctx, proof.trees, report);
+    let durability = ctx.repo.durability();
+    durability.retire_unneeded()?;
+    durability.put_broken_apart(&[proof.broken, durability.broken_objects(&made)?].concat())?;
     report.left.extend(lost_objects(ctx)?);
     Ok(())
 }
 
-/// Writes lost trees again, and says what became of those that were found with the damaged objects.
-fn trees(ctx: &Context, before: MendedTrees, report: &mut RepairReport) {
+/// Writes lost trees again, and says what became of those that were found with the damaged objects; returns what was written now.
+fn trees(ctx: &Context, before: MendedTrees, report: &mut RepairReport) -> Vec<Oid> {
     match ctx.repo.durability().mend_trees() {
         Ok(now) => {
             if !now.again.is_empty() {
@@ -264,8 +266,12 @@ fn trees(ctx: &Context, before: MendedTrees, report: &mut RepairReport) {
                 let place = place.display();
                 report.done.push(format!("the index of '{place}' named a lost tree as a shortcut: git works it out again"));
             }
+            now.again
         }
-        Err(error) => report.left.push(format!("lost trees could not be written again: {error}")),
+        Err(error) => {
+            report.left.push(format!("lost trees could not be written again: {error}"));
+            Vec::new()
+        }
     }
 }
 

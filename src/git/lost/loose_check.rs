@@ -100,7 +100,7 @@ impl Durability<'_> {
         if let Err(error) = self.retire_unneeded() {
             tracing::warn!(%error, "lost objects that nothing needs are still looked for");
         }
-        proof.broken = self.broken_objects()?;
+        proof.broken = self.broken_objects(&proof.trees.again)?;
         self.put_broken_apart(&proof.broken)?;
         let boot = env::boot_id();
         if !boot.is_empty() {

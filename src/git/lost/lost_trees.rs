@@ -128,14 +128,23 @@ impl Durability<'_> {
         Ok(id)
     }
 
+    /// Writes those of the trees that are wanted, the innermost ones first. One that names what is lost is left to
+    /// [`Durability::search_below_tips`]: where nothing leads to it, it would only be one more broken link.
     fn write_wanted(&self, trees: &[(Oid, Vec<u8>)], wanted: &BTreeSet<Oid>, mended: &mut MendedTrees) -> Result<()> {
         for (oid, content) in trees.iter().filter(|(oid, _)| wanted.contains(oid)) {
-            if !mended.again.contains(oid) && !self.repo.objects().holds(oid) {
+            if !mended.again.contains(oid) && !self.repo.objects().holds(oid) && self.is_complete(content) {
                 self.repo.objects().write_object(ObjectKind::Tree, content)?;
                 mended.again.push(oid.clone());
             }
         }
         Ok(())
+    }
+
+    /// Whether all that a tree names is here, but for commits of submodules.
+    fn is_complete(&self, content: &[u8]) -> bool {
+        let entries = gix::objs::TreeRefIter::from_bytes(content, self.repo.hash().gix()).filter_map(std::result::Result::ok);
+        let here = |id: &gix::oid| Oid::from_bytes(id.as_bytes()).is_ok_and(|oid| self.repo.objects().holds(&oid));
+        entries.filter(|entry| !entry.mode.is_commit()).all(|entry| here(entry.oid))
     }
 
     /// Searches for what lost trees below HEADs, branches and stash entries had in them, and writes those again that are found.

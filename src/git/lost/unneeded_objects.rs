@@ -49,10 +49,10 @@ impl Durability<'_> {
         Ok(())
     }
 
-    /// Whole loose objects of before this boot that name an object that is nowhere, directly or through others. None where that is
+    /// Whole loose objects of before this boot, and those of `made`, that name an object that is nowhere, directly or through others. None where that is
     /// as it should be: in a shallow history, in a partial clone. None either where the system does not say when it was started: what
     /// a git process of now has still to write must not be taken for lost.
-    pub(super) fn broken_objects(&self) -> Result<Vec<Oid>> {
+    pub fn broken_objects(&self, made: &[Oid]) -> Result<Vec<Oid>> {
         let objects = self.repo.objects();
         let Some(boot) = env::boot_time() else { return Ok(Vec::new()) };
         if objects.is_partial() || self.repo.history().is_shallow() {
@@ -61,7 +61,8 @@ impl Durability<'_> {
         let folder = self.repo.common_dir().join("objects");
         let of_before = |id: &gix::ObjectId| is_older(&loose_file(&folder, id), boot);
         let mut links = Vec::new();
-        for id in self.new_loose_objects()?.into_iter().filter(of_before) {
+        let made = made.iter().map(gix_id).collect::<Result<Vec<_>>>()?;
+        for id in self.new_loose_objects()?.into_iter().filter(of_before).chain(made) {
             links.push((Oid::from_bytes(id.as_bytes())?, self.objects_needed_by(&folder, &id)?));
         }
         let mut there = BTreeMap::new();
