@@ -52,6 +52,7 @@ pub struct RunningMergeCheck {
     demands: MergeRequirements,
     /// What the hooks among them are told.
     facts: HookFacts,
+    /// The runs of hooks that have ended and are not recorded yet.
     runs: Vec<HookRun>,
     /// What has passed already for this very merge, and what has ended since.
     so_far: Vec<VerifyStepResult>,
@@ -150,13 +151,20 @@ impl RunningMergeCheck {
         Some(about.step(&now.name, (now.place, now.of), now.limit))
     }
 
+    /// Takes the steps that have ended since the last call; returns whether there are any.
+    fn take_ended(&mut self) -> bool {
+        let ended = self.running.ended();
+        self.runs.extend(hook_runs::records(&self.facts, &ended));
+        let is_some = !ended.is_empty();
+        self.so_far.extend(ended.into_iter().map(|ran| ran.result));
+        is_some
+    }
+
     /// What is known while it still runs, where a step has ended since the last call.
     pub fn news(&mut self) -> Option<MergeVerification> {
-        let ended = self.running.ended();
-        if ended.is_empty() {
+        if !self.take_ended() {
             return None;
         }
-        self.so_far.extend(ended.into_iter().map(|ran| ran.result));
         let so_far = MergeVerification { of: self.of.clone(), demands: self.demands.clone(), results: self.so_far.clone() };
         // The last result is recorded with the verdict.
         (so_far.failed().is_none() && !so_far.passed()).then_some(so_far)
@@ -164,8 +172,7 @@ impl RunningMergeCheck {
 
     /// Keeps the result in memory until it is recorded.
     pub fn ended_with(&mut self, verdict: StepJobOutcome) {
-        self.runs = hook_runs::records(&self.facts, &verdict.ran);
-        self.so_far.extend(self.running.ended().into_iter().map(|ran| ran.result));
+        self.take_ended();
         let mut results = std::mem::take(&mut self.so_far);
         if let (Some(failure), None) = (&verdict.failure, results.iter().find(|result| result.failure.is_some())) {
             // It is not known which step failed: none counts as passed.
@@ -183,12 +190,18 @@ impl RunningMergeCheck {
     }
 
     /// Records the result, where it is known. Where that fails, it can be tried again.
-    pub fn record(&self, ctx: &mut Context) -> Result<()> {
-        let Some(verification) = self.result.clone().map(Box::new) else { return Ok(()) };
+    pub fn record(&mut self, ctx: &mut Context) -> Result<()> {
+        self.result.clone().map_or(Ok(()), |result| self.record_so_far(ctx, result))
+    }
+
+    /// Records what is known, and the hooks that have run. Where that fails, they are recorded with what is known later.
+    pub fn record_so_far(&mut self, ctx: &mut Context, so_far: MergeVerification) -> Result<()> {
         let runs = self.runs.iter().map(|run| Event::HookRan { run: Box::new(run.clone()) });
-        let verified = Event::MergeVerified { id: self.task.clone(), verification };
+        let verified = Event::MergeVerified { id: self.task.clone(), verification: Box::new(so_far) };
         let events = runs.chain([verified]).collect();
-        ctx.append_with(|_| Ok(events)).map(drop)
+        ctx.append_with(|_| Ok(events))?;
+        self.runs.clear();
+        Ok(())
     }
 
     /// Records the result and removes the worktree. The returned thread deletes its files.

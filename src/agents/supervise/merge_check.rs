@@ -6,7 +6,6 @@ use crate::merge::merge_verification;
 use crate::merge::merge_verification::{RunningMergeCheck, TRIES, moves_each_time};
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
-use axiom_model::state::event::Event;
 use axiom_model::work::endings::failures::{SessionStep, SharedSessionStep};
 use axiom_model::work::gates::gate::{Gate, GateKind};
 use axiom_model::work::iteration::ReviewCause;
@@ -55,7 +54,9 @@ impl Supervisor<'_> {
             let verdict = check.verdict();
             if let Some(so_far) = self.merge_check.as_mut().filter(|_| verdict.is_none()).and_then(RunningMergeCheck::news) {
                 // After a crash these steps are not run again. Where it cannot be recorded, they are.
-                let noted = self.step(Event::MergeVerified { id: task, verification: Box::new(so_far) });
+                self.act()?;
+                let check = self.merge_check.as_mut();
+                let noted = check.map_or(Ok(()), |check| check.record_so_far(self.ctx, so_far));
                 noted.unwrap_or_else(|error| self.warn(format!("a result is not recorded yet: {error}")));
                 return Ok(true);
             }
@@ -70,7 +71,7 @@ impl Supervisor<'_> {
             }
         }
         self.act()?;
-        if let Some(check) = &self.merge_check
+        if let Some(check) = &mut self.merge_check
             && let Err(error) = check.record(self.ctx)
         {
             self.merge_failed(SessionStep::VerifyMerge, &task, error)?;

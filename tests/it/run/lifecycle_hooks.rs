@@ -650,3 +650,22 @@ fn what_a_session_does_about_hooks_that_changed_or_were_never_approved_is_said()
     world.quits_well(live);
     assert!(!told(&["hooks", "list"]).contains("session"));
 }
+
+#[test]
+fn a_hook_of_a_merge_is_in_the_log_while_the_rest_is_verified() {
+    let world = World::new();
+    hook(&world, "pre-merge", "exit 0");
+    approve(&world);
+    let (begun, go) = (world.beside("begun"), world.beside("go"));
+    let step = format!("touch '{}'; while [ ! -e '{}' ]; do sleep 0.02; done", begun.display(), go.display());
+    world.env.git(&["config", "axiom.merge.verify", &step]);
+    world.task("t", "echo 1 > t.txt", &[]);
+    let live = world.start(&["--mode", "autopilot"]);
+    world.wait_for_file("begun");
+    let runs = || world.env.json(&["hooks", "log"])["runs"].as_array().unwrap().len();
+    wait_until("the hook is in the log", || runs() == 1);
+    world.signal_file("go");
+    world.wait_until_merged("t");
+    assert_eq!(runs(), 1, "once");
+    world.quits_well(live);
+}
