@@ -187,7 +187,7 @@ const MOST_ENTRIES: usize = 20;
 /// Rooms with more, and why.
 const FULL: [(&str, &str); 4] = [
     ("ui/commands", "a file or folder for each verb"),
-    ("agents/supervise", "the parts of one loop, which share its fields"),
+    ("agents/supervise", "the parts of one loop, each with fields of its own"),
     ("git/capture", "the rules of what is captured, which ask each other"),
     ("git/repo", "the facts of a repository, which are found with each other's help"),
 ];

@@ -120,6 +120,7 @@ mod run;
 mod sample_hooks;
 mod short_ways;
 mod source_paths;
+mod struct_sizes;
 mod submodules;
 mod submodules_elsewhere;
 mod submodules_merged;

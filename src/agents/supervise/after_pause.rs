@@ -1,7 +1,8 @@
 //! How work goes on whose session a human had paused and that has ended since: decided before its next iteration, by the rules in
 //! `model::recovery` or by an evaluator. Not here: what a crash cut off, which is in `crash`.
 
-use super::Supervisor;
+use super::core::SessionCore;
+use super::crash::put_aside_now;
 use super::notice::SessionNotice;
 use crate::crashed_tasks::scan;
 use crate::crashed_tasks::scan::TaskIterationTotals;
@@ -13,35 +14,24 @@ use axiom_model::state::event::Event;
 use axiom_model::work::agent::AgentWork;
 use axiom_model::work::iteration::ReviewCause;
 use axiom_model::work::iteration_marker::IterationRecordState;
+use axiom_safety::context::handle::Context;
 
-impl Supervisor<'_> {
-    /// Whether it has to be decided how the work goes on, or what was decided is not done yet.
-    pub(super) fn is_set_aside(&self, task: &TaskId) -> bool {
-        let record = self.ctx.state().record.tasks.get(task);
-        record.is_some_and(|record| record.set_aside.is_some()) || self.open_decision(task).is_some()
-    }
-
-    /// What was decided of a task, where that is not done yet.
-    pub(super) fn open_decision(&self, task: &TaskId) -> Option<&LastCrashDecision> {
-        let recovery = self.ctx.state().record.tasks.get(task)?.recovery.as_deref();
-        recovery.filter(|decided| decided.open)
-    }
-
+impl SessionCore<'_> {
     /// Decides how the work goes on, and does it; returns whether anything was done.
     pub(super) fn after_pause(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
         let task = &work.task;
-        let decision = match self.open_decision(task) {
+        let decision = match open_decision(self.desk.ctx, task) {
             Some(decided) => decided.decision.clone(),
             None => {
                 let Some((decision, puts_aside)) = self.decision_after_pause(agent, work)? else { return Ok(false) };
-                self.step(Event::RecoveryDecided {
+                self.desk.step(Event::RecoveryDecided {
                     agent: agent.clone(),
                     decision: Box::new(decision.clone()),
                     puts_aside,
                     paused: true,
                 })?;
                 env::fault_point("pause.decided");
-                self.tell(SessionNotice::Recovered { what: format!("{task} was paused; {decision}") });
+                self.desk.tell(SessionNotice::Recovered { what: format!("{task} was paused; {decision}") });
                 decision
             }
         };
@@ -50,7 +40,7 @@ impl Supervisor<'_> {
             CrashAction::ContinueTask | CrashAction::NextTask => {}
             CrashAction::RestartTask => {
                 self.release_to_begin_anew(agent, task, &decision.to_string())?;
-                self.put_aside_now(task);
+                put_aside_now(&mut self.desk, task);
             }
             CrashAction::HumanReview => self.review_agent(agent, ReviewCause::Recovery, &decision.reasoning)?,
         }
@@ -59,12 +49,16 @@ impl Supervisor<'_> {
 
     /// The decision, and whether what is there is kept aside; `None` while an evaluator is asked.
     fn decision_after_pause(&mut self, agent: &AgentId, work: &AgentWork) -> Result<Option<(CrashDecision, bool)>> {
-        let state = self.ctx.state();
+        let state = self.desk.ctx.state();
         // Where its program was is told to an evaluator; what is left of its record does not matter: its end is recorded.
         let last = state.record.tasks.get(&work.task).and_then(|record| record.last_run.as_ref());
         let cut = last.and_then(|run| run.cut.as_deref());
-        let facts =
-            scan::facts(self.ctx, &work.task, (IterationRecordState::Whole, cut), &TaskIterationTotals::of(state, &work.task))?;
+        let facts = scan::facts(
+            self.desk.ctx,
+            &work.task,
+            (IterationRecordState::Whole, cut),
+            &TaskIterationTotals::of(state, &work.task),
+        )?;
         let decided = match certain_after_pause(&facts) {
             Some(decision) => Some(decision),
             None => self.evaluated(agent, work, &facts)?,
@@ -74,4 +68,16 @@ impl Supervisor<'_> {
             (decision, puts_aside)
         }))
     }
+}
+
+/// Whether it has to be decided how the work goes on, or what was decided is not done yet.
+pub(super) fn is_set_aside(ctx: &Context, task: &TaskId) -> bool {
+    let record = ctx.state().record.tasks.get(task);
+    record.is_some_and(|record| record.set_aside.is_some()) || open_decision(ctx, task).is_some()
+}
+
+/// What was decided of a task, where that is not done yet.
+pub(super) fn open_decision<'c>(ctx: &'c Context, task: &TaskId) -> Option<&'c LastCrashDecision> {
+    let recovery = ctx.state().record.tasks.get(task)?.recovery.as_deref();
+    recovery.filter(|decided| decided.open)
 }

@@ -4,6 +4,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::agent_runs::AgentRun;
+use super::doing::tell_end;
 use super::failing::reason_of;
 use super::notice::SessionWatcher;
 use super::requests::HaltRequest;
@@ -15,6 +17,7 @@ use axiom_model::base::ids::{AgentId, TaskId};
 use axiom_model::state::event::{Event, EventAuthor};
 use axiom_model::work::endings::outcome::TaskHalt;
 use axiom_model::work::sessions::session::SupervisorRequest;
+use axiom_process::os::bell::LONGEST;
 use axiom_safety::beside_log::supervisor_requests;
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::programs::SessionPrograms;
@@ -84,9 +87,9 @@ pub fn attend(
     };
     // No iteration is started and nothing is merged, so no target branch is needed: HEAD may be detached.
     let mut supervisor = Supervisor::new(ctx, watcher, &interrupts, options, None)?;
-    (supervisor.by, supervisor.within) = (by, within);
+    (supervisor.core.desk.by, supervisor.core.desk.within) = (by, within);
     let ended = supervisor.take_over_and_attend(what);
-    supervisor.tell_end();
+    tell_end(&mut supervisor.core.desk);
     drop(lock);
     ended
 }
@@ -98,7 +101,8 @@ impl Supervisor<'_> {
             // A user who stops agents has not decided how an interrupted operation ends.
             AttendRequest::End(_) | AttendRequest::Redirect(_) | AttendRequest::Block(..) => OnHumanOperation::Leave,
         })?;
-        self.tell_recovering(*what == AttendRequest::TakeUp);
+        self.doing.recovers(*what == AttendRequest::TakeUp);
+        self.tell_doing();
         self.attend(what)
     }
 
@@ -107,29 +111,28 @@ impl Supervisor<'_> {
         let patience = match what {
             AttendRequest::TakeUp => Duration::ZERO,
             AttendRequest::End(_) | AttendRequest::Redirect(_) | AttendRequest::Block(..) => {
-                Duration::from_secs(self.ctx.config.agents.grace_seconds + 30)
+                Duration::from_secs(self.core.desk.ctx.config.agents.grace_seconds + 30)
             }
         };
         let started = Instant::now();
         loop {
-            self.ctx.store.refresh()?;
+            self.core.desk.ctx.store.refresh()?;
             let busy = self.look_after_agents(AgentTurnsUntil::AllWere)?;
-            let waits = self.running_agents().iter().any(|agent| awaited.contains(agent));
-            self.clear_ended_runs();
+            let waits = self.core.runs.running_agents(self.core.desk.ctx).iter().any(|agent| awaited.contains(agent));
+            self.core.runs.clear_ended();
             // A lock of git's can be proved dead only after a while.
-            let blocked = self.backs_off() && started.elapsed() < LOCKS;
+            let blocked = self.core.backs_off() && started.elapsed() < LOCKS;
             if !busy
                 && !blocked
-                && self.verifying.is_empty()
-                && self.evaluating.is_empty()
+                && !self.core.runs.any(AgentRun::is_checked)
                 // An iteration has ended only once its filters have.
-                && self.filters.is_empty()
+                && !self.core.runs.any(|run| run.filters.is_some())
                 && (!waits || started.elapsed() > patience)
             {
-                return self.ctx.store.save_snapshot();
+                return self.core.desk.ctx.store.save_snapshot();
             }
             if !busy {
-                self.wait();
+                self.wait_at_most(LONGEST);
             }
         }
     }
@@ -137,20 +140,20 @@ impl Supervisor<'_> {
     /// Records what a human asked for, does it, and returns the agents whose end is awaited. The log says the same with a session.
     fn begin_as_asked(&mut self, what: &AttendRequest) -> Result<Vec<AgentId>> {
         let Some(request) = what.request() else { return Ok(Vec::new()) };
-        self.act()?;
-        let id = supervisor_requests::make(self.ctx, request)?;
+        self.core.desk.act()?;
+        let id = supervisor_requests::make(self.core.desk.ctx, request)?;
         let begun = self.begin_attending(what);
         let (done, message) = match &begun {
             Ok((_, message)) => (true, message.clone()),
             Err(error) => (false, reason_of(error)),
         };
-        self.step(Event::RequestHandled { id, done, message })?;
+        self.core.desk.step(Event::RequestHandled { id, done, message })?;
         Ok(begun?.0)
     }
 
     /// Does what was asked for, and returns the agents whose end is awaited, and what is done in words.
     fn begin_attending(&mut self, what: &AttendRequest) -> Result<(Vec<AgentId>, String)> {
-        let busy: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
+        let busy: Vec<AgentId> = self.core.desk.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         match what {
             AttendRequest::TakeUp => Ok((Vec::new(), String::new())),
             AttendRequest::End(wanted) => {
@@ -158,14 +161,15 @@ impl Supervisor<'_> {
                 let is_meant = |agent: &AgentId| wanted.agents.is_empty() || wanted.agents.contains(agent);
                 Ok((busy.into_iter().filter(is_meant).collect(), message))
             }
-            AttendRequest::Redirect(wanted) => match self.redirect(wanted)? {
+            AttendRequest::Redirect(wanted) => match self.core.redirect(wanted)? {
                 (true, message) => Ok((vec![wanted.agent.clone()], message)),
                 (false, why) => Err(Error::new(Code::ChangedMeanwhile, why).hint("git axiom status    shows what runs")),
             },
             AttendRequest::Block(tasks, reason) => {
-                let agents = busy.into_iter().filter(|agent| self.work_of(agent).is_some_and(|work| tasks.contains(&work.task)));
+                let agents =
+                    busy.into_iter().filter(|agent| self.core.desk.work_of(agent).is_some_and(|work| tasks.contains(&work.task)));
                 let agents = agents.collect();
-                let (_, message) = self.block_worked_on(tasks, reason)?;
+                let (_, message) = self.core.block_worked_on(tasks, reason)?;
                 Ok((agents, message))
             }
         }

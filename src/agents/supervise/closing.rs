@@ -2,16 +2,17 @@
 //! keeper that was just ending still held one, for example. The merge stands meanwhile, and nothing waits for it, except the end of
 //! the session for a while.
 
-use super::Supervisor;
+use super::desk::SessionDesk;
+use super::failing::StepFailures;
 use crate::merge;
 use axiom_base::error::Result;
 use axiom_model::work::endings::failures::{MOST_TRIES, SessionStep, SharedSessionStep};
 
-impl Supervisor<'_> {
+impl StepFailures {
     /// Puts aside what is left of merged tasks; returns whether anything was done. What cannot be put aside is tried again a few
     /// times, and then left for the next merge, or the start of the next session.
-    pub(super) fn put_merged_aside(&mut self) -> Result<bool> {
-        let left = merge::cleanup::with_workspace(self.ctx);
+    pub(super) fn put_merged_aside(&mut self, desk: &mut SessionDesk<'_>) -> Result<bool> {
+        let left = merge::cleanup::with_workspace(desk.ctx);
         if left.is_empty() {
             self.no_standstill(SharedSessionStep::Workspaces);
             return Ok(false);
@@ -21,11 +22,16 @@ impl Supervisor<'_> {
         }
         let mut did = false;
         for task in left {
-            match self.ctx.with_change_lock(|ctx| merge::cleanup::clean_up(ctx, &task)) {
+            match desk.ctx.with_change_lock(|ctx| merge::cleanup::clean_up(ctx, &task)) {
                 Ok(()) => did = true,
                 Err(error) => {
                     self.stand_still(SharedSessionStep::Workspaces);
-                    self.goes_on_without(SessionStep::PutAside, &format!("the workspace of {task} is not put aside yet"), error)?;
+                    self.goes_on_without(
+                        desk,
+                        SessionStep::PutAside,
+                        &format!("the workspace of {task} is not put aside yet"),
+                        error,
+                    )?;
                 }
             }
         }

@@ -1,7 +1,10 @@
 //! A merge that conflicts: given back to an agent, or left to a human (`model::work::endings::conflict` decides).
 
-use super::Supervisor;
+use super::core::SessionCore;
+use super::desk::SessionDesk;
+use super::merging::wait_at_gate;
 use super::notice::SessionNotice;
+use super::setup::SessionSetup;
 use crate::{merge, repair};
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::agent::adapter::AdapterPromptKind;
@@ -14,6 +17,7 @@ use axiom_model::work::endings::failures::SessionStep;
 use axiom_model::work::gates::gate;
 use axiom_model::work::gates::gate::GateKind;
 use axiom_model::work::tasks::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
+use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspaces;
 
 /// How many commits of the target are named.
@@ -27,48 +31,28 @@ pub(super) enum CompletionInConflict {
     IsNone { round: Option<u32> },
 }
 
-impl Supervisor<'_> {
-    /// Decides who settles a conflict, tells the hooks, and does it.
-    pub(super) fn settle_conflict(&mut self, task: &TaskId, files: &[RepoPath], target: Oid) -> Result<()> {
-        let state = self.ctx.state();
-        let program = match self.options.programs.of(state.task(task)?).prompt {
-            AdapterPromptKind::Prompt => ConflictProgramAbility::ReadsPrompts,
-            AdapterPromptKind::Script => ConflictProgramAbility::RunsScript,
-        };
-        let rounds = state.record.tasks.get(task).and_then(|record| record.conflict.as_ref()).map_or(0, |known| known.round);
-        // Whoever approved it at a gate has settled it, or wants to be asked again.
-        let was_asked = self.gate(GateKind::Merge, task).is_some_and(|gate| gate::is_of_conflict(&gate.reason));
-        let level = if was_asked { ConflictLevel::Human } else { level(program, rounds, self.ctx.config.recovery.max_retries) };
-        merge::tell_of_conflict(self.ctx, task, files, level);
-        match level {
-            ConflictLevel::Agent => self.give_back(task, files, target, rounds + 1),
-            ConflictLevel::Trivial | ConflictLevel::Human => {
-                self.wait_at_gate(task, gate::conflicts(task, self.target()?.short()), files)
-            }
-        }
-    }
-
+impl SessionCore<'_> {
     /// Begins the merge in the workspace of a task whose conflict an agent is to settle. Where that is not possible, the agent has to
     /// begin it, and is told so.
     pub(super) fn begin_merge(&mut self, task: &TaskId) -> Result<()> {
-        let target = self.target()?.clone();
-        if self.options.programs.of(self.ctx.state().task(task)?).prompt != AdapterPromptKind::Prompt {
+        let target = self.setup.target()?.clone();
+        if self.setup.options.programs.of(self.desk.ctx.state().task(task)?).prompt != AdapterPromptKind::Prompt {
             return Ok(());
         }
-        let Some((_, commit)) = merge::merge_in_workspace::to_settle(self.ctx, task, &target)? else { return Ok(()) };
+        let Some((_, commit)) = merge::merge_in_workspace::to_settle(self.desk.ctx, task, &target)? else { return Ok(()) };
         // A full disk or a lock may have left an operation of ours open.
-        for what in repair::finish_unasked(self.ctx)? {
-            self.tell(SessionNotice::Recovered { what });
+        for what in repair::finish_unasked(self.desk.ctx)? {
+            self.desk.tell(SessionNotice::Recovered { what });
         }
-        let begun = merge::merge_in_workspace::begin(self.ctx, task, (&target, &commit)).or_else(|error| {
+        let begun = merge::merge_in_workspace::begin(self.desk.ctx, task, (&target, &commit)).or_else(|error| {
             let waits = || Error::new(Code::Busy, "its merge driver is at work");
-            self.waits_for_drivers(SessionStep::Start, task, error).and_then(|()| Err(waits()))
+            self.drivers.waits_for(&mut self.desk, &self.bell, SessionStep::Start, task, error).and_then(|()| Err(waits()))
         });
         match begun {
             Err(error) if error.passes() || error.is_everybodys() => Err(error),
-            Err(error) if self.ctx.state().record.open.is_some() => Err(error),
+            Err(error) if self.desk.ctx.state().record.open.is_some() => Err(error),
             Err(error) => {
-                self.warn(format!("the merge of {} is not begun in the workspace of {task}: {error}", target.short()));
+                self.desk.warn(format!("the merge of {} is not begun in the workspace of {task}: {error}", target.short()));
                 Ok(())
             }
             Ok(is_begun) => {
@@ -77,40 +61,72 @@ impl Supervisor<'_> {
             }
         }
     }
+}
 
-    /// What follows where an iteration claims to be complete and leaves a conflict open: another round of the conflict, counted with the
-    /// end of the iteration; after enough of them the merge is left to a human, at its gate.
-    pub(super) fn claim_in_conflict(&self, task: &TaskId) -> CompletionInConflict {
-        let known = self.ctx.state().record.tasks.get(task).and_then(|record| record.conflict.as_ref());
-        // A merge that the agent began by itself is its own affair.
-        let Some(conflict) = known else { return CompletionInConflict::IsNone { round: None } };
-        match level(ConflictProgramAbility::ReadsPrompts, conflict.round, self.ctx.config.recovery.max_retries) {
-            ConflictLevel::Trivial | ConflictLevel::Human => CompletionInConflict::Stands,
-            ConflictLevel::Agent => CompletionInConflict::IsNone { round: Some(conflict.round + 1) },
+/// Decides who settles a conflict, tells the hooks, and does it.
+pub(super) fn settle_conflict(
+    desk: &mut SessionDesk<'_>,
+    setup: &SessionSetup,
+    task: &TaskId,
+    files: &[RepoPath],
+    target: Oid,
+) -> Result<()> {
+    let state = desk.ctx.state();
+    let program = match setup.options.programs.of(state.task(task)?).prompt {
+        AdapterPromptKind::Prompt => ConflictProgramAbility::ReadsPrompts,
+        AdapterPromptKind::Script => ConflictProgramAbility::RunsScript,
+    };
+    let rounds = state.record.tasks.get(task).and_then(|record| record.conflict.as_ref()).map_or(0, |known| known.round);
+    // Whoever approved it at a gate has settled it, or wants to be asked again.
+    let was_asked = desk.gate(GateKind::Merge, task).is_some_and(|gate| gate::is_of_conflict(&gate.reason));
+    let level = if was_asked { ConflictLevel::Human } else { level(program, rounds, desk.ctx.config.recovery.max_retries) };
+    merge::tell_of_conflict(desk.ctx, task, files, level);
+    match level {
+        ConflictLevel::Agent => give_back(desk, setup, task, files, target, rounds + 1),
+        ConflictLevel::Trivial | ConflictLevel::Human => {
+            wait_at_gate(desk, task, gate::conflicts(task, setup.target()?.short()), files)
         }
     }
+}
 
-    /// Makes the task pending again, with the conflict for its next iteration.
-    fn give_back(&mut self, task: &TaskId, files: &[RepoPath], target: Oid, round: u32) -> Result<()> {
-        let Some(branch) = self.ctx.repo.refs().read_ref(&workspaces::branch_of(self.ctx, task))? else { return Ok(()) };
-        let shown = &files[..files.len().min(MOST)];
-        let theirs = self.ctx.repo.history().log_of_paths(&branch, &target, shown, MOST_COMMITS)?.into_iter();
-        let theirs = theirs.map(|commit| {
-            let tasks = if commit.tasks.is_empty() { String::new() } else { format!(" (task {})", commit.tasks.join(", ")) };
-            format!("{} {}{tasks}", commit.oid.short(), commit.subject)
-        });
-        let files = shown.iter().map(ToString::to_string).collect();
-        let conflict = Box::new(AssignedConflict { target, branch, files, theirs: theirs.collect(), round });
-        self.act()?;
-        self.ctx.append_with(|state| {
-            // A human may have changed the task meanwhile.
-            let still =
-                state.restorable.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none());
-            let changes = vec![TaskFieldChange::Status(ValueChange::new(TaskStatus::Done, TaskStatus::Pending))];
-            let pending = Event::TasksChanged { edits: vec![TaskChangeSet { id: task.clone(), changes }] };
-            Ok(if still { vec![Event::ConflictGivenBack { id: task.clone(), conflict }, pending] } else { Vec::new() })
-        })?;
-        self.warn(format!("{task} conflicts with {}, and is given back to an agent", self.target()?.short()));
-        self.close_gate(GateKind::Merge, task, "given back to an agent")
+/// What follows where an iteration claims to be complete and leaves a conflict open: another round of the conflict, counted with the
+/// end of the iteration; after enough of them the merge is left to a human, at its gate.
+pub(super) fn claim_in_conflict(ctx: &Context, task: &TaskId) -> CompletionInConflict {
+    let known = ctx.state().record.tasks.get(task).and_then(|record| record.conflict.as_ref());
+    // A merge that the agent began by itself is its own affair.
+    let Some(conflict) = known else { return CompletionInConflict::IsNone { round: None } };
+    match level(ConflictProgramAbility::ReadsPrompts, conflict.round, ctx.config.recovery.max_retries) {
+        ConflictLevel::Trivial | ConflictLevel::Human => CompletionInConflict::Stands,
+        ConflictLevel::Agent => CompletionInConflict::IsNone { round: Some(conflict.round + 1) },
     }
+}
+
+/// Makes the task pending again, with the conflict for its next iteration.
+fn give_back(
+    desk: &mut SessionDesk<'_>,
+    setup: &SessionSetup,
+    task: &TaskId,
+    files: &[RepoPath],
+    target: Oid,
+    round: u32,
+) -> Result<()> {
+    let Some(branch) = desk.ctx.repo.refs().read_ref(&workspaces::branch_of(desk.ctx, task))? else { return Ok(()) };
+    let shown = &files[..files.len().min(MOST)];
+    let theirs = desk.ctx.repo.history().log_of_paths(&branch, &target, shown, MOST_COMMITS)?.into_iter();
+    let theirs = theirs.map(|commit| {
+        let tasks = if commit.tasks.is_empty() { String::new() } else { format!(" (task {})", commit.tasks.join(", ")) };
+        format!("{} {}{tasks}", commit.oid.short(), commit.subject)
+    });
+    let files = shown.iter().map(ToString::to_string).collect();
+    let conflict = Box::new(AssignedConflict { target, branch, files, theirs: theirs.collect(), round });
+    desk.act()?;
+    desk.ctx.append_with(|state| {
+        // A human may have changed the task meanwhile.
+        let still = state.restorable.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none());
+        let changes = vec![TaskFieldChange::Status(ValueChange::new(TaskStatus::Done, TaskStatus::Pending))];
+        let pending = Event::TasksChanged { edits: vec![TaskChangeSet { id: task.clone(), changes }] };
+        Ok(if still { vec![Event::ConflictGivenBack { id: task.clone(), conflict }, pending] } else { Vec::new() })
+    })?;
+    desk.warn(format!("{task} conflicts with {}, and is given back to an agent", setup.target()?.short()));
+    desk.close_gate(GateKind::Merge, task, "given back to an agent")
 }

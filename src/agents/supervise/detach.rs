@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::SIGCHLD;
 
+use super::notice::{SessionNotice, SessionWatcher};
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::own_process::session;
 use axiom_base::{env, files};
@@ -14,8 +15,6 @@ use axiom_model::base::ids::SessionId;
 use axiom_process::os::detached;
 use axiom_safety::context::event_waiter::LogEventWaiter;
 use axiom_safety::context::handle::Context;
-
-use super::notice::{SessionNotice, SessionWatcher};
 
 /// How long it may take to begin: repairs and the first checkpoint come first.
 const PATIENCE: Duration = Duration::from_secs(120);

@@ -2,6 +2,8 @@
 //! the panel and `pause`, and for whoever waits for the end of this very process. What verbs do without it: `safety::running::telling`.
 
 use super::Supervisor;
+use super::desk::SessionDesk;
+use super::running_hooks::RunningHooks;
 use crate::merge::merge_verification::RunningMergeCheck;
 use crate::plan;
 use axiom_base::env;
@@ -30,28 +32,42 @@ pub(super) struct RecordedActivity {
     recovering: Option<SupervisorActivity>,
 }
 
+impl RecordedActivity {
+    /// A merge begins, which the loop itself makes, or has ended.
+    pub(super) fn merges(&mut self, task: Option<&TaskId>) {
+        self.merging = task.map(|task| SupervisorActivity::of_task(SupervisorActivityKind::Merges, task, env::now()));
+    }
+
+    /// From now on, or no longer, what a crash left is taken up.
+    pub(super) fn recovers(&mut self, begins: bool) {
+        self.recovering = begins.then(|| SupervisorActivity::of_session(SupervisorActivityKind::Recovers, env::now()));
+    }
+}
+
 impl Supervisor<'_> {
     /// What is under way.
     fn doing(&self) -> Vec<SupervisorActivity> {
-        let mut all: Vec<SupervisorActivity> = self.makings.doing().chain(self.starting_doing()).collect();
-        let state = self.ctx.state();
+        let mut all: Vec<SupervisorActivity> = self.core.makings.doing().chain(self.claims.doing()).collect();
+        all.extend(self.core.requests.redirects.values().filter_map(RunningHooks::doing));
+        let state = self.core.desk.ctx.state();
         let task_of = |agent| Some(state.restorable.agents.get(agent)?.work.as_ref()?.task.clone());
-        for (agent, verifying) in &self.verifying {
+        for (agent, verifying) in self.core.runs.all().filter_map(|(agent, run)| Some((agent, run.verifying.as_ref()?))) {
             let Some((task, now)) = task_of(agent).zip(verifying.now()) else { continue };
             let doing = SupervisorActivity::of_task(SupervisorActivityKind::Verifies, &task, now.since).by(agent);
             all.push(doing.step(&now.name, (now.place, now.of), now.limit));
         }
-        all.extend(self.merge_check.as_ref().and_then(RunningMergeCheck::doing));
-        for (agent, running) in &self.evaluating {
+        all.extend(self.merges.merge_check.as_ref().and_then(RunningMergeCheck::doing));
+        for (agent, running) in self.core.runs.all().filter_map(|(agent, run)| Some((agent, run.evaluating.as_ref()?))) {
             let Some((task, now)) = task_of(agent).zip(running.now()) else { continue };
             all.push(SupervisorActivity {
                 limit_seconds: Some(now.limit.as_secs()),
                 ..SupervisorActivity::of_task(SupervisorActivityKind::Evaluates, &task, now.since).by(agent)
             });
         }
-        let filters = self.filters.iter().map(|(token, filters)| (SupervisorActivityKind::Filters, token, filters.since()));
+        let filters = self.core.runs.all().filter_map(|(_, run)| run.filters.as_ref());
+        let filters = filters.map(|(token, filters)| (SupervisorActivityKind::Filters, token, filters.since()));
         // Who stores what its agent left has ended it.
-        let ending = self.halted.iter().filter(|(token, _)| !self.filters.contains_key(*token));
+        let ending = self.core.runs.all().filter_map(|(_, run)| run.halt.as_ref().filter(|(token, _)| !run.stores(token)));
         let ending = ending.map(|(token, halted)| (SupervisorActivityKind::Ends, token, halted.since));
         for (what, token, since) in filters.chain(ending) {
             let is_its = |agent: &&Agent| agent.token() == Some(token);
@@ -59,10 +75,10 @@ impl Supervisor<'_> {
             let Some((agent, work)) = agent.and_then(|agent| Some((&agent.id, agent.work.as_ref()?))) else { continue };
             all.push(SupervisorActivity::of_task(what, &work.task, since).by(agent));
         }
-        all.extend(self.reporting_doing());
+        all.extend(self.hooks.doing());
         all.extend(self.doing.merging.iter().chain(&self.doing.recovering).cloned());
         // Who has no session's lock is a verb, or a session that has ended.
-        if self.lock.is_none() { all.into_iter().map(telling::by_this_verb).collect() } else { all }
+        if self.core.setup.lock.is_none() { all.into_iter().map(telling::by_this_verb).collect() } else { all }
     }
 
     /// Says what is under way, where that is not what was said last. Nothing depends on it.
@@ -72,24 +88,12 @@ impl Supervisor<'_> {
             return;
         }
         self.interrupts.set_doing(&now);
-        telling::write(self.ctx.layout(), now.clone());
+        telling::write(self.core.desk.ctx.layout(), now.clone());
         self.doing.last = now;
     }
+}
 
-    /// A merge begins, which the loop itself makes, or has ended.
-    pub(super) fn tell_merging(&mut self, task: Option<&TaskId>) {
-        self.doing.merging = task.map(|task| SupervisorActivity::of_task(SupervisorActivityKind::Merges, task, env::now()));
-        self.tell_doing();
-    }
-
-    /// From now on, or no longer, what a crash left is taken up.
-    pub(super) fn tell_recovering(&mut self, begins: bool) {
-        self.doing.recovering = begins.then(|| SupervisorActivity::of_session(SupervisorActivityKind::Recovers, env::now()));
-        self.tell_doing();
-    }
-
-    /// Nothing is done any more.
-    pub(super) fn tell_end(&mut self) {
-        telling::write(self.ctx.layout(), Vec::new());
-    }
+/// Nothing is done any more.
+pub(super) fn tell_end(desk: &mut SessionDesk<'_>) {
+    telling::write(desk.ctx.layout(), Vec::new());
 }

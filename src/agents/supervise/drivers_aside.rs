@@ -1,24 +1,32 @@
 //! Merge drivers are programs of the user's: they run aside, in a thread, and only the task whose merge needs them waits
 //! (`git::history::merge_memory`). When they have ended, the same step is tried again and finds the result.
 
-use axiom_model::state::delayed_steps;
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, TryRecvError, channel};
 use std::time::Duration;
 
-use super::Supervisor;
+use super::desk::SessionDesk;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::{CachedMerge, MergeToRun, Repository};
 use axiom_model::base::ids::TaskId;
+use axiom_model::state::delayed_steps;
 use axiom_model::state::event::Event;
 use axiom_model::work::endings::delay::DelayedSessionStep;
 use axiom_model::work::endings::failures::SessionStep;
-use axiom_process::os::bell::WakeSender;
+use axiom_process::os::bell::{WakeListener, WakeSender};
+use axiom_safety::context::handle::Context;
 
 /// How long is waited until drivers that nobody wants any more have been ended.
 const LAST_WAIT: Duration = Duration::from_secs(2);
+
+/// Drivers that merge files of a task, by task.
+#[derive(Debug, Default)]
+pub(super) struct MergeDrivers {
+    by_task: HashMap<TaskId, MergeDriversState>,
+}
 
 /// What became of the drivers that a task waits for.
 #[derive(Debug)]
@@ -43,63 +51,70 @@ impl Drop for RunningMergeDrivers {
     }
 }
 
-impl Supervisor<'_> {
+impl MergeDrivers {
     /// Whether a step that failed with this error waits for merge drivers, which are started where that is new.
-    pub(super) fn waits_for_drivers(&mut self, step: SessionStep, task: &TaskId, error: Error) -> Result<()> {
-        let Some(asked) = self.ctx.repo.history().take_merge_to_run().filter(|_| error.code() == Code::Busy) else {
+    pub(super) fn waits_for(
+        &mut self,
+        desk: &mut SessionDesk<'_>,
+        bell: &WakeListener,
+        step: SessionStep,
+        task: &TaskId,
+        error: Error,
+    ) -> Result<()> {
+        let Some(asked) = desk.ctx.repo.history().take_merge_to_run().filter(|_| error.code() == Code::Busy) else {
             return Err(error);
         };
-        if let Some(MergeDriversState::Failed(_)) = self.drivers.get(task)
-            && let Some(MergeDriversState::Failed(error)) = self.drivers.remove(task)
+        if let Some(MergeDriversState::Failed(_)) = self.by_task.get(task)
+            && let Some(MergeDriversState::Failed(error)) = self.by_task.remove(task)
         {
             return Err(error);
         }
-        if self.drivers.contains_key(task) {
+        if self.by_task.contains_key(task) {
             return Ok(());
         }
         // The thread has a repository of its own, which sees what is on disk.
-        self.ctx.repo.durability().sync_objects()?;
-        let at_work = begin(&self.ctx.repo, asked, self.bell.rope().ok())?;
-        self.drivers.insert(task.clone(), at_work);
-        self.say_what_it_waits_for(step, task, &error)
-    }
-
-    fn say_what_it_waits_for(&mut self, step: SessionStep, task: &TaskId, error: &Error) -> Result<()> {
-        let (code, why) = (error.code().as_str().to_owned(), error.to_string());
-        let delay = DelayedSessionStep { step, code, why, tried: 0, failed_at: env::now(), until: None };
-        let said = self.step_if(|state| {
-            let is_known = state.record.delays.get(task).is_some_and(|known| known.is_same_wait(&delay));
-            let is_new = delayed_steps::is_still_tried(state, task, step) && !is_known;
-            is_new.then(|| Event::Delayed { id: task.clone(), delay: Some(Box::new(delay)) })
-        });
-        said.map(drop)
+        desk.ctx.repo.durability().sync_objects()?;
+        let at_work = begin(&desk.ctx.repo, asked, bell.rope().ok())?;
+        self.by_task.insert(task.clone(), at_work);
+        say_what_it_waits_for(desk, step, task, &error)
     }
 
     /// Takes what drivers have ended with. The steps that wait for it are tried again.
-    pub(super) fn look_after_drivers(&mut self) {
-        let tasks: Vec<TaskId> = self.drivers.keys().cloned().collect();
+    pub(super) fn look_after(&mut self, ctx: &Context) {
+        let tasks: Vec<TaskId> = self.by_task.keys().cloned().collect();
         for task in tasks {
-            let Some(MergeDriversState::AtWork(at_work)) = self.drivers.get(&task) else { continue };
+            let Some(MergeDriversState::AtWork(at_work)) = self.by_task.get(&task) else { continue };
             match at_work.merged.try_recv() {
                 Ok(Ok(merge)) => {
-                    self.ctx.repo.history().remember_merge(merge);
-                    self.drivers.remove(&task);
+                    ctx.repo.history().remember_merge(merge);
+                    self.by_task.remove(&task);
                 }
-                Ok(Err(error)) => drop(self.drivers.insert(task, MergeDriversState::Failed(error))),
+                Ok(Err(error)) => drop(self.by_task.insert(task, MergeDriversState::Failed(error))),
                 Err(TryRecvError::Empty) => {}
                 Err(TryRecvError::Disconnected) => {
                     let error = Error::new(Code::Internal, "nobody says what the merge drivers did");
-                    self.drivers.insert(task, MergeDriversState::Failed(error));
+                    self.by_task.insert(task, MergeDriversState::Failed(error));
                 }
             }
         }
     }
 
     /// Whether the drivers of a task's merge are at work; of any where none is named.
-    pub(super) fn drivers_are_at_work(&self, task: Option<&TaskId>) -> bool {
+    pub(super) fn are_at_work(&self, task: Option<&TaskId>) -> bool {
         let is_at_work = |drivers: &MergeDriversState| matches!(drivers, MergeDriversState::AtWork(_));
-        self.drivers.iter().any(|(of, drivers)| task.is_none_or(|task| task == of) && is_at_work(drivers))
+        self.by_task.iter().any(|(of, drivers)| task.is_none_or(|task| task == of) && is_at_work(drivers))
     }
+}
+
+fn say_what_it_waits_for(desk: &mut SessionDesk<'_>, step: SessionStep, task: &TaskId, error: &Error) -> Result<()> {
+    let (code, why) = (error.code().as_str().to_owned(), error.to_string());
+    let delay = DelayedSessionStep { step, code, why, tried: 0, failed_at: env::now(), until: None };
+    let said = desk.step_if(|state| {
+        let is_known = state.record.delays.get(task).is_some_and(|known| known.is_same_wait(&delay));
+        let is_new = delayed_steps::is_still_tried(state, task, step) && !is_known;
+        is_new.then(|| Event::Delayed { id: task.clone(), delay: Some(Box::new(delay)) })
+    });
+    said.map(drop)
 }
 
 fn begin(repo: &Repository, asked: MergeToRun, rope: Option<WakeSender>) -> Result<MergeDriversState> {

@@ -9,13 +9,14 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::Supervisor;
+use super::agent_runs::AgentRuns;
+use super::desk::SessionDesk;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::{FilteredIndex, Repository};
-use axiom_model::base::ids::Token;
+use axiom_model::base::ids::{AgentId, Token};
 use axiom_model::work::sessions::session::SessionState;
-use axiom_process::os::bell::WakeSender;
+use axiom_process::os::bell::{WakeListener, WakeSender};
 
 /// How long a session that ends, or a human who ends the agent, waits for filters.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -35,23 +36,29 @@ impl Drop for RunningFilters {
     }
 }
 
-impl Supervisor<'_> {
+impl AgentRuns {
     /// What the filters of a workspace have stored since its iteration ended; `None` while they are at work.
-    pub(super) fn stored_aside(&mut self, token: &Token, workspace: &Path) -> Option<Result<Option<FilteredIndex>>> {
-        if !self.ctx.repo.workspaces().may_have_filters() {
+    pub(super) fn stored_aside(
+        &mut self,
+        desk: &SessionDesk<'_>,
+        bell: &WakeListener,
+        (agent, token): (&AgentId, &Token),
+        workspace: &Path,
+    ) -> Option<Result<Option<FilteredIndex>>> {
+        if !desk.ctx.repo.workspaces().may_have_filters() {
             return Some(Ok(None));
         }
-        let Some(work) = self.filters.get(token) else {
-            let limit = self.ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
-            return match RunningFilters::begin(workspace.to_owned(), limit, self.bell.rope().ok()) {
+        let Some(work) = self.get(agent).and_then(|run| run.filters_of(token)) else {
+            let limit = desk.ctx.config.checkpoints.max_file_size.saturating_mul(1024 * 1024);
+            return match RunningFilters::begin(workspace.to_owned(), limit, bell.rope().ok()) {
                 Ok(work) => {
-                    self.filters.insert(token.clone(), work);
+                    self.at(agent).filters = Some((token.clone(), work));
                     None
                 }
                 Err(error) => Some(Err(error)),
             };
         };
-        let is_over = self.session_state() == SessionState::Ending || self.halted.contains_key(token);
+        let is_over = desk.session_state() == SessionState::Ending || self.halt_of(agent, token).is_some();
         let told = match work.stored.try_recv() {
             Ok(stored) => stored,
             Err(TryRecvError::Empty) if is_over && work.begun.elapsed() > PATIENCE => {
@@ -62,7 +69,7 @@ impl Supervisor<'_> {
             Err(TryRecvError::Empty) => return None,
             Err(TryRecvError::Disconnected) => Err(Error::new(Code::Internal, "nobody says what the filters did")),
         };
-        self.filters.remove(token);
+        self.at(agent).filters = None;
         Some(told)
     }
 }

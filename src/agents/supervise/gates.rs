@@ -1,5 +1,9 @@
 //! The gates of a session: opening, finding and closing them.
 
+use super::core::SessionCore;
+use super::desk::SessionDesk;
+use super::hooks::is_about_start;
+use super::notice::SessionNotice;
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
@@ -9,11 +13,40 @@ use axiom_model::work::gates::gate::{Gate, GateKind};
 use axiom_model::work::iteration::ReviewCause;
 use axiom_model::work::tasks::task::TaskStatus;
 
-use super::Supervisor;
-use super::hooks::is_about_start;
-use super::notice::SessionNotice;
+/// Closes one gate that needs no decision any more: a verb on its task, or the user, has settled the matter. Returns
+/// whether there was one.
+pub(super) fn close_idle_gates(core: &mut SessionCore<'_>) -> Result<bool> {
+    let state = core.desk.ctx.state();
+    let (ready, target, mode) = (&mut core.ready, core.setup.target.clone(), state.restorable.mode);
+    let only_asks_to_merge = |gate: &Gate, task: &TaskId| {
+        let asks = target.as_ref().map(|target| Gate::to_merge(task, target));
+        gate.decision.is_none() && asks.is_some_and(|asks| gate.reason == asks)
+    };
+    let idle = state.restorable.gates.values().find(|gate| {
+        let Some(task) = &gate.task_id else { return false };
+        let case = state.restorable.tasks.get(task);
+        let is_pending = case.is_some_and(|case| case.status == TaskStatus::Pending);
+        match gate.kind {
+            // A held task may wait for other tasks first; it stays held meanwhile.
+            GateKind::Claim if gate.held.is_some() => !is_pending,
+            // Where the mode asks nobody, nobody is told that it waits for an answer.
+            GateKind::Claim => !ready.contains(state, task) || gate.decision.is_none() && mode.claims(),
+            GateKind::HumanReview if is_about_start(gate) => !is_pending,
+            GateKind::Merge if mode.merges() && only_asks_to_merge(gate, task) => true,
+            GateKind::Merge | GateKind::HumanReview => {
+                !case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none())
+            }
+            GateKind::Question => state.agent_on(task).is_none(),
+            GateKind::Recovery | GateKind::Planning | GateKind::Budget | GateKind::Disk => false,
+        }
+    });
+    match idle.map(|gate| gate.id.clone()) {
+        Some(id) => core.desk.step(Event::GateClosed { id, reason: "settled otherwise".into() }).map(|()| true),
+        None => Ok(false),
+    }
+}
 
-impl Supervisor<'_> {
+impl SessionDesk<'_> {
     pub(super) fn undecided_gate(&self, kind: GateKind, task: &TaskId) -> bool {
         let mut gates = self.ctx.state().restorable.gates.values();
         gates.any(|gate| gate.kind == kind && gate.task_id.as_ref() == Some(task) && gate.decision.is_none())
@@ -56,38 +89,5 @@ impl Supervisor<'_> {
             is_there.then(|| Event::GateClosed { id: seen.id.clone(), reason: reason.to_owned() })
         })
         .map(drop)
-    }
-
-    /// Closes one gate that needs no decision any more: a verb on its task, or the user, has settled the matter. Returns
-    /// whether there was one.
-    pub(super) fn close_idle_gates(&mut self) -> Result<bool> {
-        let state = self.ctx.state();
-        let (ready, target, mode) = (&mut self.ready, self.target.clone(), state.restorable.mode);
-        let only_asks_to_merge = |gate: &Gate, task: &TaskId| {
-            let asks = target.as_ref().map(|target| Gate::to_merge(task, target));
-            gate.decision.is_none() && asks.is_some_and(|asks| gate.reason == asks)
-        };
-        let idle = state.restorable.gates.values().find(|gate| {
-            let Some(task) = &gate.task_id else { return false };
-            let case = state.restorable.tasks.get(task);
-            let is_pending = case.is_some_and(|case| case.status == TaskStatus::Pending);
-            match gate.kind {
-                // A held task may wait for other tasks first; it stays held meanwhile.
-                GateKind::Claim if gate.held.is_some() => !is_pending,
-                // Where the mode asks nobody, nobody is told that it waits for an answer.
-                GateKind::Claim => !ready.contains(state, task) || gate.decision.is_none() && mode.claims(),
-                GateKind::HumanReview if is_about_start(gate) => !is_pending,
-                GateKind::Merge if mode.merges() && only_asks_to_merge(gate, task) => true,
-                GateKind::Merge | GateKind::HumanReview => {
-                    !case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none())
-                }
-                GateKind::Question => state.agent_on(task).is_none(),
-                GateKind::Recovery | GateKind::Planning | GateKind::Budget | GateKind::Disk => false,
-            }
-        });
-        match idle.map(|gate| gate.id.clone()) {
-            Some(id) => self.step(Event::GateClosed { id, reason: "settled otherwise".into() }).map(|()| true),
-            None => Ok(false),
-        }
     }
 }

@@ -5,8 +5,11 @@ use std::time::{Duration, Instant};
 
 use super::Supervisor;
 use super::claim::MOST_CLAIM_GATES;
+use super::core::SessionCore;
+use super::desk::SessionDesk;
+use super::doing::tell_end;
 use super::notice::SessionNotice;
-use super::running_hooks::HooksVerdict;
+use super::running_hooks::{HooksVerdict, RunningHooks, run_hooks};
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::forms::plural::count_of;
@@ -21,6 +24,7 @@ use axiom_model::work::iteration::ReviewCause;
 use axiom_model::work::sessions::session::SessionState;
 use axiom_model::work::sessions::supervisor_activity::SupervisorActivity;
 use axiom_safety::context::approved_hooks::EventHooks;
+use axiom_safety::context::handle::Context;
 use axiom_safety::context::kept_hooks;
 use axiom_safety::running::hooks::hook_runs;
 use axiom_safety::running::wait_observer::LOOK;
@@ -28,61 +32,103 @@ use axiom_safety::running::wait_observer::LOOK;
 /// After how long is said at the end of a session that hooks are waited for.
 const SAYS_AFTER: Duration = Duration::from_secs(1);
 
+/// Hooks that are told what has happened.
+#[derive(Debug, Default)]
+pub(super) struct HookReports {
+    /// Those that are told something now.
+    pub(super) reporting: Option<RunningHooks>,
+    /// What they were told of a session without anything to do, until there is something again.
+    told_idle: Option<HookCompletion>,
+}
+
 impl Supervisor<'_> {
+    /// At the end of the session, when its lock is free: tells hooks what they have not been told yet, for as long as one hook may
+    /// take, or as a session that was asked to end may; says which, where that takes long. Another signal ends that.
+    pub(super) fn tell_the_rest(&mut self) {
+        self.claims.abandon_starting(&mut self.core);
+        let (before, begun) = (self.interrupts.count(), Instant::now());
+        let one_hook = || begun + Duration::from_secs(self.core.desk.ctx.config.hooks.timeout);
+        let until = self.ends_by.unwrap_or_else(one_hook);
+        let mut is_said = false;
+        while self.hooks.are_busy(self.core.desk.ctx) && self.interrupts.count() == before && Instant::now() < until {
+            if self.hooks.look_after_reports(&mut self.core) {
+                continue;
+            }
+            self.tell_doing();
+            if !is_said && begun.elapsed() > SAYS_AFTER {
+                is_said = true;
+                let what = self.hooks.doing().map_or_else(|| "hooks".to_owned(), |doing| doing.what_in_words());
+                self.core.desk.tell(SessionNotice::WaitingFor { what: format!("{what}; Ctrl+C leaves") });
+            }
+            self.core.bell.wait(LOOK);
+        }
+        tell_end(&mut self.core.desk);
+        if self.hooks.are_busy(self.core.desk.ctx) {
+            let cut_off = self.hooks.doing().map_or_else(String::new, |doing| format!(" ({})", doing.what_in_words()));
+            let left = self.core.desk.ctx.hooks.forget_due() + usize::from(self.hooks.reporting.take().is_some());
+            let events = count_of(left, "event was", "events were");
+            kept_hooks::keep(self.core.desk.ctx);
+            self.core.desk.warn(format!("{events} not told to hooks: the session has ended{cut_off}"));
+        }
+    }
+}
+
+impl HookReports {
     /// Tells hooks what has happened; returns whether anything was done.
-    pub(super) fn look_after_reports(&mut self) -> bool {
+    pub(super) fn look_after_reports(&mut self, core: &mut SessionCore<'_>) -> bool {
         if let Some(reporting) = &self.reporting {
             // None of them decides anything: what one says is in its run.
             let Some(HooksVerdict { runs, objection: _ }) = reporting.said() else { return false };
             self.reporting = None;
             for run in runs.iter().filter(|run| run.failure.is_some()) {
                 let last = run.lines.last().map_or_else(String::new, |line| format!(": {line}"));
-                self.warn(format!("{}{last} (git axiom hooks log)", run.summary()));
+                core.desk.warn(format!("{}{last} (git axiom hooks log)", run.summary()));
             }
-            if let Err(error) = self.record_runs(&runs) {
-                self.warn(format!("what hooks did is not recorded: {error}"));
+            if let Err(error) = core.desk.record_runs(&runs) {
+                core.desk.warn(format!("what hooks did is not recorded: {error}"));
             }
-            self.ctx.hooks.told();
-            kept_hooks::keep(self.ctx);
+            core.desk.ctx.hooks.told();
+            kept_hooks::keep(core.desk.ctx);
         }
-        match self.ctx.hooks.take_dropped() {
+        match core.desk.ctx.hooks.take_dropped() {
             0 => {}
             many => {
                 let told = count_of(many, "event was", "events were");
-                self.warn(format!("hooks are slower than what happens: {told} not told"));
+                core.desk.warn(format!("hooks are slower than what happens: {told} not told"));
             }
         }
-        let Some(facts) = self.ctx.hooks.next_due() else { return false };
-        kept_hooks::keep(self.ctx);
+        let Some(facts) = core.desk.ctx.hooks.next_due() else { return false };
+        kept_hooks::keep(core.desk.ctx);
         let event = facts.event;
-        if let EventHooks::Run(hooks, tree) = self.ctx.hooks.at(event) {
-            match self.run_hooks(facts, &hooks, &tree) {
+        if let EventHooks::Run(hooks, tree) = core.desk.ctx.hooks.at(event) {
+            match run_hooks(core.desk.ctx, &core.bell, facts, &hooks, &tree) {
                 Ok(running) => self.reporting = Some(running),
-                Err(error) => self.warn(format!("hooks of {event} were not run: {error}")),
+                Err(error) => core.desk.warn(format!("hooks of {event} were not run: {error}")),
             }
         }
         if self.reporting.is_none() {
-            self.ctx.hooks.told();
-            kept_hooks::keep(self.ctx);
+            core.desk.ctx.hooks.told();
+            kept_hooks::keep(core.desk.ctx);
         }
         true
     }
 
     /// Which hook is told something, for people who look.
-    pub(super) fn reporting_doing(&self) -> Option<SupervisorActivity> {
+    pub(super) fn doing(&self) -> Option<SupervisorActivity> {
         self.reporting.as_ref()?.doing()
     }
 
     /// Nothing is left to do now: tells hooks once whether all is finished, or what is left waits. A session that found things so when it
     /// began tells nothing: the one before has.
-    pub(super) fn tell_idle(&mut self) {
-        let state = self.ctx.state();
-        let is_busy = self.merge_check.is_some() || !self.starting.is_empty() || !state.record.requests.is_empty();
+    pub(super) fn tell_idle(&mut self, desk: &mut SessionDesk<'_>, works: bool) {
+        let state = desk.ctx.state();
+        let is_busy = works || !state.record.requests.is_empty();
         let Some(session) = state.record.session.as_ref().filter(|session| session.state == SessionState::Running) else {
             return;
         };
-        let works = |agent: &Agent| !agent.work.as_ref().is_some_and(|work| self.undecided_gate(GateKind::Question, &work.task));
-        if is_busy || state.busy_agents().any(works) || state.restorable.gates.values().any(|gate| gate.decision.is_some()) {
+        let is_at_work =
+            |agent: &Agent| !agent.work.as_ref().is_some_and(|work| desk.undecided_gate(GateKind::Question, &work.task));
+        if is_busy || state.busy_agents().any(is_at_work) || state.restorable.gates.values().any(|gate| gate.decision.is_some()) {
             self.told_idle = None;
             return;
         }
@@ -102,9 +148,16 @@ impl Supervisor<'_> {
         }
         self.told_idle = Some(status);
         let facts = HookFacts::new(HookEvent::OnIdle, env::now());
-        self.ctx.hooks.note(HookFacts { status: Some(status), reason: Some(reason), command: Some(command.to_owned()), ..facts });
+        desk.ctx.hooks.note(HookFacts { status: Some(status), reason: Some(reason), command: Some(command.to_owned()), ..facts });
     }
 
+    /// Whether hooks run that are told something, or are still to be told.
+    pub(super) fn are_busy(&self, ctx: &Context) -> bool {
+        self.reporting.is_some() || ctx.hooks.has_due()
+    }
+}
+
+impl SessionDesk<'_> {
     /// Records runs in a transaction of their own.
     pub(super) fn record_runs(&mut self, runs: &[HookRun]) -> Result<()> {
         match self.apart() {
@@ -112,65 +165,30 @@ impl Supervisor<'_> {
             None => hook_runs::record(self.ctx, runs),
         }
     }
+}
 
-    /// Whether hooks run that are told something, or are still to be told.
-    pub(super) fn hooks_are_busy(&self) -> bool {
-        self.reporting.is_some() || self.ctx.hooks.has_due()
+/// Whether further tasks may wait because of hooks: a human should not have to decide on a thousand.
+pub(super) fn asks_to_start(ctx: &Context) -> bool {
+    if matches!(ctx.hooks.at(HookEvent::PreTaskStart), EventHooks::Nothing) {
+        return true;
     }
+    let gates = ctx.state().restorable.gates.values();
+    gates.filter(|gate| is_about_start(gate) && gate.decision.is_none()).count() < MOST_CLAIM_GATES
+}
 
-    /// Whether further tasks may wait because of hooks: a human should not have to decide on a thousand.
-    pub(super) fn asks_to_start(&self) -> bool {
-        if matches!(self.ctx.hooks.at(HookEvent::PreTaskStart), EventHooks::Nothing) {
-            return true;
-        }
-        let gates = self.ctx.state().restorable.gates.values();
-        gates.filter(|gate| is_about_start(gate) && gate.decision.is_none()).count() < MOST_CLAIM_GATES
-    }
+/// A task is not started: it waits for a human, in every mode.
+pub(super) fn veto(desk: &mut SessionDesk<'_>, task: &TaskId, reason: String, lines: Vec<String>) -> Result<()> {
+    desk.open_gate_about(GateKind::HumanReview, task, (reason, Some(ReviewCause::HookVeto)), lines)
+}
 
-    /// A task is not started: it waits for a human, in every mode.
-    pub(super) fn veto(&mut self, task: &TaskId, reason: String, lines: Vec<String>) -> Result<()> {
-        self.open_gate_about(GateKind::HumanReview, task, (reason, Some(ReviewCause::HookVeto)), lines)
-    }
+/// Whether a hook keeps a pending task from being started, and nobody has decided yet.
+pub(super) fn is_vetoed(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
+    desk.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_none())
+}
 
-    /// Whether a hook keeps a pending task from being started, and nobody has decided yet.
-    pub(super) fn is_vetoed(&self, task: &TaskId) -> bool {
-        self.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_none())
-    }
-
-    /// Whether a human has decided about a veto.
-    pub(super) fn is_review_decided(&self, task: &TaskId) -> bool {
-        self.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_some())
-    }
-
-    /// At the end of the session, when its lock is free: tells hooks what they have not been told yet, for as long as one hook may
-    /// take, or as a session that was asked to end may; says which, where that takes long. Another signal ends that.
-    pub(super) fn tell_the_rest(&mut self) {
-        self.abandon_starting();
-        let (before, begun) = (self.interrupts.count(), Instant::now());
-        let one_hook = || begun + Duration::from_secs(self.ctx.config.hooks.timeout);
-        let until = self.ends_by.unwrap_or_else(one_hook);
-        let mut is_said = false;
-        while self.hooks_are_busy() && self.interrupts.count() == before && Instant::now() < until {
-            if self.look_after_reports() {
-                continue;
-            }
-            self.tell_doing();
-            if !is_said && begun.elapsed() > SAYS_AFTER {
-                is_said = true;
-                let what = self.reporting_doing().map_or_else(|| "hooks".to_owned(), |doing| doing.what_in_words());
-                self.tell(SessionNotice::WaitingFor { what: format!("{what}; Ctrl+C leaves") });
-            }
-            self.bell.wait(LOOK);
-        }
-        self.tell_end();
-        if self.hooks_are_busy() {
-            let cut_off = self.reporting_doing().map_or_else(String::new, |doing| format!(" ({})", doing.what_in_words()));
-            let left = self.ctx.hooks.forget_due() + usize::from(self.reporting.take().is_some());
-            let events = count_of(left, "event was", "events were");
-            kept_hooks::keep(self.ctx);
-            self.warn(format!("{events} not told to hooks: the session has ended{cut_off}"));
-        }
-    }
+/// Whether a human has decided about a veto.
+pub(super) fn is_review_decided(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
+    desk.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_some())
 }
 
 /// Whether a gate concerns the start of its task.
@@ -188,5 +206,45 @@ pub(super) fn rejected_start(gate: &Gate) -> Option<&str> {
     match gate.decision.as_ref().filter(|_| gate.kind == GateKind::Claim || is_about_start(gate))? {
         GateDecision::Rejected { reason } => Some(reason),
         GateDecision::Approved | GateDecision::Answered { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::super::tests::{task, with_a_human};
+    use super::*;
+    use axiom_model::base::ids::SessionId;
+    use axiom_model::state::event::Event;
+    use axiom_model::work::money::budget::BudgetLimits;
+    use axiom_model::work::sessions::session::Session;
+
+    #[test]
+    fn that_nothing_is_left_to_do_is_told_once_and_again_after_work() {
+        with_a_human(|core, _| {
+            let mut reports = HookReports::default();
+            reports.tell_idle(&mut core.desk, false);
+            assert_eq!(reports.told_idle, None, "no session runs");
+            let session = Session {
+                id: SessionId::new("s1").unwrap(),
+                started_at: env::now(),
+                pid: 1,
+                target: core.setup.target().unwrap().clone(),
+                slots: 1,
+                max_iterations: 1,
+                limits: BudgetLimits::default(),
+                task_limits: BudgetLimits::default(),
+                state: SessionState::Running,
+                paused_at: None,
+                start_checkpoint: None,
+                in_linked_worktree: false,
+            };
+            core.desk.step(Event::SessionStarted { session }).unwrap();
+            core.desk.open_gate(GateKind::Claim, &task("t"), "start t".to_owned(), Vec::new()).unwrap();
+            reports.tell_idle(&mut core.desk, false);
+            assert_eq!(reports.told_idle, Some(HookCompletion::Waiting));
+            reports.tell_idle(&mut core.desk, true);
+            assert_eq!(reports.told_idle, None, "something is under way");
+        });
     }
 }

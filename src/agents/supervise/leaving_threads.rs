@@ -4,7 +4,7 @@
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
-use super::Supervisor;
+use super::desk::SessionDesk;
 use crate::merge::merge_verification::MergeCheckRemains;
 use axiom_model::base::ids::TaskId;
 
@@ -40,25 +40,25 @@ impl LeavingThreads {
     }
 }
 
-impl Supervisor<'_> {
+impl LeavingThreads {
     /// Removes what those have left that have ended.
-    pub(super) fn clear_leaving(&mut self) {
-        while let Some(place) = self.leaving.0.iter().position(|one| one.thread.is_finished()) {
-            let one = self.leaving.0.swap_remove(place);
+    pub(super) fn clear(&mut self, desk: &mut SessionDesk<'_>) {
+        while let Some(place) = self.0.iter().position(|one| one.thread.is_finished()) {
+            let one = self.0.swap_remove(place);
             // A worktree that cannot be removed is left to recovery.
-            one.left.map(|left| left.remove(self.ctx));
-            if let Err(error) = self.count_cut_off(Some(&one.task)) {
+            one.left.map(|left| left.remove(desk.ctx));
+            if let Err(error) = desk.count_cut_off(Some(&one.task)) {
                 tracing::info!(%error, "a look that was cut off is counted later");
             }
         }
     }
 
     /// Waits for those that are about to end, at most so long.
-    pub(super) fn wait_for_leaving(&mut self, most: Duration) {
+    pub(super) fn wait_for(&mut self, desk: &mut SessionDesk<'_>, most: Duration) {
         let begun = Instant::now();
-        while !self.leaving.is_over() && begun.elapsed() < most {
+        while !self.is_over() && begun.elapsed() < most {
             std::thread::sleep(LOOK);
         }
-        self.clear_leaving();
+        self.clear(desk);
     }
 }

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use super::merging::MergeQueue;
+use super::setup::SessionSetup;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::Oid;
-
-use super::Supervisor;
+use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspaces;
 
 /// The branch of each task and the target as they were when the branch was last seen not to be in the target: only what moved since is
@@ -20,18 +21,18 @@ impl SeenApart {
     }
 }
 
-impl Supervisor<'_> {
+impl MergeQueue {
     /// Whether the target has all of a task's commits by now. Without any commit there is nothing that could have been merged.
-    pub(super) fn is_merged_by_hand(&mut self, task: &TaskId) -> Result<bool> {
-        let (branch, target) = (workspaces::branch_of(self.ctx, task), self.target()?.clone());
-        let refs = self.ctx.repo.refs();
+    pub(super) fn is_merged_by_hand(&mut self, ctx: &Context, setup: &SessionSetup, task: &TaskId) -> Result<bool> {
+        let (branch, target) = (workspaces::branch_of(ctx, task), setup.target()?.clone());
+        let refs = ctx.repo.refs();
         let (Some(work), Some(into)) = (refs.read_ref(&branch)?, refs.read_ref(&target)?) else { return Ok(false) };
-        let base = self.ctx.state().restorable.workspaces.get(task).map(|place| &place.base);
+        let base = ctx.state().restorable.workspaces.get(task).map(|place| &place.base);
         let tips = (work, into);
         if base == Some(&tips.0) || self.seen_apart.knows(task, &tips) {
             return Ok(false);
         }
-        let is_in = self.ctx.repo.history().is_ancestor(&tips.0, &tips.1)?;
+        let is_in = ctx.repo.history().is_ancestor(&tips.0, &tips.1)?;
         if !is_in {
             self.seen_apart.0.insert(task.clone(), tips);
         }

@@ -1,10 +1,18 @@
 //! Choosing the next merge, and handling its outcome.
 
+use std::collections::{HashMap, HashSet};
+
 use super::Supervisor;
+use super::conflicts::settle_conflict;
+use super::core::SessionCore;
+use super::desk::SessionDesk;
+use super::merged_by_hand::SeenApart;
 use super::notice::SessionNotice;
-use crate::merge;
+use super::setup::SessionSetup;
+use super::shared_stash::taken_from_stash;
 use crate::merge::MergeOutcome;
-use crate::repair;
+use crate::merge::merge_verification::RunningMergeCheck;
+use crate::{merge, repair};
 use axiom_base::env;
 use axiom_base::error::{Error, Result};
 use axiom_model::base::ids::TaskId;
@@ -15,108 +23,121 @@ use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, changes_guard
 use axiom_model::work::guarded::{AllowedGuardedFiles, GuardedFiles, GuardedFilesDigest};
 use axiom_model::work::iteration::ReviewCause;
 use axiom_model::work::sessions::session::SessionMode;
-use axiom_model::work::tasks::task::{TaskKind, TaskStatus};
+use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
+use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspace_submodules;
 use axiom_safety::running::hooks::commit_hooks;
 
 /// How many files a gate names.
 const SHOWN: usize = 100;
 
+/// The merges of a session: one is verified at a time, since each changes the others.
+#[derive(Debug, Default)]
+pub(super) struct MergeQueue {
+    /// The merge whose result is being verified.
+    pub(super) merge_check: Option<RunningMergeCheck>,
+    /// How many times in a row the merge of a task had changed when its verification ended.
+    pub(super) verified_again: HashMap<TaskId, u32>,
+    /// Tasks that a human lets be merged although stash entries went.
+    stash_accepted: HashSet<TaskId>,
+    /// Branches of tasks that are not in the target.
+    pub(super) seen_apart: SeenApart,
+}
+
+/// What follows a look at the tasks that are done.
+pub(super) enum NextMerge {
+    /// There is nothing to do.
+    Nothing,
+    /// Something was done.
+    Done,
+    /// This one is merged, with these guarded files.
+    Make(TaskId, AllowedGuardedFiles),
+}
+
 impl Supervisor<'_> {
     /// Merges one task that is done, if there is one that may be merged; returns whether anything was done.
     pub(super) fn merge_next(&mut self) -> Result<bool> {
-        self.look_after_drivers();
+        match self.merges.next_merge(&mut self.core)? {
+            NextMerge::Nothing => Ok(false),
+            NextMerge::Done => Ok(true),
+            NextMerge::Make(task, allowed) => {
+                self.doing.merges(Some(&task));
+                self.tell_doing();
+                let merged = self.merges.try_merge(&mut self.core, &task, &allowed);
+                self.doing.merges(None);
+                self.tell_doing();
+                merged.map(|()| true)
+            }
+        }
+    }
+}
+
+impl MergeQueue {
+    /// Chooses the task that is merged next, where nothing has to be done before.
+    pub(super) fn next_merge(&mut self, core: &mut SessionCore<'_>) -> Result<NextMerge> {
+        core.drivers.look_after(core.desk.ctx);
         // What a human has rejected waits for nothing, and is not verified any more.
-        if self.block_rejected()? {
-            return Ok(true);
+        if block_rejected(&mut core.desk)? {
+            return Ok(NextMerge::Done);
         }
         if self.merge_check.is_some() {
-            return self.look_after_merge_check();
+            return Ok(if self.look_after_merge_check(core)? { NextMerge::Done } else { NextMerge::Nothing });
         }
-        let waiting: Vec<TaskId> = self
-            .ctx
-            .state()
-            .restorable
-            .tasks
-            .values()
-            .filter(|case| case.kind == TaskKind::Task && case.status == TaskStatus::Done && case.merged.is_none())
-            .filter(|case| needs::to_merge_first(self.ctx.state(), case).next().is_none())
-            .map(|case| case.id.clone())
-            .collect();
+        let state = core.desk.ctx.state();
+        let is_done = |case: &&Task| case.kind == TaskKind::Task && case.status == TaskStatus::Done && case.merged.is_none();
+        let waiting = state.restorable.tasks.values().filter(is_done);
+        let waiting = waiting.filter(|case| needs::to_merge_first(state, case).next().is_none());
+        let waiting: Vec<TaskId> = waiting.map(|case| case.id.clone()).collect();
         let mut may_go = Vec::new();
         for task in waiting {
-            if self.is_held_up(&task) || self.drivers_are_at_work(Some(&task)) {
+            if core.failures.is_held_up(&task) || core.drivers.are_at_work(Some(&task)) {
                 continue;
             }
             // Decided, the merge is tried again, below.
-            let in_review = self.undecided_gate(GateKind::HumanReview, &task);
-            let is_undone = self.gate(GateKind::Merge, &task).is_some_and(Gate::is_of_undone_merge);
-            let waits = in_review || self.undecided_gate(GateKind::Merge, &task);
-            if waits && !is_undone && self.is_merged_by_hand(&task)? {
+            let in_review = core.desk.undecided_gate(GateKind::HumanReview, &task);
+            let is_undone = core.desk.gate(GateKind::Merge, &task).is_some_and(Gate::is_of_undone_merge);
+            let waits = in_review || core.desk.undecided_gate(GateKind::Merge, &task);
+            if waits && !is_undone && self.is_merged_by_hand(core.desk.ctx, &core.setup, &task)? {
                 may_go.push((task, AllowedGuardedFiles::Nothing));
                 continue;
             }
             if in_review {
                 continue;
             }
-            if self.waits_for_stash(&task)? {
-                return Ok(true);
+            if self.waits_for_stash(&mut core.desk, &task)? {
+                return Ok(NextMerge::Done);
             }
-            let gate = self.gate(GateKind::Merge, &task);
+            let gate = core.desk.gate(GateKind::Merge, &task);
             let (decision, allowed) =
                 (gate.map(|gate| gate.decision.clone()), gate.map_or(AllowedGuardedFiles::Nothing, Gate::allows));
-            match (decision, self.ctx.state().restorable.mode) {
+            match (decision, core.desk.ctx.state().restorable.mode) {
                 (Some(Some(GateDecision::Rejected { .. }) | None), _) => {}
                 (None, SessionMode::SemiAuto | SessionMode::Review) => {
-                    self.ask_to_merge(&task, Gate::to_merge(&task, self.target()?))?;
-                    return Ok(true);
+                    ask_to_merge(core, &task, Gate::to_merge(&task, core.setup.target()?))?;
+                    return Ok(NextMerge::Done);
                 }
                 (Some(Some(GateDecision::Approved | GateDecision::Answered { .. })), _) => may_go.push((task, allowed)),
                 (None, SessionMode::Autopilot) => may_go.push((task, allowed)),
             }
         }
-        let (verified, others): (Vec<_>, Vec<_>) = may_go.into_iter().partition(|(task, _)| self.has_passed(task));
-        let next = self.next_to_try(verified, |(task, _)| task).or_else(|| self.next_to_try(others, |(task, _)| task));
+        let (verified, others): (Vec<_>, Vec<_>) =
+            may_go.into_iter().partition(|(task, _)| has_passed(core.desk.ctx, &core.setup, task));
+        let failures = &core.failures;
+        let next = failures.next_to_try(verified, |(task, _)| task).or_else(|| failures.next_to_try(others, |(task, _)| task));
         match next {
-            Some((task, allowed)) if !self.stands_still(SharedSessionStep::Merges) => self.merge(&task, &allowed).map(|()| true),
-            Some(_) | None => Ok(false),
+            Some((task, allowed)) if !core.failures.stands_still(SharedSessionStep::Merges) => Ok(NextMerge::Make(task, allowed)),
+            Some(_) | None => Ok(NextMerge::Nothing),
         }
-    }
-
-    /// Blocks one task whose merge a human has rejected; returns whether there was one.
-    fn block_rejected(&mut self) -> Result<bool> {
-        let state = self.ctx.state();
-        let is_to_be_merged = |task: &TaskId| {
-            let case = state.restorable.tasks.get(task);
-            case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none())
-        };
-        let rejected = state.restorable.gates.values().find_map(|gate| {
-            let (task, reason) = gate.rejects_merge().filter(|(task, _)| is_to_be_merged(task))?;
-            Some((gate.kind, task.clone(), reason.to_owned()))
-        });
-        let Some((kind, task, reason)) = rejected else { return Ok(false) };
-        self.block(&task, TaskStatus::Done, &reason)?;
-        self.close_gate(kind, &task, "rejected")?;
-        Ok(true)
-    }
-
-    /// Whether its merge into the target as it is now has passed all that is demanded. It goes first: another merge would make that
-    /// worthless.
-    fn has_passed(&self, task: &TaskId) -> bool {
-        let record = self.ctx.state().record.tasks.get(task);
-        let Some(verified) = record.and_then(|record| record.merge_verified.as_deref()).filter(|known| known.passed()) else {
-            return false;
-        };
-        let target = self.target().and_then(|target| self.ctx.repo.refs().read_ref(target));
-        target.is_ok_and(|target| target.as_ref() == Some(&verified.of.target))
     }
 
     /// Opens a gate, where none asks it yet, for a merge that may hold what an agent took from the user's stash; returns whether it was
     /// opened just now.
-    fn waits_for_stash(&mut self, task: &TaskId) -> Result<bool> {
-        let Some(reason) = self.taken_from_stash(task)?.filter(|_| !self.stash_accepted.contains(task)) else { return Ok(false) };
-        match self.gate(GateKind::Merge, task).filter(|gate| gate.reason == reason).map(|gate| gate.decision.clone()) {
-            None => self.wait_at_gate(task, reason, &[]).map(|()| true),
+    fn waits_for_stash(&mut self, desk: &mut SessionDesk<'_>, task: &TaskId) -> Result<bool> {
+        let Some(reason) = taken_from_stash(desk.ctx, task)?.filter(|_| !self.stash_accepted.contains(task)) else {
+            return Ok(false);
+        };
+        match desk.gate(GateKind::Merge, task).filter(|gate| gate.reason == reason).map(|gate| gate.decision.clone()) {
+            None => wait_at_gate(desk, task, reason, &[]).map(|()| true),
             Some(Some(GateDecision::Approved | GateDecision::Answered { .. })) => {
                 self.stash_accepted.insert(task.clone());
                 Ok(false)
@@ -126,126 +147,149 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Opens the gate of a merge in semi-auto. Guarded files are shown there at once, so that one approval is enough.
-    fn ask_to_merge(&mut self, task: &TaskId, asks: String) -> Result<()> {
-        match merge::guarded_by(self.ctx, task) {
-            Ok(Some(files)) => self.wait_for_a_look(task, &files),
-            Ok(None) => {
-                let details = commit_hooks::not_run(self.ctx)?.into_iter().collect();
-                self.open_gate(GateKind::Merge, task, asks, details)
-            }
-            // What fails here fails when it is merged too, and is handled then.
-            Err(error) => {
-                let Err(error) = self.waits_for_drivers(SessionStep::Merge, task, error) else { return Ok(()) };
-                tracing::debug!(%error, %task, "the merge could not be looked at before it was asked for");
-                self.open_gate(GateKind::Merge, task, asks, Vec::new())
-            }
-        }
-    }
-
-    fn merge(&mut self, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<()> {
-        self.tell_merging(Some(task));
-        let merged = self.try_merge(task, allowed);
-        self.tell_merging(None);
-        merged
-    }
-
-    fn try_merge(&mut self, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<()> {
-        self.act()?;
-        self.ctx.read_hooks_again();
+    fn try_merge(&mut self, core: &mut SessionCore<'_>, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<()> {
+        core.desk.act()?;
+        core.desk.ctx.read_hooks_again();
         // A full disk or a lock may have left the last merge open.
-        let merged = repair::finish_unasked(self.ctx).and_then(|done| {
-            done.into_iter().for_each(|what| self.tell(SessionNotice::Recovered { what }));
-            merge::merge_task(self.ctx, task, allowed)
+        let merged = repair::finish_unasked(core.desk.ctx).and_then(|done| {
+            done.into_iter().for_each(|what| core.desk.tell(SessionNotice::Recovered { what }));
+            merge::merge_task(core.desk.ctx, task, allowed)
         });
         match merged {
-            Ok(outcome) => self.merge_came_to(task, outcome),
-            Err(error) => self.merge_waits_or_failed(SessionStep::Merge, task, error),
+            Ok(outcome) => self.merge_came_to(core, task, outcome),
+            Err(error) => merge_waits_or_failed(core, SessionStep::Merge, task, error),
         }
     }
 
-    /// Does what follows when a merge or its verification could not go on.
-    pub(super) fn merge_waits_or_failed(&mut self, step: SessionStep, task: &TaskId, error: Error) -> Result<()> {
-        match self.waits_for_drivers(step, task, error) {
-            Ok(()) => Ok(()),
-            Err(error) => self.merge_failed(step, task, error),
-        }
-    }
-
-    fn merge_came_to(&mut self, task: &TaskId, outcome: MergeOutcome) -> Result<()> {
+    fn merge_came_to(&mut self, core: &mut SessionCore<'_>, task: &TaskId, outcome: MergeOutcome) -> Result<()> {
         if !matches!(outcome, MergeOutcome::Unverified { .. }) {
-            self.no_standstill(SharedSessionStep::Merges);
-            self.passed(task)?;
+            core.failures.no_standstill(SharedSessionStep::Merges);
+            core.failures.passed(&mut core.desk, task)?;
         }
         match outcome {
             MergeOutcome::Merged(merged) => {
-                self.tell(SessionNotice::Merged { task: task.clone(), commit: merged.commit.clone() });
-                let pushed = workspace_submodules::on_no_remote(self.ctx, &merged.commit).unwrap_or_default();
-                pushed.into_iter().for_each(|text| self.tell(SessionNotice::Warning { text }));
-                self.is_merged(task)
+                core.desk.tell(SessionNotice::Merged { task: task.clone(), commit: merged.commit.clone() });
+                let pushed = workspace_submodules::on_no_remote(core.desk.ctx, &merged.commit).unwrap_or_default();
+                pushed.into_iter().for_each(|text| core.desk.tell(SessionNotice::Warning { text }));
+                self.is_merged(core, task)
             }
             MergeOutcome::Noted(merged) | MergeOutcome::NothingToMerge(merged) => {
-                self.tell(SessionNotice::NothingToMerge { task: task.clone(), target: merged.target });
-                self.is_merged(task)
+                core.desk.tell(SessionNotice::NothingToMerge { task: task.clone(), target: merged.target });
+                self.is_merged(core, task)
             }
-            MergeOutcome::Conflict { files, target } => self.settle_conflict(task, &files, target),
-            MergeOutcome::InTheWay { what } => self.wait_at_gate(task, what, &[]),
-            MergeOutcome::Guarded { files } => self.wait_for_a_look(task, &files),
-            MergeOutcome::Unverified { of: _, failed } => self.verify_merge(task, failed.as_deref()),
+            MergeOutcome::Conflict { files, target } => settle_conflict(&mut core.desk, &core.setup, task, &files, target),
+            MergeOutcome::InTheWay { what } => wait_at_gate(&mut core.desk, task, what, &[]),
+            MergeOutcome::Guarded { files } => wait_for_a_look(&mut core.desk, task, &files),
+            MergeOutcome::Unverified { of: _, failed } => self.verify_merge(core, task, failed.as_deref()),
             MergeOutcome::TargetMissing { target } => {
-                self.wait_at_gate(task, format!("the target branch '{}' is gone", target.short()), &[])
+                wait_at_gate(&mut core.desk, task, format!("the target branch '{}' is gone", target.short()), &[])
             }
         }
     }
 
     /// What waited for the merge of a task waits no longer.
-    fn is_merged(&mut self, task: &TaskId) -> Result<()> {
-        self.close_gate(GateKind::Merge, task, "merged")?;
-        self.close_gate(GateKind::HumanReview, task, "merged")?;
+    pub(super) fn is_merged(&mut self, core: &mut SessionCore<'_>, task: &TaskId) -> Result<()> {
+        core.desk.close_gate(GateKind::Merge, task, "merged")?;
+        core.desk.close_gate(GateKind::HumanReview, task, "merged")?;
         self.verified_again.remove(task);
         self.stash_accepted.remove(task);
         // What could not be put aside before is tried again with it.
-        self.no_standstill(SharedSessionStep::Workspaces);
-        self.save_snapshot()
+        core.failures.no_standstill(SharedSessionStep::Workspaces);
+        core.failures.save_snapshot(&mut core.desk)
     }
+}
 
-    /// Opens a gate that shows the guarded files that a merge changes; approving it allows exactly these.
-    fn wait_for_a_look(&mut self, task: &TaskId, files: &GuardedFiles) -> Result<()> {
-        let reason = changes_guarded(task, &files.reasons());
-        self.wait_showing(task, reason, &files.paths(), Some(files.seen()))
-    }
-
-    /// Opens a gate for a merge that cannot be made now; approving it tries again.
-    pub(super) fn wait_at_gate(&mut self, task: &TaskId, reason: String, paths: &[RepoPath]) -> Result<()> {
-        self.wait_showing(task, reason, paths, self.seen_before(task))
-    }
-
-    /// Opens a gate for a merge that a hook keeps from being made; approving it asks the hook again.
-    pub(super) fn wait_for_hook(&mut self, task: &TaskId, reason: String, details: Vec<String>) -> Result<()> {
-        let (guarded, cause) = (self.seen_before(task), Some(ReviewCause::HookVeto));
-        self.close_gate(GateKind::HumanReview, task, "a hook keeps it from being merged")?;
-        self.open(Gate { details, guarded, cause, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? })
-    }
-
-    /// Guarded files that were approved at the last gate: they have been seen.
-    fn seen_before(&self, task: &TaskId) -> Option<GuardedFilesDigest> {
-        match self.gate(GateKind::Merge, task).map_or(AllowedGuardedFiles::Nothing, Gate::allows) {
-            AllowedGuardedFiles::Exactly(seen) => Some(seen),
-            AllowedGuardedFiles::Nothing | AllowedGuardedFiles::Everything => None,
+/// Opens the gate of a merge in semi-auto. Guarded files are shown there at once, so that one approval is enough.
+fn ask_to_merge(core: &mut SessionCore<'_>, task: &TaskId, asks: String) -> Result<()> {
+    match merge::guarded_by(core.desk.ctx, task) {
+        Ok(Some(files)) => wait_for_a_look(&mut core.desk, task, &files),
+        Ok(None) => {
+            let details = commit_hooks::not_run(core.desk.ctx)?.into_iter().collect();
+            core.desk.open_gate(GateKind::Merge, task, asks, details)
+        }
+        // What fails here fails when it is merged too, and is handled then.
+        Err(error) => {
+            let Err(error) = core.drivers.waits_for(&mut core.desk, &core.bell, SessionStep::Merge, task, error) else {
+                return Ok(());
+            };
+            tracing::debug!(%error, %task, "the merge could not be looked at before it was asked for");
+            core.desk.open_gate(GateKind::Merge, task, asks, Vec::new())
         }
     }
+}
 
-    fn wait_showing(
-        &mut self,
-        task: &TaskId,
-        reason: String,
-        paths: &[RepoPath],
-        guarded: Option<GuardedFilesDigest>,
-    ) -> Result<()> {
-        let details: Vec<String> = paths.iter().take(SHOWN).map(ToString::to_string).collect();
-        let more = paths.len() - details.len();
-        // An approved review has been acted on: the task waits for something else now.
-        self.close_gate(GateKind::HumanReview, task, "the merge waits for something else")?;
-        self.open(Gate { details, more, guarded, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? })
+/// Does what follows when a merge or its verification could not go on.
+pub(super) fn merge_waits_or_failed(core: &mut SessionCore<'_>, step: SessionStep, task: &TaskId, error: Error) -> Result<()> {
+    match core.drivers.waits_for(&mut core.desk, &core.bell, step, task, error) {
+        Ok(()) => Ok(()),
+        Err(error) => core.failures.merge_failed(&mut core.desk, step, task, error),
     }
+}
+
+/// Blocks one task whose merge a human has rejected; returns whether there was one.
+fn block_rejected(desk: &mut SessionDesk<'_>) -> Result<bool> {
+    let state = desk.ctx.state();
+    let is_to_be_merged = |task: &TaskId| {
+        let case = state.restorable.tasks.get(task);
+        case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none())
+    };
+    let rejected = state.restorable.gates.values().find_map(|gate| {
+        let (task, reason) = gate.rejects_merge().filter(|(task, _)| is_to_be_merged(task))?;
+        Some((gate.kind, task.clone(), reason.to_owned()))
+    });
+    let Some((kind, task, reason)) = rejected else { return Ok(false) };
+    desk.block(&task, TaskStatus::Done, &reason)?;
+    desk.close_gate(kind, &task, "rejected")?;
+    Ok(true)
+}
+
+/// Whether its merge into the target as it is now has passed all that is demanded. It goes first: another merge would make that
+/// worthless.
+fn has_passed(ctx: &Context, setup: &SessionSetup, task: &TaskId) -> bool {
+    let record = ctx.state().record.tasks.get(task);
+    let Some(verified) = record.and_then(|record| record.merge_verified.as_deref()).filter(|known| known.passed()) else {
+        return false;
+    };
+    let target = setup.target().and_then(|target| ctx.repo.refs().read_ref(target));
+    target.is_ok_and(|target| target.as_ref() == Some(&verified.of.target))
+}
+
+/// Opens a gate that shows the guarded files that a merge changes; approving it allows exactly these.
+fn wait_for_a_look(desk: &mut SessionDesk<'_>, task: &TaskId, files: &GuardedFiles) -> Result<()> {
+    let reason = changes_guarded(task, &files.reasons());
+    wait_showing(desk, task, reason, &files.paths(), Some(files.seen()))
+}
+
+/// Opens a gate for a merge that cannot be made now; approving it tries again.
+pub(super) fn wait_at_gate(desk: &mut SessionDesk<'_>, task: &TaskId, reason: String, paths: &[RepoPath]) -> Result<()> {
+    wait_showing(desk, task, reason, paths, seen_before(desk, task))
+}
+
+/// Opens a gate for a merge that a hook keeps from being made; approving it asks the hook again.
+pub(super) fn wait_for_hook(desk: &mut SessionDesk<'_>, task: &TaskId, reason: String, details: Vec<String>) -> Result<()> {
+    let (guarded, cause) = (seen_before(desk, task), Some(ReviewCause::HookVeto));
+    desk.close_gate(GateKind::HumanReview, task, "a hook keeps it from being merged")?;
+    desk.open(Gate { details, guarded, cause, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? })
+}
+
+/// Guarded files that were approved at the last gate: they have been seen.
+fn seen_before(desk: &SessionDesk<'_>, task: &TaskId) -> Option<GuardedFilesDigest> {
+    match desk.gate(GateKind::Merge, task).map_or(AllowedGuardedFiles::Nothing, Gate::allows) {
+        AllowedGuardedFiles::Exactly(seen) => Some(seen),
+        AllowedGuardedFiles::Nothing | AllowedGuardedFiles::Everything => None,
+    }
+}
+
+fn wait_showing(
+    desk: &mut SessionDesk<'_>,
+    task: &TaskId,
+    reason: String,
+    paths: &[RepoPath],
+    guarded: Option<GuardedFilesDigest>,
+) -> Result<()> {
+    let details: Vec<String> = paths.iter().take(SHOWN).map(ToString::to_string).collect();
+    let more = paths.len() - details.len();
+    // An approved review has been acted on: the task waits for something else now.
+    desk.close_gate(GateKind::HumanReview, task, "the merge waits for something else")?;
+    desk.open(Gate { details, more, guarded, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? })
 }

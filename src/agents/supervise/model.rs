@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use super::Supervisor;
+use super::desk::SessionDesk;
+use super::failing::StepFailures;
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::TaskId;
 use axiom_model::work::endings::failures::SessionStep;
@@ -14,10 +15,10 @@ const LONGEST_LIMIT: Duration = Duration::from_secs(15 * 60);
 /// The longest pause that a program may ask for.
 const LONGEST_TOLD: Duration = Duration::from_secs(24 * 60 * 60);
 
-impl Supervisor<'_> {
+impl StepFailures {
     /// Where the model's service refuses for now, the next iteration begins after a pause: as long as it asked for, or longer each
     /// time.
-    pub(super) fn wait_for_model(&mut self, task: &TaskId, outcome: &IterationOutcome) -> Result<()> {
+    pub(super) fn wait_for_model(&mut self, desk: &mut SessionDesk<'_>, task: &TaskId, outcome: &IterationOutcome) -> Result<()> {
         let IterationOutcome::Limited { why, seconds } = outcome else {
             self.limits_met.remove(task);
             return Ok(());
@@ -28,7 +29,7 @@ impl Supervisor<'_> {
         let after = seconds.map_or(growing, Duration::from_secs).min(LONGEST_TOLD);
         let what = format!("{why} (tried again in {} s)", after.as_secs());
         let error = Error::new(Code::ModelBusy, what);
-        self.decide(SessionStep::Start, task, &error);
-        self.delay(SessionStep::Start, task, &error, after)
+        self.decide(desk, SessionStep::Start, task, &error);
+        self.delay(desk, SessionStep::Start, task, &error, after)
     }
 }

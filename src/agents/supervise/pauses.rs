@@ -5,10 +5,13 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 
-use super::Supervisor;
+use super::agent_runs::AgentRuns;
+use super::core::SessionCore;
+use super::failing::StepFailures;
 use axiom_base::env;
 use axiom_model::base::ids::{AgentId, TaskId};
 use axiom_model::work::endings::failures::{SharedSessionStep, pause_after};
+use axiom_safety::context::handle::Context;
 
 /// When a pause ends: after so much time awake, or at a time of day, whichever comes first. A machine that slept through it has
 /// waited long enough, and a clock that is set back makes no pause longer.
@@ -55,26 +58,33 @@ impl Backoff {
         Self { until: PauseEnd::after(pause_after(failures)), failures }
     }
 
+    /// How long it still lasts; `None` when it is over.
+    pub(super) fn left(&self) -> Option<Duration> {
+        self.until.left()
+    }
+
     fn lasts(&self) -> bool {
         self.until.left().is_some()
     }
 }
 
-impl Supervisor<'_> {
+impl AgentRuns {
     /// Whether the next iteration of an agent has to wait.
     pub(super) fn must_wait(&self, agent: &AgentId) -> bool {
-        self.backoffs.get(agent).is_some_and(Backoff::lasts)
+        self.get(agent).and_then(|run| run.backoff.as_ref()).is_some_and(Backoff::lasts)
     }
 
     pub(super) fn back_off(&mut self, agent: &AgentId) {
-        let next = Backoff::after(self.backoffs.get(agent));
-        self.backoffs.insert(agent.clone(), next);
+        let run = self.at(agent);
+        run.backoff = Some(Backoff::after(run.backoff.as_ref()));
     }
 
     pub(super) fn no_back_off(&mut self, agent: &AgentId) {
-        self.backoffs.remove(agent);
+        self.at(agent).backoff = None;
     }
+}
 
+impl StepFailures {
     /// Whether claims or merges stand still for all tasks now.
     pub(super) fn stands_still(&self, shared: SharedSessionStep) -> bool {
         self.standstills.get(&shared).is_some_and(Backoff::lasts)
@@ -109,12 +119,22 @@ impl Supervisor<'_> {
     }
 
     /// Whether a step for any task failed a moment ago, and is tried again.
-    pub(super) fn a_task_is_held_up(&self) -> bool {
-        let tasks = &self.ctx.state().restorable.tasks;
+    pub(super) fn a_task_is_held_up(&self, ctx: &Context) -> bool {
+        let tasks = &ctx.state().restorable.tasks;
         self.standstills.values().any(Backoff::lasts)
             || self.troubles.keys().any(|task| self.is_held_up(task) && tasks.contains_key(task))
     }
 
+    /// When the first pause after a failure ends.
+    pub(super) fn first_pause(&self, ctx: &Context) -> Option<Duration> {
+        let cases = &ctx.state().restorable.tasks;
+        let tasks = self.troubles.iter().filter(|(task, _)| cases.contains_key(*task)).map(|(_, trouble)| trouble.until);
+        let others = self.standstills.values().map(|backoff| backoff.until);
+        tasks.chain(others).filter_map(|until| until.left()).min()
+    }
+}
+
+impl SessionCore<'_> {
     /// Whether anything has to wait for a moment.
     pub(super) fn backs_off(&self) -> bool {
         self.first_pause_ends_in().is_some()
@@ -122,10 +142,7 @@ impl Supervisor<'_> {
 
     /// When the first of all pauses ends.
     pub(super) fn first_pause_ends_in(&self) -> Option<Duration> {
-        let cases = &self.ctx.state().restorable.tasks;
-        let tasks = self.troubles.iter().filter(|(task, _)| cases.contains_key(*task)).map(|(_, trouble)| trouble.until);
-        let others = self.backoffs.values().chain(self.standstills.values()).map(|backoff| backoff.until);
-        tasks.chain(others).filter_map(|until| until.left()).min()
+        self.failures.first_pause(self.desk.ctx).into_iter().chain(self.runs.first_pause()).min()
     }
 }
 

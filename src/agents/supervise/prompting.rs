@@ -1,7 +1,8 @@
 //! The prompt of an iteration: gathers what is known and what is in the workspace, now, so that it is up to date.
 
-use super::Supervisor;
+use super::setup::SessionSetup;
 use super::start_keeper::NextIteration;
+use super::task_memory::TaskMemory;
 use crate::crashed_tasks::earlier_attempts::EarlierAttemptsReport;
 use crate::merge;
 use axiom_base::error::{Code, Error, Result};
@@ -17,6 +18,7 @@ use axiom_model::work::endings::resuming::FreshStartReason;
 use axiom_model::work::tasks::learnings::for_prompt;
 use axiom_model::work::tasks::task::{NeededReadyPoint, Task};
 use axiom_model::work::verifying::verification::VerifyStepResult;
+use axiom_safety::context::handle::Context;
 use axiom_safety::history::task_texts;
 
 /// What the next iteration of a task has to know and no record has, as long as the session lasts.
@@ -37,137 +39,142 @@ pub(super) struct WorkspaceAtPrompt {
     pub changes: Option<Vec<String>>,
 }
 
-impl Supervisor<'_> {
-    /// What the program of an iteration gets.
-    pub(super) fn prompt(
-        &mut self,
-        next: &NextIteration<'_>,
-        place: &WorkspaceAtPrompt,
-        resumes: Option<&std::result::Result<String, FreshStartReason>>,
-        told: Option<&EarlierAttemptsReport>,
-    ) -> Result<String> {
-        let NextIteration { task, workspace, iteration, token, .. } = *next;
-        let body = task_texts::body_of(&self.ctx.repo, task)?;
-        match self.options.programs.of(task).prompt {
-            AdapterPromptKind::Script if body.trim().is_empty() => Err(Error::new(
-                Code::InvalidInput,
-                format!("'{}' has no body, and the preset 'shell' runs the body as a script", task.id),
-            )),
-            AdapterPromptKind::Script => Ok(body),
-            AdapterPromptKind::Prompt => {
-                let history = PromptHistory {
-                    resumes: matches!(resumes, Some(Ok(_))),
-                    anew: resumes.and_then(|found| found.as_ref().err().copied()),
-                    ..self.history(task, told)?
-                };
-                let found = self.found(task, workspace, place, &history)?;
-                let parts = prompt::PromptContents {
-                    task,
-                    body: &body,
-                    parents: &task_texts::parents_of(&self.ctx.repo, self.ctx.state(), task)?,
-                    token,
-                    iteration,
-                    max_iterations: self.options.max_iterations,
-                    branch: workspace.branch.short(),
-                    target: self.target()?.short(),
-                    persona: self.persona_prompt(task),
-                    merge_verify: &self.ctx.config.merge.verify,
-                    history: &history,
-                    found: &found,
-                };
-                prompt::prompt(self.ctx.config.agents.prompt_template.as_deref(), &parts)
-            }
+/// What the program of an iteration gets.
+pub(super) fn prompt_of(
+    ctx: &Context,
+    setup: &SessionSetup,
+    tasks: &TaskMemory,
+    next: &NextIteration<'_>,
+    place: &WorkspaceAtPrompt,
+    resumes: Option<&std::result::Result<String, FreshStartReason>>,
+    told: Option<&EarlierAttemptsReport>,
+) -> Result<String> {
+    let NextIteration { task, workspace, iteration, token, .. } = *next;
+    let body = task_texts::body_of(&ctx.repo, task)?;
+    match setup.options.programs.of(task).prompt {
+        AdapterPromptKind::Script if body.trim().is_empty() => Err(Error::new(
+            Code::InvalidInput,
+            format!("'{}' has no body, and the preset 'shell' runs the body as a script", task.id),
+        )),
+        AdapterPromptKind::Script => Ok(body),
+        AdapterPromptKind::Prompt => {
+            let history = PromptHistory {
+                resumes: matches!(resumes, Some(Ok(_))),
+                anew: resumes.and_then(|found| found.as_ref().err().copied()),
+                ..history_of(ctx, setup, tasks, task, told)?
+            };
+            let found = found_in_workspace(ctx, task, workspace, place, &history)?;
+            let parts = prompt::PromptContents {
+                task,
+                body: &body,
+                parents: &task_texts::parents_of(&ctx.repo, ctx.state(), task)?,
+                token,
+                iteration,
+                max_iterations: setup.options.max_iterations,
+                branch: workspace.branch.short(),
+                target: setup.target()?.short(),
+                persona: persona_prompt(ctx, task),
+                merge_verify: &ctx.config.merge.verify,
+                history: &history,
+                found: &found,
+            };
+            prompt::prompt(ctx.config.agents.prompt_template.as_deref(), &parts)
         }
     }
+}
 
-    /// What the configuration says to agents of the task's persona.
-    fn persona_prompt(&self, task: &Task) -> Option<&str> {
-        self.ctx.config.personas.get(task.persona.as_ref()?)?.prompt.as_deref()
-    }
+fn history_of(
+    ctx: &Context,
+    setup: &SessionSetup,
+    tasks: &TaskMemory,
+    task: &Task,
+    told: Option<&EarlierAttemptsReport>,
+) -> Result<PromptHistory> {
+    let state = ctx.state();
+    let record = state.record.tasks.get(&task.id).cloned().unwrap_or_default();
+    let awaited = needs::awaited(state, &task.id).into_iter().map(|(name, tasks)| format!("{name} (for {})", ids(&tasks)));
+    let awaited = awaited.collect();
+    let not_ready = needs::open(state, task).map(ToString::to_string).collect();
+    let ready = task.needs.iter().filter_map(|need| Some(ready_words(state, need, &needs::ready(state, need)?.text))).collect();
+    let reports = state.reports(&task.id).cloned();
+    let learnings = for_prompt(&state.record.learnings, task);
+    let notes = tasks.notes.get(&task.id);
+    let last_run = record.last_run.map(|run| *run);
+    let details = notes.and_then(|notes| notes.verification.clone());
+    // After a crash: what the log has of it.
+    let summary = || {
+        let failed = last_run.as_ref().and_then(|run| run.failed_verify.clone())?;
+        let step = record.verified.iter().find(|kept| kept.result.failure.is_some()).map(|kept| &kept.result);
+        Some(with_last_lines(failed, step))
+    };
+    let of_merge = record.merge_verified.as_ref().and_then(|verification| {
+        let failed = format!("The result of its merge did not pass: {}", verification.summary()?);
+        Some(with_last_lines(failed, verification.failed()))
+    });
+    let answer_is_new = record.answer.is_some();
+    let begins_anew = (was_used(ctx, task) && last_run.is_none())
+        .then(|| context::begins_anew(record.recovery.as_deref().map(|decided| &decided.decision)));
+    Ok(PromptHistory {
+        verification: details.or_else(summary).into_iter().chain(of_merge).collect(),
+        notes: conflict_of(ctx, setup, task)?.into_iter().chain(notes.iter().flat_map(|notes| notes.others.clone())).collect(),
+        last_run,
+        ready,
+        not_ready,
+        awaited,
+        reports,
+        crashes: told.map_or(0, |told| told.context.previous_attempts),
+        cut_off: told.map(|told| told.how),
+        audit: told.map(|told| told.lines.clone()).unwrap_or_default(),
+        answers: record.answered.into_iter().chain(record.answer).collect(),
+        answer_is_new,
+        begins_anew,
+        edited: record.edited.into_iter().collect(),
+        learnings,
+        ..PromptHistory::default()
+    })
+}
 
-    fn history(&mut self, task: &Task, told: Option<&EarlierAttemptsReport>) -> Result<PromptHistory> {
-        let state = self.ctx.state();
-        let record = state.record.tasks.get(&task.id).cloned().unwrap_or_default();
-        let awaited = needs::awaited(state, &task.id).into_iter().map(|(name, tasks)| format!("{name} (for {})", ids(&tasks)));
-        let awaited = awaited.collect();
-        let not_ready = needs::open(state, task).map(ToString::to_string).collect();
-        let ready =
-            task.needs.iter().filter_map(|need| Some(ready_words(state, need, &needs::ready(state, need)?.text))).collect();
-        let reports = state.reports(&task.id).cloned();
-        let learnings = for_prompt(&state.record.learnings, task);
-        let notes = self.notes.get(&task.id);
-        let last_run = record.last_run.map(|run| *run);
-        let details = notes.and_then(|notes| notes.verification.clone());
-        // After a crash: what the log has of it.
-        let summary = || {
-            let failed = last_run.as_ref().and_then(|run| run.failed_verify.clone())?;
-            let step = record.verified.iter().find(|kept| kept.result.failure.is_some()).map(|kept| &kept.result);
-            Some(with_last_lines(failed, step))
-        };
-        let of_merge = record.merge_verified.as_ref().and_then(|verification| {
-            let failed = format!("The result of its merge did not pass: {}", verification.summary()?);
-            Some(with_last_lines(failed, verification.failed()))
-        });
-        let answer_is_new = record.answer.is_some();
-        let begins_anew = (self.was_used(task) && last_run.is_none())
-            .then(|| context::begins_anew(record.recovery.as_deref().map(|decided| &decided.decision)));
-        Ok(PromptHistory {
-            verification: details.or_else(summary).into_iter().chain(of_merge).collect(),
-            notes: self.conflict_of(task)?.into_iter().chain(notes.iter().flat_map(|notes| notes.others.clone())).collect(),
-            last_run,
-            ready,
-            not_ready,
-            awaited,
-            reports,
-            crashes: told.map_or(0, |told| told.context.previous_attempts),
-            cut_off: told.map(|told| told.how),
-            audit: told.map(|told| told.lines.clone()).unwrap_or_default(),
-            answers: record.answered.into_iter().chain(record.answer).collect(),
-            answer_is_new,
-            begins_anew,
-            edited: record.edited.into_iter().collect(),
-            learnings,
-            ..PromptHistory::default()
-        })
-    }
+/// What the configuration says to agents of the task's persona.
+fn persona_prompt<'c>(ctx: &'c Context, task: &Task) -> Option<&'c str> {
+    ctx.config.personas.get(task.persona.as_ref()?)?.prompt.as_deref()
+}
 
-    /// What is in the workspace. A new one has nothing to tell.
-    fn found(
-        &self,
-        task: &Task,
-        workspace: &Workspace,
-        place: &WorkspaceAtPrompt,
-        history: &PromptHistory,
-    ) -> Result<PromptWorkspaceState> {
-        let tip = self.ctx.repo.refs().read_ref(&workspace.branch)?;
-        let was_used = self.was_used(task);
-        let Some(tip) = tip.filter(|tip| was_used || *tip != workspace.base) else { return Ok(PromptWorkspaceState::default()) };
-        let log = self.ctx.repo.history().log(&tip, std::slice::from_ref(&workspace.base), MOST_COMMITS + 1)?;
-        let has_last = match &history.last_run {
-            Some(last) => last.to == tip || self.ctx.repo.history().is_ancestor(&last.to, &tip).unwrap_or(false),
-            None => true,
-        };
-        let changes = place.changes.clone().unwrap_or_default();
-        let commits = log.into_iter().map(|commit| BranchCommit { oid: commit.oid, subject: commit.subject }).collect();
-        Ok(PromptWorkspaceState { commits, changes, has_last })
-    }
+/// What is in the workspace. A new one has nothing to tell.
+fn found_in_workspace(
+    ctx: &Context,
+    task: &Task,
+    workspace: &Workspace,
+    place: &WorkspaceAtPrompt,
+    history: &PromptHistory,
+) -> Result<PromptWorkspaceState> {
+    let tip = ctx.repo.refs().read_ref(&workspace.branch)?;
+    let was_used = was_used(ctx, task);
+    let Some(tip) = tip.filter(|tip| was_used || *tip != workspace.base) else { return Ok(PromptWorkspaceState::default()) };
+    let log = ctx.repo.history().log(&tip, std::slice::from_ref(&workspace.base), MOST_COMMITS + 1)?;
+    let has_last = match &history.last_run {
+        Some(last) => last.to == tip || ctx.repo.history().is_ancestor(&last.to, &tip).unwrap_or(false),
+        None => true,
+    };
+    let changes = place.changes.clone().unwrap_or_default();
+    let commits = log.into_iter().map(|commit| BranchCommit { oid: commit.oid, subject: commit.subject }).collect();
+    Ok(PromptWorkspaceState { commits, changes, has_last })
+}
 
-    /// The conflict that the agent is to settle, as long as its branch does not have that commit of the target.
-    fn conflict_of(&self, task: &Task) -> Result<Option<String>> {
-        let Ok(target) = self.target() else { return Ok(None) };
-        let Some((conflict, _)) = merge::merge_in_workspace::to_settle(self.ctx, &task.id, target)? else {
-            let half = merge::merge_in_workspace::half_settled(self.ctx, &task.id)?;
-            return Ok(half.map(|conflict| conflict.merged_in_words(target.short())));
-        };
-        let open = merge::merge_in_workspace::open_files(self.ctx, &task.id)?;
-        Ok(Some(conflict.in_words(target.short(), open.as_deref())))
-    }
+/// The conflict that the agent is to settle, as long as its branch does not have that commit of the target.
+fn conflict_of(ctx: &Context, setup: &SessionSetup, task: &Task) -> Result<Option<String>> {
+    let Ok(target) = setup.target() else { return Ok(None) };
+    let Some((conflict, _)) = merge::merge_in_workspace::to_settle(ctx, &task.id, target)? else {
+        let half = merge::merge_in_workspace::half_settled(ctx, &task.id)?;
+        return Ok(half.map(|conflict| conflict.merged_in_words(target.short())));
+    };
+    let open = merge::merge_in_workspace::open_files(ctx, &task.id)?;
+    Ok(Some(conflict.in_words(target.short(), open.as_deref())))
+}
 
-    /// Whether an agent has worked on the task before.
-    pub(super) fn was_used(&self, task: &Task) -> bool {
-        let record = self.ctx.state().record.tasks.get(&task.id);
-        record.is_some_and(|record| record.iterations > 0 || record.retry_count > 0 || record.last_run.is_some())
-    }
+/// Whether an agent has worked on the task before.
+pub(super) fn was_used(ctx: &Context, task: &Task) -> bool {
+    let record = ctx.state().record.tasks.get(&task.id);
+    record.is_some_and(|record| record.iterations > 0 || record.retry_count > 0 || record.last_run.is_some())
 }
 
 /// What failed, with the last lines of the step's output where there are any.

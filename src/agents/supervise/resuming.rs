@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use super::Supervisor;
 use super::prompting::WorkspaceAtPrompt;
+use super::setup::SessionSetup;
 use crate::tasks::usage::counted_before;
 use axiom_base::error::Result;
 use axiom_git::{Head, StatusKind};
@@ -17,83 +17,83 @@ use axiom_model::work::endings::resuming;
 use axiom_model::work::endings::resuming::{FreshStartReason, NextIterationStart};
 use axiom_model::work::iteration::{IterationOutcome, ProgramSession, ResumedRunResult};
 use axiom_model::work::tasks::task::Task;
+use axiom_safety::context::handle::Context;
 
-impl Supervisor<'_> {
-    /// The session to go on with.
-    pub(super) fn session_to_resume(
-        &self,
-        task: &Task,
-        workspace: &Workspace,
-        place: &WorkspaceAtPrompt,
-    ) -> Option<std::result::Result<String, FreshStartReason>> {
-        let now = NextIterationStart {
-            program: self.options.programs.of(task),
-            path: &workspace.path,
-            head: place.head.as_ref(),
-            changes: place.changes.as_deref(),
-        };
-        resuming::session(self.last_run(&task.id), now).map(|found| found.map(str::to_owned))
-    }
+/// The session to go on with.
+pub(super) fn session_to_resume(
+    ctx: &Context,
+    setup: &SessionSetup,
+    task: &Task,
+    workspace: &Workspace,
+    place: &WorkspaceAtPrompt,
+) -> Option<std::result::Result<String, FreshStartReason>> {
+    let now = NextIterationStart {
+        program: setup.options.programs.of(task),
+        path: &workspace.path,
+        head: place.head.as_ref(),
+        changes: place.changes.as_deref(),
+    };
+    resuming::session(last_run_of(ctx, &task.id), now).map(|found| found.map(str::to_owned))
+}
 
-    /// Where a task's workspace stands: its commit and what is uncommitted.
-    pub(super) fn workplace(&self, workspace: &Workspace) -> Result<WorkspaceAtPrompt> {
-        let Some(entry) = self.ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else {
-            return Ok(WorkspaceAtPrompt::default());
-        };
-        let head = match self.ctx.repo.refs().head(&entry.worktree)? {
-            Head::Branch { name, commit } if name == workspace.branch => commit,
-            Head::Branch { .. } | Head::Detached { .. } => None,
-        };
-        let changes = match self.ctx.repo.index(&entry.worktree).status(None) {
-            Ok(status) => {
-                let changed = status.into_iter().filter(|entry| entry.kind != StatusKind::Ignored);
-                Some(changed.map(|entry| entry.path.to_string()).collect())
-            }
-            Err(error) => {
-                tracing::info!(%error, "what is uncommitted in a workspace is not known");
-                None
-            }
-        };
-        Ok(WorkspaceAtPrompt { head, changes })
-    }
-
-    fn last_run(&self, task: &TaskId) -> Option<&LastIteration> {
-        self.ctx.state().record.tasks.get(task)?.last_run.as_deref()
-    }
-
-    /// How a run went that was to go on with a session, and the session as it leaves it.
-    pub(super) fn session_after(
-        &self,
-        work: &AgentWork,
-        end: &AgentProgramEnd,
-        outcome: &IterationOutcome,
-        told: &StreamSummary,
-        changed: bool,
-    ) -> (Option<ResumedRunResult>, Option<Box<ProgramSession>>) {
-        let resumed = work.resumes.as_ref().map(|_| resuming::how_it_went(end, outcome, told, changed));
-        let Some(id) = told.session.clone().or_else(|| work.resumes.clone()) else { return (resumed, None) };
-        if work.program.is_empty() {
-            return (resumed, None);
+/// Where a task's workspace stands: its commit and what is uncommitted.
+pub(super) fn workplace(ctx: &Context, workspace: &Workspace) -> Result<WorkspaceAtPrompt> {
+    let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else {
+        return Ok(WorkspaceAtPrompt::default());
+    };
+    let head = match ctx.repo.refs().head(&entry.worktree)? {
+        Head::Branch { name, commit } if name == workspace.branch => commit,
+        Head::Branch { .. } | Head::Detached { .. } => None,
+    };
+    let changes = match ctx.repo.index(&entry.worktree).status(None) {
+        Ok(status) => {
+            let changed = status.into_iter().filter(|entry| entry.kind != StatusKind::Ignored);
+            Some(changed.map(|entry| entry.path.to_string()).collect())
         }
-        let Some(workspace) = self.ctx.state().restorable.workspaces.get(&work.task) else { return (resumed, None) };
-        let before = counted_before(self.ctx.state(), &work.task, resumed.is_some());
-        let session = ProgramSession {
-            id,
-            program: work.program.clone(),
-            path: workspace.path.clone(),
-            usage: TokenUsage {
-                input: told.usage.input.or(before.input),
-                output: told.usage.output.or(before.output),
-                cached: told.usage.cached.or(before.cached),
-                cost_usd: told.usage.cost_usd.or(before.cost_usd),
-            },
-            open: resuming::was_cut_off(end, outcome),
-        };
-        (resumed, Some(Box::new(session)))
-    }
+        Err(error) => {
+            tracing::info!(%error, "what is uncommitted in a workspace is not known");
+            None
+        }
+    };
+    Ok(WorkspaceAtPrompt { head, changes })
+}
 
-    /// What a run counted, without what earlier runs of its session had counted.
-    pub(super) fn new_usage(&self, task: &Task, total: &TokenUsage, resumed: bool) -> TokenUsage {
-        since(*total, counted_before(self.ctx.state(), &task.id, resumed), &self.options.programs.of(task).stream)
+fn last_run_of<'c>(ctx: &'c Context, task: &TaskId) -> Option<&'c LastIteration> {
+    ctx.state().record.tasks.get(task)?.last_run.as_deref()
+}
+
+/// How a run went that was to go on with a session, and the session as it leaves it.
+pub(super) fn session_after(
+    ctx: &Context,
+    work: &AgentWork,
+    end: &AgentProgramEnd,
+    outcome: &IterationOutcome,
+    told: &StreamSummary,
+    changed: bool,
+) -> (Option<ResumedRunResult>, Option<Box<ProgramSession>>) {
+    let resumed = work.resumes.as_ref().map(|_| resuming::how_it_went(end, outcome, told, changed));
+    let Some(id) = told.session.clone().or_else(|| work.resumes.clone()) else { return (resumed, None) };
+    if work.program.is_empty() {
+        return (resumed, None);
     }
+    let Some(workspace) = ctx.state().restorable.workspaces.get(&work.task) else { return (resumed, None) };
+    let before = counted_before(ctx.state(), &work.task, resumed.is_some());
+    let session = ProgramSession {
+        id,
+        program: work.program.clone(),
+        path: workspace.path.clone(),
+        usage: TokenUsage {
+            input: told.usage.input.or(before.input),
+            output: told.usage.output.or(before.output),
+            cached: told.usage.cached.or(before.cached),
+            cost_usd: told.usage.cost_usd.or(before.cost_usd),
+        },
+        open: resuming::was_cut_off(end, outcome),
+    };
+    (resumed, Some(Box::new(session)))
+}
+
+/// What a run counted, without what earlier runs of its session had counted.
+pub(super) fn new_usage(ctx: &Context, setup: &SessionSetup, task: &Task, total: &TokenUsage, resumed: bool) -> TokenUsage {
+    since(*total, counted_before(ctx.state(), &task.id, resumed), &setup.options.programs.of(task).stream)
 }

@@ -4,7 +4,6 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
-use super::Supervisor;
 use axiom_base::env;
 use axiom_base::error::{Error, Result};
 use axiom_model::base::ids::{AgentId, TaskId};
@@ -13,6 +12,8 @@ use axiom_model::hook::facts::HookFacts;
 use axiom_model::work::hooks::hook_event::{HookEvent, HookPower};
 use axiom_model::work::hooks::hook_run::HookRun;
 use axiom_model::work::sessions::supervisor_activity::SupervisorActivity;
+use axiom_process::os::bell::WakeListener;
+use axiom_safety::context::handle::Context;
 use axiom_safety::project_hooks::approved_tree::ApprovedTree;
 use axiom_safety::project_hooks::selection::ProjectHook;
 use axiom_safety::running::hooks::hook_runs;
@@ -54,21 +55,25 @@ impl RunningHooks {
     }
 }
 
-impl Supervisor<'_> {
-    /// Starts the hooks of an event. One that objects is the last that is asked; all are told.
-    pub(super) fn run_hooks(&self, facts: HookFacts, hooks: &[ProjectHook], tree: &Arc<ApprovedTree>) -> Result<RunningHooks> {
-        let steps = hook_runs::of(self.ctx, (hooks, tree), &facts)?;
-        let after = match facts.event.power() {
-            HookPower::Veto => AfterStepFailure::Stop,
-            HookPower::Report => AfterStepFailure::GoOn,
-        };
-        let job = StepJob::new(self.ctx, StepRunner::Session, after, steps);
-        Ok(RunningHooks { facts, running: steps::start(job, self.bell.rope().ok()) })
-    }
+/// Starts the hooks of an event. One that objects is the last that is asked; all are told.
+pub(super) fn run_hooks(
+    ctx: &Context,
+    bell: &WakeListener,
+    facts: HookFacts,
+    hooks: &[ProjectHook],
+    tree: &Arc<ApprovedTree>,
+) -> Result<RunningHooks> {
+    let steps = hook_runs::of(ctx, (hooks, tree), &facts)?;
+    let after = match facts.event.power() {
+        HookPower::Veto => AfterStepFailure::Stop,
+        HookPower::Report => AfterStepFailure::GoOn,
+    };
+    let job = StepJob::new(ctx, StepRunner::Session, after, steps);
+    Ok(RunningHooks { facts, running: steps::start(job, bell.rope().ok()) })
+}
 
-    /// What hooks are told that are asked whether a task may start with this agent.
-    pub(super) fn facts_of_start(&self, task: &TaskId, agent: &AgentId) -> HookFacts {
-        let about = of_task(self.ctx.state(), task, HookEvent::PreTaskStart, env::now());
-        HookFacts { agent: Some(agent.clone()), ..about }
-    }
+/// What hooks are told that are asked whether a task may start with this agent.
+pub(super) fn facts_of_start(ctx: &Context, task: &TaskId, agent: &AgentId) -> HookFacts {
+    let about = of_task(ctx.state(), task, HookEvent::PreTaskStart, env::now());
+    HookFacts { agent: Some(agent.clone()), ..about }
 }

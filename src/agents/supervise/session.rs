@@ -3,8 +3,16 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::hooks::is_about_start;
+use super::agent_runs::AgentRun;
+use super::budget::close_session_gate;
+use super::claim::is_claim_approved;
+use super::core::SessionCore;
+use super::desk::SessionDesk;
+use super::failing::StepFailures;
+use super::hooks::{asks_to_start, is_about_start, is_vetoed};
 use super::notice::SessionNotice;
+use super::setup::SessionSetup;
+use super::space::close_disk_gate;
 use super::{SessionOutcome, Supervisor, SupervisorOptions, TICK};
 use crate::merge;
 use crate::tasks::limits;
@@ -28,6 +36,18 @@ use axiom_store::log_files::backup;
 
 /// How often the snapshot is written, if anything changed.
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
+
+/// When the copies of the state were written last.
+pub(super) struct SessionCopies {
+    snapshot_at: Instant,
+    backup_at: Instant,
+}
+
+impl SessionCopies {
+    pub(super) fn new() -> Self {
+        Self { snapshot_at: Instant::now(), backup_at: Instant::now() }
+    }
+}
 
 /// Checks what a session needs besides its target before it changes anything.
 pub(super) fn check(ctx: &Context, options: &SupervisorOptions) -> Result<()> {
@@ -57,129 +77,23 @@ fn find_program(command: &[String]) -> Result<()> {
 }
 
 impl Supervisor<'_> {
-    /// Records the start of the session and makes the checkpoint for a rollback of the session.
-    pub(super) fn begin_session(&mut self) -> Result<()> {
-        let id = SessionId::new(format!("s{}", env::fresh_id()))?;
-        let session = Session {
-            id: id.clone(),
-            started_at: env::now(),
-            pid: std::process::id(),
-            target: self.target()?.clone(),
-            slots: self.options.slots,
-            max_iterations: self.options.max_iterations,
-            limits: self.options.limits,
-            task_limits: self.ctx.config.budget.of_a_task(),
-            state: SessionState::Running,
-            paused_at: None,
-            start_checkpoint: None,
-            in_linked_worktree: self.in_linked_worktree,
-        };
-        self.step(Event::SessionStarted { session })?;
-        let mut names: Vec<&str> = self.options.programs.all().map(|program| program.name.as_str()).collect();
-        let mut seen = BTreeSet::new();
-        names.retain(|name| seen.insert(*name));
-        let program = names.join("', '");
-        let (target, slots) = (self.target()?.short().to_owned(), self.options.slots);
-        let mode = self.ctx.state().restorable.mode;
-        self.tell(SessionNotice::Started { session: id, target, slots, program, mode });
-        self.say_which_settings_do_not_count()?;
-        self.make_checkpoint(CheckpointTrigger::SessionStart)?;
-        self.keep_reserve();
-        self.save_snapshot()
-    }
-
-    fn say_which_settings_do_not_count(&mut self) -> Result<()> {
-        if let Some(what) = merge::unheeded_settings(self.ctx, self.target()?)? {
-            self.warn(what);
-        }
-        Ok(())
-    }
-
-    /// Makes an automatic checkpoint.
-    pub(super) fn make_checkpoint(&mut self, trigger: CheckpointTrigger) -> Result<()> {
-        self.act()?;
-        let made = self.ctx.patiently(|ctx| checkpoint::create(ctx, &CheckpointRequest::by(trigger)))?;
-        self.tell(SessionNotice::Checkpoint { name: made.name });
-        Ok(())
-    }
-
-    /// Records the end of the session.
-    pub(super) fn end_session(&mut self, ending: &SessionOutcome) -> Result<()> {
-        let (state, reason) = match ending {
-            SessionOutcome::AllMerged if !self.ctx.state().restorable.tasks.values().any(|task| task.kind == TaskKind::Task) => {
-                (SessionState::Ended, "there is no task".to_owned())
-            }
-            SessionOutcome::AllMerged => (SessionState::Ended, "every task is merged".to_owned()),
-            SessionOutcome::Idle(left) => (SessionState::Ended, format!("nothing more can be done, {} left", left.len())),
-            SessionOutcome::Quit => (SessionState::Ended, "asked to quit".to_owned()),
-            SessionOutcome::Interrupted => (SessionState::Interrupted, "interrupted".to_owned()),
-        };
-        self.close_disk_gate("the session has ended")?;
-        if *ending == SessionOutcome::AllMerged {
-            self.close_session_gate(&reason)?;
-        }
-        self.change_session(state, &reason)?;
-        self.clear_ended_runs();
-        self.save_snapshot()?;
-        self.tell(SessionNotice::Ended { how: reason });
-        Ok(())
-    }
-
-    /// Writes snapshot and backup when they are due.
-    pub(super) fn keep_copies(&mut self) -> Result<()> {
-        if self.snapshot_at.elapsed() >= SNAPSHOT_EVERY {
-            self.snapshot_at = Instant::now();
-            self.save_snapshot()?;
-        }
-        let every = Duration::from_secs(self.ctx.config.state.event_log_backup_interval.max(1));
-        if self.backup_at.elapsed() >= every {
-            self.backup_at = Instant::now();
-            self.keep_reserve();
-            if let Err(error) = backup::roll(self.ctx.layout(), self.ctx.config.state.event_log_backup_count) {
-                self.goes_on_without(SessionStep::Copies, "the event log could not be backed up", error)?;
-            }
-        }
-        Ok(())
-    }
-
-    /// Writes the snapshot. It is a copy: where it cannot be written, what is in the log stands.
-    pub(super) fn save_snapshot(&mut self) -> Result<()> {
-        match self.ctx.store.save_snapshot() {
-            Ok(()) => drop(self.told_without.remove(&SessionStep::Copies)),
-            Err(error) => self.goes_on_without(SessionStep::Copies, "the snapshot of the state could not be written", error)?,
-        }
-        Ok(())
-    }
-
-    /// Whether nothing was left to decide about tasks when it was looked last, and nothing was recorded since. It is looked
-    /// again after a while all the same: not all that counts is recorded (a branch that a user moves).
-    pub(super) fn rests(&self) -> bool {
-        let seq = self.ctx.state().seq;
-        self.rested_at.is_some_and(|(rested, at)| rested == seq && at.elapsed() < LONGEST)
-    }
-
     /// Remembers that nothing is left to decide after event `seq`, unless time or a verification decides.
     pub(super) fn rest(&mut self, seq: u64) {
-        let aside = !self.starting.is_empty() || !self.leaving.is_over() || self.drivers_are_at_work(None);
-        let waits = self.backs_off() || self.merge_check.is_some() || aside;
+        let aside = !self.claims.starting.is_empty() || !self.core.leaving.is_over() || self.core.drivers.are_at_work(None);
+        let waits = self.core.backs_off() || self.merges.merge_check.is_some() || aside;
         self.rested_at = (!waits).then(|| (seq, Instant::now()));
     }
 
-    /// Waits until something is recorded, a keeper reports, a signal comes, or a pause ends; where nothing can be watched, for a
-    /// tick.
-    pub(super) fn wait(&mut self) {
-        self.wait_at_most(LONGEST);
-    }
-
-    /// As [`Supervisor::wait`], at most so long.
+    /// Waits until something is recorded, a keeper reports, a signal comes, or a pause ends, and so long at most; where nothing can be
+    /// watched, for a tick.
     pub(super) fn wait_at_most(&mut self, most: Duration) {
         self.tell_doing();
-        let layout = self.ctx.layout();
+        let layout = self.core.desk.ctx.layout();
         let mut folders = vec![(layout.state_dir(), FolderTrigger::Changes)];
         // Steps ring at their end. A keeper that is just starting is asked to end as soon as it can be.
         let mut is_quiet =
-            self.halted.values().all(|halted| halted.asked) && self.ended_runs.is_empty() && self.leaving.is_over();
-        for agent in self.ctx.state().busy_agents() {
+            !self.core.runs.any(AgentRun::is_to_be_asked) && self.core.runs.ended.is_empty() && self.core.leaving.is_over();
+        for agent in self.core.desk.ctx.state().busy_agents() {
             match agent.work.as_ref().map(|work| &work.stage) {
                 Some(IterationStage::Running { token, .. }) => {
                     folders.push((layout.run_dir(&agent.id, token), FolderTrigger::Changes))
@@ -190,35 +104,35 @@ impl Supervisor<'_> {
                 Some(IterationStage::Intended { .. }) => is_quiet = false,
             }
         }
-        let is_watched = is_quiet && self.bell.watch_only(folders);
-        let pause = self.first_pause_ends_in().unwrap_or(LONGEST).min(most);
-        self.bell.wait(if is_watched { pause } else { pause.min(TICK) });
+        let is_watched = is_quiet && self.core.bell.watch_only(folders);
+        let pause = self.core.first_pause_ends_in().unwrap_or(LONGEST).min(most);
+        self.core.bell.wait(if is_watched { pause } else { pause.min(TICK) });
     }
 
     /// Whether the session is over because nothing more can be done, where no task has to wait.
     pub(super) fn ending(&mut self) -> Option<SessionOutcome> {
-        if !self.options.until_idle || self.session_state() != SessionState::Running {
+        if !self.core.setup.options.until_idle || self.core.desk.session_state() != SessionState::Running {
             return None;
         }
-        let ready = self.ready.order(self.ctx.state());
-        let state = self.ctx.state();
+        let ready = self.core.ready.order(self.core.desk.ctx.state());
+        let state = self.core.desk.ctx.state();
         let working = state.busy_agents().any(|agent| {
             let task = agent.work.as_ref().map(|work| &work.task);
-            !task.is_some_and(|task| self.undecided_gate(GateKind::Question, task))
+            !task.is_some_and(|task| self.core.desk.undecided_gate(GateKind::Question, task))
         });
         let is_ready = |task: &Option<TaskId>| task.as_ref().is_some_and(|task| ready.contains(task));
-        let asks = self.asks_to_start();
+        let asks = asks_to_start(self.core.desk.ctx);
         let to_act_on = state.restorable.gates.values().filter(|gate| gate.decision.is_some()).any(|gate| match gate.kind {
             // The decision on a task that cannot be claimed yet is kept until it can be.
             GateKind::Claim => {
                 (asks || matches!(gate.decision, Some(GateDecision::Rejected { .. })))
                     && is_ready(&gate.task_id)
-                    && !gate.task_id.as_ref().is_some_and(|task| self.is_vetoed(task))
+                    && !gate.task_id.as_ref().is_some_and(|task| is_vetoed(&self.core.desk, task))
             }
             // Asking the hook again follows only where the task is claimed then.
             GateKind::HumanReview if is_about_start(gate) => {
-                let claims = |task: &TaskId| state.restorable.mode.claims() || self.is_claim_approved(task);
-                let waits = |task: &TaskId| self.undecided_gate(GateKind::Claim, task);
+                let claims = |task: &TaskId| state.restorable.mode.claims() || is_claim_approved(&self.core.desk, task);
+                let waits = |task: &TaskId| self.core.desk.undecided_gate(GateKind::Claim, task);
                 is_ready(&gate.task_id) && gate.task_id.as_ref().is_some_and(|task| claims(task) && !waits(task))
             }
             GateKind::Merge
@@ -229,12 +143,121 @@ impl Supervisor<'_> {
             | GateKind::Budget
             | GateKind::Disk => true,
         });
-        let merging = self.merge_check.is_some() || self.drivers_are_at_work(None);
-        let is_busy = merging || !self.starting.is_empty() || self.hooks_are_busy();
+        let merging = self.merges.merge_check.is_some() || self.core.drivers.are_at_work(None);
+        let is_busy = merging || !self.claims.starting.is_empty() || self.hooks.are_busy(self.core.desk.ctx);
         if working || is_busy || to_act_on || !state.record.requests.is_empty() {
             return None;
         }
         let left = ready::reasons_for_rest(state);
         Some(if left.is_empty() { SessionOutcome::AllMerged } else { SessionOutcome::Idle(left) })
     }
+}
+
+impl SessionCopies {
+    /// Writes snapshot and backup when they are due.
+    pub(super) fn keep(&mut self, desk: &mut SessionDesk<'_>, failures: &mut StepFailures) -> Result<()> {
+        if self.snapshot_at.elapsed() >= SNAPSHOT_EVERY {
+            self.snapshot_at = Instant::now();
+            failures.save_snapshot(desk)?;
+        }
+        let every = Duration::from_secs(desk.ctx.config.state.event_log_backup_interval.max(1));
+        if self.backup_at.elapsed() >= every {
+            self.backup_at = Instant::now();
+            desk.keep_reserve();
+            if let Err(error) = backup::roll(desk.ctx.layout(), desk.ctx.config.state.event_log_backup_count) {
+                failures.goes_on_without(desk, SessionStep::Copies, "the event log could not be backed up", error)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Records the end of the session.
+pub(super) fn end_session(core: &mut SessionCore<'_>, ending: &SessionOutcome) -> Result<()> {
+    let (state, reason) = match ending {
+        SessionOutcome::AllMerged if !core.desk.ctx.state().restorable.tasks.values().any(|task| task.kind == TaskKind::Task) => {
+            (SessionState::Ended, "there is no task".to_owned())
+        }
+        SessionOutcome::AllMerged => (SessionState::Ended, "every task is merged".to_owned()),
+        SessionOutcome::Idle(left) => (SessionState::Ended, format!("nothing more can be done, {} left", left.len())),
+        SessionOutcome::Quit => (SessionState::Ended, "asked to quit".to_owned()),
+        SessionOutcome::Interrupted => (SessionState::Interrupted, "interrupted".to_owned()),
+    };
+    close_disk_gate(&mut core.desk, "the session has ended")?;
+    if *ending == SessionOutcome::AllMerged {
+        close_session_gate(&mut core.desk, &reason)?;
+    }
+    core.desk.change_session(state, &reason)?;
+    core.runs.clear_ended();
+    core.failures.save_snapshot(&mut core.desk)?;
+    core.desk.tell(SessionNotice::Ended { how: reason });
+    Ok(())
+}
+
+/// Whether nothing was left to decide about tasks when it was looked last, and nothing was recorded since. It is looked
+/// again after a while all the same: not all that counts is recorded (a branch that a user moves).
+pub(super) fn rests(ctx: &Context, rested_at: Option<(u64, Instant)>) -> bool {
+    let seq = ctx.state().seq;
+    rested_at.is_some_and(|(rested, at)| rested == seq && at.elapsed() < LONGEST)
+}
+
+impl StepFailures {
+    /// Writes the snapshot. It is a copy: where it cannot be written, what is in the log stands.
+    pub(super) fn save_snapshot(&mut self, desk: &mut SessionDesk<'_>) -> Result<()> {
+        match desk.ctx.store.save_snapshot() {
+            Ok(()) => drop(self.told_without.remove(&SessionStep::Copies)),
+            Err(error) => {
+                self.goes_on_without(desk, SessionStep::Copies, "the snapshot of the state could not be written", error)?
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Records the start of the session and makes the checkpoint for a rollback of the session.
+pub(super) fn begin_session(core: &mut SessionCore<'_>) -> Result<()> {
+    let id = SessionId::new(format!("s{}", env::fresh_id()))?;
+    let session = Session {
+        id: id.clone(),
+        started_at: env::now(),
+        pid: std::process::id(),
+        target: core.setup.target()?.clone(),
+        slots: core.setup.options.slots,
+        max_iterations: core.setup.options.max_iterations,
+        limits: core.setup.options.limits,
+        task_limits: core.desk.ctx.config.budget.of_a_task(),
+        state: SessionState::Running,
+        paused_at: None,
+        start_checkpoint: None,
+        in_linked_worktree: core.setup.in_linked_worktree,
+    };
+    core.desk.step(Event::SessionStarted { session })?;
+    let mut names: Vec<&str> = core.setup.options.programs.all().map(|program| program.name.as_str()).collect();
+    let mut seen = BTreeSet::new();
+    names.retain(|name| seen.insert(*name));
+    let program = names.join("', '");
+    let (target, slots) = (core.setup.target()?.short().to_owned(), core.setup.options.slots);
+    let mode = core.desk.ctx.state().restorable.mode;
+    core.desk.tell(SessionNotice::Started { session: id, target, slots, program, mode });
+    say_which_settings_do_not_count(&mut core.desk, &core.setup)?;
+    core.desk.make_checkpoint(CheckpointTrigger::SessionStart)?;
+    core.desk.keep_reserve();
+    core.failures.save_snapshot(&mut core.desk)
+}
+
+impl SessionDesk<'_> {
+    /// Makes an automatic checkpoint.
+    pub(super) fn make_checkpoint(&mut self, trigger: CheckpointTrigger) -> Result<()> {
+        self.act()?;
+        let made = self.ctx.patiently(|ctx| checkpoint::create(ctx, &CheckpointRequest::by(trigger)))?;
+        self.tell(SessionNotice::Checkpoint { name: made.name });
+        Ok(())
+    }
+}
+
+fn say_which_settings_do_not_count(desk: &mut SessionDesk<'_>, setup: &SessionSetup) -> Result<()> {
+    if let Some(what) = merge::unheeded_settings(desk.ctx, setup.target()?)? {
+        desk.warn(what);
+    }
+    Ok(())
 }

@@ -1,8 +1,13 @@
 //! What follows from an iteration's outcome: another iteration, verification, a question, or the release of the task.
 
+use super::agent_runs::HaltedTaskFate;
+use super::budget::budget_gate;
+use super::core::SessionCore;
+use super::iterate::IterationCare;
 use super::notice::SessionNotice;
+use super::setup::SessionSetup;
+use super::slots_taken;
 use super::verifying::TaskVerificationRun;
-use super::{HaltedTaskFate, Supervisor};
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::ids::{AgentId, TaskId};
@@ -18,6 +23,7 @@ use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, TaskHoldReaso
 use axiom_model::work::iteration::{IterationOutcome, ReviewCause};
 use axiom_model::work::tasks::task::TaskStatus;
 use axiom_model::work::verifying::checks::kept_results;
+use axiom_safety::context::handle::Context;
 use axiom_safety::running::steps::RunningStepJob;
 
 /// What a release records for the task.
@@ -38,110 +44,102 @@ impl ReleaseCounts {
     }
 }
 
-impl Supervisor<'_> {
+impl IterationCare {
     /// Does what the outcome of the last iteration requires; returns whether anything was done.
-    pub(super) fn settle(&mut self, agent: &AgentId, work: &AgentWork, outcome: &IterationOutcome) -> Result<bool> {
-        let next = after_iteration(outcome, self.limits(work));
+    pub(super) fn settle(
+        &mut self,
+        core: &mut SessionCore<'_>,
+        agent: &AgentId,
+        work: &AgentWork,
+        outcome: &IterationOutcome,
+    ) -> Result<bool> {
+        let next = after_iteration(outcome, limits_of_attempt(core.desk.ctx, &core.setup, work));
         let gives_up = matches!(&next, AfterIteration::Release { status: TaskStatus::Failed, .. });
-        if *outcome == IterationOutcome::Crashed && (!gives_up || self.options.after_crash.decided.contains_key(&work.task)) {
-            return self.after_crash(agent, work);
+        if *outcome == IterationOutcome::Crashed && (!gives_up || core.setup.options.after_crash.decided.contains_key(&work.task))
+        {
+            return core.after_crash(agent, work);
         }
         if *outcome == IterationOutcome::Crashed {
-            self.count_crash(None);
+            core.tasks.count_crash(None);
         }
         // It has done what it could before what it needs is ready.
-        let waits = self
-            .waits_for_others(work)
+        let waits = waits_for_others(core.desk.ctx, work)
             .filter(|_| matches!((&next, outcome), (AfterIteration::Iterate, IterationOutcome::Unfinished { .. })));
         match waits {
             Some(reason) => {
-                self.follow(agent, work, AfterIteration::Release { status: TaskStatus::Pending, reason, retry: false })
+                self.follow(core, agent, work, AfterIteration::Release { status: TaskStatus::Pending, reason, retry: false })
             }
-            None => self.follow(agent, work, next),
+            None => self.follow(core, agent, work, next),
         }
     }
 
-    fn limits<'w>(&self, work: &'w AgentWork) -> AttemptLimits<'w> {
-        AttemptLimits {
-            same_end: work.silent_end.as_ref().map(|end| (work.same_ends, end)),
-            iteration: work.iteration,
-            max_iterations: self.options.max_iterations,
-            retry_count: self.ctx.state().record.tasks.get(&work.task).map_or(0, |record| record.retry_count),
-            failed_rounds: self.ctx.state().record.tasks.get(&work.task).map_or(0, |record| record.failed_rounds),
-            max_retries: self.ctx.config.recovery.max_retries,
-        }
-    }
-
-    fn follow(&mut self, agent: &AgentId, work: &AgentWork, next: AfterIteration) -> Result<bool> {
+    fn follow(&mut self, core: &mut SessionCore<'_>, agent: &AgentId, work: &AgentWork, next: AfterIteration) -> Result<bool> {
         match next {
-            AfterIteration::Iterate if self.may_iterate(agent) => self.go_on(agent, work),
+            AfterIteration::Iterate if self.may_iterate(core, agent) => self.go_on(core, agent, work),
             AfterIteration::Iterate => Ok(false),
-            AfterIteration::Verify => self.verify(agent, work),
-            AfterIteration::Ask { question } => self.ask(agent, work, &question),
+            AfterIteration::Verify => core.verify(agent, work),
+            AfterIteration::Ask { question } => self.ask(core, agent, work, &question),
             AfterIteration::Review { cause, why } => {
-                self.review_agent(agent, cause, &why)?;
+                core.review_agent(agent, cause, &why)?;
                 Ok(true)
             }
             AfterIteration::Release { status, reason, retry } => {
-                self.release(agent, status, &reason, retry)?;
+                core.release(agent, status, &reason, retry)?;
                 Ok(true)
             }
         }
     }
 
-    /// What a task that began early waits for now, in words.
-    pub(super) fn waits_for_others(&self, work: &AgentWork) -> Option<String> {
-        let state = self.ctx.state();
-        let open: Vec<String> = needs::open(state, state.restorable.tasks.get(&work.task)?).map(ToString::to_string).collect();
-        (!open.is_empty()).then(|| format!("it waits for {}", open.join(", ")))
-    }
-
     /// Handles an agent's question: opens a gate, and starts another iteration with the answer.
-    fn ask(&mut self, agent: &AgentId, work: &AgentWork, question: &str) -> Result<bool> {
-        let asked = self.gate(GateKind::Question, &work.task).map(|gate| (gate.reason == question, gate.decision.clone()));
+    fn ask(&mut self, core: &mut SessionCore<'_>, agent: &AgentId, work: &AgentWork, question: &str) -> Result<bool> {
+        let asked = core.desk.gate(GateKind::Question, &work.task).map(|gate| (gate.reason == question, gate.decision.clone()));
         if let Some((false, _)) = asked {
             // That of an earlier question, whose end could not be recorded: its answer is none to this one.
-            self.close_gate(GateKind::Question, &work.task, "another question was asked since")?;
+            core.desk.close_gate(GateKind::Question, &work.task, "another question was asked since")?;
         }
         match asked.filter(|(is_this, _)| *is_this).map(|(_, decision)| decision) {
-            None => self.open_gate(GateKind::Question, &work.task, question.to_owned(), Vec::new())?,
+            None => core.desk.open_gate(GateKind::Question, &work.task, question.to_owned(), Vec::new())?,
             Some(None) => return Ok(false),
             Some(Some(GateDecision::Rejected { reason })) => {
-                self.release(agent, TaskStatus::Blocked, &reason, false)?;
+                core.release(agent, TaskStatus::Blocked, &reason, false)?;
             }
             // The answer is in the record of the task, until a program runs that has it in its prompt.
             Some(Some(GateDecision::Approved | GateDecision::Answered { .. })) => {
-                if !self.may_iterate(agent) || self.slots_taken() >= self.options.slots as usize {
+                if !self.may_iterate(core, agent)
+                    || slots_taken(core.desk.ctx) + self.slots_reserved >= core.setup.options.slots as usize
+                {
                     return Ok(false);
                 }
-                self.start_iteration(agent, work)?;
+                self.start_iteration(core, agent, work)?;
                 env::fault_point("settle.answered");
                 // Where it was not begun, the agent still waits, and takes no slot.
                 let waits = IterationStage::Between { last: Some(IterationOutcome::Waiting { question: question.to_owned() }) };
-                if self.work_of(agent).is_none_or(|work| work.stage != waits) {
-                    self.close_gate(GateKind::Question, &work.task, "answered")?;
+                if core.desk.work_of(agent).is_none_or(|work| work.stage != waits) {
+                    core.desk.close_gate(GateKind::Question, &work.task, "answered")?;
                 }
             }
         }
         Ok(true)
     }
+}
 
+impl SessionCore<'_> {
     /// Releases the task of an agent that runs no program, because the agent is to be ended. The outcome of its last
     /// iteration decides the status of the task; a pending task is held where that is wanted.
     pub(super) fn halt(&mut self, agent: &AgentId, halt: TaskHalt, then: HaltedTaskFate) -> Result<()> {
-        let Some(work) = self.work_of(agent).cloned() else { return Ok(()) };
+        let Some(work) = self.desk.work_of(agent).cloned() else { return Ok(()) };
         let last = match &work.stage {
             IterationStage::Between { last } => last.as_ref(),
             IterationStage::Intended { .. } | IterationStage::Running { .. } => None,
         };
-        let left = after_halt(halt, last, &self.ctx.state().task(&work.task)?.verify);
-        let branch = self.ctx.state().restorable.workspaces.get(&work.task).map(|workspace| workspace.branch.clone());
+        let left = after_halt(halt, last, &self.desk.ctx.state().task(&work.task)?.verify);
+        let branch = self.desk.ctx.state().restorable.workspaces.get(&work.task).map(|workspace| workspace.branch.clone());
         let complete = match branch.filter(|_| left.complete) {
-            Some(branch) => self.ctx.repo.refs().read_ref(&branch)?,
+            Some(branch) => self.desk.ctx.repo.refs().read_ref(&branch)?,
             None => None,
         };
         let (status, reason, gate) = match then {
-            HaltedTaskFate::Free => (left.status, left.reason, self.budget_gate(&work.task)?),
+            HaltedTaskFate::Free => (left.status, left.reason, budget_gate(self.desk.ctx, &work.task)?),
             HaltedTaskFate::Held(held) => (left.status, left.reason, Gate::holding(&work.task, held, env::now())),
             HaltedTaskFate::GoesOn => (left.status, left.reason, Gate::going_on(&work.task, env::now())),
             // What its agent had completed before stands.
@@ -164,11 +162,11 @@ impl Supervisor<'_> {
     }
 
     fn release_with(&mut self, agent: &AgentId, status: TaskStatus, reason: &str, counts: ReleaseCounts) -> Result<()> {
-        let Some(work) = self.ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
+        let Some(work) = self.desk.ctx.state().restorable.agents.get(agent).and_then(|agent| agent.work.clone()) else {
             return Ok(());
         };
-        let verifying = self.verifying.remove(agent).map(TaskVerificationRun::give_up);
-        let evaluating = self.evaluating.remove(agent).map(RunningStepJob::give_up);
+        let verifying = self.runs.at(agent).verifying.take().map(TaskVerificationRun::give_up);
+        let evaluating = self.runs.at(agent).evaluating.take().map(RunningStepJob::give_up);
         verifying.into_iter().chain(evaluating).for_each(|thread| self.leaving.add(&work.task, thread, None));
         let ReleaseCounts { retry, complete, gate, discarded } = counts;
         let gate = gate.filter(|_| status == TaskStatus::Pending);
@@ -179,30 +177,37 @@ impl Supervisor<'_> {
         let (reason_said, gate) = (reason.to_owned(), gate.map(Box::new));
         // A rollback may have taken the work from the agent meanwhile.
         let is_this = |now: &AgentWork| (&now.task, now.claimed_at) == (&work.task, work.claimed_at);
-        self.step_if(|state| {
+        self.desk.step_if(|state| {
             let now = state.restorable.agents.get(agent)?.work.as_ref()?;
             let agent = agent.clone();
             is_this(now).then(|| Event::WorkReleased { agent, status, reason: reason_said, retry, complete, gate, discarded })
         })?;
         env::fault_point("settle.released");
-        self.close_gate(GateKind::Question, &work.task, "the task was released")?;
-        self.no_back_off(agent);
-        self.troubles.remove(&work.task);
+        self.desk.close_gate(GateKind::Question, &work.task, "the task was released")?;
+        self.runs.no_back_off(agent);
+        self.failures.troubles.remove(&work.task);
         if status == TaskStatus::Done {
-            self.notes.remove(&work.task);
+            self.tasks.notes.remove(&work.task);
         }
-        self.ends.remove(agent);
-        self.tell(SessionNotice::Released { agent: agent.clone(), task: work.task.clone(), status, reason: reason.to_owned() });
+        self.runs.at(agent).end = None;
+        self.desk.tell(SessionNotice::Released {
+            agent: agent.clone(),
+            task: work.task.clone(),
+            status,
+            reason: reason.to_owned(),
+        });
         if let Some((id, reason, details)) = opened {
-            self.tell(SessionNotice::GateOpened { id, reason, details });
+            self.desk.tell(SessionNotice::GateOpened { id, reason, details });
         }
-        self.save_snapshot()?;
-        let every = self.ctx.config.checkpoints.periodic;
-        if status == TaskStatus::Done && every > 0 && self.ctx.state().record.tasks_completed.is_multiple_of(every) {
+        self.failures.save_snapshot(&mut self.desk)?;
+        let every = self.desk.ctx.config.checkpoints.periodic;
+        if status == TaskStatus::Done && every > 0 && self.desk.ctx.state().record.tasks_completed.is_multiple_of(every) {
             // The task is done already.
-            match self.make_checkpoint(CheckpointTrigger::Periodic) {
-                Ok(()) => drop(self.told_without.remove(&SessionStep::Checkpoint)),
-                Err(error) => self.goes_on_without(SessionStep::Checkpoint, "no periodic checkpoint", error)?,
+            match self.desk.make_checkpoint(CheckpointTrigger::Periodic) {
+                Ok(()) => drop(self.failures.told_without.remove(&SessionStep::Checkpoint)),
+                Err(error) => {
+                    self.failures.goes_on_without(&mut self.desk, SessionStep::Checkpoint, "no periodic checkpoint", error)?
+                }
             }
         }
         Ok(())
@@ -210,8 +215,8 @@ impl Supervisor<'_> {
 
     /// Releases the task because a human has to see to its agent program first: it waits at a gate, and other tasks continue.
     pub(super) fn review_agent(&mut self, agent: &AgentId, cause: ReviewCause, why: &str) -> Result<()> {
-        let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else { return Ok(()) };
-        let program = self.ctx.state().task(&task).map_or("NAME", |case| &self.options.programs.of(case).name);
+        let Some(task) = self.desk.work_of(agent).map(|work| work.task.clone()) else { return Ok(()) };
+        let program = self.desk.ctx.state().task(&task).map_or("NAME", |case| &self.setup.options.programs.of(case).name);
         let what_to_do = match cause {
             ReviewCause::SignIn => format!("sign in with '{program}', or give it its key, then approve"),
             ReviewCause::ToolDenied => {
@@ -223,7 +228,7 @@ impl Supervisor<'_> {
         let reason = format!("{task}: {}: {}; {what_to_do}", cause.in_words(), first_line(why));
         // Approved, it is verified again, as long as nobody has changed it.
         let (complete, details) = match cause {
-            ReviewCause::VerifyFailed => self.what_did_not_pass(&task)?,
+            ReviewCause::VerifyFailed => what_did_not_pass(self.desk.ctx, &task)?,
             ReviewCause::Recovery => (None, CrashGateAnswer::offered(&task)),
             ReviewCause::SignIn | ReviewCause::ToolDenied | ReviewCause::HookVeto => (None, Vec::new()),
         };
@@ -231,30 +236,49 @@ impl Supervisor<'_> {
         let gate = Gate { cause: Some(cause), held, details, ..Gate::of_task(GateKind::HumanReview, &task, reason, env::now())? };
         // A pause is no crash.
         let crashed = self
+            .desk
             .work_of(agent)
             .is_some_and(|work| work.stage == IterationStage::Between { last: Some(IterationOutcome::Crashed) });
         let retry = cause == ReviewCause::Recovery && crashed;
         self.release_with(agent, TaskStatus::Pending, cause.in_words(), ReleaseCounts::of(retry, complete, Some(gate)))
     }
 
-    /// The commit on which a verify step of the task failed, as long as it is the newest, and the last lines of that step.
-    fn what_did_not_pass(&self, task: &TaskId) -> Result<(Option<Oid>, Vec<String>)> {
-        let state = self.ctx.state();
-        let Some(workspace) = state.restorable.workspaces.get(task) else { return Ok((None, Vec::new())) };
-        let Some(tip) = self.ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok((None, Vec::new())) };
-        let known = state.record.tasks.get(task).map_or(&[][..], |record| &record.verified);
-        let lines = kept_results::failed_on(known, &tip).map(|failed| failed.lines.clone());
-        Ok((lines.is_some().then_some(tip), lines.unwrap_or_default()))
-    }
-
     /// Releases the task because a human has to look at what went wrong: it waits at a gate, and other tasks continue.
     pub(super) fn hold_back(&mut self, agent: &AgentId, held: TaskHoldReason, why: &str) -> Result<()> {
-        let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else { return Ok(()) };
+        let Some(task) = self.desk.work_of(agent).map(|work| work.task.clone()) else { return Ok(()) };
         let details =
             if matches!(held, TaskHoldReason::Broken | TaskHoldReason::Failed) { vec![why.to_owned()] } else { Vec::new() };
         let gate = Gate::holding(&task, held, env::now()).map(|gate| Gate { details, ..gate });
         self.release_with(agent, TaskStatus::Pending, why, ReleaseCounts::of(false, None, gate))
     }
+}
+
+fn limits_of_attempt<'w>(ctx: &Context, setup: &SessionSetup, work: &'w AgentWork) -> AttemptLimits<'w> {
+    AttemptLimits {
+        same_end: work.silent_end.as_ref().map(|end| (work.same_ends, end)),
+        iteration: work.iteration,
+        max_iterations: setup.options.max_iterations,
+        retry_count: ctx.state().record.tasks.get(&work.task).map_or(0, |record| record.retry_count),
+        failed_rounds: ctx.state().record.tasks.get(&work.task).map_or(0, |record| record.failed_rounds),
+        max_retries: ctx.config.recovery.max_retries,
+    }
+}
+
+/// What a task that began early waits for now, in words.
+pub(super) fn waits_for_others(ctx: &Context, work: &AgentWork) -> Option<String> {
+    let state = ctx.state();
+    let open: Vec<String> = needs::open(state, state.restorable.tasks.get(&work.task)?).map(ToString::to_string).collect();
+    (!open.is_empty()).then(|| format!("it waits for {}", open.join(", ")))
+}
+
+/// The commit on which a verify step of the task failed, as long as it is the newest, and the last lines of that step.
+fn what_did_not_pass(ctx: &Context, task: &TaskId) -> Result<(Option<Oid>, Vec<String>)> {
+    let state = ctx.state();
+    let Some(workspace) = state.restorable.workspaces.get(task) else { return Ok((None, Vec::new())) };
+    let Some(tip) = ctx.repo.refs().read_ref(&workspace.branch)? else { return Ok((None, Vec::new())) };
+    let known = state.record.tasks.get(task).map_or(&[][..], |record| &record.verified);
+    let lines = kept_results::failed_on(known, &tip).map(|failed| failed.lines.clone());
+    Ok((lines.is_some().then_some(tip), lines.unwrap_or_default()))
 }
 
 /// The beginning of what a program said, in one line.

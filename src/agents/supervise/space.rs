@@ -6,8 +6,13 @@
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
 
+use super::Supervisor;
+use super::agent_runs::{AgentRuns, HaltedTaskFate};
+use super::core::SessionCore;
+use super::desk::SessionDesk;
+use super::failing::StepFailures;
 use super::notice::SessionNotice;
-use super::{HaltedTaskFate, Supervisor};
+use super::setup::SessionSetup;
 use crate::disk;
 use crate::disk::AllowPacking;
 use axiom_base::env;
@@ -18,6 +23,7 @@ use axiom_model::work::endings::outcome::AgentProgramEnd;
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
 use axiom_model::work::iteration::IterationOutcome;
 use axiom_model::work::sessions::disk::DiskSpaceLevel;
+use axiom_safety::context::handle::Context;
 use axiom_safety::folders::disk_space;
 use axiom_safety::folders::disk_space::SpaceShortage;
 
@@ -49,33 +55,32 @@ pub(super) enum SpaceCheckOutcome {
 }
 
 impl Supervisor<'_> {
-    /// Whether programs may be started.
-    pub(super) fn has_room(&self) -> bool {
-        self.room.level < DiskSpaceLevel::Critical
-    }
-
-    /// Whether a task waits for nothing but space.
-    pub(super) fn waits_for_room(&mut self) -> bool {
-        !self.has_room() && (self.ctx.state().busy_agents().next().is_some() || !self.ready.order(self.ctx.state()).is_empty())
-    }
-
     /// Asks the file systems, and does what their level demands. Agents are looked after whatever becomes of this.
     pub(super) fn look_at_space(&mut self) -> Result<SpaceCheckOutcome> {
-        let decided = self.disk_gate().is_some_and(|gate| gate.decision.is_some());
+        let decided = disk_gate(self.core.desk.ctx).is_some_and(|gate| gate.decision.is_some());
         // Without a session nothing is begun.
-        if self.target.is_none() || (!decided && self.room.looked_at.is_some_and(|at| at.elapsed() < self.look_every())) {
+        if self.core.setup.target.is_none()
+            || (!decided
+                && self
+                    .iterations
+                    .room
+                    .looked_at
+                    .is_some_and(|at| at.elapsed() < self.iterations.room.look_every(self.core.desk.ctx)))
+        {
             return Ok(SpaceCheckOutcome::Same);
         }
-        self.room.looked_at = Some(Instant::now());
-        let short = disk_space::shortage(self.ctx);
-        let (before, level) = (self.room.level, short.as_ref().map_or(DiskSpaceLevel::Enough, |short| short.level));
-        self.room.level = level;
+        self.iterations.room.looked_at = Some(Instant::now());
+        let short = disk_space::shortage(self.core.desk.ctx);
+        let (before, level) = (self.iterations.room.level, short.as_ref().map_or(DiskSpaceLevel::Enough, |short| short.level));
+        self.iterations.room.level = level;
         if let Some(short) = short.as_ref().filter(|_| level > before) {
-            self.warn(short.with_code());
+            self.core.desk.warn(short.with_code());
         }
         let done = match short {
-            Some(short) if level >= DiskSpaceLevel::Critical => self.wait_for_space(short),
-            Some(_) | None => self.there_is_space(),
+            Some(short) if level >= DiskSpaceLevel::Critical => {
+                self.make_way(&short).and_then(|()| self.iterations.room.wait_for_space(&mut self.core.desk, &self.core.runs))
+            }
+            Some(_) | None => self.iterations.room.there_is_space(&mut self.core.desk, &mut self.core.failures),
         };
         match done {
             // Not even this can be recorded: there will be another look.
@@ -87,108 +92,101 @@ impl Supervisor<'_> {
         }
     }
 
-    fn look_every(&self) -> Duration {
-        let is_idle = self.room.level == DiskSpaceLevel::Enough && self.ctx.state().busy_agents().next().is_none();
+    /// Stops programs at emergency.
+    fn make_way(&mut self, short: &SpaceShortage) -> Result<()> {
+        if short.level < DiskSpaceLevel::Emergency {
+            return Ok(());
+        }
+        self.iterations.room.note_who_runs(&self.core.desk, &self.core.runs, short);
+        self.merges.abandon_merge_check(&mut self.core.leaving);
+        self.claims.abandon_starting(&mut self.core);
+        self.core.stop_running(&HaltedTaskFate::GoesOn)
+    }
+}
+
+impl SessionSpace {
+    /// Whether programs may be started.
+    pub(super) fn has_room(&self) -> bool {
+        self.level < DiskSpaceLevel::Critical
+    }
+
+    /// Whether a task waits for nothing but space.
+    pub(super) fn waits_for_room(&mut self, core: &mut SessionCore<'_>) -> bool {
+        !self.has_room()
+            && (core.desk.ctx.state().busy_agents().next().is_some() || !core.ready.order(core.desk.ctx.state()).is_empty())
+    }
+
+    fn look_every(&self, ctx: &Context) -> Duration {
+        let is_idle = self.level == DiskSpaceLevel::Enough && ctx.state().busy_agents().next().is_none();
         if is_idle { LOOK_IDLE } else { LOOK_EVERY }
     }
 
-    fn disk_gate(&self) -> Option<&Gate> {
-        self.ctx.state().restorable.gates.values().find(|gate| gate.kind == GateKind::Disk)
-    }
-
-    /// Closes the gate of the disk, if it is open; returns whether it was.
-    pub(super) fn close_disk_gate(&mut self, reason: &str) -> Result<bool> {
-        let Some(id) = self.disk_gate().map(|gate| gate.id.clone()) else { return Ok(false) };
-        let closed = || Event::GateClosed { id: id.clone(), reason: reason.to_owned() };
-        self.step_if(|state| state.restorable.gates.contains_key(&id).then(closed))
-    }
-
-    fn there_is_space(&mut self) -> Result<SpaceCheckOutcome> {
-        self.room.cleaned = None;
-        if !self.close_disk_gate("there is space again")? {
+    fn there_is_space(&mut self, desk: &mut SessionDesk<'_>, failures: &mut StepFailures) -> Result<SpaceCheckOutcome> {
+        self.cleaned = None;
+        if !close_disk_gate(desk, "there is space again")? {
             return Ok(SpaceCheckOutcome::Same);
         }
-        self.tell(SessionNotice::Recovered { what: "there is space again: work goes on".into() });
-        self.standstills.clear();
-        self.keep_reserve();
+        desk.tell(SessionNotice::Recovered { what: "there is space again: work goes on".into() });
+        failures.standstills.clear();
+        desk.keep_reserve();
         Ok(SpaceCheckOutcome::Did)
     }
 
-    /// Stops programs at emergency; then cleans up, and asks only where that is not enough.
-    fn wait_for_space(&mut self, short: SpaceShortage) -> Result<SpaceCheckOutcome> {
-        if short.level == DiskSpaceLevel::Emergency {
-            self.note_who_runs(&short);
-            self.abandon_merge_check();
-            self.abandon_starting();
-            self.stop_running(&HaltedTaskFate::GoesOn)?;
-        }
-        match self.disk_gate().map(|gate| gate.decision.clone()) {
+    /// Cleans up, and asks only where that is not enough.
+    fn wait_for_space(&mut self, desk: &mut SessionDesk<'_>, runs: &AgentRuns) -> Result<SpaceCheckOutcome> {
+        match disk_gate(desk.ctx).map(|gate| gate.decision.clone()) {
             Some(None) => {
-                if self.clean_up_is_due() {
-                    self.clean_up();
+                if self.clean_up_is_due(desk.ctx, runs) {
+                    self.clean_up(desk, runs);
                 }
                 Ok(SpaceCheckOutcome::Same)
             }
             Some(Some(GateDecision::Rejected { .. })) => {
-                self.close_disk_gate("rejected: the session ends")?;
+                close_disk_gate(desk, "rejected: the session ends")?;
                 Ok(SpaceCheckOutcome::GiveUp)
             }
             Some(Some(GateDecision::Approved | GateDecision::Answered { .. })) => {
-                self.room.cleaned = None;
-                self.close_disk_gate("looked again")?;
+                self.cleaned = None;
+                close_disk_gate(desk, "looked again")?;
                 Ok(SpaceCheckOutcome::Did)
             }
             None => {
-                let freed = if self.clean_up_is_due() { self.clean_up() } else { 0 };
+                let freed = if self.clean_up_is_due(desk.ctx, runs) { self.clean_up(desk, runs) } else { 0 };
                 // What the clean-up freed may be enough.
-                match disk_space::shortage(self.ctx).filter(|now| now.level >= DiskSpaceLevel::Critical) {
+                match disk_space::shortage(desk.ctx).filter(|now| now.level >= DiskSpaceLevel::Critical) {
                     None => Ok(SpaceCheckOutcome::Same),
-                    Some(short) => self.open_disk_gate(&short, freed).map(|()| SpaceCheckOutcome::Did),
+                    Some(short) => open_disk_gate(desk, &short, freed).map(|()| SpaceCheckOutcome::Did),
                 }
             }
         }
     }
 
-    fn open_disk_gate(&mut self, short: &SpaceShortage, freed: u64) -> Result<()> {
-        let cleaned = match self.ctx.config.system.auto_cleanup_enabled {
-            true => format!("the clean-up freed {} MB", disk::in_mb(freed)),
-            false => "system.autoCleanupEnabled is off: git axiom disk --clean".to_owned(),
-        };
-        let details = vec![
-            format!("{cleaned}; {}, then work goes on by itself", short.to_go_on),
-            "git axiom disk    shows who uses the space, and what could go".into(),
-            "git axiom checkpoint cleanup --keep 10    deletes old checkpoints".into(),
-            "approve: looks again at once; reject: ends the session".into(),
-        ];
-        self.open(Gate::of_disk(short.with_code(), details, env::now())?)
-    }
-
     /// Once while programs run, and once more when none does: only then git may pack.
-    fn clean_up_is_due(&self) -> bool {
-        if !self.ctx.config.system.auto_cleanup_enabled {
+    fn clean_up_is_due(&self, ctx: &Context, runs: &AgentRuns) -> bool {
+        if !ctx.config.system.auto_cleanup_enabled {
             return false;
         }
-        match self.room.cleaned {
+        match self.cleaned {
             None => true,
             Some(AllowPacking::Allowed) => false,
-            Some(AllowPacking::Not) => self.packing() == AllowPacking::Allowed,
+            Some(AllowPacking::Not) => self.packing(ctx, runs) == AllowPacking::Allowed,
         }
     }
 
     /// At emergency git has no space to write a pack.
-    fn packing(&self) -> AllowPacking {
-        let may = self.running_agents().is_empty() && self.room.level < DiskSpaceLevel::Emergency;
+    fn packing(&self, ctx: &Context, runs: &AgentRuns) -> AllowPacking {
+        let may = runs.running_agents(ctx).is_empty() && self.level < DiskSpaceLevel::Emergency;
         if may { AllowPacking::Allowed } else { AllowPacking::Not }
     }
 
     /// Returns how many bytes it freed.
-    fn clean_up(&mut self) -> u64 {
-        let packing = self.packing();
-        self.room.cleaned = Some(packing);
-        match disk::clean_up(self.ctx, packing) {
+    fn clean_up(&mut self, desk: &mut SessionDesk<'_>, runs: &AgentRuns) -> u64 {
+        let packing = self.packing(desk.ctx, runs);
+        self.cleaned = Some(packing);
+        match disk::clean_up(desk.ctx, packing) {
             Ok(cleaned) => {
                 let lines = cleaned.lines.join("; ");
-                self.tell(SessionNotice::Recovered {
+                desk.tell(SessionNotice::Recovered {
                     what: format!("cleaned up, {} MB freed: {lines}", disk::in_mb(cleaned.freed)),
                 });
                 cleaned.freed
@@ -196,52 +194,52 @@ impl Supervisor<'_> {
             Err(error) => {
                 // Somebody else is at work: the next look tries again.
                 if error.code() == Code::Busy {
-                    self.room.cleaned = None;
+                    self.cleaned = None;
                 }
-                self.warn(format!("the clean-up failed: {error}"));
+                desk.warn(format!("the clean-up failed: {error}"));
                 0
             }
         }
     }
 
-    /// Sets space aside for the last events of a full disk. Work does not depend on it.
-    pub(super) fn keep_reserve(&mut self) {
-        if let Err(error) = self.ctx.store.keep_reserve() {
-            tracing::warn!(%error, "no space is set aside");
-        }
-    }
-
     /// Remembers which programs ran into an emergency: of one that fails by itself, the end is known only once there is space to
     /// record it.
-    fn note_who_runs(&mut self, short: &SpaceShortage) {
-        for agent in self.running_agents() {
-            if let Some(token) = self.work_of(&agent).and_then(|work| work.stage.token()).cloned() {
-                self.room.hit.entry(token).or_insert_with(|| short.with_code());
+    fn note_who_runs(&mut self, desk: &SessionDesk<'_>, runs: &AgentRuns, short: &SpaceShortage) {
+        for agent in runs.running_agents(desk.ctx) {
+            if let Some(token) = desk.work_of(&agent).and_then(|work| work.stage.token()).cloned() {
+                self.hit.entry(token).or_insert_with(|| short.with_code());
             }
         }
     }
 
     /// Remembers that a program failed by itself while the disk was as good as full. By the time its work can be committed there may
     /// be space again.
-    pub(super) fn note_lack_of_space(&mut self, token: &Token, end: &AgentProgramEnd, outcome: &IterationOutcome) {
+    pub(super) fn note_lack_of_space(
+        &mut self,
+        ctx: &Context,
+        setup: &SessionSetup,
+        token: &Token,
+        end: &AgentProgramEnd,
+        outcome: &IterationOutcome,
+    ) {
         if !matches!(
             (end, outcome),
             (AgentProgramEnd::Exited(_) | AgentProgramEnd::Signalled(_), IterationOutcome::Unfinished { .. })
         ) {
-            self.room.hit.remove(token);
+            self.hit.remove(token);
             return;
         }
-        if self.target.is_none() || self.room.hit.contains_key(token) {
+        if setup.target.is_none() || self.hit.contains_key(token) {
             return;
         }
-        if let Some(short) = disk_space::shortage(self.ctx).filter(|short| short.level == DiskSpaceLevel::Emergency) {
-            self.room.hit.insert(token.clone(), short.with_code());
+        if let Some(short) = disk_space::shortage(ctx).filter(|short| short.level == DiskSpaceLevel::Emergency) {
+            self.hit.insert(token.clone(), short.with_code());
         }
     }
 
     /// Why the task of an iteration waits for a human: its program failed while there was no space, and it is not complete.
     pub(super) fn was_out_of_space(&mut self, token: &Token, outcome: &IterationOutcome) -> Option<String> {
-        let short = self.room.hit.remove(token)?;
+        let short = self.hit.remove(token)?;
         match outcome {
             IterationOutcome::Unfinished { why } => {
                 Some(format!("{why}, when there was no space ({short}); then: git axiom task unblock"))
@@ -254,5 +252,61 @@ impl Supervisor<'_> {
             | IterationOutcome::Stopped
             | IterationOutcome::Crashed => None,
         }
+    }
+}
+
+impl SessionDesk<'_> {
+    /// Sets space aside for the last events of a full disk. Work does not depend on it.
+    pub(super) fn keep_reserve(&mut self) {
+        if let Err(error) = self.ctx.store.keep_reserve() {
+            tracing::warn!(%error, "no space is set aside");
+        }
+    }
+}
+
+fn disk_gate(ctx: &Context) -> Option<&Gate> {
+    ctx.state().restorable.gates.values().find(|gate| gate.kind == GateKind::Disk)
+}
+
+/// Closes the gate of the disk, if it is open; returns whether it was.
+pub(super) fn close_disk_gate(desk: &mut SessionDesk<'_>, reason: &str) -> Result<bool> {
+    let Some(id) = disk_gate(desk.ctx).map(|gate| gate.id.clone()) else { return Ok(false) };
+    let closed = || Event::GateClosed { id: id.clone(), reason: reason.to_owned() };
+    desk.step_if(|state| state.restorable.gates.contains_key(&id).then(closed))
+}
+
+fn open_disk_gate(desk: &mut SessionDesk<'_>, short: &SpaceShortage, freed: u64) -> Result<()> {
+    let cleaned = match desk.ctx.config.system.auto_cleanup_enabled {
+        true => format!("the clean-up freed {} MB", disk::in_mb(freed)),
+        false => "system.autoCleanupEnabled is off: git axiom disk --clean".to_owned(),
+    };
+    let details = vec![
+        format!("{cleaned}; {}, then work goes on by itself", short.to_go_on),
+        "git axiom disk    shows who uses the space, and what could go".into(),
+        "git axiom checkpoint cleanup --keep 10    deletes old checkpoints".into(),
+        "approve: looks again at once; reject: ends the session".into(),
+    ];
+    desk.open(Gate::of_disk(short.with_code(), details, env::now())?)
+}
+
+#[cfg(test)]
+mod tests {
+    #![allow(clippy::unwrap_used)]
+    use super::*;
+
+    #[test]
+    fn a_program_that_failed_while_there_was_no_space_is_told_from_one_that_did_not() {
+        let mut space = SessionSpace::default();
+        let token = Token::new("00000000000000000000000000000001").unwrap();
+        let failed = || IterationOutcome::Unfinished { why: "exit 1".to_owned() };
+        assert!(space.has_room() && space.was_out_of_space(&token, &failed()).is_none());
+        space.level = DiskSpaceLevel::Critical;
+        space.hit.insert(token.clone(), "DISK_FULL".to_owned());
+        assert!(!space.has_room());
+        let why = space.was_out_of_space(&token, &failed()).unwrap();
+        assert!(why.contains("exit 1") && why.contains("DISK_FULL"), "{why}");
+        assert!(space.was_out_of_space(&token, &failed()).is_none(), "it is said once");
+        space.hit.insert(token.clone(), "DISK_FULL".to_owned());
+        assert!(space.was_out_of_space(&token, &IterationOutcome::Complete).is_none());
     }
 }

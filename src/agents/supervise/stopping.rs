@@ -7,9 +7,11 @@ use std::time::{Duration, Instant};
 use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM};
 use signal_hook::iterator::Signals;
 
+use super::agent_runs::HaltedTaskFate;
+use super::desk::SessionDesk;
 use super::keeper_now::KeeperObservation;
 use super::notice::SessionNotice;
-use super::{AgentTurnsUntil, HaltedTaskFate, Supervisor};
+use super::{AgentTurnsUntil, Supervisor};
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::own_process::end_signals;
 use axiom_model::base::ids::AgentId;
@@ -19,6 +21,7 @@ use axiom_model::work::sessions::supervisor_activity::{SupervisorActivity, Super
 use axiom_process::keeper::spec::KeeperState;
 use axiom_process::keeper_state;
 use axiom_process::os::bell::WakeSender;
+use axiom_safety::context::handle::Context;
 
 /// How long running iterations may take to end by themselves.
 const BOUNDARY: Duration = Duration::from_secs(5);
@@ -159,8 +162,9 @@ impl InterruptCounter {
         self.count.load(Ordering::SeqCst)
     }
 
-    fn set_running(&self, names: Vec<String>) {
-        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = names;
+    /// Whoever ends this process at once is told that these agents still run.
+    fn set_running(&self, agents: &[AgentId]) {
+        *self.running.lock().unwrap_or_else(PoisonError::into_inner) = agents.iter().map(ToString::to_string).collect();
     }
 
     pub(super) fn set_doing(&self, doing: &[SupervisorActivity]) {
@@ -180,98 +184,72 @@ impl Supervisor<'_> {
     /// status that the agent has reported by then. An agent that waits for an answer keeps its task and its question.
     pub(super) fn shut_down(&mut self) -> Result<()> {
         let since = self.interrupts.begin_to_end();
-        let ends_by = since + longest_end(self.ctx.config.agents.grace_seconds);
+        let ends_by = since + longest_end(self.core.desk.ctx.config.agents.grace_seconds);
         self.ends_by = Some(ends_by);
-        self.tell(SessionNotice::SessionChanges { why: "shutting down".into() });
-        self.abandon_merge_check();
-        self.abandon_starting();
+        self.core.desk.tell(SessionNotice::SessionChanges { why: "shutting down".into() });
+        self.merges.abandon_merge_check(&mut self.core.leaving);
+        self.claims.abandon_starting(&mut self.core);
         self.tell_doing();
         let Err(error) = self.wind_down(since, ends_by) else { return Ok(()) };
-        self.warn(format!("agents are stopped without a record: {}: {error}", error.code()));
-        self.stop_programs(&HaltedTaskFate::Free);
+        self.core.desk.warn(format!("agents are stopped without a record: {}: {error}", error.code()));
+        self.core.runs.stop_programs(&mut self.core.desk, &HaltedTaskFate::Free);
         self.wait_for_programs(ends_by);
         // By now there may be space again.
         self.wind_down(since, ends_by)
     }
 
     fn wind_down(&mut self, since: Instant, ends_by: Instant) -> Result<()> {
-        self.name_running();
-        self.ctx.store.refresh()?;
-        if self.session_state() != SessionState::Ending {
-            self.change_session(SessionState::Ending, "shutting down")?;
+        self.interrupts.set_running(&self.core.runs.running_agents(self.core.desk.ctx));
+        self.core.desk.ctx.store.refresh()?;
+        if self.core.desk.session_state() != SessionState::Ending {
+            self.core.desk.change_session(SessionState::Ending, "shutting down")?;
         }
         self.wait_for_boundary(since + BOUNDARY)?;
-        if !self.running_agents().is_empty() {
-            self.stop_running(&HaltedTaskFate::Free)?;
+        if !self.core.runs.running_agents(self.core.desk.ctx).is_empty() {
+            self.core.stop_running(&HaltedTaskFate::Free)?;
             self.wait_for_boundary(ends_by)?;
         }
-        let idle = self.ctx.state().busy_agents().filter(|agent| !agent.waits_for_an_answer());
+        let idle = self.core.desk.ctx.state().busy_agents().filter(|agent| !agent.waits_for_an_answer());
         let idle: Vec<_> = idle.map(|agent| agent.id.clone()).collect();
         for agent in idle {
-            if !self.running_agents().contains(&agent) {
-                self.halt(&agent, TaskHalt::Stop, HaltedTaskFate::Free)?;
+            if !self.core.runs.running_agents(self.core.desk.ctx).contains(&agent) {
+                self.core.halt(&agent, TaskHalt::Stop, HaltedTaskFate::Free)?;
             }
         }
-        let left = self.running_agents();
-        let (running, ended): (Vec<AgentId>, Vec<AgentId>) = left.iter().cloned().partition(|agent| self.may_run(agent));
+        let left = self.core.runs.running_agents(self.core.desk.ctx);
+        let (running, ended): (Vec<AgentId>, Vec<AgentId>) =
+            left.iter().cloned().partition(|agent| may_run(self.core.desk.ctx, agent));
         let names = |agents: &[AgentId]| agents.iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
         if !running.is_empty() {
-            self.warn(format!("still running: {}; 'git axiom kill --all' ends them", names(&running)));
+            self.core.desk.warn(format!("still running: {}; 'git axiom kill --all' ends them", names(&running)));
         }
         if !ended.is_empty() {
-            self.warn(format!("ended, and not taken up yet: {}; 'git axiom run' takes up what they did", names(&ended)));
+            self.core
+                .desk
+                .warn(format!("ended, and not taken up yet: {}; 'git axiom run' takes up what they did", names(&ended)));
         }
         if !left.is_empty() {
-            self.name_folders(&left);
+            name_folders(&mut self.core.desk, &left);
         }
         Ok(())
     }
 
-    /// Whether the program of an agent may still run: its keeper has recorded no end.
-    fn may_run(&self, agent: &AgentId) -> bool {
-        let agent = self.ctx.state().restorable.agents.get(agent);
-        agent.is_none_or(|agent| KeeperObservation::of(self.ctx, agent) != KeeperObservation::Ended)
-    }
-
-    /// What these agents did is in their folders, and is committed by the next session.
-    fn name_folders(&mut self, agents: &[AgentId]) {
-        for agent in agents {
-            let Some(task) = self.work_of(agent).map(|work| work.task.clone()) else { continue };
-            let Some(workspace) = self.ctx.state().restorable.workspaces.get(&task) else { continue };
-            let text = format!("what {agent} did on {task} is not committed yet: it stays in '{}'", workspace.path);
-            self.warn(text);
-        }
-    }
-
-    /// Whoever ends this process at once is told which agents still run.
-    fn name_running(&self) {
-        self.interrupts.set_running(self.running_agents().iter().map(ToString::to_string).collect());
-    }
-
     /// Waits until no keeper runs a program any more, and until then at most. Records nothing.
     fn wait_for_programs(&mut self, until: Instant) {
-        while self.programs_run() && Instant::now() < until {
+        while programs_run(self.core.desk.ctx) && Instant::now() < until {
             // A keeper that was just starting can be asked by now.
-            self.stop_programs(&HaltedTaskFate::Free);
+            self.core.runs.stop_programs(&mut self.core.desk, &HaltedTaskFate::Free);
             self.wait_at_most(until.saturating_duration_since(Instant::now()));
         }
-    }
-
-    fn programs_run(&self) -> bool {
-        let mut tokens = self.ctx.state().busy_agents().filter_map(|agent| Some((&agent.id, agent.token()?)));
-        tokens.any(|(agent, token)| {
-            let state = keeper_state(&self.ctx.layout().run_dir(agent, token));
-            matches!(state, Ok(KeeperState::Starting | KeeperState::Alive(_)))
-        })
     }
 
     /// Looks after the agents until none runs any more, and until then at most.
     fn wait_for_boundary(&mut self, until: Instant) -> Result<()> {
         loop {
-            self.ctx.store.refresh()?;
+            self.core.desk.ctx.store.refresh()?;
             let busy = self.look_after_agents(AgentTurnsUntil::AllWere)?;
-            self.name_running();
-            if self.running_agents().is_empty() || Instant::now() > until {
+            self.interrupts.set_running(&self.core.runs.running_agents(self.core.desk.ctx));
+            if self.core.runs.running_agents(self.core.desk.ctx).is_empty() || Instant::now() > until {
                 return Ok(());
             }
             if !busy {
@@ -279,4 +257,28 @@ impl Supervisor<'_> {
             }
         }
     }
+}
+
+/// Whether the program of an agent may still run: its keeper has recorded no end.
+fn may_run(ctx: &Context, agent: &AgentId) -> bool {
+    let agent = ctx.state().restorable.agents.get(agent);
+    agent.is_none_or(|agent| KeeperObservation::of(ctx, agent) != KeeperObservation::Ended)
+}
+
+/// What these agents did is in their folders, and is committed by the next session.
+fn name_folders(desk: &mut SessionDesk<'_>, agents: &[AgentId]) {
+    for agent in agents {
+        let Some(task) = desk.work_of(agent).map(|work| work.task.clone()) else { continue };
+        let Some(workspace) = desk.ctx.state().restorable.workspaces.get(&task) else { continue };
+        let text = format!("what {agent} did on {task} is not committed yet: it stays in '{}'", workspace.path);
+        desk.warn(text);
+    }
+}
+
+fn programs_run(ctx: &Context) -> bool {
+    let mut tokens = ctx.state().busy_agents().filter_map(|agent| Some((&agent.id, agent.token()?)));
+    tokens.any(|(agent, token)| {
+        let state = keeper_state(&ctx.layout().run_dir(agent, token));
+        matches!(state, Ok(KeeperState::Starting | KeeperState::Alive(_)))
+    })
 }

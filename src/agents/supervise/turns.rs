@@ -5,11 +5,14 @@
 use std::time::{Duration, Instant};
 
 use super::Supervisor;
+use super::core::SessionCore;
+use super::requests::HumanRequests;
 use axiom_base::error::Result;
 use axiom_model::base::ids::{AgentId, Token};
 use axiom_model::work::agent::IterationStage;
 use axiom_model::work::endings::failures::SessionStep;
 use axiom_model::work::sessions::session::SessionState;
+use axiom_safety::context::handle::Context;
 
 /// Between steps that are shorter than this it is not looked whether a human asks for something: a look costs a system call.
 const GLANCE: Duration = Duration::from_millis(5);
@@ -27,66 +30,78 @@ impl Supervisor<'_> {
     /// Whether a human has asked for something since the pass began: that is done before the next step, so that nobody waits
     /// for more than one step, however many agents there are.
     pub(super) fn a_human_waits(&mut self) -> Result<bool> {
-        if self.looked_at_log.elapsed() > GLANCE {
-            self.ctx.store.refresh()?;
-            self.looked_at_log = Instant::now();
+        if self.core.requests.looked_at_log.elapsed() > GLANCE {
+            self.core.desk.ctx.store.refresh()?;
+            self.core.requests.looked_at_log = Instant::now();
         }
-        Ok(self.interrupts.count() > 0 || self.has_requests())
-    }
-
-    /// Whether requests of a human's come before the end of this iteration: one of them may have asked its keeper to end it, and what
-    /// becomes of its task depends on that. A request is in the log before any keeper is asked.
-    pub(super) fn a_human_may_have_ended(&mut self, token: &Token) -> Result<bool> {
-        if self.halted.contains_key(token) || self.target.is_none() || self.session_state() == SessionState::Ending {
-            return Ok(false);
-        }
-        self.ctx.store.refresh()?;
-        self.looked_at_log = Instant::now();
-        Ok(self.has_requests())
-    }
-
-    /// Whether there is a request that was not looked at, or that waits for nothing: one about which a hook is asked waits.
-    fn has_requests(&self) -> bool {
-        self.ctx.state().record.requests.keys().any(|id| !self.redirects.contains_key(id))
-    }
-
-    /// The busy agents, from the one on whose turn the last pass was broken off: none is passed over for ever.
-    fn agents_in_turn(&self) -> Vec<AgentId> {
-        let mut agents: Vec<AgentId> = self.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
-        let first = self.next_in_turn.as_ref().and_then(|next| agents.iter().position(|agent| agent >= next));
-        agents.rotate_left(first.unwrap_or_default());
-        agents
+        Ok(self.interrupts.count() > 0 || self.core.requests.are_open(self.core.desk.ctx))
     }
 
     /// Looks after busy agents once, as far as that; returns whether anything was done.
     pub(super) fn look_after_agents(&mut self, until: AgentTurnsUntil) -> Result<bool> {
-        let agents = self.agents_in_turn();
+        let agents = agents_in_turn(self.core.desk.ctx, self.next_in_turn.as_ref());
         self.next_in_turn = None;
+        self.iterations.slots_reserved = self.claims.starting.len();
         let mut did = false;
         for (turn, agent) in agents.iter().enumerate() {
-            let Some(work) = self.work_of(agent) else { continue };
+            let Some(work) = self.core.desk.work_of(agent) else { continue };
             let (task, step) = (work.task.clone(), step_at(&work.stage));
-            let is_left = self.options.after_crash.only.as_ref().is_some_and(|only| !only.contains(&task));
-            if is_left || self.is_held_up(&task) {
+            let is_left = self.core.setup.options.after_crash.only.as_ref().is_some_and(|only| !only.contains(&task));
+            if is_left || self.core.failures.is_held_up(&task) {
                 continue;
             }
-            match self.look_after(agent) {
+            match self.iterations.look_after(&mut self.core, agent) {
                 Ok(done) => {
                     did |= done;
-                    self.waits_no_longer(&task, step)?;
+                    self.core.failures.waits_no_longer(&mut self.core.desk, &task, step)?;
                 }
-                Err(error) => self.agent_failed(agent, step, error)?,
+                Err(error) => self.core.agent_failed(agent, step, error)?,
             }
             if until == AgentTurnsUntil::AHumanWaits && self.a_human_waits()? {
                 self.next_in_turn = agents.get(turn + 1).cloned();
                 return Ok(true);
             }
         }
-        let is_quiet = || self.running_agents().is_empty() && !self.makings.are_at_work() && self.leaving.is_over();
-        if self.session_state() == SessionState::Pausing && is_quiet() {
-            self.change_session(SessionState::Paused, "paused")?;
+        let is_quiet = || {
+            self.core.runs.running_agents(self.core.desk.ctx).is_empty()
+                && !self.core.makings.are_at_work()
+                && self.core.leaving.is_over()
+        };
+        if self.core.desk.session_state() == SessionState::Pausing && is_quiet() {
+            self.core.desk.change_session(SessionState::Paused, "paused")?;
         }
         Ok(did)
+    }
+}
+
+/// The busy agents, from the one on whose turn the last pass was broken off: none is passed over for ever.
+fn agents_in_turn(ctx: &Context, next_in_turn: Option<&AgentId>) -> Vec<AgentId> {
+    let mut agents: Vec<AgentId> = ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
+    let first = next_in_turn.and_then(|next| agents.iter().position(|agent| agent >= next));
+    agents.rotate_left(first.unwrap_or_default());
+    agents
+}
+
+impl SessionCore<'_> {
+    /// Whether requests of a human's come before the end of this iteration: one of them may have asked its keeper to end it, and what
+    /// becomes of its task depends on that. A request is in the log before any keeper is asked.
+    pub(super) fn a_human_may_have_ended(&mut self, agent: &AgentId, token: &Token) -> Result<bool> {
+        if self.runs.halt_of(agent, token).is_some()
+            || self.setup.target.is_none()
+            || self.desk.session_state() == SessionState::Ending
+        {
+            return Ok(false);
+        }
+        self.desk.ctx.store.refresh()?;
+        self.requests.looked_at_log = Instant::now();
+        Ok(self.requests.are_open(self.desk.ctx))
+    }
+}
+
+impl HumanRequests {
+    /// Whether there is a request that was not looked at, or that waits for nothing: one about which a hook is asked waits.
+    fn are_open(&self, ctx: &Context) -> bool {
+        ctx.state().record.requests.keys().any(|id| !self.redirects.contains_key(id))
     }
 }
 

@@ -4,7 +4,8 @@ use std::collections::VecDeque;
 use std::path::Path;
 use std::thread::JoinHandle;
 
-use super::Supervisor;
+use super::core::SessionCore;
+use super::desk::SessionDesk;
 use super::notice::SessionNotice;
 use axiom_base::error::Result;
 use axiom_model::base::ids::{AgentId, TaskId};
@@ -18,11 +19,10 @@ use axiom_model::work::verifying::checks::kept_results;
 use axiom_model::work::verifying::checks::named_step::NamedVerifyStep;
 use axiom_safety::checkpoint::target_branch;
 use axiom_safety::running::steps;
-use axiom_safety::running::steps::untouched;
 use axiom_safety::running::steps::untouched::UntouchedWorkspace;
 use axiom_safety::running::steps::{
     AfterStepFailure, EndedStepReport, RunningStep, RunningStepJob, StepCommits, StepContext, StepFailure, StepJob, StepRunner,
-    cut_off,
+    cut_off, untouched,
 };
 
 /// A running verification of a task: of some of its steps.
@@ -55,22 +55,22 @@ impl TaskVerificationRun {
     }
 }
 
-impl Supervisor<'_> {
+impl SessionCore<'_> {
     /// Runs the task's verify steps that have not passed on the branch's commit; when all have, the task is done. Each result is
     /// recorded as soon as it is there, so that a crash costs only the step that runs.
     pub(super) fn verify(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
-        let Some(mut verifying) = self.verifying.remove(agent) else { return self.begin_to_verify(agent, work) };
-        if let Err(error) = self.record_ended(work, &mut verifying) {
-            self.verifying.insert(agent.clone(), verifying);
+        let Some(mut verifying) = self.runs.at(agent).verifying.take() else { return self.begin_to_verify(agent, work) };
+        if let Err(error) = record_ended(&mut self.desk, work, &mut verifying) {
+            self.runs.at(agent).verifying = Some(verifying);
             return Err(error);
         }
         let Some(verdict) = verifying.running.verdict() else {
-            self.verifying.insert(agent.clone(), verifying);
+            self.runs.at(agent).verifying = Some(verifying);
             return Ok(false);
         };
-        self.tell(SessionNotice::ChecksEnded { agent: agent.clone() });
+        self.desk.tell(SessionNotice::ChecksEnded { agent: agent.clone() });
         // The last step may have ended since.
-        self.record_ended(work, &mut verifying)?;
+        record_ended(&mut self.desk, work, &mut verifying)?;
         match (verdict.not_run, verifying.touched.or(verdict.failure)) {
             (Some(error), _) => Err(error),
             (None, Some(failure)) => self.verification_failed(agent, work, failure).map(|()| true),
@@ -79,42 +79,18 @@ impl Supervisor<'_> {
         }
     }
 
-    /// Records the results of the steps that have ended. One that cannot be recorded stays, with those after it.
-    fn record_ended(&mut self, work: &AgentWork, verifying: &mut TaskVerificationRun) -> Result<()> {
-        for mut ran in verifying.running.ended() {
-            if let Some(found) = verifying.found.take() {
-                verifying.touched = untouched::judge(self.ctx, self.by.clone(), &work.task, &found, &mut ran);
-            }
-            verifying.to_record.push_back(ran);
-        }
-        while let Some(ran) = verifying.to_record.front() {
-            let (id, of, result) = (work.task.clone(), verifying.of.clone(), Box::new(ran.result.clone()));
-            self.step(Event::StepVerified { id, of, result })?;
-            verifying.to_record.pop_front();
-        }
-        Ok(())
-    }
-
-    /// Counts what personas used whose looks at this task, or at any, were cut off.
-    pub(super) fn count_cut_off(&mut self, task: Option<&TaskId>) -> Result<()> {
-        for look in cut_off::find(self.ctx, task)? {
-            look.event.clone().map_or(Ok(()), |event| self.step(event))?;
-            look.recorded();
-        }
-        Ok(())
-    }
-
     fn begin_to_verify(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
         // The next look takes the place of what an earlier one has left.
-        self.count_cut_off(Some(&work.task))?;
-        let state = self.ctx.state();
+        self.desk.count_cut_off(Some(&work.task))?;
+        let state = self.desk.ctx.state();
         let task = state.task(&work.task)?;
         if task.verify.is_empty() {
             self.release(agent, TaskStatus::Done, "complete", false)?;
             return Ok(true);
         }
         let workspace = state.restorable.workspaces.get(&work.task).cloned();
-        let tip = workspace.as_ref().map(|workspace| self.ctx.repo.refs().read_ref(&workspace.branch)).transpose()?.flatten();
+        let tip =
+            workspace.as_ref().map(|workspace| self.desk.ctx.repo.refs().read_ref(&workspace.branch)).transpose()?.flatten();
         let (Some(workspace), Some(of)) = (workspace, tip) else {
             self.hold_back(agent, TaskHoldReason::Broken, "its workspace or its branch is gone")?;
             return Ok(true);
@@ -129,7 +105,7 @@ impl Supervisor<'_> {
         let now = kept_results::first_together(&to_run);
         let called: Vec<String> = now.iter().map(|(_, step)| NamedVerifyStep::of(step).label().to_owned()).collect();
         let is_persona = now.iter().any(|(_, step)| NamedVerifyStep::of(step).persona().is_some());
-        let target = self.ctx.repo.refs().read_ref(&target_branch(self.ctx)?)?;
+        let target = self.desk.ctx.repo.refs().read_ref(&target_branch(self.desk.ctx)?)?;
         let difference = target.as_ref().map(|target| StepCommits { from: target, to: &of });
         let about = StepContext {
             task: &work.task,
@@ -138,22 +114,49 @@ impl Supervisor<'_> {
             of: of.as_str(),
             work: difference,
         };
-        let steps = steps::commands(self.ctx, now, Path::new(&workspace.path), about)?;
-        let found = if is_persona { Some(untouched::look(self.ctx, &workspace)?) } else { None };
-        let job = StepJob::new(self.ctx, StepRunner::Session, AfterStepFailure::Stop, steps);
+        let steps = steps::commands(self.desk.ctx, now, Path::new(&workspace.path), about)?;
+        let found = if is_persona { Some(untouched::look(self.desk.ctx, &workspace)?) } else { None };
+        let job = StepJob::new(self.desk.ctx, StepRunner::Session, AfterStepFailure::Stop, steps);
         let running = steps::start(job, self.bell.rope().ok());
-        self.tell(SessionNotice::Verifying { agent: agent.clone(), task: work.task.clone(), steps: called });
-        self.verifying
-            .insert(agent.clone(), TaskVerificationRun { of, counts, running, to_record: VecDeque::new(), found, touched: None });
+        self.desk.tell(SessionNotice::Verifying { agent: agent.clone(), task: work.task.clone(), steps: called });
+        self.runs.at(agent).verifying =
+            Some(TaskVerificationRun { of, counts, running, to_record: VecDeque::new(), found, touched: None });
         Ok(true)
     }
 
     fn verification_failed(&mut self, agent: &AgentId, work: &AgentWork, failure: StepFailure) -> Result<()> {
-        let before = self.ctx.state().record.tasks.get(&work.task).map_or(0, |record| record.failed_rounds);
+        let before = self.desk.ctx.state().record.tasks.get(&work.task).map_or(0, |record| record.failed_rounds);
         let round = before.saturating_add(1);
-        self.notes.entry(work.task.clone()).or_default().verification = Some(failure.details);
-        self.warn(format!("{}: {}", work.task, failure.summary));
-        self.back_off(agent);
-        self.step(Event::VerificationFailed { agent: agent.clone(), why: failure.summary, round })
+        self.tasks.notes.entry(work.task.clone()).or_default().verification = Some(failure.details);
+        self.desk.warn(format!("{}: {}", work.task, failure.summary));
+        self.runs.back_off(agent);
+        self.desk.step(Event::VerificationFailed { agent: agent.clone(), why: failure.summary, round })
     }
+}
+
+impl SessionDesk<'_> {
+    /// Counts what personas used whose looks at this task, or at any, were cut off.
+    pub(super) fn count_cut_off(&mut self, task: Option<&TaskId>) -> Result<()> {
+        for look in cut_off::find(self.ctx, task)? {
+            look.event.clone().map_or(Ok(()), |event| self.step(event))?;
+            look.recorded();
+        }
+        Ok(())
+    }
+}
+
+/// Records the results of the steps that have ended. One that cannot be recorded stays, with those after it.
+fn record_ended(desk: &mut SessionDesk<'_>, work: &AgentWork, verifying: &mut TaskVerificationRun) -> Result<()> {
+    for mut ran in verifying.running.ended() {
+        if let Some(found) = verifying.found.take() {
+            verifying.touched = untouched::judge(desk.ctx, desk.by.clone(), &work.task, &found, &mut ran);
+        }
+        verifying.to_record.push_back(ran);
+    }
+    while let Some(ran) = verifying.to_record.front() {
+        let (id, of, result) = (work.task.clone(), verifying.of.clone(), Box::new(ran.result.clone()));
+        desk.step(Event::StepVerified { id, of, result })?;
+        verifying.to_record.pop_front();
+    }
+    Ok(())
 }

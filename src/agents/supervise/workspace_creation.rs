@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 
 use jiff::Timestamp;
 
-use super::Supervisor;
+use super::desk::SessionDesk;
 use super::notice::SessionNotice;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
@@ -17,7 +17,8 @@ use axiom_git::AddWorkspaceOutcome;
 use axiom_model::base::ids::TaskId;
 use axiom_model::work::agent::Workspace;
 use axiom_model::work::sessions::supervisor_activity::{SupervisorActivity, SupervisorActivityKind};
-use axiom_process::os::bell::WakeSender;
+use axiom_process::os::bell::{WakeListener, WakeSender};
+use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspaces;
 use axiom_safety::folders::workspaces::WorkspaceToMake;
 
@@ -74,16 +75,22 @@ impl WorkspaceCreations {
     }
 }
 
-impl Supervisor<'_> {
+impl WorkspaceCreations {
     /// Makes or repairs the workspace of a task, where that is needed; returns whether it is there: git may still make it.
-    pub(super) fn workspace_is_made(&mut self, task: &TaskId, workspace: &Workspace) -> Result<bool> {
-        let aside = match self.makings.by_task.get(task) {
+    pub(super) fn is_made(
+        &mut self,
+        desk: &mut SessionDesk<'_>,
+        bell: &WakeListener,
+        task: &TaskId,
+        workspace: &Workspace,
+    ) -> Result<bool> {
+        let aside = match self.by_task.get(task) {
             None => {
-                let (to_make, aside) = workspaces::prepare(self.ctx, task, workspace)?;
+                let (to_make, aside) = workspaces::prepare(desk.ctx, task, workspace)?;
                 if let Some(to_make) = to_make {
                     env::fault_point("claim.workspace-begins");
-                    let making = self.begin_making(to_make, aside)?;
-                    self.makings.by_task.insert(task.clone(), making);
+                    let making = begin_making(desk.ctx, bell, to_make, aside)?;
+                    self.by_task.insert(task.clone(), making);
                     return Ok(false);
                 }
                 aside
@@ -94,31 +101,36 @@ impl Supervisor<'_> {
                     Err(TryRecvError::Empty) => return Ok(false),
                     Err(TryRecvError::Disconnected) => None,
                 };
-                let aside = self.makings.by_task.remove(task).and_then(|making| making.aside);
+                let aside = self.by_task.remove(task).and_then(|making| making.aside);
                 match came_to {
-                    Some((to_make, added)) => workspaces::settled(self.ctx, &to_make, added?)?,
+                    Some((to_make, added)) => workspaces::settled(desk.ctx, &to_make, added?)?,
                     None => return Err(Error::new(Code::Internal, "nobody says what became of a workspace")),
                 }
                 aside
             }
         };
-        aside.into_iter().for_each(|what| self.tell(SessionNotice::Recovered { what }));
+        aside.into_iter().for_each(|what| desk.tell(SessionNotice::Recovered { what }));
         Ok(true)
     }
+}
 
-    fn begin_making(&self, to_make: WorkspaceToMake, aside: Option<String>) -> Result<WorkspaceCreation> {
-        let reopening = self.ctx.repo.reopening()?;
-        let (given_up, is_over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
-        let (to, came_to) = channel();
-        let (until, over, rope) = (Arc::clone(&given_up), Arc::clone(&is_over), self.bell.rope().ok());
-        let work = move || {
-            let added = reopening.open().and_then(|repo| to_make.add(&repo, until));
-            drop(to.send((to_make, added)));
-            over.store(true, Ordering::SeqCst);
-            rope.iter().for_each(WakeSender::ring);
-        };
-        let begun = std::thread::Builder::new().name("workspace".into()).spawn(work);
-        let thread = begun.map_err(|e| Error::cannot_start("a thread that makes a workspace", e))?;
-        Ok(WorkspaceCreation { since: env::now(), given_up, is_over, came_to, aside, thread })
-    }
+fn begin_making(
+    ctx: &Context,
+    bell: &WakeListener,
+    to_make: WorkspaceToMake,
+    aside: Option<String>,
+) -> Result<WorkspaceCreation> {
+    let reopening = ctx.repo.reopening()?;
+    let (given_up, is_over) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicBool::new(false)));
+    let (to, came_to) = channel();
+    let (until, over, rope) = (Arc::clone(&given_up), Arc::clone(&is_over), bell.rope().ok());
+    let work = move || {
+        let added = reopening.open().and_then(|repo| to_make.add(&repo, until));
+        drop(to.send((to_make, added)));
+        over.store(true, Ordering::SeqCst);
+        rope.iter().for_each(WakeSender::ring);
+    };
+    let begun = std::thread::Builder::new().name("workspace".into()).spawn(work);
+    let thread = begun.map_err(|e| Error::cannot_start("a thread that makes a workspace", e))?;
+    Ok(WorkspaceCreation { since: env::now(), given_up, is_over, came_to, aside, thread })
 }

@@ -1,16 +1,26 @@
 //! Recording what the supervisor decides. What depends on the state is decided under the lock of the log, on the newest state:
 //! a human, too, changes tasks and gates, and where one was first, nothing is recorded and the next pass looks again.
 
-use super::Supervisor;
-use super::notice::SessionNotice;
+use super::notice::{SessionNotice, SessionWatcher};
 use axiom_base::error::Result;
-use axiom_model::base::ids::TaskId;
+use axiom_model::base::ids::{OperationId, TaskId};
 use axiom_model::base::text::ValueChange;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::{Event, EventAuthor};
 use axiom_model::work::tasks::task::{TaskChangeSet, TaskFieldChange, TaskStatus};
+use axiom_safety::context::handle::Context;
 
-impl Supervisor<'_> {
+/// What all parts of a session share: the log that they record in, who acts, and who is told.
+pub(super) struct SessionDesk<'a> {
+    pub(super) ctx: &'a mut Context,
+    pub(super) watcher: &'a mut dyn SessionWatcher,
+    /// Who does what is done here.
+    pub(super) by: EventAuthor,
+    /// The transaction of a verb, where all that is done is a part of it.
+    pub(super) within: Option<OperationId>,
+}
+
+impl SessionDesk<'_> {
     /// What follows is done by whoever runs this: the supervisor of a session, or who attends to its agents afterwards. It is a transaction
     /// of its own, or a part of the one of the verb.
     pub(super) fn act(&mut self) -> Result<()> {
