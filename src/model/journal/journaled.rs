@@ -32,6 +32,9 @@ pub enum OperationKind {
     },
     /// Rollback to a checkpoint.
     RollbackCheckpoint {
+        /// Whether only some paths go back.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        partly: bool,
         /// The checkpoint.
         checkpoint: CheckpointName,
     },

@@ -82,6 +82,8 @@ pub struct OperationRecord {
     /// The change of the mode, where the mode changed as part of a rollback, or of the undo of one. An undo inverts that
     /// too.
     pub mode_restored: Option<ValueChange<SessionMode>>,
+    /// The checkpoint to which it went back with all files of its worktrees.
+    pub went_back_to: Option<CheckpointName>,
     /// Checkpoints that it made.
     pub checkpoints: Vec<CheckpointName>,
     /// The transaction that it undid, where it is an undo.
@@ -143,6 +145,7 @@ impl OperationRecord {
             checkpoints: Vec::new(),
             undo_of: None,
             undone_by: None,
+            went_back_to: None,
             first_seq: envelope.seq,
             last_seq: envelope.seq,
             operates: false,
@@ -392,8 +395,11 @@ impl OperationFold {
 
 /// Adds to the transaction what is shown of an event. The event with the highest rank gives the title.
 fn note(transaction: &mut OperationRecord, event: &Event, state: &State) {
-    if let Event::OperationBegan { .. } = event {
+    if let Event::OperationBegan { operation } = event {
         transaction.progress = OperationRecordState::Open;
+        if let OperationKind::RollbackCheckpoint { checkpoint, partly: false } = &operation.kind {
+            transaction.went_back_to = Some(checkpoint.clone());
+        }
     }
     if let Event::OperationEnded { end, moved, .. } = event {
         transaction.asides.extend(moved.iter().cloned());

@@ -16,6 +16,7 @@ use crate::base::ref_change::ChangeDirection;
 use crate::checkpoint::record::CheckpointRecord;
 use crate::journal::journaled::OperationKind;
 use crate::state::event::{Event, EventEnvelope, OperationEnd};
+use crate::verbs;
 use crate::work::sessions::session::SessionState;
 
 /// A lane: the time that one workspace was there.
@@ -288,7 +289,9 @@ impl PictureFold {
         self.add(when, PictureMomentKind::Checkpoint, lanes, format!("{} ({})", record.name, record.trigger.as_str()));
         let name = record.name.to_string();
         self.last(|moment| {
-            moment.command = Some(format!("git axiom rollback checkpoint {name}"));
+            // A name that is a verb below it needs the long way.
+            let long = if verbs::row_below("rollback", &name).is_some() { "checkpoint " } else { "" };
+            moment.command = Some(format!("git axiom rollback {long}{name}"));
             moment.checkpoint = Some(name);
         });
     }
@@ -303,7 +306,7 @@ impl PictureFold {
                 self.last(|moment| moment.changed_lines = lines);
                 None
             }
-            OperationKind::RollbackCheckpoint { checkpoint } => {
+            OperationKind::RollbackCheckpoint { checkpoint, .. } => {
                 let lanes = self.open.values().copied().collect();
                 self.add(when, PictureMomentKind::RolledBack, lanes, title);
                 Some(checkpoint.to_string())

@@ -95,7 +95,7 @@ fn lanes_begin_are_held_by_checkpoints_merge_and_are_rolled_back() {
     refused.offer_only(|_| MomentStanding::Refused, |_| true);
     let command = |place: usize| refused.moments[place].command.as_deref();
     assert_eq!((command(3), command(5)), (Some("git axiom rollback task a"), None), "only what is accepted is offered");
-    assert_eq!(command(2), Some("git axiom rollback checkpoint one"));
+    assert_eq!(command(2), Some("git axiom rollback one"));
     let mut undone = picture.clone();
     undone.offer_only(|id| MomentStanding::UndoneBy(id.clone()), |_| true);
     let merge = &undone.moments[3];
@@ -134,7 +134,7 @@ fn the_newest_part_has_the_lanes_that_were_there_already() {
 #[test]
 fn the_file_is_sound_and_nothing_in_it_is_of_others() {
     let svg = svg::svg(&picture(&story()), |at| at.to_string());
-    assert!(svg.contains("rollback to one &lt;&amp;&gt;") && svg.contains("git axiom rollback checkpoint one"), "{svg}");
+    assert!(svg.contains("rollback to one &lt;&amp;&gt;") && svg.contains("git axiom rollback one"), "{svg}");
     assert_eq!(svg.matches("<polygon class=\"save\"").count(), 3, "a checkpoint is a mark on every lane that it holds");
     assert!(!svg.contains("<script") && !svg.contains("href") && svg.matches("http").count() == 1, "{svg}");
     assert_eq!(svg.matches("<g>").count(), svg.matches("</g>").count());

@@ -110,7 +110,7 @@ fn protections_of(
     }
     if let Some(open) = &state.record.open {
         open.operation.safety.iter().for_each(|name| keep(name, RetentionProtection::OpenOperation));
-        if let OperationKind::RollbackCheckpoint { checkpoint } = &open.operation.kind {
+        if let OperationKind::RollbackCheckpoint { checkpoint, .. } = &open.operation.kind {
             keep(checkpoint, RetentionProtection::OpenOperation);
         }
     }
@@ -483,7 +483,8 @@ mod tests {
             (CheckpointTrigger::Periodic, 80),
         ]);
         let name = |text: &str| CheckpointName::new(text).unwrap();
-        let mut operation = JournaledOperation::new(OperationKind::RollbackCheckpoint { checkpoint: name("c0") }, "x");
+        let mut operation =
+            JournaledOperation::new(OperationKind::RollbackCheckpoint { partly: false, checkpoint: name("c0") }, "x");
         operation.safety = Some(name("c1"));
         state.record.open = Some(OpenOperation { txn: OperationId::new("t1").unwrap(), operation, reversing: false });
         let kept = protections(&state, &RULES, now()).unwrap();

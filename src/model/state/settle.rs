@@ -133,7 +133,7 @@ mod tests {
 
     /// A rollback from one state to another that was interrupted.
     fn rollback(from: &State, to: &State) -> JournaledOperation {
-        let kind = OperationKind::RollbackCheckpoint { checkpoint: CheckpointName::new("c").unwrap() };
+        let kind = OperationKind::RollbackCheckpoint { partly: false, checkpoint: CheckpointName::new("c").unwrap() };
         let then = archived_since(to.restorable.clone(), &from.restorable);
         let mut operation = JournaledOperation::new(kind, "x");
         operation.changes = Some(Box::new(RestorableChanges::between(&from.restorable, &then)));

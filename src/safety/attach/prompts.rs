@@ -12,6 +12,7 @@ use super::not_saved;
 use crate::attach::since::head_since::head_since;
 use crate::checkpoint;
 use crate::context::handle::Context;
+use crate::history;
 use crate::history::work_diff::TaskDiff;
 use crate::rollback::{PromptRollback, RollbackScope};
 use axiom_base::error::{Code, Error, Result};
@@ -20,11 +21,13 @@ use axiom_git::{Repository, TreeChange};
 use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::base::forms::plural::count;
 use axiom_model::base::forms::shell_word::shell_word;
+use axiom_model::base::ids::OperationId;
 use axiom_model::base::names::Oid;
 use axiom_model::checkpoint::document::CheckpointDocument;
 use axiom_model::checkpoint::record::CheckpointRecord;
 use axiom_model::checkpoint::stamp::{prompt_name, prompt_number};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
+use axiom_model::operation::operation_record::{OperationRecord, OperationRecordState};
 use axiom_model::recovery::mask::masked;
 use axiom_store::beside::attach::{AttachFiles, PromptLine};
 
@@ -57,6 +60,8 @@ pub struct Prompt {
     pub deletions: Option<u64>,
     /// What it changed in other worktrees, such as that of a subagent.
     pub elsewhere: Vec<PromptElsewhere>,
+    /// The rollback that took back what it did, and was not undone.
+    pub taken_back_by: Option<OperationId>,
     /// The command that goes back to before it.
     pub back: String,
 }
@@ -116,7 +121,33 @@ pub fn list(ctx: &Context, most: usize) -> Result<Vec<Prompt>> {
     let texts = AttachFiles::of(ctx.layout()).prompts()?;
     let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
     let places = all.iter().enumerate().rev().filter(|(_, record)| record.trigger == CheckpointTrigger::Prompt);
-    Ok(places.take(most).filter_map(|(place, record)| prompt(ctx, record, &all[place + 1..], &texts)).collect())
+    let shown: Vec<_> = places.take(most).collect();
+    let since = shown.last().map(|(_, record)| record.created_at);
+    let backs = since.map_or_else(|| Ok(Vec::new()), |since| rollbacks(ctx, since))?;
+    let known = shown.into_iter().filter_map(|(place, record)| {
+        let prompt = prompt(ctx, record, &all[place + 1..], &texts)?;
+        Some(Prompt { taken_back_by: taken_back_by(&backs, &prompt, &all[..=place]), ..prompt })
+    });
+    Ok(known.collect())
+}
+
+/// Who has gone back to a state from before a prompt, in its worktree, after it; `before` are the checkpoints up to its own.
+fn taken_back_by(backs: &[OperationRecord], prompt: &Prompt, before: &[&CheckpointRecord]) -> Option<OperationId> {
+    let took = |back: &&OperationRecord| {
+        let is_from_before = before.iter().any(|one| Some(&one.name) == back.went_back_to.as_ref());
+        let is_there = back.worktrees.iter().any(|change| Some(&change.path) == prompt.worktree.as_ref());
+        back.at > prompt.at && is_from_before && is_there
+    };
+    backs.iter().find(took).map(|back| back.id.clone())
+}
+
+/// The rollbacks since then that stand.
+fn rollbacks(ctx: &Context, since: Timestamp) -> Result<Vec<OperationRecord>> {
+    let mut all = history::newest_transactions(ctx, |known| known.first().is_some_and(|first| first.at < since))?;
+    all.retain(|one| {
+        one.went_back_to.is_some() && one.progress == OperationRecordState::Done && one.undone_by.is_none() && one.at >= since
+    });
+    Ok(all)
 }
 
 /// A prompt, as far as it is known without looking at any git object.
@@ -178,6 +209,7 @@ fn prompt(
             .as_ref()
             .and_then(|stamp| elsewhere::counted(ctx, (record, stamp), later).ok())
             .unwrap_or_default(),
+        taken_back_by: None,
         back: format!("git axiom rollback --prompt {number}"),
     })
 }
@@ -214,10 +246,13 @@ pub(super) fn between<T>(
 /// The prompt of this number, as far as it is known.
 pub fn one(ctx: &Context, number: u32) -> Result<Prompt> {
     let (record, _) = find(ctx, number)?;
-    let later = ctx.state().record.checkpoints.after(&record.name)?;
+    let all = ctx.state().record.checkpoints.by_age()?;
+    let place = all.iter().position(|one| one.name == record.name).ok_or_else(|| unknown(number))?;
     let texts = AttachFiles::of(ctx.layout()).prompts()?;
     let texts: BTreeMap<u32, String> = texts.into_iter().map(|one| (one.number, one.text)).collect();
-    prompt(ctx, &record, &later, &texts).ok_or_else(|| unknown(number))
+    let prompt = prompt(ctx, &record, &all[place + 1..], &texts).ok_or_else(|| unknown(number))?;
+    let backs = rollbacks(ctx, prompt.at)?;
+    Ok(Prompt { taken_back_by: taken_back_by(&backs, &prompt, &all[..=place]), ..prompt })
 }
 
 /// Whether there is a prompt of this number.

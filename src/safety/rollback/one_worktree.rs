@@ -70,7 +70,7 @@ pub(super) fn make(
         (None, Some(commit)) => HeadState::Detached(commit.clone()),
         (None, None) => return Err(Error::new(Code::CheckpointDamaged, "the checkpoint names neither branch nor commit")),
     };
-    let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
+    let kind = OperationKind::RollbackCheckpoint { partly: false, checkpoint: record.name.clone() };
     let mut operation = JournaledOperation::new(kind, format!("rollback of '{text}' to checkpoint {}", record.name));
     let mut preview = RollbackPreview::of(ctx.state(), record)?;
     preview.worktree = Some(text.clone());

@@ -87,7 +87,7 @@ pub(super) fn make(
     let fates = rollback::workspaces(document, now, &standing, &left);
     let mut restored = rollback::restored(document, now, &fates, &left);
     restored.mode = mode.unwrap_or(restored.mode);
-    let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
+    let kind = OperationKind::RollbackCheckpoint { partly: false, checkpoint: record.name.clone() };
     let mut operation = JournaledOperation::new(kind, format!("rollback to checkpoint {}", record.name));
     let mut preview = RollbackPreview::of(ctx.state(), record)?;
     preview.changes.tasks = rollback::tasks(now, &restored);

@@ -47,7 +47,7 @@ pub(super) fn make(
     name_something(ctx, (record, document), &both, &named)?;
     let only = PathSet::new(named.iter().cloned());
     let text = worktree.path_text()?;
-    let kind = OperationKind::RollbackCheckpoint { checkpoint: record.name.clone() };
+    let kind = OperationKind::RollbackCheckpoint { partly: true, checkpoint: record.name.clone() };
     let which = match named.as_slice() {
         [one] if one.as_bytes().is_empty() => "all files".to_owned(),
         [one] => format!("'{one}'"),
