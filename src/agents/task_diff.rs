@@ -8,7 +8,7 @@ use std::path::Path;
 use crate::merge;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::PathSample;
-pub use axiom_git::{FileDiffStat, LoggedCommit};
+pub use axiom_git::{FileDiffStat, LoggedCommit, PatchColor};
 use axiom_model::base::ids::TaskId;
 use axiom_model::base::names::{Oid, RepoPath};
 use axiom_safety::checkpoint::{capture_options, target_branch};

@@ -62,7 +62,7 @@ pub use checkpoint::notes::NotesSnapshot;
 pub use checkpoint::refs::{CheckpointMark, CheckpointObjects, CheckpointRef, CheckpointTag};
 pub use checkpoint::texts::TEXT_LIMIT;
 pub use history::merge::MergeResult;
-pub use history::patch::FileDiffStat;
+pub use history::patch::{FileDiffStat, PatchColor};
 pub use history::queries::LoggedCommit;
 pub use history::signing::SigningCall;
 pub use index::file::IndexExtras;

@@ -88,7 +88,7 @@ fn several_gates_are_approved_at_once() {
     wait_until("two tasks wait to be claimed", || waiting("claim") == 2);
     env.axiom(&["gate", "approve", "a", "nowhere"]).fails_with(Code::UnknownGate);
     assert_eq!(waiting("claim"), 2, "all or none");
-    assert_eq!(env.ok(&["gate", "approve", "a", "b"]), "claim-a: start a: a\nclaim-b: start b: b");
+    assert_eq!(env.ok(&["gate", "approve", "a", "b"]), "approved: claim-a: start a: a\napproved: claim-b: start b: b");
     wait_until("two tasks wait to be merged", || waiting("merge") == 2);
     assert_eq!(env.json(&["gate", "approve", "--all"])["gateIds"], serde_json::json!(["merge-a", "merge-b"]));
     wait_until("both are merged", || env.json(&["status"])["progress"]["merged"] == 2);

@@ -60,8 +60,8 @@ fn a_plan_by_hand_becomes_tasks_and_one_undo_takes_them_back() {
     assert_eq!(code(&env, &["plan", "finish", "--yes"]), "PLAN_NOT_APPROVED");
     env.ok(&["plan", "propose", "A server,\nthen a page."]);
     insta::assert_snapshot!(env.axiom(&["gate", "list"]), @r#"
-    GATE                 SINCE (UTC)          WHAT WAITS                                                                TO CONTINUE
-    planning-proposal-1  2026-01-13 12:00:13  version 1 of the plan 'Sign in with a key', 4 tasks: git axiom plan show  git axiom gate approve planning-proposal-1
+    GATE                 SINCE     WHAT WAITS                                                                TO CONTINUE
+    planning-proposal-1  12:00:13  version 1 of the plan 'Sign in with a key', 4 tasks: git axiom plan show  git axiom gate approve planning-proposal-1
     --- exit 0
     "#);
     env.ok(&["gate", "reject", "planning-proposal-1", "--reason", "Without a page?"]);

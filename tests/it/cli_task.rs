@@ -38,7 +38,7 @@ fn a_first_use() {
     task-001: Write the parser
     status:    pending
     progress:  0%
-    added:     2026-01-13 12:00:01 +0000
+    added:     12:00:01
 
       cargo new parser
     --- exit 0
@@ -50,7 +50,7 @@ fn a_first_use() {
     after:      task-001
     waits for:  task-001
     verify:     cargo test
-    added:      2026-01-13 12:00:02 +0000
+    added:      12:00:02
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["task", "edit", "task-002", "--title", "Test all of it", "--after", ""]), @r#"
@@ -81,25 +81,25 @@ fn a_first_use() {
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["task", "audit", "task-002"]), @r#"
-    2026-01-13 12:00:02 +0000  user  added: Test it
-    2026-01-13 12:00:06 +0000  user  title "Test it" → "Test all of it"; after task-001 → none
-    2026-01-13 12:00:08 +0000  user  status pending → blocked; reason none → no tests yet
-    2026-01-13 12:00:09 +0000  user  status blocked → pending; reason no tests yet → none
-    2026-01-13 12:00:10 +0000  user  status pending → archived
+    12:00:02  user  added: Test it
+    12:00:06  user  title "Test it" → "Test all of it"; after task-001 → none
+    12:00:08  user  status pending → blocked; reason none → no tests yet
+    12:00:09  user  status blocked → pending; reason no tests yet → none
+    12:00:10  user  status pending → archived
     --- exit 0
     "#);
     insta::assert_snapshot!(env.axiom(&["log", "-n", "3"]), @r"
-    ID                  TIME (UTC)           BY    UNDO  WHAT
-    t000a0001000000005  2026-01-13 12:00:10  user  yes   archive 2 tasks
-    t00090001000000004  2026-01-13 12:00:09  user  no    unblock task-002
-    t00080001000000003  2026-01-13 12:00:08  user  no    block task-002
+    ID                  TIME      BY    UNDO  WHAT
+    t000a0001000000005  12:00:10  user  yes   archive 2 tasks
+    t00090001000000004  12:00:09  user  no    unblock task-002
+    t00080001000000003  12:00:08  user  no    block task-002
     --- exit 0
     ");
     insta::assert_snapshot!(env.axiom(&["status"]), @r"
     No session runs; mode semi-auto.
     Tasks: 0 pending (0 ready, 0 at gates, 0 waiting), 0 active, 0 done (0 merged), 0 blocked, 0 failed.
 
-    Last: changed 2 tasks, 2026-01-13 12:00:10 +0000.
+    Last: changed 2 tasks, 12:00:10.
     --- exit 0
     ");
     assert_eq!(env.git(&["status", "--porcelain"]), "");
@@ -287,24 +287,27 @@ fn it_works_from_everywhere_in_the_repository() {
 fn people_see_their_own_time_and_scripts_utc() {
     let env = TestEnv::new().with_fixed_clock();
     env.ok(&["task", "add", "x"]);
-    let in_tokyo = |args: &[&str]| {
+    let at = |args: &[&str], vars: [(&str, &str); 2]| {
         let mut command = env.axiom_command(&env.repo(), args);
-        command.env("TZ", "JST-9");
+        command.envs(vars.into_iter().filter(|(name, _)| !name.is_empty()));
         env.run(command, None).success().stdout
     };
+    let tokyo = ("TZ", "JST-9");
     for args in [&["log"][..], &["events"], &["task", "audit", "task-001"], &["task", "show", "task-001"], &["status"]] {
-        let said = in_tokyo(args);
-        assert!(said.contains("2026-01-13 21:00:00"), "{args:?}: {said}");
-        assert!(said.contains("2026-01-13 21:00:00 +0900") || said.contains("TIME (+0900)"), "the zone is said: {said}");
+        let today = at(args, [tokyo, ("", "")]);
+        assert!(today.contains("21:00:00") && !today.contains("2026-01-13"), "the date is today's: {args:?}: {today}");
+        let tomorrow = at(args, [tokyo, ("AXIOM_TEST_NOW", "2026-01-13T15:00:01Z")]);
+        assert!(tomorrow.contains("2026-01-13 21:00:00") && !tomorrow.contains("+0900"), "{args:?}: {tomorrow}");
+        let summer = at(args, [("TZ", "CET-1CEST,M3.5.0,M10.5.0/3"), ("AXIOM_TEST_NOW", "2026-07-13T12:00:00Z")]);
+        assert!(summer.contains("2026-01-13 13:00:00 +0100"), "the zone is another one now: {args:?}: {summer}");
     }
     // A name and the column beside it tell the same time.
-    in_tokyo(&["checkpoint", "create"]);
-    let list = in_tokyo(&["checkpoint", "list"]);
-    assert!(list.contains("time (+0900)"), "{list}");
-    let time = |line: &str| line.split_whitespace().skip(1).take(2).collect::<Vec<_>>().join("T").replace(':', "-");
+    at(&["checkpoint", "create"], [tokyo, ("", "")]);
+    let list = at(&["checkpoint", "list"], [tokyo, ("", "")]);
     let row = list.lines().nth(1).unwrap();
-    assert!(row.contains(&format!("manual-{}", time(row))), "{list}");
-    assert!(in_tokyo(&["log", "--json"]).contains("\"at\":\"2026-01-13T12:00:00"));
+    let time = row.split_whitespace().nth(1).unwrap().replace(':', "-");
+    assert!(row.contains(&format!("manual-2026-01-13T{time}")), "{list}");
+    assert!(at(&["log", "--json"], [tokyo, ("", "")]).contains("\"at\":\"2026-01-13T12:00:00"));
 }
 
 #[test]
@@ -319,10 +322,10 @@ fn the_log_tells_what_can_be_taken_back() {
     env.ok(&["task", "edit", "a", "--title", "y"]);
     env.ok(&["undo", "--yes"]);
     insta::assert_snapshot!(env.axiom(&["log"]), @r"
-    ID                  TIME (UTC)           BY    UNDO    WHAT
-    t00030001000000002  2026-01-13 12:00:03  user  yes     undo of 'edit a: title'
-    t00020001000000001  2026-01-13 12:00:02  user  undone  edit a: title
-    t00010001000000000  2026-01-13 12:00:01  user  yes     add a: x
+    ID                  TIME      BY    UNDO    WHAT
+    t00030001000000002  12:00:03  user  yes     undo of 'edit a: title'
+    t00020001000000001  12:00:02  user  undone  edit a: title
+    t00010001000000000  12:00:01  user  yes     add a: x
     --- exit 0
     ");
     // What was changed since is named, with a way on.
@@ -330,7 +333,7 @@ fn the_log_tells_what_can_be_taken_back() {
     insta::assert_snapshot!(env.axiom(&["undo", "--yes", "t00030001000000002"]), @r"
     --- stderr
     error[CHANGED_MEANWHILE]: what the undo would restore was changed since; nothing was touched: task a was changed
-    hint: since then: edit a: title (2026-01-13 12:00:05 +0000, user); to take that back first: git axiom undo t00050001000000004
+    hint: since then: edit a: title (12:00:05, user); to take that back first: git axiom undo t00050001000000004
     hint: git axiom log --undoable    lists what can be taken back; git axiom undo ID    takes one of them back
     --- exit 4
     ");

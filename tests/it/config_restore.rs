@@ -151,7 +151,7 @@ fn restore_reset_and_quit_are_asked_at_a_terminal_and_not_with_non_interactive()
     run.wait_for("[F] Reset");
     run.keys(&["\r"]);
     let (status, seen) = run.end();
-    assert!(status.success() && seen.contains("What was in it: "), "{seen}");
+    assert!(status.success() && seen.contains("What was in it:"), "{seen}");
     assert_eq!(std::fs::read_to_string(users(&env)).unwrap(), "");
     // With a backup.
     write(&users(&env), "[agents]\ncount = 7\n");

@@ -147,7 +147,7 @@ fn each_choice_of_recover_at_a_terminal_starts_again_from_what_it_names() {
         let (status, seen) = question.end();
         assert!(status.success(), "[{key}]: {seen}");
         assert!(seen.contains(&format!("The state was started again from {source}")), "[{key}]: {seen}");
-        assert!(seen.contains("The damaged files are kept in "), "[{key}]: {seen}");
+        assert!(seen.contains("The damaged files are kept in"), "[{key}]: {seen}");
         assert_eq!(tasks(&env), left, "[{key}]");
         assert_eq!(env.json(&["recover"])["needed"], false, "[{key}]");
         env.ok(&["rollback", "checkpoint", "c1", "--yes"]);

@@ -22,6 +22,25 @@ pub struct FileDiffStat {
     pub lines: Option<(u64, u64)>,
 }
 
+/// Whether git colours a patch.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatchColor {
+    /// It is to be read by programs, or made visible.
+    Plain,
+    /// As the user has configured `color.diff`.
+    Colored,
+}
+
+impl PatchColor {
+    /// The option of `git diff`.
+    pub fn option(self) -> &'static str {
+        match self {
+            Self::Plain => "--color=never",
+            Self::Colored => "--color=always",
+        }
+    }
+}
+
 impl History<'_> {
     /// The files in which two trees (or commits) differ, with their lines, ordered by path. Renames are a deletion and an addition.
     pub fn file_lines(&self, old: &Oid, new: &Oid) -> Result<Vec<FileDiffStat>> {
@@ -29,7 +48,7 @@ impl History<'_> {
         if changes.is_empty() {
             return Ok(Vec::new());
         }
-        let git = self.read_diff(&["--numstat", "-z", "--no-renames"]);
+        let git = self.read_diff(&["--no-color", "--numstat", "-z", "--no-renames"]);
         let counted = numstat(&git.args([old.as_str(), new.as_str(), "--"]).run_ok()?.stdout);
         let counted: BTreeMap<RepoPath, Option<(u64, u64)>> = counted.into_iter().collect();
         let lines = |path: &RepoPath| counted.get(path).copied().flatten();
@@ -41,14 +60,15 @@ impl History<'_> {
 
     /// The patch from one tree (or commit) to another, which `git apply` reads. Of binary and large files it says only that they
     /// differ. Names are quoted by git; contents are as they are.
-    pub fn patch(&self, old: &Oid, new: &Oid) -> Result<Vec<u8>> {
-        let git = self.read_diff(&["--patch", "--src-prefix=a/", "--dst-prefix=b/", "--find-renames", "--full-index"]);
+    pub fn patch(&self, old: &Oid, new: &Oid, color: PatchColor) -> Result<Vec<u8>> {
+        let prefixes = ["--src-prefix=a/", "--dst-prefix=b/"];
+        let git = self.read_diff(&["--patch", color.option(), "--find-renames", "--full-index"]).args(prefixes);
         Ok(git.args([old.as_str(), new.as_str(), "--"]).run_ok()?.stdout)
     }
 
     fn read_diff(&self, options: &[&str]) -> Git<'_> {
         let git = self.repo.git().config(LARGE).config("core.quotePath=true");
-        git.args(["diff", "--no-ext-diff", "--no-textconv", "--no-color", "--submodule=short", "-O/dev/null"]).args(options)
+        git.args(["diff", "--no-ext-diff", "--no-textconv", "--submodule=short", "-O/dev/null"]).args(options)
     }
 }
 

@@ -21,7 +21,6 @@ pub(super) mod object_stage;
 pub(super) mod own_scratch;
 pub(super) mod own_settings;
 pub(super) mod ownership;
-pub(super) mod pager;
 pub(super) mod person_ident;
 pub(super) mod program;
 pub(super) mod reopening;

@@ -17,6 +17,7 @@ mod operation_start;
 pub mod own_names;
 pub mod path_set;
 pub mod ref_change;
+pub mod screen_colors;
 pub mod sealed;
 pub mod text;
 pub mod text_hash;

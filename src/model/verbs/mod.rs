@@ -8,7 +8,7 @@ pub mod meant;
 pub mod short_ways;
 mod table;
 
-use table::{ALIASES, VERBS};
+use table::{ALIASES, PAGED, VERBS};
 
 /// A verb, or a verb below one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -149,6 +149,11 @@ pub fn row_below(above: &str, below: &str) -> Option<&'static VerbRow> {
 /// The other names of a verb.
 pub fn aliases(name: &str) -> impl Iterator<Item = &'static str> {
     ALIASES.iter().filter(move |(_, verb)| *verb == name).map(|(alias, _)| *alias)
+}
+
+/// Whether the answer of a verb goes to the pager where it does not fit on the terminal.
+pub fn is_paged(name: &str) -> bool {
+    PAGED.contains(&name)
 }
 
 /// The verb that these words after `git axiom` call, where it is for humans: `task edit`, `disk --clean`. `None` where everybody may

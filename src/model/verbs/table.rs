@@ -29,6 +29,32 @@ pub(super) const COMMONEST: [(&str, &str); 6] =
 /// The verbs that take `-n NUMBER`, and so `-NUMBER`.
 pub(super) const COUNTED: [&str; 6] = ["log", "graph", "output", "prompts", "checkpoint list", "hooks log"];
 
+/// The verbs whose answer may be long, and is only read.
+pub(super) const PAGED: [&str; 22] = [
+    "agents",
+    "checkpoint diff",
+    "checkpoint list",
+    "checkpoint show",
+    "config show",
+    "diff",
+    "disk",
+    "gate list",
+    "gate show",
+    "graph",
+    "hooks list",
+    "hooks log",
+    "learnings",
+    "log",
+    "plan show",
+    "prompts",
+    "sessions",
+    "stats",
+    "task audit",
+    "task list",
+    "task show",
+    "trust",
+];
+
 /// The verbs.
 pub(super) const VERBS: &[VerbRow] = &[
     row(
@@ -76,6 +102,7 @@ pub(super) const VERBS: &[VerbRow] = &[
     row("run", "Run agents on the tasks: the supervisor", (Begin, "run"), HUMANS, Trust),
     row("panel", "See and do everything on one screen, while agents work", (Look, "panel"), HUMANS, Repository),
     row("status", "Show what is happening right now", (Look, "status"), Everybody, Repository),
+    row("statusline", "Print one line for tmux, a shell, or an agent program", (Look, "statusline"), Everybody, Nothing),
     row("output", "Print the output of an agent", (Look, "output AGENT"), Everybody, Repository),
     row("log", "List what was done, newest first: the operations that undo works on", (Look, "log"), Everybody, Repository),
     row("graph", "Draw what happened: tasks, checkpoints, merges, rollbacks", (Look, "graph"), Everybody, Repository),

@@ -168,7 +168,7 @@ pub fn newest_at(ctx: &Context, at: Timestamp) -> Result<CheckpointRecord> {
     there.max_by_key(|record| record.created_at).cloned().ok_or_else(|| {
         Error::new(
             Code::UnknownCheckpoint,
-            format!("there is no checkpoint from {} or before", times::with_zone(&env::time_zone(), at)),
+            format!("there is no checkpoint from {} or before", times::said(&env::time_zone(), env::now(), at)),
         )
         .hint("see 'git axiom checkpoint list'")
     })

@@ -53,7 +53,7 @@ impl LockSlotHold {
             true => format!("process {pid}"),
             false => format!("a process that {pid} left behind"),
         };
-        format!("{what} ({}) since {}", self.by.shown_command(), times::with_zone(&env::time_zone(), *taken_at))
+        format!("{what} ({}) since {}", self.by.shown_command(), times::said(&env::time_zone(), env::now(), *taken_at))
     }
 }
 

@@ -59,7 +59,7 @@ pub(super) fn lost_needs<'t>(
 fn kept_until(ctx: &Context, transaction: &OperationRecord) -> String {
     let days = ctx.config.checkpoints.keep_deleted_days;
     let until = transaction.at.checked_add(SignedDuration::from_hours(24 * i64::from(days))).unwrap_or(Timestamp::MAX);
-    let until = times::with_zone(&env::time_zone(), until);
+    let until = times::said(&env::time_zone(), env::now(), until);
     format!("they were kept until {until} ({}: checkpoints.keepDeletedDays)", count(days, "day"))
 }
 

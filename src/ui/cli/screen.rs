@@ -1,16 +1,22 @@
 //! Standard output and standard error: the answer goes to standard output, everything else to standard error. All text for
-//! people passes through [`visible`].
+//! people passes through [`visible`], and is laid out for the terminal: see `terminal_look`.
 
 use std::io::{IsTerminal, Write};
 
 use serde::Serialize;
 
+use super::styled::{ScreenLook, StyledText};
+use super::terminal_look::{ScreenTaste, TerminalLook};
 use super::{document, prompt, visible};
+use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
+use axiom_model::base::screen_colors::ColoredPart;
+use axiom_model::verbs;
 
 /// The output of a verb.
 #[derive(Debug)]
 pub struct Screen {
+    terminal: TerminalLook,
     json: bool,
     /// The verb with all its words; `None` where it could not be parsed.
     verb: Option<String>,
@@ -23,7 +29,18 @@ pub struct Screen {
 impl Screen {
     /// The output of a verb; with `json`, text for people is left out.
     pub fn new(json: bool, verb: Option<String>) -> Self {
-        Self { json, verb, silent: false, reader_is_gone: false, answered: false }
+        Self { terminal: TerminalLook::of(json), json, verb, silent: false, reader_is_gone: false, answered: false }
+    }
+
+    /// The same output as git's settings want it.
+    #[must_use]
+    pub fn to_the_taste_of(self, taste: Box<dyn ScreenTaste>) -> Self {
+        Self { terminal: self.terminal.to_the_taste_of(taste), ..self }
+    }
+
+    /// From now on there are no colours and no pager: an agent reads this.
+    pub fn show_plainly(&mut self) {
+        self.terminal.be_plain();
     }
 
     /// The same output where nobody is to be asked anything, if `silent`, as without a terminal.
@@ -59,37 +76,55 @@ impl Screen {
     }
 
     /// Prints the answer: `content` as JSON (an object; `schema` and `verb` are added) or the text of `people`.
-    pub fn answer<T: Serialize>(&mut self, content: &T, people: impl FnOnce() -> String) -> Result<()> {
-        self.answer_styled(content, || visible::text(&people()).into_owned())
-    }
-
-    /// As [`Screen::answer`], for a text that contains styles. The caller has already passed names and texts of others
-    /// through [`visible`].
-    pub fn answer_styled<T: Serialize>(&mut self, content: &T, people: impl FnOnce() -> String) -> Result<()> {
-        let text = if self.json { document::of(self.verb(), content)? } else { people() };
+    pub fn answer<T: Serialize, P: Into<StyledText>>(&mut self, content: &T, people: impl FnOnce() -> P) -> Result<()> {
+        let json = if self.json { Some(document::of(self.verb(), content)?) } else { None };
         self.answered = true;
-        axiom_base::env::fault_point("screen.answer");
-        self.write(text.as_bytes())
+        env::fault_point("screen.answer");
+        match json {
+            Some(text) => self.write(text.as_bytes()),
+            None => self.show(&people().into()),
+        }
     }
 
     /// Prints the answer together with the error that it ends with: one document, or the text of `people`. The error itself
     /// still has to be reported.
-    pub fn answer_with<T: Serialize>(&mut self, content: &T, error: &Error, people: impl FnOnce() -> String) -> Result<()> {
-        self.answer_styled_with(content, error, || visible::text(&people()).into_owned())
-    }
-
-    /// As [`Screen::answer_with`], for a text as in [`Screen::answer_styled`].
-    pub fn answer_styled_with<T: Serialize>(
+    pub fn answer_with<T: Serialize, P: Into<StyledText>>(
         &mut self,
         content: &T,
         error: &Error,
-        people: impl FnOnce() -> String,
+        people: impl FnOnce() -> P,
     ) -> Result<()> {
         let verb = self.verb.clone();
-        self.answer_styled(
-            &document::AnswerWithErrorJson { content, error: document::ErrorJson::of(verb.as_deref(), error) },
-            people,
-        )
+        let error = document::ErrorJson::of(verb.as_deref(), error);
+        self.answer(&document::AnswerWithErrorJson { content, error }, people)
+    }
+
+    /// Prints a text for people; in the pager where the verb shows lists and it does not fit on the terminal.
+    fn show(&mut self, text: &StyledText) -> Result<()> {
+        let shown = text.laid_out(self.look());
+        let is_long = || shown.lines().count() >= usize::from(console::Term::stdout().size().0);
+        if self.verb().is_some_and(verbs::is_paged) && self.shows_terminal() && is_long() {
+            // A pager that shows no colours is told so by `color.pager`.
+            let look = self.look();
+            let for_pager = ScreenLook { colors: look.colors.filter(|colors| colors.colored_pager), ..look };
+            return self.page(&text.laid_out(for_pager));
+        }
+        self.write(shown.as_bytes())
+    }
+
+    /// Prints a text that is laid out already; on a terminal in the user's pager, if there is one.
+    pub fn page(&mut self, laid_out: &str) -> Result<()> {
+        if self.shows_in_pager(laid_out) { Ok(()) } else { self.write(laid_out.as_bytes()) }
+    }
+
+    /// Shows a text that is laid out already in the user's pager; returns whether there is a terminal, and a pager.
+    pub fn shows_in_pager(&self, laid_out: &str) -> bool {
+        self.terminal.shows_in_pager(laid_out)
+    }
+
+    /// How the answer is laid out: for the terminal to which it goes, or for a pager that git has started.
+    pub fn look(&self) -> ScreenLook<'_> {
+        self.terminal.of_answer()
     }
 
     /// Prints JSON documents, one per line.
@@ -145,14 +180,19 @@ impl Screen {
         self.reader_is_gone
     }
 
+    /// Whether the answer goes to a terminal, also by a pager that git has started.
+    pub fn is_seen(&self) -> bool {
+        self.terminal.is_seen()
+    }
+
     /// Whether the answer goes to a terminal, and not as JSON.
     pub fn shows_terminal(&self) -> bool {
-        !self.json && std::io::stdout().is_terminal()
+        self.terminal.is_shown()
     }
 
     /// How many columns the terminal has to which the answer goes; `None` where it goes to none.
     pub fn columns(&self) -> Option<usize> {
-        self.shows_terminal().then(|| usize::from(console::Term::stdout().size().1).max(20))
+        self.terminal.columns()
     }
 
     /// Clears the terminal; does nothing if standard output is not a terminal.
@@ -174,14 +214,21 @@ impl Screen {
         }
     }
 
+    /// As [`Screen::note_text`], for lines that are never folded.
+    pub fn note_verbatim(&mut self, text: &str) {
+        if !self.json {
+            self.say(&StyledText::verbatim(text));
+        }
+    }
+
     /// Prints a line on standard error, also with `--json`.
     pub fn complain(&mut self, line: &str) {
-        Self::say(&visible::line(line));
+        self.complain_text(&visible::line(line));
     }
 
     /// Prints several lines on standard error, also with `--json`.
     pub fn complain_text(&mut self, text: &str) {
-        Self::say(&visible::text(text));
+        self.say(&StyledText::from(text));
     }
 
     /// Prints an error and its hints on standard error, also with `--json`. A declined confirmation is not shown as an
@@ -190,27 +237,27 @@ impl Screen {
         if error.code() == Code::Declined {
             return self.complain("Nothing was changed.");
         }
-        let red = console::Style::new().for_stderr().red().bold();
-        let code = red.apply_to(format!("error[{}]", error.code()));
-        Self::say(&format!("{code}: {}", visible::set_in(&error.to_string(), "  ")));
+        self.complain_with_code(ColoredPart::Error, &format!("error[{}]", error.code()), error);
+    }
+
+    /// Prints a warning with its code and hints on standard error, also with `--json`.
+    pub fn warn_of(&mut self, warning: &Error) {
+        self.complain_with_code(ColoredPart::Warning, &format!("warning[{}]", warning.code()), warning);
+    }
+
+    fn complain_with_code(&mut self, part: ColoredPart, code: &str, error: &Error) {
+        let mut text = StyledText::new();
+        text.push(part, code);
+        text.push_str(&format!(": {}", visible::set_in(&error.to_string(), "  ")));
+        self.say(&text);
         for hint in error.hints() {
             self.complain(&format!("hint: {hint}"));
         }
     }
 
-    /// Prints a warning with its code and hints on standard error, also with `--json`.
-    pub fn warn_of(&mut self, warning: &Error) {
-        let yellow = console::Style::new().for_stderr().yellow().bold();
-        let code = yellow.apply_to(format!("warning[{}]", warning.code()));
-        Self::say(&format!("{code}: {}", visible::set_in(&warning.to_string(), "  ")));
-        for hint in warning.hints() {
-            self.complain(&format!("hint: {hint}"));
-        }
-    }
-
-    fn say(prepared: &str) {
+    fn say(&self, text: &StyledText) {
         let mut err = std::io::stderr().lock();
-        let _ = writeln!(err, "{prepared}");
+        let _ = writeln!(err, "{}", text.laid_out(self.terminal.of_notes()));
     }
 }
 
@@ -233,7 +280,7 @@ impl StreamedAnswer<'_> {
             self.buffer.push_str(if std::mem::take(&mut self.is_first) { "" } else { "," });
             self.buffer.push_str(&document::part(&content()?)?);
         } else {
-            self.buffer.push_str(&visible::text(&people()));
+            self.buffer.push_str(&StyledText::from(people()).laid_out(self.screen.look()));
         }
         if self.buffer.len() < Self::AT_ONCE { Ok(()) } else { self.flush() }
     }
@@ -254,49 +301,5 @@ impl StreamedAnswer<'_> {
         let written = self.screen.write(self.buffer.as_bytes());
         self.buffer.clear();
         written
-    }
-}
-
-/// Aligns rows in columns, two spaces apart; the last column is not padded. A cell never breaks its line, whatever it
-/// contains.
-pub fn table<C: AsRef<str>>(rows: &[Vec<C>]) -> String {
-    let rows: Vec<Vec<_>> = rows.iter().map(|row| row.iter().map(|cell| visible::line(cell.as_ref())).collect()).collect();
-    let mut widths: Vec<usize> = Vec::new();
-    for row in &rows {
-        for (column, cell) in row.iter().enumerate() {
-            let width = width(cell);
-            match widths.get_mut(column) {
-                Some(widest) => *widest = width.max(*widest),
-                None => widths.push(width),
-            }
-        }
-    }
-    let mut text = String::with_capacity(rows.len() * widths.iter().map(|width| width + 2).sum::<usize>());
-    for row in &rows {
-        for (cell, widest) in row.iter().zip(&widths) {
-            text.push_str(cell);
-            text.extend(std::iter::repeat_n(' ', widest.saturating_sub(width(cell)) + 2));
-        }
-        // The line feed of the previous row must not be removed.
-        text.truncate(text.trim_end_matches(|c: char| c.is_whitespace() && c != '\n').len());
-        text.push('\n');
-    }
-    text
-}
-
-/// How many columns of a terminal a text takes.
-pub(super) fn width(text: &str) -> usize {
-    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) { text.len() } else { console::measure_text_width(text) }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn columns_are_lined_up_by_what_a_terminal_shows() {
-        let rows = [vec!["a", "bc", ""], vec!["\u{4e2d}\u{6587}", "\u{1b}red\n", "x"], vec!["", "", ""], vec!["long one"]];
-        assert_eq!(table(&rows), "a         bc\n\u{4e2d}\u{6587}      \\ered\u{23ce}  x\n\nlong one\n");
-        assert_eq!(table::<String>(&[]), "");
     }
 }

@@ -133,6 +133,11 @@ fn is_hidden(c: char) -> bool {
             | '\u{ffa0}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
 }
 
+/// How many columns of a terminal a text takes.
+pub fn width(text: &str) -> usize {
+    if text.bytes().all(|byte| (b' '..=b'~').contains(&byte)) { text.len() } else { console::measure_text_width(text) }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -5,25 +5,20 @@ use std::path::Path;
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::screen::width;
+use super::visible::width;
 use axiom_base::env;
 use axiom_model::base::forms::times;
 
 pub use axiom_model::base::forms::plural::{count, count_of, verb};
 
-/// Date and time to the second, in the user's time zone, with its offset.
+/// A time in the user's time zone, with what does not go without saying: see [`times::said`].
 pub fn time(at: Timestamp) -> String {
-    times::with_zone(&env::time_zone(), at)
+    time_in(&env::time_zone(), at)
 }
 
-/// As [`time`], without the zone, for a column whose heading has it: see [`time_heading`].
+/// As [`time`], for many times in one zone.
 pub fn time_in(zone: &TimeZone, at: Timestamp) -> String {
-    times::local(zone, at)
-}
-
-/// The heading of a column of times: `word` and the zone.
-pub fn time_heading(word: &str) -> String {
-    format!("{word} ({})", times::zone_name(&env::time_zone(), env::file_clock().try_into().unwrap_or(Timestamp::UNIX_EPOCH)))
+    times::said(zone, env::now(), at)
 }
 
 /// The time of day to the second, in the user's time zone.
@@ -40,26 +35,36 @@ pub fn below(base: Option<&Path>, path: &str) -> String {
     }
 }
 
-/// A line, cut at spaces so that its parts have so many columns, each part after the first behind this many spaces. Words that are longer
-/// stay whole, and so does the line where `columns` is not known.
-pub fn folded(line: &str, columns: Option<usize>, indent: usize) -> String {
-    let Some(columns) = columns else { return line.to_owned() };
+/// Where a line is folded so that its parts have so many columns, each part after the first behind this many spaces: the places of the
+/// spaces that become line feeds. Words that are longer stay whole.
+pub fn fold_points(line: &str, columns: usize, indent: usize) -> Vec<usize> {
     let begin = line.len() - line.trim_start().len();
-    let (mut text, mut at) = (line.get(..begin).unwrap_or_default().to_owned(), begin);
-    for (place, word) in line.trim_start().split(' ').enumerate() {
+    let (mut points, mut at, mut place) = (Vec::new(), begin, begin);
+    for word in line.trim_start().split(' ') {
         let wide = width(word);
-        if place > 0 && at + 1 + wide > columns {
-            text.push('\n');
-            text.extend(std::iter::repeat_n(' ', indent));
+        if place > begin && at + 1 + wide > columns {
+            points.push(place);
             at = indent;
-        } else if place > 0 {
-            text.push(' ');
+        } else if place > begin {
             at += 1;
         }
-        text.push_str(word);
         at += wide;
+        place += word.len() + usize::from(place > begin);
     }
-    text
+    points
+}
+
+/// A line that is folded, see [`fold_points`]; as it is where `columns` is not known.
+pub fn folded(line: &str, columns: Option<usize>, indent: usize) -> String {
+    let Some(columns) = columns else { return line.to_owned() };
+    let (mut text, mut from) = (String::new(), 0);
+    for point in fold_points(line, columns, indent) {
+        text.push_str(&line[from..point]);
+        text.push('\n');
+        text.extend(std::iter::repeat_n(' ', indent));
+        from = point + 1;
+    }
+    text + &line[from..]
 }
 
 #[cfg(test)]

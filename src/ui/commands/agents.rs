@@ -6,7 +6,9 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::open_configured_for;
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::StyledGrid;
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::visible;
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_agents::agent_list;
@@ -83,9 +85,9 @@ fn working(ctx: &Context) -> Result<Vec<WorkingAgentJson>> {
     Ok(of_session.chain(attached).collect())
 }
 
-fn working_in_words(working: &[WorkingAgentJson]) -> String {
+fn working_in_words(working: &[WorkingAgentJson]) -> StyledText {
     if working.is_empty() {
-        return "No agent works here.\n\n".to_owned();
+        return "No agent works here.\n\n".into();
     }
     let mut rows = vec![["WORKS HERE", "RUN BY", "ON"].map(String::from).to_vec()];
     for one in working {
@@ -93,7 +95,7 @@ fn working_in_words(working: &[WorkingAgentJson]) -> String {
         let on = one.task_id.as_deref().or(one.worktree.as_deref()).unwrap_or("-");
         rows.push(vec![one.id.clone(), by.to_owned(), visible::line(on).into_owned()]);
     }
-    table(&rows) + "\n"
+    StyledText::from(StyledGrid::of(rows).headed()) + "\n"
 }
 
 #[derive(Serialize)]
@@ -121,7 +123,7 @@ pub fn run(args: &AgentsArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
     let ctx = open_configured_for(VerbPurpose::Look, global, Vec::new(), screen)?;
     let all = agent_list::all(&ctx.config)?;
     let answer = AgentsJson { agents: all.iter().map(view).collect(), working: working(&ctx)? };
-    screen.answer(&answer, || working_in_words(&answer.working) + &in_words(&all))?;
+    screen.answer(&answer, || working_in_words(&answer.working) + in_words(&all))?;
     Ok(Exit::Done)
 }
 
@@ -152,7 +154,7 @@ fn word(origin: AgentProgramOrigin) -> &'static str {
     }
 }
 
-fn in_words(all: &[AgentProgramListing]) -> String {
+fn in_words(all: &[AgentProgramListing]) -> StyledText {
     let mut rows = vec![["AGENT", "FOUND", "VERSION", "FROM", "WORKS ON"].map(String::from).to_vec()];
     for one in all {
         let found = if one.path.is_some() { "yes" } else { "no" };
@@ -163,7 +165,7 @@ fn in_words(all: &[AgentProgramListing]) -> String {
         let from = word(one.origin).to_owned();
         rows.push(vec![one.adapter.name.clone(), found.to_owned(), version, from, works]);
     }
-    let mut text = table(&rows);
+    let mut text = StyledText::from(StyledGrid::of(rows).headed().cut(&[4, 2]));
     for one in all.iter().filter(|one| one.is_default || !one.personas.is_empty()) {
         let command = one.adapter.command.join(" ");
         text.push_str(&format!("\n{} runs: {}\n", visible::line(&one.adapter.name), visible::line(&command)));

@@ -15,10 +15,14 @@ use axiom_safety::context::handle::agent_in;
 pub(super) fn may_call(global: &GlobalArgs, screen: &mut Screen) -> Result<()> {
     let words: Vec<String> = env::arguments().iter().skip(1).map(|word| word.to_string_lossy().into_owned()).collect();
     let kept = verbs::kept_for_humans(&words);
-    if (kept.is_some() || screen.can_ask())
+    if program().is_some() {
+        screen.show_plainly();
+    }
+    if (kept.is_some() || screen.can_ask() || screen.shows_terminal())
         && let Some(agent) = agent_in(&working_dir(global)?)
     {
         screen.ask_nothing();
+        screen.show_plainly();
         if let Some(verb) = &kept {
             return Err(Error::new(Code::NotForAgents, format!("'{verb}' is for humans, and this is agent '{agent}'"))
                 .hint("ask with 'git axiom signal waiting QUESTION'"));

@@ -6,7 +6,8 @@ use clap::{CommandFactory, FromArgMatches};
 
 use super::grammar::arguments::Cli;
 use super::grammar::{complete, single_verb, usage_error, verb_name};
-use super::{VerbExit, dispatch, hook};
+use super::taste::GitTaste;
+use super::{VerbExit, dispatch, hook, working_dir};
 use crate::cli::report;
 use crate::cli::screen::Screen;
 use axiom_base::error::Exit;
@@ -49,7 +50,8 @@ pub fn run(arguments: Vec<OsString>) -> VerbExit {
     report::start_tracing();
     limits::say_what_is_too_large();
     verb.as_deref().into_iter().for_each(own_verb::set);
-    let mut screen = Screen::new(cli.global.json, verb).without_questions(cli.global.non_interactive);
+    let taste = Box::new(GitTaste::from(working_dir(&cli.global).unwrap_or_default()));
+    let mut screen = Screen::new(cli.global.json, verb).without_questions(cli.global.non_interactive).to_the_taste_of(taste);
     match limits::check_memory().and_then(|()| dispatch(cli, &mut screen)) {
         Ok(ended) => match end_signals::signal_that_waited() {
             Some(signal) => {

@@ -9,6 +9,7 @@ use clap::Args;
 use serde::Serialize;
 
 use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::{visible, words};
 use crate::demo::checks;
 use crate::demo::checks::DemoCheck;
@@ -16,6 +17,7 @@ use crate::demo::evidence::DemoEvidence;
 use crate::demo::stage::DemoStage;
 use crate::demo::{story, tasks};
 use axiom_base::error::{Code, Error, Exit, Result};
+use axiom_model::base::screen_colors::ColoredPart;
 
 /// How often is looked whether the demo's repository is there.
 const BEGINS: Duration = Duration::from_millis(20);
@@ -73,11 +75,11 @@ pub fn run(args: &DemoArgs, screen: &mut Screen) -> Result<Exit> {
         checks,
     };
     if answer.passed {
-        screen.answer_styled(&answer, || people(&answer))?;
+        screen.answer(&answer, || people(&answer))?;
         return Ok(Exit::Done);
     }
     let error = Error::new(Code::DemoFailed, "not every claim is true").hint("please report it with the output above");
-    screen.answer_styled_with(&answer, &error, || people(&answer))?;
+    screen.answer_with(&answer, &error, || people(&answer))?;
     Err(error)
 }
 
@@ -101,15 +103,13 @@ fn in_panel(stage: &DemoStage, screen: &mut Screen) -> Result<DemoEvidence> {
     })
 }
 
-fn people(answer: &DemoJson) -> String {
-    let mut text = String::from("\nWhat was claimed, checked against git, the files and the process table:\n\n");
+fn people(answer: &DemoJson) -> StyledText {
+    let mut text = StyledText::from("\nWhat was claimed, checked against git, the files and the process table:\n\n");
     for check in &answer.checks {
-        let sign = if check.ok {
-            console::Style::new().green().apply_to("✓")
-        } else {
-            console::Style::new().red().bold().apply_to("✗")
-        };
-        text.push_str(&format!("  {sign} {}\n", check.claim));
+        let (part, sign) = if check.ok { (ColoredPart::Done, "✓") } else { (ColoredPart::Failed, "✗") };
+        text.push_str("  ");
+        text.push(part, sign);
+        text.push_str(&format!(" {}\n", check.claim));
         if let Some(found) = &check.found {
             text.push_str(&format!("      found: {}\n", visible::set_in(found, "      ")));
         }

@@ -7,11 +7,11 @@ use serde::Serialize;
 
 use super::open_configured_for;
 use crate::cli::screen::Screen;
-use crate::cli::visible;
+use crate::cli::{patch, visible};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::wording::diff::stat;
 use axiom_agents::task_diff;
-use axiom_agents::task_diff::{FileDiffStat, LoggedCommit};
+use axiom_agents::task_diff::{FileDiffStat, LoggedCommit, PatchColor};
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::forms::shell_word::shell_word;
 use axiom_model::base::ids::TaskId;
@@ -21,8 +21,8 @@ use axiom_safety::attach::prompts;
 use axiom_safety::attach::since::changed_by_others;
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;
+
 use axiom_safety::history::work_diff::TaskDiff;
-use axiom_safety::user_programs::pager;
 
 /// Arguments of `diff`.
 #[derive(Debug, Args)]
@@ -168,15 +168,17 @@ pub fn run(args: &DiffArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
     for (path, why) in &diff.not_shown {
         screen.note(&format!("not shown: {} ({why})", visible::quoted(path.as_bytes())));
     }
-    let patch = ctx.repo.history().patch(&diff.base, &diff.new)?;
-    if !screen.shows_terminal() {
-        screen.write(&patch)?;
-    } else if !patch.is_empty() {
-        // What agents wrote must not reach the terminal raw.
-        let shown = visible::bytes(&patch);
-        if !pager::show(&ctx.repo, &shown) {
-            screen.write(shown.as_bytes())?;
-        }
-    }
+    show_patch(|color| ctx.repo.history().patch(&diff.base, &diff.new, color), screen)?;
     Ok(Exit::Done)
+}
+
+/// Shows a patch: as it is in a pipe; in git's colours, and in the pager, on a terminal, which nothing that agents wrote reaches raw.
+pub(super) fn show_patch(of: impl Fn(PatchColor) -> Result<Vec<u8>>, screen: &mut Screen) -> Result<()> {
+    let plain = of(PatchColor::Plain)?;
+    if plain.is_empty() || !screen.is_seen() {
+        return screen.write(&plain);
+    }
+    let is_colored = screen.look().colors.is_some_and(|colors| colors.colored_patches);
+    let shown = if is_colored { patch::colored(&plain, &of(PatchColor::Colored)?) } else { visible::bytes(&plain) };
+    screen.page(&shown)
 }

@@ -6,7 +6,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::{open_configured_for, purpose};
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::StyledGrid;
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::wording::checkpoints::{over_the_total, size_text};
 use axiom_agents::disk;
@@ -96,7 +98,7 @@ pub fn run(args: &DiskArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<
             let lines: String = clean.did.iter().map(|line| format!("{line}\n")).collect();
             format!("{lines}{} freed.\n\n", size_text(Some(clean.freed)))
         });
-        format!("{did}{}", in_words(&systems, &uses))
+        StyledText::from(did) + in_words(&systems, &uses)
     })?;
     if let Some(line) = over_the_total(&ctx) {
         screen.note(&line);
@@ -125,14 +127,14 @@ fn used(one: &DiskUsageEntry) -> DiskUseJson {
     DiskUseJson { what: one.what, count: one.count, bytes: one.bytes, limit: one.limit, to_free: one.to_free }
 }
 
-fn in_words(systems: &[FileSystemSpace], uses: &[DiskUsageEntry]) -> String {
+fn in_words(systems: &[FileSystemSpace], uses: &[DiskUsageEntry]) -> StyledText {
     let mut rows = vec![["FREE", "OF", "LEVEL", "HOLDS", "WHERE"].map(String::from).to_vec()];
     for one in systems {
         let level = one.level.code().map_or("enough", Code::as_str).to_owned();
         let place = one.place.to_string_lossy().into_owned();
         rows.push(vec![size_text(Some(one.space.free)), size_text(Some(one.space.total)), level, one.holds.join(", "), place]);
     }
-    let mut text = table(&rows);
+    let mut text = StyledText::from(StyledGrid::of(rows).headed().cut(&[4, 3]));
     let mut rows = vec![["USED BY", "SIZE", "COUNT", "TO FREE SOME"].map(String::from).to_vec()];
     for one in uses {
         let count = one.count.map_or_else(|| "-".to_owned(), |count| count.to_string());
@@ -140,7 +142,7 @@ fn in_words(systems: &[FileSystemSpace], uses: &[DiskUsageEntry]) -> String {
         let size = format!("{}{limit}", size_text(one.bytes));
         rows.push(vec![one.what.to_owned(), size, count, one.to_free.unwrap_or("-").to_owned()]);
     }
-    text.push('\n');
-    text.push_str(&table(&rows));
+    text.push_str("\n");
+    text.push_grid(StyledGrid::of(rows).headed().cut(&[3]));
     text
 }

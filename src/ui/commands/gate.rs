@@ -6,7 +6,9 @@ use clap::Subcommand;
 use serde::Serialize;
 
 use super::{open_configured_for, open_for};
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::{StyledCell, StyledGrid};
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::wording::interventions::decided as decided_in_words;
@@ -16,6 +18,7 @@ use axiom_agents::supervise::status::RecoveryNeedJson;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::forms::natural;
+use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::queries::gate_line::{OpenGateDecisionJson, OpenGateJson};
 use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, asks_of_planner};
 use axiom_safety::context::handle::Context;
@@ -142,7 +145,7 @@ pub fn run(verb: GateVerb, global: &GlobalArgs, screen: &mut Screen) -> Result<E
         screen.note("note: no supervisor runs; the next 'git axiom run' acts on it");
     }
     screen.answer(&GateDecisionJson { gate_ids: gates.iter().map(|gate| gate.id.to_string()).collect() }, || {
-        decided_in_words(&gates)
+        decided_in_words(&gates, &decision)
     })?;
     Ok(Exit::Done)
 }
@@ -162,25 +165,29 @@ fn is_question(ctx: &Context, name: &str) -> bool {
     gates.any(|gate| (gate.kind == GateKind::Question || asks_of_planner(gate.id.as_str())) && named(gate))
 }
 
-fn list(gates: &[&Gate], lines: &[OpenGateJson], recovery: &RecoveryNeedJson) -> String {
+fn list(gates: &[&Gate], lines: &[OpenGateJson], recovery: &RecoveryNeedJson) -> StyledText {
     let to_recover = recovery.in_words();
     if gates.is_empty() {
-        return if recovery.needed { to_recover } else { "Nothing waits for you.\n".to_owned() };
+        return if recovery.needed { to_recover.into() } else { "Nothing waits for you.\n".into() };
     }
-    let mut rows = vec![vec!["GATE".to_owned(), words::time_heading("SINCE"), "WHAT WAITS".to_owned(), "TO CONTINUE".to_owned()]];
+    let mut rows = vec![["GATE", "SINCE", "WHAT WAITS", "TO CONTINUE"].map(StyledCell::from).to_vec()];
     let zone = env::time_zone();
     for (gate, line) in gates.iter().zip(lines) {
         let command = match &gate.decision {
             Some(decision) => OpenGateDecisionJson::from(decision).in_words(),
             None => gate.kind.command(gate.id.as_str()),
         };
-        rows.push(vec![gate.id.to_string(), words::time_in(&zone, gate.opened_at), line.reason.clone(), command]);
+        let part = gate.decision.is_none().then_some(ColoredPart::Waiting);
+        let id = StyledCell::of(part, gate.id.as_str());
+        rows.push(vec![id, words::time_in(&zone, gate.opened_at).into(), line.reason.as_str().into(), command.into()]);
     }
-    let mut text = table(&rows);
+    // The command names the gate too.
+    let list = StyledGrid::of(rows).headed().cut(&[2]).at_least(32).may_go(&[0, 1]);
+    let mut text = StyledText::from(list);
     for gate in gates {
         for detail in gate.lines_below() {
             text.push_str(&format!("{}: {}\n", gate.id, visible::set_in(&detail, "  ")));
         }
     }
-    text + &to_recover
+    text + to_recover
 }

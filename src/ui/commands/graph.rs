@@ -3,15 +3,16 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use console::Style;
 use serde::Serialize;
 
 use super::{look, working_dir};
 use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_base::error::{Exit, Result};
 use axiom_base::files;
+use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::picture::{Picture, PictureMomentKind, lanes, svg};
 use axiom_model::work::signals::reports::ChangedLineCounts;
 use axiom_safety::undo::work_at_risk;
@@ -85,33 +86,35 @@ pub fn run(args: &GraphArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
             .collect(),
     };
     let answer = GraphJson { picture: &picture, at_risk, svg: file.as_ref().map(|file| file.display().to_string()) };
-    screen.answer_styled(&answer, || match &file {
+    screen.answer(&answer, || match &file {
         Some(file) => format!(
             "{} written to {}\n",
             words::count(picture.moments.len(), "moment"),
             visible::line(&file.display().to_string())
-        ),
+        )
+        .into(),
         None => in_words(&picture, &risk),
     })?;
     Ok(Exit::Done)
 }
 
-fn in_words(picture: &Picture, risk: &WorkAtRisk) -> String {
-    let mut text = format!("{} {}\n", lanes::now(picture), at_risk(risk));
+fn in_words(picture: &Picture, risk: &WorkAtRisk) -> StyledText {
+    let mut text = StyledText::from(format!("{} {}\n", lanes::now(picture), at_risk(risk)));
     for row in lanes::rows(picture) {
         let moment = &picture.moments[row.moment];
-        let style = match moment.kind {
-            PictureMomentKind::Checkpoint => Style::new().magenta(),
-            PictureMomentKind::Merged => Style::new().green(),
-            PictureMomentKind::RolledBack | PictureMomentKind::Undone => Style::new().red(),
-            PictureMomentKind::Session | PictureMomentKind::Begun | PictureMomentKind::Worked | PictureMomentKind::Closed => {
-                Style::new()
-            }
+        let part = match moment.kind {
+            PictureMomentKind::Checkpoint => Some(ColoredPart::Saved),
+            PictureMomentKind::Merged => Some(ColoredPart::Done),
+            PictureMomentKind::RolledBack | PictureMomentKind::Undone => Some(ColoredPart::Removed),
+            PictureMomentKind::Session | PictureMomentKind::Begun | PictureMomentKind::Worked | PictureMomentKind::Closed => None,
         };
         let command = moment.command.as_ref().map_or_else(String::new, |command| format!("  {command}"));
-        let (what, command) = (visible::line(&moment.what), visible::line(&command).into_owned());
-        let (clock, command) = (Style::new().dim().apply_to(words::clock(moment.at)), Style::new().dim().apply_to(command));
-        text.push_str(&format!("{} {clock} {}{command}\n", row.cells, style.apply_to(what)));
+        text.push_str(&format!("{} ", row.cells));
+        text.push(ColoredPart::Faint, &words::clock(moment.at));
+        text.push_str(" ");
+        text.push(part, &visible::line(&moment.what));
+        text.push_whole(ColoredPart::Faint, &command);
+        text.push_str("\n");
     }
     text
 }

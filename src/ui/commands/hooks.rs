@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use super::foreground::VerbSpinner;
 use super::{look, open, open_configured};
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::StyledGrid;
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::{prompt, visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::wording::trust::{session_goes_by, unapproved_hooks};
@@ -208,11 +210,11 @@ fn list(global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     Ok(Exit::Done)
 }
 
-fn in_words(listed: &[HookListing]) -> String {
+fn in_words(listed: &[HookListing]) -> StyledText {
     if listed.is_empty() {
-        return "There are no hooks. Samples: git axiom hooks install\n".to_owned();
+        return "There are no hooks. Samples: git axiom hooks install\n".into();
     }
-    let mut rows = vec![["EVENT", "HOOK", "APPROVED", &words::time_heading("LAST RUN"), "RESULT"].map(String::from).to_vec()];
+    let mut rows = vec![["EVENT", "HOOK", "APPROVED", "LAST RUN", "RESULT"].map(String::from).to_vec()];
     for HookListing { hook, approved, last } in listed {
         let result = match (&hook.problem, last) {
             (Some(problem), _) => (*problem).to_owned(),
@@ -223,7 +225,7 @@ fn in_words(listed: &[HookListing]) -> String {
         let approved = if *approved { "yes" } else { "no" };
         rows.push(vec![hook.event.to_string(), hook.place.to_string(), approved.to_owned(), at, result]);
     }
-    table(&rows)
+    StyledGrid::of(rows).headed().cut(&[4, 1]).into()
 }
 
 fn try_out(args: &HooksRunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
@@ -311,7 +313,7 @@ fn install_all(ctx: &Context, chosen: &[&HookSample], to: ProjectFileOrigin, scr
 
 fn show(args: &HooksShowArgs, screen: &mut Screen) -> Result<Exit> {
     let HookSample { name, does, text, .. } = sample(&args.name)?;
-    screen.answer(&HooksShowJson { name, does, text }, || (*text).to_owned())?;
+    screen.answer(&HooksShowJson { name, does, text }, || StyledText::verbatim(text))?;
     Ok(Exit::Done)
 }
 
@@ -329,7 +331,7 @@ fn ask() -> Result<Vec<&'static HookSample>> {
     Ok(chosen.into_iter().filter_map(|at| SAMPLES.get(at)).collect())
 }
 
-fn samples_in_words() -> String {
+fn samples_in_words() -> StyledText {
     let mut rows = vec![["NAME", "DOES", "EVENTS"].map(String::from).to_vec()];
     for HookSample { name, events, does, .. } in SAMPLES {
         let events = match events {
@@ -339,7 +341,8 @@ fn samples_in_words() -> String {
         };
         rows.push(vec![(*name).to_owned(), (*does).to_owned(), events]);
     }
-    format!("{}\ngit axiom hooks install NAME    copies one to this clone\n", table(&rows))
+    let samples = StyledText::from(StyledGrid::of(rows).headed().cut(&[1]));
+    samples + "\ngit axiom hooks install NAME    copies one to this clone\n"
 }
 
 fn log(args: &HooksLogArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {

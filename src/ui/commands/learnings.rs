@@ -107,7 +107,7 @@ pub fn run(args: &LearningsArgs, global: &GlobalArgs, screen: &mut Screen) -> Re
         Some(LearningsVerb::Forget(LearningsForgetArgs { ids })) => {
             let mut ctx = open(global, screen)?;
             learnings::forget(&mut ctx, ids)?;
-            let lines = || ids.iter().map(|id| format!("{id}: forgotten\n")).collect();
+            let lines = || ids.iter().map(|id| format!("{id}: forgotten\n")).collect::<String>();
             screen.answer(&LearningsForgetJson { forgotten: ids }, lines)?;
             Ok(Exit::Done)
         }
@@ -124,7 +124,7 @@ fn list(task: Option<&str>, global: &GlobalArgs, screen: &mut Screen) -> Result<
         None => all.iter().collect(),
     };
     let answer = LearningsJson { learnings: found.iter().copied().map(LearningJson::of).collect() };
-    screen.answer(&answer, || found.iter().map(|learning| in_words(learning)).collect())?;
+    screen.answer(&answer, || found.iter().map(|learning| in_words(learning)).collect::<String>())?;
     if found.is_empty() {
         screen.note("Nothing was learnt yet: agents report it with 'git axiom signal learning TEXT'.");
     }

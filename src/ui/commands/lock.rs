@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::{VerbExit, working_dir};
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::StyledGrid;
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::{report, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_base::env;
@@ -145,12 +147,11 @@ fn view(slot: &LockSlot) -> LockJson {
     LockJson { name: name.clone(), slot: *number, held, holder }
 }
 
-fn in_words(slots: &[LockSlot]) -> String {
+fn in_words(slots: &[LockSlot]) -> StyledText {
     if slots.is_empty() {
-        return "No lock was taken yet.\n".to_owned();
+        return "No lock was taken yet.\n".into();
     }
-    let since = words::time_heading("SINCE");
-    let mut rows = vec![["LOCK", "SLOT", "HELD BY", &since, "FOLDER", "COMMAND"].map(str::to_owned).to_vec()];
+    let mut rows = vec![["LOCK", "SLOT", "HELD BY", "SINCE", "FOLDER", "COMMAND"].map(str::to_owned).to_vec()];
     let zone = env::time_zone();
     for LockSlot { name, number, state } in slots {
         let mut row = vec![name.to_string(), number.to_string()];
@@ -164,7 +165,7 @@ fn in_words(slots: &[LockSlot]) -> String {
         }
         rows.push(row);
     }
-    table(&rows)
+    StyledGrid::of(rows).headed().cut(&[4, 5, 0]).into()
 }
 
 #[cfg(test)]

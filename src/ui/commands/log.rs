@@ -5,13 +5,16 @@ use jiff::Timestamp;
 use serde::Serialize;
 
 use super::look;
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::{StyledCell, StyledGrid};
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::words;
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_base::env;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::ids::{OperationId, TaskId};
 use axiom_model::base::ref_change::RefChange;
+use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::base::text::ValueChange;
 use axiom_model::operation::change_json;
 use axiom_model::operation::change_json::CheckpointNameJson;
@@ -131,7 +134,7 @@ pub fn run(args: &LogArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     let listed = looked_at.filter(|one| !args.undoable || one.obstacle.is_none());
     let shown: Vec<OperationLogRow<'_>> = listed.take(args.count.unwrap_or(usize::MAX)).collect();
     let answer = LogJson { operations: shown.iter().map(view).collect() };
-    screen.answer(&answer, || if shown.is_empty() { String::new() } else { in_words(&shown, &standing) })?;
+    screen.answer(&answer, || if shown.is_empty() { StyledText::new() } else { in_words(&shown, &standing) })?;
     let steps = all.iter().filter(|one| !one.matters()).count();
     if all.is_empty() {
         screen.note("There is no operation yet.");
@@ -143,8 +146,8 @@ pub fn run(args: &LogArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     Ok(Exit::Done)
 }
 
-fn in_words(shown: &[OperationLogRow<'_>], standing: &UndoabilityCheck<'_>) -> String {
-    let mut rows = vec![["ID", &words::time_heading("TIME"), "BY", "UNDO", "WHAT"].map(String::from).to_vec()];
+fn in_words(shown: &[OperationLogRow<'_>], standing: &UndoabilityCheck<'_>) -> StyledText {
+    let mut rows = vec![["ID", "TIME", "BY", "UNDO", "WHAT"].map(StyledCell::from).to_vec()];
     let zone = env::time_zone();
     for OperationLogRow { transaction, obstacle } in shown {
         let OperationRecord { id, at, by, what, .. } = transaction;
@@ -160,7 +163,9 @@ fn in_words(shown: &[OperationLogRow<'_>], standing: &UndoabilityCheck<'_>) -> S
             None if transaction.undoable() => "no",
             None => "-",
         };
-        rows.push(vec![id.to_string(), words::time_in(&zone, *at), by.to_string(), undo.to_owned(), format!("{what}{note}")]);
+        let undo = StyledCell::of((undo == "undone").then_some(ColoredPart::Faint), undo);
+        let what = StyledCell::of((!note.is_empty()).then_some(ColoredPart::Failed), format!("{what}{note}"));
+        rows.push(vec![id.to_string().into(), words::time_in(&zone, *at).into(), by.to_string().into(), undo, what]);
     }
-    table(&rows)
+    StyledGrid::of(rows).headed().cut(&[4]).at_least(32).may_go(&[2]).into()
 }

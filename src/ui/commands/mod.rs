@@ -46,8 +46,10 @@ pub mod run;
 pub mod signal;
 pub mod stats;
 pub mod status;
+pub mod statusline;
 pub mod stop;
 pub mod task;
+mod taste;
 pub mod trust;
 pub mod undo;
 pub mod watch;
@@ -112,6 +114,7 @@ pub fn dispatch(cli: Cli, screen: &mut Screen) -> Result<VerbExit> {
         Verb::Task(args) => task::run(&args, &global, screen),
         Verb::Plan(args) => plan::run(&args, &global, screen),
         Verb::Status(args) => status::run(&args, &global, screen),
+        Verb::Statusline(args) => statusline::run(&args, &global, screen),
         Verb::Panel(args) => panel::run(&args, &global, screen),
         Verb::Graph(args) => graph::run(&args, &global, screen),
         Verb::Log(args) => log::run(&args, &global, screen),

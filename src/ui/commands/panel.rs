@@ -9,7 +9,6 @@ use crate::panel;
 use crate::panel::keys::PanelKeyBindings;
 use crate::panel::view::PanelColours;
 use crate::panel::{PanelOptions, PanelPlacement};
-use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::placement::VerbPurpose;
@@ -36,12 +35,12 @@ pub fn run(args: &PanelArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
             .hint("git axiom status --watch --json    prints a document, on one line, for each change"));
     }
     let ctx = open_with_usable_config(VerbPurpose::Write, global, screen)?;
-    show(ctx, if args.inline { PanelPlacement::Inline } else { PanelPlacement::OwnScreen })
+    show(ctx, if args.inline { PanelPlacement::Inline } else { PanelPlacement::OwnScreen }, screen)
 }
 
 /// Shows the panel with the keys of the configuration.
-pub fn show(ctx: Context, place: PanelPlacement) -> Result<Exit> {
+pub fn show(ctx: Context, place: PanelPlacement, screen: &Screen) -> Result<Exit> {
     let keys = PanelKeyBindings::configured(&ctx.config.panel.keys)?;
-    let colours = if env::var("NO_COLOR").is_some() { PanelColours::None } else { PanelColours::Sixteen };
+    let colours = if screen.look().colors.is_none() { PanelColours::None } else { PanelColours::Sixteen };
     panel::run(ctx, PanelOptions { colours, keys, place })
 }

@@ -6,12 +6,15 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::{look, open, open_with_usable_config, watch};
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::{StyledCell, StyledGrid};
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::agent::attached_program::AttachedProgram;
 use axiom_model::base::forms::plural::count;
+use axiom_model::base::screen_colors::ColoredPart;
 use axiom_safety::attach::not_saved;
 use axiom_safety::attach::not_saved::NotSavedPromptLine;
 use axiom_safety::attach::prompts;
@@ -87,7 +90,7 @@ pub fn run(args: &PromptsArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
     let not_held: String = alive.map(|one| not_saved_in_words(&one)).collect();
     let mut not_saved = not_saved::list(&ctx)?;
     not_saved.truncate(args.count);
-    screen.answer(&PromptsJson { prompts: &all, not_saved: &not_saved }, || in_words(&all, &not_saved) + &not_held)?;
+    screen.answer(&PromptsJson { prompts: &all, not_saved: &not_saved }, || in_words(&all, &not_saved) + not_held)?;
     Ok(Exit::Done)
 }
 
@@ -101,11 +104,11 @@ fn forgotten(args: &PromptsForgetArgs, global: &GlobalArgs, screen: &mut Screen)
     Ok(Exit::Done)
 }
 
-fn in_words(all: &[Prompt], not_saved: &[NotSavedPromptLine]) -> String {
+fn in_words(all: &[Prompt], not_saved: &[NotSavedPromptLine]) -> StyledText {
     if all.is_empty() && not_saved.is_empty() {
-        return "No attached agent was sent a prompt yet.\n".to_owned();
+        return "No attached agent was sent a prompt yet.\n".into();
     }
-    let mut rows = vec![["PROMPT", &words::time_heading("TIME"), "AGENT", "CHANGED", "TEXT"].map(String::from).to_vec()];
+    let mut rows = vec![["PROMPT", "TIME", "AGENT", "CHANGED", "TEXT"].map(StyledCell::from).to_vec()];
     let mut missing = not_saved.iter().peekable();
     let several = all.iter().any(|one| one.session != all[0].session);
     for (place, prompt) in all.iter().enumerate() {
@@ -117,16 +120,24 @@ fn in_words(all: &[Prompt], not_saved: &[NotSavedPromptLine]) -> String {
         let is_next = place == 0 && prompt.program == Some(AttachedProgram::Aider) && prompt.files == Some(0);
         let unknown = if is_next { "your next prompt begins here" } else { "-" };
         let text = visible::line(prompt.text.as_deref().unwrap_or(unknown)).into_owned();
-        rows.push(vec![prompt.number.to_string(), words::time(prompt.at), program, changed, text]);
+        let is_back = prompt.taken_back_by.is_some();
+        let changed = StyledCell::of(is_back.then_some(ColoredPart::Faint), if is_back { "taken back" } else { &changed });
+        let mut row = [prompt.number.to_string(), words::time(prompt.at), program].map(StyledCell::from).to_vec();
+        row.extend([changed, text.into()]);
+        rows.push(row);
         for other in &prompt.elsewhere {
             let changed = format!("{} +{} -{}", count(other.files, "file"), other.insertions, other.deletions);
-            let mut row = vec![String::new(); 3];
-            row.extend([changed, format!("in '{}'", visible::line(inside(&other.worktree, prompt.worktree.as_deref())))]);
+            let mut row = vec![StyledCell::from(""); 3];
+            row.extend([
+                changed.into(),
+                format!("in '{}'", visible::line(inside(&other.worktree, prompt.worktree.as_deref()))).into(),
+            ]);
             rows.push(row);
         }
     }
     rows.extend(missing.map(not_saved_row));
-    table(&rows) + "To go back to before one: git axiom rollback --prompt NUMBER\n"
+    let list = StyledGrid::of(rows).headed().cut(&[4, 3]).may_go(&[2]);
+    StyledText::from(list) + "To go back to before one: git axiom rollback --prompt NUMBER\n"
 }
 
 fn changed_in_words(prompt: &Prompt) -> String {
@@ -145,15 +156,15 @@ fn agent(prompt: &Prompt, several: bool) -> String {
     id.map_or_else(|| program.to_owned(), |id| format!("{program} {}", id.chars().take(6).collect::<String>()))
 }
 
-fn not_saved_row(one: &NotSavedPromptLine) -> Vec<String> {
+fn not_saved_row(one: &NotSavedPromptLine) -> Vec<StyledCell> {
     let text = one.text.as_deref().unwrap_or("-");
     let why = visible::line(&one.why);
     vec![
-        "-".to_owned(),
-        words::time(one.at),
-        one.program.as_str().to_owned(),
-        "NOT SAVED".to_owned(),
-        format!("{} ({why})", visible::line(text)),
+        "-".into(),
+        words::time(one.at).into(),
+        one.program.as_str().into(),
+        StyledCell::of(ColoredPart::Unprotected, "NOT SAVED"),
+        format!("{} ({why})", visible::line(text)).into(),
     ]
 }
 
@@ -189,17 +200,17 @@ pub fn run_sessions(args: &SessionsArgs, global: &GlobalArgs, screen: &mut Scree
         shown.push(AttachedSessionJson { files, ..AttachedSessionJson::from(one) });
     }
     let watches = watch_record::list(&ctx);
-    let text = sessions_in_words(&shown) + &watches_in_words(&watches);
+    let text = sessions_in_words(&shown) + watches_in_words(&watches);
     screen.answer(&SessionsJson { sessions: shown, watches }, || text)?;
     Ok(Exit::Done)
 }
 
-fn sessions_in_words(shown: &[AttachedSessionJson]) -> String {
+fn sessions_in_words(shown: &[AttachedSessionJson]) -> StyledText {
     if shown.is_empty() {
-        return "No attached session is known.\n".to_owned();
+        return "No attached session is known.\n".into();
     }
-    let mut rows = vec![["AGENT", "STATE", "SINCE", "LAST", "PROMPTS", "FILES", "WORKTREE"].map(String::from).to_vec()];
-    let mut notes = String::new();
+    let mut rows = vec![["AGENT", "STATE", "SINCE", "LAST", "PROMPTS", "FILES", "WORKTREE"].map(StyledCell::from).to_vec()];
+    let mut notes = StyledText::new();
     for one in shown {
         let state = match (one.alive, &one.unprotected) {
             (true, None) => "protected",
@@ -207,7 +218,8 @@ fn sessions_in_words(shown: &[AttachedSessionJson]) -> String {
             (false, _) => "ended",
         };
         if let Some(why) = one.unprotected.as_ref().filter(|_| one.alive) {
-            notes.push_str(&format!("UNPROTECTED: {}: {}\n", one.program.title(), visible::line(why)));
+            notes.push(ColoredPart::Unprotected, "UNPROTECTED");
+            notes.push_str(&format!(": {}: {}\n", one.program.title(), visible::line(why)));
         }
         for path in &one.outside {
             notes.push_str(&format!("{} edits outside of its worktree: {}\n", one.program.title(), visible::line(path)));
@@ -221,16 +233,16 @@ fn sessions_in_words(shown: &[AttachedSessionJson]) -> String {
             ));
         }
         rows.push(vec![
-            one.program.to_string(),
-            state.to_owned(),
-            words::time(one.since),
-            words::time(one.last_activity),
-            one.prompts.to_string(),
-            one.files.map_or_else(|| "-".to_owned(), |files| files.to_string()),
-            visible::line(&one.worktree).into_owned(),
+            one.program.to_string().into(),
+            StyledCell::status(state),
+            words::time(one.since).into(),
+            words::time(one.last_activity).into(),
+            one.prompts.to_string().into(),
+            one.files.map_or_else(|| "-".to_owned(), |files| files.to_string()).into(),
+            one.worktree.as_str().into(),
         ]);
     }
-    table(&rows) + &notes
+    StyledText::from(StyledGrid::of(rows).headed().cut(&[6]).may_go(&[5, 4, 2])) + notes
 }
 
 /// What of a session's worktree is not saved, and the nested repositories in which it edits, a line each.
@@ -243,12 +255,12 @@ fn not_saved_in_words(one: &AttachedSessionJson) -> String {
     not_held.chain(one.nested.iter().map(line)).collect()
 }
 
-fn watches_in_words(watches: &[WatchStatus]) -> String {
+fn watches_in_words(watches: &[WatchStatus]) -> StyledText {
     if watches.is_empty() {
-        return String::new();
+        return StyledText::new();
     }
-    let mut rows = vec![["WATCH", "STATE", "SINCE", "SAVED", "WORKTREE"].map(String::from).to_vec()];
-    let mut notes = String::new();
+    let mut rows = vec![["WATCH", "STATE", "SINCE", "SAVED", "WORKTREE"].map(StyledCell::from).to_vec()];
+    let mut notes = StyledText::new();
     for WatchStatus { watcher, alive } in watches {
         let state = match (alive, &watcher.unsaved) {
             (true, None) => "protected",
@@ -256,11 +268,12 @@ fn watches_in_words(watches: &[WatchStatus]) -> String {
             (false, _) => "ended",
         };
         if let Some(why) = watcher.unsaved.as_ref().filter(|_| *alive) {
-            notes.push_str(&format!("UNPROTECTED: the watch could not save: {}\n", visible::line(why)));
+            notes.push(ColoredPart::Unprotected, "UNPROTECTED");
+            notes.push_str(&format!(": the watch could not save: {}\n", visible::line(why)));
         }
         let saved = watcher.last_change.map_or_else(|| "-".to_owned(), words::time);
-        let place = visible::line(&watcher.worktree).into_owned();
-        rows.push(vec![watch::in_words(watcher), state.to_owned(), words::time(watcher.since), saved, place]);
+        let (place, since) = (watcher.worktree.as_str().into(), words::time(watcher.since).into());
+        rows.push(vec![watch::in_words(watcher).into(), StyledCell::status(state), since, saved.into(), place]);
     }
-    format!("\n{}{notes}", table(&rows))
+    StyledText::from("\n") + StyledGrid::of(rows).headed().cut(&[4, 0]).may_go(&[2]) + notes
 }

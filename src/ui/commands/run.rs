@@ -115,7 +115,7 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
     }
     if args.panel {
         detach::begin(&mut ctx)?;
-        return super::panel::show(ctx, crate::panel::PanelPlacement::OwnScreen);
+        return super::panel::show(ctx, crate::panel::PanelPlacement::OwnScreen, screen);
     }
     if args.detached {
         axiom_base::own_process::session::begin_session()?;
@@ -138,7 +138,7 @@ pub fn run(args: &RunArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<E
         SessionOutcome::Interrupted => ("interrupted", Vec::new(), Exit::Interrupted),
     };
     let answer = RunJson { ending: name, reasons };
-    let people = || answer.reasons.iter().map(|reason| format!("{reason}\n")).collect();
+    let people = || answer.reasons.iter().map(|reason| format!("{reason}\n")).collect::<String>();
     if exit == Exit::Failed {
         let what = format!("nothing more can be done, and {}", not_merged(answer.reasons.len()));
         let error = Error::new(Code::NotIdle, what).hints_of(next_commands(ctx.state()));

@@ -4,7 +4,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::look;
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::StyledGrid;
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_base::error::{Code, Error, Exit, Result};
 use axiom_model::base::forms::times;
@@ -54,16 +56,16 @@ pub fn run(args: &StatsArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
     Ok(Exit::Done)
 }
 
-fn in_words(by: StatsGrouping, lines: &[StatsLine], total: &StatsSum) -> String {
+fn in_words(by: StatsGrouping, lines: &[StatsLine], total: &StatsSum) -> StyledText {
     if lines.is_empty() {
-        return "No iteration has ended yet.\n".to_owned();
+        return "No iteration has ended yet.\n".into();
     }
     let heading =
         [by.as_str().to_uppercase().as_str(), "RUNS", "TOKENS", "COST", "TIME", "MERGED", "BACK", "FAILED"].map(String::from);
     let mut rows = vec![heading.to_vec()];
     rows.extend(lines.iter().map(|line| row(line.name.as_deref().unwrap_or(by.without_name()), &line.sum)));
     rows.push(row("total", total));
-    table(&rows)
+    StyledGrid::of(rows).headed().cut(&[0]).may_go(&[6, 5]).into()
 }
 
 fn row(name: &str, sum: &StatsSum) -> Vec<String> {

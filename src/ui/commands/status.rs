@@ -5,8 +5,10 @@ use std::time::Duration;
 use clap::Args;
 
 use super::{look, watch};
+use crate::cli::grid::{StyledCell, StyledGrid};
 use crate::cli::prompt::watch::{KeyWaitEnd, KeyWatcher};
-use crate::cli::screen::{Screen, table};
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use axiom_agents::supervise::status;
@@ -14,6 +16,7 @@ use axiom_agents::supervise::status::{AgentStatusJson, DelayedTaskJson, MergeQue
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Exit, Result, some_of};
 use axiom_model::base::forms::times;
+use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::queries::gate_line::{OpenGateDecisionJson, OpenGateJson};
 use axiom_model::queries::project::LiveSessionStatus;
 use axiom_model::queries::view::commands_of_stuck;
@@ -91,12 +94,15 @@ pub fn run(args: &StatusArgs, global: &GlobalArgs, screen: &mut Screen) -> Resul
     }
 }
 
-fn waiting_for_you(report: &StatusDocument) -> String {
+fn waiting_for_you(report: &StatusDocument) -> StyledText {
     if report.gates.is_empty() {
-        return String::new();
+        return StyledText::new();
     }
-    let row = |gate: &OpenGateJson| vec![format!("  {}", gate.id), gate.reason.clone(), gate.kind.command(&gate.id)];
-    let mut text = format!("\nWaiting for you:\n{}", table(&report.gates.iter().map(row).collect::<Vec<_>>()));
+    let row = |gate: &OpenGateJson| vec![gate.id.clone(), gate.reason.clone(), gate.kind.command(&gate.id)];
+    let mut text = heading(ColoredPart::Waiting, "Waiting for you:");
+    // The command names the gate too.
+    let list = StyledGrid::of(report.gates.iter().map(row)).cut(&[1]).at_least(32).may_go(&[0]);
+    text.push_grid(list.indented(2));
     // Approving alone would open it again.
     for (gate, first) in report.gates.iter().filter_map(|gate| Some((gate, to_settle_first(&gate.reason)?))) {
         text.push_str(&format!("  {}: {}\n", gate.id, visible::line(&first)));
@@ -109,9 +115,9 @@ fn waiting_for_you(report: &StatusDocument) -> String {
     text
 }
 
-fn in_words(report: &StatusDocument) -> String {
+fn in_words(report: &StatusDocument) -> StyledText {
     let session = &report.session;
-    let mut text = match (&session.metadata.target, session.state) {
+    let begin = match (&session.metadata.target, session.state) {
         (Some(target), state) if state != LiveSessionStatus::Idle => {
             let by = report.supervisor.pid.map_or_else(String::new, |pid| format!(", supervisor {pid}"));
             let ran = match session.time_used_ms {
@@ -129,21 +135,23 @@ fn in_words(report: &StatusDocument) -> String {
         ),
         (_, _) => format!("No session runs; mode {}.\n", session.mode),
     };
-    text.push_str(&tasks_in_words(report));
+    let mut text = StyledText::from(begin);
+    text.append(tasks_in_words(report));
     if let Some(used) = session_budget(report) {
         text.push_str(&format!("Budget of the session: {used}.\n"));
     }
     if !report.agents.is_empty() {
-        text.push('\n');
+        text.push_str("\n");
         let heading = ["AGENT", "STATE", "TASK", "ITERATION", "PROGRESS", "PARTS", "PHASE", "TIME", "HEARD", "TITLE"];
-        let mut rows = vec![heading.map(String::from).to_vec()];
+        let mut rows = vec![heading.map(StyledCell::from).to_vec()];
         rows.extend(report.agents.iter().map(agent_row));
-        text.push_str(&table(&rows));
-        text.push_str(&now(&report.agents));
-        let rows = report.agents.iter().filter_map(|agent| Some(vec![format!("  {}", agent.id), agent.budget.clone()?]));
+        text.push_grid(StyledGrid::of(rows).headed().cut(&[6, 9, 2]).may_go(&[5, 4, 6, 7, 3, 8]));
+        text.append(now(&report.agents));
+        let rows = report.agents.iter().filter_map(|agent| Some(vec![agent.id.clone(), agent.budget.clone()?]));
         let rows: Vec<_> = rows.collect();
         if !rows.is_empty() {
-            text.push_str(&format!("\nBudgets:\n{}", table(&rows)));
+            text.push_str("\nBudgets:\n");
+            text.push_grid(StyledGrid::of(rows).indented(2));
         }
     }
     if !report.doing.is_empty() {
@@ -151,20 +159,18 @@ fn in_words(report: &StatusDocument) -> String {
         let now = env::now();
         report.doing.iter().for_each(|doing| text.push_str(&format!("  {}\n", visible::line(&doing.in_words(now)))));
     }
-    text.push_str(&waiting_for_you(report));
-    text.push_str(&decided_in_words(report));
+    text.append(waiting_for_you(report));
+    text.append(decided_in_words(report));
     text.push_str(&to_merge_in_words(report));
     if let Some(why) = &report.configuration {
-        text.push_str(&format!(
-            "\nThe configuration is not as it is written: {}; see 'git axiom config check'.\n",
-            visible::line(why)
-        ));
+        let why = visible::line(why);
+        text.push_str(&format!("\nThe configuration is not as it is written: {why}; see 'git axiom config check'.\n"));
     }
-    text.push_str(&stuck_in_words(&report.stuck));
+    text.append(stuck_in_words(&report.stuck));
     if !report.delays.is_empty() {
         text.push_str("\nTried again by itself:\n");
-        let rows = report.delays.iter().map(|one| vec![format!("  {}", one.task_id), one.delay.in_words(), since(one)]);
-        text.push_str(&table(&rows.collect::<Vec<_>>()));
+        let rows = report.delays.iter().map(|one| vec![one.task_id.to_string(), one.delay.in_words(), since(one)]);
+        text.push_grid(StyledGrid::of(rows).cut(&[2, 1]).indented(2));
     }
     for one in &report.settling {
         let RevertConflictWorktree { task_id, path, .. } = one;
@@ -177,17 +183,17 @@ fn in_words(report: &StatusDocument) -> String {
     if let (Some(action), Some(at)) = (&session.last_action, session.last_action_at) {
         text.push_str(&format!("\nLast: {action}, {}.\n", words::time(at)));
     }
-    text + &attached_in_words(&report.attached)
+    text + attached_in_words(&report.attached)
 }
 
 /// How many tasks are in which status.
-fn tasks_in_words(report: &StatusDocument) -> String {
+fn tasks_in_words(report: &StatusDocument) -> StyledText {
     let (tasks, progress) = (&report.tasks, &report.progress);
     // Nobody works on these any more, and nothing has recovered them yet.
     let dead = u32::try_from(report.cut_off().len()).unwrap_or(u32::MAX);
     let cut_off = if dead > 0 { format!(", {dead} interrupted") } else { String::new() };
-    format!(
-        "Tasks: {} pending ({} ready, {} at gates, {} waiting), {} active{cut_off}, {} done ({} merged), {} blocked, {} failed.\n",
+    let mut text = StyledText::from(format!(
+        "Tasks: {} pending ({} ready, {} at gates, {} waiting), {} active{cut_off}, {} done ({} merged), {} blocked, ",
         tasks.pending,
         progress.ready,
         progress.at_gates,
@@ -196,21 +202,23 @@ fn tasks_in_words(report: &StatusDocument) -> String {
         tasks.done,
         progress.merged,
         tasks.blocked,
-        tasks.failed
-    )
+    ));
+    text.push((tasks.failed > 0).then_some(ColoredPart::Failed), &format!("{} failed", tasks.failed));
+    text + ".\n"
 }
 
 /// What a human has decided and is not carried out yet.
-fn decided_in_words(report: &StatusDocument) -> String {
+fn decided_in_words(report: &StatusDocument) -> StyledText {
     if report.decided.is_empty() {
-        return String::new();
+        return StyledText::new();
     }
     let by = if report.supervisor.alive { "as soon as that is possible" } else { "by the next 'git axiom run'" };
     let row = |gate: &OpenGateJson| {
         let decision = gate.decision.as_ref().map(OpenGateDecisionJson::in_words).unwrap_or_default();
-        vec![format!("  {}", gate.id), gate.reason.clone(), decision]
+        vec![gate.id.clone(), gate.reason.clone(), decision]
     };
-    format!("\nDecided, and carried out {by}:\n{}", table(&report.decided.iter().map(row).collect::<Vec<_>>()))
+    let list = StyledGrid::of(report.decided.iter().map(row)).cut(&[1, 2]).indented(2);
+    StyledText::from(format!("\nDecided, and carried out {by}:\n")) + list
 }
 
 /// Who is done and waits to be merged.
@@ -224,13 +232,14 @@ fn to_merge_in_words(report: &StatusDocument) -> String {
 }
 
 /// The tasks that failed or are blocked, with the reason, and what can be done.
-fn stuck_in_words(stuck: &[StuckTaskJson]) -> String {
-    let Some(first) = stuck.first() else { return String::new() };
+fn stuck_in_words(stuck: &[StuckTaskJson]) -> StyledText {
+    let Some(first) = stuck.first() else { return StyledText::new() };
     let row = |one: &StuckTaskJson| {
         let reason = one.reason.as_deref().and_then(|reason| reason.lines().next()).unwrap_or("-");
-        vec![format!("  {}", one.task_id), one.status.to_string(), short(reason, LONGEST_LINE)]
+        vec![one.task_id.as_str().into(), StyledCell::status(one.status.to_string()), short(reason, LONGEST_LINE).into()]
     };
-    let mut text = format!("\nNot going on:\n{}", table(&stuck.iter().take(MOST_STUCK).map(row).collect::<Vec<_>>()));
+    let mut text = heading(ColoredPart::Failed, "Not going on:");
+    text.push_grid(StyledGrid::of(stuck.iter().take(MOST_STUCK).map(row)).indented(2));
     if stuck.len() > MOST_STUCK {
         text.push_str(&format!("  and {} more: git axiom task list\n", stuck.len() - MOST_STUCK));
     }
@@ -251,7 +260,7 @@ fn session_budget(report: &StatusDocument) -> Option<String> {
 }
 
 /// What the working agents did last: the lines that they changed, as of the newest capture, and the last line of their output.
-fn now(agents: &[AgentStatusJson]) -> String {
+fn now(agents: &[AgentStatusJson]) -> StyledText {
     let rows = agents.iter().filter(|agent| agent.last_line.is_some() || agent.insertions.is_some());
     let lines = |agent: &AgentStatusJson| match (agent.insertions, agent.deletions) {
         (Some(added), Some(removed)) => format!("+{added} -{removed}"),
@@ -259,8 +268,11 @@ fn now(agents: &[AgentStatusJson]) -> String {
     };
     let said =
         |agent: &AgentStatusJson| agent.last_line.as_deref().map_or_else(|| "-".to_owned(), |line| short(line, LONGEST_LINE));
-    let rows: Vec<Vec<String>> = rows.map(|agent| vec![format!("  {}", agent.id), lines(agent), said(agent)]).collect();
-    if rows.is_empty() { String::new() } else { format!("\nNow:\n{}", table(&rows)) }
+    let rows: Vec<Vec<String>> = rows.map(|agent| vec![agent.id.clone(), lines(agent), said(agent)]).collect();
+    if rows.is_empty() {
+        return StyledText::new();
+    }
+    StyledText::from("\nNow:\n") + StyledGrid::of(rows).indented(2)
 }
 
 fn since(line: &DelayedTaskJson) -> String {
@@ -268,21 +280,21 @@ fn since(line: &DelayedTaskJson) -> String {
     format!("since {}{until}", words::time(line.delay.failed_at))
 }
 
-fn agent_row(agent: &AgentStatusJson) -> Vec<String> {
-    let or_dash = |text: Option<String>| text.unwrap_or_else(|| "-".to_owned());
+fn agent_row(agent: &AgentStatusJson) -> Vec<StyledCell> {
+    let or_dash = |text: Option<String>| StyledCell::from(text.unwrap_or_else(|| "-".to_owned()));
     let iteration = match agent.max_iterations {
         Some(most) if agent.task_id.is_some() => format!("{}/{most}", agent.iteration),
         Some(_) | None => "-".to_owned(),
     };
     let at_least = if agent.is_dead() { "+" } else { "" };
     vec![
-        agent.id.clone(),
-        match agent.waiting_since {
+        agent.id.as_str().into(),
+        StyledCell::status(match agent.waiting_since {
             Some(since) => format!("{} since {}", agent.state, words::clock(since)),
             None => agent.state.to_owned(),
-        },
+        }),
         or_dash(agent.task_id.clone()),
-        iteration,
+        iteration.into(),
         or_dash(agent.progress.map(|percent| format!("{percent}%"))),
         or_dash(agent.parts.filter(|parts| parts.total > 0).map(|parts| format!("{}/{}", parts.completed, parts.total))),
         or_dash(agent.phase.as_deref().map(|phase| short(phase, LONGEST_PHASE))),
@@ -298,14 +310,14 @@ fn short(text: &str, most: usize) -> String {
 }
 
 /// The attached sessions that live, and the watches, a line each.
-fn attached_in_words(attached: &AttachStatus) -> String {
-    let mut text = String::new();
+fn attached_in_words(attached: &AttachStatus) -> StyledText {
+    let mut text = StyledText::new();
     for one in &attached.sessions {
         let (title, place) = (one.program.title(), visible::line(&one.worktree));
         let prompts = words::count(one.prompts, "prompt");
-        text.push_str(&match &one.unprotected {
-            None => format!("Attached: {title} in {place}, {prompts}\n"),
-            Some(why) => format!("UNPROTECTED: {title} in {place}, {prompts}: {}\n", visible::line(why)),
+        text.append(match &one.unprotected {
+            None => format!("Attached: {title} in {place}, {prompts}\n").into(),
+            Some(why) => unprotected(&format!("{title} in {place}, {prompts}: {}", visible::line(why))),
         });
         if let Some(newest) = one.outside.last() {
             let more = one.outside.len() - 1;
@@ -318,11 +330,25 @@ fn attached_in_words(attached: &AttachStatus) -> String {
     }
     for WatchStatus { watcher, alive } in &attached.watches {
         let place = visible::line(&watcher.worktree);
-        text.push_str(&match (alive, &watcher.unsaved) {
-            (true, None) => format!("Watched: {place}, {}\n", watch::in_words(watcher)),
-            (true, Some(why)) => format!("UNPROTECTED: the watch of {place} could not save: {}\n", visible::line(why)),
-            (false, _) => format!("UNPROTECTED: the watch of {place} has ended by itself; git axiom watch --detach there\n"),
+        text.append(match (alive, &watcher.unsaved) {
+            (true, None) => format!("Watched: {place}, {}\n", watch::in_words(watcher)).into(),
+            (true, Some(why)) => unprotected(&format!("the watch of {place} could not save: {}", visible::line(why))),
+            (false, _) => unprotected(&format!("the watch of {place} has ended by itself; git axiom watch --detach there")),
         });
     }
     text
+}
+
+/// A line that has to be seen.
+fn unprotected(what: &str) -> StyledText {
+    let mut text = StyledText::new();
+    text.push(ColoredPart::Unprotected, "UNPROTECTED");
+    text + format!(": {what}\n")
+}
+
+/// The heading of a part that has to be seen.
+fn heading(part: ColoredPart, words: &str) -> StyledText {
+    let mut text = StyledText::from("\n");
+    text.push(part, words);
+    text + "\n"
 }

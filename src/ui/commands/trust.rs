@@ -6,7 +6,9 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::open;
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::StyledGrid;
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::wording::trust::{ApprovalText, QUESTION, approved, session_goes_by};
@@ -20,7 +22,6 @@ use axiom_safety::project_hooks::difference;
 use axiom_safety::project_hooks::difference::ProjectFileChange;
 use axiom_safety::project_hooks::project_files::{ProjectFile, ProjectFilePath, ProjectFiles};
 use axiom_safety::settings::trust::{ProjectSettingEffect, effects};
-use axiom_safety::user_programs::pager;
 
 /// Arguments of `trust`.
 #[derive(Debug, Args)]
@@ -128,7 +129,9 @@ pub fn run(args: &TrustArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
         ProjectTrust::Approved(now) => {
             let effects = effects(&ctx.repo, &now)?;
             let shown = if args.show { ApprovalText::new(&now, None, &effects).all() } else { String::new() };
-            screen.answer(&answer("approved", Some(&now), Some(&now), &effects), || format!("{shown}Approved as it is.\n"))?;
+            screen.answer(&answer("approved", Some(&now), Some(&now), &effects), || {
+                StyledText::verbatim(&shown) + "Approved as it is.\n"
+            })?;
             return Ok(Exit::Done);
         }
         ProjectTrust::Waiting { now, before } => (now, before),
@@ -137,9 +140,8 @@ pub fn run(args: &TrustArgs, global: &GlobalArgs, screen: &mut Screen) -> Result
     let effects = effects(&ctx.repo, &now)?;
     if args.show {
         let answer = answer("waiting", Some(&now), before.as_ref(), &effects);
-        screen.answer(&answer, || {
-            format!("{}Not approved: git axiom trust\n", ApprovalText::new(&now, before.as_ref(), &effects).all())
-        })?;
+        let all = ApprovalText::new(&now, before.as_ref(), &effects).all();
+        screen.answer(&answer, || StyledText::verbatim(&all) + "Not approved: git axiom trust\n")?;
         return Ok(Exit::Done);
     }
     let exit = approve(&ctx, &now, before.as_ref(), effects, args.yes, screen)?;
@@ -158,7 +160,8 @@ fn approve(
     let told = ApprovalText::new(now, before, &effects);
     // Where nobody can page it, all of it is printed.
     let long = told.is_long().filter(|_| !yes && screen.can_ask() && screen.shows_terminal());
-    screen.note_text(long.map_or_else(|| told.all(), |lines| told.summary(lines)).trim_end());
+    // What is approved is read as it is.
+    screen.note_verbatim(long.map_or_else(|| told.all(), |lines| told.summary(lines)).trim_end());
     // What cannot be applied is not approved: every verb that needs the configuration would fail.
     let effects = Ok(effects?);
     if !yes && !screen.can_ask() {
@@ -166,7 +169,7 @@ fn approve(
             .hint("read what 'git axiom trust --show' prints; 'git axiom trust --yes' approves what it prints itself"));
     }
     if let Some(lines) = long {
-        offer_all(ctx, &told, lines, screen)?;
+        offer_all(&told, lines, screen)?;
     }
     screen.confirm(QUESTION, yes)?;
     trust::approve(&ctx.repo, now)?;
@@ -175,12 +178,12 @@ fn approve(
 }
 
 /// Shows all of a long text before the question, if the user wants to see it.
-fn offer_all(ctx: &Context, told: &ApprovalText, lines: usize, screen: &mut Screen) -> Result<()> {
+fn offer_all(told: &ApprovalText, lines: usize, screen: &mut Screen) -> Result<()> {
     match screen.confirm(&format!("Show all {} first?", words::count(lines, "line")), false) {
         Ok(()) => {
             let all = told.all();
-            if !pager::show(&ctx.repo, &visible::text(&all)) {
-                screen.note_text(all.trim_end());
+            if !screen.shows_in_pager(&visible::text(&all)) {
+                screen.note_verbatim(all.trim_end());
             }
             Ok(())
         }
@@ -266,12 +269,12 @@ fn list(screen: &mut Screen) -> Result<Exit> {
     };
     let answer = ApprovalListJson { approvals: all.iter().map(view).collect() };
     screen.answer(&answer, || match answer.approvals.as_slice() {
-        [] => "You approved nothing.\n".to_owned(),
+        [] => StyledText::from("You approved nothing.\n"),
         approvals => {
-            let mut rows = vec![["REPOSITORY", "FILES", &words::time_heading("APPROVED")].map(String::from).to_vec()];
+            let mut rows = vec![["REPOSITORY", "FILES", "APPROVED"].map(String::from).to_vec()];
             let row = |one: &ApprovalJson| vec![one.repository.clone(), one.files.to_string(), words::time(one.at)];
             rows.extend(approvals.iter().map(row));
-            table(&rows)
+            StyledGrid::of(rows).headed().cut(&[0]).into()
         }
     })?;
     Ok(Exit::Done)

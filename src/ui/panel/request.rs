@@ -75,7 +75,12 @@ pub enum PanelAction {
     Mode(SessionMode),
     Quit,
     CheckpointAndQuit,
-    Approve(String),
+    AddTask(String),
+    Approve {
+        gate: String,
+        /// What the dialog showed of it: where it has changed since, it is shown anew.
+        shown: Vec<String>,
+    },
     Reject {
         gate: String,
         reason: String,
@@ -108,7 +113,7 @@ impl PanelAction {
             Self::PauseAtOnce | Self::Stop(_) | Self::Kill(_) | Self::Redirect { .. } | Self::Block { .. } => false,
             Self::DeleteCheckpoints(_) | Self::CleanUpCheckpoints(_) | Self::CompactCheckpoints => false,
             Self::Quit | Self::CheckpointAndQuit => false,
-            Self::Approve(_) | Self::Reject { .. } | Self::Answer { .. } => false,
+            Self::AddTask(_) | Self::Approve { .. } | Self::Reject { .. } | Self::Answer { .. } => false,
             Self::RollBack(_) | Self::RollBackTask(_) | Self::RestoreFile { .. } | Self::Undo(_) => false,
             Self::Recover(_) | Self::Abandon(_) | Self::Trust(_) => false,
         }
@@ -129,7 +134,8 @@ impl PanelAction {
             Self::CompactCheckpoints => "packing checkpoints".to_owned(),
             Self::Mode(mode) => format!("changing to {}", mode.as_str()),
             Self::Quit | Self::CheckpointAndQuit => "ending the session".to_owned(),
-            Self::Approve(gate) | Self::Reject { gate, .. } | Self::Answer { gate, .. } => format!("deciding at {gate}"),
+            Self::AddTask(_) => "adding a task".to_owned(),
+            Self::Approve { gate, .. } | Self::Reject { gate, .. } | Self::Answer { gate, .. } => format!("deciding at {gate}"),
             Self::RollBack(name) => format!("going back to {name}"),
             Self::RollBackTask(task) => format!("taking {task} back"),
             Self::RestoreFile { path, .. } => format!("restoring {path}"),

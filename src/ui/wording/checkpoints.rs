@@ -44,8 +44,7 @@ pub fn over_the_count(ctx: &Context) -> Option<String> {
 
 /// The rows of the table; the first one is the heading.
 pub fn rows(checkpoints: &[CheckpointListing]) -> Vec<Vec<Cow<'_, str>>> {
-    let time = words::time_heading("time");
-    let heading = ["#".into(), time.into(), "type".into(), "name".into(), "since".into(), "size".into()].to_vec();
+    let heading = ["#".into(), "time".into(), "type".into(), "name".into(), "since".into(), "size".into()].to_vec();
     let zone = env::time_zone();
     let rows = checkpoints.iter().map(|one| {
         let mut since = words::count(one.tasks_since, "task");

@@ -1,10 +1,12 @@
 //! What helps to decide at a gate, in words.
 
-use crate::cli::screen::table;
+use crate::cli::grid::StyledGrid;
+use crate::cli::styled::StyledText;
 use crate::cli::visible;
 use axiom_agents::interventions::gates::{GateInspection, GateStepResult};
 use axiom_agents::merge::conflict_sides::MergeConflictSides;
 use axiom_model::base::names::RepoPath;
+use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::queries::gate_line::OpenGateDecisionJson;
 use axiom_model::work::gates::gate::{GateDecision, GateKind, is_of_conflict};
 use axiom_model::work::tasks::task::Task;
@@ -19,21 +21,27 @@ use super::verify_steps::{self, LoggedVerifyStep};
 const NAMED: usize = 20;
 
 /// The gate, the work that it is about, and how it can continue.
-pub fn in_words(look: &GateInspection, task: Option<&Task>, verification: &[LoggedVerifyStep<'_>]) -> String {
+pub fn in_words(look: &GateInspection, task: Option<&Task>, verification: &[LoggedVerifyStep<'_>]) -> StyledText {
     let gate = &look.gate;
     let is_decided = gate.decision.is_some();
-    let mut text = format!("{}: {}\n", gate.id, visible::line(&gate.reason_now()));
+    let mut text = StyledText::new();
+    text.push((!is_decided).then_some(ColoredPart::Waiting), gate.id.as_str());
+    text.push_str(&format!(": {}\n", visible::line(&gate.reason_now())));
     for detail in gate.lines_below() {
         text.push_str(&format!("  {}\n", visible::set_in(&detail, "    ")));
     }
     if let Some(changed) = &look.diff {
-        text.push_str(&work(changed));
+        text.append(work(changed));
     }
     if !look.guarded.is_empty() {
         text.push_str(&format!("Guarded, and changed: {}\n", paths(&look.guarded)));
     }
     match &look.conflict {
-        Some(conflict) => text.push_str(&both_sides(conflict)),
+        Some(conflict) => {
+            text.push_str(&both_sides(conflict));
+            let workspace = look.diff.as_ref().and_then(|diff| diff.workspace.as_deref());
+            workspace.iter().for_each(|path| text.push_str(&format!("To resolve it: {}\n", visible::line(path))));
+        }
         None if gate.kind == GateKind::Merge && is_of_conflict(&gate.reason) => {
             let then = if is_decided { "it is merged once a session does that" } else { "approving merges it" };
             text.push_str(&format!("It does not conflict any more: {then}.\n"));
@@ -51,7 +59,7 @@ pub fn in_words(look: &GateInspection, task: Option<&Task>, verification: &[Logg
     }
     if let Some(task) = task {
         let rows: Vec<Vec<String>> = verification.iter().flat_map(|step| verify_steps::rows(&task.id, step)).collect();
-        text.push_str(&table(&rows));
+        text.push_grid(StyledGrid::of(rows));
     }
     text.push_str(&match &gate.decision {
         Some(decision) => format!("Decided, and carried out by a session: {}\n", visible::line(&decided(decision))),
@@ -87,15 +95,15 @@ fn both_sides(MergeConflictSides { files, ours, theirs }: &MergeConflictSides) -
     text
 }
 
-fn work(changed: &TaskDiff) -> String {
-    let mut text = String::new();
+fn work(changed: &TaskDiff) -> StyledText {
+    let mut text = StyledText::new();
     for commit in changed.commits.iter().take(NAMED) {
         text.push_str(&format!("{} {}\n", commit.oid.short(), visible::line(&commit.subject)));
     }
     if changed.commits.len() > NAMED {
         text.push_str(&format!("and {} more commits\n", changed.commits.len() - NAMED));
     }
-    text.push_str(&diff::stat(changed));
+    text.append(diff::stat(changed));
     if !changed.uncommitted.is_empty() {
         text.push_str(&format!("Not committed: {}\n", paths(&changed.uncommitted)));
     }

@@ -1,6 +1,6 @@
 //! Interventions in words: what was done, who still works, what a human can choose.
 
-use crate::cli::screen::table;
+use crate::cli::table::table;
 use crate::cli::{visible, words};
 use axiom_agents::interventions::EndedAgent;
 use axiom_agents::interventions::pausing::{PauseReport, WorkingAgent};
@@ -9,8 +9,9 @@ use axiom_agents::interventions::redirect::RedirectReport;
 use axiom_model::base::forms::plural::count_of;
 use axiom_model::base::ids::{CheckpointName, TaskId};
 use axiom_model::queries::choices::ReadyTaskChoice;
+use axiom_model::queries::gate_line::OpenGateDecisionJson;
 use axiom_model::work::endings::outcome::TaskHalt;
-use axiom_model::work::gates::gate::{Gate, GateKind};
+use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
 
 /// How many agents a question names.
 const NAMED: usize = 6;
@@ -122,13 +123,14 @@ pub fn at_work(running: &[WorkingAgent]) -> String {
 }
 
 /// What was decided about, as it was at that moment: somebody may have named a gate from an older list.
-pub fn decided(gates: &[Gate]) -> String {
+pub fn decided(gates: &[Gate], decision: &GateDecision) -> String {
     if gates.is_empty() {
         return "Nothing waits for an approval.\n".to_owned();
     }
+    let is = OpenGateDecisionJson::from(decision).is;
     let mut text = String::new();
     for gate in gates {
-        text.push_str(&format!("{}: {}\n", gate.id, visible::line(&gate.reason)));
+        text.push_str(&format!("{is}: {}: {}\n", gate.id, visible::line(&gate.reason)));
         for detail in gate.details_decided() {
             text.push_str(&format!("  {}\n", visible::set_in(&detail, "    ")));
         }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli::screen::table;
+use crate::cli::table::table;
 use crate::cli::{visible, words};
 use axiom_base::error::Error;
 use axiom_safety::context::Repository;

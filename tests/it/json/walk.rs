@@ -107,6 +107,7 @@ fn every_verb_answers_as_the_page_says() {
 
 fn of_tasks(walk: &Walk) {
     walk.ok(&["status"]);
+    walk.ok(&["statusline"]);
     walk.ok(&["log"]);
     walk.ok(&["graph"]);
     walk.ok(&["task", "list"]);

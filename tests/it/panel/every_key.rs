@@ -198,7 +198,7 @@ fn has_dialog(screen: &[String]) -> bool {
 }
 
 /// Times, ids, ages and sizes are others each time.
-fn steady(line: &str) -> String {
+pub fn steady(line: &str) -> String {
     let letters: Vec<char> = line.chars().collect();
     let (mut steady, mut at) = (String::new(), 0);
     while at < letters.len() {

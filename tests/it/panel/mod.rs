@@ -1,6 +1,6 @@
 //! The panel at a pseudo-terminal, its screens read by a parser of their own.
 
-mod every_key;
+pub mod every_key;
 mod killed;
 mod live;
 mod questions;
@@ -84,7 +84,7 @@ fn a_session_is_seen_and_an_agent_stopped_after_its_dialog() {
     panel.shows(&["running", "review → main", "agent-001", "1 working"]);
     // Every view and many dialogs, each closed by Escape.
     for (keys, shown) in [
-        (&["2"][..], "WAITED FOR"),
+        (&["2"][..], "DONE"),
         (&["3"], "Nothing waits for you"),
         (&["4"], "agent-001 on t: follows"),
         (&["5"], "session-start"),
@@ -185,7 +185,7 @@ fn keys_are_configured_and_a_wrong_one_is_named() {
     let mut panel = in_scratch(&scratch);
     panel.shows(&["No agent has worked yet"]);
     panel.type_keys(&["2", "T"]);
-    panel.shows(&["User model", "WAITED FOR"]);
+    panel.shows(&["User model", "DONE"]);
     panel.type_keys(&["3"]);
     panel.shows(&["'3' does nothing; ? shows all keys"]);
     panel.type_keys(&["q"]);
@@ -208,7 +208,7 @@ fn editors_and_verbs_get_the_terminal_and_give_it_back() {
     panel.type_keys(&[":", "l", "o", "g", "\r"]);
     panel.shows(&["$ git axiom log", "add x: User model", "[exit status 0; Enter goes back to the panel]"]);
     panel.type_keys(&["\r"]);
-    panel.shows(&["WAITED FOR"]);
+    panel.shows(&["DONE"]);
     // A file of a checkpoint, from the timeline.
     scratch.write("a.txt", "before\n");
     panel.type_keys(&["c"]);
@@ -217,7 +217,7 @@ fn editors_and_verbs_get_the_terminal_and_give_it_back() {
     panel.type_keys(&["5"]);
     panel.shows(&["(manual)"]);
     panel.type_keys(&["\r", "o", "a", ".", "t", "x", "t", "\r"]);
-    panel.shows(&["RESTORE a.txt", "with 'a.txt'", "1 file with uncommitted content changed", "git axiom undo"]);
+    panel.shows(&["RESTORE a.txt", "'a.txt' in", "1 file with uncommitted content changed", "git axiom undo"]);
     assert_eq!(scratch.read("a.txt"), "after\n");
     panel.type_keys(&["\r"]);
     panel.shows(&["Went back to checkpoint", "To take it back: git axiom undo"]);
@@ -285,7 +285,9 @@ fn whatever_is_pressed_on_a_live_session_nothing_panics_and_all_is_sound() {
         world.task(id, &script, &[]);
     }
     // A line of random letters is no verb, and not to be run.
-    ["verb=", "edit=", "debug="].iter().for_each(|key| drop(world.env.git(&["config", "--add", "axiom.panel.keys", key])));
+    ["verb=", "edit=", "open-workspace="]
+        .iter()
+        .for_each(|key| drop(world.env.git(&["config", "--add", "axiom.panel.keys", key])));
     let session = || drop(world.env.axiom(&["run", "--detach", "--agents", "2", "--mode", "review"]));
     session();
     let table = TABLE.iter().flat_map(|row| row.keys.iter());
@@ -386,7 +388,7 @@ fn the_graph_draws_checkpoints_a_rollback_and_its_undo_and_says_what_is_at_risk(
     let drawn = scratch.axiom(&["graph"]);
     let rows: Vec<&str> = drawn.lines().collect();
     assert!(rows[0].starts_with("○") && rows[1].starts_with("↶") && rows[3].starts_with("◀"), "{drawn}");
-    assert!(rows[5].starts_with("◆") && rows[5].contains("git axiom rollback checkpoint one"), "{drawn}");
+    assert!(rows[5].starts_with("◆") && rows[5].contains("git axiom rollback one"), "{drawn}");
     let moments = scratch.json(&["graph", "--svg", "picture.svg"])["moments"].as_array().unwrap().clone();
     assert_eq!(moments.len(), rows.len() - 1);
     let picture = scratch.read("picture.svg");

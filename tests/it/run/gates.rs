@@ -14,7 +14,7 @@ fn each_claim_and_each_merge_waits_for_a_human() {
     let gate = world.wait_for_gate("claim-t");
     assert_eq!((gate["kind"].as_str(), gate["taskId"].as_str()), (Some("claim"), Some("t")));
     assert_eq!(world.status_of("t"), "pending");
-    assert_eq!(world.env.ok(&["gate", "approve", "t"]), "claim-t: start t: t");
+    assert_eq!(world.env.ok(&["gate", "approve", "t"]), "approved: claim-t: start t: t");
     world.wait_for_gate("merge-t");
     assert_eq!(world.status_of("t"), "done");
     assert!(!world.env.repo().join("t.txt").exists());

@@ -1,10 +1,10 @@
-//! Times for people, in their time zone. The zone is always shown.
+//! Times for people, in their time zone. What goes without saying is left out: today's date, and the present offset from UTC.
 
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-/// Date and time to the second, without the zone, for places where a heading shows the zone.
-pub fn local(zone: &TimeZone, at: Timestamp) -> String {
+/// Date and time to the second.
+fn local(zone: &TimeZone, at: Timestamp) -> String {
     let local = zone.to_datetime(at);
     let mut text = String::with_capacity("2026-01-13 10:00:00".len());
     let mut push = |sign: &str, number: u32| {
@@ -22,18 +22,20 @@ pub fn local(zone: &TimeZone, at: Timestamp) -> String {
     text
 }
 
-/// Date and time to the second, with the offset from UTC in git's format.
-pub fn with_zone(zone: &TimeZone, at: Timestamp) -> String {
-    format!("{} {}", local(zone, at), at.to_zoned(zone.clone()).strftime("%z"))
-}
-
-/// The name of a zone; where it has none, its offset from UTC at that time.
-pub fn zone_name(zone: &TimeZone, at: Timestamp) -> String {
-    match zone.iana_name() {
-        Some(name) => name.to_owned(),
-        None if *zone == TimeZone::UTC => "UTC".to_owned(),
-        None => at.to_zoned(zone.clone()).strftime("%z").to_string(),
+/// A time to the second: with its date where that is not today's, and with its offset from UTC where that is not the present one.
+pub fn said(zone: &TimeZone, now: Timestamp, at: Timestamp) -> String {
+    let text = local(zone, at);
+    let today = local(zone, now);
+    let day = "2026-01-13".len();
+    let shown = match (text.split_at_checked(day), today.split_at_checked(day)) {
+        (Some((date, clock)), Some((present, _))) if date == present => clock.trim_start(),
+        (_, _) => text.as_str(),
+    };
+    let offset = zone.to_offset(at);
+    if offset == zone.to_offset(now) {
+        return shown.to_owned();
     }
+    format!("{shown} {}", at.to_zoned(zone.clone()).strftime("%z"))
 }
 
 /// A length of time in at most two units: `45s`, `20min`, `2h 5min`, `3d 4h`.
@@ -72,7 +74,6 @@ mod tests {
                 let at = Timestamp::new(seconds, 999_000_000).unwrap();
                 let zoned = at.to_zoned(zone.clone());
                 assert_eq!(local(zone, at), zoned.strftime("%Y-%m-%d %H:%M:%S").to_string());
-                assert_eq!(with_zone(zone, at), zoned.strftime("%Y-%m-%d %H:%M:%S %z").to_string());
             }
         }
     }
@@ -84,10 +85,17 @@ mod tests {
     }
 
     #[test]
-    fn a_zone_has_a_name() {
-        let at = Timestamp::UNIX_EPOCH;
-        assert_eq!(zone_name(&TimeZone::UTC, at), "UTC");
-        assert_eq!(zone_name(&TimeZone::fixed(jiff::tz::offset(-3)), at), "-0300");
-        assert_eq!(with_zone(&TimeZone::fixed(jiff::tz::offset(3)), at), "1970-01-01 03:00:00 +0300");
+    fn what_goes_without_saying_is_left_out() {
+        let at = |text: &str| text.parse::<Timestamp>().unwrap();
+        let now = at("2026-07-13T22:30:00Z");
+        let east = TimeZone::fixed(jiff::tz::offset(2));
+        assert_eq!(said(&TimeZone::UTC, now, at("2026-07-13T10:00:00Z")), "10:00:00");
+        assert_eq!(said(&TimeZone::UTC, now, at("2026-07-12T10:00:00Z")), "2026-07-12 10:00:00");
+        assert_eq!(said(&east, now, at("2026-07-13T22:00:00Z")), "00:00:00", "the day is that of the user");
+        assert_eq!(said(&east, now, at("2026-07-13T21:59:59Z")), "2026-07-13 23:59:59");
+        if let Ok(berlin) = TimeZone::get("Europe/Berlin") {
+            assert_eq!(said(&berlin, now, at("2026-01-13T10:00:00Z")), "2026-01-13 11:00:00 +0100");
+            assert_eq!(said(&berlin, now, at("2026-07-13T10:00:00Z")), "2026-07-13 12:00:00");
+        }
     }
 }

@@ -3,7 +3,9 @@
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::StyledGrid;
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::{visible, words};
 use axiom_base::error::{Exit, Result};
 use axiom_model::program_hooks::edit::HookEntryStatus;
@@ -63,7 +65,7 @@ pub(super) fn show(ctx: &Context, chosen: &[&'static HookRecipe], screen: &mut S
         programs.extend(protection(ctx, recipe, &worktree, &standing));
         all.extend(standing);
     }
-    let text = in_words(&programs) + &in_a_table(&all);
+    let text = StyledText::from(in_words(&programs)) + in_a_table(&all);
     let answer = AttachStatusJson {
         worktree: worktree.path().display().to_string(),
         protected: programs.iter().any(|one| one.since.is_some()),
@@ -127,11 +129,11 @@ fn in_words(programs: &[SessionProtection]) -> String {
     text
 }
 
-fn in_a_table(all: &[ProgramEventStatus]) -> String {
+fn in_a_table(all: &[ProgramEventStatus]) -> StyledText {
     let is_told = |one: &&ProgramEventStatus| {
         !one.seldom || one.fired.is_some() || !matches!(one.found, HookEntryStatus::Current | HookEntryStatus::Plugin)
     };
-    let mut rows = vec![["PROGRAM", "EVENT", "HOOK", &words::time_heading("FIRED LAST HERE")].map(String::from).to_vec()];
+    let mut rows = vec![["PROGRAM", "EVENT", "HOOK", "FIRED LAST HERE"].map(String::from).to_vec()];
     for standing in all.iter().filter(is_told) {
         let hook = match (&standing.off, standing.works) {
             (Some(off), _) => off.word,
@@ -141,7 +143,11 @@ fn in_a_table(all: &[ProgramEventStatus]) -> String {
         let fired = standing.fired.map_or_else(|| "not yet".to_owned(), words::time);
         rows.push([standing.program, standing.event, hook, &fired].map(String::from).to_vec());
     }
-    let mut text = if rows.len() > 1 { format!("\n{}", table(&rows)) } else { String::new() };
+    let mut text = StyledText::new();
+    if rows.len() > 1 {
+        text.push_str("\n");
+        text.push_grid(StyledGrid::of(rows).headed());
+    }
     for program in all.iter().map(|one| one.program).collect::<std::collections::BTreeSet<_>>() {
         let seldom: Vec<&str> = all.iter().filter(|one| one.program == program && !is_told(one)).map(|one| one.event).collect();
         if !seldom.is_empty() {

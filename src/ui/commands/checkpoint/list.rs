@@ -4,7 +4,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::left_out;
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::StyledGrid;
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::words;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{open_with_usable_config, purpose};
@@ -56,9 +58,10 @@ pub(super) fn list(args: &CheckpointListArgs, global: &GlobalArgs, screen: &mut 
     let answer = CheckpointListJson { checkpoints: checkpoint::list(&ctx, args.max_count)? };
     screen.answer(&answer, || {
         if ctx.state().record.checkpoints.is_empty() {
-            return "There is no checkpoint yet.\n".to_owned();
+            return StyledText::from("There is no checkpoint yet.\n");
         }
-        table(&rows(&answer.checkpoints)) + &below(&answer.checkpoints)
+        let list = StyledGrid::of(rows(&answer.checkpoints)).headed().cut(&[3]).may_go(&[5, 2]);
+        StyledText::from(list) + below(&answer.checkpoints)
     })?;
     Ok(Exit::Done)
 }
@@ -71,7 +74,7 @@ pub(super) fn show(args: &CheckpointShowArgs, global: &GlobalArgs, screen: &mut 
     Ok(Exit::Done)
 }
 
-fn people(shown: &CheckpointDetails) -> String {
+fn people(shown: &CheckpointDetails) -> StyledText {
     let document = &shown.document;
     let none = || "none".to_owned();
     let made = words::time(document.created_at);
@@ -96,15 +99,14 @@ fn people(shown: &CheckpointDetails) -> String {
     let commits = shown.listed.commits_since.map_or_else(|| "? commits".to_owned(), |number| words::count(number, "commit"));
     rows.push(vec!["since".to_owned(), format!("{}, {commits}", words::count(shown.listed.tasks_since, "task"))]);
     rows.push(vec!["size".to_owned(), size_text(shown.listed.size)]);
-    let mut text = table(&rows);
+    let mut text = StyledText::from(StyledGrid::of(rows).folded());
     if let Some(only) = &shown.listed.only {
         text.push_str(&format!("{}\n", only_text(only)));
     }
     for (path, coverage) in &document.coverage_with_submodules() {
         let gone = shown.listed.only.as_ref().is_some_and(|only| only.all_else_gone);
         for line in left_out(path, coverage, &shown.sizes_now, gone) {
-            text.push_str(&line);
-            text.push('\n');
+            text.push_str(&format!("{line}\n"));
         }
     }
     text

@@ -3,7 +3,8 @@
 
 use super::remove::tell;
 use crate::cli::prompt;
-use crate::cli::screen::{Screen, table};
+use crate::cli::screen::Screen;
+use crate::cli::table::table;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::open_with_usable_config;
 use crate::commands::rollback::menu;

@@ -5,9 +5,11 @@ use serde::Serialize;
 
 use crate::cli::screen::Screen;
 use crate::cli::{visible, words};
+use crate::commands::diff::show_patch;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::{open_with_usable_config, purpose};
 use crate::wording::checkpoints::{compacted, only_text};
+use axiom_agents::task_diff::PatchColor;
 use axiom_base::error::{Code, Error, Exit, Result, some_of};
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::{
@@ -144,17 +146,12 @@ pub(super) fn diff(args: &CheckpointDiffArgs, global: &GlobalArgs, screen: &mut 
         let named: Vec<String> = hidden.iter().map(|path| format!("'{path}'")).collect();
         screen.note(&format!("only in bytes that git's conversions hide: {}", some_of(&named, NAMED)));
     }
-    let patch = |color: &str| {
-        let options = [(args.stat, "--stat"), (args.name_only, "--name-only"), (true, color)];
+    let patch = |color: PatchColor| {
+        let options = [(args.stat, "--stat"), (args.name_only, "--name-only"), (true, color.option())];
         let options: Vec<&str> = options.into_iter().filter_map(|(wanted, option)| wanted.then_some(option)).collect();
         difference.shown_by_git(&ctx, &options)
     };
-    let plain = patch("--color=never")?;
-    let shown = if screen.shows_terminal() { visible::bytes(&plain).into_bytes() } else { plain.clone() };
-    // git's colours could not be distinguished from escape sequences in files, so they are only used for a patch without
-    // any.
-    let colored = screen.shows_terminal() && shown == plain;
-    screen.write(&if colored { patch("--color=always")? } else { shown })?;
+    show_patch(patch, screen)?;
     Ok(Exit::Done)
 }
 

@@ -9,7 +9,8 @@ use clap::{Args, Subcommand};
 use serde::Serialize;
 
 use super::repository;
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::StyledGrid;
+use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::panel::keys::PanelKeyBindings;
@@ -191,7 +192,7 @@ fn show(args: &ConfigShowArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
     screen.answer(&answer, || {
         let value = |value: &serde_json::Value| if value.is_null() { "(not set)".to_owned() } else { value.to_string() };
         let rows = answer.settings.iter().map(|view| vec![view.key.to_owned(), value(view.value), view.source.clone()]);
-        table(&rows.collect::<Vec<_>>())
+        StyledGrid::of(rows).cut(&[1, 0])
     })?;
     Ok(Exit::Done)
 }

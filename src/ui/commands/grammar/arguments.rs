@@ -54,6 +54,7 @@ pub enum Verb {
     Run(LazyArgs<commands::run::RunArgs>),
     Panel(LazyArgs<commands::panel::PanelArgs>),
     Status(LazyArgs<commands::status::StatusArgs>),
+    Statusline(LazyArgs<commands::statusline::StatuslineArgs>),
     Output(LazyArgs<commands::output::OutputArgs>),
     Log(LazyArgs<commands::log::LogArgs>),
     Graph(LazyArgs<commands::graph::GraphArgs>),

@@ -8,8 +8,13 @@ use std::ops::Deref;
 use clap::builder::{Resettable, StyledStr};
 use clap::{ArgMatches, Args, Command, Error, FromArgMatches, Subcommand};
 
+use super::arguments::MAX_WIDTH;
+use crate::cli::terminal_look::TerminalLook;
 use axiom_model::verbs;
 use axiom_model::verbs::short_ways;
+
+/// A line of help that is shorter was not ended by the width.
+const SHORTEST_WRAPPED: usize = 70;
 
 /// The arguments `T` of a verb, or its verbs, built when clap needs them. Code that reads a [`Command`] without parsing must
 /// call [`Command::build`] first.
@@ -86,11 +91,34 @@ fn described(command: Command, augment: fn(Command) -> Command) -> Command {
         Some(row) => command.about(row.summary).long_about(Resettable::Reset),
         None => command,
     };
-    let described = summed_up(augment(command).mut_subcommands(below));
+    let described = for_this_terminal(summed_up(augment(command).mut_subcommands(|verb| for_this_terminal(below(verb)))));
     match short_ways::commonest(&name) {
         Some(common) => described.before_help(format!("'git axiom {name}' alone: 'git axiom {name} {common}'")),
         None => described,
     }
+}
+
+/// Where the terminal is narrower than the lines that were wrapped by hand, they are wrapped anew for it.
+fn for_this_terminal(command: Command) -> Command {
+    let is_narrow = TerminalLook::of(false).columns().is_some_and(|columns| columns < MAX_WIDTH);
+    match command.get_after_help().filter(|_| is_narrow).map(ToString::to_string) {
+        Some(text) => command.after_help(with_whole_paragraphs(&text)),
+        None => command,
+    }
+}
+
+/// A text whose paragraphs are one line each. What is set in, or in columns, stays as it is.
+fn with_whole_paragraphs(text: &str) -> String {
+    let is_prose = |line: &str| !line.is_empty() && !line.starts_with(' ') && !line.contains("  ");
+    let mut whole = String::with_capacity(text.len());
+    let mut before = "";
+    for line in text.lines() {
+        let goes_on = is_prose(before) && is_prose(line) && before.len() >= SHORTEST_WRAPPED;
+        whole.push_str(if goes_on { " " } else { "\n" });
+        whole.push_str(line);
+        before = line;
+    }
+    whole.trim_start_matches('\n').to_owned()
 }
 
 #[cfg(test)]
@@ -141,6 +169,16 @@ mod tests {
         walk(&command, "", &mut seen);
         let missing: Vec<_> = verbs::all().filter(|row| !seen.iter().any(|name| name == row.name)).collect();
         assert!(missing.is_empty(), "{missing:?}");
+    }
+
+    #[test]
+    fn only_paragraphs_that_the_width_has_wrapped_are_made_whole() {
+        let long = "a line of a paragraph that is as long as the help of a verb is wide, and so";
+        assert_eq!(
+            with_whole_paragraphs(&format!("{long}\ngoes on.\n\n  set in\nkey  x")),
+            format!("{long} goes on.\n\n  set in\nkey  x")
+        );
+        assert_eq!(with_whole_paragraphs("short\nlines"), "short\nlines");
     }
 
     #[test]

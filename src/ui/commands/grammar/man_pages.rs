@@ -41,7 +41,10 @@ What to trace to standard error: \fBinfo\fR tells what happens, with numbers and
 instead, which becomes FILE.1 at 10 MB; three of these are kept.
 .TP
 NO_COLOR
-Print without colours.
+Print without colours, as with \fBcolor.ui=never\fR or \fBcolor.axiom=never\fR.
+.TP
+GIT_PAGER, PAGER
+The pager, as git chooses it; \fBpager.axiom\fR is for git axiom alone.
 .SH "FILES"
 .TP
 ~/.config/git\-axiom/config.toml

@@ -4,6 +4,7 @@ use serde::Serialize;
 
 use super::changed_in_words;
 use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::{visible, words};
 use crate::commands::diff;
 use crate::commands::diff::{DiffCommitJson, DiffFileJson};
@@ -34,28 +35,32 @@ pub(super) fn show(number: u32, global: &GlobalArgs, screen: &mut Screen) -> Res
     Ok(Exit::Done)
 }
 
-fn in_words(prompt: &Prompt, diff: &TaskDiff) -> String {
+fn in_words(prompt: &Prompt, diff: &TaskDiff) -> StyledText {
     let number = prompt.number;
     let program = prompt.program.map_or("an agent", |program| program.title());
-    let mut text = format!("Prompt {number} to {program}, {}\n", words::time(prompt.at));
+    let mut text = StyledText::from(format!("Prompt {number} to {program}, {}\n", words::time(prompt.at)));
     if let Some(line) = &prompt.text {
         text.push_str(&format!("  {}\n", visible::line(line)));
     }
     if let Some(worktree) = &prompt.worktree {
         text.push_str(&format!("in {}\n", visible::line(worktree)));
     }
+    if let Some(back) = &prompt.taken_back_by {
+        text.push_str(&format!("taken back: git axiom undo {back}    brings back what it did\n"));
+    }
     let until = if diff.workspace.is_some() { "now" } else { "the next prompt of its session" };
     if diff.files.is_empty() {
         text.push_str(&format!("\nChanged until {until}: {}\n", changed_in_words(prompt)));
     } else {
-        text.push_str(&format!("\nChanged until {until}:\n{}", stat(diff)));
+        text.push_str(&format!("\nChanged until {until}:\n"));
+        text.append(stat(diff));
     }
     for commit in &diff.commits {
         text.push_str(&format!("committed: {} {}\n", commit.oid.short(), visible::line(&commit.subject)));
     }
-    text + &format!(
+    text + format!(
         "\ngit axiom diff {number}                    the same as a patch\n\
-         git axiom rollback --prompt {number}       goes back to before it: its worktree, after a question\n\
+         git axiom rollback --prompt {number}       goes back to before it: its worktree alone\n\
          git axiom restore --prompt {number} FILE   brings back one file or folder alone\n"
     )
 }

@@ -2,7 +2,8 @@
 //! changes nothing.
 
 use super::checkpoint;
-use crate::cli::screen::{Screen, table};
+use crate::cli::screen::Screen;
+use crate::cli::table::table;
 use crate::cli::{prompt, words};
 use crate::commands::grammar::consent::ConsentArgs;
 use crate::wording::checkpoints::rows;

@@ -4,7 +4,8 @@ use clap::Args;
 use jiff::Timestamp;
 use serde::Serialize;
 
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::StyledGrid;
+use crate::cli::screen::Screen;
 use crate::cli::words;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::look;
@@ -53,6 +54,6 @@ pub fn run(args: &TaskAuditArgs, global: &GlobalArgs, screen: &mut Screen) -> Re
     let history = history::audit(&ctx, &id)?;
     let entry = |entry: &AuditEntry| vec![words::time(entry.at), entry.by.to_string(), entry.text.clone()];
     let answer = TaskAuditJson { id: &id, entries: history.iter().map(as_json).collect() };
-    screen.answer(&answer, || table(&history.iter().map(entry).collect::<Vec<_>>()))?;
+    screen.answer(&answer, || StyledGrid::of(history.iter().map(entry)).folded())?;
     Ok(Exit::Done)
 }

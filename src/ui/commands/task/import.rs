@@ -43,7 +43,7 @@ pub fn run(args: &TaskImportArgs, global: &GlobalArgs, screen: &mut Screen) -> R
     let mut ctx = open_configured(global, Vec::new(), screen)?;
     let imported = import::import(&mut ctx, &text)?;
     let answer = TaskImportJson { task_ids: &imported.ids };
-    screen.answer(&answer, || imported.ids.iter().map(|id| format!("{id}\n")).collect())?;
+    screen.answer(&answer, || imported.ids.iter().map(|id| format!("{id}\n")).collect::<String>())?;
     screen.note(&format!("{} imported.", words::count(imported.ids.len(), "task")));
     if imported.were_active > 0 {
         let (number, verb) = (imported.were_active, words::verb);

@@ -4,7 +4,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::view::{TaskJson, joined, status_words};
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::{StyledCell, StyledGrid};
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::look;
 use axiom_agents::supervise::keeper_now::cut_off;
@@ -68,7 +70,7 @@ pub fn run(args: &TaskListArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     let json = screen.wants_json();
     let answer =
         TaskListJson { tasks: if json { tasks.iter().map(|task| TaskJson::of(&groups, task)).collect() } else { Vec::new() } };
-    screen.answer(&answer, || if tasks.is_empty() { String::new() } else { rows(&groups, &tasks) })?;
+    screen.answer(&answer, || if tasks.is_empty() { StyledText::new() } else { rows(&groups, &tasks) })?;
     if tasks.is_empty() && hidden == 0 {
         screen.note("There is no task yet: add one with 'git axiom task add TITLE'.");
     } else if wanted.is_empty() && hidden > 0 {
@@ -77,17 +79,17 @@ pub fn run(args: &TaskListArgs, global: &GlobalArgs, screen: &mut Screen) -> Res
     Ok(Exit::Done)
 }
 
-fn rows<'a>(groups: &TaskGroupTree<'a>, tasks: &[&'a Task]) -> String {
-    let mut rows = vec![["ID", "STATUS", "PROGRESS", "AFTER", "TITLE"].map(String::from).to_vec()];
+fn rows<'a>(groups: &TaskGroupTree<'a>, tasks: &[&'a Task]) -> StyledText {
+    let mut rows = vec![["ID", "STATUS", "PROGRESS", "AFTER", "TITLE"].map(StyledCell::from).to_vec()];
     for task in tasks {
         let kind = if task.kind == TaskKind::Task { String::new() } else { format!(" [{}]", task.kind) };
         rows.push(vec![
-            task.id.to_string(),
-            status_words(groups, task),
-            format!("{:>3}%", groups.progress(task)),
-            joined(&task.after, "-"),
-            format!("{}{kind}", task.title),
+            task.id.to_string().into(),
+            StyledCell::status(status_words(groups, task)),
+            format!("{:>3}%", groups.progress(task)).into(),
+            joined(&task.after, "-").into(),
+            format!("{}{kind}", task.title).into(),
         ]);
     }
-    table(&rows)
+    StyledGrid::of(rows).headed().cut(&[3, 4, 0]).may_go(&[3]).into()
 }

@@ -4,7 +4,9 @@ use clap::Args;
 use serde::Serialize;
 
 use super::view::{TaskJson, joined, status_words};
-use crate::cli::screen::{Screen, table};
+use crate::cli::grid::{StyledCell, StyledGrid};
+use crate::cli::screen::Screen;
+use crate::cli::styled::StyledText;
 use crate::cli::{visible, words};
 use crate::commands::grammar::arguments::GlobalArgs;
 use crate::commands::look;
@@ -92,7 +94,7 @@ fn in_words<'a>(
     has_nothing: bool,
     (verification, used): (&[LoggedVerifyStep<'_>], &[BudgetUsage]),
     body: Option<&str>,
-) -> String {
+) -> StyledText {
     let state = groups.state();
     let mut rows: Vec<Vec<String>> = Vec::new();
     let mut row = |name: &str, value: String| rows.push(vec![format!("{name}:"), value]);
@@ -158,11 +160,13 @@ fn in_words<'a>(
     if let Some(reports) = state.reports(&task.id) {
         rows.extend(reported::rows(&ReportedWork::of(reports)));
     }
-    let head = format!("{}: {}\n{}", task.id, visible::line(&task.title), table(&rows));
+    let mut text = StyledText::from(format!("{}: {}\n", task.id, visible::line(&task.title)));
+    let stands_out = |row: Vec<String>| row.into_iter().map(StyledCell::status).collect();
+    text.push_grid(StyledGrid::of(rows.into_iter().map(stands_out).collect::<Vec<Vec<_>>>()).folded());
     match body {
         // Indented, so that a line of the body cannot look like one of git axiom's own.
-        Some(body) => format!("{head}\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")),
-        None => head,
+        Some(body) => text + format!("\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")),
+        None => text,
     }
 }
 

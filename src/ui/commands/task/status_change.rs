@@ -68,7 +68,7 @@ fn report(screen: &mut Screen, asked: &[TaskId], changed: &[TaskId], done: &str)
     let answer = TaskStatusChangeJson { changed, unchanged };
     screen.answer(&answer, || {
         let made = changed.iter().map(|id| format!("{id}: {done}\n"));
-        made.chain(answer.unchanged.iter().map(|id| format!("{id}: was {done} already\n"))).collect()
+        made.chain(answer.unchanged.iter().map(|id| format!("{id}: was {done} already\n"))).collect::<String>()
     })?;
     Ok(Exit::Done)
 }

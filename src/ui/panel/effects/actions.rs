@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use super::recovery_and_trust;
+use super::{answers, recovery_and_trust};
 use crate::panel::request::PanelAction;
 use crate::wording::checkpoints::{compacted, deleted};
 use crate::wording::undo::{UndoOutcomeJson, explain, with_possible};
@@ -19,12 +19,15 @@ use axiom_agents::revert_task::{TaskRollbackOutcome, TaskRollbackRequest};
 use axiom_agents::supervise::SupervisorOptions;
 use axiom_agents::supervise::notice::{SessionNotice, SessionWatcher};
 use axiom_agents::tasks::edit;
-use axiom_base::error::Result;
+use axiom_agents::tasks::edit::NewTaskRequest;
+use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::{AgentId, CheckpointName, TaskId};
 use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::operation::undo::UndoSelector;
 use axiom_model::work::endings::outcome::TaskHalt;
 use axiom_model::work::gates::gate::{AfterHalt, GateDecision, RedirectWorkspace};
+use axiom_model::work::money::budget::BudgetLimits;
+use axiom_model::work::tasks::task::{TaskKind, TaskStatus};
 use axiom_safety::attach::prompts;
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::CheckpointRequest;
@@ -101,7 +104,13 @@ fn done(ctx: &mut Context, deed: &PanelAction) -> Result<String> {
         }
         PanelAction::Quit => Ok(told::quitting(quitting::quit(ctx, SaveBeforeQuit::Nothing)?.as_ref(), false)),
         PanelAction::CheckpointAndQuit => Ok(told::quitting(quitting::quit(ctx, SaveBeforeQuit::Checkpoint)?.as_ref(), false)),
-        PanelAction::Approve(gate) => decide(ctx, gate, &GateDecision::Approved),
+        PanelAction::AddTask(title) => add(ctx, title),
+        PanelAction::Approve { gate, shown } => {
+            if answers::gate(ctx, gate)? != *shown {
+                return Err(Error::new(Code::ChangedMeanwhile, format!("{gate} is not what was shown any more")));
+            }
+            decide(ctx, gate, &GateDecision::Approved)
+        }
         PanelAction::Reject { gate, reason } => decide(ctx, gate, &GateDecision::Rejected { reason: reason.clone() }),
         PanelAction::Answer { gate, text } => decide(ctx, gate, &GateDecision::Answered { text: text.clone() }),
         PanelAction::RollBack(name) => {
@@ -174,11 +183,31 @@ fn send(ctx: &mut Context, agent: &str, to: &str) -> Result<String> {
 
 fn decide(ctx: &mut Context, gate: &str, decision: &GateDecision) -> Result<String> {
     let gates = interventions::decide(ctx, &[gate.to_owned()], decision)?;
-    let text = told::decided(&gates);
+    let text = told::decided(&gates, decision);
     if ctx.supervisor_alive()? {
         return Ok(text.lines().next().unwrap_or_default().to_owned());
     }
     Ok(format!("{}; no supervisor runs: the next 'git axiom run' acts on it", text.lines().next().unwrap_or_default()))
+}
+
+fn add(ctx: &mut Context, title: &str) -> Result<String> {
+    let new = NewTaskRequest {
+        id: None,
+        kind: TaskKind::Task,
+        title: title.to_owned(),
+        body: None,
+        parent: None,
+        after: Vec::new(),
+        needs: Vec::new(),
+        start_early: false,
+        persona: None,
+        verify: Vec::new(),
+        limits: BudgetLimits::default(),
+        status: TaskStatus::Pending,
+        reason: None,
+        merged: None,
+    };
+    Ok(format!("Added {}.", edit::add(ctx, new)?.id))
 }
 
 fn went_back(ctx: &Context, done: &RollbackReport) -> String {

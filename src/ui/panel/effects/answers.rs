@@ -2,7 +2,7 @@
 
 use super::actions::{in_main_worktree, named, of_task, whole};
 use super::recovery_and_trust;
-use crate::cli::screen::table;
+use crate::cli::table::table;
 use crate::cli::visible;
 use crate::cli::words::clock;
 use crate::panel::request::{PanelAction, PanelAnswer, PanelPreview, PanelQuestion};
@@ -15,6 +15,7 @@ use crate::wording::rollback::{KEPT, nothing_changes, people};
 use crate::wording::undo::{UndoOutcomeJson, explain, with_possible};
 use crate::wording::{diff, gates as gates_told, interventions as told, task_rollback, verify_steps};
 use axiom_agents::interventions::{gates, pausing, redirect};
+use axiom_agents::task_diff::PatchColor;
 use axiom_agents::{revert_task, task_diff};
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::{AgentId, CheckpointName, TaskId};
@@ -22,6 +23,7 @@ use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::operation::operation_record::OperationRecord;
 use axiom_model::operation::undo::UndoSelector;
 use axiom_model::queries::choices::choices;
+use axiom_model::work::gates::gate::GateKind;
 use axiom_safety::attach::{at_work, prompts};
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::CheckpointListing;
@@ -53,12 +55,7 @@ pub fn answer(ctx: &mut Context, question: &PanelQuestion) -> Result<PanelAnswer
             let lines = told::at_work(&running);
             Ok(PanelAnswer::Text(vec![lines, "Whatever you choose, nothing of their work is lost.".to_owned()]))
         }
-        PanelQuestion::Gate(id) => {
-            let look = gates::look(ctx, id)?;
-            let case = look.gate.task_id.as_ref().map(|task| ctx.state().task(task)).transpose()?;
-            let verification = case.map(|case| verify_steps::of(ctx, case)).unwrap_or_default();
-            Ok(text(&gates_told::in_words(&look, case, &verification)))
-        }
+        PanelQuestion::Gate(id) => gate(ctx, id).map(PanelAnswer::Text),
         PanelQuestion::Recovery => recovery_and_trust::recovery(ctx),
         PanelQuestion::CutOff => recovery_and_trust::cut_off(ctx).map(PanelAnswer::Text),
         PanelQuestion::Abandoned => recovery_and_trust::abandoned(ctx).map(PanelAnswer::Plan),
@@ -131,9 +128,11 @@ fn plan(ctx: &mut Context, deed: &PanelAction) -> Result<PanelPreview> {
         | PanelAction::Redirect { .. }
         | PanelAction::Block { .. }
         | PanelAction::Unblock(_) => no_dry_run(deed),
-        PanelAction::Approve(_) | PanelAction::Reject { .. } | PanelAction::Answer { .. } | PanelAction::Checkpoint(_) => {
-            no_dry_run(deed)
-        }
+        PanelAction::AddTask(_)
+        | PanelAction::Approve { .. }
+        | PanelAction::Reject { .. }
+        | PanelAction::Answer { .. }
+        | PanelAction::Checkpoint(_) => no_dry_run(deed),
         PanelAction::Recover(wanted) => recovery_and_trust::recovers(ctx, wanted),
         PanelAction::Undo(_) | PanelAction::Abandon(_) | PanelAction::Trust(_) => no_dry_run(deed),
     }
@@ -202,11 +201,25 @@ fn places(ctx: &Context, agent: &str) -> Result<PanelAnswer> {
     Ok(PanelAnswer::Choices { before: intervention_preview::redirect(who), items: names.zip(told::choices(&open)).collect() })
 }
 
+/// What helps to decide at a gate; at that of a merge, also what would be merged.
+pub fn gate(ctx: &Context, id: &str) -> Result<Vec<String>> {
+    let look = gates::look(ctx, id)?;
+    let task = look.gate.task_id.as_ref().map(|task| ctx.state().task(task)).transpose()?;
+    let verification = task.map(|task| verify_steps::of(ctx, task)).unwrap_or_default();
+    let mut lines = lines_of(&gates_told::in_words(&look, task, &verification).plain());
+    if let (GateKind::Merge, Some(diff), Some(task)) = (look.gate.kind, &look.diff, task) {
+        lines.push(String::new());
+        let text = visible::bytes(&ctx.repo.history().patch(&diff.base, &diff.new, PatchColor::Plain)?);
+        lines.extend(patch(&text, &format!("git axiom diff {}", task.id)));
+    }
+    Ok(lines)
+}
+
 fn difference(ctx: &Context, task: &str) -> Result<PanelAnswer> {
     let diff = task_diff::of(ctx, &TaskId::new(task.to_owned())?)?;
-    let mut lines = lines_of(&diff::stat(&diff));
+    let mut lines = lines_of(&diff::stat(&diff).plain());
     lines.push(String::new());
-    let text = visible::bytes(&ctx.repo.history().patch(&diff.base, &diff.new)?);
+    let text = visible::bytes(&ctx.repo.history().patch(&diff.base, &diff.new, PatchColor::Plain)?);
     lines.extend(patch(&text, &format!("git axiom diff {task}")));
     Ok(PanelAnswer::Text(lines))
 }
@@ -220,7 +233,10 @@ fn since(ctx: &Context, name: &str) -> Result<PanelAnswer> {
     let (old, new) = &difference.trees;
     let mut lines: Vec<String> = difference.files.iter().take(MOST_LINES).map(|file| format!("  {}", file.path)).collect();
     lines.push(String::new());
-    lines.extend(patch(&visible::bytes(&ctx.repo.history().patch(old, new)?), &format!("git axiom checkpoint diff {name}")));
+    lines.extend(patch(
+        &visible::bytes(&ctx.repo.history().patch(old, new, PatchColor::Plain)?),
+        &format!("git axiom checkpoint diff {name}"),
+    ));
     Ok(PanelAnswer::Text(lines))
 }
 

@@ -30,11 +30,14 @@ use super::keys::PanelKeyBindings;
 use super::model::{PanelModel, PanelNotice, update};
 use super::request::{PanelExit, PanelFailure, PanelRequest};
 use super::view::PanelColours;
+use crate::cli::screen::Screen;
 use axiom_agents::open_panels;
+use axiom_agents::supervise::status;
 use axiom_base::env;
 use axiom_base::error::{Error, Exit, Result};
 use axiom_base::own_process::end_signals;
 use axiom_base::own_process::end_signals::QuestionSignals;
+use axiom_model::queries::project::LiveSessionStatus;
 use axiom_safety::context::event_waiter::{LogEventWaiter, TerminalInput};
 use axiom_safety::context::handle::Context;
 
@@ -72,6 +75,9 @@ pub fn run(mut ctx: Context, options: PanelOptions) -> Result<Exit> {
         let closing = panel.until_closed(&signals);
         terminal::give_back();
         panel.threads.finish();
+        if let Some(text) = goes_on(&mut panel.ctx) {
+            Screen::for_people().note(text);
+        }
         closing?
     };
     if let Some(signal) = signals.came() {
@@ -82,6 +88,20 @@ pub fn run(mut ctx: Context, options: PanelOptions) -> Result<Exit> {
         PanelExit::Done => Exit::Done,
         PanelExit::Interrupted => Exit::Interrupted,
     })
+}
+
+/// What goes on without the panel.
+fn goes_on(ctx: &mut Context) -> Option<&'static str> {
+    ctx.store.refresh().ok()?;
+    let session = status::status(ctx, env::now()).ok()?;
+    match session.session.state {
+        _ if !session.supervisor.alive => None,
+        LiveSessionStatus::Ending => Some("The session is ending: agents get 5 seconds, and what they did is committed."),
+        LiveSessionStatus::Running | LiveSessionStatus::Pausing | LiveSessionStatus::Paused => {
+            Some("The session goes on: git axiom panel shows it, git axiom quit ends it.")
+        }
+        LiveSessionStatus::Idle | LiveSessionStatus::Crashed => None,
+    }
 }
 
 /// What is told where panels were killed: nothing gave their terminals back.

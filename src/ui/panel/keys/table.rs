@@ -21,7 +21,7 @@ const fn shown(place: u8, row: KeyTableRow) -> KeyTableRow {
 /// Every key of the panel.
 pub const TABLE: &[KeyTableRow] = &[
     shown(
-        4,
+        5,
         row(
             PanelCommand::Stop,
             "stop",
@@ -38,7 +38,7 @@ pub const TABLE: &[KeyTableRow] = &[
         ("redirect", "Send the agent to another task"),
     ),
     shown(
-        5,
+        6,
         row(
             PanelCommand::Kill,
             "kill",
@@ -56,7 +56,7 @@ pub const TABLE: &[KeyTableRow] = &[
         ("full screen", "Show its output on the whole screen, and back"),
     ),
     shown(
-        6,
+        9,
         row(
             PanelCommand::Block,
             "block",
@@ -88,10 +88,10 @@ pub const TABLE: &[KeyTableRow] = &[
     ),
     row(
         PanelCommand::Debug,
-        "debug",
+        "open-workspace",
         &[Char('d')],
         PanelCommandScope::Task,
-        ("debug", "Open its workspace in your editor; its agent is held"),
+        ("open workspace", "Open its workspace in your editor; its agent is held"),
     ),
     row(
         PanelCommand::Diff,
@@ -101,7 +101,7 @@ pub const TABLE: &[KeyTableRow] = &[
         ("diff", "Show what the task changed, untracked files too"),
     ),
     shown(
-        3,
+        4,
         row(
             PanelCommand::Pause,
             "pause",
@@ -159,6 +159,20 @@ pub const TABLE: &[KeyTableRow] = &[
         ("undo", "Take back the last change; in the timeline the selected one"),
     ),
     row(
+        PanelCommand::AddTask,
+        "add-task",
+        &[Char('A')],
+        PanelCommandScope::Everything,
+        ("add a task", "Add a task: type its title"),
+    ),
+    row(
+        PanelCommand::BeginSession,
+        "begin-session",
+        &[Char('B')],
+        PanelCommandScope::Everything,
+        ("begin a session", "Begin a session in the background: git axiom run --detach"),
+    ),
+    row(
         PanelCommand::Learnings,
         "learnings",
         &[Char('L')],
@@ -166,7 +180,7 @@ pub const TABLE: &[KeyTableRow] = &[
         ("learnings", "Show what agents learnt"),
     ),
     shown(
-        9,
+        3,
         row(
             PanelCommand::Quit,
             "quit",
@@ -191,6 +205,23 @@ pub const TABLE: &[KeyTableRow] = &[
         &[PanelKey::Enter],
         PanelCommandScope::View,
         ("open", "Open what is selected: output, task, gate, moment"),
+    ),
+    shown(
+        2,
+        row(
+            PanelCommand::Decide,
+            "decide",
+            &[Char('a')],
+            PanelCommandScope::View,
+            ("decide", "Show what waits, and ask: Enter approves what is shown"),
+        ),
+    ),
+    row(
+        PanelCommand::Merged,
+        "merged",
+        &[Char('h')],
+        PanelCommandScope::View,
+        ("merged", "Show tasks that are merged or archived too, or hide them"),
     ),
     row(PanelCommand::Next, "next-view", &[PanelKey::Tab, PanelKey::Right], PanelCommandScope::View, ("next", "The next view")),
     row(

@@ -1,9 +1,11 @@
 //! What an answer, or what was done, changes in the model.
 
+use super::choices::DialogFacts;
 use super::dialog::{DialogBody, PanelDialog};
 use super::{PanelFetch, PanelModel, choices};
 use crate::panel::request::{PanelAction, PanelAnswer, PanelExit, PanelFailure, PanelQuestion, PanelRequest, PanelTicket};
 use crate::panel::view;
+use axiom_base::error::Code;
 
 pub(super) fn answered(model: &mut PanelModel, ticket: PanelTicket, answer: Result<PanelAnswer, PanelFailure>) {
     if let Ok(PanelAnswer::Timeline(moments)) = answer {
@@ -54,8 +56,8 @@ fn fill(model: &PanelModel, dialog: &mut PanelDialog, answer: PanelAnswer) {
         }
         (PanelDialog::Text { body, .. }, PanelAnswer::Text(lines)) => *body = DialogBody::Ready(lines),
         (PanelDialog::Choose { body, items, about, .. }, PanelAnswer::Text(lines)) => {
+            *items = choices::items(model, about, DialogFacts { shown: &lines, open: Vec::new() });
             *body = DialogBody::Ready(lines);
-            *items = choices::items(model, about, Vec::new());
         }
         (PanelDialog::Choose { body, items, .. }, PanelAnswer::Recovery { lines, choices }) => {
             *body = DialogBody::Ready(lines);
@@ -66,8 +68,8 @@ fn fill(model: &PanelModel, dialog: &mut PanelDialog, answer: PanelAnswer) {
             *items = choices::trust(digest);
         }
         (PanelDialog::Choose { body, items, about, .. }, PanelAnswer::Choices { before, items: open }) => {
+            *items = choices::items(model, about, DialogFacts { shown: &before, open });
             *body = DialogBody::Ready(before);
-            *items = choices::items(model, about, open);
         }
         (PanelDialog::Manager { body, managed }, PanelAnswer::Checkpoints { heading, rows, summary }) => {
             *body = DialogBody::Ready(Vec::new());
@@ -90,6 +92,13 @@ pub(super) fn done(model: &mut PanelModel, deed: &PanelAction, outcome: Result<V
     }
     if !succeeded && matches!(deed, PanelAction::Pause | PanelAction::PauseAtOnce) {
         model.dialogs.retain(|dialog| *dialog != PanelDialog::Pausing);
+    }
+    if let (PanelAction::Approve { gate, .. }, Err(failure)) = (deed, &outcome)
+        && failure.code == Code::ChangedMeanwhile.as_str()
+    {
+        // What was agreed to is not there any more: the human sees what is.
+        let anew = super::commands::find_out(model, format!("GATE {gate}, WHICH HAS CHANGED"), PanelQuestion::Gate(gate.clone()));
+        return anew;
     }
     tell_outcome(model, &deed.in_words().to_uppercase(), outcome);
     // What the manager shows has changed.

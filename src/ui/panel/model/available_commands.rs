@@ -53,6 +53,10 @@ pub fn impossible(model: &PanelModel, command: PanelCommand) -> Option<String> {
             | LiveSessionStatus::Idle
             | LiveSessionStatus::Crashed => Some("no session runs: git axiom run".to_owned()),
         },
+        PanelCommand::Decide if model.waiting_row().is_none() => Some("nothing that waits is selected".to_owned()),
+        PanelCommand::Merged if model.view != PanelView::Tasks => Some("it is for the view of the tasks".to_owned()),
+        PanelCommand::BeginSession if model.seen.session.supervised => Some("a session runs already".to_owned()),
+        PanelCommand::Decide | PanelCommand::Merged | PanelCommand::AddTask | PanelCommand::BeginSession => None,
         PanelCommand::RollBackSession
         | PanelCommand::Undo
         | PanelCommand::Mode

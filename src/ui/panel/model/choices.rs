@@ -8,18 +8,30 @@ use crate::wording::recovery;
 use crate::wording::recovery::RecoveryAsker;
 use axiom_model::recovery::human_choice::{CrashRecoveryChoice, RecoverySelection};
 
+/// The place of the yes among the decisions at a gate.
+pub(super) const YES: usize = 1;
+
+/// What was found out for a dialog.
+#[derive(Debug, Default)]
+pub(super) struct DialogFacts<'a> {
+    /// What is read before.
+    pub shown: &'a [String],
+    /// What can be chosen, each with the word that names it.
+    pub open: Vec<(String, String)>,
+}
+
 /// What can be chosen, once it is known what is to be read before.
-pub(super) fn items(model: &PanelModel, about: &ChoiceDialogSubject, open: Vec<(String, String)>) -> Vec<DialogChoice> {
+pub(super) fn items(model: &PanelModel, about: &ChoiceDialogSubject, known: DialogFacts<'_>) -> Vec<DialogChoice> {
     match about {
-        ChoiceDialogSubject::Gate(gate) => decisions(model, gate),
-        ChoiceDialogSubject::Redirect(agent) => places(agent, open),
+        ChoiceDialogSubject::Gate(gate) => decisions(model, gate, known.shown),
+        ChoiceDialogSubject::Redirect(agent) => places(agent, known.open),
         ChoiceDialogSubject::Quit => ways_out(),
         ChoiceDialogSubject::Checkpoint(_) | ChoiceDialogSubject::Recovery | ChoiceDialogSubject::Trust => Vec::new(),
     }
 }
 
 /// What can be decided at a gate.
-fn decisions(model: &PanelModel, gate: &str) -> Vec<DialogChoice> {
+fn decisions(model: &PanelModel, gate: &str, shown: &[String]) -> Vec<DialogChoice> {
     let asks = model.seen.waiting.iter().any(|row| row.id == gate && row.asks);
     let gate = gate.to_owned();
     let typed = |label: &str, then: DialogTextPurpose| DialogChoiceAction::Type { label: label.to_owned(), then };
@@ -32,7 +44,7 @@ fn decisions(model: &PanelModel, gate: &str) -> Vec<DialogChoice> {
         false => DialogChoice {
             letter: Some('a'),
             line: "Approve: let it continue".to_owned(),
-            then: DialogChoiceAction::Do(PanelAction::Approve(gate.clone())),
+            then: DialogChoiceAction::Do(PanelAction::Approve { gate: gate.clone(), shown: shown.to_vec() }),
         },
     };
     let no = DialogChoice {
@@ -152,7 +164,8 @@ mod tests {
     use crate::panel::event::PanelEvent;
     use crate::panel::model::tests::{answer, asked, model, press, seen_with_questions};
     use crate::panel::model::{PanelModel, update};
-    use crate::panel::request::{PanelAnswer, PanelPreview};
+    use crate::panel::request::{PanelAnswer, PanelFailure, PanelPreview};
+    use axiom_base::error::Code;
     use axiom_model::base::ids::TaskId;
 
     fn with_questions() -> PanelModel {
@@ -199,6 +212,25 @@ mod tests {
         answer(&mut model, &requests, PanelAnswer::Text(vec!["ch-004: active".into()]));
         assert_eq!(press(&mut model, "Enter"), []);
         assert!(model.dialogs.is_empty());
+    }
+
+    #[test]
+    fn exactly_the_gate_that_was_shown_is_approved_and_shown_anew_if_it_has_changed() {
+        let mut model = model(80, 24);
+        model.seen.waiting[0].asks = false;
+        press(&mut model, "3");
+        let requests = press(&mut model, "a");
+        let gate = model.gate.clone().unwrap();
+        assert_eq!(asked(&requests), Some(&PanelQuestion::Gate(gate.clone())));
+        assert_eq!(press(&mut model, "Enter"), [], "nothing is approved before it is shown");
+        let shown = vec!["merge it".to_owned()];
+        answer(&mut model, &requests, PanelAnswer::Text(shown.clone()));
+        let deed = PanelAction::Approve { gate: gate.clone(), shown };
+        assert_eq!(press(&mut model, "Enter"), [PanelRequest::Do(deed.clone())]);
+        let failure = PanelFailure { code: Code::ChangedMeanwhile.as_str(), lines: vec!["changed".to_owned()] };
+        let requests = update(&mut model, PanelEvent::Done(deed, Err(failure)));
+        assert_eq!(asked(&requests), Some(&PanelQuestion::Gate(gate)), "it is shown anew");
+        assert_eq!(press(&mut model, "Enter"), []);
     }
 
     #[test]

@@ -55,6 +55,14 @@ pub(super) fn begin(model: &mut PanelModel, command: PanelCommand) -> Vec<PanelR
         PanelCommand::Checkpoint => vec![PanelRequest::Do(PanelAction::Checkpoint(None))],
         PanelCommand::NewCheckpoint => new_checkpoint(model),
         PanelCommand::Checkpoints => find_out(model, "CHECKPOINTS".to_owned(), PanelQuestion::Checkpoints),
+        PanelCommand::AddTask => add_task(model),
+        PanelCommand::BeginSession => vec![PanelRequest::Run("run --detach".to_owned())],
+        PanelCommand::Decide => decide(model),
+        PanelCommand::Merged => {
+            model.shows_merged = !model.shows_merged;
+            model.keep_selection();
+            Vec::new()
+        }
         PanelCommand::Learnings => find_out(model, "LEARNINGS".to_owned(), PanelQuestion::Learnings),
         PanelCommand::Quit if model.seen.session.supervised && model.has_busy_agents() => {
             find_out(model, "QUIT?".to_owned(), PanelQuestion::AtWork)
@@ -209,6 +217,25 @@ fn type_verb(model: &mut PanelModel) -> Vec<PanelRequest> {
     let before = vec!["It runs on the terminal below the panel, as from a shell; then the panel comes back.".to_owned()];
     let (title, label) = ("VERB".to_owned(), "git axiom".to_owned());
     open(model, PanelDialog::Typed(DialogTextInput { title, before, label, text: String::new(), then: DialogTextPurpose::Verb }))
+}
+
+/// Asks for the title of a task.
+fn add_task(model: &mut PanelModel) -> Vec<PanelRequest> {
+    let before = vec!["Its instructions can be edited once it is there. To take it back: git axiom undo".to_owned()];
+    let (title, label) = ("ADD A TASK".to_owned(), "Title".to_owned());
+    open(
+        model,
+        PanelDialog::Typed(DialogTextInput { title, before, label, text: String::new(), then: DialogTextPurpose::AddTask }),
+    )
+}
+
+/// Opens what waits; at a gate, the yes is selected.
+fn decide(model: &mut PanelModel) -> Vec<PanelRequest> {
+    let requests = open_selected(model);
+    if let Some(PanelDialog::Choose { about: ChoiceDialogSubject::Gate(_), at, .. }) = model.dialogs.last_mut() {
+        *at = super::choices::YES;
+    }
+    requests
 }
 
 /// Asks for the name of a checkpoint.

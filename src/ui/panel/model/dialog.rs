@@ -119,6 +119,8 @@ pub struct DialogTextInput {
 pub enum DialogTextPurpose {
     /// The reason why this task is blocked.
     Block(String),
+    /// The title of a new task.
+    AddTask,
     /// The name of a checkpoint; none makes one up.
     Checkpoint,
     /// The answer at this gate.
@@ -155,6 +157,7 @@ impl DialogTextPurpose {
         let some = (!text.is_empty()).then(|| text.clone());
         match self {
             Self::Block(task) => some.map(|reason| DialogTextResult::Do(PanelAction::Block { task: task.clone(), reason })),
+            Self::AddTask => some.map(|title| DialogTextResult::Do(PanelAction::AddTask(title))),
             Self::Checkpoint => Some(DialogTextResult::Do(PanelAction::Checkpoint(some))),
             Self::Answer(gate) => some.map(|text| DialogTextResult::Do(PanelAction::Answer { gate: gate.clone(), text })),
             Self::Reject(gate) => some.map(|reason| DialogTextResult::Do(PanelAction::Reject { gate: gate.clone(), reason })),

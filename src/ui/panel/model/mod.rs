@@ -116,6 +116,8 @@ pub struct PanelModel {
     pub moment: Option<String>,
     /// What the lines of a view have to contain, in small letters.
     pub filters: BTreeMap<PanelView, String>,
+    /// Whether merged and archived tasks are shown.
+    pub shows_merged: bool,
     /// The output of the selected agent.
     pub output: OutputView,
     /// The timeline.
@@ -149,6 +151,7 @@ impl PanelModel {
             gate: None,
             moment: None,
             filters: BTreeMap::new(),
+            shows_merged: false,
             output: OutputView::default(),
             timeline: PanelFetch::Unknown,
             dialogs: Vec::new(),

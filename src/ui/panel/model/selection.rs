@@ -2,7 +2,36 @@
 
 use super::{PanelFetch, PanelModel, PanelView};
 use crate::panel::input::PanelDirection;
-use crate::panel::snapshot::{AgentRow, TaskRow, TimelineRow, WaitingRow};
+use crate::panel::snapshot::{AgentRow, AgentRowRunner, TaskRow, TimelineRow, WaitingRow};
+use axiom_model::work::tasks::task::TaskStatus;
+
+/// What is looked for first: work that goes on, then what does not go on, what is done, what is still to come.
+fn urgency(row: &TaskRow) -> u8 {
+    match row.status {
+        TaskStatus::Active => 0,
+        TaskStatus::Blocked | TaskStatus::Failed => 1,
+        TaskStatus::Done if !row.merged => 2,
+        TaskStatus::Pending => 3,
+        TaskStatus::Done | TaskStatus::Archived => 4,
+    }
+}
+
+/// The rows of a tree whose branches are ordered by the least of what is said of their rows; within a branch all stays as it is.
+fn ordered<'r, R, K: Ord>(
+    rows: Vec<&'r R>,
+    begins: impl Fn(&R) -> bool,
+    rank: impl Fn(&R) -> K,
+) -> std::iter::Flatten<std::vec::IntoIter<Vec<&'r R>>> {
+    let mut branches: Vec<Vec<&R>> = Vec::new();
+    for row in rows {
+        match branches.last_mut() {
+            Some(branch) if !begins(row) => branch.push(row),
+            Some(_) | None => branches.push(vec![row]),
+        }
+    }
+    branches.sort_by_key(|branch| branch.iter().map(|row| rank(row)).min());
+    branches.into_iter().flatten()
+}
 
 impl PanelModel {
     /// The names of the rows of a view, in order.
@@ -26,7 +55,9 @@ impl PanelModel {
     pub fn shown_agents(&self) -> impl Iterator<Item = &AgentRow> {
         let fits =
             |row: &&AgentRow| self.fits(PanelView::Agents, &[&row.id, &row.state, &row.title, row.task.as_deref().unwrap_or("")]);
-        self.seen.agents.iter().filter(fits)
+        // A prompt stands below its session.
+        let is_first = |row: &AgentRow| !matches!(row.runner, AgentRowRunner::Prompt { .. });
+        ordered(self.seen.agents.iter().filter(fits).collect(), is_first, |row| !row.works)
     }
 
     /// The tasks that are shown.
@@ -34,7 +65,10 @@ impl PanelModel {
         let fits = |row: &&TaskRow| {
             self.fits(PanelView::Tasks, &[&row.id, &row.title, row.in_words(), row.agent.as_deref().unwrap_or("")])
         };
-        self.seen.tasks.iter().filter(fits)
+        let is_filtered = self.filters.contains_key(&PanelView::Tasks);
+        let is_hidden = |row: &&TaskRow| row.merged || row.status == TaskStatus::Archived;
+        let shown = self.seen.tasks.iter().filter(|row| self.shows_merged || is_filtered || !is_hidden(row)).filter(fits);
+        ordered(shown.collect(), |row| row.depth == 0, urgency)
     }
 
     /// What waits, as far as it is shown.

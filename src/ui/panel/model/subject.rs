@@ -151,7 +151,10 @@ mod tests {
                 letters += 1;
                 let mut outside = model.clone();
                 let begun = press(&mut outside, &PanelKey::Char(letter).to_string());
-                assert!(begun.is_empty() && outside.dialogs.is_empty(), "{:?}: {letter} is '{}'", model.view, item.line);
+                // The key that opens the same dialog only asks what is in it.
+                let only_asks = asked(&begun).is_some() && model.view == PanelView::Gates && letter == 'a';
+                let does_nothing = begun.is_empty() && outside.dialogs.is_empty();
+                assert!(does_nothing || only_asks, "{:?}: {letter} is '{}'", model.view, item.line);
             }
         }
         assert!(letters > 8, "{letters}");

@@ -337,7 +337,7 @@ fn what_is_impossible_says_why_and_begins_nothing() {
         assert_eq!(press(&mut model, keys), [], "{keys}");
         assert!(model.dialogs.is_empty() && model.notice.clone().unwrap().text.contains(why), "{keys}: {:?}", model.notice);
     }
-    assert_eq!(press(&mut model, "2 g j j j j u"), [PanelRequest::Do(PanelAction::Unblock("ch-007".into()))]);
+    assert_eq!(press(&mut model, "2 g j j j u"), [PanelRequest::Do(PanelAction::Unblock("ch-007".into()))]);
 }
 
 #[test]
@@ -360,11 +360,13 @@ fn a_filter_shows_what_contains_a_text_and_escape_shows_all_again() {
     assert_eq!(model.task.as_deref(), Some("ch-004"), "what is shown is selected");
     assert_eq!(model.names(PanelView::Agents).len(), 4, "other views are as they were");
     press(&mut model, "Esc");
-    assert_eq!(model.names(PanelView::Tasks).len(), 6);
+    assert_eq!(model.names(PanelView::Tasks).len(), 5, "what is merged is hidden");
     press(&mut model, "/ n o t h i n g Enter");
     assert_eq!((model.names(PanelView::Tasks).len(), press(&mut model, "R")), (0, Vec::new()));
     press(&mut model, "/ Ctrl+U Enter");
-    assert_eq!(model.names(PanelView::Tasks).len(), 6, "no text: no filter");
+    assert_eq!(model.names(PanelView::Tasks).len(), 5, "no text: no filter");
+    press(&mut model, "h");
+    assert_eq!(model.names(PanelView::Tasks).len(), 6, "merged ones too");
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn tab(model: &PanelModel, view: PanelView) -> String {
     let number = PanelView::ALL.iter().position(|one| *one == view).map_or(0, |place| place + 1);
     let many = match view {
         PanelView::Agents => model.seen.agents.iter().filter(|row| !matches!(row.runner, AgentRowRunner::Prompt { .. })).count(),
-        PanelView::Tasks => model.seen.tasks.len(),
+        PanelView::Tasks => model.names(PanelView::Tasks).len(),
         PanelView::Gates => model.for_you(),
         PanelView::Output | PanelView::Timeline => 0,
     };

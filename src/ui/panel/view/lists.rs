@@ -99,7 +99,13 @@ fn state_tone(state: &str) -> TextTone {
     }
 }
 
-fn agent(row: &AgentRow, model: &PanelModel, columns: u16) -> Vec<RowPiece> {
+/// Which columns of the agents say something in any row: an empty one has no room.
+struct AgentColumns {
+    iteration: bool,
+    progress: bool,
+}
+
+fn agent(row: &AgentRow, model: &PanelModel, columns: u16, shown: &AgentColumns) -> Vec<RowPiece> {
     let plain = |text: String, width: usize| (fit(&text, width) + " ", TextTone::Plain);
     let iteration = match row.iteration {
         (0, _) => "-".to_owned(),
@@ -111,26 +117,36 @@ fn agent(row: &AgentRow, model: &PanelModel, columns: u16) -> Vec<RowPiece> {
         plain(row.id.clone(), 11),
         (fit(&row.state, 8) + " ", state_tone(&row.state)),
         plain(or_dash(row.task.clone()), 13),
-        plain(iteration, 6),
-        plain(or_dash(row.progress.map(|percent| format!("{percent}%"))), 4),
-        plain(or_dash(row.since.map(|since| age(since, row.until.unwrap_or(model.now)))), 5),
-        plain(or_dash(row.heard.map(|heard| age(heard, model.now))), 5),
     ];
+    if shown.iteration {
+        pieces.push(plain(iteration, 6));
+    }
+    if shown.progress {
+        pieces.push(plain(or_dash(row.progress.map(|percent| format!("{percent}%"))), 4));
+    }
+    pieces.push(plain(or_dash(row.since.map(|since| age(since, row.until.unwrap_or(model.now)))), 5));
+    pieces.push(plain(or_dash(row.heard.map(|heard| age(heard, model.now))), 5));
     if columns >= WIDE {
         pieces.push(plain(or_dash(row.tokens.map(tokens)), 7));
         pieces.push(plain(or_dash(row.cost.map(cost)), 8));
         pieces.push(plain(row.title.clone(), 32));
     }
-    pieces.push((row.doing.clone().unwrap_or_default(), TextTone::Dim));
+    let title = || if columns < WIDE { row.title.clone() } else { String::new() };
+    pieces.push((row.doing.clone().unwrap_or_else(title), TextTone::Dim));
     pieces
 }
 
 /// The agents, and below them what the selected one does.
 pub fn agents(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
     let wide = if area.width >= WIDE { "TOKENS  COST     TITLE                            " } else { "" };
-    let heading = format!(" AGENT       STATE    TASK          ITER   %    TIME  HEARD {wide}NOW");
     let rows: Vec<_> = model.shown_agents().collect();
-    let row = |place: usize| rows.get(place).map(|row| agent(row, model, area.width));
+    let columns = AgentColumns {
+        iteration: rows.iter().any(|row| row.iteration.0 > 0),
+        progress: rows.iter().any(|row| row.progress.is_some()),
+    };
+    let (iteration, percent) = (if columns.iteration { "ITER   " } else { "" }, if columns.progress { "%    " } else { "" });
+    let heading = format!(" AGENT       STATE    TASK          {iteration}{percent}TIME  HEARD {wide}NOW");
+    let row = |place: usize| rows.get(place).map(|row| agent(row, model, area.width, &columns));
     let rest = list(model, PanelView::Agents, area, canvas, &heading, row, no_agents(&model.seen));
     if let Some(row) = model.place(PanelView::Agents).and_then(|place| rows.get(place)) {
         agent_details(row, model, rest, canvas);
@@ -191,28 +207,39 @@ fn task_tone(row: &TaskRow) -> TextTone {
     }
 }
 
-fn task(row: &TaskRow, columns: u16) -> Vec<RowPiece> {
+fn task(row: &TaskRow, columns: u16, (has_agents, has_waiting): (bool, bool)) -> Vec<RowPiece> {
     let indent = "  ".repeat(row.depth.min(8));
     let mark = if row.kind == TaskKind::Task { "" } else { "▾ " };
-    let title = usize::from(columns).saturating_sub(62).max(12);
+    let left_out = if has_agents { 0 } else { 11 } + if has_waiting { 0 } else { 13 };
+    let title = (usize::from(columns) + left_out).saturating_sub(62).max(12);
     let unblocks = if row.unblocks > 0 { format!("unblocks {}", row.unblocks) } else { String::new() };
-    vec![
+    let mut pieces = vec![
         (format!(" {}", fit(&format!("{indent}{mark}{}", row.id), 18)), TextTone::Plain),
         (format!(" {}", fit(row.in_words(), 11)), task_tone(row)),
         (format!(" {:>3}% ", row.progress), TextTone::Plain),
-        (fit(row.agent.as_deref().unwrap_or_default(), 10) + " ", TextTone::Accent),
-        (fit(&unblocks, 12) + " ", TextTone::Dim),
-        (fit(&row.title, title), if row.kind == TaskKind::Task { TextTone::Plain } else { TextTone::Strong }),
-    ]
+    ];
+    if has_agents {
+        pieces.push((fit(row.agent.as_deref().unwrap_or_default(), 10) + " ", TextTone::Accent));
+    }
+    if has_waiting {
+        pieces.push((fit(&unblocks, 12) + " ", TextTone::Dim));
+    }
+    pieces.push((fit(&row.title, title), if row.kind == TaskKind::Task { TextTone::Plain } else { TextTone::Strong }));
+    pieces
 }
 
 /// The tasks as a tree.
 pub fn tasks(model: &PanelModel, area: Rect, canvas: &mut Canvas<'_>) {
-    let heading = " ID                 STATUS       DONE AGENT      WAITED FOR   TITLE";
     let rows: Vec<_> = model.shown_tasks().collect();
-    let row = |place: usize| rows.get(place).map(|row| task(row, area.width));
-    let none = "There is no task yet: git axiom task add TITLE, or git axiom plan.";
-    let rest = list(model, PanelView::Tasks, area, canvas, heading, row, none);
+    let shown = (rows.iter().any(|row| row.agent.is_some()), rows.iter().any(|row| row.unblocks > 0));
+    let (agents, waiting) = (if shown.0 { "AGENT      " } else { "" }, if shown.1 { "WAITED FOR   " } else { "" });
+    let heading = format!(" ID                 STATUS       DONE {agents}{waiting}TITLE");
+    let row = |place: usize| rows.get(place).map(|row| task(row, area.width, shown));
+    let none = match model.seen.tasks.is_empty() {
+        true => format!("There is no task yet: {} adds one, or git axiom plan.", model.keys.shown(PanelCommand::AddTask)),
+        false => format!("All tasks are merged: {} shows them.", model.keys.shown(PanelCommand::Merged)),
+    };
+    let rest = list(model, PanelView::Tasks, area, canvas, &heading, row, &none);
     let Some(row) = model.place(PanelView::Tasks).and_then(|place| rows.get(place)) else { return };
     let mut lines = vec![vec![("─".repeat(usize::from(rest.width)), TextTone::Dim)]];
     lines.push(vec![(format!(" {}", row.id), TextTone::Strong), (format!(": {}", row.title), TextTone::Plain)]);
