@@ -4,6 +4,7 @@ use tracing_subscriber::fmt::format::FmtSpan;
 
 use super::document::{self, ErrorDocument, ErrorJson};
 use super::screen::Screen;
+use super::terminal_look::ScreenTaste;
 use axiom_base::error::{Error, Exit};
 
 /// Reports an error: in words on standard error, and with `--json` also as a document on standard output.
@@ -20,9 +21,18 @@ pub fn error(screen: &mut Screen, error: &Error) -> Exit {
 
 /// Reports an error of clap's about the command line. Help and version are answers, the rest is a usage error. Which verb was
 /// meant, and what is wrong, is asked only where it is said: to find out, every verb's options are built.
-pub fn usage(error: &clap::Error, json: bool, verb: impl FnOnce() -> Option<String>, said: impl FnOnce() -> Error) -> Exit {
+pub fn usage(
+    error: &clap::Error,
+    json: bool,
+    taste: Box<dyn ScreenTaste>,
+    verb: impl FnOnce() -> Option<String>,
+    said: impl FnOnce() -> Error,
+) -> Exit {
     if !error.use_stderr() {
-        let _ = error.print();
+        let is_colored = Screen::new(json, None).to_the_taste_of(taste).look().colors.is_some();
+        let text = error.render();
+        let text = if is_colored { text.ansi().to_string() } else { text.to_string() };
+        let _ = Screen::new(json, None).write(text.as_bytes());
         return Exit::Done;
     }
     let mut screen = Screen::new(json, if json { verb() } else { None });

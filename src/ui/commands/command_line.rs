@@ -10,13 +10,14 @@ use super::taste::GitTaste;
 use super::{VerbExit, dispatch, hook, working_dir};
 use crate::cli::report;
 use crate::cli::screen::Screen;
+use axiom_base::env;
 use axiom_base::error::Exit;
 use axiom_base::own_process::{end_signals, limits, verb as own_verb};
 use axiom_model::verbs::short_ways;
 
 /// Runs one command line and returns its exit status. Errors have been reported by then.
 pub fn run(arguments: Vec<OsString>) -> VerbExit {
-    if axiom_base::env::var("NO_COLOR").is_some() {
+    if env::var("NO_COLOR").is_some() {
         console::set_colors_enabled(false);
         console::set_colors_enabled_stderr(false);
     }
@@ -44,7 +45,13 @@ pub fn run(arguments: Vec<OsString>) -> VerbExit {
                 || verb_name::verb_meant(&arguments),
                 || usage_error::with_odd_dashes(usage_error::explained(&error, &arguments), &arguments),
             );
-            return VerbExit::Ours(report::usage(&error, json, meant, said));
+            return VerbExit::Ours(report::usage(
+                &error,
+                json,
+                Box::new(GitTaste::from(env::current_dir().unwrap_or_default())),
+                meant,
+                said,
+            ));
         }
     };
     report::start_tracing();

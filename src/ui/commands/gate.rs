@@ -179,7 +179,12 @@ fn list(gates: &[&Gate], lines: &[OpenGateJson], recovery: &RecoveryNeedJson) ->
         };
         let part = gate.decision.is_none().then_some(ColoredPart::Waiting);
         let id = StyledCell::of(part, gate.id.as_str());
-        rows.push(vec![id, words::time_in(&zone, gate.opened_at).into(), line.reason.as_str().into(), command.into()]);
+        rows.push(vec![
+            id,
+            words::time_in(&zone, gate.opened_at).into(),
+            StyledCell::of(part, line.reason.as_str()),
+            command.into(),
+        ]);
     }
     // The command names the gate too.
     let list = StyledGrid::of(rows).headed().cut(&[2]).at_least(32).may_go(&[0, 1]);

@@ -66,6 +66,8 @@ pub struct OutputArgs {
 /// Prints the log of a task.
 pub fn run(args: &OutputArgs, global: &GlobalArgs, screen: &mut Screen) -> Result<Exit> {
     let grep = args.grep.as_deref().map(pattern::parse).transpose()?;
+    // What paints the lines goes by what this finds out.
+    screen.look();
     let mut ctx = look(global, screen)?;
     let task = logs::find(&ctx, &args.of)?;
     if args.raw && screen.wants_json() {

@@ -24,6 +24,8 @@ fn colours_go_by_gits_settings() {
     for (key, value) in [("color.ui", "false"), ("color.ui", "never"), ("color.axiom", "false")] {
         scratch.git(&["config", key, value]);
         assert!(!list(&[]).contains('\x1b'), "{key} = {value}");
+        let help = on_terminal(&scratch, "task -h", 80, &[]);
+        assert!(help.contains("Usage:") && !help.contains('\x1b'), "{key} = {value}: {help:?}");
         scratch.git(&["config", "--unset", key]);
     }
     scratch.git(&["config", "color.axiom.failed", "bold 208 ul"]);

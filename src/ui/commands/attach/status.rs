@@ -8,12 +8,16 @@ use crate::cli::screen::Screen;
 use crate::cli::styled::StyledText;
 use crate::cli::{visible, words};
 use axiom_base::error::{Exit, Result};
+use axiom_model::base::screen_colors::ColoredPart;
 use axiom_model::program_hooks::edit::HookEntryStatus;
 use axiom_model::program_hooks::recipe::HookRecipe;
 use axiom_safety::attach::attach_status::not_held_here;
 use axiom_safety::context::handle::Context;
 use axiom_safety::program_hooks::protection::{SessionProtection, protection};
 use axiom_safety::program_hooks::status::{ProgramEventStatus, status};
+
+/// What has to be seen.
+const NOT: &str = "NOT protected";
 
 #[derive(Serialize)]
 struct AttachStatusJson {
@@ -65,7 +69,7 @@ pub(super) fn show(ctx: &Context, chosen: &[&'static HookRecipe], screen: &mut S
         programs.extend(protection(ctx, recipe, &worktree, &standing));
         all.extend(standing);
     }
-    let text = StyledText::from(in_words(&programs)) + in_a_table(&all);
+    let text = marked(&in_words(&programs)) + in_a_table(&all);
     let answer = AttachStatusJson {
         worktree: worktree.path().display().to_string(),
         protected: programs.iter().any(|one| one.since.is_some()),
@@ -107,6 +111,20 @@ fn found_word(found: HookEntryStatus) -> &'static str {
         HookEntryStatus::Doubled => "doubled",
         HookEntryStatus::Plugin => "plugin",
     }
+}
+
+/// The text, with what has to be seen.
+fn marked(text: &str) -> StyledText {
+    let mut marked = StyledText::new();
+    for line in text.split_inclusive('\n') {
+        let (before, rest) = line.split_once(NOT).map_or((line, None), |(before, rest)| (before, Some(rest)));
+        marked.push_str(before);
+        if let Some(rest) = rest {
+            marked.push(ColoredPart::Unprotected, NOT);
+            marked.push_str(rest);
+        }
+    }
+    marked
 }
 
 /// One line that answers for the worktree, and one for each other program.
