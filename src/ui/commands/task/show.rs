@@ -161,13 +161,20 @@ fn in_words<'a>(
         rows.extend(reported::rows(&ReportedWork::of(reports)));
     }
     let mut text = StyledText::from(format!("{}: {}\n", task.id, visible::line(&task.title)));
-    let stands_out = |row: Vec<String>| row.into_iter().map(StyledCell::status).collect();
-    text.push_grid(StyledGrid::of(rows.into_iter().map(stands_out).collect::<Vec<Vec<_>>>()).folded());
+    text.push_grid(facts(rows));
     match body {
         // Indented, so that a line of the body cannot look like one of git axiom's own.
         Some(body) => text + format!("\n  {}\n", visible::set_in(body.trim_end_matches('\n'), "  ")),
         None => text,
     }
+}
+
+/// The rows, of which the first is the status.
+fn facts(rows: Vec<Vec<String>>) -> StyledGrid {
+    let row = |(place, row): (usize, Vec<String>)| -> Vec<StyledCell> {
+        row.into_iter().map(|cell| if place == 0 { StyledCell::status(cell) } else { cell.into() }).collect()
+    };
+    StyledGrid::of(rows.into_iter().enumerate().map(row)).folded()
 }
 
 /// Where its work is. A commit that is not its own says nothing about it.

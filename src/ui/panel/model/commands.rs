@@ -58,11 +58,7 @@ pub(super) fn begin(model: &mut PanelModel, command: PanelCommand) -> Vec<PanelR
         PanelCommand::AddTask => add_task(model),
         PanelCommand::BeginSession => vec![PanelRequest::Run("run --detach".to_owned())],
         PanelCommand::Decide => decide(model),
-        PanelCommand::Merged => {
-            model.shows_merged = !model.shows_merged;
-            model.keep_selection();
-            Vec::new()
-        }
+        PanelCommand::Merged => show_merged(model),
         PanelCommand::Learnings => find_out(model, "LEARNINGS".to_owned(), PanelQuestion::Learnings),
         PanelCommand::Quit if model.seen.session.supervised && model.has_busy_agents() => {
             find_out(model, "QUIT?".to_owned(), PanelQuestion::AtWork)
@@ -73,12 +69,7 @@ pub(super) fn begin(model: &mut PanelModel, command: PanelCommand) -> Vec<PanelR
         PanelCommand::Open => open_selected(model),
         PanelCommand::Menu => open(model, PanelDialog::Menu { at: 0 }),
         PanelCommand::Help => open(model, PanelDialog::Help { top: 0 }),
-        PanelCommand::Close => {
-            model.full = false;
-            model.notice = None;
-            model.filters.remove(&model.view);
-            Vec::new()
-        }
+        PanelCommand::Close => close_what_is_open(model),
         PanelCommand::Next => turn(model, PanelDirection::Down),
         PanelCommand::Previous => turn(model, PanelDirection::Up),
         PanelCommand::Agents => show(model, PanelView::Agents),
@@ -227,6 +218,21 @@ fn add_task(model: &mut PanelModel) -> Vec<PanelRequest> {
         model,
         PanelDialog::Typed(DialogTextInput { title, before, label, text: String::new(), then: DialogTextPurpose::AddTask }),
     )
+}
+
+/// Shows tasks that are merged too, or hides them.
+fn show_merged(model: &mut PanelModel) -> Vec<PanelRequest> {
+    model.shows_merged = !model.shows_merged;
+    model.keep_selection();
+    Vec::new()
+}
+
+/// Leaves full screen, and takes notice and filter away.
+fn close_what_is_open(model: &mut PanelModel) -> Vec<PanelRequest> {
+    model.full = false;
+    model.notice = None;
+    model.filters.remove(&model.view);
+    Vec::new()
 }
 
 /// Opens what waits; at a gate, the yes is selected.

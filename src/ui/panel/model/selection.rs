@@ -17,11 +17,11 @@ fn urgency(row: &TaskRow) -> u8 {
 }
 
 /// The rows of a tree whose branches are ordered by the least of what is said of their rows; within a branch all stays as it is.
-fn ordered<'r, R, K: Ord>(
-    rows: Vec<&'r R>,
+fn ordered<R, K: Ord>(
+    rows: Vec<&R>,
     begins: impl Fn(&R) -> bool,
     rank: impl Fn(&R) -> K,
-) -> std::iter::Flatten<std::vec::IntoIter<Vec<&'r R>>> {
+) -> std::iter::Flatten<std::vec::IntoIter<Vec<&R>>> {
     let mut branches: Vec<Vec<&R>> = Vec::new();
     for row in rows {
         match branches.last_mut() {
