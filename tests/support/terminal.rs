@@ -18,6 +18,8 @@ pub struct Terminal {
     /// The output so far, and up to where it was waited for already.
     seen: Arc<Mutex<String>>,
     bytes: Arc<Mutex<Vec<u8>>>,
+    /// Reads until everybody has closed the terminal.
+    reader: std::thread::JoinHandle<()>,
     from: usize,
 }
 
@@ -41,7 +43,7 @@ impl Terminal {
         let (keyboard, seen) = (File::from(master), Arc::new(Mutex::new(String::new())));
         let raw = Arc::new(Mutex::new(Vec::new()));
         let (mut reader, into, bytes_into) = (keyboard.try_clone().unwrap(), Arc::clone(&seen), Arc::clone(&raw));
-        std::thread::spawn(move || {
+        let reader = std::thread::spawn(move || {
             let mut bytes = [0; 4096];
             // When the program ends, the terminal is closed and reading fails.
             while let Ok(read @ 1..) = reader.read(&mut bytes) {
@@ -49,7 +51,7 @@ impl Terminal {
                 into.lock().unwrap().push_str(&String::from_utf8_lossy(&bytes[..read]));
             }
         });
-        Self { keyboard, child, seen, bytes: raw, from: 0 }
+        Self { keyboard, child, seen, bytes: raw, reader, from: 0 }
     }
 
     /// Everything that was written so far.
@@ -125,7 +127,11 @@ impl Terminal {
             }
             std::thread::sleep(Duration::from_millis(10));
         };
-        std::thread::sleep(Duration::from_millis(50));
+        // What was printed is read to its end, unless a program in the background keeps the terminal open.
+        let ended = Instant::now();
+        while !self.reader.is_finished() && ended.elapsed() < Duration::from_secs(5) {
+            std::thread::sleep(Duration::from_millis(5));
+        }
         (status, self.seen.lock().unwrap().clone())
     }
 }

@@ -112,7 +112,7 @@ fn clicks_select_and_the_wheel_scrolls() {
     // A click on a tab shows its view; the tabs are in the second line.
     let tab = |name: &str| u16::try_from(screen.lines().nth(1).unwrap().find(name).unwrap() + 1).unwrap();
     panel.type_keys(&[&click(tab("Tasks"), 2)]);
-    let screen = panel.shows(&["DONE"]);
+    let screen = panel.shows(&["WAITED FOR"]);
     // A click on a row selects it.
     let row = screen.lines().position(|line| line.trim_start().starts_with("b ")).unwrap() + 1;
     panel.type_keys(&[&click(5, u16::try_from(row).unwrap())]);
@@ -131,7 +131,7 @@ fn clicks_select_and_the_wheel_scrolls() {
     let screen = panel.shows(&["KEYS"]);
     assert!(screen.contains("Stop the agent"), "{screen}");
     panel.type_keys(&["\x1b"]);
-    let screen = panel.shows(&["DONE"]);
+    let screen = panel.shows(&["WAITED FOR"]);
     assert!(!screen.contains("after a"), "the first row is selected again: {screen}");
     panel.type_keys(&["q", "l"]);
     assert!(panel.terminal.end().0.success());
