@@ -237,8 +237,7 @@ fn every_screen_of_every_verb_is_approved() {
             write!(plain, "== git axiom {call}\n{}\n", steadily(&none)).unwrap();
             let colored = on_terminal(&scratch, call, columns, &[]);
             assert_eq!(steadily(&uncolored(&colored)), steadily(&none), "'{call}' is the same in colours");
-            let colored: String =
-                readable(&colored).lines().filter(|line| line.contains('‹')).map(|line| steadily(line)).collect();
+            let colored: String = readable(&colored).lines().filter(|line| line.contains('‹')).map(&steadily).collect();
             write!(colors, "== git axiom {call}\n{colored}\n").unwrap();
         }
         insta::with_settings!({ prepend_module_to_snapshot => false, omit_expression => true, snapshot_path => "approved" }, {
