@@ -168,6 +168,8 @@ fn the_status_says_that_a_plugin_covers_where_the_programs_settings_say_so() {
     std::fs::write(&settings, "{\"enabledPlugins\": {\"axiom@git-axiom\": true}}").unwrap();
     let shown = env.ok(&["attach", "--status"]);
     assert!(shown.contains("NOT protected with claude: its hook of a prompt has not fired here yet"), "{shown}");
+    let stays = env.ok(&["deinit", "--dry-run"]);
+    assert!(stays.contains("our plugin for Claude Code") && stays.contains("git config axiom.attach off"), "{stays}");
     hook(&env, &env.repo(), PLUGIN, PROMPT, json!({"prompt": "x"}));
     let status = env.json(&["attach", "--status"]);
     assert_eq!((&status["protected"], &status["events"][0]["found"]), (&true.into(), &"plugin".into()), "{status}");

@@ -11,6 +11,7 @@ use axiom_safety::context::handle::Context;
 use axiom_safety::program_hooks::attach;
 use axiom_safety::program_hooks::file_edit::{ProgramFileChange, WriteProgramFiles};
 use axiom_safety::program_hooks::program_files::AttachScope;
+use axiom_safety::program_hooks::settings::plugin_said_by;
 
 /// What the plan has found.
 pub(super) struct DeinitFindings<'a> {
@@ -64,14 +65,21 @@ fn files_of_the_project(ctx: &Context, stays: &mut Vec<String>) -> Result<()> {
                     let (path, name) = (done.path.display(), recipe.name);
                     stays.push(format!("our hooks in '{path}': git axiom detach {name} {option}    takes them out"));
                     if scope == AttachScope::User {
-                        stays.push("git config axiom.attach off    keeps them from preparing this repository again".to_owned());
+                        stays.push(PREPARES.to_owned());
                     }
                 }
             }
         }
+        if let Some(path) = plugin_said_by(&main, recipe) {
+            stays.push(format!("our plugin for {}, named in '{path}': the program takes it out", recipe.title));
+            stays.push(PREPARES.to_owned());
+        }
     }
     Ok(())
 }
+
+/// What is there for all repositories prepares this one at the next prompt.
+const PREPARES: &str = "git config axiom.attach off    keeps it from preparing this repository again";
 
 /// Whether the file of everybody is the one of this user too: then it is detached.
 fn attached_here(ctx: &Context, recipe: &axiom_model::program_hooks::recipe::HookRecipe, path: &std::path::Path) -> bool {

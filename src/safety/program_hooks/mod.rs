@@ -6,6 +6,6 @@ pub mod file_backup;
 pub mod file_edit;
 pub mod program_files;
 pub mod protection;
-mod settings;
+pub mod settings;
 pub mod skill;
 pub mod status;

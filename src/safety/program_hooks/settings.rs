@@ -33,7 +33,7 @@ pub(super) fn settings(worktree: &Worktree, recipe: &HookRecipe) -> Vec<ProgramS
 }
 
 /// The file that says that the program has our plugin, where it has: as far as that can be seen.
-pub(super) fn plugin_said_by(worktree: &Worktree, recipe: &HookRecipe) -> Option<String> {
+pub fn plugin_said_by(worktree: &Worktree, recipe: &HookRecipe) -> Option<String> {
     if recipe.name == "gemini" {
         let folder = place_of_user(recipe).ok()?.path.parent()?.join("extensions").join(EXTENSION);
         return Some(folder.join("gemini-extension.json")).filter(|path| path.is_file()).map(|path| path.display().to_string());
