@@ -207,7 +207,12 @@ impl PictureFold {
                     // That was before: this is when it was seen.
                     SessionState::Crashed => "the session is found crashed".to_owned(),
                     SessionState::Interrupted if reason != "interrupted" => format!("the session is found interrupted: {reason}"),
-                    _ => format!("the session ends: {reason}"),
+                    SessionState::Interrupted
+                    | SessionState::Ended
+                    | SessionState::Running
+                    | SessionState::Pausing
+                    | SessionState::Paused
+                    | SessionState::Ending => format!("the session ends: {reason}"),
                 };
                 self.add(when, PictureMomentKind::Session, Vec::new(), what);
             }

@@ -102,7 +102,16 @@ fn task_line(edit: &TaskChangeSet) -> String {
         TaskFieldChange::Merged(merged) if merged.old.is_none() => Some("merged again".to_owned()),
         // It belongs to the status.
         TaskFieldChange::Reason(_) => None,
-        other => Some(change_text(other)),
+        TaskFieldChange::Merged(_)
+        | TaskFieldChange::Title(_)
+        | TaskFieldChange::Body(_)
+        | TaskFieldChange::Parent(_)
+        | TaskFieldChange::After(_)
+        | TaskFieldChange::Needs(_)
+        | TaskFieldChange::StartEarly(_)
+        | TaskFieldChange::Persona(_)
+        | TaskFieldChange::Verify(_)
+        | TaskFieldChange::Limits(_) => Some(change_text(change)),
     });
     format!("{}: {}", edit.id, words.collect::<Vec<_>>().join(", "))
 }
