@@ -43,7 +43,7 @@ impl Durability<'_> {
         let needed: BTreeSet<Oid> = self.needed_of(lost.clone())?.into_iter().map(|(oid, _)| oid).collect();
         for (_, place) in lost.into_iter().filter(|(oid, _)| !needed.contains(oid)) {
             if let Some(name) = place.file_name().and_then(|name| name.to_str()) {
-                self.put_apart(&place, name)?;
+                put_apart(&self.quarantine(), &place, name)?;
             }
         }
         Ok(())
@@ -99,17 +99,17 @@ impl Durability<'_> {
         for oid in broken.iter().filter(|oid| !kept.contains(oid)) {
             let from = loose_file(&folder, &gix_id(oid)?);
             if files::metadata(&from)?.is_some() {
-                self.put_apart(&from, &format!("{oid}-{}", env::fresh_id()))?;
+                put_apart(&self.quarantine(), &from, &format!("{oid}-{}", env::fresh_id()))?;
             }
         }
         Ok(())
     }
+}
 
-    fn put_apart(&self, from: &Path, name: &str) -> Result<()> {
-        let apart = self.quarantine().join("unneeded");
-        files::create_dir_all(&apart)?;
-        files::move_unsynced(from, &apart.join(name))
-    }
+fn put_apart(quarantine: &Path, from: &Path, name: &str) -> Result<()> {
+    let apart = quarantine.join("unneeded");
+    files::create_dir_all(&apart)?;
+    files::move_unsynced(from, &apart.join(name))
 }
 
 fn is_older(file: &Path, time: SystemTime) -> bool {

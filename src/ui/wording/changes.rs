@@ -167,7 +167,7 @@ fn workspace(fate: WorkspaceFate) -> &'static str {
     match fate {
         WorkspaceFate::Restored => "restored",
         WorkspaceFate::PutAside => "moved to the trash",
-        WorkspaceFate::BroughtBack => "restored from the trash",
+        WorkspaceFate::BroughtBack => "brought back from the trash",
         WorkspaceFate::MadeAgain => "created again",
         WorkspaceFate::Forgotten => "forgotten, its folder is gone",
         WorkspaceFate::NotCaptured => "cannot be captured, and is left alone",

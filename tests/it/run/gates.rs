@@ -429,7 +429,7 @@ fn an_agent_on_whose_work_nobody_goes_on_does_not_run() {
     world.task("t", "echo 1 > t.txt", &["--verify", &format!("touch '{}'; sleep 3000", hangs.display())]);
     let mut live = world.start(&["--mode", "autopilot"]);
     world.wait_for_file("hangs");
-    assert_eq!(world.agents()[0]["state"], "running");
+    assert_eq!(world.agents()[0]["state"], "verifying");
     live.kill();
     wait_until("nobody works on it", || world.agents()[0]["state"] == "ended");
     let said = world.env.ok(&["gate", "list"]);

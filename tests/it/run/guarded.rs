@@ -69,7 +69,7 @@ fn what_a_guarded_link_leads_to_is_guarded_too() {
     assert_eq!(env.read("conf/x.txt"), "1\n");
     // Who approves is told what.
     let approved = env.ok(&["gate", "approve", "merge-agent"]);
-    assert_eq!(approved, "merge-agent: agent changes guarded files: .claude\n  tools/claude/settings.json");
+    assert_eq!(approved, "approved: merge-agent: agent changes guarded files: .claude\n  tools/claude/settings.json");
 }
 
 /// Every way in which work can change a guarded file, and what only looks like one.
