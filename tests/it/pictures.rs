@@ -49,7 +49,9 @@ fn our_half_of_the_picture_is_what_the_program_prints() {
     }
     played += &String::from_utf8_lossy(&shell.bytes()[begin..]);
     let played = shown(&played.replace(home.path("").to_str().unwrap().trim_end_matches('/'), THEIR_FOLDER));
-    assert_eq!(masked(&recorded), masked(&played), "docs/pictures/record.sh makes the picture anew");
+    // Where a line is folded depends on how long the folder's path is.
+    let words = |text: &str| masked(text).split_whitespace().collect::<Vec<_>>().join(" ");
+    assert_eq!(words(&recorded), words(&played), "docs/pictures/record.sh makes the picture anew");
     for said in ["git axiom rollback --prompt 2", "git axiom undo", "notes  prices.txt  src"] {
         assert!(recorded.contains(said), "{recorded}");
     }
