@@ -20,6 +20,12 @@ use crate::repo::handles::Durability;
 /// cached trees that name a lost one are made again or dropped before.
 const KEEPERS: [&str; 2] = ["--all", "--reflog"];
 
+/// The folders of operations in progress.
+const OPERATIONS: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
+
+/// The largest of git's notes that is read.
+const NOTE_LIMIT: u64 = 1 << 20;
+
 impl Durability<'_> {
     /// Those of the objects that refs, worktrees or indexes need; all of them where git cannot list what is missing.
     pub fn needed_of(&self, objects: Vec<(Oid, PathBuf)>) -> Result<Vec<(Oid, PathBuf)>> {
@@ -49,22 +55,31 @@ impl Durability<'_> {
         Ok(())
     }
 
-    /// Whole loose objects of before this boot, and those of `made`, that name an object that is nowhere, directly or through others. None where that is
-    /// as it should be: in a shallow history, in a partial clone. None either where the system does not say when it was started: what
-    /// a git process of now has still to write must not be taken for lost.
+    /// Loose objects of before this boot, and those of `made`, that are of no use: trees that name what is nowhere, and commits of such
+    /// trees. A commit whose own tree is whole is of use whatever its parents lack, and so is what it names. None where something may be
+    /// elsewhere: in a shallow history, in a partial clone, with alternates. None either where the system does not say when it was
+    /// started: what a git process of now has still to write must not be taken for lost.
     pub fn broken_objects(&self, made: &[Oid]) -> Result<Vec<Oid>> {
         let objects = self.repo.objects();
         let Some(boot) = env::boot_time() else { return Ok(Vec::new()) };
-        if objects.is_partial() || self.repo.history().is_shallow() {
+        let folder = self.repo.common_dir().join("objects");
+        let has_alternates = files::metadata(&folder.join("info/alternates"))?.is_some();
+        if has_alternates || objects.is_partial() || self.repo.history().is_shallow() {
             return Ok(Vec::new());
         }
-        let folder = self.repo.common_dir().join("objects");
         let of_before = |id: &gix::ObjectId| is_older(&loose_file(&folder, id), boot);
-        let mut links = Vec::new();
+        let (mut links, mut parents) = (Vec::new(), Vec::new());
         let made = made.iter().map(gix_id).collect::<Result<Vec<_>>>()?;
         for id in self.new_loose_objects()?.into_iter().filter(of_before).chain(made) {
-            links.push((Oid::from_bytes(id.as_bytes())?, self.objects_needed_by(&folder, &id)?));
+            let (is_commit, mut named) = self.objects_named_by(&folder, &id)?;
+            let oid = Oid::from_bytes(id.as_bytes())?;
+            if is_commit {
+                let above = named.split_off(named.len().min(1));
+                parents.push((oid.clone(), above));
+            }
+            links.push((oid, named));
         }
+        let all: BTreeMap<Oid, Vec<Oid>> = links.iter().cloned().collect();
         let mut there = BTreeMap::new();
         let mut broken = BTreeSet::new();
         loop {
@@ -74,29 +89,44 @@ impl Durability<'_> {
                 links.iter().filter(|(_, named)| named.iter().any(&mut is_lost)).map(|(oid, _)| oid.clone()).collect();
             links.retain(|(oid, _)| !more.contains(oid));
             if more.is_empty() {
-                return Ok(broken.into_iter().collect());
+                break;
             }
             broken.extend(more);
         }
+        // What a commit of use has above it stays too, as far as it is there.
+        let of_use = parents.iter().filter(|(oid, _)| !broken.contains(oid)).flat_map(|(_, above)| above);
+        let mut open: Vec<&Oid> = of_use.collect();
+        while let Some(oid) = open.pop() {
+            if broken.remove(oid) {
+                open.extend(all.get(oid).into_iter().flatten());
+                open.extend(parents.iter().filter(|(one, _)| one == oid).flat_map(|(_, above)| above));
+            }
+        }
+        Ok(broken.into_iter().collect())
     }
 
-    /// Puts those of the broken objects apart that no ref, HEAD or log of one leads to. Safe to repeat.
+    /// Puts those of the broken objects apart that no ref, HEAD, log of one or note of git's leads to. Safe to repeat.
     pub fn put_broken_apart(&self, broken: &[Oid]) -> Result<()> {
         let folder = self.repo.common_dir().join("objects");
-        let mut kept: BTreeSet<Oid> = BTreeSet::new();
         if broken.is_empty() {
             return Ok(());
         }
+        let named: String = named_in_files(self.repo.common_dir(), 2 * self.repo.hash().bytes())
+            .into_iter()
+            .filter(|oid| self.repo.objects().holds(oid))
+            .flat_map(|oid| [oid.to_string(), "\n".to_owned()])
+            .collect();
         let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects", "--no-object-names"]);
-        let read = git.args(["--missing=allow-any"]).args(KEEPERS).each_part(b'\n', |line| {
-            kept.insert(Oid::new(String::from_utf8_lossy(line).into_owned())?);
-            Ok(())
-        });
-        if let Err(error) = read {
-            tracing::warn!(%error, "what leads to broken objects cannot be listed: they stay");
-            return Ok(());
-        }
-        for oid in broken.iter().filter(|oid| !kept.contains(oid)) {
+        let git = git.args(["--missing=allow-any", "--ignore-missing"]).args(KEEPERS).arg("--stdin").stdin(named);
+        let listed = match git.run_ok() {
+            Ok(listed) => listed,
+            Err(error) => {
+                tracing::warn!(%error, "what leads to broken objects cannot be listed: they stay");
+                return Ok(());
+            }
+        };
+        let kept: BTreeSet<&[u8]> = listed.stdout.split(|byte| *byte == b'\n').collect();
+        for oid in broken.iter().filter(|oid| !kept.contains(oid.as_str().as_bytes())) {
             let from = loose_file(&folder, &gix_id(oid)?);
             if files::metadata(&from)?.is_some() {
                 put_apart(&self.quarantine(), &from, &format!("{oid}-{}", env::fresh_id()))?;
@@ -104,6 +134,27 @@ impl Durability<'_> {
         }
         Ok(())
     }
+}
+
+/// The ids that git's own notes name, of all worktrees: `MERGE_HEAD`, `ORIG_HEAD`, `FETCH_HEAD` and so on, and operations in progress.
+/// What cannot be read names nothing.
+fn named_in_files(common: &Path, digits: usize) -> BTreeSet<Oid> {
+    let list = |folder: &Path| files::list(folder).unwrap_or_default().into_iter().map(|entry| entry.path()).collect::<Vec<_>>();
+    let is_note = |file: &Path| {
+        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
+        name != "HEAD" && !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
+    };
+    let mut found = BTreeSet::new();
+    for folder in [vec![common.to_owned()], list(&common.join("worktrees"))].concat() {
+        let notes = list(&folder).into_iter().filter(|file| is_note(file));
+        let of_operations = OPERATIONS.iter().flat_map(|name| list(&folder.join(name)));
+        for file in notes.chain(of_operations) {
+            let text = files::read_optional(&file, NOTE_LIMIT).ok().flatten().unwrap_or_default();
+            let words = text.split(|byte| !byte.is_ascii_hexdigit()).filter(|word| word.len() == digits);
+            found.extend(words.filter_map(|word| Oid::new(String::from_utf8_lossy(word).to_ascii_lowercase()).ok()));
+        }
+    }
+    found
 }
 
 fn put_apart(quarantine: &Path, from: &Path, name: &str) -> Result<()> {
@@ -142,7 +193,7 @@ mod tests {
     fn what_names_a_lost_object_and_is_led_to_by_nothing_is_put_apart() {
         let scratch = ScratchRepository::new(&[]);
         let alone = made(&scratch, "alone");
-        let [branch, log, young] = ["branch", "log", "young"].map(|name| made(&scratch, name));
+        let [branch, log, young, merged, above] = ["branch", "log", "young", "merged", "above"].map(|name| made(&scratch, name));
         let submodule = scratch.git(&["rev-parse", "HEAD"]).replace(['0', '1', '2'], "a");
         let listed = format!("160000 commit {submodule}\tsub\n");
         let with_submodule = scratch.repo().git().args(["mktree"]).stdin(listed).text().unwrap();
@@ -151,11 +202,17 @@ mod tests {
         scratch.git(&["branch", "-f", "logged", log[0].as_str()]);
         scratch.git(&["reflog", "exists", "refs/heads/logged"]);
         scratch.git(&["update-ref", "--create-reflog", "refs/heads/logged", "HEAD"]);
-        for [commit, tree, folder] in [&alone, &branch, &log] {
+        std::fs::write(scratch.path().join(".git/MERGE_HEAD"), format!("{}\n", merged[0])).unwrap();
+        for [commit, tree, folder] in [&alone, &branch, &log, &merged] {
             std::fs::remove_file(place(&scratch, folder)).unwrap();
             for oid in [commit, tree, &with_submodule] {
                 axiom_base::files::set_modified(&place(&scratch, oid), SystemTime::UNIX_EPOCH).unwrap();
             }
+        }
+        let of_use = scratch.git(&["commit-tree", "-p", above[0].as_str(), "-m", "of use", "HEAD^{tree}"]);
+        std::fs::remove_file(place(&scratch, &above[2])).unwrap();
+        for oid in [&above[0], &above[1], &Oid::new(of_use).unwrap()] {
+            axiom_base::files::set_modified(&place(&scratch, oid), SystemTime::UNIX_EPOCH).unwrap();
         }
         std::fs::remove_file(place(&scratch, &young[2])).unwrap();
         scratch.git(&["worktree", "add", "-q", "torn", "-b", "torn"]);
@@ -164,13 +221,20 @@ mod tests {
         let report = scratch.repo().durability().prove_objects().unwrap();
         let is_there = |one: &[Oid; 3]| [&one[0], &one[1]].map(|oid| place(&scratch, oid).exists());
         assert_eq!(is_there(&alone), [false, false]);
-        for (kept, why) in [(&branch, "a branch"), (&log, "the log of a branch"), (&young, "it may be half written by now")] {
+        let kept = [
+            (&branch, "a branch"),
+            (&log, "the log of a branch"),
+            (&merged, "a merge in progress"),
+            (&above, "a commit of use is made on it"),
+            (&young, "it may be half written by now"),
+        ];
+        for (kept, why) in kept {
             assert_eq!(is_there(kept), [true, true], "{why}");
         }
         assert!(place(&scratch, &with_submodule).exists(), "the commit of a submodule is never here");
         let apart: Vec<_> = std::fs::read_dir(scratch.path().join(".git/axiom/quarantine/unneeded")).unwrap().flatten().collect();
         assert_eq!(apart.len(), 2, "{apart:?}");
-        assert_eq!(report.broken.len(), 6);
+        assert_eq!(report.broken.len(), 8);
         scratch.git(&["branch", "-D", "kept"]);
         scratch.repo().durability().put_broken_apart(&report.broken).unwrap();
         assert_eq!(is_there(&branch), [false, false], "once nothing leads to it any more");

@@ -87,11 +87,13 @@ impl Durability<'_> {
         (*is == *id).then_some((kind, content))
     }
 
-    /// The objects that a loose object of a folder is not whole without: what it names, but for commits of submodules.
-    pub(crate) fn objects_needed_by(&self, folder: &Path, id: &gix::oid) -> Result<Vec<Oid>> {
+    /// The objects that a loose object of a folder names, but for commits of submodules; and whether it is a commit, whose tree comes
+    /// first then.
+    pub(crate) fn objects_named_by(&self, folder: &Path, id: &gix::oid) -> Result<(bool, Vec<Oid>)> {
         let store = gix::odb::loose::Store::at(folder, self.repo.hash().gix());
+        let is_commit = matches!(store.try_header(id), Ok(Some((_, gix::objs::Kind::Commit))));
         let named = named_by(&store, id, self.repo.hash().gix());
-        named.iter().map(|one| Oid::from_bytes(one.as_bytes())).collect()
+        Ok((is_commit, named.iter().map(|one| Oid::from_bytes(one.as_bytes())).collect::<Result<_>>()?))
     }
 
     /// The objects of a folder, each after those that it refers to.

@@ -36,7 +36,9 @@ pub(super) struct HeldHookCall {
 
 /// Whether this call is to do something. Where that cannot be found out, it is.
 pub(super) fn begin(files: &AttachFiles, caller: HookCaller, payload: &[u8]) -> HookCallTurn {
-    let hash = text_hash(&[caller.program.as_str(), &String::from_utf8_lossy(payload)]);
+    // Some programs say nothing at all: what they tell of is where they are.
+    let here = std::env::current_dir().unwrap_or_default();
+    let hash = text_hash(&[caller.program.as_str(), &here.to_string_lossy(), &String::from_utf8_lossy(payload)]);
     let (path, own) = (files.call(&hash), caller.source.bit());
     let line = |seen: u8| format!("{hash} {seen} {}", env::now().as_second());
     let Ok(LockAttempt::Taken(lock)) = FileLock::take(&path, PATIENCE) else {
@@ -45,7 +47,13 @@ pub(super) fn begin(files: &AttachFiles, caller: HookCaller, payload: &[u8]) -> 
     let known = files::read_optional(&path, LIMIT).ok().flatten().unwrap_or_default();
     match seen_by(&String::from_utf8_lossy(&known), &hash).filter(|seen| seen & own == 0) {
         Some(seen) if lock.describe(line(seen | own).as_bytes(), &path).is_ok() => HookCallTurn::Done,
-        Some(_) | None => HookCallTurn::Mine(HeldHookCall { lock: Some(lock), path, line: line(own) }),
+        Some(_) | None => {
+            // Until this one has ended, an earlier one that said the same counts no more.
+            if let Err(error) = lock.describe(b"", &path) {
+                tracing::debug!(%error, "an earlier call of a hook stays noted");
+            }
+            HookCallTurn::Mine(HeldHookCall { lock: Some(lock), path, line: line(own) })
+        }
     }
 }
 
