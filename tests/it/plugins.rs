@@ -93,6 +93,28 @@ fn a_call_that_died_does_not_stand_for_the_other_one() {
     hook(&env, &repo, &[], PROMPT, json!({"prompt": "x"}));
     assert_eq!(prompts(&env), 1);
     assert_eq!(env.json(&["sessions"])["sessions"][0]["prompts"], 1);
+    // The same words again: the earlier call does not stand for one that dies now.
+    env.write("a.txt", "since\n");
+    let mut command = env.axiom_command(&repo, ["hook", "claude"]);
+    command.env("AXIOM_TEST_FAULT", "checkpoint.intended:1").stdin(Stdio::piped());
+    let payload = json!({"session_id": "s", "cwd": repo, "hook_event_name": PROMPT, "prompt": "x"});
+    env.run(command, Some(payload.to_string().as_bytes()));
+    hook(&env, &repo, &["--plugin"], PROMPT, json!({"prompt": "x"}));
+    assert_eq!(prompts(&env), 2);
+}
+
+/// aider says nothing at all of what it did.
+#[test]
+fn calls_without_words_are_the_same_only_in_one_worktree() {
+    let env = TestEnv::new();
+    env.ok(&["init"]);
+    let other = env.root().join("other");
+    env.git(&["worktree", "add", "-q", other.to_str().unwrap()]);
+    env.write("a.txt", "here\n");
+    env.run(env.axiom_command(&env.repo(), ["hook", "aider"]), Some(b""));
+    std::fs::write(other.join("a.txt"), "there\n").unwrap();
+    env.run(env.axiom_command(&other, ["hook", "aider", "--user"]), Some(b""));
+    assert_eq!(prompts(&env), 2);
 }
 
 #[test]

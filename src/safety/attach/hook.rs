@@ -167,7 +167,7 @@ impl AttachHookCall {
 
     /// Does what is asked for, unless another hook of the program tells of the same act and has done it.
     fn act_once(&self, caller: HookCaller, payload: &[u8]) -> AgentHookAnswer {
-        match calls::begin(&self.files, caller, payload) {
+        match calls::begin(&self.files, caller, (&self.folder, payload)) {
             HookCallTurn::Mine(held) => {
                 let answer = self.act();
                 held.done();

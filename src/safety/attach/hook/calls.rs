@@ -3,7 +3,7 @@
 //! A call that says the same, word for word, as one of another source did a moment ago is not done again. It waits for that one, and acts
 //! itself where that one died. A few files hold the newest calls; one that is overwritten costs a checkpoint too many, never one too few.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::HookCaller;
@@ -35,10 +35,9 @@ pub(super) struct HeldHookCall {
 }
 
 /// Whether this call is to do something. Where that cannot be found out, it is.
-pub(super) fn begin(files: &AttachFiles, caller: HookCaller, payload: &[u8]) -> HookCallTurn {
+pub(super) fn begin(files: &AttachFiles, caller: HookCaller, (folder, payload): (&Path, &[u8])) -> HookCallTurn {
     // Some programs say nothing at all: what they tell of is where they are.
-    let here = std::env::current_dir().unwrap_or_default();
-    let hash = text_hash(&[caller.program.as_str(), &here.to_string_lossy(), &String::from_utf8_lossy(payload)]);
+    let hash = text_hash(&[caller.program.as_str(), &folder.to_string_lossy(), &String::from_utf8_lossy(payload)]);
     let (path, own) = (files.call(&hash), caller.source.bit());
     let line = |seen: u8| format!("{hash} {seen} {}", env::now().as_second());
     let Ok(LockAttempt::Taken(lock)) = FileLock::take(&path, PATIENCE) else {
