@@ -20,6 +20,7 @@ use crate::index::file;
 use crate::index::lock::IndexLock;
 use crate::lost::lost_tree_search::{FolderEntries, found_among};
 use crate::objects::database::gix_id;
+use crate::objects::interrupted_landing::named_by_tree;
 use crate::repo::handles::Durability;
 use crate::repo::worktrees::Worktree;
 
@@ -142,9 +143,8 @@ impl Durability<'_> {
 
     /// Whether all that a tree names is here, but for commits of submodules.
     fn is_complete(&self, content: &[u8]) -> bool {
-        let entries = gix::objs::TreeRefIter::from_bytes(content, self.repo.hash().gix()).filter_map(std::result::Result::ok);
-        let here = |id: &gix::oid| Oid::from_bytes(id.as_bytes()).is_ok_and(|oid| self.repo.objects().holds(&oid));
-        entries.filter(|entry| !entry.mode.is_commit()).all(|entry| here(entry.oid))
+        let here = |id: &gix::ObjectId| Oid::from_bytes(id.as_bytes()).is_ok_and(|oid| self.repo.objects().holds(&oid));
+        named_by_tree(content, self.repo.hash().gix()).iter().all(here)
     }
 
     /// Searches for what lost trees below HEADs, branches and stash entries had in them, and writes those again that are found.

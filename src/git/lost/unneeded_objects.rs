@@ -14,17 +14,12 @@ use axiom_model::base::names::Oid;
 
 use crate::base::loose::loose_file;
 use crate::objects::database::gix_id;
+use crate::objects::interrupted_landing::LooseObjectLinks;
 use crate::repo::handles::Durability;
 
 /// What keeps a commit or tree: refs, HEADs and their logs, of all worktrees. Indexes are not asked: one that is torn ends git's list, and
 /// cached trees that name a lost one are made again or dropped before.
 const KEEPERS: [&str; 2] = ["--all", "--reflog"];
-
-/// The folders of operations in progress.
-const OPERATIONS: [&str; 3] = ["rebase-merge", "rebase-apply", "sequencer"];
-
-/// The largest of git's notes that is read.
-const NOTE_LIMIT: u64 = 1 << 20;
 
 impl Durability<'_> {
     /// Those of the objects that refs, worktrees or indexes need; all of them where git cannot list what is missing.
@@ -68,38 +63,29 @@ impl Durability<'_> {
             return Ok(Vec::new());
         }
         let of_before = |id: &gix::ObjectId| is_older(&loose_file(&folder, id), boot);
-        let (mut links, mut parents) = (Vec::new(), Vec::new());
         let made = made.iter().map(gix_id).collect::<Result<Vec<_>>>()?;
+        let mut all = BTreeMap::new();
         for id in self.new_loose_objects()?.into_iter().filter(of_before).chain(made) {
-            let (is_commit, mut named) = self.objects_named_by(&folder, &id)?;
-            let oid = Oid::from_bytes(id.as_bytes())?;
-            if is_commit {
-                let above = named.split_off(named.len().min(1));
-                parents.push((oid.clone(), above));
-            }
-            links.push((oid, named));
+            all.insert(Oid::from_bytes(id.as_bytes())?, self.loose_links(&folder, &id)?);
         }
-        let all: BTreeMap<Oid, Vec<Oid>> = links.iter().cloned().collect();
-        let mut there = BTreeMap::new();
-        let mut broken = BTreeSet::new();
+        let (mut there, mut broken) = (BTreeMap::new(), BTreeSet::new());
         loop {
             let mut is_lost =
                 |oid: &Oid| broken.contains(oid) || !*there.entry(oid.clone()).or_insert_with(|| objects.holds(oid));
-            let more: Vec<Oid> =
-                links.iter().filter(|(_, named)| named.iter().any(&mut is_lost)).map(|(oid, _)| oid.clone()).collect();
-            links.retain(|(oid, _)| !more.contains(oid));
-            if more.is_empty() {
+            let mut lacks = |links: &LooseObjectLinks| links.content.iter().any(&mut is_lost);
+            let more: Vec<Oid> = all.iter().filter(|(_, links)| lacks(links)).map(|(oid, _)| oid.clone()).collect();
+            let known = broken.len();
+            broken.extend(more);
+            if broken.len() == known {
                 break;
             }
-            broken.extend(more);
         }
         // What a commit of use has above it stays too, as far as it is there.
-        let of_use = parents.iter().filter(|(oid, _)| !broken.contains(oid)).flat_map(|(_, above)| above);
-        let mut open: Vec<&Oid> = of_use.collect();
+        let of_use = all.iter().filter(|(oid, _)| !broken.contains(*oid));
+        let mut open: Vec<&Oid> = of_use.flat_map(|(_, links)| &links.parents).collect();
         while let Some(oid) = open.pop() {
             if broken.remove(oid) {
-                open.extend(all.get(oid).into_iter().flatten());
-                open.extend(parents.iter().filter(|(one, _)| one == oid).flat_map(|(_, above)| above));
+                open.extend(all.get(oid).into_iter().flat_map(|links| links.content.iter().chain(&links.parents)));
             }
         }
         Ok(broken.into_iter().collect())
@@ -111,14 +97,13 @@ impl Durability<'_> {
         if broken.is_empty() {
             return Ok(());
         }
-        let named: String = named_in_files(self.repo.common_dir(), 2 * self.repo.hash().bytes())
-            .into_iter()
-            .filter(|oid| self.repo.objects().holds(oid))
-            .flat_map(|oid| [oid.to_string(), "\n".to_owned()])
-            .collect();
-        let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects", "--no-object-names"]);
-        let git = git.args(["--missing=allow-any", "--ignore-missing"]).args(KEEPERS).arg("--stdin").stdin(named);
-        let listed = match git.run_ok() {
+        let listed = self.repo.refs().in_all_notes().and_then(|named| {
+            let named: String = named.iter().flat_map(|oid| [oid.as_str(), "\n"]).collect();
+            let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1").args(["rev-list", "--objects", "--no-object-names"]);
+            let git = git.args(["--missing=allow-any", "--ignore-missing"]).args(KEEPERS);
+            git.arg("--stdin").stdin(named).run_ok()
+        });
+        let listed = match listed {
             Ok(listed) => listed,
             Err(error) => {
                 tracing::warn!(%error, "what leads to broken objects cannot be listed: they stay");
@@ -134,27 +119,6 @@ impl Durability<'_> {
         }
         Ok(())
     }
-}
-
-/// The ids that git's own notes name, of all worktrees: `MERGE_HEAD`, `ORIG_HEAD`, `FETCH_HEAD` and so on, and operations in progress.
-/// What cannot be read names nothing.
-fn named_in_files(common: &Path, digits: usize) -> BTreeSet<Oid> {
-    let list = |folder: &Path| files::list(folder).unwrap_or_default().into_iter().map(|entry| entry.path()).collect::<Vec<_>>();
-    let is_note = |file: &Path| {
-        let name = file.file_name().and_then(|name| name.to_str()).unwrap_or_default();
-        name != "HEAD" && !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_')
-    };
-    let mut found = BTreeSet::new();
-    for folder in [vec![common.to_owned()], list(&common.join("worktrees"))].concat() {
-        let notes = list(&folder).into_iter().filter(|file| is_note(file));
-        let of_operations = OPERATIONS.iter().flat_map(|name| list(&folder.join(name)));
-        for file in notes.chain(of_operations) {
-            let text = files::read_optional(&file, NOTE_LIMIT).ok().flatten().unwrap_or_default();
-            let words = text.split(|byte| !byte.is_ascii_hexdigit()).filter(|word| word.len() == digits);
-            found.extend(words.filter_map(|word| Oid::new(String::from_utf8_lossy(word).to_ascii_lowercase()).ok()));
-        }
-    }
-    found
 }
 
 fn put_apart(quarantine: &Path, from: &Path, name: &str) -> Result<()> {

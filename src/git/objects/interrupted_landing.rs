@@ -15,6 +15,14 @@ use crate::repo::own_scratch::OrphanScratchFolder;
 /// The largest pack that is taken in after a power loss. Our packs contain only what one operation made.
 const PACK_LIMIT: u64 = 2 * 1024 * 1024 * 1024;
 
+/// What a loose object names, but for commits of submodules.
+pub(crate) struct LooseObjectLinks {
+    /// What it has in it: the entries of a tree, the tree of a commit, what a tag is of.
+    pub content: Vec<Oid>,
+    /// The parents of a commit.
+    pub parents: Vec<Oid>,
+}
+
 impl Durability<'_> {
     /// Finishes landings that were interrupted after all objects were on disk and before all of them were in the database,
     /// and removes the stage folders of dead processes. Each object is read back first. Safe to repeat, and to be
@@ -87,13 +95,15 @@ impl Durability<'_> {
         (*is == *id).then_some((kind, content))
     }
 
-    /// The objects that a loose object of a folder names, but for commits of submodules; and whether it is a commit, whose tree comes
-    /// first then.
-    pub(crate) fn objects_named_by(&self, folder: &Path, id: &gix::oid) -> Result<(bool, Vec<Oid>)> {
+    /// What a loose object of a folder names; nothing where it cannot be read.
+    pub(crate) fn loose_links(&self, folder: &Path, id: &gix::oid) -> Result<LooseObjectLinks> {
         let store = gix::odb::loose::Store::at(folder, self.repo.hash().gix());
         let is_commit = matches!(store.try_header(id), Ok(Some((_, gix::objs::Kind::Commit))));
         let named = named_by(&store, id, self.repo.hash().gix());
-        Ok((is_commit, named.iter().map(|one| Oid::from_bytes(one.as_bytes())).collect::<Result<_>>()?))
+        let mut content = named.iter().map(|one| Oid::from_bytes(one.as_bytes())).collect::<Result<Vec<_>>>()?;
+        // A commit names its tree first.
+        let parents = if is_commit { content.split_off(content.len().min(1)) } else { Vec::new() };
+        Ok(LooseObjectLinks { content, parents })
     }
 
     /// The objects of a folder, each after those that it refers to.
@@ -136,10 +146,7 @@ fn named_by(store: &gix::odb::loose::Store, id: &gix::oid, hash: gix::hash::Kind
     }
     match kind {
         Kind::Blob => Vec::new(),
-        Kind::Tree => {
-            let entries = gix::objs::TreeRefIter::from_bytes(&content, hash).filter_map(std::result::Result::ok);
-            entries.filter(|entry| !entry.mode.is_commit()).map(|entry| entry.oid.to_owned()).collect()
-        }
+        Kind::Tree => named_by_tree(&content, hash),
         Kind::Commit | Kind::Tag => {
             let header = content.split(|byte| *byte == b'\n').take_while(|line| !line.is_empty());
             let ids = header.filter_map(|line| {
@@ -150,6 +157,12 @@ fn named_by(store: &gix::odb::loose::Store, id: &gix::oid, hash: gix::hash::Kind
             ids.collect()
         }
     }
+}
+
+/// The objects that a tree with this content refers to, but for commits of submodules.
+pub(crate) fn named_by_tree(content: &[u8], hash: gix::hash::Kind) -> Vec<gix::ObjectId> {
+    let entries = gix::objs::TreeRefIter::from_bytes(content, hash).filter_map(std::result::Result::ok);
+    entries.filter(|entry| !entry.mode.is_commit()).map(|entry| entry.oid.to_owned()).collect()
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ pub(super) mod durability;
 pub(super) mod forget;
 pub(super) mod freshen;
 pub(super) mod graph;
-mod interrupted_landing;
+pub(crate) mod interrupted_landing;
 pub(super) mod landing;
 pub(super) mod new_blobs;
 pub(super) mod read_back;

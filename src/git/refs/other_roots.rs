@@ -22,29 +22,51 @@ const LARGEST: u64 = 16 * 1024 * 1024;
 impl Refs<'_> {
     /// What files and root refs of a worktree name, by what names it.
     pub fn named_in(&self, worktree: &Worktree) -> Result<BTreeMap<String, BTreeSet<Oid>>> {
-        let mut found: BTreeMap<String, BTreeSet<Oid>> = BTreeMap::new();
-        let mut add = |name: &str, text: &[u8]| found.entry(name.to_owned()).or_default().extend(self.ids_in(text));
-        let content = |path: &Path| files::read_small(path, LARGEST).map(|small| small.content().unwrap_or_default());
+        let mut found = BTreeMap::new();
         for name in IN_PROGRESS {
-            let place = worktree.git_dir().join(name);
-            if files::metadata(&place)?.is_some_and(|meta| meta.is_dir()) {
-                for entry in files::list(&place)? {
-                    add(name, &content(&entry.path())?);
-                }
-            } else {
-                add(name, &content(&place)?);
-            }
+            found.insert(name.to_owned(), self.in_file(&worktree.git_dir().join(name))?);
         }
         for name in ROOT_REFS {
-            match self.repo.ref_format() {
-                RefFormat::Files => add(name, &content(&worktree.git_dir().join(name))?),
+            let ids = match self.repo.ref_format() {
+                RefFormat::Files => self.in_file(&worktree.git_dir().join(name))?,
                 RefFormat::Reftable => {
                     let output = self.repo.git_in(worktree).args(["rev-parse", "--verify", "--quiet", name]).run()?;
-                    add(name, &output.stdout);
+                    self.ids_in(&output.stdout)
+                }
+            };
+            found.insert(name.to_owned(), ids);
+        }
+        found.retain(|_, ids| !ids.is_empty());
+        Ok(found)
+    }
+
+    /// What is named by any of git's own notes, of all worktrees, damaged ones too: files whose names are capitals, and what is in
+    /// progress.
+    pub(crate) fn in_all_notes(&self) -> Result<BTreeSet<Oid>> {
+        let is_note = |name: &str| name != "HEAD" && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        let common = self.repo.common_dir();
+        let linked = files::list(&common.join("worktrees"))?.into_iter().map(|entry| entry.path());
+        let mut found = BTreeSet::new();
+        for git_dir in std::iter::once(common.to_owned()).chain(linked) {
+            for entry in files::list(&git_dir)? {
+                if entry.file_name().to_str().is_some_and(|name| is_note(name) || IN_PROGRESS.contains(&name)) {
+                    found.extend(self.in_file(&entry.path())?);
                 }
             }
         }
-        found.retain(|_, ids| !ids.is_empty());
+        Ok(found)
+    }
+
+    /// What a file names, or the files of a folder.
+    fn in_file(&self, place: &Path) -> Result<BTreeSet<Oid>> {
+        let content = |path: &Path| files::read_small(path, LARGEST).map(|small| small.content().unwrap_or_default());
+        if !files::metadata(place)?.is_some_and(|meta| meta.is_dir()) {
+            return Ok(self.ids_in(&content(place)?));
+        }
+        let mut found = BTreeSet::new();
+        for entry in files::list(place)? {
+            found.extend(self.ids_in(&content(&entry.path())?));
+        }
         Ok(found)
     }
 
@@ -85,7 +107,7 @@ impl Refs<'_> {
     }
 
     /// The ids in a text of which there is an object.
-    fn ids_in(&self, text: &[u8]) -> Vec<Oid> {
+    fn ids_in(&self, text: &[u8]) -> BTreeSet<Oid> {
         let width = self.repo.hash().bytes() * 2;
         let words = text.split(|byte| !byte.is_ascii_hexdigit()).filter(|word| word.len() == width);
         let ids: BTreeSet<Oid> = words.filter_map(|word| Oid::new(String::from_utf8_lossy(word).into_owned()).ok()).collect();
