@@ -7,11 +7,12 @@ use std::path::{Path, PathBuf};
 use serde::Serialize;
 
 use super::in_progress::GitOperationLine;
+use super::staged::StagedChanges;
 use super::stop_agents::StoppedAgentLine;
 use crate::context::handle::Context;
 use axiom_git::TreeChange;
 use axiom_model::base::ids::TaskId;
-use axiom_model::base::names::{RefName, RepoPath};
+use axiom_model::base::names::RepoPath;
 use axiom_model::base::ref_change::RefChange;
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::branch_config::BranchConfigChange;
@@ -58,10 +59,11 @@ pub struct PlannedChanges {
 }
 
 impl PlannedChanges {
-    /// The branches that are kept for undo and deleted.
-    pub fn deleted_branches(&self) -> impl Iterator<Item = &RefName> {
-        let goes = |change: &&RefChange| change.value.old.is_some() && change.value.new.is_none();
-        self.refs.iter().filter(goes).map(|change| &change.name)
+    /// Adds what is staged differently in a worktree.
+    pub(crate) fn add_staged(&mut self, worktree: &str, staged: StagedChanges) {
+        let line = |path| FileLossLine { worktree: worktree.to_owned(), path };
+        self.staged.extend(staged.lost.into_iter().map(line));
+        self.staged_back.extend(staged.back.into_iter().map(line));
     }
 }
 

@@ -6,7 +6,6 @@ use crate::checkpoint::{CheckpointCaptures, capture_options};
 use crate::context::handle::Context;
 use crate::operation::extras_of;
 use crate::operation::staged;
-use crate::operation::staged::StagedChanges;
 use axiom_base::error::{Code, Error, Result};
 use axiom_git::CaptureExtras;
 use axiom_model::base::names::{Oid, RefName};
@@ -30,7 +29,7 @@ use super::submodules;
 use super::workspace::add_workspace;
 use super::worktree::{WorktreeRollbackState, add_worktree, worktree_change};
 use crate::operation::branches::branches_are_free;
-use crate::operation::planned_changes::{AffectedWorkspaceLine, FileLossLine};
+use crate::operation::planned_changes::AffectedWorkspaceLine;
 use crate::rollback::removed_commits::{add_detached, add_refs};
 
 /// The plan of a rollback.
@@ -50,22 +49,19 @@ impl RollbackPlan {
     ) -> Result<Self> {
         preview.changes.refs.clone_from(&operation.refs);
         let nothing = CaptureExtras::default();
+        let moved = staged::moved(&operation);
         for worktree in &operation.worktrees {
             let now = captured.worktree_at(&worktree.path).map_or(&nothing, |one| &one.capture.extras);
             let then = extras_of(&ctx.repo, worktree.captures.new.as_ref())?;
-            let StagedChanges { lost, back } = staged::changes(&ctx.repo, &staged::moved(&operation), worktree, (now, &then))?;
-            let line = |path| FileLossLine { worktree: worktree.path.clone(), path };
-            preview.changes.staged.extend(lost.into_iter().map(line));
-            preview.changes.staged_back.extend(back.into_iter().map(line));
+            let staged = staged::changes(&ctx.repo, &moved, worktree, (now, &then))?;
+            preview.changes.add_staged(&worktree.path, staged);
         }
         for change in &operation.submodules {
             let Some(repo) = captured.submodule_at(&change.worktree.path).map(|one| &one.repo) else { continue };
             let now = extras_of(repo, change.worktree.captures.old.as_ref())?;
             let then = extras_of(repo, change.worktree.captures.new.as_ref())?;
-            let StagedChanges { lost, back } = staged::changes(repo, &change.refs, &change.worktree, (&now, &then))?;
-            let line = |path| FileLossLine { worktree: change.worktree.path.clone(), path };
-            preview.changes.staged.extend(lost.into_iter().map(line));
-            preview.changes.staged_back.extend(back.into_iter().map(line));
+            let staged = staged::changes(repo, &change.refs, &change.worktree, (&now, &then))?;
+            preview.changes.add_staged(&change.worktree.path, staged);
         }
         let worktrees: Vec<String> = captured.worktrees().filter_map(|one| one.worktree.path_text().ok()).collect();
         preview.name_by_worktree(&operation, &worktrees);

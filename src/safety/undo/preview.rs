@@ -12,7 +12,6 @@ use crate::operation::extras_of;
 use crate::operation::in_progress;
 use crate::operation::planned_changes::{AffectedFileLine, AffectedWorkspaceLine, FileLossLine, MovedHeadLine, PlannedChanges};
 use crate::operation::staged;
-use crate::operation::staged::StagedChanges;
 use axiom_base::error::Result;
 use axiom_git::{CaptureExtras, TreeChange};
 use axiom_model::base::names::RepoPath;
@@ -49,44 +48,39 @@ pub(super) fn preview(
     left_as_is: UndoExclusions,
 ) -> Result<UndoPreview> {
     let nothing = CaptureExtras::default();
-    let (mut files, mut operations) = (Vec::new(), Vec::new());
-    let (mut permissions, mut staged, mut staged_back) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut planned, moved) = (PlannedChanges::default(), staged::moved(operation));
     for change in &operation.worktrees {
         let now = captured.and_then(|captured| captured.worktree_at(&change.path)).map_or(&nothing, |one| &one.capture.extras);
         let then = extras_of(&ctx.repo, change.captures.new.as_ref())?;
-        operations.extend(in_progress::operations(&change.path, now, &then));
-        let first = files.len();
+        planned.operations.extend(in_progress::operations(&change.path, now, &then));
+        let first = planned.files.len();
         let there = ctx.repo.worktrees().worktree_at(Path::new(&change.path))?.map(|entry| entry.worktree);
         let changes = match &there {
             Some(worktree) => operation::files_named(&ctx.repo, worktree, change)?,
             None => operation::files_of(&ctx.repo, change)?,
         };
-        add_files(&mut files, &change.path, changes);
-        let known: Vec<RepoPath> = files[first..].iter().map(|file: &AffectedFileLine| file.path.clone()).collect();
-        let line = |path| FileLossLine { worktree: change.path.clone(), path };
+        add_files(&mut planned.files, &change.path, changes);
+        let known: Vec<RepoPath> = planned.files[first..].iter().map(|file: &AffectedFileLine| file.path.clone()).collect();
         if let Some(worktree) = &there {
             // Files and folders that change in nothing else.
             let (modes, is_known) = ((&now.modes[..], &then.modes[..]), |path: &RepoPath| known.binary_search(path).is_ok());
-            permissions.extend(ctx.repo.captures().permissions_that_change(worktree, modes, is_known)?.into_iter().map(line));
+            let paths = ctx.repo.captures().permissions_that_change(worktree, modes, is_known)?;
+            let line = |path| FileLossLine { worktree: change.path.clone(), path };
+            planned.permissions.extend(paths.into_iter().map(line));
         }
-        let StagedChanges { lost, back } = staged::changes(&ctx.repo, &staged::moved(operation), change, (now, &then))?;
-        staged.extend(lost.into_iter().map(line));
-        staged_back.extend(back.into_iter().map(line));
+        planned.add_staged(&change.path, staged::changes(&ctx.repo, &moved, change, (now, &then))?);
     }
     for change in &operation.submodules {
         let (repo, there) = operation::submodules::opened(ctx, change)?;
         let path = &change.worktree.path;
         let now = extras_of(&repo, change.worktree.captures.old.as_ref())?;
         let then = extras_of(&repo, change.worktree.captures.new.as_ref())?;
-        operations.extend(in_progress::operations(path, &now, &then));
-        add_files(&mut files, path, operation::files_named(&repo, &there, &change.worktree)?);
-        let line = |inside| FileLossLine { worktree: path.clone(), path: inside };
-        let StagedChanges { lost, back } = staged::changes(&repo, &change.refs, &change.worktree, (&now, &then))?;
-        staged.extend(lost.into_iter().map(line));
-        staged_back.extend(back.into_iter().map(line));
+        planned.operations.extend(in_progress::operations(path, &now, &then));
+        add_files(&mut planned.files, path, operation::files_named(&repo, &there, &change.worktree)?);
+        planned.add_staged(path, staged::changes(&repo, &change.refs, &change.worktree, (&now, &then))?);
     }
     for change in &operation.advances {
-        add_files(&mut files, &change.path, ctx.repo.history().diff_trees(&change.commit.old, &change.commit.new)?);
+        add_files(&mut planned.files, &change.path, ctx.repo.history().diff_trees(&change.commit.old, &change.commit.new)?);
     }
     let advanced = operation.advances.iter().map(|advance| RefChange {
         name: advance.branch.clone(),
@@ -96,19 +90,14 @@ pub(super) fn preview(
     let heads = operation.worktrees.iter().chain(of_submodules).filter(|change| change.head.old != change.head.new);
     let workspaces = operation.workspaces.iter();
     let changes = PlannedChanges {
-        agents: Vec::new(),
         refs: advanced.chain(operation.refs.iter().cloned()).collect(),
         branch_configs: operation.branch_configs.clone(),
         stash: operation.stash.clone(),
         heads: heads.map(|change| MovedHeadLine { worktree: change.path.clone(), head: change.head.clone() }).collect(),
-        operations,
-        files,
-        permissions,
-        staged,
-        staged_back,
         workspaces: workspaces.map(workspace).collect(),
         tasks: operation.edits.clone(),
         mode: operation.mode,
+        ..planned
     };
     Ok(UndoPreview {
         changes,

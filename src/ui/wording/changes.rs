@@ -8,7 +8,7 @@ use super::counted_sections::{CountedSections, SHOWN};
 use crate::cli::words::count_of;
 use axiom_model::base::names::RefName;
 use axiom_model::base::own_names::CAPTURES;
-use axiom_model::base::ref_change::ChangeDirection;
+use axiom_model::base::ref_change::{ChangeDirection, RefChange};
 use axiom_model::base::text::ValueChange;
 use axiom_model::checkpoint::branch_config::said;
 use axiom_model::journal::journaled::HeadState;
@@ -42,7 +42,7 @@ pub fn add_heads(parts: &mut CountedSections, changes: &PlannedChanges) {
 
 /// Refs with the configuration of branches, and entries of the stash. The refs that are not `wanted` are said elsewhere; the branches in
 /// `left` come back, and what is configured of them now stays.
-pub fn add_refs(parts: &mut CountedSections, changes: &PlannedChanges, left: &[RefName], wanted: impl Fn(&RefName) -> bool) {
+pub fn add_refs(parts: &mut CountedSections, changes: &PlannedChanges, left: &[RefName], wanted: impl Fn(&RefChange) -> bool) {
     let comes = |name: &RefName| changes.refs.iter().any(|change| change.name == *name && change.value.old.is_none());
     let (with, alone): (Vec<_>, Vec<_>) =
         changes.branch_configs.iter().partition(|line| line.way == ChangeDirection::BringBack && comes(&line.branch));
@@ -50,7 +50,7 @@ pub fn add_refs(parts: &mut CountedSections, changes: &PlannedChanges, left: &[R
     let stays = left.iter().map(|branch| (branch, ", its present configuration stays".to_owned()));
     let with: BTreeMap<&RefName, String> = with.chain(stays).collect();
     let (mut back, mut moved, mut deleted) = (Vec::new(), Vec::new(), Vec::new());
-    for change in changes.refs.iter().filter(|change| wanted(&change.name)) {
+    for change in changes.refs.iter().filter(|change| wanted(change)) {
         let name = ref_name(&change.name);
         match (&change.value.old, &change.value.new) {
             (None, Some(new)) => {

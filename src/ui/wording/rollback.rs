@@ -9,6 +9,7 @@ use super::counted_sections::CountedSections;
 use crate::cli::visible::quoted;
 use crate::cli::words::{count, time};
 use axiom_model::base::names::RefName;
+use axiom_model::base::ref_change::RefChange;
 use axiom_safety::operation::planned_changes::FileLossLine;
 use axiom_safety::rollback::{EarlierCaptureLine, RemovedCommitLine, RollbackPreview, UnrestoredPathLine};
 
@@ -35,12 +36,11 @@ pub fn people(preview: &RollbackPreview, goes: &str, here: &Path) -> String {
     changes::add_agents(&mut parts, changes);
     changes::add_heads(&mut parts, changes);
     add_history(preview, &mut parts);
-    // Of other branches, the commits that they lose are listed instead.
+    // Of a branch that stays, the commits that it loses are listed instead.
     let loses = |name: &RefName| preview.commits.iter().any(|line| line.branch.as_ref() == Some(name));
-    let wanted = |name: &RefName| !loses(name) && !preview.reverted.contains(name);
-    changes::add_refs(&mut parts, changes, &preview.configs_left, |name| {
-        wanted(name) || changes.deleted_branches().any(|gone| gone == name)
-    });
+    let is_said = |name: &RefName| loses(name) || preview.reverted.contains(name);
+    let wanted = |change: &RefChange| change.value.new.is_none() || !is_said(&change.name);
+    changes::add_refs(&mut parts, changes, &preview.configs_left, wanted);
     add_refs_left(preview, &mut parts);
     changes::add_state(&mut parts, changes, here);
     changes::add_files(&mut parts, changes, here);
