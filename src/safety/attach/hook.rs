@@ -38,7 +38,7 @@ use axiom_store::beside::attach::{AttachFiles, NotSavedPromptLine};
 use axiom_store::beside::fired;
 use axiom_store::layout::StoreLayout;
 use calls::HookCallTurn;
-use hook_repository::{folder_of, is_off, repository_around, without_variables};
+use hook_repository::{NoHookRepository, folder_of, repository_around, without_variables};
 
 /// The largest file whose bytes are kept before an edit: larger ones are in captures only where they are tracked.
 const LARGEST: u64 = 50 * 1024 * 1024;
@@ -98,12 +98,10 @@ pub fn run(caller: HookCaller, payload: &HookPayload, here: &Path) -> AgentHookA
     let HookPayload { bytes, is_late } = payload;
     let program = caller.program;
     if let Some(event) = payload::read(program, bytes) {
-        if is_off(&folder_of(&event, here), caller.source) {
-            return AgentHookAnswer::default();
-        }
         return match AttachHookCall::of(caller, event, here) {
-            Some(call) => call.act_once(caller, bytes),
-            None => without_variables(caller, bytes, here).unwrap_or_else(|| {
+            Ok(call) => call.act_once(caller, bytes),
+            Err(NoHookRepository::SwitchedOff) => AgentHookAnswer::default(),
+            Err(NoHookRepository::Nothing) => without_variables(caller, bytes, here).unwrap_or_else(|| {
                 // Read once more here, since the event of every other call would be copied for it.
                 if let Some(event) = payload::read(program, bytes) {
                     unusable::note(program, &event, here);
@@ -120,12 +118,9 @@ pub fn run(caller: HookCaller, payload: &HookPayload, here: &Path) -> AgentHookA
 
 /// A call that says nothing that can be read: what there is now is saved in the background, and the session says that it is not protected.
 fn unreadable(caller: HookCaller, here: &Path) {
-    if is_off(here, caller.source) {
-        return;
-    }
     let (session, folder, name) = (String::new(), None, "unreadable".to_owned());
     let event = AgentHookEvent { session, folder, name, subagent: false, transcript: None, moment: AgentHookMoment::AfterShell };
-    let Some(mut call) = AttachHookCall::of(caller, event, here) else { return };
+    let Ok(mut call) = AttachHookCall::of(caller, event, here) else { return };
     if let Some(known) = sessions::of_caller(&call.files, caller.program) {
         call.stamp.session = known;
     }
@@ -136,14 +131,23 @@ fn unreadable(caller: HookCaller, here: &Path) {
 }
 
 impl AttachHookCall {
-    fn of(caller: HookCaller, event: AgentHookEvent, here: &Path) -> Option<Self> {
+    fn of(caller: HookCaller, event: AgentHookEvent, here: &Path) -> Result<Self, NoHookRepository> {
         let began = env::now();
-        let program = caller.program;
         let folder = folder_of(&event, here);
-        let Some(repo) = repository_around(&folder, caller.source) else {
-            outside(program, &event, &folder);
-            return None;
-        };
+        let repo = repository_around(&folder, caller.source).inspect_err(|why| {
+            if *why == NoHookRepository::Nothing {
+                outside(caller.program, &event, &folder);
+            }
+        })?;
+        Self::within(caller.program, event, (repo, &folder), began).ok_or(NoHookRepository::Nothing)
+    }
+
+    fn within(
+        program: AttachedProgram,
+        event: AgentHookEvent,
+        (repo, folder): (Repository, &Path),
+        began: Timestamp,
+    ) -> Option<Self> {
         let layout = StoreLayout::new(repo.common_dir());
         let files = AttachFiles::of(&layout);
         files.ensure().ok()?;

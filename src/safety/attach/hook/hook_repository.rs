@@ -30,27 +30,39 @@ pub(in crate::attach) fn folder_of(event: &AgentHookEvent, here: &Path) -> PathB
     named.unwrap_or_else(|| here.to_owned())
 }
 
+/// Why a hook has nothing to do in a folder.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum NoHookRepository {
+    /// It is there for all repositories, and switched off in this one.
+    SwitchedOff,
+    /// There is no repository that it could use.
+    Nothing,
+}
+
 /// The prepared repository that a folder is in; where that is a submodule that nobody prepared, the one around it, whose checkpoints are
-/// those of the session. A hook that is there for all repositories prepares it, unless it is switched off there. `None`: there is none.
-pub(super) fn repository_around(folder: &Path, source: HookCallSource) -> Option<Repository> {
-    let mut folder = folder.to_owned();
+/// those of the session. A hook that is there for all repositories prepares it, and does nothing where it is switched off.
+pub(super) fn repository_around(folder: &Path, source: HookCallSource) -> Result<Repository, NoHookRepository> {
+    let found = Repository::discover(folder).ok();
+    // The nearest one decides.
+    if found.as_ref().is_some_and(|repo| source.is_for_all() && repo.switch(SWITCH) == Some(false)) {
+        return Err(NoHookRepository::SwitchedOff);
+    }
+    found.and_then(|nearest| prepared_around(nearest, source)).ok_or(NoHookRepository::Nothing)
+}
+
+fn prepared_around(nearest: Repository, source: HookCallSource) -> Option<Repository> {
+    let mut repo = nearest;
     for _ in 0..DEEPEST {
-        let repo = Repository::discover(&folder).ok()?;
         if StoreLayout::new(repo.common_dir()).exists() || was_prepared(&repo) {
             return Some(repo);
         }
         let top = repo.worktrees().current_worktree().ok()?.path().to_owned();
         match superproject_of(&top, repo.common_dir()) {
-            Some(outer) => folder = outer,
+            Some(outer) => repo = Repository::discover(&outer).ok()?,
             None => return (source.is_for_all() && prepare(&repo, &top)).then_some(repo),
         }
     }
     None
-}
-
-/// Whether a hook that is there for all repositories is switched off in the one that a folder is in.
-pub(super) fn is_off(folder: &Path, source: HookCallSource) -> bool {
-    source.is_for_all() && Repository::discover(folder).is_ok_and(|repo| repo.switch(SWITCH) == Some(false))
 }
 
 /// Whether a repository has checkpoints of ours, though our folder is gone: then nothing can be saved, and that has to be said.
