@@ -34,11 +34,16 @@ pub(super) fn settings(worktree: &Worktree, recipe: &HookRecipe) -> Vec<ProgramS
 
 /// The file that says that the program has our plugin, where it has: as far as that can be seen.
 pub fn plugin_said_by(worktree: &Worktree, recipe: &HookRecipe) -> Option<String> {
+    plugin_said_in(&settings(worktree, recipe), recipe)
+}
+
+/// The same, where the settings were read.
+pub(super) fn plugin_said_in(settings: &[ProgramSettingsFile], recipe: &HookRecipe) -> Option<String> {
     if recipe.name == "gemini" {
         let folder = place_of_user(recipe).ok()?.path.parent()?.join("extensions").join(EXTENSION);
         return Some(folder.join("gemini-extension.json")).filter(|path| path.is_file()).map(|path| path.display().to_string());
     }
-    plugin_in(recipe, &settings(worktree, recipe)).map(|one| one.path.clone())
+    plugin_in(recipe, settings).map(|one| one.path.clone())
 }
 
 /// What an administrator sets for Claude Code. `AXIOM_TEST_MANAGED` (debug builds) names another file.

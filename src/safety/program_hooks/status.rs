@@ -5,7 +5,7 @@ use jiff::Timestamp;
 use super::attach::answers;
 use super::file_edit::look;
 use super::program_files::{AttachScope, ProgramFilePlace, caller, layout_of, place, read_in};
-use super::settings::{plugin_said_by, settings};
+use super::settings::{plugin_said_in, settings};
 use crate::context::handle::Context;
 use axiom_base::error::Result;
 use axiom_git::Worktree;
@@ -72,8 +72,9 @@ pub fn status(ctx: &Context, recipe: &'static HookRecipe, worktree: &Worktree) -
 
 /// Each event of our plugin, where the program's settings name it. Whether its launcher finds us shows when it calls.
 fn of_plugin(layout: &StoreLayout, recipe: &'static HookRecipe, worktree: &Worktree) -> Result<Vec<ProgramEventStatus>> {
-    let Some(path) = plugin_said_by(worktree, recipe) else { return Ok(Vec::new()) };
-    let off = off(recipe, &settings(worktree, recipe), &format!("{PLUGIN_NAME}@{MARKETPLACE}"));
+    let settings = settings(worktree, recipe);
+    let Some(path) = plugin_said_in(&settings, recipe) else { return Ok(Vec::new()) };
+    let off = off(recipe, &settings, &format!("{PLUGIN_NAME}@{MARKETPLACE}"));
     let of = |event: &'static str| {
         let (fired, since) = times(layout, recipe, event)?;
         let (path, off, seldom) = (path.clone(), off.clone(), recipe.is_seldom(event));
