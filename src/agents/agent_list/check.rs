@@ -20,7 +20,6 @@ use axiom_model::agent::stream::trouble::ModelTrouble;
 use axiom_model::base::ids::TaskId;
 use axiom_model::work::iteration::IterationReport;
 use axiom_model::work::sessions::session::SessionMode;
-use axiom_model::work::tasks::task::{TaskKind, TaskStatus};
 use axiom_model::work::verifying::agent_check::{
     AgentCheckFacts, AgentCheckFinding, SCRIPT, SCRIPT_TEXT, TASK, TASK_SCRIPT, findings,
 };
@@ -156,22 +155,7 @@ fn new_task(id: &TaskId, adapter: &AgentAdapter) -> NewTaskRequest {
         AdapterPromptKind::Prompt => TASK,
         AdapterPromptKind::Script => TASK_SCRIPT,
     };
-    NewTaskRequest {
-        id: Some(id.clone()),
-        kind: TaskKind::Task,
-        title: "Check this agent program".into(),
-        body: Some(body.to_owned()),
-        parent: None,
-        after: Vec::new(),
-        needs: Vec::new(),
-        start_early: false,
-        persona: None,
-        verify: Vec::new(),
-        limits: axiom_model::work::money::budget::BudgetLimits::default(),
-        status: TaskStatus::Pending,
-        reason: None,
-        merged: None,
-    }
+    NewTaskRequest { id: Some(id.clone()), body: Some(body.to_owned()), ..NewTaskRequest::titled("Check this agent program") }
 }
 
 /// Ends the session where waiting longer tells nothing more: the program tries again and again to sign in, the model's service

@@ -18,8 +18,7 @@ use axiom_model::planning::reply::{self, PlannedTask, PlannerReply};
 use axiom_model::planning::step::PlanStep;
 use axiom_model::queries::{needs, plan_check};
 use axiom_model::state::event::Event;
-use axiom_model::work::money::budget::BudgetLimits;
-use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
+use axiom_model::work::tasks::task::{Task, TaskKind};
 use axiom_safety::context::handle::Context;
 use axiom_safety::history::task_texts;
 use axiom_safety::running::wait_observer::WaitObserver;
@@ -216,18 +215,13 @@ fn new_task(said: PlannedTask) -> Result<NewTaskRequest> {
     let task = NewTaskRequest {
         id: said.id.map(TaskId::new).transpose()?,
         kind: said.kind.as_deref().map_or(Ok(TaskKind::Task), str::parse)?,
-        title: said.title,
         body: said.body,
         parent: said.parent.map(TaskId::new).transpose()?,
         after,
         needs,
-        start_early: false,
         persona: said.persona,
         verify: said.verify.into_vec(),
-        limits: BudgetLimits::default(),
-        status: TaskStatus::Pending,
-        reason: None,
-        merged: None,
+        ..NewTaskRequest::titled(said.title)
     };
     edit::check(&task)?;
     Ok(task)

@@ -64,6 +64,28 @@ pub struct NewTaskRequest {
     pub merged: Option<MergedTaskWork>,
 }
 
+impl NewTaskRequest {
+    /// A pending task of which only the title is known.
+    pub fn titled(title: impl Into<String>) -> Self {
+        Self {
+            id: None,
+            kind: TaskKind::Task,
+            title: title.into(),
+            body: None,
+            parent: None,
+            after: Vec::new(),
+            needs: Vec::new(),
+            start_early: false,
+            persona: None,
+            verify: Vec::new(),
+            limits: BudgetLimits::default(),
+            status: TaskStatus::Pending,
+            reason: None,
+            merged: None,
+        }
+    }
+}
+
 /// The new values of a task's fields; `None` leaves a field unchanged.
 #[derive(Debug, Clone, Default)]
 pub struct TaskEditRequest {

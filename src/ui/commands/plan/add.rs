@@ -14,8 +14,7 @@ use axiom_agents::tasks::limits;
 use axiom_base::error::{Exit, Result};
 use axiom_model::base::ids::TaskId;
 use axiom_model::queries::needs;
-use axiom_model::work::money::budget::BudgetLimits;
-use axiom_model::work::tasks::task::{TaskKind, TaskStatus};
+use axiom_model::work::tasks::task::TaskKind;
 
 /// Arguments of `plan add`.
 #[derive(Debug, Args)]
@@ -59,18 +58,13 @@ pub fn run(args: &PlanAddTaskArgs, global: &GlobalArgs, screen: &mut Screen) -> 
     let new = NewTaskRequest {
         id: args.id.as_deref().map(TaskId::new).transpose()?,
         kind: args.kind.parse::<TaskKind>()?,
-        title: args.title.clone(),
         body: input::text_or_file(args.body.as_ref(), args.body_file.as_ref(), global)?,
         parent: args.parent.as_deref().map(TaskId::new).transpose()?,
         after,
         needs,
-        start_early: false,
         persona: args.persona.clone(),
         verify: args.verify.clone(),
-        limits: BudgetLimits::default(),
-        status: TaskStatus::Pending,
-        reason: None,
-        merged: None,
+        ..NewTaskRequest::titled(args.title.clone())
     };
     let mut ctx = match limits::name_persona(&new.verify) {
         true => open_configured(global, Vec::new(), screen)?,

@@ -17,7 +17,7 @@ use axiom_model::base::ids::TaskId;
 use axiom_model::queries::groups::TaskGroupTree;
 use axiom_model::queries::needs;
 use axiom_model::work::money::budget::BudgetLimits;
-use axiom_model::work::tasks::task::{TaskKind, TaskStatus};
+use axiom_model::work::tasks::task::TaskKind;
 
 /// Arguments of `task add`.
 #[derive(Debug, Args)]
@@ -89,7 +89,6 @@ pub fn run(args: &TaskAddArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
     let new = NewTaskRequest {
         id: args.id.as_deref().map(TaskId::new).transpose()?,
         kind: args.kind.parse::<TaskKind>()?,
-        title: args.title.clone(),
         body: input::text_or_file(args.body.as_ref(), args.body_file.as_ref(), global)?,
         parent: args.parent.as_deref().map(TaskId::new).transpose()?,
         after,
@@ -98,9 +97,7 @@ pub fn run(args: &TaskAddArgs, global: &GlobalArgs, screen: &mut Screen) -> Resu
         persona: args.persona.clone(),
         verify: args.verify.clone(),
         limits: args.budget.read()?.on(BudgetLimits::default()),
-        status: TaskStatus::Pending,
-        reason: None,
-        merged: None,
+        ..NewTaskRequest::titled(args.title.clone())
     };
     let asks_configuration = !new.limits.is_empty() || limits::name_persona(&new.verify);
     let mut ctx = if asks_configuration { open_configured(global, Vec::new(), screen)? } else { open(global, screen)? };

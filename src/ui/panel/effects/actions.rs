@@ -26,8 +26,6 @@ use axiom_model::checkpoint::trigger::CheckpointTrigger;
 use axiom_model::operation::undo::UndoSelector;
 use axiom_model::work::endings::outcome::TaskHalt;
 use axiom_model::work::gates::gate::{AfterHalt, GateDecision, RedirectWorkspace};
-use axiom_model::work::money::budget::BudgetLimits;
-use axiom_model::work::tasks::task::{TaskKind, TaskStatus};
 use axiom_safety::attach::prompts;
 use axiom_safety::checkpoint;
 use axiom_safety::checkpoint::CheckpointRequest;
@@ -191,23 +189,7 @@ fn decide(ctx: &mut Context, gate: &str, decision: &GateDecision) -> Result<Stri
 }
 
 fn add(ctx: &mut Context, title: &str) -> Result<String> {
-    let new = NewTaskRequest {
-        id: None,
-        kind: TaskKind::Task,
-        title: title.to_owned(),
-        body: None,
-        parent: None,
-        after: Vec::new(),
-        needs: Vec::new(),
-        start_early: false,
-        persona: None,
-        verify: Vec::new(),
-        limits: BudgetLimits::default(),
-        status: TaskStatus::Pending,
-        reason: None,
-        merged: None,
-    };
-    Ok(format!("Added {}.", edit::add(ctx, new)?.id))
+    Ok(format!("Added {}.", edit::add(ctx, NewTaskRequest::titled(title))?.id))
 }
 
 fn went_back(ctx: &Context, done: &RollbackReport) -> String {
