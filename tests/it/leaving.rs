@@ -49,10 +49,7 @@ fn files(folder: &Path) -> BTreeSet<(String, Vec<u8>)> {
 #[test]
 fn every_place_in_which_it_writes_is_on_the_page_and_empty_after_it_was_taken_out() {
     let home = FreshHome::new();
-    home.script(
-        "git config --global user.name me; git config --global user.email me@example.org; git init -q -b main
-         echo a > a.txt; git add .; git commit -qm first",
-    );
+    home.repository();
     let (repo, user) = (home.path("shop"), home.path("home"));
     let before = (files(&repo), files(&user));
     home.script(

@@ -29,10 +29,7 @@ fn no_block_of_readme_is_left_out() {
 #[test]
 fn what_readme_says_of_an_agent_by_hand_works_as_it_stands() {
     let home = FreshHome::new();
-    home.script(
-        "git config --global user.name me; git config --global user.email me@example.org; git init -q -b main
-         echo a > a.txt; git add .; git commit -qm first",
-    );
+    home.repository();
     let mut shell = HomeShell::start(&home);
     let commands = commands_of("axiom attach");
     assert_eq!(commands.len(), 6, "{commands:?}");
@@ -56,10 +53,7 @@ fn what_readme_says_of_an_agent_by_hand_works_as_it_stands() {
 #[test]
 fn what_readme_says_of_several_agents_works_as_it_stands() {
     let home = FreshHome::new();
-    home.script(
-        "git config --global user.name me; git config --global user.email me@example.org; git init -q -b main
-         echo a > a.txt; git add .; git commit -qm first",
-    );
+    home.repository();
     let program = home.path("bin/claude");
     std::fs::write(&program, "#!/bin/sh\ntouch \"$HOME/was-started\"\n").unwrap();
     std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();

@@ -47,6 +47,14 @@ impl FreshHome {
         assert!(ended.status.success(), "{script}: {ended:?}");
     }
 
+    /// A repository with one commit, and a user who has a name.
+    pub fn repository(&self) {
+        self.script(
+            "git config --global user.name me; git config --global user.email me@example.org; git init -q -b main
+             echo a > a.txt; git add .; git commit -qm first",
+        );
+    }
+
     /// The repository of README's picture, in which an agent program is attached.
     pub fn shop(&self) {
         let made = Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/pictures/shop.sh");
