@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::repo::handles::Refs;
-use crate::repo::repository::RefFormat;
+use crate::repo::repository::{RefFormat, Repository};
 use crate::repo::worktrees::Worktree;
 use axiom_base::error::Result;
 use axiom_base::files;
@@ -24,14 +24,14 @@ impl Refs<'_> {
     pub fn named_in(&self, worktree: &Worktree) -> Result<BTreeMap<String, BTreeSet<Oid>>> {
         let mut found = BTreeMap::new();
         for name in IN_PROGRESS {
-            found.insert(name.to_owned(), self.in_file(&worktree.git_dir().join(name))?);
+            found.insert(name.to_owned(), ids_in_file(self.repo, &worktree.git_dir().join(name))?);
         }
         for name in ROOT_REFS {
             let ids = match self.repo.ref_format() {
-                RefFormat::Files => self.in_file(&worktree.git_dir().join(name))?,
+                RefFormat::Files => ids_in_file(self.repo, &worktree.git_dir().join(name))?,
                 RefFormat::Reftable => {
                     let output = self.repo.git_in(worktree).args(["rev-parse", "--verify", "--quiet", name]).run()?;
-                    self.ids_in(&output.stdout)
+                    ids_in(self.repo, &output.stdout)
                 }
             };
             found.insert(name.to_owned(), ids);
@@ -50,22 +50,9 @@ impl Refs<'_> {
         for git_dir in std::iter::once(common.to_owned()).chain(linked) {
             for entry in files::list(&git_dir)? {
                 if entry.file_name().to_str().is_some_and(|name| is_note(name) || IN_PROGRESS.contains(&name)) {
-                    found.extend(self.in_file(&entry.path())?);
+                    found.extend(ids_in_file(self.repo, &entry.path())?);
                 }
             }
-        }
-        Ok(found)
-    }
-
-    /// What a file names, or the files of a folder.
-    fn in_file(&self, place: &Path) -> Result<BTreeSet<Oid>> {
-        let content = |path: &Path| files::read_small(path, LARGEST).map(|small| small.content().unwrap_or_default());
-        if !files::metadata(place)?.is_some_and(|meta| meta.is_dir()) {
-            return Ok(self.ids_in(&content(place)?));
-        }
-        let mut found = BTreeSet::new();
-        for entry in files::list(place)? {
-            found.extend(self.ids_in(&content(&entry.path())?));
         }
         Ok(found)
     }
@@ -84,7 +71,7 @@ impl Refs<'_> {
                         let name = entry.path().strip_prefix(&folder).map(|name| RefName::new(name.to_string_lossy()));
                         if !name.is_ok_and(|name| is_left_out(&name)) {
                             let text = files::read_optional(entry.path(), u64::MAX - 1)?.unwrap_or_default();
-                            found.extend(self.ids_in(&text));
+                            found.extend(ids_in(self.repo, &text));
                         }
                     }
                 }
@@ -94,7 +81,7 @@ impl Refs<'_> {
                     let git = worktree.map_or_else(|| self.repo.git(), |worktree| self.repo.git_in(worktree));
                     // One that has no reflog is an error of git's.
                     let output = git.args(["log", "-g", "--format=%H", name, "--"]).run()?;
-                    found.extend(self.ids_in(&output.stdout));
+                    found.extend(ids_in(self.repo, &output.stdout));
                     Ok(())
                 };
                 worktrees.iter().filter(|entry| entry.present).try_for_each(|entry| read(Some(&entry.worktree), "HEAD"))?;
@@ -105,12 +92,25 @@ impl Refs<'_> {
         }
         Ok(found)
     }
+}
 
-    /// The ids in a text of which there is an object.
-    fn ids_in(&self, text: &[u8]) -> BTreeSet<Oid> {
-        let width = self.repo.hash().bytes() * 2;
-        let words = text.split(|byte| !byte.is_ascii_hexdigit()).filter(|word| word.len() == width);
-        let ids: BTreeSet<Oid> = words.filter_map(|word| Oid::new(String::from_utf8_lossy(word).into_owned()).ok()).collect();
-        ids.into_iter().filter(|oid| self.repo.objects().has_object(oid)).collect()
+/// What a file names, or the files of a folder.
+fn ids_in_file(repo: &Repository, place: &Path) -> Result<BTreeSet<Oid>> {
+    let content = |path: &Path| files::read_small(path, LARGEST).map(|small| small.content().unwrap_or_default());
+    if !files::metadata(place)?.is_some_and(|meta| meta.is_dir()) {
+        return Ok(ids_in(repo, &content(place)?));
     }
+    let mut found = BTreeSet::new();
+    for entry in files::list(place)? {
+        found.extend(ids_in(repo, &content(&entry.path())?));
+    }
+    Ok(found)
+}
+
+/// The ids in a text of which there is an object.
+fn ids_in(repo: &Repository, text: &[u8]) -> BTreeSet<Oid> {
+    let width = repo.hash().bytes() * 2;
+    let words = text.split(|byte| !byte.is_ascii_hexdigit()).filter(|word| word.len() == width);
+    let ids: BTreeSet<Oid> = words.filter_map(|word| Oid::new(String::from_utf8_lossy(word).into_owned()).ok()).collect();
+    ids.into_iter().filter(|oid| repo.objects().has_object(oid)).collect()
 }
