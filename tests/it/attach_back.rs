@@ -118,6 +118,7 @@ fn head_and_branch_go_back_whatever_the_sessions_own_commands_did_to_them() {
         goes_back_and_forth(&session, u32::try_from(number).unwrap() + 1, command);
     }
     env.ok(&["checkpoint", "verify"]);
+    crate::attach_session::settle(&env.repo().join(".git"));
     env.fsck();
 }
 

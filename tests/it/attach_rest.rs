@@ -248,6 +248,7 @@ fn everybody_at_once_in_one_repository() {
     wait_for("everything that was handed over is saved", || files.lines().is_empty());
     assert!(made(env, "turn") > 0);
     env.ok(&["checkpoint", "verify"]);
+    crate::attach_session::settle(&env.repo().join(".git"));
     env.fsck();
     env.ok(&["rollback", "checkpoint", "--prompt", "1", "--all-worktrees", "--dry-run"]);
 }
@@ -388,6 +389,7 @@ fn own_worktrees_go_back_with_their_branches() {
         }
         env.ok(&["undo", "--yes"]);
         assert_eq!(state(), before);
+        crate::attach_session::settle(&env.repo().join(".git"));
         env.fsck();
     }
 }

@@ -42,6 +42,17 @@ struct Session {
     asked: u32,
 }
 
+/// Waits until nothing waits for the process in the background, and it has ended: `git fsck` takes what is written meanwhile for missing.
+pub fn settle(git_dir: &Path) {
+    let attach = StoreLayout::new(git_dir).root().join("attach");
+    let begun = Instant::now();
+    let waits = || std::fs::read_dir(attach.join("spool")).is_ok_and(|mut lines| lines.next().is_some());
+    while waits() || files::is_locked(&attach.join("joiner.lock")).unwrap() {
+        assert!(begun.elapsed() < Duration::from_secs(60), "the last line is not carried out");
+        std::thread::sleep(Duration::from_millis(50));
+    }
+}
+
 impl Session {
     fn begin() -> Self {
         let scratch = Scratch::new();
@@ -197,15 +208,8 @@ impl Session {
         self.hook("after a command", "PostToolUse-Bash", Some(("Bash", input)));
     }
 
-    /// Nothing waits for the process in the background, and it has ended.
     fn settle(&self) {
-        let attach = StoreLayout::new(&self.scratch.path().join(".git")).root().join("attach");
-        let begun = Instant::now();
-        let waits = || std::fs::read_dir(attach.join("spool")).is_ok_and(|mut lines| lines.next().is_some());
-        while waits() || files::is_locked(&attach.join("joiner.lock")).unwrap() {
-            assert!(begun.elapsed() < Duration::from_secs(60), "the last line is not carried out");
-            std::thread::sleep(Duration::from_millis(50));
-        }
+        settle(&self.scratch.path().join(".git"));
     }
 
     /// What `git status`, `git log` and `git gc` take: the median of five, of gc one.
