@@ -201,7 +201,7 @@ impl PrivateIndex<'_> {
     /// Does what Git LFS does with its files, into our own store: its program may be missing or slow, and contents need not be
     /// stored twice. Returns the files that are left to it: those that are empty or pointers already, and no regular files.
     fn put_pointers(&self, paths: Vec<RepoPath>, held: &mut Vec<RawFile>, refused: &mut Vec<RepoPath>) -> Result<Vec<RepoPath>> {
-        if self.r.conversions().lfs_has_extensions() {
+        if self.r.conversions().lfs_has_extensions(self.worktree)? {
             return Ok(paths);
         }
         let store = LfsStore::of(self.r);

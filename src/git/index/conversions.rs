@@ -7,14 +7,11 @@ use std::path::Path;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files;
 use axiom_model::base::forms::line_ends::{AutoCrlf, EolAttribute, LineEndConfig, LineEnds, TextAttribute};
-use axiom_model::base::git_config;
 use axiom_model::base::names::RepoPath;
 
 use super::file::nul_list;
 use crate::repo::handles::Conversions;
 use crate::repo::program::Git;
-use crate::repo::shortcuts::FastWay;
-use crate::repo::shortcuts::read::value_of;
 use crate::repo::worktrees::Worktree;
 
 /// The attributes that ask for conversions.
@@ -111,31 +108,16 @@ impl Conversions<'_> {
 
     /// The configuration of line ends in a worktree.
     pub(crate) fn line_end_settings(&self, worktree: &Worktree) -> Result<LineEndConfig> {
-        if self.repo.shortcuts().allow_in(FastWay::ReadWorktreeConfiguration, worktree) {
-            let gix = self.repo.gix()?;
-            let config = gix.config_snapshot();
-            let value = |key: &str| value_of(&config, key);
-            return Ok(LineEndConfig::of(value("core.autocrlf").as_deref(), value("core.eol").as_deref()));
-        }
-        let git = self.repo.git_in(worktree).args(["config", "--null", "--get-regexp", r"^core\.(autocrlf|eol)$"]);
-        // Exit code 1 means that none is set.
-        let text = String::from_utf8_lossy(&git.run()?.stdout).into_owned();
-        let (mut autocrlf, mut eol) = (None, None);
-        for entry in git_config::entries(&text) {
-            match entry {
-                ("core.autocrlf", value) => autocrlf = Some(value),
-                ("core.eol", value) => eol = Some(value),
-                (_, _) => {}
-            }
-        }
-        Ok(LineEndConfig::of(autocrlf, eol))
+        let values = self.repo.configured("core", Some(worktree))?;
+        let last = |name: &str| values.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.as_str());
+        Ok(LineEndConfig::of(last("core.autocrlf"), last("core.eol")))
     }
 
     /// Everything that decides about conversions, as one text that changes whenever any of it changes: the configuration,
     /// and the attributes files. `attributes` are those that the worktree has or tracks. `None` if nothing can ask for a
     /// conversion.
     pub(crate) fn conversion_rules(&self, worktree: &Worktree, attributes: &BTreeSet<RepoPath>) -> Result<Option<Vec<u8>>> {
-        let configured = self.line_end_settings(worktree)?.autocrlf != AutoCrlf::False;
+        let line_ends = self.line_end_settings(worktree)?;
         let places = self.attribute_files().unwrap_or_default().into_iter().map(|place| (place, false));
         let own = attributes.iter().map(|path| (worktree.path().join(path.to_path()), true));
         let mut rules = Vec::new();
@@ -152,11 +134,13 @@ impl Conversions<'_> {
                 rules.extend_from_slice(&[b"\0", text.as_slice(), b"\0"].concat());
             }
         }
-        if rules.is_empty() && !configured {
+        if rules.is_empty() && line_ends.autocrlf == AutoCrlf::False {
             return Ok(None);
         }
-        let keys = r"^(core\.(autocrlf|eol)|filter\..*)$";
-        rules.extend(self.repo.git_in(worktree).args(["config", "--null", "--get-regexp", keys]).run()?.stdout);
+        rules.extend_from_slice(format!("{line_ends:?}").as_bytes());
+        for (key, value) in self.repo.configured("filter", Some(worktree))? {
+            rules.extend_from_slice(format!("\0{key}\n{value}").as_bytes());
+        }
         Ok(Some(rules))
     }
 }

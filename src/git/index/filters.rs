@@ -65,17 +65,10 @@ pub(crate) struct FilesByFilter {
 }
 
 impl FilterDrivers {
-    /// Those that a call of git knows.
-    fn known_to(git: Git<'_>) -> Result<Self> {
-        // Exit code 1 means that there is none.
-        let listed = git.args(["config", "--null", "--get-regexp", r"^filter\."]).run()?;
-        Ok(Self::of(&String::from_utf8_lossy(&listed.stdout)))
-    }
-
-    /// Of what `git config --null --get-regexp ^filter\.` prints.
-    fn of(listed: &str) -> Self {
+    /// Of all that the configuration says of filters.
+    fn of(values: &[(String, String)]) -> Self {
         let mut all: BTreeMap<String, FilterDriver> = BTreeMap::new();
-        for (key, value) in git_config::entries(listed) {
+        for (key, value) in values {
             let Some((name, what)) = key.strip_prefix("filter.").and_then(|rest| rest.rsplit_once('.')) else { continue };
             let filter = all.entry(name.to_owned()).or_default();
             match what {
@@ -119,10 +112,8 @@ impl Repository {
     /// The names of the filters that were configured when this was first asked.
     pub(crate) fn filter_names(&self) -> &[String] {
         self.filter_names.get_or_init(|| {
-            if self.config_lacks_section("filter") {
-                return Vec::new();
-            }
-            FilterDrivers::known_to(self.git()).map(|filters| filters.0.into_keys().collect()).unwrap_or_default()
+            let values = self.configured("filter", None).unwrap_or_default();
+            FilterDrivers::of(&values).0.into_keys().collect()
         })
     }
 }
@@ -130,18 +121,12 @@ impl Repository {
 impl Conversions<'_> {
     /// The filters that are configured for a worktree. As a rule there is none, and then git is not asked.
     pub(crate) fn filters(&self, worktree: &Worktree) -> Result<FilterDrivers> {
-        if self.repo.config_lacks_section("filter") {
-            return Ok(FilterDrivers::default());
-        }
-        FilterDrivers::known_to(self.repo.git_in(worktree))
+        Ok(FilterDrivers::of(&self.repo.configured("filter", Some(worktree))?))
     }
 
     /// Whether Git LFS passes contents through further programs: then only it knows what it stores.
-    pub(crate) fn lfs_has_extensions(&self) -> bool {
-        !self.repo.config_lacks_section("lfs") && {
-            let git = self.repo.git().args(["config", "--get-regexp", r"^lfs\.extension\."]);
-            git.run().is_ok_and(|output| !output.stdout.is_empty())
-        }
+    pub(crate) fn lfs_has_extensions(&self, worktree: &Worktree) -> Result<bool> {
+        Ok(self.repo.configured("lfs", Some(worktree))?.iter().any(|(key, _)| key.starts_with("lfs.extension.")))
     }
 
     /// Sorts files by their filter. `git` is a call that looks where the attributes are to be read (`GIT_ATTR_SOURCE`, an index).
@@ -203,7 +188,8 @@ mod tests {
         let listed = "filter.lfs.clean\ngit-lfs clean -- %f\0filter.lfs.process\ngit-lfs filter-process\0filter.lfs.required\ntrue\0\
             filter.a.b.smudge\ncat\0filter.off.clean\n\0filter.off.process\n\0filter.must.required\0filter.may.required\nfalse\0\
             filter.loud.required\nFalse\0";
-        let filters = FilterDrivers::of(listed);
+        let values: Vec<_> = git_config::entries(listed).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        let filters = FilterDrivers::of(&values);
         let of = |name: &str| filters.get(name).map(|one| (!one.stores_by.is_empty(), one.is_required));
         assert_eq!(of("lfs"), Some((true, true)));
         assert_eq!(of("a.b"), Some((false, false)));
@@ -212,6 +198,6 @@ mod tests {
         assert_eq!(of("may"), Some((false, false)));
         assert_eq!(of("loud"), Some((false, false)));
         assert_eq!(of("other"), None);
-        assert!(FilterDrivers::of("").is_empty());
+        assert!(FilterDrivers::of(&[]).is_empty());
     }
 }

@@ -8,6 +8,7 @@
 pub(super) mod bare;
 pub(super) mod borrowers;
 pub(super) mod branch_config;
+pub(super) mod configured;
 pub(super) mod discovery;
 pub(super) mod file_system;
 pub(super) mod handles;

@@ -1,0 +1,72 @@
+//! What git's configuration says, section by section: one way of reading it, without a call of git where the table of shortcuts proves
+//! that it is the same.
+
+use std::collections::BTreeSet;
+
+use super::repository::Repository;
+use super::shortcuts::FastWay;
+use super::worktrees::Worktree;
+use axiom_base::error::Result;
+use axiom_model::base::git_config;
+
+/// Keys with their values, as `git config --get-regexp` prints them: those of a key in the order in which git reads them, a key without a value is true.
+pub(crate) type ConfiguredValues = Vec<(String, String)>;
+
+impl Repository {
+    /// Everything that sections of this name say: in a worktree, or where there is none.
+    pub(crate) fn configured(&self, section: &str, worktree: Option<&Worktree>) -> Result<ConfiguredValues> {
+        if self.shortcuts().forbidden_by(FastWay::ReadWorktreeConfiguration, worktree).is_none() {
+            return Ok(values_in(self.gix()?.config_snapshot().plumbing(), section));
+        }
+        let pattern = format!(r"^{section}\.");
+        let git = worktree.map_or_else(|| self.git(), |worktree| self.git_in(worktree));
+        // Exit code 1 means that there is nothing.
+        let listed = git.args(["config", "--null", "--get-regexp", &pattern]).run()?;
+        let listed = String::from_utf8_lossy(&listed.stdout);
+        Ok(git_config::entries(&listed).map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+    }
+}
+
+/// Of a configuration that is read already.
+fn values_in(config: &gix::config::File, name: &str) -> ConfiguredValues {
+    let mut all = Vec::new();
+    for section in config.sections_by_name(name).into_iter().flatten() {
+        let within = section.header().subsection_name().map(|within| format!("{within}.")).unwrap_or_default();
+        let keys: BTreeSet<String> = section.value_names().map(|key| key.to_lowercase()).collect();
+        for key in keys {
+            let spelled = format!("{name}.{within}{key}");
+            match section.value_implicit(&key) {
+                Some(None) => all.push((spelled, "true".to_owned())),
+                Some(Some(_)) => all.extend(section.values(&key).into_iter().map(|value| (spelled.clone(), value.to_string()))),
+                None => {}
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::repo::scratch::ScratchRepository;
+
+    #[test]
+    fn what_is_read_without_git_is_what_git_prints() {
+        let scratch = ScratchRepository::new(&[]);
+        let config = "[core]\n\trepositoryformatversion = 0\n[filter \"lfs\"]\n\tClean = git-lfs clean -- %f\n\trequired\n\
+            [Filter \"a.b \\\"c\\\"\"]\n\tprocess = one \\\n two # not this\n\tclean = \"  kept; \"\n\tclean =\n\
+            [filter]\n\tnone = of no name\n[filter \"LFS\"]\n\trequired = false\n[filter \"lfs\"]\n\tclean = again\n";
+        scratch.write(".git/config", config.as_bytes());
+        let repo = scratch.repo();
+        let mut read = repo.configured("filter", Some(&scratch.main())).unwrap();
+        let says = scratch.git(&["config", "--null", "--get-regexp", r"^filter\."]);
+        let mut printed: ConfiguredValues =
+            git_config::entries(&says).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();
+        assert_eq!(printed.len(), 8, "{printed:?}");
+        assert!(repo.shortcuts().allow_in(FastWay::ReadWorktreeConfiguration, &scratch.main()));
+        // The order counts within a key only.
+        read.sort_by(|(one, _), (other, _)| one.cmp(other));
+        printed.sort_by(|(one, _), (other, _)| one.cmp(other));
+        assert_eq!(read, printed);
+    }
+}
