@@ -1,6 +1,6 @@
 //! Disasters that other tools' rewinds are known for, and that must not happen here.
 
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
 
 use crate::support::{Scratch, contents};
 
@@ -33,6 +33,39 @@ fn from_a_subdirectory_the_whole_worktree_goes_back_and_nothing_beside_it() {
     scratch.remove("sub/deep/c.txt");
     scratch.axiom(&["-C", "sub", "rollback", "checkpoint", "safe", "--yes"]);
     assert_eq!(contents(&scratch.path()), before);
+}
+
+#[test]
+fn whoever_stands_in_a_folder_stands_there_afterwards() {
+    let scratch = Scratch::new();
+    scratch.write("sub/a.txt", "a\n");
+    scratch.axiom(&["checkpoint", "create", "safe"]);
+    let folder = |name: &str| std::fs::metadata(scratch.path().join(name)).unwrap().ino();
+    // All files of a folder are others then; its new ones go into the same folder.
+    scratch.remove("sub/a.txt");
+    scratch.write("sub/renamed.txt", "a\n");
+    let sub = folder("sub");
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    assert_eq!((folder("sub"), scratch.read("sub/a.txt")), (sub, "a\n".into()));
+    // One that goes, and that somebody stands in, stays with nothing in it, as git leaves it.
+    scratch.write("new/deep/n.txt", "n\n");
+    scratch.write("other/o.txt", "o\n");
+    let new = folder("new/deep");
+    let stands_in = |folder: &str, args: &[&str]| {
+        let mut command = scratch.command(env!("CARGO_BIN_EXE_git-axiom"));
+        let output = command.current_dir(scratch.path().join(folder)).args(args).output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+    };
+    stands_in("new/deep", &["rollback", "checkpoint", "safe", "--yes"]);
+    assert!(!scratch.has("other"));
+    assert_eq!((folder("new/deep"), std::fs::read_dir(scratch.path().join("new/deep")).unwrap().count()), (new, 0));
+    // Where a file has to stand, it does not.
+    std::fs::remove_dir_all(scratch.path().join("sub")).unwrap();
+    scratch.write("sub", "a file\n");
+    scratch.axiom(&["checkpoint", "create", "file"]);
+    scratch.axiom(&["rollback", "checkpoint", "safe", "--yes"]);
+    stands_in("sub", &["rollback", "checkpoint", "file", "--yes"]);
+    assert_eq!(scratch.read("sub"), "a file\n");
 }
 
 /// A revert is a commit of the user's; a checkpoint needs nobody's name (`no_identity` has the rest).

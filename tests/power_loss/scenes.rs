@@ -7,7 +7,8 @@ const COMMITS: &str =
     "mkdir -p out && seq 300 > out/two.txt && git add -A && git commit -q --allow-empty -m 'own commit' && seq 9 > out/late.txt";
 
 /// Commits and stashes as a person would, and leaves an entry. Done twice, it comes to the same.
-const PLAIN_GIT: &str = "seq 300 > one.txt; git add one.txt; git commit -qm own; \
+/// It begins with what an earlier iteration, cut off, may have left half written: `git add -A` would take it.
+const PLAIN_GIT: &str = "rm -f left.txt late.txt; seq 300 > one.txt; git add one.txt; git commit -qm own; \
                          git show main:src/lib.txt > src/lib.txt; seq 9 >> src/lib.txt; git stash push -q -m own; \
                          seq 5 > five.txt; git add -A; git commit -qm more; \
                          git stash list | grep -q own && git stash pop -q; git commit -qam 'with the stash'; \

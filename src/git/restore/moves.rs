@@ -83,7 +83,8 @@ impl RestoreMoves<'_> {
         }
     }
 
-    /// Moves away the files that the target does not have, then removes folders that became empty.
+    /// Moves away the files that the target does not have, then removes folders that became empty; but none that new files go into,
+    /// nor the one that we were called in: whoever stands there would stand nowhere (git keeps that one too).
     pub fn remove_all(&mut self, plan: &[PlannedPath<'_>]) -> Result<()> {
         let mut folders = BTreeSet::new();
         if self.attempt != ChangeAttempt::First {
@@ -101,8 +102,15 @@ impl RestoreMoves<'_> {
                 Err(error) => self.failed(planned.path, error)?,
             }
         }
+        let new = |planned: &&PlannedPath<'_>| matches!(planned.step, RestoreStep::Place | RestoreStep::Swap);
+        let needed: BTreeSet<RepoPath> = plan.iter().filter(new).flat_map(|planned| planned.path.folders_above()).collect();
+        let becomes_file: BTreeSet<&RepoPath> = plan.iter().filter(new).map(|planned| planned.path).collect();
+        let here = env::current_dir().ok();
+        let is_ours = |folder: &RepoPath| here.as_ref().is_some_and(|here| here.starts_with(self.root.join(folder.to_path())));
+        let stays = |folder: &&RepoPath| needed.contains(*folder) || is_ours(folder) && !becomes_file.contains(*folder);
         // Deepest first.
-        for folder in folders.iter().rev() {
+        let goes: Vec<&RepoPath> = folders.iter().rev().filter(|folder| !stays(folder)).collect();
+        for folder in goes {
             if let Err(error) = self.remove_if_empty(folder) {
                 self.failed(folder, error)?;
             }
