@@ -63,9 +63,15 @@ impl Objects<'_> {
     /// Those of the tips of which something that they reach is missing. One call of git where all are whole; each broken one costs a
     /// few more.
     pub fn broken_tips(&self, tips: &[Oid]) -> Result<BTreeSet<Oid>> {
+        self.broken_since(tips, None)
+    }
+
+    /// Like [`Objects::broken_tips`], but everything that `base` reaches is assumed to be complete.
+    pub(crate) fn broken_since(&self, tips: &[Oid], base: Option<&Oid>) -> Result<BTreeSet<Oid>> {
+        let but: Vec<&str> = base.into_iter().flat_map(|base| ["--not", base.as_str()]).collect();
         let (mut open, mut broken) = (vec![tips], BTreeSet::new());
         while let Some(part) = open.pop() {
-            if self.missing(part, &[])?.is_none() {
+            if self.missing(part, &but)?.is_none() {
                 continue;
             }
             match part {

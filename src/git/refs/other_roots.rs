@@ -16,6 +16,8 @@ const ROOT_REFS: [&str; 7] =
     ["ORIG_HEAD", "MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "AUTO_MERGE", "MERGE_AUTOSTASH"];
 /// Folders and files of what is in progress, in which ids stand.
 const IN_PROGRESS: [&str; 4] = ["rebase-merge", "rebase-apply", "sequencer", "FETCH_HEAD"];
+/// What else is called as such a file. These only remind of something: nothing goes on from them.
+const HINTS: [&str; 4] = ["HEAD", "ORIG_HEAD", "FETCH_HEAD", "AUTO_MERGE"];
 /// The largest such file that is read.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
@@ -40,16 +42,20 @@ impl Refs<'_> {
         Ok(found)
     }
 
-    /// What is named by any of git's own notes, of all worktrees, damaged ones too: files whose names are capitals, and what is in
-    /// progress.
+    /// What is named by those of git's own notes that something in progress needs, of all worktrees, damaged ones too: files whose
+    /// names are capitals, and what is in progress.
     pub(crate) fn in_all_notes(&self) -> Result<BTreeSet<Oid>> {
-        let is_note = |name: &str| name != "HEAD" && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
+        let is_note = |name: &str| !HINTS.contains(&name) && name.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_');
         let common = self.repo.common_dir();
         let linked = files::list(&common.join("worktrees"))?.into_iter().map(|entry| entry.path());
         let mut found = BTreeSet::new();
         for git_dir in std::iter::once(common.to_owned()).chain(linked) {
             for entry in files::list(&git_dir)? {
-                if entry.file_name().to_str().is_some_and(|name| is_note(name) || IN_PROGRESS.contains(&name)) {
+                if entry
+                    .file_name()
+                    .to_str()
+                    .is_some_and(|name| is_note(name) || IN_PROGRESS.contains(&name) && !HINTS.contains(&name))
+                {
                     found.extend(ids_in_file(self.repo, &entry.path())?);
                 }
             }

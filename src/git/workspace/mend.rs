@@ -2,6 +2,7 @@
 //! the ref of the branch or the index may be empty, and the newest commits may be missing. One such file can make git fail
 //! in the whole repository. Nothing is deleted here: damaged files go to the trash.
 
+use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -123,7 +124,7 @@ impl Workspaces<'_> {
         let is_whole = |tip: &Oid| -> Result<bool> { Ok(self.repo.objects().holds(tip) && missing(tip)?.is_none()) };
         let logs = [self.repo.common_dir().join("logs").join(branch.in_git()), registration.join("logs/HEAD")];
         if let Some(now) = tip.as_ref().filter(|tip| !damaged && is_whole(tip).unwrap_or(true)) {
-            let lost = logs.iter().map(|log| self.forget_lost(log)).collect::<Result<Vec<_>>>()?;
+            let lost = logs.iter().map(|log| self.forget_lost(log, base)).collect::<Result<Vec<_>>>()?;
             return Ok(lost.into_iter().flatten().next_back().map(|lost| MendedBranch { lost: Some(lost), now: now.clone() }));
         }
         let mut candidates = Vec::new();
@@ -147,15 +148,21 @@ impl Workspaces<'_> {
         }
         env::fault_point("git.mend-branch-moved");
         for log in &logs {
-            self.forget_lost(log)?;
+            self.forget_lost(log, base)?;
         }
         Ok(Some(MendedBranch { lost: tip.filter(|tip| *tip != now), now }))
     }
 
-    /// Removes lines from a reflog that name missing objects: git reports them as damage. Returns the newest of these.
-    fn forget_lost(&self, log: &Path) -> Result<Option<Oid>> {
+    /// Removes lines from a reflog that name commits of which something is missing: git reports them as damage, for as long as the log
+    /// has them. Everything that `base` reaches is assumed to be complete. Returns the newest of these commits.
+    fn forget_lost(&self, log: &Path, base: Option<&Oid>) -> Result<Option<Oid>> {
         let Some(content) = files::read_optional(log, LOG_LIMIT)? else { return Ok(None) };
-        let is_there = |oid: &Oid| oid.as_str().bytes().all(|byte| byte == b'0') || self.repo.objects().holds(oid);
+        let objects = self.repo.objects();
+        let named = content.split(|byte| *byte == b'\n').filter_map(ids).flat_map(|(old, new)| [old, new]);
+        let (held, mut lost): (BTreeSet<Oid>, BTreeSet<Oid>) =
+            named.filter(|oid| oid.as_str().bytes().any(|byte| byte != b'0')).partition(|oid| objects.holds(oid));
+        lost.extend(objects.broken_since(&held.into_iter().collect::<Vec<_>>(), base)?);
+        let is_there = |oid: &Oid| !lost.contains(oid);
         let lines = content.split_inclusive(|byte| *byte == b'\n');
         let kept = lines.filter(|line| ids(line).is_some_and(|(old, new)| is_there(&old) && is_there(&new)));
         let kept = kept.collect::<Vec<_>>().concat();
@@ -336,6 +343,30 @@ mod tests {
         let mend = || repo.workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap();
         assert_eq!(mend(), Some(MendedBranch { lost: Some(lost), now: w.base.clone() }));
         assert_eq!(mend(), None);
+        w.git(&["fsck", "--no-dangling"]);
+    }
+
+    #[test]
+    fn a_commit_without_its_tree_that_only_logs_and_hints_name_is_put_apart() {
+        let w = workspace();
+        w.git(&["add", "-A"]);
+        w.git(&["commit", "-qm", "lost"]);
+        w.git(&["reset", "-q", "HEAD"]);
+        let [lost, tree] = ["HEAD", "HEAD^{tree}"].map(|name| Oid::new(w.git(&["rev-parse", name])).unwrap());
+        assert_eq!(std::fs::read_to_string(w.registration().join("ORIG_HEAD")).unwrap().trim(), lost.as_str());
+        w.git(&["read-tree", w.base.as_str()]);
+        std::fs::write(w.scratch.path().join(".git/refs/heads/axiom/t1"), format!("{}\n", w.base)).unwrap();
+        let object = |oid: &Oid| w.scratch.path().join(".git/objects").join(&oid.as_str()[..2]).join(&oid.as_str()[2..]);
+        std::fs::remove_file(object(&tree)).unwrap();
+        files::set_modified(&object(&lost), std::time::SystemTime::UNIX_EPOCH).unwrap();
+        let repo = w.scratch.repo();
+        let broken = repo.durability().broken_objects(&[]).unwrap();
+        assert_eq!(broken, std::slice::from_ref(&lost));
+        repo.durability().put_broken_apart(&broken).unwrap();
+        assert!(object(&lost).exists(), "the log names it");
+        let mended = repo.workspaces().mend_branch(&w.path, &w.branch, Some(&w.base), &w.trash("1")).unwrap();
+        assert_eq!(mended, Some(MendedBranch { lost: Some(lost), now: w.base.clone() }));
+        repo.durability().put_broken_apart(&broken).unwrap();
         w.git(&["fsck", "--no-dangling"]);
     }
 
