@@ -164,7 +164,8 @@ fn what_is_broken_in_the_stash_or_a_branch_is_named_and_damages_no_checkpoint() 
     let stash = env.git(&["rev-parse", "stash@{0}"]);
     let ways = by_hand(&env);
     ways.iter().filter(|way| way.starts_with("git update-ref") || way.contains("stash@")).for_each(|way| paste(&env, way));
-    assert_eq!((by_hand(&env), env.git(&["rev-parse", "stash@{0}"])), (Vec::new(), stash));
+    assert_eq!((logs_forget(&env), env.git(&["rev-parse", "stash@{0}"])), (Vec::new(), stash));
+    env.git(&["fsck", "--no-dangling"]);
     assert_eq!(refs_not_held(&env, "c2"), [] as [&str; 0]);
 }
 
@@ -202,6 +203,12 @@ fn a_top_of_the_stash_that_is_empty_or_gone_costs_no_checkpoint_and_its_way_out_
     }
 }
 
+/// Follows what `recover` offers for logs, once the refs are right; returns what it offers then.
+fn logs_forget(env: &TestEnv) -> Vec<String> {
+    by_hand(env).iter().filter(|way| way.contains(" reflog expire --stale-fix ")).for_each(|way| paste(env, way));
+    by_hand(env)
+}
+
 /// Follows what `recover` offers first, and makes a checkpoint.
 fn helps(env: &TestEnv, words: &str) {
     let told = ok(env, &["recover", "--yes"]);
@@ -209,7 +216,8 @@ fn helps(env: &TestEnv, words: &str) {
     assert!(told.stdout.contains("except for what you have to do by hand"), "{told}");
     let way = by_hand(env).first().cloned().unwrap();
     paste(env, &way);
-    assert_eq!(by_hand(env), [] as [&str; 0], "{way}");
+    let left = logs_forget(env);
+    assert_eq!(left, [] as [&str; 0], "{way}");
     is_saved(env, "after");
     assert_eq!(env.read("mine.txt"), "mine\n");
 }
@@ -236,6 +244,33 @@ fn a_lost_commit_that_head_names_has_a_way_out_on_a_branch_and_on_none() {
         assert_ne!(axiom(&env, &["rollback", "checkpoint", "c0", "--yes"]).code, Some(0));
         helps(&env, if detached { "is, is lost" } else { "'main'" });
         assert_eq!(env.read("n.txt"), "n\n");
+    }
+}
+
+#[test]
+fn logs_that_name_lost_commits_are_told_with_the_command_that_contents_git() {
+    for lost in ["one", "one^{tree}", "one:README"] {
+        let env = before();
+        env.write("README", "one\n");
+        env.git(&["commit", "-q", "-a", "-m", "one"]);
+        let one = env.git(&["rev-parse", "HEAD"]);
+        env.git(&["branch", "beside"]);
+        env.git(&["branch", "-f", "beside", "HEAD~1"]);
+        env.git(&["reset", "-q", "--hard", "HEAD~1"]);
+        std::fs::remove_file(env.repo().join(".git/ORIG_HEAD")).unwrap();
+        empty(&env, &lost.replace("one", &one));
+        ok(&env, &["recover", "--yes"]);
+        is_saved(&env, "c1");
+        assert_ne!(env.try_git(&["fsck", "--no-dangling"]).code, Some(0), "{lost}");
+        // The log of each branch, and of HEAD.
+        let ways = by_hand(&env);
+        assert_eq!(ways.len(), 3, "{lost}: {ways:?}");
+        let before = env.git(&["for-each-ref"]);
+        ways.iter().for_each(|way| paste(&env, way));
+        assert_eq!(env.git(&["for-each-ref"]), before);
+        ok(&env, &["recover", "--yes"]);
+        assert!(by_hand(&env).is_empty(), "{lost}");
+        env.git(&["fsck", "--no-dangling"]);
     }
 }
 

@@ -22,22 +22,25 @@ use crate::repo::handles::Durability;
 const KEEPERS: [&str; 2] = ["--all", "--reflog"];
 
 impl Durability<'_> {
-    /// Those of the objects that refs, worktrees or indexes need; all of them where git cannot list what is missing.
+    /// Those of the objects that refs, logs, worktrees or indexes need; all of them where git cannot list what is missing.
     pub fn needed_of(&self, objects: Vec<(Oid, PathBuf)>) -> Result<Vec<(Oid, PathBuf)>> {
         if objects.is_empty() {
             return Ok(objects);
         }
         let git = self.repo.git().env("GIT_NO_LAZY_FETCH", "1");
-        let output = git.args(["rev-list", "--objects", "--missing=print", "--all", "--indexed-objects"]).run()?;
+        let output = git.args(["rev-list", "--objects", "--missing=print", "--indexed-objects"]).args(KEEPERS).run()?;
         if !output.ok() {
             return Ok(objects);
         }
         let missing: BTreeSet<&[u8]> =
             output.stdout.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"?")).collect();
-        Ok(objects.into_iter().filter(|(oid, _)| missing.contains(oid.as_str().as_bytes())).collect())
+        // git passes over a lost commit in a log; 'git fsck' does not.
+        let logged = self.repo.refs().named_in_reflogs(&|_| false)?;
+        let is_needed = |oid: &Oid| missing.contains(oid.as_str().as_bytes()) || logged.contains(oid);
+        Ok(objects.into_iter().filter(|(oid, _)| is_needed(oid)).collect())
     }
 
-    /// Puts the files of lost objects apart that no ref, worktree or index needs: from then on [`Durability::lost_objects`] is of those
+    /// Puts the files of lost objects apart that no ref, log, worktree or index needs: from then on [`Durability::lost_objects`] is of those
     /// alone that something needs, and whoever asks whether histories are whole asks only while there is one.
     pub fn retire_unneeded(&self) -> Result<()> {
         let lost = self.lost_objects()?;

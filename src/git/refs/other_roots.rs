@@ -63,8 +63,15 @@ impl Refs<'_> {
         Ok(found)
     }
 
-    /// What the reflogs name, but those of the refs that are left out.
+    /// What the reflogs name, but those of the refs that are left out, and of which there is an object.
     pub fn in_reflogs(&self, is_left_out: &dyn Fn(&RefName) -> bool) -> Result<BTreeSet<Oid>> {
+        let mut found = self.named_in_reflogs(is_left_out)?;
+        found.retain(|oid| self.repo.objects().has_object(oid));
+        Ok(found)
+    }
+
+    /// As [`Refs::in_reflogs`], also what is not there.
+    pub(crate) fn named_in_reflogs(&self, is_left_out: &dyn Fn(&RefName) -> bool) -> Result<BTreeSet<Oid>> {
         let mut found = BTreeSet::new();
         let worktrees = self.repo.worktrees().list()?;
         match self.repo.ref_format() {
@@ -77,7 +84,7 @@ impl Refs<'_> {
                         let name = entry.path().strip_prefix(&folder).map(|name| RefName::new(name.to_string_lossy()));
                         if !name.is_ok_and(|name| is_left_out(&name)) {
                             let text = files::read_optional(entry.path(), u64::MAX - 1)?.unwrap_or_default();
-                            found.extend(ids_in(self.repo, &text));
+                            found.extend(named_in(self.repo, &text));
                         }
                     }
                 }
@@ -87,7 +94,7 @@ impl Refs<'_> {
                     let git = worktree.map_or_else(|| self.repo.git(), |worktree| self.repo.git_in(worktree));
                     // One that has no reflog is an error of git's.
                     let output = git.args(["log", "-g", "--format=%H", name, "--"]).run()?;
-                    found.extend(ids_in(self.repo, &output.stdout));
+                    found.extend(named_in(self.repo, &output.stdout));
                     Ok(())
                 };
                 worktrees.iter().filter(|entry| entry.present).try_for_each(|entry| read(Some(&entry.worktree), "HEAD"))?;
@@ -115,8 +122,12 @@ fn ids_in_file(repo: &Repository, place: &Path) -> Result<BTreeSet<Oid>> {
 
 /// The ids in a text of which there is an object.
 fn ids_in(repo: &Repository, text: &[u8]) -> BTreeSet<Oid> {
+    named_in(repo, text).into_iter().filter(|oid| repo.objects().has_object(oid)).collect()
+}
+
+/// The words of a text that look like ids.
+fn named_in(repo: &Repository, text: &[u8]) -> BTreeSet<Oid> {
     let width = repo.hash().bytes() * 2;
     let words = text.split(|byte| !byte.is_ascii_hexdigit()).filter(|word| word.len() == width);
-    let ids: BTreeSet<Oid> = words.filter_map(|word| Oid::new(String::from_utf8_lossy(word).into_owned()).ok()).collect();
-    ids.into_iter().filter(|oid| repo.objects().has_object(oid)).collect()
+    words.filter_map(|word| Oid::new(String::from_utf8_lossy(word).into_owned()).ok()).collect()
 }

@@ -36,6 +36,30 @@ impl Workspaces<'_> {
         }
         let known: BTreeSet<RefName> = found.iter().filter_map(name_of).cloned().collect();
         found.extend(self.damage_of_refs(&known, something_is_lost)?);
+        if something_is_lost && self.repo.ref_format() == RefFormat::Files {
+            // What is wrong with a ref comes first: its log is needed for that.
+            let known: BTreeSet<RefName> = found.iter().filter_map(name_of).cloned().collect();
+            found.extend(self.damage_of_logs(worktrees, &known)?);
+        }
+        Ok(found)
+    }
+
+    /// Logs that name broken commits, but those of the refs that are left out.
+    fn damage_of_logs(&self, worktrees: &[Worktree], but: &BTreeSet<RefName>) -> Result<Vec<GitDamage>> {
+        let names = self.repo.refs().listed_refs()?.refs.into_keys().chain([STASH.to_owned()]).map(RefName::new);
+        let logs = names.map(|name| (self.repo.common_dir().join("logs").join(name.in_git()), name, None));
+        let of_heads = worktrees
+            .iter()
+            .map(|one| (one.git_dir().join("logs/HEAD"), RefName::new("HEAD"), Some(one.path().display().to_string())));
+        let mut found = Vec::new();
+        for (log, name, worktree) in logs.chain(of_heads).filter(|(_, name, _)| !but.contains(name)) {
+            let Some(content) = files::read_optional(&log, LOG_LIMIT)? else { continue };
+            let named = content.split(|byte| *byte == b'\n').filter_map(ids).flat_map(|(old, new)| [old, new]);
+            let named: BTreeSet<Oid> = named.filter(|oid| oid.as_str().bytes().any(|byte| byte != b'0')).collect();
+            if self.repo.objects().missing_below(&named.into_iter().collect::<Vec<_>>())?.is_some() {
+                found.push(GitDamage::Log { name, worktree });
+            }
+        }
         Ok(found)
     }
 
@@ -231,6 +255,6 @@ fn name_of(damage: &GitDamage) -> Option<&RefName> {
     match damage {
         GitDamage::Ref { name, .. } | GitDamage::BranchGone { name, .. } | GitDamage::History { name, .. } => Some(name),
         GitDamage::Head { branch, .. } => branch.as_ref(),
-        GitDamage::Index { .. } | GitDamage::Stash { .. } | GitDamage::Staged { .. } => None,
+        GitDamage::Index { .. } | GitDamage::Stash { .. } | GitDamage::Staged { .. } | GitDamage::Log { .. } => None,
     }
 }

@@ -66,6 +66,13 @@ pub enum GitDamage {
         /// Its commit, where only the ref names it and no log does.
         unlogged: Option<Oid>,
     },
+    /// The log of a ref names commits of which something is lost, and no ref does.
+    Log {
+        /// The ref, or `HEAD`.
+        name: RefName,
+        /// The worktree whose log of HEAD it is; for a ref, none.
+        worktree: Option<String>,
+    },
     /// Contents that an index names are lost.
     Staged {
         /// The worktree.
@@ -82,7 +89,7 @@ impl GitDamage {
     pub fn not_captured(&self) -> Option<&str> {
         match self {
             Self::Index { worktree } | Self::Head { worktree, .. } | Self::Staged { worktree, .. } => Some(worktree),
-            Self::Ref { .. } | Self::BranchGone { .. } | Self::History { .. } | Self::Stash { .. } => None,
+            Self::Ref { .. } | Self::BranchGone { .. } | Self::History { .. } | Self::Stash { .. } | Self::Log { .. } => None,
         }
     }
 
@@ -91,7 +98,7 @@ impl GitDamage {
         match self {
             Self::Index { .. } | Self::BranchGone { .. } | Self::Head { .. } | Self::Staged { .. } => true,
             Self::Ref { worktree, .. } | Self::History { worktree, .. } => worktree.is_some(),
-            Self::Stash { .. } => false,
+            Self::Stash { .. } | Self::Log { .. } => false,
         }
     }
 
@@ -131,6 +138,10 @@ impl GitDamage {
                 format!("something in the history of {name}{at} is lost: no checkpoint holds it{files}")
             }
             Self::Stash { number, .. } => format!("something of stash@{{{number}}} is lost: no checkpoint holds it"),
+            Self::Log { name, worktree } => {
+                let of = worktree.as_ref().map_or_else(|| ref_words(name), |worktree| format!("HEAD in '{worktree}'"));
+                format!("the log of {of} names commits of which something is lost: 'git fsck' says so until the log forgets them")
+            }
             Self::Staged { worktree, paths, .. } => {
                 format!(
                     "what is staged in '{worktree}' is lost ({}): its files are held, and HEAD's in its place",
@@ -173,6 +184,11 @@ impl GitDamage {
             Self::Stash { number, unlogged: None } => vec![format!(
                 "git reflog delete --updateref --rewrite 'stash@{{{number}}}'    gives it up: 'git stash drop' refuses such an entry"
             )],
+            Self::Log { name, worktree } => {
+                let at = worktree.as_ref().map_or_else(String::new, |worktree| format!(" -C {}", shell_word(worktree)));
+                let never = "--stale-fix --expire=never --expire-unreachable=never";
+                vec![format!("git{at} reflog expire {never} {}    takes these out of the log", shell_word(name.as_str()))]
+            }
             Self::Staged { worktree, paths, has_commit } => {
                 let list: Vec<String> = paths.iter().take(NAMED).map(|path| shell_word(&path.to_string())).collect();
                 let (at, list) = (format!("git -C {}", shell_word(worktree)), list.join(" "));
@@ -269,6 +285,8 @@ mod tests {
         let oid = || Oid::new("1".repeat(40)).unwrap();
         let (main, wt) = (|| RefName::branch("main"), || "/r r".to_owned());
         let mut all = vec![GitDamage::Index { worktree: wt() }, GitDamage::Stash { number: 1, unlogged: None }];
+        all.push(GitDamage::Log { name: RefName::new("HEAD"), worktree: Some(wt()) });
+        all.push(GitDamage::Log { name: main(), worktree: None });
         for whole in [Some(oid()), None] {
             for worktree in [Some(wt()), None] {
                 let (file, aside) = ("/r r/.git/refs/heads/main".to_owned(), "/r r/.git/aside".to_owned());
