@@ -69,6 +69,8 @@ fn what_cannot_be_read_is_a_gap_that_no_rollback_touches() {
         let (_, words) = bound(&scratch, &["rollback", "checkpoint", "safe", "--yes"]);
         assert!(words.contains("secret") && words.contains("could not be read"), "{words}");
         assert_eq!(modes(), before, "closed by nobody again");
+        bound(&scratch, &["rollback", "checkpoint", "safe", "--yes", "--", "sub"]);
+        assert_eq!(modes(), before, "nor where only a folder is named");
         assert_eq!((scratch.read("a.txt").as_str(), scratch.has("later")), ("a\n", false));
     }
     let left = ["sub/b.txt", "secret", "closed/inner"].map(|path| scratch.read(path));

@@ -13,7 +13,7 @@ use axiom_base::files;
 use axiom_base::files::ExtendedAttributes;
 use axiom_model::base::names::{Oid, RepoPath};
 
-use crate::base::readable::is_caused_by_gap;
+use crate::base::readable::{can_be_read, is_caused_by_gap};
 use crate::base::tree_change::TreeChange;
 use crate::repo::handles::Captures;
 use crate::repo::repository::Repository;
@@ -101,16 +101,22 @@ impl UsualPermissions {
     }
 
     /// The permissions of those paths, and folders above them, that are unusual, in order. Links have no permissions of
-    /// their own.
+    /// their own. What is closed to us is not held, so its permissions are not either: a rollback leaves it as it is, and does not close
+    /// what is open by then.
     pub fn unusual_ones<'p>(
         self,
         repository: &Repository,
         root: &Path,
         paths: impl Iterator<Item = &'p RepoPath>,
     ) -> Result<Vec<RecordedPermissions>> {
-        repository
-            .captures()
-            .permissions(root, paths, |found, is_folder| !found.attributes.is_empty() || !self.is_usual(found.mode, is_folder))
+        let is_closed = |found: &RecordedPermissions| {
+            let place = root.join(found.path.to_path());
+            found.mode & READ != READ && !can_be_read(&if found.folder { place.join(".") } else { place })
+        };
+        repository.captures().permissions(root, paths, |found, is_folder| {
+            let is_unusual = !found.attributes.is_empty() || !self.is_usual(found.mode, is_folder);
+            is_unusual && !is_closed(found)
+        })
     }
 }
 

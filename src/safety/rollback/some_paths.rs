@@ -140,7 +140,7 @@ fn name_something(
         if !ctx.repo.objects().is_in_tree(&then, path)? && !ctx.repo.objects().is_in_tree(&both.now.capture.tree, path)? {
             let error = if is_there {
                 Error::new(Code::InvalidInput, format!("checkpoint '{}' does not hold '{path}'", record.name))
-                    .why("it is ignored or excluded, in a nested repository, or behind a link")
+                    .why("it is ignored or excluded, could not be read then, or is in a nested repository or behind a link")
             } else {
                 Error::new(Code::InvalidInput, format!("neither checkpoint '{}' nor the worktree has '{path}'", record.name))
             };
