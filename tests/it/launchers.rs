@@ -211,6 +211,38 @@ fn a_launcher_calls_the_noted_one_before_it_looks_at_the_path() {
 }
 
 #[test]
+fn a_launcher_of_the_shell_calls_only_tools_of_the_system_and_goes_on_from_what_cannot_be_started() {
+    let place = Place::new();
+    let tree = place.at("tree");
+    std::fs::create_dir_all(tree.join(".git")).unwrap();
+    for tool in ["id", "ls", "readlink", "cksum", "mkdir", "date", "cat"] {
+        std::fs::write(tree.join(tool), format!("#!/bin/sh\ntouch '{}'\n", place.at("planted").display())).unwrap();
+        mode(&tree.join(tool), 0o755);
+    }
+    let note = place.at("home/.local/state/git-axiom/program");
+    std::fs::create_dir_all(note.parent().unwrap()).unwrap();
+    let other = place.at("other-machine");
+    std::fs::write(&other, b"\x7fELF of another machine").unwrap();
+    mode(&other, 0o755);
+    std::fs::write(&note, format!("{}\n", other.display())).unwrap();
+    let path = |rest: &str| format!("{}:{rest}", tree.display());
+    let ended = place.run(Launcher::Shell, &tree, &path("/usr/bin:/bin")).unwrap();
+    assert!(ended.status.success() && ended.stdout.is_empty(), "{ended:?}");
+    assert_eq!(std::fs::read_dir(place.at("home/.local/state/git-axiom/unstarted")).unwrap().count(), 1, "{ended:?}");
+    let good = place.with_program("good");
+    let ended = place.run(Launcher::Shell, &tree, &path(&good.display().to_string())).unwrap();
+    assert!(ended.status.success() && place.at("home/ran").exists(), "{ended:?}");
+    assert!(!place.at("planted").exists());
+    // Without a home of its own, nothing is taken from where one happens to be.
+    std::fs::create_dir_all(tree.join("home/.local/state/git-axiom")).unwrap();
+    std::fs::write(tree.join("home/.local/state/git-axiom/program"), format!("{}\n", tree.join("id").display())).unwrap();
+    let mut command = Command::new("/bin/sh");
+    command.arg(place.at("hooks/plugins/claude/launch.sh")).args(["hook", "claude"]).current_dir(&tree).stdin(Stdio::null());
+    assert!(command.env_clear().env("HOME", "home").env("PATH", "/bin").status().unwrap().success());
+    assert!(!place.at("planted").exists() && !tree.join("home/.local/state/git-axiom/unstarted").exists());
+}
+
+#[test]
 fn where_there_is_none_the_agent_goes_on_and_the_sessions_say_that_nothing_is_saved() {
     let env = TestEnv::new();
     let place = Place::new();

@@ -3,9 +3,18 @@
 # folder of the PATH that is in no worktree and that only you or root can write to. Where there is none, the agent goes on, and
 # 'git axiom sessions' says that nothing was saved.
 
+# What this script calls comes from the system: the PATH of a session may begin in a worktree.
+users_path=${PATH:-}
+PATH=/usr/bin:/bin:/run/current-system/sw/bin
+
+state=
 case ${XDG_STATE_HOME:-} in
     /*) state=$XDG_STATE_HOME/git-axiom ;;
-    *) state=${HOME:-}/.local/state/git-axiom ;;
+    *)
+        case ${HOME:-} in
+            /*) state=$HOME/.local/state/git-axiom ;;
+        esac
+        ;;
 esac
 
 # Whether only you or root can write to these. With 'above', others may add to a folder in which they can change nothing, such as /tmp.
@@ -50,7 +59,7 @@ find_program() {
     set -f
     IFS=:
     # shellcheck disable=SC2086 # its folders are words
-    set -- $PATH
+    set -- $users_path
     unset IFS
     for entry; do
         case $entry in /*) ;; *) continue ;; esac
@@ -72,20 +81,33 @@ find_program() {
     done
 }
 
-program=
-if [ -f "$state/program" ]; then
-    IFS= read -r program <"$state/program"
+# Calls a program, and ends as it ends; comes back where it cannot be started.
+call() {
+    program=$1
+    shift
+    case $program in /*) ;; *) return ;; esac
+    if [ ! -f "$program" ] || [ ! -x "$program" ]; then
+        return
+    fi
+    PATH=$users_path "$program" "$@"
+    ended=$?
+    case $ended in
+        126 | 127) ;;
+        *) exit "$ended" ;;
+    esac
+}
+
+noted=
+if [ -n "$state" ] && [ -f "$state/program" ]; then
+    IFS= read -r noted <"$state/program"
 fi
-case $program in
-    /*) [ -f "$program" ] && [ -x "$program" ] && exec "$program" "$@" ;;
-esac
-program=$(find_program)
-[ -n "$program" ] && exec "$program" "$@"
+call "$noted" "$@"
+call "$(find_program)" "$@"
 
 # Nothing is saved: that is noted for 'git axiom sessions'.
 umask 077
 key=$(printf %s "$PWD" | cksum)
-if mkdir -p "$state/unstarted" 2>/dev/null; then
+if [ -n "$state" ] && mkdir -p "$state/unstarted" 2>/dev/null; then
     printf '%s\n%s\n%s\n' "${2:-}" "$(date +%s)" "$PWD" >"$state/unstarted/${2:-}-${key%% *}" 2>/dev/null
 fi
 cat >/dev/null
