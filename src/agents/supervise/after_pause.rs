@@ -2,23 +2,22 @@
 //! `model::recovery` or by an evaluator. Not here: what a crash cut off, which is in `crash`.
 
 use super::core::SessionCore;
-use super::crash::put_aside_now;
 use super::notice::SessionNotice;
+use super::set_aside::{open_decision, put_aside_now};
 use crate::crashed_tasks::scan;
 use crate::crashed_tasks::scan::TaskIterationTotals;
 use axiom_base::env;
 use axiom_base::error::Result;
-use axiom_model::base::ids::{AgentId, TaskId};
-use axiom_model::recovery::decide::{CrashAction, CrashDecision, LastCrashDecision, certain_after_pause};
+use axiom_model::base::ids::AgentId;
+use axiom_model::recovery::decide::{CrashAction, CrashDecision, certain_after_pause};
 use axiom_model::state::event::Event;
 use axiom_model::work::agent::AgentWork;
 use axiom_model::work::iteration::ReviewCause;
 use axiom_model::work::iteration_marker::IterationRecordState;
-use axiom_safety::context::handle::Context;
 
 impl SessionCore<'_> {
     /// Decides how the work goes on, and does it; returns whether anything was done.
-    pub(super) fn after_pause(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
+    pub(crate) fn after_pause(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
         let task = &work.task;
         let decision = match open_decision(self.desk.ctx, task) {
             Some(decided) => decided.decision.clone(),
@@ -68,16 +67,4 @@ impl SessionCore<'_> {
             (decision, puts_aside)
         }))
     }
-}
-
-/// Whether it has to be decided how the work goes on, or what was decided is not done yet.
-pub(super) fn is_set_aside(ctx: &Context, task: &TaskId) -> bool {
-    let record = ctx.state().record.tasks.get(task);
-    record.is_some_and(|record| record.set_aside.is_some()) || open_decision(ctx, task).is_some()
-}
-
-/// What was decided of a task, where that is not done yet.
-pub(super) fn open_decision<'c>(ctx: &'c Context, task: &TaskId) -> Option<&'c LastCrashDecision> {
-    let recovery = ctx.state().record.tasks.get(task)?.recovery.as_deref();
-    recovery.filter(|decided| decided.open)
 }

@@ -4,12 +4,13 @@
 
 use std::time::{Duration, Instant};
 
+use super::activity::tell_end;
 use super::agent_runs::AgentRun;
-use super::doing::tell_end;
-use super::failing::reason_of;
+use super::failures::reason_of;
 use super::notice::SessionWatcher;
+use super::options::SupervisorOptions;
 use super::requests::HaltRequest;
-use super::{AgentTurnsUntil, InterruptCounter, RedirectRequest, Supervisor, SupervisorOptions};
+use super::{AgentTurnsUntil, InterruptCounter, RedirectRequest, Supervisor};
 use crate::repair::OnHumanOperation;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files::LockAttempt;

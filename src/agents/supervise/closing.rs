@@ -3,7 +3,7 @@
 //! the session for a while.
 
 use super::desk::SessionDesk;
-use super::failing::StepFailures;
+use super::failures::StepFailures;
 use crate::merge;
 use axiom_base::error::Result;
 use axiom_model::work::endings::failures::{MOST_TRIES, SessionStep, SharedSessionStep};
@@ -11,7 +11,7 @@ use axiom_model::work::endings::failures::{MOST_TRIES, SessionStep, SharedSessio
 impl StepFailures {
     /// Puts aside what is left of merged tasks; returns whether anything was done. What cannot be put aside is tried again a few
     /// times, and then left for the next merge, or the start of the next session.
-    pub(super) fn put_merged_aside(&mut self, desk: &mut SessionDesk<'_>) -> Result<bool> {
+    pub(crate) fn put_merged_aside(&mut self, desk: &mut SessionDesk<'_>) -> Result<bool> {
         let left = merge::cleanup::with_workspace(desk.ctx);
         if left.is_empty() {
             self.no_standstill(SharedSessionStep::Workspaces);

@@ -2,7 +2,7 @@
 
 use super::core::SessionCore;
 use super::desk::SessionDesk;
-use super::merging::wait_at_gate;
+use super::merge_gates::wait_at_gate;
 use super::notice::SessionNotice;
 use super::setup::SessionSetup;
 use crate::{merge, repair};
@@ -24,7 +24,7 @@ use axiom_safety::folders::workspaces;
 const MOST_COMMITS: usize = 10;
 
 /// Whether a claim to be complete counts that leaves a conflict open.
-pub(super) enum CompletionInConflict {
+pub(crate) enum CompletionInConflict {
     /// It does: a human settles the conflict at the gate of the merge.
     Stands,
     /// It does not, and the conflict goes into this round, where it is one of ours.
@@ -34,7 +34,7 @@ pub(super) enum CompletionInConflict {
 impl SessionCore<'_> {
     /// Begins the merge in the workspace of a task whose conflict an agent is to settle. Where that is not possible, the agent has to
     /// begin it, and is told so.
-    pub(super) fn begin_merge(&mut self, task: &TaskId) -> Result<()> {
+    pub(crate) fn begin_merge(&mut self, task: &TaskId) -> Result<()> {
         let target = self.setup.target()?.clone();
         if self.setup.options.programs.of(self.desk.ctx.state().task(task)?).prompt != AdapterPromptKind::Prompt {
             return Ok(());
@@ -64,7 +64,7 @@ impl SessionCore<'_> {
 }
 
 /// Decides who settles a conflict, tells the hooks, and does it.
-pub(super) fn settle_conflict(
+pub(crate) fn settle_conflict(
     desk: &mut SessionDesk<'_>,
     setup: &SessionSetup,
     task: &TaskId,
@@ -91,7 +91,7 @@ pub(super) fn settle_conflict(
 
 /// What follows where an iteration claims to be complete and leaves a conflict open: another round of the conflict, counted with the
 /// end of the iteration; after enough of them the merge is left to a human, at its gate.
-pub(super) fn claim_in_conflict(ctx: &Context, task: &TaskId) -> CompletionInConflict {
+pub(crate) fn claim_in_conflict(ctx: &Context, task: &TaskId) -> CompletionInConflict {
     let known = ctx.state().record.tasks.get(task).and_then(|record| record.conflict.as_ref());
     // A merge that the agent began by itself is its own affair.
     let Some(conflict) = known else { return CompletionInConflict::IsNone { round: None } };

@@ -4,29 +4,23 @@
 use std::time::{Duration, Instant};
 
 use super::Supervisor;
-use super::claim::MOST_CLAIM_GATES;
+use super::activity::tell_end;
 use super::core::SessionCore;
 use super::desk::SessionDesk;
-use super::doing::tell_end;
 use super::notice::SessionNotice;
 use super::running_hooks::{HooksVerdict, RunningHooks, run_hooks};
 use axiom_base::env;
-use axiom_base::error::Result;
 use axiom_model::base::forms::plural::count_of;
-use axiom_model::base::ids::TaskId;
 use axiom_model::hook::facts::{HookCompletion, HookFacts};
 use axiom_model::queries::ready;
 use axiom_model::work::agent::Agent;
-use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
+use axiom_model::work::gates::gate::GateKind;
 use axiom_model::work::hooks::hook_event::HookEvent;
-use axiom_model::work::hooks::hook_run::HookRun;
-use axiom_model::work::iteration::ReviewCause;
 use axiom_model::work::sessions::session::SessionState;
 use axiom_model::work::sessions::supervisor_activity::SupervisorActivity;
 use axiom_safety::context::approved_hooks::EventHooks;
 use axiom_safety::context::handle::Context;
 use axiom_safety::context::kept_hooks;
-use axiom_safety::running::hooks::hook_runs;
 use axiom_safety::running::wait_observer::LOOK;
 
 /// After how long is said at the end of a session that hooks are waited for.
@@ -34,9 +28,9 @@ const SAYS_AFTER: Duration = Duration::from_secs(1);
 
 /// Hooks that are told what has happened.
 #[derive(Debug, Default)]
-pub(super) struct HookReports {
+pub(crate) struct HookReports {
     /// Those that are told something now.
-    pub(super) reporting: Option<RunningHooks>,
+    pub(crate) reporting: Option<RunningHooks>,
     /// What they were told of a session without anything to do, until there is something again.
     told_idle: Option<HookCompletion>,
 }
@@ -44,7 +38,7 @@ pub(super) struct HookReports {
 impl Supervisor<'_> {
     /// At the end of the session, when its lock is free: tells hooks what they have not been told yet, for as long as one hook may
     /// take, or as a session that was asked to end may; says which, where that takes long. Another signal ends that.
-    pub(super) fn tell_the_rest(&mut self) {
+    pub(crate) fn tell_the_rest(&mut self) {
         self.claims.abandon_starting(&mut self.core);
         let (before, begun) = (self.interrupts.count(), Instant::now());
         let one_hook = || begun + Duration::from_secs(self.core.desk.ctx.config.hooks.timeout);
@@ -75,7 +69,7 @@ impl Supervisor<'_> {
 
 impl HookReports {
     /// Tells hooks what has happened; returns whether anything was done.
-    pub(super) fn look_after_reports(&mut self, core: &mut SessionCore<'_>) -> bool {
+    pub(crate) fn look_after_reports(&mut self, core: &mut SessionCore<'_>) -> bool {
         if let Some(reporting) = &self.reporting {
             // None of them decides anything: what one says is in its run.
             let Some(HooksVerdict { runs, objection: _ }) = reporting.said() else { return false };
@@ -114,13 +108,13 @@ impl HookReports {
     }
 
     /// Which hook is told something, for people who look.
-    pub(super) fn doing(&self) -> Option<SupervisorActivity> {
+    pub(crate) fn doing(&self) -> Option<SupervisorActivity> {
         self.reporting.as_ref()?.doing()
     }
 
     /// Nothing is left to do now: tells hooks once whether all is finished, or what is left waits. A session that found things so when it
     /// began tells nothing: the one before has.
-    pub(super) fn tell_idle(&mut self, desk: &mut SessionDesk<'_>, works: bool) {
+    pub(crate) fn tell_idle(&mut self, desk: &mut SessionDesk<'_>, works: bool) {
         let state = desk.ctx.state();
         let is_busy = works || !state.record.requests.is_empty();
         let Some(session) = state.record.session.as_ref().filter(|session| session.state == SessionState::Running) else {
@@ -152,60 +146,8 @@ impl HookReports {
     }
 
     /// Whether hooks run that are told something, or are still to be told.
-    pub(super) fn are_busy(&self, ctx: &Context) -> bool {
+    pub(crate) fn are_busy(&self, ctx: &Context) -> bool {
         self.reporting.is_some() || ctx.hooks.has_due()
-    }
-}
-
-impl SessionDesk<'_> {
-    /// Records runs in a transaction of their own.
-    pub(super) fn record_runs(&mut self, runs: &[HookRun]) -> Result<()> {
-        match self.apart() {
-            Some(by) => self.ctx.in_its_own_transaction(by, |ctx| hook_runs::record(ctx, runs)),
-            None => hook_runs::record(self.ctx, runs),
-        }
-    }
-}
-
-/// Whether further tasks may wait because of hooks: a human should not have to decide on a thousand.
-pub(super) fn asks_to_start(ctx: &Context) -> bool {
-    if matches!(ctx.hooks.at(HookEvent::PreTaskStart), EventHooks::Nothing) {
-        return true;
-    }
-    let gates = ctx.state().restorable.gates.values();
-    gates.filter(|gate| is_about_start(gate) && gate.decision.is_none()).count() < MOST_CLAIM_GATES
-}
-
-/// A task is not started: it waits for a human, in every mode.
-pub(super) fn veto(desk: &mut SessionDesk<'_>, task: &TaskId, reason: String, lines: Vec<String>) -> Result<()> {
-    desk.open_gate_about(GateKind::HumanReview, task, (reason, Some(ReviewCause::HookVeto)), lines)
-}
-
-/// Whether a hook keeps a pending task from being started, and nobody has decided yet.
-pub(super) fn is_vetoed(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
-    desk.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_none())
-}
-
-/// Whether a human has decided about a veto.
-pub(super) fn is_review_decided(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
-    desk.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_some())
-}
-
-/// Whether a gate concerns the start of its task.
-pub(super) fn is_about_start(gate: &Gate) -> bool {
-    let is_about_start = gate.cause.is_some_and(|cause| match cause {
-        ReviewCause::HookVeto | ReviewCause::SignIn | ReviewCause::ToolDenied | ReviewCause::Recovery => true,
-        // Of a task whose own steps failed, it is held; else it is about its merge.
-        ReviewCause::VerifyFailed => gate.held.is_some(),
-    });
-    gate.kind == GateKind::HumanReview && is_about_start
-}
-
-/// Why a human rejected the start of its task at a gate, if that is what was decided there.
-pub(super) fn rejected_start(gate: &Gate) -> Option<&str> {
-    match gate.decision.as_ref().filter(|_| gate.kind == GateKind::Claim || is_about_start(gate))? {
-        GateDecision::Rejected { reason } => Some(reason),
-        GateDecision::Approved | GateDecision::Answered { .. } => None,
     }
 }
 

@@ -21,28 +21,28 @@ struct LeavingThread {
 
 /// Threads that are about to end.
 #[derive(Debug, Default)]
-pub(super) struct LeavingThreads(Vec<LeavingThread>);
+pub(crate) struct LeavingThreads(Vec<LeavingThread>);
 
 impl LeavingThreads {
     /// From now on it is about to end.
-    pub(super) fn add(&mut self, task: &TaskId, thread: Option<JoinHandle<()>>, left: Option<MergeCheckRemains>) {
+    pub(crate) fn add(&mut self, task: &TaskId, thread: Option<JoinHandle<()>>, left: Option<MergeCheckRemains>) {
         self.0.extend(thread.map(|thread| LeavingThread { task: task.clone(), thread, left }));
     }
 
     /// Whether something for this task has not ended yet.
-    pub(super) fn is_leaving(&self, task: &TaskId) -> bool {
+    pub(crate) fn is_leaving(&self, task: &TaskId) -> bool {
         self.0.iter().any(|one| one.task == *task && !one.thread.is_finished())
     }
 
     /// Whether everything has ended.
-    pub(super) fn is_over(&self) -> bool {
+    pub(crate) fn is_over(&self) -> bool {
         self.0.iter().all(|one| one.thread.is_finished())
     }
 }
 
 impl LeavingThreads {
     /// Removes what those have left that have ended.
-    pub(super) fn clear(&mut self, desk: &mut SessionDesk<'_>) {
+    pub(crate) fn clear(&mut self, desk: &mut SessionDesk<'_>) {
         while let Some(place) = self.0.iter().position(|one| one.thread.is_finished()) {
             let one = self.0.swap_remove(place);
             // A worktree that cannot be removed is left to recovery.
@@ -54,7 +54,7 @@ impl LeavingThreads {
     }
 
     /// Waits for those that are about to end, at most so long.
-    pub(super) fn wait_for(&mut self, desk: &mut SessionDesk<'_>, most: Duration) {
+    pub(crate) fn wait_for(&mut self, desk: &mut SessionDesk<'_>, most: Duration) {
         let begun = Instant::now();
         while !self.is_over() && begun.elapsed() < most {
             std::thread::sleep(LOOK);

@@ -6,8 +6,8 @@ use jiff::Timestamp;
 use super::agent_runs::AgentRuns;
 use super::desk::SessionDesk;
 use super::notice::SessionNotice;
-use super::prompting::was_used;
 use super::task_memory::TaskMemory;
+use super::workplace::was_used;
 use crate::crashed_tasks::orphans::back_from;
 use crate::repair::lost_files::LostFile;
 use crate::repair::missing_workspaces::RemadeFolder;
@@ -29,7 +29,7 @@ const MOST_NAMES: usize = 5;
 impl AgentRuns {
     /// After the machine has stopped: files that it emptied come back from the newest capture. Where more is lost, that capture is
     /// kept for a human's choice.
-    pub(super) fn files_of_capture(&mut self, desk: &mut SessionDesk<'_>, agent: &AgentId, task: &TaskId) {
+    pub(crate) fn files_of_capture(&mut self, desk: &mut SessionDesk<'_>, agent: &AgentId, task: &TaskId) {
         let heard = self.watch(agent).and_then(|watch| watch.heard_at);
         let Some(active) = desk.work_of(agent).map(|work| work.last_activity) else { return };
         if let Err(error) = bring_back(desk, task, heard.unwrap_or(active).max(active)) {
@@ -43,7 +43,7 @@ impl AgentRuns {
 impl TaskMemory {
     /// Makes the folder of a task again that is gone, with what was saved of the work, and tells its next agent. Where nothing was
     /// saved, nothing is done.
-    pub(super) fn bring_back_folder(&mut self, desk: &mut SessionDesk<'_>, task: &TaskId) -> Result<()> {
+    pub(crate) fn bring_back_folder(&mut self, desk: &mut SessionDesk<'_>, task: &TaskId) -> Result<()> {
         let Some(RemadeFolder { from, operation, aside }) =
             desk.ctx.patiently(|ctx| missing_workspaces::bring_back(ctx, task))?
         else {
@@ -92,7 +92,7 @@ fn bring_back(desk: &mut SessionDesk<'_>, task: &TaskId, stopped: Timestamp) -> 
 }
 
 /// Whether the folder of a task is gone and nothing of its work was saved, and whether it may begin anew then without a human.
-pub(super) fn is_gone_for_good(ctx: &Context, task: &TaskId) -> Option<MayBeginAnew> {
+pub(crate) fn is_gone_for_good(ctx: &Context, task: &TaskId) -> Option<MayBeginAnew> {
     match missing_workspaces::place(ctx, task) {
         Ok(WorkPlace::Gone(may)) => Some(may),
         Ok(WorkPlace::There | WorkPlace::Captured(_) | WorkPlace::Committed) | Err(_) => None,
@@ -100,7 +100,7 @@ pub(super) fn is_gone_for_good(ctx: &Context, task: &TaskId) -> Option<MayBeginA
 }
 
 /// A task begins anew in its workspace, of which nothing is left: what was known of the work does not count any more.
-pub(super) fn open_anew(desk: &mut SessionDesk<'_>, task: &TaskId, workspace: &Workspace) -> Result<()> {
+pub(crate) fn open_anew(desk: &mut SessionDesk<'_>, task: &TaskId, workspace: &Workspace) -> Result<()> {
     desk.warn(format!("{task} begins anew: {GONE}"));
     desk.steps(vec![
         Event::Audited { id: task.clone(), text: format!("it begins anew: {GONE}") },
@@ -109,7 +109,7 @@ pub(super) fn open_anew(desk: &mut SessionDesk<'_>, task: &TaskId, workspace: &W
 }
 
 /// Before a task is claimed: whether a human has to agree first that it begins anew, since nothing of its work is left.
-pub(super) fn asks_to_begin_anew(desk: &mut SessionDesk<'_>, task: &TaskId) -> Result<bool> {
+pub(crate) fn asks_to_begin_anew(desk: &mut SessionDesk<'_>, task: &TaskId) -> Result<bool> {
     let case = desk.ctx.state().task(task)?;
     let asks = is_gone_for_good(desk.ctx, task) == Some(MayBeginAnew::Asks) && was_used(desk.ctx, case);
     let gate = desk.gate(GateKind::HumanReview, task).filter(|gate| gate.cause == Some(ReviewCause::Recovery));

@@ -3,7 +3,9 @@
 use super::core::SessionCore;
 use super::desk::SessionDesk;
 use super::leaving_threads::LeavingThreads;
-use super::merging::{MergeQueue, merge_waits_or_failed, wait_at_gate, wait_for_hook};
+use super::merge_failing::merge_waits_or_failed;
+use super::merge_gates::{wait_at_gate, wait_for_hook};
+use super::merge_queue::MergeQueue;
 use super::notice::SessionNotice;
 use crate::merge::merge_verification;
 use crate::merge::merge_verification::{RunningMergeCheck, TRIES, moves_each_time};
@@ -19,7 +21,7 @@ use axiom_safety::running::steps::StepRunner;
 impl MergeQueue {
     /// Handles a merge that has to be verified first: starts the verification; or, where this merge has failed before and no
     /// human has approved another attempt, opens a gate.
-    pub(super) fn verify_merge(
+    pub(crate) fn verify_merge(
         &mut self,
         core: &mut SessionCore<'_>,
         task: &TaskId,
@@ -46,7 +48,7 @@ impl MergeQueue {
     }
 
     /// Handles the running verification; returns whether anything was done.
-    pub(super) fn look_after_merge_check(&mut self, core: &mut SessionCore<'_>) -> Result<bool> {
+    pub(crate) fn look_after_merge_check(&mut self, core: &mut SessionCore<'_>) -> Result<bool> {
         let Some(check) = &self.merge_check else { return Ok(false) };
         let case = core.desk.ctx.state().restorable.tasks.get(&check.task);
         if !case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none()) {
@@ -116,7 +118,7 @@ impl MergeQueue {
     }
 
     /// Ends the running verification; a result that was not recorded is lost.
-    pub(super) fn abandon_merge_check(&mut self, leaving: &mut LeavingThreads) {
+    pub(crate) fn abandon_merge_check(&mut self, leaving: &mut LeavingThreads) {
         if let Some(check) = self.merge_check.take() {
             let task = check.task.clone();
             let (ending, left) = check.give_up();

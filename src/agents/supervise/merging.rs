@@ -1,51 +1,30 @@
 //! Choosing the next merge, and handling its outcome.
 
-use std::collections::{HashMap, HashSet};
-
-use super::Supervisor;
 use super::conflicts::settle_conflict;
 use super::core::SessionCore;
 use super::desk::SessionDesk;
-use super::merged_by_hand::SeenApart;
+use super::merge_failing::merge_waits_or_failed;
+use super::merge_gates::{wait_at_gate, wait_for_a_look};
+use super::merge_queue::MergeQueue;
 use super::notice::SessionNotice;
 use super::setup::SessionSetup;
 use super::shared_stash::taken_from_stash;
 use crate::merge::MergeOutcome;
-use crate::merge::merge_verification::RunningMergeCheck;
 use crate::{merge, repair};
-use axiom_base::env;
-use axiom_base::error::{Error, Result};
+use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
-use axiom_model::base::names::RepoPath;
 use axiom_model::queries::needs;
 use axiom_model::work::endings::failures::{SessionStep, SharedSessionStep};
-use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind, changes_guarded};
-use axiom_model::work::guarded::{AllowedGuardedFiles, GuardedFiles, GuardedFilesDigest};
-use axiom_model::work::iteration::ReviewCause;
+use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
+use axiom_model::work::guarded::AllowedGuardedFiles;
 use axiom_model::work::sessions::session::SessionMode;
 use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
 use axiom_safety::context::handle::Context;
 use axiom_safety::folders::workspace_submodules;
 use axiom_safety::running::hooks::commit_hooks;
 
-/// How many files a gate names.
-const SHOWN: usize = 100;
-
-/// The merges of a session: one is verified at a time, since each changes the others.
-#[derive(Debug, Default)]
-pub(super) struct MergeQueue {
-    /// The merge whose result is being verified.
-    pub(super) merge_check: Option<RunningMergeCheck>,
-    /// How many times in a row the merge of a task had changed when its verification ended.
-    pub(super) verified_again: HashMap<TaskId, u32>,
-    /// Tasks that a human lets be merged although stash entries went.
-    stash_accepted: HashSet<TaskId>,
-    /// Branches of tasks that are not in the target.
-    pub(super) seen_apart: SeenApart,
-}
-
 /// What follows a look at the tasks that are done.
-pub(super) enum NextMerge {
+pub(crate) enum NextMerge {
     /// There is nothing to do.
     Nothing,
     /// Something was done.
@@ -54,27 +33,9 @@ pub(super) enum NextMerge {
     Make(TaskId, AllowedGuardedFiles),
 }
 
-impl Supervisor<'_> {
-    /// Merges one task that is done, if there is one that may be merged; returns whether anything was done.
-    pub(super) fn merge_next(&mut self) -> Result<bool> {
-        match self.merges.next_merge(&mut self.core)? {
-            NextMerge::Nothing => Ok(false),
-            NextMerge::Done => Ok(true),
-            NextMerge::Make(task, allowed) => {
-                self.doing.merges(Some(&task));
-                self.tell_doing();
-                let merged = self.merges.try_merge(&mut self.core, &task, &allowed);
-                self.doing.merges(None);
-                self.tell_doing();
-                merged.map(|()| true)
-            }
-        }
-    }
-}
-
 impl MergeQueue {
     /// Chooses the task that is merged next, where nothing has to be done before.
-    pub(super) fn next_merge(&mut self, core: &mut SessionCore<'_>) -> Result<NextMerge> {
+    pub(crate) fn next_merge(&mut self, core: &mut SessionCore<'_>) -> Result<NextMerge> {
         core.drivers.look_after(core.desk.ctx);
         // What a human has rejected waits for nothing, and is not verified any more.
         if block_rejected(&mut core.desk)? {
@@ -97,7 +58,7 @@ impl MergeQueue {
             let in_review = core.desk.undecided_gate(GateKind::HumanReview, &task);
             let is_undone = core.desk.gate(GateKind::Merge, &task).is_some_and(Gate::is_of_undone_merge);
             let waits = in_review || core.desk.undecided_gate(GateKind::Merge, &task);
-            if waits && !is_undone && self.is_merged_by_hand(core.desk.ctx, &core.setup, &task)? {
+            if waits && !is_undone && self.seen_apart.is_merged_by_hand(core.desk.ctx, &core.setup, &task)? {
                 may_go.push((task, AllowedGuardedFiles::Nothing));
                 continue;
             }
@@ -147,7 +108,7 @@ impl MergeQueue {
         }
     }
 
-    fn try_merge(&mut self, core: &mut SessionCore<'_>, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<()> {
+    pub(crate) fn try_merge(&mut self, core: &mut SessionCore<'_>, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<()> {
         core.desk.act()?;
         core.desk.ctx.read_hooks_again();
         // A full disk or a lock may have left the last merge open.
@@ -186,17 +147,6 @@ impl MergeQueue {
             }
         }
     }
-
-    /// What waited for the merge of a task waits no longer.
-    pub(super) fn is_merged(&mut self, core: &mut SessionCore<'_>, task: &TaskId) -> Result<()> {
-        core.desk.close_gate(GateKind::Merge, task, "merged")?;
-        core.desk.close_gate(GateKind::HumanReview, task, "merged")?;
-        self.verified_again.remove(task);
-        self.stash_accepted.remove(task);
-        // What could not be put aside before is tried again with it.
-        core.failures.no_standstill(SharedSessionStep::Workspaces);
-        core.failures.save_snapshot(&mut core.desk)
-    }
 }
 
 /// Opens the gate of a merge in semi-auto. Guarded files are shown there at once, so that one approval is enough.
@@ -215,14 +165,6 @@ fn ask_to_merge(core: &mut SessionCore<'_>, task: &TaskId, asks: String) -> Resu
             tracing::debug!(%error, %task, "the merge could not be looked at before it was asked for");
             core.desk.open_gate(GateKind::Merge, task, asks, Vec::new())
         }
-    }
-}
-
-/// Does what follows when a merge or its verification could not go on.
-pub(super) fn merge_waits_or_failed(core: &mut SessionCore<'_>, step: SessionStep, task: &TaskId, error: Error) -> Result<()> {
-    match core.drivers.waits_for(&mut core.desk, &core.bell, step, task, error) {
-        Ok(()) => Ok(()),
-        Err(error) => core.failures.merge_failed(&mut core.desk, step, task, error),
     }
 }
 
@@ -252,44 +194,4 @@ fn has_passed(ctx: &Context, setup: &SessionSetup, task: &TaskId) -> bool {
     };
     let target = setup.target().and_then(|target| ctx.repo.refs().read_ref(target));
     target.is_ok_and(|target| target.as_ref() == Some(&verified.of.target))
-}
-
-/// Opens a gate that shows the guarded files that a merge changes; approving it allows exactly these.
-fn wait_for_a_look(desk: &mut SessionDesk<'_>, task: &TaskId, files: &GuardedFiles) -> Result<()> {
-    let reason = changes_guarded(task, &files.reasons());
-    wait_showing(desk, task, reason, &files.paths(), Some(files.seen()))
-}
-
-/// Opens a gate for a merge that cannot be made now; approving it tries again.
-pub(super) fn wait_at_gate(desk: &mut SessionDesk<'_>, task: &TaskId, reason: String, paths: &[RepoPath]) -> Result<()> {
-    wait_showing(desk, task, reason, paths, seen_before(desk, task))
-}
-
-/// Opens a gate for a merge that a hook keeps from being made; approving it asks the hook again.
-pub(super) fn wait_for_hook(desk: &mut SessionDesk<'_>, task: &TaskId, reason: String, details: Vec<String>) -> Result<()> {
-    let (guarded, cause) = (seen_before(desk, task), Some(ReviewCause::HookVeto));
-    desk.close_gate(GateKind::HumanReview, task, "a hook keeps it from being merged")?;
-    desk.open(Gate { details, guarded, cause, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? })
-}
-
-/// Guarded files that were approved at the last gate: they have been seen.
-fn seen_before(desk: &SessionDesk<'_>, task: &TaskId) -> Option<GuardedFilesDigest> {
-    match desk.gate(GateKind::Merge, task).map_or(AllowedGuardedFiles::Nothing, Gate::allows) {
-        AllowedGuardedFiles::Exactly(seen) => Some(seen),
-        AllowedGuardedFiles::Nothing | AllowedGuardedFiles::Everything => None,
-    }
-}
-
-fn wait_showing(
-    desk: &mut SessionDesk<'_>,
-    task: &TaskId,
-    reason: String,
-    paths: &[RepoPath],
-    guarded: Option<GuardedFilesDigest>,
-) -> Result<()> {
-    let details: Vec<String> = paths.iter().take(SHOWN).map(ToString::to_string).collect();
-    let more = paths.len() - details.len();
-    // An approved review has been acted on: the task waits for something else now.
-    desk.close_gate(GateKind::HumanReview, task, "the merge waits for something else")?;
-    desk.open(Gate { details, more, guarded, ..Gate::of_task(GateKind::Merge, task, reason, env::now())? })
 }

@@ -5,101 +5,129 @@
 //! starts after a crash continues with the same loop.
 //!
 //! Not here: rules, which are in `model::work`, and keepers, which are in `process`. Begin reading with [`run`], then
-//! `iterate` and `finish`.
+//! `beginning`, `watching` and `finish`.
 
+mod activity;
 mod after_pause;
+mod agent_failing;
 mod agent_runs;
 mod attend;
-pub mod budget;
+mod beginning;
+mod budget;
+mod budget_gates;
 mod claim;
+mod claim_failing;
 mod closing;
 mod conflicts;
 mod core;
-pub mod crash;
+mod crash;
 mod desk;
 pub mod detach;
 pub mod doing;
-mod drivers_aside;
+mod evaluating;
 mod failing;
-mod filters_aside;
+mod failures;
 mod finish;
 mod gates;
+mod halting;
 mod hooks;
-mod iterate;
+mod human_requests;
+mod idle_gates;
+mod interrupts;
+mod iteration_care;
+mod iteration_watch;
 pub mod keeper_now;
+mod keeping;
 pub mod last_options;
+mod last_signs;
 mod leaving_threads;
+mod listening;
 mod lost_files;
 mod merge_check;
+mod merge_drivers;
+mod merge_failing;
+mod merge_gates;
+mod merge_queue;
 mod merged_by_hand;
 mod merging;
 mod model;
+mod not_committed;
 pub mod notice;
+mod options;
 mod pauses;
+mod preparing;
+mod program_clock;
 mod prompting;
 mod redirecting;
+mod releasing;
 mod requests;
 mod resuming;
+mod running_filters;
 mod running_hooks;
 mod session;
+mod session_space;
+mod set_aside;
 mod settle;
 mod setup;
 mod shared_stash;
+mod silent_end;
+mod slots;
 mod space;
+mod start_gates;
 mod start_keeper;
 pub mod status;
 mod stopping;
 mod take_over;
 pub mod target;
 mod task_memory;
+mod task_verification;
 #[cfg(test)]
 mod tests;
 mod turns;
-pub mod verifying;
+mod verifying;
 mod waiting_claims;
+mod watching;
+mod work_ends;
+mod workplace;
 mod workspace_creation;
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::time::{Duration, Instant};
 
-use agent_runs::AgentRuns;
-pub use attend::{AttendRequest, attend};
 use core::SessionCore;
 use desk::SessionDesk;
-use gates::close_idle_gates;
 use hooks::HookReports;
-use iterate::IterationCare;
-use merging::MergeQueue;
+use idle_gates::close_idle_gates;
+use iteration_care::IterationCare;
+use merge_queue::MergeQueue;
+use merging::NextMerge;
 use notice::SessionWatcher;
-pub use redirecting::RedirectRequest;
-pub use requests::HaltRequest;
+pub use options::{CrashTaskDecisions, SupervisorOptions};
 use session::{SessionCopies, begin_session, end_session, rests};
+use session_space::SpaceCheckOutcome;
 use setup::SessionSetup;
-use space::SpaceCheckOutcome;
-pub use stopping::{InterruptCounter, longest_end};
 use target::SessionTarget;
 use turns::AgentTurnsUntil;
 use waiting_claims::ClaimsUnderWay;
 
 use crate::interventions;
 use crate::repair::OnHumanOperation;
+pub use attend::{AttendRequest, attend};
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::files::LockAttempt;
-use axiom_model::base::ids::{AgentId, TaskId};
+use axiom_model::base::ids::AgentId;
 use axiom_model::base::names::RefName;
 use axiom_model::hook::facts::HookFacts;
-use axiom_model::recovery::decide::CrashAction;
 use axiom_model::state::event::{Event, EventAuthor};
-use axiom_model::work::gates::gate::{GateDecision, GateKind};
+use axiom_model::work::gates::gate::GateDecision;
 use axiom_model::work::hooks::hook_event::HookEvent;
-use axiom_model::work::money::budget::BudgetLimits;
-use axiom_model::work::sessions::session::{SessionMode, SessionState};
-use axiom_process::client::leftovers;
+use axiom_model::work::sessions::session::SessionState;
 use axiom_process::os::bell::{LONGEST, WakeListener};
 use axiom_safety::context::handle::{Context, OPERATION_PATIENCE};
 use axiom_safety::context::session_hooks;
-use axiom_safety::running::programs::SessionPrograms;
+pub use interrupts::{InterruptCounter, longest_end};
+pub use redirecting::RedirectRequest;
+pub use requests::HaltRequest;
 
 /// How long the loop sleeps when there is nothing to do.
 const TICK: Duration = Duration::from_millis(50);
@@ -112,58 +140,6 @@ const LOCK_PATIENCE: Duration = Duration::from_millis(200);
 
 /// How long a session that has ended waits for what it gave up on: it ends by itself, sooner or later.
 const LEAVING: Duration = Duration::from_secs(1);
-
-/// The options of `run`.
-#[derive(Debug, Clone)]
-pub struct SupervisorOptions {
-    /// How many agents may work at the same time.
-    pub slots: u32,
-    /// The most iterations for a task.
-    pub max_iterations: u32,
-    /// Whether the session ends when nothing more can be done.
-    pub until_idle: bool,
-    /// The mode to change to; with `None` it does not change.
-    pub mode: Option<SessionMode>,
-    /// The branch that work is merged into, where the user named it.
-    pub target: Option<RefName>,
-    /// Whether tasks that a human stopped or rolled back are claimed again.
-    pub retry: bool,
-    /// What the session may use.
-    pub limits: BudgetLimits,
-    /// The agent programs.
-    pub programs: SessionPrograms,
-    /// What a human wants of tasks that a crash cut off.
-    pub after_crash: CrashTaskDecisions,
-}
-
-/// What a human wants of tasks that a crash cut off.
-#[derive(Debug, Clone, Default)]
-pub struct CrashTaskDecisions {
-    /// What becomes of these.
-    pub decided: BTreeMap<TaskId, CrashAction>,
-    /// The least progress, in percent, with which a task goes on.
-    pub threshold: Option<u8>,
-    /// The tasks that are looked after; all, where there is none.
-    pub only: Option<BTreeSet<TaskId>>,
-}
-
-impl SupervisorOptions {
-    /// Options for looking after agents without a session: no agent is started.
-    pub fn attending() -> Self {
-        let programs = SessionPrograms::none();
-        Self {
-            slots: 1,
-            max_iterations: u32::MAX,
-            until_idle: false,
-            mode: None,
-            retry: false,
-            limits: BudgetLimits::default(),
-            programs,
-            after_crash: CrashTaskDecisions::default(),
-            target: None,
-        }
-    }
-}
 
 /// How a session ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -188,7 +164,7 @@ struct Supervisor<'a> {
     hooks: HookReports,
     copies: SessionCopies,
     /// What is said of what is being done, since it was said last.
-    doing: doing::RecordedActivity,
+    doing: activity::RecordedActivity,
     /// The agent whose turn it was when a human asked for something.
     next_in_turn: Option<AgentId>,
     /// The event after which nothing was left to do, and when that was seen.
@@ -226,7 +202,7 @@ pub fn run(
     let mut supervisor = Supervisor::new(ctx, watcher, interrupts, options, Some(branch))?;
     supervisor.core.setup.in_linked_worktree = in_linked_worktree;
     supervisor.core.setup.lock = Some(lock);
-    supervisor.core.tasks.taken_up = Some(crash::CrashedTaskCounts::default());
+    supervisor.core.tasks.taken_up = Some(task_memory::CrashedTaskCounts::default());
     supervisor.take_over(OnHumanOperation::Refuse)?;
     if let Some(mode) = supervisor.core.setup.options.mode {
         // The user gave it on the command line. It is applied only now, when no other session runs.
@@ -281,7 +257,7 @@ impl<'a> Supervisor<'a> {
             merges: MergeQueue::default(),
             hooks: HookReports::default(),
             copies: SessionCopies::new(),
-            doing: doing::RecordedActivity::default(),
+            doing: activity::RecordedActivity::default(),
             next_in_turn: None,
             rested_at: None,
             ends_by: None,
@@ -380,29 +356,6 @@ impl<'a> Supervisor<'a> {
     }
 }
 
-/// How many slots are taken. An agent that waits for an answer takes none: other agents work meanwhile, and its next
-/// iteration waits for a free slot.
-pub(super) fn slots_taken(ctx: &Context) -> usize {
-    ctx.state().busy_agents().filter(|agent| !agent.waits_for_an_answer()).count()
-}
-
-impl AgentRuns {
-    /// The agents with a running iteration or verification.
-    pub(super) fn running_agents(&self, ctx: &Context) -> Vec<AgentId> {
-        let running = |agent: &&axiom_model::work::agent::Agent| {
-            agent.work.as_ref().is_some_and(|work| work.stage.token().is_some())
-                || self.get(&agent.id).is_some_and(|run| run.verifying.is_some())
-        };
-        ctx.state().busy_agents().filter(running).map(|agent| agent.id.clone()).collect()
-    }
-
-    /// Removes the temporary files of keepers that ended after their report.
-    pub(super) fn clear_ended(&mut self) {
-        // Only temporary files: what cannot be removed now is tried again.
-        self.ended.retain(|dir| !matches!(leftovers::clear_runtime(dir), Ok(true)));
-    }
-}
-
 /// Approves the gates that hold tasks: the user wants stopped and rolled-back tasks to continue.
 fn approve_held(core: &mut SessionCore<'_>) -> Result<()> {
     core.desk.ctx.act_as(EventAuthor::User)?;
@@ -419,16 +372,6 @@ fn approve_held(core: &mut SessionCore<'_>) -> Result<()> {
         .map(drop)
 }
 
-impl SessionDesk<'_> {
-    pub(super) fn session_state(&self) -> SessionState {
-        self.ctx.state().record.session.as_ref().map_or(SessionState::Ended, |session| session.state)
-    }
-
-    pub(super) fn change_session(&mut self, state: SessionState, reason: &str) -> Result<()> {
-        self.step(Event::SessionChanged { state, reason: reason.to_owned() })
-    }
-}
-
 fn repository_is_gone(ctx: &Context) -> Error {
     let place = ctx.repo.common_dir().display();
     Error::new(Code::NotARepository, format!("'{place}' is not the repository of this session any more"))
@@ -436,8 +379,20 @@ fn repository_is_gone(ctx: &Context) -> Error {
         .hint("nothing more was written; if it was moved: git axiom run, in its new place, goes on with its agents")
 }
 
-/// How many agents have an answer and continue before another task is claimed.
-pub(super) fn answered(ctx: &Context) -> usize {
-    let gates = ctx.state().restorable.gates.values();
-    gates.filter(|gate| gate.kind == GateKind::Question && gate.decision.is_some()).count()
+impl Supervisor<'_> {
+    /// Merges one task that is done, if there is one that may be merged; returns whether anything was done.
+    pub(crate) fn merge_next(&mut self) -> Result<bool> {
+        match self.merges.next_merge(&mut self.core)? {
+            NextMerge::Nothing => Ok(false),
+            NextMerge::Done => Ok(true),
+            NextMerge::Make(task, allowed) => {
+                self.doing.merges(Some(&task));
+                self.tell_doing();
+                let merged = self.merges.try_merge(&mut self.core, &task, &allowed);
+                self.doing.merges(None);
+                self.tell_doing();
+                merged.map(|()| true)
+            }
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::desk::SessionDesk;
-use super::failing::StepFailures;
+use super::failures::StepFailures;
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::TaskId;
 use axiom_model::work::endings::failures::SessionStep;
@@ -18,7 +18,7 @@ const LONGEST_TOLD: Duration = Duration::from_secs(24 * 60 * 60);
 impl StepFailures {
     /// Where the model's service refuses for now, the next iteration begins after a pause: as long as it asked for, or longer each
     /// time.
-    pub(super) fn wait_for_model(&mut self, desk: &mut SessionDesk<'_>, task: &TaskId, outcome: &IterationOutcome) -> Result<()> {
+    pub(crate) fn wait_for_model(&mut self, desk: &mut SessionDesk<'_>, task: &TaskId, outcome: &IterationOutcome) -> Result<()> {
         let IterationOutcome::Limited { why, seconds } = outcome else {
             self.limits_met.remove(task);
             return Ok(());

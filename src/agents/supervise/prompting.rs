@@ -1,14 +1,13 @@
 //! The prompt of an iteration: gathers what is known and what is in the workspace, now, so that it is up to date.
 
 use super::setup::SessionSetup;
-use super::start_keeper::NextIteration;
 use super::task_memory::TaskMemory;
+use super::workplace::{NextIteration, WorkspaceAtPrompt, was_used};
 use crate::crashed_tasks::earlier_attempts::EarlierAttemptsReport;
 use crate::merge;
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::agent::adapter::AdapterPromptKind;
 use axiom_model::base::ids::TaskId;
-use axiom_model::base::names::Oid;
 use axiom_model::prompt;
 use axiom_model::prompt::{BranchCommit, MOST_COMMITS, PromptHistory, PromptWorkspaceState, context};
 use axiom_model::queries::needs;
@@ -21,26 +20,8 @@ use axiom_model::work::verifying::verification::VerifyStepResult;
 use axiom_safety::context::handle::Context;
 use axiom_safety::history::task_texts;
 
-/// What the next iteration of a task has to know and no record has, as long as the session lasts.
-#[derive(Debug, Default)]
-pub(super) struct PromptNotes {
-    /// The verification that failed, with its output.
-    pub verification: Option<String>,
-    /// Anything else, with its heading.
-    pub others: Vec<String>,
-}
-
-/// Where a workspace stands.
-#[derive(Debug, Default)]
-pub(super) struct WorkspaceAtPrompt {
-    /// Its commit, where it is on its branch.
-    pub head: Option<Oid>,
-    /// What is uncommitted there; `None` where that is not known.
-    pub changes: Option<Vec<String>>,
-}
-
 /// What the program of an iteration gets.
-pub(super) fn prompt_of(
+pub(crate) fn prompt_of(
     ctx: &Context,
     setup: &SessionSetup,
     tasks: &TaskMemory,
@@ -169,12 +150,6 @@ fn conflict_of(ctx: &Context, setup: &SessionSetup, task: &Task) -> Result<Optio
     };
     let open = merge::merge_in_workspace::open_files(ctx, &task.id)?;
     Ok(Some(conflict.in_words(target.short(), open.as_deref())))
-}
-
-/// Whether an agent has worked on the task before.
-pub(super) fn was_used(ctx: &Context, task: &Task) -> bool {
-    let record = ctx.state().record.tasks.get(&task.id);
-    record.is_some_and(|record| record.iterations > 0 || record.retry_count > 0 || record.last_run.is_some())
 }
 
 /// What failed, with the last lines of the step's output where there are any.

@@ -3,12 +3,12 @@
 
 use std::path::Path;
 
-use super::agent_runs::HaltedTaskFate;
 use super::core::SessionCore;
 use super::desk::SessionDesk;
 use super::notice::SessionNotice;
 use super::running_hooks::{HooksVerdict, facts_of_start, run_hooks};
 use super::waiting_claims::ClaimsUnderWay;
+use super::work_ends::HaltedTaskFate;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::ids::{AgentId, RequestId, TaskId};
@@ -41,13 +41,13 @@ pub struct RedirectRequest {
 
 impl ClaimsUnderWay {
     /// The agent that claims a task because a human sends it there, if it is free.
-    pub(super) fn free_agent_sent_to<'d>(&self, desk: &'d SessionDesk<'_>, task: &TaskId) -> Option<&'d GateRedirect> {
+    pub(crate) fn free_agent_sent_to<'d>(&self, desk: &'d SessionDesk<'_>, task: &TaskId) -> Option<&'d GateRedirect> {
         sent_to(desk, task).filter(|sent| desk.work_of(&sent.agent).is_none() && !self.starts_another(&sent.agent, task))
     }
 
     /// Switches the branch in the workspace of the task that an agent has left, where it is to go on there. `None` where it gets a
     /// workspace of the task's own: because that is wanted, or because files there are in the way.
-    pub(super) fn workspace_taken_along(
+    pub(crate) fn workspace_taken_along(
         &mut self,
         core: &mut SessionCore<'_>,
         task: &Task,
@@ -103,7 +103,7 @@ impl ClaimsUnderWay {
 
 /// Asks the hooks of the task to which an agent is sent, before anybody is stopped; then as [`Supervisor::redirect`]. `None` while
 /// they are asked.
-pub(super) fn redirect_or_ask(
+pub(crate) fn redirect_or_ask(
     core: &mut SessionCore<'_>,
     id: &RequestId,
     wanted: &RedirectRequest,
@@ -135,7 +135,7 @@ pub(super) fn redirect_or_ask(
 
 impl SessionCore<'_> {
     /// Notes where the agent is sent, and stops it.
-    pub(super) fn redirect(&mut self, wanted: &RedirectRequest) -> Result<(bool, String)> {
+    pub(crate) fn redirect(&mut self, wanted: &RedirectRequest) -> Result<(bool, String)> {
         let RedirectRequest { agent, from, to, place, afterwards } = wanted;
         if self.desk.work_of(agent).is_none_or(|work| work.task != *from) {
             return Ok((false, format!("{agent} does not work on {from} any more")));
@@ -155,12 +155,12 @@ impl SessionCore<'_> {
 }
 
 /// The agent that a human sends to a task.
-pub(super) fn sent_to<'d>(desk: &'d SessionDesk<'_>, task: &TaskId) -> Option<&'d GateRedirect> {
+pub(crate) fn sent_to<'d>(desk: &'d SessionDesk<'_>, task: &TaskId) -> Option<&'d GateRedirect> {
     desk.gate(GateKind::Claim, task).filter(|gate| gate.is_approved())?.sent.as_ref()
 }
 
 /// Whether a task waits for the agent that is sent to it, and has not left its own task yet.
-pub(super) fn awaits_agent(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
+pub(crate) fn awaits_agent(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
     sent_to(desk, task).is_some_and(|sent| desk.work_of(&sent.agent).is_some_and(|work| work.task == sent.from))
 }
 

@@ -1,21 +1,16 @@
 //! Handling requests of verbs: stop, kill, pause, resume, merge, quit.
 
-use std::collections::{HashMap, HashSet};
-use std::time::Instant;
-
-use super::agent_runs::{AgentRuns, HaltedTaskFate, IterationHalt};
-use super::core::SessionCore;
 use super::desk::SessionDesk;
-use super::failing::reason_of;
-use super::merging::wait_at_gate;
+use super::failures::reason_of;
+use super::merge_gates::wait_at_gate;
 use super::notice::SessionNotice;
 use super::redirecting::redirect_or_ask;
-use super::running_hooks::RunningHooks;
+use super::work_ends::HaltedTaskFate;
 use super::{RedirectRequest, Supervisor};
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::forms::plural::count_of;
-use axiom_model::base::ids::{AgentId, RequestId, TaskId, Token};
+use axiom_model::base::ids::{AgentId, RequestId, TaskId};
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::Event;
 use axiom_model::work::endings::failures::{FailureResponse, SessionStep, StepFailureCounts, what_follows};
@@ -23,27 +18,6 @@ use axiom_model::work::endings::outcome::TaskHalt;
 use axiom_model::work::gates::gate::{AfterHalt, Gate, GateDecision, GateKind, TaskHoldReason, VERIFICATION_STOPPED};
 use axiom_model::work::sessions::session::{SessionState, SupervisorRequest};
 use axiom_model::work::tasks::task::TaskStatus;
-use axiom_process::client::control;
-use axiom_process::keeper::spec::{KeeperRecord, KeeperState};
-use axiom_process::keeper_state;
-use axiom_safety::checkpoint::live;
-
-/// What is known of requests while a session lasts.
-#[derive(Debug)]
-pub(super) struct HumanRequests {
-    /// Requests to send an agent elsewhere, about which hooks are asked first.
-    pub(super) redirects: HashMap<RequestId, RunningHooks>,
-    /// Tasks that hooks have let start when they were asked before an agent was sent there.
-    pub(super) may_start: HashSet<TaskId>,
-    /// When it was last looked whether a human asks for something.
-    pub(super) looked_at_log: Instant,
-}
-
-impl HumanRequests {
-    pub(super) fn new() -> Self {
-        Self { redirects: HashMap::new(), may_start: HashSet::new(), looked_at_log: Instant::now() }
-    }
-}
 
 /// A request to end agents.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -70,7 +44,7 @@ impl HaltRequest {
 
 impl Supervisor<'_> {
     /// Handles all requests; returns whether the session is to end.
-    pub(super) fn handle_requests(&mut self) -> Result<bool> {
+    pub(crate) fn handle_requests(&mut self) -> Result<bool> {
         let requests: Vec<(RequestId, SupervisorRequest)> =
             self.core.desk.ctx.state().record.requests.iter().map(|(id, request)| (id.clone(), request.clone())).collect();
         let mut quit = false;
@@ -141,7 +115,7 @@ impl Supervisor<'_> {
 
     /// Ends these agents: their keepers are asked to end their programs, and their tasks are released when the keepers have
     /// reported. Tasks of agents without a running program are released at once.
-    pub(super) fn end_agents(&mut self, how: &HaltRequest) -> Result<(bool, String)> {
+    pub(crate) fn end_agents(&mut self, how: &HaltRequest) -> Result<(bool, String)> {
         let busy: Vec<AgentId> = self.core.desk.ctx.state().busy_agents().map(|agent| agent.id.clone()).collect();
         let wanted: Vec<AgentId> = busy.into_iter().filter(|agent| how.agents.is_empty() || how.agents.contains(agent)).collect();
         let held = how.held();
@@ -194,109 +168,8 @@ impl Supervisor<'_> {
     }
 }
 
-impl SessionCore<'_> {
-    /// Stops running iterations; agents between two iterations keep their tasks. No human decided on these tasks, so none is
-    /// held.
-    pub(super) fn stop_running(&mut self, then: &HaltedTaskFate) -> Result<()> {
-        self.runs.stop_programs(&mut self.desk, then);
-        for agent in self.runs.running_agents(self.desk.ctx) {
-            if self.desk.work_of(&agent).is_some_and(|work| work.stage.token().is_none()) {
-                self.halt(&agent, TaskHalt::Stop, then.clone())?;
-            }
-        }
-        Ok(())
-    }
-
-    pub(super) fn end_agent(&mut self, agent: &AgentId, halt: TaskHalt, then: HaltedTaskFate) -> Result<()> {
-        let Some(work) = self.desk.work_of(agent).cloned() else { return Ok(()) };
-        if halt == TaskHalt::Kill {
-            self.desk.capture_first(&work.task);
-        }
-        match work.stage.token() {
-            Some(token) => self.runs.end_program(&mut self.desk, agent, token, halt, then),
-            None => self.halt(agent, halt, then),
-        }
-    }
-
-    /// Blocks tasks: agents that work on them are stopped, and their slots are free.
-    pub(super) fn block_worked_on(&mut self, tasks: &[TaskId], reason: &str) -> Result<(bool, String)> {
-        for task in tasks {
-            let agent = self.desk.ctx.state().agent_on(task).map(|agent| agent.id.clone());
-            match agent {
-                Some(agent) => self.end_agent(&agent, TaskHalt::Stop, HaltedTaskFate::Blocked(reason.to_owned()))?,
-                // Its agent has let go of it by itself.
-                None => self.desk.block(task, TaskStatus::Pending, reason)?,
-            }
-        }
-        Ok((true, format!("blocking {}", count_of(tasks.len(), "task", "tasks"))))
-    }
-}
-
-impl AgentRuns {
-    /// Asks the keepers of running iterations, once, to end their programs. That needs no log.
-    pub(super) fn stop_programs(&mut self, desk: &mut SessionDesk<'_>, then: &HaltedTaskFate) {
-        for agent in self.running_agents(desk.ctx) {
-            let Some(token) = desk.work_of(&agent).and_then(|work| work.stage.token()).cloned() else { continue };
-            if self.halt_of(&agent, &token).is_some_and(|halted| halted.asked) {
-                continue;
-            }
-            if let Err(error) = self.end_program(desk, &agent, &token, TaskHalt::Stop, then.clone()) {
-                desk.warn(format!("{agent} could not be asked to stop: {error}"));
-            }
-        }
-    }
-
-    /// Ends the program of an iteration, after which the agent begins no other one. A kill is not weakened to a stop by a
-    /// later request.
-    pub(super) fn end_program(
-        &mut self,
-        desk: &mut SessionDesk<'_>,
-        agent: &AgentId,
-        token: &Token,
-        halt: TaskHalt,
-        then: HaltedTaskFate,
-    ) -> Result<()> {
-        // First: who gets an error as the answer has not asked for anything.
-        let state = keeper_state(&desk.ctx.layout().run_dir(agent, token))?;
-        let before = self.halt_of(agent, token);
-        let since = before.map_or_else(env::now, |before| before.since);
-        let how = if before.is_some_and(|before| before.how == TaskHalt::Kill) { TaskHalt::Kill } else { halt };
-        let then = then.or(before.map(|before| before.then.clone()));
-        self.at(agent).halt = Some((token.clone(), IterationHalt { how, then, asked: false, since }));
-        if let KeeperState::Alive(record) = state {
-            self.ask_to_end(desk, agent, &record);
-        }
-        Ok(())
-    }
-
-    /// Asks a keeper, once, to end its program, if that is wanted: at once, or as soon as the keeper has started.
-    pub(super) fn ask_to_end(&mut self, desk: &mut SessionDesk<'_>, agent: &AgentId, record: &KeeperRecord) {
-        let Some(halted) = self.halt_mut(agent, &record.token).filter(|halted| !halted.asked) else { return };
-        halted.asked = true;
-        let asked = match halted.how {
-            TaskHalt::Stop => control::stop(record),
-            TaskHalt::Kill => control::kill(record),
-        };
-        // A keeper that does not answer is just ending; its record will show that soon.
-        if let Err(error) = asked {
-            desk.warn(format!("{agent} could not be asked to stop: {error}"));
-        }
-    }
-}
-
-impl SessionDesk<'_> {
-    /// Captures the workspace before its changes are discarded, to `refs/axiom/live/<task>`. A failed capture does not
-    /// prevent the end of the agent.
-    pub(super) fn capture_first(&mut self, task: &TaskId) {
-        let apart = self.apart();
-        if let Err(error) = self.ctx.patiently(|ctx| live::capture(ctx, task, apart.clone())) {
-            self.warn(format!("the workspace of {task} could not be captured first: {error}"));
-        }
-    }
-}
-
 /// Holds tasks that their agents had released before they could be stopped.
-pub(super) fn hold_free(desk: &mut SessionDesk<'_>, tasks: &[TaskId], held: TaskHoldReason) -> Result<()> {
+pub(crate) fn hold_free(desk: &mut SessionDesk<'_>, tasks: &[TaskId], held: TaskHoldReason) -> Result<()> {
     desk.act()?;
     let now = env::now();
     desk.ctx

@@ -1,12 +1,8 @@
 //! Going on with a program's own session: with which one, and what a run leaves of it. The rules are in `model::work::endings::resuming`.
 
-use std::path::Path;
-
-use super::prompting::WorkspaceAtPrompt;
 use super::setup::SessionSetup;
+use super::workplace::WorkspaceAtPrompt;
 use crate::tasks::usage::counted_before;
-use axiom_base::error::Result;
-use axiom_git::{Head, StatusKind};
 use axiom_model::agent::stream::stream_event::TokenUsage;
 use axiom_model::agent::stream::summary::{StreamSummary, since};
 use axiom_model::base::ids::TaskId;
@@ -20,7 +16,7 @@ use axiom_model::work::tasks::task::Task;
 use axiom_safety::context::handle::Context;
 
 /// The session to go on with.
-pub(super) fn session_to_resume(
+pub(crate) fn session_to_resume(
     ctx: &Context,
     setup: &SessionSetup,
     task: &Task,
@@ -36,34 +32,12 @@ pub(super) fn session_to_resume(
     resuming::session(last_run_of(ctx, &task.id), now).map(|found| found.map(str::to_owned))
 }
 
-/// Where a task's workspace stands: its commit and what is uncommitted.
-pub(super) fn workplace(ctx: &Context, workspace: &Workspace) -> Result<WorkspaceAtPrompt> {
-    let Some(entry) = ctx.repo.worktrees().worktree_at(Path::new(&workspace.path))? else {
-        return Ok(WorkspaceAtPrompt::default());
-    };
-    let head = match ctx.repo.refs().head(&entry.worktree)? {
-        Head::Branch { name, commit } if name == workspace.branch => commit,
-        Head::Branch { .. } | Head::Detached { .. } => None,
-    };
-    let changes = match ctx.repo.index(&entry.worktree).status(None) {
-        Ok(status) => {
-            let changed = status.into_iter().filter(|entry| entry.kind != StatusKind::Ignored);
-            Some(changed.map(|entry| entry.path.to_string()).collect())
-        }
-        Err(error) => {
-            tracing::info!(%error, "what is uncommitted in a workspace is not known");
-            None
-        }
-    };
-    Ok(WorkspaceAtPrompt { head, changes })
-}
-
 fn last_run_of<'c>(ctx: &'c Context, task: &TaskId) -> Option<&'c LastIteration> {
     ctx.state().record.tasks.get(task)?.last_run.as_deref()
 }
 
 /// How a run went that was to go on with a session, and the session as it leaves it.
-pub(super) fn session_after(
+pub(crate) fn session_after(
     ctx: &Context,
     work: &AgentWork,
     end: &AgentProgramEnd,
@@ -94,6 +68,6 @@ pub(super) fn session_after(
 }
 
 /// What a run counted, without what earlier runs of its session had counted.
-pub(super) fn new_usage(ctx: &Context, setup: &SessionSetup, task: &Task, total: &TokenUsage, resumed: bool) -> TokenUsage {
+pub(crate) fn new_usage(ctx: &Context, setup: &SessionSetup, task: &Task, total: &TokenUsage, resumed: bool) -> TokenUsage {
     since(*total, counted_before(ctx.state(), &task.id, resumed), &setup.options.programs.of(task).stream)
 }

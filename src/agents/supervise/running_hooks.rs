@@ -4,6 +4,7 @@
 use std::sync::Arc;
 use std::thread::JoinHandle;
 
+use super::desk::SessionDesk;
 use axiom_base::env;
 use axiom_base::error::{Error, Result};
 use axiom_model::base::ids::{AgentId, TaskId};
@@ -22,41 +23,41 @@ use axiom_safety::running::steps::{AfterStepFailure, RunningStepJob, StepFailure
 
 /// Hooks at work.
 #[derive(Debug)]
-pub(super) struct RunningHooks {
+pub(crate) struct RunningHooks {
     facts: HookFacts,
     running: RunningStepJob,
 }
 
 /// What hooks have said, once they have ended.
 #[derive(Debug)]
-pub(super) struct HooksVerdict {
+pub(crate) struct HooksVerdict {
     /// Those that ran, for the log.
-    pub(super) runs: Vec<HookRun>,
+    pub(crate) runs: Vec<HookRun>,
     /// The one that objects, or an error where one could not be run.
-    pub(super) objection: Result<Option<StepFailure>>,
+    pub(crate) objection: Result<Option<StepFailure>>,
 }
 
 impl RunningHooks {
     /// What they have said; `None` while they run.
-    pub(super) fn said(&self) -> Option<HooksVerdict> {
+    pub(crate) fn said(&self) -> Option<HooksVerdict> {
         let verdict = self.running.verdict()?;
         let objection = verdict.not_run.map_or(Ok(verdict.failure), Err::<_, Error>);
         Some(HooksVerdict { runs: hook_runs::records(&self.facts, &verdict.ran), objection })
     }
 
     /// Which of them runs, for people who look.
-    pub(super) fn doing(&self) -> Option<SupervisorActivity> {
+    pub(crate) fn doing(&self) -> Option<SupervisorActivity> {
         hook_runs::doing(&self.facts, &self.running)
     }
 
     /// Ends them. The returned thread ends with them.
-    pub(super) fn give_up(self) -> Option<JoinHandle<()>> {
+    pub(crate) fn give_up(self) -> Option<JoinHandle<()>> {
         self.running.give_up()
     }
 }
 
 /// Starts the hooks of an event. One that objects is the last that is asked; all are told.
-pub(super) fn run_hooks(
+pub(crate) fn run_hooks(
     ctx: &Context,
     bell: &WakeListener,
     facts: HookFacts,
@@ -73,7 +74,17 @@ pub(super) fn run_hooks(
 }
 
 /// What hooks are told that are asked whether a task may start with this agent.
-pub(super) fn facts_of_start(ctx: &Context, task: &TaskId, agent: &AgentId) -> HookFacts {
+pub(crate) fn facts_of_start(ctx: &Context, task: &TaskId, agent: &AgentId) -> HookFacts {
     let about = of_task(ctx.state(), task, HookEvent::PreTaskStart, env::now());
     HookFacts { agent: Some(agent.clone()), ..about }
+}
+
+impl SessionDesk<'_> {
+    /// Records runs in a transaction of their own.
+    pub(crate) fn record_runs(&mut self, runs: &[HookRun]) -> Result<()> {
+        match self.apart() {
+            Some(by) => self.ctx.in_its_own_transaction(by, |ctx| hook_runs::record(ctx, runs)),
+            None => hook_runs::record(self.ctx, runs),
+        }
+    }
 }

@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use super::agent_runs::AgentRun;
-use super::budget::close_session_gate;
-use super::claim::is_claim_approved;
+use super::budget_gates::close_session_gate;
 use super::core::SessionCore;
 use super::desk::SessionDesk;
-use super::failing::StepFailures;
-use super::hooks::{asks_to_start, is_about_start, is_vetoed};
+use super::failures::StepFailures;
 use super::notice::SessionNotice;
+use super::options::SupervisorOptions;
+use super::session_space::close_disk_gate;
 use super::setup::SessionSetup;
-use super::space::close_disk_gate;
-use super::{SessionOutcome, Supervisor, SupervisorOptions, TICK};
+use super::start_gates::{asks_to_start, is_about_start, is_claim_approved, is_vetoed};
+use super::{SessionOutcome, Supervisor, TICK};
 use crate::merge;
 use crate::tasks::limits;
 use axiom_base::env;
@@ -28,8 +28,6 @@ use axiom_model::work::gates::gate::{GateDecision, GateKind};
 use axiom_model::work::sessions::session::{Session, SessionState};
 use axiom_model::work::tasks::task::TaskKind;
 use axiom_process::os::bell::{FolderTrigger, LONGEST};
-use axiom_safety::checkpoint;
-use axiom_safety::checkpoint::CheckpointRequest;
 use axiom_safety::context::handle::Context;
 use axiom_safety::running::programs;
 use axiom_store::log_files::backup;
@@ -38,19 +36,19 @@ use axiom_store::log_files::backup;
 const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
 
 /// When the copies of the state were written last.
-pub(super) struct SessionCopies {
+pub(crate) struct SessionCopies {
     snapshot_at: Instant,
     backup_at: Instant,
 }
 
 impl SessionCopies {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self { snapshot_at: Instant::now(), backup_at: Instant::now() }
     }
 }
 
 /// Checks what a session needs besides its target before it changes anything.
-pub(super) fn check(ctx: &Context, options: &SupervisorOptions) -> Result<()> {
+pub(crate) fn check(ctx: &Context, options: &SupervisorOptions) -> Result<()> {
     ctx.repo.require_git_version()?;
     ctx.repo.identity()?;
     options.programs.all().try_for_each(|program| find_program(&program.command))?;
@@ -78,7 +76,7 @@ fn find_program(command: &[String]) -> Result<()> {
 
 impl Supervisor<'_> {
     /// Remembers that nothing is left to decide after event `seq`, unless time or a verification decides.
-    pub(super) fn rest(&mut self, seq: u64) {
+    pub(crate) fn rest(&mut self, seq: u64) {
         let aside = !self.claims.starting.is_empty() || !self.core.leaving.is_over() || self.core.drivers.are_at_work(None);
         let waits = self.core.backs_off() || self.merges.merge_check.is_some() || aside;
         self.rested_at = (!waits).then(|| (seq, Instant::now()));
@@ -86,7 +84,7 @@ impl Supervisor<'_> {
 
     /// Waits until something is recorded, a keeper reports, a signal comes, or a pause ends, and so long at most; where nothing can be
     /// watched, for a tick.
-    pub(super) fn wait_at_most(&mut self, most: Duration) {
+    pub(crate) fn wait_at_most(&mut self, most: Duration) {
         self.tell_doing();
         let layout = self.core.desk.ctx.layout();
         let mut folders = vec![(layout.state_dir(), FolderTrigger::Changes)];
@@ -110,7 +108,7 @@ impl Supervisor<'_> {
     }
 
     /// Whether the session is over because nothing more can be done, where no task has to wait.
-    pub(super) fn ending(&mut self) -> Option<SessionOutcome> {
+    pub(crate) fn ending(&mut self) -> Option<SessionOutcome> {
         if !self.core.setup.options.until_idle || self.core.desk.session_state() != SessionState::Running {
             return None;
         }
@@ -155,7 +153,7 @@ impl Supervisor<'_> {
 
 impl SessionCopies {
     /// Writes snapshot and backup when they are due.
-    pub(super) fn keep(&mut self, desk: &mut SessionDesk<'_>, failures: &mut StepFailures) -> Result<()> {
+    pub(crate) fn keep(&mut self, desk: &mut SessionDesk<'_>, failures: &mut StepFailures) -> Result<()> {
         if self.snapshot_at.elapsed() >= SNAPSHOT_EVERY {
             self.snapshot_at = Instant::now();
             failures.save_snapshot(desk)?;
@@ -173,7 +171,7 @@ impl SessionCopies {
 }
 
 /// Records the end of the session.
-pub(super) fn end_session(core: &mut SessionCore<'_>, ending: &SessionOutcome) -> Result<()> {
+pub(crate) fn end_session(core: &mut SessionCore<'_>, ending: &SessionOutcome) -> Result<()> {
     let (state, reason) = match ending {
         SessionOutcome::AllMerged if !core.desk.ctx.state().restorable.tasks.values().any(|task| task.kind == TaskKind::Task) => {
             (SessionState::Ended, "there is no task".to_owned())
@@ -196,26 +194,13 @@ pub(super) fn end_session(core: &mut SessionCore<'_>, ending: &SessionOutcome) -
 
 /// Whether nothing was left to decide about tasks when it was looked last, and nothing was recorded since. It is looked
 /// again after a while all the same: not all that counts is recorded (a branch that a user moves).
-pub(super) fn rests(ctx: &Context, rested_at: Option<(u64, Instant)>) -> bool {
+pub(crate) fn rests(ctx: &Context, rested_at: Option<(u64, Instant)>) -> bool {
     let seq = ctx.state().seq;
     rested_at.is_some_and(|(rested, at)| rested == seq && at.elapsed() < LONGEST)
 }
 
-impl StepFailures {
-    /// Writes the snapshot. It is a copy: where it cannot be written, what is in the log stands.
-    pub(super) fn save_snapshot(&mut self, desk: &mut SessionDesk<'_>) -> Result<()> {
-        match desk.ctx.store.save_snapshot() {
-            Ok(()) => drop(self.told_without.remove(&SessionStep::Copies)),
-            Err(error) => {
-                self.goes_on_without(desk, SessionStep::Copies, "the snapshot of the state could not be written", error)?
-            }
-        }
-        Ok(())
-    }
-}
-
 /// Records the start of the session and makes the checkpoint for a rollback of the session.
-pub(super) fn begin_session(core: &mut SessionCore<'_>) -> Result<()> {
+pub(crate) fn begin_session(core: &mut SessionCore<'_>) -> Result<()> {
     let id = SessionId::new(format!("s{}", env::fresh_id()))?;
     let session = Session {
         id: id.clone(),
@@ -243,16 +228,6 @@ pub(super) fn begin_session(core: &mut SessionCore<'_>) -> Result<()> {
     core.desk.make_checkpoint(CheckpointTrigger::SessionStart)?;
     core.desk.keep_reserve();
     core.failures.save_snapshot(&mut core.desk)
-}
-
-impl SessionDesk<'_> {
-    /// Makes an automatic checkpoint.
-    pub(super) fn make_checkpoint(&mut self, trigger: CheckpointTrigger) -> Result<()> {
-        self.act()?;
-        let made = self.ctx.patiently(|ctx| checkpoint::create(ctx, &CheckpointRequest::by(trigger)))?;
-        self.tell(SessionNotice::Checkpoint { name: made.name });
-        Ok(())
-    }
 }
 
 fn say_which_settings_do_not_count(desk: &mut SessionDesk<'_>, setup: &SessionSetup) -> Result<()> {

@@ -30,7 +30,7 @@ fn stashed_ref(task: &TaskId) -> RefName {
 }
 
 /// Notes the entries of the stash before an iteration begins, and keeps them alive. Costs nothing where the stash is empty.
-pub(super) fn hold_stash(ctx: &Context, task: &TaskId, run: &Path) -> Result<()> {
+pub(crate) fn hold_stash(ctx: &Context, task: &TaskId, run: &Path) -> Result<()> {
     let mut entries = ctx.repo.stash().entries()?;
     entries.retain(|entry| !is_of_an_agent(entry));
     entries.truncate(MOST);
@@ -53,7 +53,7 @@ pub(super) fn hold_stash(ctx: &Context, task: &TaskId, run: &Path) -> Result<()>
 }
 
 /// Records the entries that are gone since the iteration began. Where that fails it is said, and the iteration ends all the same.
-pub(super) fn stash_after(desk: &mut SessionDesk<'_>, task: &TaskId, run: &Path) {
+pub(crate) fn stash_after(desk: &mut SessionDesk<'_>, task: &TaskId, run: &Path) {
     match note_taken(desk, task, run) {
         Ok(None) => {}
         Ok(Some((taken, txn))) => {
@@ -88,7 +88,7 @@ fn note_taken(desk: &mut SessionDesk<'_>, task: &TaskId, run: &Path) -> Result<O
 }
 
 /// Why the merge of a task waits: entries that its iterations took from the stash and that are not back.
-pub(super) fn taken_from_stash(ctx: &Context, task: &TaskId) -> Result<Option<String>> {
+pub(crate) fn taken_from_stash(ctx: &Context, task: &TaskId) -> Result<Option<String>> {
     let entries = taken_by(ctx, task)?;
     if entries.is_empty() {
         return Ok(None);
@@ -108,6 +108,6 @@ fn is_of_an_agent(entry: &StashEntry) -> bool {
 }
 
 /// Where an entry cannot be kept, the iteration begins all the same: nothing of the user's is changed by that.
-pub(super) fn said(error: &Error) -> String {
+pub(crate) fn said(error: &Error) -> String {
     format!("the stash is not looked after in this iteration: {error}")
 }

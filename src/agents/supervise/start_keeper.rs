@@ -3,35 +3,24 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
-use super::prompting::{WorkspaceAtPrompt, prompt_of, was_used};
-use super::resuming::{session_to_resume, workplace};
+use super::prompting::prompt_of;
+use super::resuming::session_to_resume;
 use super::setup::SessionSetup;
 use super::task_memory::TaskMemory;
+use super::workplace::{NextIteration, WorkspaceAtPrompt, was_used, workplace};
 use crate::crashed_tasks::earlier_attempts;
 use crate::crashed_tasks::earlier_attempts::EarlierAttemptsReport;
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::{env, files};
-use axiom_model::base::ids::{AgentId, Token};
-use axiom_model::work::agent::Workspace;
 use axiom_model::work::endings::resuming;
 use axiom_model::work::tasks::task::Task;
 use axiom_process::client::launch;
 use axiom_process::keeper::spec::{DEFAULT_OUTPUT_CAP, KeeperSpec, OutputDecoding, SpawnIntentCheck, VERSION};
 use axiom_safety::context::handle::Context;
 
-/// The iteration to start.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct NextIteration<'a> {
-    pub agent: &'a AgentId,
-    pub task: &'a Task,
-    pub workspace: &'a Workspace,
-    pub iteration: u32,
-    pub token: &'a Token,
-}
-
 /// An iteration whose keeper can be started.
 #[derive(Debug)]
-pub(super) struct PreparedIteration {
+pub(crate) struct PreparedIteration {
     /// The path of the keeper's specification.
     pub spec: PathBuf,
     /// The session of the program that it goes on with.
@@ -40,7 +29,7 @@ pub(super) struct PreparedIteration {
 
 /// Writes what the keeper of an iteration needs. Repeating it with the same token
 /// replaces what it wrote. A crash leaves a folder of a run that never began.
-pub(super) fn prepare_keeper(
+pub(crate) fn prepare_keeper(
     ctx: &Context,
     setup: &SessionSetup,
     tasks: &TaskMemory,
@@ -124,7 +113,7 @@ fn keeper_spec(
 }
 
 /// Starts the keeper of an iteration whose intent is on disk.
-pub(super) fn start_keeper(spec: &Path) -> Result<()> {
+pub(crate) fn start_keeper(spec: &Path) -> Result<()> {
     launch::start_keeper(&env::own_image()?, spec)
 }
 

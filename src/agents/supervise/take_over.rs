@@ -15,7 +15,7 @@ use axiom_process::client::leftovers;
 use axiom_safety::running::steps;
 
 impl Supervisor<'_> {
-    pub(super) fn take_over(&mut self, humans: OnHumanOperation) -> Result<()> {
+    pub(crate) fn take_over(&mut self, humans: OnHumanOperation) -> Result<()> {
         self.doing.recovers(true);
         self.tell_doing();
         let taken = take_over_from_crash(&mut self.core, humans);

@@ -1,14 +1,15 @@
 //! The parts of a session without a session: what each does, and a human's command between a look at the state and what is recorded.
 #![allow(clippy::unwrap_used)]
 
-use super::SupervisorOptions;
-use super::agent_runs::{AgentRun, AgentRuns, HaltedTaskFate, IterationHalt};
+use super::agent_runs::{AgentRun, AgentRuns};
 use super::core::SessionCore;
 use super::desk::SessionDesk;
-use super::finish::WorkEnd;
-use super::merging::{MergeQueue, NextMerge};
+use super::merge_queue::MergeQueue;
+use super::merging::NextMerge;
 use super::notice::{SessionNotice, SessionWatcher};
+use super::options::SupervisorOptions;
 use super::setup::SessionSetup;
+use super::work_ends::{HaltedTaskFate, IterationHalt, WorkEnd};
 use crate::scratch::ScratchRepository;
 use axiom_base::env;
 use axiom_base::error::{Code, Error};
@@ -33,7 +34,7 @@ impl SessionWatcher for Told {
     }
 }
 
-pub(super) fn task(id: &str) -> TaskId {
+pub(crate) fn task(id: &str) -> TaskId {
     TaskId::new(id).unwrap()
 }
 
@@ -62,7 +63,7 @@ fn case(id: &str) -> Task {
 }
 
 /// The core of a session that has seen the pending tasks `t`, `u` and `v`, and a human who has seen them too.
-pub(super) fn with_a_human(work: impl FnOnce(&mut SessionCore<'_>, &mut Context)) {
+pub(crate) fn with_a_human(work: impl FnOnce(&mut SessionCore<'_>, &mut Context)) {
     let scratch = ScratchRepository::new(&[]);
     let open = || opening::open(&scratch.path(), VerbPurpose::Write).unwrap();
     let (mut ctx, mut human) = (open(), open());

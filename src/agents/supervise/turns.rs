@@ -1,14 +1,12 @@
 //! Whose turn it is: agents one after the other, and a human before all of them.
 //!
-//! Not here: what is done for an agent, which is in `iterate`, and for a request, which is in `requests`.
+//! Not here: what is done for an agent, which is in `watching`, and for a request, which is in `requests`.
 
 use std::time::{Duration, Instant};
 
 use super::Supervisor;
-use super::core::SessionCore;
-use super::requests::HumanRequests;
 use axiom_base::error::Result;
-use axiom_model::base::ids::{AgentId, Token};
+use axiom_model::base::ids::AgentId;
 use axiom_model::work::agent::IterationStage;
 use axiom_model::work::endings::failures::SessionStep;
 use axiom_model::work::sessions::session::SessionState;
@@ -19,7 +17,7 @@ const GLANCE: Duration = Duration::from_millis(5);
 
 /// How far busy agents are looked after.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum AgentTurnsUntil {
+pub(crate) enum AgentTurnsUntil {
     /// Each of them: the session takes no requests any more, or there is none.
     AllWere,
     /// Each of them, if no human asks for something meanwhile.
@@ -29,7 +27,7 @@ pub(super) enum AgentTurnsUntil {
 impl Supervisor<'_> {
     /// Whether a human has asked for something since the pass began: that is done before the next step, so that nobody waits
     /// for more than one step, however many agents there are.
-    pub(super) fn a_human_waits(&mut self) -> Result<bool> {
+    pub(crate) fn a_human_waits(&mut self) -> Result<bool> {
         if self.core.requests.looked_at_log.elapsed() > GLANCE {
             self.core.desk.ctx.store.refresh()?;
             self.core.requests.looked_at_log = Instant::now();
@@ -38,7 +36,7 @@ impl Supervisor<'_> {
     }
 
     /// Looks after busy agents once, as far as that; returns whether anything was done.
-    pub(super) fn look_after_agents(&mut self, until: AgentTurnsUntil) -> Result<bool> {
+    pub(crate) fn look_after_agents(&mut self, until: AgentTurnsUntil) -> Result<bool> {
         let agents = agents_in_turn(self.core.desk.ctx, self.next_in_turn.as_ref());
         self.next_in_turn = None;
         self.iterations.slots_reserved = self.claims.starting.len();
@@ -80,29 +78,6 @@ fn agents_in_turn(ctx: &Context, next_in_turn: Option<&AgentId>) -> Vec<AgentId>
     let first = next_in_turn.and_then(|next| agents.iter().position(|agent| agent >= next));
     agents.rotate_left(first.unwrap_or_default());
     agents
-}
-
-impl SessionCore<'_> {
-    /// Whether requests of a human's come before the end of this iteration: one of them may have asked its keeper to end it, and what
-    /// becomes of its task depends on that. A request is in the log before any keeper is asked.
-    pub(super) fn a_human_may_have_ended(&mut self, agent: &AgentId, token: &Token) -> Result<bool> {
-        if self.runs.halt_of(agent, token).is_some()
-            || self.setup.target.is_none()
-            || self.desk.session_state() == SessionState::Ending
-        {
-            return Ok(false);
-        }
-        self.desk.ctx.store.refresh()?;
-        self.requests.looked_at_log = Instant::now();
-        Ok(self.requests.are_open(self.desk.ctx))
-    }
-}
-
-impl HumanRequests {
-    /// Whether there is a request that was not looked at, or that waits for nothing: one about which a hook is asked waits.
-    fn are_open(&self, ctx: &Context) -> bool {
-        ctx.state().record.requests.keys().any(|id| !self.redirects.contains_key(id))
-    }
 }
 
 /// The step that an agent at this stage is looked after for.

@@ -1,15 +1,12 @@
 //! Running the verify steps of a task that an agent reported as complete, in the background; and what follows from their results.
 
-use std::collections::VecDeque;
 use std::path::Path;
-use std::thread::JoinHandle;
 
 use super::core::SessionCore;
-use super::desk::SessionDesk;
 use super::notice::SessionNotice;
+use super::task_verification::TaskVerificationRun;
 use axiom_base::error::Result;
-use axiom_model::base::ids::{AgentId, TaskId};
-use axiom_model::base::names::Oid;
+use axiom_model::base::ids::AgentId;
 use axiom_model::queries::task_checks::TaskCheckSubject;
 use axiom_model::state::event::Event;
 use axiom_model::work::agent::AgentWork;
@@ -19,59 +16,25 @@ use axiom_model::work::verifying::checks::kept_results;
 use axiom_model::work::verifying::checks::named_step::NamedVerifyStep;
 use axiom_safety::checkpoint::target_branch;
 use axiom_safety::running::steps;
-use axiom_safety::running::steps::untouched::UntouchedWorkspace;
-use axiom_safety::running::steps::{
-    AfterStepFailure, EndedStepReport, RunningStep, RunningStepJob, StepCommits, StepContext, StepFailure, StepJob, StepRunner,
-    cut_off, untouched,
-};
-
-/// A running verification of a task: of some of its steps.
-#[derive(Debug)]
-pub(super) struct TaskVerificationRun {
-    /// The commit of the branch that it looks at.
-    of: Oid,
-    /// How many steps of the task have passed before, and how many it has.
-    counts: (usize, usize),
-    running: RunningStepJob,
-    /// Results that are not in the log yet.
-    to_record: VecDeque<EndedStepReport>,
-    /// What the persona that runs has found in the workspace.
-    found: Option<UntouchedWorkspace>,
-    /// Why it has not passed although its program said so.
-    touched: Option<StepFailure>,
-}
-
-impl TaskVerificationRun {
-    /// Ends it, and waits for nothing.
-    pub(super) fn give_up(self) -> Option<JoinHandle<()>> {
-        self.running.give_up()
-    }
-
-    /// The step that runs now, by its name and counted among all of the task.
-    pub(super) fn now(&self) -> Option<RunningStep> {
-        let now = self.running.now()?;
-        let (passed, of) = self.counts;
-        Some(RunningStep { name: NamedVerifyStep::of(&now.name).label().to_owned(), place: now.place + passed, of, ..now })
-    }
-}
+use axiom_safety::running::steps::{AfterStepFailure, StepCommits, StepContext, StepFailure, StepJob, StepRunner, untouched};
 
 impl SessionCore<'_> {
     /// Runs the task's verify steps that have not passed on the branch's commit; when all have, the task is done. Each result is
     /// recorded as soon as it is there, so that a crash costs only the step that runs.
-    pub(super) fn verify(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
+    pub(crate) fn verify(&mut self, agent: &AgentId, work: &AgentWork) -> Result<bool> {
         let Some(mut verifying) = self.runs.at(agent).verifying.take() else { return self.begin_to_verify(agent, work) };
-        if let Err(error) = record_ended(&mut self.desk, work, &mut verifying) {
+        if let Err(error) = verifying.record_ended(&mut self.desk, work) {
             self.runs.at(agent).verifying = Some(verifying);
             return Err(error);
         }
-        let Some(verdict) = verifying.running.verdict() else {
+        let Some(verdict) = verifying.verdict() else {
             self.runs.at(agent).verifying = Some(verifying);
             return Ok(false);
         };
         self.desk.tell(SessionNotice::ChecksEnded { agent: agent.clone() });
         // The last step may have ended since.
-        record_ended(&mut self.desk, work, &mut verifying)?;
-        match (verdict.not_run, verifying.touched.or(verdict.failure)) {
+        verifying.record_ended(&mut self.desk, work)?;
+        match (verdict.not_run, verifying.touched().or(verdict.failure)) {
             (Some(error), _) => Err(error),
             (None, Some(failure)) => self.verification_failed(agent, work, failure).map(|()| true),
             // The next look finds that nothing is left to run, or what has changed meanwhile.
@@ -119,8 +82,7 @@ impl SessionCore<'_> {
         let job = StepJob::new(self.desk.ctx, StepRunner::Session, AfterStepFailure::Stop, steps);
         let running = steps::start(job, self.bell.rope().ok());
         self.desk.tell(SessionNotice::Verifying { agent: agent.clone(), task: work.task.clone(), steps: called });
-        self.runs.at(agent).verifying =
-            Some(TaskVerificationRun { of, counts, running, to_record: VecDeque::new(), found, touched: None });
+        self.runs.at(agent).verifying = Some(TaskVerificationRun::of((of, counts), running, found));
         Ok(true)
     }
 
@@ -132,31 +94,4 @@ impl SessionCore<'_> {
         self.runs.back_off(agent);
         self.desk.step(Event::VerificationFailed { agent: agent.clone(), why: failure.summary, round })
     }
-}
-
-impl SessionDesk<'_> {
-    /// Counts what personas used whose looks at this task, or at any, were cut off.
-    pub(super) fn count_cut_off(&mut self, task: Option<&TaskId>) -> Result<()> {
-        for look in cut_off::find(self.ctx, task)? {
-            look.event.clone().map_or(Ok(()), |event| self.step(event))?;
-            look.recorded();
-        }
-        Ok(())
-    }
-}
-
-/// Records the results of the steps that have ended. One that cannot be recorded stays, with those after it.
-fn record_ended(desk: &mut SessionDesk<'_>, work: &AgentWork, verifying: &mut TaskVerificationRun) -> Result<()> {
-    for mut ran in verifying.running.ended() {
-        if let Some(found) = verifying.found.take() {
-            verifying.touched = untouched::judge(desk.ctx, desk.by.clone(), &work.task, &found, &mut ran);
-        }
-        verifying.to_record.push_back(ran);
-    }
-    while let Some(ran) = verifying.to_record.front() {
-        let (id, of, result) = (work.task.clone(), verifying.of.clone(), Box::new(ran.result.clone()));
-        desk.step(Event::StepVerified { id, of, result })?;
-        verifying.to_record.pop_front();
-    }
-    Ok(())
 }

@@ -3,33 +3,36 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::claim::{is_claim_approved, is_complete, is_held, take_task};
 use super::core::SessionCore;
-use super::hooks::{rejected_start, veto};
-use super::lost_files::asks_to_begin_anew;
+use super::notice::SessionNotice;
 use super::running_hooks::{HooksVerdict, RunningHooks, facts_of_start, run_hooks};
+use super::start_gates::{is_claim_approved, is_held, rejected_start, veto};
 use axiom_base::env;
 use axiom_base::error::Result;
 use axiom_model::base::ids::{AgentId, TaskId};
+use axiom_model::state::event::Event;
 use axiom_model::work::agent::Workspace;
-use axiom_model::work::gates::gate::{GateKind, wants_trust};
+use axiom_model::work::endings::failures::SharedSessionStep;
+use axiom_model::work::gates::gate::GateKind;
 use axiom_model::work::hooks::hook_event::HookEvent;
 use axiom_model::work::sessions::supervisor_activity::SupervisorActivity;
+use axiom_model::work::tasks::task::TaskStatus;
 use axiom_safety::context::approved_hooks::EventHooks;
+use axiom_safety::context::handle::Context;
 use axiom_safety::running::steps::StepFailure;
 
 /// A claim that is about to be made.
 #[derive(Debug, Clone)]
-pub(super) struct BegunClaim {
-    pub(super) task: TaskId,
-    pub(super) agent: AgentId,
-    pub(super) workspace: Workspace,
-    pub(super) why: String,
+pub(crate) struct BegunClaim {
+    pub(crate) task: TaskId,
+    pub(crate) agent: AgentId,
+    pub(crate) workspace: Workspace,
+    pub(crate) why: String,
 }
 
 /// A claim that waits for its workspace, or for what hooks say.
 #[derive(Debug)]
-pub(super) struct WaitingClaim {
+pub(crate) struct WaitingClaim {
     claim: BegunClaim,
     /// The hooks that are asked whether the task may start.
     asked: Option<RunningHooks>,
@@ -49,50 +52,35 @@ enum ClaimProgress {
 
 /// The claims that are under way.
 #[derive(Debug, Default)]
-pub(super) struct ClaimsUnderWay {
-    pub(super) starting: BTreeMap<TaskId, WaitingClaim>,
+pub(crate) struct ClaimsUnderWay {
+    pub(crate) starting: BTreeMap<TaskId, WaitingClaim>,
 }
 
 impl ClaimsUnderWay {
     /// Whether the claim of a task is under way.
-    pub(super) fn is_starting(&self, task: &TaskId) -> bool {
+    pub(crate) fn is_starting(&self, task: &TaskId) -> bool {
         self.starting.contains_key(task)
     }
 
     /// Whether an agent is about to take a task.
-    pub(super) fn is_about_to_start(&self, agent: &AgentId) -> bool {
+    pub(crate) fn is_about_to_start(&self, agent: &AgentId) -> bool {
         self.starting.values().any(|starting| starting.claim.agent == *agent)
     }
 
     /// Whether an agent is about to take another task than this one.
-    pub(super) fn starts_another(&self, agent: &AgentId, task: &TaskId) -> bool {
+    pub(crate) fn starts_another(&self, agent: &AgentId, task: &TaskId) -> bool {
         self.starting.values().any(|starting| starting.claim.agent == *agent && starting.claim.task != *task)
     }
 
-    /// Begins to claim a task, for this reason: makes its workspace, asks the hooks. Until it is claimed its gate stays: what a human
-    /// approved is not asked again where the claim has to be tried again. Where a human has to approve the hooks, the task waits for that,
-    /// and nothing is made for it before.
-    pub(super) fn claim(&mut self, core: &mut SessionCore<'_>, task: &TaskId, why: &str) -> Result<()> {
-        match asks_to_begin_anew(&mut core.desk, task) {
-            Ok(true) => return Ok(()),
-            Ok(false) => {}
-            Err(error) => return core.failures.claim_failed(&mut core.desk, task, error),
-        }
-        core.desk.ctx.read_hooks_again();
-        if let EventHooks::NotApproved(what) = core.desk.ctx.hooks.at(HookEvent::PreTaskStart) {
-            return veto(&mut core.desk, task, wants_trust(&what), Vec::new());
-        }
-        match self.prepare_claim(core, task, why) {
-            Ok(claim) => {
-                self.starting.insert(task.clone(), WaitingClaim { claim, asked: None });
-                self.look_after_claim(core, task).map(drop)
-            }
-            Err(error) => core.failures.claim_failed(&mut core.desk, task, error),
-        }
+    /// From now on this claim is under way.
+    pub(crate) fn begins(&mut self, core: &mut SessionCore<'_>, claim: BegunClaim) -> Result<()> {
+        let task = claim.task.clone();
+        self.starting.insert(task.clone(), WaitingClaim { claim, asked: None });
+        self.look_after_claim(core, &task).map(drop)
     }
 
     /// Looks after the claims that are under way; returns whether anything was done.
-    pub(super) fn look_after_starting(&mut self, core: &mut SessionCore<'_>) -> Result<bool> {
+    pub(crate) fn look_after_starting(&mut self, core: &mut SessionCore<'_>) -> Result<bool> {
         let tasks: Vec<TaskId> = self.starting.keys().cloned().collect();
         let mut did = false;
         for task in tasks {
@@ -151,13 +139,13 @@ impl ClaimsUnderWay {
     }
 
     /// The same for all claims, and for workspaces that are made anew for agents.
-    pub(super) fn abandon_starting(&mut self, core: &mut SessionCore<'_>) {
+    pub(crate) fn abandon_starting(&mut self, core: &mut SessionCore<'_>) {
         let tasks: BTreeSet<TaskId> = self.starting.keys().cloned().chain(core.makings.tasks()).collect();
         tasks.iter().for_each(|task| self.abandon_start(core, task));
     }
 
     /// Which hooks are asked, for people who look.
-    pub(super) fn doing(&self) -> impl Iterator<Item = SupervisorActivity> {
+    pub(crate) fn doing(&self) -> impl Iterator<Item = SupervisorActivity> {
         self.starting.values().filter_map(|starting| starting.asked.as_ref()).filter_map(RunningHooks::doing)
     }
 }
@@ -183,4 +171,36 @@ fn still_claims(core: &mut SessionCore<'_>, claim: &BegunClaim) -> bool {
     let may = is_claim_approved(&core.desk, task) || state.restorable.mode.claims() || is_complete(core.desk.ctx, task);
     let rejects = |kind| core.desk.gate(kind, task).is_some_and(|gate| rejected_start(gate).is_some());
     is_there && is_ready && may && !is_held(&core.desk, task) && !rejects(GateKind::Claim) && !rejects(GateKind::HumanReview)
+}
+
+/// Claims a task, if that is still to be done.
+pub(crate) fn take_task(core: &mut SessionCore<'_>, claim: &BegunClaim) -> Result<()> {
+    env::fault_point("claim.before-claim");
+    let BegunClaim { task, agent, workspace, why } = claim;
+    let complete = is_complete(core.desk.ctx, task);
+    let claimed = core.desk.step_if(|state| {
+        // Another process may have edited, blocked, archived or rolled back the task meanwhile.
+        let still = state.restorable.tasks.get(task).is_some_and(|case| case.status == TaskStatus::Pending);
+        let is_there = state.restorable.workspaces.get(task) == Some(workspace);
+        let is_free = state.restorable.agents.get(agent).is_none_or(|agent| agent.work.is_none());
+        (still && is_there && is_free).then(|| Event::TaskClaimed { agent: agent.clone(), task: task.clone(), complete })
+    })?;
+    if !claimed {
+        return Ok(());
+    }
+    let title = core.desk.ctx.state().task(task)?.title.clone();
+    let (agent, workspace) = (agent.clone(), workspace.path.clone());
+    core.desk.tell(SessionNotice::Claimed { agent, task: task.clone(), title, workspace });
+    core.failures.no_standstill(SharedSessionStep::Claims);
+    core.failures.passed(&mut core.desk, task)?;
+    core.desk.close_gate(GateKind::HumanReview, task, why)?;
+    core.desk.close_gate(GateKind::Claim, task, why)
+}
+
+/// Whether an earlier attempt completed the task and its branch has not changed since.
+pub(crate) fn is_complete(ctx: &Context, task: &TaskId) -> bool {
+    let state = ctx.state();
+    let complete = state.record.tasks.get(task).and_then(|record| record.complete.as_ref());
+    let (Some(complete), Some(workspace)) = (complete, state.restorable.workspaces.get(task)) else { return false };
+    ctx.repo.refs().read_ref(&workspace.branch).is_ok_and(|tip| tip.as_ref() == Some(complete))
 }

@@ -35,40 +35,40 @@ struct WorkspaceCreation {
 
 /// The workspaces that are being made, by task.
 #[derive(Debug, Default)]
-pub(super) struct WorkspaceCreations {
+pub(crate) struct WorkspaceCreations {
     by_task: BTreeMap<TaskId, WorkspaceCreation>,
 }
 
 impl WorkspaceCreations {
     /// Whether git still makes the workspace of this task.
-    pub(super) fn is_at_work_for(&self, task: &TaskId) -> bool {
+    pub(crate) fn is_at_work_for(&self, task: &TaskId) -> bool {
         self.by_task.get(task).is_some_and(|making| !making.is_over.load(Ordering::SeqCst))
     }
 
     /// Whether the workspace of this task is being made, or what came of it was not taken yet.
-    pub(super) fn is_of(&self, task: &TaskId) -> bool {
+    pub(crate) fn is_of(&self, task: &TaskId) -> bool {
         self.by_task.contains_key(task)
     }
 
     /// Whether git makes any.
-    pub(super) fn are_at_work(&self) -> bool {
+    pub(crate) fn are_at_work(&self) -> bool {
         self.by_task.keys().any(|task| self.is_at_work_for(task))
     }
 
     /// The tasks whose workspaces are being made.
-    pub(super) fn tasks(&self) -> Vec<TaskId> {
+    pub(crate) fn tasks(&self) -> Vec<TaskId> {
         self.by_task.keys().cloned().collect()
     }
 
     /// Ends git; what it has made by then is half-made. The returned thread ends with it.
-    pub(super) fn give_up(&mut self, task: &TaskId) -> Option<JoinHandle<()>> {
+    pub(crate) fn give_up(&mut self, task: &TaskId) -> Option<JoinHandle<()>> {
         let making = self.by_task.remove(task)?;
         making.given_up.store(true, Ordering::SeqCst);
         Some(making.thread)
     }
 
     /// What is being made, for people who look.
-    pub(super) fn doing(&self) -> impl Iterator<Item = SupervisorActivity> {
+    pub(crate) fn doing(&self) -> impl Iterator<Item = SupervisorActivity> {
         self.by_task
             .iter()
             .map(|(task, making)| SupervisorActivity::of_task(SupervisorActivityKind::MakesWorkspace, task, making.since))
@@ -77,7 +77,7 @@ impl WorkspaceCreations {
 
 impl WorkspaceCreations {
     /// Makes or repairs the workspace of a task, where that is needed; returns whether it is there: git may still make it.
-    pub(super) fn is_made(
+    pub(crate) fn is_made(
         &mut self,
         desk: &mut SessionDesk<'_>,
         bell: &WakeListener,

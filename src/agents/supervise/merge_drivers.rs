@@ -24,13 +24,13 @@ const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// Drivers that merge files of a task, by task.
 #[derive(Debug, Default)]
-pub(super) struct MergeDrivers {
+pub(crate) struct MergeDrivers {
     by_task: HashMap<TaskId, MergeDriversState>,
 }
 
 /// What became of the drivers that a task waits for.
 #[derive(Debug)]
-pub(super) enum MergeDriversState {
+pub(crate) enum MergeDriversState {
     AtWork(RunningMergeDrivers),
     /// Until the step is tried again.
     Failed(Error),
@@ -38,7 +38,7 @@ pub(super) enum MergeDriversState {
 
 /// Drivers at work: while this lives, somebody wants what they do.
 #[derive(Debug)]
-pub(super) struct RunningMergeDrivers {
+pub(crate) struct RunningMergeDrivers {
     given_up: Arc<AtomicBool>,
     merged: Receiver<Result<CachedMerge>>,
 }
@@ -53,7 +53,7 @@ impl Drop for RunningMergeDrivers {
 
 impl MergeDrivers {
     /// Whether a step that failed with this error waits for merge drivers, which are started where that is new.
-    pub(super) fn waits_for(
+    pub(crate) fn waits_for(
         &mut self,
         desk: &mut SessionDesk<'_>,
         bell: &WakeListener,
@@ -80,7 +80,7 @@ impl MergeDrivers {
     }
 
     /// Takes what drivers have ended with. The steps that wait for it are tried again.
-    pub(super) fn look_after(&mut self, ctx: &Context) {
+    pub(crate) fn look_after(&mut self, ctx: &Context) {
         let tasks: Vec<TaskId> = self.by_task.keys().cloned().collect();
         for task in tasks {
             let Some(MergeDriversState::AtWork(at_work)) = self.by_task.get(&task) else { continue };
@@ -100,7 +100,7 @@ impl MergeDrivers {
     }
 
     /// Whether the drivers of a task's merge are at work; of any where none is named.
-    pub(super) fn are_at_work(&self, task: Option<&TaskId>) -> bool {
+    pub(crate) fn are_at_work(&self, task: Option<&TaskId>) -> bool {
         let is_at_work = |drivers: &MergeDriversState| matches!(drivers, MergeDriversState::AtWork(_));
         self.by_task.iter().any(|(of, drivers)| task.is_none_or(|task| task == of) && is_at_work(drivers))
     }

@@ -1,0 +1,48 @@
+//! The iteration of an agent that is watched, and what was heard of it.
+
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+use axiom_model::agent::stream::summary::StreamSummary;
+use axiom_model::base::ids::Token;
+use axiom_model::work::iteration_marker::IterationMarker;
+use axiom_model::work::signals::signal::AgentSignal;
+
+/// How far the signals of an iteration were read.
+#[derive(Debug, Default)]
+pub(crate) struct SignalCounts {
+    /// The offset up to which they have been read.
+    pub(crate) read: u64,
+    /// How many were read.
+    pub(crate) heard: u64,
+    /// How many of them the agent itself has sent.
+    pub(crate) reported: u64,
+}
+
+/// A running iteration.
+#[derive(Debug, Default)]
+pub(crate) struct IterationWatch {
+    pub(crate) token: Option<Token>,
+    pub(crate) signals: SignalCounts,
+    /// The last signal that decides the outcome.
+    pub(crate) verdict: Option<AgentSignal>,
+    /// What its output says.
+    pub(crate) told: StreamSummary,
+    /// Where it was last, as far as its output tells.
+    pub(crate) marker: Option<IterationMarker>,
+    /// When its last signal was recorded.
+    pub(crate) heard_at: Option<Timestamp>,
+    /// When its agent said last how far it is.
+    pub(crate) progress_at: Option<Timestamp>,
+    /// Its last sign of life, once it is known to be cut off.
+    pub(crate) last_sign: Option<Timestamp>,
+    /// When its workspace was last captured, or watching began.
+    pub(crate) captured_at: Option<Instant>,
+    /// When watching began, and how long it had run by then.
+    pub(crate) begun: Option<(Instant, Duration)>,
+    /// Since when its budget is known to be used up.
+    pub(crate) over_since: Option<Instant>,
+    /// Whether it was told that its keeper or the machine died, where its work could not be committed since.
+    pub(crate) end_told: bool,
+}
