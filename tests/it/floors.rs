@@ -185,9 +185,8 @@ fn the_room_of_a_path_is_found_in_every_way_to_write_it() {
 const MOST_ENTRIES: usize = 20;
 
 /// Rooms with more, and why.
-const FULL: [(&str, &str); 4] = [
+const FULL: [(&str, &str); 3] = [
     ("ui/commands", "a file or folder for each verb"),
-    ("agents/supervise", "the parts of one loop, each with fields of its own"),
     ("git/capture", "the rules of what is captured, which ask each other"),
     ("git/repo", "the facts of a repository, which are found with each other's help"),
 ];

@@ -3,8 +3,8 @@
 //! `safety::running::telling`.
 
 use super::Supervisor;
-use super::desk::SessionDesk;
-use super::running_hooks::RunningHooks;
+use super::core::desk::SessionDesk;
+use super::core::running_hooks::RunningHooks;
 use crate::merge::merge_verification::RunningMergeCheck;
 use axiom_base::env;
 use axiom_model::base::ids::TaskId;

@@ -5,11 +5,11 @@
 use std::time::{Duration, Instant};
 
 use super::activity::tell_end;
-use super::agent_runs::AgentRun;
-use super::failures::reason_of;
-use super::notice::SessionWatcher;
-use super::options::SupervisorOptions;
+use super::core::agent_runs::AgentRun;
+use super::core::failures::reason_of;
 use super::requests::HaltRequest;
+use super::setup::options::SupervisorOptions;
+use super::shown::notice::SessionWatcher;
 use super::{AgentTurnsUntil, InterruptCounter, RedirectRequest, Supervisor};
 use crate::repair::OnHumanOperation;
 use axiom_base::error::{Code, Error, Result};

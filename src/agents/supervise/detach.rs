@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use signal_hook::consts::SIGCHLD;
 
-use super::notice::{SessionNotice, SessionWatcher};
+use super::shown::notice::{SessionNotice, SessionWatcher};
 use axiom_base::error::{Code, Error, Result};
 use axiom_base::own_process::session;
 use axiom_base::{env, files};

@@ -1,7 +1,7 @@
 //! Gates that need no decision any more.
 
+use super::claims::start_gates::is_about_start;
 use super::core::SessionCore;
-use super::start_gates::is_about_start;
 use axiom_base::error::Result;
 use axiom_model::base::ids::TaskId;
 use axiom_model::state::event::Event;

@@ -1,11 +1,11 @@
 //! Handling requests of verbs: stop, kill, pause, resume, merge, quit.
 
-use super::desk::SessionDesk;
-use super::failures::reason_of;
-use super::merge_gates::wait_at_gate;
-use super::notice::SessionNotice;
-use super::redirecting::redirect_or_ask;
-use super::work_ends::HaltedTaskFate;
+use super::claims::redirecting::redirect_or_ask;
+use super::core::desk::SessionDesk;
+use super::core::failures::reason_of;
+use super::core::work_ends::HaltedTaskFate;
+use super::merges::merge_gates::wait_at_gate;
+use super::shown::notice::SessionNotice;
 use super::{RedirectRequest, Supervisor};
 use axiom_base::env;
 use axiom_base::error::Result;

@@ -3,16 +3,16 @@
 use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
-use super::agent_runs::AgentRun;
-use super::budget_gates::close_session_gate;
+use super::claims::start_gates::{asks_to_start, is_about_start, is_claim_approved, is_vetoed};
 use super::core::SessionCore;
-use super::desk::SessionDesk;
-use super::failures::StepFailures;
-use super::notice::SessionNotice;
-use super::options::SupervisorOptions;
-use super::session_space::close_disk_gate;
+use super::core::agent_runs::AgentRun;
+use super::core::desk::SessionDesk;
+use super::core::failures::StepFailures;
+use super::iterations::budget_gates::close_session_gate;
+use super::iterations::session_space::close_disk_gate;
 use super::setup::SessionSetup;
-use super::start_gates::{asks_to_start, is_about_start, is_claim_approved, is_vetoed};
+use super::setup::options::SupervisorOptions;
+use super::shown::notice::SessionNotice;
 use super::{SessionOutcome, Supervisor, TICK};
 use crate::merge;
 use crate::tasks::limits;

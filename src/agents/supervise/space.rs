@@ -4,8 +4,8 @@
 //! Not here: a write that finds the disk full all the same, which is a failed step like any other (`failing`).
 
 use super::Supervisor;
-use super::session_space::{SpaceCheckOutcome, disk_gate};
-use super::work_ends::HaltedTaskFate;
+use super::core::work_ends::HaltedTaskFate;
+use super::iterations::session_space::{SpaceCheckOutcome, disk_gate};
 use axiom_base::error::{Code, Result};
 use axiom_model::work::sessions::disk::DiskSpaceLevel;
 use axiom_safety::folders::disk_space;

@@ -2,11 +2,11 @@
 
 use std::time::Instant;
 
-use super::desk::SessionDesk;
+use super::core::desk::SessionDesk;
+use super::core::work_ends::HaltedTaskFate;
 use super::interrupts::{BOUNDARY, longest_end};
-use super::keeper_now::KeeperObservation;
-use super::notice::SessionNotice;
-use super::work_ends::HaltedTaskFate;
+use super::shown::keeper_now::KeeperObservation;
+use super::shown::notice::SessionNotice;
 use super::{AgentTurnsUntil, Supervisor};
 use axiom_base::error::Result;
 use axiom_model::base::ids::AgentId;

@@ -3,7 +3,7 @@
 
 use super::Supervisor;
 use super::core::SessionCore;
-use super::notice::SessionNotice;
+use super::shown::notice::SessionNotice;
 use crate::repair;
 use crate::repair::OnHumanOperation;
 use axiom_base::error::Result;

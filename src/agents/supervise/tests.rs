@@ -1,15 +1,15 @@
 //! The parts of a session without a session: what each does, and a human's command between a look at the state and what is recorded.
 #![allow(clippy::unwrap_used)]
 
-use super::agent_runs::{AgentRun, AgentRuns};
 use super::core::SessionCore;
-use super::desk::SessionDesk;
-use super::merge_queue::MergeQueue;
-use super::merging::NextMerge;
-use super::notice::{SessionNotice, SessionWatcher};
-use super::options::SupervisorOptions;
+use super::core::agent_runs::{AgentRun, AgentRuns};
+use super::core::desk::SessionDesk;
+use super::core::work_ends::{HaltedTaskFate, IterationHalt, WorkEnd};
+use super::merges::merge_queue::MergeQueue;
+use super::merges::merging::NextMerge;
 use super::setup::SessionSetup;
-use super::work_ends::{HaltedTaskFate, IterationHalt, WorkEnd};
+use super::setup::options::SupervisorOptions;
+use super::shown::notice::{SessionNotice, SessionWatcher};
 use crate::scratch::ScratchRepository;
 use axiom_base::env;
 use axiom_base::error::{Code, Error};

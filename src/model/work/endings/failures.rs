@@ -377,7 +377,7 @@ fn rule(step: SessionStep, class: FailureClass) -> FailureRule {
             Full | Held => FailureRule::Wait,
             Transient | Moved | Workspace | Branch | User | Filter | Everything | Ours => FailureRule::Answer,
         },
-        // The task is merged already: see `agents::supervise::closing`.
+        // The task is merged already: see `agents::supervise::merges::closing`.
         SessionStep::PutAside | SessionStep::Checkpoint | SessionStep::Copies => FailureRule::GoOn,
         // Nothing was appended and nothing was done: all is looked at again. After a failed sync nothing more may be
         // acknowledged.

@@ -2,7 +2,7 @@
 //! is started, heard and read like any agent, and ends with the session.
 //!
 //! Not here: what it is told and what its end means (`model::work::verifying::checks::validator`), and whether it changed the workspace
-//! (`agents::supervise::verifying`).
+//! (`agents::supervise::ends::verifying`).
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;

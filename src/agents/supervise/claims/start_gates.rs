@@ -1,0 +1,64 @@
+//! The gates that keep a task from being started.
+
+use crate::supervise::core::desk::SessionDesk;
+use axiom_base::error::Result;
+use axiom_model::base::ids::TaskId;
+use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
+use axiom_model::work::hooks::hook_event::HookEvent;
+use axiom_model::work::iteration::ReviewCause;
+use axiom_safety::context::approved_hooks::EventHooks;
+use axiom_safety::context::handle::Context;
+
+/// Whether further tasks may wait because of hooks: a human should not have to decide on a thousand.
+pub(crate) fn asks_to_start(ctx: &Context) -> bool {
+    if matches!(ctx.hooks.at(HookEvent::PreTaskStart), EventHooks::Nothing) {
+        return true;
+    }
+    let gates = ctx.state().restorable.gates.values();
+    gates.filter(|gate| is_about_start(gate) && gate.decision.is_none()).count() < MOST_CLAIM_GATES
+}
+
+/// A task is not started: it waits for a human, in every mode.
+pub(crate) fn veto(desk: &mut SessionDesk<'_>, task: &TaskId, reason: String, lines: Vec<String>) -> Result<()> {
+    desk.open_gate_about(GateKind::HumanReview, task, (reason, Some(ReviewCause::HookVeto)), lines)
+}
+
+/// Whether a hook keeps a pending task from being started, and nobody has decided yet.
+pub(crate) fn is_vetoed(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
+    desk.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_none())
+}
+
+/// Whether a human has decided about a veto.
+pub(crate) fn is_review_decided(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
+    desk.gate(GateKind::HumanReview, task).is_some_and(|gate| gate.decision.is_some())
+}
+
+/// Whether a gate concerns the start of its task.
+pub(crate) fn is_about_start(gate: &Gate) -> bool {
+    let is_about_start = gate.cause.is_some_and(|cause| match cause {
+        ReviewCause::HookVeto | ReviewCause::SignIn | ReviewCause::ToolDenied | ReviewCause::Recovery => true,
+        // Of a task whose own steps failed, it is held; else it is about its merge.
+        ReviewCause::VerifyFailed => gate.held.is_some(),
+    });
+    gate.kind == GateKind::HumanReview && is_about_start
+}
+
+/// Why a human rejected the start of its task at a gate, if that is what was decided there.
+pub(crate) fn rejected_start(gate: &Gate) -> Option<&str> {
+    match gate.decision.as_ref().filter(|_| gate.kind == GateKind::Claim || is_about_start(gate))? {
+        GateDecision::Rejected { reason } => Some(reason),
+        GateDecision::Approved | GateDecision::Answered { .. } => None,
+    }
+}
+
+/// At most this many claim gates are open at the same time: a human should not have to decide on a thousand tasks.
+pub(crate) const MOST_CLAIM_GATES: usize = 20;
+
+/// Whether a human stopped the task's agent or rolled the task back, and has not allowed it to continue yet.
+pub(crate) fn is_held(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
+    desk.gate(GateKind::Claim, task).is_some_and(Gate::holds) || is_vetoed(desk, task)
+}
+
+pub(crate) fn is_claim_approved(desk: &SessionDesk<'_>, task: &TaskId) -> bool {
+    desk.gate(GateKind::Claim, task).is_some_and(Gate::is_approved)
+}

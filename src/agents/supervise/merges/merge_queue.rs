@@ -1,0 +1,37 @@
+//! The merges of a session, and what is known of each while it waits.
+
+use std::collections::{HashMap, HashSet};
+
+use super::merged_by_hand::SeenApart;
+use crate::merge::merge_verification::RunningMergeCheck;
+use crate::supervise::core::SessionCore;
+use axiom_base::error::Result;
+use axiom_model::base::ids::TaskId;
+use axiom_model::work::endings::failures::SharedSessionStep;
+use axiom_model::work::gates::gate::GateKind;
+
+/// The merges of a session: one is verified at a time, since each changes the others.
+#[derive(Debug, Default)]
+pub(crate) struct MergeQueue {
+    /// The merge whose result is being verified.
+    pub(crate) merge_check: Option<RunningMergeCheck>,
+    /// How many times in a row the merge of a task had changed when its verification ended.
+    pub(crate) verified_again: HashMap<TaskId, u32>,
+    /// Tasks that a human lets be merged although stash entries went.
+    pub(crate) stash_accepted: HashSet<TaskId>,
+    /// Branches of tasks that are not in the target.
+    pub(crate) seen_apart: SeenApart,
+}
+
+impl MergeQueue {
+    /// What waited for the merge of a task waits no longer.
+    pub(crate) fn is_merged(&mut self, core: &mut SessionCore<'_>, task: &TaskId) -> Result<()> {
+        core.desk.close_gate(GateKind::Merge, task, "merged")?;
+        core.desk.close_gate(GateKind::HumanReview, task, "merged")?;
+        self.verified_again.remove(task);
+        self.stash_accepted.remove(task);
+        // What could not be put aside before is tried again with it.
+        core.failures.no_standstill(SharedSessionStep::Workspaces);
+        core.failures.save_snapshot(&mut core.desk)
+    }
+}

@@ -1,0 +1,197 @@
+//! Choosing the next merge, and handling its outcome.
+
+use super::conflicts::settle_conflict;
+use super::merge_failing::merge_waits_or_failed;
+use super::merge_gates::{wait_at_gate, wait_for_a_look};
+use super::merge_queue::MergeQueue;
+use super::shared_stash::taken_from_stash;
+use crate::merge::MergeOutcome;
+use crate::supervise::core::SessionCore;
+use crate::supervise::core::desk::SessionDesk;
+use crate::supervise::setup::SessionSetup;
+use crate::supervise::shown::notice::SessionNotice;
+use crate::{merge, repair};
+use axiom_base::error::Result;
+use axiom_model::base::ids::TaskId;
+use axiom_model::queries::needs;
+use axiom_model::work::endings::failures::{SessionStep, SharedSessionStep};
+use axiom_model::work::gates::gate::{Gate, GateDecision, GateKind};
+use axiom_model::work::guarded::AllowedGuardedFiles;
+use axiom_model::work::sessions::session::SessionMode;
+use axiom_model::work::tasks::task::{Task, TaskKind, TaskStatus};
+use axiom_safety::context::handle::Context;
+use axiom_safety::folders::workspace_submodules;
+use axiom_safety::running::hooks::commit_hooks;
+
+/// What follows a look at the tasks that are done.
+pub(crate) enum NextMerge {
+    /// There is nothing to do.
+    Nothing,
+    /// Something was done.
+    Done,
+    /// This one is merged, with these guarded files.
+    Make(TaskId, AllowedGuardedFiles),
+}
+
+impl MergeQueue {
+    /// Chooses the task that is merged next, where nothing has to be done before.
+    pub(crate) fn next_merge(&mut self, core: &mut SessionCore<'_>) -> Result<NextMerge> {
+        core.drivers.look_after(core.desk.ctx);
+        // What a human has rejected waits for nothing, and is not verified any more.
+        if block_rejected(&mut core.desk)? {
+            return Ok(NextMerge::Done);
+        }
+        if self.merge_check.is_some() {
+            return Ok(if self.look_after_merge_check(core)? { NextMerge::Done } else { NextMerge::Nothing });
+        }
+        let state = core.desk.ctx.state();
+        let is_done = |case: &&Task| case.kind == TaskKind::Task && case.status == TaskStatus::Done && case.merged.is_none();
+        let waiting = state.restorable.tasks.values().filter(is_done);
+        let waiting = waiting.filter(|case| needs::to_merge_first(state, case).next().is_none());
+        let waiting: Vec<TaskId> = waiting.map(|case| case.id.clone()).collect();
+        let mut may_go = Vec::new();
+        for task in waiting {
+            if core.failures.is_held_up(&task) || core.drivers.are_at_work(Some(&task)) {
+                continue;
+            }
+            // Decided, the merge is tried again, below.
+            let in_review = core.desk.undecided_gate(GateKind::HumanReview, &task);
+            let is_undone = core.desk.gate(GateKind::Merge, &task).is_some_and(Gate::is_of_undone_merge);
+            let waits = in_review || core.desk.undecided_gate(GateKind::Merge, &task);
+            if waits && !is_undone && self.seen_apart.is_merged_by_hand(core.desk.ctx, &core.setup, &task)? {
+                may_go.push((task, AllowedGuardedFiles::Nothing));
+                continue;
+            }
+            if in_review {
+                continue;
+            }
+            if self.waits_for_stash(&mut core.desk, &task)? {
+                return Ok(NextMerge::Done);
+            }
+            let gate = core.desk.gate(GateKind::Merge, &task);
+            let (decision, allowed) =
+                (gate.map(|gate| gate.decision.clone()), gate.map_or(AllowedGuardedFiles::Nothing, Gate::allows));
+            match (decision, core.desk.ctx.state().restorable.mode) {
+                (Some(Some(GateDecision::Rejected { .. }) | None), _) => {}
+                (None, SessionMode::SemiAuto | SessionMode::Review) => {
+                    ask_to_merge(core, &task, Gate::to_merge(&task, core.setup.target()?))?;
+                    return Ok(NextMerge::Done);
+                }
+                (Some(Some(GateDecision::Approved | GateDecision::Answered { .. })), _) => may_go.push((task, allowed)),
+                (None, SessionMode::Autopilot) => may_go.push((task, allowed)),
+            }
+        }
+        let (verified, others): (Vec<_>, Vec<_>) =
+            may_go.into_iter().partition(|(task, _)| has_passed(core.desk.ctx, &core.setup, task));
+        let failures = &core.failures;
+        let next = failures.next_to_try(verified, |(task, _)| task).or_else(|| failures.next_to_try(others, |(task, _)| task));
+        match next {
+            Some((task, allowed)) if !core.failures.stands_still(SharedSessionStep::Merges) => Ok(NextMerge::Make(task, allowed)),
+            Some(_) | None => Ok(NextMerge::Nothing),
+        }
+    }
+
+    /// Opens a gate, where none asks it yet, for a merge that may hold what an agent took from the user's stash; returns whether it was
+    /// opened just now.
+    fn waits_for_stash(&mut self, desk: &mut SessionDesk<'_>, task: &TaskId) -> Result<bool> {
+        let Some(reason) = taken_from_stash(desk.ctx, task)?.filter(|_| !self.stash_accepted.contains(task)) else {
+            return Ok(false);
+        };
+        match desk.gate(GateKind::Merge, task).filter(|gate| gate.reason == reason).map(|gate| gate.decision.clone()) {
+            None => wait_at_gate(desk, task, reason, &[]).map(|()| true),
+            Some(Some(GateDecision::Approved | GateDecision::Answered { .. })) => {
+                self.stash_accepted.insert(task.clone());
+                Ok(false)
+            }
+            // Rejected, it is blocked by whoever asks.
+            Some(Some(GateDecision::Rejected { .. }) | None) => Ok(false),
+        }
+    }
+
+    pub(crate) fn try_merge(&mut self, core: &mut SessionCore<'_>, task: &TaskId, allowed: &AllowedGuardedFiles) -> Result<()> {
+        core.desk.act()?;
+        core.desk.ctx.read_hooks_again();
+        // A full disk or a lock may have left the last merge open.
+        let merged = repair::finish_unasked(core.desk.ctx).and_then(|done| {
+            done.into_iter().for_each(|what| core.desk.tell(SessionNotice::Recovered { what }));
+            merge::merge_task(core.desk.ctx, task, allowed)
+        });
+        match merged {
+            Ok(outcome) => self.merge_came_to(core, task, outcome),
+            Err(error) => merge_waits_or_failed(core, SessionStep::Merge, task, error),
+        }
+    }
+
+    fn merge_came_to(&mut self, core: &mut SessionCore<'_>, task: &TaskId, outcome: MergeOutcome) -> Result<()> {
+        if !matches!(outcome, MergeOutcome::Unverified { .. }) {
+            core.failures.no_standstill(SharedSessionStep::Merges);
+            core.failures.passed(&mut core.desk, task)?;
+        }
+        match outcome {
+            MergeOutcome::Merged(merged) => {
+                core.desk.tell(SessionNotice::Merged { task: task.clone(), commit: merged.commit.clone() });
+                let pushed = workspace_submodules::on_no_remote(core.desk.ctx, &merged.commit).unwrap_or_default();
+                pushed.into_iter().for_each(|text| core.desk.tell(SessionNotice::Warning { text }));
+                self.is_merged(core, task)
+            }
+            MergeOutcome::Noted(merged) | MergeOutcome::NothingToMerge(merged) => {
+                core.desk.tell(SessionNotice::NothingToMerge { task: task.clone(), target: merged.target });
+                self.is_merged(core, task)
+            }
+            MergeOutcome::Conflict { files, target } => settle_conflict(&mut core.desk, &core.setup, task, &files, target),
+            MergeOutcome::InTheWay { what } => wait_at_gate(&mut core.desk, task, what, &[]),
+            MergeOutcome::Guarded { files } => wait_for_a_look(&mut core.desk, task, &files),
+            MergeOutcome::Unverified { of: _, failed } => self.verify_merge(core, task, failed.as_deref()),
+            MergeOutcome::TargetMissing { target } => {
+                wait_at_gate(&mut core.desk, task, format!("the target branch '{}' is gone", target.short()), &[])
+            }
+        }
+    }
+}
+
+/// Opens the gate of a merge in semi-auto. Guarded files are shown there at once, so that one approval is enough.
+fn ask_to_merge(core: &mut SessionCore<'_>, task: &TaskId, asks: String) -> Result<()> {
+    match merge::guarded_by(core.desk.ctx, task) {
+        Ok(Some(files)) => wait_for_a_look(&mut core.desk, task, &files),
+        Ok(None) => {
+            let details = commit_hooks::not_run(core.desk.ctx)?.into_iter().collect();
+            core.desk.open_gate(GateKind::Merge, task, asks, details)
+        }
+        // What fails here fails when it is merged too, and is handled then.
+        Err(error) => {
+            let Err(error) = core.drivers.waits_for(&mut core.desk, &core.bell, SessionStep::Merge, task, error) else {
+                return Ok(());
+            };
+            tracing::debug!(%error, %task, "the merge could not be looked at before it was asked for");
+            core.desk.open_gate(GateKind::Merge, task, asks, Vec::new())
+        }
+    }
+}
+
+/// Blocks one task whose merge a human has rejected; returns whether there was one.
+fn block_rejected(desk: &mut SessionDesk<'_>) -> Result<bool> {
+    let state = desk.ctx.state();
+    let is_to_be_merged = |task: &TaskId| {
+        let case = state.restorable.tasks.get(task);
+        case.is_some_and(|case| case.status == TaskStatus::Done && case.merged.is_none())
+    };
+    let rejected = state.restorable.gates.values().find_map(|gate| {
+        let (task, reason) = gate.rejects_merge().filter(|(task, _)| is_to_be_merged(task))?;
+        Some((gate.kind, task.clone(), reason.to_owned()))
+    });
+    let Some((kind, task, reason)) = rejected else { return Ok(false) };
+    desk.block(&task, TaskStatus::Done, &reason)?;
+    desk.close_gate(kind, &task, "rejected")?;
+    Ok(true)
+}
+
+/// Whether its merge into the target as it is now has passed all that is demanded. It goes first: another merge would make that
+/// worthless.
+fn has_passed(ctx: &Context, setup: &SessionSetup, task: &TaskId) -> bool {
+    let record = ctx.state().record.tasks.get(task);
+    let Some(verified) = record.and_then(|record| record.merge_verified.as_deref()).filter(|known| known.passed()) else {
+        return false;
+    };
+    let target = setup.target().and_then(|target| ctx.repo.refs().read_ref(target));
+    target.is_ok_and(|target| target.as_ref() == Some(&verified.of.target))
+}
