@@ -30,6 +30,7 @@ mod after_damage;
 mod agents;
 mod agents_check;
 mod arrows;
+mod arrows_inside;
 mod attach;
 mod attach_back;
 mod attach_deadline;
