@@ -6,7 +6,8 @@ use std::process::Stdio;
 
 use axiom_base::error::{Code, Error, Result};
 
-use super::{Git, GitOutput, started};
+use super::running::started;
+use super::{Git, GitOutput};
 
 impl Git<'_> {
     /// Runs git with an input in two parts. The second part is written once git has printed `line` as its answer to the

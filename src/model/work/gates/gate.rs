@@ -1,152 +1,23 @@
 //! Gates: decisions that wait for a human.
 
-use crate::work::iteration::ReviewCause;
-use crate::work::tasks::branch_names;
+mod gate_kind;
+mod gate_reasons;
+
+use gate_reasons::{CONFLICTED, CONFLICTS};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::base::ids::{AgentId, GateId, MAX_ID_LENGTH, TaskId};
 use crate::base::names::RefName;
 use crate::work::guarded::{AllowedGuardedFiles, GuardedFilesDigest};
+use crate::work::iteration::ReviewCause;
 use crate::work::money::budget::BudgetUsage;
 use axiom_base::error::Result;
-
-/// How the ids of gates begin that a planner's question opens.
-pub const PLANNING_QUESTION: &str = "planning-question-";
-
-/// Whether the gate with this id is a question of a planner.
-pub fn asks_of_planner(id: &str) -> bool {
-    id.starts_with(PLANNING_QUESTION)
-}
-
-/// The kind of decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GateKind {
-    /// A task is ready to be claimed (mode semi-auto).
-    Claim,
-    /// A task is ready to be merged, or its merge has a conflict.
-    Merge,
-    /// An agent asks a question.
-    Question,
-    /// A human has to look at something.
-    HumanReview,
-    /// A recovery decision is left to a human.
-    Recovery,
-    /// A plan is to be approved.
-    Planning,
-    /// A budget is used up.
-    Budget,
-    /// There is too little space to start anything. It closes by itself once there is enough.
-    Disk,
-}
-
-impl GateKind {
-    /// All kinds.
-    pub const ALL: [Self; 8] =
-        [Self::Claim, Self::Merge, Self::Question, Self::HumanReview, Self::Recovery, Self::Planning, Self::Budget, Self::Disk];
-
-    /// The kind of the gate with this id: the id begins with the kind.
-    pub fn of_gate(id: &str) -> Option<Self> {
-        let begins = |kind: &Self| id.strip_prefix(&kind.as_str().replace('_', "-")).is_some_and(|rest| rest.starts_with('-'));
-        Self::ALL.into_iter().find(begins)
-    }
-
-    /// The command that approves or answers the gate with this id.
-    pub fn command(self, id: &str) -> String {
-        match self {
-            Self::Planning if asks_of_planner(id) => format!("git axiom gate answer {id} TEXT"),
-            Self::Question => format!("git axiom gate answer {id} TEXT"),
-            Self::Claim | Self::Merge | Self::HumanReview | Self::Recovery | Self::Planning | Self::Budget | Self::Disk => {
-                format!("git axiom gate approve {id}")
-            }
-        }
-    }
-
-    /// The word used in JSON.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Self::Claim => "claim",
-            Self::Merge => "merge",
-            Self::Question => "question",
-            Self::HumanReview => "human_review",
-            Self::Recovery => "recovery",
-            Self::Planning => "planning",
-            Self::Budget => "budget",
-            Self::Disk => "disk",
-        }
-    }
-}
-
-/// Why a task waits at its claim gate for a human, in autopilot too: mostly because of what a human did to it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum TaskHoldReason {
-    /// Its agent was stopped.
-    Stopped,
-    /// Its agent was killed.
-    Killed,
-    /// Its agent was sent to another task.
-    Redirected,
-    /// It was rolled back.
-    RolledBack,
-    /// Its workspace is broken, and a human has to decide about it.
-    Broken,
-    /// A step for it failed again and again, and a human has to look at the reason.
-    Failed,
-    /// A purge masked words of its text or of its verify steps: they may no longer say what was meant.
-    Masked,
-}
-
-impl TaskHoldReason {
-    /// All reasons.
-    pub const ALL: [Self; 7] =
-        [Self::Stopped, Self::Killed, Self::Redirected, Self::RolledBack, Self::Broken, Self::Failed, Self::Masked];
-
-    const fn in_words(self) -> &'static str {
-        match self {
-            Self::Stopped => "was stopped",
-            Self::Killed => "was killed",
-            Self::Redirected => "was left for another task",
-            Self::RolledBack => "was taken back",
-            Self::Broken => "has an unusable workspace",
-            Self::Failed => "could not go on",
-            Self::Masked => "has words that a purge masked (see 'git axiom task show')",
-        }
-    }
-}
-
-/// What happens to a task after a human took it from its agent or rolled it back.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum AfterHalt {
-    /// It waits at a claim gate, in every mode.
-    #[default]
-    Waits,
-    /// An agent may claim it again at once: `--retry`.
-    Again,
-}
-
-impl AfterHalt {
-    /// The value for the option `--retry`.
-    pub const fn with_retry(retry: bool) -> Self {
-        if retry { Self::Again } else { Self::Waits }
-    }
-
-    /// Whether it is the value that is left out.
-    #[allow(clippy::trivially_copy_pass_by_ref)] // serde wants it
-    pub fn is_default(&self) -> bool {
-        *self == Self::default()
-    }
-
-    /// The reason for holding the task; `None` where the task is not held.
-    pub const fn holds(self, held: TaskHoldReason) -> Option<TaskHoldReason> {
-        match self {
-            Self::Waits => Some(held),
-            Self::Again => None,
-        }
-    }
-}
+pub use gate_kind::{AfterHalt, GateKind, TaskHoldReason};
+pub use gate_reasons::{
+    PLANNING_QUESTION, asks_of_planner, changes_guarded, conflicts, is_of_conflict, merge_wants_trust, once_trusted,
+    to_settle_first, wants_trust,
+};
 
 /// In which workspace an agent begins the task that it is sent to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
@@ -225,74 +96,13 @@ fn is_none(count: &usize) -> bool {
     *count == 0
 }
 
-/// The reason of a gate at which a merge waits because of guarded files.
-pub fn changes_guarded(task: &TaskId, reasons: &str) -> String {
-    format!("{task}{CHANGES_GUARDED}{reasons}")
-}
-
-/// The reason of a gate at which a merge waits that conflicts with its target.
-pub fn conflicts(task: &TaskId, target: &str) -> String {
-    format!("{task}{CONFLICTS}{target}")
-}
-
 const GOES_ON: &str = " was paused, and goes on";
 
 /// What the gate of a merge says whose verification a human has stopped.
 pub const VERIFICATION_STOPPED: &str = "the verification of its merge was stopped; approve to try it again";
 
-/// Whether a gate has that reason.
-pub fn is_of_conflict(reason: &str) -> bool {
-    reason.contains(CONFLICTS)
-}
-
-const CONFLICTS: &str = " conflicts with ";
-/// The same once a human has settled it.
-const CONFLICTED: &str = " conflicted with ";
-
-const CHANGES_GUARDED: &str = " changes guarded files: ";
-
-/// What the user has to do by hand before approving: look at guarded files; settle a conflict, or the merge would only conflict
-/// again.
-pub fn to_settle_first(reason: &str) -> Option<String> {
-    if let Some((task, _)) = reason.split_once(CHANGES_GUARDED) {
-        let branch = branch_names::branch_of(&TaskId::new(task).ok()?);
-        return Some(format!("first look at them: git diff HEAD...{}", branch.short()));
-    }
-    let (task, target) = reason.split_once(CONFLICTS)?;
-    TaskId::new(task).is_ok().then(|| {
-        format!(
-            "first, in the workspace of {task} (git axiom task show {task}): git merge {target} (if none is in progress), resolve it, commit"
-        )
-    })
-}
-
-/// The reason of a gate at which a task waits because nobody approved the project's files as they are; `what` is the matter.
-pub fn wants_trust(what: &str) -> String {
-    format!("{what}{WANTS_TRUST}")
-}
-
-/// Why a merge waits because nobody approved the project's files as they are; `what` is the matter.
-pub fn merge_wants_trust(what: &str) -> String {
-    format!("{what}{MERGE_WANTS_TRUST}")
-}
-
-/// What such gates say once the files are approved, and whether a human has decided at them since; `None` for other reasons.
-pub fn once_trusted(reason: &str, is_decided: bool) -> Option<String> {
-    let then = match (reason.ends_with(WANTS_TRUST), reason.contains(MERGE_WANTS_TRUST)) {
-        (false, false) => return None,
-        (_, _) if is_decided => "",
-        (true, _) => "; approve to ask its hook again",
-        (false, true) => "; approve to merge it",
-    };
-    Some(format!("the project's files are approved by now{then}"))
-}
-
 /// How the reason of the gate of a task begins whose merge was undone.
 const TAKEN_BACK: &str = "its merge was taken back";
-
-const MERGE_WANTS_TRUST: &str = ", so nobody can say whether this may be merged";
-
-const WANTS_TRUST: &str = " (git axiom trust); approve to ask it again";
 
 /// The id of the gate of a disk that is too full.
 const DISK: &str = "disk-space";

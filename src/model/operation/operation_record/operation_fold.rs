@@ -1,0 +1,244 @@
+//! The records of all operations, made of their events.
+
+use std::collections::{BTreeMap, HashMap};
+
+use super::super::touched::touched_tasks;
+use super::{NAMED, OperationRecord, OperationRecordState, TaskAsAdded};
+use crate::base::ids::{OperationId, TaskId};
+use crate::base::text::ValueChange;
+use crate::journal::journaled::OperationKind;
+use crate::state::audit;
+use crate::state::current_state::State;
+use crate::state::event::{Event, EventAuthor, EventEnvelope, OperationEnd};
+use crate::state::repository_location::RepositoryRelocation;
+use crate::work::sessions::session::SupervisorRequest;
+use crate::work::tasks::task::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
+use axiom_base::error::Result;
+
+/// Folds events into transactions. See the module.
+#[derive(Debug, Default)]
+pub struct OperationFold {
+    /// The number of the event after which it began: 0 for all events.
+    from: u64,
+    state: State,
+    all: Vec<OperationRecord>,
+    places: HashMap<OperationId, usize>,
+    /// For each transaction, the tasks it touched: before its first event that touched them, and after the last one.
+    /// Transactions overlap: events of the supervisor can come between the events of a command that waits for it.
+    touched: HashMap<usize, BTreeMap<TaskId, TaskBeforeAfter>>,
+}
+
+impl OperationFold {
+    /// A fold of the events after `state` only. Finish it with [`OperationFold::finish_known`].
+    pub fn of_events_after(state: State) -> Self {
+        Self { from: state.seq, state, ..Self::default() }
+    }
+
+    /// Adds the next event.
+    pub fn push(&mut self, envelope: &EventEnvelope) -> Result<()> {
+        let place = *self.places.entry(envelope.txn.clone()).or_insert_with(|| {
+            self.all.push(OperationRecord::begin(envelope));
+            self.all.len() - 1
+        });
+        let ids = touched_tasks(&self.state, &envelope.event);
+        let touched = self.touched.entry(place).or_default();
+        for id in &ids {
+            if !touched.contains_key(id) {
+                let before = self.state.restorable.tasks.get(id).cloned();
+                touched.insert(id.clone(), TaskBeforeAfter { before, after: None });
+            }
+        }
+        let ended = matches!(envelope.event, Event::OperationEnded { end: OperationEnd::Done, .. });
+        let open = if ended { self.state.record.open.clone() } else { None };
+        if let Some(open) = &open {
+            let transaction = &mut self.all[place];
+            transaction.refs.extend(open.operation.refs.iter().cloned());
+            transaction.branch_configs.extend(open.operation.branch_configs.iter().cloned());
+            transaction.stash.extend(open.operation.stash.iter().cloned());
+            transaction.advances.extend(open.operation.advances.iter().cloned());
+            transaction.operates = true;
+            transaction.worktrees.extend(open.operation.worktrees.iter().cloned());
+            transaction.submodules.extend(open.operation.submodules.iter().cloned());
+            transaction.workspaces.extend(open.operation.workspaces.iter().cloned());
+            transaction.gates.extend(open.operation.gates.iter().cloned());
+            let of_ours =
+                matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. } | OperationKind::BeginMerge { .. });
+            transaction.is_housekeeping = of_ours && envelope.by == EventAuthor::Supervisor;
+            let deletes = matches!(open.operation.kind, OperationKind::DeleteCheckpoints { .. });
+            transaction.is_retention = deletes && envelope.by == EventAuthor::Supervisor;
+        }
+        let mode = self.state.restorable.mode;
+        self.state.apply(envelope)?;
+        if open.is_some() && self.state.restorable.mode != mode {
+            self.all[place].mode_restored = Some(ValueChange::new(mode, self.state.restorable.mode));
+        }
+        if let Some(touched) = self.touched.get_mut(&place) {
+            for id in &ids {
+                if let Some(touched) = touched.get_mut(id) {
+                    touched.after = self.state.restorable.tasks.get(id).cloned();
+                }
+            }
+        }
+        if let Event::RepositoryPlaced { placing } = &envelope.event {
+            self.all.iter_mut().for_each(|transaction| placing.operation_record(transaction));
+        }
+        let transaction = &mut self.all[place];
+        transaction.last_seq = envelope.seq;
+        note(transaction, &envelope.event, &self.state);
+        if let Some(OperationKind::Undo { of }) = open.map(|open| open.operation.kind) {
+            self.link_undo(place, of);
+        }
+        Ok(())
+    }
+
+    /// An undo undoes its target. The undo of an undo makes the first one's target effective again.
+    fn link_undo(&mut self, place: usize, of: OperationId) {
+        let id = self.all[place].id.clone();
+        if let Some(target) = self.places.get(&of).copied() {
+            self.all[target].undone_by = Some(id);
+            let revived = self.all[target].undo_of.as_ref().and_then(|first| self.places.get(first).copied());
+            if let Some(revived) = revived {
+                self.all[revived].undone_by = None;
+                // The files that were put back were in the way again, and are in another folder of the trash now.
+                self.all[revived].asides = self.all[place].asides.clone();
+            }
+        }
+        self.all[place].undo_of = Some(of);
+    }
+
+    /// The newest transactions, oldest first: those of which it is certain that they, and all that follow them, began within
+    /// these events. They are the end of what [`OperationFold::finish`] returns for the whole log.
+    pub fn finish_known(self) -> Vec<OperationRecord> {
+        let from = self.from;
+        let mut all = self.finish();
+        // A transaction may have begun before: then its place in the order is unknown, too, and at most that of its first event here.
+        let doubtful = all.iter().rposition(|one| !one.id.is_begun_within(from, one.first_seq));
+        all.drain(..doubtful.map_or(0, |place| place + 1));
+        all
+    }
+
+    /// All transactions, oldest first.
+    pub fn finish(mut self) -> Vec<OperationRecord> {
+        for (place, transaction) in self.all.iter_mut().enumerate() {
+            for (id, TaskBeforeAfter { before, after }) in self.touched.remove(&place).unwrap_or_default() {
+                match (before, after) {
+                    (Some(mut then), Some(now)) => {
+                        if transaction.operates && then.status == TaskStatus::Active {
+                            // An undo makes the task pending: no agent works on it any more.
+                            then.status = TaskStatus::Pending;
+                        }
+                        let changes = TaskFieldChange::between(&then, &now);
+                        if !changes.is_empty() {
+                            transaction.edits.push(TaskChangeSet { id, changes });
+                        }
+                    }
+                    (None, Some(Task { status, merged, .. })) => {
+                        transaction.added.push(id.clone());
+                        transaction.added_as.insert(id, TaskAsAdded { status, merged });
+                    }
+                    (Some(_) | None, None) => {}
+                }
+            }
+        }
+        self.all
+    }
+}
+
+/// A task before and after a transaction; `None` where it did not exist.
+#[derive(Debug, Default)]
+struct TaskBeforeAfter {
+    before: Option<Task>,
+    after: Option<Task>,
+}
+
+/// Adds to the transaction what is shown of an event. The event with the highest rank gives the title.
+fn note(transaction: &mut OperationRecord, event: &Event, state: &State) {
+    if let Event::OperationBegan { operation } = event {
+        transaction.progress = OperationRecordState::Open;
+        if let OperationKind::RollbackCheckpoint { checkpoint, partly: false } = &operation.kind {
+            transaction.went_back_to = Some(checkpoint.clone());
+        }
+    }
+    if let Event::OperationEnded { end, moved, .. } = event {
+        transaction.asides.extend(moved.iter().cloned());
+        transaction.progress = match end {
+            OperationEnd::Done => OperationRecordState::Done,
+            OperationEnd::Aborted => OperationRecordState::Aborted,
+        };
+    }
+    if let Event::MergedBranchesLeave { refs } = event {
+        transaction.only_tidies = !transaction.moves();
+        transaction.refs.extend(refs.iter().cloned());
+    }
+    if let Event::MergedBranchesLeft { gone: _, stay } = event {
+        transaction.refs.retain(|change| !stay.contains(&change.name));
+    }
+    if let Event::SessionStarted { .. } = event {
+        transaction.bounds_session = true;
+    }
+    if let Event::SessionChanged { state, .. } = event {
+        transaction.bounds_session |= !state.is_open();
+    }
+    if let Event::Requested { request, .. } = event {
+        transaction.asked = Some(taken_back_by(request));
+    }
+    transaction.begins_anew |= matches!(event, Event::StateAdopted { .. });
+    if let Event::ModeChanged { mode } = event {
+        let old = transaction.mode.as_ref().map_or(mode.old, |first| first.old);
+        transaction.mode = Some(ValueChange::new(old, mode.new));
+    }
+    if let Event::CheckpointCreated { checkpoint } = event
+        && !checkpoint.trigger.is_attached()
+    {
+        transaction.checkpoints.push(checkpoint.name.clone());
+    }
+    let (rank, what) = audit::describe(event, state);
+    if let Some(title) = audit::with_further(&transaction.what, event) {
+        transaction.what = title;
+    } else if rank > transaction.rank {
+        transaction.rank = rank;
+        transaction.what = what;
+    }
+}
+
+impl RepositoryRelocation {
+    /// Translates all paths of a transaction.
+    pub fn operation_record(&self, transaction: &mut OperationRecord) {
+        transaction.advances.iter_mut().for_each(|one| self.change(&mut one.path));
+        transaction.worktrees.iter_mut().for_each(|one| self.change(&mut one.path));
+        transaction.submodules.iter_mut().for_each(|one| self.submodule(one));
+        transaction.workspaces.iter_mut().for_each(|one| self.workspace(one));
+        for one in &mut transaction.asides {
+            self.change(&mut one.worktree);
+            self.change_trash(&mut one.trash);
+        }
+    }
+}
+
+/// How what a human asked the session for is taken back: it is done in other transactions, or is an agent's work.
+fn taken_back_by(request: &SupervisorRequest) -> String {
+    let listed = |tasks: &[TaskId]| {
+        let names: Vec<&str> = tasks.iter().take(NAMED).map(TaskId::as_str).collect();
+        if tasks.len() > NAMED { format!("{} …", names.join(" ")) } else { names.join(" ") }
+    };
+    match request {
+        SupervisorRequest::Block { tasks, .. } => {
+            format!("an agent worked on what it blocked: git axiom task unblock {}    takes that back", listed(tasks))
+        }
+        SupervisorRequest::Stop { .. } | SupervisorRequest::Kill { .. } | SupervisorRequest::Redirect { .. } => {
+            "it took tasks from their agents: git axiom gate list    shows where they wait to be started again".to_owned()
+        }
+        SupervisorRequest::Pause { .. } => "it asked for a pause: git axiom resume    ends that".to_owned(),
+        SupervisorRequest::Resume => "it ended a pause: git axiom pause    begins another one".to_owned(),
+        SupervisorRequest::Merge { task } => {
+            format!("it asked for the merge of {task}, which is undone by itself: see 'git axiom log'")
+        }
+        SupervisorRequest::Quit => "it asked for the end of the session: git axiom run    begins another one".to_owned(),
+    }
+}
+
+/// Whether an edit is only an agent's work on a task: a claim or a release.
+pub(super) fn is_work(edit: &TaskChangeSet) -> bool {
+    let active = |change: &TaskFieldChange| matches!(change, TaskFieldChange::Status(s) if s.old == TaskStatus::Active || s.new == TaskStatus::Active);
+    edit.changes.iter().any(active)
+}

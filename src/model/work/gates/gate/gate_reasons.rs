@@ -1,0 +1,74 @@
+//! The reasons of gates in words, and what is known again by them.
+
+use crate::base::ids::TaskId;
+use crate::work::tasks::branch_names;
+
+/// Whether the gate with this id is a question of a planner.
+pub fn asks_of_planner(id: &str) -> bool {
+    id.starts_with(PLANNING_QUESTION)
+}
+
+/// How the ids of gates begin that a planner's question opens.
+pub const PLANNING_QUESTION: &str = "planning-question-";
+
+/// The reason of a gate at which a merge waits because of guarded files.
+pub fn changes_guarded(task: &TaskId, reasons: &str) -> String {
+    format!("{task}{CHANGES_GUARDED}{reasons}")
+}
+
+/// The reason of a gate at which a merge waits that conflicts with its target.
+pub fn conflicts(task: &TaskId, target: &str) -> String {
+    format!("{task}{CONFLICTS}{target}")
+}
+
+/// Whether a gate has that reason.
+pub fn is_of_conflict(reason: &str) -> bool {
+    reason.contains(CONFLICTS)
+}
+
+pub(super) const CONFLICTS: &str = " conflicts with ";
+
+/// The same once a human has settled it.
+pub(super) const CONFLICTED: &str = " conflicted with ";
+
+const CHANGES_GUARDED: &str = " changes guarded files: ";
+
+/// What the user has to do by hand before approving: look at guarded files; settle a conflict, or the merge would only conflict
+/// again.
+pub fn to_settle_first(reason: &str) -> Option<String> {
+    if let Some((task, _)) = reason.split_once(CHANGES_GUARDED) {
+        let branch = branch_names::branch_of(&TaskId::new(task).ok()?);
+        return Some(format!("first look at them: git diff HEAD...{}", branch.short()));
+    }
+    let (task, target) = reason.split_once(CONFLICTS)?;
+    TaskId::new(task).is_ok().then(|| {
+        format!(
+            "first, in the workspace of {task} (git axiom task show {task}): git merge {target} (if none is in progress), resolve it, commit"
+        )
+    })
+}
+
+/// The reason of a gate at which a task waits because nobody approved the project's files as they are; `what` is the matter.
+pub fn wants_trust(what: &str) -> String {
+    format!("{what}{WANTS_TRUST}")
+}
+
+/// Why a merge waits because nobody approved the project's files as they are; `what` is the matter.
+pub fn merge_wants_trust(what: &str) -> String {
+    format!("{what}{MERGE_WANTS_TRUST}")
+}
+
+/// What such gates say once the files are approved, and whether a human has decided at them since; `None` for other reasons.
+pub fn once_trusted(reason: &str, is_decided: bool) -> Option<String> {
+    let then = match (reason.ends_with(WANTS_TRUST), reason.contains(MERGE_WANTS_TRUST)) {
+        (false, false) => return None,
+        (_, _) if is_decided => "",
+        (true, _) => "; approve to ask its hook again",
+        (false, true) => "; approve to merge it",
+    };
+    Some(format!("the project's files are approved by now{then}"))
+}
+
+const MERGE_WANTS_TRUST: &str = ", so nobody can say whether this may be merged";
+
+const WANTS_TRUST: &str = " (git axiom trust); approve to ask it again";
