@@ -311,6 +311,7 @@ pub(crate) fn rebased(
     let index = onto(repo, (index, &entries), (&now.index_tree, since), &BTreeSet::new())?;
     let changes = repo.history().diff_trees(&tree, &files)?;
     let (files, _) = with_own_submodules(repo, Path::new(&change.path), (files, &index), (&changes, submodules))?;
+    forget_permissions(repo, (&changes, &files), &mut beside)?;
     // Files that the transaction did not change keep their present bytes.
     beside.raw = bytes_by(&now.extras.raw, &beside.raw, |path| change_of(&wanted, path).is_some());
     if !left.has_operation_of(&now.extras) {
@@ -331,6 +332,18 @@ pub(crate) fn rebased(
         head: git_operations::head(moved, change, &now.head),
         captures: ValueChange::new(commit, capture),
     })
+}
+
+/// What goes has no permissions afterwards: whoever takes this back gives it those that it has now.
+fn forget_permissions(repo: &Repository, (changes, files): (&[TreeChange], &Oid), extras: &mut CaptureExtras) -> Result<()> {
+    let removed = changes.iter().filter(|change| change.new.is_none());
+    let gone: BTreeSet<RepoPath> = removed.flat_map(|change| change.path.folders_above().chain([change.path.clone()])).collect();
+    for path in gone {
+        if !repo.objects().is_in_tree(files, &path)? {
+            extras.modes.retain(|one| one.path != path);
+        }
+    }
+    Ok(())
 }
 
 /// The future extras of the worktree (conflict stages, flags, the git operation in progress): what the transaction changed

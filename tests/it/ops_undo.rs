@@ -1,5 +1,7 @@
 //! Undo and redo, through the binary, on real repositories.
 
+use std::os::unix::fs::PermissionsExt;
+
 use crate::support::{Scratch, contents};
 
 #[test]
@@ -535,4 +537,23 @@ fn a_merge_comes_not_back_over_another_attempt_at_its_task() {
     scratch.axiom(&["rollback", "task", "t1", "--yes"]);
     scratch.axiom(&["redo", "--yes"]);
     assert!(scratch.task("t1").merged.is_some() && scratch.has("t1.txt"));
+}
+
+/// A secret that was closed to others since it came must not come back open.
+#[test]
+fn what_an_undo_removes_comes_back_with_the_permissions_that_it_had_then() {
+    let scratch = Scratch::new();
+    scratch.write("keys/secret.txt", "secret\n");
+    scratch.axiom(&["checkpoint", "create", "then"]);
+    std::fs::remove_dir_all(scratch.path().join("keys")).unwrap();
+    scratch.axiom(&["rollback", "checkpoint", "then", "--yes"]);
+    let place = |path: &str| scratch.path().join(path);
+    for (path, mode) in [("keys/secret.txt", 0o600), ("keys", 0o700)] {
+        std::fs::set_permissions(place(path), PermissionsExt::from_mode(mode)).unwrap();
+    }
+    scratch.axiom(&["undo", "--yes"]);
+    assert!(!scratch.has("keys"));
+    scratch.axiom(&["redo", "--yes"]);
+    let mode = |path: &str| std::fs::metadata(place(path)).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode("keys/secret.txt"), mode("keys")), (0o600, 0o700));
 }
