@@ -3,33 +3,32 @@
 //! Checks against the state run under the state lock, so that two commands at the same time cannot take the same id. Long
 //! texts are stored before the lock is taken.
 
+mod checks;
+mod standing;
+
 use std::collections::BTreeSet;
+
+use checks::{check_early, check_length, check_limits, check_persona, check_verify};
 
 use super::limits;
 use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
 use axiom_model::base::forms::plural::count;
-use axiom_model::base::ids::{AgentId, GateId, TaskId};
+use axiom_model::base::ids::{GateId, TaskId};
 use axiom_model::base::text::TextOrBlob;
 use axiom_model::planning::plan::GoalPlan;
 use axiom_model::queries::needs;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::{Event, EventAuthor};
-use axiom_model::work::gates::gate::GateDecision;
 use axiom_model::work::money::budget::{BudgetLimits, NewBudgetLimits};
 use axiom_model::work::tasks::task::{
     MergedTaskWork, NeededReadyPoint, Task, TaskChangeSet, TaskDependency, TaskFieldChange, TaskKind, TaskStatus,
 };
-use axiom_model::work::verifying::checks::named_step;
 use axiom_safety::context::handle::Context;
 use axiom_safety::history::task_texts;
-
-/// The longest title, in characters.
-pub const MAX_TITLE: usize = 500;
-/// The longest command of a verify step, in bytes.
-const MAX_COMMAND: usize = 64 * 1024;
-/// The most dependencies or verify steps of one task.
-const MAX_LIST: usize = 1000;
+pub use checks::MAX_TITLE;
+pub(crate) use checks::{check, check_title};
+pub use standing::{archive, block, may_block, unblock};
 
 /// A task to add.
 #[derive(Debug, Clone)]
@@ -197,88 +196,6 @@ pub(crate) fn next_ids(state: &State, kind: TaskKind, count: usize, reserved: &B
     (1..).map(|step| format!("{prefix}{:03}", start + step)).take(count).map(TaskId::new).collect()
 }
 
-/// Checks the fields for which the state is not needed.
-pub(crate) fn check(new: &NewTaskRequest) -> Result<()> {
-    check_title(&new.title)?;
-    new.persona.as_deref().map_or(Ok(()), check_persona)?;
-    check_verify(&new.verify)?;
-    check_length("dependencies", new.after.len())?;
-    check_limits(new.kind, new.limits)?;
-    check_early(new.kind, &new.needs, new.start_early)
-}
-
-fn check_limits(kind: TaskKind, limits: BudgetLimits) -> Result<()> {
-    if kind != TaskKind::Task && !limits.is_empty() {
-        return Err(Error::new(Code::InvalidInput, format!("only a task has a budget, not a {kind}"))
-            .hint("give it to its tasks, or to all: git config axiom.budget.maxCost USD"));
-    }
-    Ok(())
-}
-
-fn check_early(kind: TaskKind, needs: &[NeededReadyPoint], start_early: bool) -> Result<()> {
-    if kind != TaskKind::Task && !needs.is_empty() {
-        return Err(Error::new(Code::InvalidInput, format!("only a task waits for what is ready, not a {kind}"))
-            .hint("--after ID    waits until all of it is merged"));
-    }
-    if start_early && needs.is_empty() {
-        return Err(Error::new(Code::InvalidInput, "nothing says what the early start does not need")
-            .hint("name it: --after TASK:NAME --start-early"));
-    }
-    check_length("needs", needs.len())
-}
-
-pub(crate) fn check_title(title: &str) -> Result<()> {
-    let length = title.chars().count();
-    if title.trim().is_empty() {
-        return Err(Error::new(Code::InvalidInput, "a task needs a title").hint("say in one line what is to be done"));
-    }
-    if length > MAX_TITLE {
-        return Err(Error::new(Code::TooLarge, format!("the title has {length} characters, the limit is {MAX_TITLE}"))
-            .hint("put the details into the body: --body or --body-file"));
-    }
-    match title.chars().find(|c| c.is_control()) {
-        Some(c) => Err(Error::new(Code::InvalidInput, format!("the title has the character {c:?}"))
-            .hint("a title is one line; put the rest into the body: --body or --body-file")),
-        None => Ok(()),
-    }
-}
-
-fn check_persona(persona: &str) -> Result<()> {
-    // The ids of agents are made from the persona: `<persona>-NNN`.
-    AgentId::new(format!("{persona}-0001")).map(drop).map_err(|error| {
-        Error::new(Code::InvalidId, format!("'{persona}' cannot be a persona"))
-            .why(error.causes().join(": "))
-            .hint("use letters, digits, '-' and '_', beginning with a letter or digit")
-    })
-}
-
-fn check_verify(verify: &[String]) -> Result<()> {
-    check_length("verify steps", verify.len())?;
-    if let Some(name) = named_step::repeated(verify) {
-        return Err(
-            Error::new(Code::InvalidInput, format!("two verify steps are called '{name}'")).hint("give each a name of its own")
-        );
-    }
-    for command in verify {
-        if command.trim().is_empty() {
-            return Err(Error::new(Code::InvalidInput, "a verify step is empty").hint("give a shell command that must pass"));
-        }
-        if command.len() > MAX_COMMAND {
-            let what = format!("a verify step has {} bytes, the limit is {MAX_COMMAND}", command.len());
-            return Err(Error::new(Code::TooLarge, what).hint("put it into a script of the repository and call that"));
-        }
-    }
-    Ok(())
-}
-
-fn check_length(what: &str, length: usize) -> Result<()> {
-    if length > MAX_LIST {
-        let what = format!("a task has {length} {what}, the limit is {MAX_LIST}");
-        return Err(Error::new(Code::TooLarge, what).hint("put a group in between: --kind group"));
-    }
-    Ok(())
-}
-
 /// Changes fields of a task and returns the changes; an empty list where every field had its new value already.
 pub fn edit(ctx: &mut Context, id: &TaskId, edit: TaskEditRequest) -> Result<Vec<TaskFieldChange>> {
     edit.title.as_deref().map_or(Ok(()), check_title)?;
@@ -399,66 +316,4 @@ fn active(state: &State, task: &Task, verb: &str) -> Error {
     let agent = state.agent_on(&task.id).map_or_else(|| "AGENT".to_owned(), |agent| agent.id.to_string());
     Error::new(Code::InvalidTransition, format!("an agent works on '{}', so it cannot be {verb}", task.id))
         .hint(format!("git axiom stop {agent}    then run the command again"))
-}
-
-/// Blocks tasks: no agent takes them until they are unblocked.
-pub fn block(ctx: &mut Context, ids: &[TaskId], reason: &str) -> Result<Vec<TaskId>> {
-    may_block(ctx.state(), ids, reason)?;
-    restate(ctx, ids, |state, task| match task.status {
-        TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Failed => {
-            Ok(RestatedTask::to(TaskStatus::Blocked, Some(reason.to_owned())))
-        }
-        TaskStatus::Active => Err(active(state, task, "blocked")),
-        TaskStatus::Done | TaskStatus::Archived => Err(no_way(task, "blocked")),
-    })
-}
-
-/// Checks whether tasks can be blocked for this reason, once no agent works on them any more.
-pub fn may_block(state: &State, ids: &[TaskId], reason: &str) -> Result<()> {
-    if reason.trim().is_empty() {
-        return Err(Error::new(Code::InvalidInput, "a reason is needed").hint("give it with --reason"));
-    }
-    if reason.len() > MAX_COMMAND {
-        return Err(Error::new(Code::TooLarge, format!("the reason is over {MAX_COMMAND} bytes")));
-    }
-    ids.iter().try_for_each(|id| {
-        let task = state.task(id)?;
-        match task.status {
-            TaskStatus::Pending | TaskStatus::Blocked | TaskStatus::Failed | TaskStatus::Active => Ok(()),
-            TaskStatus::Done | TaskStatus::Archived => Err(no_way(task, "blocked")),
-        }
-    })
-}
-
-/// Makes tasks pending again: blocked and failed ones, and unmerged pending or done ones with a rejected gate on which no
-/// session has acted yet. Closes their rejected gates.
-pub fn unblock(ctx: &mut Context, ids: &[TaskId]) -> Result<Vec<TaskId>> {
-    restate(ctx, ids, |state, task| {
-        let closes = rejected_gates(state, &task.id);
-        let pending = RestatedTask { status: TaskStatus::Pending, reason: None, closes };
-        match task.status {
-            TaskStatus::Blocked | TaskStatus::Failed => Ok(pending),
-            TaskStatus::Pending | TaskStatus::Done if task.merged.is_none() && !pending.closes.is_empty() => Ok(pending),
-            TaskStatus::Active if !pending.closes.is_empty() => Err(no_way(task, "unblocked")
-                .hint(format!("its gate was rejected: once a session has blocked it, git axiom task unblock {}", task.id))),
-            TaskStatus::Pending | TaskStatus::Active | TaskStatus::Done | TaskStatus::Archived => Err(no_way(task, "unblocked")),
-        }
-    })
-}
-
-/// The gates of a task that a human rejected, which no session has acted on yet.
-fn rejected_gates(state: &State, id: &TaskId) -> Vec<GateId> {
-    let gates = state.restorable.gates.values().filter(|gate| gate.task_id.as_ref() == Some(id));
-    let rejected = gates.filter(|gate| matches!(gate.decision, Some(GateDecision::Rejected { .. })));
-    rejected.map(|gate| gate.id.clone()).collect()
-}
-
-/// Archives tasks. Tasks that depend on them no longer wait for them.
-pub fn archive(ctx: &mut Context, ids: &[TaskId]) -> Result<Vec<TaskId>> {
-    restate(ctx, ids, |state, task| match task.status {
-        TaskStatus::Active => Err(active(state, task, "archived")),
-        TaskStatus::Pending | TaskStatus::Done | TaskStatus::Blocked | TaskStatus::Failed | TaskStatus::Archived => {
-            Ok(RestatedTask::to(TaskStatus::Archived, task.reason.clone()))
-        }
-    })
 }

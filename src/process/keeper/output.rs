@@ -3,101 +3,32 @@
 //! One thread reads each stream, and one writes. The queue between them is limited by the cap, so a slow disk costs memory
 //! (at most the cap) and does not slow the agent down.
 
+mod log_line;
+mod writer;
+
 use std::io::Read;
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::mpsc::{self, Receiver, RecvTimeoutError, Sender};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender};
+use std::sync::{Arc, Mutex, PoisonError, mpsc};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
+use writer::AgentOutputWriter;
 
 use super::spec::{KeeperSpec, OutputRecord, TAIL_BYTES};
 use super::stream::StreamTap;
 use axiom_base::env;
 use axiom_base::error::{Error, Result};
-use axiom_base::files::AppendFile;
-use axiom_model::base::forms::hex::{from_hex, to_hex};
 use axiom_model::state::audit::signal_text;
 use axiom_model::work::signals::signal::AgentSignal;
+pub use log_line::{LogLine, LogLineSource};
 
 /// Longer lines are split into pieces of this many bytes; all but the last have [`LogLine::cont`].
 const MAX_PIECE: usize = 1024 * 1024;
 /// How often the log is synced while there is output.
 const SYNC_EVERY: Duration = Duration::from_secs(1);
-
-/// The source of a line.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub enum LogLineSource {
-    /// The program's standard output.
-    Stdout,
-    /// The program's standard error.
-    Stderr,
-    /// A remark of the keeper.
-    Keeper,
-    /// What the agent reported, in words. Its program printed nothing of it.
-    Report,
-}
-
-/// One line of an agent's log. The program's output is all the pieces joined, with a line feed after each that has neither
-/// `cont` nor `noEol`.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct LogLine {
-    /// When it was read.
-    pub at: Timestamp,
-    /// The iteration, from 1.
-    pub iteration: u64,
-    /// Its source.
-    pub stream: LogLineSource,
-    /// The name of the agent program, where there are rules for its output.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub program: Option<String>,
-    /// The line without its line feed, if it is UTF-8.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub text: Option<String>,
-    /// The line without its line feed, in hexadecimal, if it is not UTF-8.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub hex: Option<String>,
-    /// The next line of this stream continues this one.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub cont: bool,
-    /// The stream ended here without a line feed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub no_eol: bool,
-    /// A run of the program begins here. An iteration that did not count has the number of the next one, and a task that is claimed
-    /// again begins with 1 again.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
-    pub first: bool,
-}
-
-impl LogLine {
-    /// A line of which only its bytes are known, with its line feed where it has one.
-    pub fn of_bytes(line: &[u8], at: Timestamp, stream: LogLineSource) -> Self {
-        let (line, no_eol) = line.strip_suffix(b"\n").map_or((line, true), |line| (line, false));
-        let (text, hex) = match std::str::from_utf8(line) {
-            Ok(text) => (Some(text.to_owned()), None),
-            Err(_) => (None, Some(to_hex(line))),
-        };
-        Self { at, iteration: 1, stream, program: None, text, hex, cont: false, no_eol, first: false }
-    }
-
-    /// The bytes of the output, with the line feed.
-    pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = match (&self.text, &self.hex) {
-            (Some(text), _) => text.clone().into_bytes(),
-            (None, Some(hex)) => from_hex(hex).unwrap_or_default(),
-            (None, None) => Vec::new(),
-        };
-        if !self.cont && !self.no_eol {
-            bytes.push(b'\n');
-        }
-        bytes
-    }
-}
 
 enum AgentOutputMessage {
     Chunk { at: Timestamp, stream: LogLineSource, bytes: Vec<u8> },
@@ -268,188 +199,6 @@ impl AgentOutputReader {
             let _ = self.queue.send(AgentOutputMessage::Chunk { at: env::now(), stream, bytes });
         }
     }
-}
-
-struct AgentOutputWriter {
-    log: Option<AppendFile>,
-    kept: AgentOutputSettings,
-    logged: u64,
-    full: bool,
-    pending: [Vec<u8>; 2],
-    batch: Vec<u8>,
-    batch_raw: u64,
-    dirty: bool,
-    written: AgentOutputWritten,
-}
-
-/// How a piece of a line ends.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum LinePieceEnd {
-    /// With the line feed.
-    Whole,
-    /// The line is too long for one piece.
-    GoesOn,
-    /// The stream ended within the line.
-    Missing,
-}
-
-impl AgentOutputWriter {
-    fn open(path: &Path, kept: AgentOutputSettings) -> Self {
-        let (mut log, mut error) = match AppendFile::open(path) {
-            Ok(log) => (Some(log), None),
-            Err(e) => (None, Some(e.to_string())),
-        };
-        // A keeper that was killed may have left an incomplete line. The first new line must not be appended to it.
-        if ends_torn(path)
-            && let Some(Err(e)) = log.as_mut().map(|log| log.append(b"\n"))
-        {
-            (log, error) = (None, Some(e.to_string()));
-        }
-        let written = AgentOutputWritten { raw: 0, error };
-        let (pending, batch) = ([Vec::new(), Vec::new()], Vec::new());
-        Self { log, kept, logged: 0, full: false, pending, batch, batch_raw: 0, dirty: false, written }
-    }
-
-    fn run(&mut self, messages: &Receiver<AgentOutputMessage>) -> AgentOutputWritten {
-        let mut synced = Instant::now();
-        let mut open = true;
-        while open {
-            let message = match self.dirty {
-                true => messages.recv_timeout(SYNC_EVERY),
-                false => messages.recv().map_err(|_| RecvTimeoutError::Disconnected),
-            };
-            match message {
-                Ok(message) => open = self.take(message),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => open = false,
-            }
-            while open && self.batch.len() < MAX_PIECE {
-                match messages.try_recv() {
-                    Ok(message) => open = self.take(message),
-                    Err(_) => break,
-                }
-            }
-            if !open {
-                self.flush_pending();
-            }
-            self.append();
-            if self.dirty && (!open || synced.elapsed() >= SYNC_EVERY) {
-                self.sync();
-                synced = Instant::now();
-            }
-        }
-        std::mem::take(&mut self.written)
-    }
-
-    /// Handles a message. Returns whether more may follow.
-    fn take(&mut self, message: AgentOutputMessage) -> bool {
-        let (at, stream, bytes) = match message {
-            AgentOutputMessage::Chunk { at, stream, bytes } => (at, stream, bytes),
-            AgentOutputMessage::Report { at, words } => {
-                self.line(at, LogLineSource::Report, words.as_bytes(), LinePieceEnd::Whole, 0);
-                return true;
-            }
-            AgentOutputMessage::Finish => return false,
-        };
-        let slot = usize::from(stream != LogLineSource::Stdout);
-        let mut pending = std::mem::take(&mut self.pending[slot]);
-        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            pending.extend_from_slice(piece);
-            if pending.ends_with(b"\n") {
-                let line = &pending[..pending.len() - 1];
-                self.line(at, stream, line, LinePieceEnd::Whole, pending.len());
-                pending.clear();
-            }
-            while pending.len() >= MAX_PIECE {
-                let cut = boundary(&pending, MAX_PIECE);
-                self.line(at, stream, &pending[..cut], LinePieceEnd::GoesOn, cut);
-                pending.drain(..cut);
-            }
-        }
-        self.pending[slot] = pending;
-        true
-    }
-
-    fn flush_pending(&mut self) {
-        for (slot, stream) in [(0, LogLineSource::Stdout), (1, LogLineSource::Stderr)] {
-            let rest = std::mem::take(&mut self.pending[slot]);
-            if !rest.is_empty() {
-                self.line(env::now(), stream, &rest, LinePieceEnd::Missing, rest.len());
-            }
-        }
-    }
-
-    fn line(&mut self, at: Timestamp, stream: LogLineSource, bytes: &[u8], ending: LinePieceEnd, raw: usize) {
-        if self.full || self.log.is_none() {
-            return;
-        }
-        let (text, hex) = match std::str::from_utf8(bytes) {
-            Ok(text) => (Some(text.to_owned()), None),
-            Err(_) => (None, Some(to_hex(bytes))),
-        };
-        let (cont, no_eol) = (ending == LinePieceEnd::GoesOn, ending == LinePieceEnd::Missing);
-        let (iteration, program) = (self.kept.iteration, self.kept.program.clone());
-        let first = self.logged == 0;
-        let line = LogLine { at, iteration, stream, program, text, hex, cont, no_eol, first };
-        let Ok(mut json) = serde_json::to_vec(&line) else { return };
-        json.push(b'\n');
-        if self.logged + json.len() as u64 > self.kept.cap {
-            self.full = true;
-            let text = format!("more than {} bytes of output: the rest is read and counted, not kept", self.kept.cap);
-            let note = LogLine { stream: LogLineSource::Keeper, text: Some(text), hex: None, cont: false, no_eol: false, ..line };
-            json = serde_json::to_vec(&note).unwrap_or_default();
-            json.push(b'\n');
-        } else {
-            self.batch_raw += raw as u64;
-        }
-        self.logged += json.len() as u64;
-        self.batch.extend_from_slice(&json);
-    }
-
-    fn append(&mut self) {
-        let batch = std::mem::take(&mut self.batch);
-        let raw = std::mem::take(&mut self.batch_raw);
-        let Some(log) = self.log.as_mut().filter(|_| !batch.is_empty()) else { return };
-        match log.append(&batch) {
-            Ok(()) => {
-                self.written.raw += raw;
-                self.dirty = true;
-            }
-            // From here on, output is only counted: the agent goes on, and the record has the error.
-            Err(e) => self.give_up(&e),
-        }
-    }
-
-    fn sync(&mut self) {
-        self.dirty = false;
-        if let Some(Err(e)) = self.log.as_ref().map(AppendFile::sync) {
-            self.give_up(&e);
-        }
-    }
-
-    fn give_up(&mut self, error: &Error) {
-        self.written.error = Some(error.to_string());
-        self.log = None;
-    }
-}
-
-/// Where to cut, after at most `limit` bytes, without splitting a UTF-8 character.
-fn boundary(bytes: &[u8], limit: usize) -> usize {
-    match std::str::from_utf8(&bytes[..limit]) {
-        Err(e) if e.error_len().is_none() && e.valid_up_to() > 0 => e.valid_up_to(),
-        Ok(_) | Err(_) => limit,
-    }
-}
-
-fn ends_torn(path: &Path) -> bool {
-    use std::io::{Seek, SeekFrom};
-    let last = std::fs::File::open(path).and_then(|mut file| {
-        file.seek(SeekFrom::End(-1))?;
-        let mut byte = [0_u8; 1];
-        file.read_exact(&mut byte)?;
-        Ok(byte[0])
-    });
-    last.is_ok_and(|byte| byte != b'\n')
 }
 
 #[cfg(test)]

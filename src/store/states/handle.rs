@@ -3,24 +3,26 @@
 //! Every change takes the state lock, reads the events that other processes appended, validates the new ones by `apply`,
 //! appends, syncs, and records the tasks.
 
+mod appending;
+mod copies;
+
 use std::os::unix::fs::MetadataExt;
-use std::path::PathBuf;
 use std::time::Duration;
+
+use appending::{is_not_about_the_event, trace_of_events};
 
 use crate::beside::tasks;
 use crate::layout::StoreLayout;
-use crate::log_files::log;
 use crate::log_files::log::LogPosition;
-use crate::log_files::{backup, line, reserve, segments};
+use crate::log_files::{log, reserve};
 use crate::states::checkpoints::OlderCheckpointsInUse;
 use crate::states::snapshot;
 use crate::states::snapshot::{LoadedSnapshot, SnapshotFile};
-use axiom_base::env;
 use axiom_base::error::{Code, Error, Result};
-use axiom_base::files;
-use axiom_base::files::{AppendFile, FileLock, LockAttempt};
-use axiom_model::base::ids::{OperationId, TaskId};
-use axiom_model::operation::touched::{changes_tasks, touched_tasks};
+use axiom_base::files::AppendFile;
+use axiom_base::{env, files};
+use axiom_model::base::ids::OperationId;
+use axiom_model::operation::touched::changes_tasks;
 use axiom_model::state::current_state::State;
 use axiom_model::state::event::{Event, EventAuthor, EventEnvelope};
 use axiom_model::state::repository_location::RepositoryRelocation;
@@ -247,186 +249,9 @@ impl Store {
         self.warnings.extract_if(.., |warning| warning.code() == Code::EventLogTruncated).collect()
     }
 
-    /// Appends the events that `decide` returns for the newest state. One write and one sync: the events are acknowledged
-    /// when this returns. A crash leaves none of them, the first few, or all: changes that must happen together are one
-    /// event.
-    pub fn append_with(
-        &mut self,
-        author: &AppendAuthor,
-        decide: impl FnOnce(&State) -> Result<Vec<Event>>,
-    ) -> Result<Vec<EventEnvelope>> {
-        self.append_how(author, SyncTime::Now, decide)
-    }
-
-    /// As [`Store::append_with`], for an intent: it acknowledges nothing, and is synced together with the later event that
-    /// it announces. A power failure may lose the events; a crash of the process does not.
-    pub fn append_unsynced(
-        &mut self,
-        author: &AppendAuthor,
-        decide: impl FnOnce(&State) -> Result<Vec<Event>>,
-    ) -> Result<Vec<EventEnvelope>> {
-        self.append_how(author, SyncTime::Later, decide)
-    }
-
-    fn append_how(
-        &mut self,
-        author: &AppendAuthor,
-        sync: SyncTime,
-        decide: impl FnOnce(&State) -> Result<Vec<Event>>,
-    ) -> Result<Vec<EventEnvelope>> {
-        if self.only_shown {
-            return Err(Error::new(Code::Internal, "a read-only command was about to write"));
-        }
-        if self.poisoned {
-            return Err(Error::new(Code::IoFailed, "an earlier write to the event log could not be synced")
-                .hint("check the disk, then run the command again"));
-        }
-        let take = || FileLock::take(&self.layout.state_lock(), PATIENCE);
-        // Nearly always the folders are there.
-        let lock = match take().or_else(|_| self.layout.ensure().and_then(|()| take()))? {
-            LockAttempt::Taken(lock) => lock,
-            LockAttempt::Held => return Err(Error::new(Code::Busy, "the state is locked by another process for too long")),
-        };
-        let torn = self.catch_up()?;
-        let mut file = AppendFile::open(&self.layout.events())?;
-        if torn > 0 {
-            let repaired = self.cut_torn_end(&mut file)?;
-            self.write(author, vec![repaired], &mut file, SyncTime::Now)?;
-            file = AppendFile::open(&self.layout.events())?;
-        }
-        let outcome = decide(&self.state).and_then(|events| self.write(author, events, &mut file, sync));
-        drop(lock);
-        outcome
-    }
-
-    /// Appends events; see [`Store::append_with`].
-    pub fn append(&mut self, author: &AppendAuthor, events: Vec<Event>) -> Result<Vec<EventEnvelope>> {
-        self.append_with(author, |_| Ok(events))
-    }
-
     /// Sets space aside for the last events of a session at a full disk.
     pub fn keep_reserve(&self) -> Result<()> {
         reserve::keep(&self.layout)
-    }
-
-    fn write(
-        &mut self,
-        author: &AppendAuthor,
-        events: Vec<Event>,
-        file: &mut AppendFile,
-        sync: SyncTime,
-    ) -> Result<Vec<EventEnvelope>> {
-        let seq = self.state.seq;
-        let prepared = self.prepare(author, events);
-        let outcome = prepared.and_then(|prepared| {
-            if !prepared.envelopes.is_empty() {
-                self.commit(&prepared, file, sync)?;
-            }
-            Ok(prepared.envelopes)
-        });
-        // After a refused or failed write, the state in memory may be ahead of the log.
-        if outcome.is_err() && self.state.seq != seq && !self.poisoned {
-            self.reload();
-        }
-        outcome
-    }
-
-    /// Numbers the events, applies them to the state in memory, and encodes their lines.
-    fn prepare(&mut self, author: &AppendAuthor, events: Vec<Event>) -> Result<PreparedAppend> {
-        let mut prepared = PreparedAppend::default();
-        for event in events {
-            let envelope =
-                EventEnvelope { seq: self.state.seq + 1, at: env::now(), txn: author.txn.clone(), by: author.by.clone(), event };
-            // Before `apply`: a line that is too long is refused while nothing has changed.
-            let line = line::encode(&envelope)?;
-            let touched = touched_tasks(&self.state, &envelope.event);
-            self.state.apply(&envelope)?;
-            prepared.touched.extend(touched);
-            prepared.bytes.extend(line);
-            prepared.envelopes.push(envelope);
-        }
-        Ok(prepared)
-    }
-
-    fn commit(&mut self, prepared: &PreparedAppend, file: &mut AppendFile, sync: SyncTime) -> Result<()> {
-        env::fault_point("store.before-append");
-        env::refusal_point("store.append").map_err(|e| Error::io("append to", &self.layout.events(), e))?;
-        if let Err(error) = file.append(&prepared.bytes) {
-            // What a session records last is worth more than the space that waits for it, and how the work of its agents ended, whoever
-            // records that.
-            let ends_work = |event: &Event| matches!(event, Event::IterationEnded { .. } | Event::WorkReleased { .. });
-            let is_worth_it = |envelope: &EventEnvelope| envelope.by == EventAuthor::Supervisor || ends_work(&envelope.event);
-            if !(error.code() == Code::DiskFull && prepared.envelopes.iter().any(is_worth_it) && reserve::give_up(&self.layout)) {
-                return Err(error);
-            }
-            file.append(&prepared.bytes)?;
-        }
-        env::fault_point("store.after-append");
-        // The log has the lines from here on, whatever becomes of them: memory and file say the same.
-        self.position.offset += prepared.bytes.len() as u64;
-        self.position.sum = line::last_sum(&prepared.bytes);
-        let refused = || env::refusal_point("store.sync").map_err(|e| Error::io("sync", &self.layout.events(), e));
-        if sync == SyncTime::Now
-            && let Err(error) = refused().and_then(|()| file.sync())
-        {
-            self.poisoned = true;
-            return Err(
-                error.hint("it is unknown whether the last change is on disk: check the disk, then run 'git axiom status'")
-            );
-        }
-        env::fault_point("store.after-sync");
-        // The change is made now. The rest are copies of it: if they fail, the change must still be acknowledged.
-        if let Err(error) = self.write_copies(&prepared.touched) {
-            tracing::warn!(%error, "a copy of the state could not be written");
-        }
-        Ok(())
-    }
-
-    fn write_copies(&mut self, touched: &[TaskId]) -> Result<()> {
-        if let Err(error) = self.tasks.catch_up(&self.layout, &self.state, touched) {
-            // The next append or snapshot, in this process or another, detects this.
-            tracing::warn!(%error, "the tasks could not be recorded beside the log, and will be later");
-        }
-        if self.position.offset > segments::SEAL_AT {
-            segments::seal(&self.layout, self.position.first)?;
-            self.position = LogPosition { first: self.state.seq + 1, ..LogPosition::default() };
-        }
-        if self.state.seq - self.snapshot_seq >= SNAPSHOT_AFTER {
-            self.write_snapshot()?;
-        }
-        Ok(())
-    }
-
-    /// Writes a snapshot if anything has changed since the last one, and completes `cases.jsonl`. A newer snapshot of
-    /// another process is kept, and so is the old one while another process writes one. Nothing is written where the state in
-    /// memory may not be that of the log: after a failed sync a power loss may take the last events, but not the snapshot.
-    pub fn save_snapshot(&mut self) -> Result<()> {
-        if self.only_shown || self.poisoned {
-            return Ok(());
-        }
-        if let Err(error) = self.record_what_is_missing() {
-            tracing::warn!(%error, "the tasks could not be recorded beside the log, and will be later");
-        }
-        self.write_snapshot()
-    }
-
-    fn record_what_is_missing(&mut self) -> Result<()> {
-        if self.tasks.is_behind(&self.layout, &self.state)?
-            && let LockAttempt::Taken(_lock) = FileLock::take(&self.layout.state_lock(), MOMENT)?
-        {
-            self.catch_up()?;
-            self.tasks.catch_up(&self.layout, &self.state, &[])?;
-        }
-        Ok(())
-    }
-
-    fn write_snapshot(&mut self) -> Result<()> {
-        if self.state.seq > self.snapshot_seq {
-            let (changed, older) = (self.tasks.changed(), &mut self.older);
-            let saved = snapshot::save(&self.layout, &mut self.state, self.position, changed, older)?;
-            self.snapshot_seq = saved.max(self.snapshot_seq);
-        }
-        Ok(())
     }
 
     /// A crash left an incomplete last line, which was never acknowledged. Saves it to a file, then cuts it off.
@@ -458,30 +283,6 @@ impl Store {
     }
 }
 
-/// A file that is only written after the first event. If there is one and the log is empty, the log has lost its events.
-fn trace_of_events(layout: &StoreLayout) -> Result<Option<PathBuf>> {
-    if let Some(segment) = segments::sealed(layout)?.pop() {
-        return Ok(Some(segment.path));
-    }
-    let traces = [layout.snapshot(), backup::path(layout, 0), layout.tasks()];
-    Ok(traces.into_iter().find(|path| path.metadata().is_ok_and(|meta| meta.len() > 0)))
-}
-
-/// When an append is synced.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum SyncTime {
-    Now,
-    Later,
-}
-
-/// Events to be appended, and the tasks they touch.
-#[derive(Default)]
-struct PreparedAppend {
-    bytes: Vec<u8>,
-    envelopes: Vec<EventEnvelope>,
-    touched: Vec<TaskId>,
-}
-
 /// Applies an event that was read from the log. An event that does not fit is damage, not a mistake of the caller's.
 pub(crate) fn apply(state: &mut State, envelope: &EventEnvelope) -> Result<()> {
     state.apply(envelope).map_err(|error| {
@@ -491,12 +292,6 @@ pub(crate) fn apply(state: &mut State, envelope: &EventEnvelope) -> Result<()> {
         let error = if error.code() == Code::EventSchemaInvalid { error } else { misfit(envelope, &error) };
         error.hint("see 'git axiom recover'")
     })
-}
-
-/// Whether applying an event failed for another reason than the event: the older checkpoints could not be read.
-fn is_not_about_the_event(code: Code) -> bool {
-    let of_log = [Code::EventLogTooNew, Code::EventLogTooOld, Code::EventLogCorrupted, Code::EventLogTruncated];
-    [Code::IoFailed, Code::DiskFull].contains(&code) || of_log.contains(&code)
 }
 
 fn misfit(envelope: &EventEnvelope, error: &Error) -> Error {

@@ -1,5 +1,8 @@
 //! What a call of `git` may do.
 
+use axiom_base::error::{Code, Error, Result};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -48,4 +51,15 @@ pub(super) struct GitCallLimit {
     pub(super) time: Duration,
     /// Nobody wants what it does any more.
     pub(super) given_up: Option<Arc<AtomicBool>>,
+}
+
+pub(super) fn started(command: &mut Command) -> Result<Child> {
+    let folder = command.get_current_dir().map(Path::to_owned);
+    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| match folder {
+        Some(folder) if !folder.is_dir() => Error::io("enter the folder", &folder, e),
+        Some(_) | None if e.kind() == std::io::ErrorKind::NotFound => {
+            Error::new(Code::GitMissing, "git cannot be started").because(e).hint("install git 2.40 or newer")
+        }
+        Some(_) | None => Error::cannot_start("git", e),
+    })
 }

@@ -14,8 +14,8 @@ use axiom_base::own_process::end_signals::is_too_late_for_git;
 use axiom_process::os::family::end_with_family;
 
 use super::call::GitCallLimit;
+use super::call::started;
 use super::output::GitOutput;
-use super::running::started;
 
 /// How long git has to take its lock files away, once it was asked to end.
 const GRACE: Duration = Duration::from_millis(300);

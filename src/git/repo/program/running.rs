@@ -6,10 +6,10 @@ use std::io::{BufRead, Read, Write};
 use std::os::unix::ffi::OsStrExt;
 use std::os::unix::process::{CommandExt, ExitStatusExt};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::thread::Builder;
 
-use super::call::{GitCallEffect, GitCallLimit, GitCallObjects};
+use super::call::{GitCallEffect, GitCallLimit, GitCallObjects, started};
 use super::output::GitOutput;
 
 use super::super::worktrees::Worktree;
@@ -195,17 +195,6 @@ pub(crate) fn joined(prefix: &str, value: &OsStr) -> OsString {
     let mut whole = OsString::from(prefix);
     whole.push(value);
     whole
-}
-
-pub(super) fn started(command: &mut Command) -> Result<Child> {
-    let folder = command.get_current_dir().map(Path::to_owned);
-    command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().map_err(|e| match folder {
-        Some(folder) if !folder.is_dir() => Error::io("enter the folder", &folder, e),
-        Some(_) | None if e.kind() == std::io::ErrorKind::NotFound => {
-            Error::new(Code::GitMissing, "git cannot be started").because(e).hint("install git 2.40 or newer")
-        }
-        Some(_) | None => Error::cannot_start("git", e),
-    })
 }
 
 /// Runs a command; only its stdout and stderr are still to be set up, and its stdin if there is input.

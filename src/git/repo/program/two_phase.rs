@@ -6,7 +6,7 @@ use std::process::Stdio;
 
 use axiom_base::error::{Code, Error, Result};
 
-use super::running::started;
+use super::call::started;
 use super::{Git, GitOutput};
 
 impl Git<'_> {

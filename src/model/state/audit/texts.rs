@@ -1,0 +1,318 @@
+//! Events of a task in words.
+
+use super::super::current_state::State;
+use super::super::event::{Event, OperationEnd};
+use crate::base::forms::plural::{count, count_of};
+use crate::base::forms::times;
+use crate::base::ids::{AgentId, GateId, TaskId};
+use crate::base::names::RefName;
+use crate::base::text::TextOrBlob;
+use crate::work::gates::gate::GateDecision;
+use crate::work::iteration::IterationOutcome;
+use crate::work::sessions::session::{SessionState, SupervisorRequest};
+use crate::work::signals::signal::{AgentSignal, FileReport, ReportedFileRole, ToolReport};
+use crate::work::tasks::task::{Task, TaskChangeSet, TaskFieldChange, TaskStatus};
+use crate::work::verifying::checks::named_step::NamedVerifyStep;
+use crate::work::verifying::verification::{MergeVerification, VerifyStepResult};
+
+/// Branches in words: the name of a single one, or how many.
+fn branches<'n>(names: impl IntoIterator<Item = &'n RefName>) -> String {
+    let names: Vec<&RefName> = names.into_iter().collect();
+    match names.as_slice() {
+        [one] => one.short().to_owned(),
+        many => count_of(many.len(), "branch", "branches"),
+    }
+}
+
+/// A change of a field in words.
+pub fn change_text(change: &TaskFieldChange) -> String {
+    fn or_none<T: ToString>(value: Option<&T>) -> String {
+        value.map_or_else(|| "none".into(), ToString::to_string)
+    }
+    fn list<T: ToString>(values: &[T]) -> String {
+        if values.is_empty() { "none".into() } else { values.iter().map(T::to_string).collect::<Vec<_>>().join(", ") }
+    }
+    let (old, new) = match change {
+        TaskFieldChange::Title(c) => (format!("\"{}\"", c.old), format!("\"{}\"", c.new)),
+        TaskFieldChange::Body(c) => (size(c.old.as_ref()), size(c.new.as_ref())),
+        TaskFieldChange::Parent(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
+        TaskFieldChange::After(c) => (list(&c.old), list(&c.new)),
+        TaskFieldChange::Needs(c) => (list(&c.old), list(&c.new)),
+        TaskFieldChange::StartEarly(c) => (c.old.to_string(), c.new.to_string()),
+        TaskFieldChange::Persona(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
+        TaskFieldChange::Verify(c) => (list(&c.old), list(&c.new)),
+        TaskFieldChange::Limits(c) => (c.old.in_words(), c.new.in_words()),
+        TaskFieldChange::Status(c) => (c.old.to_string(), c.new.to_string()),
+        TaskFieldChange::Merged(c) => {
+            let commit = |merged: Option<&crate::work::tasks::task::MergedTaskWork>| or_none(merged.map(|m| &m.commit));
+            (commit(c.old.as_ref()), commit(c.new.as_ref()))
+        }
+        TaskFieldChange::Reason(c) => (or_none(c.old.as_ref()), or_none(c.new.as_ref())),
+    };
+    format!("{} {old} → {new}", change.field())
+}
+
+fn size(text: Option<&TextOrBlob>) -> String {
+    match text {
+        None => "none".into(),
+        Some(TextOrBlob::Inline(text)) => format!("{} bytes", text.len()),
+        Some(TextOrBlob::Stored { size, .. }) => format!("{size} bytes"),
+    }
+}
+
+/// An event in words, and its rank: the event with the highest rank gives its transaction the title.
+pub fn describe(event: &Event, state: &State) -> (u8, String) {
+    match event {
+        Event::OperationBegan { operation } => (9, operation.title.clone()),
+        Event::StateAdopted { source, .. } => (8, format!("state taken from {source}")),
+        Event::LearningEdited { id, .. } => (7, format!("edit {id}")),
+        Event::LearningForgotten { id } => (7, format!("forget {id}")),
+        Event::TasksAdded { tasks } => (7, added_text(tasks)),
+        Event::Planned { step } => (step.rank(), step.in_words()),
+        Event::TasksChanged { edits } => (7, edits_text(edits)),
+        Event::ModeChanged { mode } => (7, format!("mode {}", mode.new.as_str())),
+        Event::CheckpointsDeleted { names } => (6, format!("delete {}", listed("checkpoint", names))),
+        Event::SessionStarted { session } => (6, format!("session begins, into {}", session.target.short())),
+        Event::SessionChanged { state, reason } => (5, session_text(*state, reason)),
+        Event::CheckpointCreated { checkpoint } => (5, format!("checkpoint {}", checkpoint.name)),
+        Event::GateDecided { id, decision, .. } => (5, decision_text(id, decision)),
+        // Above the checkpoint that is made before it, in the same transaction.
+        Event::Requested { request, .. } => (6, request_text(request)),
+        Event::OperationEnded { end: OperationEnd::Aborted, .. } => (4, "operation reversed".into()),
+        Event::OperationEnded { end: OperationEnd::Done, .. } => (4, state.record.last_action.clone().unwrap_or_default()),
+        Event::TaskClaimed { agent, task, complete: false } => (4, format!("{agent} claimed {task}")),
+        Event::TaskClaimed { agent, task, complete: true } => (4, format!("{agent} claimed {task}, which is complete")),
+        Event::WorkReleased { agent, status, reason, .. } => (4, released_text(agent, *status, reason)),
+        Event::Audited { id, text } => (3, format!("{id}: {text}")),
+        Event::HookRan { run } => (3, run.summary()),
+        Event::MergeVerified { id, verification } => (3, verified_text(id, verification)),
+        Event::ConflictGivenBack { id, conflict } => {
+            // Above the change of its status.
+            (8, format!("{id} conflicts with {}, and is given back to its agent", conflict.target.short()))
+        }
+        Event::Delayed { id, delay: Some(delay) } => (3, format!("{id} {}", delay.in_words())),
+        Event::Delayed { id, delay: None } => (2, format!("{id} waits no longer")),
+        Event::RecoveryDecided { agent, decision, puts_aside, paused } => {
+            let what = if *paused { "takes up what was paused" } else { "crashed" };
+            let aside = if *puts_aside { "; what is there is kept aside" } else { "" };
+            (4, format!("{agent} {what}, {decision}{aside}"))
+        }
+        Event::LookCutOff { id, persona, .. } => (2, format!("{id}: the look of {persona} was cut off")),
+        Event::StepVerified { id: _, of: _, result } => (3, step_text(result)),
+        Event::VerificationFailed { agent: _, why, round: _ } => (4, format!("verification failed: {why}")),
+        Event::IterationEnded { agent, report, .. } => {
+            (3, format!("iteration of {agent} ended: {}", outcome_text(&report.outcome)))
+        }
+        Event::IterationIntended { agent, iteration, resumes: None, .. } => (2, format!("{agent} begins iteration {iteration}")),
+        Event::IterationIntended { agent, iteration, resumes: Some(id), .. } => {
+            (2, format!("{agent} begins iteration {iteration}, and goes on with session {id}"))
+        }
+        Event::IterationStarted { agent, .. } => (2, format!("the program of {agent} runs")),
+        Event::Signalled { agent, signal, .. } => (2, format!("{agent} signalled {}", signal_text(signal))),
+        Event::WorkspaceOpened { workspace, .. } => (2, format!("workspace {}", workspace.path)),
+        Event::WorkspaceClosed { task, trash: Some(_) } => (2, format!("workspace of {task} moved to the trash")),
+        // It was never made, or another task has it now: what follows says so.
+        Event::WorkspaceClosed { task, trash: None } => (1, format!("{task} has no workspace any more")),
+        Event::MergedBranchesLeave { refs } => {
+            (2, format!("{} deleted: merged", branches(refs.iter().map(|change| &change.name))))
+        }
+        Event::MergedBranchesLeft { gone, stay } if stay.is_empty() => (1, format!("{} deleted", branches(gone))),
+        Event::MergedBranchesLeft { gone: _, stay } => (1, format!("{} not deleted: somebody moved it", branches(stay))),
+        Event::GateOpened { gate } => (2, format!("gate {}: {}", gate.id, gate.reason)),
+        Event::GateClosed { id, reason } => (2, format!("gate {id} closed: {reason}")),
+        Event::RequestHandled { message, .. } => (2, format!("request handled: {message}")),
+        Event::Purged { what, made_anew, .. } => (9, format!("purge {what}: {} made anew", count(made_anew.len(), "checkpoint"))),
+        Event::CheckpointAbandoned { name, reason } => (2, format!("checkpoint {name} abandoned: {reason}")),
+        Event::OperationReversed { reason } => (2, format!("reversed: {reason}")),
+        Event::RepositoryPlaced { placing } => (8, placing.words()),
+        Event::ConfigBackupRestored { what } => (1, format!("CONFIG_BACKUP_RESTORED: {what}")),
+        Event::LogRepaired { bytes, .. } => (1, format!("an incomplete end of {bytes} bytes was cut off the log")),
+        Event::WorkspaceCaptured { task, capture, .. } => (1, format!("captured the workspace of {task} as {}", capture.short())),
+        Event::CheckpointIntended { name } => (1, format!("checkpoint {name} begins")),
+    }
+}
+
+/// What became of a session, in words.
+pub(crate) fn session_text(state: SessionState, reason: &str) -> String {
+    let state = match state {
+        SessionState::Running => "continues",
+        SessionState::Pausing => "is to pause",
+        SessionState::Paused if reason == "paused" => return "session paused".into(),
+        SessionState::Paused => "paused",
+        SessionState::Ending => "is to end",
+        SessionState::Ended => "ended",
+        SessionState::Interrupted if reason == "interrupted" => return "session interrupted".into(),
+        SessionState::Interrupted => "interrupted",
+        // That was before: this is when it was seen.
+        SessionState::Crashed => return "session found crashed".into(),
+    };
+    format!("session {state}: {reason}")
+}
+
+/// How the title of what was approved begins, of one gate and of several, and the longest one in bytes.
+const APPROVED: &str = "approved gate ";
+const APPROVED_ALL: &str = "approved gates ";
+
+pub(super) const LONGEST_TITLE: usize = 200;
+
+/// The title of a transaction that several such events make: each gate that a human let continue is named.
+pub fn with_further(title: &str, event: &Event) -> Option<String> {
+    let Event::GateDecided { id, decision: GateDecision::Approved, .. } = event else { return None };
+    let named =
+        title.strip_prefix(APPROVED).or_else(|| title.strip_prefix(APPROVED_ALL)).filter(|named| !named.ends_with('…'))?;
+    let further = if title.len() + id.as_str().len() > LONGEST_TITLE { "…".to_owned() } else { id.to_string() };
+    Some(format!("{APPROVED_ALL}{named}, {further}"))
+}
+
+fn decision_text(id: &GateId, decision: &GateDecision) -> String {
+    match decision {
+        GateDecision::Approved => format!("{APPROVED}{id}"),
+        GateDecision::Rejected { reason } => format!("rejected gate {id}: {reason}"),
+        GateDecision::Answered { text } => format!("answered gate {id}: {text}"),
+    }
+}
+
+fn verified_text(task: &TaskId, verification: &MergeVerification) -> String {
+    match verification.summary() {
+        Some(failure) => format!("the merge of {task} is not verified: {failure}"),
+        None if verification.passed() => format!("the merge of {task} is verified"),
+        None => {
+            let all = verification.demands.names().count();
+            format!("the merge of {task} passed {} of {}", verification.results.len(), count(all, "verify step"))
+        }
+    }
+}
+
+fn step_text(result: &VerifyStepResult) -> String {
+    match (result.why(), result.tests_in_words()) {
+        (Some(why), _) => format!("verify step '{}' {why}", NamedVerifyStep::of(&result.command).label()),
+        (None, Some(tests)) => format!("verified: {}, {tests}", result.command),
+        (None, None) => format!("verified: {}", result.command),
+    }
+}
+
+fn released_text(agent: &AgentId, status: TaskStatus, reason: &str) -> String {
+    match status {
+        TaskStatus::Done => format!("{agent} ended its work: {reason}"),
+        TaskStatus::Pending | TaskStatus::Active | TaskStatus::Blocked | TaskStatus::Failed | TaskStatus::Archived => {
+            format!("{agent} ended its work, {status}: {reason}")
+        }
+    }
+}
+
+fn request_text(request: &SupervisorRequest) -> String {
+    let whom = |agents: &[AgentId]| {
+        if agents.is_empty() { "all agents".into() } else { agents.iter().map(AgentId::as_str).collect::<Vec<_>>().join(", ") }
+    };
+    match request {
+        SupervisorRequest::Stop { agents, .. } => format!("stop {}", whom(agents)),
+        SupervisorRequest::Kill { agents, .. } => format!("kill {}", whom(agents)),
+        SupervisorRequest::Pause { force: false } => "pause".into(),
+        SupervisorRequest::Pause { force: true } => "pause at once".into(),
+        SupervisorRequest::Resume => "resume".into(),
+        SupervisorRequest::Merge { task } => format!("merge {task}"),
+        SupervisorRequest::Redirect { agent, to, .. } => format!("redirect {agent} to {to}"),
+        SupervisorRequest::Block { tasks, reason } => format!("block {}: {reason}", named("task", tasks)),
+        SupervisorRequest::Quit => "end the session".into(),
+    }
+}
+
+fn outcome_text(outcome: &IterationOutcome) -> String {
+    match outcome {
+        IterationOutcome::Complete => "complete".into(),
+        IterationOutcome::Blocked { reason } => format!("blocked: {reason}"),
+        IterationOutcome::Waiting { question } => format!("asks: {question}"),
+        IterationOutcome::Unfinished { why } => format!("unfinished: {why}"),
+        IterationOutcome::Limited { why, .. } => format!("not counted, the model's service refuses for now: {why}"),
+        IterationOutcome::NeedsHuman { cause, why } => format!("{}: {why}", cause.in_words()),
+        IterationOutcome::Stopped => "stopped".into(),
+        IterationOutcome::Crashed => "crashed".into(),
+    }
+}
+
+/// A signal in words.
+pub fn signal_text(signal: &AgentSignal) -> String {
+    match signal {
+        AgentSignal::Complete {} => "complete".into(),
+        AgentSignal::Blocked { reason } => format!("blocked: {reason}"),
+        AgentSignal::Waiting { question } => format!("waiting: {question}"),
+        AgentSignal::Progress { percent } => format!("progress {percent}%"),
+        AgentSignal::Learning { text, .. } => format!("learning: {text}"),
+        AgentSignal::Phase { name, confidence } => format!("phase {name}{}", sure_text(*confidence)),
+        AgentSignal::Subtask { name, planned: true, .. } => format!("subtask {name} planned"),
+        AgentSignal::Subtask { name, done, .. } => format!("subtask {name}{}", if *done { " done" } else { "" }),
+        AgentSignal::File(file) => format!("file {}{}", file.path, file_text(file)),
+        AgentSignal::Ready { name, .. } => format!("ready: {name}"),
+        AgentSignal::ToolStarted(ToolReport { name, about: None, .. }) => format!("tool {name} started"),
+        AgentSignal::ToolStarted(ToolReport { name, about: Some(about), .. }) => format!("tool {name} started: {about}"),
+        AgentSignal::ToolCompleted(ToolReport { name, failed: true, .. }) => format!("tool {name} failed"),
+        AgentSignal::ToolCompleted(ToolReport { name, .. }) => format!("tool {name} ended"),
+        AgentSignal::RequestSent(_) => "request sent".into(),
+        AgentSignal::ResponseReceived(_) => "response received".into(),
+        AgentSignal::Session { id } => format!("session {id}"),
+        AgentSignal::Seen(_) => "output".into(),
+        AgentSignal::Estimate { seconds } => format!("{} to go", times::span(*seconds)),
+        AgentSignal::Depends { names } => format!("uses {}", names.join(", ")),
+    }
+}
+
+fn sure_text(confidence: Option<f64>) -> String {
+    confidence.map_or_else(String::new, |sure| format!(", {:.0}% sure", sure * 100.0))
+}
+
+fn file_text(file: &FileReport) -> String {
+    let what = match file.role {
+        Some(ReportedFileRole::Related) => " is related",
+        Some(ReportedFileRole::Test) => " is a test",
+        None if file.done => " done",
+        None => "",
+    };
+    let line = file.line.map_or_else(String::new, |line| format!(", line {line}"));
+    let section = file.section.as_ref().map_or_else(String::new, |section| format!(", after {section}"));
+    let next = file.next.as_ref().map_or_else(String::new, |next| format!(", next {next}"));
+    format!("{what}{line}{section}{next}{}", sure_text(file.confidence))
+}
+
+/// As [`listed`], where what stands before it says already what it is.
+fn named<T: ToString>(what: &str, names: &[T]) -> String {
+    match names {
+        [one] => one.to_string(),
+        many => count(many.len(), what),
+    }
+}
+
+fn listed<T: ToString>(what: &str, names: &[T]) -> String {
+    match names {
+        [one] => format!("{what} {}", one.to_string()),
+        many => count(many.len(), what),
+    }
+}
+
+fn added_text(tasks: &[Task]) -> String {
+    match tasks {
+        [one] => format!("add {}: {}", one.id, one.title),
+        many => format!("import {}", count(many.len(), "task")),
+    }
+}
+
+fn edits_text(edits: &[TaskChangeSet]) -> String {
+    let status = |edit: &TaskChangeSet| {
+        edit.changes.iter().find_map(|change| if let TaskFieldChange::Status(status) = change { Some(status.new) } else { None })
+    };
+    let Some(first) = edits.first() else { return "change nothing".into() };
+    let ids: Vec<&TaskId> = edits.iter().map(|edit| &edit.id).collect();
+    let whom = named("task", &ids);
+    match status(first).filter(|first| edits.iter().all(|edit| status(edit) == Some(*first))) {
+        Some(TaskStatus::Pending) => format!("unblock {whom}"),
+        Some(TaskStatus::Blocked) => format!("block {whom}"),
+        Some(TaskStatus::Archived) => format!("archive {whom}"),
+        Some(TaskStatus::Done) => format!("{whom} done"),
+        Some(TaskStatus::Failed) => format!("{whom} failed"),
+        Some(TaskStatus::Active) => format!("{whom} active"),
+        None if first.changes.iter().any(|change| change.merges().is_some()) => format!("{whom} has nothing to merge"),
+        None => {
+            let fields: Vec<&str> = first.changes.iter().map(TaskFieldChange::field).collect();
+            format!("edit {whom}: {}", fields.join(", "))
+        }
+    }
+}
