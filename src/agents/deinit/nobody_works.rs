@@ -7,6 +7,7 @@ use axiom_base::error::Result;
 use axiom_base::files;
 use axiom_process::keeper::spec::KEEPER_LOCK;
 use axiom_safety::context::handle::Context;
+use axiom_safety::operation::stop_agents;
 use axiom_store::beside::attach::AttachFiles;
 
 /// Refuses while agents, planners, verifications, watches or attached sessions' joiners run. Sessions are refused by their own lock.
@@ -27,6 +28,9 @@ pub(crate) fn check(ctx: &Context) -> Result<()> {
         if files::is_locked(&lock)? {
             return Err(busy(format!("a program still runs below a keeper: '{}'", lock.display())));
         }
+    }
+    if !stop_agents::orphaned(ctx)?.is_empty() {
+        return Err(busy("a program of an agent still runs whose keeper has died").hint("git axiom recover --yes    ends it"));
     }
     let attached = AttachFiles::of(ctx.layout());
     if files::is_locked(&attached.joiner_lock())? {

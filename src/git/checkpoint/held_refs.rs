@@ -119,7 +119,7 @@ impl Checkpoints<'_> {
                 *listed = ListedRefs { unclear, ..self.repo.refs().listed_by_git()? };
             }
             let tips: BTreeSet<&Oid> = listed.refs.values().chain(listed.stash.iter().map(|entry| &entry.id)).collect();
-            broken = self.repo.objects().broken_tips(&tips.into_iter().cloned().collect::<Vec<_>>())?;
+            broken = self.repo.objects().broken_tips(&tips.into_iter().cloned().collect::<Vec<_>>(), None)?;
         }
         let mut names = Vec::new();
         for (name, _) in listed.refs.iter().filter(|(_, oid)| broken.contains(*oid)) {

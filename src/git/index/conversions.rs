@@ -10,6 +10,7 @@ use axiom_model::base::forms::line_ends::{AutoCrlf, EolAttribute, LineEndConfig,
 use axiom_model::base::names::RepoPath;
 
 use super::file::nul_list;
+use crate::repo::configured::configured;
 use crate::repo::handles::Conversions;
 use crate::repo::program::Git;
 use crate::repo::worktrees::Worktree;
@@ -108,7 +109,7 @@ impl Conversions<'_> {
 
     /// The configuration of line ends in a worktree.
     pub(crate) fn line_end_settings(&self, worktree: &Worktree) -> Result<LineEndConfig> {
-        let values = self.repo.configured("core", Some(worktree))?;
+        let values = configured(self.repo, "core", Some(worktree))?;
         let last = |name: &str| values.iter().rfind(|(key, _)| key == name).map(|(_, value)| value.as_str());
         Ok(LineEndConfig::of(last("core.autocrlf"), last("core.eol")))
     }
@@ -117,7 +118,7 @@ impl Conversions<'_> {
     /// and the attributes files. `attributes` are those that the worktree has or tracks. `None` if nothing can ask for a
     /// conversion.
     pub(crate) fn conversion_rules(&self, worktree: &Worktree, attributes: &BTreeSet<RepoPath>) -> Result<Option<Vec<u8>>> {
-        let line_ends = self.line_end_settings(worktree)?;
+        let configured_ends = self.line_end_settings(worktree)?.autocrlf != AutoCrlf::False;
         let places = self.attribute_files().unwrap_or_default().into_iter().map(|place| (place, false));
         let own = attributes.iter().map(|path| (worktree.path().join(path.to_path()), true));
         let mut rules = Vec::new();
@@ -134,11 +135,12 @@ impl Conversions<'_> {
                 rules.extend_from_slice(&[b"\0", text.as_slice(), b"\0"].concat());
             }
         }
-        if rules.is_empty() && line_ends.autocrlf == AutoCrlf::False {
+        if rules.is_empty() && !configured_ends {
             return Ok(None);
         }
-        rules.extend_from_slice(format!("{line_ends:?}").as_bytes());
-        for (key, value) in self.repo.configured("filter", Some(worktree))? {
+        let core = configured(self.repo, "core", Some(worktree))?.into_iter();
+        let of_line_ends = core.filter(|(key, _)| ["core.autocrlf", "core.eol"].contains(&key.as_str()));
+        for (key, value) in of_line_ends.chain(configured(self.repo, "filter", Some(worktree))?) {
             rules.extend_from_slice(format!("\0{key}\n{value}").as_bytes());
         }
         Ok(Some(rules))

@@ -9,6 +9,7 @@ use axiom_model::base::git_config;
 use axiom_model::base::names::RepoPath;
 
 use super::file::nul_list;
+use crate::repo::configured::configured;
 use crate::repo::handles::Conversions;
 use crate::repo::program::{FILTER_OFF, Git};
 use crate::repo::repository::Repository;
@@ -112,7 +113,7 @@ impl Repository {
     /// The names of the filters that were configured when this was first asked.
     pub(crate) fn filter_names(&self) -> &[String] {
         self.filter_names.get_or_init(|| {
-            let values = self.configured("filter", None).unwrap_or_default();
+            let values = configured(self, "filter", None).unwrap_or_default();
             FilterDrivers::of(&values).0.into_keys().collect()
         })
     }
@@ -121,12 +122,12 @@ impl Repository {
 impl Conversions<'_> {
     /// The filters that are configured for a worktree. As a rule there is none, and then git is not asked.
     pub(crate) fn filters(&self, worktree: &Worktree) -> Result<FilterDrivers> {
-        Ok(FilterDrivers::of(&self.repo.configured("filter", Some(worktree))?))
+        Ok(FilterDrivers::of(&configured(self.repo, "filter", Some(worktree))?))
     }
 
     /// Whether Git LFS passes contents through further programs: then only it knows what it stores.
     pub(crate) fn lfs_has_extensions(&self, worktree: &Worktree) -> Result<bool> {
-        Ok(self.repo.configured("lfs", Some(worktree))?.iter().any(|(key, _)| key.starts_with("lfs.extension.")))
+        Ok(configured(self.repo, "lfs", Some(worktree))?.iter().any(|(key, _)| key.starts_with("lfs.extension.")))
     }
 
     /// Sorts files by their filter. `git` is a call that looks where the attributes are to be read (`GIT_ATTR_SOURCE`, an index).

@@ -15,6 +15,7 @@ use axiom_model::base::names::Oid;
 use crate::base::loose::loose_file;
 use crate::objects::database::gix_id;
 use crate::objects::interrupted_landing::LooseObjectLinks;
+use crate::refs::other_roots::named_in_reflogs;
 use crate::repo::handles::Durability;
 
 /// What keeps a commit or tree: refs, HEADs and their logs, of all worktrees. Indexes are not asked: one that is torn ends git's list, and
@@ -35,7 +36,7 @@ impl Durability<'_> {
         let missing: BTreeSet<&[u8]> =
             output.stdout.split(|byte| *byte == b'\n').filter_map(|line| line.strip_prefix(b"?")).collect();
         // git passes over a lost commit in a log; 'git fsck' does not.
-        let logged = self.repo.refs().named_in_reflogs(&|_| false)?;
+        let logged = named_in_reflogs(self.repo, &|_| false)?;
         let is_needed = |oid: &Oid| missing.contains(oid.as_str().as_bytes()) || logged.contains(oid);
         Ok(objects.into_iter().filter(|(oid, _)| is_needed(oid)).collect())
     }

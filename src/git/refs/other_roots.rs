@@ -65,46 +65,45 @@ impl Refs<'_> {
 
     /// What the reflogs name, but those of the refs that are left out, and of which there is an object.
     pub fn in_reflogs(&self, is_left_out: &dyn Fn(&RefName) -> bool) -> Result<BTreeSet<Oid>> {
-        let mut found = self.named_in_reflogs(is_left_out)?;
+        let mut found = named_in_reflogs(self.repo, is_left_out)?;
         found.retain(|oid| self.repo.objects().has_object(oid));
         Ok(found)
     }
+}
 
-    /// As [`Refs::in_reflogs`], also what is not there.
-    pub(crate) fn named_in_reflogs(&self, is_left_out: &dyn Fn(&RefName) -> bool) -> Result<BTreeSet<Oid>> {
-        let mut found = BTreeSet::new();
-        let worktrees = self.repo.worktrees().list()?;
-        match self.repo.ref_format() {
-            RefFormat::Files => {
-                let mut folders = vec![self.repo.common_dir().join("logs")];
-                folders.extend(worktrees.iter().map(|entry| entry.worktree.git_dir().join("logs")));
-                for folder in folders {
-                    for entry in walkdir::WalkDir::new(&folder).into_iter().flatten().filter(|entry| entry.file_type().is_file())
-                    {
-                        let name = entry.path().strip_prefix(&folder).map(|name| RefName::new(name.to_string_lossy()));
-                        if !name.is_ok_and(|name| is_left_out(&name)) {
-                            let text = files::read_optional(entry.path(), u64::MAX - 1)?.unwrap_or_default();
-                            found.extend(named_in(self.repo, &text));
-                        }
+/// As [`Refs::in_reflogs`], also what is not there.
+pub(crate) fn named_in_reflogs(repo: &Repository, is_left_out: &dyn Fn(&RefName) -> bool) -> Result<BTreeSet<Oid>> {
+    let mut found = BTreeSet::new();
+    let worktrees = repo.worktrees().list()?;
+    match repo.ref_format() {
+        RefFormat::Files => {
+            let mut folders = vec![repo.common_dir().join("logs")];
+            folders.extend(worktrees.iter().map(|entry| entry.worktree.git_dir().join("logs")));
+            for folder in folders {
+                for entry in walkdir::WalkDir::new(&folder).into_iter().flatten().filter(|entry| entry.file_type().is_file()) {
+                    let name = entry.path().strip_prefix(&folder).map(|name| RefName::new(name.to_string_lossy()));
+                    if !name.is_ok_and(|name| is_left_out(&name)) {
+                        let text = files::read_optional(entry.path(), u64::MAX - 1)?.unwrap_or_default();
+                        found.extend(named_in(repo, &text));
                     }
                 }
             }
-            RefFormat::Reftable => {
-                let mut read = |worktree: Option<&Worktree>, name: &str| -> Result<()> {
-                    let git = worktree.map_or_else(|| self.repo.git(), |worktree| self.repo.git_in(worktree));
-                    // One that has no reflog is an error of git's.
-                    let output = git.args(["log", "-g", "--format=%H", name, "--"]).run()?;
-                    found.extend(named_in(self.repo, &output.stdout));
-                    Ok(())
-                };
-                worktrees.iter().filter(|entry| entry.present).try_for_each(|entry| read(Some(&entry.worktree), "HEAD"))?;
-                for value in self.refs_below("refs/")?.iter().filter(|value| !is_left_out(&value.name)) {
-                    read(None, value.name.as_str())?;
-                }
+        }
+        RefFormat::Reftable => {
+            let mut read = |worktree: Option<&Worktree>, name: &str| -> Result<()> {
+                let git = worktree.map_or_else(|| repo.git(), |worktree| repo.git_in(worktree));
+                // One that has no reflog is an error of git's.
+                let output = git.args(["log", "-g", "--format=%H", name, "--"]).run()?;
+                found.extend(named_in(repo, &output.stdout));
+                Ok(())
+            };
+            worktrees.iter().filter(|entry| entry.present).try_for_each(|entry| read(Some(&entry.worktree), "HEAD"))?;
+            for value in repo.refs().refs_below("refs/")?.iter().filter(|value| !is_left_out(&value.name)) {
+                read(None, value.name.as_str())?;
             }
         }
-        Ok(found)
     }
+    Ok(found)
 }
 
 /// What a file names, or the files of a folder.

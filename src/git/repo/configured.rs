@@ -12,19 +12,17 @@ use axiom_model::base::git_config;
 /// Keys with their values, as `git config --get-regexp` prints them: those of a key in the order in which git reads them, a key without a value is true.
 pub(crate) type ConfiguredValues = Vec<(String, String)>;
 
-impl Repository {
-    /// Everything that sections of this name say: in a worktree, or where there is none.
-    pub(crate) fn configured(&self, section: &str, worktree: Option<&Worktree>) -> Result<ConfiguredValues> {
-        if self.shortcuts().forbidden_by(FastWay::ReadWorktreeConfiguration, worktree).is_none() {
-            return Ok(values_in(self.gix()?.config_snapshot().plumbing(), section));
-        }
-        let pattern = format!(r"^{section}\.");
-        let git = worktree.map_or_else(|| self.git(), |worktree| self.git_in(worktree));
-        // Exit code 1 means that there is nothing.
-        let listed = git.args(["config", "--null", "--get-regexp", &pattern]).run()?;
-        let listed = String::from_utf8_lossy(&listed.stdout);
-        Ok(git_config::entries(&listed).map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
+/// Everything that sections of this name say: in a worktree, or where there is none.
+pub(crate) fn configured(repo: &Repository, section: &str, worktree: Option<&Worktree>) -> Result<ConfiguredValues> {
+    if repo.shortcuts().forbidden_by(FastWay::ReadWorktreeConfiguration, worktree).is_none() {
+        return Ok(values_in(repo.gix()?.config_snapshot().plumbing(), section));
     }
+    let pattern = format!(r"^{section}\.");
+    let git = worktree.map_or_else(|| repo.git(), |worktree| repo.git_in(worktree));
+    // Exit code 1 means that there is nothing.
+    let listed = git.args(["config", "--null", "--get-regexp", &pattern]).run()?;
+    let listed = String::from_utf8_lossy(&listed.stdout);
+    Ok(git_config::entries(&listed).map(|(key, value)| (key.to_owned(), value.to_owned())).collect())
 }
 
 /// Of a configuration that is read already.
@@ -58,7 +56,7 @@ mod tests {
             [filter]\n\tnone = of no name\n[filter \"LFS\"]\n\trequired = false\n[filter \"lfs\"]\n\tclean = again\n";
         scratch.write(".git/config", config.as_bytes());
         let repo = scratch.repo();
-        let mut read = repo.configured("filter", Some(&scratch.main())).unwrap();
+        let mut read = configured(&repo, "filter", Some(&scratch.main())).unwrap();
         let says = scratch.git(&["config", "--null", "--get-regexp", r"^filter\."]);
         let mut printed: ConfiguredValues =
             git_config::entries(&says).map(|(key, value)| (key.to_owned(), value.to_owned())).collect();

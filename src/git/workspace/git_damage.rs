@@ -17,7 +17,7 @@ use super::worktrees::move_once;
 use crate::base::head::Head;
 use crate::index::file;
 use crate::repo::handles::Workspaces;
-use crate::repo::repository::RefFormat;
+use crate::repo::repository::{RefFormat, Repository};
 use crate::repo::worktrees::Worktree;
 
 /// The largest log and the largest ref that is read.
@@ -39,26 +39,7 @@ impl Workspaces<'_> {
         if something_is_lost && self.repo.ref_format() == RefFormat::Files {
             // What is wrong with a ref comes first: its log is needed for that.
             let known: BTreeSet<RefName> = found.iter().filter_map(name_of).cloned().collect();
-            found.extend(self.damage_of_logs(worktrees, &known)?);
-        }
-        Ok(found)
-    }
-
-    /// Logs that name broken commits, but those of the refs that are left out.
-    fn damage_of_logs(&self, worktrees: &[Worktree], but: &BTreeSet<RefName>) -> Result<Vec<GitDamage>> {
-        let names = self.repo.refs().listed_refs()?.refs.into_keys().chain([STASH.to_owned()]).map(RefName::new);
-        let logs = names.map(|name| (self.repo.common_dir().join("logs").join(name.in_git()), name, None));
-        let of_heads = worktrees
-            .iter()
-            .map(|one| (one.git_dir().join("logs/HEAD"), RefName::new("HEAD"), Some(one.path().display().to_string())));
-        let mut found = Vec::new();
-        for (log, name, worktree) in logs.chain(of_heads).filter(|(_, name, _)| !but.contains(name)) {
-            let Some(content) = files::read_optional(&log, LOG_LIMIT)? else { continue };
-            let named = content.split(|byte| *byte == b'\n').filter_map(ids).flat_map(|(old, new)| [old, new]);
-            let named: BTreeSet<Oid> = named.filter(|oid| oid.as_str().bytes().any(|byte| byte != b'0')).collect();
-            if self.repo.objects().missing_below(&named.into_iter().collect::<Vec<_>>())?.is_some() {
-                found.push(GitDamage::Log { name, worktree });
-            }
+            found.extend(damage_of_logs(self.repo, worktrees, &known)?);
         }
         Ok(found)
     }
@@ -115,7 +96,7 @@ impl Workspaces<'_> {
             }
         }
         if let (true, Some(commit), Some(head)) = (something_is_lost, commit, &head)
-            && !self.repo.objects().broken_tips(std::slice::from_ref(commit))?.is_empty()
+            && !self.repo.objects().broken_tips(std::slice::from_ref(commit), None)?.is_empty()
         {
             let name = head.branch().cloned().unwrap_or_else(|| RefName::new("HEAD"));
             let whole = self.newest_whole(Some(worktree), head.branch())?;
@@ -138,7 +119,7 @@ impl Workspaces<'_> {
             let refs = self.repo.refs().listed_by_git()?.refs;
             let refs: Vec<_> = refs.into_iter().filter(|(name, _)| is_held(name)).collect();
             let tips: BTreeSet<Oid> = refs.iter().map(|(_, oid)| oid).chain(stash.iter().map(|one| &one.id)).cloned().collect();
-            broken = self.repo.objects().broken_tips(&tips.into_iter().collect::<Vec<_>>())?;
+            broken = self.repo.objects().broken_tips(&tips.into_iter().collect::<Vec<_>>(), None)?;
             for (name, _) in refs.iter().filter(|(_, oid)| broken.contains(oid)) {
                 let name = RefName::new(name.as_str());
                 if !known.contains(&name) {
@@ -248,6 +229,25 @@ impl Workspaces<'_> {
         };
         !body.starts_with(b"DIRC") || !is_whole
     }
+}
+
+/// Logs that name broken commits, but those of the refs that are left out.
+fn damage_of_logs(repo: &Repository, worktrees: &[Worktree], but: &BTreeSet<RefName>) -> Result<Vec<GitDamage>> {
+    let names = repo.refs().listed_refs()?.refs.into_keys().chain([STASH.to_owned()]).map(RefName::new);
+    let logs = names.map(|name| (repo.common_dir().join("logs").join(name.in_git()), name, None));
+    let of_heads = worktrees
+        .iter()
+        .map(|one| (one.git_dir().join("logs/HEAD"), RefName::new("HEAD"), Some(one.path().display().to_string())));
+    let mut found = Vec::new();
+    for (log, name, worktree) in logs.chain(of_heads).filter(|(_, name, _)| !but.contains(name)) {
+        let Some(content) = files::read_optional(&log, LOG_LIMIT)? else { continue };
+        let named = content.split(|byte| *byte == b'\n').filter_map(ids).flat_map(|(old, new)| [old, new]);
+        let named: BTreeSet<Oid> = named.filter(|oid| oid.as_str().bytes().any(|byte| byte != b'0')).collect();
+        if repo.objects().missing_below(&named.into_iter().collect::<Vec<_>>())?.is_some() {
+            found.push(GitDamage::Log { name, worktree });
+        }
+    }
+    Ok(found)
 }
 
 /// The ref that a damage is about.

@@ -161,7 +161,7 @@ impl Workspaces<'_> {
         let named = content.split(|byte| *byte == b'\n').filter_map(ids).flat_map(|(old, new)| [old, new]);
         let (held, mut lost): (BTreeSet<Oid>, BTreeSet<Oid>) =
             named.filter(|oid| oid.as_str().bytes().any(|byte| byte != b'0')).partition(|oid| objects.holds(oid));
-        lost.extend(objects.broken_since(&held.into_iter().collect::<Vec<_>>(), base)?);
+        lost.extend(objects.broken_tips(&held.into_iter().collect::<Vec<_>>(), base)?);
         let is_there = |oid: &Oid| !lost.contains(oid);
         let lines = content.split_inclusive(|byte| *byte == b'\n');
         let kept = lines.filter(|line| ids(line).is_some_and(|(old, new)| is_there(&old) && is_there(&new)));

@@ -473,7 +473,7 @@ fn refs(ctx: &Context) -> Result<(BTreeMap<RefName, Oid>, Vec<RefName>)> {
         return Ok((refs, Vec::new()));
     }
     let tips: BTreeSet<&Oid> = refs.values().collect();
-    let broken = ctx.repo.objects().broken_tips(&tips.into_iter().cloned().collect::<Vec<_>>())?;
+    let broken = ctx.repo.objects().broken_tips(&tips.into_iter().cloned().collect::<Vec<_>>(), None)?;
     let (out, held): (BTreeMap<_, _>, BTreeMap<_, _>) = refs.into_iter().partition(|(_, oid)| broken.contains(oid));
     Ok((held, out.into_keys().collect()))
 }

@@ -34,7 +34,7 @@ pub(super) fn ended_of(ctx: &Context, records: &[&CheckpointRecord]) -> Result<B
     let rewritten = rewritten(ctx)?;
     let without: BTreeSet<Oid> =
         odd.iter().filter(|record| !now.contains_key(&record.name)).map(|record| record.capture.clone()).collect();
-    let broken = ctx.repo.objects().broken_tips(&without.into_iter().collect::<Vec<_>>())?;
+    let broken = ctx.repo.objects().broken_tips(&without.into_iter().collect::<Vec<_>>(), None)?;
     let standing = |record: &&CheckpointRecord| {
         let (is_whole, is_rewritten) = (!broken.contains(&record.capture), rewritten.contains(&record.capture));
         (record.name.clone(), CheckpointAvailability::of(&record.capture, now.get(&record.name), is_whole, is_rewritten))

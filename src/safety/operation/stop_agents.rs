@@ -14,7 +14,7 @@ use axiom_base::files::{FileLock, LockAttempt};
 use axiom_model::base::ids::{AgentId, RequestId, TaskId};
 use axiom_model::state::event::Event;
 use axiom_model::work::sessions::session::{SessionState, SupervisorRequest};
-use axiom_process::client::control;
+use axiom_process::client::{control, leftovers};
 use axiom_process::{KeeperRecord, KeeperState, keeper_state};
 
 /// How long agents may take to stop.
@@ -43,7 +43,7 @@ pub struct StoppedAgentLine {
 }
 
 /// The agents that [`stop_agents`] would stop: all that have work while a supervisor runs, otherwise those whose keepers
-/// run.
+/// run, or whose programs do though their keepers have died.
 pub fn at_work(ctx: &Context) -> Result<Vec<StoppedAgentLine>> {
     let supervised = ctx.supervisor_alive()?;
     let mut lines = Vec::new();
@@ -52,7 +52,8 @@ pub fn at_work(ctx: &Context) -> Result<Vec<StoppedAgentLine>> {
         let lives = match agent.token() {
             Some(token) => match keeper_state(&ctx.layout().run_dir(&agent.id, token))? {
                 KeeperState::Alive(_) | KeeperState::Starting => true,
-                KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Dead(_) | KeeperState::Unproved(_) => false,
+                KeeperState::Dead(record) => leftovers::count_left(&[record])? > 0,
+                KeeperState::NotStarted | KeeperState::Ended(_) | KeeperState::Unproved(_) => false,
             },
             None => false,
         };
@@ -64,7 +65,8 @@ pub fn at_work(ctx: &Context) -> Result<Vec<StoppedAgentLine>> {
 }
 
 /// Stops all agents: through the supervisor where one runs, otherwise by asking their keepers. If the supervisor ends
-/// meanwhile, as after `quit`, the agents' keepers are asked.
+/// meanwhile, as after `quit`, the agents' keepers are asked. What a dead keeper has left is ended: nobody is left to ask, and it would
+/// write into what is being changed.
 pub fn stop_agents(ctx: &mut Context) -> Result<PausedForOperation> {
     if ctx.supervisor_alive()?
         && let Some(paused) = pause_supervisor(ctx)?
@@ -77,6 +79,12 @@ pub fn stop_agents(ctx: &mut Context) -> Result<PausedForOperation> {
         for record in &living {
             if asked.insert(record.token.clone()) {
                 control::stop(record)?;
+            }
+        }
+        for record in orphaned(ctx)? {
+            let left = leftovers::end_leftovers(&record)?;
+            if !left.survivors.is_empty() {
+                return Err(Error::new(Code::Busy, left.in_words()).hint("git axiom recover    shows what is left of them"));
             }
         }
         Ok(living.is_empty() && !starting && !is_one_being_made(ctx)?)
@@ -125,7 +133,7 @@ pub(crate) fn nobody_works(ctx: &mut Context) -> Result<PausedForOperation> {
     ctx.store.refresh()?;
     let (living, starting) = living(ctx)?;
     let may_start = ctx.supervisor_alive()? && session_is(ctx, SessionState::Running);
-    let works = !living.is_empty() || starting;
+    let works = !living.is_empty() || starting || !orphaned(ctx)?.is_empty();
     let what = match (may_start, works) {
         (true, _) => "a session runs",
         (false, true) => "agents are working",
@@ -163,6 +171,20 @@ fn living(ctx: &Context) -> Result<(Vec<KeeperRecord>, bool)> {
         }
     }
     Ok((living, starting))
+}
+
+/// The dead keepers of agents at work whose programs still run.
+pub fn orphaned(ctx: &Context) -> Result<Vec<KeeperRecord>> {
+    let mut orphaned = Vec::new();
+    for agent in ctx.state().busy_agents() {
+        let Some(token) = agent.token() else { continue };
+        if let KeeperState::Dead(record) = keeper_state(&ctx.layout().run_dir(&agent.id, token))?
+            && leftovers::count_left(std::slice::from_ref(&record))? > 0
+        {
+            orphaned.push(record);
+        }
+    }
+    Ok(orphaned)
 }
 
 fn wait(ctx: &mut Context, mut is_over: impl FnMut(&Context) -> Result<bool>) -> Result<()> {

@@ -4,6 +4,7 @@
 use std::os::unix::process::CommandExt;
 use std::time::Duration;
 
+use git_axiom::base::error::Code;
 use git_axiom::model::base::ids::{RequestId, TaskId};
 use git_axiom::model::state::event::Event;
 use git_axiom::model::work::gates::gate::AfterHalt;
@@ -12,7 +13,7 @@ use git_axiom::safety::context::placement::VerbPurpose;
 use git_axiom::safety::opening;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use crate::session_support::{Live, World, several_at_a_time, wait_until};
+use crate::session_support::{Live, World, kill, several_at_a_time, wait_until};
 
 /// A task that counts its beginnings, and ends once it is told to go.
 fn counted(world: &World, id: &str, more: &[&str]) {
@@ -283,4 +284,26 @@ fn a_closed_terminal_ends_the_session_in_order() {
     assert!(world.beside("begun-t").exists(), "{said}");
     child.wait().unwrap();
     ended_in_order(&world);
+}
+
+/// A keeper that was killed leaves its program, and nobody to ask: what changes files ends it first, or refuses.
+#[test]
+fn a_program_whose_keeper_died_writes_into_nothing_that_goes_back() {
+    let world = World::new();
+    let beside = world.env.root().display().to_string();
+    world.task("t", &format!("touch '{beside}/begun'; while :; do echo more >> growing.txt; sleep 0.05; done"), &[]);
+    world.env.ok(&["checkpoint", "create", "before"]);
+    let mut live = world.start_autopilot(&[]);
+    world.wait_for_file("begun");
+    wait_until("the iteration is known to run", || world.agents().iter().any(|agent| agent["state"] == "running"));
+    live.kill();
+    let keepers = || world.processes().into_iter().filter(|(_, words)| words.contains(" keeper ")).map(|(pid, _)| pid);
+    keepers().for_each(|pid| assert!(kill(pid)));
+    wait_until("the keeper is dead", || keepers().next().is_none());
+    assert!(!world.processes().is_empty(), "its program goes on");
+    world.env.axiom(&["deinit", "--yes"]).fails_with(Code::Busy);
+    world.env.axiom(&["rollback", "checkpoint", "before", "--no-stop", "--yes"]).fails_with(Code::Busy);
+    assert!(!world.processes().is_empty(), "who refuses ends nothing");
+    world.env.ok(&["rollback", "checkpoint", "before", "--yes"]);
+    world.no_process_is_left();
 }
