@@ -71,7 +71,8 @@ fn find_program(command: &[String]) -> Result<()> {
         return Ok(());
     }
     Err(Error::new(Code::ProgramNotFound, format!("the agent program '{program}' cannot be found"))
-        .hint("give its full path, or put it on your PATH"))
+        .hint("git axiom agents    shows the programs that are here")
+        .hint("give its full path after '--' (git axiom run -- /path/to/program), or put it on your PATH"))
 }
 
 impl Supervisor<'_> {
@@ -227,6 +228,10 @@ pub(crate) fn begin_session(core: &mut SessionCore<'_>) -> Result<()> {
     say_which_settings_do_not_count(&mut core.desk, &core.setup)?;
     core.desk.make_checkpoint(CheckpointTrigger::SessionStart)?;
     core.desk.keep_reserve();
+    if !core.setup.options.until_idle && ready::reasons_for_rest(core.desk.ctx.state()).is_empty() {
+        let why = "no task is open: it waits for new ones ('git axiom task add' in another shell); Ctrl+C ends it".to_owned();
+        core.desk.tell(SessionNotice::SessionChanges { why });
+    }
     core.failures.save_snapshot(&mut core.desk)
 }
 

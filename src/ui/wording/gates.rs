@@ -62,7 +62,9 @@ pub fn in_words(look: &GateInspection, task: Option<&Task>, verification: &[Logg
         text.push_grid(StyledGrid::of(rows));
     }
     text.push_str(&match &gate.decision {
-        Some(decision) => format!("Decided, and carried out by a session: {}\n", visible::line(&decided(decision))),
+        Some(decision) => {
+            format!("Decided, for the session or the next 'git axiom run' to carry out: {}\n", visible::line(&decided(decision)))
+        }
         None => format!("To continue: {}\n", gate.kind.command(gate.id.as_str())),
     });
     text

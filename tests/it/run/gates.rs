@@ -210,7 +210,7 @@ fn a_merge_conflict_waits_with_its_files_and_is_tried_again_when_approved() {
     for text in &told {
         assert!(text.contains(&format!("{loser} conflicted with main")) && !text.contains("git merge main"), "{text}");
     }
-    assert!(told[2].contains("Decided, and carried out by a session: approved"), "{}", told[2]);
+    assert!(told[2].contains("Decided, for the session or the next 'git axiom run' to carry out: approved"), "{}", told[2]);
     assert!(told[2].contains("It does not conflict any more: it is merged once a session does that."), "{}", told[2]);
     world.autopilot(&[]).code(0);
     assert_eq!(world.env.read("README").trim(), loser);

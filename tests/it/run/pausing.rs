@@ -174,3 +174,15 @@ fn who_waits_for_an_answer_is_not_paused_and_a_session_says_that_it_goes_on() {
     assert!(said.contains("asked to pause") && said.contains("resumed"), "{said}");
     world.all_is_well();
 }
+
+#[test]
+fn a_session_with_nothing_to_do_says_what_it_waits_for() {
+    let world = World::new();
+    let live = world.start(&["--mode", "autopilot"]);
+    wait_until("a session runs", || world.env.json(&["status"])["session"]["state"] == "running");
+    world.env.ok(&["quit"]);
+    let ended = live.wait();
+    assert!(ended.stderr.contains("no task is open: it waits for new ones"), "{}", ended.stderr);
+    let idle = world.autopilot(&[]);
+    assert!(!idle.stderr.contains("no task is open"), "it ends at once: {}", idle.stderr);
+}
